@@ -1,0 +1,94 @@
+// The one thing that every transposition, permutation, sub-tensor copy or layout change is.
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "cornerturn/element_type.hpp"
+
+namespace cornerturn {
+
+inline constexpr int max_rank = 64;
+
+/// One mode of a problem: `extent` steps, each moving the source address by `src_stride` bytes and
+/// the destination address by `dst_stride` bytes. All strides inside the library are in bytes.
+struct Mode {
+  std::int64_t extent = 1;
+  std::int64_t src_stride = 0;
+  std::int64_t dst_stride = 0;
+
+  friend bool operator==(const Mode&, const Mode&) = default;
+};
+
+/// A list of modes of fixed capacity: a Problem is a value that never allocates.
+class ModeList {
+ public:
+  static constexpr int capacity = max_rank + 2;  // one for the bytes of an element, one to split
+
+  ModeList() = default;
+  ModeList(std::initializer_list<Mode> modes) {
+    for (const Mode& mode : modes) push_back(mode);
+  }
+
+  int size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  Mode& operator[](int i) noexcept { return modes_[static_cast<std::size_t>(i)]; }
+  const Mode& operator[](int i) const noexcept { return modes_[static_cast<std::size_t>(i)]; }
+  Mode* begin() noexcept { return modes_.data(); }
+  Mode* end() noexcept { return modes_.data() + size_; }
+  const Mode* begin() const noexcept { return modes_.data(); }
+  const Mode* end() const noexcept { return modes_.data() + size_; }
+  Mode& back() noexcept { return (*this)[size_ - 1]; }
+  const Mode& back() const noexcept { return (*this)[size_ - 1]; }
+
+  void push_back(const Mode& mode) noexcept {
+    assert(size_ < capacity);
+    (*this)[size_++] = mode;
+  }
+  void pop_back() noexcept { --size_; }
+  void clear() noexcept { size_ = 0; }
+  void erase(int i) noexcept {
+    for (int k = i; k + 1 < size_; ++k) (*this)[k] = (*this)[k + 1];
+    --size_;
+  }
+
+  friend bool operator==(const ModeList& a, const ModeList& b) noexcept {
+    if (a.size_ != b.size_) return false;
+    for (int i = 0; i < a.size_; ++i) {
+      if (a[i] != b[i]) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::array<Mode, capacity> modes_;
+  int size_ = 0;
+};
+
+/// dst[dst_offset + sum(i_k * dst_stride_k)] = src[src_offset + sum(i_k * src_stride_k)] for every
+/// index i with 0 <= i_k < extent_k. Offsets and strides are in bytes. No modes: one element.
+struct Problem {
+  ElementType src_type{Kind::u8};
+  ElementType dst_type{Kind::u8};
+  ModeList modes;
+  std::int64_t src_offset = 0;
+  std::int64_t dst_offset = 0;
+
+  bool converts() const noexcept { return !(src_type == dst_type); }
+  int rank() const noexcept { return modes.size(); }
+  /// Elements moved: the product of the extents.
+  std::int64_t elements() const noexcept;
+  /// Bytes of all elements on the destination side.
+  std::int64_t bytes() const noexcept { return elements() * dst_type.size(); }
+
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+/// "f32 (3,5):(4,12)->(20,4)": extents, source strides, destination strides, in bytes.
+std::string to_string(const Problem& problem);
+
+}  // namespace cornerturn
