@@ -15,11 +15,22 @@ namespace cornerturn {
 enum class Kind : std::uint8_t {
   bytes,
   boolean,
-  i8, i16, i32, i64,
-  u8, u16, u32, u64,
-  f16, bf16, f32, f64,
-  f8_e4m3, f8_e5m2,
-  c64, c128,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  f8_e4m3,
+  f8_e5m2,
+  c64,
+  c128,
 };
 
 /// An element: its kind and its size in bytes. Two elements of one size are moved alike.
@@ -33,8 +44,9 @@ class CT_API ElementType {
   /// `size` bytes, moved unread. Throws unless 1 <= size <= 256.
   static ElementType bytes(std::int64_t size);
 
-  /// The type called `name`: "f32", "bf16", "u8", "c64", "bool", "f8_e4m3" ... or "b12" for 12 bytes.
-  /// The common spellings "float32", "int8", "uint16", "complex64" ... are understood as well.
+  /// The type called `name`: "f32", "bf16", "u8", "c64", "bool", "f8_e4m3" ... or "b12" for 12
+  /// bytes. The common spellings "float32", "int8", "uint16", "complex64" ... are understood as
+  /// well.
   static ElementType parse(std::string_view name);
 
   /// The type of a C++ arithmetic or complex type; `bytes(sizeof(T))` for any other trivially
@@ -75,8 +87,10 @@ ElementType ElementType::of() {
   } else if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
     constexpr Kind kinds[2][4] = {{Kind::u8, Kind::u16, Kind::u32, Kind::u64},
                                   {Kind::i8, Kind::i16, Kind::i32, Kind::i64}};
-    return ElementType(
-        kinds[std::is_signed_v<T>][sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3]);
+    return ElementType(kinds[std::is_signed_v<T>][sizeof(T) == 1   ? 0
+                                                  : sizeof(T) == 2 ? 1
+                                                  : sizeof(T) == 4 ? 2
+                                                                   : 3]);
   } else {
     return ElementType::bytes(sizeof(T));
   }

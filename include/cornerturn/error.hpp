@@ -11,16 +11,18 @@ namespace cornerturn {
 /// What went wrong. The values are those of `ct_status` in cornerturn.h.
 enum class Status : int {
   ok = 0,
-  invalid_argument = 1,  ///< an argument breaks a rule; the message names it, its value and the rule
-  overflow = 2,          ///< a size or an offset does not fit in 64 bits
-  unsupported = 3,       ///< valid, but this build or this machine cannot do it
-  out_of_memory = 4,     ///< memory, disk space or device memory is short
-  io_error = 5,          ///< a file could not be read or written
-  interrupted = 6,       ///< the caller asked to stop
-  internal = 7,          ///< a defect in Cornerturn
+  invalid_argument =
+      1,              ///< an argument breaks a rule; the message names it, its value and the rule
+  overflow = 2,       ///< a size or an offset does not fit in 64 bits
+  unsupported = 3,    ///< valid, but this build or this machine cannot do it
+  out_of_memory = 4,  ///< memory, disk space or device memory is short
+  io_error = 5,       ///< a file could not be read or written
+  interrupted = 6,    ///< the caller asked to stop
+  internal = 7,       ///< a defect in Cornerturn
 };
 
-/// Thrown by every function of the library. `what()` is one line: the argument, its value, the rule.
+/// Thrown by every function of the library. `what()` is one line: the argument, its value, the
+/// rule.
 class CT_API Error : public std::runtime_error {
  public:
   Error(Status status, const std::string& message) : std::runtime_error(message), status_(status) {}

@@ -17,9 +17,9 @@ inline constexpr int max_rank = 64;
 /// One mode of a problem: `extent` steps, each moving the source address by `src_stride` bytes and
 /// the destination address by `dst_stride` bytes. All strides inside the library are in bytes.
 struct Mode {
-  std::int64_t extent = 1;
-  std::int64_t src_stride = 0;
-  std::int64_t dst_stride = 0;
+  std::int64_t extent;
+  std::int64_t src_stride;
+  std::int64_t dst_stride;
 
   friend bool operator==(const Mode&, const Mode&) = default;
 };
@@ -29,9 +29,15 @@ class ModeList {
  public:
   static constexpr int capacity = max_rank + 2;  // one for the bytes of an element, one to split
 
-  ModeList() = default;
-  ModeList(std::initializer_list<Mode> modes) {
+  ModeList() noexcept {}  // NOLINT: modes past size() stay unset on purpose
+  ModeList(std::initializer_list<Mode> modes) noexcept {
     for (const Mode& mode : modes) push_back(mode);
+  }
+  ModeList(const ModeList& other) noexcept { *this = other; }
+  ModeList& operator=(const ModeList& other) noexcept {
+    size_ = other.size_;
+    for (int i = 0; i < size_; ++i) (*this)[i] = other[i];
+    return *this;
   }
 
   int size() const noexcept { return size_; }

@@ -1,0 +1,149 @@
+#include "core/normalise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace cornerturn {
+namespace {
+
+class Normaliser {
+ public:
+  Normaliser(const Problem& problem, std::vector<std::string>* steps)
+      : problem_(problem), steps_(steps) {}
+
+  bool empty() {
+    const auto& modes = problem_.modes;
+    if (std::none_of(modes.begin(), modes.end(), [](const Mode& m) { return m.extent == 0; })) {
+      return false;
+    }
+    note([] { return "an extent is 0: nothing to move"; });
+    problem_.modes = {{0, 1, 1}};
+    problem_.src_offset = 0;
+    problem_.dst_offset = 0;
+    if (!problem_.converts()) set_element(1);
+    return true;
+  }
+
+  void drop_ones() {
+    for (int i = problem_.rank(); i-- > 0;) {
+      if (problem_.modes[i].extent != 1) continue;
+      note([&] { return fmt::format("drop mode {}: its extent is 1", i); });
+      problem_.modes.erase(i);
+    }
+  }
+
+  void flip() {
+    for (Mode& mode : problem_.modes) {
+      if (mode.dst_stride >= 0) continue;
+      note([&] {
+        return fmt::format("flip the mode of extent {}: destination stride {} becomes {}",
+                           mode.extent, mode.dst_stride, -mode.dst_stride);
+      });
+      problem_.src_offset += (mode.extent - 1) * mode.src_stride;
+      problem_.dst_offset += (mode.extent - 1) * mode.dst_stride;
+      mode.src_stride = -mode.src_stride;
+      mode.dst_stride = -mode.dst_stride;
+    }
+  }
+
+  // An element is a run of bytes: as a mode of its own it sorts, fuses and widens like any other.
+  void open_element() {
+    const int size = problem_.src_type.size();
+    if (size > 1) problem_.modes.push_back({size, 1, 1});
+    set_element(1);
+  }
+
+  void sort() {
+    // Insertion sort: stable, few modes, no allocation.
+    bool moved = false;
+    for (int i = 1; i < problem_.rank(); ++i) {
+      for (int k = i; k > 0 && problem_.modes[k - 1].dst_stride < problem_.modes[k].dst_stride;
+           --k) {
+        std::swap(problem_.modes[k - 1], problem_.modes[k]);
+        moved = true;
+      }
+    }
+    if (moved) note([&] { return "sort by destination stride: " + to_string(problem_); });
+  }
+
+  void fuse() {
+    for (int i = problem_.rank() - 1; i > 0; --i) {
+      Mode& outer = problem_.modes[i - 1];
+      const Mode& inner = problem_.modes[i];
+      if (outer.src_stride != inner.src_stride * inner.extent ||
+          outer.dst_stride != inner.dst_stride * inner.extent) {
+        continue;
+      }
+      const bool of_element = inner.src_stride == 1 && inner.dst_stride == 1;
+      if (!of_element) {
+        note([&] {
+          return fmt::format("fuse the modes of extent {} and {}: contiguous on both sides",
+                             outer.extent, inner.extent);
+        });
+      }
+      outer = {outer.extent * inner.extent, inner.src_stride, inner.dst_stride};
+      problem_.modes.erase(i);
+    }
+  }
+
+  void widen(const Alignment& alignment, int original_size) {
+    if (problem_.modes.empty()) return;
+    Mode& run = problem_.modes.back();
+    if (run.src_stride != 1 || run.dst_stride != 1) return;
+    std::int64_t common = std::gcd<std::int64_t>(run.extent, 16);
+    if (alignment.required) {
+      common = std::gcd(std::gcd(common, alignment.src), alignment.dst);
+      common = std::gcd(std::gcd(common, problem_.src_offset), problem_.dst_offset);
+      for (int i = 0; i + 1 < problem_.rank(); ++i) {
+        common = std::gcd(common, problem_.modes[i].src_stride);
+        common = std::gcd(common, problem_.modes[i].dst_stride);
+      }
+    }
+    const int width = static_cast<int>(common & -common);
+    if (width != original_size) {
+      note([&] {
+        return fmt::format("take {} bytes at a time instead of {}: both sides share runs of {} B",
+                           width, original_size, run.extent);
+      });
+    }
+    set_element(width);
+    run = {run.extent / width, width, width};
+    if (run.extent == 1) problem_.modes.pop_back();
+  }
+
+  const Problem& result() const { return problem_; }
+
+ private:
+  void set_element(int size) {
+    problem_.src_type = ElementType::bytes(size);
+    problem_.dst_type = problem_.src_type;
+  }
+
+  template <class Text>
+  void note(const Text& text) {
+    if (steps_ != nullptr) steps_->push_back(text());
+  }
+
+  Problem problem_;
+  std::vector<std::string>* steps_;
+};
+
+}  // namespace
+
+Problem normalise(const Problem& problem, const Alignment& alignment,
+                  std::vector<std::string>* steps) {
+  Normaliser work(problem, steps);
+  if (work.empty()) return work.result();
+  const bool moves_bytes = !problem.converts();
+  work.drop_ones();
+  work.flip();
+  if (moves_bytes) work.open_element();
+  work.sort();
+  work.fuse();
+  if (moves_bytes) work.widen(alignment, problem.src_type.size());
+  return work.result();
+}
+
+}  // namespace cornerturn

@@ -1,0 +1,33 @@
+// Turns the thousand ways to write one problem into one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+
+namespace cornerturn {
+
+/// What may be assumed of addresses when elements are widened.
+struct Alignment {
+  /// False: any address will do, only the run length bounds the width (CPU).
+  /// True: widened elements must lie at multiples of their width (GPU).
+  bool required = false;
+  std::int64_t src = 16;  ///< alignment of the source pointer, in bytes
+  std::int64_t dst = 16;  ///< alignment of the destination pointer, in bytes
+};
+
+/// The same copy in its simplest form:
+///  - no mode of extent 1; an empty problem has the single mode (0, 1, 1);
+///  - destination strides positive and sorted, largest first; source strides keep their sign
+///    relative to them;
+///  - no two neighbouring modes that could be one;
+///  - elements of 1, 2, 4, 8 or 16 bytes, as wide as the contiguous run that both sides share
+///    (and the alignment, where it matters) allows. What is left of a longer run is the last mode,
+///    with both strides equal to the element size.
+/// A problem that converts values keeps its element types. Idempotent. `steps`, when given, gets a
+/// line of plain words for each thing done.
+Problem normalise(const Problem& problem, const Alignment& alignment = {},
+                  std::vector<std::string>* steps = nullptr);
+
+}  // namespace cornerturn

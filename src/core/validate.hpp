@@ -1,0 +1,28 @@
+// From two views to a checked problem: after this no offset can overflow and no element of the
+// destination is written twice.
+#pragma once
+
+#include "core/problem.hpp"
+#include "cornerturn/view.hpp"
+
+namespace cornerturn {
+
+/// The problem of copying `src` to `dst`, index by index. Throws an Error that names the argument,
+/// its value and the rule when: ranks or shapes differ, rank > 64, an extent is negative, the
+/// element types differ in size, an offset does not fit in 64 bits, or two destination elements
+/// share a byte. Pointers are not looked at.
+Problem make_problem(const ConstView& src, const View& dst);
+
+/// Bytes before and after the first element that a side of the problem reaches: [low, high).
+struct Reach {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+Reach src_reach(const Problem& problem);
+Reach dst_reach(const Problem& problem);
+
+/// Throws unless the pointers are set (for a problem that is not empty) and the address ranges of
+/// the two sides are apart.
+void check_pointers(const Problem& problem, const void* src, const void* dst);
+
+}  // namespace cornerturn

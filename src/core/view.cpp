@@ -1,0 +1,50 @@
+#include "cornerturn/view.hpp"
+
+#include <fmt/format.h>
+
+#include "core/checked.hpp"
+
+namespace cornerturn {
+
+Extents packed_strides(const Extents& shape, int element_size) {
+  Extents strides(shape.size());
+  std::int64_t stride = element_size;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    // An extent of 0 makes an empty array; its outer strides are never used.
+    stride = checked_mul(stride, std::max<std::int64_t>(shape[i], 1), [&] {
+      return fmt::format("the size of shape ({}) with elements of {} bytes", fmt::join(shape, ","),
+                         element_size);
+    });
+  }
+  return strides;
+}
+
+Extents permuted(const Extents& values, std::span<const int> permutation) {
+  const std::size_t rank = values.size();
+  if (permutation.size() != rank) {
+    throw Error(Status::invalid_argument,
+                fmt::format("perm = ({}) has {} entries, the array has rank {}",
+                            fmt::join(permutation, ","), permutation.size(), rank));
+  }
+  Extents result(rank);
+  std::vector<int> seen_at(rank, -1);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const int axis = permutation[i];
+    if (axis < 0 || static_cast<std::size_t>(axis) >= rank) {
+      throw Error(Status::invalid_argument,
+                  fmt::format("perm[{}] = {} is out of range for rank {}", i, axis, rank));
+    }
+    int& first = seen_at[static_cast<std::size_t>(axis)];
+    if (first >= 0) {
+      throw Error(
+          Status::invalid_argument,
+          fmt::format("perm[{}] = {} repeats perm[{}]: each axis is named once", i, axis, first));
+    }
+    first = static_cast<int>(i);
+    result[i] = values[static_cast<std::size_t>(axis)];
+  }
+  return result;
+}
+
+}  // namespace cornerturn

@@ -1,0 +1,12 @@
+// Runs a plan: its pieces over the threads it asks for.
+#pragma once
+
+#include "plan/plan.hpp"
+
+namespace cornerturn::cpu {
+
+/// Executes `plan` from `src` to `dst` (the pointers the problem's offsets count from) and returns
+/// when all of it is done. Nothing is allocated beyond each thread's scratch.
+void execute(const plan::Plan& plan, const void* src, void* dst);
+
+}  // namespace cornerturn::cpu

@@ -1,0 +1,82 @@
+// gather: walks the destination in order and copies one element a step.
+#include <cstring>
+
+#include "cpu/kernel.hpp"
+
+namespace cornerturn::cpu {
+namespace {
+
+// Elements of the last mode done by one piece; the other modes are counted one by one.
+constexpr std::int64_t elements_per_piece = 1 << 15;
+
+struct Shape {
+  std::int64_t run;           // extent of the last mode
+  std::int64_t runs;          // product of all other extents
+  std::int64_t runs_a_piece;  // at least 1
+};
+
+Shape shape_of(const Problem& normal) {
+  const std::int64_t run = normal.modes.empty() ? 1 : normal.modes.back().extent;
+  const std::int64_t runs = run == 0 ? 0 : normal.elements() / run;
+  return {run, runs,
+          std::max<std::int64_t>(1, elements_per_piece / std::max<std::int64_t>(run, 1))};
+}
+
+template <int width>
+void run_width(const Problem& normal, const std::byte* src, std::byte* dst, std::int64_t first_run,
+               std::int64_t last_run, std::int64_t run) {
+  const int outer_rank = normal.rank() > 0 ? normal.rank() - 1 : 0;
+  const Mode inner = normal.modes.empty() ? Mode{1, 0, 0} : normal.modes.back();
+  // The index of the first run, by division; the others by counting.
+  std::int64_t index[ModeList::capacity] = {};
+  std::int64_t rest = first_run;
+  for (int i = outer_rank; i-- > 0;) {
+    const Mode& mode = normal.modes[i];
+    index[i] = rest % mode.extent;
+    rest /= mode.extent;
+    src += index[i] * mode.src_stride;
+    dst += index[i] * mode.dst_stride;
+  }
+  for (std::int64_t r = first_run; r < last_run; ++r) {
+    for (std::int64_t k = 0; k < run; ++k) {
+      std::memcpy(dst + k * inner.dst_stride, src + k * inner.src_stride, width);
+    }
+    for (int i = outer_rank; i-- > 0;) {
+      const Mode& mode = normal.modes[i];
+      src += mode.src_stride;
+      dst += mode.dst_stride;
+      if (++index[i] < mode.extent) break;
+      index[i] = 0;
+      src -= mode.extent * mode.src_stride;
+      dst -= mode.extent * mode.dst_stride;
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t pieces(const plan::GatherConfig&, const Problem& normal) {
+  const Shape shape = shape_of(normal);
+  return (shape.runs + shape.runs_a_piece - 1) / shape.runs_a_piece;
+}
+
+void run(const plan::GatherConfig&, const Problem& normal, const std::byte* src, std::byte* dst,
+         std::int64_t first, std::int64_t last) {
+  const Shape shape = shape_of(normal);
+  const std::int64_t first_run = first * shape.runs_a_piece;
+  const std::int64_t last_run = std::min(last * shape.runs_a_piece, shape.runs);
+  switch (normal.dst_type.size()) {
+    case 1:
+      return run_width<1>(normal, src, dst, first_run, last_run, shape.run);
+    case 2:
+      return run_width<2>(normal, src, dst, first_run, last_run, shape.run);
+    case 4:
+      return run_width<4>(normal, src, dst, first_run, last_run, shape.run);
+    case 8:
+      return run_width<8>(normal, src, dst, first_run, last_run, shape.run);
+    default:
+      return run_width<16>(normal, src, dst, first_run, last_run, shape.run);
+  }
+}
+
+}  // namespace cornerturn::cpu

@@ -1,0 +1,24 @@
+// What every kernel of the CPU backend offers: its work in independent pieces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plan/config.hpp"
+
+namespace cornerturn::cpu {
+
+// Each family overloads these two for its own configuration:
+//
+//   std::int64_t pieces(const XConfig& config, const Problem& normal);
+//     How many pieces the work has. Any two may run at once: they write different bytes.
+//
+//   void run(const XConfig& config, const Problem& normal, const std::byte* src, std::byte* dst,
+//            std::int64_t first, std::int64_t last);
+//     Does pieces [first, last). `src` and `dst` are the first elements (offsets already added).
+
+std::int64_t pieces(const plan::GatherConfig& config, const Problem& normal);
+void run(const plan::GatherConfig& config, const Problem& normal, const std::byte* src,
+         std::byte* dst, std::int64_t first, std::int64_t last);
+
+}  // namespace cornerturn::cpu

@@ -1,0 +1,22 @@
+// What planning needs to know of a processor: a plain struct, so that plans can be made and tested
+// for machines that are not there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace cornerturn::plan {
+
+struct CpuInfo {
+  std::string model;    ///< as the operating system names it
+  std::string isa;      ///< the widest vector target that will be used
+  int cores = 1;        ///< that this process may use
+  int line_bytes = 64;  ///< a cache line
+  std::int64_t l1_bytes = 32 << 10;
+  std::int64_t l2_bytes = 1 << 20;   ///< of one core
+  std::int64_t l3_bytes = 32 << 20;  ///< shared
+
+  friend bool operator==(const CpuInfo&, const CpuInfo&) = default;
+};
+
+}  // namespace cornerturn::plan

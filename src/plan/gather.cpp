@@ -1,0 +1,29 @@
+#include "plan/gather.hpp"
+
+#include <cstdlib>
+
+namespace cornerturn::plan::gather {
+
+const char* why_not(const Problem&, const CpuInfo&) {
+  return nullptr;
+}
+
+GatherConfig configure(const Problem&, const CpuInfo&) {
+  return {};
+}
+
+// An element costs its loop, and a cache line of its own where the source jumps.
+double cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo& cpu) {
+  constexpr double loop_ns = 0.6;
+  constexpr double missed_line_ns = 6.0;
+  const bool jumps = !normal.modes.empty() &&
+                     std::abs(normal.modes.back().src_stride) >= cpu.line_bytes &&
+                     normal.bytes() > cpu.l2_bytes;
+  return static_cast<double>(normal.elements()) * (loop_ns + (jumps ? missed_line_ns : 0.0));
+}
+
+std::string describe(const GatherConfig&, const Problem& normal) {
+  return std::to_string(normal.dst_type.size()) + " B at a time in destination order";
+}
+
+}  // namespace cornerturn::plan::gather

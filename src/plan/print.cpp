@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/normalise.hpp"
+#include "plan/plan.hpp"
+
+namespace cornerturn::plan {
+namespace {
+
+std::string time_text(double ns) {
+  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.1f} us", ns * 1e-3);
+  if (ns < 1e9) return fmt::format("{:.1f} ms", ns * 1e-6);
+  return fmt::format("{:.2f} s", ns * 1e-9);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  const double value = static_cast<double>(bytes);
+  if (bytes < 10'000) return fmt::format("{} B", bytes);
+  if (bytes < 10'000'000) return fmt::format("{:.1f} kB", value * 1e-3);
+  if (bytes < 10'000'000'000) return fmt::format("{:.1f} MB", value * 1e-6);
+  return fmt::format("{:.1f} GB", value * 1e-9);
+}
+
+std::string_view choice_text(Choice choice) {
+  switch (choice) {
+    case Choice::estimated:
+      return "estimated";
+    case Choice::forced:
+      return "forced";
+    case Choice::measured:
+      return "measured";
+    case Choice::remembered:
+      return "remembered";
+  }
+  return "";
+}
+
+// Why this kernel: how it was chosen, and how far the best of every other kernel is behind.
+std::string why(const Plan& plan) {
+  const std::string idea(plan.chosen.row->idea);
+  switch (plan.choice) {
+    case Choice::forced:
+      return fmt::format("{}; forced by name", idea);
+    case Choice::measured:
+      return fmt::format("{}; the fastest when timed", idea);
+    case Choice::remembered:
+      return fmt::format("{}; the fastest when timed before", idea);
+    case Choice::estimated:
+      break;
+  }
+  for (const Candidate& other : plan.candidates) {
+    if (other.row == plan.chosen.row) continue;
+    return fmt::format("{}; {} would take {:.1f}x as long", idea, other.row->name,
+                       other.cost_ns / std::max(plan.chosen.cost_ns, 1.0));
+  }
+  return fmt::format("{}; nothing else applies", idea);
+}
+
+nlohmann::json modes_json(const Problem& problem) {
+  nlohmann::json modes = nlohmann::json::array();
+  for (const Mode& mode : problem.modes) {
+    modes.push_back({{"extent", mode.extent},
+                     {"src_stride", mode.src_stride},
+                     {"dst_stride", mode.dst_stride}});
+  }
+  return {{"element", problem.src_type.name()},
+          {"modes", modes},
+          {"src_offset", problem.src_offset},
+          {"dst_offset", problem.dst_offset}};
+}
+
+}  // namespace
+
+double Plan::predicted_ns() const {
+  return chosen.cost_ns / threads;
+}
+
+std::string describe(const Candidate& candidate, const Problem& normal) {
+  return candidate.row->describe(candidate.config, normal);
+}
+
+std::string to_string(const Plan& plan) {
+  return fmt::format("{}: {}; {} on {} thread{}, about {}", plan.kernel(),
+                     describe(plan.chosen, plan.normal), bytes_text(plan.problem.bytes()),
+                     plan.threads, plan.threads == 1 ? "" : "s", time_text(plan.predicted_ns()));
+}
+
+std::string explain(const Plan& plan, const CpuInfo& cpu) {
+  std::vector<std::string> steps;
+  normalise(plan.problem, {}, &steps);
+  std::string text = fmt::format("problem     {}\n", to_string(plan.problem));
+  for (const std::string& step : steps) text += fmt::format("            - {}\n", step);
+  text += fmt::format("normalised  {}\n", to_string(plan.normal));
+  text += fmt::format("plan        {}\n", to_string(plan));
+  text += fmt::format("why         {}\n", why(plan));
+  const char* label = "candidates";
+  for (const Row& row : registry()) {
+    bool listed = false;
+    for (const Candidate& candidate : plan.candidates) {
+      if (candidate.row != &row) continue;
+      text += fmt::format(
+          "{:<11} {} {:<7} {:>9}  {}\n", label, candidate == plan.chosen ? '*' : ' ', row.name,
+          time_text(candidate.cost_ns / plan.threads), describe(candidate, plan.normal));
+      listed = true;
+      label = "";
+    }
+    if (listed) continue;
+    const char* rule = row.why_not(plan.normal, cpu);
+    text += fmt::format("{:<11}   {:<7} {:>9}  {}\n", label, row.name, "-",
+                        rule != nullptr ? rule : "not asked for");
+    label = "";
+  }
+  return text;
+}
+
+std::string to_json(const Plan& plan, const CpuInfo& cpu) {
+  nlohmann::json candidates = nlohmann::json::array();
+  for (const Candidate& candidate : plan.candidates) {
+    candidates.push_back({{"kernel", candidate.row->name},
+                          {"config", describe(candidate, plan.normal)},
+                          {"predicted_ns", candidate.cost_ns / plan.threads}});
+  }
+  nlohmann::json refused = nlohmann::json::array();
+  for (const Row& row : registry()) {
+    if (const char* rule = row.why_not(plan.normal, cpu)) {
+      refused.push_back({{"kernel", row.name}, {"rule", rule}});
+    }
+  }
+  std::vector<std::string> steps;
+  normalise(plan.problem, {}, &steps);
+  const nlohmann::json json = {{"device", "cpu"},
+                               {"kernel", plan.kernel()},
+                               {"config", describe(plan.chosen, plan.normal)},
+                               {"choice", choice_text(plan.choice)},
+                               {"why", why(plan)},
+                               {"threads", plan.threads},
+                               {"bytes", plan.problem.bytes()},
+                               {"predicted_ns", plan.predicted_ns()},
+                               {"problem", modes_json(plan.problem)},
+                               {"normalised", modes_json(plan.normal)},
+                               {"steps", steps},
+                               {"candidates", candidates},
+                               {"refused", refused}};
+  return json.dump(2);
+}
+
+}  // namespace cornerturn::plan

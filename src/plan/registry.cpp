@@ -1,0 +1,28 @@
+#include "plan/plan.hpp"
+
+namespace cornerturn::plan {
+namespace {
+
+// Wraps a family's own functions, which speak of its own configuration type.
+#define CT_ROW(family, ConfigType, text)                                                   \
+  Row {                                                                                    \
+#family, text, &family::why_not,                                                         \
+        [](const Row& row, const Problem& normal, const CpuInfo& cpu, Candidates& out) {     \
+          const ConfigType config = family::configure(normal, cpu);                          \
+          out.push_back({&row, config, family::cost_ns(config, normal, cpu)});               \
+        },                                                                                   \
+        [](const Config& config, const Problem& normal) {                                    \
+          return family::describe(std::get<ConfigType>(config), normal);                     \
+        } \
+  }
+
+}  // namespace
+
+const std::vector<Row>& registry() {
+  static const std::vector<Row> rows = {
+      CT_ROW(gather, GatherConfig, "one element after the other, in destination order"),
+  };
+  return rows;
+}
+
+}  // namespace cornerturn::plan
