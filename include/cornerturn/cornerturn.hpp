@@ -1,0 +1,64 @@
+// Cornerturn: transpose anything, anywhere, at the speed of a copy, and see why.
+//
+// Destination first, as in memcpy. Strides are in bytes, extents in elements. Source and
+// destination must not overlap. Every function throws cornerturn::Error, whose message names the
+// argument, its value and the rule, before anything is written. All functions may be called from
+// any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "cornerturn/element_type.hpp"
+#include "cornerturn/error.hpp"
+#include "cornerturn/export.hpp"
+#include "cornerturn/plan.hpp"
+#include "cornerturn/version.hpp"
+#include "cornerturn/view.hpp"
+
+namespace cornerturn {
+
+/// dst[i] = src[i] for every index i: the general call. Shapes must be equal; strides may be
+/// anything that writes no byte of `dst` twice. A transposition is a copy between two views whose
+/// strides differ.
+CT_API void copy(const View& dst, const ConstView& src, const Options& options = {});
+
+/// `dst` gets `src` with its axes in the order `permutation`, packed row-major:
+/// dst.shape[i] = src.shape[permutation[i]], as NumPy's transpose(axes) made contiguous.
+CT_API void permute(void* dst, const ConstView& src, std::span<const int> permutation,
+                    const Options& options = {});
+inline void permute(void* dst, const ConstView& src, std::initializer_list<int> permutation,
+                    const Options& options = {}) {
+  permute(dst, src, std::span<const int>(permutation.begin(), permutation.size()), options);
+}
+
+/// `src` is a packed row-major matrix of rows x columns elements, `dst` becomes its transpose, of
+/// columns x rows.
+CT_API void transpose(void* dst, const void* src, std::int64_t rows, std::int64_t columns,
+                      ElementType type, const Options& options = {});
+template <class T>
+void transpose(T* dst, const T* src, std::int64_t rows, std::int64_t columns,
+               const Options& options = {}) {
+  transpose(static_cast<void*>(dst), static_cast<const void*>(src), rows, columns,
+            ElementType::of<T>(), options);
+}
+
+/// The plan that `copy(dst, src, options)` would use. The data pointers are looked at only for
+/// Effort::measure, which runs candidates on them (and so leaves the result in `dst`).
+CT_API Plan make_plan(const View& dst, const ConstView& src, const Options& options = {});
+
+/// Runs `plan` on data with the shapes and strides that it was made for, at any address.
+CT_API void execute(const Plan& plan, void* dst, const void* src);
+
+/// Winners that Effort::measure found, as lines of text that can be shipped to machines of the same
+/// kind. `load_winners` adds those of a file to what is known; `save_winners` writes all of them
+/// (the file appears whole or not at all). The file named by CORNERTURN_WINNERS is loaded at first
+/// use.
+CT_API void load_winners(const std::string& path);
+CT_API void save_winners(const std::string& path);
+/// Forgets all winners and all cached plans.
+CT_API void forget_plans();
+
+}  // namespace cornerturn

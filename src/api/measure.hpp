@@ -1,0 +1,12 @@
+// Times candidates on the caller's own data.
+#pragma once
+
+#include "plan/plan.hpp"
+
+namespace cornerturn {
+
+/// `plan` with the fastest of its cheapest candidates chosen. Each one solves the problem, so the
+/// result is in `dst` when this returns.
+plan::Plan measured(plan::Plan plan, void* dst, const void* src);
+
+}  // namespace cornerturn

@@ -1,0 +1,44 @@
+// Plans that were made before, for the whole process.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+
+#include "core/problem.hpp"
+#include "plan/plan.hpp"
+#include "plan/planner.hpp"
+
+namespace cornerturn::plan {
+
+struct CacheKey {
+  Problem problem;
+  Request request;
+  bool measured = false;
+
+  friend bool operator==(const CacheKey&, const CacheKey&) = default;
+};
+
+struct CacheKeyHash {
+  std::size_t operator()(const CacheKey& key) const noexcept;
+};
+
+/// Thread-safe. Holds at most `capacity` plans and starts over when it is full.
+class PlanCache {
+ public:
+  static constexpr std::size_t capacity = 4096;
+
+  /// Null when there is none.
+  std::shared_ptr<const Plan> find(const CacheKey& key) const;
+  void insert(const CacheKey& key, std::shared_ptr<const Plan> plan);
+  void clear();
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<CacheKey, std::shared_ptr<const Plan>, CacheKeyHash> plans_;
+};
+
+}  // namespace cornerturn::plan

@@ -1,0 +1,87 @@
+#include "plan/winners.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::plan {
+namespace {
+
+constexpr std::string_view first_line = "# cornerturn winners 1";
+
+std::string key_of(const CpuInfo& cpu, const Plan& plan) {
+  return fmt::format("{} {}\t{}\t{}", cpu.model, cpu.isa, plan.threads, to_string(plan.normal));
+}
+
+std::string value_of(const Candidate& candidate, const Problem& normal) {
+  return fmt::format("{}\t{}", candidate.row->name, describe(candidate, normal));
+}
+
+}  // namespace
+
+void Winners::parse(const std::string& text, const std::string& name) {
+  std::map<std::string, std::string> read;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const auto refuse = [&](std::string_view rule) {
+      throw Error(Status::invalid_argument,
+                  fmt::format("winners file '{}' line {}: {}", name, number, rule));
+    };
+    if (number == 1 && line != first_line) {
+      refuse(fmt::format("'{}' is not '{}'", line.substr(0, 40), first_line));
+    }
+    if (line.empty() || line[0] == '#') continue;
+    if (std::count(line.begin(), line.end(), '\t') != 4) {
+      refuse(
+          "five fields parted by tabs are expected: processor, threads, problem, kernel, "
+          "configuration");
+    }
+    std::size_t third_tab = 0;
+    for (int i = 0; i < 3; ++i) third_tab = line.find('\t', third_tab + (i > 0 ? 1 : 0));
+    read[line.substr(0, third_tab)] = line.substr(third_tab + 1);
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [key, value] : read) winner_of_[key] = value;
+}
+
+std::string Winners::to_text() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string text(first_line);
+  text += '\n';
+  for (const auto& [key, value] : winner_of_) text += key + '\t' + value + '\n';
+  return text;
+}
+
+void Winners::remember(const CpuInfo& cpu, const Plan& plan) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  winner_of_[key_of(cpu, plan)] = value_of(plan.chosen, plan.normal);
+}
+
+void Winners::apply(const CpuInfo& cpu, Plan& plan) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (winner_of_.empty()) return;
+  const auto found = winner_of_.find(key_of(cpu, plan));
+  if (found == winner_of_.end()) return;
+  for (const Candidate& candidate : plan.candidates) {
+    if (value_of(candidate, plan.normal) != found->second) continue;
+    plan.chosen = candidate;
+    plan.choice = Choice::remembered;
+    return;
+  }
+}
+
+void Winners::clear() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  winner_of_.clear();
+}
+
+bool Winners::empty() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return winner_of_.empty();
+}
+
+}  // namespace cornerturn::plan

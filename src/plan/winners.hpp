@@ -1,0 +1,34 @@
+// Winners that measuring found, remembered as text: one line a problem, for shipping to machines of
+// the same kind.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "plan/plan.hpp"
+
+namespace cornerturn::plan {
+
+/// Thread-safe. A line of the file:
+///   processor <tab> threads <tab> normalised problem <tab> kernel <tab> configuration
+class Winners {
+ public:
+  /// Reads the lines of `text` (the contents of the file `name`). Throws an Error with the line's
+  /// number when one is malformed, and then remembers none of them.
+  void parse(const std::string& text, const std::string& name);
+  std::string to_text() const;
+
+  void remember(const CpuInfo& cpu, const Plan& plan);
+  /// Makes the remembered winner the chosen one, if there is one among the plan's candidates.
+  void apply(const CpuInfo& cpu, Plan& plan) const;
+  void clear();
+  bool empty() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> winner_of_;  // both are tab-joined
+};
+
+}  // namespace cornerturn::plan
