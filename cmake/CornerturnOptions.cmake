@@ -1,0 +1,50 @@
+# How every target of this project is compiled.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release)
+  endif()
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  find_program(CCACHE_PROGRAM ccache)
+  if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  endif()
+endif()
+
+# -O3 unrolls what the kernels have already unrolled by hand: it costs build time and gives nothing.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+# What all targets share. Internal only: nothing of it reaches an installed target.
+add_library(cornerturn_options INTERFACE)
+target_compile_options(cornerturn_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+if(CORNERTURN_WERROR)
+  target_compile_options(cornerturn_options INTERFACE -Werror)
+endif()
+if(CORNERTURN_SANITIZE)
+  target_compile_options(cornerturn_options INTERFACE
+    -fsanitize=${CORNERTURN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(cornerturn_options INTERFACE -fsanitize=${CORNERTURN_SANITIZE})
+endif()
+
+# Highway's instruction sets: the scalar baseline, SSE4, AVX2, AVX-512 and AVX-512 with VBMI on x86;
+# NEON on Arm. Left out: SSSE3, which only processors without SSE4 (before 2008) would use, and SVE,
+# whose vectors have no size at compile time.
+add_library(cornerturn_hwy INTERFACE)
+target_compile_definitions(cornerturn_hwy INTERFACE
+  HWY_WANT_AVX3_DL
+  "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")

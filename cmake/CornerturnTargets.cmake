@@ -1,0 +1,72 @@
+# One function for each kind of target. A folder's CMakeLists.txt is then a list of its files.
+
+# cornerturn_layer(NAME [STATIC] [SOURCES file...] [LINKS target...])
+# The layer `cornerturn_NAME`: compiled once as objects, from which the shared library and the
+# internal static library are both made; or STATIC, a library beside them. A layer of headers alone
+# has no SOURCES.
+function(cornerturn_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STATIC" "" "SOURCES;LINKS")
+  set(target cornerturn_${name})
+  set(kind OBJECT)
+  if(arg_STATIC)
+    set(kind STATIC)
+  endif()
+  if(arg_SOURCES)
+    add_library(${target} ${kind} ${arg_SOURCES})
+    target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_compile_definitions(${target} PRIVATE CORNERTURN_VERSION="${PROJECT_VERSION}")
+    target_link_libraries(${target} PRIVATE cornerturn_options PUBLIC ${arg_LINKS})
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE
+      ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${target} INTERFACE ${arg_LINKS})
+  endif()
+endfunction()
+
+# cornerturn_program(NAME [SOURCES file...] [LINKS target...])
+function(cornerturn_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  add_executable(${name} ${arg_SOURCES})
+  target_compile_definitions(${name} PRIVATE CORNERTURN_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${name} PRIVATE cornerturn_options ${arg_LINKS})
+endfunction()
+
+# cornerturn_test(NAME SOURCES file... [LINKS target...] [PUBLIC_ONLY] [TIMEOUT seconds])
+# One GoogleTest binary `test_NAME`, one ctest entry, one report reports/gtest/test_NAME.xml.
+# Tests see the internals (`src/` headers) unless PUBLIC_ONLY, which links the shared library as a
+# user would.
+function(cornerturn_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLIC_ONLY" "TIMEOUT" "SOURCES;LINKS")
+  set(target test_${name})
+  add_executable(${target} ${arg_SOURCES})
+  if(arg_PUBLIC_ONLY)
+    target_link_libraries(${target} PRIVATE cornerturn)
+  else()
+    target_link_libraries(${target} PRIVATE cornerturn_internal)
+  endif()
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE
+    CORNERTURN_VERSION="${PROJECT_VERSION}" CORNERTURN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE cornerturn_options ${arg_LINKS} GTest::gtest_main)
+  add_test(NAME ${target} COMMAND ${target}
+    --gtest_output=xml:${PROJECT_BINARY_DIR}/reports/gtest/${target}.xml --gtest_brief=1)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 600)
+  endif()
+  set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  set_tests_properties(${target} PROPERTIES ENVIRONMENT
+    "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
+endfunction()
+
+# cornerturn_fuzz(NAME SOURCES file... [LINKS target...])
+# One libFuzzer binary `fuzz_NAME`, built with CORNERTURN_BUILD_FUZZ=ON and clang.
+function(cornerturn_fuzz name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  if(NOT CORNERTURN_BUILD_FUZZ)
+    return()
+  endif()
+  cornerturn_program(fuzz_${name} SOURCES ${arg_SOURCES} LINKS cornerturn_internal ${arg_LINKS})
+  target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
