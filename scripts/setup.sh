@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Checks what a task needs, installs what is missing, and says in one line each what it does.
+# usage: scripts/setup.sh build|run|test|full|bench|docs|format|fuzz
+# System packages come from apt-get (as root or through sudo), Python packages go to ./.venv.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+task=${1:-build}
+
+say() { printf 'set-up: %s\n' "$*"; }
+die() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
+
+# What provides it: a command on the PATH (command:NAME) or a file below a prefix (file:GLOB).
+compiler="g++=command:g++"
+library="cmake=command:cmake ninja-build=command:ninja ccache=command:ccache
+  pkg-config=command:pkg-config
+  libhwy-dev=file:include/hwy/highway.h libtbb-dev=file:include/oneapi/tbb.h
+  libcli11-dev=file:include/CLI/CLI.hpp libfmt-dev=file:include/fmt/format.h
+  nlohmann-json3-dev=file:include/nlohmann/json.hpp"
+python="python3=command:python3 python3-venv=module:ensurepip"
+gtest="libgtest-dev=file:include/gtest/gtest.h"
+clang="clang=command:clang++ libclang-rt-14-dev=file:lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a"
+format="clang-format=command:clang-format"
+doxygen="doxygen=command:doxygen"
+case $task in
+  build) needs="$compiler $library" venv=no ;;
+  run) needs="$compiler $library $python" venv=yes ;;
+  test) needs="$compiler $library $python $gtest" venv=yes ;;
+  full) needs="$compiler $library $python $gtest $clang $format clang-tidy=command:clang-tidy $doxygen" venv=yes ;;
+  bench) needs="$compiler $library $python" venv=yes ;;
+  docs) needs="$doxygen" venv=no ;;
+  format) needs="$format" venv=no ;;
+  fuzz) needs="$compiler $library $clang" venv=no ;;
+  *) die "unknown task '$task': build, run, test, full, bench, docs, format or fuzz" ;;
+esac
+
+python_for_venv() { if [ -x /usr/bin/python3 ]; then echo /usr/bin/python3; else echo python3; fi; }
+
+here() {  # is the provider $1 on this machine?
+  case $1 in
+    command:*) command -v "${1#command:}" > /dev/null ;;
+    file:*) compgen -G "/usr/${1#file:}" > /dev/null || compgen -G "/usr/local/${1#file:}" > /dev/null ;;
+    module:*) "$(python_for_venv)" -c "import ${1#module:}" 2> /dev/null ;;
+  esac
+}
+
+missing=()
+count=0
+for need in $needs; do
+  count=$((count + 1))
+  here "${need#*=}" || missing+=("${need%%=*}")
+done
+
+if [ ${#missing[@]} -gt 0 ]; then
+  command -v apt-get > /dev/null ||
+    die "missing: ${missing[*]}, and there is no apt-get here; install them (Debian's names) and try again"
+  if [ "$(id -u)" = 0 ]; then
+    as_root=()
+  elif command -v sudo > /dev/null; then
+    as_root=(sudo)
+  else
+    die "missing: ${missing[*]}; run 'apt-get install ${missing[*]}' as root and try again (no sudo here)"
+  fi
+  mkdir -p build
+  log=build/setup.log
+  say "installing ${missing[*]} with apt-get (log: $log)"
+  apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" >> "$log" 2>&1; }
+  apt update || say "apt-get update failed; trying with the lists that are here"
+  apt install --no-install-recommends "${missing[@]}" ||
+    { tail -n 5 "$log" >&2; die "apt-get could not install ${missing[*]}"; }
+  for need in $needs; do
+    here "${need#*=}" || die "${need%%=*} is installed, but ${need#*=} is still not found"
+  done
+fi
+
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+case $needs in *g++=*)
+  gcc=$(g++ -dumpfullversion)
+  at_least "$gcc" 12 || die "g++ is $gcc; C++20 as used here needs 12 or newer" ;;
+esac
+case $needs in *cmake=*)
+  cmake=$(cmake --version | sed -n '1s/[^0-9]*//p')
+  at_least "$cmake" 3.25 || die "cmake is $cmake; the presets need 3.25 or newer" ;;
+esac
+
+wanted=scripts/requirements-test.txt
+if [ $venv = yes ] && ! { cmp -s $wanted .venv/requirements.txt && .venv/bin/python -c ""; }; then
+  say "creating .venv with the packages of $wanted"
+  mkdir -p build
+  if ! { "$(python_for_venv)" -m venv --clear .venv &&
+         .venv/bin/python -m pip install -q --disable-pip-version-check -r $wanted; } \
+         > build/setup-venv.log 2>&1; then
+    tail -n 5 build/setup-venv.log >&2
+    die "could not create .venv (log: build/setup-venv.log)"
+  fi
+  cp $wanted .venv/requirements.txt
+fi
+
+if [ ${#missing[@]} -eq 0 ]; then
+  say "all $count packages for '$task' are here"
+fi
+case $task in build | run | test | full | bench)
+  gpu="no GPU here"
+  if [ -e /dev/nvidia0 ] || command -v nvidia-smi > /dev/null; then gpu="a GPU is here"; fi
+  say "device code: none to build, this version of Cornerturn runs on CPUs only ($gpu)" ;;
+esac
