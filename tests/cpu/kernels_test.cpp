@@ -1,0 +1,58 @@
+// Every kernel, in every configuration that the planner offers, on every vector target that this
+// machine has, against the reference: the shared shapes, then random problems.
+#include <gtest/gtest.h>
+
+#include "cpu/targets.hpp"
+#include "support/random_problem.hpp"
+#include "support/run_case.hpp"
+#include "support/shapes.hpp"
+
+namespace cornerturn::test {
+namespace {
+
+class Kernels : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { cpu::use_target(GetParam()); }
+  void TearDown() override { cpu::use_target(""); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Targets, Kernels, testing::ValuesIn(cpu::targets()),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(Kernels, SharedShapes) {
+  CaseRunner runner(64 << 20);
+  for (const Shape& shape : shapes()) {
+    for (const int size : {1, 2, 3, 4, 8, 12, 16, 24, 40, 256}) {
+      const Problem problem = problem_of(shape, size);
+      if (problem.elements() * size > (24 << 20)) continue;
+      ASSERT_EQ(runner.run_all(problem), "") << shape.name << ", element of " << size << " B";
+    }
+  }
+}
+
+#ifndef CT_RANDOM_PROBLEMS
+#define CT_RANDOM_PROBLEMS 100'000
+#endif
+
+TEST_P(Kernels, RandomProblems) {
+  CaseRunner runner;
+  const auto targets = static_cast<int>(cpu::targets().size());
+  cpu::use_target(GetParam());
+  RandomProblems random(std::hash<std::string>()(GetParam()));
+  RandomProblems larger(7 + std::hash<std::string>()(GetParam()), {6, 400 << 10, false});
+  for (int i = 0; i < CT_RANDOM_PROBLEMS / targets + 1; ++i) {
+    const Problem problem = i % 50 == 0 ? larger.next() : random.next();
+    ASSERT_EQ(runner.run_all(problem), "") << "problem " << i;
+  }
+}
+
+TEST_P(Kernels, ManyThreadsWriteTheirOwnBytesOnly) {
+  CaseRunner runner;
+  RandomProblems random(11, {8, 400 << 10, false});
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_EQ(runner.run_all(random.next(), 4), "") << "problem " << i;
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::test
