@@ -37,7 +37,7 @@ typedef enum ct_effort { CT_ESTIMATE = 0, CT_MEASURE = 1 } ct_effort;
 typedef struct ct_options {
   size_t size;        /* sizeof(ct_options): lets the struct grow */
   int threads;        /* at most so many; 0: all that the process may use */
-  ct_effort effort;   /* how to choose */
+  int effort;         /* a ct_effort: how to choose */
   const char* kernel; /* force this kernel; NULL: choose */
 } ct_options;
 #define CT_OPTIONS_INIT {sizeof(ct_options), 0, CT_ESTIMATE, NULL}

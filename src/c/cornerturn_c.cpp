@@ -97,7 +97,7 @@ ct::Options to_options(const ct_options* c_options) {
     default:
       throw ct::Error(ct::Status::invalid_argument,
                       fmt::format("options.effort = {} is unknown: use CT_ESTIMATE or CT_MEASURE",
-                                  static_cast<int>(c_options->effort)));
+                                  c_options->effort));
   }
   if (c_options->kernel != nullptr) options.kernel = c_options->kernel;
   return options;

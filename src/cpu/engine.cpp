@@ -1,5 +1,6 @@
 #include "cpu/engine.hpp"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -14,8 +15,9 @@ namespace cornerturn::cpu {
 namespace {
 
 // One arena for each thread count that was ever asked for: making one costs more than a small
-// transposition.
+// transposition. More threads than TBB has workers for would only make it complain.
 tbb::task_arena& arena_of(int threads) {
+  threads = std::min(threads, tbb::info::default_concurrency());
   static std::mutex mutex;
   static std::unordered_map<int, std::unique_ptr<tbb::task_arena>> arenas;
   const std::lock_guard<std::mutex> lock(mutex);

@@ -17,7 +17,7 @@ class Kernels : public testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Targets, Kernels, testing::ValuesIn(cpu::targets()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& target) { return target.param; });
 
 TEST_P(Kernels, SharedShapes) {
   CaseRunner runner(64 << 20);

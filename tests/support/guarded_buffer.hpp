@@ -18,7 +18,8 @@ class GuardedBuffer {
   explicit GuardedBuffer(std::size_t capacity)
       : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
         capacity_((capacity + page_ - 1) / page_ * page_) {
-    void* start = mmap(nullptr, capacity_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* start =
+        mmap(nullptr, capacity_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED) throw std::bad_alloc();
     base_ = static_cast<std::byte*>(start);
     if (mprotect(base_ + page_, capacity_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();

@@ -23,7 +23,7 @@ std::int64_t RandomProblems::extent(std::int64_t limit) {
   return std::clamp<std::int64_t>(value, 1, limit);
 }
 
-void RandomProblems::lay_out(Problem& problem, std::int64_t Mode::* stride, bool may_repeat,
+void RandomProblems::lay_out(Problem& problem, std::int64_t Mode::*stride, bool may_repeat,
                              bool identity) {
   std::vector<int> order(static_cast<std::size_t>(problem.rank()));
   for (int i = 0; i < problem.rank(); ++i) order[static_cast<std::size_t>(i)] = i;
@@ -59,8 +59,7 @@ Problem RandomProblems::next() {
     const int modes_left = rank - i;
     std::int64_t limit = left;
     if (even) {
-      limit = std::max<std::int64_t>(
-          2, std::llround(2 * std::pow(double(left), 1.0 / modes_left)));
+      limit = std::max<std::int64_t>(2, std::llround(2 * std::pow(double(left), 1.0 / modes_left)));
     }
     const std::int64_t value = chance(0.005) ? 0 : extent(std::min(left, limit));
     problem.modes.push_back({value, 0, 0});

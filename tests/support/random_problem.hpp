@@ -30,7 +30,7 @@ class RandomProblems {
   int element_size();
   std::int64_t extent(std::int64_t limit);
   // Gives the modes strides on one side, in a random order, with gaps now and then.
-  void lay_out(Problem& problem, std::int64_t Mode::* stride, bool may_repeat, bool identity);
+  void lay_out(Problem& problem, std::int64_t Mode::*stride, bool may_repeat, bool identity);
 
   std::mt19937_64 random_;
   RandomLimits limits_;

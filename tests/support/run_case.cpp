@@ -24,8 +24,7 @@ std::string first_difference(const std::byte* got, const std::byte* expected, st
 
 }  // namespace
 
-CaseRunner::CaseRunner(std::size_t capacity)
-    : src_(capacity), dst_(capacity), expected_(capacity) {
+CaseRunner::CaseRunner(std::size_t capacity) : src_(capacity), dst_(capacity), expected_(capacity) {
   // Random bytes that no case writes: each case reads some stretch of them.
   std::byte* bytes = src_.place(src_.capacity(), GuardedBuffer::Touching::front);
   for (std::size_t i = 0; i + 8 <= src_.capacity(); i += 8) {

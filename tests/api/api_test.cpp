@@ -1,0 +1,168 @@
+// The public C++ interface, linked as a user links it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "cornerturn/cornerturn.hpp"
+
+namespace cornerturn {
+namespace {
+
+TEST(Api, TransposesAMatrix) {
+  std::vector<float> src(300 * 500);
+  std::iota(src.begin(), src.end(), 0.0f);
+  std::vector<float> dst(src.size(), -1.0f);
+  transpose(dst.data(), src.data(), 300, 500);
+  for (std::size_t i = 0; i < 300; ++i) {
+    for (std::size_t j = 0; j < 500; ++j) ASSERT_EQ(dst[j * 300 + i], src[i * 500 + j]);
+  }
+}
+
+TEST(Api, PermutesLikeNumpy) {
+  std::vector<std::int16_t> src(2 * 3 * 4 * 5);
+  std::iota(src.begin(), src.end(), std::int16_t{0});
+  std::vector<std::int16_t> dst(src.size());
+  permute(dst.data(), view(static_cast<const std::int16_t*>(src.data()), {2, 3, 4, 5}),
+          {3, 1, 0, 2});
+  std::size_t at = 0;
+  for (int d = 0; d < 5; ++d) {
+    for (int b = 0; b < 3; ++b) {
+      for (int a = 0; a < 2; ++a) {
+        for (int c = 0; c < 4; ++c) {
+          ASSERT_EQ(dst[at++], src[static_cast<std::size_t>(((a * 3 + b) * 4 + c) * 5 + d)]);
+        }
+      }
+    }
+  }
+}
+
+TEST(Api, CopiesBetweenAnyViews) {
+  // Every second column, mirrored, into a window of a wider array.
+  std::vector<double> src(6 * 8);
+  std::iota(src.begin(), src.end(), 0.0);
+  std::vector<double> dst(4 * 10, -1.0);
+  copy(view(dst.data() + 3, {4, 6}, {10, 1}),
+       view(static_cast<const double*>(src.data()) + 6, {4, 6}, {-2, 8}));
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t j = 0; j < 10; ++j) {
+      const bool inside = j >= 3 && j < 9;
+      ASSERT_EQ(dst[i * 10 + j], inside ? src[(j - 3) * 8 + 6 - 2 * i] : -1.0);
+    }
+  }
+}
+
+TEST(Api, APlanRunsOnAnyPointers) {
+  std::vector<int> src(70 * 90);
+  std::iota(src.begin(), src.end(), 0);
+  const ConstView from = view(static_cast<const int*>(src.data()), {70, 90}).permuted({1, 0});
+  std::vector<int> dst(src.size() + 1);
+  const Plan plan = make_plan(view(dst.data(), {90, 70}), from);
+  EXPECT_EQ(plan, make_plan(view(dst.data(), {90, 70}), from));
+  EXPECT_EQ(plan.bytes(), 70 * 90 * 4);
+  EXPECT_FALSE(plan.kernel().empty());
+  EXPECT_NE(plan.explain().find(plan.kernel()), std::string::npos);
+  for (const int shift : {0, 1}) {
+    std::fill(dst.begin(), dst.end(), -1);
+    execute(plan, dst.data() + shift, src.data());
+    for (std::size_t i = 0; i < 70; ++i) {
+      for (std::size_t j = 0; j < 90; ++j) {
+        ASSERT_EQ(dst[static_cast<std::size_t>(shift) + j * 70 + i], src[i * 90 + j]);
+      }
+    }
+  }
+}
+
+TEST(Api, KernelsCanBeForced) {
+  std::vector<int> src(64 * 64, 7);
+  std::vector<int> dst(src.size());
+  Options options;
+  options.kernel = "gather";
+  const ConstView from = view(static_cast<const int*>(src.data()), {64, 64}).permuted({1, 0});
+  EXPECT_EQ(make_plan(view(dst.data(), {64, 64}), from, options).kernel(), "gather");
+  options.kernel = "nothing";
+  EXPECT_THROW(copy(view(dst.data(), {64, 64}), from, options), Error);
+  ASSERT_EQ(setenv("CORNERTURN_KERNEL", "gather", 1), 0);
+  EXPECT_EQ(make_plan(view(dst.data(), {64, 64}), from).kernel(), "gather");
+  ASSERT_EQ(unsetenv("CORNERTURN_KERNEL"), 0);
+}
+
+TEST(Api, MeasuredPlansAreRightAndRemembered) {
+  forget_plans();
+  std::vector<int> src(200 * 300);
+  std::iota(src.begin(), src.end(), 0);
+  std::vector<int> dst(src.size(), -1);
+  Options options;
+  options.effort = Effort::measure;
+  transpose(dst.data(), src.data(), 200, 300, options);
+  for (std::size_t i = 0; i < 200; ++i) {
+    for (std::size_t j = 0; j < 300; ++j) ASSERT_EQ(dst[j * 200 + i], src[i * 300 + j]);
+  }
+  const auto path =
+      std::filesystem::temp_directory_path() / ("cornerturn_winners_" + std::to_string(getpid()));
+  save_winners(path.string());
+  forget_plans();
+  load_winners(path.string());
+  const ConstView from = view(static_cast<const int*>(src.data()), {200, 300}).permuted({1, 0});
+  EXPECT_NE(make_plan(view(dst.data(), {300, 200}), from).explain().find("timed before"),
+            std::string::npos);
+  std::filesystem::remove(path);
+  EXPECT_THROW(load_winners(path.string()), Error);
+  EXPECT_THROW(save_winners("/nonexistent/winners"), Error);
+  forget_plans();
+}
+
+TEST(Api, ManyThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([t, &wrong] {
+      for (std::int64_t round = 0; round < 30; ++round) {
+        const std::int64_t rows = 50 + 7 * t + round;
+        const std::int64_t columns = 90 + round;
+        std::vector<int> src(static_cast<std::size_t>(rows * columns));
+        std::iota(src.begin(), src.end(), t);
+        std::vector<int> dst(src.size());
+        transpose(dst.data(), src.data(), rows, columns);
+        for (std::int64_t i = 0; i < rows; ++i) {
+          for (std::int64_t j = 0; j < columns; ++j) {
+            wrong += dst[static_cast<std::size_t>(j * rows + i)] !=
+                     src[static_cast<std::size_t>(i * columns + j)];
+          }
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Api, MoreThan2To31Elements) {
+  const std::int64_t rows = 46349;
+  const std::int64_t columns = 46351;  // 2^31 + 0.03 %
+  const auto total = static_cast<std::size_t>(rows * columns);
+  std::vector<std::uint8_t> src(total);
+  for (std::size_t i = 0; i < total; ++i) src[i] = static_cast<std::uint8_t>(i * 2654435761u >> 24);
+  std::vector<std::uint8_t> dst(total);
+  transpose(dst.data(), src.data(), rows, columns);
+  std::int64_t wrong = 0;
+  for (std::int64_t j = 0; j < columns; j += 97) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      wrong += dst[static_cast<std::size_t>(j * rows + i)] !=
+               src[static_cast<std::size_t>(i * columns + j)];
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(dst.back(), src.back());
+}
+
+TEST(Api, VersionMatchesTheHeaders) {
+  EXPECT_STREQ(version(), CORNERTURN_VERSION);
+}
+
+}  // namespace
+}  // namespace cornerturn

@@ -1,0 +1,83 @@
+// The C interface: status codes, messages, nothing written on an error.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "cornerturn/cornerturn.h"
+
+namespace {
+
+TEST(C, TransposesAndPermutes) {
+  const float src[6] = {0, 1, 2, 3, 4, 5};
+  float dst[6] = {};
+  ASSERT_EQ(ct_transpose(dst, src, 2, 3, "f32", nullptr), CT_OK);
+  EXPECT_EQ(std::vector<float>(dst, dst + 6), (std::vector<float>{0, 3, 1, 4, 2, 5}));
+  EXPECT_STREQ(ct_last_error(), "");
+
+  const int64_t shape[3] = {1, 2, 3};
+  const int perm[3] = {2, 0, 1};
+  const ct_const_view view = {src, "f32", 3, shape, nullptr};
+  const ct_options options = CT_OPTIONS_INIT;
+  std::fill(dst, dst + 6, -1.0f);
+  ASSERT_EQ(ct_permute(dst, &view, perm, &options), CT_OK);
+  EXPECT_EQ(std::vector<float>(dst, dst + 6), (std::vector<float>{0, 3, 1, 4, 2, 5}));
+}
+
+TEST(C, CopiesViewsAndPlans) {
+  const int src[6] = {0, 1, 2, 3, 4, 5};
+  int dst[6] = {};
+  const int64_t shape[2] = {3, 2};
+  const int64_t src_strides[2] = {4, 12};
+  const ct_const_view from = {src, "i32", 2, shape, src_strides};
+  const ct_view to = {dst, "i32", 2, shape, nullptr};
+  ASSERT_EQ(ct_copy(&to, &from, nullptr), CT_OK);
+  EXPECT_EQ(std::vector<int>(dst, dst + 6), (std::vector<int>{0, 3, 1, 4, 2, 5}));
+
+  ct_plan* plan = nullptr;
+  ASSERT_EQ(ct_plan_make(&plan, &to, &from, nullptr), CT_OK);
+  std::fill(dst, dst + 6, -1);
+  ASSERT_EQ(ct_plan_execute(plan, dst, src), CT_OK);
+  EXPECT_EQ(std::vector<int>(dst, dst + 6), (std::vector<int>{0, 3, 1, 4, 2, 5}));
+  EXPECT_NE(std::string(ct_plan_explain(plan)).find("normalised"), std::string::npos);
+  ct_plan_free(plan);
+  ct_plan_free(nullptr);
+  EXPECT_EQ(ct_plan_explain(nullptr), nullptr);
+}
+
+TEST(C, ErrorsSayWhatIsWrongAndWriteNothing) {
+  const float src[6] = {0, 1, 2, 3, 4, 5};
+  float dst[6] = {7, 7, 7, 7, 7, 7};
+  EXPECT_EQ(ct_transpose(dst, src, -2, 3, "f32", nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(), "rows = -2 is negative");
+  EXPECT_EQ(ct_transpose(dst, src, 2, 3, "f33", nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_EQ(ct_transpose(nullptr, src, 2, 3, "f32", nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_EQ(ct_transpose(dst, src, INT64_MAX, 3, "f32", nullptr), CT_OVERFLOW);
+  EXPECT_EQ(ct_transpose(dst, src, 2, 3, nullptr, nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(), "type = NULL, but it is needed");
+  ct_options options = CT_OPTIONS_INIT;
+  options.size = 3;
+  EXPECT_EQ(ct_transpose(dst, src, 2, 3, "f32", &options), CT_INVALID_ARGUMENT);
+  options = CT_OPTIONS_INIT;
+  options.threads = -1;
+  EXPECT_EQ(ct_transpose(dst, src, 2, 3, "f32", &options), CT_INVALID_ARGUMENT);
+  options = CT_OPTIONS_INIT;
+  options.effort = 9;
+  EXPECT_EQ(ct_transpose(dst, src, 2, 3, "f32", &options), CT_INVALID_ARGUMENT);
+  EXPECT_EQ(ct_copy(nullptr, nullptr, nullptr), CT_INVALID_ARGUMENT);
+  ct_plan* plan = reinterpret_cast<ct_plan*>(dst);
+  EXPECT_EQ(ct_plan_make(&plan, nullptr, nullptr, nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_EQ(ct_plan_execute(nullptr, dst, src), CT_INVALID_ARGUMENT);
+  EXPECT_EQ(ct_load_winners("/nonexistent/winners"), CT_IO_ERROR);
+  for (const float value : dst) EXPECT_EQ(value, 7.0f);
+  EXPECT_EQ(ct_transpose(dst, src, 2, 3, "f32", nullptr), CT_OK);
+  EXPECT_STREQ(ct_last_error(), "");
+}
+
+TEST(C, SaysItsVersion) {
+  EXPECT_STREQ(ct_version(), CORNERTURN_VERSION);
+  EXPECT_EQ(ct_abi_version(), CT_ABI_VERSION);
+}
+
+}  // namespace

@@ -1,0 +1,161 @@
+#include "core/validate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "cornerturn/cornerturn.hpp"
+
+namespace cornerturn {
+namespace {
+
+constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+const ElementType f32(Kind::f32);
+
+struct Refused {
+  Status status;
+  std::string message;
+};
+
+template <class Call>
+Refused refused(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return {error.status(), error.what()};
+  }
+  return {Status::ok, ""};
+}
+
+Refused make(Extents src_shape, Extents src_strides, Extents dst_shape, Extents dst_strides) {
+  return refused([&] {
+    make_problem(ConstView(nullptr, f32, src_shape, src_strides),
+                 View(nullptr, f32, dst_shape, dst_strides));
+  });
+}
+
+TEST(Validate, NamesTheArgumentItsValueAndTheRule) {
+  EXPECT_EQ(make({2, 3}, {12, 4}, {2}, {4}).message,
+            "dst has rank 1, src has rank 2: they must be equal");
+  EXPECT_EQ(make({2, 3}, {12, 4}, {2, 4}, {16, 4}).message,
+            "dst.shape[1] = 4 differs from src.shape[1] = 3");
+  EXPECT_EQ(make({2, -3}, {12, 4}, {2, -3}, {12, 4}).message, "src.shape[1] = -3 is negative");
+  EXPECT_EQ(make({2, 3}, {4}, {2, 3}, {12, 4}).message,
+            "src.strides has 1 entries, src.shape has 2");
+  EXPECT_EQ(make({5}, {4}, {5}, {0}).message,
+            "dst.strides[0] = 0 with extent 5 would write elements more than once");
+  EXPECT_EQ(make({5}, {4}, {5}, {3}).status, Status::invalid_argument);
+  EXPECT_EQ(make(Extents(65, 1), Extents(65, 4), Extents(65, 1), Extents(65, 4)).message,
+            "src.shape has 65 extents, at most 64 are supported");
+}
+
+TEST(Validate, SizesAndOffsetsFitIn64Bits) {
+  EXPECT_EQ(make({huge, 4}, {4, 4}, {huge, 4}, {16, 4}).status, Status::overflow);
+  EXPECT_EQ(make({4}, {huge / 2}, {4}, {4}).status, Status::overflow);
+  EXPECT_EQ(make({4}, {4}, {4}, {-(huge / 2)}).status, Status::overflow);
+  EXPECT_EQ(make({2}, {huge - 3}, {2}, {4}).status, Status::overflow);
+  EXPECT_EQ(make({huge, 0}, {huge, huge}, {huge, 0}, {huge, huge}).status, Status::ok);
+  EXPECT_EQ(refused([] { packed_strides({huge, 2, 2}, 4); }).status, Status::overflow);
+  EXPECT_EQ(refused([] { packed_strides({1 << 20, 1 << 20}, 4); }).status, Status::ok);
+}
+
+TEST(Validate, TypesMustAgree) {
+  const auto types = [](ElementType src, ElementType dst) {
+    return refused([&] { make_problem(ConstView(nullptr, src, {2}), View(nullptr, dst, {2})); });
+  };
+  EXPECT_EQ(types(f32, ElementType(Kind::f16)).message,
+            "dst.type = f16 differs from src.type = f32: values are not converted");
+  EXPECT_EQ(types(f32, ElementType(Kind::i32)).status, Status::unsupported);
+  EXPECT_EQ(types(f32, ElementType::bytes(4)).status, Status::ok);
+}
+
+TEST(Validate, DestinationElementsMustNotShareBytes) {
+  const auto status = [](Extents shape, Extents strides) {
+    Extents src_strides(shape.size(), 0);
+    return make(shape, src_strides, shape, strides).status;
+  };
+  EXPECT_EQ(status({3, 4}, {16, 4}), Status::ok);
+  EXPECT_EQ(status({3, 4}, {12, 4}), Status::invalid_argument);  // rows overlap by an element
+  EXPECT_EQ(status({3, 4}, {-16, 4}), Status::ok);
+  EXPECT_EQ(status({2, 2}, {12, 8}), Status::ok);  // 0, 8, 12, 20: interleaved, but apart
+  EXPECT_EQ(status({2, 3}, {8, 4}), Status::invalid_argument);  // 8 twice
+  EXPECT_EQ(status({3, 2, 2}, {40, 12, 8}), Status::ok);
+  EXPECT_EQ(status({2, 2}, {10, 8}), Status::invalid_argument);  // 8..11 and 10..13
+  EXPECT_EQ(status({1, 5}, {0, 4}), Status::ok);  // an extent of 1 has no second element
+}
+
+TEST(Validate, OverlapSearchAgreesWithBruteForce) {
+  std::uint32_t state = 12345;
+  const auto next = [&state](std::uint32_t bound) {
+    state = state * 1664525u + 1013904223u;
+    return static_cast<std::int64_t>((state >> 8) % bound);
+  };
+  int overlapping = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const Extents shape = {1 + next(4), 1 + next(4), 1 + next(4)};
+    const Extents strides = {next(60) - 30, next(40) - 20, next(20) - 10};
+    std::vector<int> touched(1000, 0);
+    bool twice = false;
+    for (std::int64_t i = 0; i < shape[0]; ++i) {
+      for (std::int64_t j = 0; j < shape[1]; ++j) {
+        for (std::int64_t k = 0; k < shape[2]; ++k) {
+          for (int b = 0; b < 4; ++b) {
+            int& count = touched[static_cast<std::size_t>(500 + i * strides[0] + j * strides[1] +
+                                                          k * strides[2] + b)];
+            twice = twice || ++count > 1;
+          }
+        }
+      }
+    }
+    overlapping += twice;
+    EXPECT_EQ(make(shape, {0, 0, 0}, shape, strides).status,
+              twice ? Status::invalid_argument : Status::ok)
+        << shape[0] << "," << shape[1] << "," << shape[2] << " : " << strides[0] << ","
+        << strides[1] << "," << strides[2];
+  }
+  EXPECT_GT(overlapping, 300);
+  EXPECT_LT(overlapping, 2900);
+}
+
+TEST(Validate, SourceAndDestinationMustBeApart) {
+  float data[64] = {};
+  const ConstView src = view(static_cast<const float*>(data), {4, 4});
+  EXPECT_EQ(refused([&] { copy(view(data + 16, {4, 4}), src); }).status, Status::ok);
+  EXPECT_EQ(refused([&] { copy(view(data + 15, {4, 4}), src); }).status, Status::invalid_argument);
+  EXPECT_EQ(refused([&] {
+              copy(view(data, {4, 4}), src.permuted({1, 0}));
+            }).status,
+            Status::invalid_argument);
+  EXPECT_NE(refused([&] {
+              copy(view(data, {4, 4}), src);
+            }).message.find("overlaps src"),
+            std::string::npos);
+}
+
+TEST(Validate, PointersAreNeededUnlessThereIsNothingToMove) {
+  float data[4] = {};
+  float* none = nullptr;
+  EXPECT_EQ(refused([&] {
+              copy(view(none, {2, 2}), view(data, {2, 2}));
+            }).message,
+            "dst = null, but the problem has elements to write");
+  EXPECT_EQ(refused([&] {
+              copy(view(data, {2, 2}), view(none, {2, 2}));
+            }).message,
+            "src = null, but the problem has elements to read");
+  EXPECT_EQ(refused([&] { copy(view(none, {2, 0}), view(none, {2, 0})); }).status, Status::ok);
+}
+
+TEST(Validate, Permutations) {
+  const auto permute_error = [](std::vector<int> perm) {
+    return refused([&] { permuted({2, 3, 4}, perm); }).message;
+  };
+  EXPECT_EQ(permute_error({0, 1}), "perm = (0,1) has 2 entries, the array has rank 3");
+  EXPECT_EQ(permute_error({0, 1, 3}), "perm[2] = 3 is out of range for rank 3");
+  EXPECT_EQ(permute_error({0, -1, 2}), "perm[1] = -1 is out of range for rank 3");
+  EXPECT_EQ(permute_error({2, 0, 2}), "perm[2] = 2 repeats perm[0]: each axis is named once");
+  EXPECT_EQ(permuted({2, 3, 4}, std::vector<int>{2, 0, 1}), (Extents{4, 2, 3}));
+}
+
+}  // namespace
+}  // namespace cornerturn

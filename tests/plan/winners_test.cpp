@@ -1,0 +1,59 @@
+#include "plan/winners.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cornerturn/error.hpp"
+#include "plan/planner.hpp"
+#include "support/random_problem.hpp"
+
+namespace cornerturn::plan {
+namespace {
+
+TEST(Winners, AreRememberedThroughTheirText) {
+  CpuInfo cpu;
+  cpu.model = "Test CPU";
+  cpu.isa = "AVX9";
+  test::RandomProblems random(21);
+  Winners winners;
+  std::vector<Plan> plans;
+  for (int i = 0; i < 100; ++i) {
+    Plan plan = make_plan(random.next(), cpu, {1, ""});
+    plan.chosen = plan.candidates.back();  // any other than the estimate
+    winners.remember(cpu, plan);
+    plans.push_back(plan);
+  }
+  Winners read;
+  read.parse(winners.to_text(), "test");
+  EXPECT_EQ(read.to_text(), winners.to_text());
+  for (const Plan& plan : plans) {
+    Plan again = make_plan(plan.problem, cpu, {1, ""});
+    read.apply(cpu, again);
+    EXPECT_EQ(again.choice, Choice::remembered);
+    CpuInfo other = cpu;
+    other.model = "Other CPU";
+    Plan elsewhere = make_plan(plan.problem, other, {1, ""});
+    read.apply(other, elsewhere);
+    EXPECT_EQ(elsewhere.choice, Choice::estimated);
+  }
+}
+
+TEST(Winners, MalformedFilesAreRefusedWhole) {
+  Winners winners;
+  const auto message = [&winners](const std::string& text) -> std::string {
+    try {
+      winners.parse(text, "w.txt");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message("hello\n").find("'w.txt' line 1: 'hello' is not"), std::string::npos);
+  EXPECT_NE(message("# cornerturn winners 1\na\t1\tp\tk\tc\nb\tc\n").find("line 3: five fields"),
+            std::string::npos);
+  EXPECT_TRUE(winners.empty());
+  EXPECT_EQ(message("# cornerturn winners 1\n\n# a remark\na\t1\tp\tk\tc\n"), "");
+  EXPECT_FALSE(winners.empty());
+}
+
+}  // namespace
+}  // namespace cornerturn::plan
