@@ -1,0 +1,151 @@
+#include "harness/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+std::string percent(double share) { return fmt::format("{:.0f}", 100 * share); }
+
+std::string duration(double seconds) {
+  return seconds >= 1e-3   ? fmt::format("{:.2f} ms", 1e3 * seconds)
+         : seconds >= 1e-6 ? fmt::format("{:.2f} us", 1e6 * seconds)
+                           : fmt::format("{:.0f} ns", 1e9 * seconds);
+}
+
+std::string megabytes(std::int64_t bytes) {
+  const double mb = 1e-6 * static_cast<double>(bytes);
+  return fmt::format("{:.{}f}", mb, mb < 10 ? 2 : 0);
+}
+
+// Shares of memcpy by class and element size, rows and columns in alphabetical order.
+class ShareTable {
+ public:
+  void add(const std::string& group, int element_bytes, double share) {
+    for (const std::string& g : {group, std::string("all")}) {
+      groups_[g][element_bytes].push_back(share);
+      groups_[g][0].push_back(share);
+    }
+    sizes_[element_bytes] = true;
+  }
+
+  std::string format(const std::string& title) const {
+    std::size_t width = title.size();
+    for (const auto& [group, unused] : groups_) width = std::max(width, group.size());
+    std::string out = fmt::format("{:<{}}", title, width);
+    for (const auto& [size, unused] : sizes_) out += fmt::format(" {:>7}", fmt::format("{} B", size));
+    out += fmt::format(" {:>7} {:>7} {:>5}\n", "all", "min", "cases");
+    for (const auto& [group, row] : groups_) {
+      if (group != "all") out += line(group, width, row);
+    }
+    if (groups_.size() > 2) out += line("all", width, groups_.at("all"));
+    return out;
+  }
+
+ private:
+  using Row = std::map<int, std::vector<double>>;
+
+  std::string line(const std::string& group, std::size_t width, const Row& row) const {
+    std::string out = fmt::format("{:<{}}", group, width);
+    for (const auto& [size, unused] : sizes_) {
+      const auto found = row.find(size);
+      out += fmt::format(" {:>7}",
+                         found == row.end() ? "-" : percent(geometric_mean(found->second)));
+    }
+    const std::vector<double>& all = row.at(0);
+    return out + fmt::format(" {:>7} {:>7} {:>5}\n", percent(geometric_mean(all)),
+                             percent(*std::min_element(all.begin(), all.end())), all.size());
+  }
+
+  std::map<std::string, Row> groups_;
+  std::map<int, bool> sizes_;
+};
+
+}  // namespace
+
+std::string table_header() {
+  return fmt::format("{:<30} {:>2} {:>7} {:>10} {:>7} {:>8} {:>8} {:>6}  {}", "case", "B", "MB",
+                     "time", "GB/s", "% memcpy", "% copy", "noise", "method");
+}
+
+std::string table_line(const Result& r) {
+  std::string line = fmt::format("{:<30} {:>2} {:>7} ", r.c.name, r.c.element_bytes,
+                                 megabytes(r.c.payload_bytes()));
+  if (r.outcome != Outcome::ok) return line + fmt::format("{}: {}", to_string(r.outcome), r.reason);
+  return line + fmt::format("{:>10} {:>7.1f} {:>8} {:>8} {:>5.1f}%  {}", duration(r.seconds),
+                            r.gigabytes_per_second(), percent(r.share_of_memcpy()),
+                            percent(r.share_of_best_copy()), 100 * r.noise, r.method);
+}
+
+std::string summary(const std::vector<Result>& results) {
+  ShareTable table;
+  const Result* slowest = nullptr;
+  int skipped = 0;
+  int failed = 0;
+  for (const Result& r : results) {
+    skipped += r.outcome == Outcome::skipped;
+    failed += r.outcome == Outcome::failed;
+    if (r.outcome != Outcome::ok) continue;
+    table.add(r.c.group, r.c.element_bytes, r.share_of_memcpy());
+    if (slowest == nullptr || r.share_of_memcpy() < slowest->share_of_memcpy()) slowest = &r;
+  }
+  std::string out;
+  if (slowest != nullptr) {
+    out += table.format("% of memcpy, geometric mean");
+    out += fmt::format("slowest: {} with {} %\n", to_string(slowest->c),
+                       percent(slowest->share_of_memcpy()));
+  }
+  if (skipped > 0) out += fmt::format("{} skipped\n", skipped);
+  if (failed > 0) out += fmt::format("{} FAILED\n", failed);
+  return out;
+}
+
+std::string compare(const Report& a, const Report& b) {
+  using Key = std::tuple<std::string, std::string, int>;
+  std::map<Key, const Result*> before;
+  for (const Result& r : a.results) {
+    if (r.outcome == Outcome::ok) before[{r.c.suite, r.c.name, r.c.element_bytes}] = &r;
+  }
+  std::string out;
+  if (a.threads != b.threads) {
+    out += fmt::format("note: {} threads against {}\n", a.threads, b.threads);
+  }
+  out += fmt::format("{:<30} {:>2} {:>9} {:>9} {:>7}  {}\n", "case", "B", "a %", "b %", "b / a", "");
+  ShareTable table;
+  int faster = 0;
+  int slower = 0;
+  int same = 0;
+  for (const Result& r : b.results) {
+    const auto found = before.find({r.c.suite, r.c.name, r.c.element_bytes});
+    if (r.outcome != Outcome::ok || found == before.end()) continue;
+    const Result& old = *found->second;
+    const double ratio = r.share_of_memcpy() / old.share_of_memcpy();
+    const double threshold = std::max(0.03, 2 * std::hypot(r.noise, old.noise));
+    const bool changed = std::abs(ratio - 1) > threshold;
+    (!changed ? same : ratio > 1 ? faster : slower) += 1;
+    out += fmt::format("{:<30} {:>2} {:>9} {:>9} {:>7.2f}  {}\n", r.c.name, r.c.element_bytes,
+                       percent(old.share_of_memcpy()), percent(r.share_of_memcpy()), ratio,
+                       !changed ? "same" : ratio > 1 ? "FASTER" : "SLOWER");
+    table.add(r.c.group, r.c.element_bytes, ratio);
+  }
+  const int common = same + faster + slower;
+  if (common > 0) out += "\n" + table.format("b / a in %, geometric mean");
+  out += fmt::format("{} cases in both: {} faster, {} slower, {} the same\n", common, faster, slower,
+                     same);
+  const auto measured = [](const Report& report) {
+    return std::count_if(report.results.begin(), report.results.end(),
+                         [](const Result& r) { return r.outcome == Outcome::ok; });
+  };
+  const auto only_a = measured(a) - common;
+  const auto only_b = measured(b) - common;
+  if (only_a + only_b > 0) out += fmt::format("only in a: {}, only in b: {}\n", only_a, only_b);
+  return out;
+}
+
+}  // namespace cornerturn::bench

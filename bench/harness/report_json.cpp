@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "cornerturn/error.hpp"
+#include "harness/report.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int schema = 1;
+constexpr const char* kind = "cornerturn-bench";
+
+// Four significant digits are more than a timing has, and they keep the files small.
+double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
+
+ordered_json to_json(const Result& r) {
+  ordered_json out = {{"suite", r.c.suite},
+                      {"case", r.c.name},
+                      {"class", r.c.group},
+                      {"element_bytes", r.c.element_bytes},
+                      {"payload_bytes", r.c.payload_bytes()},
+                      {"shape", r.c.shape},
+                      {"outcome", to_string(r.outcome)}};
+  if (!r.reason.empty()) out["reason"] = r.reason;
+  if (!r.method.empty()) out["method"] = r.method;
+  if (r.outcome == Outcome::ok) {
+    out["runs"] = r.runs;
+    out["seconds"] = rounded(r.seconds);
+    out["best_seconds"] = rounded(r.best_seconds);
+    out["noise"] = rounded(r.noise);
+    out["memcpy_seconds"] = rounded(r.memcpy_seconds);
+    out["non_temporal_seconds"] = rounded(r.non_temporal_seconds);
+    out["share_of_memcpy"] = rounded(r.share_of_memcpy());
+    out["share_of_best_copy"] = rounded(r.share_of_best_copy());
+  }
+  return out;
+}
+
+Outcome parse_outcome(const std::string& text, const std::string& origin) {
+  for (const Outcome outcome : {Outcome::ok, Outcome::skipped, Outcome::failed}) {
+    if (text == to_string(outcome)) return outcome;
+  }
+  throw Error(Status::invalid_argument,
+              fmt::format("{}: outcome = {} is none of ok, skipped, failed", origin, text));
+}
+
+double positive(const nlohmann::json& in, const char* key, const std::string& origin) {
+  const double value = in.at(key).get<double>();
+  if (value > 0) return value;
+  throw Error(Status::invalid_argument,
+              fmt::format("{}: {} = {} must be positive", origin, key, value));
+}
+
+Result result_from_json(const nlohmann::json& in, const std::string& origin) {
+  Result r;
+  r.c.suite = in.at("suite").get<std::string>();
+  r.c.name = in.at("case").get<std::string>();
+  r.c.group = in.at("class").get<std::string>();
+  r.c.element_bytes = in.at("element_bytes").get<int>();
+  r.c.shape = in.at("shape").get<std::vector<std::int64_t>>();
+  r.outcome = parse_outcome(in.at("outcome").get<std::string>(), origin);
+  r.reason = in.value("reason", "");
+  r.method = in.value("method", "");
+  if (r.outcome == Outcome::ok) {
+    r.runs = in.at("runs").get<int>();
+    r.seconds = positive(in, "seconds", origin);
+    r.best_seconds = positive(in, "best_seconds", origin);
+    r.noise = in.at("noise").get<double>();
+    r.memcpy_seconds = positive(in, "memcpy_seconds", origin);
+    r.non_temporal_seconds = positive(in, "non_temporal_seconds", origin);
+  }
+  return r;
+}
+
+}  // namespace
+
+ordered_json to_json(const Report& report) {
+  ordered_json cases = ordered_json::array();
+  for (const Result& r : report.results) cases.push_back(to_json(r));
+  return {{"kind", kind},
+          {"schema", schema},
+          {"subject", report.subject},
+          {"version", report.version},
+          {"details", report.details},
+          {"threads", report.threads},
+          {"provenance", report.provenance},
+          {"cases", cases}};
+}
+
+Report report_from_json(const nlohmann::json& json, const std::string& origin) {
+  try {
+    if (json.value("kind", "") != kind || json.value("schema", 0) != schema) {
+      throw Error(Status::invalid_argument,
+                  fmt::format("{} is not a result of the benchmark: kind and schema must be {} and {}",
+                              origin, kind, schema));
+    }
+    Report report;
+    report.subject = json.at("subject").get<std::string>();
+    report.version = json.at("version").get<std::string>();
+    report.details = json.at("details").get<std::map<std::string, std::string>>();
+    report.threads = json.at("threads").get<int>();
+    report.provenance = json.at("provenance");
+    for (const auto& item : json.at("cases")) {
+      report.results.push_back(result_from_json(item, origin));
+    }
+    return report;
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(Status::invalid_argument, fmt::format("{}: {}", origin, e.what()));
+  }
+}
+
+Report load_report(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(Status::io_error, fmt::format("{} cannot be read", path));
+  nlohmann::json json;
+  try {
+    file >> json;
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(Status::invalid_argument, fmt::format("{} is not JSON: {}", path, e.what()));
+  }
+  return report_from_json(json, path);
+}
+
+void save_report(const Report& report, const std::string& path) {
+  const std::string temporary = fmt::format("{}.{}.part", path, getpid());
+  {
+    std::ofstream file(temporary, std::ios::binary);
+    // One case a line: diffs of results stay readable.
+    ordered_json head = to_json(report);
+    ordered_json cases;
+    cases.swap(head["cases"]);
+    head.erase("cases");
+    std::string text = head.dump(1);
+    text.resize(text.rfind('\n'));
+    text += ",\n \"cases\": [";
+    const char* separator = "\n  ";
+    for (const ordered_json& item : cases) {
+      text += separator + item.dump();
+      separator = ",\n  ";
+    }
+    file << text << "\n ]\n}\n";
+    file.close();
+    if (!file) {
+      std::remove(temporary.c_str());
+      throw Error(Status::io_error, fmt::format("{} cannot be written", path));
+    }
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::remove(temporary.c_str());
+    throw Error(Status::io_error, fmt::format("{} cannot be written", path));
+  }
+}
+
+}  // namespace cornerturn::bench

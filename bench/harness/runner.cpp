@@ -1,0 +1,161 @@
+#include "harness/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "harness/machine.hpp"
+#include "harness/pattern.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+template <class F>
+double time_once(F&& f) {
+  const Clock::time_point start = Clock::now();
+  f();
+  return seconds_since(start);
+}
+
+std::int64_t round_to_page(std::int64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+}  // namespace
+
+const char* to_string(Outcome outcome) {
+  return outcome == Outcome::ok ? "ok" : outcome == Outcome::skipped ? "skipped" : "failed";
+}
+
+double Result::share_of_best_copy() const {
+  return std::min(memcpy_seconds, non_temporal_seconds) / seconds;
+}
+
+// Caches stay cold because every call works on another slot, and all slots together are larger than
+// the caches:
+//   src_: | slot 0 | slot 1 | ... | slot count-1 |     dst_: the same
+struct Runner::Slots {
+  int count = 1;
+  std::int64_t src_step = 0;
+  std::int64_t dst_step = 0;
+  std::byte* src_base = nullptr;
+  std::byte* dst_base = nullptr;
+  int next = 0;
+
+  const std::byte* src(int i) const { return src_base + i * src_step; }
+  std::byte* dst(int i) const { return dst_base + i * dst_step; }
+  int advance() {
+    const int i = next;
+    next = (next + 1) % count;
+    return i;
+  }
+};
+
+Runner::Runner(int threads, const StopRule& rule)
+    : team_(threads), solo_(1), rule_(rule), cold_bytes_(4 * last_level_cache_bytes()) {}
+
+Runner::Slots Runner::make_slots(const Case& c) {
+  Slots slots;
+  slots.src_step = round_to_page(std::max(c.src_span_bytes(), c.payload_bytes()));
+  slots.dst_step = round_to_page(c.dst_span_bytes());
+  const std::int64_t pair = std::max<std::int64_t>(1, slots.src_step + slots.dst_step);
+  if (!c.warm()) {
+    slots.count = static_cast<int>(std::clamp<std::int64_t>((cold_bytes_ + pair - 1) / pair, 1, 4096));
+  }
+  src_.reserve(slots.count * slots.src_step);
+  dst_.reserve(slots.count * slots.dst_step);
+  slots.src_base = src_.data();
+  slots.dst_base = dst_.data();
+  for (int i = 0; i < slots.count; ++i) {
+    fill_pattern(slots.src_base + i * slots.src_step, slots.src_step, c.element_bytes);
+  }
+  fill_poison(slots.dst_base, slots.count * slots.dst_step);
+  return slots;
+}
+
+std::string Runner::verify(const Case& c, Subject& subject, const Slots& slots, double& seconds) {
+  seconds = time_once([&] { subject.run(slots.src(0), slots.dst(0)); });
+  std::string complaint = check_elements(c, slots.dst(0));
+  const bool has_gaps = c.dst_span_bytes() > c.payload_bytes();
+  if (complaint.empty() && has_gaps) complaint = check_gaps(c, slots.dst(0), slots.dst_step);
+  return complaint;
+}
+
+Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>& interrupted) {
+  Result result;
+  result.c = c;
+  const std::int64_t needed = std::max(c.src_span_bytes(), c.payload_bytes()) + c.dst_span_bytes();
+  const std::int64_t have = available_memory() / 10 * 9 + src_.size() + dst_.size();
+  if (needed > have) {
+    result.reason = fmt::format("needs {:.1f} GB of memory, {:.1f} GB are free",
+                                1e-9 * static_cast<double>(needed), 1e-9 * static_cast<double>(have));
+    return result;
+  }
+  Slots slots = make_slots(c);
+  result.reason = subject.prepare(c, team_.size(), slots.src(0), slots.dst(0));
+  if (!result.reason.empty()) return result;
+  result.method = subject.method();
+
+  double first_seconds = 0;
+  result.reason = verify(c, subject, slots, first_seconds);
+  if (!result.reason.empty()) {
+    result.outcome = Outcome::failed;
+    return result;
+  }
+
+  // Warm cases are short: many calls are timed together.
+  int calls = 1;
+  const auto time_calls = [&](auto&& f) {
+    return time_once([&] { for (int i = 0; i < calls; ++i) f(slots.advance()); }) / calls;
+  };
+  const std::int64_t bytes = c.payload_bytes();
+  Team& team = c.warm() ? solo_ : team_;
+  const auto run_memcpy = [&](int i) { copy_with_memcpy(team, slots.dst(i), slots.src(i), bytes); };
+  const auto run_stream = [&](int i) { copy_non_temporal(team, slots.dst(i), slots.src(i), bytes); };
+  const auto run_subject = [&](int i) { subject.run(slots.src(i), slots.dst(i)); };
+  constexpr double shortest_measurement = 100e-6;
+  while (c.warm() && calls < (1 << 20) && time_calls(run_subject) * calls < shortest_measurement) {
+    calls *= 2;
+  }
+
+  std::vector<double> memcpy_times;
+  std::vector<double> stream_times;
+  std::vector<double> subject_times;
+  time_calls(run_memcpy);  // wakes the threads
+  double elapsed = 0;
+  if (first_seconds > rule_.slow_budget / 4) {
+    // A run this long hardly profits from a warm-up: the verified one counts.
+    subject_times.push_back(first_seconds);
+    elapsed = first_seconds;
+  }
+  while (!interrupted && !rule_.enough(subject_times, elapsed)) {
+    elapsed += time_once([&] {
+      memcpy_times.push_back(time_calls(run_memcpy));
+      stream_times.push_back(time_calls(run_stream));
+      subject_times.push_back(time_calls(run_subject));
+    });
+  }
+  if (subject_times.empty()) {
+    result.reason = "interrupted";
+    return result;
+  }
+  while (memcpy_times.size() < 3) {
+    memcpy_times.push_back(time_calls(run_memcpy));
+    stream_times.push_back(time_calls(run_stream));
+  }
+  result.outcome = Outcome::ok;
+  result.runs = static_cast<int>(subject_times.size());
+  result.seconds = median(subject_times);
+  result.best_seconds = *std::min_element(subject_times.begin(), subject_times.end());
+  result.noise = relative_mad(subject_times);
+  result.memcpy_seconds = median(memcpy_times);
+  result.non_temporal_seconds = median(stream_times);
+  return result;
+}
+
+}  // namespace cornerturn::bench

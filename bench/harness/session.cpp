@@ -1,0 +1,163 @@
+#include "harness/session.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+
+#include "cornerturn/error.hpp"
+#include "harness/machine.hpp"
+#include "harness/report.hpp"
+#include "harness/runner.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
+
+// While it lives, Ctrl-C ends the measurement after the run in progress; a second one kills.
+class InterruptGuard {
+ public:
+  InterruptGuard() {
+    interrupted = false;
+    struct sigaction action = {};
+    action.sa_handler = [](int) { interrupted = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &old_int_);
+    sigaction(SIGTERM, &action, &old_term_);
+  }
+  ~InterruptGuard() {
+    sigaction(SIGINT, &old_int_, nullptr);
+    sigaction(SIGTERM, &old_term_, nullptr);
+  }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  struct sigaction old_int_ = {};
+  struct sigaction old_term_ = {};
+};
+
+// One line on the terminal that is overwritten; nothing when standard error is a file.
+class ProgressLine {
+ public:
+  void show(std::size_t i, std::size_t n, const Case& c) {
+    if (shown_) fmt::print(stderr, "\r\033[K[{}/{}] {}", i + 1, n, to_string(c));
+  }
+  void clear() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  bool shown_ = isatty(STDERR_FILENO) != 0;
+};
+
+std::vector<Case> chosen_cases(const SessionOptions& options) {
+  std::vector<Case> cases;
+  for (const std::string& name : options.suites) {
+    for (Case& c : load_suite(name).cases) {
+      if (options.filter.accepts(c)) cases.push_back(std::move(c));
+    }
+  }
+  if (cases.empty()) {
+    throw Error(Status::invalid_argument, "no case of the suites passes --bytes, --case, --class "
+                                          "and --max-bytes: loosen one of them");
+  }
+  return cases;
+}
+
+void list_cases(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    fmt::print("{:<10} {:<30} {:>3} B {:>9.1f} MB  {}\n", c.suite, c.name, c.element_bytes,
+               1e-6 * static_cast<double>(c.payload_bytes()), c.group);
+  }
+}
+
+}  // namespace
+
+void add_session_options(CLI::App& app, SessionOptions& options) {
+  std::string names;
+  for (const EmbeddedSuite& s : embedded_suites()) names += (names.empty() ? "" : ", ") + std::string(s.name);
+  options.suites = {"everyday"};
+  app.add_option("--suite", options.suites, "Suites: " + names + " or a JSON file")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--bytes", options.filter.element_bytes, "Only elements of these sizes")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 256));
+  app.add_option("--case", options.filter.name_globs, "Only cases whose name matches, e.g. 'matrix_*'")
+      ->delimiter(',');
+  app.add_option("--class", options.filter.groups, "Only cases of these classes")->delimiter(',');
+  app.add_option("--max-bytes", options.filter.max_payload_bytes,
+                 "Only cases that move at most this much, e.g. 800MB")
+      ->transform(CLI::AsSizeValue(true));
+  app.add_option("--threads", options.threads, "Threads (default: all that may be used)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--budget", options.rule.budget, "Seconds for a case before the noise is accepted")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--slow-budget", options.rule.slow_budget,
+                 "Seconds for a case after which even a slow one is not repeated")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--min-runs", options.rule.min_runs, "Runs of a case before it may stop")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--json", options.json, "Write the results to this file");
+  app.add_option("--compare", options.compare, "Compare two result files instead of measuring")
+      ->expected(2);
+  app.add_flag("--list", options.list, "List the cases instead of measuring");
+}
+
+int run_session(const SessionOptions& options, Subject& subject) {
+  if (!options.compare.empty()) {
+    fmt::print("{}", compare(load_report(options.compare[0]), load_report(options.compare[1])));
+    return 0;
+  }
+  const std::vector<Case> cases = chosen_cases(options);
+  if (options.list) {
+    list_cases(cases);
+    return 0;
+  }
+
+  Report report;
+  report.subject = subject.name();
+  report.version = subject.version();
+  report.details = subject.details();
+  report.threads = options.threads > 0 ? options.threads : usable_processors();
+  report.provenance = provenance();
+  fmt::print("{} {} on {}, {} thread{}; GB/s = bytes read + written\n", report.subject,
+             report.version, cpu_model(), report.threads, report.threads == 1 ? "" : "s");
+
+  InterruptGuard guard;
+  ProgressLine progress;
+  Runner runner(report.threads, options.rule);
+  std::string suite;
+  for (std::size_t i = 0; i < cases.size() && !interrupted; ++i) {
+    progress.show(i, cases.size(), cases[i]);
+    const Result result = runner.measure(cases[i], subject, interrupted);
+    progress.clear();
+    if (suite != cases[i].suite) {
+      suite = cases[i].suite;
+      fmt::print("\n{}\n{}\n", suite, table_header());
+    }
+    fmt::print("{}\n", table_line(result));
+    std::fflush(stdout);
+    report.results.push_back(result);
+  }
+  fmt::print("\n{}", summary(report.results));
+  if (interrupted) {
+    fmt::print("interrupted after {} of {} cases\n", report.results.size(), cases.size());
+    return 130;
+  }
+  if (!options.json.empty()) save_report(report, options.json);
+  for (const Result& r : report.results) {
+    if (r.outcome == Outcome::failed) return 1;
+  }
+  return 0;
+}
+
+}  // namespace cornerturn::bench

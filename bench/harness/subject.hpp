@@ -1,0 +1,32 @@
+// What is measured: something that performs a case between two buffers.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "harness/case.hpp"
+
+namespace cornerturn::bench {
+
+class Subject {
+ public:
+  virtual ~Subject() = default;
+
+  virtual std::string name() const = 0;
+  virtual std::string version() const = 0;
+  /// Further versions and settings for the record: {"threading", "OpenMP"} ...
+  virtual std::map<std::string, std::string> details() const { return {}; }
+
+  /// Gets ready for `c` on `threads` threads. `src` and `dst` are the starts of buffers; run() gets
+  /// others of the same alignment. Returns "" or the reason why the case is skipped.
+  virtual std::string prepare(const Case& c, int threads, const std::byte* src, std::byte* dst) = 0;
+
+  /// Performs the case. This is what is timed.
+  virtual void run(const std::byte* src, std::byte* dst) = 0;
+
+  /// A few words on how the prepared case is done, e.g. the kernel's name. May be empty.
+  virtual std::string method() const { return ""; }
+};
+
+}  // namespace cornerturn::bench
