@@ -1,5 +1,5 @@
 # Writes OUTPUT, a header with what the results say about the build. Run at every build; the file is
-# only touched when something changed. Needs SOURCE_DIR, COMPILER, FLAGS, LIBC.
+# only touched when something changed. Needs SOURCE_DIR, COMPILER, FLAGS, HIGHWAY, TBB.
 set(commit "unknown")
 set(dirty "false")
 find_program(GIT git)
@@ -20,7 +20,8 @@ set(content "#pragma once
 #define CT_BENCH_DIRTY ${dirty}
 #define CT_BENCH_COMPILER \"${COMPILER}\"
 #define CT_BENCH_FLAGS \"${FLAGS}\"
-#define CT_BENCH_LIBC \"${LIBC}\"
+#define CT_BENCH_HIGHWAY \"${HIGHWAY}\"
+#define CT_BENCH_TBB \"${TBB}\"
 ")
 set(old "")
 if(EXISTS ${OUTPUT})

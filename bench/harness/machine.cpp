@@ -2,7 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <hwy/base.h>
+#include <gnu/libc-version.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -127,8 +127,7 @@ nlohmann::ordered_json provenance() {
       {"flags", CT_BENCH_FLAGS},
       {"non_temporal_copy", non_temporal_target()},
       {"libraries",
-       {{"highway", fmt::format("{}.{}.{}", HWY_MAJOR, HWY_MINOR, HWY_PATCH)},
-        {"libc", CT_BENCH_LIBC}}},
+       {{"highway", CT_BENCH_HIGHWAY}, {"onetbb", CT_BENCH_TBB}, {"glibc", gnu_get_libc_version()}}},
   };
 }
 

@@ -21,7 +21,7 @@ std::string duration(double seconds) {
 
 std::string megabytes(std::int64_t bytes) {
   const double mb = 1e-6 * static_cast<double>(bytes);
-  return fmt::format("{:.{}f}", mb, mb < 10 ? 2 : 0);
+  return fmt::format("{:.{}f}", mb, mb < 1 ? 3 : mb < 10 ? 2 : 0);
 }
 
 // Shares of memcpy by class and element size, rows and columns in alphabetical order.

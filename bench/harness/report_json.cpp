@@ -19,12 +19,12 @@ constexpr const char* kind = "cornerturn-bench";
 double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 ordered_json to_json(const Result& r) {
+  // The geometry is that of the suite; the record names it.
   ordered_json out = {{"suite", r.c.suite},
                       {"case", r.c.name},
                       {"class", r.c.group},
                       {"element_bytes", r.c.element_bytes},
                       {"payload_bytes", r.c.payload_bytes()},
-                      {"shape", r.c.shape},
                       {"outcome", to_string(r.outcome)}};
   if (!r.reason.empty()) out["reason"] = r.reason;
   if (!r.method.empty()) out["method"] = r.method;
@@ -62,7 +62,6 @@ Result result_from_json(const nlohmann::json& in, const std::string& origin) {
   r.c.name = in.at("case").get<std::string>();
   r.c.group = in.at("class").get<std::string>();
   r.c.element_bytes = in.at("element_bytes").get<int>();
-  r.c.shape = in.at("shape").get<std::vector<std::int64_t>>();
   r.outcome = parse_outcome(in.at("outcome").get<std::string>(), origin);
   r.reason = in.value("reason", "");
   r.method = in.value("method", "");

@@ -1,0 +1,111 @@
+#include "bench_command.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "cornerturn/cornerturn.hpp"
+#include "harness/session.hpp"
+
+namespace cornerturn {
+namespace {
+
+using bench::Case;
+
+Extents in_bytes(const std::vector<std::int64_t>& strides, int element_bytes) {
+  Extents out = strides;
+  for (std::int64_t& stride : out) stride *= element_bytes;
+  return out;
+}
+
+// Cornerturn as a user calls it: copy() between two views, with the plan found in the cache.
+class CornerturnSubject : public bench::Subject {
+ public:
+  explicit CornerturnSubject(const Options& options) : options_(options) {}
+
+  std::string name() const override { return "cornerturn"; }
+  std::string version() const override { return cornerturn::version(); }
+
+  std::map<std::string, std::string> details() const override {
+    return {{"effort", options_.effort == Effort::measure ? "measure" : "estimate"},
+            {"kernel", options_.kernel.empty() ? "chosen" : options_.kernel}};
+  }
+
+  std::string prepare(const Case& c, int threads, const std::byte* src, std::byte* dst) override {
+    options_.threads = threads;
+    const ElementType type = ElementType::bytes(c.element_bytes);
+    src_.emplace(src, type, c.shape, in_bytes(c.src_strides, c.element_bytes));
+    dst_.emplace(dst, type, c.shape, in_bytes(c.dst_strides, c.element_bytes));
+    src_offset_ = c.src_offset * c.element_bytes;
+    dst_offset_ = c.dst_offset * c.element_bytes;
+    src_->data = src + src_offset_;
+    dst_->data = dst + dst_offset_;
+    try {
+      const Plan plan = make_plan(*dst_, *src_, options_);
+      method_ = plan.to_string();
+    } catch (const Error& error) {
+      // A kernel that was asked for by name and does not apply is no failure of the case.
+      if (error.status() == Status::unsupported ||
+          (!options_.kernel.empty() && error.status() == Status::invalid_argument)) {
+        return error.what();
+      }
+      throw;
+    }
+    return "";
+  }
+
+  void run(const std::byte* src, std::byte* dst) override {
+    src_->data = src + src_offset_;
+    dst_->data = dst + dst_offset_;
+    copy(*dst_, *src_, options_);
+  }
+
+  std::string method() const override { return method_; }
+
+ private:
+  Options options_;
+  std::optional<ConstView> src_;
+  std::optional<View> dst_;
+  std::int64_t src_offset_ = 0;
+  std::int64_t dst_offset_ = 0;
+  std::string method_;
+};
+
+struct BenchArguments {
+  bench::SessionOptions session;
+  Options options;
+  std::vector<std::string> types;
+  std::string effort = "estimate";
+};
+
+int run_bench(BenchArguments& arguments) {
+  bench::SessionOptions& session = arguments.session;
+  for (const std::string& name : arguments.types) {
+    session.filter.element_bytes.push_back(ElementType::parse(name).size());
+  }
+  arguments.options.effort = arguments.effort == "measure" ? Effort::measure : Effort::estimate;
+  CornerturnSubject subject(arguments.options);
+  return bench::run_session(session, subject);
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("bench", "Measure suites of cases against memcpy of the same bytes");
+  const auto arguments = std::make_shared<BenchArguments>();
+  bench::add_session_options(*command, arguments->session);
+  command->add_option("--dtype", arguments->types, "Only elements of the size of these types, e.g. f32")
+      ->delimiter(',');
+  command->add_option("--effort", arguments->effort, "How plans are chosen")
+      ->check(CLI::IsMember({"estimate", "measure"}))
+      ->capture_default_str();
+  command->add_option("--force", arguments->options.kernel, "Use this kernel for every case");
+  command->callback([arguments] {
+    const int code = run_bench(*arguments);
+    if (code != 0) throw CLI::RuntimeError(code);
+  });
+}
+
+}  // namespace cornerturn
