@@ -39,9 +39,9 @@ TEST_P(Kernels, RandomProblems) {
   const auto targets = static_cast<int>(cpu::targets().size());
   cpu::use_target(GetParam());
   RandomProblems random(std::hash<std::string>()(GetParam()));
-  RandomProblems larger(7 + std::hash<std::string>()(GetParam()), {6, 400 << 10, false});
+  RandomProblems larger(7 + std::hash<std::string>()(GetParam()), {6, 200 << 10, false});
   for (int i = 0; i < CT_RANDOM_PROBLEMS / targets + 1; ++i) {
-    const Problem problem = i % 50 == 0 ? larger.next() : random.next();
+    const Problem problem = i % 40 == 0 ? larger.next() : random.next();
     ASSERT_EQ(runner.run_all(problem), "") << "problem " << i;
   }
 }

@@ -10,7 +10,7 @@ namespace cornerturn::test {
 
 struct RandomLimits {
   int max_rank = 12;
-  std::int64_t max_bytes = 64 << 10;  // payload
+  std::int64_t max_bytes = 10 << 10;  // payload
   bool small_elements_only = false;   // 1, 2, 4, 8, 16 bytes
 };
 
