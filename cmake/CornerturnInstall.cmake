@@ -24,5 +24,9 @@ install(FILES
   ${PROJECT_BINARY_DIR}/cornerturnConfigVersion.cmake
   DESTINATION ${package_dir})
 
+# cornerturn.pc finds its prefix from where it lies, so that the package can be moved.
+set(pkgconfig_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${pkgconfig_dir}
+  OUTPUT_VARIABLE CORNERTURN_PC_TO_PREFIX)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/cornerturn.pc.in ${PROJECT_BINARY_DIR}/cornerturn.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cornerturn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

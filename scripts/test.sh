@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# The tests. Every step runs, whatever the others do; the last line adds up all of them.
+# FULL=1 adds what takes long: more sanitizers, clang, fuzzing, formatting, documentation, the demo.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export JOBS=${JOBS:-$(nproc)}
+export CI=${CI:-}
+reports=build/reports
+rm -rf $reports build/*/reports
+mkdir -p $reports
+started=$SECONDS
+
+# step KIND NAME COMMAND...
+# KIND build: counts when it fails. check: is one test. runner: its reports count, and it counts
+# itself when it fails without a report that says why.
+step() {
+  local kind=$1 name=$2 log=$reports/$2.log from=$SECONDS status=ok
+  shift 2
+  printf '%-24s ' "$name"
+  "$@" > "$log" 2>&1 < /dev/null || status=failed
+  printf '%s (%d s)\n' "$status" $((SECONDS - from))
+  printf '%s\t%s\t%s\n' "$kind" "$name" "$status" >> $reports/steps.tsv
+  if [ $status = failed ]; then
+    tail -n 40 "$log" | sed 's/^/    /'
+    return 1
+  fi
+}
+
+ctest_in() {  # ctest_in PRESET [CTEST ARGUMENT...]
+  local preset=$1
+  shift
+  ctest --preset "$preset" -j "$JOBS" --no-tests=error \
+    --output-junit "$PWD/build/$preset/reports/ctest.xml" "$@"
+}
+
+run_pytest() { .venv/bin/python -m pytest -q --junitxml=$reports/pytest.xml; }
+
+step build build-release scripts/build.sh release &&
+  step runner ctest-release ctest_in release
+step runner pytest run_pytest
+if [ "${FULL:-}" != 1 ]; then
+  step build build-asan-core scripts/build.sh asan-ubsan test_core test_plan &&
+    step runner ctest-asan-core ctest_in asan-ubsan -R '^test_(core|plan)$'
+else
+  step check format scripts/check_format.sh
+  step check docs scripts/docs.sh
+  step build build-asan-ubsan scripts/build.sh asan-ubsan &&
+    step runner ctest-asan-ubsan ctest_in asan-ubsan
+  step build build-tsan scripts/build.sh tsan && step runner ctest-tsan ctest_in tsan
+  step build build-clang scripts/build.sh clang && step runner ctest-clang ctest_in clang
+  step check fuzz scripts/fuzz.sh 30
+  step check tidy scripts/tidy.sh
+  step check run env RUN_ROWS=8192 scripts/run.sh
+fi
+
+echo "took $((SECONDS - started)) s; logs in $reports"
+python=python3
+[ -x .venv/bin/python ] && python=.venv/bin/python
+exec $python scripts/test_summary.py build

@@ -1,0 +1,116 @@
+"""The installed package, as somebody finds it who has nothing else of this project."""
+
+import os
+import re
+
+import pytest
+
+from package_build import BUILD, ROOT, need, run
+
+EXAMPLES = ROOT / "examples"
+
+
+def only(paths):
+    found = list(paths)
+    assert len(found) == 1, found
+    return found[0]
+
+
+@pytest.fixture(scope="session")
+def prefix(tmp_path_factory):
+    """Cornerturn, installed to a folder that nothing else knows about."""
+    assert (BUILD / "CMakeCache.txt").exists(), f"no build in {BUILD}; run `make build`"
+    where = tmp_path_factory.mktemp("prefix")
+    run("cmake", "--install", BUILD, "--prefix", where)
+    return where
+
+
+@pytest.fixture(scope="session")
+def library(prefix):
+    return only(prefix.glob("lib/**/libcornerturn.so"))
+
+
+@pytest.fixture(scope="session")
+def examples(prefix, tmp_path_factory):
+    """The examples, built through find_package from a copy outside the tree."""
+    build = tmp_path_factory.mktemp("examples")
+    run("cmake", "-G", "Ninja", "-S", EXAMPLES, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", build, "-j", os.environ.get("JOBS", "2"))
+    return build
+
+
+@pytest.fixture
+def pkg_config(library):
+    need("pkg-config")
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(library.parent / "pkgconfig")}
+    return lambda *words: run("pkg-config", *words, "cornerturn", env=environment).split()
+
+
+@pytest.mark.parametrize(
+    "source", sorted(path.name for path in EXAMPLES.iterdir() if path.suffix in (".c", ".cpp"))
+)
+def test_example_runs_with_find_package(examples, source):
+    program = examples / f"example_{source.rpartition('.')[0]}"
+    assert run(program) != ""
+
+
+def test_permute_4d_prints_the_channels(examples):
+    lines = run(examples / "example_permute_4d").splitlines()
+    assert [line.split() for line in lines[1:]] == [
+        ["0", "3", "6", "9", "12"],
+        ["1", "4", "7", "10", "13"],
+        ["2", "5", "8", "11", "14"],
+    ]
+
+
+def test_c_example_builds_with_pkg_config(pkg_config, library, tmp_path):
+    program = tmp_path / "transpose"
+    flags = pkg_config("--cflags", "--libs")
+    run(need("gcc"), "-std=c11", "-Wall", "-Werror", EXAMPLES / "transpose.c", "-o", program, *flags)
+    output = run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library.parent)})
+    assert output.splitlines()[0].split() == ["0", "4", "8"]
+    assert "rows = -1" in output
+
+
+def test_cpp_example_builds_with_pkg_config(pkg_config, library, tmp_path):
+    program = tmp_path / "permute"
+    flags = pkg_config("--cflags", "--libs")
+    run(need("g++"), "-std=c++20", EXAMPLES / "permute_4d.cpp", "-o", program, *flags)
+    run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library.parent)})
+
+
+def test_versions_agree(prefix, examples, pkg_config):
+    header = (prefix / "include/cornerturn/version.hpp").read_text()
+    numbers = [re.search(rf"VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")]
+    version = ".".join(numbers)
+    assert pkg_config("--modversion") == [version]
+    assert f"Cornerturn {version} says" in run(examples / "example_transpose")
+    assert f'PACKAGE_VERSION "{version}"' in only(prefix.rglob("*ConfigVersion.cmake")).read_text()
+
+
+def test_soname_is_versioned(library):
+    soname = re.search(r"\(SONAME\).*\[(.*)\]", run(need("readelf"), "-d", library))[1]
+    assert re.fullmatch(r"libcornerturn\.so\.\d+", soname)
+    assert (library.parent / soname).exists()
+
+
+def test_only_our_symbols_are_exported(library):
+    table = run(need("nm"), "-D", "-C", "--defined-only", library).splitlines()
+    names = [line.split(None, 2)[2] for line in table]
+    ours = re.compile(
+        r"ct_\w+|(typeinfo for |typeinfo name for |vtable for )?cornerturn::.*"
+    )
+    assert any(name.startswith("ct_") for name in names)
+    assert any(name.startswith("cornerturn::") for name in names)
+    assert [name for name in names if not ours.fullmatch(name)] == []
+    internal = re.compile(r"cornerturn::(plan|cpu|io|core|detail)::")
+    assert [name for name in names if internal.match(name)] == []
+
+
+def test_nothing_private_is_installed(prefix):
+    public = {path.name for path in (ROOT / "include" / "cornerturn").iterdir()}
+    installed = {path.name for path in (prefix / "include" / "cornerturn").iterdir()}
+    assert installed == public
+    files = [path for path in prefix.rglob("*") if path.suffix in (".cmake", ".pc", ".hpp", ".h")]
+    assert len(files) > len(public)
+    assert [path for path in files if str(ROOT) in path.read_text()] == []
