@@ -37,34 +37,33 @@ def outcome_of(case):
 
 
 def cases(path):
-    """The (name, outcome) of each test case in a JUnit or GoogleTest report."""
+    """The (class, name, outcome) of each test case in a JUnit or GoogleTest report."""
     return [
-        (f"{case.get('classname', '')}.{case.get('name')}".lstrip("."), outcome_of(case))
+        (case.get("classname", ""), case.get("name"), outcome_of(case))
         for case in ET.parse(path).getroot().iter("testcase")
     ]
 
 
 def add_ctest(tally, preset, reports):
-    for name, outcome in cases(reports / "ctest.xml"):
+    for _, name, outcome in cases(reports / "ctest.xml"):
         gtest = reports / "gtest" / f"{name}.xml"
         inner = cases(gtest) if gtest.exists() else []
         if not inner:
             tally.add(f"{preset}: {name}", outcome)
             continue
-        for case, case_outcome in inner:
-            tally.add(f"{preset}: {case}", case_outcome)
-        if outcome == "failed" and all(o != "failed" for _, o in inner):
+        for group, case, case_outcome in inner:
+            tally.add(f"{preset}: {group}.{case}", case_outcome)
+        if outcome == "failed" and all(o != "failed" for _, _, o in inner):
             tally.add(f"{preset}: {name} (after its last case)", "failed")
 
 
-def main():
-    build = Path(sys.argv[1])
+def add_up(build):
     tally = Tally()
     for report in sorted(build.glob("*/reports/ctest.xml")):
         add_ctest(tally, report.parent.parent.name, report.parent)
     for report in sorted((build / "reports").glob("*.xml")):
-        for name, outcome in cases(report):
-            tally.add(name, outcome)
+        for group, name, outcome in cases(report):
+            tally.add(f"{group}.{name}", outcome)
     reported = bool(tally.failures)
     for line in (build / "reports" / "steps.tsv").read_text().splitlines():
         kind, name, status = line.split("\t")
@@ -72,10 +71,16 @@ def main():
             tally.add(name, "passed" if status == "ok" else "failed")
         elif status != "ok" and (kind == "build" or not reported):
             tally.add(name, "failed")
+    return tally
+
+
+def main():
+    tally = add_up(Path(sys.argv[1]))
     for name in tally.failures:
         print(f"FAILED {name}")
     print(f"{tally.passed} passed, {len(tally.failures)} failed, {tally.skipped} skipped")
     return 1 if tally.failures or tally.passed == 0 else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
