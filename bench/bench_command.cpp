@@ -96,7 +96,9 @@ void add_bench_command(CLI::App& app) {
       app.add_subcommand("bench", "Measure suites of cases against memcpy of the same bytes");
   const auto arguments = std::make_shared<BenchArguments>();
   bench::add_session_options(*command, arguments->session);
-  command->add_option("--dtype", arguments->types, "Only elements of the size of these types, e.g. f32")
+  command
+      ->add_option("--dtype", arguments->types,
+                   "Only elements of the size of these types, e.g. f32")
       ->delimiter(',');
   command->add_option("--effort", arguments->effort, "How plans are chosen")
       ->check(CLI::IsMember({"estimate", "measure"}))

@@ -18,7 +18,9 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 }  // namespace
 
-Buffer::~Buffer() { release(); }
+Buffer::~Buffer() {
+  release();
+}
 
 void Buffer::release() noexcept {
   if (mapping_ != nullptr) munmap(mapping_, mapped_);

@@ -127,8 +127,8 @@ Case parse_geometry(const Entry& entry, const std::string& suite, const std::str
   c.dst_strides = entry.integers("dst_strides");
   c.src_offset = entry.integer("src_offset");
   c.dst_offset = entry.integer("dst_offset");
-  for (const auto& [key, strides] : {std::pair("src_strides", &c.src_strides),
-                                     std::pair("dst_strides", &c.dst_strides)}) {
+  for (const auto& [key, strides] :
+       {std::pair("src_strides", &c.src_strides), std::pair("dst_strides", &c.dst_strides)}) {
     if (strides->size() != c.shape.size()) {
       entry.fail(key, entry.at(key), fmt::format("must have {} items, as shape", c.shape.size()));
     }
@@ -231,8 +231,8 @@ bool CaseFilter::accepts(const Case& c) const {
   const auto matches = [&](const std::string& glob) {
     return fnmatch(glob.c_str(), c.name.c_str(), 0) == 0;
   };
-  return (element_bytes.empty() || std::count(element_bytes.begin(), element_bytes.end(),
-                                              c.element_bytes) > 0) &&
+  return (element_bytes.empty() ||
+          std::count(element_bytes.begin(), element_bytes.end(), c.element_bytes) > 0) &&
          (groups.empty() || std::count(groups.begin(), groups.end(), c.group) > 0) &&
          (name_globs.empty() || std::any_of(name_globs.begin(), name_globs.end(), matches)) &&
          (max_payload_bytes == 0 || c.payload_bytes() <= max_payload_bytes);

@@ -8,8 +8,8 @@
 
 namespace cornerturn::bench {
 
-/// dst[dst_offset + sum(i_k * dst_strides_k)] = src[src_offset + sum(i_k * src_strides_k)] for every
-/// index i of `shape`. Strides and offsets are in elements.
+/// dst[dst_offset + sum(i_k * dst_strides_k)] = src[src_offset + sum(i_k * src_strides_k)] for
+/// every index i of `shape`. Strides and offsets are in elements.
 struct Case {
   std::string suite;
   std::string name;

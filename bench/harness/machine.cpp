@@ -99,11 +99,11 @@ std::int64_t last_level_cache_bytes() {
 
 nlohmann::ordered_json provenance() {
   nlohmann::ordered_json cache_list = nlohmann::ordered_json::array();
-  for (const Cache& c : caches()) cache_list.push_back(fmt::format("L{} {} {}", c.level, c.type, c.size));
+  for (const Cache& c : caches())
+    cache_list.push_back(fmt::format("L{} {} {}", c.level, c.type, c.size));
   utsname names{};
   uname(&names);
-  const std::string governor =
-      first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  const std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   const std::string flags = cpuinfo("flags");
   const std::int64_t memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
                               static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
@@ -112,8 +112,8 @@ nlohmann::ordered_json provenance() {
       {"dirty", CT_BENCH_DIRTY},
       {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"cpu", cpu_model()},
-      {"family_model_stepping", fmt::format("{}/{}/{}", cpuinfo("cpu family"), cpuinfo("model\t"),
-                                            cpuinfo("stepping"))},
+      {"family_model_stepping",
+       fmt::format("{}/{}/{}", cpuinfo("cpu family"), cpuinfo("model\t"), cpuinfo("stepping"))},
       {"virtual_machine", flags.find(" hypervisor") != std::string::npos},
       {"processors", usable_processors()},
       {"caches", cache_list},
@@ -127,7 +127,9 @@ nlohmann::ordered_json provenance() {
       {"flags", CT_BENCH_FLAGS},
       {"non_temporal_copy", non_temporal_target()},
       {"libraries",
-       {{"highway", CT_BENCH_HIGHWAY}, {"onetbb", CT_BENCH_TBB}, {"glibc", gnu_get_libc_version()}}},
+       {{"highway", CT_BENCH_HIGHWAY},
+        {"onetbb", CT_BENCH_TBB},
+        {"glibc", gnu_get_libc_version()}}},
   };
 }
 

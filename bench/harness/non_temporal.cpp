@@ -35,7 +35,9 @@ void CopyPart(void* dst, const void* src, std::size_t bytes) {
   hwy::FlushStream();
 }
 
-const char* TargetName() { return hwy::TargetName(HWY_TARGET); }
+const char* TargetName() {
+  return hwy::TargetName(HWY_TARGET);
+}
 
 }  // namespace cornerturn::bench::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -60,7 +62,9 @@ void copy_non_temporal(Team& team, void* dst, const void* src, std::int64_t byte
   });
 }
 
-const char* non_temporal_target() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
+const char* non_temporal_target() {
+  return HWY_DYNAMIC_DISPATCH(TargetName)();
+}
 
 }  // namespace cornerturn::bench
 #endif  // HWY_ONCE

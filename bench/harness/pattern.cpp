@@ -50,7 +50,8 @@ std::int64_t check_run_typed(const void* dst, std::int64_t dst_index, std::int64
     }
   } else {
     for (std::int64_t i = 0; i < n; ++i) {
-      wrong += in[i * dst_step] != value_at<T>(static_cast<std::uint64_t>(src_index + i * src_step));
+      wrong +=
+          in[i * dst_step] != value_at<T>(static_cast<std::uint64_t>(src_index + i * src_step));
     }
   }
   if (wrong == 0) return n;
@@ -76,13 +77,18 @@ std::int64_t check_run_wide(const void* dst, std::int64_t dst_index, std::int64_
   return n;
 }
 
-std::int64_t check_run(const Case& c, const void* dst, std::int64_t dst_index, std::int64_t src_index,
-                       std::int64_t dst_step, std::int64_t src_step, std::int64_t n) {
+std::int64_t check_run(const Case& c, const void* dst, std::int64_t dst_index,
+                       std::int64_t src_index, std::int64_t dst_step, std::int64_t src_step,
+                       std::int64_t n) {
   switch (c.element_bytes) {
-    case 1: return check_run_typed<std::uint8_t>(dst, dst_index, dst_step, src_index, src_step, n);
-    case 2: return check_run_typed<std::uint16_t>(dst, dst_index, dst_step, src_index, src_step, n);
-    case 4: return check_run_typed<std::uint32_t>(dst, dst_index, dst_step, src_index, src_step, n);
-    case 8: return check_run_typed<std::uint64_t>(dst, dst_index, dst_step, src_index, src_step, n);
+    case 1:
+      return check_run_typed<std::uint8_t>(dst, dst_index, dst_step, src_index, src_step, n);
+    case 2:
+      return check_run_typed<std::uint16_t>(dst, dst_index, dst_step, src_index, src_step, n);
+    case 4:
+      return check_run_typed<std::uint32_t>(dst, dst_index, dst_step, src_index, src_step, n);
+    case 8:
+      return check_run_typed<std::uint64_t>(dst, dst_index, dst_step, src_index, src_step, n);
     default:
       return check_run_wide(dst, dst_index, dst_step, src_index, src_step, n, c.element_bytes);
   }
@@ -114,11 +120,16 @@ void for_each_run(const Case& c, std::size_t inner, Run run) {
 
 void fill_pattern(void* buffer, std::int64_t bytes, int element_bytes) {
   switch (element_bytes) {
-    case 1: return fill_typed<std::uint8_t>(buffer, bytes);
-    case 2: return fill_typed<std::uint16_t>(buffer, bytes);
-    case 4: return fill_typed<std::uint32_t>(buffer, bytes);
-    case 8: return fill_typed<std::uint64_t>(buffer, bytes);
-    default: return fill_wide(buffer, bytes, element_bytes);
+    case 1:
+      return fill_typed<std::uint8_t>(buffer, bytes);
+    case 2:
+      return fill_typed<std::uint16_t>(buffer, bytes);
+    case 4:
+      return fill_typed<std::uint32_t>(buffer, bytes);
+    case 8:
+      return fill_typed<std::uint64_t>(buffer, bytes);
+    default:
+      return fill_wide(buffer, bytes, element_bytes);
   }
 }
 
@@ -142,29 +153,31 @@ std::string check_elements(const Case& c, const void* dst) {
     n *= c.shape[k];
   }
   std::string complaint;
-  for_each_run(c, inner, [&](std::vector<std::int64_t>& index, std::int64_t src, std::int64_t dst_i) {
-    const std::int64_t good = check_run(c, dst, dst_i, src, dst_step, src_step, n);
-    if (good == n) return true;
-    std::int64_t rest = good;
-    for (std::size_t k = c.shape.size(); k-- > c.shape.size() - inner; rest /= c.shape[k]) {
-      index[k] = rest % c.shape[k];
-    }
-    complaint = fmt::format("the element at index ({}) is not source element {}",
-                            fmt::join(index, ","), src + good * src_step);
-    return false;
-  });
+  for_each_run(
+      c, inner, [&](std::vector<std::int64_t>& index, std::int64_t src, std::int64_t dst_i) {
+        const std::int64_t good = check_run(c, dst, dst_i, src, dst_step, src_step, n);
+        if (good == n) return true;
+        std::int64_t rest = good;
+        for (std::size_t k = c.shape.size(); k-- > c.shape.size() - inner; rest /= c.shape[k]) {
+          index[k] = rest % c.shape[k];
+        }
+        complaint = fmt::format("the element at index ({}) is not source element {}",
+                                fmt::join(index, ","), src + good * src_step);
+        return false;
+      });
   return complaint;
 }
 
 std::string check_gaps(const Case& c, void* dst, std::int64_t bytes) {
   auto* out = static_cast<unsigned char*>(dst);
   for_each_run(c, 0, [&](const auto&, std::int64_t, std::int64_t dst_index) {
-    std::memset(out + dst_index * c.element_bytes, poison, static_cast<std::size_t>(c.element_bytes));
+    std::memset(out + dst_index * c.element_bytes, poison,
+                static_cast<std::size_t>(c.element_bytes));
     return true;
   });
   // All bytes equal their neighbour and the first one is poison: all are poison.
-  if (bytes == 0 || (out[0] == poison &&
-                     std::memcmp(out, out + 1, static_cast<std::size_t>(bytes - 1)) == 0)) {
+  if (bytes == 0 ||
+      (out[0] == poison && std::memcmp(out, out + 1, static_cast<std::size_t>(bytes - 1)) == 0)) {
     return "";
   }
   const auto* wrong = std::find_if(out, out + bytes, [](unsigned char b) { return b != poison; });

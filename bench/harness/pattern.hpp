@@ -13,7 +13,9 @@ namespace cornerturn::bench {
 /// index * 2^64 / golden ratio. Neighbours at any distance differ: of 4-byte elements, the first
 /// 10^9 are all distinct; of 2-byte elements, any 25,000 in a row; of 1-byte elements, any 90.
 /// Elements over 8 bytes are made of 8-byte words, numbered through.
-inline std::uint64_t pattern(std::uint64_t index) { return index * 0x9E3779B97F4A7C15u; }
+inline std::uint64_t pattern(std::uint64_t index) {
+  return index * 0x9E3779B97F4A7C15u;
+}
 
 /// Fills `bytes` bytes with the pattern for elements of `element_bytes`.
 void fill_pattern(void* buffer, std::int64_t bytes, int element_bytes);

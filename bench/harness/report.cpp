@@ -11,7 +11,9 @@
 namespace cornerturn::bench {
 namespace {
 
-std::string percent(double share) { return fmt::format("{:.0f}", 100 * share); }
+std::string percent(double share) {
+  return fmt::format("{:.0f}", 100 * share);
+}
 
 std::string duration(double seconds) {
   return seconds >= 1e-3   ? fmt::format("{:.2f} ms", 1e3 * seconds)
@@ -39,7 +41,8 @@ class ShareTable {
     std::size_t width = title.size();
     for (const auto& [group, unused] : groups_) width = std::max(width, group.size());
     std::string out = fmt::format("{:<{}}", title, width);
-    for (const auto& [size, unused] : sizes_) out += fmt::format(" {:>7}", fmt::format("{} B", size));
+    for (const auto& [size, unused] : sizes_)
+      out += fmt::format(" {:>7}", fmt::format("{} B", size));
     out += fmt::format(" {:>7} {:>7} {:>5}\n", "all", "min", "cases");
     for (const auto& [group, row] : groups_) {
       if (group != "all") out += line(group, width, row);
@@ -55,8 +58,8 @@ class ShareTable {
     std::string out = fmt::format("{:<{}}", group, width);
     for (const auto& [size, unused] : sizes_) {
       const auto found = row.find(size);
-      out += fmt::format(" {:>7}",
-                         found == row.end() ? "-" : percent(geometric_mean(found->second)));
+      out +=
+          fmt::format(" {:>7}", found == row.end() ? "-" : percent(geometric_mean(found->second)));
     }
     const std::vector<double>& all = row.at(0);
     return out + fmt::format(" {:>7} {:>7} {:>5}\n", percent(geometric_mean(all)),
@@ -116,7 +119,8 @@ std::string compare(const Report& a, const Report& b) {
   if (a.threads != b.threads) {
     out += fmt::format("note: {} threads against {}\n", a.threads, b.threads);
   }
-  out += fmt::format("{:<30} {:>2} {:>9} {:>9} {:>7}  {}\n", "case", "B", "a %", "b %", "b / a", "");
+  out +=
+      fmt::format("{:<30} {:>2} {:>9} {:>9} {:>7}  {}\n", "case", "B", "a %", "b %", "b / a", "");
   ShareTable table;
   int faster = 0;
   int slower = 0;
@@ -131,13 +135,15 @@ std::string compare(const Report& a, const Report& b) {
     (!changed ? same : ratio > 1 ? faster : slower) += 1;
     out += fmt::format("{:<30} {:>2} {:>9} {:>9} {:>7.2f}  {}\n", r.c.name, r.c.element_bytes,
                        percent(old.share_of_memcpy()), percent(r.share_of_memcpy()), ratio,
-                       !changed ? "same" : ratio > 1 ? "FASTER" : "SLOWER");
+                       !changed    ? "same"
+                       : ratio > 1 ? "FASTER"
+                                   : "SLOWER");
     table.add(r.c.group, r.c.element_bytes, ratio);
   }
   const int common = same + faster + slower;
   if (common > 0) out += "\n" + table.format("b / a in %, geometric mean");
-  out += fmt::format("{} cases in both: {} faster, {} slower, {} the same\n", common, faster, slower,
-                     same);
+  out += fmt::format("{} cases in both: {} faster, {} slower, {} the same\n", common, faster,
+                     slower, same);
   const auto measured = [](const Report& report) {
     return std::count_if(report.results.begin(), report.results.end(),
                          [](const Result& r) { return r.outcome == Outcome::ok; });

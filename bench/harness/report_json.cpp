@@ -16,7 +16,9 @@ constexpr int schema = 1;
 constexpr const char* kind = "cornerturn-bench";
 
 // Four significant digits are more than a timing has, and they keep the files small.
-double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
+double rounded(double value) {
+  return std::stod(fmt::format("{:.4g}", value));
+}
 
 ordered_json to_json(const Result& r) {
   // The geometry is that of the suite; the record names it.
@@ -94,9 +96,10 @@ ordered_json to_json(const Report& report) {
 Report report_from_json(const nlohmann::json& json, const std::string& origin) {
   try {
     if (json.value("kind", "") != kind || json.value("schema", 0) != schema) {
-      throw Error(Status::invalid_argument,
-                  fmt::format("{} is not a result of the benchmark: kind and schema must be {} and {}",
-                              origin, kind, schema));
+      throw Error(
+          Status::invalid_argument,
+          fmt::format("{} is not a result of the benchmark: kind and schema must be {} and {}",
+                      origin, kind, schema));
     }
     Report report;
     report.subject = json.at("subject").get<std::string>();

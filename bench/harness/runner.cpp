@@ -24,7 +24,9 @@ double time_once(F&& f) {
   return seconds_since(start);
 }
 
-std::int64_t round_to_page(std::int64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+std::int64_t round_to_page(std::int64_t bytes) {
+  return (bytes + 4095) / 4096 * 4096;
+}
 
 }  // namespace
 
@@ -65,7 +67,8 @@ Runner::Slots Runner::make_slots(const Case& c) {
   slots.dst_step = round_to_page(c.dst_span_bytes());
   const std::int64_t pair = std::max<std::int64_t>(1, slots.src_step + slots.dst_step);
   if (!c.warm()) {
-    slots.count = static_cast<int>(std::clamp<std::int64_t>((cold_bytes_ + pair - 1) / pair, 1, 4096));
+    slots.count =
+        static_cast<int>(std::clamp<std::int64_t>((cold_bytes_ + pair - 1) / pair, 1, 4096));
   }
   src_.reserve(slots.count * slots.src_step);
   dst_.reserve(slots.count * slots.dst_step);
@@ -92,8 +95,9 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
   const std::int64_t needed = std::max(c.src_span_bytes(), c.payload_bytes()) + c.dst_span_bytes();
   const std::int64_t have = available_memory() / 10 * 9 + src_.size() + dst_.size();
   if (needed > have) {
-    result.reason = fmt::format("needs {:.1f} GB of memory, {:.1f} GB are free",
-                                1e-9 * static_cast<double>(needed), 1e-9 * static_cast<double>(have));
+    result.reason =
+        fmt::format("needs {:.1f} GB of memory, {:.1f} GB are free",
+                    1e-9 * static_cast<double>(needed), 1e-9 * static_cast<double>(have));
     return result;
   }
   Slots slots = make_slots(c);
@@ -111,12 +115,17 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
   // Warm cases are short: many calls are timed together.
   int calls = 1;
   const auto time_calls = [&](auto&& f) {
-    return time_once([&] { for (int i = 0; i < calls; ++i) f(slots.advance()); }) / calls;
+    return time_once([&] {
+             for (int i = 0; i < calls; ++i) f(slots.advance());
+           }) /
+           calls;
   };
   const std::int64_t bytes = c.payload_bytes();
   Team& team = c.warm() ? solo_ : team_;
   const auto run_memcpy = [&](int i) { copy_with_memcpy(team, slots.dst(i), slots.src(i), bytes); };
-  const auto run_stream = [&](int i) { copy_non_temporal(team, slots.dst(i), slots.src(i), bytes); };
+  const auto run_stream = [&](int i) {
+    copy_non_temporal(team, slots.dst(i), slots.src(i), bytes);
+  };
   const auto run_subject = [&](int i) { subject.run(slots.src(i), slots.dst(i)); };
   constexpr double shortest_measurement = 100e-6;
   while (c.warm() && calls < (1 << 20) && time_calls(run_subject) * calls < shortest_measurement) {
@@ -144,7 +153,8 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
     result.reason = "interrupted";
     return result;
   }
-  while (memcpy_times.size() < 3) {
+  // Few runs of a slow subject are no reason to know the yardsticks badly.
+  while (memcpy_times.size() < 5) {
     memcpy_times.push_back(time_calls(run_memcpy));
     stream_times.push_back(time_calls(run_stream));
   }

@@ -44,8 +44,8 @@ class Runner {
   Runner(int threads, const StopRule& rule);
 
   /// Verifies every element once, then repeats {memcpy, non-temporal copy, subject} until the rule
-  /// is content or `interrupted` is set. With `interrupted` set before the first run is complete the
-  /// result is skipped.
+  /// is content or `interrupted` is set. With `interrupted` set before the first run is complete
+  /// the result is skipped.
   Result measure(const Case& c, Subject& subject, const std::atomic<bool>& interrupted);
 
  private:

@@ -63,8 +63,9 @@ std::vector<Case> chosen_cases(const SessionOptions& options) {
     }
   }
   if (cases.empty()) {
-    throw Error(Status::invalid_argument, "no case of the suites passes --bytes, --case, --class "
-                                          "and --max-bytes: loosen one of them");
+    throw Error(Status::invalid_argument,
+                "no case of the suites passes --bytes, --case, --class "
+                "and --max-bytes: loosen one of them");
   }
   return cases;
 }
@@ -80,7 +81,8 @@ void list_cases(const std::vector<Case>& cases) {
 
 void add_session_options(CLI::App& app, SessionOptions& options) {
   std::string names;
-  for (const EmbeddedSuite& s : embedded_suites()) names += (names.empty() ? "" : ", ") + std::string(s.name);
+  for (const EmbeddedSuite& s : embedded_suites())
+    names += (names.empty() ? "" : ", ") + std::string(s.name);
   options.suites = {"everyday"};
   app.add_option("--suite", options.suites, "Suites: " + names + " or a JSON file")
       ->delimiter(',')
@@ -88,7 +90,8 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
   app.add_option("--bytes", options.filter.element_bytes, "Only elements of these sizes")
       ->delimiter(',')
       ->check(CLI::Range(1, 256));
-  app.add_option("--case", options.filter.name_globs, "Only cases whose name matches, e.g. 'matrix_*'")
+  app.add_option("--case", options.filter.name_globs,
+                 "Only cases whose name matches, e.g. 'matrix_*'")
       ->delimiter(',');
   app.add_option("--class", options.filter.groups, "Only cases of these classes")->delimiter(',');
   app.add_option("--max-bytes", options.filter.max_payload_bytes,

@@ -1,5 +1,5 @@
-// Eigen: Tensor::shuffle, which is faster than `b = a.transpose()` on large matrices and has threads;
-// the assignment of matrices where strides have gaps.
+// Eigen: Tensor::shuffle, which is faster than `b = a.transpose()` on large matrices and has
+// threads; the assignment of matrices where strides have gaps.
 #define EIGEN_USE_THREADS
 #include <fmt/format.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 constexpr int max_rank = 6;
 
-// What a shuffle needs: the source's shape, slowest first, and where each of the destination's modes
-// is found in it.
+// What a shuffle needs: the source's shape, slowest first, and where each of the destination's
+// modes is found in it.
 struct Shuffle {
   std::vector<std::int64_t> src_shape;
   std::vector<std::int64_t> dst_shape;
@@ -51,7 +51,8 @@ class EigenSubject : public Subject {
   }
 
   std::map<std::string, std::string> details() const override {
-    return {{"flags", "-O3 -march=native"}, {"instruction_sets", Eigen::SimdInstructionSetsInUse()}};
+    return {{"flags", "-O3 -march=native"},
+            {"instruction_sets", Eigen::SimdInstructionSetsInUse()}};
   }
 
   std::string prepare(const Case& c, int threads, const std::byte*, std::byte*) override {
@@ -63,7 +64,8 @@ class EigenSubject : public Subject {
       pool_ = std::make_unique<Eigen::ThreadPool>(threads);
       device_ = std::make_unique<Eigen::ThreadPoolDevice>(pool_.get(), threads);
     }
-    if (c.element_bytes != 1 && c.element_bytes != 2 && c.element_bytes != 4 && c.element_bytes != 8) {
+    if (c.element_bytes != 1 && c.element_bytes != 2 && c.element_bytes != 4 &&
+        c.element_bytes != 8) {
       return "measured with elements of 1, 2, 4 and 8 bytes";
     }
     const bool packed = source_is_packed(modes_) && destination_is_packed(modes_);
@@ -79,10 +81,14 @@ class EigenSubject : public Subject {
 
   void run(const std::byte* src, std::byte* dst) override {
     switch (case_.element_bytes) {
-      case 1: return run_typed<std::uint8_t>(src, dst);
-      case 2: return run_typed<std::uint16_t>(src, dst);
-      case 4: return run_typed<float>(src, dst);
-      default: return run_typed<double>(src, dst);
+      case 1:
+        return run_typed<std::uint8_t>(src, dst);
+      case 2:
+        return run_typed<std::uint16_t>(src, dst);
+      case 4:
+        return run_typed<float>(src, dst);
+      default:
+        return run_typed<double>(src, dst);
     }
   }
 
@@ -95,11 +101,16 @@ class EigenSubject : public Subject {
     T* b = reinterpret_cast<T*>(dst) + case_.dst_offset;
     if (as_matrix_) return run_matrix(a, b);
     switch (shuffle_.permutation.size()) {
-      case 2: return run_shuffle<2>(a, b);
-      case 3: return run_shuffle<3>(a, b);
-      case 4: return run_shuffle<4>(a, b);
-      case 5: return run_shuffle<5>(a, b);
-      default: return run_shuffle<6>(a, b);
+      case 2:
+        return run_shuffle<2>(a, b);
+      case 3:
+        return run_shuffle<3>(a, b);
+      case 4:
+        return run_shuffle<4>(a, b);
+      case 5:
+        return run_shuffle<5>(a, b);
+      default:
+        return run_shuffle<6>(a, b);
     }
   }
 
@@ -117,7 +128,8 @@ class EigenSubject : public Subject {
       Eigen::Map<Matrix, 0, Outer> out(b, row.extent, column.extent, Outer(row.dst_stride));
       out = in.transpose();
     } else if (column.src_stride == 1 && column.dst_stride == 1) {
-      const Eigen::Map<const Matrix, 0, Outer> in(a, row.extent, column.extent, Outer(row.src_stride));
+      const Eigen::Map<const Matrix, 0, Outer> in(a, row.extent, column.extent,
+                                                  Outer(row.src_stride));
       Eigen::Map<Matrix, 0, Outer> out(b, row.extent, column.extent, Outer(row.dst_stride));
       out = in;
     } else {

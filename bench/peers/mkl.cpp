@@ -29,9 +29,9 @@ void omatcopy_batch(char op, std::size_t rows, std::size_t columns, const float*
                     std::size_t batch) {
   mkl_somatcopy_batch_strided('R', op, rows, columns, 1, a, lda, stride_a, b, ldb, stride_b, batch);
 }
-void omatcopy_batch(char op, std::size_t rows, std::size_t columns, const double* a, std::size_t lda,
-                    std::size_t stride_a, double* b, std::size_t ldb, std::size_t stride_b,
-                    std::size_t batch) {
+void omatcopy_batch(char op, std::size_t rows, std::size_t columns, const double* a,
+                    std::size_t lda, std::size_t stride_a, double* b, std::size_t ldb,
+                    std::size_t stride_b, std::size_t batch) {
   mkl_domatcopy_batch_strided('R', op, rows, columns, 1, a, lda, stride_a, b, ldb, stride_b, batch);
 }
 void omatcopy_batch(char op, std::size_t rows, std::size_t columns, const MKL_Complex16* a,

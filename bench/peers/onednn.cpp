@@ -42,7 +42,8 @@ class OneDnnSubject : public Subject {
     std::vector<PeerMode> modes = joined_modes(c);
     if (modes.empty()) modes.push_back({1, 1, 1});
     if (modes.size() > DNNL_MAX_NDIMS) {
-      return fmt::format("rank {} after joining; oneDNN has at most {}", modes.size(), DNNL_MAX_NDIMS);
+      return fmt::format("rank {} after joining; oneDNN has at most {}", modes.size(),
+                         DNNL_MAX_NDIMS);
     }
     dnnl::memory::dims shape;
     dnnl::memory::dims src_strides;

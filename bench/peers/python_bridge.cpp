@@ -1,5 +1,5 @@
-// The harness as a shared library: python_peers.py calls it with functions that do the work, so that
-// Python's peers are measured by the very same code.
+// The harness as a shared library: python_peers.py calls it with functions that do the work, so
+// that Python's peers are measured by the very same code.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -10,7 +10,8 @@
 namespace cornerturn::bench {
 namespace {
 
-using PrepareFunction = void (*)(const char* case_json, int threads, char* answer, std::size_t size);
+using PrepareFunction = void (*)(const char* case_json, int threads, char* answer,
+                                 std::size_t size);
 using RunFunction = void (*)(const void* src, void* dst);
 
 class PythonSubject : public Subject {
@@ -23,11 +24,11 @@ class PythonSubject : public Subject {
   std::string version() const override { return version_; }
 
   std::string prepare(const Case& c, int threads, const std::byte*, std::byte*) override {
-    const nlohmann::json json = {{"element_bytes", c.element_bytes}, {"shape", c.shape},
-                                 {"src_strides", c.src_strides},     {"dst_strides", c.dst_strides},
-                                 {"src_offset", c.src_offset},       {"dst_offset", c.dst_offset},
-                                 {"src_span_bytes", c.src_span_bytes()},
-                                 {"dst_span_bytes", c.dst_span_bytes()}};
+    const nlohmann::json json = {
+        {"element_bytes", c.element_bytes},     {"shape", c.shape},
+        {"src_strides", c.src_strides},         {"dst_strides", c.dst_strides},
+        {"src_offset", c.src_offset},           {"dst_offset", c.dst_offset},
+        {"src_span_bytes", c.src_span_bytes()}, {"dst_span_bytes", c.dst_span_bytes()}};
     char answer[256] = "";
     prepare_(json.dump().c_str(), threads, answer, sizeof(answer));
     return answer;

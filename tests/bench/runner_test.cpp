@@ -1,0 +1,189 @@
+// The harness on subjects that are right, wrong, and too eager.
+#include "harness/runner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "harness/pattern.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+// dst(5 x 3) = transposed src(3 x 5), with a gap of one element after each destination row.
+Case small_case(int element_bytes) {
+  Case c;
+  c.suite = "own";
+  c.name = "turn";
+  c.group = "latency";
+  c.element_bytes = element_bytes;
+  c.shape = {5, 3};
+  c.src_strides = {1, 5};
+  c.dst_strides = {4, 1};
+  c.dst_offset = 2;
+  return c;
+}
+
+// Does what the case says, element by element, and then something wrong if asked to.
+class NaiveSubject : public Subject {
+ public:
+  std::string name() const override { return "naive"; }
+  std::string version() const override { return "1"; }
+
+  std::string prepare(const Case& c, int, const std::byte*, std::byte*) override {
+    case_ = c;
+    return skip;
+  }
+
+  void run(const std::byte* src, std::byte* dst) override {
+    ++runs;
+    const auto size = static_cast<std::size_t>(case_.element_bytes);
+    for (std::int64_t i = 0; i < case_.shape[0]; ++i) {
+      for (std::int64_t j = 0; j < case_.shape[1]; ++j) {
+        const std::int64_t from =
+            case_.src_offset + i * case_.src_strides[0] + j * case_.src_strides[1];
+        const std::int64_t to =
+            case_.dst_offset + i * case_.dst_strides[0] + j * case_.dst_strides[1];
+        std::memcpy(dst + to * case_.element_bytes, src + from * case_.element_bytes, size);
+      }
+    }
+    if (broken_byte >= 0) dst[broken_byte] ^= std::byte{1};
+  }
+
+  std::string skip;
+  std::int64_t broken_byte = -1;
+  int runs = 0;
+
+ private:
+  Case case_;
+};
+
+StopRule short_rule() {
+  return {.min_runs = 3, .max_runs = 4, .noise = 0, .budget = 0.01, .slow_budget = 1};
+}
+
+Result measure(const Case& c, NaiveSubject& subject, bool interrupted = false) {
+  Runner runner(2, short_rule());
+  const std::atomic<bool> stop{interrupted};
+  return runner.measure(c, subject, stop);
+}
+
+class RunnerOfSize : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(ElementBytes, RunnerOfSize, testing::Values(1, 2, 3, 4, 8, 12, 16, 256));
+
+TEST_P(RunnerOfSize, MeasuresARightSubject) {
+  NaiveSubject subject;
+  const Result r = measure(small_case(GetParam()), subject);
+  EXPECT_EQ(r.outcome, Outcome::ok) << r.reason;
+  EXPECT_GE(r.runs, 3);
+  EXPECT_LE(r.runs, 4);
+  EXPECT_GT(r.seconds, 0);
+  EXPECT_LE(r.best_seconds, r.seconds);
+  EXPECT_GT(r.memcpy_seconds, 0);
+  EXPECT_GT(r.non_temporal_seconds, 0);
+}
+
+TEST_P(RunnerOfSize, FindsAnyWrongByte) {
+  const Case c = small_case(GetParam());
+  for (std::int64_t byte = 0; byte < c.dst_span_bytes(); ++byte) {
+    NaiveSubject subject;
+    subject.broken_byte = byte;
+    const Result r = measure(c, subject);
+    EXPECT_EQ(r.outcome, Outcome::failed) << "byte " << byte;
+    EXPECT_FALSE(r.reason.empty());
+    EXPECT_EQ(subject.runs, 1) << "a failed case is not timed";
+  }
+}
+
+TEST(Runner, SaysWhichElementIsWrong) {
+  NaiveSubject subject;
+  subject.broken_byte = 4 * (2 + 3 * 4 + 1);
+  EXPECT_EQ(measure(small_case(4), subject).reason,
+            "the element at index (3,1) is not source element 8");
+  subject.broken_byte = 4 * (2 + 3);
+  EXPECT_EQ(measure(small_case(4), subject).reason,
+            "byte 20 of the destination belongs to no element and was written");
+}
+
+TEST(Runner, SkipsWithTheSubjectsReason) {
+  NaiveSubject subject;
+  subject.skip = "not today";
+  const Result r = measure(small_case(4), subject);
+  EXPECT_EQ(r.outcome, Outcome::skipped);
+  EXPECT_EQ(r.reason, "not today");
+  EXPECT_EQ(subject.runs, 0);
+}
+
+TEST(Runner, SkipsWhatDoesNotFitIntoMemory) {
+  Case c = small_case(8);
+  c.src_strides = {1, std::int64_t{1} << 50};
+  NaiveSubject subject;
+  const Result r = measure(c, subject);
+  EXPECT_EQ(r.outcome, Outcome::skipped);
+  EXPECT_EQ(r.reason.substr(0, 10), "needs 1801") << r.reason;
+}
+
+TEST(Runner, AnInterruptedCaseIsNoResult) {
+  NaiveSubject subject;
+  const Result r = measure(small_case(4), subject, true);
+  EXPECT_EQ(r.outcome, Outcome::skipped);
+  EXPECT_EQ(r.reason, "interrupted");
+}
+
+TEST(Runner, ColdCasesRotateThroughBuffers) {
+  // Every call gets other buffers, all filled alike.
+  class Recorder : public NaiveSubject {
+   public:
+    void run(const std::byte* src, std::byte* dst) override {
+      sources.insert(src);
+      NaiveSubject::run(src, dst);
+    }
+    std::set<const std::byte*> sources;
+  };
+  Case c = small_case(4);
+  c.group = "cold";
+  Recorder subject;
+  EXPECT_EQ(measure(c, subject).outcome, Outcome::ok);
+  EXPECT_EQ(static_cast<int>(subject.sources.size()), subject.runs);
+}
+
+TEST(Pattern, NeighboursDiffer) {
+  std::vector<std::uint8_t> bytes(4096);
+  fill_pattern(bytes.data(), 4096, 1);
+  std::vector<std::uint16_t> words(30000);
+  fill_pattern(words.data(), 60000, 2);
+  EXPECT_EQ(std::set(bytes.begin() + 100, bytes.begin() + 190).size(), 90u);
+  EXPECT_EQ(std::set(words.begin(), words.begin() + 25000).size(), 25000u);
+  // Strides that are powers of two meet different values as well.
+  for (std::size_t stride = 1; stride <= 1024; stride *= 2) {
+    EXPECT_NE(bytes[0], bytes[stride]) << stride;
+  }
+}
+
+TEST(Team, CopiesEveryByteOnAnyNumberOfThreads) {
+  Buffer src;
+  Buffer dst;
+  const std::int64_t most = 100000;
+  src.reserve(most);
+  dst.reserve(most);
+  fill_pattern(src.data(), most, 8);
+  for (const int threads : {1, 2, 5}) {
+    Team team(threads);
+    for (const std::int64_t bytes :
+         {std::int64_t{1}, std::int64_t{4095}, std::int64_t{65537}, most}) {
+      for (const auto copy : {copy_with_memcpy, copy_non_temporal}) {
+        fill_poison(dst.data(), most);
+        copy(team, dst.data(), src.data(), bytes);
+        EXPECT_EQ(std::memcmp(dst.data(), src.data(), static_cast<std::size_t>(bytes)), 0);
+        if (bytes < most) {
+          EXPECT_EQ(dst.data()[bytes], std::byte{0xA5});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::bench
