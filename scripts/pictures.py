@@ -29,28 +29,25 @@ def planes(parts):
     return sheet
 
 
-def stacked(parts, scale):
+def stacked(parts):
     """The planes as a stack of cards."""
     _, height, width = parts.shape
-    size = (int(width * scale), int(height * scale))
-    step = (int(size[0] * 0.2), int(size[1] * 0.2))
-    sheet = Image.new("RGB", (size[0] + 2 * step[0], size[1] + 2 * step[1]), PAPER)
+    right, down = width // 5, height // 6
+    sheet = Image.new("RGB", (width + 2 * right, height + 2 * down), PAPER)
     for i in (2, 1, 0):
-        card = tinted(parts[i], TINTS[i]).resize(size, Image.Resampling.LANCZOS)
-        sheet.paste(card, (i * step[0], i * step[1]))
+        sheet.paste(tinted(parts[i], TINTS[i]), (i * right, i * down))
     return sheet
 
 
 def overview(before, after, parts):
     """Before, transposed, and split into planes, in one row with the command under each."""
-    tall = after.shape[0]
     panels = [
         (Image.fromarray(before), "photo.npy  (h, w, c)"),
         (Image.fromarray(after), '--pattern "h w c -> w h c"'),
-        (stacked(parts, 1.0), '--pattern "h w c -> c h w"'),
+        (stacked(parts), '--pattern "h w c -> c h w"'),
     ]
     width = sum(image.width for image, _ in panels) + 2 * GAP
-    tall = max(tall, *(image.height for image, _ in panels))
+    tall = max(image.height for image, _ in panels)
     sheet = Image.new("RGB", (width, tall + CAPTION), PAPER)
     draw = ImageDraw.Draw(sheet)
     left = 0
@@ -59,4 +56,4 @@ def overview(before, after, parts):
         middle = left + image.width // 2
         draw.text((middle, tall + CAPTION // 2), caption, INK, font(17), anchor="mm")
         left += image.width + GAP
-    return sheet
+    return sheet.quantize(256, dither=Image.Dither.FLOYDSTEINBERG)
