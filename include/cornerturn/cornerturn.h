@@ -1,4 +1,5 @@
-/* Cornerturn's C interface. No exception crosses it: every function returns a ct_status, and
+/** @file
+ * Cornerturn's C interface. No exception crosses it: every function returns a ct_status, and
  * ct_last_error() says what went wrong in the calling thread. Destination first, as in memcpy.
  * Extents are in elements, strides in bytes. All functions may be called from any thread. */
 #ifndef CORNERTURN_H
@@ -17,32 +18,33 @@
 extern "C" {
 #endif
 
-/* Raised when something here changes in a way that old programs would notice. */
+/** Raised when something here changes in a way that old programs would notice. */
 #define CT_ABI_VERSION 1
 
 typedef enum ct_status {
   CT_OK = 0,
-  CT_INVALID_ARGUMENT = 1, /* an argument breaks a rule; ct_last_error() names it and the rule */
-  CT_OVERFLOW = 2,         /* a size or an offset does not fit in 64 bits */
-  CT_UNSUPPORTED = 3,      /* valid, but this build or this machine cannot do it */
+  CT_INVALID_ARGUMENT = 1, /**< an argument breaks a rule; ct_last_error() names it and the rule */
+  CT_OVERFLOW = 2,         /**< a size or an offset does not fit in 64 bits */
+  CT_UNSUPPORTED = 3,      /**< valid, but this build or this machine cannot do it */
   CT_OUT_OF_MEMORY = 4,
   CT_IO_ERROR = 5,
   CT_INTERRUPTED = 6,
-  CT_INTERNAL = 7 /* a defect in Cornerturn */
+  CT_INTERNAL = 7 /**< a defect in Cornerturn */
 } ct_status;
 
 typedef enum ct_effort { CT_ESTIMATE = 0, CT_MEASURE = 1 } ct_effort;
 
-/* What a call may ask for. Start from CT_OPTIONS_INIT; NULL means the same. */
+/** What a call may ask for. Start from CT_OPTIONS_INIT; NULL means the same. */
 typedef struct ct_options {
-  size_t size;        /* sizeof(ct_options): lets the struct grow */
-  int threads;        /* at most so many; 0: all that the process may use */
-  int effort;         /* a ct_effort: how to choose */
-  const char* kernel; /* force this kernel; NULL: choose */
+  size_t size;        /**< sizeof(ct_options): lets the struct grow */
+  int threads;        /**< at most so many; 0: all that the process may use */
+  int effort;         /**< a ct_effort: how to choose */
+  const char* kernel; /**< force this kernel; NULL: choose */
 } ct_options;
-#define CT_OPTIONS_INIT {sizeof(ct_options), 0, CT_ESTIMATE, NULL}
+#define CT_OPTIONS_INIT \
+  { sizeof(ct_options), 0, CT_ESTIMATE, NULL }
 
-/* A strided array. `type` is "f32", "u8", "c64", ... or "b12" for elements of 12 bytes. `strides`
+/** A strided array. `type` is "f32", "u8", "c64", ... or "b12" for elements of 12 bytes. `strides`
  * are in bytes, one an extent; NULL means packed, last index fastest. */
 typedef struct ct_view {
   void* data;
@@ -52,7 +54,7 @@ typedef struct ct_view {
   const int64_t* strides;
 } ct_view;
 
-/* As ct_view, for what is only read. Strides may be zero: the element is repeated. */
+/** As ct_view, for what is only read. Strides may be zero: the element is repeated. */
 typedef struct ct_const_view {
   const void* data;
   const char* type;
@@ -63,35 +65,36 @@ typedef struct ct_const_view {
 
 typedef struct ct_plan ct_plan;
 
-/* The version of the loaded library, "0.1.0", and its CT_ABI_VERSION. */
+/** The version of the loaded library, "0.1.0", and its CT_ABI_VERSION. */
 CT_C_API const char* ct_version(void);
 CT_C_API int ct_abi_version(void);
 
-/* One line about the last error in this thread, "" if there was none. Valid until the next call. */
+/** One line about the last error in this thread, "" if there was none. Valid until the next call.
+ */
 CT_C_API const char* ct_last_error(void);
 
-/* dst[i] = src[i] for every index i. Shapes must be equal. */
+/** dst[i] = src[i] for every index i. Shapes must be equal. */
 CT_C_API ct_status ct_copy(const ct_view* dst, const ct_const_view* src, const ct_options* options);
 
-/* dst = src with its axes in the order perm[0..rank-1], packed, last index fastest. */
+/** dst = src with its axes in the order perm[0..rank-1], packed, last index fastest. */
 CT_C_API ct_status ct_permute(void* dst, const ct_const_view* src, const int* perm,
                               const ct_options* options);
 
-/* dst (columns x rows) = transpose of src (rows x columns), both packed, last index fastest. */
+/** dst (columns x rows) = transpose of src (rows x columns), both packed, last index fastest. */
 CT_C_API ct_status ct_transpose(void* dst, const void* src, int64_t rows, int64_t columns,
                                 const char* type, const ct_options* options);
 
-/* The plan that ct_copy would use, to be run often. Free it with ct_plan_free. On an error *plan is
- * NULL. The data pointers are used only with CT_MEASURE. */
+/** The plan that ct_copy would use, to be run often. Free it with ct_plan_free. On an error *plan
+ * is NULL. The data pointers are used only with CT_MEASURE. */
 CT_C_API ct_status ct_plan_make(ct_plan** plan, const ct_view* dst, const ct_const_view* src,
                                 const ct_options* options);
 CT_C_API ct_status ct_plan_execute(const ct_plan* plan, void* dst, const void* src);
-/* The plan in words, several lines. Valid as long as the plan. NULL for a NULL plan. */
+/** The plan in words, several lines. Valid as long as the plan. NULL for a NULL plan. */
 CT_C_API const char* ct_plan_explain(const ct_plan* plan);
-/* Does nothing for NULL. */
+/** Does nothing for NULL. */
 CT_C_API void ct_plan_free(ct_plan* plan);
 
-/* Winners that CT_MEASURE found: as in C++, see cornerturn.hpp. */
+/** Winners that CT_MEASURE found: as in C++, see cornerturn.hpp. */
 CT_C_API ct_status ct_load_winners(const char* path);
 CT_C_API ct_status ct_save_winners(const char* path);
 
