@@ -1,0 +1,390 @@
+#!/usr/bin/env python3
+"""Makes the README's table and plot from measured results.
+
+usage: report.py collect PART.json...    merge parts into bench/results/cpu-<model>/<date>.json
+       report.py publish [RESULTS.json]  table and plot from RESULTS (default: the newest)
+       report.py weak [RESULTS.json | PART.json...]   cases and classes below their targets
+"""
+import json
+import math
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "benchmark.md"
+PLOT = ROOT / "docs" / "images" / "benchmark"
+OURS = "cornerturn"
+PEERS = ["numpy", "torch", "mkl", "eigen", "onednn"]
+TITLES = {
+    OURS: "Cornerturn",
+    "numpy": "NumPy",
+    "torch": "PyTorch",
+    "mkl": "MKL",
+    "eigen": "Eigen",
+    "onednn": "oneDNN",
+}
+# Rows of the tables: title, and the share of memcpy that is aimed at, in percent.
+GROUPS = {
+    "matrix-aligned": ("matrices", 90),
+    "batched-matrix-aligned": ("batches of matrices", 90),
+    "matrix-odd": ("matrices, odd sizes, 2-8 B", 85),
+    "matrix-odd-1": ("matrices, odd sizes, 1 B", 70),
+    "near-power": ("8193 x 8191", 60),
+    "rank3+-aligned": ("rank 3-6", 90),
+    "rank3+-odd": ("rank 3, odd sizes", 90),
+    "rows": ("rows kept, long", 90),
+    "short-rows": ("rows kept, short", 75),
+    "small-inner": ("arrays of 2-8", 110),
+    "tiny-modes": ("tiny modes", 75),
+    "holes": ("every second element", None),
+    "copy": ("copy, misaligned", 130),
+    "latency": ("up to 2 MB, in cache", None),
+}
+LATENCY = "latency"
+
+
+def group_of(case):
+    """The table's row: classes of the suites, some of them split further."""
+    if case["case"].startswith("one_row_too_many"):
+        return "near-power"
+    if case["class"] == "matrix-odd" and case["element_bytes"] == 1:
+        return "matrix-odd-1"
+    return case["class"]
+
+
+def key_of(case):
+    return case["suite"], case["case"], case["element_bytes"]
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def newest_results():
+    files = sorted(RESULTS.glob("cpu-*/*.json"), key=lambda f: f.name)
+    if not files:
+        sys.exit("report.py: bench/results has no results yet; run bench/run.sh")
+    return files[-1]
+
+
+# ---------------------------------------------------------------- collect
+
+
+def collect(paths):
+    runs = {}
+    for path in sorted(paths):
+        part = load(path)
+        key = (part["subject"], part["threads"])
+        run = runs.setdefault(key, {**part, "cases": []})
+        run["provenance"] = min(run["provenance"], part["provenance"], key=lambda p: p["date"])
+        run["cases"] += part["cases"]
+        if len({key_of(c) for c in run["cases"]}) != len(run["cases"]):
+            sys.exit(f"report.py: {path} repeats cases of other parts")
+    if not runs:
+        sys.exit("report.py: no parts to collect")
+    provenances = [run["provenance"] for run in runs.values()]
+    models = {p["cpu"] for p in provenances}
+    if len(models) != 1:
+        sys.exit(f"report.py: the parts are from different processors: {sorted(models)}")
+    slug = re.sub(r"[^a-z0-9]+", "-", models.pop().lower()).strip("-")
+    date = max(p["date"] for p in provenances)[:10]
+    target = RESULTS / f"cpu-{slug}" / f"{date}.json"
+    # What was measured before on this day and not again is kept.
+    if target.exists():
+        for run in load(target)["runs"]:
+            runs.setdefault((run["subject"], run["threads"]), run)
+    order = [OURS] + PEERS
+    chosen = sorted(runs.values(), key=lambda r: (r["threads"], order.index(r["subject"])))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, dump(chosen))
+    print(f"{target.relative_to(ROOT)}: {sum(len(r['cases']) for r in chosen)} results")
+
+
+def dump(runs):
+    """JSON with one case a line, so that diffs stay readable."""
+    blocks = []
+    for run in runs:
+        head = json.dumps({k: v for k, v in run.items() if k != "cases"}, indent=1)
+        cases = ",\n  ".join(json.dumps(c, separators=(",", ":")) for c in run["cases"])
+        blocks.append(f'{head[:-2]},\n "cases": [\n  {cases}\n ]\n}}')
+    return '{"kind":"cornerturn-bench-collection","schema":1,"runs":[\n' + ",\n".join(blocks) + "\n]}\n"
+
+
+def write_whole(path, text):
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+class Shares:
+    """Shares of memcpy by subject and case, for one number of threads."""
+
+    def __init__(self, runs, threads):
+        self.runs = {r["subject"]: r for r in runs if r["threads"] == threads}
+        self.by_subject = {
+            name: {key_of(c): c for c in run["cases"] if c["outcome"] == "ok"}
+            for name, run in self.runs.items()
+        }
+        self.peers = [p for p in PEERS if self.by_subject.get(p)]
+        self.ours = self.by_subject.get(OURS, {})
+
+    def share(self, subject, key):
+        case = self.by_subject[subject].get(key)
+        return case["memcpy_seconds"] / case["seconds"] if case else None
+
+    def best_peer(self, key):
+        shares = [s for p in self.peers if (s := self.share(p, key)) is not None]
+        return max(shares, default=None)
+
+    def groups(self, subject):
+        """Shares by group; `all` is everything but what stays in the caches."""
+        out = defaultdict(list)
+        for key, case in self.by_subject.get(subject, {}).items():
+            group = group_of(case)
+            out[group].append(self.share(subject, key))
+            if group != LATENCY:
+                out["all"].append(self.share(subject, key))
+        return out
+
+    def ratios(self):
+        """Ours to the best peer, for each case that a peer has done."""
+        return {
+            key: self.share(OURS, key) / best
+            for key in self.ours
+            if (best := self.best_peer(key)) is not None
+        }
+
+
+def percent(values):
+    return f"{100 * geometric_mean(values):.0f}" if values else "-"
+
+
+def table(shares, other):
+    """Markdown; `other` holds the same on more threads, or nothing."""
+    mine = shares.groups(OURS)
+    columns = {p: shares.groups(p) for p in shares.peers}
+    ratios = shares.ratios()
+    head = ["% of memcpy", "cases", f"**{TITLES[OURS]}**"]
+    head += [f"{other_threads(other)} threads"] if other else []
+    head += [TITLES[p] for p in shares.peers] + ["x best peer"]
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    for group in [*GROUPS, "all"]:
+        if not mine.get(group):
+            continue
+        keys = [k for k, c in shares.ours.items() if group == group_of(c) or (
+            group == "all" and group_of(c) != LATENCY)]
+        best = [ratios[k] for k in keys if k in ratios]
+        title = GROUPS[group][0] if group in GROUPS else "**all but the last row**" if mine.get(LATENCY) else "**all**"
+        row = [title, str(len(keys)), f"**{percent(mine[group])}**"]
+        row += [percent(other.groups(OURS).get(group))] if other else []
+        row += [percent(columns[p].get(group)) for p in shares.peers]
+        row += [f"{geometric_mean(best):.1f}" if best else "-"]
+        lines.append("| " + " | ".join(row) + " |")
+    if mine.get(LATENCY):  # the mean stands before the row that it leaves out
+        lines[-1], lines[-2] = lines[-2], lines[-1]
+    return "\n".join(lines)
+
+
+def other_threads(shares):
+    return next(iter(shares.runs.values()))["threads"]
+
+
+def standing(shares):
+    ratios = shares.ratios()
+    if not ratios:
+        return ""
+    first = sum(r >= 1 for r in ratios.values())
+    mean = geometric_mean(list(ratios.values()))
+    return (
+        f"first in {first} of {len(ratios)} cases, {mean:.1f}x the best peer of each case "
+        "(geometric mean)"
+    )
+
+
+def plural(threads):
+    return "one thread" if threads == 1 else f"{threads} threads"
+
+
+def caption(by_threads, source):
+    first = next(iter(by_threads.values()))
+    p = first.runs[OURS]["provenance"]
+    versions = ", ".join(f"{TITLES[n]} {first.runs[n]['version']}" for n in first.peers)
+    lines = [f"- {plural(n).capitalize()}: {standing(s)}." for n, s in by_threads.items() if standing(s)]
+    machine = f"{p['cpu']}{' (virtual machine)' if p['virtual_machine'] else ''}, {p['processors']} processors, {p['kernel']}"
+    lines.append(
+        "- Geometric means over the public cases of up to 800 MB "
+        "(`bench/suites`: everyday, ttc57, awkward, views, small); 100 is `memcpy` of the same bytes "
+        "in the same run. A peer's mean is over the cases it can do. "
+        f"{plural(min(by_threads)).capitalize()} where nothing else is said."
+    )
+    lines.append(f"- {machine}; {versions}. From `{source}` by `make bench`.")
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- publish
+
+
+def publish(path):
+    runs = load(path)["runs"]
+    by_threads = {
+        n: Shares(runs, n)
+        for n in sorted({r["threads"] for r in runs})
+        if any(r["subject"] == OURS and r["threads"] == n for r in runs)
+    }
+    if not by_threads:
+        sys.exit(f"report.py: {path} has no result of {OURS}; run bench/run.sh")
+    counts = list(by_threads)
+    one = by_threads[counts[0]]
+    more = by_threads[counts[1]] if len(counts) > 1 else None
+    source = path.resolve().relative_to(ROOT)
+    summary = table(one, more) + "\n\n" + caption(by_threads, source)
+    replace_between_markers(README, summary)
+    details = [summary]
+    for n, shares in by_threads.items():
+        details.append(f"### {plural(n).capitalize()}\n\n{table(shares, None)}\n\n{slowest(shares)}")
+    replace_between_markers(PAGE, "\n\n".join(details))
+    plot(one, counts[0])
+
+
+def slowest(shares):
+    """The ten slowest cases and those where a peer is ahead."""
+    ratios = shares.ratios()
+    keys = sorted((k for k, c in shares.ours.items() if group_of(c) != LATENCY),
+                  key=lambda k: shares.share(OURS, k))[:10]
+    lines = ["Slowest cases:", "", "| case | B | % of memcpy | kernel |", "| --- | ---: | ---: | --- |"]
+    for k in keys:
+        method = shares.ours[k].get("method", "").split(" ")[0]
+        lines.append(f"| {k[0]}/{k[1]} | {k[2]} | {100 * shares.share(OURS, k):.0f} | {method} |")
+    behind = sorted((r, k) for k, r in ratios.items() if r < 1)
+    lines += ["", "A peer is ahead in: " + (", ".join(
+        f"{k[0]}/{k[1]} {k[2]} B ({r:.2f}x)" for r, k in behind) or "no case") + "."]
+    return "\n".join(lines)
+
+
+def replace_between_markers(path, text):
+    begin, end = "<!-- bench:begin -->", "<!-- bench:end -->"
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    head, found, rest = old.partition(begin)
+    if not found or end not in rest:
+        print(f"{path.relative_to(ROOT)} has no {begin} ... {end}: left as it is")
+        return
+    tail = rest.partition(end)[2]
+    write_whole(path, f"{head}{begin}\n{text}\n{end}{tail}")
+    print(f"{path.relative_to(ROOT)}: table written")
+
+
+def plot(shares, threads):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    # Okabe and Ito's palette: distinguishable with any colour vision.
+    style = {
+        OURS: ("#D55E00", "-", 2.6),
+        "numpy": ("#0072B2", "--", 1.5),
+        "torch": ("#009E73", "-.", 1.5),
+        "mkl": ("#56B4E9", ":", 2.0),
+        "eigen": ("#CC79A7", "-", 1.2),
+        "onednn": ("#000000", (0, (4, 1, 1, 1)), 1.2),
+    }
+    plt.rcParams.update({"font.size": 11, "svg.hashsalt": "cornerturn", "font.family": "DejaVu Sans"})
+    figure, axes = plt.subplots(figsize=(8, 4.5))
+    axes.axhline(100, color="0.45", linewidth=1)
+    axes.text(0.5, 104, "memcpy", color="0.35", ha="left", va="bottom", fontsize=9)
+    for subject in [OURS, *shares.peers]:
+        values = sorted(
+            (100 * shares.share(subject, k) for k, c in shares.by_subject[subject].items()
+             if group_of(c) != LATENCY), reverse=True)
+        if not values:
+            continue
+        colour, dashes, width = style[subject]
+        label = f"{TITLES[subject]} ({percent([v / 100 for v in values])} %, {len(values)} cases)"
+        axes.plot(range(1, len(values) + 1), values, color=colour, linestyle=dashes, linewidth=width,
+                  label=label)
+    axes.set_yscale("log")
+    ticks = [1, 2, 5, 10, 20, 50, 100, 200]
+    axes.set_yticks(ticks, [f"{t} %" for t in ticks])
+    axes.minorticks_off()
+    axes.set_ylim(0.5, 250)
+    axes.set_xlim(0, None)
+    axes.set_xlabel("public cases, each library's fastest first")
+    axes.set_ylabel("speed as share of memcpy")
+    axes.set_title(f"Transposing and permuting, {plural(threads)}", loc="left", fontsize=12)
+    axes.grid(axis="y", color="0.9")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9, loc="lower left", ncols=2)
+    figure.tight_layout()
+    PLOT.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(PLOT.with_suffix(".svg"), metadata={"Date": None})
+    figure.savefig(PLOT.with_suffix(".png"), dpi=160)
+    print(f"{PLOT.relative_to(ROOT)}.svg and .png written")
+
+
+# ---------------------------------------------------------------- weak
+
+
+def weak(paths):
+    runs = []
+    for path in paths:
+        content = load(path)
+        runs += content.get("runs", [content])
+    merged = {}
+    for run in runs:
+        target = merged.setdefault((run["subject"], run["threads"]), {**run, "cases": []})
+        target["cases"] += run["cases"]
+    for threads in sorted({t for _, t in merged}):
+        shares = Shares(list(merged.values()), threads)
+        if shares.ours:
+            print(f"== {plural(threads)}: {standing(shares)}")
+            print_weak(shares)
+
+
+def print_weak(shares):
+    ratios = shares.ratios()
+    mine = shares.groups(OURS)
+    for group, (title, target) in GROUPS.items():
+        values = mine.get(group)
+        if not values:
+            continue
+        mean = 100 * geometric_mean(values)
+        verdict = "" if target is None else "ok" if mean >= target else "BELOW"
+        print(f"{title:<28} {mean:5.0f} %  target {target or '-':>4}  min {100 * min(values):4.0f}  "
+              f"{len(values):3} cases  {verdict}")
+        for key in sorted((k for k, c in shares.ours.items() if group_of(c) == group),
+                          key=lambda k: shares.share(OURS, k)):
+            share = 100 * shares.share(OURS, key)
+            ratio = ratios.get(key)
+            behind = ratio is not None and ratio < 1.1
+            if behind or (group != LATENCY and share < max(45, 0.9 * (target or 0))):
+                best = f"{ratio:.2f}x best peer" if ratio is not None else ""
+                print(f"    {key[1]:<30} {key[2]} B {share:5.0f} %  {best:<18} "
+                      f"{shares.ours[key].get('method', '')[:70]}")
+
+
+def main():
+    command, paths = (sys.argv[1] if len(sys.argv) > 1 else ""), [Path(p) for p in sys.argv[2:]]
+    if command == "collect" and paths:
+        collect(paths)
+    elif command == "publish" and len(paths) <= 1:
+        publish(paths[0] if paths else newest_results())
+    elif command == "weak":
+        weak(paths or [newest_results()])
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
