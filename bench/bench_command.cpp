@@ -42,8 +42,9 @@ class CornerturnSubject : public bench::Subject {
     src_->data = src + src_offset_;
     dst_->data = dst + dst_offset_;
     try {
-      const Plan plan = make_plan(*dst_, *src_, options_);
-      method_ = plan.to_string();
+      // "tile: strips of 128 x 512; 67.1 MB on 1 thread": sizes and threads are known anyway.
+      method_ = make_plan(*dst_, *src_, options_).to_string();
+      method_ = method_.substr(0, method_.find(';'));
     } catch (const Error& error) {
       // A kernel that was asked for by name and does not apply is no failure of the case.
       if (error.status() == Status::unsupported ||
