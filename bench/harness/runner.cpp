@@ -105,6 +105,10 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
   if (!result.reason.empty()) return result;
   result.method = subject.method();
 
+  if (interrupted) {
+    result.reason = "interrupted";
+    return result;
+  }
   double first_seconds = 0;
   result.reason = verify(c, subject, slots, first_seconds);
   if (!result.reason.empty()) {

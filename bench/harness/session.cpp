@@ -117,7 +117,9 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
 
 int run_session(const SessionOptions& options, Subject& subject) {
   if (!options.compare.empty()) {
-    fmt::print("{}", compare(load_report(options.compare[0]), load_report(options.compare[1])));
+    const Report before = load_report(options.compare[0]);
+    const Report after = load_report(options.compare[1]);
+    fmt::print("{}", compare(before, after));
     return 0;
   }
   const std::vector<Case> cases = chosen_cases(options);
