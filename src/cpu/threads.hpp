@@ -3,8 +3,12 @@
 
 namespace cornerturn::cpu {
 
-/// `requested` threads; 0: what CORNERTURN_THREADS says, else every core this process may use.
-/// Throws when either is negative, too large or no number.
+/// Cores that this process may use: those that its affinity allows, fewer when a control group
+/// grants less time than they have. Half a core counts as one.
+int usable_cores();
+
+/// `requested` threads; 0: what CORNERTURN_THREADS says, else usable_cores(). Throws when either is
+/// negative, too large or no number.
 int resolve_threads(int requested);
 
 }  // namespace cornerturn::cpu
