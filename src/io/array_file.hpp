@@ -1,0 +1,46 @@
+// An array in a file: where its bytes start, what they are, and what becomes of them when its axes
+// are permuted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/file.hpp"
+#include "io/npy.hpp"
+
+namespace cornerturn::io {
+
+/// An array that is ready to be read: a regular file, or a pipe that was put into memory or into a
+/// temporary file.
+struct InputArray {
+  File file;
+  NpyHeader header;
+  std::int64_t offset = 0;  ///< of the array in the file
+  std::int64_t bytes = 0;   ///< of the array
+  bool raw = false;         ///< there is no header in the file
+  Buffer spooled;           ///< what came from a pipe, when it is kept in memory
+
+  bool in_memory() const noexcept { return spooled.data() != nullptr; }
+};
+
+/// How to read a file: as .npy, or as raw elements of a given shape.
+struct InputOptions {
+  bool raw = false;
+  std::vector<std::int64_t> shape;  ///< raw only
+  std::string descr;                ///< raw only: a dtype as NumPy writes it
+  std::int64_t item_size = 0;       ///< raw only
+  /// Keep what comes from a pipe in a temporary file in this folder; empty: keep it in memory.
+  std::string spool_directory;
+};
+
+/// Opens `path` ("-": standard input) and checks that it holds exactly one whole array.
+InputArray open_array(const std::string& path, const InputOptions& options);
+
+/// The header alone, without looking at what follows it.
+InputArray open_header(const std::string& path, const InputOptions& options);
+
+/// Throws Error unless the (regular) file ends where the array does.
+void require_whole(const InputArray& input);
+
+}  // namespace cornerturn::io

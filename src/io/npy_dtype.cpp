@@ -1,0 +1,204 @@
+#include "io/npy_dtype.hpp"
+
+#include <bit>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::io {
+namespace {
+
+constexpr std::size_t shown_length = 60;
+
+[[noreturn]] void refuse(std::string_view descr, const std::string& rule,
+                         Status status = Status::invalid_argument) {
+  std::string shown(descr.substr(0, shown_length));
+  if (descr.size() > shown_length) shown += "...";
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  throw Error(status, "dtype " + shown + " " + rule);
+}
+
+std::int64_t checked_product(std::int64_t a, std::int64_t b, std::string_view descr) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) {
+    refuse(descr, "has a size that does not fit in 64 bits", Status::overflow);
+  }
+  return product;
+}
+
+// Reads the digits at the start of `text`; nothing when there are none.
+std::optional<std::int64_t> take_number(std::string_view& text, std::string_view descr) {
+  std::optional<std::int64_t> number;
+  while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+    number = checked_product(number.value_or(0), 10, descr);
+    if (__builtin_add_overflow(*number, text.front() - '0', &*number)) {
+      refuse(descr, "has a size that does not fit in 64 bits", Status::overflow);
+    }
+    text.remove_prefix(1);
+  }
+  return number;
+}
+
+bool one_of(std::int64_t size, std::initializer_list<std::int64_t> sizes) {
+  for (const std::int64_t candidate : sizes) {
+    if (size == candidate) return true;
+  }
+  return false;
+}
+
+// "ns", "25s", "D" ... as in <M8[25s].
+bool is_time_unit(std::string_view unit, std::string_view descr) {
+  if (take_number(unit, descr) == 0) return false;
+  if (const std::size_t slash = unit.find('/'); slash != std::string_view::npos) {
+    std::string_view divisor = unit.substr(slash + 1);
+    if (take_number(divisor, descr).value_or(0) == 0 || !divisor.empty()) return false;
+    unit = unit.substr(0, slash);
+  }
+  for (const std::string_view known :
+       {"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic"}) {
+    if (unit == known) return true;
+  }
+  return false;
+}
+
+std::int64_t simple_size(std::string_view code, std::string_view descr) {
+  std::string_view rest = code;
+  if (!rest.empty() && std::string_view("<>|=").find(rest.front()) != std::string_view::npos) {
+    rest.remove_prefix(1);
+  }
+  if (rest.empty()) refuse(descr, "is empty: a type such as '<f4' has to stand here");
+  const char kind = rest.front();
+  rest.remove_prefix(1);
+  if (kind == 'O') {
+    refuse(descr, "holds Python objects: only dtypes of a fixed size can be moved",
+           Status::unsupported);
+  }
+  if (kind == '?' && rest.empty()) return 1;
+
+  const std::optional<std::int64_t> count = take_number(rest, descr);
+  const std::int64_t size = count.value_or(-1);
+  bool known = false;
+  switch (kind) {
+    case 'b':
+      known = size == 1;
+      break;
+    case 'i':
+    case 'u':
+      known = one_of(size, {1, 2, 4, 8, 16});
+      break;
+    case 'f':
+      known = one_of(size, {1, 2, 4, 8, 10, 12, 16});
+      break;
+    case 'c':
+      known = one_of(size, {4, 8, 16, 20, 24, 32});
+      break;
+    case 'm':
+    case 'M':
+      known = size == 8;
+      if (known && !rest.empty()) {
+        known = rest.size() > 2 && rest.front() == '[' && rest.back() == ']' &&
+                is_time_unit(rest.substr(1, rest.size() - 2), descr);
+        rest = {};
+      }
+      break;
+    case 'S':
+    case 'a':
+    case 'V':
+      known = count.has_value();
+      break;
+    case 'U':
+      if (count && rest.empty()) return checked_product(size, 4, descr);
+      break;
+    default:
+      break;
+  }
+  if (!known || !rest.empty()) refuse(descr, "is not a dtype of a fixed size");
+  return size;
+}
+
+// A sub-array shape: one number or a tuple of numbers.
+std::int64_t shape_product(const Literal& shape, std::string_view descr) {
+  if (shape.type == Literal::Type::integer) {
+    if (shape.integer < 0) refuse(descr, "has a negative extent in a sub-array shape");
+    return shape.integer;
+  }
+  if (shape.type != Literal::Type::tuple) refuse(descr, "has a sub-array shape that is no tuple");
+  std::int64_t product = 1;
+  for (const Literal& extent : shape.items) {
+    if (extent.type != Literal::Type::integer || extent.integer < 0) {
+      refuse(descr, "has a sub-array shape whose extents are not all numbers from 0");
+    }
+    product = checked_product(product, extent.integer, descr);
+  }
+  return product;
+}
+
+bool is_field_name(const Literal& name) {
+  if (name.type == Literal::Type::string) return true;
+  return name.type == Literal::Type::tuple && name.items.size() == 2 &&  // (title, name)
+         name.items[1].type == Literal::Type::string;
+}
+
+}  // namespace
+
+std::int64_t dtype_size(const Literal& descr) {
+  const std::string_view text = descr.text;
+  if (descr.type == Literal::Type::string) return simple_size(descr.string(), text);
+  if (descr.type == Literal::Type::tuple) {
+    if (descr.items.size() != 2) refuse(text, "is a tuple but not (dtype, shape)");
+    return checked_product(dtype_size(descr.items[0]), shape_product(descr.items[1], text), text);
+  }
+  if (descr.type != Literal::Type::list) refuse(text, "is neither a string, a tuple nor a list");
+
+  std::int64_t size = 0;
+  for (const Literal& field : descr.items) {
+    const std::size_t parts = field.type == Literal::Type::tuple ? field.items.size() : 0;
+    if ((parts != 2 && parts != 3) || !is_field_name(field.items[0])) {
+      refuse(text, "has a field that is not (name, dtype) or (name, dtype, shape)");
+    }
+    std::int64_t field_size = dtype_size(field.items[1]);
+    if (parts == 3) {
+      field_size = checked_product(field_size, shape_product(field.items[2], text), text);
+    }
+    if (__builtin_add_overflow(size, field_size, &size)) {
+      refuse(text, "has a size that does not fit in 64 bits", Status::overflow);
+    }
+  }
+  return size;
+}
+
+std::int64_t dtype_size(std::string_view descr) {
+  if (!descr.empty() && std::string_view("'\"[(").find(descr.front()) != std::string_view::npos) {
+    return dtype_size(parse_python_literal(descr));
+  }
+  return simple_size(descr, descr);
+}
+
+ElementType element_type_of(std::string_view descr, std::int64_t size) {
+  if (descr.size() > 2 && (descr.front() == '\'' || descr.front() == '"')) {
+    descr = descr.substr(1, descr.size() - 2);
+  }
+  constexpr bool little = std::endian::native == std::endian::little;
+  if (!descr.empty() && descr.front() == (little ? '<' : '>')) descr.remove_prefix(1);
+  if (!descr.empty() && (descr.front() == '|' || descr.front() == '=')) descr.remove_prefix(1);
+
+  struct Name {
+    std::string_view code;
+    Kind kind;
+  };
+  constexpr Name names[] = {{"b1", Kind::boolean}, {"?", Kind::boolean}, {"i1", Kind::i8},
+                            {"i2", Kind::i16},     {"i4", Kind::i32},    {"i8", Kind::i64},
+                            {"u1", Kind::u8},      {"u2", Kind::u16},    {"u4", Kind::u32},
+                            {"u8", Kind::u64},     {"f2", Kind::f16},    {"f4", Kind::f32},
+                            {"f8", Kind::f64},     {"c8", Kind::c64},    {"c16", Kind::c128}};
+  for (const Name& name : names) {
+    if (descr == name.code) return ElementType(name.kind);
+  }
+  return ElementType::bytes(size);
+}
+
+}  // namespace cornerturn::io

@@ -1,0 +1,24 @@
+// NumPy's dtype descriptions: '<f4', '|S12', '<M8[ns]', [('x', '<f8'), ('rgb', '|u1', (3,))] ...
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "cornerturn/element_type.hpp"
+#include "io/python_literal.hpp"
+
+namespace cornerturn::io {
+
+/// Bytes that one element described by `descr` takes. Any fixed-size dtype is understood: numbers
+/// of both byte orders, strings, void, datetimes with units, and nested structures with sub-arrays.
+/// Throws Error for dtypes that hold Python objects and for anything that NumPy does not write.
+std::int64_t dtype_size(const Literal& descr);
+
+/// The same for the text of a description: "'<f4'", "[('x', '<f8')]", or "<f4" without quotes.
+std::int64_t dtype_size(std::string_view descr);
+
+/// The named element type of a native-endian number ("<f4" is f32), otherwise `size` plain bytes.
+/// Throws Error unless 1 <= size <= ElementType::max_size.
+ElementType element_type_of(std::string_view descr, std::int64_t size);
+
+}  // namespace cornerturn::io

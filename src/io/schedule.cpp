@@ -1,0 +1,193 @@
+#include "io/schedule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/normalise.hpp"
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::io {
+namespace {
+
+// Boxes of a mapped source: small enough to stay in the cache until they are written.
+constexpr std::int64_t mapped_box = std::int64_t{4} << 20;
+constexpr std::int64_t mapped_memory = std::int64_t{32} << 20;
+constexpr std::int64_t mapped_src_goal = 1 << 10;
+constexpr std::int64_t mapped_dst_goal = 64 << 10;
+
+// What a call to read or write a run costs, as the bytes that could be moved in the same time.
+constexpr std::int64_t call_cost = 16 << 10;
+
+// What the program needs besides its buffers.
+constexpr std::int64_t program_memory = std::int64_t{16} << 20;
+
+std::int64_t elements(const Extents& extents) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents) product *= extent;
+  return product;
+}
+
+// Bytes that a box of the first pass and a panel usually share.
+std::int64_t shared_bytes(const Problem& problem, const Grid& boxes, const Grid& panels) {
+  Extents shared(boxes.tile.size());
+  for (std::size_t m = 0; m < shared.size(); ++m) {
+    shared[m] = std::min(boxes.tile[m], panels.tile[m]);
+  }
+  return elements(shared) * problem.dst_type.size();
+}
+
+// Predicted cost of one pass over all bytes in runs of `run` bytes.
+double pass_cost(std::int64_t run) {
+  return 1.0 + static_cast<double>(call_cost) / static_cast<double>(run);
+}
+
+double cost(const Schedule& schedule) {
+  const Problem& problem = schedule.problem;
+  if (schedule.route == Route::two_pass) {
+    return 3.0 + pass_cost(shared_bytes(problem, schedule.boxes, schedule.panels));
+  }
+  return pass_cost(run_bytes(problem, schedule.boxes.tile, Side::source)) +
+         pass_cost(run_bytes(problem, schedule.boxes.tile, Side::destination));
+}
+
+}  // namespace
+
+std::int64_t Schedule::buffer_bytes() const noexcept {
+  const std::int64_t element = problem.dst_type.size();
+  const std::int64_t box = boxes.tile_elements() * element;
+  if (route == Route::mapped) return workers * box;
+  const std::int64_t panel = route == Route::two_pass ? panels.tile_elements() * element : 0;
+  return workers * 2 * std::max(box, panel);
+}
+
+std::int64_t Schedule::read_run() const {
+  return run_bytes(problem, boxes.tile, Side::source);
+}
+
+std::int64_t Schedule::write_run() const {
+  if (route == Route::two_pass) return shared_bytes(problem, boxes, panels);
+  return run_bytes(problem, boxes.tile, Side::destination);
+}
+
+std::int64_t Schedule::bytes_read() const noexcept {
+  return passes() * problem.bytes();
+}
+std::int64_t Schedule::bytes_written() const noexcept {
+  return passes() * problem.bytes();
+}
+
+Schedule make_schedule(const Problem& problem, const Limits& limits) {
+  Schedule schedule;
+  schedule.problem = normalise(problem);
+  schedule.in_order = limits.in_order;
+  schedule.workers = std::max(1, limits.threads);
+  const Problem& normal = schedule.problem;
+
+  if (limits.memory == 0) {
+    const std::int64_t budget = std::min(mapped_box, mapped_memory / schedule.workers);
+    schedule.boxes = limits.in_order
+                         ? contiguous_grid(normal, budget, Side::destination)
+                         : balanced_grid(normal, budget, mapped_src_goal, mapped_dst_goal);
+    return schedule;
+  }
+
+  if (limits.memory < least_memory) {
+    throw Error(Status::invalid_argument,
+                fmt::format("memory = {} is too little: the least is {}", size_text(limits.memory),
+                            size_text(least_memory)));
+  }
+  // Two threads keep reading, transposing and writing apart; more would only shorten the runs.
+  schedule.workers = std::min(schedule.workers, 2);
+  const std::int64_t budget = (limits.memory - program_memory) / (2 * schedule.workers);
+
+  schedule.route = Route::one_pass;
+  schedule.boxes = limits.in_order ? contiguous_grid(normal, budget, Side::destination)
+                                   : balanced_grid(normal, budget, 1, 1);
+  Schedule two = schedule;
+  two.route = Route::two_pass;
+  two.boxes = contiguous_grid(normal, budget, Side::source);
+  two.panels = contiguous_grid(normal, budget, Side::destination);
+  return cost(two) < cost(schedule) ? two : schedule;
+}
+
+std::string size_text(std::int64_t bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  auto value = static_cast<double>(bytes);
+  int unit = 0;
+  while (value >= 1024 && unit < 6) {
+    value /= 1024;
+    ++unit;
+  }
+  const bool whole = value == static_cast<double>(static_cast<std::int64_t>(value));
+  return fmt::format("{:.{}f} {}", value, whole ? 0 : value < 10 ? 2 : 1, units[unit]);
+}
+
+std::string to_string(const Schedule& schedule) {
+  const std::string boxes =
+      fmt::format("{} boxes of {}", schedule.boxes.size(),
+                  size_text(schedule.boxes.tile_elements() * schedule.problem.dst_type.size()));
+  const std::string runs =
+      fmt::format("runs of {} read, {} written", size_text(schedule.read_run()),
+                  size_text(schedule.write_run()));
+  switch (schedule.route) {
+    case Route::mapped:
+      return fmt::format("mapped: {}, {} threads, {}", boxes, schedule.workers, runs);
+    case Route::one_pass:
+      return fmt::format("one pass: each byte is read and written once; {}, {} threads, {}", boxes,
+                         schedule.workers, runs);
+    case Route::two_pass:
+      return fmt::format(
+          "two passes: each byte is read and written twice; {}, then {} panels, {} threads, {}",
+          boxes, schedule.panels.size(), schedule.workers, runs);
+  }
+  return {};
+}
+
+std::string to_json(const Schedule& schedule) {
+  const char* routes[] = {"mapped", "one_pass", "two_pass"};
+  const nlohmann::json json = {{"route", routes[static_cast<int>(schedule.route)]},
+                               {"passes", schedule.passes()},
+                               {"boxes", schedule.boxes.size()},
+                               {"panels", schedule.passes() == 2 ? schedule.panels.size() : 0},
+                               {"threads", schedule.workers},
+                               {"read_run", schedule.read_run()},
+                               {"write_run", schedule.write_run()},
+                               {"buffer_bytes", schedule.buffer_bytes()},
+                               {"bytes_read", schedule.bytes_read()},
+                               {"bytes_written", schedule.bytes_written()}};
+  return json.dump();
+}
+
+Problem file_problem(const Extents& shape, std::int64_t item_size, bool fortran_order,
+                     const std::vector<int>& permutation) {
+  // Items that are no element type become a mode of smaller ones.
+  std::int64_t element = std::min<std::int64_t>(item_size, ElementType::max_size);
+  while (item_size % element != 0) --element;
+  Problem problem;
+  problem.src_type = ElementType::bytes(element);
+  problem.dst_type = problem.src_type;
+
+  const std::size_t rank = shape.size();
+  Extents strides(rank);
+  std::int64_t stride = item_size;
+  for (std::size_t k = 0; k < rank; ++k) {
+    const std::size_t axis = fortran_order ? k : rank - 1 - k;
+    strides[axis] = stride;
+    stride *= std::max<std::int64_t>(shape[axis], 1);
+  }
+  for (const int axis : permutation) {
+    const auto a = static_cast<std::size_t>(axis);
+    problem.modes.push_back({shape[a], strides[a], 0});
+  }
+  stride = item_size;
+  for (int m = problem.rank(); m-- > 0;) {
+    problem.modes[m].dst_stride = stride;
+    stride *= std::max<std::int64_t>(problem.modes[m].extent, 1);
+  }
+  if (element < item_size) problem.modes.push_back({item_size / element, element, element});
+  return problem;
+}
+
+}  // namespace cornerturn::io

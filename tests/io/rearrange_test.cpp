@@ -1,0 +1,209 @@
+// Schedules of every kind on random arrays against one obvious loop.
+#include "io/rearrange.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "core/normalise.hpp"
+#include "cornerturn/error.hpp"
+#include "io/output_file.hpp"
+
+namespace cornerturn::io {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+File scratch_file() {
+  return temporary_file(::testing::TempDir(), 0);
+}
+
+// One element after the other.
+Bytes reference(const Problem& problem, const Bytes& source) {
+  Bytes result(source.size());
+  const auto size = static_cast<std::size_t>(problem.dst_type.size());
+  Extents index(static_cast<std::size_t>(problem.rank()), 0);
+  for (std::int64_t n = 0; n < problem.elements(); ++n) {
+    std::int64_t from = problem.src_offset, to = problem.dst_offset;
+    for (int m = 0; m < problem.rank(); ++m) {
+      from += index[static_cast<std::size_t>(m)] * problem.modes[m].src_stride;
+      to += index[static_cast<std::size_t>(m)] * problem.modes[m].dst_stride;
+    }
+    std::memcpy(result.data() + to, source.data() + from, size);
+    for (int m = problem.rank(); m-- > 0;) {
+      if (++index[static_cast<std::size_t>(m)] < problem.modes[m].extent) break;
+      index[static_cast<std::size_t>(m)] = 0;
+    }
+  }
+  return result;
+}
+
+struct RandomArray {
+  Problem problem;
+  Bytes source;
+};
+
+RandomArray random_array(std::mt19937& random, std::int64_t most_bytes) {
+  const int rank = static_cast<int>(random() % 7);
+  const std::int64_t sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 24, 257, 514};
+  const std::int64_t item = sizes[random() % 11];
+  Extents shape;
+  std::int64_t bytes = item;
+  for (int k = 0; k < rank; ++k) {
+    const std::int64_t room = std::max<std::int64_t>(1, most_bytes / bytes);
+    const auto extent = static_cast<std::int64_t>(
+        1 + random() % static_cast<unsigned>(std::min<std::int64_t>(room, 1 + 200 / rank)));
+    shape.push_back(extent);
+    bytes *= extent;
+  }
+  std::vector<int> permutation(static_cast<std::size_t>(rank));
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::shuffle(permutation.begin(), permutation.end(), random);
+  RandomArray array{file_problem(shape, item, random() % 2 == 0, permutation),
+                    Bytes(static_cast<std::size_t>(bytes))};
+  for (std::byte& b : array.source) b = static_cast<std::byte>(random());
+  return array;
+}
+
+// A schedule with boxes so small that there are many of them.
+Schedule small_schedule(const Problem& problem, Route route, bool in_order, std::int64_t budget) {
+  Schedule schedule;
+  schedule.problem = normalise(problem);
+  schedule.route = route;
+  schedule.in_order = in_order;
+  schedule.workers = 2;
+  const Problem& normal = schedule.problem;
+  if (route == Route::two_pass) {
+    schedule.boxes = contiguous_grid(normal, budget, Side::source);
+    schedule.panels = contiguous_grid(normal, budget, Side::destination);
+  } else {
+    schedule.boxes = in_order ? contiguous_grid(normal, budget, Side::destination)
+                              : balanced_grid(normal, budget, 1, 2);
+  }
+  return schedule;
+}
+
+TEST(Rearrange, EveryRouteGivesWhatTheReferenceGives) {
+  std::mt19937 random(11);
+  constexpr std::int64_t shift = 37;  // arrays start anywhere in their files
+  for (int i = 0; i < 600; ++i) {
+    const RandomArray array = random_array(random, 20000);
+    const Bytes expected = reference(array.problem, array.source);
+    const auto bytes = static_cast<std::int64_t>(array.source.size());
+    const File in = scratch_file();
+    in.write_at(array.source.data(), bytes, shift);
+    for (const Route route : {Route::mapped, Route::one_pass, Route::two_pass}) {
+      for (const bool in_order : {false, true}) {
+        const auto budget = static_cast<std::int64_t>(1 + random() % 3000);
+        const Schedule schedule = small_schedule(array.problem, route, in_order, budget);
+        Source source{nullptr, &in, shift};
+        if (route == Route::mapped) source.memory = array.source.data();
+        const File out = scratch_file();
+        const File temporary = scratch_file();
+        const Sink sink{&out, in_order ? 0 : shift};
+        const Sink scratch = in_order ? Sink{&temporary, 0} : sink;
+        Progress progress;
+        rearrange(schedule, source, sink, scratch, {}, progress);
+        Bytes result(array.source.size());
+        out.read_at(result.data(), bytes, sink.offset);
+        ASSERT_EQ(result, expected) << to_string(array.problem) << "\n" << to_string(schedule);
+        EXPECT_EQ(progress.bytes_written, schedule.bytes_written());
+        EXPECT_EQ(progress.bytes_read, route == Route::mapped ? 0 : schedule.bytes_read());
+        if (in_order) continue;
+        verify(array.problem, source, {nullptr, &out, sink.offset}, 2, 0, progress);
+      }
+    }
+  }
+}
+
+TEST(Rearrange, VerifyFindsEveryChangedByte) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 100; ++i) {
+    const RandomArray array = random_array(random, 3000);
+    Bytes result = reference(array.problem, array.source);
+    Progress progress;
+    const Source source{array.source.data(), nullptr, 0};
+    EXPECT_NO_THROW(verify(array.problem, source, {result.data(), nullptr, 0}, 1, 0, progress));
+    result[random() % result.size()] ^= std::byte{1};
+    EXPECT_THROW(verify(array.problem, source, {result.data(), nullptr, 0}, 1, 0, progress), Error);
+  }
+}
+
+TEST(Schedule, StaysWithinTheMemoryItIsGiven) {
+  std::mt19937 random(17);
+  for (int i = 0; i < 500; ++i) {
+    Extents shape;
+    for (auto k = 1 + random() % 5; k > 0; --k) {
+      shape.push_back(static_cast<std::int64_t>(1 + random() % 3000));
+    }
+    std::vector<int> permutation(shape.size());
+    std::iota(permutation.begin(), permutation.end(), 0);
+    std::shuffle(permutation.begin(), permutation.end(), random);
+    const Problem problem = file_problem(shape, 1 + random() % 40, false, permutation);
+    const std::int64_t memory = least_memory << (random() % 5);
+    for (const bool in_order : {false, true}) {
+      const Schedule schedule = make_schedule(problem, {2, memory, in_order});
+      EXPECT_LE(schedule.buffer_bytes(), memory) << to_string(schedule);
+      EXPECT_LE(schedule.bytes_read(), 2 * problem.bytes());
+      EXPECT_LE(make_schedule(problem, {64, 0, in_order}).buffer_bytes(), 64 << 20);
+    }
+  }
+  EXPECT_THROW(make_schedule(file_problem({9, 9}, 4, false, {1, 0}), {2, least_memory - 1, false}),
+               Error);
+}
+
+TEST(Schedule, TakesTwoPassesOnlyWhenRunsWouldBeShort) {
+  const std::int64_t gib = std::int64_t{1} << 30;
+  const Problem matrix = file_problem({32768, 81920}, 4, false, {1, 0});  // 10 GiB
+  EXPECT_EQ(make_schedule(matrix, {2, 2 * gib, false}).route, Route::one_pass);
+  EXPECT_EQ(make_schedule(matrix, {2, gib / 16, false}).route, Route::two_pass);
+  // Long rows that keep their order are moved in one pass, whatever the memory.
+  const Problem rows = file_problem({64, 512, 81920}, 4, false, {1, 0, 2});
+  EXPECT_EQ(make_schedule(rows, {2, gib / 16, false}).route, Route::one_pass);
+}
+
+TEST(Grid, BoxesCoverEveryElementOnce) {
+  std::mt19937 random(23);
+  for (int i = 0; i < 300; ++i) {
+    const Problem problem = normalise(random_array(random, 3000).problem);
+    const auto budget = static_cast<std::int64_t>(1 + random() % 2000);
+    for (const Grid& grid :
+         {balanced_grid(problem, budget, 1, 4), contiguous_grid(problem, budget, Side::source),
+          contiguous_grid(problem, budget, Side::destination)}) {
+      EXPECT_LE(grid.tile_elements() * problem.dst_type.size(),
+                std::max<std::int64_t>(budget, problem.dst_type.size()));
+      std::vector<int> times(static_cast<std::size_t>(problem.bytes()), 0);
+      for (std::int64_t b = 0; b < grid.size(); ++b) {
+        const Box box = grid.box(b);
+        const std::int64_t run = run_bytes(problem, box.extent, Side::source);
+        for_each_run(problem, box, Side::source, [&](std::int64_t offset) {
+          for (std::int64_t k = 0; k < run; ++k) ++times[static_cast<std::size_t>(offset + k)];
+        });
+      }
+      EXPECT_TRUE(std::all_of(times.begin(), times.end(), [](int n) { return n == 1; }));
+    }
+  }
+}
+
+TEST(Grid, ContiguousBoxesAreOneRun) {
+  std::mt19937 random(29);
+  for (int i = 0; i < 300; ++i) {
+    const Problem problem = normalise(random_array(random, 5000).problem);
+    for (const Side side : {Side::source, Side::destination}) {
+      const Grid grid = contiguous_grid(problem, 700, side);
+      for (std::int64_t b = 0; b < grid.size(); ++b) {
+        const Box box = grid.box(b);
+        EXPECT_EQ(run_bytes(problem, box.extent, side), box.elements() * problem.dst_type.size());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::io
