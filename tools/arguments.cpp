@@ -1,0 +1,214 @@
+#include "arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <fstream>
+#include <limits>
+#include <numeric>
+#include <string_view>
+
+#include "cornerturn/element_type.hpp"
+#include "cornerturn/error.hpp"
+#include "io/npy_dtype.hpp"
+#include "io/pattern.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, const std::string& text,
+                         const std::string& rule) {
+  throw Error(Status::invalid_argument, fmt::format("{} = '{}' {}", name, text, rule));
+}
+
+// The whole of `text` as a number.
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (const char c : text + ",") {
+    if (c == ',') {
+      parts.push_back(part);
+      part.clear();
+    } else if (c != ' ') {
+      part += c;
+    }
+  }
+  // "3," is Python's tuple of one, and "" the shape of a scalar.
+  if (parts.back().empty()) parts.pop_back();
+  return parts;
+}
+
+std::optional<std::int64_t> number_in_file(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  std::string word;
+  while (file >> word) {
+    if (!key.empty() && word != key) continue;
+    if (!key.empty()) file >> word;
+    return number(word);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> parse_numbers(const std::string& name, const std::string& text) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& part : split(text)) {
+    const std::optional<std::int64_t> value = number(part);
+    const std::string entry = fmt::format("{}[{}]", name, numbers.size());
+    if (!value) refuse(entry, part, "is not a number");
+    if (*value < 0) refuse(entry, part, "is negative");
+    numbers.push_back(*value);
+  }
+  return numbers;
+}
+
+void OrderArguments::add_to(CLI::App& command) {
+  CLI::Option* by_numbers =
+      command
+          .add_option("-p,--perm", perm,
+                      "Axis i of OUT is axis PERM[i] of IN, as in NumPy; all axes reversed if "
+                      "neither this nor --pattern is given")
+          ->type_name("2,0,1");
+  command
+      .add_option("--pattern", pattern,
+                  "The same by names: \"h w c -> c h w\", \"... a b -> ... b a\"")
+      ->type_name("PATTERN")
+      ->excludes(by_numbers);
+}
+
+std::vector<int> OrderArguments::permutation(int rank) const {
+  if (!pattern.empty()) return io::parse_pattern(pattern, rank);
+  std::vector<int> axes(static_cast<std::size_t>(rank));
+  if (perm.empty()) {
+    std::iota(axes.rbegin(), axes.rend(), 0);
+    return axes;
+  }
+  const std::vector<std::string> parts = split(perm);
+  axes.assign(parts.size(), 0);
+  std::vector<int> place_of(static_cast<std::size_t>(rank), -1);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string entry = fmt::format("perm[{}]", i);
+    const std::optional<std::int64_t> axis = number(parts[i]);
+    if (!axis) refuse(entry, parts[i], "is not a number");
+    if (*axis < 0 || *axis >= rank) {
+      throw Error(Status::invalid_argument,
+                  fmt::format("{} = {} is out of range for rank {}", entry, *axis, rank));
+    }
+    int& first = place_of[static_cast<std::size_t>(*axis)];
+    if (first >= 0) {
+      throw Error(
+          Status::invalid_argument,
+          fmt::format("{} = {} repeats perm[{}]: each axis is named once", entry, *axis, first));
+    }
+    first = static_cast<int>(i);
+    axes[i] = static_cast<int>(*axis);
+  }
+  if (parts.size() != static_cast<std::size_t>(rank)) {
+    throw Error(
+        Status::invalid_argument,
+        fmt::format("perm = '{}' has {} entries, the array has rank {}", perm, parts.size(), rank));
+  }
+  return axes;
+}
+
+void WorkArguments::add_to(CLI::App& command, bool with_effort) {
+  command
+      .add_option("-t,--threads", threads,
+                  "At most so many threads; all that the process may use if not given")
+      ->type_name("N");
+  command.add_option("--force", kernel, "Use this kernel where it applies")
+      ->type_name("copy|rows|tile|pack|gather");
+  if (with_effort) {
+    command.add_option("--effort", effort, "How to choose a kernel: by a model, or by timing")
+        ->type_name("estimate|measure");
+  }
+  command
+      .add_option("-m,--memory", memory,
+                  "Use at most so much memory: files are then read and written in pieces instead "
+                  "of mapped (512MiB, 2G ...)")
+      ->type_name("SIZE");
+}
+
+Options WorkArguments::options() const {
+  Options options;
+  if (!threads.empty()) {
+    const std::optional<std::int64_t> value = number(threads);
+    if (!value || *value < 1 || *value > 4096) {
+      refuse("--threads", threads, "is not a number from 1 to 4096");
+    }
+    options.threads = static_cast<int>(*value);
+  }
+  options.kernel = kernel;
+  if (effort != "estimate" && effort != "measure") {
+    refuse("--effort", effort, "is neither estimate nor measure");
+  }
+  options.effort = effort == "measure" ? Effort::measure : Effort::estimate;
+  return options;
+}
+
+std::int64_t WorkArguments::memory_bytes() const {
+  return memory.empty() ? 0 : parse_size("--memory", memory);
+}
+
+std::int64_t parse_size(const std::string& name, const std::string& text) {
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  const std::optional<std::int64_t> value = number(std::string_view(text).substr(0, digits));
+  std::string unit = digits == std::string::npos ? "" : text.substr(digits);
+  if (!unit.empty() && unit.front() == ' ') unit.erase(0, 1);
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::string_view scales = "kmgt";
+  std::int64_t factor = 1;
+  bool known = unit.empty() || unit == "b";
+  if (!known) {
+    const std::size_t power = scales.find(unit.front());
+    const std::string rest = unit.substr(1);
+    known = power != std::string_view::npos && (rest.empty() || rest == "ib" || rest == "b");
+    for (std::size_t i = 0; known && i <= power; ++i) factor *= rest == "b" ? 1000 : 1024;
+  }
+  std::int64_t bytes = 0;
+  if (!value || !known || __builtin_mul_overflow(*value, factor, &bytes)) {
+    refuse(name, text, "is not a size such as 512MiB, 2G or 1000000");
+  }
+  return bytes;
+}
+
+DtypeArgument parse_dtype(const std::string& name, const std::string& text) {
+  try {
+    if (!text.empty() &&
+        std::string_view("<>|='\"[(").find(text.front()) != std::string_view::npos) {
+      const bool is_literal =
+          std::string_view("'\"[(").find(text.front()) != std::string_view::npos;
+      return {is_literal ? text : "'" + text + "'", io::dtype_size(text)};
+    }
+    const ElementType type = ElementType::parse(text);
+    return {type.name(), type.size()};
+  } catch (const Error& error) {
+    throw Error(error.status(), fmt::format("{} = '{}': {}", name, text, error.what()));
+  }
+}
+
+std::int64_t available_memory() {
+  std::int64_t available = std::numeric_limits<std::int64_t>::max();
+  if (const auto kilobytes = number_in_file("/proc/meminfo", "MemAvailable:")) {
+    available = *kilobytes * 1024;
+  }
+  // A container's limit; what it caches of files counts as used but can be had back.
+  const auto limit = number_in_file("/sys/fs/cgroup/memory.max", "");
+  const auto anonymous = number_in_file("/sys/fs/cgroup/memory.stat", "anon");
+  if (limit) available = std::min(available, *limit - anonymous.value_or(0));
+  return std::max<std::int64_t>(available, 0);
+}
+
+}  // namespace cornerturn::cli

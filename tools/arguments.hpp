@@ -1,0 +1,54 @@
+// Arguments that several commands take, from text to values. All functions throw Error.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cornerturn/plan.hpp"
+
+namespace cornerturn::cli {
+
+/// --perm and --pattern; neither means the reverse order of axes.
+struct OrderArguments {
+  std::string perm;
+  std::string pattern;
+
+  void add_to(CLI::App& command);
+  std::vector<int> permutation(int rank) const;
+};
+
+/// --threads, --force, --effort and --memory.
+struct WorkArguments {
+  std::string threads;
+  std::string kernel;
+  std::string effort = "estimate";
+  std::string memory;
+
+  void add_to(CLI::App& command, bool with_effort);
+  Options options() const;
+  /// Bytes, or 0 when --memory was not given.
+  std::int64_t memory_bytes() const;
+};
+
+/// "3,4,5" as numbers from 0; `name` is the option's: "--shape".
+std::vector<std::int64_t> parse_numbers(const std::string& name, const std::string& text);
+
+/// "512MiB", "2G", "1000000": bytes. K, M, G and T are powers of 1024; kB, MB, GB and TB of 1000.
+std::int64_t parse_size(const std::string& name, const std::string& text);
+
+/// An element: the library's name ("f32", "u8", "float64", "b12") or NumPy's description with its
+/// byte order ("<f4", "|S12"). `descr` is what a .npy header calls it.
+struct DtypeArgument {
+  std::string descr;
+  std::int64_t size = 0;
+};
+DtypeArgument parse_dtype(const std::string& name, const std::string& text);
+
+/// Bytes of memory that may be used without pushing others out: what the machine has left, or the
+/// container.
+std::int64_t available_memory();
+
+}  // namespace cornerturn::cli

@@ -1,0 +1,22 @@
+// The subcommands of `cornerturn`. Each adds itself with its options; its callback does the work
+// and throws Error on bad input, or CLI::RuntimeError with another exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace cornerturn::cli {
+
+void add_transpose_command(CLI::App& app);
+void add_plan_command(CLI::App& app);
+void add_info_command(CLI::App& app);
+void add_devices_command(CLI::App& app);
+void add_version_command(CLI::App& app);
+/// Hidden: writes the man page and the shell completions from what `app` says of itself.
+void add_generate_command(CLI::App& app);
+
+/// Exit codes besides 0.
+inline constexpr int exit_failed = 1;     ///< verification failed, or a defect
+inline constexpr int exit_bad_input = 2;  ///< one line on standard error says what and why
+inline constexpr int exit_interrupted = 130;
+
+}  // namespace cornerturn::cli

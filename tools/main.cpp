@@ -1,0 +1,63 @@
+// cornerturn: the command line.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "commands.hpp"
+#include "cornerturn/error.hpp"
+#include "signals.hpp"
+
+namespace {
+
+using cornerturn::Error;
+using cornerturn::Status;
+namespace cli = cornerturn::cli;
+
+// One line on standard error, whatever the message holds.
+int complain(std::string message, int code) {
+  for (char& c : message) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  fmt::print(stderr, "cornerturn: {}\n", message);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::catch_signals();
+  CLI::App app(
+      "Transposes and permutes arrays in files at the speed of memory.\n"
+      "Exit code: 0 done, 1 a verification failed, 2 bad input, 130 interrupted.",
+      "cornerturn");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  cli::add_transpose_command(app);
+  cli::add_plan_command(app);
+  cli::add_info_command(app);
+  cli::add_devices_command(app);
+  cli::add_version_command(app);
+  cli::add_generate_command(app);
+
+  try {
+    app.parse(argc, argv);
+    if (std::fflush(stdout) != 0) return complain("standard output cannot be written", 2);
+    return 0;
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::RuntimeError& failed) {
+    return failed.get_exit_code();
+  } catch (const CLI::ParseError& error) {
+    return complain(error.what(), cli::exit_bad_input);
+  } catch (const Error& error) {
+    const bool defect = error.status() == Status::internal;
+    return complain(error.what(), defect ? cli::exit_failed : cli::exit_bad_input);
+  } catch (const std::bad_alloc&) {
+    return complain("memory is short", cli::exit_bad_input);
+  } catch (const std::exception& error) {
+    return complain(error.what(), cli::exit_failed);
+  }
+}

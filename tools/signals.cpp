@@ -1,0 +1,86 @@
+#include "signals.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "commands.hpp"
+#include "io/output_file.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+// Read by the handler: plain memory only.
+std::atomic<const std::byte*> watched_begin{nullptr};
+std::atomic<const std::byte*> watched_end{nullptr};
+std::array<char, 1024> shrank_message{};
+std::atomic<std::size_t> shrank_length{0};
+
+constexpr char clear_line[] = "\r\033[K";
+
+void clear_progress() {
+  if (isatty(STDERR_FILENO) != 0) {
+    [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, clear_line, sizeof clear_line - 1);
+  }
+}
+
+extern "C" void on_end(int signal) {
+  io::remove_temporary_files();
+  clear_progress();
+  _exit(128 + signal);
+}
+
+extern "C" void on_bus_error(int signal, siginfo_t* info, void*) {
+  const auto* address = static_cast<const std::byte*>(info->si_addr);
+  if (address < watched_begin.load() || address >= watched_end.load()) {
+    // Not ours: the access is repeated without a handler.
+    ::signal(signal, SIG_DFL);
+    return;
+  }
+  io::remove_temporary_files();
+  clear_progress();
+  [[maybe_unused]] const ssize_t put =
+      ::write(STDERR_FILENO, shrank_message.data(), shrank_length.load());
+  _exit(exit_bad_input);
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  // Who starts a command with a signal ignored (nohup) means it.
+  if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) return;
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+void catch_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, on_end);
+  // A file-size limit is then an error of write(), like a full disk.
+  ::signal(SIGXFSZ, SIG_IGN);
+  struct sigaction action {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, nullptr);
+}
+
+void watch_mapping(const std::byte* data, std::int64_t size, const std::string& label) {
+  const std::string message = "cornerturn: " + label +
+                              " shrank while it was read: a file has to keep its size until the "
+                              "command ends\n";
+  const std::size_t length = std::min(message.size(), shrank_message.size());
+  watched_end = nullptr;
+  std::memcpy(shrank_message.data(), message.data(), length);
+  shrank_length = length;
+  watched_begin = data;
+  watched_end = data + size;
+}
+
+}  // namespace cornerturn::cli

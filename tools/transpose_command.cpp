@@ -1,0 +1,276 @@
+// cornerturn transpose: from a file to a file.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "arguments.hpp"
+#include "commands.hpp"
+#include "cornerturn/error.hpp"
+#include "cpu/threads.hpp"
+#include "io/array_file.hpp"
+#include "io/output_file.hpp"
+#include "io/rearrange.hpp"
+#include "progress.hpp"
+#include "signals.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+struct TransposeArguments {
+  std::string in;
+  std::string out;
+  OrderArguments order;
+  WorkArguments work;
+  bool raw = false;
+  std::string shape;
+  std::string dtype;
+  bool verify = false;
+  bool json = false;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+io::InputOptions input_options(const TransposeArguments& arguments) {
+  io::InputOptions options;
+  options.raw = arguments.raw;
+  if (arguments.raw) {
+    if (arguments.dtype.empty()) {
+      throw Error(Status::invalid_argument, "--dtype is missing: --raw needs it");
+    }
+    const DtypeArgument dtype = parse_dtype("--dtype", arguments.dtype);
+    options.shape = parse_numbers("--shape", arguments.shape);
+    options.descr = dtype.descr;
+    options.item_size = dtype.size;
+  }
+  return options;
+}
+
+// Where temporary files go when the output is no file.
+std::string temporary_directory() {
+  const char* directory = std::getenv("TMPDIR");
+  return directory != nullptr && *directory != '\0' ? directory : "/tmp";
+}
+
+class Transposition {
+ public:
+  explicit Transposition(const TransposeArguments& arguments)
+      : arguments_(arguments), options_(arguments.work.options()) {}
+
+  void run() {
+    open_input();
+    header_.shape.clear();
+    for (const int axis : permutation_) {
+      header_.shape.push_back(input_.header.shape[static_cast<std::size_t>(axis)]);
+    }
+    open_output();
+    const Clock::time_point start = Clock::now();
+    move();
+    move_seconds_ = seconds_since(start);
+    input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
+    if (arguments_.verify) verify();
+    if (output_) output_->commit();
+    report();
+  }
+
+ private:
+  bool to_pipe() const { return arguments_.out == "-"; }
+
+  void open_input() {
+    io::InputOptions options = input_options(arguments_);
+    memory_ = arguments_.work.memory_bytes();
+    if (memory_ > 0) {
+      options.spool_directory =
+          to_pipe() ? temporary_directory() : io::directory_of(arguments_.out);
+    }
+    input_ = io::open_array(arguments_.in, options);
+    header_ = input_.header;
+    header_.fortran_order = false;
+    const auto rank = static_cast<int>(header_.shape.size());
+    permutation_ = arguments_.order.permutation(rank);
+    // A file that memory cannot hold would be read again and again through the mapping.
+    if (memory_ == 0 && !input_.in_memory() && input_.bytes > available_memory() / 2) {
+      memory_ = std::max(io::least_memory, available_memory() / 2);
+    }
+  }
+
+  void open_output() {
+    const std::string label = io::label_of("OUT", arguments_.out);
+    const std::string header = arguments_.raw ? "" : io::format_npy_header(header_);
+    header_bytes_ = static_cast<std::int64_t>(header.size());
+    struct stat in {};
+    struct stat out {};
+    const bool exists =
+        to_pipe() ? fstat(STDOUT_FILENO, &out) == 0 : stat(arguments_.out.c_str(), &out) == 0;
+    if (exists && fstat(input_.file.descriptor(), &in) == 0 && S_ISREG(out.st_mode) &&
+        in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+      throw Error(Status::invalid_argument,
+                  label + " is the same file as IN: it has to be another");
+    }
+    if (to_pipe()) {
+      pipe_ = io::File(STDOUT_FILENO, label, false);
+    } else {
+      output_ = std::make_unique<io::OutputFile>(arguments_.out, header_bytes_ + input_.bytes);
+    }
+    in_order_ = to_pipe() || !output_->seekable();
+    if (arguments_.verify && in_order_) {
+      throw Error(Status::invalid_argument, label + " cannot be read again: --verify needs a file");
+    }
+    if (in_order_) {
+      target().write(header.data(), header_bytes_);
+    } else {
+      target().write_at(header.data(), header_bytes_, 0);
+    }
+  }
+
+  const io::File& target() const { return output_ ? output_->file() : pipe_; }
+
+  void move() {
+    if (input_.bytes == 0) return;
+    problem_ = io::file_problem(input_.header.shape, input_.header.item_size,
+                                input_.header.fortran_order, permutation_);
+    const int threads = cpu::resolve_threads(options_.threads);
+    schedule_ = io::make_schedule(problem_, {threads, memory_, in_order_});
+    // Refuses a kernel that cannot do this before anything is written.
+    if (!options_.kernel.empty()) kernel_ = io::box_plan(*schedule_, options_).kernel();
+
+    source_ = {nullptr, &input_.file, input_.offset};
+    if (input_.in_memory()) {
+      source_.memory = input_.spooled.data();
+    } else if (memory_ == 0) {
+      mapping_ = io::Mapping(input_.file);
+      watch_mapping(mapping_.data(), mapping_.size(), input_.file.label());
+      input_.file.require_size(input_.offset + input_.bytes);
+      source_.memory = mapping_.data() + input_.offset;
+    }
+    const io::Sink sink{&target(), header_bytes_};
+    io::Sink scratch = sink;
+    io::File temporary;
+    if (schedule_->route == io::Route::two_pass && in_order_) {
+      temporary = io::temporary_file(temporary_directory(), input_.bytes);
+      scratch = {&temporary, 0};
+    }
+    const ProgressLine line(schedule_->bytes_written(),
+                            [&] { return progress_.bytes_written.load(); });
+    io::rearrange(*schedule_, source_, sink, scratch, options_, progress_);
+    if (kernel_.empty()) kernel_ = io::box_plan(*schedule_, options_).kernel();
+  }
+
+  void verify() {
+    if (input_.bytes == 0) return;
+    io::Source result{nullptr, &target(), header_bytes_};
+    io::Mapping mapped;
+    if (memory_ == 0) {
+      mapped = io::Mapping(target());
+      result.memory = mapped.data() + header_bytes_;
+    }
+    io::Progress progress;
+    const Clock::time_point start = Clock::now();
+    const ProgressLine line(input_.bytes, [&] { return progress.bytes_compared.load(); });
+    io::verify(problem_, source_, result, cpu::resolve_threads(options_.threads), memory_,
+               progress);
+    input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
+    verify_seconds_ = seconds_since(start);
+  }
+
+  void report() const {
+    const double rate = static_cast<double>(input_.bytes) / std::max(move_seconds_, 1e-9);
+    if (arguments_.json) {
+      nlohmann::json json = {{"in", arguments_.in},
+                             {"out", arguments_.out},
+                             {"dtype", input_.header.descr},
+                             {"item_size", input_.header.item_size},
+                             {"fortran_order", input_.header.fortran_order},
+                             {"shape", input_.header.shape},
+                             {"permutation", permutation_},
+                             {"result_shape", header_.shape},
+                             {"bytes", input_.bytes},
+                             {"seconds", move_seconds_},
+                             {"bytes_per_second", rate},
+                             {"verified", arguments_.verify}};
+      if (arguments_.verify) json["verify_seconds"] = verify_seconds_;
+      if (schedule_) {
+        json["kernel"] = kernel_;
+        json["schedule"] = nlohmann::json::parse(io::to_json(*schedule_));
+        json["bytes_read"] = progress_.bytes_read.load();
+        json["bytes_written"] = progress_.bytes_written.load();
+      }
+      fmt::print(to_pipe() ? stderr : stdout, "{}\n", json.dump(2));
+      return;
+    }
+    if (to_pipe()) return;
+    fmt::print("{} {} -> {} {}  {}\n", arguments_.in, io::shape_text(input_.header.shape),
+               arguments_.out, io::shape_text(header_.shape), input_.header.descr);
+    if (!schedule_) return;
+    fmt::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(input_.bytes), move_seconds_,
+               io::size_text(static_cast<std::int64_t>(rate)));
+    fmt::print("kernel   {}\n", kernel_);
+    fmt::print("route    {}\n", io::to_string(*schedule_));
+    if (arguments_.verify) {
+      fmt::print("verified every element, {:.3f} s\n", verify_seconds_);
+    }
+  }
+
+  const TransposeArguments& arguments_;
+  Options options_;
+  io::InputArray input_;
+  io::NpyHeader header_;  // of the output
+  std::vector<int> permutation_;
+  std::int64_t memory_ = 0;
+  std::unique_ptr<io::OutputFile> output_;
+  io::File pipe_;
+  bool in_order_ = false;
+  std::int64_t header_bytes_ = 0;
+  Problem problem_;
+  std::optional<io::Schedule> schedule_;
+  std::string kernel_;
+  io::Source source_;
+  io::Mapping mapping_;
+  io::Progress progress_;
+  double move_seconds_ = 0;
+  double verify_seconds_ = 0;
+};
+
+}  // namespace
+
+void add_transpose_command(CLI::App& app) {
+  auto arguments = std::make_shared<TransposeArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "transpose", "Writes the array in IN to OUT with its axes in another order");
+  command.add_option("IN", arguments->in, "A .npy file; - for standard input")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option("OUT", arguments->out,
+                  "Becomes a .npy file, whole or not at all; - for standard output")
+      ->required()
+      ->type_name("FILE");
+  arguments->order.add_to(command);
+  arguments->work.add_to(command, true);
+  CLI::Option* raw = command.add_flag("--raw", arguments->raw,
+                                      "IN and OUT have no header; --shape and --dtype tell what "
+                                      "is in them, row-major");
+  command.add_option("--shape", arguments->shape, "Shape of a raw array")
+      ->type_name("3,4,5")
+      ->needs(raw);
+  command
+      .add_option("--dtype", arguments->dtype,
+                  "Element of a raw array: f32, u8, c64, b12 (12 bytes), or NumPy's \"<f4\"")
+      ->type_name("TYPE")
+      ->needs(raw);
+  command.add_flag("--verify", arguments->verify,
+                   "Read the result again and compare every element, before OUT appears");
+  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.callback([arguments] { Transposition(*arguments).run(); });
+}
+
+}  // namespace cornerturn::cli
