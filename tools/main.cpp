@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "bench_command.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "signals.hpp"
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   cli::add_transpose_command(app);
   cli::add_plan_command(app);
   cli::add_info_command(app);
+  cornerturn::add_bench_command(app);
   cli::add_devices_command(app);
   cli::add_version_command(app);
   cli::add_generate_command(app);
