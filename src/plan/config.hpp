@@ -3,10 +3,12 @@
 
 #include <variant>
 
+#include "plan/copy.hpp"
 #include "plan/gather.hpp"
+#include "plan/rows.hpp"
 
 namespace cornerturn::plan {
 
-using Config = std::variant<GatherConfig>;
+using Config = std::variant<CopyConfig, RowsConfig, GatherConfig>;
 
 }  // namespace cornerturn::plan
