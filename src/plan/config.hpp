@@ -3,12 +3,11 @@
 
 #include <variant>
 
-#include "plan/copy.hpp"
 #include "plan/gather.hpp"
-#include "plan/rows.hpp"
+#include "plan/pack_lines.hpp"
 
 namespace cornerturn::plan {
 
-using Config = std::variant<CopyConfig, RowsConfig, GatherConfig>;
+using Config = std::variant<GatherConfig, PackLinesConfig>;
 
 }  // namespace cornerturn::plan
