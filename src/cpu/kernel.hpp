@@ -17,12 +17,20 @@ namespace cornerturn::cpu {
 //            std::int64_t first, std::int64_t last);
 //     Does pieces [first, last). `src` and `dst` are the first elements (offsets already added).
 
-std::int64_t pieces(const plan::GatherConfig& config, const Problem& normal);
-void run(const plan::GatherConfig& config, const Problem& normal, const std::byte* src,
+std::int64_t pieces(const plan::CopyConfig& config, const Problem& normal);
+void run(const plan::CopyConfig& config, const Problem& normal, const std::byte* src,
+         std::byte* dst, std::int64_t first, std::int64_t last);
+
+std::int64_t pieces(const plan::RowsConfig& config, const Problem& normal);
+void run(const plan::RowsConfig& config, const Problem& normal, const std::byte* src,
          std::byte* dst, std::int64_t first, std::int64_t last);
 
 std::int64_t pieces(const plan::PackLinesConfig& config, const Problem& normal);
 void run(const plan::PackLinesConfig& config, const Problem& normal, const std::byte* src,
+         std::byte* dst, std::int64_t first, std::int64_t last);
+
+std::int64_t pieces(const plan::GatherConfig& config, const Problem& normal);
+void run(const plan::GatherConfig& config, const Problem& normal, const std::byte* src,
          std::byte* dst, std::int64_t first, std::int64_t last);
 
 }  // namespace cornerturn::cpu

@@ -3,11 +3,13 @@
 
 #include <variant>
 
+#include "plan/copy.hpp"
 #include "plan/gather.hpp"
 #include "plan/pack_lines.hpp"
+#include "plan/rows.hpp"
 
 namespace cornerturn::plan {
 
-using Config = std::variant<GatherConfig, PackLinesConfig>;
+using Config = std::variant<CopyConfig, RowsConfig, PackLinesConfig, GatherConfig>;
 
 }  // namespace cornerturn::plan

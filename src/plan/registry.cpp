@@ -20,6 +20,8 @@ namespace {
 
 const std::vector<Row>& registry() {
   static const std::vector<Row> rows = {
+      CT_ROW(copy, CopyConfig, "one run on both sides"),
+      CT_ROW(rows, RowsConfig, "both sides share their fastest mode, its rows are moved whole"),
       CT_ROW(pack_lines, PackLinesConfig, "whole lines put together in registers"),
       CT_ROW(gather, GatherConfig, "one element after the other, in destination order"),
   };

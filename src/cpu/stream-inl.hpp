@@ -1,0 +1,101 @@
+// Whole cache lines written around the caches. Included once for each vector target.
+#if defined(CORNERTURN_CPU_STREAM_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_CPU_STREAM_INL
+#undef CORNERTURN_CPU_STREAM_INL
+#else
+#define CORNERTURN_CPU_STREAM_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+inline constexpr std::int64_t line = 64;
+
+HWY_INLINE std::int64_t line_phase(const std::byte* address) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) & (line - 1));
+}
+
+// `lines` lines from any address to an aligned one.
+template <bool non_temporal>
+HWY_INLINE void store_lines(std::byte* HWY_RESTRICT dst, const std::byte* HWY_RESTRICT src,
+                            std::int64_t lines) {
+#if HWY_TARGET == HWY_SCALAR
+  std::memcpy(dst, src, static_cast<std::size_t>(lines * line));
+#else
+  const hn::CappedTag<std::uint8_t, 64> d;  // a vector of 64 bytes, or two or four that make a line
+  auto* to = reinterpret_cast<std::uint8_t*>(dst);
+  const auto* from = reinterpret_cast<const std::uint8_t*>(src);
+  for (std::int64_t i = 0; i < lines; ++i, to += line, from += line) {
+    for (std::size_t k = 0; k < line; k += hn::Lanes(d)) {
+      if constexpr (non_temporal) {
+        hn::Stream(hn::LoadU(d, from + k), d, to + k);
+      } else {
+        hn::Store(hn::LoadU(d, from + k), d, to + k);
+      }
+    }
+  }
+#endif
+}
+
+// Takes the bytes of one stretch of the destination in order, from pieces of any length, and writes
+// whole lines. The first and the last line may be partial: those go through the caches.
+template <bool non_temporal>
+class LineWriter {
+ public:
+  explicit LineWriter(std::byte* dst)
+      : line_(dst - line_phase(dst)), begin_(line_phase(dst)), fill_(begin_) {}
+
+  HWY_INLINE void append(const std::byte* src, std::int64_t bytes) {
+    if (fill_ > 0) {
+      const std::int64_t taken = HWY_MIN(bytes, line - fill_);
+      std::memcpy(carry_ + fill_, src, static_cast<std::size_t>(taken));
+      fill_ += taken;
+      src += taken;
+      bytes -= taken;
+      if (fill_ < line) return;
+      flush();
+    }
+    const std::int64_t lines = bytes / line;
+    store_lines<non_temporal>(line_, src, lines);
+    line_ += lines * line;
+    fill_ = bytes % line;
+    std::memcpy(carry_, src + lines * line, static_cast<std::size_t>(fill_));
+  }
+
+  // Where the next byte goes.
+  HWY_INLINE std::byte* end() const { return line_ + fill_; }
+
+  HWY_INLINE void finish() {
+    std::memcpy(line_ + begin_, carry_ + begin_, static_cast<std::size_t>(fill_ - begin_));
+  }
+
+ private:
+  HWY_INLINE void flush() {
+    if (begin_ == 0) {
+      store_lines<non_temporal>(line_, carry_, 1);
+    } else {
+      finish();
+      begin_ = 0;
+    }
+    line_ += line;
+    fill_ = 0;
+  }
+
+  std::byte* line_;     // where the carried line belongs
+  std::int64_t begin_;  // its first byte that is ours
+  std::int64_t fill_;   // bytes [begin_, fill_) of it are known
+  alignas(line) std::byte carry_[line];
+};
+
+}  // namespace cornerturn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
