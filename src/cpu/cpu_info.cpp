@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "cpu/targets.hpp"
 #include "cpu/threads.hpp"
@@ -10,7 +12,25 @@
 namespace cornerturn::cpu {
 namespace {
 
-std::int64_t cache_bytes(int name, std::int64_t fallback) {
+// The cache of the first processor at `level`. The C library's figure is the fallback: on some
+// processors it adds up every third-level cache of the package.
+std::int64_t cache_bytes(int level, int name, std::int64_t fallback) {
+  const std::filesystem::path caches = "/sys/devices/system/cpu/cpu0/cache";
+  const auto read = [](const std::filesystem::path& file) {
+    std::string text;
+    std::ifstream(file) >> text;
+    return text;
+  };
+  for (int i = 0; i < 8; ++i) {
+    const std::filesystem::path cache = caches / ("index" + std::to_string(i));
+    if (read(cache / "level") != std::to_string(level) || read(cache / "type") == "Instruction") {
+      continue;
+    }
+    std::int64_t size = 0;
+    char unit = 0;
+    std::ifstream(cache / "size") >> size >> unit;
+    if (size > 0) return unit == 'K' ? size << 10 : unit == 'M' ? size << 20 : size;
+  }
   const long bytes = sysconf(name);
   return bytes > 0 ? bytes : fallback;
 }
@@ -31,10 +51,11 @@ plan::CpuInfo look() {
   info.model = model_name();
   info.isa = targets().front();
   info.cores = usable_cores();
-  info.line_bytes = static_cast<int>(cache_bytes(_SC_LEVEL1_DCACHE_LINESIZE, info.line_bytes));
-  info.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, info.l1_bytes);
-  info.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, info.l2_bytes);
-  info.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, info.l3_bytes);
+  const long line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
+  if (line > 0) info.line_bytes = static_cast<int>(line);
+  info.l1_bytes = cache_bytes(1, _SC_LEVEL1_DCACHE_SIZE, info.l1_bytes);
+  info.l2_bytes = cache_bytes(2, _SC_LEVEL2_CACHE_SIZE, info.l2_bytes);
+  info.l3_bytes = cache_bytes(3, _SC_LEVEL3_CACHE_SIZE, info.l3_bytes);
   return info;
 }
 

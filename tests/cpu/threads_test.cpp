@@ -164,6 +164,7 @@ TEST(CpuInfo, IsPlausible) {
   EXPECT_GE(info.cores, 1);
   EXPECT_GE(info.line_bytes, 16);
   EXPECT_LE(info.l1_bytes, info.l2_bytes);
+  EXPECT_LE(info.l2_bytes, info.l3_bytes);
 }
 
 }  // namespace
