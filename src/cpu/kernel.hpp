@@ -33,4 +33,8 @@ std::int64_t pieces(const plan::GatherConfig& config, const Problem& normal);
 void run(const plan::GatherConfig& config, const Problem& normal, const std::byte* src,
          std::byte* dst, std::int64_t first, std::int64_t last);
 
+std::int64_t pieces(const plan::TileConfig& config, const Problem& normal);
+void run(const plan::TileConfig& config, const Problem& normal, const std::byte* src,
+         std::byte* dst, std::int64_t first, std::int64_t last);
+
 }  // namespace cornerturn::cpu

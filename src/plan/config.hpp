@@ -7,9 +7,10 @@
 #include "plan/gather.hpp"
 #include "plan/pack_lines.hpp"
 #include "plan/rows.hpp"
+#include "plan/tile.hpp"
 
 namespace cornerturn::plan {
 
-using Config = std::variant<CopyConfig, RowsConfig, PackLinesConfig, GatherConfig>;
+using Config = std::variant<CopyConfig, RowsConfig, TileConfig, PackLinesConfig, GatherConfig>;
 
 }  // namespace cornerturn::plan

@@ -16,12 +16,26 @@ namespace {
         } \
   }
 
+// tile has one configuration for each way to split the modes.
+void configure_tile(const Row& row, const Problem& normal, const CpuInfo& cpu, Candidates& out) {
+  const tile::Configs configs = tile::configure(normal, cpu);
+  for (int i = 0; i < configs.size; ++i) {
+    const TileConfig& config = configs.list[static_cast<std::size_t>(i)];
+    out.push_back({&row, config, tile::cost_ns(config, normal, cpu)});
+  }
+}
+
 }  // namespace
 
 const std::vector<Row>& registry() {
   static const std::vector<Row> rows = {
       CT_ROW(copy, CopyConfig, "one run on both sides"),
       CT_ROW(rows, RowsConfig, "both sides share their fastest mode, its rows are moved whole"),
+      Row{"tile", "long runs on both sides, transposed in registers", &tile::why_not,
+          &configure_tile,
+          [](const Config& config, const Problem& normal) {
+            return tile::describe(std::get<TileConfig>(config), normal);
+          }},
       CT_ROW(pack_lines, PackLinesConfig, "whole lines put together in registers"),
       CT_ROW(gather, GatherConfig, "one element after the other, in destination order"),
   };

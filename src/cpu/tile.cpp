@@ -1,0 +1,318 @@
+// tile: sweeps along the source, one tile (a strip of the destination run by a window of the source
+// run) after the other. A tile is transposed into a stage in the second-level cache and flushed
+// from there, each destination row in whole lines: a row's strip is shifted back to the line
+// boundary before it, for which the line before the strip is read again.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "cpu/kernel.hpp"
+#include <hwy/cache_control.h>
+
+#include "cpu/tile_grid.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/tile.cpp"
+#include <hwy/foreach_target.h>
+//
+#include <hwy/highway.h>
+
+#include "cpu/transpose_block.hpp"
+
+#ifndef CORNERTURN_CPU_TILE_ONCE
+#define CORNERTURN_CPU_TILE_ONCE
+namespace cornerturn::cpu {
+namespace {
+
+using plan::TileConfig;
+using u8 = std::uint8_t;
+
+constexpr std::int64_t max_rows = 4096 + 2 * line;
+constexpr std::int64_t max_columns = 512 + line;
+constexpr std::int64_t stage_bytes = 704 << 10;
+constexpr std::int64_t block_bytes = line * (512 + line);
+
+// The source rows of one strip, with those of the line before it.
+struct StripRows {
+  std::int64_t strip = -1;
+  std::int64_t first = 0;  // element of the destination run
+  std::int64_t count = 0;
+  std::int64_t offset[max_rows];  // padded to whole lines by repeating the last
+};
+
+struct Scratch {
+  alignas(line) u8 stage[stage_bytes + line];
+  alignas(line) u8 block[block_bytes];
+  std::int64_t column_offset[max_columns];
+  u8* column[max_columns];
+  StripRows rows[2];
+};
+static_assert(sizeof(Scratch) <= 1 << 20);
+
+struct Free {
+  void operator()(Scratch* scratch) const { std::free(scratch); }
+};
+
+Scratch& thread_scratch() {
+  static thread_local std::unique_ptr<Scratch, Free> scratch;
+  if (!scratch) {
+    void* memory = std::aligned_alloc(4096, (sizeof(Scratch) + 4095) / 4096 * 4096);
+    if (memory == nullptr) throw std::bad_alloc();
+    scratch.reset(new (memory) Scratch);
+  }
+  scratch->rows[0].strip = scratch->rows[1].strip = -1;
+  return *scratch;
+}
+
+inline void copy_bytes(u8* to, const u8* from, std::int64_t bytes) {
+  for (; bytes >= 16; bytes -= 16, to += 16, from += 16) std::memcpy(to, from, 16);
+  if (bytes & 8) std::memcpy(to, from, 8), to += 8, from += 8;
+  if (bytes & 4) std::memcpy(to, from, 4), to += 4, from += 4;
+  if (bytes & 2) std::memcpy(to, from, 2), to += 2, from += 2;
+  if (bytes & 1) *to = *from;
+}
+
+}  // namespace
+}  // namespace cornerturn::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+// Whole lines bypass the caches; what is left at either end is somebody else's line too.
+void stream_run(u8* to, const u8* from, std::int64_t bytes) {
+  const auto misaligned = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line);
+  if (misaligned != 0) {
+    const std::int64_t head = std::min(bytes, line - misaligned);
+    copy_bytes(to, from, head);
+    to += head;
+    from += head;
+    bytes -= head;
+  }
+  for (; bytes >= line; bytes -= line, to += line, from += line) {
+    CT_UNROLL
+    for (int k = 0; k < line; k += vector_bytes) stream_vector(to + k, from + k);
+  }
+  if (bytes > 0) copy_bytes(to, from, bytes);
+}
+
+void copy_run(u8* to, const u8* from, std::int64_t bytes) {
+  for (; bytes >= vector_bytes; bytes -= vector_bytes, to += vector_bytes, from += vector_bytes) {
+    copy_vector(to, from);
+  }
+  if (bytes > 0) copy_bytes(to, from, bytes);
+}
+
+template <int width>
+class Sweep {
+ public:
+  Sweep(const TileConfig& config, const Problem& normal, const u8* src, u8* dst)
+      : config_(config),
+        grid_(make_grid(config, normal)),
+        src_(src),
+        dst_(dst),
+        scratch_(thread_scratch()),
+        run_bytes_(grid_.split.run * width),
+        margin_(needs_margin() ? line / width : 0) {
+    stage_pitch_ = line + grid_.strip_rows * width;
+    if (stage_pitch_ / line % 2 == 0) stage_pitch_ += line;  // spread over the cache sets
+    if (config.packed) stage_pitch_ = run_bytes_;
+  }
+
+  void run(std::int64_t first, std::int64_t last) {
+    for (std::int64_t index = first; index < last; ++index) {
+      const TileGrid::Piece piece = grid_.piece(index);
+      const TileGrid::Piece next = index + 1 < last ? grid_.piece(index + 1) : piece;
+      const StripRows& rows = rows_of(piece.strip);
+      const StripRows& next_rows = rows_of(next.strip);
+      for (std::int64_t window = piece.first_window; window < piece.last_window; ++window) {
+        aim_prefetch(piece, next, window, rows, next_rows);
+        tile(piece, window, rows);
+      }
+    }
+    if (config_.non_temporal) hwy::FlushStream();
+  }
+
+ private:
+  static constexpr int V = unit_rows<width>();
+  static constexpr int K = unit_columns<width>();
+
+  // Rows before the strip are needed unless every destination row starts at a line boundary.
+  bool needs_margin() const {
+    if (!config_.non_temporal || grid_.strips == 1) return false;
+    std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(dst_);
+    const int rank = grid_.problem->rank();
+    for (int i = 0; i < rank - grid_.split.run_modes; ++i) {
+      bits |= static_cast<std::uintptr_t>(grid_.problem->modes[i].dst_stride);
+    }
+    return bits % line != 0;
+  }
+
+  const StripRows& rows_of(std::int64_t strip) {
+    StripRows& rows = scratch_.rows[strip % 2];
+    if (rows.strip == strip) return rows;
+    const std::int64_t begin = strip * grid_.strip_rows;
+    const std::int64_t end = std::min(grid_.split.run, begin + grid_.strip_rows);
+    rows.strip = strip;
+    rows.first = strip == 0 ? 0 : begin - margin_;
+    rows.count = end - rows.first;
+    grid_.row_offsets(rows.first, rows.count, rows.offset);
+    for (std::int64_t i = rows.count; i % (line / width) != 0; ++i) {
+      rows.offset[i] = rows.offset[rows.count - 1];
+    }
+    return rows;
+  }
+
+  // The sweep goes on in the next piece: its first windows are fetched while this one ends.
+  void aim_prefetch(const TileGrid::Piece& piece, const TileGrid::Piece& next, std::int64_t window,
+                    const StripRows& rows, const StripRows& next_rows) {
+    const std::int64_t begin = grid_.first_column(piece.first_window) * width;
+    const std::int64_t end = grid_.end_column(piece.last_window - 1) * width;
+    const std::int64_t at = grid_.first_column(window) * width;
+    prefetch_rows_ = &rows;
+    prefetch_ = src_ + piece.src_offset + at + config_.prefetch_bytes;
+    if (at + config_.prefetch_bytes >= end) {
+      const std::int64_t beyond =
+          end - begin < config_.prefetch_bytes ? at - begin : at + config_.prefetch_bytes - end;
+      prefetch_rows_ = &next_rows;
+      prefetch_ = src_ + next.src_offset + grid_.first_column(next.first_window) * width + beyond;
+    }
+  }
+
+  // Inlined: GCC drops calls of functions that do nothing but prefetch.
+  HWY_INLINE void prefetch_block(std::int64_t first_row) const {
+    if (first_row >= prefetch_rows_->count) return;
+    for (std::int64_t b = 0; b < config_.window_bytes; b += line) {
+      for (std::int64_t i = first_row; i < first_row + V; ++i) {
+        __builtin_prefetch(prefetch_ + prefetch_rows_->offset[i] + b, 0, 2);
+      }
+    }
+  }
+
+  void tile(const TileGrid::Piece& piece, std::int64_t window, const StripRows& rows) {
+    const std::int64_t first_column = grid_.first_column(window);
+    const std::int64_t columns = grid_.end_column(window) - first_column;
+    grid_.column_offsets(first_column, columns, scratch_.column_offset);
+    u8* const dst = dst_ + piece.dst_offset;
+    const bool to_stage = config_.non_temporal || rows.count < V;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      scratch_.column[c] = to_stage ? scratch_.stage + c * stage_pitch_
+                                    : dst + scratch_.column_offset[c] + rows.first * width;
+    }
+    // Transpose. From the last block to the first, as in a packed stage the last one writes beyond
+    // its row, into what the first one writes later.
+    const u8* const src = src_ + piece.src_offset + first_column * width;
+    const std::int64_t blocks = (rows.count + V - 1) / V;
+    for (std::int64_t bb = 0; bb < blocks; ++bb) { const std::int64_t b = config_.packed ? blocks - 1 - bb : bb;
+      if (config_.prefetch_bytes > 0) prefetch_block(b * V);
+      const std::int64_t row = to_stage ? b * V : std::min(b * V, rows.count - V);
+      transpose_block(src, rows.offset + row, row * width, columns);
+    }
+    if (to_stage) flush(dst, piece.strip, rows, columns);
+  }
+
+  // V rows, all columns of the window.
+  HWY_INLINE void transpose_block(const u8* src, const std::int64_t* row_offset, std::int64_t at,
+                                  std::int64_t columns) {
+    std::int64_t pitch = 0;
+    if (config_.copy_rows) {
+      pitch = (columns * width + line - 1) / line * line;
+      for (int i = 0; i < V; ++i) {
+        copy_run(scratch_.block + i * pitch, src + row_offset[i], columns * width);
+      }
+    }
+    for (std::int64_t c = 0; c < columns; c += K) {
+      // The last unit is moved back to end with the window: what it repeats stays the same.
+      const std::int64_t column = std::min(c, columns - K);
+      u8* const* to = scratch_.column + column;
+      const auto out = [=](int k) { return to[k] + at; };
+      if (config_.copy_rows) {
+        const u8* from = scratch_.block + column * width;
+        transpose_unit<width>([=](int i) { return from + i * pitch; }, out);
+      } else {
+        const u8* from = src + column * width;
+        transpose_unit<width>([=](int i) { return from + row_offset[i]; }, out);
+      }
+    }
+  }
+
+  void flush(u8* dst, std::int64_t strip, const StripRows& rows, std::int64_t columns) {
+    const bool first = strip == 0;
+    const bool last = strip + 1 == grid_.strips;
+    for (std::int64_t c = 0; c < columns;) {
+      const std::int64_t begin = c++;
+      if (config_.packed) {
+        while (c < columns &&
+               scratch_.column_offset[c] == scratch_.column_offset[c - 1] + run_bytes_)
+          ++c;
+      }
+      u8* const run = dst + scratch_.column_offset[begin];
+      u8* const from = first ? run : boundary(run + strip * grid_.strip_rows * width);
+      u8* const to = last ? run + (c - begin) * run_bytes_
+                          : boundary(run + (strip + 1) * grid_.strip_rows * width);
+      const u8* const staged =
+          scratch_.stage + begin * stage_pitch_ + (from - run - rows.first * width);
+      config_.non_temporal ? stream_run(from, staged, to - from)
+                           : copy_run(from, staged, to - from);
+    }
+  }
+
+  // Where a strip that ends at p hands over to the next one.
+  u8* boundary(u8* p) const {
+    return config_.non_temporal ? p - reinterpret_cast<std::uintptr_t>(p) % line : p;
+  }
+
+  const TileConfig config_;
+  const TileGrid grid_;
+  const u8* const src_;
+  u8* const dst_;
+  Scratch& scratch_;
+  const std::int64_t run_bytes_;
+  const std::int64_t margin_;
+  std::int64_t stage_pitch_;
+  const u8* prefetch_ = nullptr;
+  const StripRows* prefetch_rows_ = nullptr;
+};
+
+void run_tile(const TileConfig& config, const Problem& normal, const u8* src, u8* dst,
+              std::int64_t first, std::int64_t last) {
+  switch (normal.dst_type.size()) {
+    case 1:
+      return Sweep<1>(config, normal, src, dst).run(first, last);
+    case 2:
+      return Sweep<2>(config, normal, src, dst).run(first, last);
+    case 4:
+      return Sweep<4>(config, normal, src, dst).run(first, last);
+    case 8:
+      return Sweep<8>(config, normal, src, dst).run(first, last);
+    default:
+      return Sweep<16>(config, normal, src, dst).run(first, last);
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace cornerturn::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cornerturn::cpu {
+
+HWY_EXPORT(run_tile);
+
+std::int64_t pieces(const TileConfig& config, const Problem& normal) {
+  return make_grid(config, normal).pieces();
+}
+
+void run(const TileConfig& config, const Problem& normal, const std::byte* src, std::byte* dst,
+         std::int64_t first, std::int64_t last) {
+  HWY_DYNAMIC_DISPATCH(run_tile)
+  (config, normal, reinterpret_cast<const u8*>(src), reinterpret_cast<u8*>(dst), first, last);
+}
+
+}  // namespace cornerturn::cpu
+#endif

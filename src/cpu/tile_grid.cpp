@@ -1,0 +1,124 @@
+#include "cpu/tile_grid.hpp"
+
+#include <algorithm>
+
+namespace cornerturn::cpu {
+namespace {
+
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// One mode of a group of modes that is walked element by element.
+struct Step {
+  std::int64_t extent;
+  std::int64_t stride;
+};
+
+// The offsets of `count` consecutive indices from `first` on; mode_of(k) is the k-th fastest mode.
+template <class ModeOf>
+void walk(int modes, ModeOf mode_of, std::int64_t first, std::int64_t count, std::int64_t* out) {
+  const Step inner = mode_of(0);
+  if (modes == 1) {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = (first + i) * inner.stride;
+    return;
+  }
+  std::int64_t index[ModeList::capacity];
+  std::int64_t offset = 0;
+  for (int k = 0; k < modes; ++k) {
+    const Step step = mode_of(k);
+    index[k] = first % step.extent;
+    first /= step.extent;
+    offset += index[k] * step.stride;
+  }
+  for (std::int64_t i = 0; i < count;) {
+    const std::int64_t stop = std::min(count, i + inner.extent - index[0]);
+    index[0] += stop - i;
+    for (; i < stop; ++i, offset += inner.stride) out[i] = offset;
+    for (int k = 0; k + 1 < modes; ++k) {
+      const Step step = mode_of(k);
+      if (index[k] < step.extent) break;
+      index[k] = 0;
+      ++index[k + 1];
+      offset += mode_of(k + 1).stride - step.extent * step.stride;
+    }
+  }
+}
+
+}  // namespace
+
+TileGrid make_grid(const plan::TileConfig& config, const Problem& normal) {
+  TileGrid grid;
+  grid.problem = &normal;
+  grid.split = plan::split_tile(normal, config.run_modes);
+  grid.width = normal.dst_type.size();
+  for (int k = 0; k < grid.split.chain_modes; ++k) {
+    const Mode& mode = normal.modes[grid.split.chain[static_cast<std::size_t>(k)]];
+    if (mode.src_stride >= 0) continue;
+    grid.src_start += (mode.extent - 1) * mode.src_stride;
+    grid.dst_start += (mode.extent - 1) * mode.dst_stride;
+  }
+  for (int k = 0; k < grid.split.batch_modes; ++k) {
+    grid.batch *= normal.modes[grid.split.batch[static_cast<std::size_t>(k)]].extent;
+  }
+  // Strips of equal length, in whole lines. Packed tiles hold the whole run.
+  const std::int64_t line_elements = line / grid.width;
+  const std::int64_t strips =
+      config.packed ? 1 : divide_up(grid.split.run * grid.width, config.strip_bytes);
+  grid.strip_rows = divide_up(divide_up(grid.split.run, strips), line_elements) * line_elements;
+  grid.strips = divide_up(grid.split.run, grid.strip_rows);
+  // A last window too narrow for one 16-byte load joins the one before.
+  grid.window_columns = std::max<std::int64_t>(config.window_bytes, 16) / grid.width;
+  const std::int64_t narrow = grid.split.columns % grid.window_columns;
+  grid.windows = std::max<std::int64_t>(
+      1, grid.split.columns / grid.window_columns + (narrow * grid.width >= 16 ? 1 : 0));
+  // Pieces of 64 KiB to 4 MiB, where the sweep is long enough.
+  const std::int64_t tile_bytes =
+      std::min(grid.strip_rows, grid.split.run) * grid.window_columns * grid.width;
+  const std::int64_t wanted =
+      std::clamp<std::int64_t>(normal.bytes() / 64, 64 << 10, 4 << 20) / tile_bytes;
+  grid.windows_a_piece = std::clamp<std::int64_t>(wanted, 1, grid.windows);
+  grid.pieces_a_row = divide_up(grid.windows, grid.windows_a_piece);
+  return grid;
+}
+
+TileGrid::Piece TileGrid::piece(std::int64_t index) const {
+  Piece piece{};
+  piece.first_window = index % pieces_a_row * windows_a_piece;
+  piece.last_window = std::min(windows, piece.first_window + windows_a_piece);
+  index /= pieces_a_row;
+  std::int64_t rest = index % batch;
+  piece.strip = index / batch;
+  piece.src_offset = src_start;
+  piece.dst_offset = dst_start;
+  for (int k = 0; rest > 0; ++k) {
+    const Mode& mode = problem->modes[split.batch[static_cast<std::size_t>(k)]];
+    const std::int64_t i = rest % mode.extent;
+    rest /= mode.extent;
+    piece.src_offset += i * mode.src_stride;
+    piece.dst_offset += i * mode.dst_stride;
+  }
+  return piece;
+}
+
+void TileGrid::row_offsets(std::int64_t first, std::int64_t count, std::int64_t* out) const {
+  walk(
+      split.run_modes,
+      [this](int k) {
+        const Mode& mode = problem->modes[problem->rank() - 1 - k];
+        return Step{mode.extent, mode.src_stride};
+      },
+      first, count, out);
+}
+
+void TileGrid::column_offsets(std::int64_t first, std::int64_t count, std::int64_t* out) const {
+  walk(
+      split.chain_modes,
+      [this](int k) {
+        const Mode& mode = problem->modes[split.chain[static_cast<std::size_t>(k)]];
+        return Step{mode.extent, mode.src_stride < 0 ? -mode.dst_stride : mode.dst_stride};
+      },
+      first, count, out);
+}
+
+}  // namespace cornerturn::cpu

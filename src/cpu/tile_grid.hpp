@@ -1,0 +1,51 @@
+// Where the tiles of a problem lie: strips of the destination run by windows of the source run, for
+// each index of the batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plan/tile.hpp"
+
+namespace cornerturn::cpu {
+
+inline constexpr std::int64_t line = 64;  // bytes that a store should write whole
+
+struct TileGrid {
+  const Problem* problem = nullptr;
+  plan::TileSplit split;
+  std::int64_t width = 1;       // bytes of an element
+  std::int64_t strip_rows = 1;  // elements of the destination run in a strip
+  std::int64_t strips = 1;
+  std::int64_t window_columns = 1;  // elements of the source run in a window
+  std::int64_t windows = 1;
+  std::int64_t windows_a_piece = 1;
+  std::int64_t pieces_a_row = 1;  // of windows
+  std::int64_t batch = 1;
+  // The source run starts at its lowest address; modes of negative stride are walked backwards.
+  std::int64_t src_start = 0;
+  std::int64_t dst_start = 0;
+
+  std::int64_t pieces() const { return strips * batch * pieces_a_row; }
+
+  /// One piece: a sweep over windows within one strip. Offsets in bytes, of the batch alone.
+  struct Piece {
+    std::int64_t strip, first_window, last_window;
+    std::int64_t src_offset, dst_offset;
+  };
+  Piece piece(std::int64_t index) const;
+
+  /// Source offsets of `count` consecutive elements of the destination run.
+  void row_offsets(std::int64_t first, std::int64_t count, std::int64_t* out) const;
+  /// Destination offsets of `count` consecutive elements of the source run.
+  void column_offsets(std::int64_t first, std::int64_t count, std::int64_t* out) const;
+
+  std::int64_t first_column(std::int64_t window) const { return window * window_columns; }
+  std::int64_t end_column(std::int64_t window) const {
+    return window + 1 == windows ? split.columns : (window + 1) * window_columns;
+  }
+};
+
+TileGrid make_grid(const plan::TileConfig& config, const Problem& normal);
+
+}  // namespace cornerturn::cpu
