@@ -3,13 +3,14 @@
 // from there, each destination row in whole lines: a row's strip is shifted back to the line
 // boundary before it, for which the line before the strip is read again.
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
 
-#include "cpu/kernel.hpp"
 #include <hwy/cache_control.h>
+#include "cpu/kernel.hpp"
 
 #include "cpu/tile_grid.hpp"
 
@@ -121,6 +122,8 @@ class Sweep {
     stage_pitch_ = line + grid_.strip_rows * width;
     if (stage_pitch_ / line % 2 == 0) stage_pitch_ += line;  // spread over the cache sets
     if (config.packed) stage_pitch_ = run_bytes_;
+    assert((grid_.window_columns + K) * stage_pitch_ <= stage_bytes);
+    assert(grid_.strip_rows + line <= max_rows && grid_.window_columns + K <= max_columns);
   }
 
   void run(std::int64_t first, std::int64_t last) {
@@ -203,11 +206,12 @@ class Sweep {
       scratch_.column[c] = to_stage ? scratch_.stage + c * stage_pitch_
                                     : dst + scratch_.column_offset[c] + rows.first * width;
     }
-    // Transpose. From the last block to the first, as in a packed stage the last one writes beyond
-    // its row, into what the first one writes later.
+    // Transpose. In a packed stage the last block writes beyond its row, into what the first block
+    // of the next row writes later.
     const u8* const src = src_ + piece.src_offset + first_column * width;
     const std::int64_t blocks = (rows.count + V - 1) / V;
-    for (std::int64_t bb = 0; bb < blocks; ++bb) { const std::int64_t b = config_.packed ? blocks - 1 - bb : bb;
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      const std::int64_t b = config_.packed ? blocks - 1 - i : i;
       if (config_.prefetch_bytes > 0) prefetch_block(b * V);
       const std::int64_t row = to_stage ? b * V : std::min(b * V, rows.count - V);
       transpose_block(src, rows.offset + row, row * width, columns);
