@@ -3,7 +3,7 @@
 # plot from what came out.
 #
 # usage: bench/run.sh [--build DIR] [--only NAME,...] [--threads N,...] [--fresh] [--no-report]
-#   --build    where the project is built (default build/release)
+#   --build    where the project is built (default build/release); what is missing there is built
 #   --only     cornerturn, numpy, torch, mkl, eigen, onednn (default: all that are there)
 #   --threads  thread counts to measure with (default 1,2)
 #   --fresh    measure again what an interrupted run has left
@@ -38,6 +38,14 @@ peers=${CORNERTURN_PEERS_ENV:-$root/.cache/peers}
 read -ra prefix <<<"${BENCH_PREFIX:-}"
 python=$root/.venv/bin/python
 [[ -x $python ]] || python=python3
+
+# The programs, where this is a build that CMake made.
+if [[ -e $build/CMakeCache.txt ]]; then
+  cmake -S "$root" -B "$build" -DCORNERTURN_BENCH_PEERS=ON -DCORNERTURN_PEERS_ENV="$peers" \
+    >"$build/bench/configure.log" || { cat "$build/bench/configure.log" >&2; exit 1; }
+  cmake --build "$build" --target cornerturn_tool bench_peers >"$build/bench/build.log" ||
+    { tail -30 "$build/bench/build.log" >&2; exit 1; }
+fi
 
 # The command that measures a subject, in `command`; fails when it is not there.
 find_subject() {

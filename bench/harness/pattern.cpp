@@ -11,10 +11,18 @@ namespace {
 
 constexpr unsigned char poison = 0xA5;
 
-// Elements of 1, 2, 4 or 8 bytes hold one word of the pattern, shortened to its leading bits.
+// Elements of 1, 2, 4 or 8 bytes hold the leading bits of one word of the pattern: all of them in a
+// byte; otherwise sign | 01 | the rest, a number between 2^-63 and 1 or so, whatever its format.
 template <class T>
 T value_at(std::uint64_t index) {
-  return static_cast<T>(pattern(index) >> (64 - 8 * sizeof(T)));
+  constexpr int bits = 8 * sizeof(T);
+  if constexpr (bits == 8) {
+    return static_cast<T>(pattern(index) >> (64 - bits));
+  } else {
+    const std::uint64_t leading = pattern(index) >> (66 - bits);
+    constexpr std::uint64_t top = std::uint64_t{1} << (bits - 3);
+    return static_cast<T>((leading & (top - 1)) | top | (leading & top) << 2);
+  }
 }
 
 template <class T>
