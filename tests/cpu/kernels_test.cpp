@@ -30,8 +30,13 @@ TEST_P(Kernels, SharedShapes) {
   }
 }
 
-#ifndef CT_RANDOM_PROBLEMS
-#define CT_RANDOM_PROBLEMS 100'000
+// Over all targets. ThreadSanitizer is slow, and has nothing to see in a problem on one thread.
+#if defined(__SANITIZE_THREAD__)
+constexpr int random_problems = 2'000;
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr int random_problems = 20'000;
+#else
+constexpr int random_problems = 100'000;
 #endif
 
 TEST_P(Kernels, RandomProblems) {
@@ -40,7 +45,7 @@ TEST_P(Kernels, RandomProblems) {
   cpu::use_target(GetParam());
   RandomProblems random(std::hash<std::string>()(GetParam()));
   RandomProblems larger(7 + std::hash<std::string>()(GetParam()), {6, 200 << 10, false});
-  for (int i = 0; i < CT_RANDOM_PROBLEMS / targets + 1; ++i) {
+  for (int i = 0; i < random_problems / targets + 1; ++i) {
     const Problem problem = i % 40 == 0 ? larger.next() : random.next();
     ASSERT_EQ(runner.run_all(problem), "") << "problem " << i;
   }
