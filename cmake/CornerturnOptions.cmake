@@ -31,9 +31,12 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 # What all targets share. Internal only: nothing of it reaches an installed target.
 add_library(cornerturn_options INTERFACE)
-target_compile_options(cornerturn_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+target_compile_options(cornerturn_options INTERFACE
+  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>")
 if(CORNERTURN_WERROR)
-  target_compile_options(cornerturn_options INTERFACE -Werror)
+  target_compile_options(cornerturn_options INTERFACE
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Werror> "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 if(CORNERTURN_SANITIZE)
   target_compile_options(cornerturn_options INTERFACE
