@@ -3,6 +3,8 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
+# All peers of the benchmark; torch alone is a download of several GB.
+PEERS ?= numpy torch mkl eigen onednn
 export JOBS FULL
 
 .DEFAULT_GOAL := help
@@ -25,9 +27,10 @@ test:   ## the quick, complete check; FULL=1 adds the heavy parts
 	@scripts/setup.sh $(if $(filter 1,$(FULL)),full,test)
 	@scripts/test.sh
 
-bench:  ## measures the suites against memcpy and the peers; makes the README's table and plot
+bench:  ## measures against memcpy and the PEERS; makes the README's table (PEERS= for none)
 	@scripts/setup.sh bench
-	@scripts/bench.sh
+	@$(if $(PEERS),bench/peers/setup.sh $(PEERS) || true)
+	@bench/run.sh
 
 docs:   ## the reference of the C++ and C interfaces, in build/docs/html
 	@scripts/setup.sh docs

@@ -55,8 +55,6 @@ function(cornerturn_test name)
     set(arg_TIMEOUT 600)
   endif()
   set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT})
-  set_tests_properties(${target} PROPERTIES ENVIRONMENT
-    "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 endfunction()
 
 # cornerturn_fuzz(NAME SOURCES file... [LINKS target...])

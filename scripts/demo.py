@@ -153,7 +153,8 @@ def main():
     arguments = parser.parse_args()
     program = arguments.program.resolve()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    print(call(program, "version").strip() + ", " + call(program, "devices").splitlines()[0])
+    cpu = json.loads(call(program, "devices", "--json"))[0]
+    print(f"{call(program, 'version').strip()} on {cpu['model']}, {cpu['isa']}, {cpu['threads']} threads")
     with tempfile.TemporaryDirectory(prefix="cornerturn-") as folder:
         photograph(program, Path(folder), arguments.out)
         matrix(program, arguments.rows)

@@ -1,6 +1,6 @@
-// rows: moves runs that both sides share. Short ones are put together in a stage that mirrors the
-// destination's lines; long ones go straight through, only the line between two rows is put
-// together.
+// rows: moves runs that both sides share, box by box. Short ones are put together in a stage that
+// has the destination's line phase; long ones go straight through, only the line between two rows
+// is put together. Meanwhile the lines of the next box are fetched.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/rows.cpp"
 #include <hwy/foreach_target.h>
@@ -10,7 +10,7 @@
 
 #include "core/validate.hpp"
 #include "cpu/kernel.hpp"
-#include "cpu/row_tiles.hpp"
+#include "cpu/row_boxes.hpp"
 #include "cpu/stream-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,66 +26,63 @@ struct RowSeries {
   std::int64_t dst_stride;
 };
 
-constexpr std::int64_t prefetch_bytes = 1536;  // of rows ahead
+// Fetched ahead between two pieces of work, and about the bytes of such a piece.
+constexpr std::int64_t fetch_bytes = 1024;
 constexpr std::int64_t stage_bytes = 4096;
-constexpr std::int64_t longest_staged_row = 1024;
 
-HWY_INLINE void prefetch_row(const RowSeries& rows, std::int64_t row, std::int64_t ahead) {
-  if (row + ahead >= rows.count) return;
-  const std::byte* start = rows.src + (row + ahead) * rows.src_stride;
-  const std::int64_t bytes = HWY_MIN(rows.bytes, prefetch_bytes);
-  for (std::int64_t k = 0; k < bytes; k += line) hwy::Prefetch(start + k);
-  hwy::Prefetch(start + bytes - 1);
-}
-
-HWY_INLINE std::int64_t rows_ahead(const RowSeries& rows) {
-  return prefetch_bytes / rows.bytes + 1;
-}
-
-// Moves at least `bytes`, up to `step` - 1 too many on both sides.
-template <int step>
-HWY_INLINE void move_row(const std::byte* src, std::byte* dst, std::int64_t bytes) {
-#if HWY_TARGET == HWY_SCALAR
-  for (std::int64_t k = 0; k < bytes; k += step) std::memcpy(dst + k, src + k, step);
-#else
-  const hn::CappedTag<std::uint8_t, step> d;
-  const auto* from = reinterpret_cast<const std::uint8_t*>(src);
-  auto* to = reinterpret_cast<std::uint8_t*>(dst);
-  for (std::int64_t k = 0; k < bytes; k += step) {
-    for (std::size_t i = 0; i < step; i += hn::Lanes(d)) {
-      hn::StoreU(hn::LoadU(d, from + k + i), d, to + k + i);
+template <int bytes>
+HWY_INLINE void move_bytes(const std::byte* src, std::byte* dst) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (bytes >= 16) {
+    const hn::CappedTag<std::uint8_t, bytes> d;
+    const auto* from = reinterpret_cast<const std::uint8_t*>(src);
+    auto* to = reinterpret_cast<std::uint8_t*>(dst);
+    for (std::size_t i = 0; i < bytes; i += hn::Lanes(d)) {
+      hn::StoreU(hn::LoadU(d, from + i), d, to + i);
     }
+    return;
   }
 #endif
+  std::memcpy(dst, src, bytes);
 }
 
-// Puts short rows together in a stage that has the destination's line phase. Rows that follow each
-// other in the destination share lines, over the ends of series too.
+// All `bytes` >= step of a row, not one more: the last move overlaps the one before.
+template <int step>
+HWY_INLINE void move_row(const std::byte* src, std::byte* dst, std::int64_t bytes) {
+  for (std::int64_t k = 0; k + step < bytes; k += step) move_bytes<step>(src + k, dst + k);
+  move_bytes<step>(src + bytes - step, dst + bytes - step);
+}
+
+// Puts rows together in the stage. Rows that follow each other in the destination share lines, over
+// the ends of series and boxes too.
+// step: the bytes moved at once. Rows shorter than that are moved with what lies behind them, which
+// the next row then overwrites.
 template <int step, bool non_temporal>
-class ShortRows {
+class StagedRows {
  public:
   // Nothing at or past `src_end` may be read.
-  explicit ShortRows(const std::byte* src_end) : src_end_(src_end) {}
+  explicit StagedRows(const std::byte* src_end) : src_end_(src_end) {}
 
-  HWY_INLINE void append(const RowSeries& rows) {
-    if (rows.dst_stride != rows.bytes && rows.count > 1) return append_apart(rows);
+  HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
     if (rows.dst != to_ + fill_) restart(rows.dst);
-    const std::int64_t ahead = rows_ahead(rows);
-    const std::int64_t padded = (rows.bytes + step - 1) / step * step;
+    const std::int64_t a_turn = fetch_bytes / rows.bytes + 1;
     const std::byte* src = rows.src;
-    for (std::int64_t row = 0; row < rows.count;) {
-      const std::int64_t fit = HWY_MIN(rows.count - row, (stage_bytes - fill_) / rows.bytes);
-      std::byte* to = stage_ + fill_;
-      for (std::int64_t i = 0; i < fit; ++i, ++row, src += rows.src_stride, to += rows.bytes) {
-        prefetch_row(rows, row, ahead);
-        if (HWY_LIKELY(src + padded <= src_end_)) {
-          move_row<step>(src, to, rows.bytes);
-        } else {
-          std::memcpy(to, src, static_cast<std::size_t>(rows.bytes));
+    for (std::int64_t left = rows.count; left > 0;) {
+      const std::int64_t count = HWY_MIN(HWY_MIN(left, a_turn), (stage_bytes - fill_) / rows.bytes);
+      if (rows.bytes < step) {
+        append_short(src, rows, count);
+      } else {
+        std::byte* to = stage_ + fill_;
+        const std::byte* from = src;
+        for (std::int64_t i = 0; i < count; ++i, from += rows.src_stride, to += rows.bytes) {
+          move_row<step>(from, to, rows.bytes);
         }
       }
-      fill_ += fit * rows.bytes;
+      src += count * rows.src_stride;
+      left -= count;
+      fill_ += count * rows.bytes;
       if (fill_ + rows.bytes > stage_bytes) flush();
+      if (non_temporal) fetcher.fetch(count * rows.bytes);
     }
   }
 
@@ -96,6 +93,27 @@ class ShortRows {
   }
 
  private:
+  HWY_INLINE void append_short(const std::byte* src, const RowSeries& rows, std::int64_t count) {
+    const std::int64_t stride = rows.src_stride;
+    const std::int64_t bytes = rows.bytes;
+    std::byte* to = stage_ + fill_;
+    // Highest row first or last: does reading past it leave the source?
+    const std::byte* highest = stride > 0 ? src + (count - 1) * stride : src;
+    if (HWY_UNLIKELY(src_end_ - highest < step)) {
+      for (; count > 0; --count, src += stride, to += bytes) {
+        std::memcpy(to, src, static_cast<std::size_t>(bytes));
+      }
+      return;
+    }
+    for (; count >= 4; count -= 4, src += 4 * stride, to += 4 * bytes) {
+      move_bytes<step>(src, to);
+      move_bytes<step>(src + stride, to + bytes);
+      move_bytes<step>(src + 2 * stride, to + 2 * bytes);
+      move_bytes<step>(src + 3 * stride, to + 3 * bytes);
+    }
+    for (; count > 0; --count, src += stride, to += bytes) move_bytes<step>(src, to);
+  }
+
   HWY_INLINE void restart(std::byte* dst) {
     finish();
     begin_ = line_phase(dst);
@@ -103,22 +121,9 @@ class ShortRows {
     to_ = dst - begin_;
   }
 
-  // Gaps between the rows belong to somebody else.
-  HWY_INLINE void append_apart(const RowSeries& rows) {
-    const std::int64_t ahead = rows_ahead(rows);
-    for (std::int64_t row = 0; row < rows.count; ++row) {
-      prefetch_row(rows, row, ahead);
-      const std::byte* src = rows.src + row * rows.src_stride;
-      std::byte* dst = rows.dst + row * rows.dst_stride;
-      std::int64_t k = 0;
-      for (; k + step <= rows.bytes; k += step) move_row<step>(src + k, dst + k, step);
-      std::memcpy(dst + k, src + k, static_cast<std::size_t>(rows.bytes - k));
-    }
-  }
-
   // Writes the whole lines of the stage; what is left of the last one moves to its front.
   HWY_INLINE void flush() {
-    std::int64_t lines = fill_ / line;
+    const std::int64_t lines = fill_ / line;
     if (lines == 0) return;
     const std::int64_t partial = begin_ > 0 ? 1 : 0;
     if (partial == 1) {
@@ -138,22 +143,45 @@ class ShortRows {
   alignas(line) std::byte stage_[stage_bytes + 2 * line];
 };
 
+// Short rows with gaps between them, which belong to somebody else: each is written by itself.
+template <int step, bool non_temporal>
+class ApartRows {
+ public:
+  explicit ApartRows(const std::byte*) {}
+
+  HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
+    const std::byte* src = rows.src;
+    std::byte* dst = rows.dst;
+    for (std::int64_t i = 0; i < rows.count; ++i, src += rows.src_stride, dst += rows.dst_stride) {
+      move_row<step>(src, dst, rows.bytes);
+      if (non_temporal) fetcher.fetch(rows.bytes);
+    }
+  }
+
+  HWY_INLINE void finish() {}
+};
+
 // Long rows go straight through; only the lines that two rows share are put together.
 template <bool non_temporal>
 class LongRows {
  public:
   explicit LongRows(const std::byte*) {}
 
-  HWY_INLINE void append(const RowSeries& rows) {
-    const std::int64_t ahead = rows_ahead(rows);
+  HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
     for (std::int64_t row = 0; row < rows.count; ++row) {
-      prefetch_row(rows, row, ahead);
+      const std::byte* src = rows.src + row * rows.src_stride;
       std::byte* dst = rows.dst + row * rows.dst_stride;
       if (dst != writer_.end()) {
         writer_.finish();
         writer_ = LineWriter<non_temporal>(dst);
       }
-      writer_.append(rows.src + row * rows.src_stride, rows.bytes);
+      for (std::int64_t left = rows.bytes; left > 0;) {
+        const std::int64_t part = left < 2 * fetch_bytes ? left : fetch_bytes;
+        writer_.append(src, part);
+        if (non_temporal) fetcher.fetch(part);
+        src += part;
+        left -= part;
+      }
     }
   }
 
@@ -163,48 +191,71 @@ class LongRows {
   LineWriter<non_temporal> writer_{nullptr};
 };
 
-// Tiles [first, last): all of `series` in a tile, all tiles in the order of the destination.
-template <class Rows>
-void walk_tiles(const RowTiles& tiles, const std::byte* src, std::byte* dst,
+// Boxes [first, last): in each, all series in the order of the destination.
+template <class Rows, bool fetches>
+void walk_boxes(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
                 const std::byte* src_end, std::int64_t first, std::int64_t last) {
   Rows rows(src_end);
-  TileCounter counter(tiles, first);
-  for (std::int64_t tile = first; tile < last; ++tile, counter.next()) {
-    const std::int64_t series = counter.count(tiles.across_dim);
-    RowSeries next{src + counter.src_offset(),
-                   dst + counter.dst_offset(),
-                   counter.count(tiles.along_dim),
-                   counter.count(tiles.chunk_dim),
-                   tiles.dims[tiles.along_dim].src_stride,
-                   tiles.dims[tiles.along_dim].dst_stride};
-    for (std::int64_t i = 0; i < series; ++i) {
-      rows.append(next);
-      next.src += tiles.dims[tiles.across_dim].src_stride;
-      next.dst += tiles.dims[tiles.across_dim].dst_stride;
+  BoxCounter box(boxes, first);
+  BoxCounter ahead = box;
+  LineFetcher fetcher;
+  if (fetches) {
+    fetcher.start(boxes, box, src);
+    fetcher.fetch_all();
+  }
+  for (std::int64_t i = first; i < last; ++i, box.next()) {
+    if (fetches && i + 1 < last) {
+      ahead.next();
+      fetcher.start(boxes, ahead, src);
     }
+    RowSeries series{src + box.src_offset(),    dst + box.dst_offset(),   box.count(boxes.rank - 2),
+                     box.count(boxes.rank - 1), boxes.along().src_stride, boxes.along().dst_stride};
+    std::int64_t index[RowBoxes::most_inner] = {};
+    for (int k = 0; k >= 0;) {
+      rows.append(series, fetcher);
+      for (k = boxes.inner_rank; k-- > 0;) {
+        const int dim = boxes.inner[static_cast<std::size_t>(k)];
+        series.src += boxes[dim].src_stride;
+        series.dst += boxes[dim].dst_stride;
+        if (++index[k] < box.count(dim)) break;
+        series.src -= index[k] * boxes[dim].src_stride;
+        series.dst -= index[k] * boxes[dim].dst_stride;
+        index[k] = 0;
+      }
+    }
+    if (fetches) fetcher.fetch_all();
   }
   rows.finish();
 }
 
 template <bool non_temporal>
-void walk_rows(const RowTiles& tiles, const std::byte* src, std::byte* dst,
-               const std::byte* src_end, std::int64_t first, std::int64_t last) {
-  const std::int64_t bytes = tiles.dims[tiles.chunk_dim].block;
-  if (bytes <= 16) {
-    walk_tiles<ShortRows<16, non_temporal>>(tiles, src, dst, src_end, first, last);
-  } else if (bytes <= 32) {
-    walk_tiles<ShortRows<32, non_temporal>>(tiles, src, dst, src_end, first, last);
-  } else if (bytes <= longest_staged_row) {
-    walk_tiles<ShortRows<64, non_temporal>>(tiles, src, dst, src_end, first, last);
-  } else {
-    walk_tiles<LongRows<non_temporal>>(tiles, src, dst, src_end, first, last);
+void run_rows_with(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
+                   const std::byte* src_end, std::int64_t first, std::int64_t last) {
+  const std::int64_t bytes = boxes.run().block;
+  const auto walk = [&](auto rows) {
+    walk_boxes<typename decltype(rows)::type, non_temporal>(boxes, src, dst, src_end, first, last);
+  };
+  const bool apart = boxes.along().extent > 1 && boxes.along().dst_stride != boxes.run().extent;
+  if (bytes >= 1024) return walk(std::type_identity<LongRows<non_temporal>>());
+  if (apart) {
+    if (bytes >= 64) return walk(std::type_identity<ApartRows<64, non_temporal>>());
+    if (bytes >= 32) return walk(std::type_identity<ApartRows<32, non_temporal>>());
+    if (bytes >= 16) return walk(std::type_identity<ApartRows<16, non_temporal>>());
+    if (bytes >= 8) return walk(std::type_identity<ApartRows<8, non_temporal>>());
+    if (bytes >= 4) return walk(std::type_identity<ApartRows<4, non_temporal>>());
+    return walk(std::type_identity<ApartRows<2, non_temporal>>());
   }
+  if (bytes <= 4) return walk(std::type_identity<StagedRows<4, non_temporal>>());
+  if (bytes <= 8) return walk(std::type_identity<StagedRows<8, non_temporal>>());
+  if (bytes <= 16) return walk(std::type_identity<StagedRows<16, non_temporal>>());
+  if (bytes <= 32) return walk(std::type_identity<StagedRows<32, non_temporal>>());
+  return walk(std::type_identity<StagedRows<64, non_temporal>>());
 }
 
-void run_rows(const RowTiles& tiles, const std::byte* src, std::byte* dst, const std::byte* src_end,
+void run_rows(const RowBoxes& boxes, const std::byte* src, std::byte* dst, const std::byte* src_end,
               std::int64_t first, std::int64_t last, bool non_temporal) {
-  if (!non_temporal) return walk_rows<false>(tiles, src, dst, src_end, first, last);
-  walk_rows<true>(tiles, src, dst, src_end, first, last);
+  if (!non_temporal) return run_rows_with<false>(boxes, src, dst, src_end, first, last);
+  run_rows_with<true>(boxes, src, dst, src_end, first, last);
   hwy::FlushStream();
 }
 
@@ -220,14 +271,14 @@ HWY_EXPORT(run_rows);
 }  // namespace
 
 std::int64_t pieces(const plan::RowsConfig& config, const Problem& normal) {
-  return row_tiles(config, normal).tiles();
+  return RowBoxes(config, normal).count();
 }
 
 void run(const plan::RowsConfig& config, const Problem& normal, const std::byte* src,
          std::byte* dst, std::int64_t first, std::int64_t last) {
   const std::byte* src_end = src + (src_reach(normal).high - normal.src_offset);
   HWY_DYNAMIC_DISPATCH(run_rows)
-  (row_tiles(config, normal), src, dst, src_end, first, last, config.non_temporal);
+  (RowBoxes(config, normal), src, dst, src_end, first, last, config.non_temporal);
 }
 
 }  // namespace cornerturn::cpu

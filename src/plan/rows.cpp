@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "plan/planner.hpp"
@@ -21,6 +22,42 @@ std::int64_t run_bytes(const Problem& normal) {
   return (run_is_a_mode(normal) ? normal.modes.back().extent : 1) * normal.dst_type.size();
 }
 
+// Blocks of a box while they are chosen.
+class Blocks {
+ public:
+  Blocks(RowsConfig& config, const Problem& normal) : config_(config), normal_(normal) {}
+
+  // Takes at least `rows` steps of `mode`, in blocks that leave no small rest.
+  void take(int mode, std::int64_t rows) {
+    const std::int64_t extent = normal_.modes[mode].extent;
+    rows = std::clamp<std::int64_t>(rows, 1, extent);
+    const std::int64_t parts = (extent + rows - 1) / rows;
+    rows = (extent + parts - 1) / parts;
+    for (RowsConfig::Block& block : config_.blocks) {
+      if (block.mode != -1 && block.mode != mode) continue;
+      block = {mode, std::max(block.rows, rows)};
+      return;
+    }
+  }
+
+ private:
+  RowsConfig& config_;
+  const Problem& normal_;
+};
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Source lines that lie a multiple of a power of two apart share few sets of a cache: so many rows
+// `stride` bytes apart still stay in it together with those fetched ahead.
+std::int64_t rows_that_stay(std::int64_t stride, const CpuInfo& cpu) {
+  constexpr std::int64_t ways = 8;
+  const std::int64_t way = cpu.l2_bytes / ways;
+  const std::int64_t spacing = std::min(stride & -stride, way);
+  return spacing == 0 ? way : std::max<std::int64_t>(4, ways * 3 / 8 * way / spacing);
+}
+
 }  // namespace
 
 const char* why_not(const Problem& normal, const CpuInfo&) {
@@ -31,66 +68,73 @@ const char* why_not(const Problem& normal, const CpuInfo&) {
 }
 
 RowsConfig configure(const Problem& normal, const CpuInfo& cpu) {
-  constexpr std::int64_t longest_chunk = 1 << 20;
-  constexpr std::int64_t short_row = 1024;          // source lines are worth sharing below this
-  constexpr std::int64_t tile_run_bytes = 4 << 10;  // of source, contiguous
-  RowsConfig config;
+  constexpr std::int64_t longest_chunk = 16 << 10;
+  constexpr std::int64_t long_enough = 4 << 10;  // for a stretch of either side
   const std::int64_t run = run_bytes(normal);
+  RowsConfig config;
   config.run_bytes = run;
   config.chunk_bytes = std::min(run, longest_chunk);
+  config.outer_rank = normal.rank() - (run_is_a_mode(normal) ? 1 : 0);
   config.non_temporal = stores_bypass_cache(normal, cpu);
-  const int outer = normal.rank() - (run_is_a_mode(normal) ? 1 : 0);
-  if (outer == 0) return config;
+  if (run >= long_enough || config.outer_rank == 0) return config;
 
-  config.along = outer - 1;
-  const Mode& along = normal.modes[config.along];
-  config.packed = along.dst_stride == run && config.chunk_bytes == run;
-  const auto rows_of = [](std::int64_t bytes, std::int64_t row) {
-    return std::max<std::int64_t>(1, bytes / row);
-  };
-  config.along_block = std::min(along.extent, rows_of(longest_chunk, run));
+  // Both stretches together, the box, must stay in the second-level cache beside the next one.
+  const auto box_bytes = static_cast<double>(cpu.l2_bytes / 4);
+  const std::int64_t wanted = std::min(
+      long_enough, static_cast<std::int64_t>(std::sqrt(box_bytes * static_cast<double>(run))));
+  Blocks blocks(config, normal);
 
-  for (int i = 0; i < config.along; ++i) {
-    if (config.across < 0 ||
-        std::abs(normal.modes[i].src_stride) < std::abs(normal.modes[config.across].src_stride)) {
-      config.across = i;
+  // The destination's stretch.
+  std::int64_t bytes = run;
+  for (int i = config.outer_rank; i-- > 0 && bytes < wanted;) {
+    const Mode& mode = normal.modes[i];
+    const bool follows = mode.dst_stride <= 2 * bytes;
+    if (!follows && i + 1 < config.outer_rank) break;
+    blocks.take(i,
+                std::min(divide_up(wanted, bytes), rows_that_stay(std::abs(mode.src_stride), cpu)));
+    bytes *= mode.extent;
+  }
+  // The source's stretch.
+  bytes = run;
+  bool taken[ModeList::capacity] = {};
+  while (bytes < wanted) {
+    int next = -1;
+    for (int i = 0; i < config.outer_rank; ++i) {
+      const std::int64_t stride = std::abs(normal.modes[i].src_stride);
+      if (!taken[i] && stride != 0 && stride <= 2 * bytes + cpu.line_bytes &&
+          (next < 0 || stride < std::abs(normal.modes[next].src_stride))) {
+        next = i;
+      }
     }
+    if (next < 0) break;
+    taken[next] = true;
+    blocks.take(next, divide_up(wanted, bytes));
+    bytes *= normal.modes[next].extent;
   }
-  const bool shares_lines =
-      config.across >= 0 && run < short_row && run % cpu.line_bytes != 0 &&
-      std::abs(normal.modes[config.across].src_stride) < std::abs(along.src_stride) &&
-      std::abs(normal.modes[config.across].src_stride) < run + cpu.line_bytes;
-  if (!shares_lines) {
-    config.across = -1;
-    return config;
-  }
-  // A tile's source: pieces of `tile_run_bytes`, as many as half of the second-level cache holds.
-  const Mode& across = normal.modes[config.across];
-  config.across_block = std::min(across.extent, rows_of(tile_run_bytes, run));
-  config.along_block =
-      std::min(along.extent, rows_of(cpu.l2_bytes / 2, config.across_block * run + cpu.line_bytes));
   return config;
 }
 
 double cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const double run = static_cast<double>(run_bytes(normal));
+  const double run = static_cast<double>(std::max<std::int64_t>(config.run_bytes, 1));
   const double rows = static_cast<double>(normal.bytes()) / run;
-  double row_ns = 1.0 + run / (config.non_temporal ? 16.0 : 25.0);
-  // A jump in the source wastes part of a line, in the destination it writes partial ones.
-  if (config.non_temporal && run < 4096) {
-    if (config.across < 0) row_ns += 1.5;
-    if (!config.packed) row_ns += static_cast<double>(cpu.line_bytes) / 8.0;
-  }
+  double row_ns = 0.4 + run / (config.non_temporal ? 16.0 : 25.0);
+  const bool joined =
+      config.outer_rank > 0 && normal.modes[config.outer_rank - 1].dst_stride == config.run_bytes;
+  // Rows that stand alone in the destination write partial lines.
+  if (!joined && run < 4096) row_ns += static_cast<double>(cpu.line_bytes) / 8.0;
   return 20.0 + rows * row_ns;
 }
 
-std::string describe(const RowsConfig& config, const Problem& normal) {
-  std::string text = fmt::format("rows of {} B", run_bytes(normal));
-  if (config.across >= 0) {
-    text += fmt::format(", tiles of {} x {}", config.across_block, config.along_block);
+std::string describe(const RowsConfig& config, const Problem&) {
+  std::string text = fmt::format("rows of {} B", config.run_bytes);
+  std::string box;
+  for (const RowsConfig::Block& block : config.blocks) {
+    if (block.rows > 1) box += fmt::format("{}{}", box.empty() ? "" : " x ", block.rows);
   }
-  if (config.packed) text += ", joined into lines";
-  return text + (config.non_temporal ? ", stored around the caches" : "");
+  if (!box.empty()) text += ", boxes of " + box;
+  if (config.chunk_bytes < config.run_bytes)
+    text += fmt::format(", {} B at a time", config.chunk_bytes);
+  return text + (config.non_temporal ? ", fetched ahead, stored around the caches" : "");
 }
 
 }  // namespace cornerturn::plan::rows

@@ -1,6 +1,7 @@
 // rows: both sides share their fastest mode; its runs are moved whole.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "core/problem.hpp"
@@ -8,18 +9,29 @@
 
 namespace cornerturn::plan {
 
-// Two of the other modes matter: `along`, the next one in the destination, whose rows follow each
-// other there, and `across`, the next one in the source, whose rows share source lines when they
-// are short. A tile is a block of both; the rest is counted through.
+// The work is cut into boxes: one row, or a block of rows along the fastest other modes of the
+// destination (so that rows follow each other there) and of the source (so that they share lines).
 struct RowsConfig {
-  std::int64_t run_bytes = 0;     ///< of a row
-  std::int64_t chunk_bytes = 0;   ///< of it moved at a time; a run is cut when it is huge
-  int along = -1;                 ///< index of the mode; -1: there is none
-  std::int64_t along_block = 1;   ///< rows of it in a tile
-  int across = -1;                ///< -1: there is none, or the source order does not matter
-  std::int64_t across_block = 1;  ///< rows of it in a tile
-  bool packed = false;            ///< rows along the destination touch each other
-  bool non_temporal = false;      ///< stores bypass the caches
+  struct Block {
+    int mode = -1;
+    std::int64_t rows = 1;
+
+    friend bool operator==(const Block&, const Block&) = default;
+  };
+  static constexpr int most_blocks = 4;
+
+  std::int64_t run_bytes = 0;               ///< of a row
+  std::int64_t chunk_bytes = 0;             ///< of it moved at a time: a long run is cut
+  int outer_rank = 0;                       ///< modes other than the run
+  std::array<Block, most_blocks> blocks{};  ///< modes of which a box takes several rows
+  bool non_temporal = false;                ///< stores bypass the caches, sources are fetched ahead
+
+  std::int64_t block_of(int mode) const {
+    for (const Block& block : blocks) {
+      if (block.mode == mode) return block.rows;
+    }
+    return 1;
+  }
 
   friend bool operator==(const RowsConfig&, const RowsConfig&) = default;
 };

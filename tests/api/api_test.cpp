@@ -142,6 +142,9 @@ TEST(Api, ManyThreadsAtOnce) {
 }
 
 TEST(Api, MoreThan2To31Elements) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer would need five times the memory";
+#endif
   const std::int64_t rows = 46349;
   const std::int64_t columns = 46351;  // 2^31 + 0.03 %
   const auto total = static_cast<std::size_t>(rows * columns);

@@ -10,6 +10,19 @@
 namespace cornerturn::test {
 namespace {
 
+// How much is done, over all targets. ThreadSanitizer is slow, and has nothing to see in a problem
+// on one thread.
+#if defined(__SANITIZE_THREAD__)
+constexpr int random_problems = 2'000;
+constexpr std::int64_t largest_shape_bytes = 64 << 10;
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr int random_problems = 20'000;
+constexpr std::int64_t largest_shape_bytes = 4 << 20;
+#else
+constexpr int random_problems = 100'000;
+constexpr std::int64_t largest_shape_bytes = 24 << 20;
+#endif
+
 class Kernels : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { cpu::use_target(GetParam()); }
@@ -24,15 +37,11 @@ TEST_P(Kernels, SharedShapes) {
   for (const Shape& shape : shapes()) {
     for (const int size : {1, 2, 3, 4, 8, 12, 16, 24, 40, 256}) {
       const Problem problem = problem_of(shape, size);
-      if (problem.elements() * size > (24 << 20)) continue;
+      if (problem.elements() * size > largest_shape_bytes) continue;
       ASSERT_EQ(runner.run_all(problem), "") << shape.name << ", element of " << size << " B";
     }
   }
 }
-
-#ifndef CT_RANDOM_PROBLEMS
-#define CT_RANDOM_PROBLEMS 100'000
-#endif
 
 TEST_P(Kernels, RandomProblems) {
   CaseRunner runner;
@@ -40,7 +49,7 @@ TEST_P(Kernels, RandomProblems) {
   cpu::use_target(GetParam());
   RandomProblems random(std::hash<std::string>()(GetParam()));
   RandomProblems larger(7 + std::hash<std::string>()(GetParam()), {6, 200 << 10, false});
-  for (int i = 0; i < CT_RANDOM_PROBLEMS / targets + 1; ++i) {
+  for (int i = 0; i < random_problems / targets + 1; ++i) {
     const Problem problem = i % 40 == 0 ? larger.next() : random.next();
     ASSERT_EQ(runner.run_all(problem), "") << "problem " << i;
   }

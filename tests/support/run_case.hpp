@@ -17,7 +17,8 @@ class CaseRunner {
 
   /// Runs `problem` with `kernel` (empty: the planner's choice) on `threads` threads. Source and
   /// destination lie against a guard page at `touching`. Returns "" or what is wrong, with the
-  /// plan. Bytes between destination elements must not change.
+  /// plan. Every other run is planned for a processor without caches, so that small
+  /// problems go the ways of large ones. Bytes between destination elements must not change.
   std::string run(const Problem& problem, const std::string& kernel, int threads,
                   GuardedBuffer::Touching touching);
 
@@ -25,6 +26,7 @@ class CaseRunner {
   std::string run_all(const Problem& problem, int threads = 1);
 
  private:
+  int runs_ = 0;
   GuardedBuffer src_;
   GuardedBuffer dst_;
   GuardedBuffer expected_;
