@@ -37,6 +37,9 @@ endfunction()
 # Tests see the internals (`src/` headers) unless PUBLIC_ONLY, which links the shared library as a
 # user would.
 function(cornerturn_test name)
+  if(NOT CORNERTURN_BUILD_TESTS)  # fuzz targets alone
+    return()
+  endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLIC_ONLY" "TIMEOUT" "SOURCES;LINKS")
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
