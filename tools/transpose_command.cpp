@@ -72,6 +72,8 @@ class Transposition {
     for (const int axis : permutation_) {
       header_.shape.push_back(input_.header.shape[static_cast<std::size_t>(axis)]);
     }
+    find_output();
+    plan();
     open_output();
     const Clock::time_point start = Clock::now();
     move();
@@ -103,27 +105,40 @@ class Transposition {
     }
   }
 
-  void open_output() {
-    const std::string label = io::label_of("OUT", arguments_.out);
-    const std::string header = arguments_.raw ? "" : io::format_npy_header(header_);
-    header_bytes_ = static_cast<std::int64_t>(header.size());
+  // What stands at OUT now: not the input, and something that can be read again or not.
+  void find_output() {
     struct stat in {};
     struct stat out {};
     const bool exists =
         to_pipe() ? fstat(STDOUT_FILENO, &out) == 0 : stat(arguments_.out.c_str(), &out) == 0;
+    const std::string label = io::label_of("OUT", arguments_.out);
     if (exists && fstat(input_.file.descriptor(), &in) == 0 && S_ISREG(out.st_mode) &&
         in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
       throw Error(Status::invalid_argument,
                   label + " is the same file as IN: it has to be another");
     }
-    if (to_pipe()) {
-      pipe_ = io::File(STDOUT_FILENO, label, false);
-    } else {
-      output_ = std::make_unique<io::OutputFile>(arguments_.out, header_bytes_ + input_.bytes);
-    }
-    in_order_ = to_pipe() || !output_->seekable();
+    in_order_ = to_pipe() || (exists && !S_ISREG(out.st_mode));
     if (arguments_.verify && in_order_) {
       throw Error(Status::invalid_argument, label + " cannot be read again: --verify needs a file");
+    }
+  }
+
+  void plan() {
+    if (input_.bytes == 0) return;
+    problem_ = io::file_problem(input_.header.shape, input_.header.item_size,
+                                input_.header.fortran_order, permutation_);
+    threads_ = cpu::resolve_threads(options_.threads);
+    schedule_ = io::make_schedule(problem_, {threads_, memory_, in_order_});
+    kernel_ = io::box_plan(*schedule_, options_).kernel();
+  }
+
+  void open_output() {
+    const std::string header = arguments_.raw ? "" : io::format_npy_header(header_);
+    header_bytes_ = static_cast<std::int64_t>(header.size());
+    if (to_pipe()) {
+      pipe_ = io::File(STDOUT_FILENO, io::label_of("OUT", arguments_.out), false);
+    } else {
+      output_ = std::make_unique<io::OutputFile>(arguments_.out, header_bytes_ + input_.bytes);
     }
     if (in_order_) {
       target().write(header.data(), header_bytes_);
@@ -135,14 +150,7 @@ class Transposition {
   const io::File& target() const { return output_ ? output_->file() : pipe_; }
 
   void move() {
-    if (input_.bytes == 0) return;
-    problem_ = io::file_problem(input_.header.shape, input_.header.item_size,
-                                input_.header.fortran_order, permutation_);
-    const int threads = cpu::resolve_threads(options_.threads);
-    schedule_ = io::make_schedule(problem_, {threads, memory_, in_order_});
-    // Refuses a kernel that cannot do this before anything is written.
-    if (!options_.kernel.empty()) kernel_ = io::box_plan(*schedule_, options_).kernel();
-
+    if (!schedule_) return;
     source_ = {nullptr, &input_.file, input_.offset};
     if (input_.in_memory()) {
       source_.memory = input_.spooled.data();
@@ -152,17 +160,18 @@ class Transposition {
       input_.file.require_size(input_.offset + input_.bytes);
       source_.memory = mapping_.data() + input_.offset;
     }
-    const io::Sink sink{&target(), header_bytes_};
+    const io::Sink sink{&target(), header_bytes_, output_ ? &output_->space() : nullptr};
     io::Sink scratch = sink;
     io::File temporary;
     if (schedule_->route == io::Route::two_pass && in_order_) {
       temporary = io::temporary_file(temporary_directory(), input_.bytes);
-      scratch = {&temporary, 0};
+      scratch = {&temporary, 0, nullptr};
     }
     const ProgressLine line(schedule_->bytes_written(),
                             [&] { return progress_.bytes_written.load(); });
     io::rearrange(*schedule_, source_, sink, scratch, options_, progress_);
-    if (kernel_.empty()) kernel_ = io::box_plan(*schedule_, options_).kernel();
+    // Timing may have found another than the model had chosen.
+    kernel_ = io::box_plan(*schedule_, options_).kernel();
   }
 
   void verify() {
@@ -176,8 +185,7 @@ class Transposition {
     io::Progress progress;
     const Clock::time_point start = Clock::now();
     const ProgressLine line(input_.bytes, [&] { return progress.bytes_compared.load(); });
-    io::verify(problem_, source_, result, cpu::resolve_threads(options_.threads), memory_,
-               progress);
+    io::verify(problem_, source_, result, threads_, memory_, progress);
     input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
     verify_seconds_ = seconds_since(start);
   }
@@ -222,6 +230,7 @@ class Transposition {
 
   const TransposeArguments& arguments_;
   Options options_;
+  int threads_ = 1;
   io::InputArray input_;
   io::NpyHeader header_;  // of the output
   std::vector<int> permutation_;

@@ -14,7 +14,7 @@ namespace {
 // Boxes of a mapped source: small enough to stay in the cache until they are written.
 constexpr std::int64_t mapped_box = std::int64_t{4} << 20;
 constexpr std::int64_t mapped_memory = std::int64_t{32} << 20;
-constexpr std::int64_t mapped_src_goal = 1 << 10;
+constexpr std::int64_t mapped_src_goal = 256;
 constexpr std::int64_t mapped_dst_goal = 64 << 10;
 
 // What a call to read or write a run costs, as the bytes that could be moved in the same time.
