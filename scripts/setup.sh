@@ -99,7 +99,6 @@ if [ ${#missing[@]} -eq 0 ]; then
   say "all $count packages for '$task' are here"
 fi
 case $task in build | run | test | full | bench)
-  gpu="no GPU here"
-  if [ -e /dev/nvidia0 ] || command -v nvidia-smi > /dev/null; then gpu="a GPU is here"; fi
-  say "device code: none to build, this version of Cornerturn runs on CPUs only ($gpu)" ;;
+  device=$(scripts/device.sh) || die "device code: $device"
+  say "device code: $device" ;;
 esac

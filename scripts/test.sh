@@ -33,6 +33,8 @@ ctest_in() {  # ctest_in PRESET [CTEST ARGUMENT...]
     --output-junit "$PWD/build/$preset/reports/ctest.xml" "$@"
 }
 
+nvcc_is_here() { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
+
 run_pytest() { .venv/bin/python -m pytest -q --junitxml=$reports/pytest.xml; }
 
 step build build-release scripts/build.sh release &&
@@ -48,6 +50,11 @@ else
     step runner ctest-asan-ubsan ctest_in asan-ubsan
   step build build-tsan scripts/build.sh tsan && step runner ctest-tsan ctest_in tsan
   step build build-clang scripts/build.sh clang && step runner ctest-clang ctest_in clang
+  if nvcc_is_here; then
+    step build build-device scripts/build.sh cuda
+  else
+    echo "build-device             skipped: no nvcc here"
+  fi
   step check fuzz scripts/fuzz.sh 30
   step check tidy scripts/tidy.sh
   step check run env RUN_ROWS=8192 scripts/run.sh
