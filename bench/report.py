@@ -9,7 +9,6 @@ import json
 import math
 import re
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,7 +27,7 @@ TITLES = {
     "onednn": "oneDNN",
 }
 # Rows of the tables: title, and the share of memcpy that is aimed at, in percent.
-GROUPS = {
+ROWS = {
     "matrix-aligned": ("matrices", 90),
     "batched-matrix-aligned": ("batches of matrices", 90),
     "matrix-odd": ("matrices, odd sizes, 2-8 B", 85),
@@ -42,9 +41,10 @@ GROUPS = {
     "tiny-modes": ("tiny modes", 75),
     "holes": ("every second element", None),
     "copy": ("copy, misaligned", 130),
-    "latency": ("up to 2 MB, in cache", None),
 }
 LATENCY = "latency"
+CACHED = (LATENCY, ("small, in the caches", None))
+ALL = "all"
 
 
 def group_of(case):
@@ -132,6 +132,7 @@ class Shares:
     """Shares of memcpy by subject and case, for one number of threads."""
 
     def __init__(self, runs, threads):
+        self.threads = threads
         self.runs = {r["subject"]: r for r in runs if r["threads"] == threads}
         self.by_subject = {
             name: {key_of(c): c for c in run["cases"] if c["outcome"] == "ok"}
@@ -148,15 +149,15 @@ class Shares:
         shares = [s for p in self.peers if (s := self.share(p, key)) is not None]
         return max(shares, default=None)
 
-    def groups(self, subject):
-        """Shares by group; `all` is everything but what stays in the caches."""
-        out = defaultdict(list)
-        for key, case in self.by_subject.get(subject, {}).items():
-            group = group_of(case)
-            out[group].append(self.share(subject, key))
-            if group != LATENCY:
-                out["all"].append(self.share(subject, key))
-        return out
+    def keys(self, group):
+        """Our cases of a group; ALL is every case but those that stay in the caches."""
+        groups = {k: group_of(c) for k, c in self.ours.items()}
+        return [k for k, g in groups.items() if g == group or (group == ALL and g != LATENCY)]
+
+    def shares(self, subject, group):
+        """Of the cases in a group that the subject can do."""
+        done = self.by_subject.get(subject, {})
+        return [self.share(subject, k) for k in self.keys(group) if k in done]
 
     def ratios(self):
         """Ours to the best peer, for each case that a peer has done."""
@@ -171,34 +172,24 @@ def percent(values):
     return f"{100 * geometric_mean(values):.0f}" if values else "-"
 
 
-def table(shares, other):
-    """Markdown; `other` holds the same on more threads, or nothing."""
-    mine = shares.groups(OURS)
-    columns = {p: shares.groups(p) for p in shares.peers}
+def table(shares, more=None):
+    """Markdown; `more` holds our shares on more threads."""
     ratios = shares.ratios()
     head = ["% of memcpy", "cases", f"**{TITLES[OURS]}**"]
-    head += [f"{other_threads(other)} threads"] if other else []
+    head += [f"{more.threads} threads"] if more else []
     head += [TITLES[p] for p in shares.peers] + ["x best peer"]
     lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    for group in [*GROUPS, "all"]:
-        if not mine.get(group):
+    for group, (title, _) in [*ROWS.items(), (ALL, ("**all above**", None)), CACHED]:
+        keys = shares.keys(group)
+        if not keys:
             continue
-        keys = [k for k, c in shares.ours.items() if group == group_of(c) or (
-            group == "all" and group_of(c) != LATENCY)]
         best = [ratios[k] for k in keys if k in ratios]
-        title = GROUPS[group][0] if group in GROUPS else "**all but the last row**" if mine.get(LATENCY) else "**all**"
-        row = [title, str(len(keys)), f"**{percent(mine[group])}**"]
-        row += [percent(other.groups(OURS).get(group))] if other else []
-        row += [percent(columns[p].get(group)) for p in shares.peers]
+        row = [title, str(len(keys)), f"**{percent(shares.shares(OURS, group))}**"]
+        row += [percent(more.shares(OURS, group))] if more else []
+        row += [percent(shares.shares(p, group)) for p in shares.peers]
         row += [f"{geometric_mean(best):.1f}" if best else "-"]
         lines.append("| " + " | ".join(row) + " |")
-    if mine.get(LATENCY):  # the mean stands before the row that it leaves out
-        lines[-1], lines[-2] = lines[-2], lines[-1]
     return "\n".join(lines)
-
-
-def other_threads(shares):
-    return next(iter(shares.runs.values()))["threads"]
 
 
 def standing(shares):
@@ -253,7 +244,7 @@ def publish(path):
     replace_between_markers(README, summary)
     details = [summary]
     for n, shares in by_threads.items():
-        details.append(f"### {plural(n).capitalize()}\n\n{table(shares, None)}\n\n{slowest(shares)}")
+        details.append(f"### {plural(n).capitalize()}\n\n{table(shares)}\n\n{slowest(shares)}")
     replace_between_markers(PAGE, "\n\n".join(details))
     plot(one, counts[0])
 
@@ -261,11 +252,10 @@ def publish(path):
 def slowest(shares):
     """The ten slowest cases and those where a peer is ahead."""
     ratios = shares.ratios()
-    keys = sorted((k for k, c in shares.ours.items() if group_of(c) != LATENCY),
-                  key=lambda k: shares.share(OURS, k))[:10]
+    keys = sorted(shares.keys(ALL), key=lambda k: shares.share(OURS, k))[:10]
     lines = ["Slowest cases:", "", "| case | B | % of memcpy | kernel |", "| --- | ---: | ---: | --- |"]
     for k in keys:
-        method = shares.ours[k].get("method", "").split(" ")[0]
+        method = shares.ours[k].get("method", "").split(":")[0]
         lines.append(f"| {k[0]}/{k[1]} | {k[2]} | {100 * shares.share(OURS, k):.0f} | {method} |")
     behind = sorted((r, k) for k, r in ratios.items() if r < 1)
     lines += ["", "A peer is ahead in: " + (", ".join(
@@ -305,9 +295,7 @@ def plot(shares, threads):
     axes.axhline(100, color="0.45", linewidth=1)
     axes.text(0.5, 104, "memcpy", color="0.35", ha="left", va="bottom", fontsize=9)
     for subject in [OURS, *shares.peers]:
-        values = sorted(
-            (100 * shares.share(subject, k) for k, c in shares.by_subject[subject].items()
-             if group_of(c) != LATENCY), reverse=True)
+        values = sorted((100 * s for s in shares.shares(subject, ALL)), reverse=True)
         if not values:
             continue
         colour, dashes, width = style[subject]
@@ -318,7 +306,7 @@ def plot(shares, threads):
     ticks = [1, 2, 5, 10, 20, 50, 100, 200]
     axes.set_yticks(ticks, [f"{t} %" for t in ticks])
     axes.minorticks_off()
-    axes.set_ylim(0.5, 250)
+    axes.set_ylim(0.3, 250)
     axes.set_xlim(0, None)
     axes.set_xlabel("public cases, each library's fastest first")
     axes.set_ylabel("speed as share of memcpy")
@@ -354,17 +342,15 @@ def weak(paths):
 
 def print_weak(shares):
     ratios = shares.ratios()
-    mine = shares.groups(OURS)
-    for group, (title, target) in GROUPS.items():
-        values = mine.get(group)
-        if not values:
+    for group, (title, target) in [*ROWS.items(), CACHED]:
+        keys = sorted(shares.keys(group), key=lambda k: shares.share(OURS, k))
+        if not keys:
             continue
-        mean = 100 * geometric_mean(values)
+        mean = 100 * geometric_mean([shares.share(OURS, k) for k in keys])
         verdict = "" if target is None else "ok" if mean >= target else "BELOW"
-        print(f"{title:<28} {mean:5.0f} %  target {target or '-':>4}  min {100 * min(values):4.0f}  "
-              f"{len(values):3} cases  {verdict}")
-        for key in sorted((k for k, c in shares.ours.items() if group_of(c) == group),
-                          key=lambda k: shares.share(OURS, k)):
+        print(f"{title:<28} {mean:5.0f} %  target {target or '-':>4}  "
+              f"min {100 * shares.share(OURS, keys[0]):4.0f}  {len(keys):3} cases  {verdict}")
+        for key in keys:
             share = 100 * shares.share(OURS, key)
             ratio = ratios.get(key)
             behind = ratio is not None and ratio < 1.1
