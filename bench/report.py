@@ -85,6 +85,8 @@ def collect(paths):
         part = load(path)
         key = (part["subject"], part["threads"])
         run = runs.setdefault(key, {**part, "cases": []})
+        if part["subject"] == OURS and part["provenance"]["commit"] != run["provenance"]["commit"]:
+            sys.exit(f"report.py: {path} is of another commit than other parts; measure --fresh")
         run["provenance"] = min(run["provenance"], part["provenance"], key=lambda p: p["date"])
         run["cases"] += part["cases"]
         if len({key_of(c) for c in run["cases"]}) != len(run["cases"]):
