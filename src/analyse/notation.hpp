@@ -1,0 +1,42 @@
+// Layouts as CuTe writes them: (8,(2,4)):(1,(8,32)) and Swizzle<3,3,3> o (8,64):(64,1).
+//
+// Read: blanks anywhere; CuTe's _8 for a constant 8; Sw<3,3,3> for Swizzle<3,3,3>; an offset
+// between, Swizzle<3,3,3> o 16 o (8,64):(64,1); a shape alone, whose strides are then the
+// column-major ones.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "cornerturn/error.hpp"
+#include "maps/composed.hpp"
+
+namespace cornerturn {
+
+/// A mistake in a layout's text. what() says in one line what is wrong and where.
+class NotationError : public Error {
+ public:
+  NotationError(std::string_view text, std::size_t position, const std::string& problem);
+
+  std::size_t position() const { return position_; }  ///< of the character, from 0
+  /// The text and, below it, a caret under the character.
+  const std::string& picture() const { return picture_; }
+
+ private:
+  std::size_t position_;
+  std::string picture_;
+};
+
+/// Throws NotationError.
+Layout parse_layout(std::string_view text);
+/// A layout, or one under a swizzle.
+SwizzledLayout parse_swizzled_layout(std::string_view text);
+AnySwizzle parse_swizzle(std::string_view text);
+
+std::string to_string(const Layout& layout);
+std::string to_string(const AnySwizzle& swizzle);
+/// Without the swizzle when it changes nothing, without the offset when it is 0.
+std::string to_string(const SwizzledLayout& layout);
+
+}  // namespace cornerturn
