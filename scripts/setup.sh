@@ -15,17 +15,16 @@ library="cmake=command:cmake ninja-build=command:ninja ccache=command:ccache
   pkg-config=command:pkg-config
   libhwy-dev=file:include/hwy/highway.h libtbb-dev=file:include/oneapi/tbb.h
   libcli11-dev=file:include/CLI/CLI.hpp libfmt-dev=file:include/fmt/format.h
-  nlohmann-json3-dev=file:include/nlohmann/json.hpp"
+  nlohmann-json3-dev=file:include/nlohmann/json.hpp libgtest-dev=file:include/gtest/gtest.h"
 python="python3=command:python3 python3-venv=module:ensurepip"
-gtest="libgtest-dev=file:include/gtest/gtest.h"
 clang="clang=command:clang++ libclang-rt-14-dev=file:lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a"
 format="clang-format=command:clang-format"
 doxygen="doxygen=command:doxygen"
 case $task in
   build) needs="$compiler $library" venv=no ;;
   run) needs="$compiler $library $python" venv=yes ;;
-  test) needs="$compiler $library $python $gtest" venv=yes ;;
-  full) needs="$compiler $library $python $gtest $clang $format clang-tidy=command:clang-tidy $doxygen" venv=yes ;;
+  test) needs="$compiler $library $python" venv=yes ;;
+  full) needs="$compiler $library $python $clang $format clang-tidy=command:clang-tidy $doxygen" venv=yes ;;
   bench) needs="$compiler $library $python" venv=yes ;;
   docs) needs="$doxygen" venv=no ;;
   format) needs="$format" venv=no ;;
