@@ -14,6 +14,7 @@
 #include "cornerturn/error.hpp"
 #include "io/npy_dtype.hpp"
 #include "io/pattern.hpp"
+#include "plan/plan.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -123,12 +124,15 @@ std::vector<int> OrderArguments::permutation(int rank) const {
 }
 
 void WorkArguments::add_to(CLI::App& command, bool with_effort) {
+  std::string kernels;
+  for (const plan::Row& row : plan::registry()) {
+    kernels += (kernels.empty() ? "" : "|") + std::string(row.name);
+  }
   command
       .add_option("-t,--threads", threads,
                   "At most so many threads; all that the process may use if not given")
       ->type_name("N");
-  command.add_option("--force", kernel, "Use this kernel where it applies")
-      ->type_name("copy|rows|tile|pack|gather");
+  command.add_option("--force", kernel, "Use this kernel where it applies")->type_name(kernels);
   if (with_effort) {
     command.add_option("--effort", effort, "How to choose a kernel: by a model, or by timing")
         ->type_name("estimate|measure");

@@ -162,14 +162,14 @@ std::string bash_completion(const CLI::App& app) {
         options += (options.empty() ? "" : " ") + name;
       }
       if (argument.value.empty()) continue;
-      values += fmt::format("        {})", joined(argument.names, "|"));
+      std::string reply;
       if (!argument.choices.empty()) {
-        values += fmt::format(" COMPREPLY=($(compgen -W {} -- \"$word\"))",
-                              shell_quoted(joined(argument.choices, " ")));
+        reply = fmt::format("COMPREPLY=($(compgen -W {} -- \"$word\")); ",
+                            shell_quoted(joined(argument.choices, " ")));
       } else if (argument.takes_file()) {
-        values += " COMPREPLY=($(compgen -f -- \"$word\"))";
+        reply = "COMPREPLY=($(compgen -f -- \"$word\")); ";
       }
-      values += "; return ;;\n";
+      values += fmt::format("        {}) {}return ;;\n", joined(argument.names, "|"), reply);
     }
     cases += fmt::format("    {})\n", command.name);
     if (!values.empty()) {
@@ -177,13 +177,6 @@ std::string bash_completion(const CLI::App& app) {
     }
     cases += fmt::format("      options={} ;;\n", shell_quoted(options));
   }
-  // Only the first line can end in "; return" without a command before it.
-  const auto fix = [&](const std::string& from, const std::string& to) {
-    for (std::size_t at = cases.find(from); at != std::string::npos; at = cases.find(from, at)) {
-      cases.replace(at, from.size(), to);
-    }
-  };
-  fix("); return", ") return");
   return fmt::format(
       "# bash completion for cornerturn\n"
       "_cornerturn() {{\n"

@@ -25,19 +25,19 @@ void info(const InfoArguments& arguments) {
   if (arguments.json) {
     const nlohmann::json json = {{"file", arguments.file},
                                  {"npy_version", fmt::format("{}.0", header.version)},
-                                 {"dtype", header.descr},
+                                 {"dtype", io::descr_text(header)},
                                  {"item_size", header.item_size},
                                  {"fortran_order", header.fortran_order},
                                  {"shape", header.shape},
                                  {"elements", elements},
                                  {"offset", input.offset},
                                  {"bytes", input.bytes}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
   fmt::print("file     {}\n", arguments.file);
   fmt::print("format   .npy {}.0\n", header.version);
-  fmt::print("dtype    {}  {} bytes each\n", header.descr, header.item_size);
+  fmt::print("dtype    {}  {} bytes each\n", io::descr_text(header), header.item_size);
   fmt::print("shape    {}  {} order\n", io::shape_text(header.shape),
              header.fortran_order ? "Fortran" : "C");
   fmt::print("elements {}\n", elements);

@@ -195,7 +195,7 @@ class Transposition {
     if (arguments_.json) {
       nlohmann::json json = {{"in", arguments_.in},
                              {"out", arguments_.out},
-                             {"dtype", input_.header.descr},
+                             {"dtype", io::descr_text(input_.header)},
                              {"item_size", input_.header.item_size},
                              {"fortran_order", input_.header.fortran_order},
                              {"shape", input_.header.shape},
@@ -212,12 +212,13 @@ class Transposition {
         json["bytes_read"] = progress_.bytes_read.load();
         json["bytes_written"] = progress_.bytes_written.load();
       }
-      fmt::print(to_pipe() ? stderr : stdout, "{}\n", json.dump(2));
+      fmt::print(to_pipe() ? stderr : stdout, "{}\n",
+                 json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
       return;
     }
     if (to_pipe()) return;
     fmt::print("{} {} -> {} {}  {}\n", arguments_.in, io::shape_text(input_.header.shape),
-               arguments_.out, io::shape_text(header_.shape), input_.header.descr);
+               arguments_.out, io::shape_text(header_.shape), io::descr_text(input_.header));
     if (!schedule_) return;
     fmt::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(input_.bytes), move_seconds_,
                io::size_text(static_cast<std::int64_t>(rate)));

@@ -162,6 +162,21 @@ std::string format_npy_header(const NpyHeader& header) {
   return bytes + text;
 }
 
+std::string descr_text(const NpyHeader& header) {
+  if (header.version == 3) return header.descr;
+  std::string text;
+  for (const char c : header.descr) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x80) {
+      text += c;
+    } else {
+      text += static_cast<char>(0xc0 | code >> 6);
+      text += static_cast<char>(0x80 | (code & 0x3f));
+    }
+  }
+  return text;
+}
+
 std::int64_t array_bytes(const std::vector<std::int64_t>& shape, std::int64_t item_size) {
   // Zero extents make an empty array, however large the others are.
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;

@@ -25,6 +25,9 @@ inline constexpr std::size_t npy_preamble_size = 12;
 /// A longer header is taken for a corrupt file.
 inline constexpr std::int64_t max_npy_header = std::int64_t{1} << 20;
 
+/// The dtype as UTF-8, for showing it: headers of versions 1.0 and 2.0 are Latin-1.
+std::string descr_text(const NpyHeader& header);
+
 /// Where the array begins, judged by the first `npy_preamble_size` bytes of a file (fewer for a
 /// shorter file). Throws Error for another kind of file, an unknown version or a header that is too
 /// long.

@@ -124,23 +124,31 @@ std::string size_text(std::int64_t bytes) {
   return fmt::format("{:.{}f} {}", value, whole ? 0 : value < 10 ? 2 : 1, units[unit]);
 }
 
+namespace {
+
+std::string counted(std::int64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
 std::string to_string(const Schedule& schedule) {
   const std::string boxes =
-      fmt::format("{} boxes of {}", schedule.boxes.size(),
+      fmt::format("{} of {}", counted(schedule.boxes.size(), "box", "boxes"),
                   size_text(schedule.boxes.tile_elements() * schedule.problem.dst_type.size()));
+  const std::string threads = counted(schedule.workers, "thread", "threads");
   const std::string runs =
       fmt::format("runs of {} read, {} written", size_text(schedule.read_run()),
                   size_text(schedule.write_run()));
   switch (schedule.route) {
     case Route::mapped:
-      return fmt::format("mapped: {}, {} threads, {}", boxes, schedule.workers, runs);
+      return fmt::format("mapped: {}, {}, {}", boxes, threads, runs);
     case Route::one_pass:
-      return fmt::format("one pass: each byte is read and written once; {}, {} threads, {}", boxes,
-                         schedule.workers, runs);
+      return fmt::format("one pass: each byte is read and written once; {}, {}, {}", boxes, threads,
+                         runs);
     case Route::two_pass:
-      return fmt::format(
-          "two passes: each byte is read and written twice; {}, then {} panels, {} threads, {}",
-          boxes, schedule.panels.size(), schedule.workers, runs);
+      return fmt::format("two passes: each byte is read and written twice; {}, then {}, {}, {}",
+                         boxes, counted(schedule.panels.size(), "panel", "panels"), threads, runs);
   }
   return {};
 }
