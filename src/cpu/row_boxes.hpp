@@ -137,6 +137,8 @@ class LineFetcher {
     }
   }
 
+  bool done() const { return !left_; }
+
   void fetch_all() {
     while (left_) fetch(piece_bytes_);
   }

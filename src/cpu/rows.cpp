@@ -11,6 +11,8 @@
 #include "core/validate.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/row_boxes.hpp"
+#include "cpu/scratch.hpp"
+#include "cpu/short_rows-inl.hpp"
 #include "cpu/stream-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,30 +30,8 @@ struct RowSeries {
 
 // Fetched ahead between two pieces of work, and about the bytes of such a piece.
 constexpr std::int64_t fetch_bytes = 1024;
+constexpr std::int64_t fetch_distance = 8192;
 constexpr std::int64_t stage_bytes = 4096;
-
-template <int bytes>
-HWY_INLINE void move_bytes(const std::byte* src, std::byte* dst) {
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (bytes >= 16) {
-    const hn::CappedTag<std::uint8_t, bytes> d;
-    const auto* from = reinterpret_cast<const std::uint8_t*>(src);
-    auto* to = reinterpret_cast<std::uint8_t*>(dst);
-    for (std::size_t i = 0; i < bytes; i += hn::Lanes(d)) {
-      hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-    }
-    return;
-  }
-#endif
-  std::memcpy(dst, src, bytes);
-}
-
-// All `bytes` >= step of a row, not one more: the last move overlaps the one before.
-template <int step>
-HWY_INLINE void move_row(const std::byte* src, std::byte* dst, std::int64_t bytes) {
-  for (std::int64_t k = 0; k + step < bytes; k += step) move_bytes<step>(src + k, dst + k);
-  move_bytes<step>(src + bytes - step, dst + bytes - step);
-}
 
 // Puts rows together in the stage. Rows that follow each other in the destination share lines, over
 // the ends of series and boxes too.
@@ -94,24 +74,14 @@ class StagedRows {
 
  private:
   HWY_INLINE void append_short(const std::byte* src, const RowSeries& rows, std::int64_t count) {
-    const std::int64_t stride = rows.src_stride;
-    const std::int64_t bytes = rows.bytes;
     std::byte* to = stage_ + fill_;
-    // Highest row first or last: does reading past it leave the source?
-    const std::byte* highest = stride > 0 ? src + (count - 1) * stride : src;
-    if (HWY_UNLIKELY(src_end_ - highest < step)) {
-      for (; count > 0; --count, src += stride, to += bytes) {
-        std::memcpy(to, src, static_cast<std::size_t>(bytes));
-      }
-      return;
+    const std::byte* highest = rows.src_stride > 0 ? src + (count - 1) * rows.src_stride : src;
+    if (HWY_LIKELY(src_end_ - highest >= step)) {
+      return move_short_rows<step>(src, rows.src_stride, to, rows.bytes, count);
     }
-    for (; count >= 4; count -= 4, src += 4 * stride, to += 4 * bytes) {
-      move_bytes<step>(src, to);
-      move_bytes<step>(src + stride, to + bytes);
-      move_bytes<step>(src + 2 * stride, to + 2 * bytes);
-      move_bytes<step>(src + 3 * stride, to + 3 * bytes);
+    for (; count > 0; --count, src += rows.src_stride, to += rows.bytes) {
+      std::memcpy(to, src, static_cast<std::size_t>(rows.bytes));
     }
-    for (; count > 0; --count, src += stride, to += bytes) move_bytes<step>(src, to);
   }
 
   HWY_INLINE void restart(std::byte* dst) {
@@ -228,9 +198,159 @@ void walk_boxes(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
   rows.finish();
 }
 
+// For short rows of which several share a source line: a box is read in the order of the source,
+// into a stage with a row for each series, and written from there.
+template <int step, bool non_temporal>
+class BoxStage {
+ public:
+  BoxStage(const RowBoxes& boxes, const std::byte* src_end)
+      : boxes_(boxes),
+        src_end_(src_end),
+        bytes_(boxes.run().extent),
+        along_(boxes.rank - 2),
+        fast_(boxes.lines[slot(boxes.lines_rank - 1)]),
+        slow_(boxes.lines_rank > 1 ? boxes.lines[slot(boxes.lines_rank - 2)] : -1) {
+    // An odd number of lines from one row of the stage to the next spreads them over the cache's
+    // sets. Behind each there is room for what is moved too much.
+    std::int64_t size = ((boxes.along().block * bytes_ + line + line - 1) / line | 1) * line;
+    strides_[along_] = bytes_;
+    for (int k = boxes.inner_rank; k-- > 0;) {
+      strides_[boxes.inner[slot(k)]] = size;
+      size *= boxes[boxes.inner[slot(k)]].block;
+    }
+    stage_ = thread_scratch(static_cast<std::size_t>(size));
+  }
+
+  // `fetch(bytes)` is called after about so many bytes.
+  template <class Fetch>
+  HWY_INLINE void load(const BoxCounter& box, const std::byte* src, const Fetch& fetch) {
+    const std::byte* highest = src;
+    for (int k = 0; k < boxes_.lines_rank; ++k) {
+      const int dim = boxes_.lines[slot(k)];
+      highest += HWY_MAX(std::int64_t{0}, (box.count(dim) - 1) * boxes_[dim].src_stride);
+    }
+    const bool may_overrun = src_end_ - highest >= HWY_MAX(step, 16);
+    std::int64_t pending = 0;
+    const auto moved = [&](std::int64_t rows) {
+      pending += rows * bytes_;
+      if (pending < fetch_bytes / 2) return;
+      fetch(pending);
+      pending = 0;
+    };
+    std::byte* to = stage_;
+    std::int64_t index[RowBoxes::most_inner] = {};
+    for (int k = 0; k >= 0;) {
+      load_plane(box, src, to, may_overrun, moved);
+      for (k = boxes_.lines_rank - 2; k-- > 0;) {
+        const int dim = boxes_.lines[slot(k)];
+        src += boxes_[dim].src_stride;
+        to += strides_[dim];
+        if (++index[k] < box.count(dim)) break;
+        src -= index[k] * boxes_[dim].src_stride;
+        to -= index[k] * strides_[dim];
+        index[k] = 0;
+      }
+    }
+    fetch(pending);
+  }
+
+  HWY_INLINE void store(const BoxCounter& box, std::byte* dst, LineWriter<non_temporal>& writer) {
+    const std::int64_t row_bytes = box.count(along_) * bytes_;
+    const std::byte* row = stage_;
+    std::int64_t index[RowBoxes::most_inner] = {};
+    for (int k = 0; k >= 0;) {
+      if (dst != writer.end()) {
+        writer.finish();
+        writer = LineWriter<non_temporal>(dst);
+      }
+      writer.append(row, row_bytes);
+      for (k = boxes_.inner_rank; k-- > 0;) {
+        const int dim = boxes_.inner[slot(k)];
+        dst += boxes_[dim].dst_stride;
+        row += strides_[dim];
+        if (++index[k] < box.count(dim)) break;
+        dst -= index[k] * boxes_[dim].dst_stride;
+        row -= index[k] * strides_[dim];
+        index[k] = 0;
+      }
+    }
+  }
+
+ private:
+  static std::size_t slot(int i) { return static_cast<std::size_t>(i); }
+
+  // The two fastest modes of the source.
+  template <class Moved>
+  HWY_INLINE void load_plane(const BoxCounter& box, const std::byte* src, std::byte* to,
+                             bool may_overrun, const Moved& moved) {
+    const std::int64_t fast_count = box.count(fast_);
+    const std::int64_t fast_stride = boxes_[fast_].src_stride;
+    const std::int64_t slow_stride = slow_ < 0 ? 0 : boxes_[slow_].src_stride;
+    const std::int64_t slow_step = slow_ < 0 ? 0 : strides_[slow_];
+    std::int64_t slow_count = slow_ < 0 ? 1 : box.count(slow_);
+    if constexpr (step < 16) {
+      const ShortRowTransposer<step> transposer(bytes_);
+      if (may_overrun && slow_ == along_ && fast_stride == bytes_) {
+        for (; slow_count >= transposer.side; slow_count -= transposer.side) {
+          transposer.move(src, slow_stride, to, strides_[fast_], fast_count);
+          src += transposer.side * slow_stride;
+          to += transposer.side * bytes_;
+          moved(transposer.side * fast_count);
+        }
+      }
+    }
+    for (; slow_count > 0; --slow_count, src += slow_stride, to += slow_step) {
+      if (HWY_LIKELY(may_overrun)) {
+        move_short_rows<step>(src, fast_stride, to, strides_[fast_], fast_count);
+      } else {
+        for (std::int64_t i = 0; i < fast_count; ++i) {
+          std::memcpy(to + i * strides_[fast_], src + i * fast_stride,
+                      static_cast<std::size_t>(bytes_));
+        }
+      }
+      moved(fast_count);
+    }
+  }
+
+  const RowBoxes& boxes_;
+  const std::byte* src_end_;  // nothing at or past it may be read
+  std::int64_t bytes_;        // of a row
+  int along_;
+  int fast_;  // the fastest mode of the source
+  int slow_;  // the next one
+  std::int64_t strides_[ModeList::capacity + 2];
+  std::byte* stage_;
+};
+
+template <int step, bool non_temporal>
+void walk_through_stage(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
+                        const std::byte* src_end, std::int64_t first, std::int64_t last) {
+  BoxStage<step, non_temporal> stage(boxes, src_end);
+  BoxCounter box(boxes, first);
+  // Lines are fetched in the order in which they are read, a fixed distance ahead.
+  BoxCounter ahead = box;
+  std::int64_t boxes_ahead = last - first;
+  LineFetcher fetcher;
+  const auto fetch = [&](std::int64_t wanted) {
+    if (!non_temporal) return;
+    if (fetcher.done() && boxes_ahead > 0) {
+      fetcher.start(boxes, ahead, src);
+      if (--boxes_ahead > 0) ahead.next();
+    }
+    fetcher.fetch(wanted);
+  };
+  fetch(fetch_distance);
+  LineWriter<non_temporal> writer(nullptr);
+  for (std::int64_t i = first; i < last; ++i, box.next()) {
+    stage.load(box, src + box.src_offset(), fetch);
+    stage.store(box, dst + box.dst_offset(), writer);
+  }
+  writer.finish();
+}
+
 template <bool non_temporal>
 void run_rows_with(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
-                   const std::byte* src_end, std::int64_t first, std::int64_t last) {
+                   const std::byte* src_end, std::int64_t first, std::int64_t last, bool staged) {
   const std::int64_t bytes = boxes.run().block;
   const auto walk = [&](auto rows) {
     walk_boxes<typename decltype(rows)::type, non_temporal>(boxes, src, dst, src_end, first, last);
@@ -245,6 +365,18 @@ void run_rows_with(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
     if (bytes >= 4) return walk(std::type_identity<ApartRows<4, non_temporal>>());
     return walk(std::type_identity<ApartRows<2, non_temporal>>());
   }
+  if (staged) {
+    const auto go = [&](auto step) {
+      walk_through_stage<decltype(step)::value, non_temporal>(boxes, src, dst, src_end, first,
+                                                              last);
+    };
+    if (bytes <= 4) return go(std::integral_constant<int, 4>());
+    if (bytes <= 8) return go(std::integral_constant<int, 8>());
+    if (bytes <= 16) return go(std::integral_constant<int, 16>());
+    if (bytes <= 32) return go(std::integral_constant<int, 32>());
+    if (bytes <= 48) return go(std::integral_constant<int, 48>());
+    if (bytes <= 64) return go(std::integral_constant<int, 64>());
+  }
   if (bytes <= 4) return walk(std::type_identity<StagedRows<4, non_temporal>>());
   if (bytes <= 8) return walk(std::type_identity<StagedRows<8, non_temporal>>());
   if (bytes <= 16) return walk(std::type_identity<StagedRows<16, non_temporal>>());
@@ -253,9 +385,9 @@ void run_rows_with(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
 }
 
 void run_rows(const RowBoxes& boxes, const std::byte* src, std::byte* dst, const std::byte* src_end,
-              std::int64_t first, std::int64_t last, bool non_temporal) {
-  if (!non_temporal) return run_rows_with<false>(boxes, src, dst, src_end, first, last);
-  run_rows_with<true>(boxes, src, dst, src_end, first, last);
+              std::int64_t first, std::int64_t last, bool non_temporal, bool staged) {
+  if (!non_temporal) return run_rows_with<false>(boxes, src, dst, src_end, first, last, staged);
+  run_rows_with<true>(boxes, src, dst, src_end, first, last, staged);
   hwy::FlushStream();
 }
 
@@ -278,7 +410,7 @@ void run(const plan::RowsConfig& config, const Problem& normal, const std::byte*
          std::byte* dst, std::int64_t first, std::int64_t last) {
   const std::byte* src_end = src + (src_reach(normal).high - normal.src_offset);
   HWY_DYNAMIC_DISPATCH(run_rows)
-  (RowBoxes(config, normal), src, dst, src_end, first, last, config.non_temporal);
+  (RowBoxes(config, normal), src, dst, src_end, first, last, config.non_temporal, config.staged);
 }
 
 }  // namespace cornerturn::cpu

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 
 #include "plan/planner.hpp"
 
@@ -22,17 +23,21 @@ std::int64_t run_bytes(const Problem& normal) {
   return (run_is_a_mode(normal) ? normal.modes.back().extent : 1) * normal.dst_type.size();
 }
 
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
 // Blocks of a box while they are chosen.
 class Blocks {
  public:
   Blocks(RowsConfig& config, const Problem& normal) : config_(config), normal_(normal) {}
 
-  // Takes at least `rows` steps of `mode`, in blocks that leave no small rest.
-  void take(int mode, std::int64_t rows) {
+  // Takes about `rows` steps of `mode`, in blocks that leave no small rest: a multiple of `unit`.
+  void take(int mode, std::int64_t rows, std::int64_t unit = 1) {
     const std::int64_t extent = normal_.modes[mode].extent;
     rows = std::clamp<std::int64_t>(rows, 1, extent);
-    const std::int64_t parts = (extent + rows - 1) / rows;
-    rows = (extent + parts - 1) / parts;
+    const std::int64_t parts = divide_up(extent, rows);
+    rows = std::min(divide_up(divide_up(extent, parts), unit) * unit, extent);
     for (RowsConfig::Block& block : config_.blocks) {
       if (block.mode != -1 && block.mode != mode) continue;
       block = {mode, std::max(block.rows, rows)};
@@ -44,10 +49,6 @@ class Blocks {
   RowsConfig& config_;
   const Problem& normal_;
 };
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // Source lines that lie a multiple of a power of two apart share few sets of a cache: so many rows
 // `stride` bytes apart still stay in it together with those fetched ahead.
@@ -78,24 +79,16 @@ RowsConfig configure(const Problem& normal, const CpuInfo& cpu) {
   config.non_temporal = stores_bypass_cache(normal, cpu);
   if (run >= long_enough || config.outer_rank == 0) return config;
 
-  // Both stretches together, the box, must stay in the second-level cache beside the next one.
-  const auto box_bytes = static_cast<double>(cpu.l2_bytes / 4);
+  // A box is a stretch of the source times one of the destination. Staged, it fills half of the
+  // first-level cache; otherwise it stays in the second-level cache beside the next one.
+  const bool short_rows = run <= cpu.line_bytes;
+  const auto box_bytes = static_cast<double>(short_rows ? cpu.l1_bytes / 2 : cpu.l2_bytes / 4);
   const std::int64_t wanted = std::min(
       long_enough, static_cast<std::int64_t>(std::sqrt(box_bytes * static_cast<double>(run))));
   Blocks blocks(config, normal);
 
-  // The destination's stretch.
-  std::int64_t bytes = run;
-  for (int i = config.outer_rank; i-- > 0 && bytes < wanted;) {
-    const Mode& mode = normal.modes[i];
-    const bool follows = mode.dst_stride <= 2 * bytes;
-    if (!follows && i + 1 < config.outer_rank) break;
-    blocks.take(i,
-                std::min(divide_up(wanted, bytes), rows_that_stay(std::abs(mode.src_stride), cpu)));
-    bytes *= mode.extent;
-  }
   // The source's stretch.
-  bytes = run;
+  std::int64_t bytes = run;
   bool taken[ModeList::capacity] = {};
   while (bytes < wanted) {
     int next = -1;
@@ -110,6 +103,18 @@ RowsConfig configure(const Problem& normal, const CpuInfo& cpu) {
     taken[next] = true;
     blocks.take(next, divide_up(wanted, bytes));
     bytes *= normal.modes[next].extent;
+  }
+  const int along = config.outer_rank - 1;
+  config.staged = bytes > run && short_rows && normal.modes[along].dst_stride == run;
+  // The destination's stretch, in whole lines where that is possible.
+  bytes = run;
+  for (int i = along; i >= 0 && bytes < wanted; --i) {
+    const Mode& mode = normal.modes[i];
+    if (i < along && mode.dst_stride > 2 * bytes) break;
+    std::int64_t rows = divide_up(wanted, bytes);
+    if (!config.staged) rows = std::min(rows, rows_that_stay(std::abs(mode.src_stride), cpu));
+    blocks.take(i, rows, i == along ? cpu.line_bytes / std::gcd(run, cpu.line_bytes) : 1);
+    bytes *= mode.extent;
   }
   return config;
 }
@@ -132,8 +137,10 @@ std::string describe(const RowsConfig& config, const Problem&) {
     if (block.rows > 1) box += fmt::format("{}{}", box.empty() ? "" : " x ", block.rows);
   }
   if (!box.empty()) text += ", boxes of " + box;
-  if (config.chunk_bytes < config.run_bytes)
+  if (config.chunk_bytes < config.run_bytes) {
     text += fmt::format(", {} B at a time", config.chunk_bytes);
+  }
+  if (config.staged) text += ", through a stage";
   return text + (config.non_temporal ? ", fetched ahead, stored around the caches" : "");
 }
 

@@ -24,6 +24,7 @@ struct RowsConfig {
   std::int64_t chunk_bytes = 0;             ///< of it moved at a time: a long run is cut
   int outer_rank = 0;                       ///< modes other than the run
   std::array<Block, most_blocks> blocks{};  ///< modes of which a box takes several rows
+  bool staged = false;                      ///< boxes are read in the order of the source
   bool non_temporal = false;                ///< stores bypass the caches, sources are fetched ahead
 
   std::int64_t block_of(int mode) const {

@@ -1,0 +1,136 @@
+// Moves of rows of a few bytes. Included once for each vector target.
+#if defined(CORNERTURN_CPU_SHORT_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CORNERTURN_CPU_SHORT_ROWS_INL
+#undef CORNERTURN_CPU_SHORT_ROWS_INL
+#else
+#define CORNERTURN_CPU_SHORT_ROWS_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <int bytes>
+HWY_INLINE void move_bytes(const std::byte* src, std::byte* dst) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (bytes >= 16) {
+    const hn::CappedTag<std::uint8_t, (bytes & -bytes)> d;  // 48 bytes: three times 16
+    const auto* from = reinterpret_cast<const std::uint8_t*>(src);
+    auto* to = reinterpret_cast<std::uint8_t*>(dst);
+    for (std::size_t i = 0; i < bytes; i += hn::Lanes(d)) {
+      hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+    }
+    return;
+  }
+#endif
+  std::memcpy(dst, src, bytes);
+}
+
+// All `bytes` >= step of a row, not one more: the last move overlaps the one before.
+template <int step>
+HWY_INLINE void move_row(const std::byte* src, std::byte* dst, std::int64_t bytes) {
+  for (std::int64_t k = 0; k + step < bytes; k += step) move_bytes<step>(src + k, dst + k);
+  move_bytes<step>(src + bytes - step, dst + bytes - step);
+}
+
+// Moves rows of at most `step` bytes, each together with what lies behind it in the source. What
+// that spoils behind the row's place is for the caller to write later.
+template <int step>
+HWY_INLINE void move_short_rows(const std::byte* src, std::int64_t src_stride, std::byte* dst,
+                                std::int64_t dst_stride, std::int64_t count) {
+  for (; count >= 4; count -= 4, src += 4 * src_stride, dst += 4 * dst_stride) {
+    move_bytes<step>(src, dst);
+    move_bytes<step>(src + src_stride, dst + dst_stride);
+    move_bytes<step>(src + 2 * src_stride, dst + 2 * dst_stride);
+    move_bytes<step>(src + 3 * src_stride, dst + 3 * dst_stride);
+  }
+  for (; count > 0; --count, src += src_stride, dst += dst_stride) move_bytes<step>(src, dst);
+}
+
+// Transposes rows of at most `step` (4 or 8) bytes that lie side by side in the source: 4 x 4 or
+// 2 x 2 of them in registers, widened to `step` bytes and narrowed again.
+template <int step>
+class ShortRowTransposer {
+ public:
+  static constexpr std::int64_t side = 16 / step;
+
+  explicit ShortRowTransposer(std::int64_t bytes) : bytes_(bytes) {
+    for (int i = 0; i < side; ++i) {
+      for (int k = 0; k < step; ++k) {
+        const int from = static_cast<int>(i * bytes + HWY_MIN(k, bytes - 1));
+        widen_[i * step + k] = static_cast<std::uint8_t>(from);
+        if (k < bytes) narrow_[from] = static_cast<std::uint8_t>(i * step + k);
+      }
+    }
+  }
+
+  // `side` source lines, `src_stride` apart, of `count` rows each, go to `count` lines of the
+  // destination, `dst_stride` apart, of `side` rows each. Reads and writes up to 16 bytes from the
+  // beginning of any row.
+  HWY_INLINE void move(const std::byte* src, std::int64_t src_stride, std::byte* dst,
+                       std::int64_t dst_stride, std::int64_t count) const {
+#if HWY_TARGET != HWY_SCALAR
+    for (; count >= side; count -= side, src += side * bytes_, dst += side * dst_stride) {
+      if constexpr (step == 4) {
+        const hn::Full128<std::uint32_t> d;
+        const auto a = load(d, src);
+        const auto b = load(d, src + src_stride);
+        const auto c = load(d, src + 2 * src_stride);
+        const auto e = load(d, src + 3 * src_stride);
+        const auto ac = hn::InterleaveLower(d, a, c);
+        const auto be = hn::InterleaveLower(d, b, e);
+        const auto ac2 = hn::InterleaveUpper(d, a, c);
+        const auto be2 = hn::InterleaveUpper(d, b, e);
+        store(d, hn::InterleaveLower(d, ac, be), dst);
+        store(d, hn::InterleaveUpper(d, ac, be), dst + dst_stride);
+        store(d, hn::InterleaveLower(d, ac2, be2), dst + 2 * dst_stride);
+        store(d, hn::InterleaveUpper(d, ac2, be2), dst + 3 * dst_stride);
+      } else {
+        const hn::Full128<std::uint64_t> d;
+        const auto a = load(d, src);
+        const auto b = load(d, src + src_stride);
+        store(d, hn::InterleaveLower(d, a, b), dst);
+        store(d, hn::InterleaveUpper(d, a, b), dst + dst_stride);
+      }
+    }
+#endif
+    for (; count > 0; --count, src += bytes_, dst += dst_stride) {
+      for (int i = 0; i < side; ++i) {
+        move_bytes<step>(src + i * src_stride, dst + i * bytes_);
+      }
+    }
+  }
+
+ private:
+#if HWY_TARGET != HWY_SCALAR
+  template <class D>
+  HWY_INLINE hn::VFromD<D> load(D d, const std::byte* from) const {
+    const hn::Full128<std::uint8_t> d8;
+    const auto v = hn::LoadU(d8, reinterpret_cast<const std::uint8_t*>(from));
+    return hn::BitCast(d, hn::TableLookupBytes(v, hn::Load(d8, widen_)));
+  }
+
+  template <class D>
+  HWY_INLINE void store(D, hn::VFromD<D> v, std::byte* to) const {
+    const hn::Full128<std::uint8_t> d8;
+    hn::StoreU(hn::TableLookupBytes(hn::BitCast(d8, v), hn::Load(d8, narrow_)), d8,
+               reinterpret_cast<std::uint8_t*>(to));
+  }
+#endif
+
+  std::int64_t bytes_;
+  alignas(16) std::uint8_t widen_[16] = {};
+  alignas(16) std::uint8_t narrow_[16] = {};
+};
+
+}  // namespace cornerturn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
