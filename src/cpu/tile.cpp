@@ -31,9 +31,10 @@ using plan::TileConfig;
 using u8 = std::uint8_t;
 
 constexpr std::int64_t max_rows = 4096 + 2 * line;
-constexpr std::int64_t max_columns = 512 + line;
+constexpr std::int64_t max_columns = 5 * line;
 constexpr std::int64_t stage_bytes = 704 << 10;
-constexpr std::int64_t block_bytes = line * (512 + line);
+// A window of source rows, copied: five lines a row spread over the sets of the first-level cache.
+constexpr int block_pitch = max_columns;
 
 // The source rows of one strip, with those of the line before it.
 struct StripRows {
@@ -45,7 +46,7 @@ struct StripRows {
 
 struct Scratch {
   alignas(line) u8 stage[stage_bytes + line];
-  alignas(line) u8 block[block_bytes];
+  alignas(line) u8 block[line * block_pitch];
   std::int64_t column_offset[max_columns];
   u8* column[max_columns];
   StripRows rows[2];
@@ -101,7 +102,7 @@ void stream_run(u8* to, const u8* from, std::int64_t bytes) {
   if (bytes > 0) copy_bytes(to, from, bytes);
 }
 
-void copy_run(u8* to, const u8* from, std::int64_t bytes) {
+HWY_INLINE void copy_run(u8* to, const u8* from, std::int64_t bytes) {
   for (; bytes >= vector_bytes; bytes -= vector_bytes, to += vector_bytes, from += vector_bytes) {
     copy_vector(to, from);
   }
@@ -123,7 +124,8 @@ class Sweep {
     if (stage_pitch_ / line % 2 == 0) stage_pitch_ += line;  // spread over the cache sets
     if (config.packed) stage_pitch_ = run_bytes_;
     assert((grid_.window_columns + K) * stage_pitch_ <= stage_bytes);
-    assert(grid_.strip_rows + line <= max_rows && grid_.window_columns + K <= max_columns);
+    assert(grid_.strip_rows + line <= max_rows);
+    assert((grid_.window_columns + K) * width <= block_pitch);
   }
 
   void run(std::int64_t first, std::int64_t last) {
@@ -222,11 +224,9 @@ class Sweep {
   // V rows, all columns of the window.
   HWY_INLINE void transpose_block(const u8* src, const std::int64_t* row_offset, std::int64_t at,
                                   std::int64_t columns) {
-    std::int64_t pitch = 0;
     if (config_.copy_rows) {
-      pitch = (columns * width + line - 1) / line * line;
       for (int i = 0; i < V; ++i) {
-        copy_run(scratch_.block + i * pitch, src + row_offset[i], columns * width);
+        copy_run(scratch_.block + i * block_pitch, src + row_offset[i], columns * width);
       }
     }
     for (std::int64_t c = 0; c < columns; c += K) {
@@ -236,7 +236,7 @@ class Sweep {
       const auto out = [=](int k) { return to[k] + at; };
       if (config_.copy_rows) {
         const u8* from = scratch_.block + column * width;
-        transpose_unit<width>([=](int i) { return from + i * pitch; }, out);
+        transpose_unit<width>([=](int i) { return from + i * block_pitch; }, out);
       } else {
         const u8* from = src + column * width;
         transpose_unit<width>([=](int i) { return from + row_offset[i]; }, out);

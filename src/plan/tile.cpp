@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-
-#include "plan/planner.hpp"
-
 namespace cornerturn::plan {
 
 TileSplit split_tile(const Problem& normal, int run_modes) {
@@ -53,21 +50,29 @@ bool has_unit(const TileSplit& split, std::int64_t width) {
   return split.chain_modes > 0 && split.columns * width >= unit_bytes;
 }
 
-// Rows whose lines fall near each other in the sets of the second-level cache (8 ways): of the
-// first 256, how many lie within 5 lines of the first one.
-int colliding_rows(const Problem& normal, const CpuInfo& cpu) {
-  const std::int64_t way = cpu.l2_bytes / 8;
-  const std::int64_t near = 5 * line;
+// A block of source rows is read 16 bytes at a time: its lines must stay in the first-level cache
+// (8 ways) until they are used up. Do so many rows of a block fall into one set that they cannot?
+bool rows_collide(const Problem& normal, const CpuInfo& cpu) {
+  const std::int64_t way = cpu.l1_bytes / 8;
   const Mode& mode = normal.modes.back();
   const std::int64_t pitch = std::abs(mode.src_stride) % way;
-  int colliding = 0;
+  const std::int64_t rows = std::min(mode.extent, line / normal.dst_type.size());
   std::int64_t at = 0;
-  for (std::int64_t i = 1; i < std::min<std::int64_t>(mode.extent, 256); ++i) {
+  int together = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    together += at < line || at > way - line;
     at += pitch;
     if (at >= way) at -= way;
-    colliding += at < near || at > way - near;
   }
-  return colliding;
+  return together >= 8;
+}
+
+// Do destination rows start inside a line?
+bool rows_misaligned(const Problem& normal, int run_modes) {
+  for (int i = 0; i < normal.rank() - run_modes; ++i) {
+    if (normal.modes[i].dst_stride % line != 0) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -86,7 +91,7 @@ const char* why_not(const Problem& normal, const CpuInfo&) {
 Configs configure(const Problem& normal, const CpuInfo& cpu) {
   Configs configs;
   const std::int64_t width = normal.dst_type.size();
-  const bool collide = colliding_rows(normal, cpu) > 8;
+  const bool collide = rows_collide(normal, cpu);
   for (int modes = 1; modes < normal.rank() && configs.size < max_configs; ++modes) {
     const Mode& mode = normal.modes[normal.rank() - modes];
     if (modes > 1) {
@@ -98,13 +103,21 @@ Configs configure(const Problem& normal, const CpuInfo& cpu) {
     const std::int64_t run_bytes = split.run * width;
     TileConfig config;
     config.run_modes = modes;
-    config.non_temporal = stores_bypass_cache(normal, cpu);
-    config.strip_bytes = width <= 2 ? 512 : 1024;
-    config.window_bytes = width <= 2 ? 64 : 128;
+    // Streaming saves reading the destination's lines: it pays as soon as they are not cached.
+    config.non_temporal = normal.bytes() >= cpu.l2_bytes;
     config.copy_rows = collide;
-    if (split.columns * width <= 128) config.window_bytes = 128;
+    config.strip_bytes = width == 1 || (width == 2 && collide) ? 512 : 1024;
+    config.window_bytes = width <= 2 ? 64 : 128;
+    const bool misaligned = rows_misaligned(normal, modes);
+    if (collide && misaligned) {
+      // Near a power of two: long visits make up for the lines that the caches lose.
+      config.strip_bytes = 1024;
+      config.window_bytes = width == 8 ? 128 : 256;
+    }
+    const std::int64_t chain_bytes = split.columns * width;
+    if (chain_bytes > 64 && chain_bytes < 128) config.window_bytes = 128;
     const Mode& chain = normal.modes[split.chain[0]];
-    config.packed = run_bytes <= 2048 && chain.dst_stride == run_bytes && chain.src_stride > 0;
+    config.packed = run_bytes <= 640 && chain.dst_stride == run_bytes && chain.src_stride > 0;
     configs.list[static_cast<std::size_t>(configs.size++)] = config;
   }
   return configs;
