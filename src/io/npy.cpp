@@ -91,7 +91,7 @@ NpyHeader parse_npy_header(std::string_view bytes) {
   const auto data_offset = static_cast<std::size_t>(npy_data_offset(bytes));
   if (bytes.size() < data_offset) refuse("is truncated in its header");
   NpyHeader header;
-  header.version = bytes[6];
+  header.version = static_cast<unsigned char>(bytes[6]);
   const std::size_t begin = magic.size() + 2 + length_bytes(header.version);
   std::string_view text = bytes.substr(begin, data_offset - begin);
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);

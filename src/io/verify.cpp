@@ -107,10 +107,11 @@ void verify(const Problem& problem, const Source& source, const Source& result, 
   const Grid grid = balanced_grid(problem, budget, 1, 1);
   const std::int64_t size = problem.dst_type.size();
   std::vector<Buffer> buffers;
+  buffers.reserve(2 * static_cast<std::size_t>(workers));
   for (int i = 0; i < 2 * workers; ++i) buffers.emplace_back(grid.tile_elements() * size);
   run_workers(workers, grid.size(), [&](int worker, std::int64_t index) {
     const Box box = grid.box(index);
-    const auto w = static_cast<std::size_t>(2 * worker);
+    const std::size_t w = 2 * static_cast<std::size_t>(worker);
     const Place from = place_of(problem, source, box, Side::source, buffers[w], progress);
     const Place to = place_of(problem, result, box, Side::destination, buffers[w + 1], progress);
     Extents different;
