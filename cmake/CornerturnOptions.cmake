@@ -47,7 +47,11 @@ endif()
 # Highway's instruction sets: the scalar baseline, SSE4, AVX2, AVX-512 and AVX-512 with VBMI on x86;
 # NEON on Arm. Left out: SSSE3, which only processors without SSE4 (before 2008) would use, and SVE,
 # whose vectors have no size at compile time.
+set(disabled HWY_SSSE3 HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128)
+if(CORNERTURN_SANITIZE MATCHES "thread")
+  list(APPEND disabled HWY_SSE4 HWY_AVX3)  # threads race alike on all of them
+endif()
+list(JOIN disabled "|" disabled)
 add_library(cornerturn_hwy INTERFACE)
 target_compile_definitions(cornerturn_hwy INTERFACE
-  HWY_WANT_AVX3_DL
-  "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
+  HWY_WANT_AVX3_DL "HWY_DISABLED_TARGETS=(${disabled})")
