@@ -68,6 +68,7 @@ class StagedRows {
 
   HWY_INLINE void finish() {
     flush();
+    if (fill_ == begin_) return;  // before the first row there is no address yet
     std::memcpy(to_ + begin_, stage_ + begin_, static_cast<std::size_t>(fill_ - begin_));
     begin_ = fill_;
   }
