@@ -132,8 +132,8 @@ class Sweep {
     for (std::int64_t index = first; index < last; ++index) {
       const TileGrid::Piece piece = grid_.piece(index);
       const TileGrid::Piece next = index + 1 < last ? grid_.piece(index + 1) : piece;
-      const StripRows& rows = rows_of(piece.strip);
-      const StripRows& next_rows = rows_of(next.strip);
+      const StripRows& rows = rows_of(piece.strip, -1);
+      const StripRows& next_rows = rows_of(next.strip, piece.strip);
       for (std::int64_t window = piece.first_window; window < piece.last_window; ++window) {
         aim_prefetch(piece, next, window, rows, next_rows);
         tile(piece, window, rows);
@@ -157,9 +157,12 @@ class Sweep {
     return bits % line != 0;
   }
 
-  const StripRows& rows_of(std::int64_t strip) {
-    StripRows& rows = scratch_.rows[strip % 2];
-    if (rows.strip == strip) return rows;
+  // Two strips are kept: this one, and that of the next piece.
+  const StripRows& rows_of(std::int64_t strip, std::int64_t kept) {
+    for (const StripRows& rows : scratch_.rows) {
+      if (rows.strip == strip) return rows;
+    }
+    StripRows& rows = scratch_.rows[scratch_.rows[0].strip == kept ? 1 : 0];
     const std::int64_t begin = strip * grid_.strip_rows;
     const std::int64_t end = std::min(grid_.split.run, begin + grid_.strip_rows);
     rows.strip = strip;

@@ -1,6 +1,7 @@
 #include "cpu/tile_grid.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace cornerturn::cpu {
 namespace {
@@ -58,8 +59,10 @@ TileGrid make_grid(const plan::TileConfig& config, const Problem& normal) {
     grid.src_start += (mode.extent - 1) * mode.src_stride;
     grid.dst_start += (mode.extent - 1) * mode.dst_stride;
   }
+  const std::int64_t row_stride = std::abs(normal.modes.back().src_stride);
   for (int k = 0; k < grid.split.batch_modes; ++k) {
-    grid.batch *= normal.modes[grid.split.batch[static_cast<std::size_t>(k)]].extent;
+    const Mode& mode = normal.modes[grid.split.batch[static_cast<std::size_t>(k)]];
+    (std::abs(mode.src_stride) < row_stride ? grid.near_batch : grid.far_batch) *= mode.extent;
   }
   // Strips of equal length, in whole lines. Packed tiles hold the whole run.
   const std::int64_t line_elements = line / grid.width;
@@ -87,8 +90,10 @@ TileGrid::Piece TileGrid::piece(std::int64_t index) const {
   piece.first_window = index % pieces_a_row * windows_a_piece;
   piece.last_window = std::min(windows, piece.first_window + windows_a_piece);
   index /= pieces_a_row;
-  std::int64_t rest = index % batch;
-  piece.strip = index / batch;
+  const std::int64_t near = index % near_batch;
+  index /= near_batch;
+  piece.strip = index % strips;
+  std::int64_t rest = index / strips * near_batch + near;
   piece.src_offset = src_start;
   piece.dst_offset = dst_start;
   for (int k = 0; rest > 0; ++k) {

@@ -21,12 +21,15 @@ struct TileGrid {
   std::int64_t windows = 1;
   std::int64_t windows_a_piece = 1;
   std::int64_t pieces_a_row = 1;  // of windows
-  std::int64_t batch = 1;
+  // Batch indices within and outside the loop over strips: those nearer in the source than two
+  // neighbouring rows are, and the others.
+  std::int64_t near_batch = 1;
+  std::int64_t far_batch = 1;
   // The source run starts at its lowest address; modes of negative stride are walked backwards.
   std::int64_t src_start = 0;
   std::int64_t dst_start = 0;
 
-  std::int64_t pieces() const { return strips * batch * pieces_a_row; }
+  std::int64_t pieces() const { return far_batch * strips * near_batch * pieces_a_row; }
 
   /// One piece: a sweep over windows within one strip. Offsets in bytes, of the batch alone.
   struct Piece {
