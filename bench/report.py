@@ -104,6 +104,11 @@ def collect(paths):
     if target.exists():
         for run in load(target)["runs"]:
             runs.setdefault((run["subject"], run["threads"]), run)
+    for run in runs.values():
+        if run["subject"] != OURS:  # a peer is known by its version, not by our commit
+            run["provenance"] = {
+                k: v for k, v in run["provenance"].items() if k not in ("commit", "dirty")
+            }
     order = [OURS] + PEERS
     chosen = sorted(runs.values(), key=lambda r: (r["threads"], order.index(r["subject"])))
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -243,8 +248,9 @@ def publish(path):
     more = by_threads[counts[1]] if len(counts) > 1 else None
     source = path.resolve().relative_to(ROOT)
     summary = table(one, more) + "\n\n" + caption(by_threads, source)
-    replace_between_markers(README, summary)
-    details = [summary]
+    link = PAGE.relative_to(ROOT)
+    replace_between_markers(README, f"{summary} [How it is measured, and more]({link}).")
+    details = [f"![Share of memcpy, case by case](images/{PLOT.name}.svg)", summary]
     for n, shares in by_threads.items():
         details.append(f"### {plural(n).capitalize()}\n\n{table(shares)}\n\n{slowest(shares)}")
     replace_between_markers(PAGE, "\n\n".join(details))
