@@ -83,15 +83,9 @@ for count in ${threads//,/ }; do
     # numpy has one thread.
     [[ $subject == numpy && $count != 1 ]] && continue
     for bytes in 1 2 4 8; do
-      if [[ $subject == cornerturn ]]; then  # fast enough for larger parts
-        measure "$subject" "$count" everyday,awkward,views,small "$bytes" '*'
-        measure "$subject" "$count" ttc57 "$bytes" '*'
-        continue
-      fi
-      for suite in everyday awkward views small; do measure "$subject" "$count" "$suite" "$bytes" '*'; done
-      for glob in 'ttc57_[01]*' 'ttc57_[23]*' 'ttc57_[45]*'; do
-        measure "$subject" "$count" ttc57 "$bytes" "$glob"
-      done
+      measure "$subject" "$count" everyday,awkward,views,small "$bytes" '*'
+      measure "$subject" "$count" ttc57 "$bytes" 'ttc57_[012]*'
+      measure "$subject" "$count" ttc57 "$bytes" 'ttc57_[345]*'
     done
   done
 done
