@@ -83,6 +83,10 @@ std::int64_t src_run_of(const PackLinesConfig& config, const Problem& normal) {
 
 const char* why_not(const Problem& normal, const CpuInfo&) {
   if (normal.rank() == 0 || normal.rank() > 64) return "it takes 1 to 64 modes";
+  const int width = normal.dst_type.size();
+  if (normal.modes.back().src_stride == width && normal.modes.back().dst_stride == width) {
+    return "both sides share runs, which need no putting together";
+  }
   const int walk = walk_of(normal);
   if (walk < 0) return "the destination's fastest mode has to be contiguous";
   const Mode& mode = normal.modes[walk];
