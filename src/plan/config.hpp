@@ -7,10 +7,12 @@
 #include "plan/gather.hpp"
 #include "plan/pack_lines.hpp"
 #include "plan/rows.hpp"
+#include "plan/strided.hpp"
 #include "plan/tile.hpp"
 
 namespace cornerturn::plan {
 
-using Config = std::variant<CopyConfig, RowsConfig, TileConfig, PackLinesConfig, GatherConfig>;
+using Config =
+    std::variant<CopyConfig, RowsConfig, TileConfig, PackLinesConfig, StridedConfig, GatherConfig>;
 
 }  // namespace cornerturn::plan
