@@ -79,10 +79,15 @@ RowsConfig configure(const Problem& normal, const CpuInfo& cpu) {
   config.non_temporal = stores_bypass_cache(normal, cpu);
   if (run >= long_enough || config.outer_rank == 0) return config;
 
+  // Staged rows leave in short stretches: only worth it when those begin and end with lines.
+  const int along = config.outer_rank - 1;
+  bool staged = run <= cpu.line_bytes && normal.modes[along].dst_stride == run;
+  for (int i = 0; i < along; ++i) {
+    staged = staged && normal.modes[i].dst_stride % cpu.line_bytes == 0;
+  }
   // A box is a stretch of the source times one of the destination. Staged, it fills half of the
   // first-level cache; otherwise it stays in the second-level cache beside the next one.
-  const bool short_rows = run <= cpu.line_bytes;
-  const auto box_bytes = static_cast<double>(short_rows ? cpu.l1_bytes / 2 : cpu.l2_bytes / 4);
+  const auto box_bytes = static_cast<double>(staged ? cpu.l1_bytes / 2 : cpu.l2_bytes / 4);
   const std::int64_t wanted = std::min(
       long_enough, static_cast<std::int64_t>(std::sqrt(box_bytes * static_cast<double>(run))));
   Blocks blocks(config, normal);
@@ -104,8 +109,7 @@ RowsConfig configure(const Problem& normal, const CpuInfo& cpu) {
     blocks.take(next, divide_up(wanted, bytes));
     bytes *= normal.modes[next].extent;
   }
-  const int along = config.outer_rank - 1;
-  config.staged = bytes > run && short_rows && normal.modes[along].dst_stride == run;
+  config.staged = staged && bytes > run;
   // The destination's stretch, in whole lines where that is possible.
   bytes = run;
   for (int i = along; i >= 0 && bytes < wanted; --i) {
