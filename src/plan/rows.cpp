@@ -62,8 +62,8 @@ std::int64_t rows_that_stay(std::int64_t stride, const CpuInfo& cpu) {
 }  // namespace
 
 const char* why_not(const Problem& normal, const CpuInfo&) {
-  if (!run_is_a_mode(normal) && normal.dst_type.size() < 8) {
-    return "it needs a run of bytes that both sides share, of 3 bytes or more";
+  if (!run_is_a_mode(normal) && normal.dst_type.size() < 16) {
+    return "it needs a fastest mode that both sides share, or elements of 16 bytes";
   }
   return nullptr;
 }
