@@ -104,6 +104,9 @@ class MklSubject : public Subject {
     if (modes.size() > 3) return "MKL has no tensors: matrices and batches of matrices only";
     while (modes.size() < 2) modes.insert(modes.begin(), PeerMode{1, 0, 0});
     copy_ = arrange(std::move(modes));
+    if (copy_.step_a > 1 && copy_.lda <= copy_.columns * copy_.step_a) {
+      return "omatcopy2 refuses a leading dimension without a gap";
+    }
     return "";
   }
 
