@@ -81,7 +81,7 @@ RowsConfig configure(const Problem& normal, const CpuInfo& cpu) {
 
   // Staged rows leave in short stretches: only worth it when those begin and end with lines.
   const int along = config.outer_rank - 1;
-  bool staged = run <= cpu.line_bytes && normal.modes[along].dst_stride == run;
+  bool staged = run < cpu.line_bytes && normal.modes[along].dst_stride == run;
   for (int i = 0; i < along; ++i) {
     staged = staged && normal.modes[i].dst_stride % cpu.line_bytes == 0;
   }
