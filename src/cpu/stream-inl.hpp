@@ -74,6 +74,7 @@ class LineWriter {
   HWY_INLINE std::byte* end() const { return line_ + fill_; }
 
   HWY_INLINE void finish() {
+    if (fill_ == begin_) return;  // before the first run there is no address yet
     std::memcpy(line_ + begin_, carry_ + begin_, static_cast<std::size_t>(fill_ - begin_));
   }
 
