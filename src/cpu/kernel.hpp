@@ -29,6 +29,10 @@ std::int64_t pieces(const plan::PackLinesConfig& config, const Problem& normal);
 void run(const plan::PackLinesConfig& config, const Problem& normal, const std::byte* src,
          std::byte* dst, std::int64_t first, std::int64_t last);
 
+std::int64_t pieces(const plan::PackConfig& config, const Problem& normal);
+void run(const plan::PackConfig& config, const Problem& normal, const std::byte* src,
+         std::byte* dst, std::int64_t first, std::int64_t last);
+
 std::int64_t pieces(const plan::StridedConfig& config, const Problem& normal);
 void run(const plan::StridedConfig& config, const Problem& normal, const std::byte* src,
          std::byte* dst, std::int64_t first, std::int64_t last);

@@ -5,6 +5,7 @@
 
 #include "plan/copy.hpp"
 #include "plan/gather.hpp"
+#include "plan/pack.hpp"
 #include "plan/pack_lines.hpp"
 #include "plan/rows.hpp"
 #include "plan/strided.hpp"
@@ -12,7 +13,7 @@
 
 namespace cornerturn::plan {
 
-using Config =
-    std::variant<CopyConfig, RowsConfig, TileConfig, PackLinesConfig, StridedConfig, GatherConfig>;
+using Config = std::variant<CopyConfig, RowsConfig, TileConfig, PackLinesConfig, PackConfig,
+                            StridedConfig, GatherConfig>;
 
 }  // namespace cornerturn::plan

@@ -37,6 +37,7 @@ const std::vector<Row>& registry() {
             return tile::describe(std::get<TileConfig>(config), normal);
           }},
       CT_ROW(pack_lines, PackLinesConfig, "whole lines put together in registers"),
+      CT_ROW(pack, PackConfig, "boxes contiguous in pieces on both sides, through a stage"),
       CT_ROW(strided, StridedConfig, "source elements a step apart, joined into lines"),
       CT_ROW(gather, GatherConfig, "one element after the other, in destination order"),
   };

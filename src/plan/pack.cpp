@@ -1,0 +1,183 @@
+#include "plan/pack.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/planner.hpp"
+
+namespace cornerturn::plan::pack {
+namespace {
+
+// Grows a box: along the source and along the destination in turns, whichever has further to go.
+class BoxMaker {
+ public:
+  explicit BoxMaker(const Problem& normal) : normal_(normal), width_(normal.dst_type.size()) {
+    source_.run = destination_.run = width_;
+  }
+
+  PackConfig make() {
+    constexpr std::int64_t src_target = 256, dst_target = 512, box_target = 16 << 10;
+    while (true) {
+      const std::int64_t src_share = source_.run * dst_target;
+      const std::int64_t dst_share = destination_.run * src_target;
+      const bool src_open = source_.open && source_.run * 3 < src_target * 2;
+      const bool dst_open = destination_.open && destination_.run * 3 < dst_target * 2;
+      if (src_open && (src_share <= dst_share || !dst_open)) {
+        grow(source_, src_target);
+      } else if (dst_open) {
+        grow(destination_, dst_target);
+      } else if (destination_.open && bytes_ < box_target) {
+        grow(destination_, destination_.run * (box_target / bytes_ + 1));
+      } else {
+        break;
+      }
+    }
+    config_.src_run = source_.run;
+    config_.dst_run = destination_.run;
+    return config_;
+  }
+
+ private:
+  struct Side {
+    std::int64_t run = 1;       // bytes, contiguous on this side
+    bool open = true;           // can it grow?
+    bool blocked = false;       // has met a mode of the other side: what comes now is deep
+    std::int64_t elements = 1;  // of the modes in this side's role
+  };
+
+  std::int64_t stride(const Side& side, const Mode& mode) const {
+    return &side == &source_ ? mode.src_stride : mode.dst_stride;
+  }
+  const PackConfig::Part* part_of(int mode) const {
+    for (int i = 0; i < config_.part_count; ++i) {
+      if (config_.parts[static_cast<std::size_t>(i)].mode == mode) {
+        return &config_.parts[static_cast<std::size_t>(i)];
+      }
+    }
+    return nullptr;
+  }
+
+  // Takes the mode that continues the side's run, as much of it as the run needs.
+  void grow(Side& side, std::int64_t target) {
+    for (int i = normal_.rank(); i-- > 0;) {
+      const Mode& mode = normal_.modes[i];
+      if (stride(side, mode) != side.run) continue;
+      if (const PackConfig::Part* part = part_of(i)) {
+        if (part->extent != mode.extent) break;
+        side.run *= mode.extent;
+        side.blocked = true;
+        return;
+      }
+      take(side, i, (target + side.run - 1) / side.run);
+      return;
+    }
+    side.open = false;
+  }
+
+  void take(Side& side, int index, std::int64_t wanted) {
+    const Mode& mode = normal_.modes[index];
+    const bool deep = side.blocked;
+    const BoxRole role =
+        deep ? BoxRole::deep : (&side == &source_ ? BoxRole::across : BoxRole::down);
+    std::int64_t& elements = deep ? deep_ : side.elements;
+    const bool columns = role != BoxRole::down;
+    std::int64_t room = std::min(max_side / elements, box_limit / bytes_);
+    if (columns) room = std::min(room, max_columns / (deep_ * source_.elements));
+    // All of a mode if it is not much more than wanted, else equal parts, in whole blocks.
+    std::int64_t extent = std::max<std::int64_t>(wanted, 1);
+    if (mode.extent <= extent + extent / 2) extent = mode.extent;
+    extent = std::min({extent, mode.extent, room});
+    if (extent < mode.extent) {
+      const std::int64_t parts = (mode.extent + extent - 1) / extent;
+      extent = (mode.extent + parts - 1) / parts;
+      const std::int64_t block = role == BoxRole::down ? 64 / width_ : 16 / width_;
+      const std::int64_t blocks = (extent + block - 1) / block * block;
+      if (elements == 1 && blocks <= std::min(room, mode.extent)) extent = blocks;
+    }
+    if (extent <= 1 || config_.part_count == PackConfig::max_parts || (deep && deep_closed_)) {
+      side.open = false;
+      return;
+    }
+    config_.parts[static_cast<std::size_t>(config_.part_count++)] = {
+        static_cast<std::int8_t>(index), role, static_cast<std::int32_t>(extent)};
+    side.run *= extent;
+    elements *= extent;
+    bytes_ *= extent;
+    if (extent < mode.extent) {
+      side.open = false;
+      deep_closed_ = deep_closed_ || deep;
+    }
+  }
+
+  static constexpr std::int64_t box_limit = 128 << 10;
+
+  const Problem& normal_;
+  const std::int64_t width_;
+  PackConfig config_;
+  Side source_, destination_;
+  std::int64_t deep_ = 1;
+  bool deep_closed_ = false;
+  std::int64_t bytes_ = width_;
+};
+
+struct BoxShape {
+  std::int64_t across = 1, down = 1, deep = 1;
+};
+
+BoxShape shape_of(const PackConfig& config) {
+  BoxShape shape;
+  for (int i = 0; i < config.part_count; ++i) {
+    const PackConfig::Part& part = config.parts[static_cast<std::size_t>(i)];
+    (part.role == BoxRole::across ? shape.across
+     : part.role == BoxRole::down ? shape.down
+                                  : shape.deep) *= part.extent;
+  }
+  return shape;
+}
+
+}  // namespace
+
+const char* why_not(const Problem&, const CpuInfo&) {
+  return nullptr;
+}
+
+PackConfig configure(const Problem& normal, const CpuInfo& cpu) {
+  PackConfig config = BoxMaker(normal).make();
+  const BoxShape box = shape_of(config);
+  config.non_temporal = stores_bypass_cache(normal, cpu);
+  constexpr std::int64_t piece_bytes = 256 << 10;
+  config.boxes_a_piece = std::max<std::int64_t>(
+      1, piece_bytes / (box.across * box.down * box.deep * normal.dst_type.size()));
+  return config;
+}
+
+// A line costs its way through the registers and the stage; more where blocks do not fit, where the
+// source is read in short pieces, and where the destination is written in short ones.
+double cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  constexpr double line_ns = 6.0, element_ns = 0.5, missed_line_ns = 4.0, partial_line_ns = 10.0;
+  const BoxShape box = shape_of(config);
+  const auto width = static_cast<double>(normal.dst_type.size());
+  const double elements_a_line = 64 / width;
+  const auto block_waste = [](std::int64_t extent, double block) {
+    const auto count = static_cast<double>(extent);
+    return std::ceil(count / block) * block / count;
+  };
+  const double blocks_ns =
+      line_ns * 0.5 * block_waste(box.across, 16 / width) * block_waste(box.down, elements_a_line);
+  double a_line = line_ns * 0.5 + std::min(blocks_ns, element_ns * elements_a_line);
+  const double src_run = static_cast<double>(config.src_run);
+  const double dst_run = static_cast<double>(config.dst_run);
+  if (normal.bytes() > cpu.l2_bytes) a_line += missed_line_ns * 64 / std::max(src_run, width);
+  if (dst_run < 256) a_line += partial_line_ns * 64 / dst_run;
+  return static_cast<double>(normal.bytes()) / 64 * a_line + 2000;
+}
+
+std::string describe(const PackConfig& config, const Problem&) {
+  const BoxShape box = shape_of(config);
+  return fmt::format("boxes of {} across x {} down x {} deep{}", box.across, box.down, box.deep,
+                     config.non_temporal ? ", non-temporal" : "");
+}
+
+}  // namespace cornerturn::plan::pack
