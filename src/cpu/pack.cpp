@@ -66,7 +66,8 @@ struct PackScratch {
   std::array<std::int32_t, pack_limits::max_columns> column;  // in the stage, for this box
   alignas(64) std::array<std::array<std::uint8_t, 64>, pack_limits::max_columns> carry;
   alignas(64) std::array<std::uint8_t, 368 << 10> stage;
-  alignas(64) std::array<std::uint8_t, 128 << 10> rows;
+  alignas(64) std::array<std::uint8_t, 192 << 10> rows;       // collected ...
+  std::array<std::int64_t, pack_limits::max_side> collected;  // ... at these offsets
   std::array<std::uint8_t, 64> nowhere;
 };
 static_assert(sizeof(PackScratch) <= 1 << 20);
@@ -148,18 +149,17 @@ inline void set_up_box(const PackConfig& config, const Problem& normal, PackScra
 
   // Runs
   scratch.ascending = true;
-  std::int64_t last_run = -1, last_stage = -1;
+  std::array<std::int32_t, pack_limits::max_columns> highest;  // column of each run so far
+  std::fill_n(highest.begin(), scratch.runs, -1);
   for (std::size_t e = 0; e < static_cast<std::size_t>(scratch.deep.count); ++e) {
     for (std::size_t s = 0; s < static_cast<std::size_t>(scratch.across.count); ++s) {
-      const std::int32_t number = scratch.deep.run[e] + scratch.across.run[s];
+      const auto number = static_cast<std::size_t>(scratch.deep.run[e] + scratch.across.run[s]);
       const std::int32_t stage = scratch.deep.stage[e] + scratch.across.stage[s];
-      if (number == last_run && stage < last_stage) scratch.ascending = false;
-      last_run = number;
-      last_stage = stage;
+      if (stage < highest[number]) scratch.ascending = false;
+      highest[number] = stage;
       if (stage != 0) continue;
-      scratch.run[static_cast<std::size_t>(number)] = {scratch.deep.dst[e] + scratch.across.dst[s],
-                                                       static_cast<std::int32_t>(e),
-                                                       static_cast<std::int32_t>(s), 0, 0};
+      scratch.run[number] = {scratch.deep.dst[e] + scratch.across.dst[s],
+                             static_cast<std::int32_t>(e), static_cast<std::int32_t>(s), 0, 0};
     }
   }
   // Steps
@@ -308,20 +308,6 @@ void write_runs(PackScratch& scratch, const Box& box, const Window& window, std:
   });
 }
 
-// One element after the other.
-template <int width>
-void pack_elements(const PackScratch& scratch, const std::uint8_t* src, std::uint8_t* stage,
-                   const std::int32_t* column, std::int64_t across, std::int64_t down) {
-  const std::int64_t* row_src = scratch.down.src.data();
-  for (std::int64_t s = 0; s < across; ++s) {
-    std::uint8_t* to = stage + column[s];
-    const std::uint8_t* from = src + scratch.across.src[static_cast<std::size_t>(s)];
-    for (std::int64_t d = 0; d < down; ++d) {
-      std::memcpy(to + d * width, from + row_src[d], width);
-    }
-  }
-}
-
 // The matrix of one index deep, in blocks transposed in registers. The last block either way starts
 // early; a matrix smaller than a block is filled up with repeated rows and with columns that go
 // nowhere. row(d) is the address of row d; fetch(d) is called for each row some time before the
@@ -354,46 +340,69 @@ HWY_INLINE void pack_blocks(PackScratch& scratch, Row row, Fetch fetch, const st
   }
 }
 
-// Reads one matrix, the columns of a window, into the stage. `src_at` is where `src` is, counted
-// from the first element of the source; `ahead` is the matrix after it.
+// A matrix to read: its rows start at src + row[d], and `room` bytes of each may be read.
+struct Rows {
+  const std::uint8_t* src;
+  const std::int64_t* row;
+  std::int64_t room;
+  const std::uint8_t* ahead;  // a line of each row is fetched from here, if not null
+};
+
+// One element after the other.
 template <int width>
-void load_matrix(PackScratch& scratch, const std::uint8_t* src, std::int64_t src_at,
-                 const std::uint8_t* ahead, const std::int32_t* column, std::int64_t across,
-                 std::int64_t down) {
-  constexpr std::int64_t rows = unit_rows<width>(), columns = unit_columns<width>();
-  const std::int64_t* row_src = scratch.down.src.data();
-  const std::int64_t lines = (across * width + line - 1) / line;
-  const std::int64_t room = scratch.src_last - src_at - scratch.down_reach;
-  const bool blocks = across * 2 > columns && down * 2 > rows &&
-                      (down >= rows || scratch.ascending) &&
-                      room >= std::max<std::int64_t>(across * width, 16);
-  const auto fetch = [&](std::int64_t d) {
-    for (std::int64_t n = 0; n < lines; ++n) {
-      __builtin_prefetch(ahead + row_src[d] + n * line, 0, 2);
-    }
-  };
-  const auto no_fetch = [](std::int64_t) {};
-  if (!blocks) {
-    pack_elements<width>(scratch, src, scratch.stage.data(), column, across, down);
-  } else if (scratch.far && room >= lines * line && lines == 1) {
-    // Rows far from each other: a line of each is collected first, so that many are on their way at
-    // once and none is read twice.
-    std::uint8_t* lines_at = scratch.rows.data();
-    for (std::int64_t d = 0; d < down; ++d) copy_line(lines_at + d * line, src + row_src[d]);
-    const auto row = [=](std::int64_t d) { return lines_at + d * line; };
-    if (scratch.fetch) {
-      pack_blocks<width>(scratch, row, fetch, column, across, down);
-    } else {
-      pack_blocks<width>(scratch, row, no_fetch, column, across, down);
-    }
-  } else {
-    const auto row = [=](std::int64_t d) { return src + row_src[d]; };
-    if (scratch.fetch) {
-      pack_blocks<width>(scratch, row, fetch, column, across, down);
-    } else {
-      pack_blocks<width>(scratch, row, no_fetch, column, across, down);
+void pack_elements(PackScratch& scratch, const Rows& from, const std::int32_t* column,
+                   std::int64_t across, std::int64_t down) {
+  for (std::int64_t s = 0; s < across; ++s) {
+    std::uint8_t* to = scratch.stage.data() + column[s];
+    const std::uint8_t* at = from.src + s * width;
+    for (std::int64_t d = 0; d < down; ++d) {
+      std::memcpy(to + d * width, at + from.row[d], width);
     }
   }
+}
+
+// Reads one matrix, the columns of a window, into the stage.
+template <int width>
+void load_matrix(PackScratch& scratch, const Rows& from, const std::int32_t* column,
+                 std::int64_t across, std::int64_t down) {
+  constexpr std::int64_t rows = unit_rows<width>(), columns = unit_columns<width>();
+  const bool blocks = across * 2 > columns && down * 2 > rows &&
+                      (down >= rows || scratch.ascending) &&
+                      from.room >= std::max<std::int64_t>(across * width, 16);
+  if (!blocks) {
+    pack_elements<width>(scratch, from, column, across, down);
+    return;
+  }
+  const auto row = [src = from.src, row = from.row](std::int64_t d) { return src + row[d]; };
+  if (from.ahead != nullptr) {
+    const std::int64_t* row_src = scratch.down.src.data();
+    const auto fetch = [=, ahead = from.ahead](std::int64_t d) {
+      __builtin_prefetch(ahead + row_src[d], 0, 2);
+    };
+    pack_blocks<width>(scratch, row, fetch, column, across, down);
+  } else {
+    pack_blocks<width>(
+        scratch, row, [](std::int64_t) {}, column, across, down);
+  }
+}
+
+// Collects the rows of a box that lie far from each other, so that many are on their way at once
+// and no line is read twice. False if there is no room for that.
+bool collect(PackScratch& scratch, const std::uint8_t* src, const Box& box, int width) {
+  const std::int64_t lines = (box.across * width + line - 1) / line;
+  const std::int64_t pitch = (lines | 1) * line;
+  if (!scratch.far || box.deep > 1 || pitch * box.down > std::ssize(scratch.rows) ||
+      box.src + scratch.down_reach + lines * line > scratch.src_last) {
+    return false;
+  }
+  for (std::int64_t d = 0; d < box.down; ++d) {
+    scratch.collected[static_cast<std::size_t>(d)] = d * pitch;
+    store_lines<false>(reinterpret_cast<std::byte*>(scratch.rows.data() + d * pitch),
+                       reinterpret_cast<const std::byte*>(
+                           src + box.src + scratch.down.src[static_cast<std::size_t>(d)]),
+                       lines);
+  }
+  return true;
 }
 
 template <int width>
@@ -401,6 +410,7 @@ void run_boxes(PackScratch& scratch, const PackConfig& config, const Problem& no
                const std::byte* src_bytes, std::byte* dst, std::int64_t first, std::int64_t last) {
   const auto* src = reinterpret_cast<const std::uint8_t*>(src_bytes);
   const auto write = config.non_temporal ? write_runs<true> : write_runs<false>;
+  const std::int64_t* deep_src = scratch.deep.src.data();
   Box box = box_at(scratch, normal, config, first);
   bool continues = false;
   for (std::int64_t number = first; number < last; ++number) {
@@ -408,6 +418,7 @@ void run_boxes(PackScratch& scratch, const PackConfig& config, const Problem& no
     const Box next = more ? box_at(scratch, normal, config, number + 1) : box;
     const bool continued = more && next.dst == box.dst + box.run_bytes &&
                            next.across == box.across && next.deep == box.deep;
+    const bool collected = collect(scratch, src, box, width);
     for (std::int64_t s = 0; s < box.across; s += scratch.window) {
       Window window{s, std::min(s + scratch.window, box.across), 0, scratch.runs};
       if (scratch.window < scratch.across.count) {
@@ -416,15 +427,18 @@ void run_boxes(PackScratch& scratch, const PackConfig& config, const Problem& no
       }
       place_runs(scratch, box, window, dst, continues);
       for (std::int64_t e = 0; e < box.deep; ++e) {
-        const std::int64_t* deep_src = scratch.deep.src.data();
-        const std::int64_t at = box.src + deep_src[e] + window.first * width;
-        std::int64_t ahead = next.src;
-        if (e + 1 < box.deep) {
-          ahead = box.src + deep_src[e + 1] + window.first * width;
-        } else if (window.last < box.across) {
-          ahead = box.src + window.last * width;
-        }
-        load_matrix<width>(scratch, src + at, at, src + ahead,
+        const std::int64_t in_row = window.first * width;
+        const std::int64_t at = box.src + deep_src[e] + in_row;
+        const std::int64_t ahead = e + 1 < box.deep           ? box.src + deep_src[e + 1] + in_row
+                                   : collected                ? next.src + in_row
+                                   : window.last < box.across ? box.src + window.last * width
+                                                              : next.src;
+        const Rows rows = collected ? Rows{scratch.rows.data() + in_row, scratch.collected.data(),
+                                           INT64_MAX, scratch.fetch ? src + ahead : nullptr}
+                                    : Rows{src + at, scratch.down.src.data(),
+                                           scratch.src_last - at - scratch.down_reach,
+                                           scratch.fetch ? src + ahead : nullptr};
+        load_matrix<width>(scratch, rows,
                            scratch.column.data() + e * scratch.across.count + window.first,
                            window.last - window.first, box.down);
       }
