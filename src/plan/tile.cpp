@@ -108,7 +108,7 @@ Configs configure(const Problem& normal, const CpuInfo& cpu) {
     config.non_temporal = normal.bytes() >= cpu.l2_bytes;
     config.copy_rows = collide;
     config.strip_bytes = width == 1 || (width == 2 && collide) ? 512 : 1024;
-    config.window_bytes = width <= 2 ? 64 : 128;
+    config.window_bytes = width == 1 || (width == 2 && collide) ? 64 : 128;
     const bool misaligned = rows_misaligned(normal, modes);
     if (collide && misaligned) {
       // Near a power of two: long visits make up for the lines that the caches lose.
