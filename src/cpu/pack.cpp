@@ -308,19 +308,33 @@ void write_runs(PackScratch& scratch, const Box& box, const Window& window, std:
   });
 }
 
+// A matrix to read: its rows start at src + row[d], and `room` bytes of each may be read.
+struct Rows {
+  const std::uint8_t* src;
+  const std::int64_t* row;
+  std::int64_t room;
+  const std::uint8_t* ahead;  // a line of each row is fetched from here, if not null
+};
+
 // The matrix of one index deep, in blocks transposed in registers. The last block either way starts
 // early; a matrix smaller than a block is filled up with repeated rows and with columns that go
-// nowhere. row(d) is the address of row d; fetch(d) is called for each row some time before the
-// next matrix is read.
-template <int width, class Row, class Fetch>
-HWY_INLINE void pack_blocks(PackScratch& scratch, Row row, Fetch fetch, const std::int32_t* column,
+// nowhere. Meanwhile a line of each row is fetched from `ahead`, if that is not null.
+template <int width>
+HWY_INLINE void pack_blocks(PackScratch& scratch, const Rows& from, const std::int32_t* column,
                             std::int64_t across, std::int64_t down) {
   constexpr std::int64_t rows = unit_rows<width>(), columns = unit_columns<width>();
   std::uint8_t* const stage = scratch.stage.data();
+  const std::uint8_t* const ahead = from.ahead;
+  const std::int64_t* const row_ahead = scratch.down.src.data();
+  const auto row = [src = from.src, offset = from.row](std::int64_t d) { return src + offset[d]; };
   for (std::int64_t d = 0; d < down; d += rows) {
     const std::int64_t first_row = std::max<std::int64_t>(std::min(d, down - rows), 0);
     const std::int64_t last_row = std::min(down - first_row, rows) - 1;
-    for (std::int64_t i = d; i < std::min(d + rows, down); ++i) fetch(i);
+    if (ahead != nullptr) {
+      for (std::int64_t i = d; i < std::min(d + rows, down); ++i) {
+        __builtin_prefetch(ahead + row_ahead[i], 0, 2);
+      }
+    }
     for (std::int64_t s = 0; s < across; s += columns) {
       const std::int64_t first_column = std::max<std::int64_t>(std::min(s, across - columns), 0);
       const std::int64_t at = first_column * width;
@@ -339,14 +353,6 @@ HWY_INLINE void pack_blocks(PackScratch& scratch, Row row, Fetch fetch, const st
     }
   }
 }
-
-// A matrix to read: its rows start at src + row[d], and `room` bytes of each may be read.
-struct Rows {
-  const std::uint8_t* src;
-  const std::int64_t* row;
-  std::int64_t room;
-  const std::uint8_t* ahead;  // a line of each row is fetched from here, if not null
-};
 
 // One element after the other.
 template <int width>
@@ -373,17 +379,7 @@ void load_matrix(PackScratch& scratch, const Rows& from, const std::int32_t* col
     pack_elements<width>(scratch, from, column, across, down);
     return;
   }
-  const auto row = [src = from.src, row = from.row](std::int64_t d) { return src + row[d]; };
-  if (from.ahead != nullptr) {
-    const std::int64_t* row_src = scratch.down.src.data();
-    const auto fetch = [=, ahead = from.ahead](std::int64_t d) {
-      __builtin_prefetch(ahead + row_src[d], 0, 2);
-    };
-    pack_blocks<width>(scratch, row, fetch, column, across, down);
-  } else {
-    pack_blocks<width>(
-        scratch, row, [](std::int64_t) {}, column, across, down);
-  }
+  pack_blocks<width>(scratch, from, column, across, down);
 }
 
 // Collects the rows of a box that lie far from each other, so that many are on their way at once

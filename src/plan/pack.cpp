@@ -156,7 +156,7 @@ PackConfig configure(const Problem& normal, const CpuInfo& cpu) {
 // A line costs its way through the registers and the stage; more where blocks do not fit, where the
 // source is read in short pieces, and where the destination is written in short ones.
 double cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  constexpr double line_ns = 6.0, element_ns = 0.5, missed_line_ns = 4.0, partial_line_ns = 10.0;
+  constexpr double line_ns = 4.2, element_ns = 0.7, missed_line_ns = 5.6, partial_line_ns = 14.0;
   const BoxShape box = shape_of(config);
   const auto width = static_cast<double>(normal.dst_type.size());
   const double elements_a_line = 64 / width;
@@ -164,12 +164,15 @@ double cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& c
     const auto count = static_cast<double>(extent);
     return std::ceil(count / block) * block / count;
   };
-  const double blocks_ns =
-      line_ns * 0.5 * block_waste(box.across, 16 / width) * block_waste(box.down, elements_a_line);
-  double a_line = line_ns * 0.5 + std::min(blocks_ns, element_ns * elements_a_line);
-  const double src_run = static_cast<double>(config.src_run);
-  const double dst_run = static_cast<double>(config.dst_run);
-  if (normal.bytes() > cpu.l2_bytes) a_line += missed_line_ns * 64 / std::max(src_run, width);
+  double move_ns = element_ns * elements_a_line;
+  if (static_cast<double>(box.down) >= elements_a_line) {
+    move_ns = std::min(move_ns, line_ns * block_waste(box.across, 16 / width) *
+                                    block_waste(box.down, elements_a_line));
+  }
+  double a_line = line_ns + move_ns;
+  const auto src_run = std::max(static_cast<double>(config.src_run), width);
+  const auto dst_run = std::max(static_cast<double>(config.dst_run), width);
+  if (normal.bytes() > cpu.l2_bytes) a_line += missed_line_ns * 64 / src_run;
   if (dst_run < 256) a_line += partial_line_ns * 64 / dst_run;
   return static_cast<double>(normal.bytes()) / 64 * a_line + 2000;
 }
