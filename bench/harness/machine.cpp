@@ -19,6 +19,12 @@
 namespace cornerturn::bench {
 namespace {
 
+// "Linux 6.1.0": without what a distributor or a host adds to the release.
+std::string kernel_version(const utsname& names) {
+  const std::string release = names.release;
+  return fmt::format("{} {}", names.sysname, release.substr(0, release.find('-')));
+}
+
 std::string first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -119,7 +125,7 @@ nlohmann::ordered_json provenance() {
       {"caches", cache_list},
       {"memory_bytes", memory},
       {"governor", governor.empty() ? "unknown" : governor},
-      {"kernel", fmt::format("{} {}", names.sysname, names.release)},
+      {"kernel", kernel_version(names)},
       {"architecture", names.machine},
       {"page_bytes", static_cast<std::int64_t>(sysconf(_SC_PAGESIZE))},
       {"huge_pages", chosen(first_line("/sys/kernel/mm/transparent_hugepage/enabled"))},

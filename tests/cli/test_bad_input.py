@@ -250,6 +250,8 @@ def test_interrupts_leave_nothing(folder, number, code, memory):
         process = subprocess.Popen(
             [PROGRAM, "transpose", "in.npy", "out.npy", *memory],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            # A shell starts what it runs in the background with interrupts ignored.
+            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
         )  # fmt: skip
         wait_until_working(process)
         process.send_signal(number)
