@@ -156,7 +156,7 @@ PackConfig configure(const Problem& normal, const CpuInfo& cpu) {
 // A line costs its way through the registers and the stage; more where blocks do not fit, where the
 // source is read in short pieces, and where the destination is written in short ones.
 double cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  constexpr double line_ns = 6.4, element_ns = 0.6, missed_line_ns = 8.0, partial_line_ns = 14.0;
+  constexpr double line_ns = 8.0, element_ns = 0.6, missed_line_ns = 8.0, partial_line_ns = 14.0;
   const BoxShape box = shape_of(config);
   const auto width = static_cast<double>(normal.dst_type.size());
   const double elements_a_line = 64 / width;
