@@ -15,7 +15,8 @@ library="cmake=command:cmake ninja-build=command:ninja ccache=command:ccache
   pkg-config=command:pkg-config
   libhwy-dev=file:include/hwy/highway.h libtbb-dev=file:include/oneapi/tbb.h
   libcli11-dev=file:include/CLI/CLI.hpp libfmt-dev=file:include/fmt/format.h
-  nlohmann-json3-dev=file:include/nlohmann/json.hpp libgtest-dev=file:include/gtest/gtest.h"
+  nlohmann-json3-dev=file:include/nlohmann/json.hpp
+  libboost-context-dev=file:include/boost/context/fiber.hpp libgtest-dev=file:include/gtest/gtest.h"
 python="python3=command:python3 python3-venv=module:ensurepip"
 clang="clang=command:clang++ libclang-rt-14-dev=file:lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a"
 format="clang-format=command:clang-format"

@@ -1,0 +1,115 @@
+// The kernel form. A kernel is one function template over a context, written once:
+//
+//   template <class T, class Ctx>
+//   CT_DEVICE void run(Ctx& ctx, const MatrixArgs<T>& a);
+//
+// The context is the GPU (gpu_context.cuh: bare instructions), or a thread of the emulator
+// (simt/context.hpp), which checks every access and can record it. It offers
+//
+//   thread_id() block_id() block_dim() grid_dim()   Dim3
+//   thread_index() lane() warp()                    x fastest, then y, then z
+//   shared<T, count, id = 0>()                      static shared memory; another id, another array
+//   dynamic_shared<T>()                             what the launch asked for
+//   load(pointer) store(pointer, value)             1, 2, 4, 8 or 16 bytes in one access, aligned;
+//                                                   `const V*` is global, SharedPointer<V> is
+//                                                   shared
+//   load_if(active, pointer) store_if(...)          the same with a predicate; V{} where it is
+//   false barrier() warp_barrier()                        all threads of the block; of the warp
+//   shuffle(value, lane) shuffle_xor(value, mask)   4 or 8 bytes, all lanes of the warp
+//   copy_async(to, from) copy_async_if(...)         global to shared, 4, 8 or 16 bytes
+//   commit_async() wait_async<pending>()            close a group; wait until so many are pending
+//   load_matrices<count>(row) store_matrices(...)   ldmatrix and stmatrix of 8 x 8 x 2 bytes
+//
+// Use the predicated forms where neighbouring lanes disagree, not a branch around an access: then
+// every lane meets the same accesses in the same order, and those are the warp's requests.
+// A kernel has no destructors to run and throws nothing: a thread may be dropped where it waits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "maps/host_device.hpp"
+
+#if defined(__CUDACC__)
+#define CT_DEVICE __device__ __forceinline__
+#define CT_UNROLL _Pragma("unroll")
+#else
+#define CT_DEVICE inline
+#define CT_UNROLL
+#endif
+
+namespace cornerturn {
+
+struct Dim3 {
+  unsigned x = 1;
+  unsigned y = 1;
+  unsigned z = 1;
+
+  constexpr std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+  friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+/// What one launch needs beside the arguments.
+struct Launch {
+  Dim3 grid;
+  Dim3 block;
+  unsigned dynamic_shared = 0;  ///< bytes
+};
+
+/// N neighbouring elements, moved as one.
+template <class T, int N>
+struct alignas(sizeof(T) * N) Vec {
+  T at[N];
+
+  CT_HOST_DEVICE constexpr T& operator[](int i) { return at[i]; }
+  CT_HOST_DEVICE constexpr const T& operator[](int i) const { return at[i]; }
+};
+
+/// Where a T lies in the block's shared memory: a byte address in the shared window, not a pointer.
+template <class T>
+struct SharedPointer {
+  std::uint32_t address = 0;
+
+  template <class Integer>
+  CT_HOST_DEVICE friend constexpr SharedPointer operator+(SharedPointer p, Integer count) {
+    return {p.address + static_cast<std::uint32_t>(count) * static_cast<std::uint32_t>(sizeof(T))};
+  }
+};
+
+/// The same place, seen as a vector of N elements.
+template <int N, class T>
+CT_HOST_DEVICE const Vec<T, N>* as_vec(const T* p) {
+  return reinterpret_cast<const Vec<T, N>*>(p);
+}
+template <int N, class T>
+CT_HOST_DEVICE Vec<T, N>* as_vec(T* p) {
+  return reinterpret_cast<Vec<T, N>*>(p);
+}
+template <int N, class T>
+CT_HOST_DEVICE constexpr SharedPointer<Vec<T, N>> as_vec(SharedPointer<T> p) {
+  return {p.address};
+}
+
+/// The same place, seen as another type.
+template <class U, class T>
+CT_HOST_DEVICE constexpr SharedPointer<U> cast(SharedPointer<T> p) {
+  return {p.address};
+}
+
+/// Four bytes out of the eight of (high, low); each digit of the selector names one, lowest first.
+CT_HOST_DEVICE inline std::uint32_t byte_permute(std::uint32_t low, std::uint32_t high,
+                                                 std::uint32_t selector) {
+#if defined(__CUDA_ARCH__)
+  return __byte_perm(low, high, selector);
+#else
+  const std::uint64_t bytes = std::uint64_t{high} << 32 | low;
+  std::uint32_t result = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned digit = selector >> (4 * i) & 7U;
+    result |= static_cast<std::uint32_t>(bytes >> (8 * digit) & 0xffU) << (8 * i);
+  }
+  return result;
+#endif
+}
+
+}  // namespace cornerturn

@@ -1,0 +1,88 @@
+// ggml's copy of a transposed tensor: matrices stacked along z, eight of them a block, one after
+// the other through one tile. 32 x 8 threads take four rows each; elements of 1 and 2 bytes take a
+// slot of 4 bytes of the tile, which is padded to 33 slots a row.
+//
+//   matrix 0:  rows -> tile | barrier | tile -> columns | barrier
+//   matrix 1:  rows -> tile | barrier | ...
+//
+// The second barrier is what the published kernel lacks: without it a fast warp stores the next
+// matrix over a tile that a slow warp still reads.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/ladder/matrix.hpp"
+
+namespace cornerturn::ladder {
+
+/// batch matrices of rows x cols, row-major and packed, become cols x rows each.
+template <class T>
+struct CpyTransposeArgs {
+  const T* src = nullptr;
+  T* dst = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t batch = 1;
+
+  CT_HOST_DEVICE constexpr std::int64_t src_at(std::int64_t matrix, std::int64_t row,
+                                               std::int64_t col) const {
+    return (matrix * rows + row) * cols + col;
+  }
+  CT_HOST_DEVICE constexpr std::int64_t dst_at(std::int64_t matrix, std::int64_t row,
+                                               std::int64_t col) const {
+    return (matrix * cols + col) * rows + row;
+  }
+};
+
+struct CpyTranspose {
+  static constexpr int side = 32;
+  static constexpr int height = 8;
+  static constexpr int matrices = 8;  // a block
+
+  struct Slots {
+    static constexpr int size = side * (side + 1);
+    CT_HOST_DEVICE static constexpr int at(int row, int col) { return row * (side + 1) + col; }
+  };
+
+  template <class T>
+  static constexpr Launch launch(const CpyTransposeArgs<T>& a) {
+    const std::int64_t blocks =
+        tiles_of(a.rows, side) * tiles_of(a.cols, side) * tiles_of(a.batch, matrices);
+    return {{static_cast<unsigned>(blocks), 1, 1}, {side, height, 1}};
+  }
+
+  template <class T, class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const CpyTransposeArgs<T>& a) {
+    static_assert(sizeof(T) <= 4, "an element fits a slot");
+    const auto buffer = ctx.template shared<std::uint32_t, Slots::size>();
+    const auto slot = [&](int row, int col) { return cast<T>(buffer + Slots::at(row, col)); };
+
+    const auto down = static_cast<std::uint32_t>(tiles_of(a.rows, side));
+    const auto across = static_cast<std::uint32_t>(tiles_of(a.cols, side));
+    const std::uint32_t block = ctx.block_id().x;
+    const std::int64_t row = std::int64_t{block % down} * side;
+    const std::int64_t col = std::int64_t{block / down % across} * side;
+    const std::int64_t first = std::int64_t{block / down / across} * matrices;
+    const int x = static_cast<int>(ctx.thread_id().x);
+    const int y = static_cast<int>(ctx.thread_id().y);
+
+    for (std::int64_t m = first; m < first + matrices && m < a.batch; ++m) {
+      CT_UNROLL
+      for (int i = y; i < side; i += height) {  // Load
+        const bool inside = row + i < a.rows && col + x < a.cols;
+        const T v = ctx.load_if(inside, a.src + a.src_at(m, row + i, col + x));
+        ctx.store_if(inside, slot(i, x), v);
+      }
+      ctx.barrier();
+      CT_UNROLL
+      for (int i = y; i < side; i += height) {  // Store
+        const bool inside = row + x < a.rows && col + i < a.cols;
+        const T v = ctx.load_if(inside, slot(x, i));
+        ctx.store_if(inside, a.dst + a.dst_at(m, row + x, col + i), v);
+      }
+      ctx.barrier();
+    }
+  }
+};
+
+}  // namespace cornerturn::ladder

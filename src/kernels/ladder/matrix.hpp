@@ -1,0 +1,68 @@
+// What the rungs have in common: the matrix, where its elements lie, and how its tiles are counted.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/context.hpp"
+
+namespace cornerturn::ladder {
+
+/// rows x cols, row-major, becomes cols x rows, row-major.
+template <class T>
+struct MatrixArgs {
+  const T* src = nullptr;
+  T* dst = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  bool wide = false;  ///< every row of both begins at a multiple of 16 bytes
+
+  /// Where the element (row, col) of the source comes from, and where it goes.
+  CT_HOST_DEVICE constexpr std::int64_t src_at(std::int64_t row, std::int64_t col) const {
+    return row * cols + col;
+  }
+  CT_HOST_DEVICE constexpr std::int64_t dst_at(std::int64_t row, std::int64_t col) const {
+    return col * rows + row;
+  }
+  CT_HOST_DEVICE constexpr bool inside(std::int64_t row, std::int64_t col) const {
+    return row < rows && col < cols;
+  }
+};
+
+template <class T>
+MatrixArgs<T> matrix_args(const T* src, T* dst, std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t vector = 16 / static_cast<std::int64_t>(sizeof(T));
+  const auto phase =
+      (reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst)) % 16;
+  return {src, dst, rows, cols, phase == 0 && rows % vector == 0 && cols % vector == 0};
+}
+
+CT_HOST_DEVICE constexpr std::int64_t tiles_of(std::int64_t extent, std::int64_t tile) {
+  return (extent + tile - 1) / tile;
+}
+
+/// The source position of a block's tile.
+struct Tile {
+  std::int64_t row = 0;
+  std::int64_t col = 0;
+};
+
+/// The grid has one axis, as the others end at 65,535. Blocks that follow each other write the same
+/// rows of the destination, whose partly filled sectors then meet in the L2 cache.
+template <class T>
+CT_HOST_DEVICE constexpr Tile tile_of(const MatrixArgs<T>& a, unsigned block, int tile_rows,
+                                      int tile_cols) {
+  const auto down = static_cast<std::uint32_t>(tiles_of(a.rows, tile_rows));
+  return {std::int64_t{block % down} * tile_rows, std::int64_t{block / down} * tile_cols};
+}
+
+template <class T>
+constexpr Launch tiled_launch(const MatrixArgs<T>& a, int tile_rows, int tile_cols, Dim3 block) {
+  const std::int64_t tiles = tiles_of(a.rows, tile_rows) * tiles_of(a.cols, tile_cols);
+  return {{static_cast<unsigned>(tiles), 1, 1}, block};
+}
+
+/// Elements that fill a 16-byte access.
+template <class T>
+inline constexpr int vector_of = 16 / static_cast<int>(sizeof(T));
+
+}  // namespace cornerturn::ladder

@@ -1,0 +1,43 @@
+// The rungs in the order of the climb: one row each. What runs a rung (the emulator, a GPU, a
+// report) goes over this list and needs nothing else.
+#pragma once
+
+#include <tuple>
+
+#include "kernels/ladder/block_order.hpp"
+#include "kernels/ladder/copy.hpp"
+#include "kernels/ladder/naive.hpp"
+#include "kernels/ladder/shuffle.hpp"
+#include "kernels/ladder/smem.hpp"
+#include "kernels/ladder/smem_chunk_xor.hpp"
+#include "kernels/ladder/smem_vec.hpp"
+
+namespace cornerturn::ladder {
+
+/// A row has: name, shows (one line), transposes, takes<T>, launch(args), run(ctx, args).
+using Rungs = std::tuple<        //
+    Copy,                        //
+    NaiveRead<16>,               //
+    NaiveRead<8>,                //
+    NaiveRead<32>,               //
+    NaiveWrite,                  //
+    Smem,                        //
+    SmemPad,                     //
+    SmemPadVec,                  //
+    SmemXorVec,                  //
+    SmemRotate,                  //
+    SmemChunkXor,                //
+    Shuffle,                     //
+    BlockOrder<Order::rows>,     //
+    BlockOrder<Order::columns>,  //
+    BlockOrder<Order::grouped>,  //
+    BlockOrder<Order::morton>,   //
+    BlockOrder<Order::hilbert>>;
+
+/// Calls `visit(rung)` with a value of each rung's type.
+template <class Visit>
+constexpr void for_each_rung(Visit&& visit) {
+  std::apply([&](auto... rung) { (visit(rung), ...); }, Rungs{});
+}
+
+}  // namespace cornerturn::ladder
