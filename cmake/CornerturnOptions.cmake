@@ -34,6 +34,9 @@ add_library(cornerturn_options INTERFACE)
 target_compile_options(cornerturn_options INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>")
+# A loop that clang could not unroll, with sanitizers for instance, is slower but right.
+target_compile_options(cornerturn_options INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>)
 if(CORNERTURN_WERROR)
   target_compile_options(cornerturn_options INTERFACE
     $<$<COMPILE_LANGUAGE:C,CXX>:-Werror> "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")

@@ -28,6 +28,8 @@ int complain(std::string message, int code) {
 
 }  // namespace
 
+// Setting the commands up throws only where a command is described wrongly.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   cli::catch_signals();
   CLI::App app(
