@@ -33,6 +33,12 @@ class Team {
   std::atomic<bool> stop_{false};
 };
 
+/// Both yardsticks share the work out alike: copy_part(dst, src, size) for one contiguous part a
+/// thread, cut at multiples of 4 KiB.
+using CopyPartFunction = void (*)(std::byte* dst, const std::byte* src, std::size_t size);
+void copy_in_parts(Team& team, void* dst, const void* src, std::int64_t bytes,
+                   CopyPartFunction copy_part);
+
 /// std::memcpy, each thread a contiguous part.
 void copy_with_memcpy(Team& team, void* dst, const void* src, std::int64_t bytes);
 

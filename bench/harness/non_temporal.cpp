@@ -49,16 +49,8 @@ HWY_EXPORT(CopyPart);
 HWY_EXPORT(TargetName);
 
 void copy_non_temporal(Team& team, void* dst, const void* src, std::int64_t bytes) {
-  constexpr std::int64_t grain = 4096;
-  const std::int64_t grains = (bytes + grain - 1) / grain;
-  team.run([&](int member) {
-    const std::int64_t begin = grains * member / team.size() * grain;
-    const std::int64_t end = std::min(bytes, grains * (member + 1) / team.size() * grain);
-    if (begin < end) {
-      HWY_DYNAMIC_DISPATCH(CopyPart)
-      (static_cast<std::byte*>(dst) + begin, static_cast<const std::byte*>(src) + begin,
-       static_cast<std::size_t>(end - begin));
-    }
+  copy_in_parts(team, dst, src, bytes, [](std::byte* to, const std::byte* from, std::size_t size) {
+    HWY_DYNAMIC_DISPATCH(CopyPart)(to, from, size);
   });
 }
 

@@ -38,16 +38,23 @@ void Team::run(const std::function<void(int)>& job) {
   for (int left = busy_; left != 0; left = busy_) busy_.wait(left);
 }
 
-void copy_with_memcpy(Team& team, void* dst, const void* src, std::int64_t bytes) {
+void copy_in_parts(Team& team, void* dst, const void* src, std::int64_t bytes,
+                   CopyPartFunction copy_part) {
   constexpr std::int64_t grain = 4096;
   const std::int64_t grains = (bytes + grain - 1) / grain;
   team.run([&](int member) {
     const std::int64_t begin = grains * member / team.size() * grain;
     const std::int64_t end = std::min(bytes, grains * (member + 1) / team.size() * grain);
     if (begin < end) {
-      std::memcpy(static_cast<std::byte*>(dst) + begin, static_cast<const std::byte*>(src) + begin,
-                  static_cast<std::size_t>(end - begin));
+      copy_part(static_cast<std::byte*>(dst) + begin, static_cast<const std::byte*>(src) + begin,
+                static_cast<std::size_t>(end - begin));
     }
+  });
+}
+
+void copy_with_memcpy(Team& team, void* dst, const void* src, std::int64_t bytes) {
+  copy_in_parts(team, dst, src, bytes, [](std::byte* to, const std::byte* from, std::size_t size) {
+    std::memcpy(to, from, size);
   });
 }
 
