@@ -1,0 +1,44 @@
+// A rung as the launcher sees it. The rungs of the kernel form become such rows by one template;
+// those written in CuTe's own words are listed by cute_rungs() (cute_rungs.hpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cuda/ladder.hpp"
+
+struct CUstream_st;
+
+namespace cornerturn::cuda {
+
+using Stream = CUstream_st*;
+
+/// rows x cols, row-major, becomes cols x rows, row-major. Both are device memory.
+struct DeviceMatrix {
+  const void* src = nullptr;
+  void* dst = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  int element_bytes = 4;
+};
+
+/// The kernel that a launch would start, for its attributes and its occupancy.
+struct LaunchShape {
+  const void* kernel = nullptr;  ///< the __global__ function
+  std::int64_t blocks = 0;
+  int threads = 0;
+  int dynamic_shared = 0;  ///< bytes
+};
+
+struct DeviceRung {
+  RungInfo info;
+  /// Why this case is not applicable, in one line; empty if it is. Called for element sizes that
+  /// `info` names and for any extents >= 0.
+  std::string (*why_not)(const DeviceMatrix&) = nullptr;
+  LaunchShape (*shape)(const DeviceMatrix&) = nullptr;
+  /// Enqueues one launch, and sets the attributes it needs. Does nothing for an empty matrix. The
+  /// caller asks CUDA for errors afterwards.
+  void (*launch)(const DeviceMatrix&, Stream) = nullptr;
+};
+
+}  // namespace cornerturn::cuda
