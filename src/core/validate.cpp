@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/checked.hpp"
+#include "core/divide.hpp"
 
 namespace cornerturn {
 namespace {
@@ -78,11 +79,6 @@ class OverlapSearch {
     }
     return false;
   }
-
-  static std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-    return a / b - (a % b != 0 && a < 0 ? 1 : 0);
-  }
-  static std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
 
   std::vector<Mode> modes_;
   std::int64_t element_size_;

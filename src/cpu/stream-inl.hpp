@@ -23,6 +23,17 @@ HWY_INLINE std::int64_t line_phase(const std::byte* address) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) & (line - 1));
 }
 
+#if HWY_TARGET != HWY_SCALAR
+template <bool non_temporal, class D>
+HWY_INLINE void store_vector(D d, hn::VFromD<D> v, std::uint8_t* to) {
+  if constexpr (non_temporal) {
+    hn::Stream(v, d, to);
+  } else {
+    hn::Store(v, d, to);
+  }
+}
+#endif
+
 // `lines` lines from any address to an aligned one.
 template <bool non_temporal>
 HWY_INLINE void store_lines(std::byte* HWY_RESTRICT dst, const std::byte* HWY_RESTRICT src,
@@ -35,11 +46,7 @@ HWY_INLINE void store_lines(std::byte* HWY_RESTRICT dst, const std::byte* HWY_RE
   const auto* from = reinterpret_cast<const std::uint8_t*>(src);
   for (std::int64_t i = 0; i < lines; ++i, to += line, from += line) {
     for (std::size_t k = 0; k < line; k += hn::Lanes(d)) {
-      if constexpr (non_temporal) {
-        hn::Stream(hn::LoadU(d, from + k), d, to + k);
-      } else {
-        hn::Store(hn::LoadU(d, from + k), d, to + k);
-      }
+      store_vector<non_temporal>(d, hn::LoadU(d, from + k), to + k);
     }
   }
 #endif

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "core/divide.hpp"
 #include "plan/planner.hpp"
 
 namespace cornerturn::plan::rows {
@@ -23,10 +24,6 @@ std::int64_t run_bytes(const Problem& normal) {
   return (run_is_a_mode(normal) ? normal.modes.back().extent : 1) * normal.dst_type.size();
 }
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 // Blocks of a box while they are chosen.
 class Blocks {
  public:
@@ -36,8 +33,8 @@ class Blocks {
   void take(int mode, std::int64_t rows, std::int64_t unit = 1) {
     const std::int64_t extent = normal_.modes[mode].extent;
     rows = std::clamp<std::int64_t>(rows, 1, extent);
-    const std::int64_t parts = divide_up(extent, rows);
-    rows = std::min(divide_up(divide_up(extent, parts), unit) * unit, extent);
+    const std::int64_t parts = ceil_div(extent, rows);
+    rows = std::min(ceil_div(ceil_div(extent, parts), unit) * unit, extent);
     for (RowsConfig::Block& block : config_.blocks) {
       if (block.mode != -1 && block.mode != mode) continue;
       block = {mode, std::max(block.rows, rows)};
@@ -106,7 +103,7 @@ RowsConfig configure(const Problem& normal, const CpuInfo& cpu) {
     }
     if (next < 0) break;
     taken[next] = true;
-    blocks.take(next, divide_up(wanted, bytes));
+    blocks.take(next, ceil_div(wanted, bytes));
     bytes *= normal.modes[next].extent;
   }
   config.staged = staged && bytes > run;
@@ -115,7 +112,7 @@ RowsConfig configure(const Problem& normal, const CpuInfo& cpu) {
   for (int i = along; i >= 0 && bytes < wanted; --i) {
     const Mode& mode = normal.modes[i];
     if (i < along && mode.dst_stride > 2 * bytes) break;
-    std::int64_t rows = divide_up(wanted, bytes);
+    std::int64_t rows = ceil_div(wanted, bytes);
     if (!config.staged) rows = std::min(rows, rows_that_stay(std::abs(mode.src_stride), cpu));
     blocks.take(i, rows, i == along ? cpu.line_bytes / std::gcd(run, cpu.line_bytes) : 1);
     bytes *= mode.extent;
