@@ -64,6 +64,11 @@ void add_async(Leg& leg, const simt::Request& request) {
   add_shared(leg, {cost.wavefronts, ideal, std::max(cost.wavefronts - ideal, 0), {}});
 }
 
+std::string who_collides(const Leg& leg) {
+  return leg.collision == Collision{} ? std::string("its lanes meet in the banks")
+                                      : describe(leg.collision);
+}
+
 }  // namespace
 
 const char* name(Op op) {
@@ -112,46 +117,46 @@ void KernelReport::add(const simt::Request& request) {
   }
 }
 
-std::string KernelReport::sentence() const {
-  const Leg* scattered = nullptr;
-  const Leg* conflicted = nullptr;
-  const Leg* narrow = nullptr;
+KernelReport::Limits KernelReport::limits() const {
+  Limits worst;
   for (const Leg& leg : legs) {
     const auto waste = [](const Leg& l) { return per(l.sectors, l.sectors_ideal); };
     const auto extra = [](const Leg& l) { return per(l.wavefronts, l.wavefronts_ideal); };
-    if (leg.is_global() && waste(leg) >= 1.5 && (!scattered || waste(leg) > waste(*scattered))) {
-      scattered = &leg;
+    if (leg.is_global() && waste(leg) >= 1.5 &&
+        (!worst.scattered || waste(leg) > waste(*worst.scattered))) {
+      worst.scattered = &leg;
     }
-    if (leg.is_shared() && extra(leg) >= 1.5 && (!conflicted || extra(leg) > extra(*conflicted))) {
-      conflicted = &leg;
+    if (leg.is_shared() && extra(leg) >= 1.5 &&
+        (!worst.conflicted || extra(leg) > extra(*worst.conflicted))) {
+      worst.conflicted = &leg;
     }
-    if (leg.width < 16 && (!narrow || (leg.is_global() && !narrow->is_global()))) narrow = &leg;
+    if (leg.width < 16 && (!worst.narrow || (leg.is_global() && !worst.narrow->is_global()))) {
+      worst.narrow = &leg;
+    }
   }
+  return worst;
+}
+
+std::string KernelReport::sentence() const {
+  const auto [scattered, conflicted, narrow] = limits();
   if (legs.empty()) return "The kernel touches no memory.";
   if (scattered != nullptr) {
     return fmt::format(
         "The {} at {} is what limits it: {:.1f} sectors a request where {:.1f} would do, so that "
-        "{:.0f} "
-        "% of the bytes moved are used; let neighbouring lanes touch neighbouring elements, by "
-        "turning "
-        "the tile in shared memory or registers.",
+        "{:.0f} % of the bytes moved are used; let neighbouring lanes touch neighbouring elements, "
+        "by turning the tile in shared memory or registers.",
         name(scattered->op), to_string(scattered->site),
         per(scattered->sectors, scattered->requests),
         per(scattered->sectors_ideal, scattered->requests),
         100 * per(scattered->bytes_used, scattered->bytes_moved()));
   }
   if (conflicted != nullptr) {
-    const Collision none;
-    const std::string who = conflicted->collision == none
-                                ? std::string("its lanes meet in the banks")
-                                : describe(conflicted->collision);
     return fmt::format(
         "The {} at {} is what limits it: {:.1f} wavefronts a request where {:.1f} would do ({}); "
-        "pad "
-        "the rows of the tile, or swizzle them.",
+        "pad the rows of the tile, or swizzle them.",
         name(conflicted->op), to_string(conflicted->site),
         per(conflicted->wavefronts, conflicted->requests),
-        per(conflicted->wavefronts_ideal, conflicted->requests), who);
+        per(conflicted->wavefronts_ideal, conflicted->requests), who_collides(*conflicted));
   }
   if (narrow != nullptr) {
     return fmt::format(
@@ -160,8 +165,55 @@ std::string KernelReport::sentence() const {
         name(narrow->op), to_string(narrow->site), narrow->width, 16 / narrow->width);
   }
   return "Nothing stands between it and the memory: whole sectors, no bank conflicts, 16 bytes a "
-         "lane "
-         "on every leg.";
+         "lane on every leg.";
+}
+
+std::string KernelReport::limit() const {
+  const auto [scattered, conflicted, narrow] = limits();
+  if (legs.empty()) return "it touches no memory";
+  if (scattered != nullptr) {
+    return fmt::format("{}: {:.1f} sectors a request, {:.1f} would do", name(scattered->op),
+                       per(scattered->sectors, scattered->requests),
+                       per(scattered->sectors_ideal, scattered->requests));
+  }
+  if (conflicted != nullptr) {
+    return fmt::format("{}: {:.1f} wavefronts a request, {:.1f} would do ({})",
+                       name(conflicted->op), per(conflicted->wavefronts, conflicted->requests),
+                       per(conflicted->wavefronts_ideal, conflicted->requests),
+                       who_collides(*conflicted));
+  }
+  if (narrow != nullptr) {
+    return fmt::format("{}: {} B a lane, 16 would need {} times fewer instructions",
+                       name(narrow->op), narrow->width, 16 / narrow->width);
+  }
+  return "the memory itself: whole sectors, no bank conflicts, 16 B a lane";
+}
+
+Leg KernelReport::total(Op op) const {
+  Leg sum;
+  sum.op = op;
+  for (const Leg& leg : legs) {
+    if (leg.op != op) continue;
+    if (sum.requests == 0) {
+      sum = leg;
+      continue;
+    }
+    sum.width = std::max(sum.width, leg.width);
+    sum.requests += leg.requests;
+    sum.sectors += leg.sectors;
+    sum.sectors_ideal += leg.sectors_ideal;
+    sum.sectors_min = std::min(sum.sectors_min, leg.sectors_min);
+    sum.sectors_max = std::max(sum.sectors_max, leg.sectors_max);
+    sum.bytes_used += leg.bytes_used;
+    sum.wavefronts += leg.wavefronts;
+    sum.wavefronts_ideal += leg.wavefronts_ideal;
+    sum.conflicts += leg.conflicts;
+    if (leg.wavefronts_max > sum.wavefronts_max) {
+      sum.wavefronts_max = leg.wavefronts_max;
+      sum.collision = leg.collision;
+    }
+  }
+  return sum;
 }
 
 std::string KernelReport::text() const {

@@ -52,8 +52,20 @@ struct KernelReport {
   std::string json() const;
   /// What limits the kernel and what would help, in plain words.
   std::string sentence() const;
+  /// The same in a few words, without the place and the remedy.
+  std::string limit() const;
+
+  /// All legs of one kind as one, its place that of the first; no requests if there is none.
+  Leg total(simt::Op op) const;
 
  private:
+  /// The legs that cost more than they must, each the worst of its kind; null where there is none.
+  struct Limits {
+    const Leg* scattered = nullptr;   ///< too many sectors
+    const Leg* conflicted = nullptr;  ///< too many wavefronts
+    const Leg* narrow = nullptr;      ///< less than 16 bytes a lane
+  };
+  Limits limits() const;
   Leg& leg_of(const simt::Request& request);
 };
 

@@ -50,6 +50,8 @@ class Emulator {
   const std::vector<Finding>& findings() const { return engine_.findings(); }
   /// How often it happened.
   std::uint64_t finding_count() const { return engine_.finding_count(); }
+  /// Bytes of shared memory that a block of the last launch had.
+  std::int64_t shared_bytes() const { return engine_.shared_bytes(); }
 
  private:
   GlobalMemory memory_;

@@ -70,6 +70,12 @@ void Engine::run(std::string kernel, const Launch& launch, Mode mode, GlobalMemo
   if (mode_ == Mode::recording && complete) report_unwritten_outputs();
 }
 
+std::int64_t Engine::shared_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const SharedArray& array : arrays_) bytes += array.bytes;
+  return static_cast<std::int64_t>(bytes);
+}
+
 void Engine::prepare_fibers() {
   if (fiber_count_ < threads_.size()) {
     fibers_.reset();

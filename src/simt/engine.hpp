@@ -46,6 +46,7 @@ class Engine {
 
   const std::vector<Finding>& findings() const { return findings_; }
   std::uint64_t finding_count() const { return finding_count_; }
+  std::int64_t shared_bytes() const;
 
   // What the context of the running thread asks for. ------------------------------------------
   const Launch& launch() const { return launch_; }

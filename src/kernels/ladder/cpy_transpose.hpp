@@ -35,6 +35,12 @@ struct CpyTransposeArgs {
 };
 
 struct CpyTranspose {
+  static constexpr const char* name = "cpy_transpose";
+  static constexpr const char* shows = "ggml's copy: padded tile, eight matrices a block";
+  static constexpr bool transposes = true;
+  template <class T>
+  static constexpr bool takes = sizeof(T) <= 4;
+
   static constexpr int side = 32;
   static constexpr int height = 8;
   static constexpr int matrices = 8;  // a block
@@ -49,6 +55,20 @@ struct CpyTranspose {
     const std::int64_t blocks =
         tiles_of(a.rows, side) * tiles_of(a.cols, side) * tiles_of(a.batch, matrices);
     return {{static_cast<unsigned>(blocks), 1, 1}, {side, height, 1}};
+  }
+
+  /// As a rung: a batch of one matrix.
+  template <class T>
+  CT_HOST_DEVICE static constexpr CpyTransposeArgs<T> one(const MatrixArgs<T>& a) {
+    return {a.src, a.dst, a.rows, a.cols, 1};
+  }
+  template <class T>
+  static constexpr Launch launch(const MatrixArgs<T>& a) {
+    return launch(one(a));
+  }
+  template <class T, class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const MatrixArgs<T>& a) {
+    run(ctx, one(a));
   }
 
   template <class T, class Ctx>

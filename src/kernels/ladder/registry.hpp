@@ -6,6 +6,7 @@
 
 #include "kernels/ladder/block_order.hpp"
 #include "kernels/ladder/copy.hpp"
+#include "kernels/ladder/cpy_transpose.hpp"
 #include "kernels/ladder/naive.hpp"
 #include "kernels/ladder/shuffle.hpp"
 #include "kernels/ladder/smem.hpp"
@@ -32,7 +33,8 @@ using Rungs = std::tuple<        //
     BlockOrder<Order::columns>,  //
     BlockOrder<Order::grouped>,  //
     BlockOrder<Order::morton>,   //
-    BlockOrder<Order::hilbert>>;
+    BlockOrder<Order::hilbert>,  //
+    CpyTranspose>;
 
 /// Calls `visit(rung)` with a value of each rung's type.
 template <class Visit>

@@ -1,0 +1,39 @@
+// A rung in the emulator: verified, and what it does to memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyse/kernel_report.hpp"
+#include "ladder/rung.hpp"
+
+namespace cornerturn::ladder {
+
+struct Emulation {
+  Matrix matrix;
+  Launch launch;
+  std::int64_t shared_bytes = 0;  ///< of a block
+  KernelReport report;
+  std::vector<std::string> findings;  ///< what the detectors found, the first 32
+  std::string mismatch;               ///< the first element that is wrong; empty if none is
+  double seconds = 0;
+
+  /// Every element right, bit by bit, and nothing found.
+  bool verified() const { return findings.empty() && mismatch.empty(); }
+};
+
+/// Runs the rung on numbered elements into a poisoned destination, all detectors on, and compares
+/// every element. `stored` grows by the bytes that are written. Throws Error where why_not() says
+/// so.
+Emulation emulate(const Rung& rung, const Matrix& matrix,
+                  std::atomic<std::int64_t>* stored = nullptr);
+
+/// Bytes of memory that emulate() takes.
+std::int64_t emulation_bytes(const Matrix& matrix);
+
+/// A small matrix whose accesses are those of `matrix`: the same edges, the same alignment of rows.
+Matrix representative(const Matrix& matrix);
+
+}  // namespace cornerturn::ladder

@@ -1,0 +1,59 @@
+// The ladder as data: what a program needs to list its rungs, choose some and run them, whatever
+// their types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/context.hpp"
+#include "simt/emulator.hpp"
+
+namespace cornerturn::ladder {
+
+/// What a rung is run on: rows x cols elements of `bytes` bytes, row-major.
+struct Matrix {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  int bytes = 4;  ///< of an element
+
+  std::int64_t size() const { return rows * cols * bytes; }
+  friend bool operator==(const Matrix&, const Matrix&) = default;
+};
+
+/// One rung for one size of element.
+struct RungBody {
+  int bytes = 0;
+  Launch (*launch)(const void* src, void* dst, const Matrix& matrix) = nullptr;
+  /// All threads of the launch, over buffers that `emulator` knows.
+  void (*run)(simt::Emulator& emulator, simt::Mode mode, const void* src, void* dst,
+              const Matrix& matrix, const simt::Visitor& visitor) = nullptr;
+};
+
+struct Rung {
+  std::string_view name;
+  std::string_view shows;  ///< one line
+  std::string_view after;  ///< the rung it is compared with; empty for the first
+  bool transposes = true;
+  std::vector<RungBody> bodies;  ///< one for each size of element it takes
+
+  const RungBody* body(int bytes) const;
+};
+
+/// All rungs of src/kernels/ladder/registry.hpp, in the order of the climb.
+std::span<const Rung> rungs();
+/// Null if there is none of this name.
+const Rung* find_rung(std::string_view name);
+
+/// Why the rung cannot run on this matrix, if so.
+std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix);
+
+/// Throws Error when the matrix has more bytes than fit in 64 bits.
+Matrix make_matrix(std::int64_t rows, std::int64_t cols, int bytes);
+
+}  // namespace cornerturn::ladder

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "core/checked.hpp"
+#include "kernels/ladder/registry.hpp"
+#include "ladder/rung.hpp"
+
+namespace cornerturn::ladder {
+namespace {
+
+// A rung is explained by what it does otherwise than this one.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 17> before = {{
+    {"naive_read", "copy"},
+    {"naive_read_8", "naive_read"},
+    {"naive_read_32", "naive_read"},
+    {"naive_write", "naive_read"},
+    {"smem", "naive_read"},
+    {"smem_pad", "smem"},
+    {"smem_pad_vec", "smem_pad"},
+    {"smem_xor_vec", "smem_pad_vec"},
+    {"smem_rotate", "smem_pad"},
+    {"smem_chunk_xor", "smem_xor_vec"},
+    {"shuffle", "smem_chunk_xor"},
+    {"block_order_rows", "smem_chunk_xor"},
+    {"block_order_columns", "smem_chunk_xor"},
+    {"block_order_grouped", "smem_chunk_xor"},
+    {"block_order_morton", "smem_chunk_xor"},
+    {"block_order_hilbert", "smem_chunk_xor"},
+    {"cpy_transpose", "smem_pad"},
+}};
+
+std::string_view rung_before(std::string_view name) {
+  for (const auto& [rung, earlier] : before) {
+    if (rung == name) return earlier;
+  }
+  return {};
+}
+
+template <class T>
+MatrixArgs<T> args_of(const void* src, void* dst, const Matrix& matrix) {
+  return matrix_args(static_cast<const T*>(src), static_cast<T*>(dst), matrix.rows, matrix.cols);
+}
+
+template <class Kernel, class T>
+RungBody body_of() {
+  return {static_cast<int>(sizeof(T)),
+          [](const void* src, void* dst, const Matrix& matrix) {
+            return Kernel::launch(args_of<T>(src, dst, matrix));
+          },
+          [](simt::Emulator& emulator, simt::Mode mode, const void* src, void* dst,
+             const Matrix& matrix, const simt::Visitor& visitor) {
+            const auto args = args_of<T>(src, dst, matrix);
+            emulator.launch(
+                Kernel::name, mode, Kernel::launch(args),
+                [&](simt::Context& ctx) { Kernel::run(ctx, args); }, visitor);
+          }};
+}
+
+template <class Kernel>
+Rung rung_of() {
+  Rung rung{Kernel::name, Kernel::shows, rung_before(Kernel::name), Kernel::transposes, {}};
+  const auto add = [&]<class T>(T) {
+    if constexpr (Kernel::template takes<T>) rung.bodies.push_back(body_of<Kernel, T>());
+  };
+  add(std::uint8_t{});
+  add(std::uint16_t{});
+  add(std::uint32_t{});
+  add(std::uint64_t{});
+  return rung;
+}
+
+}  // namespace
+
+const RungBody* Rung::body(int bytes) const {
+  for (const RungBody& candidate : bodies) {
+    if (candidate.bytes == bytes) return &candidate;
+  }
+  return nullptr;
+}
+
+std::span<const Rung> rungs() {
+  static const std::vector<Rung> all = [] {
+    std::vector<Rung> list;
+    for_each_rung([&](auto kernel) { list.push_back(rung_of<decltype(kernel)>()); });
+    return list;
+  }();
+  return all;
+}
+
+const Rung* find_rung(std::string_view name) {
+  for (const Rung& rung : rungs()) {
+    if (rung.name == name) return &rung;
+  }
+  return nullptr;
+}
+
+std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix) {
+  if (rung.body(matrix.bytes) != nullptr) return std::nullopt;
+  std::string sizes;
+  for (const RungBody& body : rung.bodies) {
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", body.bytes);
+  }
+  return fmt::format("it takes elements of {} B, not of {} B", sizes, matrix.bytes);
+}
+
+Matrix make_matrix(std::int64_t rows, std::int64_t cols, int bytes) {
+  const auto what = [&] {
+    return fmt::format("shape = {},{}: the size of its elements of {} B each", rows, cols, bytes);
+  };
+  checked_mul(checked_mul(rows, cols, what), bytes, what);
+  return {rows, cols, bytes};
+}
+
+}  // namespace cornerturn::ladder

@@ -1,0 +1,149 @@
+// The ladder as data: every rung of the registry, verified in the emulator, and explained.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+#include "cornerturn/error.hpp"
+#include "ladder/emulate.hpp"
+#include "ladder/explain.hpp"
+#include "ladder/rung.hpp"
+
+namespace cornerturn::ladder {
+namespace {
+
+const Rung& rung(std::string_view name) {
+  const Rung* found = find_rung(name);
+  if (found == nullptr) throw std::out_of_range(std::string(name));
+  return *found;
+}
+
+Emulation run(std::string_view name, const Matrix& matrix) {
+  return emulate(rung(name), matrix);
+}
+
+TEST(Rungs, EachIsComparedWithOneBeforeIt) {
+  for (std::size_t i = 1; i < rungs().size(); ++i) {
+    const auto before = rungs().first(i);
+    const std::string_view after = rungs()[i].after;
+    EXPECT_TRUE(std::any_of(before.begin(), before.end(),
+                            [&](const Rung& earlier) { return earlier.name == after; }))
+        << rungs()[i].name << " after '" << after << "'";
+  }
+  EXPECT_EQ(rungs()[0].name, "copy");
+  EXPECT_EQ(find_rung("smem_"), nullptr);
+}
+
+TEST(Rungs, SayWhichElementsTheyTake) {
+  EXPECT_EQ(why_not(rung("smem"), {8, 8, 2}), "it takes elements of 4 B, not of 2 B");
+  EXPECT_EQ(why_not(rung("shuffle"), {8, 8, 16}), "it takes elements of 1, 2, 4, 8 B, not of 16 B");
+  EXPECT_EQ(why_not(rung("shuffle"), {8, 8, 1}), std::nullopt);
+  EXPECT_THROW(run("smem", {8, 8, 2}), Error);
+  EXPECT_THROW(make_matrix(std::int64_t{1} << 40, std::int64_t{1} << 22, 4), Error);
+}
+
+TEST(Rungs, EveryRungIsVerifiedForEverySize) {
+  for (const Rung& each : rungs()) {
+    for (const RungBody& body : each.bodies) {
+      for (const Matrix& matrix : {Matrix{96, 64, body.bytes}, Matrix{33, 130, body.bytes},
+                                   Matrix{0, 7, body.bytes}, Matrix{1, 1, body.bytes}}) {
+        const Emulation result = emulate(each, matrix);
+        EXPECT_TRUE(result.verified()) << each.name << ": " << result.mismatch;
+        EXPECT_EQ(result.report.legs.empty(), matrix.size() == 0);
+      }
+    }
+  }
+}
+
+// A rung that forgets to transpose, and one that forgets the second half.
+TEST(Rungs, AWrongResultIsNotVerified) {
+  Rung broken = rung("copy");
+  broken.transposes = true;
+  const Emulation result = emulate(broken, {8, 16, 4});
+  EXPECT_FALSE(result.verified());
+  EXPECT_EQ(result.mismatch, "element (0, 1) of the source is not at element 8 of the destination");
+
+  Rung half = rung("smem_chunk_xor");
+  for (RungBody& body : half.bodies) {
+    body.run = [](simt::Emulator& emulator, simt::Mode mode, const void* src, void* dst,
+                  const Matrix& matrix, const simt::Visitor& visitor) {
+      const Matrix upper{matrix.rows, matrix.cols / 2, matrix.bytes};
+      rung("copy").body(matrix.bytes)->run(emulator, mode, src, dst, upper, visitor);
+    };
+  }
+  const Emulation unfinished = emulate(half, {16, 16, 4});
+  ASSERT_FALSE(unfinished.findings.empty());
+  EXPECT_NE(unfinished.findings[0].find("512 of its 1024 B"), std::string::npos)
+      << unfinished.findings[0];
+}
+
+TEST(Rungs, WhatIsStoredIsCounted) {
+  std::atomic<std::int64_t> stored = 0;
+  emulate(rung("smem_pad"), {65, 33, 4}, &stored);
+  EXPECT_EQ(stored, 65 * 33 * 4);
+}
+
+TEST(Representative, KeepsEdgesAndAlignment) {
+  EXPECT_EQ(representative({32768, 32768, 4}), (Matrix{256, 256, 4}));
+  EXPECT_EQ(representative({1, 8191, 2}), (Matrix{1, 511, 2}));
+  EXPECT_EQ(representative({100, 511, 1}), (Matrix{100, 511, 1}));
+  for (const std::string_view name : {"naive_read", "smem", "smem_chunk_xor", "shuffle"}) {
+    const Matrix large{1024, 768, 4};
+    const Emulation whole = run(name, large);
+    const Emulation part = run(name, representative(large));
+    ASSERT_EQ(whole.report.legs.size(), part.report.legs.size());
+    for (std::size_t i = 0; i < whole.report.legs.size(); ++i) {
+      const Leg& a = whole.report.legs[i];
+      const Leg& b = part.report.legs[i];
+      EXPECT_EQ(a.sectors * b.requests, b.sectors * a.requests) << name;
+      EXPECT_EQ(a.wavefronts * b.requests, b.wavefronts * a.requests) << name;
+    }
+  }
+}
+
+TEST(Explain, EachRungByWhatItDoesOtherwise) {
+  const Matrix matrix{256, 256, 4};
+  const auto from = [&](std::string_view now, std::string_view before) {
+    return difference(run(now, matrix), run(before, matrix));
+  };
+  EXPECT_EQ(from("smem", "naive_read"),
+            "stores 4 sectors instead of 16; but fills a tile in 1 and reads it in 32 wavefronts, "
+            "takes 4 requests instead of 2");
+  EXPECT_EQ(
+      from("smem_pad", "smem"),
+      "reads the tile in 1 wavefronts instead of 32; but a block holds 4220 B of shared memory "
+      "instead of 4096");
+  EXPECT_EQ(from("block_order_hilbert", "smem_chunk_xor"), "makes the same accesses");
+}
+
+TEST(Explain, WhatLimitsARung) {
+  const Matrix matrix{256, 256, 4};
+  EXPECT_EQ(run("naive_read", matrix).report.limit(),
+            "global store: 16.0 sectors a request, 4.0 would do");
+  EXPECT_EQ(run("smem", matrix).report.limit(),
+            "shared load: 32.0 wavefronts a request, 1.0 would do (lanes 0 and 1 want words 0 and "
+            "32, both in bank 0)");
+  EXPECT_EQ(run("smem_pad", matrix).report.limit(),
+            "global load: 4 B a lane, 16 would need 4 times fewer instructions");
+  EXPECT_EQ(run("shuffle", matrix).report.limit(),
+            "the memory itself: whole sectors, no bank conflicts, 16 B a lane");
+}
+
+TEST(Residency, IsBoundedByThreadsBlocksAndSharedMemory) {
+  const Sm& large = sms[0];
+  const Sm& small = sms[1];
+  const auto of = [](unsigned threads, std::int64_t shared, const Sm& sm) {
+    return residency({{1, 1, 1}, {threads, 1, 1}}, shared, sm);
+  };
+  EXPECT_EQ(of(1024, 0, large).threads, 2048);
+  EXPECT_EQ(of(1024, 0, small).threads, 1024);
+  EXPECT_EQ(of(256, 0, small).threads, 1536);
+  EXPECT_EQ(of(33, 0, large).threads, 2048);
+  EXPECT_EQ(of(32, 0, small).blocks, 24);
+  EXPECT_EQ(of(256, 64 * 1024, large).blocks, 3);
+}
+
+}  // namespace
+}  // namespace cornerturn::ladder
