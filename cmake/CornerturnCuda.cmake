@@ -17,3 +17,15 @@ enable_language(CUDA)
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+find_package(CUDAToolkit REQUIRED)
+
+# CuTe's headers (CUTLASS, from the package nvidia-cutlass), for the ladder's CuTe rungs.
+file(GLOB cutlass_packages
+  ${PROJECT_SOURCE_DIR}/.venv/lib/python*/site-packages/cutlass_library/source/include)
+find_path(CORNERTURN_CUTLASS_INCLUDE cute/tensor.hpp
+  HINTS ${cutlass_packages}
+  DOC "The folder that holds cute/tensor.hpp; without it the CuTe rungs are left out")
+if(NOT CORNERTURN_CUTLASS_INCLUDE)
+  message(STATUS "The ladder's cute_* rungs are left out: no cute/tensor.hpp in .venv nor in "
+    "CORNERTURN_CUTLASS_INCLUDE (scripts/setup.sh full adds it)")
+endif()

@@ -98,7 +98,27 @@ fi
 if [ ${#missing[@]} -eq 0 ]; then
   say "all $count packages for '$task' are here"
 fi
+device=none
 case $task in build | run | test | full | bench)
   device=$(scripts/device.sh) || die "device code: $device"
   say "device code: $device" ;;
 esac
+
+# CuTe's headers, for its rungs, and pycute, for the tests of the maps. Without the package's
+# dependencies: they are large, and neither needs them.
+cutlass=$(cat scripts/requirements-cutlass.txt)
+if { [ $task = full ] || [[ $device == build:* ]]; } &&
+   ! compgen -G ".venv/lib/python*/site-packages/nvidia_cutlass-${cutlass#*==}.dist-info" > /dev/null; then
+  if [ $venv = no ]; then
+    say "no $cutlass in .venv: the cute_* rungs of the ladder are left out (make run adds it)"
+  else
+    say "adding $cutlass to .venv"
+    mkdir -p build
+    if ! .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps "$cutlass" \
+         > build/setup-cutlass.log 2>&1; then
+      tail -n 5 build/setup-cutlass.log >&2
+      if [ $task = full ]; then die "could not install $cutlass (log: build/setup-cutlass.log)"; fi
+      say "the cute_* rungs of the ladder are left out"
+    fi
+  fi
+fi
