@@ -17,7 +17,7 @@ struct Copy {
   template <class T>
   static constexpr Launch launch(const MatrixArgs<T>& a) {
     const std::int64_t vectors = tiles_of(a.rows * a.cols, vector_of<T>);
-    return {{static_cast<unsigned>(tiles_of(vectors, threads)), 1, 1}, {threads, 1, 1}};
+    return {grid_of(tiles_of(vectors, threads)), {threads, 1, 1}};
   }
 
   template <class T, class Ctx>

@@ -54,7 +54,7 @@ struct CpyTranspose {
   static constexpr Launch launch(const CpyTransposeArgs<T>& a) {
     const std::int64_t blocks =
         tiles_of(a.rows, side) * tiles_of(a.cols, side) * tiles_of(a.batch, matrices);
-    return {{static_cast<unsigned>(blocks), 1, 1}, {side, height, 1}};
+    return {grid_of(blocks), {side, height, 1}};
   }
 
   /// As a rung: a batch of one matrix.

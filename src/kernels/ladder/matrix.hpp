@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "cornerturn/error.hpp"
 #include "kernels/context.hpp"
 
 namespace cornerturn::ladder {
@@ -46,7 +48,17 @@ struct Tile {
   std::int64_t col = 0;
 };
 
-/// The grid has one axis, as the others end at 65,535. Blocks that follow each other write the same
+/// A grid has one axis, as the others end at 65,535.
+constexpr Dim3 grid_of(std::int64_t blocks) {
+  constexpr std::int64_t most = 2147483647;
+  if (blocks > most) {
+    throw Error(Status::overflow, "a grid of " + std::to_string(blocks) +
+                                      " blocks passes the limit of " + std::to_string(most));
+  }
+  return {static_cast<unsigned>(blocks), 1, 1};
+}
+
+/// Blocks that follow each other write the same
 /// rows of the destination, whose partly filled sectors then meet in the L2 cache.
 template <class T>
 CT_HOST_DEVICE constexpr Tile tile_of(const MatrixArgs<T>& a, unsigned block, int tile_rows,
@@ -58,7 +70,7 @@ CT_HOST_DEVICE constexpr Tile tile_of(const MatrixArgs<T>& a, unsigned block, in
 template <class T>
 constexpr Launch tiled_launch(const MatrixArgs<T>& a, int tile_rows, int tile_cols, Dim3 block) {
   const std::int64_t tiles = tiles_of(a.rows, tile_rows) * tiles_of(a.cols, tile_cols);
-  return {{static_cast<unsigned>(tiles), 1, 1}, block};
+  return {grid_of(tiles), block};
 }
 
 /// Elements that fill a 16-byte access.

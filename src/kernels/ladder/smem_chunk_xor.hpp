@@ -1,8 +1,8 @@
-// 16-byte accesses on all four legs. A thread owns a block of V x V elements, V = 16 bytes /
-// element: it loads V rows of the block, turns them in its registers and stores V rows of the
-// turned tile. The tile holds chunks of V elements; chunk c of row r lies at c ^ (r / V), so
-// that eight lanes that store V rows apart, and eight lanes that read one row, both touch all 32
-// banks once.
+// 16-byte accesses on all four legs. Blocks of V x V elements (V = 16 bytes / element) are turned
+// in registers, a block by one lane or, where it has more than 64 bytes, by Q lanes together; then
+// a row of the turned block is one chunk of V elements of the turned tile. Chunk c of row r lies at
+// c ^ (r / V), so that eight lanes that store V rows apart, and eight lanes that read one row, both
+// touch all 32 banks once.
 //
 //   turned row   chunks in memory (V = 4)
 //   0 - 3        0 1 2 3 4 5 6 7
@@ -11,54 +11,22 @@
 #pragma once
 
 #include "kernels/ladder/matrix.hpp"
+#include "kernels/ladder/turn.hpp"
 #include "maps/proofs.hpp"
 #include "maps/tile_maps.hpp"
 
 namespace cornerturn::ladder {
 
-/// Turns a block of V x V elements, held as V rows of 16 bytes: swaps its two off-diagonal
-/// quarters, then those of each quarter. Quarters of whole words only change names; smaller ones
-/// are permuted.
-template <class T, int V>
-CT_DEVICE void turn(Vec<T, V> (&v)[V]) {
-  using Words = Vec<std::uint32_t, 4>;
-  using Row = Vec<T, V>;
-  Words w[V];
-  CT_UNROLL
-  for (int i = 0; i < V; ++i) w[i] = __builtin_bit_cast(Words, v[i]);
-  CT_UNROLL
-  for (int s = V / 2; s >= 1; s /= 2) {
-    const int bytes = s * static_cast<int>(sizeof(T));
-    CT_UNROLL
-    for (int i = 0; i < V; ++i) {
-      if ((i & s) != 0) continue;
-      CT_UNROLL
-      for (int k = 0; k < 4; ++k) {
-        if (bytes >= 4) {
-          if ((k & (bytes / 4)) != 0) continue;
-          const std::uint32_t upper = w[i][k | (bytes / 4)];
-          w[i][k | (bytes / 4)] = w[i | s][k];
-          w[i | s][k] = upper;
-        } else {
-          const std::uint32_t upper = w[i][k];
-          const std::uint32_t lower = w[i | s][k];
-          w[i][k] = byte_permute(upper, lower, bytes == 2 ? 0x5410 : 0x6240);
-          w[i | s][k] = byte_permute(upper, lower, bytes == 2 ? 0x7632 : 0x7351);
-        }
-      }
-    }
-  }
-  CT_UNROLL
-  for (int i = 0; i < V; ++i) v[i] = __builtin_bit_cast(Row, w[i]);
-}
-
 /// One tile: what `smem_chunk_xor` and `block_order` do with it.
 template <class T>
 struct ChunkTile {
   static constexpr int V = vector_of<T>;
+  static constexpr int R = V < 4 ? V : 4;  // rows of a lane
+  static constexpr int Q = V / R;          // lanes of a block
   static constexpr int side = sizeof(T) == 8 ? 32 : sizeof(T) == 4 ? 64 : 128;
-  static constexpr int blocks = side / V;
-  static constexpr int threads = blocks * blocks;
+  static constexpr int blocks = side / V;  // along a row; neighbouring lanes have neighbours
+  static constexpr int threads = blocks * (side / R);
+  static_assert(32 % (blocks * Q) == 0, "the lanes of a block are in one warp");
   using Map = ChunkXor<side, side, V>;  // of the turned tile
   static constexpr int span = static_cast<int>(Map::required_span_size());
   static_assert(conflict_free<T, Map, Access::columns, 16> &&
@@ -77,26 +45,29 @@ struct ChunkTile {
   template <class Ctx>
   CT_DEVICE static void move_blocks(Ctx& ctx, const MatrixArgs<T>& a, const Tile& tile,
                                     SharedPointer<T> buffer) {
-    const int across = ctx.thread_index() % blocks * V;
-    const int down = ctx.thread_index() / blocks * V;
-    Vec<T, V> v[V];
+    const int across = ctx.thread_index() % blocks * V;  // this lane's columns
+    const int down = ctx.thread_index() / blocks * R;    // and its R rows
+    Vec<T, V> v[R];
     CT_UNROLL
-    for (int i = 0; i < V; ++i) {  // Load: V rows of the block at (down, across)
+    for (int i = 0; i < R; ++i) {  // Load
       const std::int64_t row = tile.row + down + i;
       const std::int64_t col = tile.col + across;
       v[i] = ctx.load_if(a.inside(row, col), as_vec<V>(a.src + a.src_at(row, col)));
     }
-    turn(v);
+    turn<T>(ctx, v, blocks);
+    const int turned_row = across + down % V;
+    const int turned_col = down / V * V;
     CT_UNROLL
-    for (int i = 0; i < V; ++i) ctx.store(as_vec<V>(buffer + Map::at(across + i, down)), v[i]);
+    for (int i = 0; i < R; ++i) {
+      ctx.store(as_vec<V>(buffer + Map::at(turned_row + i, turned_col)), v[i]);
+    }
 
     ctx.barrier();
 
     CT_UNROLL
-    for (int i = 0; i < V; ++i) v[i] = ctx.load(as_vec<V>(buffer + Map::at(down + i, across)));
+    for (int i = 0; i < R; ++i) v[i] = ctx.load(as_vec<V>(buffer + Map::at(down + i, across)));
     CT_UNROLL
-    for (int i = 0; i < V;
-         ++i) {  // Store: V rows of the turned block, which began at (across, down)
+    for (int i = 0; i < R; ++i) {  // Store: the tile's rows are the destination's
       const std::int64_t row = tile.row + across;
       const std::int64_t col = tile.col + down + i;
       ctx.store_if(a.inside(row, col), as_vec<V>(a.dst + a.dst_at(row, col)), v[i]);
