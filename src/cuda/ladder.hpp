@@ -72,6 +72,8 @@ struct MeasureOptions {
   /// Elements by which the first element of either matrix is moved from an aligned address.
   int src_offset = 0;
   int dst_offset = 0;
+  /// Of each guard zone. 0 lets a memory checker see the very first byte beyond a matrix.
+  std::int64_t guard_bytes = 65536;
 };
 
 /// A rows x cols matrix of numbers on the GPU, and room for what a rung makes of it.

@@ -1,0 +1,203 @@
+#include "cuda/ladder.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/checked.hpp"
+#if defined(CORNERTURN_CUTE)
+#include "cuda/cute_rungs.hpp"
+#endif
+#include "cuda/kernel_rungs.hpp"
+#include "cuda/reference.hpp"
+#include "cuda/timing.hpp"
+
+namespace cornerturn::cuda {
+
+namespace {
+
+constexpr std::int64_t page = 4096;  // cudaMemcpy is slower for sizes that are not its multiples
+
+const std::vector<DeviceRung>& device_rungs() {
+  static const std::vector<DeviceRung> all = [] {
+    std::vector<DeviceRung> list = kernel_rungs();
+#if defined(CORNERTURN_CUTE)
+    for (const DeviceRung& rung : cute_rungs()) list.push_back(rung);
+#endif
+    const std::vector<RungInfo> infos = rungs();
+    for (std::size_t i = 0; i < list.size(); ++i) list[i].info = infos[i];
+    return list;
+  }();
+  return all;
+}
+
+const DeviceRung& rung_named(std::string_view name) {
+  for (const DeviceRung& rung : device_rungs()) {
+    if (rung.info.name == name) return rung;
+  }
+  throw Error(Status::invalid_argument,
+              fmt::format("rung = {} is unknown; `cornerturn ladder` lists them", name));
+}
+
+std::int64_t payload_of(std::int64_t rows, std::int64_t cols, int element_bytes) {
+  const auto wrong = [](const char* name, std::int64_t value, const char* rule) {
+    throw Error(Status::invalid_argument, fmt::format("{} = {} {}", name, value, rule));
+  };
+  if (rows < 0) wrong("rows", rows, "is negative");
+  if (cols < 0) wrong("cols", cols, "is negative");
+  if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8) {
+    wrong("element_bytes", element_bytes, "is none of 1, 2, 4, 8");
+  }
+  const auto what = [&] { return fmt::format("{} x {} x {} B", rows, cols, element_bytes); };
+  return checked_mul(checked_mul(rows, cols, what), element_bytes, what);
+}
+
+void check_memory(std::int64_t rows, std::int64_t cols, int element_bytes, std::int64_t payload) {
+  const auto free_bytes = static_cast<double>(device_info().free_bytes);
+  const double needed = 2.0 * static_cast<double>(payload);
+  if (needed <= free_bytes) return;
+  constexpr double gib = 1 << 30;
+  throw Error(Status::out_of_memory,
+              fmt::format("rows x cols = {} x {} of {} B needs {:.1f} GiB of GPU memory for source "
+                          "and output, {:.1f} GiB are free: choose fewer",
+                          rows, cols, element_bytes, needed / gib, free_bytes / gib));
+}
+
+}  // namespace
+
+struct LadderCase::Impl {
+  Impl(std::int64_t rows, std::int64_t cols, int element_bytes, const MeasureOptions& measure)
+      : options(measure), payload(payload_of(rows, cols, element_bytes)) {
+    check_memory(rows, cols, element_bytes, payload);
+    // A copy of whole 4 KiB needs room behind the payload; guards and checks do not stand for it.
+    const std::int64_t spare = options.time ? page : 0;
+    src = GuardedMatrix(payload, options.guard_bytes, options.src_offset * element_bytes, spare);
+    dst = GuardedMatrix(payload, options.guard_bytes, options.dst_offset * element_bytes, spare);
+    matrix = {src.data(), dst.data(), rows, cols, element_bytes};
+    fill_source(src, element_bytes, stream);
+    if (options.time) {
+      check(cudaMemsetAsync(
+                src.data() + payload + src.after(), 0,
+                static_cast<std::size_t>(std::max(spare - src.after(), std::int64_t{0})), stream),
+            "cudaMemset");
+    }
+    check(cudaStreamSynchronize(stream), "filling the source");
+  }
+
+  std::string why_not(const DeviceRung& rung) const {
+    const auto& takes = rung.info.element_bytes;
+    if (std::find(takes.begin(), takes.end(), matrix.element_bytes) == takes.end()) {
+      return fmt::format("takes no {}-byte elements", matrix.element_bytes);
+    }
+    return rung.why_not(matrix);
+  }
+
+  void launch(const DeviceRung& rung) const {
+    rung.launch(matrix, stream);
+    check(cudaGetLastError(), "launching " + rung.info.name);
+  }
+
+  std::string verify(const DeviceRung& rung) const {
+    poison(dst, matrix, rung.info.transposes, stream);
+    launch(rung);
+    check(cudaStreamSynchronize(stream), "running " + rung.info.name);
+    return difference(src, dst, matrix, rung.info.transposes, stream);
+  }
+
+  Occupancy occupancy(const DeviceRung& rung) const {
+    const LaunchShape shape = rung.shape(matrix);
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, shape.kernel), "cudaFuncGetAttributes");
+    Occupancy o;
+    o.blocks = shape.blocks;
+    o.threads = shape.threads;
+    o.registers = attributes.numRegs;
+    o.local_bytes = static_cast<int>(attributes.localSizeBytes);
+    o.shared_bytes = static_cast<int>(attributes.sharedSizeBytes) + shape.dynamic_shared;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+              &o.blocks_per_sm, shape.kernel, shape.threads,
+              static_cast<std::size_t>(shape.dynamic_shared)),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    return o;
+  }
+
+  void time(const DeviceRung& rung, Measurement& result) const {
+    struct Copy {
+      const char* name;
+      Subject run;
+    };
+    const auto memcpy_of = [this](std::int64_t bytes) {
+      return [this, bytes](Stream on) {
+        check(cudaMemcpyAsync(dst.data(), src.data(), static_cast<std::size_t>(bytes),
+                              cudaMemcpyDeviceToDevice, on),
+              "cudaMemcpyAsync");
+      };
+    };
+    std::vector<Copy> copies = {
+        {"cudaMemcpyAsync", memcpy_of(payload)},
+        {"cudaMemcpyAsync in whole 4 KiB", memcpy_of((payload + page - 1) / page * page)}};
+    if ((options.src_offset | options.dst_offset) * matrix.element_bytes % 16 == 0) {
+      copies.push_back(
+          {"vector copy", [this](Stream on) { vector_copy(src.data(), dst.data(), payload, on); }});
+    }
+    std::vector<Subject> subjects = {[&](Stream on) { rung.launch(matrix, on); }};
+    for (const Copy& copy : copies) subjects.push_back(copy.run);
+
+    const auto keep = [&](const std::vector<Timing>& timings, Timing& own, Timing& best,
+                          std::string& by) {
+      own = timings[0];
+      const auto fastest =
+          std::min_element(timings.begin() + 1, timings.end(),
+                           [](const Timing& a, const Timing& b) { return a.seconds < b.seconds; });
+      best = *fastest;
+      by = copies[static_cast<std::size_t>(fastest - timings.begin() - 1)].name;
+    };
+    keep(time_cold(subjects, flush, options, stream), result.cold, result.copy_cold,
+         result.copy_cold_by);
+    keep(time_warm(subjects, options, stream), result.warm, result.copy_warm, result.copy_warm_by);
+    check(cudaGetLastError(), "timing " + rung.info.name);
+  }
+
+  MeasureOptions options;
+  std::int64_t payload = 0;
+  OwnStream stream;
+  CacheFlush flush;
+  GuardedMatrix src;
+  GuardedMatrix dst;
+  DeviceMatrix matrix;
+};
+
+LadderCase::LadderCase(std::int64_t rows, std::int64_t cols, int element_bytes,
+                       const MeasureOptions& options) {
+  if (const auto why = why_no_gpu()) throw Error(Status::unsupported, "no GPU: " + *why);
+  impl_ = std::make_unique<Impl>(rows, cols, element_bytes, options);
+}
+LadderCase::~LadderCase() = default;
+LadderCase::LadderCase(LadderCase&&) noexcept = default;
+LadderCase& LadderCase::operator=(LadderCase&&) noexcept = default;
+
+Measurement LadderCase::measure(std::string_view name) {
+  const DeviceRung& rung = rung_named(name);
+  Measurement result;
+  result.why_not = impl_->why_not(rung);
+  if (!result.why_not.empty()) return result;
+  result.occupancy = impl_->occupancy(rung);
+  if (impl_->options.verify) {
+    result.wrong = impl_->verify(rung);
+    result.verified = result.wrong.empty();
+  }
+  if (impl_->options.time && impl_->payload > 0) impl_->time(rung, result);
+  return result;
+}
+
+std::string LadderCase::launch(std::string_view name) {
+  const DeviceRung& rung = rung_named(name);
+  std::string why = impl_->why_not(rung);
+  if (!why.empty()) return why;
+  impl_->launch(rung);
+  check(cudaDeviceSynchronize(), "running " + std::string(name));
+  return {};
+}
+
+}  // namespace cornerturn::cuda
