@@ -5,9 +5,10 @@
 namespace cornerturn {
 
 std::int64_t Problem::elements() const noexcept {
-  std::int64_t product = 1;
-  for (const Mode& mode : modes) product *= mode.extent;
-  return product;
+  // Unsigned: an extent of 0 may follow some whose product overflows.
+  std::uint64_t product = 1;
+  for (const Mode& mode : modes) product *= static_cast<std::uint64_t>(mode.extent);
+  return static_cast<std::int64_t>(product);
 }
 
 std::string to_string(const Problem& problem) {

@@ -16,8 +16,6 @@
 namespace cornerturn::cpu {
 namespace {
 
-constexpr int most_threads = 1024;
-
 int threads_from(const char* variable, std::string_view text) {
   int threads = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
@@ -47,15 +45,17 @@ int usable_cores() {
   return std::clamp(static_cast<int>(std::ceil(std::min(*limit, 1.0 * most_threads))), 1, cores);
 }
 
-int resolve_threads(int requested) {
+int resolve_threads(int requested, int useful) {
   if (requested < 0 || requested > most_threads) {
     throw Error(Status::invalid_argument,
                 fmt::format("threads = {} is out of range: 0 to {}", requested, most_threads));
   }
-  if (requested > 0) return requested;
+  if (requested > 0) return std::min(requested, useful);
   const char* wish = std::getenv("CORNERTURN_THREADS");
-  if (wish != nullptr && *wish != '\0') return threads_from("CORNERTURN_THREADS", wish);
-  return usable_cores();
+  if (wish != nullptr && *wish != '\0') {
+    return std::min(threads_from("CORNERTURN_THREADS", wish), useful);
+  }
+  return useful <= 1 ? 1 : std::min(usable_cores(), useful);
 }
 
 }  // namespace cornerturn::cpu

@@ -10,7 +10,6 @@
 namespace cornerturn::plan {
 namespace {
 
-// Below this many bytes a second thread costs more than it brings.
 constexpr std::int64_t bytes_per_thread = 512 << 10;
 
 const Row& forced_row(const std::string& name, const Problem& normal, const CpuInfo& cpu) {
@@ -35,6 +34,10 @@ bool stores_bypass_cache(const Problem& normal, const CpuInfo& cpu) {
   return normal.bytes() * 4 > cpu.l3_bytes;
 }
 
+int useful_threads(const Problem& problem) {
+  return static_cast<int>(std::clamp<std::int64_t>(problem.bytes() / bytes_per_thread, 1, 1024));
+}
+
 Plan make_plan(const Problem& problem, const CpuInfo& cpu, const Request& request) {
   Plan plan;
   plan.problem = problem;
@@ -54,8 +57,7 @@ Plan make_plan(const Problem& problem, const CpuInfo& cpu, const Request& reques
   std::stable_sort(plan.candidates.begin(), plan.candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost_ns < b.cost_ns; });
   plan.chosen = plan.candidates.front();
-  plan.threads = static_cast<int>(
-      std::clamp<std::int64_t>(plan.normal.bytes() / bytes_per_thread, 1, request.threads));
+  plan.threads = std::clamp(useful_threads(plan.normal), 1, request.threads);
   return plan;
 }
 

@@ -14,6 +14,10 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
+/// So many threads are of use to a problem of this size, at most 1024: below some bytes a second
+/// thread costs more than it brings.
+int useful_threads(const Problem& problem);
+
 /// A plan for `problem` on `cpu`. Throws when the forced kernel is unknown or does not apply.
 Plan make_plan(const Problem& problem, const CpuInfo& cpu, const Request& request);
 
