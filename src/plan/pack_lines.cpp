@@ -120,22 +120,28 @@ PackLinesConfig configure(const Problem& normal, const CpuInfo& cpu) {
   return config;
 }
 
-// A line costs its store and its steps; more where the source is read in short pieces; and the
-// recipes have to be made first.
+// A line costs its store and its steps; more where the source is read in short pieces. The recipe
+// is made by the first of many calls.
 double cost_ns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  constexpr double line_ns = 2.0, step_ns = 0.7, missed_line_ns = 5.0, recipe_line_ns = 2000.0;
+  constexpr double start_ns = 100, recipe_line_ns = 100;
+  constexpr double line_ns = 2.0, step_ns = 0.7, missed_line_ns = 5.0;
+  // In the caches: few steps are few streams, many jump from set to set.
+  constexpr double cached_line_ns = 0.5, few_steps = 4, cached_step_ns = 0.3;
+  constexpr double l1_far_step_ns = 1.3, l2_far_step_ns = 3.0;
   const double steps = steps_of(normal, config.walk);
   const auto src_run = static_cast<double>(src_run_of(config, normal));
+  const bool long_run = src_run >= 4 * line_bytes;
   double per_line = line_ns + step_ns * steps;
-  if (normal.bytes() > cpu.l2_bytes) {
-    if (src_run < line_bytes) {
-      per_line += missed_line_ns * line_bytes / src_run;
-    } else if (src_run < 4 * line_bytes) {
-      per_line += missed_line_ns / 2;
-    }
+  if (normal.bytes() <= cpu.l2_bytes) {
+    const double far_step_ns = normal.bytes() <= cpu.l1_bytes ? l1_far_step_ns : l2_far_step_ns;
+    per_line = cached_line_ns + (steps <= few_steps ? cached_step_ns : far_step_ns) * steps;
+  } else if (src_run < line_bytes) {
+    per_line += missed_line_ns * line_bytes / src_run;
+  } else if (!long_run) {
+    per_line += missed_line_ns / 2;
   }
-  return static_cast<double>(normal.bytes()) / line_bytes * per_line +
-         recipe_line_ns * static_cast<double>(lines_of(normal, config.walk));
+  return start_ns + recipe_line_ns * static_cast<double>(lines_of(normal, config.walk)) +
+         static_cast<double>(normal.bytes()) / line_bytes * per_line;
 }
 
 std::string describe(const PackLinesConfig& config, const Problem& normal) {
