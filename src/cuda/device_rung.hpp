@@ -1,8 +1,9 @@
-// A rung as the launcher sees it. The rungs of the kernel form become such rows by one template;
-// those written in CuTe's own words are listed by cute_rungs() (cute_rungs.hpp).
+// A rung as the launcher sees it. The rungs of the kernel form become such rows by one template
+// (kernel_rungs.cu), those in CuTe's own words from the table in cute_rungs.hpp.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "cuda/ladder.hpp"
@@ -34,11 +35,11 @@ struct DeviceRung {
   RungInfo info;
   /// Why this case is not applicable, in one line; empty if it is. Called for element sizes that
   /// `info` names and for any extents >= 0.
-  std::string (*why_not)(const DeviceMatrix&) = nullptr;
-  LaunchShape (*shape)(const DeviceMatrix&) = nullptr;
+  std::function<std::string(const DeviceMatrix&)> why_not;
+  std::function<LaunchShape(const DeviceMatrix&)> shape;
   /// Enqueues one launch, and sets the attributes it needs. Does nothing for an empty matrix. The
   /// caller asks CUDA for errors afterwards.
-  void (*launch)(const DeviceMatrix&, Stream) = nullptr;
+  std::function<void(const DeviceMatrix&, Stream)> launch;
 };
 
 }  // namespace cornerturn::cuda

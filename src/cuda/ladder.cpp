@@ -1,9 +1,11 @@
 #include "cuda/ladder.hpp"
 
+#include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/checked.hpp"
 #if defined(CORNERTURN_CUTE)
@@ -19,11 +21,33 @@ namespace {
 
 constexpr std::int64_t page = 4096;  // cudaMemcpy is slower for sizes that are not its multiples
 
+#if defined(CORNERTURN_CUTE)
+DeviceRung cute_row(const ladder::CuteRung& rung) {
+  DeviceRung row;
+  row.why_not = [rung](const DeviceMatrix& m) -> std::string {
+    const char* why = rung.why_not(m.rows, m.cols, m.element_bytes);
+    if (why != nullptr) return why;
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(m.src) | reinterpret_cast<std::uintptr_t>(m.dst);
+    return address % 16 == 0 ? "" : "needs matrices that begin at multiples of 16 bytes";
+  };
+  row.shape = [rung](const DeviceMatrix& m) -> LaunchShape {
+    const ladder::CuteLaunch shape = rung.shape(m.rows, m.cols);
+    return {shape.kernel, shape.blocks, shape.threads, shape.dynamic_shared};
+  };
+  row.launch = [rung](const DeviceMatrix& m, Stream stream) {
+    const int error = rung.launch(m.src, m.dst, m.rows, m.cols, stream);
+    check(static_cast<cudaError_t>(error), "launching " + std::string(rung.name));
+  };
+  return row;
+}
+#endif
+
 const std::vector<DeviceRung>& device_rungs() {
   static const std::vector<DeviceRung> all = [] {
     std::vector<DeviceRung> list = kernel_rungs();
 #if defined(CORNERTURN_CUTE)
-    for (const DeviceRung& rung : cute_rungs()) list.push_back(rung);
+    for (const ladder::CuteRung& rung : ladder::cute_rungs()) list.push_back(cute_row(rung));
 #endif
     const std::vector<RungInfo> infos = rungs();
     for (std::size_t i = 0; i < list.size(); ++i) list[i].info = infos[i];
@@ -77,6 +101,7 @@ struct LadderCase::Impl {
     matrix = {src.data(), dst.data(), rows, cols, element_bytes};
     fill_source(src, element_bytes, stream);
     if (options.time) {
+      flush.emplace();
       check(cudaMemsetAsync(
                 src.data() + payload + src.after(), 0,
                 static_cast<std::size_t>(std::max(spare - src.after(), std::int64_t{0})), stream),
@@ -153,7 +178,7 @@ struct LadderCase::Impl {
       best = *fastest;
       by = copies[static_cast<std::size_t>(fastest - timings.begin() - 1)].name;
     };
-    keep(time_cold(subjects, flush, options, stream), result.cold, result.copy_cold,
+    keep(time_cold(subjects, *flush, options, stream), result.cold, result.copy_cold,
          result.copy_cold_by);
     keep(time_warm(subjects, options, stream), result.warm, result.copy_warm, result.copy_warm_by);
     check(cudaGetLastError(), "timing " + rung.info.name);
@@ -162,7 +187,7 @@ struct LadderCase::Impl {
   MeasureOptions options;
   std::int64_t payload = 0;
   OwnStream stream;
-  CacheFlush flush;
+  std::optional<CacheFlush> flush;
   GuardedMatrix src;
   GuardedMatrix dst;
   DeviceMatrix matrix;
@@ -195,8 +220,10 @@ std::string LadderCase::launch(std::string_view name) {
   const DeviceRung& rung = rung_named(name);
   std::string why = impl_->why_not(rung);
   if (!why.empty()) return why;
+  check(cudaProfilerStart(), "cudaProfilerStart");
   impl_->launch(rung);
   check(cudaDeviceSynchronize(), "running " + std::string(name));
+  check(cudaProfilerStop(), "cudaProfilerStop");
   return {};
 }
 

@@ -94,7 +94,8 @@ class LadderCase {
   /// Throws Error(invalid_argument) for an unknown rung and Error(internal) when a launch fails.
   Measurement measure(std::string_view rung);
 
-  /// Launches the rung once, unchecked: for profilers. Returns why it does not apply, or nothing.
+  /// Launches the rung once, unchecked, and lets a profiler that was told to wait (ncu
+  /// --profile-from-start off) see this launch alone. Returns why it does not apply, or nothing.
   std::string launch(std::string_view rung);
 
  private:

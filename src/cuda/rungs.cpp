@@ -11,7 +11,7 @@ std::string why_no_cute() {
 #if defined(CORNERTURN_CUTE)
   return "";
 #elif defined(CORNERTURN_CUDA)
-  return "built without the CUTLASS headers (CORNERTURN_CUTLASS_INCLUDE names their folder)";
+  return "built without the CUTLASS headers (`scripts/setup.sh full` adds them)";
 #else
   return "built without device code (CORNERTURN_CUDA=ON, which needs nvcc, adds it)";
 #endif
@@ -28,7 +28,9 @@ std::vector<RungInfo> rungs() {
     list.push_back(info);
   });
 #if defined(CORNERTURN_CUTE)
-  for (const DeviceRung& rung : cute_rungs()) list.push_back(rung.info);
+  for (const ladder::CuteRung& rung : ladder::cute_rungs()) {
+    list.push_back({rung.name, rung.shows, "cute", rung.transposes, {rung.element_bytes}});
+  }
 #endif
   return list;
 }
