@@ -1,9 +1,10 @@
 #include "cuda/cute_rungs.hpp"
 
 #include <array>
-#include <limits>
+#include <utility>
 
 #include "cuda/cute/rungs.hpp"
+#include "kernels/ladder/cute.hpp"
 
 namespace cornerturn::ladder {
 
@@ -11,16 +12,12 @@ namespace {
 
 using with_cute::Call;
 
-// Coordinates are 32-bit in CuTe's tensors, and the tiles are counted in one grid axis.
-const char* why_not_any([[maybe_unused]] std::int64_t rows, [[maybe_unused]] std::int64_t cols,
-                        int element_bytes) {
+template <std::size_t row>
+const char* why_not(std::int64_t rows, std::int64_t cols, int element_bytes) {
 #if defined(CORNERTURN_HAS_CUTE)
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
-  if (element_bytes != 4) return "CuTe's rungs are compiled for elements of 4 bytes";
-  if (rows > most || cols > most) return "CuTe's rungs count rows and columns with 31 bits";
-  return nullptr;
+  return cute_why_not(cute_infos[row], rows, cols, element_bytes);
 #else
-  (void)element_bytes;
+  (void)rows, (void)cols, (void)element_bytes;
   return "built without CuTe: nvidia-cutlass was not there (scripts/setup.sh full adds it)";
 #endif
 }
@@ -41,19 +38,33 @@ CuteLaunch shape(std::int64_t rows, std::int64_t cols) {
   run({nullptr, nullptr, rows, cols, nullptr, &result});
   return result;
 }
-#define CT_LAUNCH(rung) launch<with_cute::rung>, shape<with_cute::rung>
-#else
-#define CT_LAUNCH(rung) nullptr, nullptr
 #endif
 
-constexpr std::array rungs = {
-    CuteRung{"cute_copy", "tiled copy, 16-byte accesses through registers: the ceiling", false, 4,
-             why_not_any, CT_LAUNCH(cute_copy)},
-};
+template <std::size_t row, cudaError_t (*run)(const Call&)>
+constexpr CuteRung make_rung() {
+  constexpr CuteInfo info = cute_infos[row];
+  CuteRung rung{info.name, info.shows, info.transposes, 4, why_not<row>, nullptr, nullptr};
+#if defined(CORNERTURN_HAS_CUTE)
+  rung.launch = launch<run>;
+  rung.shape = shape<run>;
+#endif
+  return rung;
+}
+
+// In the order of cute_infos.
+template <cudaError_t (*... run)(const Call&), std::size_t... row>
+constexpr auto make_rungs(std::index_sequence<row...>) {
+  return std::array{make_rung<row, run>()...};
+}
 
 }  // namespace
 
 std::span<const CuteRung> cute_rungs() {
+  using namespace with_cute;
+  static constexpr auto rungs =
+      make_rungs<cute_copy, cute_tma_copy, cute_naive, cute_naive_wide, cute_smem, cute_smem_pad,
+                 cute_smem_swizzle, cute_smem_swizzle_2way, cute_smem_swizzle_64, cute_tma_store,
+                 cute_tma, cute_tma_diagonal>(std::make_index_sequence<cute_infos.size()>());
   return rungs;
 }
 

@@ -25,6 +25,8 @@ struct CuteRung {
   /// Null where it can run; otherwise the rule that this case breaks.
   const char* (*why_not)(std::int64_t rows, std::int64_t cols, int element_bytes);
 
+  // The other two are null in a build without CuTe.
+
   /// rows x cols, row-major and packed, becomes cols x rows. Asynchronous on the stream; the
   /// answer, a cudaError_t, is about the launch alone. Both pointers are multiples of 16 bytes, or
   /// it is cudaErrorMisalignedAddress. Only for cases that why_not lets pass.

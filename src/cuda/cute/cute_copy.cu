@@ -38,8 +38,9 @@ cudaError_t cute_copy(const Call& call) {
   const std::int64_t elements = call.rows * call.cols;
   Tensor source = make_tensor(make_gmem_ptr(call.src), make_layout(make_shape(elements)));
   Tensor destination = make_tensor(make_gmem_ptr(call.dst), make_layout(make_shape(elements)));
-  return launch_tiles(call, copy_kernel<decltype(source), decltype(destination)>, Elements{},
-                      elements, Threads{}, source, destination);
+  return launch_tiles(
+      call, copy_kernel<decltype(source), decltype(destination)>, Elements{}, elements, Threads{},
+      [&] { return source; }, [&] { return destination; });
 }
 
 }  // namespace cornerturn::with_cute

@@ -5,11 +5,10 @@
 #include <cute/tensor.hpp>
 #include <limits>
 
+#include "cuda/cute/layouts.hpp"
 #include "cuda/cute/rungs.hpp"
 
 namespace cornerturn::with_cute {
-
-using namespace cute;
 
 /// rows x cols, row-major. Strides of 64 bits: a matrix may have more than 2^31 elements.
 template <class T>
@@ -51,7 +50,8 @@ __device__ auto inside(Coords const& coords, Shape const& shape) {
   return pred;
 }
 
-/// One block a tile. Nothing is launched for a matrix without elements.
+/// One block a tile; `args` are functions that make the kernel's arguments, for the launch alone.
+/// Nothing is launched for a matrix without elements.
 template <class Kernel, class Tile, class Shape, class Threads, class... Args>
 cudaError_t launch_tiles(const Call& call, Kernel kernel, Tile tile, Shape shape, Threads threads,
                          const Args&... args) {
@@ -62,7 +62,7 @@ cudaError_t launch_tiles(const Call& call, Kernel kernel, Tile tile, Shape shape
   }
   if (tiles == 0) return cudaSuccess;
   if (tiles > std::numeric_limits<int>::max()) return cudaErrorInvalidConfiguration;
-  kernel<<<static_cast<unsigned>(tiles), unsigned{size(threads)}, 0, call.stream>>>(args...);
+  kernel<<<static_cast<unsigned>(tiles), unsigned{size(threads)}, 0, call.stream>>>(args()...);
   return cudaGetLastError();
 }
 

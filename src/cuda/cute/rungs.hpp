@@ -22,5 +22,16 @@ struct Call {
 };
 
 cudaError_t cute_copy(const Call& call);
+cudaError_t cute_tma_copy(const Call& call);
+cudaError_t cute_naive(const Call& call);
+cudaError_t cute_naive_wide(const Call& call);
+cudaError_t cute_smem(const Call& call);
+cudaError_t cute_smem_pad(const Call& call);
+cudaError_t cute_smem_swizzle(const Call& call);
+cudaError_t cute_smem_swizzle_2way(const Call& call);
+cudaError_t cute_smem_swizzle_64(const Call& call);
+cudaError_t cute_tma_store(const Call& call);
+cudaError_t cute_tma(const Call& call);
+cudaError_t cute_tma_diagonal(const Call& call);
 
 }  // namespace cornerturn::with_cute
