@@ -9,6 +9,8 @@ namespace cornerturn::cli {
 void add_transpose_command(CLI::App& app);
 void add_plan_command(CLI::App& app);
 void add_info_command(CLI::App& app);
+void add_ladder_command(CLI::App& app);
+void add_analyse_command(CLI::App& app);
 void add_devices_command(CLI::App& app);
 void add_version_command(CLI::App& app);
 /// Hidden: writes the man page and the shell completions from what `app` says of itself.

@@ -136,10 +136,13 @@ std::string man_page(const CLI::App& app) {
     text += fmt::format(".SS {}\n{}\n", roff(command.name), roff(command.description));
     for (const Argument& argument : command.arguments) {
       text += ".TP\n.B " + roff(joined(argument.names, ", "));
+      // A list of choices that no line can hold goes below.
+      const bool is_long = !argument.choices.empty() && argument.value.size() > 60;
       if (!argument.positional && !argument.value.empty()) {
-        text += " \\fI" + roff(argument.value) + "\\fR";
+        text += " \\fI" + (is_long ? std::string("NAME") : roff(argument.value)) + "\\fR";
       }
       text += "\n" + roff(argument.description) + "\n";
+      if (is_long) text += roff("Names: " + joined(argument.choices, ", ") + ".") + "\n";
     }
   }
   text += ".SH ENVIRONMENT\n.TP\n.B CORNERTURN_THREADS\nAt most so many threads.\n";

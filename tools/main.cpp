@@ -1,11 +1,14 @@
 // cornerturn: the command line.
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
 
+#include "analyse/notation.hpp"
 #include "bench_command.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
@@ -42,6 +45,8 @@ int main(int argc, char** argv) {
   cli::add_plan_command(app);
   cli::add_info_command(app);
   cornerturn::add_bench_command(app);
+  cli::add_ladder_command(app);
+  cli::add_analyse_command(app);
   cli::add_devices_command(app);
   cli::add_version_command(app);
   cli::add_generate_command(app);
@@ -56,6 +61,10 @@ int main(int argc, char** argv) {
     return failed.get_exit_code();
   } catch (const CLI::ParseError& error) {
     return complain(error.what(), cli::exit_bad_input);
+  } catch (const cornerturn::NotationError& error) {
+    complain(error.what(), cli::exit_bad_input);
+    if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "{}\n", error.picture());
+    return cli::exit_bad_input;
   } catch (const Error& error) {
     const bool defect = error.status() == Status::internal;
     return complain(error.what(), defect ? cli::exit_failed : cli::exit_bad_input);

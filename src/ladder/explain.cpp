@@ -49,8 +49,8 @@ class Clauses {
   /// "loads" 4 "sectors" instead of 16.
   void compare(const char* verb, const char* unit, double now, double before) {
     if (!differ(now, before)) return;
-    const std::string clause =
-        fmt::format("{} {} {} instead of {}", verb, figure(now), unit, figure(before));
+    const std::string clause = fmt::format("{} {} {}{} instead of {}", verb, figure(now), unit,
+                                           figure(now) == "1" ? "" : "s", figure(before));
     (now < before ? less_ : more_).push_back(clause);
   }
   void less(std::string clause) { less_.push_back(std::move(clause)); }
@@ -85,20 +85,20 @@ std::string difference(const Emulation& now, const Emulation& before) {
   const Cost a = cost_of(now);
   const Cost b = cost_of(before);
   Clauses clauses;
-  clauses.compare("loads", "sectors", a.sectors_loaded, b.sectors_loaded);
-  clauses.compare("stores", "sectors", a.sectors_stored, b.sectors_stored);
+  clauses.compare("loads", "sector", a.sectors_loaded, b.sectors_loaded);
+  clauses.compare("stores", "sector", a.sectors_stored, b.sectors_stored);
   const bool has_tile = a.wavefronts_in + a.wavefronts_out > 0;
   const bool had_tile = b.wavefronts_in + b.wavefronts_out > 0;
   if (has_tile && had_tile) {
-    clauses.compare("fills the tile in", "wavefronts", a.wavefronts_in, b.wavefronts_in);
-    clauses.compare("reads the tile in", "wavefronts", a.wavefronts_out, b.wavefronts_out);
+    clauses.compare("fills the tile in", "wavefront", a.wavefronts_in, b.wavefronts_in);
+    clauses.compare("reads the tile in", "wavefront", a.wavefronts_out, b.wavefronts_out);
   } else if (has_tile) {
     clauses.more(fmt::format("fills a tile in {} and reads it in {} wavefronts",
                              figure(a.wavefronts_in), figure(a.wavefronts_out)));
   } else if (had_tile) {
     clauses.less("needs no shared memory");
   }
-  clauses.compare("takes", "requests", a.requests, b.requests);
+  clauses.compare("takes", "request", a.requests, b.requests);
   if (has_tile && had_tile && now.shared_bytes != before.shared_bytes) {
     const std::string clause = fmt::format("a block holds {} B of shared memory instead of {}",
                                            now.shared_bytes, before.shared_bytes);

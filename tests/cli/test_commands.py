@@ -64,7 +64,7 @@ def test_devices_and_version():
 
 def test_help_lists_every_command():
     text = done("--help")
-    for name in ["transpose", "plan", "info", "bench", "devices", "version"]:
+    for name in ["transpose", "plan", "info", "bench", "ladder", "analyse", "devices", "version"]:
         assert re.search(rf"^  {name} ", text, re.M)
         assert "Usage" in done(name, "--help")
 
@@ -145,7 +145,7 @@ PAGES = ["man", "bash", "zsh", "fish"]
 @pytest.mark.parametrize("kind", PAGES)
 def test_pages_name_every_option(kind):
     page = done("generate", kind).replace("\\-", "-")
-    for name in ["transpose", "plan", "info", "bench", "devices", "version"]:
+    for name in ["transpose", "plan", "info", "bench", "ladder", "analyse", "devices", "version"]:
         assert name in page
         for option in re.findall(r"^  (?:-\w,)?--([a-z-]+)", done(name, "--help"), re.M):
             assert re.search(rf"(--|-l ){option}\b", page), option

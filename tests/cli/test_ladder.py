@@ -1,0 +1,186 @@
+"""`cornerturn ladder` and `cornerturn analyse`, without a GPU."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from command_line import PROGRAM, ROOT, done, refused
+
+RUNGS = re.findall(r'name = "(\w+)"', "".join(
+    path.read_text() for path in (ROOT / "src" / "kernels" / "ladder").glob("*.hpp")
+)) + ["naive_read", "naive_read_8", "naive_read_32"]  # fmt: skip
+
+
+def ladder(*words):
+    return json.loads(done("ladder", "--no-gpu", "--json", *words))
+
+
+def rung(report, name):
+    return next(rung for rung in report["rungs"] if rung["name"] == name)
+
+
+def legs(report, name):
+    return {leg["leg"]: leg for leg in rung(report, name)["predicted"]["legs"]}
+
+
+@pytest.fixture(scope="module")
+def report():
+    return ladder()
+
+
+def test_every_rung_is_verified(report):
+    assert report["verified"] and report["shape"] == [512, 512] and report["complaints"] == []
+    names = [rung["name"] for rung in report["rungs"] if rung["family"] == "cuda"]
+    assert set(RUNGS) <= set(names) and len(names) == len(set(names))
+    assert all(rung["verified"] for rung in report["rungs"] if rung["family"] == "cuda")
+
+
+def test_the_table_has_every_rung_and_says_what_limits_it(report):
+    text = done("ladder", "--no-gpu")
+    for entry in report["rungs"]:
+        if entry["family"] != "cuda":
+            continue
+        assert re.search(rf"^{entry['name']} .* yes$", text, re.M), entry["name"]
+        words = " ".join(text.split())
+        assert entry["predicted"]["limit"] in words
+        assert entry["name"] == "copy" or f"against {entry['after']}: {entry['than_after']}" in words
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_predictions(report):
+    """A few figures that anyone can count by hand, at rows of 2 KiB."""
+    assert legs(report, "naive_read")["global store"]["sectors"]["mean"] == 16
+    assert legs(report, "naive_read_32")["global store"]["sectors"]["mean"] == 32
+    for name, wavefronts in {"smem": 32, "smem_pad": 1, "smem_rotate": 1, "smem_chunk_xor": 4}.items():
+        load = legs(report, name)["shared load"]
+        assert load["wavefronts"]["actual"] == wavefronts * load["requests"]
+    assert {leg["bytes_a_lane"] for leg in legs(report, "smem_chunk_xor").values()} == {16}
+    assert rung(report, "smem_pad")["predicted"]["shared_bytes"] == (32 * 33 - 1) * 4
+    resident = rung(report, "naive_read_32")["predicted"]["resident"]
+    assert resident["compute capability 8.9"] == {"blocks": 1, "threads": 1024}
+    assert resident["compute capability 9.0"] == {"blocks": 2, "threads": 2048}
+
+
+@pytest.mark.parametrize("dtype, bytes", [("u8", 1), ("f16", 2), ("f64", 8)])
+def test_other_elements(dtype, bytes):
+    report = ladder("--shape", "130,77", "--dtype", dtype)
+    assert report["verified"] and report["bytes"] == 130 * 77 * bytes
+    taken = {rung["name"] for rung in report["rungs"] if "why_not" not in rung}
+    assert {"copy", "smem_chunk_xor", "shuffle"} <= taken
+    assert f"not of {bytes} B" in rung(report, "smem")["why_not"]
+
+
+@pytest.mark.parametrize("shape", ["0,5", "1,1", "1,700", "33,31"])
+def test_odd_shapes(shape):
+    assert ladder("--shape", shape)["verified"]
+
+
+def test_some_rungs():
+    report = ladder("--rung", "smem_pad", "--rung", "smem", "--shape", "64,64")
+    assert [rung["name"] for rung in report["rungs"]] == ["smem", "smem_pad"]
+
+
+def test_plot(folder):
+    done("ladder", "--no-gpu", "--shape", "64,64", "--plot", "ladder.svg")
+    picture = ElementTree.parse("ladder.svg").getroot()
+    texts = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert set(RUNGS) <= set(texts)
+    refused("ladder", "--shape", "64,64", "--plot", "ladder.png", part="ladder.png' does not end in .svg")
+    refused("ladder", "--shape", "64,64", "--plot", "no/ladder.svg", part="--plot = 'no/ladder.svg'")
+    assert os.listdir() == ["ladder.svg"]
+
+
+def test_bad_input_of_the_ladder():
+    line = refused("ladder", "--rung", "smen", part="--rung = 'smen' is no rung")
+    assert all(name in line for name in RUNGS)
+    refused("ladder", "--shape", "4000000000,4000000000", part="does not fit in 64 bits")
+    refused("ladder", "--no-gpu", "--shape", "3000000,3000000", part="give a smaller shape")
+    refused("ladder", "--shape", "5", part="a matrix has two, M,N")
+    refused("ladder", "--shape", "5,-1", part="--shape[1]")
+    refused("ladder", "--dtype", "c128", part="1, 2, 4 or 8")
+    refused("ladder", "--gpu", "--no-gpu")
+    if "why_no_gpu" in json.loads(done("ladder", "--json", "--shape", "1,1")):
+        refused("ladder", "--gpu", part="--gpu: ")
+
+
+def started(*words, **options):
+    return subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL, **options)
+
+
+def test_progress_and_interrupt(folder):
+    """More than a second's work shows a line on a terminal; Ctrl-C ends it and leaves nothing."""
+    master, slave = pty.openpty()
+    process = started("ladder", "--no-gpu", "--shape", "8192,8192", "--plot", "ladder.svg", stderr=slave)
+    os.close(slave)
+    shown = b""
+    while b"left" not in shown:
+        shown += os.read(master, 4096)
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    assert process.wait(timeout=60) == 130
+    assert time.monotonic() - start < 5
+    os.close(master)
+    assert re.search(rb"\r +\d+ %   .* of .*iB   .*/s   .* left", shown), shown
+    assert os.listdir() == []
+
+
+def test_analyse_a_rung():
+    text = done("analyse", "smem")
+    for part in ["256 blocks of 32 x 8 threads", "4096 B of shared memory", "32.0 (1.0)",
+                 "lanes 0 and 1 want words 0 and 32, both in bank 0", "pad the rows"]:  # fmt: skip
+        assert part in text
+    report = json.loads(done("analyse", "naive_write", "--shape", "100,36", "--dtype", "i32", "--json"))
+    assert report["verified"] and report["findings"] == [] and report["shape"] == [100, 36]
+    load = next(leg for leg in report["legs"] if leg["leg"] == "global load")
+    assert load["sectors"]["min"] < load["sectors"]["max"] and load["bytes"]["used"] == 100 * 36 * 4
+    assert load["bytes"]["moved"] > load["bytes"]["used"]
+
+
+def test_analyse_a_layout():
+    text = done("analyse", "Swizzle<3,3,3> o (8,64):(64,1)", "--bytes", "2")
+    assert "8 rows of 64" in text and "512 elements of 2 B" in text
+    assert re.search(r"^columns  16 B a lane +4 wavefronts, no", text, re.M)
+    plain = json.loads(done("analyse", "(8,64):(64,1)", "--bytes", "2", "--json"))
+    assert plain["size"] == 512 and plain["cosize"] == 512
+    costs = {(access["walk"], access["bytes_a_lane"]): access["worst_request"] for access in plain["accesses"]}
+    assert {width for walk, width in costs if walk == "rows"} == {2, 4, 8, 16}
+    # Eight rows of 128 bytes: all eight lanes of a group want the same four banks.
+    assert costs["columns", 16]["wavefronts"] == 32 and costs["rows", 16]["wavefronts"] == 4
+    assert "lanes 0 and 1 want words 0 and 32" in costs["columns", 16]["collision"]
+    assert "no multiple of 16" in done("analyse", "(32,32):(33,1)")
+
+
+@pytest.mark.parametrize(
+    "words, part",
+    [
+        (["analyse", "smen"], "WHAT = 'smen' is no rung; there are copy, "),
+        (["analyse", "(32,32:(33,1)"], "character 7 (':')"),
+        (["analyse", "Swizzle<3,3,2> o (8,8):(8,1)"], "|S| = 2 is less than B = 3"),
+        (["analyse", "(2,3,4):(1,2,6)"], "3 modes"),
+        (["analyse", "(2,3):(1,2)", "--bytes", "3"], "1, 2, 4, 8 or 16"),
+        (["analyse", "(2,3):(1,2)", "--bytes", "x"], "--bytes[0] = 'x'"),
+        (["analyse", "(2,3):(1,2)", "--shape", "1,2"], "for rungs"),
+        (["analyse", "smem", "--bytes", "4"], "for layouts"),
+        (["analyse", "smem", "--dtype", "u8"], "it takes elements of 4 B, not of 1 B"),
+        (["analyse"], "WHAT"),
+    ],
+)
+def test_bad_input_of_analyse(words, part):
+    refused(*words, part=part)
+
+
+def test_a_mistake_in_a_layout_is_pointed_at_on_a_terminal():
+    master, slave = pty.openpty()
+    process = started("analyse", "(32,32:(33,1)", stderr=slave)
+    os.close(slave)
+    assert process.wait(timeout=60) == 2
+    lines = os.read(master, 4096).decode().splitlines()
+    os.close(master)
+    assert lines[1:] == ["(32,32:(33,1)", "      ^"]

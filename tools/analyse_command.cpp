@@ -1,0 +1,159 @@
+// cornerturn analyse: one rung, or one layout, in depth.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "analyse/layout_report.hpp"
+#include "analyse/notation.hpp"
+#include "arguments.hpp"
+#include "commands.hpp"
+#include "cornerturn/error.hpp"
+#include "cuda/ladder.hpp"
+#include "ladder/explain.hpp"
+#include "ladder/report.hpp"
+#include "matrix_arguments.hpp"
+#include "progress.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+struct AnalyseArguments {
+  std::string what;
+  std::string shape;
+  std::string dtype;
+  std::string bytes;
+  bool json = false;
+};
+
+// Names of rungs have none of these, layouts have one of them.
+bool is_layout(const std::string& text) {
+  return text.find_first_of("(:<") != std::string::npos ||
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+const ladder::Rung& rung_called(const std::string& name) {
+  if (const ladder::Rung* rung = ladder::find_rung(name)) return *rung;
+  for (const cuda::RungInfo& rung : cuda::rungs()) {
+    if (rung.name != name) continue;
+    throw Error(
+        Status::unsupported,
+        fmt::format("WHAT = '{}' runs on a GPU only: `cornerturn ladder --rung {}` measures "
+                    "it there",
+                    name, name));
+  }
+  refuse_rung("WHAT", name);
+}
+
+std::string dim(const Dim3& d) {
+  std::string text = fmt::format("{}", d.x);
+  if (d.y > 1 || d.z > 1) text += fmt::format(" x {}", d.y);
+  if (d.z > 1) text += fmt::format(" x {}", d.z);
+  return text;
+}
+
+void print_text(const ladder::Rung& rung, const ladder::Emulation& run, const std::string& dtype,
+                const std::string& otherwise) {
+  fmt::print("{}: {}\n", rung.name, rung.shows);
+  fmt::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
+  fmt::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
+             run.launch.grid.count(), dim(run.launch.block), run.shared_bytes);
+  for (const ladder::Sm& sm : ladder::sms) {
+    const ladder::Residency resident = ladder::residency(run.launch, run.shared_bytes, sm);
+    fmt::print("resident  {} blocks, {} of {} threads of an SM of compute capability {}\n",
+               resident.blocks, resident.threads, sm.threads, sm.name);
+  }
+  fmt::print("verified  {}\n\n",
+             run.verified() ? "every element, in the emulator with all detectors on" : "NO");
+  fmt::print("{}", run.report.text());
+  if (!otherwise.empty()) fmt::print("Against {} it {}.\n", rung.after, otherwise);
+}
+
+int analyse_rung(const AnalyseArguments& arguments) {
+  const ladder::Rung& rung = rung_called(arguments.what);
+  const std::string dtype = arguments.dtype.empty() ? "f32" : arguments.dtype;
+  const ladder::Matrix matrix =
+      parse_matrix(arguments.shape.empty() ? "512,512" : arguments.shape, dtype);
+  if (const auto reason = ladder::why_not(rung, matrix)) {
+    throw Error(Status::invalid_argument,
+                fmt::format("--dtype = '{}' does not suit {}: {}", dtype, rung.name, *reason));
+  }
+  require_memory(matrix);
+  std::atomic<std::int64_t> stored{0};
+  std::string otherwise;
+  const ladder::Emulation run = [&] {
+    const ProgressLine line(matrix.size(), [&] { return stored.load(); });
+    return ladder::emulate(rung, matrix, &stored);
+  }();
+  const ladder::Matrix small = ladder::representative(matrix);
+  const ladder::Rung* before = ladder::find_rung(rung.after);
+  if (before != nullptr && !ladder::why_not(*before, small) && matrix.size() > 0) {
+    otherwise = ladder::difference(run, ladder::emulate(*before, small));
+  }
+  if (arguments.json) {
+    nlohmann::ordered_json json = {{"rung", rung.name}, {"shows", rung.shows}, {"dtype", dtype}};
+    json["verified"] = run.verified();
+    json["findings"] = run.findings;
+    if (!otherwise.empty()) {
+      json["after"] = rung.after;
+      json["than_after"] = otherwise;
+    }
+    json.update(nlohmann::ordered_json::parse(ladder::to_json(run)));
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    print_text(rung, run, dtype, otherwise);
+  }
+  for (const std::string& finding : run.findings) fmt::print(stderr, "cornerturn: {}\n", finding);
+  if (!run.mismatch.empty()) fmt::print(stderr, "cornerturn: {}: {}\n", rung.name, run.mismatch);
+  return run.verified() ? 0 : exit_failed;
+}
+
+void analyse_layout(const AnalyseArguments& arguments) {
+  if (!arguments.shape.empty() || !arguments.dtype.empty()) {
+    throw Error(Status::invalid_argument,
+                "--shape and --dtype are for rungs: a layout has a shape, --bytes says how large "
+                "its elements are");
+  }
+  std::int64_t bytes = 4;
+  if (!arguments.bytes.empty()) {
+    const std::vector<std::int64_t> numbers = parse_numbers("--bytes", arguments.bytes);
+    if (numbers.size() != 1 || numbers[0] > 16) {
+      throw Error(Status::invalid_argument,
+                  fmt::format("--bytes = '{}' is none of 1, 2, 4, 8 and 16", arguments.bytes));
+    }
+    bytes = numbers[0];
+  }
+  const LayoutReport report =
+      report_layout(parse_swizzled_layout(arguments.what), static_cast<int>(bytes));
+  fmt::print("{}", arguments.json ? report.json() + "\n" : report.text());
+}
+
+}  // namespace
+
+void add_analyse_command(CLI::App& app) {
+  auto arguments = std::make_shared<AnalyseArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "analyse", "Says what one rung of the ladder, or a layout, does to memory, without a GPU");
+  command
+      .add_option("WHAT", arguments->what,
+                  "A rung (`cornerturn ladder` lists them) or a layout as CuTe writes it: "
+                  "\"Swizzle<3,3,3> o (8,64):(64,1)\"")
+      ->required()
+      ->type_name("RUNG|LAYOUT");
+  command.add_option("--shape", arguments->shape, "The matrix of a rung, row-major; 512,512")
+      ->type_name("M,N");
+  command.add_option("--dtype", arguments->dtype, "Its element, of 1, 2, 4 or 8 bytes; f32")
+      ->type_name("TYPE");
+  command.add_option("--bytes", arguments->bytes, "Bytes of a layout's element; 4")
+      ->type_name("1|2|4|8|16");
+  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.callback([arguments] {
+    if (is_layout(arguments->what)) return analyse_layout(*arguments);
+    if (!arguments->bytes.empty()) {
+      throw Error(Status::invalid_argument, "--bytes is for layouts: a rung has --dtype");
+    }
+    if (const int code = analyse_rung(*arguments); code != 0) throw CLI::RuntimeError(code);
+  });
+}
+
+}  // namespace cornerturn::cli

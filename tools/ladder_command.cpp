@@ -1,0 +1,192 @@
+// cornerturn ladder: every rung verified, measured where there is a GPU, and explained.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+
+#include "arguments.hpp"
+#include "commands.hpp"
+#include "cornerturn/error.hpp"
+#include "cuda/ladder.hpp"
+#include "io/output_file.hpp"
+#include "io/schedule.hpp"
+#include "ladder/explain.hpp"
+#include "ladder/report.hpp"
+#include "matrix_arguments.hpp"
+#include "progress.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+struct LadderArguments {
+  std::string shape;
+  std::string dtype = "f32";
+  std::vector<std::string> rungs;
+  std::string plot;
+  bool gpu = false;
+  bool no_gpu = false;
+  bool json = false;
+};
+
+bool names_a_rung(const std::vector<cuda::RungInfo>& all, const std::string& name) {
+  return std::any_of(all.begin(), all.end(), [&](const auto& rung) { return rung.name == name; });
+}
+
+void check_names(const std::vector<std::string>& names, const std::vector<cuda::RungInfo>& all) {
+  for (const std::string& name : names) {
+    if (!names_a_rung(all, name)) refuse_rung("--rung", name);
+  }
+}
+
+class Climb {
+ public:
+  explicit Climb(const LadderArguments& arguments) : arguments_(arguments) {
+    const std::vector<cuda::RungInfo> all = cuda::rungs();
+    check_names(arguments.rungs, all);
+    choose_device();
+    report_.matrix =
+        parse_matrix(arguments.shape.empty() ? default_shape() : arguments.shape, arguments.dtype);
+    report_.dtype = arguments.dtype;
+    if (!report_.device) require_memory(report_.matrix);
+    report_.why_no_cute = cuda::why_no_cute();
+    for (const cuda::RungInfo& info : all) {
+      const auto& wanted = arguments.rungs;
+      if (wanted.empty() || std::find(wanted.begin(), wanted.end(), info.name) != wanted.end()) {
+        report_.rows.push_back(row_of(info));
+      }
+    }
+  }
+
+  int run() {
+    std::unique_ptr<io::OutputFile> plot;
+    if (!arguments_.plot.empty()) {
+      if (!arguments_.plot.ends_with(".svg")) {
+        throw Error(Status::invalid_argument,
+                    fmt::format("{} does not end in .svg: an SVG is all that can be drawn",
+                                io::label_of("--plot", arguments_.plot)));
+      }
+      plot = std::make_unique<io::OutputFile>(arguments_.plot, 0, "--plot");
+    }
+    work();
+    if (plot) {
+      const std::string picture = ladder::to_svg(report_);
+      plot->file().write(picture.data(), static_cast<std::int64_t>(picture.size()));
+      plot->commit();
+    }
+    fmt::print("{}{}", arguments_.json ? ladder::to_json(report_) : ladder::to_text(report_),
+               arguments_.json ? "\n" : "");
+    const std::vector<std::string> complaints = report_.complaints();
+    for (const std::string& line : complaints) fmt::print(stderr, "cornerturn: {}\n", line);
+    return complaints.empty() ? 0 : exit_failed;
+  }
+
+ private:
+  void choose_device() {
+    if (arguments_.no_gpu) return;
+    if (const auto reason = cuda::why_no_gpu()) {
+      report_.why_no_gpu = *reason;
+      if (arguments_.gpu) {
+        throw Error(Status::unsupported,
+                    "--gpu: " + *reason + "; without it the emulator verifies every rung");
+      }
+      return;
+    }
+    report_.device = cuda::device_info();
+  }
+
+  const char* default_shape() const { return report_.device ? "4096,4096" : "512,512"; }
+
+  static ladder::ReportRow row_of(const cuda::RungInfo& info) {
+    ladder::ReportRow row;
+    row.name = info.name;
+    row.shows = info.shows;
+    row.family = info.family;
+    return row;
+  }
+
+  // What is known of a rung without a GPU; null if it is not written in the kernel form.
+  const ladder::Emulation* predict(const ladder::Rung& rung, const ladder::Matrix& matrix) {
+    const auto found = emulated_.find(rung.name);
+    if (found != emulated_.end()) return &found->second;
+    return &emulated_.emplace(rung.name, ladder::emulate(rung, matrix, &done_)).first->second;
+  }
+
+  void work() {
+    const ladder::Matrix small = ladder::representative(report_.matrix);
+    const ladder::Matrix emulated = report_.device ? small : report_.matrix;
+    std::unique_ptr<cuda::LadderCase> matrices;
+    if (report_.device) {
+      matrices = std::make_unique<cuda::LadderCase>(report_.matrix.rows, report_.matrix.cols,
+                                                    report_.matrix.bytes);
+    }
+    const std::int64_t each = emulated.size() + (matrices ? report_.matrix.size() : 0);
+    const ProgressLine line(each * static_cast<std::int64_t>(report_.rows.size()),
+                            [&] { return done_.load(); });
+    std::int64_t finished = 0;
+    for (ladder::ReportRow& row : report_.rows) {
+      const ladder::Rung* rung = ladder::find_rung(row.name);
+      if (rung != nullptr) {
+        row.after = rung->after;
+        row.why_not = ladder::why_not(*rung, report_.matrix).value_or("");
+      } else if (!matrices) {
+        row.why_not = "it runs on a GPU only";
+      }
+      if (matrices && row.why_not.empty()) {
+        row.measured = matrices->measure(row.name);
+        row.why_not = row.measured->why_not;
+        if (!row.why_not.empty()) row.measured.reset();
+      }
+      if (rung != nullptr && row.why_not.empty()) {
+        row.emulated = *predict(*rung, emulated);
+        const ladder::Rung* before = ladder::find_rung(row.after);
+        if (before != nullptr && !ladder::why_not(*before, small)) {
+          row.otherwise = ladder::difference(*row.emulated, *predict(*before, small));
+        }
+      }
+      finished += each;
+      done_ = finished;
+    }
+  }
+
+  const LadderArguments& arguments_;
+  ladder::Report report_;
+  std::map<std::string_view, ladder::Emulation> emulated_;
+  std::atomic<std::int64_t> done_{0};
+};
+
+}  // namespace
+
+void add_ladder_command(CLI::App& app) {
+  auto arguments = std::make_shared<LadderArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "ladder",
+      "Climbs from the obvious transposition kernel to the memory limit: verifies, measures and "
+      "explains every rung");
+  command
+      .add_option("--shape", arguments->shape,
+                  "The matrix, row-major; 4096,4096 on a GPU, 512,512 in the emulator")
+      ->type_name("M,N");
+  command
+      .add_option("--dtype", arguments->dtype, "Its element, of 1, 2, 4 or 8 bytes: f32, u8, ...")
+      ->type_name("TYPE");
+  std::string names;
+  for (const cuda::RungInfo& rung : cuda::rungs()) {
+    names += (names.empty() ? "" : "|") + rung.name;
+  }
+  command.add_option("--rung", arguments->rungs, "Only this rung; may be given several times")
+      ->type_name(names)
+      ->allow_extra_args(false);
+  CLI::Option* gpu = command.add_flag("--gpu", arguments->gpu, "Fail where there is no GPU");
+  command.add_flag("--no-gpu", arguments->no_gpu, "Use the emulator even where there is a GPU")
+      ->excludes(gpu);
+  command.add_option("--plot", arguments->plot, "Draw the ladder, one bar a rung")
+      ->type_name("FILE.svg");
+  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.callback([arguments] {
+    if (const int code = Climb(*arguments).run(); code != 0) throw CLI::RuntimeError(code);
+  });
+}
+
+}  // namespace cornerturn::cli
