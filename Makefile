@@ -8,10 +8,10 @@ PEERS ?= numpy torch mkl eigen onednn
 export JOBS FULL
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test bench docs format install fuzz clean
+.PHONY: help setup build run test bench test-gpu profile-gpu bundle docs format install fuzz clean
 
 help:   ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
 
 setup:
 	@scripts/setup.sh build
@@ -31,6 +31,15 @@ bench:  ## measures against memcpy and the PEERS; makes the README's table (PEER
 	@scripts/setup.sh bench
 	@$(if $(PEERS),bench/peers/setup.sh $(PEERS) || true)
 	@bench/run.sh
+
+test-gpu: ## every rung of the ladder on the GPU that is here, also under compute-sanitizer (SKIP=1)
+	@scripts/test_gpu.sh
+
+profile-gpu: ## predicted against profiled sectors and wavefronts of every rung (needs ncu)
+	@scripts/profile_gpu.sh
+
+bundle: setup ## what tests, measures and profiles on a GPU elsewhere, in build/bundle
+	@scripts/bundle.sh
 
 docs:   ## the reference of the C++ and C interfaces, in build/docs/html
 	@scripts/setup.sh docs

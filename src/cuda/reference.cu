@@ -93,11 +93,12 @@ void with_element(int bytes, Call&& call) {
 }
 
 void set_guards(const GuardedMatrix& m, Stream stream) {
-  check(cudaMemsetAsync(m.begin(), guard_byte, static_cast<std::size_t>(m.before()), stream),
-        "cudaMemset");
-  check(cudaMemsetAsync(m.data() + m.payload(), guard_byte, static_cast<std::size_t>(m.after()),
-                        stream),
-        "cudaMemset");
+  const auto set = [stream](std::byte* to, std::int64_t bytes) {
+    if (bytes == 0) return;
+    check(cudaMemsetAsync(to, guard_byte, static_cast<std::size_t>(bytes), stream), "cudaMemset");
+  };
+  set(m.begin(), m.before());
+  set(m.data() + m.payload(), m.after());
 }
 
 }  // namespace

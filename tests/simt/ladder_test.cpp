@@ -10,15 +10,12 @@
 #include "kernels/ladder/registry.hpp"
 #include "simt/emulator.hpp"
 #include "simt/support.hpp"
+#include "support/matrix_shapes.hpp"
 
 namespace cornerturn::simt {
 namespace {
 
-using Shape = std::pair<std::int64_t, std::int64_t>;
-
-const std::vector<Shape> shapes = {{0, 0},    {0, 5},    {1, 1},   {1, 300},  {300, 1},
-                                   {5, 7},    {32, 32},  {33, 31}, {64, 64},  {100, 36},
-                                   {127, 65}, {256, 48}, {16, 48}, {130, 258}};
+using test::MatrixShape;
 
 template <class T, class Rung>
 void check(Rung rung, std::int64_t rows, std::int64_t cols, Mode mode) {
@@ -36,7 +33,7 @@ void check(Rung rung, std::int64_t rows, std::int64_t cols, Mode mode) {
 }
 
 template <class T>
-void check_all(const std::vector<Shape>& list, Mode mode) {
+void check_all(const std::vector<MatrixShape>& list, Mode mode) {
   ladder::for_each_rung([&](auto rung) {
     if constexpr (decltype(rung)::template takes<T>) {
       for (const auto& [rows, cols] : list) check<T>(rung, rows, cols, mode);
@@ -45,16 +42,16 @@ void check_all(const std::vector<Shape>& list, Mode mode) {
 }
 
 TEST(Ladder, OneByte) {
-  check_all<std::uint8_t>(shapes, Mode::recording);
+  check_all<std::uint8_t>(test::matrix_shapes, Mode::recording);
 }
 TEST(Ladder, TwoBytes) {
-  check_all<std::uint16_t>(shapes, Mode::recording);
+  check_all<std::uint16_t>(test::matrix_shapes, Mode::recording);
 }
 TEST(Ladder, FourBytes) {
-  check_all<std::uint32_t>(shapes, Mode::recording);
+  check_all<std::uint32_t>(test::matrix_shapes, Mode::recording);
 }
 TEST(Ladder, EightBytes) {
-  check_all<std::uint64_t>(shapes, Mode::recording);
+  check_all<std::uint64_t>(test::matrix_shapes, Mode::recording);
 }
 
 TEST(Ladder, LargerMatrices) {

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Compares what the emulator predicts of every rung with what Nsight Compute counts.
+
+usage: profile.py LADDER_PROBE OUTPUT.json [--commit HASH] [--report FILE.ncu-rep]
+
+For each case and leg (an access of the source; all instructions of one kind and width make it up):
+how many requests, sectors and wavefronts were predicted and how many the profiler counted for those
+instructions; then the hardware's own counters for the whole kernel. Any difference is a failure:
+exit code 1. The GPU's clocks and settings stay as they are found. --report reads an earlier report
+instead of profiling.
+"""
+
+import argparse
+import csv
+import datetime
+import glob
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# Per-instruction figures, by the names that the profiler's source page uses, and in its CSV.
+FIGURES = {
+    "requests": ("inst_executed", "Instructions Executed"),
+    "sectors": ("memory_l2_theoretical_sectors_global", "L2 Theoretical Sectors Global"),
+    "wavefronts": ("memory_l1_wavefronts_shared", "L1 Wavefronts Shared"),
+}
+# The hardware's counters for a whole kernel, and the legs that make them up.
+TOTALS = {
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": ("sectors", ("global load",)),
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": ("sectors", ("global store",)),
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": ("wavefronts", ("shared load",)),
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": ("wavefronts", ("shared store",)),
+}
+OPS = {"LDG": "global load", "STG": "global store", "LDS": "shared load", "STS": "shared store"}
+NCU_FOLDERS = ["/opt/nvidia/nsight-compute/*", "/usr/local/cuda/nsight-compute*",
+               "/usr/local/NVIDIA-Nsight-Compute*"]
+
+
+def output_of(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"profile.py: {' '.join(command[:3])} ... failed\n"
+                         f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def leg_of(sass):
+    """('global load', 16) for `@P0 LDG.E.128 R4, [R2.64]`; None for other instructions."""
+    match = re.match(r"\s*(?:@!?U?P\w+\s+)?([A-Z0-9]+)((?:\.\w+)*)", sass)
+    if not match or match[1] not in OPS:
+        return None
+    width = 4
+    for modifier in match[2].split("."):
+        if re.fullmatch(r"[US]?(8|16|64|128)", modifier):
+            width = int(re.sub(r"\D", "", modifier)) // 8
+    return OPS[match[1]], width
+
+
+def instructions_by_module(report):
+    """For each profiled launch a list of (sass, {metric: value}) and its totals, by Nsight
+    Compute's Python interface; None where that cannot be imported."""
+    for folder in NCU_FOLDERS:
+        sys.path += glob.glob(folder + "/extras/python")
+    try:
+        import ncu_report
+    except ImportError as error:
+        print(f"profile.py: no ncu_report ({error}); reading the source page", file=sys.stderr)
+        return None
+    launches = []
+    for action in ncu_report.load_report(report).range_by_idx(0):
+        by_address = {}
+        for key, (name, _) in FIGURES.items():
+            metric = action.metric_by_name(name)
+            if metric is None or not metric.has_correlation_ids():
+                continue
+            ids = metric.correlation_ids()
+            for i in range(metric.num_instances()):
+                by_address.setdefault(ids.as_uint64(i), {})[key] = metric.as_uint64(i)
+        code = [(action.sass_by_pc(pc), values) for pc, values in sorted(by_address.items())]
+        totals = {name: action.metric_by_name(name).as_uint64() for name in TOTALS}
+        launches.append((code, totals))
+    return launches
+
+
+def instructions_by_page(report):
+    """The same from the command line's source page."""
+    page = output_of("ncu", "--import", report, "--page", "source", "--print-source", "sass", "--csv",
+                     "--print-units", "base")
+    launches, header = [], None
+    for row in csv.reader(io.StringIO(page)):
+        if "Source" in row and FIGURES["requests"][1] in row:
+            header = {name: i for i, name in reversed(list(enumerate(row)))}
+            launches.append([])
+        elif header and len(row) > header["Source"]:
+            values = {}
+            for key, (_, label) in FIGURES.items():
+                text = row[header[label]].replace(",", "") if label in header else ""
+                values[key] = int(float(text)) if re.fullmatch(r"[\d.]+", text) else 0
+            launches[-1].append((row[header["Source"]], values))
+    raw = output_of("ncu", "--import", report, "--page", "raw", "--csv", "--print-units", "base")
+    rows = list(csv.DictReader(line for line in raw.splitlines() if line.startswith('"')))[1:]
+    totals = [{name: int(float(row[name].replace(",", ""))) for name in TOTALS} for row in rows]
+    return list(zip(launches, totals))
+
+
+def profile(probe, report):
+    metrics = [name for name, _ in FIGURES.values()] + list(TOTALS)
+    output_of("ncu", "--force-overwrite", "--export", report, "--profile-from-start", "off",
+              "--clock-control", "none", "--cache-control", "none", "--metrics", ",".join(metrics),
+              "--import-source", "no", probe, "launch")
+
+
+def compare(case, code, totals):
+    """Adds what was counted to the case's legs; returns a line for each difference."""
+    counted = {}
+    for sass, values in code:
+        leg = leg_of(sass)
+        if leg is None:
+            continue
+        sums = counted.setdefault(leg, {"instructions": 0, **{key: 0 for key in FIGURES}})
+        for key in FIGURES:
+            sums[key] += values.get(key, 0)
+        sums["instructions"] += values.get("requests", 0) > 0
+    predicted = {}
+    for leg in case["legs"]:
+        predicted.setdefault((leg["op"], leg["bytes_a_lane"]), []).append(leg)
+
+    wrong = []
+    name = f"{case['rung']} {case['element_bytes']} B {case['rows']} x {case['cols']}"
+    for leg in sorted(set(predicted) | {leg for leg, sums in counted.items() if sums["requests"]}):
+        sums = counted.get(leg, {})
+        for key in ("sectors", "wavefronts"):
+            expected = sum(part.get(key, 0) for part in predicted.get(leg, []))
+            if expected != sums.get(key, 0):
+                wrong.append(f"{name}: {leg[0]} of {leg[1]} B: {expected} {key} predicted, "
+                             f"{sums.get(key, 0)} counted")
+        for part in predicted.get(leg, []):
+            part["counted"] = dict(sums)
+    for metric, (key, ops) in TOTALS.items():
+        expected = sum(leg.get(key, 0) for leg in case["legs"] if leg["op"] in ops)
+        if expected != totals[metric]:
+            wrong.append(f"{name}: {metric}: {expected} predicted, {totals[metric]} counted")
+    case["totals"] = totals
+    if wrong:  # the evidence: all memory instructions that ran
+        case["instructions"] = [[sass, values] for sass, values in code if any(values.values())]
+    return wrong
+
+
+def provenance(commit):
+    gpu, driver = output_of("nvidia-smi", "--query-gpu=name,driver_version",
+                            "--format=csv,noheader").strip().splitlines()[0].split(", ")
+    return {
+        "gpu": gpu,
+        "driver": driver,
+        "profiler": output_of("ncu", "--version").strip().splitlines()[-1],
+        "clocks": "as found (--clock-control none)",
+        "date": datetime.date.today().isoformat(),
+        "commit": commit,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("probe")
+    parser.add_argument("output")
+    parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--report")
+    args = parser.parse_args()
+
+    cases = json.loads(output_of(args.probe, "predict"))
+    with tempfile.TemporaryDirectory() as folder:
+        report = args.report or os.path.join(folder, "ladder.ncu-rep")
+        if not args.report:
+            profile(args.probe, report)
+        launches = instructions_by_module(report)
+        if launches is None:
+            launches = instructions_by_page(report)
+    if len(launches) != len(cases):
+        raise SystemExit(f"profile.py: {len(launches)} launches profiled, {len(cases)} expected")
+    wrong = []
+    for case, (code, totals) in zip(cases, launches):
+        wrong += compare(case, code, totals)
+
+    with open(args.output, "w") as file:
+        file.write('{"provenance": ' + json.dumps(provenance(args.commit), indent=1) + ',\n"cases": [\n')
+        file.write(",\n".join(json.dumps(case, separators=(",", ":")) for case in cases) + "\n]}\n")
+    legs = sum(len(case["legs"]) for case in cases)
+    for line in wrong:
+        print("differs: " + line)
+    print(f"{legs} legs of {len(cases)} cases compared: {len(wrong)} differences")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Puts what tests, measures and profiles the ladder on a GPU into one folder, for a machine with a
+# driver but without this project's tools. There: build/bundle/run.sh
+#   usage: scripts/bundle.sh [FOLDER]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=${1:-build/bundle}
+programs=(test_gpu ladder_probe cornerturn)
+scripts/build.sh cuda test_gpu ladder_probe cornerturn_tool
+
+rm -rf "$folder"
+mkdir -p "$folder"/{bin,lib,scripts,bench/ladder}
+for program in "${programs[@]}"; do
+  strip -o "$folder/bin/$program" "build/cuda/bin/$program"
+  # The libraries that such a machine may lack, in this version.
+  ldd "build/cuda/bin/$program" |
+    awk '$3 ~ /lib(boost|fmt|hwy|tbb)/ { print $3 }' | xargs -r cp -L -t "$folder/lib"
+done
+cp scripts/test_gpu.sh scripts/profile_gpu.sh "$folder/scripts"
+cp bench/ladder/profile.py "$folder/bench/ladder"
+cp scripts/bundle_run.sh "$folder/run.sh"
+git describe --always --dirty --abbrev=10 > "$folder/commit"
+du -sh "$folder"

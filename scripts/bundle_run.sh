@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Tests, measures and profiles the ladder on the GPU that is here. Every part runs, whatever the
+# others do, and is given up after its time; the last lines say which failed.
+#   usage: run.sh [PART...]     parts: machine test ladder profile check (default: all, in this order)
+#   OUT=FOLDER                  where the results go (default: out)
+set -uo pipefail
+cd "$(dirname "$0")" || exit 1
+OUT=$(realpath -m "${OUT:-out}")
+mkdir -p "$OUT"
+export BIN=$PWD/bin LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export PATH=$PATH:/usr/local/cuda/bin
+COMMIT=$(cat commit)
+export COMMIT
+failures=()
+
+part() {  # part NAME SECONDS FUNCTION
+  local from=$SECONDS rc=0
+  echo "== $1"
+  timeout "$2" bash -c "$3" 2>&1 || rc=$?
+  echo "== $1: $([ $rc = 0 ] && echo ok || echo "FAILED ($rc)") after $((SECONDS - from)) s"
+  [ $rc = 0 ] || failures+=("$1")
+}
+
+machine() {
+  nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu --format=csv
+  command -v ncu compute-sanitizer
+  echo "commit $COMMIT"
+}
+
+ladder() {  # one JSON object a line
+  local rc=0
+  rm -f "$OUT/ladder.jsonl"
+  for shape in 16384,16384 32768,32768 4096,4096 10007,9973; do
+    for dtype in f32 u8 u16 f64; do
+      if "$BIN/cornerturn" ladder --gpu --shape $shape --dtype $dtype --json > one.json; then
+        echo "$shape $dtype: ok"
+      else
+        echo "$shape $dtype: FAILED"
+        rc=1
+      fi
+      tr -d '\n' < one.json >> "$OUT/ladder.jsonl"
+      echo >> "$OUT/ladder.jsonl"
+    done
+  done
+  return $rc
+}
+
+tests() { CHECKS='' scripts/test_gpu.sh; }
+check() { TESTS=no CHECK_SECONDS=70 scripts/test_gpu.sh; }
+profile() { scripts/profile_gpu.sh "$OUT/profile.json"; }
+export -f machine ladder tests check profile
+export OUT
+
+run() {
+  case $1 in
+    machine) part machine 30 machine ;;
+    test) part test 150 tests ;;
+    ladder) part ladder 240 ladder ;;
+    profile) part profile 150 profile ;;
+    check) part check 240 check ;;
+    *) echo "run.sh: unknown part '$1'"; failures+=("$1") ;;
+  esac
+}
+
+main() {
+  [ $# -gt 0 ] || set -- machine test ladder profile check
+  for name in "$@"; do run "$name"; done
+  if [ ${#failures[@]} = 0 ]; then echo "all parts ok"; else echo "failed: ${failures[*]}"; fi
+  return ${#failures[@]}
+}
+
+main "$@" 2>&1 | tee "$OUT/log.txt"
+exit "${PIPESTATUS[0]}"

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The tests that need a GPU: every rung of the ladder over the shared shapes, then a smaller list
+# under compute-sanitizer.
+#   SKIP=1         without a GPU, or without compute-sanitizer, says so and goes on
+#   BIN=FOLDER     uses the test_gpu there instead of building it
+#   TESTS=no       leaves out the tests themselves
+#   CHECKS="..."   compute-sanitizer's tools (default: memcheck racecheck initcheck); "" for none
+set -uo pipefail
+cd "$(dirname "$0")/.."
+reports=build/reports
+checks=${CHECKS-memcheck racecheck initcheck}
+
+if [ -z "${BIN:-}" ]; then
+  if ! { [ -e /dev/nvidia0 ] || command -v nvidia-smi > /dev/null; }; then
+    echo "test-gpu: no GPU here, nothing was tested"
+    [ "${SKIP:-}" = 1 ]
+    exit
+  fi
+  BIN=build/cuda/bin
+  scripts/build.sh cuda test_gpu || exit 1
+fi
+mkdir -p $reports/gtest
+failed=0
+
+if [ "${TESTS:-}" != no ]; then
+  "$BIN/test_gpu" ${SKIP:+--skip-without-gpu} --gtest_brief=1 \
+    --gtest_output=xml:$reports/gtest/test_gpu.xml || failed=1
+fi
+
+sanitizer=$(command -v compute-sanitizer ||
+  compgen -G '/usr/local/cuda/bin/compute-sanitizer' ||
+  compgen -G '/opt/nvidia/*/compute-sanitizer' | head -n 1)
+for check in $checks; do
+  if [ -z "$sanitizer" ]; then
+    echo "test-gpu: no compute-sanitizer here: $check was not run"
+    [ "${SKIP:-}" = 1 ] || failed=1
+    continue
+  fi
+  from=$SECONDS
+  if timeout "${CHECK_SECONDS:-600}" "$sanitizer" --tool "$check" --error-exitcode 1 --print-limit 20 \
+    "$BIN/test_gpu" ${SKIP:+--skip-without-gpu} --gtest_brief=1 --gtest_filter='*LadderChecked*' \
+    > $reports/$check.log 2>&1; then
+    echo "$check: clean ($((SECONDS - from)) s)"
+  else
+    echo "$check: FAILED ($((SECONDS - from)) s, log: $reports/$check.log)"
+    tail -n 30 $reports/$check.log | sed 's/^/    /'
+    failed=1
+  fi
+done
+exit $failed
