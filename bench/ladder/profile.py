@@ -61,33 +61,31 @@ def leg_of(sass):
 
 
 def instructions_by_module(report):
-    """For each profiled launch a list of (sass, {metric: value}) and its totals, by Nsight
-    Compute's Python interface; None where that cannot be imported."""
+    """For each profiled launch a list of (sass, {figure: count}) and its totals, by Nsight
+    Compute's Python interface."""
     for folder in NCU_FOLDERS:
         sys.path += glob.glob(folder + "/extras/python")
-    try:
-        import ncu_report
-    except ImportError as error:
-        print(f"profile.py: no ncu_report ({error}); reading the source page", file=sys.stderr)
-        return None
+    import ncu_report
+
     launches = []
-    for action in ncu_report.load_report(report).range_by_idx(0):
-        by_address = {}
-        for key, (name, _) in FIGURES.items():
-            metric = action.metric_by_name(name)
-            if metric is None or not metric.has_correlation_ids():
-                continue
-            ids = metric.correlation_ids()
-            for i in range(metric.num_instances()):
-                by_address.setdefault(ids.as_uint64(i), {})[key] = metric.as_uint64(i)
-        code = [(action.sass_by_pc(pc), values) for pc, values in sorted(by_address.items())]
-        totals = {name: action.metric_by_name(name).as_uint64() for name in TOTALS}
-        launches.append((code, totals))
+    context = ncu_report.load_report(report)
+    for index in range(context.num_ranges()):
+        for action in context.range_by_idx(index):
+            by_address = {}
+            for key, (name, _) in FIGURES.items():
+                metric = action.metric_by_name(name)
+                if metric is None or not metric.has_correlation_ids():
+                    continue
+                ids = metric.correlation_ids()
+                for i in range(metric.num_instances()):
+                    by_address.setdefault(ids.value(i), {})[key] = int(metric.value(i))
+            code = [(action.sass_by_pc(pc), values) for pc, values in sorted(by_address.items())]
+            launches.append((code, {name: int(action.metric_by_name(name).value()) for name in TOTALS}))
     return launches
 
 
 def instructions_by_page(report):
-    """The same from the command line's source page."""
+    """The same from the pages that the command line prints, for versions without that interface."""
     page = output_of("ncu", "--import", report, "--page", "source", "--print-source", "sass", "--csv",
                      "--print-units", "base")
     launches, header = [], None
@@ -176,8 +174,10 @@ def main():
         report = args.report or os.path.join(folder, "ladder.ncu-rep")
         if not args.report:
             profile(args.probe, report)
-        launches = instructions_by_module(report)
-        if launches is None:
+        try:
+            launches = instructions_by_module(report)
+        except (ImportError, AttributeError, TypeError) as error:
+            print(f"profile.py: no use of ncu_report ({error}); reading the pages", file=sys.stderr)
             launches = instructions_by_page(report)
     if len(launches) != len(cases):
         raise SystemExit(f"profile.py: {len(launches)} launches profiled, {len(cases)} expected")

@@ -1,0 +1,72 @@
+"""bench/ladder/profile.py: instructions become legs, and differences are found."""
+
+import importlib.util
+import pathlib
+
+import pytest
+
+SCRIPT = pathlib.Path(__file__).parents[2] / "bench/ladder/profile.py"
+
+
+@pytest.fixture(scope="module")
+def profile():
+    spec = importlib.util.spec_from_file_location("ladder_profile", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("sass, leg", [
+    ("LDG.E R4, desc[UR4][R2.64]", ("global load", 4)),
+    ("@!P0 LDG.E.128 R4, desc[UR4][R2.64]", ("global load", 16)),
+    ("      @P3 STG.E.U8 desc[UR4][R2.64], R5", ("global store", 1)),
+    ("LDS.U16 R3, [R3+UR4]", ("shared load", 2)),
+    ("STS.64 [R7], R8", ("shared store", 8)),
+    ("@!PT LDS RZ, [RZ]", ("shared load", 4)),
+    ("LDGSTS.E.128 [R7], desc[UR4][R2.64]", None),
+    ("IMAD.WIDE R2, R3, 0x4, R4", None),
+    ("", None),
+])
+def test_legs(profile, sass, leg):
+    assert profile.leg_of(sass) == leg
+
+
+def case():
+    return {"rung": "smem", "element_bytes": 4, "rows": 32, "cols": 32, "legs": [
+        {"op": "global load", "bytes_a_lane": 4, "requests": 32, "sectors": 128},
+        {"op": "shared load", "bytes_a_lane": 4, "requests": 32, "wavefronts": 1024}]}
+
+
+def counted(wavefronts):
+    # Unrolled four times: four instructions make up one leg.
+    return ([("LDG.E R4, [R2]", {"requests": 8, "sectors": 32, "wavefronts": 0})] * 4 +
+            [("LDS R4, [R2]", {"requests": 8, "sectors": 0, "wavefronts": wavefronts})] * 4)
+
+
+def totals(profile, **sums):
+    return {name: sums.get(name.rsplit(".", 1)[0].rsplit("mem_", 1)[1], 0) for name in profile.TOTALS}
+
+
+def test_equal_counts_are_no_difference(profile):
+    one = case()
+    assert profile.compare(one, counted(256),
+                           totals(profile, global_op_ld=128, shared_op_ld=1024)) == []
+    assert one["legs"][0]["counted"]["instructions"] == 4
+    assert one["legs"][1]["counted"]["wavefronts"] == 1024
+    assert "instructions" not in one
+
+
+def test_a_difference_is_named_by_leg_and_by_counter(profile):
+    one = case()
+    wrong = profile.compare(one, counted(8), totals(profile, global_op_ld=128, shared_op_ld=32))
+    assert wrong == [
+        "smem 4 B 32 x 32: shared load of 4 B: 1024 wavefronts predicted, 32 counted",
+        "smem 4 B 32 x 32: l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum: 1024 predicted, "
+        "32 counted"]
+    assert one["instructions"]
+
+
+def test_a_leg_that_nobody_predicted_is_a_difference(profile):
+    code = counted(256) + [("STS [R2], R4", {"requests": 8, "sectors": 0, "wavefronts": 8})]
+    wrong = profile.compare(case(), code, totals(profile, global_op_ld=128, shared_op_ld=1024))
+    assert wrong == ["smem 4 B 32 x 32: shared store of 4 B: 0 wavefronts predicted, 8 counted"]
