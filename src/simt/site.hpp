@@ -29,10 +29,11 @@ struct Site {
   }
 };
 
-/// `file:line`, the file without its folders.
+/// `file:line`, the file without its folders; the file alone when the line is 0.
 inline std::string to_string(const Site& site) {
   const std::string file = site.file;
-  return file.substr(file.rfind('/') + 1) + ":" + std::to_string(site.line);
+  const std::string line = site.line == 0 ? "" : ":" + std::to_string(site.line);
+  return file.substr(file.rfind('/') + 1) + line;
 }
 
 }  // namespace cornerturn::simt
