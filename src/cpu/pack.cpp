@@ -55,12 +55,13 @@ struct PackScratch {
   std::int64_t run_bytes;
   // A box is done in windows of so many columns, each with all its repetitions.
   std::int64_t window, runs_a_column;
-  std::int64_t run_pitch;   // in the stage
-  std::int64_t src_last;    // the source's bytes end before this, counted from its first element
-  std::int64_t down_reach;  // the largest offset of a row
-  bool far;                 // rows of a box lie far from each other
-  bool fetch;               // but not so that they compete for the same sets of a cache
-  bool ascending;           // columns lie in the stage in the order in which they are made
+  std::int64_t run_pitch;    // in the stage
+  std::int64_t src_last;     // the source's bytes end before this, counted from its first element
+  std::int64_t down_reach;   // the largest offset of a row
+  std::int64_t dense_bytes;  // of the rows of a box that follow each other, else 0
+  bool far;                  // rows of a box lie far from each other
+  bool fetch;                // but not so that they compete for the same sets of a cache
+  bool ascending;            // columns lie in the stage in the order in which they are made
   std::int64_t runs;
   std::array<Run, pack_limits::max_columns> run;
   std::array<std::int32_t, pack_limits::max_columns> column;  // in the stage, for this box
@@ -180,9 +181,12 @@ inline void set_up_box(const PackConfig& config, const Problem& normal, PackScra
   }
   const auto rows = scratch.down.src.begin();
   scratch.down_reach = *std::max_element(rows, rows + scratch.down.count);
-  const std::int64_t spread =
-      scratch.down_reach - *std::min_element(rows, rows + scratch.down.count);
+  const std::int64_t spread = pack_limits::row_spread(config, normal);
   scratch.far = spread > 16 << 10;
+  const std::int64_t row_bytes = scratch.across.count * width;
+  const bool dense = scratch.down_reach == spread && scratch.down.count > 1 &&
+                     spread <= scratch.down.count * (row_bytes + 16);
+  scratch.dense_bytes = dense ? spread + row_bytes : 0;
   std::int64_t aligned = 1;
   for (int k = 0; k < config.part_count; ++k) {
     const PackConfig::Part& part = config.parts[static_cast<std::size_t>(k)];
@@ -316,6 +320,41 @@ struct Rows {
   const std::uint8_t* ahead;  // a line of each row is fetched from here, if not null
 };
 
+// Rows [first_row, down) of columns [first_column, across), one element after the other.
+template <int width>
+HWY_INLINE void pack_elements(PackScratch& scratch, const Rows& from, const std::int32_t* column,
+                              std::int64_t first_column, std::int64_t across,
+                              std::int64_t first_row, std::int64_t down) {
+  // By value: stores of bytes could change anything that is referred to.
+  std::uint8_t* const stage = scratch.stage.data();
+  const std::uint8_t* const src = from.src;
+  const std::int64_t* const row = from.row;
+  for (std::int64_t s = first_column; s < across; ++s) {
+    std::uint8_t* const to = stage + column[s];
+    const std::uint8_t* const at = src + s * width;
+    for (std::int64_t d = first_row; d < down; ++d) {
+      std::memcpy(to + d * width, at + row[d], width);
+    }
+  }
+}
+
+// Fetches rows [first, last) of `down`, the first of which is at `ahead`: a line of each, or all of
+// them where they follow each other.
+HWY_INLINE void fetch_rows(const PackScratch& scratch, const std::uint8_t* ahead,
+                           std::int64_t first, std::int64_t last, std::int64_t down) {
+  if (ahead == nullptr) return;
+  if (scratch.dense_bytes == 0) {
+    for (std::int64_t i = first; i < last; ++i) {
+      __builtin_prefetch(ahead + scratch.down.src[static_cast<std::size_t>(i)], 0, 2);
+    }
+    return;
+  }
+  const std::int64_t end = scratch.dense_bytes * last / down;
+  for (std::int64_t at = scratch.dense_bytes * first / down / line * line; at < end; at += line) {
+    __builtin_prefetch(ahead + at, 0, 2);
+  }
+}
+
 // The matrix of one index deep, in blocks transposed in registers. The last block either way starts
 // early; a matrix smaller than a block is filled up with repeated rows and with columns that go
 // nowhere. Meanwhile a line of each row is fetched from `ahead`, if that is not null.
@@ -324,47 +363,36 @@ HWY_INLINE void pack_blocks(PackScratch& scratch, const Rows& from, const std::i
                             std::int64_t across, std::int64_t down) {
   constexpr std::int64_t rows = unit_rows<width>(), columns = unit_columns<width>();
   std::uint8_t* const stage = scratch.stage.data();
-  const std::uint8_t* const ahead = from.ahead;
-  const std::int64_t* const row_ahead = scratch.down.src.data();
-  const auto row = [src = from.src, offset = from.row](std::int64_t d) { return src + offset[d]; };
-  for (std::int64_t d = 0; d < down; d += rows) {
-    const std::int64_t first_row = std::max<std::int64_t>(std::min(d, down - rows), 0);
-    const std::int64_t last_row = std::min(down - first_row, rows) - 1;
-    if (ahead != nullptr) {
-      for (std::int64_t i = d; i < std::min(d + rows, down); ++i) {
-        __builtin_prefetch(ahead + row_ahead[i], 0, 2);
-      }
-    }
-    for (std::int64_t s = 0; s < across; s += columns) {
-      const std::int64_t first_column = std::max<std::int64_t>(std::min(s, across - columns), 0);
-      const std::int64_t at = first_column * width;
+  const std::uint8_t* const src = from.src;
+  const std::int64_t* const row = from.row;
+  const bool whole = down >= rows && across >= columns;
+  const std::int64_t block_rows = whole ? pack_limits::in_blocks(down, rows) : down;
+  const std::int64_t block_columns = whole ? pack_limits::in_blocks(across, columns) : across;
+  for (std::int64_t d = 0; d < block_rows; d += rows) {
+    const std::int64_t first_row = std::max<std::int64_t>(std::min(d, block_rows - rows), 0);
+    const std::int64_t last_row = std::min(block_rows - first_row, rows) - 1;
+    fetch_rows(scratch, from.ahead, d, d + rows < block_rows ? d + rows : down, down);
+    // By value: stores of bytes could change anything that is referred to.
+    const std::int64_t* const first = row + first_row;
+    for (std::int64_t s = 0; s < block_columns; s += columns) {
+      const std::int64_t first_column =
+          std::max<std::int64_t>(std::min(s, block_columns - columns), 0);
+      const std::uint8_t* const from_column = src + first_column * width;
+      std::uint8_t* const to_row = stage + first_row * width;
+      const std::int32_t* const to_column = column + first_column;
       if (last_row == rows - 1 && across >= columns) {
-        transpose_unit<width>(
-            [&](int i) { return row(first_row + i) + at; },
-            [&](int k) { return stage + column[first_column + k] + first_row * width; });
+        transpose_unit<width>([=](int i) { return from_column + first[i]; },
+                              [=](int k) { return to_row + to_column[k]; });
       } else {
+        std::uint8_t* const nowhere = scratch.nowhere.data();
         transpose_unit<width>(
-            [&](int i) { return row(first_row + std::min<std::int64_t>(i, last_row)) + at; },
-            [&](int k) {
-              return k < across ? stage + column[first_column + k] + first_row * width
-                                : scratch.nowhere.data();
-            });
+            [=](int i) { return from_column + first[std::min<std::int64_t>(i, last_row)]; },
+            [=](int k) { return k < across ? to_row + to_column[k] : nowhere; });
       }
     }
   }
-}
-
-// One element after the other.
-template <int width>
-void pack_elements(PackScratch& scratch, const Rows& from, const std::int32_t* column,
-                   std::int64_t across, std::int64_t down) {
-  for (std::int64_t s = 0; s < across; ++s) {
-    std::uint8_t* to = scratch.stage.data() + column[s];
-    const std::uint8_t* at = from.src + s * width;
-    for (std::int64_t d = 0; d < down; ++d) {
-      std::memcpy(to + d * width, at + from.row[d], width);
-    }
-  }
+  pack_elements<width>(scratch, from, column, block_columns, across, 0, block_rows);
+  pack_elements<width>(scratch, from, column, 0, across, block_rows, down);
 }
 
 // Reads one matrix, the columns of a window, into the stage.
@@ -376,7 +404,7 @@ void load_matrix(PackScratch& scratch, const Rows& from, const std::int32_t* col
                       (down >= rows || scratch.ascending) &&
                       from.room >= std::max<std::int64_t>(across * width, 16);
   if (!blocks) {
-    pack_elements<width>(scratch, from, column, across, down);
+    pack_elements<width>(scratch, from, column, 0, across, 0, down);
     return;
   }
   pack_blocks<width>(scratch, from, column, across, down);
@@ -425,10 +453,10 @@ void run_boxes(PackScratch& scratch, const PackConfig& config, const Problem& no
       for (std::int64_t e = 0; e < box.deep; ++e) {
         const std::int64_t in_row = window.first * width;
         const std::int64_t at = box.src + deep_src[e] + in_row;
-        const std::int64_t ahead = e + 1 < box.deep           ? box.src + deep_src[e + 1] + in_row
-                                   : collected                ? next.src + in_row
-                                   : window.last < box.across ? box.src + window.last * width
-                                                              : next.src;
+        const std::int64_t ahead = box.deep > 1 && e < next.deep ? next.src + deep_src[e] + in_row
+                                   : collected                   ? next.src + in_row
+                                   : window.last < box.across    ? box.src + window.last * width
+                                                                 : next.src;
         const Rows rows = collected ? Rows{scratch.rows.data() + in_row, scratch.collected.data(),
                                            INT64_MAX, scratch.fetch ? src + ahead : nullptr}
                                     : Rows{src + at, scratch.down.src.data(),

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 
 #include "plan/planner.hpp"
 
@@ -18,7 +18,7 @@ class BoxMaker {
   }
 
   PackConfig make() {
-    constexpr std::int64_t src_target = 256, dst_target = 512, box_target = 16 << 10;
+    constexpr std::int64_t src_target = 256, dst_target = 512, box_target = 8 << 10;
     while (true) {
       const std::int64_t src_share = source_.run * dst_target;
       const std::int64_t dst_share = destination_.run * src_target;
@@ -153,25 +153,48 @@ PackConfig configure(const Problem& normal, const CpuInfo& cpu) {
   return config;
 }
 
-// A line costs its way through the registers and the stage; more where blocks do not fit, where the
-// source is read in short pieces, and where the destination is written in short ones.
-double cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  constexpr double line_ns = 8.0, element_ns = 0.6, missed_line_ns = 8.0, partial_line_ns = 14.0;
-  const BoxShape box = shape_of(config);
-  const auto width = static_cast<double>(normal.dst_type.size());
-  const double elements_a_line = 64 / width;
-  const auto block_waste = [](std::int64_t extent, double block) {
-    const auto count = static_cast<double>(extent);
-    return std::ceil(count / block) * block / count;
-  };
-  double move_ns = element_ns * elements_a_line;
-  if (static_cast<double>(box.down) >= elements_a_line) {
-    move_ns = std::min(move_ns, line_ns * block_waste(box.across, 16 / width) *
-                                    block_waste(box.down, elements_a_line));
+std::int64_t row_spread(const PackConfig& config, const Problem& normal) {
+  std::int64_t spread = 0;
+  for (int i = 0; i < config.part_count; ++i) {
+    const PackConfig::Part& part = config.parts[static_cast<std::size_t>(i)];
+    if (part.role != BoxRole::down) continue;
+    spread += (part.extent - 1) * std::abs(normal.modes[part.mode].src_stride);
   }
-  double a_line = line_ns + move_ns;
-  const auto src_run = std::max(static_cast<double>(config.src_run), width);
-  const auto dst_run = std::max(static_cast<double>(config.dst_run), width);
+  return spread;
+}
+
+// A line costs its way through the registers and the stage; more where blocks do not fit, where the
+// rows of a box lie far apart, where the source is read in short pieces, and where the destination
+// is written in short ones.
+double cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  constexpr double stage_ns = 3.5, far_stage_ns = 8.0, block_ns = 2.0;
+  constexpr double byte_block_ns = 6.0, far_block_ns = 8.0;
+  constexpr double element_ns = 0.6, missed_line_ns = 8.0, partial_line_ns = 14.0;
+  constexpr std::int64_t far_bytes = 16 << 10;
+  const BoxShape box = shape_of(config);
+  const std::int64_t width = normal.dst_type.size();
+  const std::int64_t unit_rows = 64 / width, unit_columns = 16 / width;
+  const bool far = row_spread(config, normal) > far_bytes;
+  // Elements of a box that are moved one by one, and those that blocks move, theirs or not
+  const double elements = static_cast<double>(box.across) * static_cast<double>(box.down);
+  double singly = elements;
+  double in_units = 0;
+  if (box.down >= unit_rows) {
+    const std::int64_t down = in_blocks(box.down, unit_rows);
+    const std::int64_t across = in_blocks(box.across, unit_columns);
+    const auto padded = [](std::int64_t extent, std::int64_t block) {
+      return static_cast<double>((extent + block - 1) / block * block);
+    };
+    singly -= static_cast<double>(down) * static_cast<double>(across);
+    in_units = padded(down, unit_rows) * padded(across, unit_columns);
+  }
+  const double elements_a_line = 64.0 / static_cast<double>(width);
+  const double unit_line_ns = far ? far_block_ns : width == 1 ? byte_block_ns : block_ns;
+  const double units_ns = in_units / elements_a_line * unit_line_ns;
+  const double move_ns = (singly * element_ns + units_ns) / elements * elements_a_line;
+  double a_line = (far ? far_stage_ns : stage_ns) + std::min(move_ns, element_ns * elements_a_line);
+  const auto src_run = static_cast<double>(std::max(config.src_run, width));
+  const auto dst_run = static_cast<double>(std::max(config.dst_run, width));
   if (normal.bytes() > cpu.l2_bytes) a_line += missed_line_ns * 64 / src_run;
   if (dst_run < 256) a_line += partial_line_ns * 64 / dst_run;
   return static_cast<double>(normal.bytes()) / 64 * a_line + 2000;

@@ -44,6 +44,16 @@ namespace pack {
 inline constexpr std::int64_t max_side = 1024;
 inline constexpr std::int64_t max_columns = 1024;
 
+/// How many of `extent` rows (or columns) are done in blocks of `block`. A rest of up to a quarter
+/// of a block is done element by element, a larger one by a block that starts early.
+constexpr std::int64_t in_blocks(std::int64_t extent, std::int64_t block) {
+  const std::int64_t rest = extent % block;
+  return extent > block && rest * 4 <= block ? extent - rest : extent;
+}
+
+/// Bytes of the source from the lowest to the highest row of a box.
+std::int64_t row_spread(const PackConfig& config, const Problem& normal);
+
 const char* why_not(const Problem& normal, const CpuInfo& cpu);
 PackConfig configure(const Problem& normal, const CpuInfo& cpu);
 double cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu);
