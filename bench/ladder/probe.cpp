@@ -1,4 +1,5 @@
-// The rungs of the ladder for a profiler, `profile.py`, to compare with what the emulator predicts.
+// The rungs of the ladder for a profiler, `profile.py`, to compare with what the emulator
+// predicts, or the evaluation of CuTe layouts.
 //   ladder_probe predict   the cases and their legs, as JSON; needs no GPU
 //   ladder_probe launch    launches each case once, in the same order
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/cute_legs.hpp"
 #include "cornerturn/error.hpp"
 #include "cuda/ladder.hpp"
 #include "ladder/emulate.hpp"
@@ -19,22 +21,44 @@ using cornerturn::ladder::Rung;
 using Json = nlohmann::ordered_json;
 
 struct Case {
-  const Rung* rung = nullptr;
+  std::string rung;
   Matrix matrix;
+  const Rung* emulated = nullptr;  ///< null: written in CuTe's words
 };
 
-// Whole tiles with 16-byte rows, then ragged ones without. By size, so that a matrix serves many.
+// Whole tiles with 16-byte rows, then ragged ones without.
 std::vector<Case> cases() {
   std::vector<Case> list;
+  const auto all = cornerturn::cuda::rungs();
   for (const Matrix& shape : {Matrix{512, 512, 1}, Matrix{301, 130, 1}}) {
     for (const int bytes : {1, 2, 4, 8}) {
+      const Matrix matrix{shape.rows, shape.cols, bytes};
       for (const Rung& rung : cornerturn::ladder::rungs()) {
-        const Matrix matrix{shape.rows, shape.cols, bytes};
-        if (!cornerturn::ladder::why_not(rung, matrix)) list.push_back({&rung, matrix});
+        if (!why_not(rung, matrix)) list.push_back({std::string(rung.name), matrix, &rung});
+      }
+      for (const auto& rung : all) {
+        const auto* info = cornerturn::ladder::find_cute(rung.name);
+        if (info == nullptr || cute_why_not(*info, matrix.rows, matrix.cols, bytes)) continue;
+        list.push_back({rung.name, matrix, nullptr});
       }
     }
   }
   return list;
+}
+
+cornerturn::KernelReport report_of(const Case& c) {
+  const auto& [rung, matrix, emulated] = c;
+  if (emulated != nullptr) return cornerturn::ladder::emulate(*emulated, matrix).report;
+  return cornerturn::cute_report(rung, matrix.rows, matrix.cols, matrix.bytes);
+}
+
+// Legs of the copy engine, which the counters of the lanes' instructions do not see.
+bool by_copy_engine(const Case& c, const Leg& leg) {
+  if (c.emulated != nullptr) return false;
+  for (const cornerturn::CuteLeg& part : cornerturn::cute_legs(c.rung)) {
+    if (part.op == leg.op && part.width == leg.width) return part.tma;
+  }
+  return false;
 }
 
 Json json_of(const Leg& leg) {
@@ -56,10 +80,12 @@ Json json_of(const Leg& leg) {
 void predict() {
   Json out = Json::array();
   for (const Case& c : cases()) {
-    const auto emulation = cornerturn::ladder::emulate(*c.rung, c.matrix);
     Json legs = Json::array();
-    for (const Leg& leg : emulation.report.legs) legs.push_back(json_of(leg));
-    out.push_back({{"rung", c.rung->name},
+    for (const Leg& leg : report_of(c).legs) {
+      legs.push_back(json_of(leg));
+      if (by_copy_engine(c, leg)) legs.back()["copy_engine"] = true;
+    }
+    out.push_back({{"rung", c.rung},
                    {"rows", c.matrix.rows},
                    {"cols", c.matrix.cols},
                    {"element_bytes", c.matrix.bytes},
@@ -73,7 +99,7 @@ void launch() {
     cornerturn::cuda::MeasureOptions options;
     options.time = false;
     cornerturn::cuda::LadderCase matrices(c.matrix.rows, c.matrix.cols, c.matrix.bytes, options);
-    matrices.launch(c.rung->name);
+    matrices.launch(c.rung);
   }
 }
 

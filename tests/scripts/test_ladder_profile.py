@@ -23,7 +23,8 @@ def profile():
     ("LDS.U16 R3, [R3+UR4]", ("shared load", 2)),
     ("STS.64 [R7], R8", ("shared store", 8)),
     ("@!PT LDS RZ, [RZ]", ("shared load", 4)),
-    ("LDGSTS.E.128 [R7], desc[UR4][R2.64]", None),
+    ("LDGSTS.E.128 [R7], desc[UR4][R2.64]", ("async copy", 16)),
+    ("UTMALDG.2D [UR8], [UR4]", None),
     ("IMAD.WIDE R2, R3, 0x4, R4", None),
     ("", None),
 ])
