@@ -9,6 +9,7 @@ OUT=$(realpath -m "${OUT:-out}")
 mkdir -p "$OUT"
 export BIN=$PWD/bin LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PATH=$PATH:/usr/local/cuda/bin
+chmod +x bin/* scripts/*
 COMMIT=$(cat commit)
 export COMMIT
 failures=()

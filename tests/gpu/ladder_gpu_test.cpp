@@ -36,13 +36,19 @@ int check_all(const MatrixShape& shape, int bytes, const Offsets& offsets, std::
   LadderCase matrices(shape.rows, shape.cols, bytes, options);
   int run = 0;
   for (const RungInfo& rung : rungs()) {
-    const Measurement m = matrices.measure(rung.name);
-    if (!m.why_not.empty()) continue;
-    ++run;
-    EXPECT_TRUE(m.verified) << rung.name << ", " << shape.rows << " x " << shape.cols << " of "
-                            << bytes << " B: " << m.wrong;
-    if (rung.family != "cuda") continue;
-    EXPECT_EQ(m.occupancy.local_bytes, 0) << rung.name << " of " << bytes << " B uses local memory";
+    SCOPED_TRACE(rung.name + ", " + std::to_string(shape.rows) + " x " +
+                 std::to_string(shape.cols) + " of " + std::to_string(bytes) + " B");
+    try {
+      const Measurement m = matrices.measure(rung.name);
+      if (!m.why_not.empty()) continue;
+      ++run;
+      EXPECT_EQ(m.wrong, "");
+      if (rung.family == "cuda") {
+        EXPECT_EQ(m.occupancy.local_bytes, 0) << "bytes of stack, or spilled registers";
+      }
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what();
+    }
   }
   return run;
 }
