@@ -22,14 +22,20 @@ struct GlobalCost {
 
 namespace detail {
 
-/// A handful of different numbers; the newest are looked at first, as neighbours often agree.
+/// A handful of different numbers; the newest are looked at first, as neighbours often agree, and
+/// one that is larger than all need not be looked for, as lanes often ascend.
 struct SmallSet {
   std::uint64_t values[warp_lanes];
+  std::uint64_t largest = 0;
   int count = 0;
 
   constexpr bool insert(std::uint64_t value) {
-    for (int i = count; i-- > 0;) {
-      if (values[i] == value) return false;
+    if (count > 0 && value <= largest) {
+      for (int i = count; i-- > 0;) {
+        if (values[i] == value) return false;
+      }
+    } else {
+      largest = value;
     }
     values[count++] = value;
     return true;

@@ -18,7 +18,7 @@ constexpr std::size_t kept_findings = 32;
 
 // Memory -------------------------------------------------------------------------------------
 
-std::uint32_t Engine::static_shared(const void* key, std::uint64_t bytes) {
+std::uint32_t Engine::find_static_shared(const void* key, std::uint64_t bytes) {
   for (const SharedArray& array : arrays_) {
     if (array.key == key) return array.address;
   }
@@ -92,9 +92,14 @@ void Engine::check_written(Buffer& buffer, std::uint64_t offset, int width, cons
   note(FindingKind::unwritten_read, buffer.name, offset, me(site, op, width), {}, "");
 }
 
-const std::byte* Engine::global_load(const void* p, int width, bool active, const Site& site) {
+const std::byte* Engine::checked_global_load(const void* p, int width, bool active,
+                                             const Site& site) {
   Buffer* buffer = active ? checked_global(p, width, site, Op::global_load) : nullptr;
-  if (mode_ == Mode::fast) return buffer == nullptr ? nullptr : static_cast<const std::byte*>(p);
+  if (mode_ == Mode::fast) {
+    if (buffer == nullptr) return nullptr;
+    last_loaded_ = {reinterpret_cast<std::uintptr_t>(buffer->base), buffer->bytes};
+    return static_cast<const std::byte*>(p);
+  }
   if (buffer == nullptr) {
     log(Op::global_load, width, false, 0, site);
     return nullptr;
@@ -105,7 +110,7 @@ const std::byte* Engine::global_load(const void* p, int width, bool active, cons
   return static_cast<const std::byte*>(p);
 }
 
-std::byte* Engine::global_store(const void* p, int width, bool active, const Site& site) {
+std::byte* Engine::checked_global_store(const void* p, int width, bool active, const Site& site) {
   Buffer* buffer = active ? checked_global(p, width, site, Op::global_store) : nullptr;
   if (mode_ == Mode::recording) {
     if (buffer == nullptr) {
@@ -129,6 +134,7 @@ std::byte* Engine::global_store(const void* p, int width, bool active, const Sit
     }
   }
   if (buffer == nullptr) return nullptr;
+  last_stored_ = {reinterpret_cast<std::uintptr_t>(buffer->base), buffer->bytes};
   return buffer->base + *buffer->offset_of(p, static_cast<std::size_t>(width));
 }
 
@@ -141,6 +147,7 @@ bool Engine::checked_shared(std::uint32_t address, int width, const Site& site, 
     const std::uint32_t offset = address - array.address;
     if (offset < array.bytes && array.bytes - offset >= bytes) {
       inside = true;
+      last_shared_ = {array.address, array.bytes};
       break;
     }
   }
@@ -181,8 +188,8 @@ void Engine::shadow_shared(std::uint32_t address, int width, const Site& site, s
                                          : "no barrier between them");
 }
 
-std::byte* Engine::shared_access(std::uint32_t address, int width, bool active, const Site& site,
-                                 Op op) {
+std::byte* Engine::checked_shared_access(std::uint32_t address, int width, bool active,
+                                         const Site& site, Op op) {
   const bool good = active && checked_shared(address, width, site, op);
   if (mode_ == Mode::recording) {
     const Request& request = log(op, width, good, address, site);

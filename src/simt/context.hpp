@@ -69,8 +69,10 @@ class Context {
   template <class V>
   V shuffle(const V& v, int from_lane, Site site = Site::here()) {
     static_assert(sizeof(V) == 4 || sizeof(V) == 8);
-    const Engine::Slot* slots = engine_.exchange(&v, sizeof(V), site);
-    return value<V>(slots[from_lane & 31].data());
+    Engine::Slot mine = 0;
+    std::memcpy(&mine, &v, sizeof(V));
+    const Engine::Slot* slots = engine_.exchange(mine, site);
+    return value<V>(reinterpret_cast<const std::byte*>(&slots[from_lane & 31]));
   }
   template <class V>
   V shuffle_xor(const V& v, int mask, Site site = Site::here()) {
@@ -95,7 +97,7 @@ class Context {
   template <int count, class T>
   Vec<std::uint32_t, count> load_matrices(SharedPointer<T> row, Site site = Site::here()) {
     engine_.log_matrix_row(Op::ldmatrix, row.address, lane() < 8 * count, site);
-    const Engine::Slot* rows = engine_.exchange(&row.address, sizeof(row.address), site);
+    const Engine::Slot* rows = engine_.exchange(row.address, site);
     Vec<std::uint32_t, count> v{};
     for (int m = 0; m < count; ++m) {
       v[m] = value<std::uint32_t>(engine_.matrix_bytes(Op::ldmatrix, fragment(rows, m), 4, site));
@@ -106,7 +108,7 @@ class Context {
   void store_matrices(SharedPointer<T> row, const Vec<std::uint32_t, count>& v,
                       Site site = Site::here()) {
     engine_.log_matrix_row(Op::stmatrix, row.address, lane() < 8 * count, site);
-    const Engine::Slot* rows = engine_.exchange(&row.address, sizeof(row.address), site);
+    const Engine::Slot* rows = engine_.exchange(row.address, site);
     for (int m = 0; m < count; ++m) {
       put(engine_.matrix_bytes(Op::stmatrix, fragment(rows, m), 4, site), v[m]);
     }
@@ -121,7 +123,7 @@ class Context {
   // This lane's part of 8 x 8 matrix m: row lane / 4, the 4 bytes at 4 (lane % 4).
   std::uint32_t fragment(const Engine::Slot* rows, int m) const {
     const auto row = static_cast<std::size_t>(8 * m + lane() / 4);
-    return value<std::uint32_t>(rows[row].data()) + 4 * static_cast<std::uint32_t>(lane() % 4);
+    return static_cast<std::uint32_t>(rows[row]) + 4 * static_cast<std::uint32_t>(lane() % 4);
   }
 
   template <class V>

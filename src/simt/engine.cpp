@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "cornerturn/error.hpp"
@@ -42,6 +41,7 @@ void Engine::run(std::string kernel, const Launch& launch, Mode mode, GlobalMemo
   finding_count_ = 0;
   sites_.clear();
   arrays_.clear();
+  last_loaded_ = last_stored_ = last_shared_ = {};
   shared_.assign(largest_shared, std::byte{0xa5});
   shared_used_ = 0;
   if (launch.dynamic_shared > 0) static_shared(&launch_, launch.dynamic_shared);
@@ -262,10 +262,10 @@ void Engine::warp_barrier(const Site& site) {
   wait();
 }
 
-const Engine::Slot* Engine::exchange(const void* value, std::size_t bytes, const Site& site) {
+const Engine::Slot* Engine::exchange(Slot value, const Site& site) {
   // Two sets of slots: a lane may be one exchange ahead of another, never two.
   auto& slots = warps_[current_ / 32].slots[threads_[current_].exchanges++ % 2];
-  std::memcpy(&slots[current_ % 32], value, bytes);
+  slots[current_ % 32] = value;
   warp_barrier(site);
   return slots.data();
 }
