@@ -1,0 +1,60 @@
+// No rung but `smem` has bank conflicts; and a copy of a rung without its xor is found out, with a
+// sentence that says which lanes collide in which bank.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "analyse/kernel_report.hpp"
+#include "kernels/ladder/smem_vec.hpp"
+#include "ladder/emulate.hpp"
+#include "simt/emulator.hpp"
+
+namespace cornerturn::ladder {
+namespace {
+
+bool conflict_free_tile(const KernelReport& report) {
+  for (const Leg& leg : report.legs) {
+    if (leg.is_shared() && !leg.conflict_free()) return false;
+  }
+  return true;
+}
+
+TEST(Conflicts, NoRungButSmemHasAny) {
+  for (const Rung& rung : rungs()) {
+    for (const RungBody& body : rung.bodies) {
+      const KernelReport report = emulate(rung, {256, 256, body.bytes}).report;
+      EXPECT_EQ(conflict_free_tile(report), rung.name != "smem")
+          << rung.name << ", " << body.bytes << " B: " << report.sentence();
+    }
+  }
+}
+
+// smem_xor_vec, element (row, col) at col instead of col ^ row.
+struct WithoutXor : VectorTile<RowMajor<32, 32>> {
+  static constexpr const char* name = "without_xor";
+};
+
+TEST(Conflicts, ACopyOfARungWithoutTheXorIsToldWhichLanesCollide) {
+  std::vector<float> src(64 * 64);
+  std::vector<float> dst(src.size());
+  const auto args = matrix_args(src.data(), dst.data(), 64, 64);
+  simt::Emulator emulator;
+  emulator.input("src", src.data(), src.size() * sizeof(float));
+  emulator.output("dst", dst.data(), dst.size() * sizeof(float));
+  KernelReport report;
+  report.kernel = WithoutXor::name;
+  emulator.launch(
+      WithoutXor::name, simt::Mode::recording, WithoutXor::launch(args),
+      [&](auto& ctx) { WithoutXor::run(ctx, args); },
+      [&](const simt::Request& request) { report.add(request); });
+  ASSERT_TRUE(emulator.findings().empty()) << emulator.findings()[0].message();
+  EXPECT_FALSE(conflict_free_tile(report));
+  const std::string sentence = report.sentence();
+  EXPECT_NE(sentence.find("The shared load at smem_vec.hpp:"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("(lanes 0 and 1 want words 0 and 128, both in bank 0)"),
+            std::string::npos)
+      << sentence;
+}
+
+}  // namespace
+}  // namespace cornerturn::ladder
