@@ -3,9 +3,11 @@
 CuTe (4.2) and pycute, of the same package, do not agree everywhere; there we do as pycute, whose
 answers are committed (pycute_golden.txt). The rules of `is_common` say where they agree:
 
-- composition, and with it division: the second layout stays in the first one's domain. Beyond it
-  pycute goes on along the last mode, CuTe does not compile or wraps.
-- left_inverse: the layout has no gaps. In a gap CuTe's inverse continues the mode before.
+- composition, and with it division: the second layout stays in the first one's domain, or the first
+  one does not end in a mode of extent 1. Beyond the domain the last mode goes on; one of extent 1
+  is dropped by pycute before, and kept with its stride by CuTe.
+- left_inverse: the layout has no gaps. What an inverse makes of a number that the layout never gives
+  is free, and the two make different things of it.
 """
 
 import importlib.util
@@ -19,8 +21,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CUDA = Path("/usr/local/cuda/include")
-CASES = {"composition": 30, "complement": 15, "coalesce": 15, "right_inverse": 8, "left_inverse": 8,
-         "logical_divide": 8, "zipped_divide": 5, "logical_product": 8}
+CASES = {"composition": 80, "complement": 30, "coalesce": 30, "right_inverse": 20, "left_inverse": 20,
+         "logical_divide": 20, "zipped_divide": 15, "logical_product": 20}
 UNARY = ("coalesce", "right_inverse", "left_inverse")
 
 
@@ -75,7 +77,8 @@ def is_common(name, fields):
     if name == "left_inverse":
         return size == cosize
     if name in ("composition", "logical_divide", "zipped_divide"):
-        return size_and_cosize(fields[1])[1] <= size
+        last_extent = int(re.findall(r"\d+", fields[0].split(":")[0])[-1])
+        return last_extent != 1 or size_and_cosize(fields[1])[1] <= size
     return True
 
 
