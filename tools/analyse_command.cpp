@@ -1,15 +1,16 @@
 // cornerturn analyse: one rung, or one layout, in depth.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "analyse/layout_report.hpp"
 #include "analyse/notation.hpp"
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
-#include "cuda/ladder.hpp"
 #include "ladder/explain.hpp"
 #include "ladder/report.hpp"
 #include "matrix_arguments.hpp"
@@ -32,19 +33,6 @@ bool is_layout(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-const ladder::Rung& rung_called(const std::string& name) {
-  if (const ladder::Rung* rung = ladder::find_rung(name)) return *rung;
-  for (const cuda::RungInfo& rung : cuda::rungs()) {
-    if (rung.name != name) continue;
-    throw Error(
-        Status::unsupported,
-        fmt::format("WHAT = '{}' runs on a GPU only: `cornerturn ladder --rung {}` measures "
-                    "it there",
-                    name, name));
-  }
-  refuse_rung("WHAT", name);
-}
-
 std::string dim(const Dim3& d) {
   std::string text = fmt::format("{}", d.x);
   if (d.y > 1 || d.z > 1) text += fmt::format(" x {}", d.y);
@@ -52,8 +40,8 @@ std::string dim(const Dim3& d) {
   return text;
 }
 
-void print_text(const ladder::Rung& rung, const ladder::Emulation& run, const std::string& dtype,
-                const std::string& otherwise) {
+void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const std::string& dtype,
+                const std::string& verdict, const std::string& otherwise) {
   fmt::print("{}: {}\n", rung.name, rung.shows);
   fmt::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
   fmt::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
@@ -63,49 +51,64 @@ void print_text(const ladder::Rung& rung, const ladder::Emulation& run, const st
     fmt::print("resident  {} blocks, {} of {} threads of an SM of compute capability {}\n",
                resident.blocks, resident.threads, sm.threads, sm.name);
   }
-  fmt::print("verified  {}\n\n",
-             run.verified() ? "every element, in the emulator with all detectors on" : "NO");
-  fmt::print("{}", run.report.text());
+  fmt::print("verified  {}\n\n{}", verdict, run.report.text());
   if (!otherwise.empty()) fmt::print("Against {} it {}.\n", rung.after, otherwise);
 }
 
 int analyse_rung(const AnalyseArguments& arguments) {
-  const ladder::Rung& rung = rung_called(arguments.what);
+  const ladder::Rung* rung = ladder::find_rung(arguments.what);
+  if (rung == nullptr) refuse_rung("WHAT", arguments.what);
   const std::string dtype = arguments.dtype.empty() ? "f32" : arguments.dtype;
   const ladder::Matrix matrix =
       parse_matrix(arguments.shape.empty() ? "512,512" : arguments.shape, dtype);
-  if (const auto reason = ladder::why_not(rung, matrix)) {
+  if (const auto reason = ladder::why_not(*rung, matrix)) {
     throw Error(Status::invalid_argument,
-                fmt::format("--dtype = '{}' does not suit {}: {}", dtype, rung.name, *reason));
+                fmt::format("{} cannot take {} x {} of {}: {}", rung->name, matrix.rows,
+                            matrix.cols, dtype, *reason));
   }
-  require_memory(matrix);
-  std::atomic<std::int64_t> stored{0};
-  std::string otherwise;
-  const ladder::Emulation run = [&] {
+  ladder::Prediction predicted;
+  std::optional<std::vector<std::string>> wrong;
+  if (rung->family == ladder::Family::kernel_form) {
+    require_memory(matrix);
+    std::atomic<std::int64_t> stored{0};
     const ProgressLine line(matrix.size(), [&] { return stored.load(); });
-    return ladder::emulate(rung, matrix, &stored);
-  }();
-  const ladder::Matrix small = ladder::representative(matrix);
-  const ladder::Rung* before = ladder::find_rung(rung.after);
-  if (before != nullptr && !ladder::why_not(*before, small) && matrix.size() > 0) {
-    otherwise = ladder::difference(run, ladder::emulate(*before, small));
+    ladder::Emulation run = ladder::emulate(*rung, matrix, &stored);
+    wrong = run.findings;
+    if (!run.mismatch.empty()) wrong->push_back(run.mismatch);
+    predicted = std::move(run);
+  } else {
+    predicted = ladder::predict(*rung, matrix);
   }
+  std::string otherwise;
+  const ladder::Rung* before = ladder::find_rung(rung->after);
+  if (before != nullptr && !ladder::why_not(*before, matrix) && matrix.size() > 0) {
+    otherwise =
+        ladder::difference(predicted, ladder::predict(*before, ladder::representative(matrix)));
+  }
+  const bool failed = wrong && !wrong->empty();
   if (arguments.json) {
-    nlohmann::ordered_json json = {{"rung", rung.name}, {"shows", rung.shows}, {"dtype", dtype}};
-    json["verified"] = run.verified();
-    json["findings"] = run.findings;
+    nlohmann::ordered_json json = {{"rung", rung->name}, {"shows", rung->shows}, {"dtype", dtype}};
+    if (wrong) {
+      json["verified"] = !failed;
+      json["findings"] = *wrong;
+    }
     if (!otherwise.empty()) {
-      json["after"] = rung.after;
+      json["after"] = rung->after;
       json["than_after"] = otherwise;
     }
-    json.update(nlohmann::ordered_json::parse(ladder::to_json(run)));
+    json.update(nlohmann::ordered_json::parse(ladder::to_json(predicted)));
     fmt::print("{}\n", json.dump(2));
   } else {
-    print_text(rung, run, dtype, otherwise);
+    print_text(*rung, predicted, dtype,
+               !wrong   ? "no: it runs on a GPU only; the figures follow from its layouts"
+               : failed ? "NO"
+                        : "every element, in the emulator with all detectors on",
+               otherwise);
   }
-  for (const std::string& finding : run.findings) fmt::print(stderr, "cornerturn: {}\n", finding);
-  if (!run.mismatch.empty()) fmt::print(stderr, "cornerturn: {}: {}\n", rung.name, run.mismatch);
-  return run.verified() ? 0 : exit_failed;
+  if (failed) {
+    for (const std::string& line : *wrong) fmt::print(stderr, "cornerturn: {}\n", line);
+  }
+  return failed ? exit_failed : 0;
 }
 
 void analyse_layout(const AnalyseArguments& arguments) {

@@ -30,31 +30,22 @@ struct LadderArguments {
   bool json = false;
 };
 
-bool names_a_rung(const std::vector<cuda::RungInfo>& all, const std::string& name) {
-  return std::any_of(all.begin(), all.end(), [&](const auto& rung) { return rung.name == name; });
-}
-
-void check_names(const std::vector<std::string>& names, const std::vector<cuda::RungInfo>& all) {
-  for (const std::string& name : names) {
-    if (!names_a_rung(all, name)) refuse_rung("--rung", name);
-  }
-}
-
 class Climb {
  public:
   explicit Climb(const LadderArguments& arguments) : arguments_(arguments) {
-    const std::vector<cuda::RungInfo> all = cuda::rungs();
-    check_names(arguments.rungs, all);
+    for (const std::string& name : arguments.rungs) {
+      if (ladder::find_rung(name) == nullptr) refuse_rung("--rung", name);
+    }
     choose_device();
     report_.matrix =
         parse_matrix(arguments.shape.empty() ? default_shape() : arguments.shape, arguments.dtype);
     report_.dtype = arguments.dtype;
     if (!report_.device) require_memory(report_.matrix);
     report_.why_no_cute = cuda::why_no_cute();
-    for (const cuda::RungInfo& info : all) {
+    for (const ladder::Rung& rung : ladder::rungs()) {
       const auto& wanted = arguments.rungs;
-      if (wanted.empty() || std::find(wanted.begin(), wanted.end(), info.name) != wanted.end()) {
-        report_.rows.push_back(row_of(info));
+      if (wanted.empty() || std::find(wanted.begin(), wanted.end(), rung.name) != wanted.end()) {
+        report_.rows.push_back(row_of(rung));
       }
     }
   }
@@ -98,61 +89,73 @@ class Climb {
 
   const char* default_shape() const { return report_.device ? "4096,4096" : "512,512"; }
 
-  static ladder::ReportRow row_of(const cuda::RungInfo& info) {
+  ladder::ReportRow row_of(const ladder::Rung& rung) const {
     ladder::ReportRow row;
-    row.name = info.name;
-    row.shows = info.shows;
-    row.family = info.family;
+    row.name = rung.name;
+    row.shows = rung.shows;
+    row.after = rung.after;
+    row.family = rung.family;
+    row.why_not = ladder::why_not(rung, report_.matrix).value_or("");
     return row;
   }
 
-  // What is known of a rung without a GPU; null if it is not written in the kernel form.
-  const ladder::Emulation* predict(const ladder::Rung& rung, const ladder::Matrix& matrix) {
-    const auto found = emulated_.find(rung.name);
-    if (found != emulated_.end()) return &found->second;
-    return &emulated_.emplace(rung.name, ladder::emulate(rung, matrix, &done_)).first->second;
+  // On a small matrix of the same edges; once for each rung.
+  const ladder::Prediction& predict(const ladder::Rung& rung) {
+    const auto found = predicted_.find(rung.name);
+    if (found != predicted_.end()) return found->second;
+    return predicted_
+        .emplace(rung.name, ladder::predict(rung, ladder::representative(report_.matrix)))
+        .first->second;
   }
 
   void work() {
-    const ladder::Matrix small = ladder::representative(report_.matrix);
-    const ladder::Matrix emulated = report_.device ? small : report_.matrix;
     std::unique_ptr<cuda::LadderCase> matrices;
     if (report_.device) {
       matrices = std::make_unique<cuda::LadderCase>(report_.matrix.rows, report_.matrix.cols,
                                                     report_.matrix.bytes);
     }
-    const std::int64_t each = emulated.size() + (matrices ? report_.matrix.size() : 0);
-    const ProgressLine line(each * static_cast<std::int64_t>(report_.rows.size()),
-                            [&] { return done_.load(); });
+    const auto count = static_cast<std::int64_t>(report_.rows.size());
+    const ProgressLine line(count * report_.matrix.size(), [&] { return done_.load(); });
     std::int64_t finished = 0;
     for (ladder::ReportRow& row : report_.rows) {
-      const ladder::Rung* rung = ladder::find_rung(row.name);
-      if (rung != nullptr) {
-        row.after = rung->after;
-        row.why_not = ladder::why_not(*rung, report_.matrix).value_or("");
-      } else if (!matrices) {
-        row.why_not = "it runs on a GPU only";
-      }
-      if (matrices && row.why_not.empty()) {
-        row.measured = matrices->measure(row.name);
-        row.why_not = row.measured->why_not;
-        if (!row.why_not.empty()) row.measured.reset();
-      }
-      if (rung != nullptr && row.why_not.empty()) {
-        row.emulated = *predict(*rung, emulated);
-        const ladder::Rung* before = ladder::find_rung(row.after);
-        if (before != nullptr && !ladder::why_not(*before, small)) {
-          row.otherwise = ladder::difference(*row.emulated, *predict(*before, small));
-        }
-      }
-      finished += each;
+      climb(row, *ladder::find_rung(row.name), matrices.get());
+      finished += report_.matrix.size();
       done_ = finished;
     }
   }
 
+  void climb(ladder::ReportRow& row, const ladder::Rung& rung, cuda::LadderCase* matrices) {
+    if (!row.why_not.empty()) return;
+    if (matrices != nullptr && on_gpu(row.name)) {
+      row.measured = matrices->measure(row.name);
+      row.why_not = row.measured->why_not;
+      if (!row.why_not.empty()) {
+        row.measured.reset();
+        return;
+      }
+    }
+    if (matrices == nullptr && rung.family == ladder::Family::kernel_form) {
+      ladder::Emulation run = ladder::emulate(rung, report_.matrix, &done_);
+      row.emulated = run.findings;
+      if (!run.mismatch.empty()) row.emulated->push_back(run.mismatch);
+      row.predicted = std::move(run);
+    } else {
+      row.predicted = predict(rung);
+    }
+    const ladder::Rung* before = ladder::find_rung(row.after);
+    if (before != nullptr && !ladder::why_not(*before, report_.matrix)) {
+      row.otherwise = ladder::difference(*row.predicted, predict(*before));
+    }
+  }
+
+  static bool on_gpu(const std::string& name) {
+    const std::vector<cuda::RungInfo> all = cuda::rungs();
+    return std::any_of(all.begin(), all.end(), [&](const auto& rung) { return rung.name == name; });
+  }
+
   const LadderArguments& arguments_;
   ladder::Report report_;
-  std::map<std::string_view, ladder::Emulation> emulated_;
+  std::map<std::string_view, ladder::Prediction> predicted_;
   std::atomic<std::int64_t> done_{0};
 };
 
@@ -172,8 +175,8 @@ void add_ladder_command(CLI::App& app) {
       .add_option("--dtype", arguments->dtype, "Its element, of 1, 2, 4 or 8 bytes: f32, u8, ...")
       ->type_name("TYPE");
   std::string names;
-  for (const cuda::RungInfo& rung : cuda::rungs()) {
-    names += (names.empty() ? "" : "|") + rung.name;
+  for (const ladder::Rung& rung : ladder::rungs()) {
+    names += (names.empty() ? "" : "|") + std::string(rung.name);
   }
   command.add_option("--rung", arguments->rungs, "Only this rung; may be given several times")
       ->type_name(names)

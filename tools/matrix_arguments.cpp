@@ -4,7 +4,6 @@
 
 #include "arguments.hpp"
 #include "cornerturn/error.hpp"
-#include "cuda/ladder.hpp"
 #include "io/schedule.hpp"
 #include "ladder/emulate.hpp"
 
@@ -38,13 +37,9 @@ void require_memory(const ladder::Matrix& matrix) {
 }
 
 void refuse_rung(const std::string& argument, const std::string& name) {
-  if (name.starts_with("cute_") && !cuda::why_no_cute().empty()) {
-    throw Error(Status::unsupported, fmt::format("{} = '{}': CuTe rungs are missing: {}", argument,
-                                                 name, cuda::why_no_cute()));
-  }
   std::string known;
-  for (const cuda::RungInfo& rung : cuda::rungs()) {
-    known += (known.empty() ? "" : ", ") + rung.name;
+  for (const ladder::Rung& rung : ladder::rungs()) {
+    known += (known.empty() ? "" : ", ") + std::string(rung.name);
   }
   throw Error(Status::invalid_argument,
               fmt::format("{} = '{}' is no rung; there are {}", argument, name, known));

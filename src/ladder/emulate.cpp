@@ -10,7 +10,9 @@
 #include <memory>
 #include <new>
 
+#include "analyse/cute_legs.hpp"
 #include "cornerturn/error.hpp"
+#include "kernels/ladder/matrix.hpp"
 
 namespace cornerturn::ladder {
 namespace {
@@ -69,9 +71,28 @@ Matrix representative(const Matrix& matrix) {
   return {shrink(matrix.rows), shrink(matrix.cols), matrix.bytes};
 }
 
+Prediction predict(const Rung& rung, const Matrix& matrix) {
+  if (rung.family == Family::kernel_form) return emulate(rung, matrix);
+  const CuteInfo& info = *find_cute(rung.name);
+  Prediction result;
+  result.matrix = matrix;
+  result.report = cute_report(rung.name, matrix.rows, matrix.cols, matrix.bytes);
+  result.shared_bytes = info.shared_bytes;
+  const std::int64_t blocks =
+      info.tile_rows == 1
+          ? tiles_of(matrix.rows * matrix.cols, info.tile_cols)
+          : tiles_of(matrix.rows, info.tile_rows) * tiles_of(matrix.cols, info.tile_cols);
+  result.launch.grid.x = static_cast<unsigned>(blocks);
+  result.launch.block.x = static_cast<unsigned>(info.threads);
+  return result;
+}
+
 Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64_t>* stored) {
   if (const auto reason = why_not(rung, matrix)) {
     throw Error(Status::unsupported, fmt::format("{}: {}", rung.name, *reason));
+  }
+  if (rung.family != Family::kernel_form) {
+    throw Error(Status::unsupported, fmt::format("{}: it runs on a GPU only", rung.name));
   }
   const RungBody& body = *rung.body(matrix.bytes);
   const Storage src = storage(matrix.size());

@@ -1,4 +1,4 @@
-// A rung in the emulator: verified, and what it does to memory.
+// What a rung does to memory, without a GPU; and in the emulator, whether it is right.
 #pragma once
 
 #include <atomic>
@@ -11,11 +11,14 @@
 
 namespace cornerturn::ladder {
 
-struct Emulation {
+struct Prediction {
   Matrix matrix;
   Launch launch;
   std::int64_t shared_bytes = 0;  ///< of a block
   KernelReport report;
+};
+
+struct Emulation : Prediction {
   std::vector<std::string> findings;  ///< what the detectors found, the first 32
   std::string mismatch;               ///< the first element that is wrong; empty if none is
   double seconds = 0;
@@ -26,9 +29,12 @@ struct Emulation {
 
 /// Runs the rung on numbered elements into a poisoned destination, all detectors on, and compares
 /// every element. `stored` grows by the bytes that are written. Throws Error where why_not() says
-/// so.
+/// so, and for a rung that is not of the kernel form.
 Emulation emulate(const Rung& rung, const Matrix& matrix,
                   std::atomic<std::int64_t>* stored = nullptr);
+
+/// From the emulator, or from the layouts of a CuTe rung. Throws Error where why_not() says so.
+Prediction predict(const Rung& rung, const Matrix& matrix);
 
 /// Bytes of memory that emulate() takes.
 std::int64_t emulation_bytes(const Matrix& matrix);

@@ -20,13 +20,14 @@ struct Cost {
   double requests = 0;
 };
 
-Cost cost_of(const Emulation& run) {
+Cost cost_of(const Prediction& run) {
   const double lines = static_cast<double>(std::max<std::int64_t>(run.matrix.size(), 1)) / 128;
   const auto each = [&](std::uint64_t total) { return static_cast<double>(total) / lines; };
   Cost cost;
-  cost.sectors_loaded = each(run.report.total(Op::global_load).sectors);
+  const Leg async = run.report.total(Op::async_copy);  // both loads and fills the tile
+  cost.sectors_loaded = each(run.report.total(Op::global_load).sectors + async.sectors);
   cost.sectors_stored = each(run.report.total(Op::global_store).sectors);
-  cost.wavefronts_in = each(run.report.total(Op::shared_store).wavefronts);
+  cost.wavefronts_in = each(run.report.total(Op::shared_store).wavefronts + async.wavefronts);
   cost.wavefronts_out = each(run.report.total(Op::shared_load).wavefronts);
   for (const Leg& leg : run.report.legs) cost.requests += each(leg.requests);
   return cost;
@@ -81,7 +82,7 @@ Residency residency(const Launch& launch, std::int64_t shared_bytes, const Sm& s
   return {blocks, blocks * threads};
 }
 
-std::string difference(const Emulation& now, const Emulation& before) {
+std::string difference(const Prediction& now, const Prediction& before) {
   const Cost a = cost_of(now);
   const Cost b = cost_of(before);
   Clauses clauses;
@@ -89,9 +90,13 @@ std::string difference(const Emulation& now, const Emulation& before) {
   clauses.compare("stores", "sector", a.sectors_stored, b.sectors_stored);
   const bool has_tile = a.wavefronts_in + a.wavefronts_out > 0;
   const bool had_tile = b.wavefronts_in + b.wavefronts_out > 0;
-  if (has_tile && had_tile) {
-    clauses.compare("fills the tile in", "wavefront", a.wavefronts_in, b.wavefronts_in);
-    clauses.compare("reads the tile in", "wavefront", a.wavefronts_out, b.wavefronts_out);
+  if (has_tile && had_tile) {  // what the copy engine does to the tile is not known
+    if (a.wavefronts_in > 0 && b.wavefronts_in > 0) {
+      clauses.compare("fills the tile in", "wavefront", a.wavefronts_in, b.wavefronts_in);
+    }
+    if (a.wavefronts_out > 0 && b.wavefronts_out > 0) {
+      clauses.compare("reads the tile in", "wavefront", a.wavefronts_out, b.wavefronts_out);
+    }
   } else if (has_tile) {
     clauses.more(fmt::format("fills a tile in {} and reads it in {} wavefronts",
                              figure(a.wavefronts_in), figure(a.wavefronts_out)));

@@ -33,6 +33,6 @@ Residency residency(const Launch& launch, std::int64_t shared_bytes, const Sm& s
 
 /// What `now` does otherwise than `before`, for each 128 bytes of the matrix, in one line:
 /// "stores 4 sectors instead of 16; but fills a tile in 1 and reads it in 32 wavefronts".
-std::string difference(const Emulation& now, const Emulation& before);
+std::string difference(const Prediction& now, const Prediction& before);
 
 }  // namespace cornerturn::ladder

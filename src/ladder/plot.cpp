@@ -110,14 +110,14 @@ Picture predicted(const Report& report) {
   double most = 1;
   for (const bool draws : {false, true}) {  // first to find the longest
     for (const ReportRow& row : report.rows) {
-      if (!row.emulated || row.emulated->matrix.size() == 0) continue;
+      if (!row.predicted || row.predicted->matrix.size() == 0) continue;
       double sectors = 0;
       double wavefronts = 0;
-      for (const Leg& leg : row.emulated->report.legs) {
+      for (const Leg& leg : row.predicted->report.legs) {
         sectors += static_cast<double>(leg.sectors);
         wavefronts += static_cast<double>(leg.wavefronts);
       }
-      const double lines = static_cast<double>(row.emulated->matrix.size()) / 128;
+      const double lines = static_cast<double>(row.predicted->matrix.size()) / 128;
       sectors /= lines;
       wavefronts /= lines;
       most = std::max(most, sectors + wavefronts);

@@ -14,6 +14,10 @@ using simt::Op;
 
 constexpr std::size_t line_width = 100;
 
+const char* name(Family family) {
+  return family == Family::cute ? "cute" : "cuda";
+}
+
 double per_request(std::uint64_t total, const Leg& leg) {
   return leg.requests == 0 ? 0 : static_cast<double>(total) / static_cast<double>(leg.requests);
 }
@@ -58,7 +62,7 @@ const cuda::Measurement* measurement(const Report& report, std::string_view name
 
 std::string verdict(const ReportRow& row) {
   if (row.measured) return row.measured->verified ? "yes" : "WRONG";
-  if (row.emulated) return row.emulated->verified() ? "yes" : "WRONG";
+  if (row.emulated) return row.emulated->empty() ? "yes" : "WRONG";
   return "-";
 }
 
@@ -145,19 +149,20 @@ std::string predicted_table(const Report& report) {
   out += row_text("rung", width, "a lane", "load", "store", "load", "store", "bytes", "threads",
                   report.device ? "" : "verified");
   for (const ReportRow& row : report.rows) {
-    if (!row.emulated) continue;
-    const KernelReport& legs = row.emulated->report;
-    const Leg load = legs.total(Op::global_load);
-    const Leg fill = legs.total(Op::shared_store);
+    if (!row.predicted) continue;
+    const KernelReport& legs = row.predicted->report;
+    const Leg async = legs.total(Op::async_copy);  // both loads and fills the tile
+    const Leg load = async.requests > 0 ? async : legs.total(Op::global_load);
+    const Leg fill = async.requests > 0 ? async : legs.total(Op::shared_store);
     const Leg read = legs.total(Op::shared_load);
     const Leg store = legs.total(Op::global_store);
     std::string lane = fmt::format("{}", load.width);
     if (fill.requests > 0 && fill.width != load.width) lane += fmt::format("/{}", fill.width);
-    const auto shared = row.emulated->shared_bytes;
+    const auto shared = row.predicted->shared_bytes;
     std::string resident;
     for (const Sm& sm : sms) {
       resident += fmt::format("{}{}", resident.empty() ? "" : "/",
-                              residency(row.emulated->launch, shared, sm).threads);
+                              residency(row.predicted->launch, shared, sm).threads);
     }
     out += row_text(row.name, width, lane, sectors(load), wavefronts(fill), wavefronts(read),
                     sectors(store), shared == 0 ? "-" : fmt::format("{}", shared), resident,
@@ -168,11 +173,11 @@ std::string predicted_table(const Report& report) {
       "it "
       "is less";
   const auto shrunk = std::find_if(report.rows.begin(), report.rows.end(), [&](const ReportRow& r) {
-    return r.emulated && !(r.emulated->matrix == report.matrix);
+    return r.predicted && !(r.predicted->matrix == report.matrix);
   });
   if (shrunk != report.rows.end()) {
-    note += fmt::format(", as found at {} x {}", shrunk->emulated->matrix.rows,
-                        shrunk->emulated->matrix.cols);
+    note += fmt::format(", as found at {} x {}", shrunk->predicted->matrix.rows,
+                        shrunk->predicted->matrix.cols);
   }
   note += "; resident threads those that fit an SM of compute capability";
   for (const Sm& sm : sms) note += fmt::format("{}{}", &sm == sms.data() ? " " : "/", sm.name);
@@ -192,7 +197,7 @@ std::string reasons(const Report& report) {
         text += "\n" + std::string(indent, ' ') + wrapped(more, indent);
       };
       if (!row.otherwise.empty()) line(fmt::format("against {}: {}", row.after, row.otherwise));
-      if (row.emulated) line("limit: " + row.emulated->report.limit());
+      if (row.predicted) line("limit: " + row.predicted->report.limit());
     }
     out += fmt::format("{:<{}}{}\n", row.name, indent, text);
   }
@@ -208,10 +213,8 @@ std::vector<std::string> Report::complaints() const {
     if (row.measured && row.measured->why_not.empty() && !row.measured->verified) {
       lines.push_back(fmt::format("{}: {}", row.name, row.measured->wrong));
     }
-    if (!row.emulated) continue;
-    for (const std::string& finding : row.emulated->findings) lines.push_back(finding);
-    if (!row.emulated->mismatch.empty()) {
-      lines.push_back(fmt::format("{}: {}", row.name, row.emulated->mismatch));
+    for (const std::string& what : row.emulated.value_or(std::vector<std::string>())) {
+      lines.push_back(fmt::format("{}: {}", row.name, what));
     }
   }
   return lines;
@@ -228,9 +231,13 @@ std::string to_text(const Report& report) {
                        [&](const ReportRow& row) { return (row.*member).has_value(); });
   };
   if (has(&ReportRow::measured)) out += measured_table(report);
-  if (has(&ReportRow::emulated)) out += predicted_table(report);
+  if (has(&ReportRow::predicted)) out += predicted_table(report);
   out += reasons(report);
-  if (!report.why_no_cute.empty()) out += "CuTe rungs: " + report.why_no_cute + "\n";
+  if (!report.device) {
+    out += "CuTe rungs run on a GPU only; their figures follow from their layouts.\n";
+  } else if (!report.why_no_cute.empty()) {
+    out += "CuTe rungs are not measured: " + report.why_no_cute + "\n";
+  }
   return out;
 }
 
@@ -271,7 +278,7 @@ nlohmann::ordered_json json_of(const cuda::Measurement& m, const Report& report)
   return out;
 }
 
-nlohmann::ordered_json json_of(const Emulation& run) {
+nlohmann::ordered_json json_of(const Prediction& run) {
   nlohmann::ordered_json out = nlohmann::ordered_json::parse(run.report.json());
   out.erase("kernel");
   out["limit"] = run.report.limit();
@@ -288,8 +295,8 @@ nlohmann::ordered_json json_of(const Emulation& run) {
 
 }  // namespace
 
-std::string to_json(const Emulation& run) {
-  return json_of(run).dump();
+std::string to_json(const Prediction& predicted) {
+  return json_of(predicted).dump();
 }
 
 std::string to_json(const Report& report) {
@@ -316,14 +323,14 @@ std::string to_json(const Report& report) {
   out["rungs"] = nlohmann::ordered_json::array();
   for (const ReportRow& row : report.rows) {
     nlohmann::ordered_json entry = {
-        {"name", row.name}, {"shows", row.shows}, {"family", row.family}};
+        {"name", row.name}, {"shows", row.shows}, {"family", name(row.family)}};
     if (!row.after.empty()) entry["after"] = row.after;
     if (!row.why_not.empty()) {
       entry["why_not"] = row.why_not;
     } else {
-      entry["verified"] = verdict(row) == "yes";
+      if (row.measured || row.emulated) entry["verified"] = verdict(row) == "yes";
       if (!row.otherwise.empty()) entry["than_after"] = row.otherwise;
-      if (row.emulated) entry["predicted"] = json_of(*row.emulated);
+      if (row.predicted) entry["predicted"] = json_of(*row.predicted);
       if (row.measured) entry["measured"] = json_of(*row.measured, report);
     }
     out["rungs"].push_back(std::move(entry));

@@ -14,10 +14,11 @@ namespace cornerturn::ladder {
 struct ReportRow {
   std::string name;
   std::string shows;
-  std::string family;   ///< "cuda", in the kernel form; "cute", written with CuTe
+  Family family = Family::kernel_form;
   std::string after;    ///< the rung it is compared with
   std::string why_not;  ///< not empty: it does not apply, and nothing below is set
-  std::optional<Emulation> emulated;
+  std::optional<Prediction> predicted;
+  std::optional<std::vector<std::string>> emulated;  ///< what was wrong in the emulator
   std::string otherwise;  ///< difference() from the rung it is compared with
   std::optional<cuda::Measurement> measured;
 };
@@ -38,8 +39,7 @@ struct Report {
 
 std::string to_text(const Report& report);
 std::string to_json(const Report& report);
-/// What the emulator found out about one rung.
-std::string to_json(const Emulation& run);
+std::string to_json(const Prediction& predicted);
 /// One bar a rung: bytes a second where they were measured, else what each needs of the memories.
 std::string to_svg(const Report& report);
 

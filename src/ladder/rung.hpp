@@ -35,17 +35,23 @@ struct RungBody {
               const Matrix& matrix, const simt::Visitor& visitor) = nullptr;
 };
 
+enum class Family {
+  kernel_form,  ///< src/kernels/ladder: runs in the emulator and on a GPU
+  cute          ///< src/cuda/cute, in CuTe's words: runs on a GPU, its accesses follow from layouts
+};
+
 struct Rung {
   std::string_view name;
   std::string_view shows;  ///< one line
   std::string_view after;  ///< the rung it is compared with; empty for the first
+  Family family = Family::kernel_form;
   bool transposes = true;
-  std::vector<RungBody> bodies;  ///< one for each size of element it takes
+  std::vector<RungBody> bodies;  ///< kernel form: one for each size of element it takes
 
   const RungBody* body(int bytes) const;
 };
 
-/// All rungs of src/kernels/ladder/registry.hpp, in the order of the climb.
+/// All rungs in the order of the climb: of the kernel form, then CuTe's, which every build knows.
 std::span<const Rung> rungs();
 /// Null if there is none of this name.
 const Rung* find_rung(std::string_view name);

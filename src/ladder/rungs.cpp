@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "kernels/ladder/cute.hpp"
 #include "kernels/ladder/registry.hpp"
 #include "ladder/rung.hpp"
 
@@ -11,7 +12,7 @@ namespace cornerturn::ladder {
 namespace {
 
 // A rung is explained by what it does otherwise than this one.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 17> before = {{
+constexpr auto before = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"naive_read", "copy"},
     {"naive_read_8", "naive_read"},
     {"naive_read_32", "naive_read"},
@@ -29,7 +30,19 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> before =
     {"block_order_morton", "smem_chunk_xor"},
     {"block_order_hilbert", "smem_chunk_xor"},
     {"cpy_transpose", "smem_pad"},
-}};
+    {"cute_copy", "copy"},
+    {"cute_tma_copy", "cute_copy"},
+    {"cute_naive", "naive_read"},
+    {"cute_naive_wide", "cute_naive"},
+    {"cute_smem", "smem"},
+    {"cute_smem_pad", "cute_smem"},
+    {"cute_smem_swizzle", "cute_smem_pad"},
+    {"cute_smem_swizzle_2way", "cute_smem_swizzle"},
+    {"cute_smem_swizzle_64", "cute_smem_swizzle_2way"},
+    {"cute_tma_store", "cute_smem_swizzle_64"},
+    {"cute_tma", "cute_tma_store"},
+    {"cute_tma_diagonal", "cute_tma"},
+});
 
 std::string_view rung_before(std::string_view name) {
   for (const auto& [rung, earlier] : before) {
@@ -60,7 +73,8 @@ RungBody body_of() {
 
 template <class Kernel>
 Rung rung_of() {
-  Rung rung{Kernel::name, Kernel::shows, rung_before(Kernel::name), Kernel::transposes, {}};
+  Rung rung{Kernel::name,        Kernel::shows,      rung_before(Kernel::name),
+            Family::kernel_form, Kernel::transposes, {}};
   const auto add = [&]<class T>(T) {
     if constexpr (Kernel::template takes<T>) rung.bodies.push_back(body_of<Kernel, T>());
   };
@@ -84,6 +98,10 @@ std::span<const Rung> rungs() {
   static const std::vector<Rung> all = [] {
     std::vector<Rung> list;
     for_each_rung([&](auto kernel) { list.push_back(rung_of<decltype(kernel)>()); });
+    for (const CuteInfo& info : cute_infos) {
+      list.push_back(
+          {info.name, info.shows, rung_before(info.name), Family::cute, info.transposes, {}});
+    }
     return list;
   }();
   return all;
@@ -97,6 +115,10 @@ const Rung* find_rung(std::string_view name) {
 }
 
 std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix) {
+  if (rung.family == Family::cute) {
+    const char* why = cute_why_not(*find_cute(rung.name), matrix.rows, matrix.cols, matrix.bytes);
+    return why == nullptr ? std::nullopt : std::optional<std::string>(why);
+  }
   if (rung.body(matrix.bytes) != nullptr) return std::nullopt;
   std::string sizes;
   for (const RungBody& body : rung.bodies) {

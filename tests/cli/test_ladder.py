@@ -82,6 +82,18 @@ def test_odd_shapes(shape):
     assert ladder("--shape", shape)["verified"]
 
 
+def test_cute_rungs_are_predicted_in_every_build(report):
+    cute = [rung for rung in report["rungs"] if rung["family"] == "cute"]
+    assert len(cute) >= 12 and all("verified" not in rung for rung in cute)
+    for name, wavefronts in {"cute_smem": 32, "cute_smem_swizzle": 1, "cute_smem_swizzle_2way": 2}.items():
+        load = legs(report, name)["shared load"]
+        assert load["wavefronts"]["actual"] == wavefronts * load["requests"]
+    assert "cols a multiple of 4" in rung(ladder("--shape", "8,5"), "cute_tma")["why_not"]
+    text = done("analyse", "cute_smem_pad", "--shape", "64,96")
+    assert "6 blocks of 256 threads" in text and "it runs on a GPU only" in text
+    refused("analyse", "cute_tma", "--shape", "8,5", part="cols a multiple of 4")
+
+
 def test_some_rungs():
     report = ladder("--rung", "smem_pad", "--rung", "smem", "--shape", "64,64")
     assert [rung["name"] for rung in report["rungs"]] == ["smem", "smem_pad"]

@@ -13,8 +13,7 @@ ReportRow row(const char* name, double cold, double warm) {
   ReportRow row;
   row.name = name;
   row.shows = "something";
-  row.family = "cuda";
-  row.emulated = emulate(*find_rung(name), {64, 64, 4});
+  row.predicted = predict(*find_rung(name), {64, 64, 4});
   cuda::Measurement m;
   m.verified = true;
   m.cold = {cold, 0.01, 9};
