@@ -1,7 +1,9 @@
 // tile: sweeps along the source, one tile (a strip of the destination run by a window of the source
-// run) after the other. A tile is transposed into a stage in the second-level cache and flushed
-// from there, each destination row in whole lines: a row's strip is shifted back to the line
-// boundary before it, for which the line before the strip is read again.
+// run) after the other. Where all destination rows begin at the same place within a line, strips
+// are cut at line boundaries and whole lines go from the registers to memory. Otherwise a tile is
+// transposed into a stage in the second-level cache and flushed from there, each destination row in
+// whole lines: a row's strip is shifted back to the line boundary before it, for which the line
+// before the strip is read again.
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
@@ -119,6 +121,8 @@ class Sweep {
         dst_(dst),
         scratch_(thread_scratch()),
         run_bytes_(grid_.split.run * width),
+        phase_(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst) % line)),
+        direct_(config.direct && vector_bytes == line && phase_ % width == 0),
         margin_(needs_margin() ? line / width : 0) {
     stage_pitch_ = line + grid_.strip_rows * width;
     if (stage_pitch_ / line % 2 == 0) stage_pitch_ += line;  // spread over the cache sets
@@ -148,7 +152,7 @@ class Sweep {
 
   // Rows before the strip are needed unless every destination row starts at a line boundary.
   bool needs_margin() const {
-    if (!config_.non_temporal || grid_.strips == 1) return false;
+    if (direct_ || !config_.non_temporal || grid_.strips == 1) return false;
     std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(dst_);
     const int rank = grid_.problem->rank();
     for (int i = 0; i < rank - grid_.split.run_modes; ++i) {
@@ -163,14 +167,18 @@ class Sweep {
       if (rows.strip == strip) return rows;
     }
     StripRows& rows = scratch_.rows[scratch_.rows[0].strip == kept ? 1 : 0];
-    const std::int64_t begin = strip * grid_.strip_rows;
-    const std::int64_t end = std::min(grid_.split.run, begin + grid_.strip_rows);
+    const std::int64_t shift = direct_ ? phase_ / width : margin_;
+    const std::int64_t begin = strip * grid_.strip_rows - shift;
+    const std::int64_t end = strip + 1 == grid_.strips
+                                 ? grid_.split.run
+                                 : (strip + 1) * grid_.strip_rows - (direct_ ? shift : 0);
     rows.strip = strip;
-    rows.first = strip == 0 ? 0 : begin - margin_;
-    rows.count = end - rows.first;
+    rows.first = std::max<std::int64_t>(0, begin);
+    rows.count = std::max<std::int64_t>(0, end - rows.first);
     grid_.row_offsets(rows.first, rows.count, rows.offset);
-    for (std::int64_t i = rows.count; i % (line / width) != 0; ++i) {
-      rows.offset[i] = rows.offset[rows.count - 1];
+    const std::int64_t padded = (rows.count / V + 2) * V;
+    for (std::int64_t i = std::max<std::int64_t>(1, rows.count); i < padded; ++i) {
+      rows.offset[i] = rows.offset[i - 1];
     }
     return rows;
   }
@@ -206,25 +214,53 @@ class Sweep {
     const std::int64_t columns = grid_.end_column(window) - first_column;
     grid_.column_offsets(first_column, columns, scratch_.column_offset);
     u8* const dst = dst_ + piece.dst_offset;
-    const bool to_stage = config_.non_temporal || rows.count < V;
+    const u8* const src = src_ + piece.src_offset + first_column * width;
+    const bool to_stage = !direct_ && (config_.non_temporal || rows.count < V);
     for (std::int64_t c = 0; c < columns; ++c) {
       scratch_.column[c] = to_stage ? scratch_.stage + c * stage_pitch_
                                     : dst + scratch_.column_offset[c] + rows.first * width;
     }
+    if (direct_) return stream_tile(src, rows, columns);
     // Transpose. In a packed stage the last block writes beyond its row, into what the first block
     // of the next row writes later.
-    const u8* const src = src_ + piece.src_offset + first_column * width;
     const std::int64_t blocks = (rows.count + V - 1) / V;
     for (std::int64_t i = 0; i < blocks; ++i) {
       const std::int64_t b = config_.packed ? blocks - 1 - i : i;
       if (config_.prefetch_bytes > 0) prefetch_block(b * V);
       const std::int64_t row = to_stage ? b * V : std::min(b * V, rows.count - V);
-      transpose_block(src, rows.offset + row, row * width, columns);
+      transpose_block<false>(src, rows.offset + row, row * width, columns);
     }
     if (to_stage) flush(dst, piece.strip, rows, columns);
   }
 
+  // Whole lines from registers; the partial ones at either end of the run go through the stage.
+  void stream_tile(const u8* src, const StripRows& rows, std::int64_t columns) {
+    const std::int64_t head =
+        rows.first > 0 || phase_ == 0 ? 0 : std::min(rows.count, (line - phase_) / width);
+    if (head > 0) part_of_line(src, rows, 0, head, columns);
+    std::int64_t row = head;
+    for (; row + V <= rows.count; row += V) {
+      if (config_.prefetch_bytes > 0) prefetch_block(row);
+      transpose_block<true>(src, rows.offset + row, row * width, columns);
+    }
+    if (row < rows.count) part_of_line(src, rows, row, rows.count, columns);
+  }
+
+  void part_of_line(const u8* src, const StripRows& rows, std::int64_t first, std::int64_t last,
+                    std::int64_t columns) {
+    u8* to[max_columns];
+    std::copy_n(scratch_.column, columns, to);
+    for (std::int64_t c = 0; c < columns; ++c) scratch_.column[c] = scratch_.stage + c * line;
+    if (config_.prefetch_bytes > 0) prefetch_block(first);
+    transpose_block<false>(src, rows.offset + first, 0, columns);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      copy_bytes(to[c] + first * width, scratch_.stage + c * line, (last - first) * width);
+      scratch_.column[c] = to[c];
+    }
+  }
+
   // V rows, all columns of the window.
+  template <bool stream>
   HWY_INLINE void transpose_block(const u8* src, const std::int64_t* row_offset, std::int64_t at,
                                   std::int64_t columns) {
     if (config_.copy_rows) {
@@ -239,10 +275,10 @@ class Sweep {
       const auto out = [=](int k) { return to[k] + at; };
       if (config_.copy_rows) {
         const u8* from = scratch_.block + column * width;
-        transpose_unit<width>([=](int i) { return from + i * block_pitch; }, out);
+        transpose_unit<width, stream>([=](int i) { return from + i * block_pitch; }, out);
       } else {
         const u8* from = src + column * width;
-        transpose_unit<width>([=](int i) { return from + row_offset[i]; }, out);
+        transpose_unit<width, stream>([=](int i) { return from + row_offset[i]; }, out);
       }
     }
   }
@@ -279,6 +315,8 @@ class Sweep {
   u8* const dst_;
   Scratch& scratch_;
   const std::int64_t run_bytes_;
+  const std::int64_t phase_;  // of the destination's first byte within its line
+  const bool direct_;
   const std::int64_t margin_;
   std::int64_t stage_pitch_;
   const u8* prefetch_ = nullptr;

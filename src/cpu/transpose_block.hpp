@@ -54,7 +54,7 @@ constexpr int unit_columns() {
 /// aligned.
 #if HWY_TARGET == HWY_SCALAR
 
-template <int width, class Row, class Column>
+template <int width, bool stream = false, class Row, class Column>
 void transpose_unit(Row row, Column column) {
   for (int k = 0; k < unit_columns<width>(); ++k) {
     for (int i = 0; i < unit_rows<width>(); ++i) {
@@ -92,7 +92,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, int columns, Row row) {
   }
 }
 
-template <int width, class Row, class Column>
+template <int width, bool stream = false, class Row, class Column>
 HWY_INLINE void transpose_unit(Row row, Column column) {
   using T = hwy::UnsignedFromSize < width<8 ? width : 8>;
   constexpr int K = unit_columns<width>();
@@ -113,7 +113,13 @@ HWY_INLINE void transpose_unit(Row row, Column column) {
     for (int k = 0; k < K; ++k) in[k] = out[k];
   }
   CT_UNROLL
-  for (int k = 0; k < K; ++k) hn::StoreU(in[k], d, reinterpret_cast<T*>(column(k)));
+  for (int k = 0; k < K; ++k) {
+    if constexpr (stream) {
+      hn::Stream(in[k], d, reinterpret_cast<T*>(column(k)));
+    } else {
+      hn::StoreU(in[k], d, reinterpret_cast<T*>(column(k)));
+    }
+  }
 }
 
 /// Copies `vector_bytes` bytes.

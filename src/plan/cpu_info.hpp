@@ -19,4 +19,9 @@ struct CpuInfo {
   friend bool operator==(const CpuInfo&, const CpuInfo&) = default;
 };
 
+/// Bytes of a register of the widest vector target.
+inline int vector_bytes(const CpuInfo& cpu) {
+  return cpu.isa.starts_with("AVX3") ? 64 : cpu.isa.starts_with("AVX2") ? 32 : 16;
+}
+
 }  // namespace cornerturn::plan

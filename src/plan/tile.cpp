@@ -118,7 +118,14 @@ Configs configure(const Problem& normal, const CpuInfo& cpu) {
     const std::int64_t chain_bytes = split.columns * width;
     if (chain_bytes > 64 && chain_bytes < 128) config.window_bytes = 128;
     const Mode& chain = normal.modes[split.chain[0]];
-    config.packed = run_bytes <= 640 && chain.dst_stride == run_bytes && chain.src_stride > 0;
+    config.direct =
+        config.non_temporal && !misaligned && run_bytes >= 2 * line && vector_bytes(cpu) == line;
+    if (config.direct) {
+      config.strip_bytes = collide || width <= 2 ? 256 : 512;
+      config.window_bytes = collide || width <= 2 ? 64 : 128;
+    }
+    config.packed =
+        !config.direct && run_bytes <= 640 && chain.dst_stride == run_bytes && chain.src_stride > 0;
     configs.list[static_cast<std::size_t>(configs.size++)] = config;
   }
   return configs;
@@ -147,7 +154,7 @@ double cost_ns(const TileConfig& config, const Problem& normal, const CpuInfo&) 
 
   const double padded_run = std::ceil(run / line) * line;
   const double padded_chain = std::ceil(chain / unit_bytes) * unit_bytes;
-  double line_of_work = width == 1 ? 2.3 : 1.9;
+  double line_of_work = (config.direct ? 0.8 : 1.9) + (width == 1 ? 0.4 : 0.0);
   if (config.copy_rows) line_of_work += width == 1 ? 2.0 : 1.0;
   const double work = line_of_work * padded_run / run * padded_chain / chain / line;
   double read = read_line_ns / line + source_run_ns / chain;
@@ -169,7 +176,10 @@ std::string describe(const TileConfig& config, const Problem& normal) {
   return fmt::format(
       "runs of {} and {} elements in strips of {} B by windows of {} B{}{}, {} stores", split.run,
       split.columns, config.strip_bytes, config.window_bytes,
-      config.copy_rows ? ", rows copied first" : "", config.packed ? ", packed" : "",
+      config.copy_rows ? ", rows copied first" : "",
+      config.packed   ? ", packed"
+      : config.direct ? ", lines from registers"
+                      : "",
       config.non_temporal ? "non-temporal" : "regular");
 }
 

@@ -21,6 +21,9 @@ struct TileConfig {
   bool copy_rows = false;
   /// The destination runs of a tile follow one another and are written as one.
   bool packed = false;
+  /// Whole lines go from the registers to memory, without a stage: all destination rows begin at
+  /// the same place within a line.
+  bool direct = false;
   bool non_temporal = false;
 
   friend bool operator==(const TileConfig&, const TileConfig&) = default;

@@ -25,19 +25,58 @@ class Tile : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Targets, Tile, testing::ValuesIn(cpu::targets()),
                          [](const auto& target) { return target.param; });
 
-TEST_P(Tile, AnyConfiguration) {
-  constexpr std::size_t capacity = 4 << 20;
-  GuardedBuffer src(capacity);
-  GuardedBuffer dst(capacity);
-  GuardedBuffer expected(capacity);
-  RandomProblems random(5, {5, 60 << 10, true});
-  std::byte* bytes = src.place(capacity, GuardedBuffer::Touching::front);
-  for (std::size_t i = 0; i < capacity; ++i) {
-    bytes[i] = static_cast<std::byte>(random.uniform(0, 255));
+// Runs one configuration, in shares of random size, and compares every byte of the destination.
+class Comparison {
+ public:
+  explicit Comparison(RandomProblems& random) : random_(random) {
+    std::byte* bytes = src_.place(capacity, GuardedBuffer::Touching::front);
+    for (std::size_t i = 0; i < capacity; ++i) {
+      bytes[i] = static_cast<std::byte>(random.uniform(0, 255));
+    }
   }
-  const auto pick = [&random](std::initializer_list<int> list) {
-    return list.begin()[random.uniform(0, static_cast<std::int64_t>(list.size()) - 1)];
-  };
+
+  int pick(std::initializer_list<int> list) {
+    return list.begin()[random_.uniform(0, static_cast<std::int64_t>(list.size()) - 1)];
+  }
+
+  /// `phase`: so many bytes lie before the destination, in front of which is a guard page.
+  void run(const plan::TileConfig& config, const Problem& problem, std::int64_t phase) {
+    const Reach from = src_reach(problem);
+    const Reach to = dst_reach(problem);
+    const auto src_bytes = static_cast<std::size_t>(from.high - from.low);
+    const auto dst_bytes = static_cast<std::size_t>(to.high - to.low + phase);
+    const auto touching = phase != 0 || random_.chance(0.5) ? GuardedBuffer::Touching::front
+                                                            : GuardedBuffer::Touching::back;
+    const std::byte* in = src_.place(src_bytes, touching) - from.low;
+    std::byte* out = dst_.place(dst_bytes, touching);
+    std::byte* reference = expected_.place(dst_bytes, touching);
+    std::memset(out, 0xA5, dst_bytes);
+    std::memset(reference, 0xA5, dst_bytes);
+    const std::int64_t origin = phase - to.low;
+    reference_copy(problem, in, reference + origin);
+    const std::int64_t pieces = cpu::pieces(config, problem);
+    for (std::int64_t first = 0; first < pieces;) {
+      const std::int64_t last = random_.uniform(first + 1, pieces);
+      cpu::run(config, problem, in + problem.src_offset, out + origin + problem.dst_offset, first,
+               last);
+      first = last;
+    }
+    ASSERT_EQ(std::memcmp(out, reference, dst_bytes), 0)
+        << to_string(problem) << ", phase " << phase << "\n  "
+        << plan::tile::describe(config, problem);
+  }
+
+ private:
+  static constexpr std::size_t capacity = 4 << 20;
+  RandomProblems& random_;
+  GuardedBuffer src_{capacity};
+  GuardedBuffer dst_{capacity};
+  GuardedBuffer expected_{capacity};
+};
+
+TEST_P(Tile, AnyConfiguration) {
+  RandomProblems random(5, {5, 60 << 10, true});
+  Comparison comparison(random);
   int taken = 0;
   for (int i = 0; taken < 1500; ++i) {
     ASSERT_LT(i, 100'000) << "too few random problems are for the tile kernel";
@@ -47,34 +86,47 @@ TEST_P(Tile, AnyConfiguration) {
     const plan::tile::Configs offered = plan::tile::configure(problem, cpu::cpu_info());
     plan::TileConfig config =
         offered.list[static_cast<std::size_t>(random.uniform(0, offered.size - 1))];
-    config.strip_bytes = pick({64, 128, 256, 1024});
-    config.window_bytes = pick({16, 64, 128, 256});
-    config.prefetch_bytes = pick({0, 64, 256});
+    config.strip_bytes = comparison.pick({64, 128, 256, 1024});
+    config.window_bytes = comparison.pick({16, 64, 128, 256});
+    config.prefetch_bytes = comparison.pick({0, 64, 256});
     config.copy_rows = random.chance(0.5);
     config.packed = config.packed && random.chance(0.7);
     config.non_temporal = random.chance(0.7);
+    comparison.run(config, problem, 0);
+    if (HasFatalFailure()) return;
+  }
+}
 
-    const Reach from = src_reach(problem);
-    const Reach to = dst_reach(problem);
-    const auto src_bytes = static_cast<std::size_t>(from.high - from.low);
-    const auto dst_bytes = static_cast<std::size_t>(to.high - to.low);
-    const auto touching =
-        random.chance(0.5) ? GuardedBuffer::Touching::front : GuardedBuffer::Touching::back;
-    const std::byte* in = src.place(src_bytes, touching) - from.low;
-    std::byte* out = dst.place(dst_bytes, touching);
-    std::byte* reference = expected.place(dst_bytes, touching);
-    std::memset(out, 0xA5, dst_bytes);
-    std::memset(reference, 0xA5, dst_bytes);
-    reference_copy(problem, in, reference - to.low);
-    const std::int64_t pieces = cpu::pieces(config, problem);
-    for (std::int64_t first = 0; first < pieces;) {
-      const std::int64_t last = random.uniform(first + 1, pieces);
-      cpu::run(config, problem, in + problem.src_offset, out - to.low + problem.dst_offset, first,
-               last);
-      first = last;
-    }
-    ASSERT_EQ(std::memcmp(out, reference, dst_bytes), 0)
-        << to_string(problem) << "\n  " << plan::tile::describe(config, problem);
+// Destination rows that begin at one place within a line, wherever that is.
+TEST_P(Tile, LinesFromRegisters) {
+  plan::CpuInfo small_caches = cpu::cpu_info();
+  small_caches.l2_bytes = 1;
+  small_caches.isa = "AVX3";
+  RandomProblems random(7, {});
+  Comparison comparison(random);
+  for (int i = 0; i < 1000; ++i) {
+    const std::int64_t width = std::int64_t{1} << random.uniform(0, 4);
+    const std::int64_t rows = random.uniform(128, 700) / width;
+    const std::int64_t columns = random.uniform(16, 300) / width + 1;
+    const std::int64_t batch = random.uniform(1, 3);
+    const std::int64_t src_pitch = (columns + random.uniform(0, 3)) * width;
+    const std::int64_t dst_pitch = ((rows * width + 63) / 64 + random.uniform(0, 1)) * 64;
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(width);
+    if (batch > 1) problem.modes.push_back({batch, rows * src_pitch, columns * dst_pitch});
+    problem.modes.push_back({columns, width, dst_pitch});
+    problem.modes.push_back({rows, src_pitch, width});
+    ASSERT_EQ(plan::tile::why_not(problem, small_caches), nullptr);
+    plan::TileConfig config = plan::tile::configure(problem, small_caches).list[0];
+    ASSERT_EQ(config.direct, rows * width >= 128);
+    config.strip_bytes = comparison.pick({64, 128, 256, 512});
+    config.window_bytes = comparison.pick({16, 64, 128});
+    config.prefetch_bytes = comparison.pick({0, 64, 256});
+    config.copy_rows = random.chance(0.5);
+    comparison.run(
+        config, problem,
+        random.chance(0.2) ? random.uniform(0, 63) : random.uniform(0, 64 / width) * width);
+    if (HasFatalFailure()) return;
   }
 }
 
