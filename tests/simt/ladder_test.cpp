@@ -87,6 +87,95 @@ TEST(Ladder, CpyTransposeGoesThroughEightMatricesABlock) {
   check_cpy_transpose<std::uint32_t>(3, 4, 0);
 }
 
+template <class T>
+ladder::CpyTensor packed(std::int64_t n0, std::int64_t n1, std::int64_t n2, std::int64_t n3) {
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
+  return {{n0, n1, n2, n3}, {bytes, n0 * bytes, n0 * n1 * bytes, n0 * n1 * n2 * bytes}};
+}
+
+template <class T>
+void check_cpy_flat(const ladder::CpyTensor& from, const ladder::CpyTensor& to) {
+  const auto count = static_cast<std::size_t>(from.size());
+  const std::vector<T> src = numbered<T>(from.size());
+  std::vector<T> dst(count, poison<T>);
+  const ladder::CpyFlatArgs<T> args{src.data(), dst.data(), from, to};
+  Emulator emulator;
+  emulator.input("src", src.data(), count * sizeof(T));
+  emulator.output("dst", dst.data(), count * sizeof(T));
+  emulator.launch("cpy_flat", Mode::recording, ladder::CpyFlat::launch(args),
+                  [&](auto& ctx) { ladder::CpyFlat::run(ctx, args); });
+  expect_clean(emulator);
+  std::vector<T> expected(count);
+  const auto step = [](const ladder::CpyTensor& t, std::int64_t(&at)[4]) {
+    std::int64_t offset = 0;
+    for (int d = 0; d < 4; ++d) offset += at[d] * t.nb[d];
+    for (int d = 0; d < 4 && ++at[d] == t.ne[d]; ++d) at[d] = 0;
+    return static_cast<std::size_t>(offset) / sizeof(T);
+  };
+  std::int64_t source[4] = {};
+  std::int64_t destination[4] = {};
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t place = step(to, destination);
+    expected[place] = src[step(from, source)];
+  }
+  EXPECT_TRUE(dst == expected);
+}
+
+TEST(Ladder, CpyFlatTakesAnyStridesOnBothSides) {
+  using std::int64_t;
+  check_cpy_flat<std::uint8_t>(packed<std::uint8_t>(5, 7, 3, 2), packed<std::uint8_t>(35, 6, 1, 1));
+  // All four dimensions the other way round, and extents of the destination of its own.
+  check_cpy_flat<std::uint16_t>({{4, 5, 6, 7}, {420, 84, 14, 2}},
+                                packed<std::uint16_t>(20, 1, 2, 21));
+  check_cpy_flat<std::uint32_t>({{6, 5, 4, 3}, {20, 4, 120, 480}},
+                                {{9, 10, 4, 1}, {4, 144, 36, 0}});
+  check_cpy_flat<std::uint32_t>(packed<std::uint32_t>(0, 5, 1, 1),
+                                packed<std::uint32_t>(0, 1, 1, 1));
+}
+
+TEST(Ladder, CpyTransposeTakesWhatIsContiguousInTheSwappedOrder) {
+  using T = std::uint16_t;
+  T element = 0;
+  const auto args = [&](const ladder::CpyTensor& from) {
+    return ladder::as_transpose<T>(&element, &element, from);
+  };
+  // Five matrices of 6 x 4, each read down its columns.
+  const auto stacked = args({{6, 4, 5, 1}, {8, 2, 48, 240}});
+  ASSERT_TRUE(stacked);
+  EXPECT_EQ(stacked->rows, 6);
+  EXPECT_EQ(stacked->cols, 4);
+  EXPECT_EQ(stacked->batch, 5);
+  // Dimension 0 is the slowest: 4 and 5 become 20 columns.
+  const auto fused = args({{6, 4, 5, 1}, {40, 2, 8, 240}});
+  ASSERT_TRUE(fused);
+  EXPECT_EQ(fused->rows, 6);
+  EXPECT_EQ(fused->cols, 20);
+  EXPECT_EQ(fused->batch, 1);
+  EXPECT_FALSE(args({{6, 4, 5, 1}, {2, 12, 48, 240}}));  // not swapped
+  EXPECT_FALSE(args({{6, 4, 5, 2}, {8, 2, 48, 240}}));   // a fourth dimension
+  EXPECT_FALSE(args({{6, 4, 5, 1}, {10, 2, 60, 300}}));  // rows with gaps
+
+  // Both mean what cpy_flat means.
+  for (const ladder::CpyTensor& from : {ladder::CpyTensor{{33, 40, 9, 1}, {80, 2, 2640, 23760}},
+                                        ladder::CpyTensor{{33, 40, 9, 1}, {720, 2, 80, 23760}}}) {
+    const auto count = static_cast<std::size_t>(from.size());
+    const std::vector<T> src = numbered<T>(from.size());
+    std::vector<T> dst(count, poison<T>);
+    const auto transpose = ladder::as_transpose<T>(src.data(), dst.data(), from);
+    ASSERT_TRUE(transpose);
+    Emulator emulator;
+    emulator.input("src", src.data(), count * sizeof(T));
+    emulator.output("dst", dst.data(), count * sizeof(T));
+    emulator.launch("cpy_transpose", Mode::recording, ladder::CpyTranspose::launch(*transpose),
+                    [&](auto& ctx) { ladder::CpyTranspose::run(ctx, *transpose); });
+    expect_clean(emulator);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(from.at(static_cast<std::int64_t>(i))) / sizeof(T);
+      ASSERT_EQ(dst[i], src[at]) << i;
+    }
+  }
+}
+
 TEST(BlockOrder, EachTileIsTakenOnce) {
   for (const auto& [down, across] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{
            {1, 1}, {4, 4}, {1, 9}, {7, 3}, {16, 5}, {9, 20}}) {

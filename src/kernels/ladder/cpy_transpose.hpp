@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "kernels/ladder/cpy_flat.hpp"
 #include "kernels/ladder/matrix.hpp"
 
 namespace cornerturn::ladder {
@@ -33,6 +35,23 @@ struct CpyTransposeArgs {
     return (matrix * cols + col) * rows + row;
   }
 };
+
+/// Can cpy_transpose copy this source into a packed tensor of its extents? Then how. Dimension 1 of
+/// such a source is packed. Its matrices lie one after the other; or dimension 0 has the largest
+/// stride, and dimensions 1 and 2 are the columns of one matrix.
+template <class T>
+constexpr std::optional<CpyTransposeArgs<T>> as_transpose(const T* src, T* dst,
+                                                          const CpyTensor& from) {
+  const auto& [ne, nb] = from;
+  if (ne[3] != 1 || nb[1] != static_cast<std::int64_t>(sizeof(T))) return std::nullopt;
+  if (nb[0] == ne[1] * nb[1] && nb[2] == ne[0] * nb[0]) {
+    return CpyTransposeArgs<T>{src, dst, ne[0], ne[1], ne[2]};
+  }
+  if (nb[2] == ne[1] * nb[1] && nb[0] == ne[2] * nb[2]) {
+    return CpyTransposeArgs<T>{src, dst, ne[0], ne[1] * ne[2], 1};
+  }
+  return std::nullopt;
+}
 
 struct CpyTranspose {
   static constexpr const char* name = "cpy_transpose";

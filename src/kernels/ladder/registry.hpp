@@ -6,6 +6,8 @@
 
 #include "kernels/ladder/block_order.hpp"
 #include "kernels/ladder/copy.hpp"
+#include "kernels/ladder/cpy_flat.hpp"
+#include "kernels/ladder/cpy_steps.hpp"
 #include "kernels/ladder/cpy_transpose.hpp"
 #include "kernels/ladder/naive.hpp"
 #include "kernels/ladder/shuffle.hpp"
@@ -34,7 +36,11 @@ using Rungs = std::tuple<        //
     BlockOrder<Order::grouped>,  //
     BlockOrder<Order::morton>,   //
     BlockOrder<Order::hilbert>,  //
-    CpyTranspose>;
+    CpyFlat,                     //
+    CpyOneElement,               //
+    CpyRows,                     //
+    CpyTranspose,                //
+    CpyByHand>;
 
 /// Calls `visit(rung)` with a value of each rung's type.
 template <class Visit>
