@@ -53,6 +53,10 @@ void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const s
   }
   fmt::print("verified  {}\n\n{}", verdict, run.report.text());
   if (!otherwise.empty()) fmt::print("Against {} it {}.\n", rung.after, otherwise);
+  const ladder::RungBody* body = rung.body(run.matrix.bytes);
+  if (body == nullptr || !body->tile) return;
+  fmt::print("\nThe banks in which elements of its {} x {} tile lie\n{}", body->tile->rows,
+             body->tile->columns, ladder::bank_picture(*body->tile));
 }
 
 int analyse_rung(const AnalyseArguments& arguments) {
@@ -97,6 +101,12 @@ int analyse_rung(const AnalyseArguments& arguments) {
       json["than_after"] = otherwise;
     }
     json.update(nlohmann::ordered_json::parse(ladder::to_json(predicted)));
+    const ladder::RungBody* body = rung->body(matrix.bytes);
+    if (body != nullptr && body->tile) {
+      json["tile"] = {{"rows", body->tile->rows},
+                      {"columns", body->tile->columns},
+                      {"banks", ladder::bank_picture(*body->tile)}};
+    }
     fmt::print("{}\n", json.dump(2));
   } else {
     print_text(*rung, predicted, dtype,

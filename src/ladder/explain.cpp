@@ -120,4 +120,25 @@ std::string difference(const Prediction& now, const Prediction& before) {
   return clauses.text();
 }
 
+std::string bank_picture(const TileMap& tile) {
+  constexpr int most = 16;
+  const auto bank = [&](int row, int column) {
+    return tile.at(row, column) * tile.slot_bytes / bank_bytes % bank_count;
+  };
+  const int columns = std::min(most, tile.columns / tile.chunk);
+  const int rows = std::min(most / 2 + 1, tile.rows / tile.chunk);
+  std::string out = "row\\col";
+  for (int c = 0; c < columns; ++c) out += fmt::format("{:>4}", c * tile.chunk);
+  out += "\n";
+  // Rows of one chunk look the same.
+  for (int r = 0; r < rows; ++r) {
+    out += fmt::format("{:>7}", r * tile.chunk);
+    for (int c = 0; c < columns; ++c) {
+      out += fmt::format("{:>4}", bank(r * tile.chunk, c * tile.chunk));
+    }
+    out += "\n";
+  }
+  return out;
+}
+
 }  // namespace cornerturn::ladder

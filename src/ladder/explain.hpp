@@ -35,4 +35,11 @@ Residency residency(const Launch& launch, std::int64_t shared_bytes, const Sm& s
 /// "stores 4 sectors instead of 16; but fills a tile in 1 and reads it in 32 wavefronts".
 std::string difference(const Prediction& now, const Prediction& before);
 
+/// The upper left of a tile, each element by its bank:
+///
+///   row\col   0   1   2
+///       0     0   1   2
+///       1     1   0   3
+std::string bank_picture(const TileMap& tile);
+
 }  // namespace cornerturn::ladder

@@ -26,9 +26,19 @@ struct Matrix {
   friend bool operator==(const Matrix&, const Matrix&) = default;
 };
 
+/// Where the elements of a rung's tile lie in shared memory.
+struct TileMap {
+  int rows = 0;
+  int columns = 0;
+  int slot_bytes = 4;  ///< that one element takes
+  int chunk = 1;       ///< so many neighbours of a row stay neighbours
+  std::int64_t (*at)(int row, int column) = nullptr;  ///< in slots
+};
+
 /// One rung for one size of element.
 struct RungBody {
   int bytes = 0;
+  std::optional<TileMap> tile;  ///< if it has one
   Launch (*launch)(const void* src, void* dst, const Matrix& matrix) = nullptr;
   /// All threads of the launch, over buffers that `emulator` knows.
   void (*run)(simt::Emulator& emulator, simt::Mode mode, const void* src, void* dst,

@@ -61,8 +61,20 @@ MatrixArgs<T> args_of(const void* src, void* dst, const Matrix& matrix) {
 }
 
 template <class Kernel, class T>
+std::optional<TileMap> tile_of() {
+  if constexpr (requires { typename Kernel::template SharedMap<T>; }) {
+    using Map = typename Kernel::template SharedMap<T>;
+    TileMap tile{Map::rows, Map::columns, static_cast<int>(sizeof(T)), 1, &Map::at};
+    if constexpr (requires { Map::chunks; }) tile.chunk = Map::columns / Map::chunks;
+    if constexpr (requires { Kernel::slot_bytes; }) tile.slot_bytes = Kernel::slot_bytes;
+    return tile;
+  }
+  return std::nullopt;
+}
+
+template <class Kernel, class T>
 RungBody body_of() {
-  return {static_cast<int>(sizeof(T)),
+  return {static_cast<int>(sizeof(T)), tile_of<Kernel, T>(),
           [](const void* src, void* dst, const Matrix& matrix) {
             return Kernel::launch(args_of<T>(src, dst, matrix));
           },

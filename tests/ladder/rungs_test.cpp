@@ -131,6 +131,26 @@ TEST(Explain, WhatLimitsARung) {
             "the memory itself: whole sectors, no bank conflicts, 16 B a lane");
 }
 
+std::string first_lines(std::string_view name, int bytes, int count) {
+  const std::string picture = bank_picture(*rung(name).body(bytes)->tile);
+  std::size_t end = 0;
+  for (int i = 0; i < count; ++i) end = picture.find('\n', end) + 1;
+  return picture.substr(0, end);
+}
+
+TEST(BankPicture, ShowsWhatTheMapDoes) {
+  EXPECT_EQ(first_lines("smem_pad", 4, 3),
+            "row\\col   0   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15\n"
+            "      0   0   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15\n"
+            "      1   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15  16\n");
+  EXPECT_EQ(first_lines("smem_chunk_xor", 4, 3),
+            "row\\col   0   4   8  12  16  20  24  28  32  36  40  44  48  52  56  60\n"
+            "      0   0   4   8  12  16  20  24  28   0   4   8  12  16  20  24  28\n"
+            "      4   4   0  12   8  20  16  28  24   4   0  12   8  20  16  28  24\n");
+  EXPECT_FALSE(rung("naive_read").body(4)->tile);
+  EXPECT_FALSE(rung("shuffle").body(4)->tile);
+}
+
 TEST(Residency, IsBoundedByThreadsBlocksAndSharedMemory) {
   const Sm& large = sms[0];
   const Sm& small = sms[1];

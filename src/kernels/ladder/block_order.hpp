@@ -72,6 +72,8 @@ struct BlockOrder {
   static constexpr bool transposes = true;
   template <class T>
   static constexpr bool takes = sizeof(T) == 4;
+  template <class T>
+  using SharedMap = typename ChunkTile<T>::Map;
 
   static constexpr bool curve = order == Order::morton || order == Order::hilbert;
   static constexpr std::uint32_t group = 8;  // tile rows of a group

@@ -14,6 +14,7 @@
 
 #include "kernels/ladder/cpy_flat.hpp"
 #include "kernels/ladder/matrix.hpp"
+#include "maps/tile_maps.hpp"
 
 namespace cornerturn::ladder {
 
@@ -64,10 +65,12 @@ struct CpyTranspose {
   static constexpr int height = 8;
   static constexpr int matrices = 8;  // a block
 
-  struct Slots {
+  struct Slots : Padded<side, side, 1> {
     static constexpr int size = side * (side + 1);
-    CT_HOST_DEVICE static constexpr int at(int row, int col) { return row * (side + 1) + col; }
   };
+  template <class T>
+  using SharedMap = Slots;
+  static constexpr int slot_bytes = 4;
 
   template <class T>
   static constexpr Launch launch(const CpyTransposeArgs<T>& a) {

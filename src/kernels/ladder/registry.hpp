@@ -17,7 +17,8 @@
 
 namespace cornerturn::ladder {
 
-/// A row has: name, shows (one line), transposes, takes<T>, launch(args), run(ctx, args).
+/// A row has: name, shows (one line), transposes, takes<T>, launch(args), run(ctx, args); and where
+/// it has a tile in shared memory SharedMap<T>, where an element lies in it.
 using Rungs = std::tuple<        //
     Copy,                        //
     NaiveRead<16>,               //

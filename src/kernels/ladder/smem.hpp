@@ -21,6 +21,8 @@ struct ScalarTile {
   static constexpr bool transposes = true;
   template <class T>
   static constexpr bool takes = sizeof(T) == 4;
+  template <class T>
+  using SharedMap = Map;
 
   static constexpr int side = 32;
   static constexpr int height = 8;

@@ -98,6 +98,8 @@ struct SmemChunkXor {
   static constexpr bool transposes = true;
   template <class T>
   static constexpr bool takes = true;
+  template <class T>
+  using SharedMap = typename ChunkTile<T>::Map;
 
   template <class T>
   static constexpr Launch launch(const MatrixArgs<T>& a) {

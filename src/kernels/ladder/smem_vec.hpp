@@ -17,6 +17,8 @@ struct VectorTile {
   static constexpr bool transposes = true;
   template <class T>
   static constexpr bool takes = sizeof(T) == 4;
+  template <class T>
+  using SharedMap = Map;
 
   static constexpr int side = 32;
   static constexpr int V = 4;
