@@ -1,8 +1,10 @@
 """What the documentation says exists: options, kernels, folders, files, make targets."""
 
+import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CORNERTURN_BUILD_DIR", ROOT / "build" / "release"))
 PROGRAM = BUILD / "bin" / "cornerturn"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def output(*words):
@@ -39,6 +41,42 @@ def test_every_command_is_on_the_page():
     page = (ROOT / "docs" / "cli.md").read_text()
     assert len(commands) >= 6
     assert [c for c in commands if f"cornerturn {c}" not in page] == []
+
+
+def test_every_rung_has_a_page_with_its_figures():
+    """What the pages say in numbers is what the kernels do: scripts/kernel_pages.py wrote it."""
+    pages = "".join(page.read_text() for page in (ROOT / "docs" / "kernels").glob("*.md"))
+    named = {name for names in re.findall(r"<!-- figures: ([\w ]+) -->", pages) for name in names.split()}
+    rungs = json.loads(output("ladder", "--no-gpu", "--shape", "64,64", "--json"))["rungs"]
+    assert {rung["name"] for rung in rungs if rung["family"] == "cuda"} <= named
+    script = [sys.executable, ROOT / "scripts" / "kernel_pages.py", "--check"]
+    check = subprocess.run(script, capture_output=True, text=True, env={**os.environ, "CORNERTURN": str(PROGRAM)})
+    assert check.returncode == 0, check.stderr
+
+
+def test_stale_figures_are_found(tmp_path):
+    """A copy of the pages and the script, with one figure changed."""
+    for name in ["scripts/kernel_pages.py", *(f"docs/kernels/{page.name}" for page in (ROOT / "docs" / "kernels").glob("*.md"))]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    page = tmp_path / "docs" / "kernels" / "smem.md"
+    page.write_text(page.read_text().replace("| shared load | 4 | - | - | 32 (1) |", "| shared load | 4 | - | - | 16 (1) |"))
+    # A measurement turns up: its rung's page is out of date as well.
+    measured = {"share_of_copy": 0.5, "cold": {"bytes_per_second": 2e12}}
+    run = {"gpu": {"name": "Some GPU"}, "shape": [1024, 1024], "dtype": "f32",
+           "rungs": [{"name": "smem_pad", "measured": measured}]}  # fmt: skip
+    results = tmp_path / "bench" / "results" / "ladder" / "some.jsonl"
+    results.parent.mkdir(parents=True)
+    results.write_text(json.dumps(run) + "\n")
+    env = {**os.environ, "CORNERTURN": str(PROGRAM)}
+    script = [sys.executable, tmp_path / "scripts" / "kernel_pages.py"]
+    check = subprocess.run([*script, "--check"], capture_output=True, text=True, env=env)
+    assert check.returncode == 1 and "smem.md" in check.stderr and "smem_pad.md" in check.stderr
+    subprocess.run(script, check=True, env=env)
+    assert "| 32 (1) |" in page.read_text()
+    row = "| Some GPU | 1024 x 1024 of f32 | 50.0 % | 2000 |"
+    assert row in (page.parent / "smem_pad.md").read_text() and row not in page.read_text()
+    assert subprocess.run([*script, "--check"], env=env).returncode == 0
 
 
 def test_every_kernel_is_in_the_architecture():

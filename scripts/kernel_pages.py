@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Fills in what docs/kernels/*.md say in numbers: between `<!-- figures: RUNG... -->` and `<!-- end -->`.
+
+usage: scripts/kernel_pages.py [--check]
+
+The picture of the tile and the predictions come from `cornerturn analyse` and `cornerturn ladder`
+(build/release, or the program named by CORNERTURN), the measured share of the copy from
+bench/results/ladder/*.jsonl, a line each of `cornerturn ladder --json` on a GPU. --check changes
+nothing and fails when a page is not what would be written.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = os.environ.get("CORNERTURN", ROOT / "build" / "release" / "bin" / "cornerturn")
+PAGES = ROOT / "docs" / "kernels"
+RESULTS = ROOT / "bench" / "results" / "ladder"
+MARKED = re.compile(r"(<!-- figures: ([\w ]+) -->\n).*?(<!-- end -->)", re.S)
+INDEX = re.compile(r"(<!-- index -->\n).*?(<!-- end -->)", re.S)
+
+
+def report(*words):
+    return json.loads(subprocess.run([PROGRAM, *words, "--json"], check=True, stdout=subprocess.PIPE).stdout)
+
+
+def number(value):
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def against(actual, ideal):
+    return number(actual) if number(actual) == number(ideal) else f"{number(actual)} ({number(ideal)})"
+
+
+def leg_rows(legs):
+    """Accesses that share their figures are one row, wherever they stand in the source."""
+    rows = {}
+    for leg in legs:
+        row = rows.setdefault((leg["leg"], leg["bytes_a_lane"]), dict.fromkeys(
+            ("requests", "sectors", "sectors_ideal", "used", "moved", "wavefronts", "wavefronts_ideal"), 0))  # fmt: skip
+        row["requests"] += leg["requests"]
+        if "sectors" in leg:
+            row["sectors"] += leg["sectors"]["mean"] * leg["requests"]
+            row["sectors_ideal"] += leg["sectors"]["ideal"] * leg["requests"]
+            row["used"] += leg["bytes"]["used"]
+            row["moved"] += leg["bytes"]["moved"]
+        if "wavefronts" in leg:
+            row["wavefronts"] += leg["wavefronts"]["actual"]
+            row["wavefronts_ideal"] += leg["wavefronts"]["ideal"]
+    for (name, width), row in rows.items():
+        each = row["requests"]
+        sectors = against(row["sectors"] / each, row["sectors_ideal"] / each) if row["moved"] else "-"
+        used = f"{100 * row['used'] / row['moved']:.0f} %" if row["moved"] else "-"
+        fronts = against(row["wavefronts"] / each, row["wavefronts_ideal"] / each) if row["wavefronts"] else "-"
+        yield f"| {name} | {width} | {sectors} | {used} | {fronts} |"
+
+
+def picture(rung):
+    tile = rung.get("tile")
+    if tile is None:
+        return []
+    return [
+        f"The banks in which elements of the {tile['rows']} x {tile['columns']} tile lie, from the rung's own map:",
+        "", "```", *tile["banks"].splitlines(), "```", "",
+    ]  # fmt: skip
+
+
+def prediction(rung, entry):
+    predicted = entry["predicted"]
+    resident = ", ".join(
+        f"{fits['threads']} threads of an SM of {sm}" for sm, fits in predicted["resident"].items()
+    )
+    lines = [
+        f"Predicted for {predicted['shape'][0]} x {predicted['shape'][1]} of f32; for one request of a warp:",
+        "",
+        "| access | bytes a lane | sectors (ideal) | of their bytes used | wavefronts (ideal) |",
+        "| --- | --- | --- | --- | --- |",
+        *leg_rows(predicted["legs"]),
+        "",
+        f"- A block has {predicted['launch']['block'][0] * predicted['launch']['block'][1]} threads and "
+        f"{predicted['shared_bytes']} B of shared memory; resident are {resident}.",
+        f"- Limit: {predicted['limit']}.",
+    ]
+    if "than_after" in entry:
+        lines.append(f"- Against `{entry['after']}`, for 128 B of the matrix: it {entry['than_after']}.")
+    return lines
+
+
+def measurements():
+    """The newest of each: (rung, GPU, shape, dtype) -> share of the plain copy, bytes a second."""
+    found = {}
+    for path in sorted(RESULTS.glob("*.jsonl")):
+        for line in filter(str.strip, path.read_text().splitlines()):
+            run = json.loads(line)
+            for entry in run["rungs"]:
+                if "cold" in entry.get("measured", {}):
+                    key = (entry["name"], run["gpu"]["name"], tuple(run["shape"]), run["dtype"])
+                    measured = entry["measured"]
+                    found[key] = (measured["share_of_copy"], measured["cold"]["bytes_per_second"])
+    return found
+
+
+def measured(name, results):
+    rows = [
+        f"| {gpu} | {shape[0]} x {shape[1]} of {dtype} | {100 * share:.1f} % | {rate / 1e9:.0f} |"
+        for (rung, gpu, shape, dtype), (share, rate) in sorted(results.items())
+        if rung == name
+    ]
+    if not rows:
+        return []
+    return [
+        "",
+        "Measured with a cold L2 cache, against the plain copy in the same run:",
+        "",
+        "| GPU | matrix | share of the copy | GB/s |",
+        "| --- | --- | --- | --- |",
+        *rows,
+    ]
+
+
+def section(names, entries, results):
+    lines = []
+    for name in names:
+        if len(names) > 1:
+            lines += [f"### `{name}`", ""]
+        rung = report("analyse", name)
+        lines += picture(rung) + prediction(rung, entries[name]) + measured(name, results) + [""]
+    return "\n".join(lines)
+
+
+def index_row(page):
+    text = page.read_text()
+    title, idea = re.match(r"# ([^\n]*)\n\n(.*?)\n\n", text, re.S).groups()
+    return f"| [{title}]({page.name}) | {' '.join(idea.split())} |"
+
+
+def written(page, entries, results):
+    text = page.read_text()
+    if page.name == "README.md":
+        order = [entry["name"] for entry in entries.values()]
+        pages = sorted(set(PAGES.glob("*.md")) - {page}, key=lambda p: order.index(rungs_of(p)[0]))
+        rows = ["| rung | idea |", "| --- | --- |", *map(index_row, pages)]
+        return INDEX.sub(lambda m: m[1] + "\n".join(rows) + "\n" + m[2], text)
+    return MARKED.sub(lambda m: m[1] + section(m[2].split(), entries, results) + m[3], text)
+
+
+def rungs_of(page):
+    return [name for names in re.findall(r"<!-- figures: ([\w ]+) -->", page.read_text()) for name in names.split()]
+
+
+def main():
+    check = "--check" in sys.argv[1:]
+    entries = {entry["name"]: entry for entry in report("ladder", "--no-gpu")["rungs"]}
+    results = measurements()
+    stale = []
+    for page in sorted(PAGES.glob("*.md")):
+        text = written(page, entries, results)
+        if text == page.read_text():
+            continue
+        stale.append(page.name)
+        if not check:
+            page.write_text(text)
+    if check and stale:
+        sys.exit(f"not current: {', '.join(stale)}; run scripts/kernel_pages.py")
+
+
+if __name__ == "__main__":
+    main()
