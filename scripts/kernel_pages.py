@@ -60,10 +60,15 @@ def leg_rows(legs):
 
 
 def picture(rung):
+    path = rung.get("path")
+    lines = [] if path is None else [
+        "The first accesses of the first warp, from the emulator: row,column of the matrices, slots of the tile:",
+        "", "```", *path.splitlines(), "```", "",
+    ]  # fmt: skip
     tile = rung.get("tile")
     if tile is None:
-        return []
-    return [
+        return lines
+    return lines + [
         f"The banks in which elements of the {tile['rows']} x {tile['columns']} tile lie, from the rung's own map:",
         "", "```", *tile["banks"].splitlines(), "```", "",
     ]  # fmt: skip

@@ -40,8 +40,15 @@ std::string dim(const Dim3& d) {
   return text;
 }
 
+// What the emulator alone knows.
+struct Ran {
+  std::vector<std::string> wrong;
+  std::string path;
+};
+
 void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const std::string& dtype,
-                const std::string& verdict, const std::string& otherwise) {
+                const std::string& verdict, const std::string& otherwise,
+                const std::optional<Ran>& ran) {
   fmt::print("{}: {}\n", rung.name, rung.shows);
   fmt::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
   fmt::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
@@ -53,6 +60,11 @@ void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const s
   }
   fmt::print("verified  {}\n\n{}", verdict, run.report.text());
   if (!otherwise.empty()) fmt::print("Against {} it {}.\n", rung.after, otherwise);
+  if (ran && !run.report.legs.empty()) {
+    fmt::print(
+        "\nThe first accesses of the first warp: row,column of the matrices, slots of the tile\n{}",
+        ran->path);
+  }
   const ladder::RungBody* body = rung.body(run.matrix.bytes);
   if (body == nullptr || !body->tile) return;
   fmt::print("\nThe banks in which elements of its {} x {} tile lie\n{}", body->tile->rows,
@@ -71,14 +83,14 @@ int analyse_rung(const AnalyseArguments& arguments) {
                             matrix.cols, dtype, *reason));
   }
   ladder::Prediction predicted;
-  std::optional<std::vector<std::string>> wrong;
+  std::optional<Ran> ran;
   if (rung->family == ladder::Family::kernel_form) {
     require_memory(matrix);
     std::atomic<std::int64_t> stored{0};
     const ProgressLine line(matrix.size(), [&] { return stored.load(); });
     ladder::Emulation run = ladder::emulate(*rung, matrix, &stored);
-    wrong = run.findings;
-    if (!run.mismatch.empty()) wrong->push_back(run.mismatch);
+    ran = Ran{run.findings, ladder::path_picture(run, *rung)};
+    if (!run.mismatch.empty()) ran->wrong.push_back(run.mismatch);
     predicted = std::move(run);
   } else {
     predicted = ladder::predict(*rung, matrix);
@@ -89,12 +101,13 @@ int analyse_rung(const AnalyseArguments& arguments) {
     otherwise =
         ladder::difference(predicted, ladder::predict(*before, ladder::representative(matrix)));
   }
-  const bool failed = wrong && !wrong->empty();
+  const bool failed = ran && !ran->wrong.empty();
   if (arguments.json) {
     nlohmann::ordered_json json = {{"rung", rung->name}, {"shows", rung->shows}, {"dtype", dtype}};
-    if (wrong) {
+    if (ran) {
       json["verified"] = !failed;
-      json["findings"] = *wrong;
+      json["findings"] = ran->wrong;
+      json["path"] = ran->path;
     }
     if (!otherwise.empty()) {
       json["after"] = rung->after;
@@ -110,13 +123,13 @@ int analyse_rung(const AnalyseArguments& arguments) {
     fmt::print("{}\n", json.dump(2));
   } else {
     print_text(*rung, predicted, dtype,
-               !wrong   ? "no: it runs on a GPU only; the figures follow from its layouts"
+               !ran     ? "no: it runs on a GPU only; the figures follow from its layouts"
                : failed ? "NO"
                         : "every element, in the emulator with all detectors on",
-               otherwise);
+               otherwise, ran);
   }
   if (failed) {
-    for (const std::string& line : *wrong) fmt::print(stderr, "cornerturn: {}\n", line);
+    for (const std::string& line : ran->wrong) fmt::print(stderr, "cornerturn: {}\n", line);
   }
   return failed ? exit_failed : 0;
 }

@@ -109,6 +109,7 @@ Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64
   emulator.output("dst", dst.get(), static_cast<std::size_t>(matrix.size()));
   const auto visit = [&](const simt::Request& request) {
     result.report.add(request);
+    if (result.report.legs.size() > result.first.size()) result.first.push_back(request);
     if (stored != nullptr && request.op == simt::Op::global_store) {
       *stored += std::popcount(request.lanes.active) * request.lanes.width;
     }
@@ -117,6 +118,12 @@ Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64
   body.run(emulator, simt::Mode::recording, src.get(), dst.get(), matrix, visit);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.shared_bytes = emulator.shared_bytes();
+  for (simt::Request& request : result.first) {
+    if (!simt::is_global(request.op)) continue;
+    const bool loads = request.op == simt::Op::global_load;
+    const std::uint64_t base = emulator.device_address(loads ? src.get() : dst.get());
+    for (std::uint64_t& address : request.lanes.address) address -= base;
+  }
   for (const simt::Finding& finding : emulator.findings()) {
     result.findings.push_back(finding.message());
   }

@@ -120,6 +120,32 @@ std::string difference(const Prediction& now, const Prediction& before) {
   return clauses.text();
 }
 
+std::string path_picture(const Emulation& run, const Rung& rung) {
+  constexpr std::array<std::size_t, 8> lanes = {0, 1, 2, 3, 7, 8, 16, 31};
+  const Matrix& m = run.matrix;
+  const RungBody& body = *rung.body(m.bytes);
+  std::string out = fmt::format("{:<13}", "lane");
+  for (const std::size_t lane : lanes) out += fmt::format("{:>8}", lane);
+  out += "\n";
+  for (const simt::Request& request : run.first) {
+    out += fmt::format("{:<13}", cornerturn::name(request.op));
+    const std::int64_t width = request.op == Op::global_store && rung.transposes ? m.rows : m.cols;
+    for (const std::size_t lane : lanes) {
+      const auto offset = static_cast<std::int64_t>(request.lanes.address[lane]);
+      if (!request.lanes.is_active(static_cast<int>(lane))) {
+        out += fmt::format("{:>8}", "-");
+      } else if (simt::is_global(request.op)) {
+        const std::int64_t element = offset / m.bytes;
+        out += fmt::format("{:>8}", fmt::format("{},{}", element / width, element % width));
+      } else {
+        out += fmt::format("{:>8}", offset / (body.tile ? body.tile->slot_bytes : m.bytes));
+      }
+    }
+    out += "\n";
+  }
+  return out;
+}
+
 std::string bank_picture(const TileMap& tile) {
   constexpr int most = 16;
   const auto bank = [&](int row, int column) {

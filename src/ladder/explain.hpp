@@ -35,6 +35,14 @@ Residency residency(const Launch& launch, std::int64_t shared_bytes, const Sm& s
 /// "stores 4 sectors instead of 16; but fills a tile in 1 and reads it in 32 wavefronts".
 std::string difference(const Prediction& now, const Prediction& before);
 
+/// The way of the first warp's first elements: (row, column) of the source, slots of the tile,
+/// (row, column) of the destination.
+///
+///   lane             0       1
+///   global load    0,0     0,1
+///   shared store     0       1
+std::string path_picture(const Emulation& run, const Rung& rung);
+
 /// The upper left of a tile, each element by its bank:
 ///
 ///   row\col   0   1   2

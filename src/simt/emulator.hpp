@@ -27,6 +27,8 @@ class Emulator {
     memory_.add(std::move(name), p, bytes, true);
   }
   void clear() { memory_.clear(); }
+  /// Where requests say that the buffer begins which contains `p`.
+  std::uint64_t device_address(const void* p) { return memory_.find(p, 1)->device_address; }
 
   /// Runs body(context) for each thread. When recording, `visitor` sees each warp's requests.
   template <class Body>

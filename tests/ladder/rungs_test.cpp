@@ -138,6 +138,19 @@ std::string first_lines(std::string_view name, int bytes, int count) {
   return picture.substr(0, end);
 }
 
+TEST(PathPicture, FollowsTheFirstWarp) {
+  EXPECT_EQ(path_picture(run("smem_pad", {64, 96, 4}), rung("smem_pad")),
+            "lane                0       1       2       3       7       8      16      31\n"
+            "global load       0,0     0,1     0,2     0,3     0,7     0,8    0,16    0,31\n"
+            "shared store        0       1       2       3       7       8      16      31\n"
+            "shared load         0      33      66      99     231     264     528    1023\n"
+            "global store      0,0     0,1     0,2     0,3     0,7     0,8    0,16    0,31\n");
+  EXPECT_EQ(path_picture(run("naive_read_8", {5, 3, 4}), rung("naive_read_8")),
+            "lane                0       1       2       3       7       8      16      31\n"
+            "global load       0,0     0,1     0,2       -       -     1,0     2,0       -\n"
+            "global store      0,0     1,0     2,0       -       -     0,1     0,2       -\n");
+}
+
 TEST(BankPicture, ShowsWhatTheMapDoes) {
   EXPECT_EQ(first_lines("smem_pad", 4, 3),
             "row\\col   0   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15\n"

@@ -21,6 +21,9 @@ struct CpyStep {
 
   static constexpr int side = CpyTranspose::side;
   using Slots = CpyTranspose::Slots;
+  template <class T>
+  using SharedMap = Slots;
+  static constexpr int slot_bytes = CpyTranspose::slot_bytes;
 
   template <class T>
   static constexpr Launch launch(const MatrixArgs<T>& a) {
