@@ -300,6 +300,20 @@ class BoxStage {
         }
       }
     }
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (step == 16 || step == 32) {
+      using Joiner = ShortRowJoiner<step>;
+      if (may_overrun && slow_ == along_ && Joiner::takes(bytes_)) {
+        const Joiner joiner(bytes_);
+        for (; slow_count >= Joiner::rows; slow_count -= Joiner::rows) {
+          joiner.move(src, slow_stride, fast_stride, to, strides_[fast_], fast_count);
+          src += Joiner::rows * slow_stride;
+          to += Joiner::rows * bytes_;
+          moved(Joiner::rows * fast_count);
+        }
+      }
+    }
+#endif
     for (; slow_count > 0; --slow_count, src += slow_stride, to += slow_step) {
       if (HWY_LIKELY(may_overrun)) {
         move_short_rows<step>(src, fast_stride, to, strides_[fast_], fast_count);

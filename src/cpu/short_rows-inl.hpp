@@ -130,6 +130,56 @@ class ShortRowTransposer {
   alignas(16) std::uint8_t narrow_[16] = {};
 };
 
+#if HWY_TARGET != HWY_SCALAR
+
+// Joins rows of at most `step` (16 or 32) bytes, a multiple of 4, from several source lines into
+// one vector: fewer stores, which would cross lines.
+template <int step>
+class ShortRowJoiner {
+ public:
+  static constexpr std::int64_t rows = HWY_LANES(std::uint8_t) / step;
+
+  static bool takes(std::int64_t bytes) { return rows > 1 && bytes < step && bytes % 4 == 0; }
+
+  explicit ShortRowJoiner(std::int64_t bytes) {
+    const auto words = static_cast<std::size_t>(bytes / 4);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
+      for (std::size_t k = 0; k < words; ++k) {
+        index_[i * words + k] = static_cast<std::int32_t>(i * step / 4 + k);
+      }
+    }
+  }
+
+  // `count` times: a row from each of `rows` source lines, `src_stride` apart, side by side to
+  // `dst`; then on by `src_step` and `dst_step`. Writes a whole vector at each `dst`.
+  HWY_INLINE void move(const std::byte* src, std::int64_t src_stride, std::int64_t src_step,
+                       std::byte* dst, std::int64_t dst_step, std::int64_t count) const {
+    const hn::ScalableTag<std::uint32_t> d;
+    const auto index = hn::SetTableIndices(d, index_);
+    for (; count > 0; --count, src += src_step, dst += dst_step) {
+      hn::StoreU(hn::TableLookupLanes(load(d, src, src_stride), index), d,
+                 reinterpret_cast<std::uint32_t*>(dst));
+    }
+  }
+
+ private:
+  template <class D>
+  static HWY_INLINE hn::VFromD<D> load(D d, const std::byte* src, std::int64_t src_stride) {
+    constexpr auto here = static_cast<std::int64_t>(hn::MaxLanes(D())) * 4 / step;
+    if constexpr (here <= 1) {
+      return hn::LoadU(d, reinterpret_cast<const std::uint32_t*>(src));
+    } else {
+      const hn::Half<D> half;
+      return hn::Combine(d, load(half, src + here / 2 * src_stride, src_stride),
+                         load(half, src, src_stride));
+    }
+  }
+
+  alignas(64) std::int32_t index_[16] = {};
+};
+
+#endif
+
 }  // namespace cornerturn::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
