@@ -1,8 +1,9 @@
 // The rungs of the ladder for a profiler, `profile.py`, to compare with what the emulator
 // predicts, or the evaluation of CuTe layouts.
 //   ladder_probe predict   the cases and their legs, as JSON; needs no GPU
-//   ladder_probe launch    launches each case once, in the same order
+//   ladder_probe launch N  launches each case N times, in the same order
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -94,12 +95,12 @@ void predict() {
   std::puts(out.dump().c_str());
 }
 
-void launch() {
+void launch(int times) {
   for (const Case& c : cases()) {
     cornerturn::cuda::MeasureOptions options;
     options.time = false;
     cornerturn::cuda::LadderCase matrices(c.matrix.rows, c.matrix.cols, c.matrix.bytes, options);
-    matrices.launch(c.rung);
+    for (int i = 0; i < times; ++i) matrices.launch(c.rung);
   }
 }
 
@@ -111,14 +112,14 @@ int main(int argc, char** argv) {
       predict();
       return 0;
     }
-    if (argc == 2 && std::strcmp(argv[1], "launch") == 0) {
-      launch();
+    if (argc == 3 && std::strcmp(argv[1], "launch") == 0) {
+      launch(std::atoi(argv[2]));
       return 0;
     }
   } catch (const cornerturn::Error& error) {
     std::fprintf(stderr, "ladder_probe: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: ladder_probe predict | launch\n");
+  std::fprintf(stderr, "usage: ladder_probe predict | launch N\n");
   return 2;
 }
