@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,41 +24,31 @@ using cornerturn::ladder::Rung;
 using Json = nlohmann::ordered_json;
 
 struct Case {
-  std::string rung;
+  const Rung* rung;
   Matrix matrix;
-  const Rung* emulated = nullptr;  ///< null: written in CuTe's words
 };
 
-// Whole tiles with 16-byte rows, then ragged ones without.
+// Whole tiles with 16-byte rows, then ragged ones without. Rungs that this build has on the device.
 std::vector<Case> cases() {
+  std::set<std::string, std::less<>> on_device;
+  for (const auto& rung : cornerturn::cuda::rungs()) on_device.insert(rung.name);
   std::vector<Case> list;
-  const auto all = cornerturn::cuda::rungs();
   for (const Matrix& shape : {Matrix{512, 512, 1}, Matrix{301, 130, 1}}) {
     for (const int bytes : {1, 2, 4, 8}) {
       const Matrix matrix{shape.rows, shape.cols, bytes};
       for (const Rung& rung : cornerturn::ladder::rungs()) {
-        if (!why_not(rung, matrix)) list.push_back({std::string(rung.name), matrix, &rung});
-      }
-      for (const auto& rung : all) {
-        const auto* info = cornerturn::ladder::find_cute(rung.name);
-        if (info == nullptr || cute_why_not(*info, matrix.rows, matrix.cols, bytes)) continue;
-        list.push_back({rung.name, matrix, nullptr});
+        if (on_device.contains(rung.name) && !why_not(rung, matrix))
+          list.push_back({&rung, matrix});
       }
     }
   }
   return list;
 }
 
-cornerturn::KernelReport report_of(const Case& c) {
-  const auto& [rung, matrix, emulated] = c;
-  if (emulated != nullptr) return cornerturn::ladder::emulate(*emulated, matrix).report;
-  return cornerturn::cute_report(rung, matrix.rows, matrix.cols, matrix.bytes);
-}
-
 // Legs of the copy engine, which the counters of the lanes' instructions do not see.
-bool by_copy_engine(const Case& c, const Leg& leg) {
-  if (c.emulated != nullptr) return false;
-  for (const cornerturn::CuteLeg& part : cornerturn::cute_legs(c.rung)) {
+bool by_copy_engine(const Rung& rung, const Leg& leg) {
+  if (rung.family == cornerturn::ladder::Family::kernel_form) return false;
+  for (const cornerturn::CuteLeg& part : cornerturn::cute_legs(rung.name)) {
     if (part.op == leg.op && part.width == leg.width) return part.tma;
   }
   return false;
@@ -78,15 +70,15 @@ Json json_of(const Leg& leg) {
   return out;
 }
 
-void predict() {
+void print_predictions() {
   Json out = Json::array();
   for (const Case& c : cases()) {
     Json legs = Json::array();
-    for (const Leg& leg : report_of(c).legs) {
+    for (const Leg& leg : predict(*c.rung, c.matrix).report.legs) {
       legs.push_back(json_of(leg));
-      if (by_copy_engine(c, leg)) legs.back()["copy_engine"] = true;
+      if (by_copy_engine(*c.rung, leg)) legs.back()["copy_engine"] = true;
     }
-    out.push_back({{"rung", c.rung},
+    out.push_back({{"rung", c.rung->name},
                    {"rows", c.matrix.rows},
                    {"cols", c.matrix.cols},
                    {"element_bytes", c.matrix.bytes},
@@ -95,12 +87,12 @@ void predict() {
   std::puts(out.dump().c_str());
 }
 
-void launch(int times) {
+void launch_all(int times) {
   for (const Case& c : cases()) {
     cornerturn::cuda::MeasureOptions options;
     options.time = false;
     cornerturn::cuda::LadderCase matrices(c.matrix.rows, c.matrix.cols, c.matrix.bytes, options);
-    for (int i = 0; i < times; ++i) matrices.launch(c.rung);
+    for (int i = 0; i < times; ++i) matrices.launch(c.rung->name);
   }
 }
 
@@ -109,11 +101,11 @@ void launch(int times) {
 int main(int argc, char** argv) {
   try {
     if (argc == 2 && std::strcmp(argv[1], "predict") == 0) {
-      predict();
+      print_predictions();
       return 0;
     }
     if (argc == 3 && std::strcmp(argv[1], "launch") == 0) {
-      launch(std::atoi(argv[2]));
+      launch_all(std::atoi(argv[2]));
       return 0;
     }
   } catch (const cornerturn::Error& error) {

@@ -119,11 +119,15 @@ class GpuContext {
   }
   template <class V>
   CT_DEVICE V load_if(bool active, const V* from) {
-    return active ? load(from) : V{};
+    gpu::Bits<V> bits{};  // chosen as the registers it is loaded into, not byte by byte
+    if (active) gpu::load_global(bits, from);
+    return __builtin_bit_cast(V, bits);
   }
   template <class V>
   CT_DEVICE V load_if(bool active, SharedPointer<V> from) {
-    return active ? load(from) : V{};
+    gpu::Bits<V> bits{};  // chosen as the registers it is loaded into, not byte by byte
+    if (active) gpu::load_shared(bits, from.address);
+    return __builtin_bit_cast(V, bits);
   }
   template <class V>
   CT_DEVICE void store_if(bool active, V* to, const V& value) {
