@@ -57,7 +57,7 @@ run() {
     machine) part machine 30 machine ;;
     test) part test 150 tests ;;
     ladder) part ladder 240 ladder ;;
-    profile) part profile 150 profile ;;
+    profile) part profile 200 profile ;;
     check) part check 240 check ;;
     *) echo "run.sh: unknown part '$1'"; failures+=("$1") ;;
   esac
