@@ -35,6 +35,31 @@ TEST(CuteLegs, TheColumnReadIsWhatTheTilesDifferIn) {
   EXPECT_EQ(cost("cute_smem_swizzle_64", Op::shared_load).wavefronts, 1);
 }
 
+// The destination's view: (col, row), by a composition in front of the swizzled tile.
+constexpr bool view_is_the_tile(const SwizzledLayout& tile, std::int64_t side) {
+  const SwizzledLayout view = composition(tile, row_major(side, side));
+  if (!(view.swizzle == tile.swizzle) || !(view.layout == column_major(side, side))) return false;
+  for (std::int64_t row = 0; row < side; ++row) {
+    for (std::int64_t col = 0; col < side; ++col) {
+      if (view(col, row) != tile(row, col)) return false;
+    }
+  }
+  return true;
+}
+static_assert(view_is_the_tile(cute_tiles::swizzled, 32));
+static_assert(view_is_the_tile(cute_tiles::swizzled_two_way, 64));
+static_assert(view_is_the_tile(cute_tiles::swizzled_64, 64));
+
+// To swizzle the transposed layout instead is another buffer.
+TEST(CuteLegs, OnlyTheDiagonalOfTheSwizzledTransposeIsTheTiles) {
+  const SwizzledLayout other = composition(AnySwizzle{5, 0, 5}, row_major(32, 32));
+  for (int row = 0; row < 32; ++row) {
+    for (int col = 0; col < 32; ++col) {
+      EXPECT_EQ(other(col, row) == cute_tiles::swizzled(row, col), row == col);
+    }
+  }
+}
+
 TEST(CuteLegs, StagedTilesAreFilledInOneWavefrontAndMoveWholeSectors) {
   for (const char* rung : {"cute_smem", "cute_smem_pad", "cute_smem_swizzle",
                            "cute_smem_swizzle_2way", "cute_smem_swizzle_64"}) {

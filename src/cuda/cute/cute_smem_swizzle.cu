@@ -9,6 +9,15 @@
 
 namespace cornerturn::with_cute {
 
+// The transposed coordinates go in front, and the swizzle stays in place.
+template <class Rung, class Swizzle, class Side>
+constexpr bool swizzle_stays =
+    is_same_v<typename Rung::DestinationView,
+              decltype(composition(Swizzle{}, Layout<Shape<Side, Side>, Stride<_1, Side>>{}))>;
+static_assert(swizzle_stays<SmemSwizzle32, Swizzle<5, 0, 5>, _32>);
+static_assert(swizzle_stays<SmemSwizzleTwoWay, Swizzle<5, 0, 5>, _64>);
+static_assert(swizzle_stays<SmemSwizzle64, Swizzle<5, 0, 6>, _64>);
+
 cudaError_t cute_smem_swizzle(const Call& call) {
   return run_staged<SmemSwizzle32>(call);
 }
