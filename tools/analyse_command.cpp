@@ -65,10 +65,10 @@ void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const s
         "\nThe first accesses of the first warp: row,column of the matrices, slots of the tile\n{}",
         ran->path);
   }
-  const ladder::RungBody* body = rung.body(run.matrix.bytes);
-  if (body == nullptr || !body->tile) return;
-  fmt::print("\nThe banks in which elements of its {} x {} tile lie\n{}", body->tile->rows,
-             body->tile->columns, ladder::bank_picture(*body->tile));
+  const std::optional<ladder::TileMap> tile = rung.tile(run.matrix.bytes);
+  if (!tile) return;
+  fmt::print("\nThe banks in which elements of its {} x {} tile lie\n{}", tile->rows, tile->columns,
+             ladder::bank_picture(*tile));
 }
 
 int analyse_rung(const AnalyseArguments& arguments) {
@@ -114,11 +114,9 @@ int analyse_rung(const AnalyseArguments& arguments) {
       json["than_after"] = otherwise;
     }
     json.update(nlohmann::ordered_json::parse(ladder::to_json(predicted)));
-    const ladder::RungBody* body = rung->body(matrix.bytes);
-    if (body != nullptr && body->tile) {
-      json["tile"] = {{"rows", body->tile->rows},
-                      {"columns", body->tile->columns},
-                      {"banks", ladder::bank_picture(*body->tile)}};
+    if (const auto tile = rung->tile(matrix.bytes)) {
+      json["tile"] = {
+          {"rows", tile->rows}, {"columns", tile->columns}, {"banks", ladder::bank_picture(*tile)}};
     }
     fmt::print("{}\n", json.dump(2));
   } else {

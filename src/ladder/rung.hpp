@@ -56,9 +56,12 @@ struct Rung {
   std::string_view after;  ///< the rung it is compared with; empty for the first
   Family family = Family::kernel_form;
   bool transposes = true;
-  std::vector<RungBody> bodies;  ///< kernel form: one for each size of element it takes
+  std::vector<RungBody> bodies = {};      ///< kernel form: one for each size of element it takes
+  std::optional<TileMap> cute_tile = {};  ///< CuTe's, of elements of 4 bytes
 
   const RungBody* body(int bytes) const;
+  /// If it has a tile of such elements.
+  std::optional<TileMap> tile(int bytes) const;
 };
 
 /// All rungs in the order of the climb: of the kernel form, then CuTe's, which every build knows.

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "analyse/cute_legs.hpp"
 #include "core/checked.hpp"
 #include "kernels/ladder/cute.hpp"
 #include "kernels/ladder/registry.hpp"
@@ -89,8 +90,10 @@ RungBody body_of() {
 
 template <class Kernel>
 Rung rung_of() {
-  Rung rung{Kernel::name,        Kernel::shows,      rung_before(Kernel::name),
-            Family::kernel_form, Kernel::transposes, {}};
+  Rung rung{.name = Kernel::name,
+            .shows = Kernel::shows,
+            .after = rung_before(Kernel::name),
+            .transposes = Kernel::transposes};
   const auto add = [&]<class T>(T) {
     if constexpr (Kernel::template takes<T>) rung.bodies.push_back(body_of<Kernel, T>());
   };
@@ -99,6 +102,27 @@ Rung rung_of() {
   add(std::uint32_t{});
   add(std::uint64_t{});
   return rung;
+}
+
+template <const SwizzledLayout& layout>
+TileMap cute_tile_of(int chunk) {
+  return {static_cast<int>(layout.layout.mode(0).size()),
+          static_cast<int>(layout.layout.mode(1).size()), 4, chunk,
+          [](int row, int column) { return layout(row, column); }};
+}
+
+// By (row, col) of the source; the first of two.
+std::optional<TileMap> cute_tile(std::string_view name) {
+  namespace tiles = cute_tiles;
+  if (name == "cute_smem") return cute_tile_of<tiles::plain>(1);
+  if (name == "cute_smem_pad") return cute_tile_of<tiles::padded>(1);
+  if (name == "cute_smem_swizzle") return cute_tile_of<tiles::swizzled>(1);
+  if (name == "cute_smem_swizzle_2way") return cute_tile_of<tiles::swizzled_two_way>(1);
+  if (name == "cute_smem_swizzle_64") return cute_tile_of<tiles::swizzled_64>(1);
+  if (name == "cute_tma_store") return cute_tile_of<tiles::tma_store>(1);
+  if (name == "cute_tma") return cute_tile_of<tiles::tma_source>(1);
+  if (name == "cute_tma_diagonal") return cute_tile_of<tiles::tma_source>(4);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -110,13 +134,22 @@ const RungBody* Rung::body(int bytes) const {
   return nullptr;
 }
 
+std::optional<TileMap> Rung::tile(int bytes) const {
+  if (const RungBody* with_tile = body(bytes)) return with_tile->tile;
+  return bytes == 4 ? cute_tile : std::nullopt;
+}
+
 std::span<const Rung> rungs() {
   static const std::vector<Rung> all = [] {
     std::vector<Rung> list;
     for_each_rung([&](auto kernel) { list.push_back(rung_of<decltype(kernel)>()); });
     for (const CuteInfo& info : cute_infos) {
-      list.push_back(
-          {info.name, info.shows, rung_before(info.name), Family::cute, info.transposes, {}});
+      list.push_back({.name = info.name,
+                      .shows = info.shows,
+                      .after = rung_before(info.name),
+                      .family = Family::cute,
+                      .transposes = info.transposes,
+                      .cute_tile = cute_tile(info.name)});
     }
     return list;
   }();
