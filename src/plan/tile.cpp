@@ -53,17 +53,21 @@ bool has_unit(const TileSplit& split, std::int64_t width) {
 
 // A block of source rows is read 16 bytes at a time: its lines must stay in the first-level cache
 // (8 ways) until they are used up. Do so many rows of a block fall into one set that they cannot?
-bool rows_collide(const Problem& normal, const CpuInfo& cpu) {
+bool rows_collide(const Problem& normal, int run_modes, const CpuInfo& cpu) {
   const std::int64_t way = cpu.l1_bytes / 8;
-  const Mode& mode = normal.modes.back();
-  const std::int64_t pitch = std::abs(mode.src_stride) % way;
-  const std::int64_t rows = std::min(mode.extent, line / normal.dst_type.size());
-  std::int64_t at = 0;
+  const std::int64_t rows = line / normal.dst_type.size();
   int together = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
+    std::int64_t rest = i;
+    std::int64_t at = 0;
+    for (int k = 1; k <= run_modes && rest > 0; ++k) {
+      const Mode& mode = normal.modes[normal.rank() - k];
+      at += rest % mode.extent * std::abs(mode.src_stride) % way;
+      rest /= mode.extent;
+    }
+    if (rest > 0) break;  // the run ends here
+    at %= way;
     together += at < line || at > way - line;
-    at += pitch;
-    if (at >= way) at -= way;
   }
   return together >= 8;
 }
@@ -92,16 +96,22 @@ const char* why_not(const Problem& normal, const CpuInfo&) {
 Configs configure(const Problem& normal, const CpuInfo& cpu) {
   Configs configs;
   const std::int64_t width = normal.dst_type.size();
-  const bool collide = rows_collide(normal, cpu);
-  for (int modes = 1; modes < normal.rank() && configs.size < max_configs; ++modes) {
+  int most = 0;  // destination modes that can form the run
+  for (int modes = 1; modes < normal.rank(); ++modes) {
     const Mode& mode = normal.modes[normal.rank() - modes];
     if (modes > 1) {
       const Mode& inner = normal.modes[normal.rank() - modes + 1];
       if (mode.dst_stride != inner.dst_stride * inner.extent) break;
     }
+    if (!has_unit(split_tile(normal, modes), width)) break;
+    most = modes;
+  }
+  for (int modes = 1; modes <= most && configs.size < max_configs; ++modes) {
     const TileSplit split = split_tile(normal, modes);
-    if (!has_unit(split, width)) break;
     const std::int64_t run_bytes = split.run * width;
+    // Of many small modes, those that make short runs are left out.
+    if (most - modes >= max_configs && run_bytes < 4 * line) continue;
+    const bool collide = rows_collide(normal, modes, cpu);
     TileConfig config;
     config.run_modes = modes;
     // Streaming saves reading the destination's lines: it pays as soon as they are not cached.
