@@ -122,7 +122,7 @@ class Context {
 
   // This lane's part of 8 x 8 matrix m: row lane / 4, the 4 bytes at 4 (lane % 4).
   std::uint32_t fragment(const Engine::Slot* rows, int m) const {
-    const auto row = static_cast<std::size_t>(8 * m + lane() / 4);
+    const auto row = 8 * static_cast<std::size_t>(m) + static_cast<std::size_t>(lane() / 4);
     return static_cast<std::uint32_t>(rows[row]) + 4 * static_cast<std::uint32_t>(lane() % 4);
   }
 

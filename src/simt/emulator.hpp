@@ -33,7 +33,7 @@ class Emulator {
   /// Runs body(context) for each thread. When recording, `visitor` sees each warp's requests.
   template <class Body>
   void launch(
-      std::string kernel, Mode mode, const Launch& launch, Body&& body,
+      const std::string& kernel, Mode mode, const Launch& launch, Body&& body,
       const Visitor& visitor = [](const Request&) {}) {
     using Plain = std::remove_reference_t<Body>;
     struct Call {
@@ -45,7 +45,7 @@ class Emulator {
       Context context(to.engine);
       to.body(context);
     };
-    engine_.run(std::move(kernel), launch, mode, memory_, visitor, thread, &call);
+    engine_.run(kernel, launch, mode, memory_, visitor, thread, &call);
   }
 
   /// What the last launch did wrong: one finding for each pair of places, the first 32.
