@@ -176,8 +176,8 @@ std::string predicted_table(const Report& report) {
     return r.predicted && !(r.predicted->matrix == report.matrix);
   });
   if (shrunk != report.rows.end()) {
-    note += fmt::format(", as found at {} x {}", shrunk->predicted->matrix.rows,
-                        shrunk->predicted->matrix.cols);
+    note += fmt::format(", {}as found at {} x {}", report.device ? "" : "CuTe's ",
+                        shrunk->predicted->matrix.rows, shrunk->predicted->matrix.cols);
   }
   note += "; resident threads those that fit an SM of compute capability";
   for (const Sm& sm : sms) note += fmt::format("{}{}", &sm == sms.data() ? " " : "/", sm.name);

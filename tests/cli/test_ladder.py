@@ -88,6 +88,8 @@ def test_cute_rungs_are_predicted_in_every_build(report):
     for name, wavefronts in {"cute_smem": 32, "cute_smem_swizzle": 1, "cute_smem_swizzle_2way": 2}.items():
         load = legs(report, name)["shared load"]
         assert load["wavefronts"]["actual"] == wavefronts * load["requests"]
+    words = ["ladder", "--no-gpu", "--rung", "smem", "--rung", "cute_smem", "--shape", "700,512"]
+    assert "CuTe's as found at 444 x 256" in " ".join(done(*words).split())
     assert "cols a multiple of 4" in rung(ladder("--shape", "8,5"), "cute_tma")["why_not"]
     text = done("analyse", "cute_smem_pad", "--shape", "64,96")
     assert "6 blocks of 256 threads" in text and "it runs on a GPU only" in text
