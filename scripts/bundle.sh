@@ -17,7 +17,7 @@ for program in "${programs[@]}"; do
     awk '$3 ~ /lib(boost|fmt|hwy|tbb)/ { print $3 }' | xargs -r cp -L -t "$folder/lib"
 done
 cp scripts/test_gpu.sh scripts/profile_gpu.sh "$folder/scripts"
-cp bench/ladder/profile.py "$folder/bench/ladder"
+cp bench/ladder/{collect,profile}.py "$folder/bench/ladder"
 cp scripts/bundle_run.sh "$folder/run.sh"
 git describe --always --dirty --abbrev=10 > "$folder/commit"
 du -sh "$folder"

@@ -28,10 +28,13 @@ machine() {
   echo "commit $COMMIT"
 }
 
-ladder() {  # one JSON object a line
-  local rc=0
-  rm -f "$OUT/ladder.jsonl"
-  for shape in 16384,16384 32768,32768 4096,4096 10007,9973; do
+# NVIDIA H200: h200, the name of its files in bench/results/ladder
+GPU=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | awk '{print tolower($2)}')
+
+ladder() {
+  local rc=0 runs
+  runs=$(mktemp)
+  for shape in 16384,16384 32768,32768 4096,4096 1024,1024 10007,9973; do
     for dtype in f32 u8 u16 f64; do
       if "$BIN/cornerturn" ladder --gpu --shape $shape --dtype $dtype --json > one.json; then
         echo "$shape $dtype: ok"
@@ -39,24 +42,25 @@ ladder() {  # one JSON object a line
         echo "$shape $dtype: FAILED"
         rc=1
       fi
-      tr -d '\n' < one.json >> "$OUT/ladder.jsonl"
-      echo >> "$OUT/ladder.jsonl"
+      tr -d '\n' < one.json >> "$runs"
+      echo >> "$runs"
     done
   done
+  python3 bench/ladder/collect.py "$runs" "$OUT/$GPU.json" --commit "$COMMIT" || rc=1
   return $rc
 }
 
 tests() { CHECKS='' scripts/test_gpu.sh; }
 check() { TESTS=no CHECK_SECONDS=70 scripts/test_gpu.sh; }
-profile() { scripts/profile_gpu.sh "$OUT/profile.json"; }
+profile() { scripts/profile_gpu.sh "$OUT/$GPU-profile.json"; }
 export -f machine ladder tests check profile
-export OUT
+export OUT GPU
 
 run() {
   case $1 in
     machine) part machine 30 machine ;;
     test) part test 150 tests ;;
-    ladder) part ladder 240 ladder ;;
+    ladder) part ladder 300 ladder ;;
     profile) part profile 200 profile ;;
     check) part check 240 check ;;
     *) echo "run.sh: unknown part '$1'"; failures+=("$1") ;;

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Fills in what docs/kernels/*.md say in numbers: between `<!-- figures: RUNG... -->` and `<!-- end -->`.
+"""Fills in what docs/kernels/*.md say in numbers: between `<!-- figures: RUNG... -->` and `<!-- end -->`,
+and between `<!-- contest: RUNG... | RUNG... | RUNG... -->` and `<!-- end -->`, which of the first two
+groups of rungs is faster, next to the third.
 
 usage: scripts/kernel_pages.py [--check]
 
 The picture of the tile and the predictions come from `cornerturn analyse` and `cornerturn ladder`
 (build/release, or the program named by CORNERTURN), the measured share of the copy from
-bench/results/ladder/*.jsonl, a line each of `cornerturn ladder --json` on a GPU. --check changes
+bench/results/ladder/<gpu>.json, which bench/ladder/collect.py makes on a GPU. --check changes
 nothing and fails when a page is not what would be written.
 """
 
@@ -21,6 +23,7 @@ PROGRAM = os.environ.get("CORNERTURN", ROOT / "build" / "release" / "bin" / "cor
 PAGES = ROOT / "docs" / "kernels"
 RESULTS = ROOT / "bench" / "results" / "ladder"
 MARKED = re.compile(r"(<!-- figures: ([\w ]+) -->\n).*?(<!-- end -->)", re.S)
+CONTEST = re.compile(r"(<!-- contest: ([\w ]+)\|([\w ]+)\|([\w ]+) -->\n).*?(<!-- end -->)", re.S)
 INDEX = re.compile(r"(<!-- index -->\n).*?(<!-- end -->)", re.S)
 
 
@@ -96,20 +99,26 @@ def prediction(rung, entry):
 
 
 def measurements():
-    """The newest of each: (rung, GPU, shape, dtype) -> share of the plain copy, bytes a second."""
-    found = {}
-    for path in sorted(RESULTS.glob("*.jsonl")):
-        for line in filter(str.strip, path.read_text().splitlines()):
-            run = json.loads(line)
+    """(rung, GPU, shape, dtype) -> share of the plain copy and bytes a second; and where they are from."""
+    found, sources = {}, []
+    for path in sorted(RESULTS.glob("*.json")):
+        result = json.loads(path.read_text())
+        if "runs" not in result:  # what a profiler counted
+            continue
+        origin = result["provenance"]
+        sources.append(f"From `{path.relative_to(ROOT)}`: driver {origin['driver']}, clocks as found, "
+                       f"{origin['date']}, commit {origin['commit']}.")  # fmt: skip
+        for run in result["runs"]:
             for entry in run["rungs"]:
                 if "cold" in entry.get("measured", {}):
                     key = (entry["name"], run["gpu"]["name"], tuple(run["shape"]), run["dtype"])
                     measured = entry["measured"]
                     found[key] = (measured["share_of_copy"], measured["cold"]["bytes_per_second"])
-    return found
+    return found, sources
 
 
-def measured(name, results):
+def measured(name, measurements):
+    results, sources = measurements
     rows = [
         f"| {gpu} | {shape[0]} x {shape[1]} of {dtype} | {100 * share:.1f} % | {rate / 1e9:.0f} |"
         for (rung, gpu, shape, dtype), (share, rate) in sorted(results.items())
@@ -124,7 +133,33 @@ def measured(name, results):
         "| GPU | matrix | share of the copy | GB/s |",
         "| --- | --- | --- | --- |",
         *rows,
+        "",
+        *sources,
     ]
+
+
+def contest(ours, theirs, others, measurements):
+    """A table of f32 matrices on which all of these rungs were measured, and who wins."""
+    results, sources = measurements
+    names = ours + theirs + others
+    cases = sorted({key[1:] for key in results if key[3] == "f32"})
+    lines = []
+    for gpu, shape, dtype in cases:
+        share = {name: results[name, gpu, shape, dtype][0] for name in names if (name, gpu, shape, dtype) in results}
+        if len(share) < len(names):
+            continue
+        best, rival = (max(group, key=share.get) for group in (ours, theirs))
+        gain = share[best] / share[rival] - 1
+        words = f"{abs(gain):.1%} {'faster' if gain > 0 else 'slower'} than `{rival}`".replace("%", " %")
+        cells = " | ".join(f"{100 * share[name]:.1f} %" for name in names)
+        lines.append(f"| {shape[0]} x {shape[1]}, {gpu} | {cells} | `{best}` is {words} |")
+    if not lines:
+        return ""
+    head = ["matrix of f32", *(f"`{name}`" for name in names), "verdict"]
+    return "\n".join([
+        "Shares of the plain copy, cold L2 cache:", "",
+        f"| {' | '.join(head)} |", "|" + " --- |" * len(head), *lines, "", *sources, "",
+    ])  # fmt: skip
 
 
 def section(names, entries, results):
@@ -150,6 +185,7 @@ def written(page, entries, results):
         pages = sorted(set(PAGES.glob("*.md")) - {page}, key=lambda p: order.index(rungs_of(p)[0]))
         rows = ["| rung | idea |", "| --- | --- |", *map(index_row, pages)]
         return INDEX.sub(lambda m: m[1] + "\n".join(rows) + "\n" + m[2], text)
+    text = CONTEST.sub(lambda m: m[1] + contest(*(m[i].split() for i in (2, 3, 4)), results) + m[5], text)
     return MARKED.sub(lambda m: m[1] + section(m[2].split(), entries, results) + m[3], text)
 
 

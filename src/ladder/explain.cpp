@@ -105,7 +105,7 @@ std::string difference(const Prediction& now, const Prediction& before) {
   }
   clauses.compare("takes", "request", a.requests, b.requests);
   if (has_tile && had_tile && now.shared_bytes != before.shared_bytes) {
-    const std::string clause = fmt::format("a block holds {} B of shared memory instead of {}",
+    const std::string clause = fmt::format("has {} B of shared memory a block instead of {}",
                                            now.shared_bytes, before.shared_bytes);
     now.shared_bytes < before.shared_bytes ? clauses.less(clause) : clauses.more(clause);
   }
@@ -113,8 +113,8 @@ std::string difference(const Prediction& now, const Prediction& before) {
   const int threads = residency(now.launch, now.shared_bytes, small).threads;
   const int threads_before = residency(before.launch, before.shared_bytes, small).threads;
   if (threads != threads_before) {
-    const std::string clause = fmt::format("an SM of {} threads holds {} instead of {}",
-                                           small.threads, threads, threads_before);
+    const std::string clause = fmt::format("has {} threads resident on an SM of {} instead of {}",
+                                           threads, small.threads, threads_before);
     threads > threads_before ? clauses.less(clause) : clauses.more(clause);
   }
   return clauses.text();

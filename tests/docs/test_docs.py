@@ -65,9 +65,10 @@ def test_stale_figures_are_found(tmp_path):
     measured = {"share_of_copy": 0.5, "cold": {"bytes_per_second": 2e12}}
     run = {"gpu": {"name": "Some GPU"}, "shape": [1024, 1024], "dtype": "f32",
            "rungs": [{"name": "smem_pad", "measured": measured}]}  # fmt: skip
-    results = tmp_path / "bench" / "results" / "ladder" / "some.jsonl"
+    results = tmp_path / "bench" / "results" / "ladder" / "some.json"
     results.parent.mkdir(parents=True)
-    results.write_text(json.dumps(run) + "\n")
+    origin = {"driver": "1.2", "date": "2026-01-01", "commit": "abc"}
+    results.write_text(json.dumps({"provenance": origin, "runs": [run]}))
     env = {**os.environ, "CORNERTURN": str(PROGRAM)}
     script = [sys.executable, tmp_path / "scripts" / "kernel_pages.py"]
     check = subprocess.run([*script, "--check"], capture_output=True, text=True, env=env)

@@ -113,7 +113,7 @@ TEST(Explain, EachRungByWhatItDoesOtherwise) {
             "takes 4 requests instead of 2");
   EXPECT_EQ(
       from("smem_pad", "smem"),
-      "reads the tile in 1 wavefront instead of 32; but a block holds 4220 B of shared memory "
+      "reads the tile in 1 wavefront instead of 32; but has 4220 B of shared memory a block "
       "instead of 4096");
   EXPECT_EQ(from("block_order_hilbert", "smem_chunk_xor"), "makes the same accesses");
 }

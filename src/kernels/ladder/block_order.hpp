@@ -117,7 +117,7 @@ struct BlockOrder {
     const auto down = static_cast<std::uint32_t>(tiles_of(a.rows, Chunks::side));
     const auto across = static_cast<std::uint32_t>(tiles_of(a.cols, Chunks::side));
     const std::uint64_t count = down == 0 || across == 0 ? 0 : blocks(down, across);
-    return {grid_of(static_cast<std::int64_t>(count)), {Chunks::threads, 1, 1}};
+    return {grid_of(static_cast<std::int64_t>(count)), {Chunks::threads, 1, 1}, Chunks::bytes};
   }
 
   template <class T, class Ctx>

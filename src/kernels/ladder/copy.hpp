@@ -25,16 +25,16 @@ struct Copy {
     constexpr int V = vector_of<T>;
     const std::int64_t count = a.rows * a.cols;
     const std::int64_t first = (std::int64_t{ctx.block_id().x} * threads + ctx.thread_index()) * V;
-    if (a.wide) {
-      const bool inside = first < count;
-      const auto v = ctx.load_if(inside, as_vec<V>(a.src + first));
-      ctx.store_if(inside, as_vec<V>(a.dst + first), v);
-      return;
-    }
-    for (int i = 0; i < V; ++i) {
+    const auto phase =
+        (reinterpret_cast<std::uintptr_t>(a.src) | reinterpret_cast<std::uintptr_t>(a.dst)) % 16;
+    const bool whole = phase == 0 && first + V <= count;
+    const auto v = ctx.load_if(whole, as_vec<V>(a.src + first));
+    ctx.store_if(whole, as_vec<V>(a.dst + first), v);
+    if (whole) return;
+    for (int i = 0; i < V; ++i) {  // the matrix's last elements, or pointers that begin anywhere
       const bool inside = first + i < count;
-      const T v = ctx.load_if(inside, a.src + first + i);
-      ctx.store_if(inside, a.dst + first + i, v);
+      const T one = ctx.load_if(inside, a.src + first + i);
+      ctx.store_if(inside, a.dst + first + i, one);
     }
   }
 };

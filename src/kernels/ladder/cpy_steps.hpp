@@ -106,14 +106,18 @@ struct CpyByHand : CpyStep<8> {
     // Row x of the tile is column x of the destination: columns y, y + 8, y + 16, y + 24 of it are
     // elements of four destination rows.
     const std::int64_t row = at.row + x;
-    const T out0 = ctx.load(cast<T>(tile + Slots::at(x, y)));
-    const T out1 = ctx.load(cast<T>(tile + Slots::at(x, y + 8)));
-    const T out2 = ctx.load(cast<T>(tile + Slots::at(x, y + 16)));
-    const T out3 = ctx.load(cast<T>(tile + Slots::at(x, y + 24)));
-    ctx.store_if(a.inside(row, at.col + y), a.dst + a.dst_at(row, at.col + y), out0);
-    ctx.store_if(a.inside(row, at.col + y + 8), a.dst + a.dst_at(row, at.col + y + 8), out1);
-    ctx.store_if(a.inside(row, at.col + y + 16), a.dst + a.dst_at(row, at.col + y + 16), out2);
-    ctx.store_if(a.inside(row, at.col + y + 24), a.dst + a.dst_at(row, at.col + y + 24), out3);
+    const bool writes0 = a.inside(row, at.col + y);
+    const bool writes1 = a.inside(row, at.col + y + 8);
+    const bool writes2 = a.inside(row, at.col + y + 16);
+    const bool writes3 = a.inside(row, at.col + y + 24);
+    const T out0 = ctx.load_if(writes0, cast<T>(tile + Slots::at(x, y)));
+    const T out1 = ctx.load_if(writes1, cast<T>(tile + Slots::at(x, y + 8)));
+    const T out2 = ctx.load_if(writes2, cast<T>(tile + Slots::at(x, y + 16)));
+    const T out3 = ctx.load_if(writes3, cast<T>(tile + Slots::at(x, y + 24)));
+    ctx.store_if(writes0, a.dst + a.dst_at(row, at.col + y), out0);
+    ctx.store_if(writes1, a.dst + a.dst_at(row, at.col + y + 8), out1);
+    ctx.store_if(writes2, a.dst + a.dst_at(row, at.col + y + 16), out2);
+    ctx.store_if(writes3, a.dst + a.dst_at(row, at.col + y + 24), out3);
   }
 };
 

@@ -58,8 +58,8 @@ constexpr Dim3 grid_of(std::int64_t blocks) {
   return {static_cast<unsigned>(blocks), 1, 1};
 }
 
-/// Blocks that follow each other write the same
-/// rows of the destination, whose partly filled sectors then meet in the L2 cache.
+/// Blocks that follow each other write the same rows of the destination, whose partly filled
+/// sectors then meet in the L2 cache.
 template <class T>
 CT_HOST_DEVICE constexpr Tile tile_of(const MatrixArgs<T>& a, unsigned block, int tile_rows,
                                       int tile_cols) {
@@ -68,9 +68,10 @@ CT_HOST_DEVICE constexpr Tile tile_of(const MatrixArgs<T>& a, unsigned block, in
 }
 
 template <class T>
-constexpr Launch tiled_launch(const MatrixArgs<T>& a, int tile_rows, int tile_cols, Dim3 block) {
+constexpr Launch tiled_launch(const MatrixArgs<T>& a, int tile_rows, int tile_cols, Dim3 block,
+                              unsigned dynamic_shared = 0) {
   const std::int64_t tiles = tiles_of(a.rows, tile_rows) * tiles_of(a.cols, tile_cols);
-  return {grid_of(tiles), block};
+  return {grid_of(tiles), block, dynamic_shared};
 }
 
 /// Elements that fill a 16-byte access.

@@ -1,12 +1,13 @@
-// The corner turned in registers, without shared memory. Q neighbouring lanes hold a block of
-// V x V elements (V = 16 bytes / element), R rows of 16 bytes each, and turn it together:
+// The corner turned in registers, without shared memory. Q lanes hold a block of V x V elements
+// (V = 16 bytes / element), R rows of 16 bytes each, and turn it together, twice:
 //
-//   lane q loads rows R q ... R q + R - 1        as R vectors of V elements
-//   the lanes turn the block (turn.hpp)          log2 Q rounds of shuffles
-//   lane q stores columns R q ... of the block   as R vectors of V elements, from all V rows
+//   lane q loads rows R q ... R q + R - 1        of two blocks, 0 and 1, below each other
+//   the lanes turn both blocks (turn.hpp)        now a lane has columns R q ... of both
+//   the two lanes of a block (Q = 2) exchange    lane q has all columns of block q
+//   lane q stores these columns                  as 16 bytes of a destination row each
 //
-// A warp has 32 / Q such blocks side by side, at least two each way, so that every sector of 32
-// bytes is read and written whole.
+// A warp reads eight blocks side by side, whole lines of 128 bytes. It writes pieces of 64 bytes:
+// the 4 x 16 bytes of blocks below each other, which the exchange brings into neighbouring lanes.
 #pragma once
 
 #include "kernels/ladder/matrix.hpp"
@@ -17,47 +18,48 @@ namespace cornerturn::ladder {
 template <class T>
 struct ShuffleTile {
   static constexpr int V = vector_of<T>;
-  static constexpr int Q = sizeof(T) == 1 ? 4 : 2;  // lanes of a block
-  static constexpr int R = V / Q;                   // rows, then columns, of a lane
-  static constexpr int across = 4;                  // blocks of a warp along a source row
-  static constexpr int down = 32 / Q / across;      // and along a destination row
-  static constexpr int times = 4 / R;               // so often, below each other: 64 bytes a lane
-  static constexpr int rows = down * times * V;     // of a warp's tile
+  static constexpr int Q = V > 2 ? 2 : 1;  // lanes of a block
+  static constexpr int R = V / Q;          // rows, then columns, of a lane
+  static constexpr int across = 8;         // blocks of a warp along a source row
+  static constexpr int below = 32 / across / Q;
+  static constexpr int rows = 2 * below * V;  // of a warp's tile
   static constexpr int cols = across * V;
   static constexpr int warps = 8;  // below each other
 
   struct Place {
-    int q, row, col;
+    int row, col;
   };
-  /// Lane q of the block whose first element is (row, col) of the warp's tile.
-  CT_HOST_DEVICE static constexpr Place place(int lane, int time) {
-    const int block = lane / Q;
-    return {lane % Q, (time * down + block / across) * V, block % across * V};
+  /// The first element of a lane's block, of the two that it has: (row, col) of the warp's tile.
+  CT_HOST_DEVICE static constexpr Place block(int lane, int which) {
+    const int down = lane / (across * Q);
+    return {(Q == 2 ? 2 * down + which : below * which + down) * V, lane / Q % across * V};
   }
 
   template <class Ctx>
   CT_DEVICE static void move_blocks(Ctx& ctx, const MatrixArgs<T>& a, const Tile& tile) {
-    Vec<T, V> v[times][R];
+    const int q = ctx.lane() % Q;
+    Vec<T, V> v[2][R];
     CT_UNROLL
-    for (int t = 0; t < times; ++t) {  // Load
-      const Place at = place(ctx.lane(), t);
+    for (int n = 0; n < 2; ++n) {  // Load
+      const Place at = block(ctx.lane(), n);
       CT_UNROLL
       for (int i = 0; i < R; ++i) {
-        const std::int64_t row = tile.row + at.row + at.q * R + i;
+        const std::int64_t row = tile.row + at.row + q * R + i;
         const std::int64_t col = tile.col + at.col;
-        v[t][i] = ctx.load_if(a.inside(row, col), as_vec<V>(a.src + a.src_at(row, col)));
+        v[n][i] = ctx.load_if(a.inside(row, col), as_vec<V>(a.src + a.src_at(row, col)));
       }
     }
+    turn<T>(ctx, v[0]);
+    turn<T>(ctx, v[1]);
+    if constexpr (Q == 2) exchange<T>(ctx, v[0], v[1]);
     CT_UNROLL
-    for (int t = 0; t < times; ++t) turn<T>(ctx, v[t]);
-    CT_UNROLL
-    for (int t = 0; t < times; ++t) {  // Store
-      const Place at = place(ctx.lane(), t);
+    for (int n = 0; n < 2; ++n) {  // Store
+      const Place at = block(ctx.lane(), Q == 2 ? q : n);
       CT_UNROLL
       for (int i = 0; i < R; ++i) {
         const std::int64_t row = tile.row + at.row;
-        const std::int64_t col = tile.col + at.col + at.q * R + i;
-        ctx.store_if(a.inside(row, col), as_vec<V>(a.dst + a.dst_at(row, col)), v[t][i]);
+        const std::int64_t col = tile.col + at.col + (Q == 2 ? n : q) * R + i;
+        ctx.store_if(a.inside(row, col), as_vec<V>(a.dst + a.dst_at(row, col)), v[n][i]);
       }
     }
   }

@@ -1,8 +1,9 @@
 // 16-byte accesses on all four legs. Blocks of V x V elements (V = 16 bytes / element) are turned
-// in registers, a block by one lane or, where it has more than 64 bytes, by Q lanes together; then
-// a row of the turned block is one chunk of V elements of the turned tile. Chunk c of row r lies at
-// c ^ (r / V), so that eight lanes that store V rows apart, and eight lanes that read one row, both
-// touch all 32 banks once.
+// in registers, a block by one lane or, where it has more than 64 bytes, by two lanes together;
+// then a row of the turned block is one chunk of V elements of the turned tile. Chunk c of row r
+// lies at c ^ (r / V), so that eight lanes that store V rows apart, and eight lanes that read one
+// row, both touch all 32 banks once. Rows of the tile have 256 bytes: a block then moves whole runs
+// of two lines of the source and of the destination.
 //
 //   turned row   chunks in memory (V = 4)
 //   0 - 3        0 1 2 3 4 5 6 7
@@ -21,20 +22,21 @@ namespace cornerturn::ladder {
 template <class T>
 struct ChunkTile {
   static constexpr int V = vector_of<T>;
-  static constexpr int R = V < 4 ? V : 4;  // rows of a lane
-  static constexpr int Q = V / R;          // lanes of a block
-  static constexpr int side = sizeof(T) == 8 ? 32 : sizeof(T) == 4 ? 64 : 128;
+  static constexpr int Q = V > 4 ? 2 : 1;  // lanes of a block
+  static constexpr int R = V / Q;          // rows of a lane
+  static constexpr int side = 256 / static_cast<int>(sizeof(T));
   static constexpr int blocks = side / V;  // along a row; neighbouring lanes have neighbours
   static constexpr int threads = blocks * (side / R);
   static_assert(32 % (blocks * Q) == 0, "the lanes of a block are in one warp");
   using Map = ChunkXor<side, side, V>;  // of the turned tile
   static constexpr int span = static_cast<int>(Map::required_span_size());
+  static constexpr unsigned bytes = span * sizeof(T);
   static_assert(conflict_free<T, Map, Access::columns, 16> &&
                 conflict_free<T, Map, Access::rows, 16>);
 
   template <class Ctx>
   CT_DEVICE static void move(Ctx& ctx, const MatrixArgs<T>& a, const Tile& tile) {
-    const auto buffer = ctx.template shared<T, span>();
+    const auto buffer = ctx.template dynamic_shared<T>();
     if (a.wide) {
       move_blocks(ctx, a, tile, buffer);
     } else {
@@ -104,7 +106,7 @@ struct SmemChunkXor {
   template <class T>
   static constexpr Launch launch(const MatrixArgs<T>& a) {
     using Chunks = ChunkTile<T>;
-    return tiled_launch(a, Chunks::side, Chunks::side, {Chunks::threads, 1, 1});
+    return tiled_launch(a, Chunks::side, Chunks::side, {Chunks::threads, 1, 1}, Chunks::bytes);
   }
 
   template <class T, class Ctx>

@@ -80,4 +80,24 @@ CT_DEVICE void turn(Ctx& ctx, Vec<T, vector_of<T>> (&v)[R], int apart = 1) {
   for (int i = 0; i < R; ++i) v[i] = __builtin_bit_cast(Vec<T, V>, w[i]);
 }
 
+/// Even lanes give their second R vectors for the first ones of the next lane.
+template <class T, int R, class Ctx>
+CT_DEVICE void exchange(Ctx& ctx, Vec<T, vector_of<T>> (&first)[R],
+                        Vec<T, vector_of<T>> (&second)[R]) {
+  const bool upper = ctx.lane() % 2 != 0;
+  CT_UNROLL
+  for (int i = 0; i < R; ++i) {
+    auto a = __builtin_bit_cast(detail::Words, first[i]);
+    auto b = __builtin_bit_cast(detail::Words, second[i]);
+    CT_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const std::uint32_t got = ctx.shuffle_xor(upper ? a[k] : b[k], 1);
+      a[k] = upper ? got : a[k];
+      b[k] = upper ? b[k] : got;
+    }
+    first[i] = __builtin_bit_cast(Vec<T, vector_of<T>>, a);
+    second[i] = __builtin_bit_cast(Vec<T, vector_of<T>>, b);
+  }
+}
+
 }  // namespace cornerturn::ladder
