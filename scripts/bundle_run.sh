@@ -34,7 +34,7 @@ GPU=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | awk '{prin
 ladder() {
   local rc=0 runs
   runs=$(mktemp)
-  for shape in 16384,16384 32768,32768 4096,4096 1024,1024 10007,9973; do
+  for shape in 16384,16384 16416,16416 32768,32768 4096,4096 1024,1024 10007,9973; do
     for dtype in f32 u8 u16 f64; do
       if "$BIN/cornerturn" ladder --gpu --shape $shape --dtype $dtype --json > one.json; then
         echo "$shape $dtype: ok"

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include "cuda/check.hpp"
 #include "kernels/gpu_context.cuh"
 #include "kernels/ladder/registry.hpp"
 
@@ -25,24 +26,33 @@ ladder::MatrixArgs<T> args_of(const DeviceMatrix& m) {
   return ladder::matrix_args(static_cast<const T*>(m.src), static_cast<T*>(m.dst), m.rows, m.cols);
 }
 
+// More than 48 KiB of shared memory must be asked for, once.
+template <class Rung, class T>
+auto kernel_of(const Launch& launch) {
+  const auto kernel = &rung_kernel<Rung, T>;
+  if (launch.dynamic_shared > 48U * 1024U) {
+    static const cudaError_t once =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(launch.dynamic_shared));
+    check(once, std::string("shared memory of ") + Rung::name);
+  }
+  return kernel;
+}
+
 template <class Rung, class T>
 void launch(const DeviceMatrix& m, Stream stream) {
   const auto args = args_of<T>(m);
   const Launch launch = Rung::launch(args);
   if (launch.grid.count() == 0) return;
   const auto dim = [](const Dim3& d) { return dim3(d.x, d.y, d.z); };
-  if (launch.dynamic_shared > 48U * 1024U) {
-    cudaFuncSetAttribute(rung_kernel<Rung, T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         static_cast<int>(launch.dynamic_shared));
-  }
-  rung_kernel<Rung, T>
-      <<<dim(launch.grid), dim(launch.block), launch.dynamic_shared, stream>>>(args);
+  kernel_of<Rung, T>(
+      launch)<<<dim(launch.grid), dim(launch.block), launch.dynamic_shared, stream>>>(args);
 }
 
 template <class Rung, class T>
 LaunchShape shape(const DeviceMatrix& m) {
   const Launch launch = Rung::launch(args_of<T>(m));
-  return {reinterpret_cast<const void*>(&rung_kernel<Rung, T>),
+  return {reinterpret_cast<const void*>(kernel_of<Rung, T>(launch)),
           static_cast<std::int64_t>(launch.grid.count()), static_cast<int>(launch.block.count()),
           static_cast<int>(launch.dynamic_shared)};
 }

@@ -8,6 +8,7 @@
 //
 // A warp reads eight blocks side by side, whole lines of 128 bytes. It writes pieces of 64 bytes:
 // the 4 x 16 bytes of blocks below each other, which the exchange brings into neighbouring lanes.
+// The warps of a block together read and write runs of at least 256 bytes.
 #pragma once
 
 #include "kernels/ladder/matrix.hpp"
@@ -24,7 +25,9 @@ struct ShuffleTile {
   static constexpr int below = 32 / across / Q;
   static constexpr int rows = 2 * below * V;  // of a warp's tile
   static constexpr int cols = across * V;
-  static constexpr int warps = 8;  // below each other
+  static constexpr int warps = 8;  // four below each other, twice side by side
+  static constexpr int block_rows = warps / 2 * rows;
+  static constexpr int block_cols = 2 * cols;
 
   struct Place {
     int row, col;
@@ -87,14 +90,15 @@ struct Shuffle {
   template <class T>
   static constexpr Launch launch(const MatrixArgs<T>& a) {
     using Lanes = ShuffleTile<T>;
-    return tiled_launch(a, Lanes::rows * Lanes::warps, Lanes::cols, {32 * Lanes::warps, 1, 1});
+    return tiled_launch(a, Lanes::block_rows, Lanes::block_cols, {32 * Lanes::warps, 1, 1});
   }
 
   template <class T, class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const MatrixArgs<T>& a) {
     using Lanes = ShuffleTile<T>;
-    Tile tile = tile_of(a, ctx.block_id().x, Lanes::rows * Lanes::warps, Lanes::cols);
-    tile.row += ctx.warp() * Lanes::rows;
+    Tile tile = tile_of(a, ctx.block_id().x, Lanes::block_rows, Lanes::block_cols);
+    tile.row += ctx.warp() / 2 * Lanes::rows;
+    tile.col += ctx.warp() % 2 * Lanes::cols;
     if (a.wide) {
       Lanes::move_blocks(ctx, a, tile);
     } else {
