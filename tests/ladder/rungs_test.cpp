@@ -111,10 +111,9 @@ TEST(Explain, EachRungByWhatItDoesOtherwise) {
   EXPECT_EQ(from("smem", "naive_read"),
             "stores 4 sectors instead of 16; but fills a tile in 1 and reads it in 32 wavefronts, "
             "takes 4 requests instead of 2");
-  EXPECT_EQ(
-      from("smem_pad", "smem"),
-      "reads the tile in 1 wavefront instead of 32; but has 4220 B of shared memory a block "
-      "instead of 4096");
+  EXPECT_EQ(from("smem_pad", "smem"),
+            "reads the tile in 1 wavefront instead of 32; but has 4220 B of shared memory a block "
+            "instead of 4096");
   EXPECT_EQ(from("block_order_hilbert", "smem_chunk_xor"), "makes the same accesses");
 }
 
