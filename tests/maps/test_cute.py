@@ -1,4 +1,5 @@
-"""Our maps, and the legs of the CuTe rungs, against CuTe's C++ templates, compiled for the host.
+"""CuTe's C++ templates, compiled for the host: our maps and the legs of the CuTe rungs against them, and
+the CuTe rungs' kernels themselves, run thread by thread with another launch and another copy engine.
 
 CuTe (4.2) and pycute, of the same package, do not agree everywhere; there we do as pycute, whose
 answers are committed (pycute_golden.txt). The rules of `is_common` say where they agree:
@@ -40,14 +41,35 @@ pytestmark = [
 ]
 
 
-def compile_and_run(source, folder, *sources):
-    program = folder / "program"
+# name: source, what else it is linked with, options
+PROGRAMS = {
+    "maps": ("maps/compile/cute.cpp", ["analyse/notation.cpp"], ["-O0"]),
+    "legs": ("maps/compile/cute_rungs.cpp",
+             ["analyse/cute_legs.cpp", "analyse/kernel_report.cpp", "analyse/access.cpp"], ["-O0"]),
+    "kernels": ("cuda/host_cute.cpp", [], ["-O1", f"-I{ROOT / 'tests/cuda/host'}"]),
+}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """All of them, compiled at the same time: CuTe's templates take a while."""
+    folder = tmp_path_factory.mktemp("cute")
+    (folder / "cases.inc").write_text(algebra_cases())
     includes = [folder, ROOT / "src", ROOT / "include", cute_headers(), CUDA, CUDA / "cccl"]
-    built = subprocess.run(
-        ["g++", "-std=c++20", "-O0", "-w", "-DNDEBUG", *[f"-I{path}" for path in includes],
-         str(ROOT / "tests/maps/compile" / source), *[str(ROOT / "src" / s) for s in sources],
-         "-lfmt", "-o", str(program)], capture_output=True, text=True)
-    assert built.returncode == 0, built.stderr[:4000]
+    compilers = {}
+    for name, (source, others, options) in PROGRAMS.items():
+        command = ["g++", "-std=c++20", "-w", "-DNDEBUG", *options, *[f"-I{path}" for path in includes],
+                   str(ROOT / "tests" / source), *[str(ROOT / "src" / other) for other in others],
+                   "-lfmt", "-o", str(folder / name)]
+        compilers[name] = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    for name, compiler in compilers.items():
+        _, messages = compiler.communicate()
+        assert compiler.returncode == 0, f"{name}: {messages[:4000]}"
+    return {name: folder / name for name in PROGRAMS}
+
+
+def compared(program):
+    """How much the program compared, if all of it was equal."""
     done = subprocess.run([str(program)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:]
     return int(done.stdout.splitlines()[-1].split()[0])
@@ -110,12 +132,13 @@ def algebra_cases():
     return "\n".join([*types, "void compare_cases() {", *lines, "}", ""])
 
 
-def test_maps_are_what_cute_computes(tmp_path):
-    (tmp_path / "cases.inc").write_text(algebra_cases())
-    assert compile_and_run("cute.cpp", tmp_path, "analyse/notation.cpp") > 4000
+def test_maps_are_what_cute_computes(programs):
+    assert compared(programs["maps"]) > 4000
 
 
-def test_legs_of_the_rungs_are_what_cute_partitions(tmp_path):
-    compared = compile_and_run("cute_rungs.cpp", tmp_path, "analyse/cute_legs.cpp",
-                               "analyse/kernel_report.cpp", "analyse/access.cpp")
-    assert compared == 256 * (2 * 2 + 5 * 3 + 2 + 4)
+def test_legs_of_the_rungs_are_what_cute_partitions(programs):
+    assert compared(programs["legs"]) == 256 * (2 * 2 + 5 * 3 + 2 + 4)
+
+
+def test_the_kernels_transpose_on_the_host(programs):
+    assert compared(programs["kernels"]) == 119

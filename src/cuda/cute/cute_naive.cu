@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(256)
 }
 
 template <class Rung>
-cudaError_t run(const Call& call) {
+cudaError_t run_naive(const Call& call) {
   Tensor matrix = row_major(call.src, call.rows, call.cols);
   Tensor view = transposed_view(call.dst, call.rows, call.cols);
   Tensor source = tiled_divide(matrix, typename Rung::Block{});     // ((64, 64), down, across)
@@ -49,10 +49,10 @@ cudaError_t run(const Call& call) {
 }  // namespace
 
 cudaError_t cute_naive(const Call& call) {
-  return run<NaiveSquare>(call);
+  return run_naive<NaiveSquare>(call);
 }
 cudaError_t cute_naive_wide(const Call& call) {
-  return run<NaiveWide>(call);
+  return run_naive<NaiveWide>(call);
 }
 
 }  // namespace cornerturn::with_cute

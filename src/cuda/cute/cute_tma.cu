@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(256)
     tma_kernel(const __grid_constant__ Load load, const __grid_constant__ Store store,
                Extents extents) {
   using Block = Tma::Block;
-  __shared__ alignas(1024) Element source_tile[cosize_v<Tma::SourceTile>];
-  __shared__ alignas(1024) Element destination_tile[cosize_v<Tma::DestinationTile>];
+  alignas(1024) __shared__ Element source_tile[cosize_v<Tma::SourceTile>];
+  alignas(1024) __shared__ Element destination_tile[cosize_v<Tma::DestinationTile>];
   Tensor in = make_tensor(make_smem_ptr(source_tile), Tma::SourceTile{});             // (row, col)
   Tensor out = make_tensor(make_smem_ptr(destination_tile), Tma::DestinationTile{});  // (col, row)
 
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(256)
 }
 
 template <class Turn>
-cudaError_t run(const Call& call) {
+cudaError_t run_tma(const Call& call) {
   Tensor source = row_major(call.src, call.rows, call.cols);
   Tensor destination = row_major(call.dst, call.cols, call.rows);
   const auto load = [&] { return make_tma_copy(SM90_TMA_LOAD{}, source, Tma::SourceTile{}); };
@@ -79,10 +79,10 @@ cudaError_t run(const Call& call) {
 }  // namespace
 
 cudaError_t cute_tma(const Call& call) {
-  return run<Scalar>(call);
+  return run_tma<Scalar>(call);
 }
 cudaError_t cute_tma_diagonal(const Call& call) {
-  return run<Diagonal>(call);
+  return run_tma<Diagonal>(call);
 }
 
 }  // namespace cornerturn::with_cute

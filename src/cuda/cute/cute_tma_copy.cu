@@ -12,7 +12,7 @@ __global__ void __launch_bounds__(32)
     tma_copy_kernel(const __grid_constant__ Load load, const __grid_constant__ Store store,
                     Extents extents) {
   using Block = TmaCopy::Block;
-  __shared__ alignas(128) Element buffer[cosize_v<TmaCopy::Tile>];
+  alignas(128) __shared__ Element buffer[cosize_v<TmaCopy::Tile>];
   Tensor tile = make_tensor(make_smem_ptr(buffer), TmaCopy::Tile{});
   const auto at = tile_coord(Block{}, extents);
   tma_fill(load, local_tile(load.get_tma_tensor(extents), Block{}, at), tile);

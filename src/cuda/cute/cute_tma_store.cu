@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(256)
     tma_store_kernel(Source source, const __grid_constant__ Store store) {
   using Block = TmaStore::Block;
   const auto at = tile_coord(Block{}, shape(source));
-  __shared__ alignas(1024) Element buffer[cosize_v<TmaStore::DestinationTile>];
+  alignas(1024) __shared__ Element buffer[cosize_v<TmaStore::DestinationTile>];
   Tensor tile = make_tensor(make_smem_ptr(buffer), TmaStore::DestinationTile{});  // (col, row)
   Tensor turned = for_threads(tile).compose(TmaStore::Transposed{});              // (row, col)
 
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(256)
 }
 
 template <class Access>
-cudaError_t run(const Call& call) {
+cudaError_t run_tma_store(const Call& call) {
   Tensor source = row_major(call.src, call.rows, call.cols);
   Tensor destination = row_major(call.dst, call.cols, call.rows);
   const auto store = [&] {
@@ -51,7 +51,8 @@ cudaError_t run(const Call& call) {
 
 cudaError_t cute_tma_store(const Call& call) {
   const bool whole_vectors = call.cols % 4 == 0;
-  return whole_vectors ? run<UniversalCopy<uint128_t>>(call) : run<UniversalCopy<Element>>(call);
+  return whole_vectors ? run_tma_store<UniversalCopy<uint128_t>>(call)
+                       : run_tma_store<UniversalCopy<Element>>(call);
 }
 
 }  // namespace cornerturn::with_cute

@@ -1,10 +1,10 @@
-// What the CuTe rungs have in common: the matrices as tensors, tiles, predicates, the launch.
+// What the CuTe rungs have in common: the matrices as tensors, tiles and predicates.
 #pragma once
 
 #include <cstdint>
 #include <cute/tensor.hpp>
-#include <limits>
 
+#include "cuda/cute/launch.cuh"
 #include "cuda/cute/layouts.hpp"
 #include "cuda/cute/rungs.hpp"
 
@@ -48,22 +48,6 @@ __device__ auto inside(Coords const& coords, Shape const& shape) {
   CUTE_UNROLL
   for (int i = 0; i < size(pred); ++i) pred(i) = elem_less(coords(i), shape);
   return pred;
-}
-
-/// One block a tile; `args` are functions that make the kernel's arguments, for the launch alone.
-/// Nothing is launched for a matrix without elements.
-template <class Kernel, class Tile, class Shape, class Threads, class... Args>
-cudaError_t launch_tiles(const Call& call, Kernel kernel, Tile tile, Shape shape, Threads threads,
-                         const Args&... args) {
-  const std::int64_t tiles = size(ceil_div(shape, tile));
-  if (call.shape != nullptr) {
-    *call.shape = {reinterpret_cast<const void*>(kernel), tiles, int{size(threads)}, 0};
-    return cudaSuccess;
-  }
-  if (tiles == 0) return cudaSuccess;
-  if (tiles > std::numeric_limits<int>::max()) return cudaErrorInvalidConfiguration;
-  kernel<<<static_cast<unsigned>(tiles), unsigned{size(threads)}, 0, call.stream>>>(args()...);
-  return cudaGetLastError();
 }
 
 }  // namespace cornerturn::with_cute

@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(256) staged_kernel(Source source, Destination 
   const auto at = tile_coord(Block{}, shape(source));
   const bool full = is_full(Block{}, at, shape(source));
 
-  __shared__ alignas(16) Element buffer[cosize_v<typename Rung::SourceView>];
+  alignas(16) __shared__ Element buffer[cosize_v<typename Rung::SourceView>];
   Tensor rows = make_tensor(make_smem_ptr(buffer), typename Rung::SourceView{});
   Tensor columns = make_tensor(make_smem_ptr(buffer), typename Rung::DestinationView{});
 

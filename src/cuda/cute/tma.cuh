@@ -24,7 +24,7 @@ __device__ auto for_threads(const Tile& tile) {
 /// The engine writes the tile; all threads of the block wait for it.
 template <class Load, class Box, class Tile>
 __device__ void tma_fill(const Load& load, const Box& box, const Tile& tile) {
-  __shared__ alignas(8) std::uint64_t arrived;
+  alignas(8) __shared__ std::uint64_t arrived;
   if (threadIdx.x == 0) {
     initialize_barrier(arrived, 1);
     cutlass::arch::fence_barrier_init();
