@@ -155,17 +155,17 @@ class Transposition {
     if (input_.in_memory()) {
       source_.memory = input_.spooled.data();
     } else if (memory_ == 0) {
-      mapping_ = io::Mapping(input_.file);
+      mapping_ = io::Mapping(input_.file, threads_);
       watch_mapping(mapping_.data(), mapping_.size(), input_.file.label());
       input_.file.require_size(input_.offset + input_.bytes);
       source_.memory = mapping_.data() + input_.offset;
     }
-    const io::Sink sink{&target(), header_bytes_, output_ ? &output_->space() : nullptr};
+    const io::Sink sink{&target(), header_bytes_};
     io::Sink scratch = sink;
     io::File temporary;
     if (schedule_->route == io::Route::two_pass && in_order_) {
       temporary = io::temporary_file(temporary_directory(), input_.bytes);
-      scratch = {&temporary, 0, nullptr};
+      scratch = {&temporary, 0};
     }
     const ProgressLine line(schedule_->bytes_written(),
                             [&] { return progress_.bytes_written.load(); });
@@ -179,7 +179,7 @@ class Transposition {
     io::Source result{nullptr, &target(), header_bytes_};
     io::Mapping mapped;
     if (memory_ == 0) {
-      mapped = io::Mapping(target());
+      mapped = io::Mapping(target(), threads_);
       result.memory = mapped.data() + header_bytes_;
     }
     io::Progress progress;

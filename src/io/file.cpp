@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "cornerturn/error.hpp"
+#include "io/workers.hpp"
 
 namespace cornerturn::io {
 namespace {
@@ -32,6 +33,9 @@ Status status_of(int error) {
 }
 
 constexpr std::int64_t huge_page = std::int64_t{2} << 20;
+
+// What a thread enters into the page tables at a time, or takes out: a millisecond or two.
+constexpr std::int64_t mapping_piece = std::int64_t{16} << 20;
 
 }  // namespace
 
@@ -172,27 +176,39 @@ Buffer::~Buffer() {
   if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(size_));
 }
 
-Mapping::Mapping(const File& file) : size_(file.size()) {
+Mapping::Mapping(const File& file, int threads) : size_(file.size()), threads_(threads) {
   if (size_ == 0) return;
   void* address =
       mmap(nullptr, static_cast<std::size_t>(size_), PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (address == MAP_FAILED) file.fail("cannot be mapped into memory");
+  data_ = static_cast<std::byte*>(address);
 #ifdef MADV_POPULATE_READ
   // A transposition touches pages far apart: one by one they would be faulted in, and read from a
   // disk, at several times the cost. Older kernels refuse, and nothing is lost.
-  madvise(address, static_cast<std::size_t>(size_), MADV_POPULATE_READ);
+  advise(MADV_POPULATE_READ);
 #endif
-  data_ = static_cast<const std::byte*>(address);
+}
+
+void Mapping::advise(int advice) const noexcept {
+  const std::int64_t pieces = (size_ + mapping_piece - 1) / mapping_piece;
+  run_workers(threads_, pieces, [&](int, std::int64_t index) {
+    const std::int64_t start = index * mapping_piece;
+    madvise(data_ + start, static_cast<std::size_t>(std::min(mapping_piece, size_ - start)),
+            advice);
+  });
 }
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(threads_, other.threads_);
   return *this;
 }
 
 Mapping::~Mapping() {
-  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), static_cast<std::size_t>(size_));
+  if (data_ == nullptr) return;
+  advise(MADV_DONTNEED);
+  munmap(data_, static_cast<std::size_t>(size_));
 }
 
 }  // namespace cornerturn::io

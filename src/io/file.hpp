@@ -68,11 +68,13 @@ class Buffer {
   std::int64_t size_ = 0;
 };
 
-/// A whole file, read-only. If the file shrinks, touching what was lost raises SIGBUS.
+/// A whole file, read-only. Its pages are entered into the page tables, and taken out, by `threads`
+/// threads: for a file in memory either takes a tenth of the time of copying it. If the file
+/// shrinks, touching what was lost raises SIGBUS.
 class Mapping {
  public:
   Mapping() = default;
-  explicit Mapping(const File& file);
+  Mapping(const File& file, int threads);
   Mapping(Mapping&& other) noexcept { *this = std::move(other); }
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping();
@@ -81,8 +83,11 @@ class Mapping {
   std::int64_t size() const noexcept { return size_; }
 
  private:
-  const std::byte* data_ = nullptr;
+  void advise(int advice) const noexcept;
+
+  std::byte* data_ = nullptr;
   std::int64_t size_ = 0;
+  int threads_ = 1;
 };
 
 }  // namespace cornerturn::io

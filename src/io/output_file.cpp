@@ -63,36 +63,34 @@ int open_unnamed(const std::string& directory, unsigned mode) {
   return descriptor;
 }
 
-// A piece of a reservation on tmpfs: some milliseconds.
-constexpr std::int64_t reserved_piece = std::int64_t{32} << 20;
-
 [[noreturn]] void fail_for_room(const File& file, std::int64_t bytes) {
   file.fail(fmt::format("has no room for {} bytes", bytes));
 }
 
 bool has_room(const File& file, std::int64_t bytes) {
   struct statvfs space {};
-  return fstatvfs(file.descriptor(), &space) != 0 ||
-         static_cast<std::uint64_t>(bytes) / space.f_frsize < space.f_bavail;
+  if (fstatvfs(file.descriptor(), &space) != 0 || space.f_blocks == 0) return true;  // unlimited
+  return static_cast<std::uint64_t>(bytes) / space.f_frsize < space.f_bavail;
 }
 
-bool is_tmpfs(const File& file) {
+bool lies_in_memory(const File& file) {
   struct statfs system {};
   return fstatfs(file.descriptor(), &system) == 0 && system.f_type == TMPFS_MAGIC;
 }
 
-// False when the file system cannot reserve.
-bool allocate(const File& file, std::int64_t offset, std::int64_t bytes) {
-  while (::fallocate(file.descriptor(), 0, offset, bytes) != 0) {
+// False when the file system cannot.
+bool allocate(const File& file, std::int64_t bytes) {
+  while (::fallocate(file.descriptor(), 0, 0, bytes) != 0) {
     if (errno == EOPNOTSUPP || errno == ENOSYS) return false;
-    if (errno != EINTR) fail_for_room(file, offset + bytes);
+    if (errno != EINTR) fail_for_room(file, bytes);
   }
   return true;
 }
 
+// Where reserving is impossible, or takes as long as writing, all that can be done is to look
+// whether there is room now.
 void reserve(const File& file, std::int64_t bytes) {
-  if (bytes == 0 || allocate(file, 0, bytes)) return;
-  // All that can be done is to look whether there is room now.
+  if (bytes == 0 || (!lies_in_memory(file) && allocate(file, bytes))) return;
   errno = ENOSPC;
   if (!has_room(file, bytes) || ::ftruncate(file.descriptor(), bytes) != 0) {
     fail_for_room(file, bytes);
@@ -107,48 +105,6 @@ std::string random_suffix() {
 }
 
 }  // namespace
-
-Reservation::~Reservation() {
-  stop_ = true;
-  if (thread_.joinable()) thread_.join();
-}
-
-void Reservation::start(const File& file, std::int64_t bytes) {
-  if (bytes <= reserved_piece || !is_tmpfs(file)) {
-    reserve(file, bytes);
-    reserved_ = bytes;
-    return;
-  }
-  errno = ENOSPC;
-  if (!has_room(file, bytes)) fail_for_room(file, bytes);
-  allocate(file, 0, reserved_piece);
-  reserved_ = reserved_piece;
-  if (::ftruncate(file.descriptor(), bytes) != 0) fail_for_room(file, bytes);
-  thread_ = std::thread([this, &file, bytes] { reserve_in_pieces(file, bytes); });
-}
-
-void Reservation::reserve_in_pieces(const File& file, std::int64_t bytes) {
-  try {
-    while (reserved_ < bytes && !stop_) {
-      const std::int64_t piece = std::min(reserved_piece, bytes - reserved_);
-      allocate(file, reserved_, piece);
-      const std::lock_guard<std::mutex> lock(mutex_);
-      reserved_ += piece;
-      changed_.notify_all();
-    }
-  } catch (...) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    error_ = std::current_exception();
-    changed_.notify_all();
-  }
-}
-
-void Reservation::wait_for(std::int64_t bytes) const {
-  if (reserved_ >= bytes) return;
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return reserved_ >= bytes || error_; });
-  if (reserved_ < bytes) std::rethrow_exception(error_);
-}
 
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -184,7 +140,7 @@ OutputFile::OutputFile(const std::string& path, std::int64_t bytes, const std::s
     if (exists && ::fchmod(file_.descriptor(), status.st_mode & 07777) != 0) {
       file_.fail("cannot be given the mode of the file it replaces");
     }
-    space_.start(file_, bytes);
+    reserve(file_, bytes);
   } catch (...) {
     if (slot_ >= 0) ::unlink(temporary_.c_str());
     empty_slot(slot_);

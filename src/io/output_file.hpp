@@ -1,46 +1,17 @@
 // A file that appears whole or not at all.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <exception>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "io/file.hpp"
 
 namespace cornerturn::io {
 
-/// Space for a file, had before it is needed. Most file systems give it at once; tmpfs has to find
-/// every page, which goes on in the background while the first pieces are worked on.
-class Reservation {
- public:
-  Reservation() = default;
-  Reservation(const Reservation&) = delete;
-  Reservation& operator=(const Reservation&) = delete;
-  ~Reservation();
-
-  /// Throws Error when there is no room for `bytes`. `file` has to stay open.
-  void start(const File& file, std::int64_t bytes);
-  /// Returns when the first `bytes` are there. Throws Error if they cannot be had after all.
-  void wait_for(std::int64_t bytes) const;
-
- private:
-  void reserve_in_pieces(const File& file, std::int64_t bytes);
-
-  std::thread thread_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  std::atomic<std::int64_t> reserved_{0};
-  std::atomic<bool> stop_{false};
-  std::exception_ptr error_;
-};
-
 /// Written under a temporary name (or none, where the file system can do that) beside its
-/// destination, with its space reserved before the work; commit() gives it its name, anything else
-/// removes it.
+/// destination; commit() gives it its name, anything else removes it. Its space is reserved before
+/// the work, but for a file in memory, where that takes as long as writing: there it is only looked
+/// whether there is room, and a write may still find none.
 ///
 /// A destination that is a pipe or a device is written as it is, from the beginning to the end.
 class OutputFile {
@@ -53,7 +24,6 @@ class OutputFile {
   ~OutputFile();
 
   const File& file() const noexcept { return file_; }
-  const Reservation& space() const noexcept { return space_; }
   /// False for a pipe or a device: it takes bytes in order only.
   bool seekable() const noexcept { return seekable_; }
   /// Whether the file has a name while it is being written.
@@ -70,7 +40,6 @@ class OutputFile {
   std::string directory_;
   std::string temporary_;
   File file_;
-  Reservation space_;  // ends before its file is closed
   bool seekable_ = true;
   int slot_ = -1;
 };

@@ -92,8 +92,9 @@ class Rearrangement {
       const View to(out, problem_.dst_type, part.extent);
       transfer(to, ConstView(at(from, offset), problem_.src_type, part.extent, from.strides));
       const std::int64_t bytes = part.elements() * problem_.dst_type.size();
-      scratch_.write_at(out, bytes,
-                        offset_of(problem_, panel, Side::destination) + part_offset(panel, part));
+      scratch_.file->write_at(out, bytes,
+                              scratch_.offset + offset_of(problem_, panel, Side::destination) +
+                                  part_offset(panel, part));
       progress_.bytes_written += bytes;
     });
   }
@@ -120,7 +121,7 @@ class Rearrangement {
     if (schedule_.in_order) {
       turns_.take(index, [&] { append(out, panel.elements()); });
     } else {
-      sink_.write_at(out, bytes, place);
+      sink_.file->write_at(out, bytes, sink_.offset + place);
       progress_.bytes_written += bytes;
     }
   }
@@ -216,7 +217,7 @@ class Rearrangement {
     const auto* next = static_cast<const std::byte*>(data);
     const std::int64_t run = run_bytes(problem_, box.extent, Side::destination);
     for_each_run(problem_, box, Side::destination, [&](std::int64_t offset) {
-      sink.write_at(next, run, offset);
+      sink.file->write_at(next, run, sink.offset + offset);
       next += run;
       progress_.bytes_written += run;
     });
@@ -241,11 +242,6 @@ class Rearrangement {
 };
 
 }  // namespace
-
-void Sink::write_at(const void* data, std::int64_t bytes, std::int64_t place) const {
-  if (space != nullptr) space->wait_for(offset + place + bytes);
-  file->write_at(data, bytes, offset + place);
-}
 
 Plan box_plan(const Schedule& schedule, const Options& options) {
   const Problem& problem = schedule.problem;

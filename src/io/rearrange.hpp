@@ -7,7 +7,6 @@
 
 #include "cornerturn/plan.hpp"
 #include "io/file.hpp"
-#include "io/output_file.hpp"
 #include "io/schedule.hpp"
 
 namespace cornerturn::io {
@@ -20,13 +19,10 @@ struct Source {
 };
 
 /// The destination array, from byte `offset` of `file`. A sink that takes bytes in order only is at
-/// that byte already. Nothing is written where `space`, if given, is not reserved yet.
+/// that byte already.
 struct Sink {
   const File* file = nullptr;
   std::int64_t offset = 0;
-  const Reservation* space = nullptr;
-
-  void write_at(const void* data, std::int64_t bytes, std::int64_t place) const;
 };
 
 /// Bytes moved so far; may be read from other threads.

@@ -197,6 +197,38 @@ def test_full_disk(folder, tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["huge.raw", "in.npy", "small"]
 
 
+def test_a_disk_that_fills_up_meanwhile(folder, tmp_path):
+    """Several results that each fit, but not together: those that find no room leave nothing."""
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(small)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("mounting a small file system takes rights that are not there")
+    try:
+        np.save("in.npy", random_array((2000, 2000), "<f4"))
+        processes = {
+            name: subprocess.Popen(
+                [PROGRAM, "transpose", "in.npy", small / name], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True,
+            )
+            for name in ["a.npy", "b.npy", "c.npy", "d.npy"]
+        }  # fmt: skip
+        whole = []
+        for name, process in processes.items():
+            _, stderr = process.communicate(timeout=60)
+            if process.returncode == 0:
+                whole.append(name)
+                assert np.array_equal(np.load(small / name), np.load("in.npy").T)
+            else:
+                assert process.returncode == 2, stderr
+                assert f"OUT = '{small / name}'" in stderr and stderr.count("\n") == 1
+                assert "No space left on device" in stderr
+        assert len(whole) <= 1
+        assert sorted(path.name for path in small.iterdir()) == whole
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
 def sparse_matrix(path, rows, columns):
     """Zeros that take no space on disk but time to transpose."""
     np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=(rows, columns))

@@ -106,8 +106,8 @@ TEST(Rearrange, EveryRouteGivesWhatTheReferenceGives) {
         if (route == Route::mapped) source.memory = array.source.data();
         const File out = scratch_file();
         const File temporary = scratch_file();
-        const Sink sink{&out, in_order ? 0 : shift, nullptr};
-        const Sink scratch = in_order ? Sink{&temporary, 0, nullptr} : sink;
+        const Sink sink{&out, in_order ? 0 : shift};
+        const Sink scratch = in_order ? Sink{&temporary, 0} : sink;
         Progress progress;
         rearrange(schedule, source, sink, scratch, {}, progress);
         Bytes result(array.source.size());
