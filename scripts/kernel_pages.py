@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Fills in what docs/kernels/*.md say in numbers: between `<!-- figures: RUNG... -->` and `<!-- end -->`,
 and between `<!-- contest: RUNG... | RUNG... | RUNG... -->` and `<!-- end -->`, which of the first two
-groups of rungs is faster, next to the third.
+groups of rungs is faster, next to the third; in README.md also the list of pages and, between
+`<!-- summary -->` and `<!-- end -->`, all rungs' measured shares.
 
 usage: scripts/kernel_pages.py [--check]
 
@@ -24,6 +25,7 @@ PAGES = ROOT / "docs" / "kernels"
 RESULTS = ROOT / "bench" / "results" / "ladder"
 MARKED = re.compile(r"(<!-- figures: ([\w ]+) -->\n).*?(<!-- end -->)", re.S)
 CONTEST = re.compile(r"(<!-- contest: ([\w ]+)\|([\w ]+)\|([\w ]+) -->\n).*?(<!-- end -->)", re.S)
+SUMMARY = re.compile(r"(<!-- summary -->\n).*?(<!-- end -->)", re.S)
 INDEX = re.compile(r"(<!-- index -->\n).*?(<!-- end -->)", re.S)
 
 
@@ -150,7 +152,9 @@ def contest(ours, theirs, others, measurements):
             continue
         best, rival = (max(group, key=share.get) for group in (ours, theirs))
         gain = share[best] / share[rival] - 1
+        level = abs(gain) < 0.005
         words = f"{abs(gain):.1%} {'faster' if gain > 0 else 'slower'} than `{rival}`".replace("%", " %")
+        words = f"as fast as `{rival}`" if level else words
         cells = " | ".join(f"{100 * share[name]:.1f} %" for name in names)
         lines.append(f"| {shape[0]} x {shape[1]}, {gpu} | {cells} | `{best}` is {words} |")
     if not lines:
@@ -160,6 +164,23 @@ def contest(ours, theirs, others, measurements):
         "Shares of the plain copy, cold L2 cache:", "",
         f"| {' | '.join(head)} |", "|" + " --- |" * len(head), *lines, "", *sources, "",
     ])  # fmt: skip
+
+
+def summary(entries, measurements):
+    """All rungs and the square matrices of f32 that most of them were measured on: shares of the copy."""
+    results, sources = measurements
+    lines = []
+    for gpu in sorted({key[1] for key in results}):
+        shapes = sorted({key[2] for key in results if key[1] == gpu and key[2][0] == key[2][1] and key[3] == "f32"})
+        head = [f"{gpu}, % of the copy", *(f"{rows}²" for rows, _ in shapes)]
+        lines += [f"| {' | '.join(head)} |", "| --- |" + " ---: |" * len(shapes)]
+        for name in entries:
+            cells = [results.get((name, gpu, shape, "f32")) for shape in shapes]
+            if any(cells):
+                shares = " | ".join("-" if cell is None else f"{100 * cell[0]:.0f}" for cell in cells)
+                lines.append(f"| `{name}` | {shares} |")
+        lines.append("")
+    return "\n".join([*lines, *sources, ""]) if lines else ""
 
 
 def section(names, entries, results):
@@ -184,6 +205,7 @@ def written(page, entries, results):
         order = [entry["name"] for entry in entries.values()]
         pages = sorted(set(PAGES.glob("*.md")) - {page}, key=lambda p: order.index(rungs_of(p)[0]))
         rows = ["| rung | idea |", "| --- | --- |", *map(index_row, pages)]
+        text = SUMMARY.sub(lambda m: m[1] + summary(entries, results) + m[2], text)
         return INDEX.sub(lambda m: m[1] + "\n".join(rows) + "\n" + m[2], text)
     text = CONTEST.sub(lambda m: m[1] + contest(*(m[i].split() for i in (2, 3, 4)), results) + m[5], text)
     return MARKED.sub(lambda m: m[1] + section(m[2].split(), entries, results) + m[3], text)
