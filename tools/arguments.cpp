@@ -8,12 +8,15 @@
 #include <fstream>
 #include <limits>
 #include <numeric>
+#include <sstream>
 #include <string_view>
 
 #include "cornerturn/element_type.hpp"
 #include "cornerturn/error.hpp"
+#include "cpu/threads.hpp"
 #include "io/npy_dtype.hpp"
 #include "io/pattern.hpp"
+#include "io/schedule.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn::cli {
@@ -35,14 +38,10 @@ std::optional<std::int64_t> number(std::string_view text) {
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
-  std::string part;
-  for (const char c : text + ",") {
-    if (c == ',') {
-      parts.push_back(part);
-      part.clear();
-    } else if (c != ' ') {
-      part += c;
-    }
+  std::istringstream rest(text + ",");
+  for (std::string part; std::getline(rest, part, ',');) {
+    const std::size_t first = std::min(part.find_first_not_of(' '), part.size());
+    parts.push_back(part.substr(first, part.find_last_not_of(' ') + 1 - first));
   }
   // "3," is Python's tuple of one, and "" the shape of a scalar.
   if (parts.back().empty()) parts.pop_back();
@@ -75,23 +74,23 @@ std::vector<std::int64_t> parse_numbers(const std::string& name, const std::stri
 }
 
 void OrderArguments::add_to(CLI::App& command) {
-  CLI::Option* by_numbers =
+  perm_option =
       command
           .add_option("-p,--perm", perm,
                       "Axis i of OUT is axis PERM[i] of IN, as in NumPy; all axes reversed if "
                       "neither this nor --pattern is given")
           ->type_name("2,0,1");
-  command
-      .add_option("--pattern", pattern,
-                  "The same by names: \"h w c -> c h w\", \"... a b -> ... b a\"")
-      ->type_name("PATTERN")
-      ->excludes(by_numbers);
+  pattern_option = command
+                       .add_option("--pattern", pattern,
+                                   "The same by names: \"h w c -> c h w\", \"... a b -> ... b a\"")
+                       ->type_name("PATTERN")
+                       ->excludes(perm_option);
 }
 
 std::vector<int> OrderArguments::permutation(int rank) const {
-  if (!pattern.empty()) return io::parse_pattern(pattern, rank);
+  if (pattern_option->count() > 0) return io::parse_pattern(pattern, rank);
   std::vector<int> axes(static_cast<std::size_t>(rank));
-  if (perm.empty()) {
+  if (perm_option->count() == 0) {
     std::iota(axes.rbegin(), axes.rend(), 0);
     return axes;
   }
@@ -148,8 +147,8 @@ Options WorkArguments::options() const {
   Options options;
   if (!threads.empty()) {
     const std::optional<std::int64_t> value = number(threads);
-    if (!value || *value < 1 || *value > 4096) {
-      refuse("--threads", threads, "is not a number from 1 to 4096");
+    if (!value || *value < 1 || *value > cpu::most_threads) {
+      refuse("--threads", threads, fmt::format("is not a number from 1 to {}", cpu::most_threads));
     }
     options.threads = static_cast<int>(*value);
   }
@@ -162,7 +161,12 @@ Options WorkArguments::options() const {
 }
 
 std::int64_t WorkArguments::memory_bytes() const {
-  return memory.empty() ? 0 : parse_size("--memory", memory);
+  if (memory.empty()) return 0;
+  const std::int64_t bytes = parse_size("--memory", memory);
+  if (bytes == 0) {
+    refuse("--memory", memory, "is too little: the least is " + io::size_text(io::least_memory));
+  }
+  return bytes;
 }
 
 std::int64_t parse_size(const std::string& name, const std::string& text) {

@@ -15,6 +15,9 @@ namespace cornerturn::cli {
 struct OrderArguments {
   std::string perm;
   std::string pattern;
+  // An empty text is an argument, too: a wrong one.
+  CLI::Option* perm_option = nullptr;
+  CLI::Option* pattern_option = nullptr;
 
   void add_to(CLI::App& command);
   std::vector<int> permutation(int rank) const;

@@ -84,11 +84,14 @@ def test_files_cut_anywhere(folder, length):
         (["--perm", "2,0,-1"], "perm[2] = -1 is out of range for rank 3"),
         (["--perm", "0,1,1"], "perm[2] = 1 repeats perm[1]"),
         (["--perm", "0,x,1"], "perm[1] = 'x' is not a number"),
+        (["--perm", ""], "perm = '' has 0 entries, the array has rank 3"),
+        (["--perm", "0 1 2"], "perm[0] = '0 1 2' is not a number"),
         (["--perm", "0,,1"], "perm[1] = '' is not a number"),
         (["--perm", "0,1,99999999999999999999"], "is not a number"),
         (["--pattern", "h w c -> c h"], "axis 'w' is dropped"),
         (["--pattern", "h w c -> c h w h"], "axis 'h' is repeated"),
         (["--pattern", "h w -> w h"], "2 axes are named on the left, the array has rank 3"),
+        (["--pattern", ""], "'->' is missing"),
         (["--pattern", "h w c"], "'->' is missing"),
         (["--pattern", "h w c -> c h x"], "axis 'w' is dropped"),
         (["--perm", "2,0,1", "--pattern", "a b c -> c b a"], "--perm excludes --pattern"),
@@ -96,6 +99,8 @@ def test_files_cut_anywhere(folder, length):
         (["--threads", "many"], "--threads = 'many'"),
         (["--force", "magic"], "kernel = 'magic' is unknown"),
         (["--effort", "little"], "--effort = 'little'"),
+        (["--threads", "1025"], "--threads = '1025' is not a number from 1 to 1024"),
+        (["--memory", "0"], "--memory = '0' is too little: the least is 32 MiB"),
         (["--memory", "1KiB"], "memory = 1 KiB is too little"),
         (["--memory", "lots"], "--memory = 'lots'"),
         (["--memory", "99999999999T"], "--memory = '99999999999T'"),
@@ -205,7 +210,7 @@ def test_a_disk_that_fills_up_meanwhile(folder, tmp_path):
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("mounting a small file system takes rights that are not there")
     try:
-        np.save("in.npy", random_array((2000, 2000), "<f4"))
+        np.save("in.npy", random_array((2000, 2000), "<u4"))
         processes = {
             name: subprocess.Popen(
                 [PROGRAM, "transpose", "in.npy", small / name], stdout=subprocess.PIPE,
