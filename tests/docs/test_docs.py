@@ -54,6 +54,16 @@ def test_every_rung_has_a_page_with_its_figures():
     assert check.returncode == 0, check.stderr
 
 
+def test_the_readme_shows_what_the_command_says():
+    def words(text):
+        return " ".join(text.split())
+
+    shown = re.findall(r"^```\n\$ cornerturn ([a-z0-9 ]+)\n(.*?)^```", (ROOT / "README.md").read_text(), re.S | re.M)
+    assert shown
+    for command, excerpt in shown:
+        assert words(excerpt) in words(output(*command.split()))
+
+
 def test_stale_figures_are_found(tmp_path):
     """A copy of the pages and the script, with one figure changed."""
     for name in ["scripts/kernel_pages.py", *(f"docs/kernels/{page.name}" for page in (ROOT / "docs" / "kernels").glob("*.md"))]:
