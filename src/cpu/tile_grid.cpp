@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/divide.hpp"
+
 namespace cornerturn::cpu {
 namespace {
-
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // One mode of a group of modes that is walked element by element.
 struct Step {
@@ -67,9 +65,9 @@ TileGrid make_grid(const plan::TileConfig& config, const Problem& normal) {
   // Strips of equal length, in whole lines. Packed tiles hold the whole run.
   const std::int64_t line_elements = line / grid.width;
   const std::int64_t strips =
-      config.packed ? 1 : divide_up(grid.split.run * grid.width, config.strip_bytes);
-  grid.strip_rows = divide_up(divide_up(grid.split.run, strips), line_elements) * line_elements;
-  grid.strips = divide_up(grid.split.run, grid.strip_rows);
+      config.packed ? 1 : ceil_div(grid.split.run * grid.width, config.strip_bytes);
+  grid.strip_rows = ceil_div(ceil_div(grid.split.run, strips), line_elements) * line_elements;
+  grid.strips = ceil_div(grid.split.run, grid.strip_rows);
   // A last window too narrow for one 16-byte load joins the one before.
   grid.window_columns = std::max<std::int64_t>(config.window_bytes, 16) / grid.width;
   const std::int64_t narrow = grid.split.columns % grid.window_columns;
@@ -81,7 +79,7 @@ TileGrid make_grid(const plan::TileConfig& config, const Problem& normal) {
   const std::int64_t wanted =
       std::clamp<std::int64_t>(normal.bytes() / 64, 64 << 10, 4 << 20) / tile_bytes;
   grid.windows_a_piece = std::clamp<std::int64_t>(wanted, 1, grid.windows);
-  grid.pieces_a_row = divide_up(grid.windows, grid.windows_a_piece);
+  grid.pieces_a_row = ceil_div(grid.windows, grid.windows_a_piece);
   return grid;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/divide.hpp"
 #include "plan/planner.hpp"
 
 namespace cornerturn::plan::pack {
@@ -183,7 +184,8 @@ double cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& c
     const std::int64_t down = in_blocks(box.down, unit_rows);
     const std::int64_t across = in_blocks(box.across, unit_columns);
     const auto padded = [](std::int64_t extent, std::int64_t block) {
-      return static_cast<double>((extent + block - 1) / block * block);
+      const std::int64_t whole = ceil_div(extent, block) * block;
+      return static_cast<double>(whole);
     };
     singly -= static_cast<double>(down) * static_cast<double>(across);
     in_units = padded(down, unit_rows) * padded(across, unit_columns);
