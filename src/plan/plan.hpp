@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/problem.hpp"
+#include "plan/choice.hpp"
 #include "plan/config.hpp"
 #include "plan/cpu_info.hpp"
 
@@ -37,9 +38,6 @@ struct Row {
 
 /// THE table: every kernel of the CPU backend, in the order in which equals are preferred.
 const std::vector<Row>& registry();
-
-/// How the choice was made.
-enum class Choice { estimated, forced, measured, remembered };
 
 struct Plan {
   Problem problem;  ///< as asked for

@@ -1,0 +1,10 @@
+// The launches of the engine's kernels, one overload a family, each compiled in a file of its own.
+#pragma once
+
+#include "cuda/engine.hpp"
+
+namespace cornerturn::cuda {
+
+void launch_kernel(const kernels::GatherArgs& args, const Launch& launch, Stream stream);
+
+}  // namespace cornerturn::cuda

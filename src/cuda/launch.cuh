@@ -1,0 +1,48 @@
+// Launches a kernel of the engine: one function for all of them, instantiated in one file a family.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <string>
+
+#include "cuda/check.hpp"
+#include "kernels/gpu_context.cuh"
+
+namespace cornerturn::cuda {
+
+template <class Kernel, class Args>
+__global__ void __launch_bounds__(Kernel::threads, Kernel::min_blocks)
+    engine_kernel(const __grid_constant__ Args args) {
+  GpuContext ctx;
+  Kernel::run(ctx, args);
+}
+
+// More than 48 KiB of shared memory must be asked for, once a kernel and device.
+template <class Kernel, class Args>
+void allow_shared(unsigned bytes) {
+  if (bytes <= 48U * 1024U) return;
+  constexpr int most_devices = 64;
+  static std::atomic<unsigned> allowed[most_devices];
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  std::atomic<unsigned>& known = allowed[device % most_devices];
+  if (known.load(std::memory_order_acquire) >= bytes) return;
+  check(cudaFuncSetAttribute(engine_kernel<Kernel, Args>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "shared memory of " + std::to_string(bytes) + " bytes a block");
+  known.store(bytes, std::memory_order_release);
+}
+
+template <class Args>
+void launch(const Args& args, const Launch& launch, cudaStream_t stream) {
+  dispatch(args, [&]<class Kernel>() {
+    allow_shared<Kernel, Args>(launch.dynamic_shared);
+    const auto dim = [](const Dim3& d) { return dim3(d.x, d.y, d.z); };
+    engine_kernel<Kernel, Args>
+        <<<dim(launch.grid), dim(launch.block), launch.dynamic_shared, stream>>>(args);
+    check(cudaGetLastError(), "launch");
+  });
+}
+
+}  // namespace cornerturn::cuda

@@ -1,0 +1,57 @@
+// Division by a number that is known before the launch: a multiplication and a shift.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "maps/host_device.hpp"
+
+namespace cornerturn {
+
+namespace detail {
+__extension__ using Uint128 = unsigned __int128;
+}
+
+/// n / divisor for 0 <= n < 2^(bits - 1), with Unsigned of 32 or 64 bits.
+template <class Unsigned>
+struct BasicFastDivide {
+  static constexpr int bits = static_cast<int>(8 * sizeof(Unsigned));
+
+  Unsigned divisor = 1;
+  Unsigned magic = 0;  // ceil(2^(bits + shift) / divisor)
+  int shift = 0;
+
+  constexpr BasicFastDivide() = default;
+  constexpr explicit BasicFastDivide(Unsigned d) : divisor(d) {
+    if (d <= 1) return;
+    using Wide = std::conditional_t<bits == 32, std::uint64_t, detail::Uint128>;
+    shift = static_cast<int>(std::bit_width(static_cast<Unsigned>(d - 1))) - 1;
+    magic = static_cast<Unsigned>(((Wide{1} << (bits + shift)) + d - 1) / d);
+  }
+
+  CT_HOST_DEVICE constexpr Unsigned quotient(Unsigned n) const {
+    return divisor == 1 ? n : multiply_high(n, magic) >> shift;
+  }
+
+  friend constexpr bool operator==(const BasicFastDivide&, const BasicFastDivide&) = default;
+
+ private:
+  CT_HOST_DEVICE static constexpr Unsigned multiply_high(Unsigned a, Unsigned b) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (bits == 32) {
+      return __umulhi(a, b);
+    } else {
+      return __umul64hi(a, b);
+    }
+#else
+    using Wide = std::conditional_t<bits == 32, std::uint64_t, detail::Uint128>;
+    return static_cast<Unsigned>((Wide{a} * b) >> bits);
+#endif
+  }
+};
+
+using FastDivide = BasicFastDivide<std::uint32_t>;
+using FastDivide64 = BasicFastDivide<std::uint64_t>;
+
+}  // namespace cornerturn

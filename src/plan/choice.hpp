@@ -1,0 +1,8 @@
+// How a plan's kernel was chosen.
+#pragma once
+
+namespace cornerturn::plan {
+
+enum class Choice { estimated, forced, measured, remembered };
+
+}  // namespace cornerturn::plan

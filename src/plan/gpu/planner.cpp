@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cornerturn/error.hpp"
+#include "plan/gpu/plan.hpp"
+
+namespace cornerturn::plan::gpu {
+namespace {
+
+const Row& forced_row(const std::string& name, const Problem& normal, const DeviceInfo& device) {
+  std::string known;
+  for (const Row& row : registry()) {
+    known += known.empty() ? "" : ", ";
+    known += row.name;
+    if (row.name != name) continue;
+    if (const char* rule = row.why_not(normal, device)) {
+      throw Error(Status::invalid_argument,
+                  fmt::format("kernel = '{}' does not take this problem on {}: {}", name,
+                              device.name, rule));
+    }
+    return row;
+  }
+  throw Error(Status::invalid_argument,
+              fmt::format("kernel = '{}' is unknown on a GPU: use one of {}", name, known));
+}
+
+}  // namespace
+
+void Plan::choose(const Candidate& candidate, Choice how) {
+  chosen = candidate;
+  choice = how;
+  ready = chosen.row->prepare(chosen.config, normal);
+}
+
+Plan make_plan(const Problem& problem, const Alignment& alignment, const DeviceInfo& device,
+               const std::string& forced_kernel) {
+  Plan plan;
+  plan.problem = problem;
+  plan.alignment = {true, alignment.src, alignment.dst};
+  plan.normal = normalise(problem, plan.alignment);
+  plan.device = device;
+  if (forced_kernel.empty()) {
+    for (const Row& row : registry()) {
+      if (row.why_not(plan.normal, device) == nullptr) {
+        row.configure(row, plan.normal, device, plan.candidates);
+      }
+    }
+  } else {
+    const Row& row = forced_row(forced_kernel, plan.normal, device);
+    row.configure(row, plan.normal, device, plan.candidates);
+  }
+  if (plan.candidates.empty()) {
+    throw Error(Status::unsupported,
+                fmt::format("no kernel takes {} on {}", to_string(plan.normal), device.name));
+  }
+  std::stable_sort(
+      plan.candidates.begin(), plan.candidates.end(),
+      [](const Candidate& a, const Candidate& b) { return a.cost_seconds < b.cost_seconds; });
+  plan.choose(plan.candidates.front(), forced_kernel.empty() ? Choice::estimated : Choice::forced);
+  return plan;
+}
+
+}  // namespace cornerturn::plan::gpu

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/gpu/plan.hpp"
+#include "plan/text.hpp"
+
+namespace cornerturn::plan::gpu {
+namespace {
+
+std::string why(const Plan& plan) {
+  const std::string idea(plan.chosen.row->idea);
+  switch (plan.choice) {
+    case Choice::forced:
+      return fmt::format("{}; forced by name", idea);
+    case Choice::measured:
+      return fmt::format("{}; the fastest when timed", idea);
+    case Choice::remembered:
+      return fmt::format("{}; the fastest when timed before", idea);
+    case Choice::estimated:
+      break;
+  }
+  for (const Candidate& other : plan.candidates) {
+    if (other.row == plan.chosen.row) continue;
+    return fmt::format("{}; {} would take {:.1f}x as long", idea, other.row->name,
+                       other.cost_seconds / std::max(plan.chosen.cost_seconds, 1e-9));
+  }
+  return fmt::format("{}; nothing else applies", idea);
+}
+
+}  // namespace
+
+std::string describe(const Candidate& candidate, const Problem& normal) {
+  return candidate.row->describe(candidate.config, normal);
+}
+
+std::string to_string(const Plan& plan) {
+  return fmt::format("{}: {}; {} on {}, about {}", plan.kernel(),
+                     describe(plan.chosen, plan.normal), bytes_text(plan.problem.bytes()),
+                     plan.device.name, time_text(plan.predicted_seconds() * 1e9));
+}
+
+std::string explain(const Plan& plan) {
+  std::vector<std::string> steps;
+  normalise(plan.problem, plan.alignment, &steps);
+  std::string text = fmt::format("problem     {}\n", to_string(plan.problem));
+  for (const std::string& step : steps) text += fmt::format("            - {}\n", step);
+  text += fmt::format("normalised  {}\n", to_string(plan.normal));
+  text += fmt::format("plan        {}\n", to_string(plan));
+  text += fmt::format("why         {}\n", why(plan));
+  const Launch& launch = plan.ready.launch;
+  text += fmt::format("launch      {} blocks of {} threads, {} B of shared memory\n",
+                      launch.grid.count(), launch.block.count(), launch.dynamic_shared);
+  const char* label = "candidates";
+  for (const Row& row : registry()) {
+    bool listed = false;
+    for (const Candidate& candidate : plan.candidates) {
+      if (candidate.row != &row) continue;
+      text += fmt::format(
+          "{:<11} {} {:<10} {:>9}  {}\n", label, candidate == plan.chosen ? '*' : ' ', row.name,
+          time_text(candidate.cost_seconds * 1e9), describe(candidate, plan.normal));
+      listed = true;
+      label = "";
+    }
+    if (listed) continue;
+    const char* rule = row.why_not(plan.normal, plan.device);
+    text += fmt::format("{:<11}   {:<10} {:>9}  {}\n", label, row.name, "-",
+                        rule != nullptr ? rule : "not asked for");
+    label = "";
+  }
+  return text;
+}
+
+std::string to_json(const Plan& plan) {
+  nlohmann::json candidates = nlohmann::json::array();
+  for (const Candidate& candidate : plan.candidates) {
+    candidates.push_back({{"kernel", candidate.row->name},
+                          {"config", describe(candidate, plan.normal)},
+                          {"predicted_ns", candidate.cost_seconds * 1e9}});
+  }
+  nlohmann::json refused = nlohmann::json::array();
+  for (const Row& row : registry()) {
+    if (const char* rule = row.why_not(plan.normal, plan.device)) {
+      refused.push_back({{"kernel", row.name}, {"rule", rule}});
+    }
+  }
+  std::vector<std::string> steps;
+  normalise(plan.problem, plan.alignment, &steps);
+  const Launch& launch = plan.ready.launch;
+  const nlohmann::json json = {
+      {"device", plan.device.name},
+      {"kernel", plan.kernel()},
+      {"config", describe(plan.chosen, plan.normal)},
+      {"choice", choice_text(plan.choice)},
+      {"why", why(plan)},
+      {"bytes", plan.problem.bytes()},
+      {"predicted_ns", plan.predicted_seconds() * 1e9},
+      {"alignment", {{"src", plan.alignment.src}, {"dst", plan.alignment.dst}}},
+      {"launch",
+       {{"blocks", launch.grid.count()},
+        {"threads", launch.block.count()},
+        {"shared_bytes", launch.dynamic_shared}}},
+      {"problem", modes_json(plan.problem)},
+      {"normalised", modes_json(plan.normal)},
+      {"steps", steps},
+      {"candidates", candidates},
+      {"refused", refused}};
+  return json.dump(2);
+}
+
+}  // namespace cornerturn::plan::gpu

@@ -1,0 +1,33 @@
+#include "plan/gpu/plan.hpp"
+
+namespace cornerturn::plan::gpu {
+namespace {
+
+// Wraps a family's own functions, which speak of its own configuration type. A family offers one or
+// several configurations by configure(normal, device, add).
+#define CT_GPU_ROW(family, ConfigType, text)                                                    \
+  Row {                                                                                         \
+#family, text, &family::why_not,                                                              \
+        [](const Row& row, const Problem& normal, const DeviceInfo& device, Candidates& out) {    \
+          family::configure(normal, device, [&](const ConfigType& config) {                       \
+            out.push_back({&row, config, family::cost_seconds(config, normal, device)});          \
+          });                                                                                     \
+        },                                                                                        \
+        [](const Config& config, const Problem& normal) {                                         \
+          return family::describe(std::get<ConfigType>(config), normal);                          \
+        },                                                                                        \
+        [](const Config& config, const Problem& normal) {                                         \
+          return family::prepare(std::get<ConfigType>(config), normal);                           \
+        } \
+  }
+
+}  // namespace
+
+const std::vector<Row>& registry() {
+  static const std::vector<Row> rows = {
+      CT_GPU_ROW(gather, GatherConfig, "one element after the other, in destination order"),
+  };
+  return rows;
+}
+
+}  // namespace cornerturn::plan::gpu

@@ -1,0 +1,144 @@
+// Every kernel of the GPU engine in every configuration that the planner offers, in the emulator:
+// all elements compared, every byte of the destination written exactly once, nothing else touched.
+#include <cstring>
+
+#include "core/validate.hpp"
+#include "plan/gpu/plan.hpp"
+#include "simt/execute.hpp"
+#include "support.hpp"
+#include "support/random_problem.hpp"
+#include "support/shapes.hpp"
+
+namespace cornerturn::simt {
+namespace {
+
+using plan::gpu::Candidate;
+using plan::gpu::DeviceInfo;
+using plan::gpu::Plan;
+
+DeviceInfo some_device() {
+  DeviceInfo device;
+  device.name = "test device";
+  device.arch = 90;
+  device.sm_count = 132;
+  device.clock_hz = 1.7e9;
+  device.copy_bandwidth = 4.25e12;
+  device.l2_bytes = 50 << 20;
+  device.shared_per_sm = 228 << 10;
+  device.shared_per_block = 227 << 10;
+  device.threads_per_sm = 2048;
+  device.blocks_per_sm = 32;
+  return device;
+}
+
+// A side's memory: what the problem reaches, the first byte at `phase` bytes past a multiple of
+// 256.
+struct Side {
+  Side(const Reach& reach, std::int64_t phase)
+      : storage(static_cast<std::size_t>(reach.high - reach.low + 1024)) {
+    auto at = (reinterpret_cast<std::uintptr_t>(storage.data()) + 511) / 256 * 256;
+    first = reinterpret_cast<std::byte*>(at) + phase;
+    zero = first - reach.low;
+    bytes = reach.high - reach.low;
+  }
+
+  std::vector<std::byte> storage;
+  std::byte* first = nullptr;
+  std::byte* zero = nullptr;  // where the problem's offsets count from
+  std::int64_t bytes = 0;
+};
+
+std::int64_t alignment_of(const void* p) {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  return std::min<std::int64_t>(16, static_cast<std::int64_t>(address & -address));
+}
+
+void for_each_index(const Problem& problem, const auto& visit) {
+  std::vector<std::int64_t> index(static_cast<std::size_t>(problem.rank()), 0);
+  for (std::int64_t n = problem.elements(); n > 0; --n) {
+    std::int64_t from = problem.src_offset, to = problem.dst_offset;
+    for (int i = 0; i < problem.rank(); ++i) {
+      from += index[static_cast<std::size_t>(i)] * problem.modes[i].src_stride;
+      to += index[static_cast<std::size_t>(i)] * problem.modes[i].dst_stride;
+    }
+    visit(from, to);
+    for (int i = problem.rank(); i-- > 0;) {
+      if (++index[static_cast<std::size_t>(i)] < problem.modes[i].extent) break;
+      index[static_cast<std::size_t>(i)] = 0;
+    }
+  }
+}
+
+// Runs all candidates; returns how many there were.
+int check(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase) {
+  if (problem.elements() == 0) return 0;
+  Side src(src_reach(problem), src_phase);
+  const Reach reach = dst_reach(problem);
+  Side dst(reach, dst_phase);
+  std::uint64_t state = 7;
+  for (std::int64_t i = 0; i < src.bytes; ++i) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    src.first[i] = static_cast<std::byte>(state >> 56);
+  }
+  const auto size = static_cast<std::size_t>(problem.dst_type.size());
+  std::vector<std::byte> expected(static_cast<std::size_t>(dst.bytes), std::byte{0xa5});
+  for_each_index(problem, [&](std::int64_t from, std::int64_t to) {
+    std::memcpy(&expected[static_cast<std::size_t>(to - reach.low)], src.zero + from, size);
+  });
+
+  Plan plan =
+      make_plan(problem, {true, alignment_of(src.zero), alignment_of(dst.zero)}, some_device());
+  Emulator emulator;
+  emulator.input("src", src.first, static_cast<std::size_t>(src.bytes));
+  // Gaps in the destination are nobody's: only the elements are outputs that must be written.
+  emulator.output("dst", dst.first, static_cast<std::size_t>(dst.bytes));
+  const bool packed = problem.bytes() == dst.bytes;
+  int count = 0;
+  const auto candidates = plan.candidates;
+  for (const Candidate& candidate : candidates) {
+    SCOPED_TRACE(std::string(candidate.row->name) + ": " + describe(candidate, plan.normal) + "; " +
+                 to_string(problem) + " -> " + to_string(plan.normal) + " phases " +
+                 std::to_string(src_phase) + ", " + std::to_string(dst_phase));
+    plan.choose(candidate, plan::Choice::forced);
+    std::memset(dst.first, 0xa5, static_cast<std::size_t>(dst.bytes));
+    execute(emulator, plan, dst.zero, src.zero, Mode::fast);
+    for (const Finding& finding : emulator.findings()) {
+      if (!packed && finding.kind == FindingKind::never_written) continue;
+      ADD_FAILURE() << finding.message();
+    }
+    const auto wrong = std::mismatch(expected.begin(), expected.end(), dst.first).first;
+    if (wrong != expected.end()) {
+      ADD_FAILURE() << "differs first at byte " << wrong - expected.begin();
+    }
+    ++count;
+    if (testing::Test::HasFailure()) return count;
+  }
+  return count;
+}
+
+TEST(Engine, SharedShapes) {
+  for (const test::Shape& shape : test::shapes()) {
+    for (const int size : {1, 2, 4, 8, 16}) {
+      const Problem problem = test::problem_of(shape, size);
+      if (problem.elements() > 100'000) continue;
+      check(problem, 0, 0);
+      check(problem, size, 0);
+      check(problem, 0, size);
+      check(problem, 3, 5);
+      if (HasFailure()) FAIL() << shape.name << " of " << size << " B";
+    }
+  }
+}
+
+TEST(Engine, RandomProblems) {
+  test::RandomProblems problems(20, {.max_rank = 12, .max_bytes = 20 << 10});
+  for (int i = 0; i < 1500; ++i) {
+    const Problem problem = problems.next();
+    check(problem, problems.chance(0.5) ? 0 : problems.uniform(0, 31),
+          problems.chance(0.5) ? 0 : problems.uniform(0, 31));
+    if (HasFailure()) FAIL() << "problem " << i;
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::simt
