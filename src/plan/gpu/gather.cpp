@@ -17,7 +17,7 @@ const char* why_not(const Problem& normal, const DeviceInfo&) {
   return nullptr;
 }
 
-void configure(const Problem&, const DeviceInfo&,
+void configure(const Problem&, const Alignment&, const DeviceInfo&,
                const std::function<void(const GatherConfig&)>& add) {
   add({});
 }

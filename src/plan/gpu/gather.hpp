@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "plan/gpu/device_info.hpp"
 
@@ -18,7 +19,7 @@ struct GatherConfig {
 namespace gather {
 
 const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const DeviceInfo& device,
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                const std::function<void(const GatherConfig&)>& add);
 double cost_seconds(const GatherConfig& config, const Problem& normal, const DeviceInfo& device);
 std::string describe(const GatherConfig& config, const Problem& normal);

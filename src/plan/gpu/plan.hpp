@@ -44,9 +44,10 @@ struct Row {
   std::string_view idea;
   /// Null when the kernel takes the (normalised) problem, else the rule that the problem breaks.
   const char* (*why_not)(const Problem& normal, const DeviceInfo& device);
-  /// Appends the configurations worth considering, with their cost.
-  void (*configure)(const Row& row, const Problem& normal, const DeviceInfo& device,
-                    Candidates& out);
+  /// Appends the configurations worth considering, with their cost. `start` is the alignment of the
+  /// first element's address on either side, 16 at most.
+  void (*configure)(const Row& row, const Problem& normal, const Alignment& start,
+                    const DeviceInfo& device, Candidates& out);
   std::string (*describe)(const Config& config, const Problem& normal);
   Prepared (*prepare)(const Config& config, const Problem& normal);
 };

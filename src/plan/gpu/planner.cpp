@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "cornerturn/error.hpp"
 #include "plan/gpu/plan.hpp"
@@ -27,6 +28,15 @@ const Row& forced_row(const std::string& name, const Problem& normal, const Devi
 
 }  // namespace
 
+namespace {
+
+// Of the first element's address: that of the pointer, unless the offset breaks it.
+std::int64_t alignment_after(std::int64_t pointer, std::int64_t offset) {
+  return std::gcd(std::gcd(pointer, offset), std::int64_t{16});
+}
+
+}  // namespace
+
 void Plan::choose(const Candidate& candidate, Choice how) {
   chosen = candidate;
   choice = how;
@@ -40,15 +50,17 @@ Plan make_plan(const Problem& problem, const Alignment& alignment, const DeviceI
   plan.alignment = {true, alignment.src, alignment.dst};
   plan.normal = normalise(problem, plan.alignment);
   plan.device = device;
+  const Alignment start{true, alignment_after(alignment.src, plan.normal.src_offset),
+                        alignment_after(alignment.dst, plan.normal.dst_offset)};
   if (forced_kernel.empty()) {
     for (const Row& row : registry()) {
       if (row.why_not(plan.normal, device) == nullptr) {
-        row.configure(row, plan.normal, device, plan.candidates);
+        row.configure(row, plan.normal, start, device, plan.candidates);
       }
     }
   } else {
     const Row& row = forced_row(forced_kernel, plan.normal, device);
-    row.configure(row, plan.normal, device, plan.candidates);
+    row.configure(row, plan.normal, start, device, plan.candidates);
   }
   if (plan.candidates.empty()) {
     throw Error(Status::unsupported,

@@ -4,12 +4,12 @@ namespace cornerturn::plan::gpu {
 namespace {
 
 // Wraps a family's own functions, which speak of its own configuration type. A family offers one or
-// several configurations by configure(normal, device, add).
+// several configurations by configure(normal, start, device, add).
 #define CT_GPU_ROW(family, ConfigType, text)                                                    \
   Row {                                                                                         \
 #family, text, &family::why_not,                                                              \
-        [](const Row& row, const Problem& normal, const DeviceInfo& device, Candidates& out) {    \
-          family::configure(normal, device, [&](const ConfigType& config) {                       \
+        [](const Row& row, const Problem& normal, const Alignment& start, const DeviceInfo& device, Candidates& out) { \
+ family::configure(normal, start, device, [&](const ConfigType& config) {                       \
             out.push_back({&row, config, family::cost_seconds(config, normal, device)});          \
           });                                                                                     \
         },                                                                                        \
