@@ -6,30 +6,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cuda/ordinary_values.hpp"
+
 namespace cornerturn::bench {
 namespace {
 
 constexpr unsigned char poison = 0xA5;
 
-// Elements of 1, 2, 4 or 8 bytes hold the leading bits of one word of the pattern: all of them in a
-// byte; otherwise sign | 01 | the rest, a number between 2^-63 and 1 or so, whatever its format.
-template <class T>
-T value_at(std::uint64_t index) {
-  constexpr int bits = 8 * sizeof(T);
-  if constexpr (bits == 8) {
-    return static_cast<T>(pattern(index) >> (64 - bits));
-  } else {
-    const std::uint64_t leading = pattern(index) >> (66 - bits);
-    constexpr std::uint64_t top = std::uint64_t{1} << (bits - 3);
-    return static_cast<T>((leading & (top - 1)) | top | (leading & top) << 2);
-  }
-}
-
 template <class T>
 void fill_typed(void* buffer, std::int64_t bytes) {
   T* out = static_cast<T*>(buffer);
   const auto n = static_cast<std::uint64_t>(bytes) / sizeof(T);
-  for (std::uint64_t i = 0; i < n; ++i) out[i] = value_at<T>(i);
+  for (std::uint64_t i = 0; i < n; ++i) out[i] = ordinary_value<T>(i);
 }
 
 // Other sizes: the words of element e are number e * words and following; the last one is cut.
@@ -38,7 +26,7 @@ void fill_wide(void* buffer, std::int64_t bytes, int element_bytes) {
   const std::int64_t words = (element_bytes + 7) / 8;
   for (std::int64_t e = 0; e < bytes / element_bytes; ++e) {
     for (std::int64_t w = 0; w < words; ++w) {
-      const std::uint64_t value = pattern(static_cast<std::uint64_t>(e * words + w));
+      const std::uint64_t value = golden_word(static_cast<std::uint64_t>(e * words + w));
       std::memcpy(out + e * element_bytes + w * 8, &value,
                   static_cast<std::size_t>(std::min<std::int64_t>(8, element_bytes - w * 8)));
     }
@@ -54,17 +42,17 @@ std::int64_t check_run_typed(const void* dst, std::int64_t dst_index, std::int64
   std::int64_t wrong = 0;
   if (dst_step == 1) {
     for (std::int64_t i = 0; i < n; ++i) {
-      wrong += in[i] != value_at<T>(static_cast<std::uint64_t>(src_index + i * src_step));
+      wrong += in[i] != ordinary_value<T>(static_cast<std::uint64_t>(src_index + i * src_step));
     }
   } else {
     for (std::int64_t i = 0; i < n; ++i) {
       wrong +=
-          in[i * dst_step] != value_at<T>(static_cast<std::uint64_t>(src_index + i * src_step));
+          in[i * dst_step] != ordinary_value<T>(static_cast<std::uint64_t>(src_index + i * src_step));
     }
   }
   if (wrong == 0) return n;
   std::int64_t i = 0;
-  while (in[i * dst_step] == value_at<T>(static_cast<std::uint64_t>(src_index + i * src_step))) ++i;
+  while (in[i * dst_step] == ordinary_value<T>(static_cast<std::uint64_t>(src_index + i * src_step))) ++i;
   return i;
 }
 
@@ -77,7 +65,7 @@ std::int64_t check_run_wide(const void* dst, std::int64_t dst_index, std::int64_
     const unsigned char* element = in + (dst_index + i * dst_step) * element_bytes;
     for (std::int64_t w = 0; w < words; ++w) {
       const auto number = static_cast<std::uint64_t>((src_index + i * src_step) * words + w);
-      const std::uint64_t value = pattern(number);
+      const std::uint64_t value = golden_word(number);
       const auto size = static_cast<std::size_t>(std::min<std::int64_t>(8, element_bytes - w * 8));
       if (std::memcmp(element + w * 8, &value, size) != 0) return i;
     }

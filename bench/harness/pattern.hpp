@@ -9,15 +9,10 @@
 
 namespace cornerturn::bench {
 
-/// The value of source element `index` (counted from the start of the buffer): the leading bits of
-/// index * 2^64 / golden ratio, by which neighbours at any distance differ. Elements of 2, 4 and 8
-/// bytes have two bits of their exponent fixed, so that they are ordinary floating-point numbers
-/// and survive arithmetic; of 4-byte elements, the first 400 million are all distinct; of 2-byte
-/// elements, any 6000 in a row; of 1-byte elements, any 90. Elements of other sizes are made of
-/// 8-byte words, numbered through.
-inline std::uint64_t pattern(std::uint64_t index) {
-  return index * 0x9E3779B97F4A7C15u;
-}
+// Source element number i (counted from the start of the buffer) is ordinary_value(i) of
+// cuda/ordinary_values.hpp. Of 4-byte elements, the first 400 million are all distinct; of 2-byte
+// elements, any 6000 in a row; of 1-byte elements, any 90. Elements of other sizes are made of
+// 8-byte words, numbered through.
 
 /// Fills `bytes` bytes with the pattern for elements of `element_bytes`.
 void fill_pattern(void* buffer, std::int64_t bytes, int element_bytes);

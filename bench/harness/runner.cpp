@@ -34,7 +34,13 @@ const char* to_string(Outcome outcome) {
   return outcome == Outcome::ok ? "ok" : outcome == Outcome::skipped ? "skipped" : "failed";
 }
 
+double Result::yardstick_seconds() const {
+  if (!gpu) return memcpy_seconds;
+  return std::min({memcpy_seconds, gpu->padded_memcpy_seconds, gpu->vector_copy_seconds});
+}
+
 double Result::share_of_best_copy() const {
+  if (gpu) return share();
   return std::min(memcpy_seconds, non_temporal_seconds) / seconds;
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/buffer.hpp"
 #include "harness/case.hpp"
@@ -16,6 +18,29 @@ enum class Outcome { ok, skipped, failed };
 
 const char* to_string(Outcome outcome);
 
+/// One of several ways to do a case, timed in the same run.
+struct CandidateResult {
+  std::string kernel;
+  std::string description;
+  std::string wrong;  ///< what is wrong with its output; such a candidate is not timed
+  double predicted_seconds = 0;
+  double seconds = 0;
+};
+
+/// What a result on a GPU has beyond one on the CPU. Its memcpy is cudaMemcpyAsync.
+struct GpuResult {
+  std::int64_t copy_bytes = 0;        ///< of the plain copies
+  std::int64_t sector_bytes = 0;      ///< for holes: of the sectors that must move; copy_bytes is half
+  double padded_memcpy_seconds = 0;   ///< cudaMemcpyAsync of copy_bytes rounded up to 4 KiB
+  double vector_copy_seconds = 0;     ///< a kernel with 16-byte accesses
+  int graph_calls = 0;                ///< timed as so many calls in a graph, caches warm; 0: cold
+  double predicted_seconds = 0;       ///< what the subject expected; 0 if nothing
+  double execute_seconds = 0;         ///< warm: host time of one call with a ready plan
+  double first_plan_seconds = 0;      ///< warm: host time of planning something new
+  double cached_plan_seconds = 0;     ///< and of planning it again
+  std::vector<CandidateResult> candidates;
+};
+
 /// What came out for one case. Times are medians, in seconds a call.
 struct Result {
   Case c;
@@ -27,15 +52,18 @@ struct Result {
   double best_seconds = 0;  ///< the fastest run
   double noise = 0;
   double memcpy_seconds = 0;
-  double non_temporal_seconds = 0;
+  double non_temporal_seconds = 0;  ///< on the CPU
+  std::optional<GpuResult> gpu;
 
-  /// Speed relative to memcpy of the same bytes in the same run: 1 is as fast.
-  double share_of_memcpy() const { return memcpy_seconds / seconds; }
-  /// Relative to the faster of memcpy and the non-temporal loop.
+  /// What 100 % is: memcpy of the same bytes in the same run; on a GPU the fastest plain copy.
+  double yardstick_seconds() const;
+  double share() const { return yardstick_seconds() / seconds; }
+  /// Relative to the faster of memcpy and the non-temporal loop; on a GPU share().
   double share_of_best_copy() const;
   /// Bytes read plus bytes written, in GB/s.
   double gigabytes_per_second() const { return speed(seconds); }
-  double speed(double s) const { return 2e-9 * static_cast<double>(c.payload_bytes()) / s; }
+  double speed(double s) const { return 2e-9 * static_cast<double>(moved_bytes()) / s; }
+  std::int64_t moved_bytes() const { return gpu ? gpu->copy_bytes : c.payload_bytes(); }
 };
 
 /// Measures cases with one set of buffers and threads, which are reused from case to case.

@@ -1,0 +1,46 @@
+// What is measured on a GPU: a subject whose buffers are device memory and whose run() enqueues.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/subject.hpp"
+
+namespace cornerturn::bench {
+
+/// Another way to do the prepared case.
+struct Candidate {
+  std::string kernel;
+  std::string description;
+  double predicted_seconds = 0;
+};
+
+struct PlanTimes {
+  double first_seconds = 0;   ///< of planning a problem that was never seen
+  double cached_seconds = 0;  ///< of planning it again
+};
+
+/// run() enqueues on the stream and returns; it neither waits nor allocates.
+class GpuSubject : public Subject {
+ public:
+  /// `stream` is a cudaStream_t. Called once, before anything is prepared.
+  virtual void use_stream(void* stream) = 0;
+
+  /// The time that the subject expects for the prepared case; 0 if it expects none.
+  virtual double predicted_seconds() const { return 0; }
+
+  /// Host time of planning the prepared case.
+  virtual std::optional<PlanTimes> plan_times() { return {}; }
+
+  /// All ways to do the prepared case that the subject knows, run() doing one of them.
+  virtual std::vector<Candidate> candidates() { return {}; }
+  virtual void run_candidate(std::size_t, const std::byte*, std::byte*) {}
+
+  /// True when the subject cannot work on the stream; then own_seconds() is the time of one call,
+  /// measured by its own means, and run() waits.
+  virtual bool times_itself() const { return false; }
+  virtual double own_seconds() { return 0; }
+};
+
+}  // namespace cornerturn::bench
