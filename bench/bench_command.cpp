@@ -6,6 +6,9 @@
 #include <optional>
 
 #include "cornerturn/cornerturn.hpp"
+#include "gpu/accelerator.hpp"
+#include "gpu/engine_subject.hpp"
+#include "gpu/gpu_session.hpp"
 #include "harness/session.hpp"
 
 namespace cornerturn {
@@ -78,7 +81,12 @@ struct BenchArguments {
   Options options;
   std::vector<std::string> types;
   std::string effort = "estimate";
+  std::string device = "cpu";
 };
+
+bool measures(const bench::SessionOptions& session) {
+  return session.compare.empty() && !session.list;
+}
 
 int run_bench(BenchArguments& arguments) {
   bench::SessionOptions& session = arguments.session;
@@ -86,6 +94,11 @@ int run_bench(BenchArguments& arguments) {
     session.filter.element_bytes.push_back(ElementType::parse(name).size());
   }
   arguments.options.effort = arguments.effort == "measure" ? Effort::measure : Effort::estimate;
+  if (arguments.device == "gpu" && measures(session)) {
+    const std::unique_ptr<bench::Accelerator> gpu = bench::open_gpu();
+    const auto subject = bench::engine_subject(arguments.options.kernel);
+    return bench::run_gpu_session(session, *subject, *gpu);
+  }
   CornerturnSubject subject(arguments.options);
   return bench::run_session(session, subject);
 }
@@ -94,9 +107,13 @@ int run_bench(BenchArguments& arguments) {
 
 void add_bench_command(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("bench", "Measure suites of cases against memcpy of the same bytes");
+      app.add_subcommand("bench", "Measure suites of cases against a plain copy of the same bytes");
   const auto arguments = std::make_shared<BenchArguments>();
   bench::add_session_options(*command, arguments->session);
+  bench::add_gpu_options(*command, arguments->session);
+  command->add_option("--device", arguments->device, "Where to measure")
+      ->check(CLI::IsMember({"cpu", "gpu"}))
+      ->capture_default_str();
   command
       ->add_option("--dtype", arguments->types,
                    "Only elements of the size of these types, e.g. f32")

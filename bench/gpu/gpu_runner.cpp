@@ -116,8 +116,7 @@ Result GpuRunner::measure(const Case& c, GpuSubject& subject,
     result.method = subject.method();
     return verified_and_timed(c, subject, slots, warm, interrupted, result);
   } catch (const Error& error) {
-    result.outcome =
-        error.status() == Status::out_of_memory ? Outcome::skipped : Outcome::failed;
+    result.outcome = error.status() == Status::out_of_memory ? Outcome::skipped : Outcome::failed;
     result.reason = error.what();
     return result;
   }

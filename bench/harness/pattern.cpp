@@ -46,13 +46,15 @@ std::int64_t check_run_typed(const void* dst, std::int64_t dst_index, std::int64
     }
   } else {
     for (std::int64_t i = 0; i < n; ++i) {
-      wrong +=
-          in[i * dst_step] != ordinary_value<T>(static_cast<std::uint64_t>(src_index + i * src_step));
+      wrong += in[i * dst_step] !=
+               ordinary_value<T>(static_cast<std::uint64_t>(src_index + i * src_step));
     }
   }
   if (wrong == 0) return n;
   std::int64_t i = 0;
-  while (in[i * dst_step] == ordinary_value<T>(static_cast<std::uint64_t>(src_index + i * src_step))) ++i;
+  while (in[i * dst_step] ==
+         ordinary_value<T>(static_cast<std::uint64_t>(src_index + i * src_step)))
+    ++i;
   return i;
 }
 

@@ -72,7 +72,11 @@ class ShareTable {
 
 }  // namespace
 
-std::string table_header() {
+std::string table_header(const std::string& device) {
+  if (device == "gpu") {
+    return fmt::format("{:<30} {:>2} {:>7} {:>10} {:>7} {:>6} {:>6} {:>6}  {}", "case", "B", "MB",
+                       "time", "GB/s", "% copy", "noise", "model", "method");
+  }
   return fmt::format("{:<30} {:>2} {:>7} {:>10} {:>7} {:>8} {:>8} {:>6}  {}", "case", "B", "MB",
                      "time", "GB/s", "% memcpy", "% copy", "noise", "method");
 }
@@ -81,9 +85,42 @@ std::string table_line(const Result& r) {
   std::string line = fmt::format("{:<30} {:>2} {:>7} ", r.c.name, r.c.element_bytes,
                                  megabytes(r.c.payload_bytes()));
   if (r.outcome != Outcome::ok) return line + fmt::format("{}: {}", to_string(r.outcome), r.reason);
-  return line + fmt::format("{:>10} {:>7.1f} {:>8} {:>8} {:>5.1f}%  {}", duration(r.seconds),
-                            r.gigabytes_per_second(), percent(r.share_of_memcpy()),
-                            percent(r.share_of_best_copy()), 100 * r.noise, r.method);
+  line += fmt::format("{:>10} {:>7.1f} ", duration(r.seconds), r.gigabytes_per_second());
+  if (!r.gpu) {
+    return line + fmt::format("{:>8} {:>8} {:>5.1f}%  {}", percent(r.share()),
+                              percent(r.share_of_best_copy()), 100 * r.noise, r.method);
+  }
+  const GpuResult& gpu = *r.gpu;
+  line += fmt::format("{:>6} {:>5.1f}% {:>5}%  {}", percent(r.share()), 100 * r.noise,
+                      gpu.predicted_seconds > 0 ? percent(gpu.predicted_seconds / r.seconds) : "-",
+                      r.method);
+  if (gpu.execute_seconds > 0) line += fmt::format("; host {}", duration(gpu.execute_seconds));
+  for (const CandidateResult& candidate : gpu.candidates) {
+    line += fmt::format("\n{:>41} ", "");
+    if (!candidate.wrong.empty()) {
+      line += fmt::format("{:>10} WRONG {}: {}", "", candidate.description, candidate.wrong);
+      continue;
+    }
+    line += fmt::format("{:>10} {:>7} {:>6} {:>6} {:>5}%  {}", duration(candidate.seconds), "",
+                        percent(r.yardstick_seconds() / candidate.seconds), "",
+                        percent(candidate.predicted_seconds / candidate.seconds),
+                        candidate.description);
+  }
+  return line;
+}
+
+ChoiceScore score_choices(const std::vector<Result>& results) {
+  ChoiceScore score;
+  for (const Result& r : results) {
+    if (r.outcome != Outcome::ok || !r.gpu || r.gpu->candidates.empty()) continue;
+    double best = r.seconds;
+    for (const CandidateResult& candidate : r.gpu->candidates) {
+      if (candidate.seconds > 0) best = std::min(best, candidate.seconds);
+    }
+    score.cases += 1;
+    score.good += r.seconds <= 1.03 * best;
+  }
+  return score;
 }
 
 std::string summary(const std::vector<Result>& results) {
@@ -95,14 +132,19 @@ std::string summary(const std::vector<Result>& results) {
     skipped += r.outcome == Outcome::skipped;
     failed += r.outcome == Outcome::failed;
     if (r.outcome != Outcome::ok) continue;
-    table.add(r.c.group, r.c.element_bytes, r.share_of_memcpy());
-    if (slowest == nullptr || r.share_of_memcpy() < slowest->share_of_memcpy()) slowest = &r;
+    table.add(r.c.group, r.c.element_bytes, r.share());
+    if (slowest == nullptr || r.share() < slowest->share()) slowest = &r;
   }
   std::string out;
   if (slowest != nullptr) {
-    out += table.format("% of memcpy, geometric mean");
-    out += fmt::format("slowest: {} with {} %\n", to_string(slowest->c),
-                       percent(slowest->share_of_memcpy()));
+    const char* yardstick = slowest->gpu ? "plain copy" : "memcpy";
+    out += table.format(fmt::format("% of {}, geometric mean", yardstick));
+    out += fmt::format("slowest: {} with {} %\n", to_string(slowest->c), percent(slowest->share()));
+  }
+  const ChoiceScore score = score_choices(results);
+  if (score.cases > 0) {
+    out += fmt::format("chosen within 3 % of the fastest candidate: {} of {} cases ({:.1f} %)\n",
+                       score.good, score.cases, 100.0 * score.good / score.cases);
   }
   if (skipped > 0) out += fmt::format("{} skipped\n", skipped);
   if (failed > 0) out += fmt::format("{} FAILED\n", failed);
@@ -129,12 +171,12 @@ std::string compare(const Report& a, const Report& b) {
     const auto found = before.find({r.c.suite, r.c.name, r.c.element_bytes});
     if (r.outcome != Outcome::ok || found == before.end()) continue;
     const Result& old = *found->second;
-    const double ratio = r.share_of_memcpy() / old.share_of_memcpy();
+    const double ratio = r.share() / old.share();
     const double threshold = std::max(0.03, 2 * std::hypot(r.noise, old.noise));
     const bool changed = std::abs(ratio - 1) > threshold;
     (!changed ? same : ratio > 1 ? faster : slower) += 1;
     out += fmt::format("{:<30} {:>2} {:>9} {:>9} {:>7.2f}  {}\n", r.c.name, r.c.element_bytes,
-                       percent(old.share_of_memcpy()), percent(r.share_of_memcpy()), ratio,
+                       percent(old.share()), percent(r.share()), ratio,
                        !changed    ? "same"
                        : ratio > 1 ? "FASTER"
                                    : "SLOWER");

@@ -20,6 +20,57 @@ double rounded(double value) {
   return std::stod(fmt::format("{:.4g}", value));
 }
 
+ordered_json to_json(const CandidateResult& candidate) {
+  ordered_json out = {{"kernel", candidate.kernel},
+                      {"candidate", candidate.description},
+                      {"predicted_seconds", rounded(candidate.predicted_seconds)}};
+  if (candidate.wrong.empty()) {
+    out["seconds"] = rounded(candidate.seconds);
+  } else {
+    out["wrong"] = candidate.wrong;
+  }
+  return out;
+}
+
+const char* copy_by(const Result& r) {
+  const double best = r.yardstick_seconds();
+  return best == r.memcpy_seconds               ? "cudaMemcpyAsync"
+         : best == r.gpu->padded_memcpy_seconds ? "cudaMemcpyAsync in whole 4 KiB"
+                                                : "vector copy";
+}
+
+void add_cpu_fields(ordered_json& out, const Result& r) {
+  out["memcpy_seconds"] = rounded(r.memcpy_seconds);
+  out["non_temporal_seconds"] = rounded(r.non_temporal_seconds);
+  out["share_of_memcpy"] = rounded(r.share());
+  out["share_of_best_copy"] = rounded(r.share_of_best_copy());
+}
+
+void add_gpu_fields(ordered_json& out, const Result& r) {
+  const GpuResult& gpu = *r.gpu;
+  out["memcpy_seconds"] = rounded(r.memcpy_seconds);
+  out["padded_memcpy_seconds"] = rounded(gpu.padded_memcpy_seconds);
+  out["vector_copy_seconds"] = rounded(gpu.vector_copy_seconds);
+  out["copy_seconds"] = rounded(r.yardstick_seconds());
+  out["copy_by"] = copy_by(r);
+  out["share_of_copy"] = rounded(r.share());
+  if (gpu.sector_bytes > 0) {
+    out["sector_bytes"] = gpu.sector_bytes;
+    out["copy_bytes"] = gpu.copy_bytes;
+  }
+  const auto add_positive = [&](const char* key, double value) {
+    if (value > 0) out[key] = rounded(value);
+  };
+  add_positive("predicted_seconds", gpu.predicted_seconds);
+  if (gpu.graph_calls > 0) out["graph_calls"] = gpu.graph_calls;
+  add_positive("execute_seconds", gpu.execute_seconds);
+  add_positive("first_plan_seconds", gpu.first_plan_seconds);
+  add_positive("cached_plan_seconds", gpu.cached_plan_seconds);
+  for (const CandidateResult& candidate : gpu.candidates) {
+    out["candidates"].push_back(to_json(candidate));
+  }
+}
+
 ordered_json to_json(const Result& r) {
   // The geometry is that of the suite; the record names it.
   ordered_json out = {{"suite", r.c.suite},
@@ -35,10 +86,7 @@ ordered_json to_json(const Result& r) {
     out["seconds"] = rounded(r.seconds);
     out["best_seconds"] = rounded(r.best_seconds);
     out["noise"] = rounded(r.noise);
-    out["memcpy_seconds"] = rounded(r.memcpy_seconds);
-    out["non_temporal_seconds"] = rounded(r.non_temporal_seconds);
-    out["share_of_memcpy"] = rounded(r.share_of_memcpy());
-    out["share_of_best_copy"] = rounded(r.share_of_best_copy());
+    r.gpu ? add_gpu_fields(out, r) : add_cpu_fields(out, r);
   }
   return out;
 }
@@ -58,6 +106,28 @@ double positive(const nlohmann::json& in, const char* key, const std::string& or
               fmt::format("{}: {} = {} must be positive", origin, key, value));
 }
 
+GpuResult gpu_result_from_json(const nlohmann::json& in, const std::string& origin) {
+  GpuResult gpu;
+  gpu.padded_memcpy_seconds = positive(in, "padded_memcpy_seconds", origin);
+  gpu.vector_copy_seconds = positive(in, "vector_copy_seconds", origin);
+  gpu.sector_bytes = in.value("sector_bytes", std::int64_t{0});
+  gpu.copy_bytes = in.value("copy_bytes", in.at("payload_bytes").get<std::int64_t>());
+  gpu.predicted_seconds = in.value("predicted_seconds", 0.0);
+  gpu.graph_calls = in.value("graph_calls", 0);
+  gpu.execute_seconds = in.value("execute_seconds", 0.0);
+  gpu.first_plan_seconds = in.value("first_plan_seconds", 0.0);
+  gpu.cached_plan_seconds = in.value("cached_plan_seconds", 0.0);
+  for (const auto& item : in.value("candidates", nlohmann::json::array())) {
+    CandidateResult& candidate = gpu.candidates.emplace_back();
+    candidate.kernel = item.at("kernel").get<std::string>();
+    candidate.description = item.at("candidate").get<std::string>();
+    candidate.wrong = item.value("wrong", "");
+    candidate.predicted_seconds = item.at("predicted_seconds").get<double>();
+    candidate.seconds = item.value("seconds", 0.0);
+  }
+  return gpu;
+}
+
 Result result_from_json(const nlohmann::json& in, const std::string& origin) {
   Result r;
   r.c.suite = in.at("suite").get<std::string>();
@@ -73,7 +143,11 @@ Result result_from_json(const nlohmann::json& in, const std::string& origin) {
     r.best_seconds = positive(in, "best_seconds", origin);
     r.noise = in.at("noise").get<double>();
     r.memcpy_seconds = positive(in, "memcpy_seconds", origin);
-    r.non_temporal_seconds = positive(in, "non_temporal_seconds", origin);
+    if (in.contains("copy_seconds")) {
+      r.gpu = gpu_result_from_json(in, origin);
+    } else {
+      r.non_temporal_seconds = positive(in, "non_temporal_seconds", origin);
+    }
   }
   return r;
 }
@@ -88,6 +162,7 @@ ordered_json to_json(const Report& report) {
           {"subject", report.subject},
           {"version", report.version},
           {"details", report.details},
+          {"device", report.device},
           {"threads", report.threads},
           {"provenance", report.provenance},
           {"cases", cases}};
@@ -105,6 +180,7 @@ Report report_from_json(const nlohmann::json& json, const std::string& origin) {
     report.subject = json.at("subject").get<std::string>();
     report.version = json.at("version").get<std::string>();
     report.details = json.at("details").get<std::map<std::string, std::string>>();
+    report.device = json.value("device", "cpu");
     report.threads = json.at("threads").get<int>();
     report.provenance = json.at("provenance");
     for (const auto& item : json.at("cases")) {

@@ -29,15 +29,15 @@ struct CandidateResult {
 
 /// What a result on a GPU has beyond one on the CPU. Its memcpy is cudaMemcpyAsync.
 struct GpuResult {
-  std::int64_t copy_bytes = 0;        ///< of the plain copies
-  std::int64_t sector_bytes = 0;      ///< for holes: of the sectors that must move; copy_bytes is half
-  double padded_memcpy_seconds = 0;   ///< cudaMemcpyAsync of copy_bytes rounded up to 4 KiB
-  double vector_copy_seconds = 0;     ///< a kernel with 16-byte accesses
-  int graph_calls = 0;                ///< timed as so many calls in a graph, caches warm; 0: cold
-  double predicted_seconds = 0;       ///< what the subject expected; 0 if nothing
-  double execute_seconds = 0;         ///< warm: host time of one call with a ready plan
-  double first_plan_seconds = 0;      ///< warm: host time of planning something new
-  double cached_plan_seconds = 0;     ///< and of planning it again
+  std::int64_t copy_bytes = 0;    ///< of the plain copies
+  std::int64_t sector_bytes = 0;  ///< for holes: of the sectors that must move; copy_bytes is half
+  double padded_memcpy_seconds = 0;  ///< cudaMemcpyAsync of copy_bytes rounded up to 4 KiB
+  double vector_copy_seconds = 0;    ///< a kernel with 16-byte accesses
+  int graph_calls = 0;               ///< timed as so many calls in a graph, caches warm; 0: cold
+  double predicted_seconds = 0;      ///< what the subject expected; 0 if nothing
+  double execute_seconds = 0;        ///< warm: host time of one call with a ready plan
+  double first_plan_seconds = 0;     ///< warm: host time of planning something new
+  double cached_plan_seconds = 0;    ///< and of planning it again
   std::vector<CandidateResult> candidates;
 };
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 
@@ -99,23 +101,50 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
       ->transform(CLI::AsSizeValue(true));
   app.add_option("--threads", options.threads, "Threads (default: all that may be used)")
       ->check(CLI::Range(1, 4096));
-  app.add_option("--budget", options.rule.budget, "Seconds for a case before the noise is accepted")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--slow-budget", options.rule.slow_budget,
+  app.add_option("--budget", options.budget, "Seconds for a case before the noise is accepted")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--slow-budget", options.slow_budget,
                  "Seconds for a case after which even a slow one is not repeated")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--min-runs", options.rule.min_runs, "Runs of a case before it may stop")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      ->check(CLI::PositiveNumber);
+  app.add_option("--min-runs", options.min_runs, "Runs of a case before it may stop")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--max-seconds", options.max_seconds, "Begin no case after so many seconds")
+      ->check(CLI::PositiveNumber);
   app.add_option("--json", options.json, "Write the results to this file");
   app.add_option("--compare", options.compare, "Compare two result files instead of measuring")
       ->expected(2);
   app.add_flag("--list", options.list, "List the cases instead of measuring");
 }
 
-int run_session(const SessionOptions& options, Subject& subject) {
+void add_gpu_options(CLI::App& app, SessionOptions& options) {
+  app.add_flag("--all-candidates", options.all_candidates,
+               "On a GPU: time every candidate of the planner, not only the chosen one");
+  app.add_flag("--warm", options.warm,
+               "On a GPU: time every case back to back in a graph, with warm caches");
+}
+
+StopRule SessionOptions::stop_rule(StopRule base) const {
+  base.budget = budget.value_or(base.budget);
+  base.slow_budget = std::max(base.budget, slow_budget.value_or(base.slow_budget));
+  base.min_runs = min_runs.value_or(base.min_runs);
+  return base;
+}
+
+int run_session(const SessionOptions& options, Subject& subject, const StopRule& rule) {
+  std::optional<Runner> runner;
+  Place place;
+  place.device = "cpu";
+  place.name = cpu_model();
+  place.threads = options.threads > 0 ? options.threads : usable_processors();
+  place.measure = [&](const Case& c, const std::atomic<bool>& stop) {
+    if (!runner) runner.emplace(place.threads, options.stop_rule(rule));
+    return runner->measure(c, subject, stop);
+  };
+  place.provenance = provenance;
+  return run_session_at(options, subject, place);
+}
+
+int run_session_at(const SessionOptions& options, const Subject& subject, const Place& place) {
   if (!options.compare.empty()) {
     const Report before = load_report(options.compare[0]);
     const Report after = load_report(options.compare[1]);
@@ -132,27 +161,41 @@ int run_session(const SessionOptions& options, Subject& subject) {
   report.subject = subject.name();
   report.version = subject.version();
   report.details = subject.details();
-  report.threads = options.threads > 0 ? options.threads : usable_processors();
-  report.provenance = provenance();
-  fmt::print("{} {} on {}, {} thread{}; GB/s = bytes read + written\n", report.subject,
-             report.version, cpu_model(), report.threads, report.threads == 1 ? "" : "s");
+  report.device = place.device;
+  report.threads = place.threads;
+  fmt::print("{} {} on {}{}; GB/s = bytes read + written\n", report.subject, report.version,
+             place.name,
+             place.device == "gpu"
+                 ? ""
+                 : fmt::format(", {} thread{}", place.threads, place.threads == 1 ? "" : "s"));
 
   InterruptGuard guard;
   ProgressLine progress;
-  Runner runner(report.threads, options.rule);
   std::string suite;
+  const auto started = std::chrono::steady_clock::now();
+  const auto time_is_up = [&] {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
+    return options.max_seconds > 0 && elapsed.count() > options.max_seconds;
+  };
   for (std::size_t i = 0; i < cases.size() && !interrupted; ++i) {
     progress.show(i, cases.size(), cases[i]);
-    const Result result = runner.measure(cases[i], subject, interrupted);
+    Result result;
+    if (time_is_up()) {
+      result.c = cases[i];
+      result.reason = "time is up";
+    } else {
+      result = place.measure(cases[i], interrupted);
+    }
     progress.clear();
     if (suite != cases[i].suite) {
       suite = cases[i].suite;
-      fmt::print("\n{}\n{}\n", suite, table_header());
+      fmt::print("\n{}\n{}\n", suite, table_header(place.device));
     }
     fmt::print("{}\n", table_line(result));
     std::fflush(stdout);
     report.results.push_back(result);
   }
+  report.provenance = place.provenance();
   fmt::print("\n{}", summary(report.results));
   if (interrupted) {
     fmt::print("interrupted after {} of {} cases\n", report.results.size(), cases.size());

@@ -11,9 +11,10 @@ int peer_main(int argc, const char* const* argv, Subject& subject) {
   CLI::App app("Measures " + subject.name() + " by the rules of `cornerturn bench`");
   SessionOptions options;
   // Peers can be hundreds of times slower than memcpy: three runs, or what fits into a few seconds.
-  options.rule.min_runs = 3;
-  options.rule.budget = 0.5;
-  options.rule.slow_budget = 1.5;
+  StopRule rule;
+  rule.min_runs = 3;
+  rule.budget = 0.5;
+  rule.slow_budget = 1.5;
   add_session_options(app, options);
   try {
     app.parse(argc, argv);
@@ -21,7 +22,7 @@ int peer_main(int argc, const char* const* argv, Subject& subject) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   try {
-    return run_session(options, subject);
+    return run_session(options, subject, rule);
   } catch (const Error& error) {
     fmt::print(stderr, "error: {}\n", error.what());
     return 2;

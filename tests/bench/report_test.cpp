@@ -66,7 +66,7 @@ TEST_F(ReportFile, RoundTrips) {
   ASSERT_EQ(after.results.size(), 2u);
   EXPECT_EQ(after.results[0].c.name, "a");
   EXPECT_DOUBLE_EQ(after.results[0].seconds, 2e-3);
-  EXPECT_DOUBLE_EQ(after.results[0].share_of_memcpy(), 0.5);
+  EXPECT_DOUBLE_EQ(after.results[0].share(), 0.5);
   EXPECT_DOUBLE_EQ(after.results[0].share_of_best_copy(), 0.4);
   EXPECT_EQ(after.results[1].outcome, Outcome::skipped);
   EXPECT_EQ(after.results[1].reason, "too large");

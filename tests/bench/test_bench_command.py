@@ -131,6 +131,8 @@ def test_the_public_suites_are_in_the_program(tmp_path):
         (["--case", "nothing-is-called-so"], "no case of the suites passes"),
         (["--compare", "missing-a.json", "missing-b.json"], "missing-a.json cannot be read"),
         (["--dtype", "float31"], "float31"),
+        (["--device", "tpu"], "tpu"),
+        (["--max-seconds", "-1"], "--max-seconds"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments, words):
@@ -138,6 +140,20 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, words):
     assert result.returncode == 2
     assert words in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="a GPU is here")
+def test_without_a_gpu_it_says_so(suite):
+    result = bench("--suite", suite, "--device", "gpu")
+    assert result.returncode == 2
+    assert "no GPU" in result.stderr and len(result.stderr.strip().splitlines()) == 1
+    # What measures nothing needs none.
+    assert bench("--suite", suite, "--device", "gpu", "--list").returncode == 0
+
+
+def test_no_case_is_begun_after_the_time_is_up(suite, tmp_path):
+    report, _ = measured(suite, tmp_path, "--max-seconds", "1e-9")
+    assert {(c["outcome"], c.get("reason")) for c in report["cases"]} == {("skipped", "time is up")}
 
 
 def test_a_broken_suite_names_case_field_and_rule(tmp_path):
