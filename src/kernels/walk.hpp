@@ -41,6 +41,27 @@ struct Walk {
     }
     return offsets;
   }
+
+  /// The same for several steps at once: their divisions do not wait for each other.
+  template <int N>
+  CT_HOST_DEVICE constexpr void at(const std::uint32_t (&n)[N], Offsets (&offsets)[N]) const {
+    std::uint32_t left[N];
+    for (int k = 0; k < N; ++k) {
+      left[k] = n[k];
+      offsets[k] = {};
+    }
+    for (int i = 0; i < rank; ++i) {
+      const Axis step = axis[i];
+      CT_UNROLL
+      for (int k = 0; k < N; ++k) {
+        const std::uint32_t rest = step.count.quotient(left[k]);
+        const std::int64_t index = left[k] - rest * step.count.divisor;
+        offsets[k].src += index * step.src_step;
+        offsets[k].dst += index * step.dst_step;
+        left[k] = rest;
+      }
+    }
+  }
 };
 
 }  // namespace cornerturn::kernels

@@ -1,6 +1,8 @@
 // Every kernel of the GPU engine in every configuration that the planner offers, in the emulator:
 // all elements compared, every byte of the destination written exactly once, nothing else touched.
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "core/validate.hpp"
 #include "plan/gpu/plan.hpp"
@@ -116,6 +118,25 @@ int check(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase
   return count;
 }
 
+// The same for a problem that `kernel` must take.
+void check_takes(const std::string& kernel, const Problem& problem, std::int64_t src_phase,
+                 std::int64_t dst_phase) {
+  const Plan plan =
+      make_plan(problem, {true, std::gcd(src_phase, 16L), std::gcd(dst_phase, 16L)}, some_device());
+  const auto takes = [&](const Candidate& c) { return c.row->name == kernel; };
+  EXPECT_TRUE(std::any_of(plan.candidates.begin(), plan.candidates.end(), takes))
+      << kernel << " does not take " << to_string(plan.normal);
+  check(problem, src_phase, dst_phase);
+}
+
+Problem problem_of(int size, const ModeList& modes) {
+  Problem problem;
+  problem.src_type = ElementType::bytes(size);
+  problem.dst_type = problem.src_type;
+  problem.modes = modes;
+  return problem;
+}
+
 TEST(Engine, SharedShapes) {
   for (const test::Shape& shape : test::shapes()) {
     for (const int size : {1, 2, 4, 8, 16}) {
@@ -138,6 +159,42 @@ TEST(Engine, RandomProblems) {
           problems.chance(0.5) ? 0 : problems.uniform(0, 31));
     if (HasFailure()) FAIL() << "problem " << i;
   }
+}
+
+TEST(Engine, Copies) {
+  for (const std::int64_t bytes : {16, 17, 31, 4096, 12288, 16384, 50003}) {
+    const Problem problem = problem_of(1, {{bytes, 1, 1}});
+    for (const auto& [src, dst] : {std::pair{0, 0}, {1, 0}, {0, 1}, {5, 5}, {3, 14}, {8, 4}}) {
+      check_takes("copy", problem, src, dst);
+    }
+    if (HasFailure()) FAIL() << bytes << " B";
+  }
+}
+
+// Rows shorter and longer than a block's work; pitches that keep the phase, and others.
+TEST(Engine, Rows) {
+  for (const std::int64_t bytes : {16, 24, 57, 80, 256, 2052, 16384, 16400, 20001}) {
+    const std::int64_t rows = std::max<std::int64_t>(3, 20000 / bytes);
+    for (const std::int64_t src_gap : {0, 4, 13, 16}) {
+      for (const std::int64_t dst_gap : {0, 4, 13, 16}) {
+        const std::int64_t src_pitch = bytes + src_gap, dst_pitch = bytes + dst_gap;
+        // Two planes whose rows change places.
+        const Problem problem = problem_of(
+            1, {{rows, 2 * src_pitch, dst_pitch}, {2, src_pitch, rows * dst_pitch}, {bytes, 1, 1}});
+        check_takes("rows", problem, 0, 0);
+        check_takes("rows", problem, 4, 0);
+        check_takes("rows", problem, 7, 2);
+        if (HasFailure()) FAIL() << bytes << " B, gaps " << src_gap << ", " << dst_gap;
+      }
+    }
+  }
+}
+
+// A source that is read again and again, and one that is read backwards.
+TEST(Engine, RowsRepeatedAndFlipped) {
+  check_takes("rows", problem_of(1, {{40, 0, 50}, {50, 1, 1}}), 0, 0);
+  check_takes("rows", problem_of(4, {{3, 0, 8000}, {40, -200, 200}, {50, 4, 4}}), 4, 4);
+  check_takes("rows", problem_of(2, {{40, -102, 110}, {50, 2, 2}}), 6, 2);
 }
 
 }  // namespace

@@ -14,11 +14,12 @@
 #include "plan/choice.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/gather.hpp"
+#include "plan/gpu/rows.hpp"
 
 namespace cornerturn::plan::gpu {
 
-using Config = std::variant<GatherConfig>;
-using Args = std::variant<kernels::GatherArgs>;
+using Config = std::variant<RowsConfig, GatherConfig>;
+using Args = std::variant<kernels::RowsArgs, kernels::GatherArgs>;
 
 struct Row;
 

@@ -1,0 +1,176 @@
+#include "plan/gpu/rows.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "plan/gpu/plan.hpp"
+#include "plan/gpu/traffic.hpp"
+
+namespace cornerturn::plan::gpu {
+namespace {
+
+using kernels::RowForm;
+
+constexpr std::int64_t vector_bytes = 16;
+
+// A normalised problem as rows of bytes: what is left of the modes tells them apart.
+struct Rows {
+  explicit Rows(const Problem& normal)
+      : bytes(normal.dst_type.size()), granule(normal.dst_type.size()), outer(normal.modes) {
+    if (!outer.empty() && outer.back().src_stride == bytes && outer.back().dst_stride == bytes) {
+      bytes *= outer.back().extent;
+      outer.pop_back();
+    }
+    for (const Mode& mode : outer) count *= mode.extent;
+  }
+
+  bool dense() const {
+    std::int64_t end = bytes;
+    for (int i = outer.size(); i-- > 0; end *= outer[i].extent) {
+      if (outer[i].dst_stride != end) return false;
+    }
+    return true;
+  }
+
+  std::int64_t bytes;
+  std::int64_t granule;
+  std::int64_t count = 1;
+  ModeList outer;
+};
+
+// How the kernel counts: so many units a row, so many a block.
+struct Units {
+  Units(const RowsConfig& config, const Rows& rows)
+      : of_block(std::int64_t{kernels::rows_threads} * config.in_flight) {
+    switch (config.form) {
+      case RowForm::aligned:
+        of_row = rows.bytes / vector_bytes;
+        all = of_row * rows.count;
+        break;
+      case RowForm::dense:
+        of_row = rows.bytes;
+        of_block *= vector_bytes;
+        all = of_row * rows.count + (vector_bytes - config.dst_granule);
+        break;
+      case RowForm::gapped:
+        of_row =
+            (rows.bytes + (vector_bytes - config.dst_granule) + vector_bytes - 1) / vector_bytes;
+        all = of_row * rows.count;
+        break;
+    }
+  }
+
+  std::int64_t blocks() const { return (all + of_block - 1) / of_block; }
+
+  std::int64_t of_row = 0;
+  std::int64_t of_block = 0;
+  std::int64_t all = 0;
+};
+
+std::int64_t dst_granule(const Rows& rows, const Alignment& start) {
+  std::int64_t granule = std::gcd(start.dst, vector_bytes);
+  for (const Mode& mode : rows.outer) granule = std::gcd(granule, mode.dst_stride);
+  return granule;
+}
+
+}  // namespace
+
+namespace rows {
+
+const char* why_not(const Problem& normal, const DeviceInfo&) {
+  const Rows rows(normal);
+  if (rows.bytes < vector_bytes) return "the runs that both sides share are shorter than 16 B";
+  if (rows.outer.empty()) return "all of it is one run";
+  if (rows.count >= std::int64_t{1} << 31) return "2^31 rows or more";
+  return nullptr;
+}
+
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+               const std::function<void(const RowsConfig&)>& add) {
+  const Rows rows(normal);
+  RowsConfig config;
+  config.dst_granule = static_cast<int>(dst_granule(rows, start));
+  if (rows.granule == vector_bytes) {
+    config.form = RowForm::aligned;
+    for (const int in_flight : {4, 1}) {
+      config.in_flight = in_flight;
+      add(config);
+    }
+    return;
+  }
+  config.form = rows.dense() ? RowForm::dense : RowForm::gapped;
+  for (const int in_flight : {3, 1}) {
+    config.in_flight = in_flight;
+    add(config);
+  }
+}
+
+// Bound by the traffic in whole sectors, or by the instructions of shifts and divisions. Less than
+// a block for each multiprocessor leaves some without work.
+double cost_seconds(const RowsConfig& config, const Problem& normal, const DeviceInfo& device) {
+  const Rows rows(normal);
+  const Units units(config, rows);
+  const bool long_rows = units.of_row >= units.of_block;
+  const auto axes = static_cast<double>(rows.outer.size());
+  constexpr double of_axis = 8;
+  double instructions = long_rows ? 12 : 24 + of_axis * axes;  // a vector
+  double efficiency = config.in_flight == 1 ? 0.95 : 0.98;
+  if (config.form != RowForm::aligned) {
+    instructions += 60;
+    efficiency -= 0.02;
+  }
+  const double vectors = static_cast<double>(normal.bytes()) / vector_bytes;
+  const double issue_seconds =
+      vectors * instructions / (128.0 * 0.5 * device.sm_count * device.clock_hz);
+  const double busy = std::min(1.0, static_cast<double>(units.blocks()) / device.sm_count);
+  const double traffic_seconds =
+      least_traffic(normal).bytes() / (efficiency * device.copy_bandwidth);
+  return device.launch_seconds + std::max(issue_seconds, traffic_seconds) / busy;
+}
+
+std::string describe(const RowsConfig& config, const Problem&) {
+  const char* form = config.form == RowForm::aligned ? "aligned vectors"
+                     : config.form == RowForm::dense ? "shifted vectors"
+                                                     : "rows one by one, shifted vectors";
+  return std::string(form) + ", " + std::to_string(config.in_flight) + " a thread";
+}
+
+Prepared prepare(const RowsConfig& config, const Problem& normal) {
+  const Rows rows(normal);
+  const Units units(config, rows);
+  kernels::RowsArgs args;
+  args.row_bytes = rows.bytes;
+  args.rows = rows.count;
+  args.src_high = rows.bytes;
+  for (const Mode& mode : rows.outer) {
+    const std::int64_t reach = (mode.extent - 1) * mode.src_stride;
+    (reach < 0 ? args.src_low : args.src_high) += reach;
+  }
+  args.length = FastDivide64(static_cast<std::uint64_t>(units.of_row));
+  args.long_rows = units.of_row >= units.of_block;
+  if (!args.long_rows) args.short_length = FastDivide(static_cast<std::uint32_t>(units.of_row));
+  args.form = config.form;
+  args.in_flight = config.in_flight;
+  args.granule = static_cast<int>(rows.granule);
+  args.walk.rank = rows.outer.size();
+  for (int i = 0; i < rows.outer.size(); ++i) {
+    const Mode& mode = rows.outer[rows.outer.size() - 1 - i];
+    args.walk.axis[i] = {FastDivide(static_cast<std::uint32_t>(mode.extent)), mode.src_stride,
+                         mode.dst_stride};
+  }
+  return {args, {{static_cast<unsigned>(units.blocks()), 1, 1}, {kernels::rows_threads, 1, 1}, 0}};
+}
+
+}  // namespace rows
+
+namespace copy {
+
+const char* why_not(const Problem& normal, const DeviceInfo&) {
+  const Rows rows(normal);
+  if (!rows.outer.empty()) return "it is not one run on both sides";
+  if (rows.bytes < vector_bytes) return "less than 16 B";
+  return nullptr;
+}
+
+}  // namespace copy
+}  // namespace cornerturn::plan::gpu
