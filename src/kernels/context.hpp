@@ -33,9 +33,11 @@
 #if defined(__CUDACC__)
 #define CT_DEVICE __device__ __forceinline__
 #define CT_UNROLL _Pragma("unroll")
+#define CT_NO_UNROLL _Pragma("unroll 1")
 #else
 #define CT_DEVICE inline
 #define CT_UNROLL
+#define CT_NO_UNROLL
 #endif
 
 namespace cornerturn {

@@ -11,15 +11,17 @@
 #include "core/problem.hpp"
 #include "kernels/context.hpp"
 #include "kernels/gather.hpp"
+#include "kernels/tile.hpp"
 #include "plan/choice.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/rows.hpp"
+#include "plan/gpu/tile.hpp"
 
 namespace cornerturn::plan::gpu {
 
-using Config = std::variant<RowsConfig, GatherConfig>;
-using Args = std::variant<kernels::RowsArgs, kernels::GatherArgs>;
+using Config = std::variant<RowsConfig, TileConfig, GatherConfig>;
+using Args = std::variant<kernels::RowsArgs, kernels::TileArgs, kernels::GatherArgs>;
 
 struct Row;
 

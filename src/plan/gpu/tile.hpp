@@ -1,0 +1,35 @@
+// tile: both sides have long runs along different modes, turned through shared memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/normalise.hpp"
+#include "core/problem.hpp"
+#include "plan/gpu/device_info.hpp"
+
+namespace cornerturn::plan::gpu {
+
+struct Prepared;
+
+struct TileConfig {
+  std::int8_t shape = 0;      ///< which of kernels::tile_shapes
+  std::int8_t row_modes = 1;  ///< of the destination's run, its fastest first
+  std::int8_t col_modes = 1;  ///< of the source's run, its fastest first
+  bool shifted = false;       ///< rows begin anywhere
+
+  friend bool operator==(const TileConfig&, const TileConfig&) = default;
+};
+
+namespace tile {
+
+const char* why_not(const Problem& normal, const DeviceInfo& device);
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+               const std::function<void(const TileConfig&)>& add);
+double cost_seconds(const TileConfig& config, const Problem& normal, const DeviceInfo& device);
+std::string describe(const TileConfig& config, const Problem& normal);
+Prepared prepare(const TileConfig& config, const Problem& normal);
+
+}  // namespace tile
+}  // namespace cornerturn::plan::gpu
