@@ -205,7 +205,7 @@ Result GpuRunner::verified_and_timed(const Case& c, GpuSubject& subject, Slots& 
   for (CandidateResult& r : gpu.candidates) {
     if (r.wrong.empty()) r.seconds = median(contenders[timed++].seconds);
   }
-  if (warm && first == 0) {
+  if (warm && subject.times_on_host()) {
     gpu.execute_seconds = host_seconds(on_first(run_subject));
     if (const auto plan = subject.plan_times()) {
       gpu.first_plan_seconds = plan->first_seconds;

@@ -30,6 +30,9 @@ class GpuSubject : public Subject {
   /// The time that the subject expects for the prepared case; 0 if it expects none.
   virtual double predicted_seconds() const { return 0; }
 
+  /// False when the host time of run() says nothing about the subject.
+  virtual bool times_on_host() const { return true; }
+
   /// Host time of planning the prepared case.
   virtual std::optional<PlanTimes> plan_times() { return {}; }
 
