@@ -1,7 +1,11 @@
 /** @file
  * Cornerturn's C interface. No exception crosses it: every function returns a ct_status, and
  * ct_last_error() says what went wrong in the calling thread. Destination first, as in memcpy.
- * Extents are in elements, strides in bytes. All functions may be called from any thread. */
+ * Extents are in elements, strides in bytes. All functions may be called from any thread.
+ *
+ * Pointers are the host's, and the CPU does the work before the call returns; or both lie on the
+ * current GPU (or are managed), and the GPU does it in the order of ct_options.stream: one launch,
+ * nothing is allocated and nothing waited for, and the stream may be captured in a graph. */
 #ifndef CORNERTURN_H
 #define CORNERTURN_H
 
@@ -29,7 +33,8 @@ typedef enum ct_status {
   CT_OUT_OF_MEMORY = 4,
   CT_IO_ERROR = 5,
   CT_INTERRUPTED = 6,
-  CT_INTERNAL = 7 /**< a defect in Cornerturn */
+  CT_INTERNAL = 7,    /**< a defect in Cornerturn */
+  CT_DEVICE_ERROR = 8 /**< CUDA reports an error, of this call or from before it */
 } ct_status;
 
 typedef enum ct_effort { CT_ESTIMATE = 0, CT_MEASURE = 1 } ct_effort;
@@ -40,9 +45,12 @@ typedef struct ct_options {
   int threads;        /**< at most so many; 0: all that the process may use */
   int effort;         /**< a ct_effort: how to choose */
   const char* kernel; /**< force this kernel; NULL: choose */
+  void* stream;       /**< the cudaStream_t on which a GPU works; NULL: the default stream */
+  const char* device; /**< NULL: where the pointers lie; "cpu" or "gpu" checks that; for
+                           ct_plan_make also "h200", ... or a JSON file: a described GPU */
 } ct_options;
 #define CT_OPTIONS_INIT \
-  { sizeof(ct_options), 0, CT_ESTIMATE, NULL }
+  { sizeof(ct_options), 0, CT_ESTIMATE, NULL, NULL, NULL }
 
 /** A strided array. `type` is "f32", "u8", "c64", ... or "b12" for elements of 12 bytes. `strides`
  * are in bytes, one an extent; NULL means packed, last index fastest. */
@@ -85,10 +93,18 @@ CT_C_API ct_status ct_transpose(void* dst, const void* src, int64_t rows, int64_
                                 const char* type, const ct_options* options);
 
 /** The plan that ct_copy would use, to be run often. Free it with ct_plan_free. On an error *plan
- * is NULL. The data pointers are used only with CT_MEASURE. */
+ * is NULL. The data pointers may be NULL; otherwise they say which device the plan is for and, for
+ * a GPU, which alignment it may count on. CT_MEASURE runs candidates on them. */
 CT_C_API ct_status ct_plan_make(ct_plan** plan, const ct_view* dst, const ct_const_view* src,
                                 const ct_options* options);
+/** Runs the plan, on a GPU on the default stream. A GPU's plan needs addresses aligned as those of
+ * ct_plan_make were, or to 16 bytes if these were NULL. */
 CT_C_API ct_status ct_plan_execute(const ct_plan* plan, void* dst, const void* src);
+/** The same on `stream`, a cudaStream_t, which only a GPU's plan uses. */
+CT_C_API ct_status ct_plan_execute_on(const ct_plan* plan, void* dst, const void* src,
+                                      void* stream);
+/** "cpu", or the name of the GPU. Valid as long as the plan. NULL for a NULL plan. */
+CT_C_API const char* ct_plan_device(const ct_plan* plan);
 /** The plan in words, several lines. Valid as long as the plan. NULL for a NULL plan. */
 CT_C_API const char* ct_plan_explain(const ct_plan* plan);
 /** Does nothing for NULL. */

@@ -4,6 +4,10 @@
 // destination must not overlap. Every function throws cornerturn::Error, whose message names the
 // argument, its value and the rule, before anything is written. All functions may be called from
 // any number of threads.
+//
+// Pointers are the host's, and the CPU does the work before the call returns; or they lie on the
+// current GPU (or are managed), and the GPU does it in the order of Options::stream: one launch,
+// nothing is allocated and nothing waited for, and the stream may be captured in a graph.
 #pragma once
 
 #include <cstdint>
@@ -45,17 +49,20 @@ void transpose(T* dst, const T* src, std::int64_t rows, std::int64_t columns,
             ElementType::of<T>(), options);
 }
 
-/// The plan that `copy(dst, src, options)` would use. The data pointers are looked at only for
-/// Effort::measure, which runs candidates on them (and so leaves the result in `dst`).
+/// The plan that `copy(dst, src, options)` would use. The data pointers may be null; otherwise they
+/// say which device it is for and, for a GPU, which alignment it may count on. Effort::measure runs
+/// candidates on them (and so leaves the result in `dst`).
 CT_API Plan make_plan(const View& dst, const ConstView& src, const Options& options = {});
 
-/// Runs `plan` on data with the shapes and strides that it was made for, at any address.
-CT_API void execute(const Plan& plan, void* dst, const void* src);
+/// Runs `plan` on data with the shapes and strides that it was made for: on the CPU at any address,
+/// on a GPU at addresses aligned as those of make_plan were, or to 16 bytes if these were null.
+/// `stream` is a cudaStream_t, for a GPU.
+CT_API void execute(const Plan& plan, void* dst, const void* src, void* stream = nullptr);
 
-/// Winners that Effort::measure found, as lines of text that can be shipped to machines of the same
-/// kind. `load_winners` adds those of a file to what is known; `save_winners` writes all of them
-/// (the file appears whole or not at all). The file named by CORNERTURN_WINNERS is loaded at first
-/// use.
+/// Winners that Effort::measure found, as lines of text that can be shipped to machines with the
+/// same processor or GPU. `load_winners` adds those of a file to what is known; `save_winners`
+/// writes all of them (the file appears whole or not at all). The file named by CORNERTURN_WINNERS
+/// is loaded at first use.
 CT_API void load_winners(const std::string& path);
 CT_API void save_winners(const std::string& path);
 /// Forgets all winners and all cached plans.

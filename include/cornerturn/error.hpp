@@ -19,6 +19,7 @@ enum class Status : int {
   io_error = 5,       ///< a file could not be read or written
   interrupted = 6,    ///< the caller asked to stop
   internal = 7,       ///< a defect in Cornerturn
+  device_error = 8,   ///< CUDA reports an error, of this call or from before it
 };
 
 /// Thrown by every function of the library. `what()` is one line: the argument, its value, the

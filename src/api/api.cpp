@@ -2,18 +2,40 @@
 #include <fmt/format.h>
 
 #include "api/known_plans.hpp"
+#include "api/target.hpp"
 #include "core/validate.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
+#include "cuda/backend.hpp"
 
 namespace cornerturn {
 
+namespace {
+
+// After all checks.
+void run(const plan::AnyPlan& plan, void* dst, const void* src, void* stream) {
+  if (const plan::gpu::Plan* on_gpu = plan.of_gpu()) {
+    cuda::execute(*on_gpu, dst, src, static_cast<cuda::Stream>(stream));
+  } else {
+    cpu::execute(*plan.of_cpu(), src, dst);
+  }
+}
+
+}  // namespace
+
 void copy(const View& dst, const ConstView& src, const Options& options) {
-  const FoundPlan found = find_plan(dst, src, options);
+  if (described_device(options)) {
+    throw Error(
+        Status::unsupported,
+        fmt::format("options.device = '{}' is a described GPU: plans can be made for it, but "
+                    "not run",
+                    options.device));
+  }
+  const FoundPlan found = find_plan(dst, src, options, target_of(options, dst.data, src.data));
   if (found.executed) return;
-  check_pointers(found.plan->problem, src.data, dst.data);
-  cpu::execute(*found.plan, src.data, dst.data);
+  check_pointers(found.plan->problem(), src.data, dst.data);
+  run(*found.plan, dst.data, src.data, options.stream);
 }
 
 void permute(void* dst, const ConstView& src, std::span<const int> permutation,
@@ -33,34 +55,51 @@ void transpose(void* dst, const void* src, std::int64_t rows, std::int64_t colum
 }
 
 Plan make_plan(const View& dst, const ConstView& src, const Options& options) {
-  return Plan(find_plan(dst, src, options).plan);
+  if (const auto device = described_device(options)) return plan_for(*device, dst, src, options);
+  return Plan(find_plan(dst, src, options, target_of(options, dst.data, src.data)).plan);
 }
 
-void execute(const Plan& plan, void* dst, const void* src) {
-  check_pointers(plan.impl().problem, src, dst);
-  cpu::execute(plan.impl(), src, dst);
+void execute(const Plan& plan, void* dst, const void* src, void* stream) {
+  if (plan.impl().problem().elements() == 0) return;
+  check_runs_on(plan.impl(), dst, src);
+  run(plan.impl(), dst, src, stream);
 }
 
 std::string_view Plan::kernel() const {
-  return impl_->kernel();
+  return std::visit([](const auto& plan) { return plan.kernel(); }, impl_->plan);
+}
+std::string Plan::device() const {
+  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
+  return on_gpu == nullptr ? "cpu" : on_gpu->device.name;
 }
 int Plan::threads() const {
-  return impl_->threads;
+  const plan::Plan* on_cpu = impl_->of_cpu();
+  return on_cpu == nullptr ? 0 : on_cpu->threads;
 }
 std::int64_t Plan::bytes() const {
-  return impl_->problem.bytes();
+  return impl_->problem().bytes();
 }
 double Plan::predicted_seconds() const {
-  return impl_->predicted_ns() * 1e-9;
+  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
+  return on_gpu == nullptr ? impl_->of_cpu()->predicted_ns() * 1e-9 : on_gpu->predicted_seconds();
 }
 std::string Plan::to_string() const {
-  return plan::to_string(*impl_);
+  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
+  return on_gpu == nullptr ? plan::to_string(*impl_->of_cpu()) : plan::gpu::to_string(*on_gpu);
+}
+std::string Plan::why() const {
+  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
+  return on_gpu == nullptr ? plan::why(*impl_->of_cpu()) : plan::gpu::why(*on_gpu);
 }
 std::string Plan::explain() const {
-  return plan::explain(*impl_, cpu::cpu_info());
+  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
+  return on_gpu == nullptr ? plan::explain(*impl_->of_cpu(), cpu::cpu_info())
+                           : plan::gpu::explain(*on_gpu);
 }
 std::string Plan::to_json() const {
-  return plan::to_json(*impl_, cpu::cpu_info());
+  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
+  return on_gpu == nullptr ? plan::to_json(*impl_->of_cpu(), cpu::cpu_info())
+                           : plan::gpu::to_json(*on_gpu);
 }
 bool operator==(const Plan& a, const Plan& b) {
   return a.impl() == b.impl();

@@ -17,6 +17,7 @@
 #include "core/validate.hpp"
 #include "cpu/cpu_info.hpp"
 #include "cpu/threads.hpp"
+#include "cuda/backend.hpp"
 #include "plan/cache.hpp"
 #include "plan/planner.hpp"
 #include "plan/winners.hpp"
@@ -24,8 +25,12 @@
 namespace cornerturn {
 namespace {
 
-plan::PlanCache& cache() {
-  static plan::PlanCache instance;
+using plan::AnyPlan;
+
+// One cache for the plans of the CPU, and one for those of the GPUs.
+template <class Key>
+plan::BoundedCache<Key, AnyPlan>& cache() {
+  static plan::BoundedCache<Key, AnyPlan> instance;
   return instance;
 }
 
@@ -53,7 +58,8 @@ plan::Winners& winners() {
 std::atomic<std::uint64_t> forgotten = 0;
 
 void forget_cached() {
-  cache().clear();
+  cache<plan::CacheKey>().clear();
+  cache<plan::GpuCacheKey>().clear();
   forgotten.fetch_add(1, std::memory_order_release);
 }
 
@@ -62,19 +68,23 @@ std::string_view forced_by_environment() {
   return kernel == nullptr ? std::string_view() : kernel;
 }
 
-plan::Request request_of(const Options& options, const Problem& problem) {
-  const int threads = cpu::resolve_threads(options.threads, plan::useful_threads(problem));
-  if (!options.kernel.empty()) return {threads, options.kernel};
-  return {threads, std::string(forced_by_environment())};
+std::string kernel_of(const Options& options) {
+  return options.kernel.empty() ? std::string(forced_by_environment()) : options.kernel;
+}
+
+// What a GPU's plan does not depend on is left alone.
+plan::Request request_of(const Options& options, const Problem& problem, const Target& target) {
+  if (target.gpu >= 0) return {1, kernel_of(options)};
+  return {cpu::resolve_threads(options.threads, plan::useful_threads(problem)), kernel_of(options)};
 }
 
 // The call before, of one thread. Who calls again with arrays of the same shape, as loops do, has
 // no need of another check, nor of a look into the cache.
 class LastCall {
  public:
-  void remember(const View& dst, const ConstView& src, const Options& options,
+  void remember(const View& dst, const ConstView& src, const Options& options, const Target& target,
                 const plan::Request& request, std::uint64_t when,
-                std::shared_ptr<const plan::Plan> plan) {
+                std::shared_ptr<const AnyPlan> plan) {
     src_type_ = src.type;
     dst_type_ = dst.type;
     src_shape_ = src.shape;
@@ -82,22 +92,23 @@ class LastCall {
     src_strides_ = src.strides;
     dst_strides_ = dst.strides;
     options_ = options;
+    target_ = target;
     request_ = request;
     when_ = when;
     plan_ = std::move(plan);
   }
 
   /// Null when this call differs.
-  std::shared_ptr<const plan::Plan> find(const View& dst, const ConstView& src,
-                                         const Options& options) const {
+  std::shared_ptr<const AnyPlan> find(const View& dst, const ConstView& src, const Options& options,
+                                      const Target& target) const {
     const bool same = plan_ != nullptr && src.shape == src_shape_ && dst.shape == dst_shape_ &&
                       src.strides == src_strides_ && dst.strides == dst_strides_ &&
-                      src.type == src_type_ && dst.type == dst_type_ &&
+                      src.type == src_type_ && dst.type == dst_type_ && target == target_ &&
                       options.threads == options_.threads && options.kernel == options_.kernel &&
                       options.effort == options_.effort &&
                       when_ == forgotten.load(std::memory_order_acquire);
     // The environment and the processors that may be used can change from call to call.
-    if (!same || request_of(options, plan_->problem) != request_) return nullptr;
+    if (!same || request_of(options, plan_->problem(), target) != request_) return nullptr;
     return plan_;
   }
 
@@ -105,43 +116,89 @@ class LastCall {
   ElementType src_type_{Kind::u8}, dst_type_{Kind::u8};
   Extents src_shape_, dst_shape_, src_strides_, dst_strides_;
   Options options_;
+  Target target_;
   plan::Request request_;
   std::uint64_t when_ = 0;
-  std::shared_ptr<const plan::Plan> plan_;
+  std::shared_ptr<const AnyPlan> plan_;
 };
 
 thread_local LastCall last_call;
 
-// In the cache, or made anew.
-FoundPlan look_up(const plan::CacheKey& key, const View& dst, const ConstView& src) {
-  if (auto known = cache().find(key)) return {std::move(known), false};
-  const plan::CpuInfo& cpu = cpu::cpu_info();
-  plan::Plan plan = plan::make_plan(key.problem, cpu, key.request);
+// In the cache, or made by `make(found)`, which says whether it has run as well.
+template <class Key, class Make>
+FoundPlan look_up(const Key& key, const Make& make) {
+  if (auto known = cache<Key>().find(key)) return {std::move(known), false};
   FoundPlan found;
-  if (key.request.kernel.empty()) winners().apply(cpu, plan);
-  if (key.measured && plan.choice == plan::Choice::estimated && plan.normal.elements() > 0) {
-    check_pointers(key.problem, src.data, dst.data);
-    plan = measured(std::move(plan), dst.data, src.data);
-    winners().remember(cpu, plan);
-    found.executed = true;
-  }
-  found.plan = std::make_shared<const plan::Plan>(std::move(plan));
-  cache().insert(key, found.plan);
+  found.plan = std::make_shared<const AnyPlan>(make(found.executed));
+  cache<Key>().insert(key, found.plan);
   return found;
+}
+
+bool to_be_measured(bool asked, plan::Choice choice, const Problem& normal) {
+  return asked && choice == plan::Choice::estimated && normal.elements() > 0;
+}
+
+FoundPlan plan_on_cpu(const plan::CacheKey& key, void* dst, const void* src) {
+  return look_up(key, [&](bool& executed) -> AnyPlan {
+    const plan::CpuInfo& cpu = cpu::cpu_info();
+    plan::Plan plan = plan::make_plan(key.problem, cpu, key.request);
+    if (key.request.kernel.empty()) winners().apply(cpu, plan);
+    if (to_be_measured(key.measured, plan.choice, plan.normal)) {
+      check_pointers(key.problem, src, dst);
+      plan = measured(std::move(plan), dst, src);
+      winners().remember(cpu, plan);
+      executed = true;
+    }
+    return {std::move(plan), -1};
+  });
+}
+
+FoundPlan plan_on_gpu(const plan::GpuCacheKey& key, void* dst, const void* src, void* stream) {
+  return look_up(key, [&](bool& executed) -> AnyPlan {
+    plan::gpu::Plan plan = plan::gpu::make_plan(key.problem, {true, key.src, key.dst},
+                                                cuda::description_of(key.gpu), key.kernel);
+    if (key.kernel.empty()) winners().apply(plan);
+    if (to_be_measured(key.measured, plan.choice, plan.normal)) {
+      check_pointers(key.problem, src, dst);
+      plan = measured(std::move(plan), dst, src, stream);
+      winners().remember(plan);
+      executed = true;
+    }
+    return {std::move(plan), key.gpu};
+  });
 }
 
 }  // namespace
 
-FoundPlan find_plan(const View& dst, const ConstView& src, const Options& options) {
-  if (auto known = last_call.find(dst, src, options)) return {std::move(known), false};
+FoundPlan find_plan(const View& dst, const ConstView& src, const Options& options,
+                    const Target& target) {
+  if (auto known = last_call.find(dst, src, options, target)) return {std::move(known), false};
   const std::uint64_t when = forgotten.load(std::memory_order_acquire);
-  plan::CacheKey key;
-  key.problem = make_problem(src, dst);
-  key.request = request_of(options, key.problem);
-  key.measured = options.effort == Effort::measure;
-  FoundPlan found = look_up(key, dst, src);
-  last_call.remember(dst, src, options, key.request, when, found.plan);
+  const Problem problem = make_problem(src, dst);
+  const plan::Request request = request_of(options, problem, target);
+  const bool measure = options.effort == Effort::measure;
+  FoundPlan found =
+      target.gpu < 0
+          ? plan_on_cpu({problem, request, measure}, dst.data, src.data)
+          : plan_on_gpu({problem, target.gpu, target.src, target.dst, request.kernel, measure},
+                        dst.data, src.data, options.stream);
+  last_call.remember(dst, src, options, target, request, when, found.plan);
   return found;
+}
+
+Plan plan_for(const plan::gpu::DeviceInfo& device, const View& dst, const ConstView& src,
+              const Options& options) {
+  if (options.effort == Effort::measure) {
+    throw Error(
+        Status::invalid_argument,
+        fmt::format("options.effort = measure, but options.device = '{}' is only described: "
+                    "it cannot be timed",
+                    options.device));
+  }
+  plan::gpu::Plan plan =
+      plan::gpu::make_plan(make_problem(src, dst), {}, device, kernel_of(options));
+  if (plan.choice == plan::Choice::estimated) winners().apply(plan);
+  return Plan(std::make_shared<const AnyPlan>(AnyPlan{std::move(plan), -1}));
 }
 
 void load_winners(const std::string& path) {

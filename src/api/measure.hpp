@@ -1,6 +1,7 @@
 // Times candidates on the caller's own data.
 #pragma once
 
+#include "plan/gpu/plan.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn {
@@ -8,5 +9,7 @@ namespace cornerturn {
 /// `plan` with the fastest of its cheapest candidates chosen. Each one solves the problem, so the
 /// result is in `dst` when this returns.
 plan::Plan measured(plan::Plan plan, void* dst, const void* src);
+/// The same on the current GPU; waits for what `stream`, a cudaStream_t, has to do.
+plan::gpu::Plan measured(plan::gpu::Plan plan, void* dst, const void* src, void* stream);
 
 }  // namespace cornerturn

@@ -1,6 +1,7 @@
 // The C interface: translate, call, turn exceptions into a status and a message.
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <new>
 #include <string>
 
@@ -12,6 +13,7 @@ namespace ct = cornerturn;
 struct ct_plan {
   ct::Plan plan;
   std::string explanation;
+  std::string device;
 };
 
 namespace {
@@ -24,6 +26,7 @@ static_assert(CT_OUT_OF_MEMORY == static_cast<int>(ct::Status::out_of_memory));
 static_assert(CT_IO_ERROR == static_cast<int>(ct::Status::io_error));
 static_assert(CT_INTERRUPTED == static_cast<int>(ct::Status::interrupted));
 static_assert(CT_INTERNAL == static_cast<int>(ct::Status::internal));
+static_assert(CT_DEVICE_ERROR == static_cast<int>(ct::Status::device_error));
 
 std::string& last_error() noexcept {
   thread_local std::string message;
@@ -82,10 +85,16 @@ Result to_view(const CView* c_view, const char* name) {
 ct::Options to_options(const ct_options* c_options) {
   ct::Options options;
   if (c_options == nullptr) return options;
-  if (c_options->size != sizeof(ct_options)) {
+  // A program built when there were fewer fields does not have the others.
+  constexpr std::size_t without_stream = offsetof(ct_options, stream);
+  if (c_options->size != sizeof(ct_options) && c_options->size != without_stream) {
     throw ct::Error(ct::Status::invalid_argument,
                     fmt::format("options.size = {} is not {}: start from CT_OPTIONS_INIT",
                                 c_options->size, sizeof(ct_options)));
+  }
+  if (c_options->size == sizeof(ct_options)) {
+    options.stream = c_options->stream;
+    if (c_options->device != nullptr) options.device = c_options->device;
   }
   options.threads = c_options->threads;
   switch (c_options->effort) {
@@ -146,12 +155,21 @@ ct_status ct_plan_make(ct_plan** plan, const ct_view* dst, const ct_const_view* 
     ct::Plan made = ct::make_plan(to_view<ct::View>(dst, "dst"), to_view<ct::ConstView>(src, "src"),
                                   to_options(options));
     std::string explanation = made.explain();
-    *plan = new ct_plan{std::move(made), std::move(explanation)};
+    std::string device = made.device();
+    *plan = new ct_plan{std::move(made), std::move(explanation), std::move(device)};
   });
 }
 
 ct_status ct_plan_execute(const ct_plan* plan, void* dst, const void* src) {
   return guarded([&] { ct::execute(required(plan, "plan")->plan, dst, src); });
+}
+
+ct_status ct_plan_execute_on(const ct_plan* plan, void* dst, const void* src, void* stream) {
+  return guarded([&] { ct::execute(required(plan, "plan")->plan, dst, src, stream); });
+}
+
+const char* ct_plan_device(const ct_plan* plan) {
+  return plan == nullptr ? nullptr : plan->device.c_str();
 }
 
 const char* ct_plan_explain(const ct_plan* plan) {

@@ -17,4 +17,30 @@ inline void check(cudaError_t error, const std::string& what) {
   throw Error(status, what + ": " + cudaGetErrorString(error));
 }
 
+/// The same for a launch, which may be told of what earlier work on the GPU has done: that is said.
+inline void check_launch(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return;
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidPc:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorContextIsDestroyed:
+      throw Error(Status::device_error,
+                  std::string("a CUDA error from before this call: ") + cudaGetErrorString(error));
+    case cudaErrorInvalidResourceHandle:
+      throw Error(Status::invalid_argument,
+                  "stream: it is no stream of the current GPU, or has been destroyed");
+    default:
+      throw Error(Status::device_error, std::string("launch: ") + cudaGetErrorString(error));
+  }
+}
+
 }  // namespace cornerturn::cuda

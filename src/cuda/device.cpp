@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cuda/check.hpp"
-#include "cuda/reference.hpp"
+#include "cuda/some_kernel.hpp"
 
 namespace cornerturn::cuda {
 
@@ -42,8 +42,9 @@ std::optional<std::string> why_no_gpu() {
       error != cudaSuccess) {
     cudaGetLastError();
     cudaDeviceProp properties;
-    if (error == cudaErrorNoKernelImageForDevice &&
-        cudaGetDeviceProperties(&properties, 0) == cudaSuccess) {
+    int device = 0;
+    if (error == cudaErrorNoKernelImageForDevice && cudaGetDevice(&device) == cudaSuccess &&
+        cudaGetDeviceProperties(&properties, device) == cudaSuccess) {
       return fmt::format(
           "this build has no code for {} (compute capability {}.{}): configure with "
           "CMAKE_CUDA_ARCHITECTURES={}{}",
@@ -54,15 +55,31 @@ std::optional<std::string> why_no_gpu() {
   return std::nullopt;
 }
 
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return count;
+}
+
 DeviceInfo device_info() {
   if (const auto why = why_no_gpu()) throw Error(Status::unsupported, "no GPU: " + *why);
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
-  cudaDeviceProp properties;
-  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  DeviceInfo info = device_info(device);
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
+  info.memory_bytes = static_cast<std::int64_t>(total_bytes);
+  info.free_bytes = static_cast<std::int64_t>(free_bytes);
+  return info;
+}
+
+DeviceInfo device_info(int device) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
   int driver = 0;
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
 
@@ -72,8 +89,8 @@ DeviceInfo device_info() {
   info.minor = properties.minor;
   info.sm_count = properties.multiProcessorCount;
   info.l2_bytes = properties.l2CacheSize;
-  info.memory_bytes = static_cast<std::int64_t>(total_bytes);
-  info.free_bytes = static_cast<std::int64_t>(free_bytes);
+  info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  info.clock_hz = 1e3 * attribute(cudaDevAttrClockRate, device);
   // Two transfers a clock; kHz and bits.
   info.memory_bandwidth = 2e3 * attribute(cudaDevAttrMemoryClockRate, device) *
                           attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8;
@@ -81,6 +98,7 @@ DeviceInfo device_info() {
   info.blocks_per_sm = properties.maxBlocksPerMultiProcessor;
   info.registers_per_sm = properties.regsPerMultiprocessor;
   info.shared_per_sm = static_cast<std::int64_t>(properties.sharedMemPerMultiprocessor);
+  info.shared_per_block = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);
   info.driver = version(driver);
   info.runtime = version(CUDART_VERSION);
   return info;

@@ -39,9 +39,15 @@ void launch(const Args& args, const Launch& launch, cudaStream_t stream) {
   dispatch(args, [&]<class Kernel>() {
     allow_shared<Kernel, Args>(launch.dynamic_shared);
     const auto dim = [](const Dim3& d) { return dim3(d.x, d.y, d.z); };
-    engine_kernel<Kernel, Args>
-        <<<dim(launch.grid), dim(launch.block), launch.dynamic_shared, stream>>>(args);
-    check(cudaGetLastError(), "launch");
+    // Its own answer, not cudaGetLastError's: that may still hold what somebody else left there.
+    void* parameters[] = {const_cast<Args*>(&args)};
+    const cudaError_t error =
+        cudaLaunchKernel(engine_kernel<Kernel, Args>, dim(launch.grid), dim(launch.block),
+                         parameters, launch.dynamic_shared, stream);
+    if (error != cudaSuccess) {
+      cudaGetLastError();
+      check_launch(error);
+    }
   });
 }
 

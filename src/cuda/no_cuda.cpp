@@ -1,6 +1,7 @@
 // A build without device code: says so.
 #include "cornerturn/error.hpp"
-#include "cuda/ladder.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/device.hpp"
 
 namespace cornerturn::cuda {
 
@@ -12,27 +13,33 @@ namespace {
 
 }  // namespace
 
-struct LadderCase::Impl {};
-
 std::optional<std::string> why_no_gpu() {
-  return "built without device code (CORNERTURN_CUDA=ON, which needs nvcc, adds it)";
+  return "this build has no device code (CORNERTURN_CUDA=ON, which needs nvcc, adds it)";
 }
 
+int device_count() {
+  return 0;
+}
 DeviceInfo device_info() {
   refuse();
 }
-
-LadderCase::LadderCase(std::int64_t, std::int64_t, int, const MeasureOptions&) {
+DeviceInfo device_info(int) {
   refuse();
 }
-LadderCase::~LadderCase() = default;
-LadderCase::LadderCase(LadderCase&&) noexcept = default;
-LadderCase& LadderCase::operator=(LadderCase&&) noexcept = default;
 
-Measurement LadderCase::measure(std::string_view) {
+Place place_of(const void*) {
+  return {};
+}
+int current_device() {
   refuse();
 }
-std::string LadderCase::launch(std::string_view) {
+const plan::gpu::DeviceInfo& description_of(int) {
+  refuse();
+}
+std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>&, void*, const void*, Stream) {
+  refuse();
+}
+void execute(const plan::gpu::Plan&, void*, const void*, Stream) {
   refuse();
 }
 

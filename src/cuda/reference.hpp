@@ -56,7 +56,4 @@ std::string difference(const GuardedMatrix& src, const GuardedMatrix& dst, const
 std::uint64_t source_value(std::int64_t i, int element_bytes);
 std::int64_t source_index(std::int64_t i, const DeviceMatrix& m, bool transposes);
 
-/// A kernel of this build, to ask the driver whether it has code for the GPU.
-const void* some_kernel();
-
 }  // namespace cornerturn::cuda

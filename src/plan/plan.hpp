@@ -60,6 +60,8 @@ struct Plan {
 std::string describe(const Candidate& candidate, const Problem& normal);
 /// One line: kernel, configuration, threads, bytes, predicted time.
 std::string to_string(const Plan& plan);
+/// Why this kernel: how it was chosen, and how far the best of every other kernel is behind.
+std::string why(const Plan& plan);
 /// Several lines: the problem, how it was normalised, the kernel, why, and every candidate.
 std::string explain(const Plan& plan, const CpuInfo& cpu);
 /// The same for programs.

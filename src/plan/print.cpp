@@ -7,9 +7,15 @@
 #include "plan/text.hpp"
 
 namespace cornerturn::plan {
-namespace {
 
-// Why this kernel: how it was chosen, and how far the best of every other kernel is behind.
+double Plan::predicted_ns() const {
+  return chosen.cost_ns / threads;
+}
+
+std::string describe(const Candidate& candidate, const Problem& normal) {
+  return candidate.row->describe(candidate.config, normal);
+}
+
 std::string why(const Plan& plan) {
   const std::string idea(plan.chosen.row->idea);
   switch (plan.choice) {
@@ -28,16 +34,6 @@ std::string why(const Plan& plan) {
                        other.cost_ns / std::max(plan.chosen.cost_ns, 1.0));
   }
   return fmt::format("{}; nothing else applies", idea);
-}
-
-}  // namespace
-
-double Plan::predicted_ns() const {
-  return chosen.cost_ns / threads;
-}
-
-std::string describe(const Candidate& candidate, const Problem& normal) {
-  return candidate.row->describe(candidate.config, normal);
 }
 
 std::string to_string(const Plan& plan) {

@@ -16,8 +16,22 @@ std::string key_of(const CpuInfo& cpu, const Plan& plan) {
   return fmt::format("{} {}\t{}\t{}", cpu.model, cpu.isa, plan.threads, to_string(plan.normal));
 }
 
-std::string value_of(const Candidate& candidate, const Problem& normal) {
+std::string key_of(const gpu::Plan& plan) {
+  return fmt::format("{} sm_{}\t{}:{}\t{}", plan.device.name, plan.device.arch, plan.alignment.src,
+                     plan.alignment.dst, to_string(plan.normal));
+}
+
+template <class AnyCandidate>
+std::string value_of(const AnyCandidate& candidate, const Problem& normal) {
   return fmt::format("{}\t{}", candidate.row->name, describe(candidate, normal));
+}
+
+// The candidate that `value` names; null when it is none of the plan's.
+template <class AnyPlan>
+auto* named(const AnyPlan& plan, const std::string& value) {
+  const auto found = std::find_if(plan.candidates.begin(), plan.candidates.end(),
+                                  [&](const auto& c) { return value_of(c, plan.normal) == value; });
+  return found == plan.candidates.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -37,8 +51,8 @@ void Winners::parse(const std::string& text, const std::string& name) {
     if (line.empty() || line[0] == '#') continue;
     if (std::count(line.begin(), line.end(), '\t') != 4) {
       refuse(
-          "five fields parted by tabs are expected: processor, threads, problem, kernel, "
-          "configuration");
+          "five fields parted by tabs are expected: processor or GPU, threads or alignment, "
+          "problem, kernel, configuration");
     }
     std::size_t third_tab = 0;
     for (int i = 0; i < 3; ++i) third_tab = line.find('\t', third_tab + (i > 0 ? 1 : 0));
@@ -56,22 +70,39 @@ std::string Winners::to_text() const {
   return text;
 }
 
-void Winners::remember(const CpuInfo& cpu, const Plan& plan) {
+void Winners::remember(const std::string& key, const std::string& value) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  winner_of_[key_of(cpu, plan)] = value_of(plan.chosen, plan.normal);
+  winner_of_[key] = value;
+}
+
+std::optional<std::string> Winners::find(const std::string& key) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = winner_of_.find(key);
+  return found == winner_of_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Winners::remember(const CpuInfo& cpu, const Plan& plan) {
+  remember(key_of(cpu, plan), value_of(plan.chosen, plan.normal));
+}
+
+void Winners::remember(const gpu::Plan& plan) {
+  remember(key_of(plan), value_of(plan.chosen, plan.normal));
 }
 
 void Winners::apply(const CpuInfo& cpu, Plan& plan) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (winner_of_.empty()) return;
-  const auto found = winner_of_.find(key_of(cpu, plan));
-  if (found == winner_of_.end()) return;
-  for (const Candidate& candidate : plan.candidates) {
-    if (value_of(candidate, plan.normal) != found->second) continue;
-    plan.chosen = candidate;
-    plan.choice = Choice::remembered;
-    return;
-  }
+  if (empty()) return;
+  const auto value = find(key_of(cpu, plan));
+  const Candidate* winner = value ? named(plan, *value) : nullptr;
+  if (winner == nullptr) return;
+  plan.chosen = *winner;
+  plan.choice = Choice::remembered;
+}
+
+void Winners::apply(gpu::Plan& plan) const {
+  if (empty()) return;
+  const auto value = find(key_of(plan));
+  const gpu::Candidate* winner = value ? named(plan, *value) : nullptr;
+  if (winner != nullptr) plan.choose(gpu::Candidate(*winner), Choice::remembered);
 }
 
 void Winners::clear() {

@@ -7,12 +7,15 @@
 #include <optional>
 #include <string>
 
+#include "plan/gpu/plan.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn::plan {
 
 /// Thread-safe. A line of the file:
 ///   processor <tab> threads <tab> normalised problem <tab> kernel <tab> configuration
+/// For a GPU its name stands in the place of the processor, and the alignment of source and
+/// destination, as 16:4, in that of the threads.
 class Winners {
  public:
   /// Reads the lines of `text` (the contents of the file `name`). Throws an Error with the line's
@@ -21,12 +24,17 @@ class Winners {
   std::string to_text() const;
 
   void remember(const CpuInfo& cpu, const Plan& plan);
+  void remember(const gpu::Plan& plan);
   /// Makes the remembered winner the chosen one, if there is one among the plan's candidates.
   void apply(const CpuInfo& cpu, Plan& plan) const;
+  void apply(gpu::Plan& plan) const;
   void clear();
   bool empty() const;
 
  private:
+  void remember(const std::string& key, const std::string& value);
+  std::optional<std::string> find(const std::string& key) const;
+
   mutable std::mutex mutex_;
   std::map<std::string, std::string> winner_of_;  // both are tab-joined
 };

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -161,6 +162,83 @@ TEST(Api, MoreThan2To31Elements) {
   }
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(dst.back(), src.back());
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Api, PlansAreMadeForDescribedDevices) {
+  const Extents shape = {4096, 8192};
+  Options options;
+  options.device = "h200";
+  const auto plan_for = [&](const char* device) {
+    options.device = device;
+    return make_plan(View(nullptr, ElementType(Kind::f16), {8192, 4096}),
+                     ConstView(nullptr, ElementType(Kind::f16), shape).permuted({{1, 0}}), options);
+  };
+  const Plan plan = plan_for("h200");
+  EXPECT_EQ(plan.device(), "NVIDIA H200");
+  EXPECT_EQ(plan.threads(), 0);
+  EXPECT_EQ(plan.bytes(), 4096 * 8192 * 2);
+  // The bytes cannot be moved in less time than the memory needs for them.
+  EXPECT_GT(plan.predicted_seconds(), 2.0 * 4096 * 8192 * 2 / 4.3e12);
+  EXPECT_LT(plan.predicted_seconds(), 1e-3);
+  EXPECT_NE(plan.to_string().find("NVIDIA H200"), std::string::npos);
+  EXPECT_NE(plan.explain().find(plan.why()), std::string::npos);
+  EXPECT_NE(plan.to_json().find("\"NVIDIA H200\""), std::string::npos);
+  EXPECT_EQ(plan, plan_for("H200"));
+  EXPECT_FALSE(plan == plan_for("a100"));
+  EXPECT_GT(plan_for("a100").predicted_seconds(), plan.predicted_seconds());
+  EXPECT_EQ(plan_for("cpu").device(), "cpu");
+  EXPECT_FALSE(plan == plan_for("cpu"));
+  options.kernel = "gather";
+  EXPECT_EQ(plan_for("h200").kernel(), "gather");
+}
+
+TEST(Api, DescribedDevicesRunNothing) {
+  std::vector<int> src(64 * 64, 7);
+  std::vector<int> dst(src.size(), 3);
+  Options options;
+  options.device = "h200";
+  const auto from = view(static_cast<const int*>(src.data()), {64, 64}).permuted({{1, 0}});
+  const auto to = view(dst.data(), {64, 64});
+  EXPECT_EQ(message_of([&] { copy(to, from, options); }),
+            "options.device = 'h200' is a described GPU: plans can be made for it, but not run");
+  const Plan plan = make_plan(to, from, options);
+  EXPECT_EQ(
+      message_of([&] { execute(plan, dst.data(), src.data()); }),
+      "plan: it was made for a described NVIDIA H200: only plans for a device that is here can "
+      "be run");
+  options.effort = Effort::measure;
+  EXPECT_EQ(message_of([&] { make_plan(to, from, options); }),
+            "options.effort = measure, but options.device = 'h200' is only described: it cannot be "
+            "timed");
+  options = Options();
+  options.device = "h300";
+  EXPECT_EQ(message_of([&] { make_plan(to, from, options); }).find("options.device = 'h300' is no"),
+            0u);
+  EXPECT_EQ(dst, std::vector<int>(dst.size(), 3));
+}
+
+TEST(Api, HostPointersBelongToTheCpu) {
+  std::vector<int> src(6, 7);
+  std::vector<int> dst(6, 3);
+  Options options;
+  options.device = "gpu";
+  const std::string message = message_of([&] { transpose(dst.data(), src.data(), 2, 3, options); });
+  EXPECT_NE(message.find("is host memory, options.device = 'gpu' needs the GPU's memory"),
+            std::string::npos)
+      << message;
+  EXPECT_EQ(dst, std::vector<int>(6, 3));
+  options.device = "cpu";
+  transpose(dst.data(), src.data(), 2, 3, options);
+  EXPECT_EQ(dst, src);
 }
 
 TEST(Api, VersionMatchesTheHeaders) {

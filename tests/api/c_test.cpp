@@ -75,6 +75,37 @@ TEST(C, ErrorsSayWhatIsWrongAndWriteNothing) {
   EXPECT_STREQ(ct_last_error(), "");
 }
 
+TEST(C, OptionsOfAnOlderProgramAreTaken) {
+  const float src[6] = {0, 1, 2, 3, 4, 5};
+  float dst[6] = {};
+  ct_options options = CT_OPTIONS_INIT;
+  options.size = offsetof(ct_options, stream);
+  options.device = reinterpret_cast<const char*>(1);  // behind the end of such a struct
+  EXPECT_EQ(ct_transpose(dst, src, 2, 3, "f32", &options), CT_OK) << ct_last_error();
+  EXPECT_EQ(dst[1], 3);
+}
+
+TEST(C, PlansForADescribedDevice) {
+  const int64_t shape[2] = {1024, 2048};
+  const int64_t turned[2] = {2, 2048};
+  const ct_const_view from = {nullptr, "f16", 2, shape, turned};
+  const ct_view to = {nullptr, "f16", 2, shape, nullptr};
+  ct_options options = CT_OPTIONS_INIT;
+  options.device = "h200";
+  ct_plan* plan = nullptr;
+  ASSERT_EQ(ct_plan_make(&plan, &to, &from, &options), CT_OK) << ct_last_error();
+  EXPECT_STREQ(ct_plan_device(plan), "NVIDIA H200");
+  const short src = 0;
+  short dst = 0;
+  EXPECT_EQ(ct_plan_execute(plan, &dst, &src), CT_UNSUPPORTED);
+  EXPECT_NE(std::string(ct_last_error()).find("described NVIDIA H200"), std::string::npos);
+  ct_plan_free(plan);
+  options.device = "h2000";
+  EXPECT_EQ(ct_plan_make(&plan, &to, &from, &options), CT_INVALID_ARGUMENT);
+  EXPECT_EQ(ct_plan_device(nullptr), nullptr);
+  EXPECT_EQ(ct_plan_execute_on(nullptr, &dst, &src, nullptr), CT_INVALID_ARGUMENT);
+}
+
 TEST(C, SaysItsVersion) {
   EXPECT_STREQ(ct_version(), CORNERTURN_VERSION);
   EXPECT_EQ(ct_abi_version(), CT_ABI_VERSION);

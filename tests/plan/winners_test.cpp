@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cornerturn/error.hpp"
+#include "plan/gpu/device_files.hpp"
 #include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 
@@ -34,6 +35,37 @@ TEST(Winners, AreRememberedThroughTheirText) {
     Plan elsewhere = make_plan(plan.problem, other, {1, ""});
     read.apply(other, elsewhere);
     EXPECT_EQ(elsewhere.choice, Choice::estimated);
+  }
+}
+
+TEST(Winners, OfAGpuDependOnItsNameAndTheAlignment) {
+  gpu::DeviceInfo device = gpu::device_named("h200");
+  test::RandomProblems random(22);
+  Winners winners;
+  std::vector<gpu::Plan> plans;
+  for (int i = 0; i < 50; ++i) {
+    gpu::Plan plan = gpu::make_plan(random.next(), {true, 8, 4}, device);
+    plan.choose(gpu::Candidate(plan.candidates.back()), Choice::measured);
+    winners.remember(plan);
+    plans.push_back(plan);
+  }
+  Winners read;
+  read.parse(winners.to_text(), "test");
+  EXPECT_EQ(read.to_text(), winners.to_text());
+  EXPECT_NE(winners.to_text().find("NVIDIA H200 sm_90\t8:4\t"), std::string::npos);
+  for (const gpu::Plan& plan : plans) {
+    const auto made = [&](const Alignment& alignment) {
+      gpu::Plan again = gpu::make_plan(plan.problem, alignment, device);
+      read.apply(again);
+      return again;
+    };
+    device.name = "NVIDIA H200";
+    const gpu::Plan again = made(plan.alignment);
+    EXPECT_EQ(again.choice, Choice::remembered);
+    EXPECT_EQ(again.chosen, plan.chosen);
+    EXPECT_EQ(made({true, 8, 2}).choice, Choice::estimated);
+    device.name = "Another GPU";
+    EXPECT_EQ(made(plan.alignment).choice, Choice::estimated);
   }
 }
 

@@ -88,6 +88,8 @@ Plan make_plan(const Problem& problem, const Alignment& alignment, const DeviceI
 std::string describe(const Candidate& candidate, const Problem& normal);
 /// One line: kernel, configuration, bytes, predicted time.
 std::string to_string(const Plan& plan);
+/// Why this kernel: how it was chosen, and how far the best of every other kernel is behind.
+std::string why(const Plan& plan);
 /// Several lines: the problem, how it was normalised, the kernel, why, and every candidate.
 std::string explain(const Plan& plan);
 /// The same for programs.

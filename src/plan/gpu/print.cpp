@@ -6,7 +6,10 @@
 #include "plan/text.hpp"
 
 namespace cornerturn::plan::gpu {
-namespace {
+
+std::string describe(const Candidate& candidate, const Problem& normal) {
+  return candidate.row->describe(candidate.config, normal);
+}
 
 std::string why(const Plan& plan) {
   const std::string idea(plan.chosen.row->idea);
@@ -26,12 +29,6 @@ std::string why(const Plan& plan) {
                        other.cost_seconds / std::max(plan.chosen.cost_seconds, 1e-9));
   }
   return fmt::format("{}; nothing else applies", idea);
-}
-
-}  // namespace
-
-std::string describe(const Candidate& candidate, const Problem& normal) {
-  return candidate.row->describe(candidate.config, normal);
 }
 
 std::string to_string(const Plan& plan) {

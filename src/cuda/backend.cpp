@@ -1,0 +1,131 @@
+#include "cuda/backend.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+
+#include "cuda/check.hpp"
+#include "cuda/device.hpp"
+#include "cuda/device_buffer.hpp"
+#include "cuda/driver.hpp"
+#include "plan/gpu/device_files.hpp"
+
+namespace cornerturn::cuda {
+namespace {
+
+plan::gpu::DeviceInfo describe(int device) {
+  if (const auto why = why_no_gpu()) throw Error(Status::unsupported, "no GPU: " + *why);
+  const DeviceInfo here = device_info(device);
+  plan::gpu::DeviceInfo info;
+  info.name = here.name;
+  info.arch = 10 * here.major + here.minor;
+  info.sm_count = here.sm_count;
+  info.clock_hz = here.clock_hz;
+  info.l2_bytes = here.l2_bytes;
+  info.shared_per_sm = static_cast<int>(here.shared_per_sm);
+  info.shared_per_block = static_cast<int>(here.shared_per_block);
+  info.threads_per_sm = here.threads_per_sm;
+  info.blocks_per_sm = here.blocks_per_sm;
+  info.registers_per_sm = here.registers_per_sm;
+  // A copy reaches about 0.89 of the nominal bandwidth. What was measured on such a GPU is better,
+  // and where the driver does not tell the bandwidth another of its generation must do.
+  info.copy_bandwidth = 0.89 * here.memory_bandwidth;
+  for (const plan::gpu::DeviceInfo& known : plan::gpu::known_devices()) {
+    if (known.name != info.name && (info.copy_bandwidth > 0 || known.arch / 10 != info.arch / 10)) {
+      continue;
+    }
+    info.copy_bandwidth = known.copy_bandwidth;
+    info.launch_seconds = known.launch_seconds;
+    if (known.name == info.name) break;
+  }
+  return info;
+}
+
+}  // namespace
+
+Place place_of(const void* pointer) {
+  const Driver* driver = pointer == nullptr ? nullptr : loaded_driver();
+  if (driver == nullptr) return {};
+  CUmemorytype type{};
+  int device = 0;
+  unsigned managed = 0;
+  std::array attributes = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                           CU_POINTER_ATTRIBUTE_IS_MANAGED};
+  std::array<void*, 3> data = {&type, &device, &managed};
+  const CUresult result =
+      driver->pointer_attributes(static_cast<unsigned>(attributes.size()), attributes.data(),
+                                 data.data(), reinterpret_cast<CUdeviceptr>(pointer));
+  if (result == CUDA_ERROR_NOT_INITIALIZED || result == CUDA_ERROR_DEINITIALIZED ||
+      result == CUDA_ERROR_INVALID_VALUE) {
+    return {};  // nobody has asked for device memory yet, or no more
+  }
+  if (result != CUDA_SUCCESS) {
+    const char* text = nullptr;
+    driver->error_text(result, &text);
+    throw Error(Status::device_error, fmt::format("a CUDA error from before this call: {}",
+                                                  text != nullptr ? text : "unknown"));
+  }
+  if (managed != 0) return {Place::Kind::managed, device};
+  if (type == CU_MEMORYTYPE_DEVICE) return {Place::Kind::device, device};
+  return {};
+}
+
+int current_device() {
+  // Who set a context, by the driver or by another copy of the runtime, means its GPU.
+  CUdevice of_context = 0;
+  const Driver* driver = loaded_driver();
+  if (driver != nullptr && driver->current_device(&of_context) == CUDA_SUCCESS) return of_context;
+  int device = 0;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) {
+    cudaGetLastError();
+    if (const auto why = why_no_gpu()) throw Error(Status::unsupported, "no GPU: " + *why);
+    check(error, "cudaGetDevice");
+  }
+  return device;
+}
+
+const plan::gpu::DeviceInfo& description_of(int device) {
+  static std::mutex mutex;
+  static std::map<int, plan::gpu::DeviceInfo> known;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = known.find(device);
+  if (found != known.end()) return found->second;
+  return known.emplace(device, describe(device)).first->second;
+}
+
+std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>& plans, void* dst,
+                               const void* src, Stream stream) {
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  // Of the legacy stream it cannot be asked while another stream is being captured.
+  const cudaError_t asked = cudaStreamIsCapturing(stream, &capture);
+  if (asked == cudaErrorStreamCaptureImplicit || capture != cudaStreamCaptureStatusNone) {
+    cudaGetLastError();
+    throw Error(Status::unsupported,
+                "options.effort = measure, but the stream is being captured: timing has to wait "
+                "for the stream");
+  }
+  check(asked, "cudaStreamIsCapturing");
+
+  constexpr int rounds = 4;         // the first one loads the kernels
+  constexpr double enough = 50e-6;  // that the events' own time does not count
+  Stopwatch watch;
+  std::vector<double> best(plans.size(), 1e300);
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const int launches = std::clamp(
+          static_cast<int>(enough / std::max(plans[i].predicted_seconds(), 1e-7)), 1, 20);
+      watch.start(stream);
+      for (int n = 0; n < launches; ++n) execute(plans[i], dst, src, stream);
+      watch.stop(stream);
+      const double seconds = watch.seconds() / launches;
+      if (round > 0) best[i] = std::min(best[i], seconds);
+    }
+  }
+  return best;
+}
+
+}  // namespace cornerturn::cuda
