@@ -19,10 +19,7 @@ using Kind = cuda::Place::Kind;
 struct Argument {
   const char* name;
   const void* pointer;
-  cuda::Place place;
-
-  Argument(const char* argument, const void* value)
-      : name(argument), pointer(value), place(cuda::place_of(value)) {}
+  cuda::Place place = {};
 
   bool on_host() const { return pointer != nullptr && place.kind == Kind::host; }
   bool on_gpu() const { return place.kind != Kind::host; }
@@ -43,6 +40,13 @@ struct Argument {
   }
 };
 using Arguments = std::array<Argument, 2>;
+
+Arguments look_at(const void* dst, const void* src) {
+  Arguments arguments = {Argument{"dst", dst}, Argument{"src", src}};
+  if (!cuda::driver_is_loaded()) return arguments;
+  for (Argument& argument : arguments) argument.place = cuda::place_of(argument.pointer);
+  return arguments;
+}
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(Status::invalid_argument, message);
@@ -84,7 +88,7 @@ std::optional<plan::gpu::DeviceInfo> described_device(const Options& options) {
 }
 
 Target target_of(const Options& options, const void* dst, const void* src) {
-  const Arguments arguments = {Argument("dst", dst), Argument("src", src)};
+  const Arguments arguments = look_at(dst, src);
   Target target;
   if (options.device == "cpu") {
     require_cpu(arguments, "options.device = 'cpu' needs host memory");
@@ -115,7 +119,7 @@ void check_runs_on(const plan::AnyPlan& plan, const void* dst, const void* src) 
                             on_gpu->device.name));
   }
   check_pointers(plan.problem(), src, dst);
-  const Arguments arguments = {Argument("dst", dst), Argument("src", src)};
+  const Arguments arguments = look_at(dst, src);
   if (on_gpu == nullptr) return require_cpu(arguments, "the plan is for the CPU");
 
   const std::string name = fmt::format("GPU {} ({})", plan.gpu, on_gpu->device.name);

@@ -47,6 +47,10 @@ plan::gpu::DeviceInfo describe(int device) {
 
 }  // namespace
 
+bool driver_is_loaded() {
+  return loaded_driver() != nullptr;
+}
+
 Place place_of(const void* pointer) {
   const Driver* driver = pointer == nullptr ? nullptr : loaded_driver();
   if (driver == nullptr) return {};

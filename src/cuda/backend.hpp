@@ -21,8 +21,11 @@ struct Place {
   int device = 0;
 };
 
-/// Asks the driver, if this process has loaded one: without it there is no device memory. Creates
-/// no context. Throws Error(device_error) when the driver's answer is an earlier error.
+/// Has this process loaded a driver? Before it has there is no device memory.
+bool driver_is_loaded();
+
+/// Asks the driver, if one is loaded. Creates no context. Throws Error(device_error) when the
+/// driver's answer is an earlier error.
 Place place_of(const void* pointer);
 
 /// The number of the calling thread's current GPU. Throws Error(unsupported) with why_no_gpu().
