@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "kernels/elements.hpp"
-#include "kernels/funnel.hpp"
+#include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 #include "maps/proofs.hpp"
 #include "maps/tile_maps.hpp"
