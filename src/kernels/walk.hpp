@@ -52,7 +52,6 @@ struct Walk {
     }
     for (int i = 0; i < rank; ++i) {
       const Axis step = axis[i];
-      CT_UNROLL
       for (int k = 0; k < N; ++k) {
         const std::uint32_t rest = step.count.quotient(left[k]);
         const std::int64_t index = left[k] - rest * step.count.divisor;
