@@ -8,7 +8,7 @@ PEERS ?= numpy torch mkl eigen onednn
 export JOBS FULL
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test bench test-gpu profile-gpu bundle docs format install fuzz clean
+.PHONY: help setup build run test bench bench-gpu test-gpu profile-gpu bundle docs format install fuzz clean
 
 help:   ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
@@ -31,6 +31,10 @@ bench:  ## measures against memcpy and the PEERS; makes the README's table (PEER
 	@scripts/setup.sh bench
 	@$(if $(PEERS),bench/peers/setup.sh $(PEERS) || true)
 	@bench/run.sh
+
+bench-gpu: ## the same on the GPU that is here, with the peers that Python has
+	@scripts/setup.sh bench
+	@bench/gpu/run.sh
 
 test-gpu: ## every rung of the ladder on the GPU that is here, also under compute-sanitizer (SKIP=1)
 	@scripts/test_gpu.sh

@@ -271,8 +271,12 @@ def slowest(shares):
     return "\n".join(lines)
 
 
-def replace_between_markers(path, text):
-    begin, end = "<!-- bench:begin -->", "<!-- bench:end -->"
+def markers(name):
+    return f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+
+
+def replace_between_markers(path, text, name="bench"):
+    begin, end = markers(name)
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     head, found, rest = old.partition(begin)
     if not found or end not in rest:
