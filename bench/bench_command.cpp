@@ -7,7 +7,7 @@
 
 #include "cornerturn/cornerturn.hpp"
 #include "gpu/accelerator.hpp"
-#include "gpu/engine_subject.hpp"
+#include "gpu/cornerturn_subject.hpp"
 #include "gpu/gpu_session.hpp"
 #include "harness/session.hpp"
 
@@ -96,7 +96,7 @@ int run_bench(BenchArguments& arguments) {
   arguments.options.effort = arguments.effort == "measure" ? Effort::measure : Effort::estimate;
   if (arguments.device == "gpu" && measures(session)) {
     const std::unique_ptr<bench::Accelerator> gpu = bench::open_gpu();
-    const auto subject = bench::engine_subject(arguments.options.kernel);
+    const auto subject = bench::cornerturn_on_gpu(arguments.options);
     return bench::run_gpu_session(session, *subject, *gpu);
   }
   CornerturnSubject subject(arguments.options);
