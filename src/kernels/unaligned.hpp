@@ -71,9 +71,10 @@ struct VectorPair {
     return {ctx.load_if(active, first), ctx.load_if(active && phase != 0, first + 1)};
   }
 
-  /// The 16 bytes from byte `phase` on.
+  /// The 16 bytes from byte `phase` on, a multiple of `step`.
+  template <int step = 1>
   CT_DEVICE Element16 from(int phase) const {
-    return funnel<1>(low, high, static_cast<unsigned>(phase));
+    return funnel<step>(low, high, static_cast<unsigned>(phase));
   }
 };
 
@@ -181,6 +182,21 @@ CT_DEVICE Words load_inside(Ctx& ctx, bool active, const std::byte* from, const 
     }
   }
   return words;
+}
+
+/// Stores the elements in bytes [begin, end) of `v`, which belongs at the aligned address `to`, one
+/// by one.
+template <class T, class Ctx>
+CT_DEVICE void store_elements(Ctx& ctx, std::byte* to, const Element16& v, int begin, int end) {
+  constexpr int size = sizeof(T);
+  CT_NO_UNROLL
+  for (int at = begin; at < end; at += size) {
+    const int word = at / 4;
+    const std::uint32_t low = word < 2 ? (word == 0 ? v[0] : v[1]) : (word == 2 ? v[2] : v[3]);
+    std::uint64_t bits = low >> 8 * (at % 4);
+    if constexpr (size == 8) bits |= std::uint64_t{word < 2 ? v[1] : v[3]} << 32;
+    ctx.store(reinterpret_cast<T*>(to + at), static_cast<T>(bits));
+  }
 }
 
 }  // namespace cornerturn::kernels

@@ -16,12 +16,14 @@
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/rows.hpp"
+#include "plan/gpu/structures.hpp"
 #include "plan/gpu/tile.hpp"
 
 namespace cornerturn::plan::gpu {
 
-using Config = std::variant<RowsConfig, TileConfig, GatherConfig>;
-using Args = std::variant<kernels::RowsArgs, kernels::TileArgs, kernels::GatherArgs>;
+using Config = std::variant<RowsConfig, StructuresConfig, TileConfig, GatherConfig>;
+using Args = std::variant<kernels::RowsArgs, kernels::StructuresArgs, kernels::TileArgs,
+                          kernels::GatherArgs>;
 
 struct Row;
 

@@ -1,0 +1,152 @@
+#include "plan/gpu/structures.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "plan/gpu/plan.hpp"
+#include "plan/gpu/traffic.hpp"
+
+namespace cornerturn::plan::gpu::structures {
+namespace {
+
+constexpr std::int64_t longest = 8;  // elements a structure
+constexpr int warps = 8;             // a block
+
+int find_mode(const Problem& normal, std::int64_t Mode::*stride, std::int64_t value, int except) {
+  for (int i = normal.rank(); i-- > 0;) {
+    if (i != except && normal.modes[i].*stride == value) return i;
+  }
+  return -1;
+}
+
+// The modes in their parts, in either direction.
+std::optional<StructuresConfig> parts(const Problem& normal) {
+  const std::int64_t element = normal.dst_type.size();
+  if (element > 8) return std::nullopt;
+  StructuresConfig config;
+  const auto is_length = [&](std::int64_t stride) {
+    return stride % element == 0 && stride >= 2 * element && stride <= longest * element;
+  };
+  config.elements = find_mode(normal, &Mode::dst_stride, element, -1);
+  if (config.elements >= 0 && is_length(normal.modes[config.elements].src_stride)) {
+    config.length = static_cast<int>(normal.modes[config.elements].src_stride / element);
+    config.members = find_mode(normal, &Mode::src_stride, element, config.elements);
+    const std::int64_t members = config.members < 0 ? 1 : normal.modes[config.members].extent;
+    if (members <= config.length) return config;
+  }
+  config.to_planes = false;
+  config.elements = find_mode(normal, &Mode::src_stride, element, -1);
+  if (config.elements >= 0 && is_length(normal.modes[config.elements].dst_stride)) {
+    config.length = static_cast<int>(normal.modes[config.elements].dst_stride / element);
+    config.members = find_mode(normal, &Mode::dst_stride, element, config.elements);
+    if (config.members >= 0 && normal.modes[config.members].extent == config.length) return config;
+  }
+  return std::nullopt;
+}
+
+std::int64_t batches(const StructuresConfig& config, const Problem& normal) {
+  std::int64_t count = 1;
+  for (int i = 0; i < normal.rank(); ++i) {
+    if (i != config.elements && i != config.members) count *= normal.modes[i].extent;
+  }
+  return count;
+}
+
+// Warps that a batch keeps busy.
+std::int64_t chunks_of_batch(const StructuresConfig& config, const Problem& normal) {
+  const std::int64_t bytes = normal.modes[config.elements].extent * normal.dst_type.size();
+  const std::int64_t vectors = (bytes + (config.shifted ? 15 : 0) + 15) / 16;
+  const std::int64_t of_warp = config.shifted ? 31 : 32;
+  return (vectors + of_warp - 1) / of_warp;
+}
+
+bool is_shifted(const StructuresConfig& config, const Problem& normal, const Alignment& start) {
+  if (start.dst % 16 != 0) return true;
+  for (int i = 0; i < normal.rank(); ++i) {
+    if (i == config.elements || (!config.to_planes && i == config.members)) continue;
+    if (normal.modes[i].dst_stride % 16 != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const char* why_not(const Problem& normal, const DeviceInfo&) {
+  if (normal.dst_type.size() > 8) return "elements of 16 B";
+  const auto config = parts(normal);
+  if (!config) return "no array of structures of 2 to 8 elements on either side";
+  const std::int64_t count = normal.modes[config->elements].extent;
+  if (count < 64) return "less than 64 structures in a row";
+  if (batches(*config, normal) * (count / 16 + 2) >= std::int64_t{1} << 31) {
+    return "2^31 pieces or more";
+  }
+  return nullptr;
+}
+
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+               const std::function<void(const StructuresConfig&)>& add) {
+  auto config = *parts(normal);
+  config.shifted = is_shifted(config, normal, start);
+  add(config);
+}
+
+// Bound by the traffic, or by the instructions of permutations and shifts; warps at the end of a
+// batch are partly idle.
+double cost_seconds(const StructuresConfig& config, const Problem& normal,
+                    const DeviceInfo& device) {
+  const std::int64_t element = normal.dst_type.size();
+  const double vectors_loaded = static_cast<double>(batches(config, normal)) *
+                                static_cast<double>(chunks_of_batch(config, normal)) * 32 *
+                                config.length;
+  const double instructions = (element == 1 ? 70 : 45) + (config.shifted ? 45 : 0);
+  const double issue_seconds =
+      vectors_loaded * instructions / (128.0 * 0.5 * device.sm_count * device.clock_hz);
+  const double efficiency = config.shifted ? 0.93 : 0.97;
+  Traffic traffic = least_traffic(normal);
+  return device.launch_seconds +
+         std::max(issue_seconds, traffic.bytes() / (efficiency * device.copy_bandwidth));
+}
+
+std::string describe(const StructuresConfig& config, const Problem& normal) {
+  std::string text = "structures of " + std::to_string(config.length);
+  if (config.to_planes) {
+    const std::int64_t members = config.members < 0 ? 1 : normal.modes[config.members].extent;
+    text += members == config.length ? " to planes" : " to " + std::to_string(members) + " planes";
+  } else {
+    text += " from planes";
+  }
+  return text + (config.shifted ? ", shifted vectors" : ", aligned vectors");
+}
+
+Prepared prepare(const StructuresConfig& config, const Problem& normal) {
+  kernels::StructuresArgs args;
+  args.element_bytes = normal.dst_type.size();
+  args.length = config.length;
+  args.to_planes = config.to_planes;
+  args.shifted = config.shifted;
+  args.count = normal.modes[config.elements].extent;
+  args.planes = 1;
+  if (config.members >= 0) {
+    const Mode& members = normal.modes[config.members];
+    args.planes = static_cast<int>(members.extent);
+    args.plane_stride = config.to_planes ? members.dst_stride : members.src_stride;
+  }
+  args.src_high = args.element_bytes;
+  for (const Mode& mode : normal.modes) {
+    const std::int64_t reach = (mode.extent - 1) * mode.src_stride;
+    (reach < 0 ? args.src_low : args.src_high) += reach;
+  }
+  const std::int64_t of_batch = chunks_of_batch(config, normal);
+  args.of_batch = FastDivide(static_cast<std::uint32_t>(of_batch));
+  args.chunks = static_cast<std::uint32_t>(of_batch * batches(config, normal));
+  for (int i = normal.rank(); i-- > 0;) {
+    if (i == config.elements || i == config.members) continue;
+    const Mode& mode = normal.modes[i];
+    args.batches.axis[args.batches.rank++] = {FastDivide(static_cast<std::uint32_t>(mode.extent)),
+                                              mode.src_stride, mode.dst_stride};
+  }
+  const std::uint32_t blocks = (args.chunks + warps - 1) / warps;
+  return {args, {{blocks, 1, 1}, {32 * warps, 1, 1}, 0}};
+}
+
+}  // namespace cornerturn::plan::gpu::structures

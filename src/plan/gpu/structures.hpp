@@ -1,0 +1,38 @@
+// structures: arrays of structures of a few elements to one array a member, and back; also what
+// lies in every second, third, ... element.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/normalise.hpp"
+#include "core/problem.hpp"
+#include "kernels/structures.hpp"
+#include "plan/gpu/device_info.hpp"
+
+namespace cornerturn::plan::gpu {
+
+struct Prepared;
+
+struct StructuresConfig {
+  bool to_planes = true;
+  bool shifted = false;  ///< the destination's runs do not all begin at multiples of 16 bytes
+  int length = 2;        ///< of a structure, in elements
+  int elements = 0;      ///< the mode that runs over the structures
+  int members = -1;      ///< the mode that runs over their members; -1: only one is moved
+
+  friend bool operator==(const StructuresConfig&, const StructuresConfig&) = default;
+};
+
+namespace structures {
+
+const char* why_not(const Problem& normal, const DeviceInfo& device);
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+               const std::function<void(const StructuresConfig&)>& add);
+double cost_seconds(const StructuresConfig& config, const Problem& normal,
+                    const DeviceInfo& device);
+std::string describe(const StructuresConfig& config, const Problem& normal);
+Prepared prepare(const StructuresConfig& config, const Problem& normal);
+
+}  // namespace structures
+}  // namespace cornerturn::plan::gpu
