@@ -4,20 +4,28 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analyse/plan_report.hpp"
+#include "api/any_plan.hpp"
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/threads.hpp"
 #include "io/array_file.hpp"
 #include "io/schedule.hpp"
+#include "plan/gpu/device_files.hpp"
 
 namespace cornerturn::cli {
 namespace {
+
+// So many candidates of a GPU are run in the emulator.
+constexpr std::size_t candidates_counted = 8;
 
 struct PlanArguments {
   std::string file;
   std::string shape;
   std::string dtype = "f32";
+  std::string on;
+  std::string device = "cpu";
   OrderArguments order;
   WorkArguments work;
   bool explain = false;
@@ -41,9 +49,24 @@ Array array_of(const PlanArguments& arguments) {
   return array;
 }
 
+// What "--on" and "--device" ask for.
+std::string device_of(const PlanArguments& arguments) {
+  if (!arguments.on.empty()) {
+    plan::gpu::device_named(arguments.on, "--on");  // its error names the option
+    return arguments.on;
+  }
+  if (arguments.device != "cpu" && arguments.device != "gpu") {
+    throw Error(Status::invalid_argument,
+                fmt::format("--device = '{}' is neither cpu nor gpu; --on takes a described GPU",
+                            arguments.device));
+  }
+  return arguments.device;
+}
+
 void plan(const PlanArguments& arguments) {
   const Array array = array_of(arguments);
-  const Options options = arguments.work.options();
+  Options options = arguments.work.options();
+  options.device = device_of(arguments);
   const std::vector<int> permutation =
       arguments.order.permutation(static_cast<int>(array.shape.size()));
   if (array.item_size == 0) {
@@ -62,17 +85,29 @@ void plan(const PlanArguments& arguments) {
                               ConstView(nullptr, problem.src_type, shape, src_strides), options);
   const std::int64_t memory = arguments.work.memory_bytes();
   std::optional<io::Schedule> schedule;
-  if (memory > 0 && plan.bytes() > 0) {
+  if (memory > 0 && plan.bytes() > 0 && plan.device() == "cpu") {
     schedule = io::make_schedule(problem, {cpu::resolve_threads(options.threads), memory, false});
+  }
+
+  const plan::gpu::Plan* on_gpu = plan.impl().of_gpu();
+  std::optional<PlanReport> accesses;
+  if (on_gpu != nullptr && (arguments.json || arguments.explain)) {
+    accesses = report_of(*on_gpu, candidates_counted);
   }
 
   if (arguments.json) {
     nlohmann::json json = nlohmann::json::parse(plan.to_json());
+    if (accesses) json["accesses"] = nlohmann::json::parse(accesses->json(*on_gpu));
     if (schedule) json["schedule"] = nlohmann::json::parse(io::to_json(*schedule));
     fmt::print("{}\n", json.dump(2));
     return;
   }
-  fmt::print("{}\n", arguments.explain ? plan.explain() : plan.to_string());
+  if (arguments.explain) {
+    fmt::print("{}", plan.explain());
+    if (accesses) fmt::print("{}", accesses->text(*on_gpu));
+  } else {
+    fmt::print("{}\nwhy: {}\n", plan.to_string(), plan.why());
+  }
   if (schedule) fmt::print("{}\n", io::to_string(*schedule));
 }
 
@@ -92,6 +127,15 @@ void add_plan_command(CLI::App& app) {
       .add_option("--dtype", arguments->dtype, "Its element: f32, u8, c64, b12 or NumPy's \"<f4\"")
       ->type_name("TYPE")
       ->excludes(file);
+  CLI::Option* on =
+      command
+          .add_option("--on", arguments->on,
+                      "Plan for this GPU, which need not be here: one that `devices` describes, or "
+                      "a JSON file")
+          ->type_name("h200|FILE");
+  command.add_option("--device", arguments->device, "Plan for the CPU, or for the GPU here")
+      ->type_name("cpu|gpu")
+      ->excludes(on);
   arguments->order.add_to(command);
   arguments->work.add_to(command, false);
   command.add_flag("--explain", arguments->explain,

@@ -54,10 +54,74 @@ def test_plan_says_how_often_bytes_are_moved():
     assert report["passes"] == 2 and report["buffer_bytes"] < 48 << 20
 
 
+def test_plan_on_a_described_gpu(folder):
+    words = ["plan", "--shape", "8,4096,32,128", "--perm", "0,2,1,3", "--dtype", "f16"]
+    text = done(*words, "--on", "h200")
+    assert "268.4 MB on NVIDIA H200" in text and re.search(r"^why: \w", text, re.M)
+    assert done(*words, "--on", "H200") == text
+    plan = json.loads(done(*words, "--on", "h200", "--json"))
+    assert plan["device"] == "NVIDIA H200" and plan["bytes"] == 8 * 4096 * 32 * 128 * 2
+    # No faster than the memory, and not by a factor slower.
+    assert 1 < plan["predicted_ns"] / (2 * plan["bytes"] / 4250) < 1.5
+    slower = json.loads(done(*words, "--on", "a100", "--json"))
+    assert 2 < slower["predicted_ns"] / plan["predicted_ns"] < 3
+    # A device of one's own: the numbers of a file, no others.
+    mine = json.loads((ROOT / "devices" / "h200.json").read_text())
+    mine.update(name="Slow GPU", copy_bandwidth=1e12)
+    (folder / "mine.json").write_text(json.dumps(mine))
+    own = json.loads(done(*words, "--on", "mine.json", "--json"))
+    assert own["device"] == "Slow GPU" and own["predicted_ns"] > 3 * plan["predicted_ns"]
+
+
+def test_plan_counts_what_a_gpu_would_do():
+    """Sectors of a transposition: what the bytes need, and 32 a request where columns are read."""
+    words = ["plan", "--shape", "4096,4096", "--dtype", "f32", "--on", "h200"]
+    accesses = json.loads(done(*words, "--json"))["accesses"]
+    least = 4096 * 4096 * 4 / 32
+    by_kernel = {}
+    for candidate in accesses["candidates"]:
+        by_kernel.setdefault(candidate["kernel"], candidate)
+    assert by_kernel["gather"]["sectors_loaded"] == 8 * least
+    assert by_kernel["gather"]["sectors_stored"] == least and by_kernel["gather"]["wavefronts"] == 0
+    tile = by_kernel["tile"]
+    assert tile["sectors_loaded"] == tile["sectors_stored"] == least
+    assert tile["wavefronts"] == tile["wavefronts_ideal"] > 0
+    assert sum(candidate["chosen"] for candidate in accesses["candidates"]) == 1
+    text = done(*words, "--explain")
+    for part in ["launch", "candidates", "accesses", "sectors loaded", "wavefronts", "2.10 M (1.00x)"]:
+        assert part in text, part
+    # Rank 30: no small problem has such modes.
+    many = ["plan", "--shape", ",".join(["2"] * 30), "--on", "h200", "--explain"]
+    assert "accesses" not in done(*many)
+
+
+def test_plan_refuses_devices_that_are_not_there(folder):
+    words = ["plan", "--shape", "64,64"]
+    refused(*words, "--on", "h300", part="--on = 'h300' is no described GPU: use one of a100, ")
+    refused(*words, "--on", "no.json", part="--on = 'no.json' cannot be read: No such file")
+    (folder / "bad.json").write_text('{"name": "x"}')
+    refused(*words, "--on", "bad.json", part="device file 'bad.json' has no field 'arch'")
+    refused(*words, "--device", "tpu", part="--device = 'tpu' is neither cpu nor gpu")
+    refused(*words, "--device", "cpu", "--on", "h200", part="--on excludes --device")
+    refused(*words, "--on", "h200", "--force", "strided", part="kernel = 'strided' is unknown on a GPU")
+    gpus = [d for d in json.loads(done("devices", "--json")) if d["device"] == "gpu"]
+    if "why_not" in gpus[-1]:
+        refused(*words, "--device", "gpu", part="no GPU: " + gpus[-1]["why_not"])
+    else:
+        assert gpus[0]["name"] in done(*words, "--device", "gpu")
+
+
 def test_devices_and_version():
-    assert "cpu" in done("devices")
-    cpu = json.loads(done("devices", "--json"))[0]
+    text = done("devices")
+    assert "cpu" in text and re.search(r"^gpu ", text, re.M)
+    devices = json.loads(done("devices", "--json"))
+    cpu = devices[0]
     assert cpu["device"] == "cpu" and cpu["cores"] >= 1 and cpu["isa"]
+    described = {device["device"]: device for device in devices if device.get("described")}
+    assert set(described) == {path.stem for path in (ROOT / "devices").glob("*.json")}
+    assert described["h200"]["copy_bandwidth"] == 4.25e12
+    for name, device in described.items():
+        assert re.search(rf"^{name} +{device['name']} ", text, re.M)
     version = re.search(r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
     assert done("version") == f"cornerturn {version}\n"
 
