@@ -14,17 +14,17 @@
 #include <cstdint>
 
 #include "kernels/elements.hpp"
-#include "kernels/funnel.hpp"
+#include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 
 namespace cornerturn::kernels {
 
 /// One mode of a box in a list of such, the list's fastest first.
 struct PackDigit {
-  FastDivide extent;         ///< indices that a whole box takes
-  int cut = -1;              ///< which of PackArgs::cut says how many are left, or none does
-  int shared_stride = 0;     ///< bytes
-  std::int64_t stride = 0;   ///< bytes, on the side that the list is of
+  FastDivide extent;        ///< indices that a whole box takes
+  int cut = -1;             ///< which of PackArgs::cut says how many are left, or none does
+  int shared_stride = 0;    ///< bytes
+  std::int64_t stride = 0;  ///< bytes, on the side that the list is of
 };
 
 /// A mode of which a box takes some indices only: the last box along it may have fewer.
@@ -52,24 +52,24 @@ struct PackArgs {
   int src_digits = 0;
   PackDigit src_digit[max_digits];  ///< the modes beside the run
   std::uint32_t src_runs = 1;
-  FastDivide src_vectors;        ///< vectors of a run
-  std::uint32_t src_unit = 1;    ///< elements of a run for each index of its last mode
-  std::uint32_t src_last = 1;    ///< indices of its last mode
+  FastDivide src_vectors;      ///< vectors of a run
+  std::uint32_t src_unit = 1;  ///< elements of a run for each index of its last mode
+  std::uint32_t src_last = 1;  ///< indices of its last mode
   int src_cut = -1;
 
   // The destination's runs.
   int dst_digits = 0;
   PackDigit dst_digit[max_digits];  ///< the modes beside the run
   std::uint32_t dst_runs = 1;
-  FastDivide dst_groups;         ///< groups of `1 << lanes` vectors of a run
-  int lanes = 5;                 ///< 2^lanes lanes of a warp are neighbours in a run
-  FastDivide period;             ///< elements
+  FastDivide dst_groups;  ///< groups of `1 << lanes` vectors of a run
+  int lanes = 5;          ///< 2^lanes lanes of a warp are neighbours in a run
+  FastDivide period;      ///< elements
   int period_digits = 0;
   PackDigit period_digit[max_digits];
-  std::uint32_t dst_last = 1;    ///< indices of the run's last mode
+  std::uint32_t dst_last = 1;  ///< indices of the run's last mode
   int dst_cut = -1;
-  int last_stride = 0;           ///< bytes of shared memory
-  int pad_every = 0;             ///< indices of the run's first mode, each time 16 bytes; 0: never
+  int last_stride = 0;  ///< bytes of shared memory
+  int pad_every = 0;    ///< indices of the run's first mode, each time 16 bytes; 0: never
 
   int table_at = 0;  ///< where in shared memory the table begins
 };
@@ -165,7 +165,8 @@ struct Pack {
       int to[loads_at_once];
       CT_UNROLL
       for (int k = 0; k < loads_at_once; ++k) {
-        const std::uint32_t i = first + static_cast<std::uint32_t>(k * threads + ctx.thread_index());
+        const std::uint32_t i =
+            first + static_cast<std::uint32_t>(k * threads + ctx.thread_index());
         const std::uint32_t n = a.src_vectors.quotient(i);
         const std::uint32_t at = (i - n * vectors) * 16;
         const RunPlace run = run_at(a.src_digit, a.src_digits, limits, n);
@@ -175,8 +176,8 @@ struct Pack {
         if constexpr (shifted) {
           const auto shift = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16);
           const Words low = load_inside<T>(ctx, active, from - shift, span);
-          const Words high = load_inside<T>(
-              ctx, active && shift != 0 && at + 16 - shift < length, from - shift + 16, span);
+          const Words high = load_inside<T>(ctx, active && shift != 0 && at + 16 - shift < length,
+                                            from - shift + 16, span);
           v[k] = funnel<size>(low, high, shift);
         } else {
           v[k] = ctx.load_if(active, reinterpret_cast<const Words*>(from));
@@ -190,7 +191,8 @@ struct Pack {
   }
 
   template <class Ctx>
-  CT_DEVICE static void fill_table(Ctx& ctx, const PackArgs& a, SharedPointer<std::uint16_t> table) {
+  CT_DEVICE static void fill_table(Ctx& ctx, const PackArgs& a,
+                                   SharedPointer<std::uint16_t> table) {
     const std::uint32_t entries = a.period.divisor + V;
     for (auto i = static_cast<std::uint32_t>(ctx.thread_index()); i < entries; i += threads) {
       const std::uint32_t periods = a.period.quotient(i);
@@ -258,32 +260,6 @@ struct Pack {
         }
       }
     }
-  }
-
-  CT_DEVICE static Words joined(const T (&v)[V]) {
-    Words words;
-    if constexpr (size == 1) {
-      CT_UNROLL
-      for (int k = 0; k < 4; ++k) {
-        words[k] = byte_permute(byte_permute(v[4 * k], v[4 * k + 1], 0x3340),
-                                byte_permute(v[4 * k + 2], v[4 * k + 3], 0x3340), 0x5410);
-      }
-    } else if constexpr (size == 2) {
-      CT_UNROLL
-      for (int k = 0; k < 4; ++k) words[k] = byte_permute(v[2 * k], v[2 * k + 1], 0x5410);
-    } else if constexpr (size == 4) {
-      CT_UNROLL
-      for (int k = 0; k < 4; ++k) words[k] = v[k];
-    } else if constexpr (size == 8) {
-      CT_UNROLL
-      for (int k = 0; k < 2; ++k) {
-        words[2 * k] = static_cast<std::uint32_t>(v[k]);
-        words[2 * k + 1] = static_cast<std::uint32_t>(v[k] >> 32);
-      }
-    } else {
-      words = v[0];
-    }
-    return words;
   }
 };
 

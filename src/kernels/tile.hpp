@@ -8,10 +8,6 @@
 //   ........   16 bytes        padded by 16      a lane
 //   ........   a lane          bytes every V
 //   ........
-//
-// Rows may begin at any address (shifted): then a lane joins two aligned vectors of the source to
-// one, and every row of the destination is written from its own first whole sector on to that of
-// the next tile, so that a tile has rows for one more sector than it writes.
 #pragma once
 
 #include <cstdint>
@@ -48,15 +44,31 @@ struct TileGroup {
 struct TileArgs {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
-  std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
-  std::int64_t src_high = 0;  ///< and ends here
+  std::int64_t src_low = 0;  ///< bytes from `src`: what may be read begins here
   int element_bytes = 1;
   int shape = 0;
-  bool shifted = false;
   TileGroup rows;  ///< without a gap in the destination; strides of the source
   TileGroup cols;  ///< without a gap in the source; strides of the destination
   Walk rest;
 };
+
+/// Where a block's tile begins: its first row and column, and the offsets of the other modes.
+struct TilePlace {
+  std::uint32_t row = 0;
+  std::uint32_t col = 0;
+  Offsets rest;
+};
+
+/// Blocks that follow each other write the same rows of the destination, whose partly filled
+/// sectors then meet in the L2 cache.
+template <class Args>
+CT_DEVICE TilePlace tile_place(const Args& a, std::uint32_t block, int down, int columns) {
+  const std::uint32_t above = a.rows.tiles.quotient(block);
+  const std::uint32_t rest = a.cols.tiles.quotient(above);
+  return {(block - above * a.rows.tiles.divisor) * static_cast<std::uint32_t>(down),
+          (above - rest * a.cols.tiles.divisor) * static_cast<std::uint32_t>(columns),
+          a.rest.at(rest)};
+}
 
 /// Across: 16-byte vectors of a source row. Down: bytes of a destination row.
 struct TileShape {
@@ -66,29 +78,25 @@ struct TileShape {
 inline constexpr TileShape tile_shapes[] = {{16, 256}, {8, 128}, {16, 128}, {8, 256}};
 inline constexpr int tile_shape_count = 4;
 
-template <class T, int shape, bool shifted>
+template <class T, int shape>
 struct Tile {
   static constexpr int size = static_cast<int>(sizeof(T));
   static constexpr int V = 16 / size;
   static constexpr int across = tile_shapes[shape].across;
   static constexpr int columns = across * V;
   static constexpr int down = tile_shapes[shape].down_bytes / size;
-  static constexpr int sector = shifted ? 32 / size : 0;  // elements
-  static constexpr int rows = down + (sector + 3) / 4 * 4;
   static constexpr int lanes_across = across < 8 ? across : 8;
   static constexpr int lanes_down = 32 / lanes_across;
-  static constexpr int fours = (rows / 4 + lanes_down - 1) / lanes_down * lanes_down;
+  static constexpr int fours = (down / 4 + lanes_down - 1) / lanes_down * lanes_down;
   static constexpr int items = across * fours;
   static constexpr int turns = items > 256 ? 2 : 1;
   static constexpr int threads = ((items + turns - 1) / turns + 31) / 32 * 32;
-  static constexpr int min_blocks = (shifted ? 768 : 1024) / threads > 0
-                                        ? (shifted ? 768 : 1024) / threads
-                                        : 1;
-  static constexpr bool exact = fours * 4 == rows && items % threads == 0;
-  static_assert(rows % 4 == 0);
+  static constexpr int min_blocks = 1024 / threads;
+  static constexpr bool exact = fours * 4 == down && items % threads == 0;
+  static_assert(down % 4 == 0);
 
   /// Of the turned tile: its rows are the destination's.
-  using Map = Padded<columns, rows, V, V>;
+  using Map = Padded<columns, down, V, V>;
   static constexpr unsigned shared_bytes = static_cast<unsigned>(Map::required_span_size()) * size;
 
   // Which four rows and which vector of them an item is: lanes of a warp take `lanes_across`
@@ -105,64 +113,38 @@ struct Tile {
             4 * (lane / lanes_across + warp / warps_across * lanes_down)};
   }
 
-  struct Place {
-    std::uint32_t row = 0;
-    std::uint32_t col = 0;
-    Offsets rest;
-  };
-  CT_DEVICE static Place place_of(const TileArgs& a, std::uint32_t block) {
-    const std::uint32_t above = a.rows.tiles.quotient(block);
-    const std::uint32_t rest = a.cols.tiles.quotient(above);
-    return {(block - above * a.rows.tiles.divisor) * down,
-            (above - rest * a.cols.tiles.divisor) * columns, a.rest.at(rest)};
-  }
-
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const TileArgs& a) {
     const auto buffer = ctx.template dynamic_shared<T>();
-    const Place tile = place_of(a, ctx.block_id().x);
+    const TilePlace tile = tile_place(a, ctx.block_id().x, down, columns);
     load(ctx, a, tile, buffer);
     ctx.barrier();
     store(ctx, a, tile, buffer);
   }
 
   template <class Ctx>
-  CT_DEVICE static void load(Ctx& ctx, const TileArgs& a, const Place& tile,
+  CT_DEVICE static void load(Ctx& ctx, const TileArgs& a, const TilePlace& tile,
                              SharedPointer<T> buffer) {
     Words v[turns][4];
     CT_UNROLL
     for (int u = 0; u < turns; ++u) {
       const Item item = item_of(ctx.thread_index() + u * threads);
       const std::uint32_t col = tile.col + static_cast<std::uint32_t>(item.vector * V);
-      const bool in_columns = col < a.cols.count && (exact || item.row < rows);
+      const bool in_columns = col < a.cols.count && (exact || item.row < down);
       CT_UNROLL
       for (int i = 0; i < 4; ++i) {
         const std::uint32_t row = tile.row + static_cast<std::uint32_t>(item.row + i);
         const std::byte* from =
             a.src + tile.rest.src + a.rows.at(row) + static_cast<std::int64_t>(col) * size;
-        v[u][i] = load_vector(ctx, a, in_columns && row < a.rows.count, from);
+        v[u][i] =
+            ctx.load_if(in_columns && row < a.rows.count, reinterpret_cast<const Words*>(from));
       }
     }
     CT_UNROLL
     for (int u = 0; u < turns; ++u) {
       const Item item = item_of(ctx.thread_index() + u * threads);
-      if (!exact && item.row >= rows) continue;
+      if (!exact && item.row >= down) continue;
       put_turned(ctx, v[u], item, buffer);
-    }
-  }
-
-  template <class Ctx>
-  CT_DEVICE static Words load_vector(Ctx& ctx, const TileArgs& a, bool active,
-                                     const std::byte* from) {
-    if constexpr (!shifted) {
-      return ctx.load_if(active, reinterpret_cast<const Words*>(from));
-    } else {
-      const Span span{a.src + a.src_low, a.src + a.src_high};
-      const auto shift = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16);
-      const std::byte* aligned = from - shift;
-      const Words low = load_inside<T>(ctx, active, aligned, span);
-      const Words high = load_inside<T>(ctx, active && shift != 0, aligned + 16, span);
-      return funnel<size>(low, high, shift);
     }
   }
 
@@ -218,7 +200,7 @@ struct Tile {
   }
 
   template <class Ctx>
-  CT_DEVICE static void store(Ctx& ctx, const TileArgs& a, const Place& tile,
+  CT_DEVICE static void store(Ctx& ctx, const TileArgs& a, const TilePlace& tile,
                               SharedPointer<T> buffer) {
     constexpr int vectors = down / V;  // of a row
     constexpr int all = columns * vectors;
@@ -236,57 +218,15 @@ struct Tile {
         const std::uint32_t col = tile.col + static_cast<std::uint32_t>(m);
         const bool inside = (all % (at_once * threads) == 0 || i < all) && col < a.cols.count;
         std::byte* const row = dst + a.cols.at(col) + static_cast<std::int64_t>(tile.row) * size;
-        const int n = first_sector(row) + i % vectors * V;
+        const int n = i % vectors * V;
         left[k] = inside ? static_cast<int>(a.rows.count - tile.row) - n : 0;
         to[k] = row + n * size;
-        value[k] = turned_row(ctx, left[k] > 0, buffer, m, n);
+        value[k] = ctx.load_if(left[k] > 0, cast<Words>(buffer + Map::at(m, n)));
       }
       CT_UNROLL
       for (int k = 0; k < at_once; ++k) {
         ctx.store_if(left[k] >= V, reinterpret_cast<Words*>(to[k]), value[k]);
-        if (left[k] > 0 && left[k] < V) store_elements(ctx, to[k], value[k], left[k]);
-      }
-    }
-    if constexpr (shifted) {  // Row heads: what lies before the first whole sector
-      if (tile.row != 0) return;
-      for (int i = ctx.thread_index(); i < columns * sector; i += threads) {
-        const int m = i / sector;
-        const int n = i % sector;
-        const std::uint32_t col = tile.col + static_cast<std::uint32_t>(m);
-        if (col >= a.cols.count || static_cast<std::uint32_t>(n) >= a.rows.count) continue;
-        std::byte* const row = dst + a.cols.at(col);
-        if (n >= first_sector(row)) continue;
-        ctx.store(reinterpret_cast<T*>(row + n * size), ctx.load(buffer + Map::at(m, n)));
-      }
-    }
-  }
-
-  // Elements from an address to the next sector.
-  CT_DEVICE static int first_sector(const std::byte* at) {
-    if constexpr (!shifted) return 0;
-    return static_cast<int>((0 - reinterpret_cast<std::uintptr_t>(at)) % 32) / size;
-  }
-
-  template <class Ctx>
-  CT_DEVICE static Words turned_row(Ctx& ctx, bool active, SharedPointer<T> buffer, int m, int n) {
-    const int aligned = n / V * V;
-    const auto low = ctx.load_if(active, cast<Words>(buffer + Map::at(m, aligned)));
-    if constexpr (!shifted || V == 1) {
-      return low;
-    } else {
-      const bool joined = active && n != aligned;
-      const auto high = ctx.load_if(joined, cast<Words>(buffer + Map::at(m, aligned + V)));
-      return funnel<size>(low, high, static_cast<unsigned>(n - aligned) * size);
-    }
-  }
-
-  template <class Ctx>
-  CT_DEVICE static void store_elements(Ctx& ctx, std::byte* to, Words words, int count) {
-    if constexpr (size < 16) {
-      CT_NO_UNROLL
-      for (int i = 0; i < count; ++i) {
-        ctx.store(reinterpret_cast<T*>(to) + i, lowest<T>(words));
-        words = funnel<size>(words, words, size);
+        if (left[k] > 0 && left[k] < V) store_part<size>(ctx, to[k], value[k], 0, left[k] * size);
       }
     }
   }
@@ -295,22 +235,15 @@ struct Tile {
 template <class Visit>
 void dispatch(const TileArgs& a, Visit&& visit) {
   with_element(a.element_bytes, [&]<class T>(T) {
-    const auto with_shape = [&]<int shape>() {
-      if (a.shifted) {
-        visit.template operator()<Tile<T, shape, true>>();
-      } else {
-        visit.template operator()<Tile<T, shape, false>>();
-      }
-    };
     switch (a.shape) {
       case 0:
-        return with_shape.template operator()<0>();
+        return visit.template operator()<Tile<T, 0>>();
       case 1:
-        return with_shape.template operator()<1>();
+        return visit.template operator()<Tile<T, 1>>();
       case 2:
-        return with_shape.template operator()<2>();
+        return visit.template operator()<Tile<T, 2>>();
       default:
-        return with_shape.template operator()<3>();
+        return visit.template operator()<Tile<T, 3>>();
     }
   });
 }

@@ -199,4 +199,34 @@ CT_DEVICE void store_elements(Ctx& ctx, std::byte* to, const Element16& v, int b
   }
 }
 
+/// V elements side by side, the first in the lowest bytes.
+template <class T, int V>
+CT_DEVICE Words joined(const T (&v)[V]) {
+  constexpr int size = static_cast<int>(sizeof(T));
+  static_assert(size * V == 16);
+  Words words;
+  if constexpr (size == 1) {
+    CT_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      words[k] = byte_permute(byte_permute(v[4 * k], v[4 * k + 1], 0x3340),
+                              byte_permute(v[4 * k + 2], v[4 * k + 3], 0x3340), 0x5410);
+    }
+  } else if constexpr (size == 2) {
+    CT_UNROLL
+    for (int k = 0; k < 4; ++k) words[k] = byte_permute(v[2 * k], v[2 * k + 1], 0x5410);
+  } else if constexpr (size == 4) {
+    CT_UNROLL
+    for (int k = 0; k < 4; ++k) words[k] = v[k];
+  } else if constexpr (size == 8) {
+    CT_UNROLL
+    for (int k = 0; k < 2; ++k) {
+      words[2 * k] = static_cast<std::uint32_t>(v[k]);
+      words[2 * k + 1] = static_cast<std::uint32_t>(v[k] >> 32);
+    }
+  } else {
+    words = v[0];
+  }
+  return words;
+}
+
 }  // namespace cornerturn::kernels

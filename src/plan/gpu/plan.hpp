@@ -11,6 +11,7 @@
 #include "core/problem.hpp"
 #include "kernels/context.hpp"
 #include "kernels/gather.hpp"
+#include "kernels/skew.hpp"
 #include "kernels/tile.hpp"
 #include "plan/choice.hpp"
 #include "plan/gpu/device_info.hpp"
@@ -21,9 +22,9 @@
 
 namespace cornerturn::plan::gpu {
 
-using Config = std::variant<RowsConfig, StructuresConfig, TileConfig, GatherConfig>;
+using Config = std::variant<RowsConfig, StructuresConfig, TileConfig, SkewConfig, GatherConfig>;
 using Args = std::variant<kernels::RowsArgs, kernels::StructuresArgs, kernels::TileArgs,
-                          kernels::GatherArgs>;
+                          kernels::SkewArgs, kernels::GatherArgs>;
 
 struct Row;
 

@@ -29,6 +29,8 @@ const std::vector<Row>& registry() {
       CT_GPU_ROW(rows, RowsConfig, "rows that both sides share, in vectors"),
       CT_GPU_ROW(structures, StructuresConfig, "structures to planes or back, in registers"),
       CT_GPU_ROW(tile, TileConfig, "long runs on both sides, turned through shared memory"),
+      CT_GPU_ROW(skew, SkewConfig,
+                 "long runs on both sides that begin anywhere, gathered from rows"),
       CT_GPU_ROW(gather, GatherConfig, "one element after the other, in destination order"),
   };
   return rows;

@@ -20,8 +20,7 @@ Run run_of(const Problem& problem, std::int64_t Mode::*stride) {
 
 std::int64_t elements_of(const Problem& problem, const Run& run, int modes) {
   std::int64_t elements = 1;
-  for (int i = 0; i < modes; ++i)
-    elements *= problem.modes[run.mode[static_cast<std::size_t>(i)]].extent;
+  for (int i = 0; i < modes; ++i) elements *= problem.modes[run[i]].extent;
   return elements;
 }
 

@@ -12,6 +12,8 @@ namespace cornerturn::plan::gpu {
 struct Run {
   int size = 0;
   std::array<std::int8_t, ModeList::capacity> mode{};
+
+  int operator[](int i) const { return mode[static_cast<std::size_t>(i)]; }
   bool has(int which) const {
     for (int i = 0; i < size; ++i) {
       if (mode[static_cast<std::size_t>(i)] == which) return true;

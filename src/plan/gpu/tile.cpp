@@ -3,203 +3,163 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <bit>
 
-#include "core/divide.hpp"
 #include "core/validate.hpp"
+#include "plan/gpu/groups.hpp"
 #include "plan/gpu/plan.hpp"
-#include "plan/gpu/runs.hpp"
 #include "plan/gpu/traffic.hpp"
 
-namespace cornerturn::plan::gpu::tile {
+namespace cornerturn::plan::gpu {
 namespace {
 
-constexpr std::int64_t vector = 16;
-constexpr std::int64_t most_elements = std::int64_t{1} << 30;  // of a group
-constexpr int max_modes = kernels::TileGroup::max_modes;
+constexpr std::int64_t most_tiles = (std::int64_t{1} << 31) - 1;
 
-struct Split {
-  Run rows;  // the destination's run
-  Run cols;  // the source's
+struct TileSides {
+  std::int64_t rows;  ///< elements of a destination row
+  std::int64_t cols;
 };
 
-Split split_of(const Problem& normal) {
-  return {run_of(normal, &Mode::dst_stride), run_of(normal, &Mode::src_stride)};
-}
-
-struct Grid {
-  std::int64_t row_tiles = 1;
-  std::int64_t col_tiles = 1;
-  std::int64_t rest = 1;
-  std::int64_t rows = 1;  // of the problem's groups, elements
-  std::int64_t cols = 1;
-  std::int64_t tile_rows = 1;
-  std::int64_t tile_cols = 1;
-};
-
-Grid grid_of(const TileConfig& config, const Problem& normal, const Split& split) {
+TileSides sides_of(const TileConfig& config, const Problem& normal) {
   const kernels::TileShape& shape = kernels::tile_shapes[config.shape];
   const std::int64_t size = normal.dst_type.size();
-  Grid grid;
-  grid.rows = elements_of(normal, split.rows, config.row_modes);
-  grid.cols = elements_of(normal, split.cols, config.col_modes);
-  grid.tile_rows = shape.down_bytes / size;
-  grid.tile_cols = shape.across * vector / size;
-  grid.row_tiles = ceil_div(grid.rows, grid.tile_rows);
-  grid.col_tiles = ceil_div(grid.cols, grid.tile_cols);
-  grid.rest = normal.elements() / std::max<std::int64_t>(grid.rows * grid.cols, 1);
-  return grid;
+  return {shape.down_bytes / size, shape.across * 16 / size};
 }
 
-// Every vector is whole and aligned, on both sides.
-bool is_aligned(const TileConfig& config, const Problem& normal, const Split& split,
-                const Alignment& start) {
-  if (start.src < vector || start.dst < vector) return false;
-  std::int64_t src_bits = 0, dst_bits = 0;
-  for (int i = 0; i < normal.rank(); ++i) {
-    bool in_cols = false, in_rows = false;
-    for (int k = 0; k < config.col_modes; ++k)
-      in_cols |= split.cols.mode[static_cast<std::size_t>(k)] == i;
-    for (int k = 0; k < config.row_modes; ++k)
-      in_rows |= split.rows.mode[static_cast<std::size_t>(k)] == i;
-    if (!in_cols) src_bits |= normal.modes[i].src_stride;
-    if (!in_rows) dst_bits |= normal.modes[i].dst_stride;
+const kernels::SkewShape& skew_shape(int shape, const Problem& normal) {
+  const int size = std::countr_zero(static_cast<unsigned>(normal.dst_type.size()));
+  return kernels::skew_shapes[size][shape];
+}
+
+TileSides sides_of(const SkewConfig& config, const Problem& normal) {
+  const kernels::SkewShape& shape = skew_shape(config.shape, normal);
+  const std::int64_t size = normal.dst_type.size();
+  return {shape.down_bytes / size, shape.column_bytes / size};
+}
+
+template <class Config>
+TileCounts counts_of(const Config& config, const Groups& groups, const Problem& normal) {
+  const TileSides sides = sides_of(config, normal);
+  return count_tiles(groups, sides.rows, sides.cols);
+}
+
+// Memory time for runs that are cut short, instruction time for tiles that are not full.
+template <class Config>
+double cost_of(const Config& config, const Problem& normal, const DeviceInfo& device,
+               double instructions, double overhead_bytes) {
+  const Groups groups = groups_of(normal, config.row_modes, config.col_modes);
+  const TileSides sides = sides_of(config, normal);
+  const TileCounts tiles = counts_of(config, groups, normal);
+  const double size = normal.dst_type.size();
+  const double tile_bytes = static_cast<double>(sides.rows * sides.cols) * size;
+  const double full =
+      static_cast<double>(normal.elements()) * size / (static_cast<double>(tiles.all) * tile_bytes);
+  const double row_run = static_cast<double>(std::min(groups.row_count, sides.rows)) * size;
+  const double col_run = static_cast<double>(std::min(groups.col_count, sides.cols)) * size;
+  const double memory = least_traffic(normal).bytes() / device.copy_bandwidth *
+                        (1 + overhead_bytes / row_run + overhead_bytes / col_run);
+  const double issue = static_cast<double>(tiles.all) * tile_bytes / 16 * instructions /
+                       (128.0 * device.sm_count * device.clock_hz);
+  const double modes = 1 + 0.01 * (config.row_modes + config.col_modes - 2);
+  return device.launch_seconds + std::max(memory * modes, issue) + 0.1 * memory * (1 - full);
+}
+
+template <class Config>
+std::string describe_as(const Config& config, const Problem& normal) {
+  const TileSides sides = sides_of(config, normal);
+  std::string text = fmt::format("{} x {} of {} B", sides.cols, sides.rows, normal.dst_type.size());
+  if (config.row_modes + config.col_modes > 2) {
+    text += fmt::format(", {} + {} modes", config.col_modes, config.row_modes);
   }
-  const std::int64_t cols = elements_of(normal, split.cols, config.col_modes);
-  return src_bits % vector == 0 && dst_bits % vector == 0 &&
-         cols * normal.dst_type.size() % vector == 0;
+  return text;
+}
+
+template <class Args, class Config>
+Prepared prepared(Args args, const Config& config, const Problem& normal) {
+  const Groups groups = groups_of(normal, config.row_modes, config.col_modes);
+  const TileCounts tiles = counts_of(config, groups, normal);
+  args.shape = config.shape;
+  fill_groups(args, groups, tiles, normal);
+  Prepared ready{args, {}};
+  dispatch(args, [&]<class Kernel>() {
+    ready.launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
+    ready.launch.dynamic_shared = Kernel::shared_bytes;
+  });
+  ready.launch.grid = {static_cast<unsigned>(tiles.all), 1, 1};
+  return ready;
 }
 
 }  // namespace
 
+namespace tile {
+
 const char* why_not(const Problem& normal, const DeviceInfo&) {
-  if (normal.rank() < 2) return "fewer than two modes";
-  const Split split = split_of(normal);
-  if (split.rows.size == 0) return "no mode of the destination is contiguous";
-  if (split.cols.size == 0) return "no mode of the source is contiguous";
-  if (split.rows.mode[0] == split.cols.mode[0]) return "both sides share their fastest mode";
-  if (normal.modes[split.rows.mode[0]].extent >= most_elements ||
-      normal.modes[split.cols.mode[0]].extent >= most_elements) {
-    return "a mode of 2^30 elements or more";
-  }
-  if (normal.rank() > kernels::max_axes) return "more modes than any memory has elements for";
-  return nullptr;
+  return why_no_groups(normal);
 }
 
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
                const std::function<void(const TileConfig&)>& add) {
-  const Split split = split_of(normal);
-  const std::int64_t size = normal.dst_type.size();
-  // How many modes a group can have without those of the other, and how many bring something.
-  constexpr std::int64_t enough = 4096;  // bytes of a run
-  for (int rows = 1; rows <= std::min(split.rows.size, max_modes); ++rows) {
-    const std::int64_t row_count = elements_of(normal, split.rows, rows);
-    if (row_count >= most_elements) break;
-    if (rows > 1 && elements_of(normal, split.rows, rows - 1) * size >= enough) break;
-    for (int cols = 1; cols <= std::min(split.cols.size, max_modes); ++cols) {
-      const std::int64_t col_count = elements_of(normal, split.cols, cols);
-      if (col_count >= most_elements) break;
-      if (cols > 1 && elements_of(normal, split.cols, cols - 1) * size >= enough) break;
-      bool apart = true;
-      for (int i = 0; i < cols && apart; ++i) {
-        for (int k = 0; k < rows; ++k) {
-          apart &= split.cols.mode[static_cast<std::size_t>(i)] !=
-                   split.rows.mode[static_cast<std::size_t>(k)];
-        }
-      }
-      if (!apart) break;
-      for (int shape = 0; shape < kernels::tile_shape_count; ++shape) {
-        TileConfig config{static_cast<std::int8_t>(shape), static_cast<std::int8_t>(rows),
-                          static_cast<std::int8_t>(cols), false};
-        const Grid grid = grid_of(config, normal, split);
-        if (grid.row_tiles * grid.col_tiles * grid.rest >= (std::int64_t{1} << 31)) continue;
-        config.shifted = !is_aligned(config, normal, split, start);
-        add(config);
-      }
+  for_each_grouping(normal, [&](const Groups& groups) {
+    if (!is_aligned(groups, normal, start)) return;
+    for (int shape = 0; shape < kernels::tile_shape_count; ++shape) {
+      const TileConfig config{static_cast<std::int8_t>(shape),
+                              static_cast<std::int8_t>(groups.row_modes),
+                              static_cast<std::int8_t>(groups.col_modes)};
+      if (counts_of(config, groups, normal).all <= most_tiles) add(config);
     }
-  }
-  (void)device;
+  });
 }
 
 double cost_seconds(const TileConfig& config, const Problem& normal, const DeviceInfo& device) {
-  const Split split = split_of(normal);
-  const Grid grid = grid_of(config, normal, split);
-  const double size = normal.dst_type.size();
-  const double tiles = static_cast<double>(grid.row_tiles * grid.col_tiles * grid.rest);
-  // A tile that is not full costs its instructions all the same.
-  const double full = static_cast<double>(normal.elements()) /
-                      (tiles * static_cast<double>(grid.tile_rows * grid.tile_cols));
-  const Traffic traffic = least_traffic(normal);
-  const double memory = traffic.bytes() / device.copy_bandwidth;
-  const double tile_bytes = static_cast<double>(grid.tile_rows * grid.tile_cols) * size;
-  // Instructions of a vector of 16 bytes, both ways.
-  const double instructions = (config.shifted ? 70.0 : 30.0) +
-                              8.0 * (config.row_modes + config.col_modes - 2) +
-                              (size <= 2 ? 16 : 0);
-  const double issue =
-      tiles * tile_bytes / 16 * instructions / (4.0 * 32 * 0.6 * device.sm_count * device.clock_hz);
-  const double run =
-      1 +
-      12.0 /
-          std::min<double>(static_cast<double>(std::min(grid.rows, grid.tile_rows)) * size, 512) +
-      12.0 / std::min<double>(static_cast<double>(std::min(grid.cols, grid.tile_cols)) * size, 512);
-  return device.launch_seconds + std::max(memory * run, issue) * (1 + 0.15 * (1 - full)) +
-         0.2 * std::min(memory * run, issue);
+  return cost_of(config, normal, device, normal.dst_type.size() == 1 ? 45 : 30, 6);
 }
 
 std::string describe(const TileConfig& config, const Problem& normal) {
-  const kernels::TileShape& shape = kernels::tile_shapes[config.shape];
-  const std::int64_t size = normal.dst_type.size();
-  const std::string_view modes = config.row_modes == 1 ? "" : " modes";
-  return fmt::format("{} x {} of {} B{}{}", shape.across * vector / size, shape.down_bytes / size,
-                     size, config.shifted ? ", rows begin anywhere" : "",
-                     config.row_modes + config.col_modes == 2
-                         ? ""
-                         : fmt::format(", {} and {}{}", config.col_modes, config.row_modes,
-                                       modes.empty() ? " modes" : modes));
+  return describe_as(config, normal);
 }
 
 Prepared prepare(const TileConfig& config, const Problem& normal) {
-  const Split split = split_of(normal);
-  const Grid grid = grid_of(config, normal, split);
-  kernels::TileArgs args;
-  args.element_bytes = normal.dst_type.size();
-  args.shape = config.shape;
-  args.shifted = config.shifted;
+  return prepared(kernels::TileArgs{}, config, normal);
+}
+
+}  // namespace tile
+
+namespace skew {
+
+const char* why_not(const Problem& normal, const DeviceInfo&) {
+  return why_no_groups(normal);
+}
+
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+               const std::function<void(const SkewConfig&)>& add) {
+  for_each_grouping(normal, [&](const Groups& groups) {
+    if (is_aligned(groups, normal, start)) return;
+    for (int shape = 0; shape < kernels::skew_shape_count; ++shape) {
+      const SkewConfig config{{static_cast<std::int8_t>(shape),
+                               static_cast<std::int8_t>(groups.row_modes),
+                               static_cast<std::int8_t>(groups.col_modes)}};
+      if (counts_of(config, groups, normal).all <= most_tiles) add(config);
+    }
+  });
+  (void)device;
+}
+
+double cost_seconds(const SkewConfig& config, const Problem& normal, const DeviceInfo& device) {
+  const double size = normal.dst_type.size();
+  return cost_of(config, normal, device, 20 + 50 / size, 16);
+}
+
+std::string describe(const SkewConfig& config, const Problem& normal) {
+  return describe_as(config, normal);
+}
+
+Prepared prepare(const SkewConfig& config, const Problem& normal) {
+  kernels::SkewArgs args;
   const Reach reach = src_reach(normal);
   args.src_low = reach.low - normal.src_offset;
   args.src_high = reach.high - normal.src_offset;
-  const auto fill = [&](kernels::TileGroup& group, const Run& run, int modes, std::int64_t count,
-                        std::int64_t tiles, std::int64_t Mode::*stride) {
-    group.modes = modes;
-    group.count = static_cast<std::uint32_t>(count);
-    group.tiles = FastDivide(static_cast<std::uint32_t>(tiles));
-    for (int i = 0; i < modes; ++i) {
-      const Mode& mode = normal.modes[run.mode[static_cast<std::size_t>(i)]];
-      group.extent[i] = FastDivide(static_cast<std::uint32_t>(mode.extent));
-      group.stride[i] = mode.*stride;
-    }
-  };
-  fill(args.rows, split.rows, config.row_modes, grid.rows, grid.row_tiles, &Mode::src_stride);
-  fill(args.cols, split.cols, config.col_modes, grid.cols, grid.col_tiles, &Mode::dst_stride);
-  for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
-    bool taken = false;
-    for (int k = 0; k < config.row_modes; ++k)
-      taken |= split.rows.mode[static_cast<std::size_t>(k)] == i;
-    for (int k = 0; k < config.col_modes; ++k)
-      taken |= split.cols.mode[static_cast<std::size_t>(k)] == i;
-    if (taken) continue;
-    const Mode& mode = normal.modes[i];
-    args.rest.axis[args.rest.rank++] = {FastDivide(static_cast<std::uint32_t>(mode.extent)),
-                                        mode.src_stride, mode.dst_stride};
-  }
-  Prepared ready{args, {}};
-  kernels::dispatch(args, [&]<class Kernel>() {
-    ready.launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
-    ready.launch.dynamic_shared = Kernel::shared_bytes;
-  });
-  ready.launch.grid = {static_cast<unsigned>(grid.row_tiles * grid.col_tiles * grid.rest), 1, 1};
-  return ready;
+  return prepared(args, config, normal);
 }
 
-}  // namespace cornerturn::plan::gpu::tile
+}  // namespace skew
+}  // namespace cornerturn::plan::gpu

@@ -1,4 +1,5 @@
-// tile: both sides have long runs along different modes, turned through shared memory.
+// tile: both sides have long runs along different modes, turned through shared memory in vectors.
+// skew: the same where rows begin at any address.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,14 @@ namespace cornerturn::plan::gpu {
 struct Prepared;
 
 struct TileConfig {
-  std::int8_t shape = 0;      ///< which of kernels::tile_shapes
+  std::int8_t shape = 0;      ///< which of the kernel's shapes
   std::int8_t row_modes = 1;  ///< of the destination's run, its fastest first
   std::int8_t col_modes = 1;  ///< of the source's run, its fastest first
-  bool shifted = false;       ///< rows begin anywhere
 
   friend bool operator==(const TileConfig&, const TileConfig&) = default;
+};
+struct SkewConfig : TileConfig {
+  friend bool operator==(const SkewConfig&, const SkewConfig&) = default;
 };
 
 namespace tile {
@@ -32,4 +35,15 @@ std::string describe(const TileConfig& config, const Problem& normal);
 Prepared prepare(const TileConfig& config, const Problem& normal);
 
 }  // namespace tile
+
+namespace skew {
+
+const char* why_not(const Problem& normal, const DeviceInfo& device);
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+               const std::function<void(const SkewConfig&)>& add);
+double cost_seconds(const SkewConfig& config, const Problem& normal, const DeviceInfo& device);
+std::string describe(const SkewConfig& config, const Problem& normal);
+Prepared prepare(const SkewConfig& config, const Problem& normal);
+
+}  // namespace skew
 }  // namespace cornerturn::plan::gpu
