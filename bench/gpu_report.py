@@ -27,8 +27,9 @@ MEASURED = {
     "jax": "JAX",
     "cupy": "CuPy",
     "cublas_geam": "cuBLAS geam",
+    "cutensor": "cuTENSOR",
 }
-# Columns of peers-*.csv that no run of ours has.
+# Columns of peers-*.csv: libraries that need not be there to be compared with.
 EARLIER = {"cutensor_2_8_1_pct": "cuTENSOR 2.8.1", "cudax_copy_2026_08_pct": "cudax::copy"}
 TITLES = {OURS: "Cornerturn", **MEASURED, **{c: f"{t} *" for c, t in EARLIER.items()}}
 LATENCY, WARM, ALL = "latency", "warm", "all"

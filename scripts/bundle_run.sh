@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Tests, measures and profiles the ladder on the GPU that is here. Every part runs, whatever the
-# others do, and is given up after its time; the last lines say which failed.
-#   usage: run.sh [PART...]     parts: machine test ladder profile check (default: all, in this order)
+# Tests, measures and profiles on the GPU that is here. Every part runs, whatever the others do, and
+# is given up after its time; the last lines say which failed.
+#   usage: run.sh [PART...]     parts: machine test ladder profile check bench (default: all but
+#                               bench, in this order); bench is bench/gpu/run.sh, its options in BENCH
 #   OUT=FOLDER                  where the results go (default: out)
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
@@ -9,7 +10,7 @@ OUT=$(realpath -m "${OUT:-out}")
 mkdir -p "$OUT"
 export BIN=$PWD/bin LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PATH=$PATH:/usr/local/cuda/bin
-chmod +x bin/* scripts/*
+chmod +x bin/* scripts/* bench/gpu/run.sh
 COMMIT=$(cat commit)
 export COMMIT
 failures=()
@@ -53,7 +54,8 @@ ladder() {
 tests() { CHECKS='' scripts/test_gpu.sh; }
 check() { TESTS=no CHECK_SECONDS=70 scripts/test_gpu.sh; }
 profile() { scripts/profile_gpu.sh "$OUT/$GPU-profile.json"; }
-export -f machine ladder tests check profile
+bench() { bench/gpu/run.sh --no-report --out "$OUT/bench" ${BENCH:-}; }
+export -f machine ladder tests check profile bench
 export OUT GPU
 
 run() {
@@ -63,6 +65,7 @@ run() {
     ladder) part ladder 300 ladder ;;
     profile) part profile 200 profile ;;
     check) part check 240 check ;;
+    bench) part bench 1200 bench ;;
     *) echo "run.sh: unknown part '$1'"; failures+=("$1") ;;
   esac
 }

@@ -3,8 +3,8 @@
 # and makes the tables and plots from what came out.
 #
 # usage: bench/gpu/run.sh [--only NAME,...] [--out DIR] [--no-report] [--quick]
-#   --only       some of: cornerturn candidates warm torch cupy cublas_geam triton jax torch_compile
-#                torch_compile_warm
+#   --only       some of: cornerturn candidates warm torch cupy cublas_geam cutensor triton jax
+#                torch_compile torch_compile_warm
 #                (default: all). candidates: every candidate of the planner; warm: what fits into the
 #                cache, back to back in a graph
 #   --out        where the parts go (default build/bench-gpu)
@@ -16,7 +16,7 @@
 # Cornerturn takes about two minutes, its candidates two more, all peers together about five.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-all=cornerturn,candidates,warm,torch,torch_compile,torch_compile_warm,triton,jax,cupy,cublas_geam
+all=cornerturn,candidates,warm,torch,torch_compile,torch_compile_warm,triton,jax,cupy,cublas_geam,cutensor
 only=$all
 out=$root/build/bench-gpu
 report=1
@@ -76,6 +76,7 @@ short=(--budget 0.03 --slow-budget 0.1)
 part torch 45 "${peer[@]}" torch --suite $suites "${short[@]}"
 part cupy 45 "${peer[@]}" cupy --suite $suites "${short[@]}"
 part cublas_geam 15 "${peer[@]}" cublas_geam --suite $suites "${short[@]}"
+part cutensor 45 "${peer[@]}" cutensor --suite $suites "${short[@]}"
 part triton 45 "${peer[@]}" triton --suite $suites "${short[@]}"
 part jax 60 "${peer[@]}" jax --suite $suites "${short[@]}" --per-class 3
 # Two cases of each class are compiled; then the one that is compared with warm caches.

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "peers" / "gpu"))
 
+import cutensor_peer  # noqa: E402
 import geometry  # noqa: E402
 import gpu_peers  # noqa: E402
 
@@ -117,6 +118,11 @@ def test_most_public_cases_are_what_the_peers_take(path):
         assert geometry.matrices(by_name["transpose_window_of_wider"])[:4] == (7000, 8000, 9000, 7000)
         assert geometry.matrices(by_name["flip_rows_transpose"]) is None
         assert geometry.packed_permutation(by_name["every_second_column"]) is None
+
+
+def test_offsets_say_how_far_they_are_aligned():
+    assert [cutensor_peer.alignment_of(n) for n in (0, 1, 2, 12, 48, 64, 128, 4096, 4100)] == [
+        128, 1, 2, 4, 16, 64, 128, 128, 4]  # fmt: skip
 
 
 class Peer:

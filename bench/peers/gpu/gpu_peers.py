@@ -4,10 +4,10 @@
 usage: gpu_peers.py --peer NAME [--per-class N] [--library libbench_gpu_python.so] [options of
        `cornerturn bench`, e.g. --suite everyday,ttc57 --json OUT.json --max-seconds 60]
 
-NAME is torch, torch_compile, triton, jax, cupy or cublas_geam. --per-class: only so many cases of each
-class, element size and suite, for peers that compile for every case. The harness owns the buffers, the
-clock, the plain copy and the check, and calls back for each run. A peer that is not installed is
-skipped, with exit code 3.
+NAME is torch, torch_compile, triton, jax, cupy, cublas_geam or cutensor. --per-class: only so many cases
+of each class, element size and suite, for peers that compile for every case. The harness owns the
+buffers, the clock, the plain copy and the check, and calls back for each run. A peer that is not
+installed is skipped, with exit code 3.
 """
 import argparse
 import collections
@@ -61,7 +61,13 @@ def cublas_geam():
     return cupy_peers.CublasGeam()
 
 
-PEERS = {f.__name__: f for f in (torch, torch_compile, triton, jax, cupy, cublas_geam)}
+def cutensor():
+    import cutensor_peer
+
+    return cutensor_peer.CuTensor()
+
+
+PEERS = {f.__name__: f for f in (torch, torch_compile, triton, jax, cupy, cublas_geam, cutensor)}
 
 
 class Chosen:
