@@ -30,7 +30,8 @@ MEASURED = {
     "cutensor": "cuTENSOR",
 }
 # Columns of peers-*.csv: libraries that need not be there to be compared with.
-EARLIER = {"cutensor_2_8_1_pct": "cuTENSOR 2.8.1", "cudax_copy_2026_08_pct": "cudax::copy"}
+EARLIER = {"cutensor_2_8_1_pct": "cuTENSOR 2.8.1", "cudax_copy_2026_08_pct": "cudax::copy",
+           "torch_2_11_compile_pct": "torch.compile 2.11"}
 TITLES = {OURS: "Cornerturn", **MEASURED, **{c: f"{t} *" for c, t in EARLIER.items()}}
 LATENCY, WARM, ALL = "latency", "warm", "all"
 # Rows of the tables, the classes that they hold, and the goals: geometric mean and worst case in
@@ -166,7 +167,7 @@ def earlier_peers(folder):
             size = int(row["element_bytes"])
             key = row["suite"], row["case"].removesuffix(f"_b{size}"), size, False
             for column in EARLIER:
-                if row[column]:
+                if row.get(column):
                     shares[column][key] = float(row[column]) / 100
     return {column: found for column, found in shares.items() if found}
 

@@ -79,8 +79,8 @@ part cublas_geam 15 "${peer[@]}" cublas_geam --suite $suites "${short[@]}"
 part cutensor 45 "${peer[@]}" cutensor --suite $suites "${short[@]}"
 part triton 45 "${peer[@]}" triton --suite $suites "${short[@]}"
 part jax 60 "${peer[@]}" jax --suite $suites "${short[@]}" --per-class 3
-# Two cases of each class are compiled; then the one that is compared with warm caches.
-part torch_compile 75 "${peer[@]}" torch_compile --suite $suites "${short[@]}" --per-class 2
+# One case of each class is compiled; then the one that is compared with warm caches.
+part torch_compile 75 "${peer[@]}" torch_compile --suite $suites "${short[@]}" --per-class 1
 part torch_compile_warm 20 "${peer[@]}" torch_compile --suite everyday --case matrix_1024 --warm
 
 shopt -s nullglob
