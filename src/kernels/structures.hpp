@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 
 #include "kernels/context.hpp"
 #include "kernels/unaligned.hpp"
@@ -95,10 +96,12 @@ struct StructuresChunk {
     return true;
   }
 
-  /// Vector number `c` in the warp's shared memory: lanes that are `length` apart meet no bank
-  /// twice.
-  CT_DEVICE static constexpr int place(int c) { return length % 2 == 0 ? c + c / 8 : c; }
-  static constexpr int places = 32 * length + 1 + (length % 2 == 0 ? 4 * length : 0);
+  /// Vector number `c` in the warp's shared memory: where 8 lanes, `length` apart, would meet a
+  /// bank again, the vectors move on by one.
+  CT_DEVICE static constexpr int place(int c) { return length % 2 == 0 ? c + c / period : c; }
+  static constexpr int period = length * 8 / std::gcd(length, 8);
+  static constexpr int used = 32 * length + 1;
+  static constexpr int places = used + used / period;
 
   Offsets base;
   std::int64_t first = 0;
@@ -115,7 +118,6 @@ struct ToPlanes {
     constexpr int warps = threads / 32, element = sizeof(T), of_lane = 16 / element;
     const auto shared =
         ctx.template shared<Element16, warps * Chunk::places>() + ctx.warp() * Chunk::places;
-    constexpr int places_used = 32 * length + 1;
     Chunk chunk;
     if (!chunk.find(ctx, a, warps)) return;
     const int lane = ctx.lane();
@@ -136,12 +138,13 @@ struct ToPlanes {
     }
     CT_UNROLL
     for (int j = 0; j <= length; ++j) {
-      ctx.store_if(j < length || lane == 0, shared + Chunk::place(32 * j + lane), v[j]);
+      ctx.store_if(j < length || (phase != 0 && lane == 0), shared + Chunk::place(32 * j + lane),
+                   v[j]);
     }
-    if (from < span.low || from + 16 * places_used > span.high) {
+    if (from < span.low || from + 16 * Chunk::used > span.high) {
       // At an end of the source: element by element.
       CT_NO_UNROLL
-      for (int c = lane; c < places_used; c += 32) {
+      for (int c = lane; c < Chunk::used; c += 32) {
         const std::byte* p = from + 16 * c;
         if (span.holds(p) || p + 16 <= span.low || p >= span.high) continue;
         ctx.store(shared + Chunk::place(c), load_inside<T>(ctx, true, p, span));

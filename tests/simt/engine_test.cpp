@@ -104,7 +104,7 @@ int check(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase
                  std::to_string(src_phase) + ", " + std::to_string(dst_phase));
     plan.choose(candidate, plan::Choice::forced);
     std::memset(dst.first, 0xa5, static_cast<std::size_t>(dst.bytes));
-    execute(emulator, plan, dst.zero, src.zero, Mode::fast);
+    execute(emulator, plan, dst.zero, src.zero, kernel.empty() ? Mode::fast : Mode::recording);
     for (const Finding& finding : emulator.findings()) {
       if (!packed && finding.kind == FindingKind::never_written) continue;
       ADD_FAILURE() << finding.message();
