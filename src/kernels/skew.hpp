@@ -15,24 +15,10 @@
 
 #include <cstdint>
 
-#include "kernels/elements.hpp"
-#include "kernels/tile.hpp"
-#include "kernels/unaligned.hpp"
-#include "kernels/walk.hpp"
+#include "kernels/skew_args.hpp"
+#include "kernels/skew_turned.hpp"
 
 namespace cornerturn::kernels {
-
-struct SkewArgs {
-  const std::byte* src = nullptr;
-  std::byte* dst = nullptr;
-  std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
-  std::int64_t src_high = 0;  ///< and ends here
-  int element_bytes = 1;
-  int shape = 0;
-  TileGroup rows;  ///< without a gap in the destination; strides of the source
-  TileGroup cols;  ///< without a gap in the source; strides of the destination
-  Walk rest;
-};
 
 /// Columns are bytes of a source row, down is bytes of a destination row.
 struct SkewShape {
@@ -83,6 +69,9 @@ struct Skew {
     ctx.template wait_async<0>();
     ctx.barrier();
     store(ctx, a, tile, buffer, starts);
+    store_row_heads<T, columns>(ctx, a, tile, threads, [&](int m, int n) {
+      return cast<T>(buffer + (ctx.load(starts + n) + static_cast<unsigned>(m * size)));
+    });
   }
 
   template <class Ctx>
@@ -148,7 +137,7 @@ struct Skew {
       const std::uint32_t col = tile.col + static_cast<std::uint32_t>(m);
       if (col >= a.cols.count) break;
       std::byte* const row = dst + a.cols.at(col);
-      const int n = first_sector(row) + vector * V;
+      const int n = elements_to_sector<T>(row) + vector * V;
       const int left = rows_left - n;
       if (left <= 0) continue;
       if (n != known) {
@@ -166,23 +155,6 @@ struct Skew {
       ctx.store_if(left >= V, reinterpret_cast<Words*>(to), value);
       if (left < V) store_part<size>(ctx, to, value, 0, left * size);
     }
-    if (tile.row != 0) return;
-    // Row heads: what lies before the first whole sector.
-    for (int i = ctx.thread_index(); i < columns * sector; i += threads) {
-      const int m = i / sector;
-      const int n = i % sector;
-      const std::uint32_t col = tile.col + static_cast<std::uint32_t>(m);
-      if (col >= a.cols.count || n >= rows_left) continue;
-      std::byte* const row = dst + a.cols.at(col);
-      if (n >= first_sector(row)) continue;
-      const auto from = buffer + (ctx.load(starts + n) + static_cast<unsigned>(m * size));
-      ctx.store(reinterpret_cast<T*>(row + n * size), ctx.load(cast<T>(from)));
-    }
-  }
-
-  // Elements from an address to the next sector.
-  CT_DEVICE static int first_sector(const std::byte* at) {
-    return static_cast<int>((0 - reinterpret_cast<std::uintptr_t>(at)) % 32) / size;
   }
 };
 
@@ -194,8 +166,20 @@ void dispatch(const SkewArgs& a, Visit&& visit) {
         return visit.template operator()<Skew<T, 0>>();
       case 1:
         return visit.template operator()<Skew<T, 1>>();
-      default:
+      case 2:
         return visit.template operator()<Skew<T, 2>>();
+      default:
+        break;
+    }
+    if constexpr (sizeof(T) <= 4) {
+      switch (a.shape) {
+        case 3:
+          return visit.template operator()<SkewTurned<T, 0>>();
+        case 4:
+          return visit.template operator()<SkewTurned<T, 1>>();
+        default:
+          return visit.template operator()<SkewTurned<T, 2>>();
+      }
     }
   });
 }

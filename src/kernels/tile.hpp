@@ -78,6 +78,55 @@ struct TileShape {
 inline constexpr TileShape tile_shapes[] = {{16, 256}, {8, 128}, {16, 128}, {8, 256}};
 inline constexpr int tile_shape_count = 4;
 
+/// Four rows of 16 bytes become V rows of four elements, which go to (m, n) and below it.
+template <class T, class Map, class Ctx>
+CT_DEVICE void put_turned(Ctx& ctx, const Words (&v)[4], int m, int n, SharedPointer<T> buffer) {
+  constexpr int size = static_cast<int>(sizeof(T));
+  const auto put = [&]<int words>(int row, int column, const Vec<std::uint32_t, words>& value) {
+    ctx.store(cast<Vec<std::uint32_t, words>>(buffer + Map::at(row, column)), value);
+  };
+  if constexpr (size == 1) {
+    CT_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const std::uint32_t even_low = byte_permute(v[0][k], v[1][k], 0x5140);
+      const std::uint32_t even_high = byte_permute(v[2][k], v[3][k], 0x5140);
+      const std::uint32_t odd_low = byte_permute(v[0][k], v[1][k], 0x7362);
+      const std::uint32_t odd_high = byte_permute(v[2][k], v[3][k], 0x7362);
+      put.template operator()<1>(m + 4 * k, n, {byte_permute(even_low, even_high, 0x5410)});
+      put.template operator()<1>(m + 4 * k + 1, n, {byte_permute(even_low, even_high, 0x7632)});
+      put.template operator()<1>(m + 4 * k + 2, n, {byte_permute(odd_low, odd_high, 0x5410)});
+      put.template operator()<1>(m + 4 * k + 3, n, {byte_permute(odd_low, odd_high, 0x7632)});
+    }
+  } else if constexpr (size == 2) {
+    CT_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      put.template operator()<2>(
+          m + 2 * k, n,
+          {byte_permute(v[0][k], v[1][k], 0x5410), byte_permute(v[2][k], v[3][k], 0x5410)});
+      put.template operator()<2>(
+          m + 2 * k + 1, n,
+          {byte_permute(v[0][k], v[1][k], 0x7632), byte_permute(v[2][k], v[3][k], 0x7632)});
+    }
+  } else if constexpr (size == 4) {
+    CT_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      put.template operator()<4>(m + k, n, {v[0][k], v[1][k], v[2][k], v[3][k]});
+    }
+  } else if constexpr (size == 8) {
+    CT_UNROLL
+    for (int k = 0; k < 2; ++k) {
+      CT_UNROLL
+      for (int i = 0; i < 4; i += 2) {
+        put.template operator()<4>(
+            m + k, n + i, {v[i][2 * k], v[i][2 * k + 1], v[i + 1][2 * k], v[i + 1][2 * k + 1]});
+      }
+    }
+  } else {
+    CT_UNROLL
+    for (int i = 0; i < 4; ++i) put.template operator()<4>(m, n + i, v[i]);
+  }
+}
+
 template <class T, int shape>
 struct Tile {
   static constexpr int size = static_cast<int>(sizeof(T));
@@ -144,59 +193,8 @@ struct Tile {
     for (int u = 0; u < turns; ++u) {
       const Item item = item_of(ctx.thread_index() + u * threads);
       if (!exact && item.row >= down) continue;
-      put_turned(ctx, v[u], item, buffer);
+      put_turned<T, Map>(ctx, v[u], item.vector * V, item.row, buffer);
     }
-  }
-
-  // Four rows become V rows of four elements.
-  template <class Ctx>
-  CT_DEVICE static void put_turned(Ctx& ctx, const Words (&v)[4], const Item& item,
-                                   SharedPointer<T> buffer) {
-    const int m = item.vector * V;
-    if constexpr (size == 1) {
-      CT_UNROLL
-      for (int k = 0; k < 4; ++k) {
-        const std::uint32_t even_low = byte_permute(v[0][k], v[1][k], 0x5140);
-        const std::uint32_t even_high = byte_permute(v[2][k], v[3][k], 0x5140);
-        const std::uint32_t odd_low = byte_permute(v[0][k], v[1][k], 0x7362);
-        const std::uint32_t odd_high = byte_permute(v[2][k], v[3][k], 0x7362);
-        put<1>(ctx, buffer, m + 4 * k, item.row, {byte_permute(even_low, even_high, 0x5410)});
-        put<1>(ctx, buffer, m + 4 * k + 1, item.row, {byte_permute(even_low, even_high, 0x7632)});
-        put<1>(ctx, buffer, m + 4 * k + 2, item.row, {byte_permute(odd_low, odd_high, 0x5410)});
-        put<1>(ctx, buffer, m + 4 * k + 3, item.row, {byte_permute(odd_low, odd_high, 0x7632)});
-      }
-    } else if constexpr (size == 2) {
-      CT_UNROLL
-      for (int k = 0; k < 4; ++k) {
-        put<2>(ctx, buffer, m + 2 * k, item.row,
-               {byte_permute(v[0][k], v[1][k], 0x5410), byte_permute(v[2][k], v[3][k], 0x5410)});
-        put<2>(ctx, buffer, m + 2 * k + 1, item.row,
-               {byte_permute(v[0][k], v[1][k], 0x7632), byte_permute(v[2][k], v[3][k], 0x7632)});
-      }
-    } else if constexpr (size == 4) {
-      CT_UNROLL
-      for (int k = 0; k < 4; ++k) {
-        put<4>(ctx, buffer, m + k, item.row, {v[0][k], v[1][k], v[2][k], v[3][k]});
-      }
-    } else if constexpr (size == 8) {
-      CT_UNROLL
-      for (int k = 0; k < 2; ++k) {
-        CT_UNROLL
-        for (int i = 0; i < 4; i += 2) {
-          put<4>(ctx, buffer, m + k, item.row + i,
-                 {v[i][2 * k], v[i][2 * k + 1], v[i + 1][2 * k], v[i + 1][2 * k + 1]});
-        }
-      }
-    } else {
-      CT_UNROLL
-      for (int i = 0; i < 4; ++i) put<4>(ctx, buffer, m, item.row + i, v[i]);
-    }
-  }
-
-  template <int words, class Ctx>
-  CT_DEVICE static void put(Ctx& ctx, SharedPointer<T> buffer, int m, int n,
-                            const Vec<std::uint32_t, words>& value) {
-    ctx.store(cast<Vec<std::uint32_t, words>>(buffer + Map::at(m, n)), value);
   }
 
   template <class Ctx>

@@ -26,14 +26,19 @@ TileSides sides_of(const TileConfig& config, const Problem& normal) {
   return {shape.down_bytes / size, shape.across * 16 / size};
 }
 
-const kernels::SkewShape& skew_shape(int shape, const Problem& normal) {
-  const int size = std::countr_zero(static_cast<unsigned>(normal.dst_type.size()));
-  return kernels::skew_shapes[size][shape];
+// Shapes of skew are numbered before those of its kernel for small elements.
+bool is_turned(const SkewConfig& config) {
+  return config.shape >= kernels::skew_shape_count;
 }
 
 TileSides sides_of(const SkewConfig& config, const Problem& normal) {
-  const kernels::SkewShape& shape = skew_shape(config.shape, normal);
   const std::int64_t size = normal.dst_type.size();
+  if (is_turned(config)) {
+    const auto& shape = kernels::turned_shapes[config.shape - kernels::skew_shape_count];
+    return {shape.down_bytes / size, shape.across * 16 / size};
+  }
+  const int kind = std::countr_zero(static_cast<unsigned>(size));
+  const kernels::SkewShape& shape = kernels::skew_shapes[kind][config.shape];
   return {shape.down_bytes / size, shape.column_bytes / size};
 }
 
@@ -134,7 +139,9 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo& 
                const std::function<void(const SkewConfig&)>& add) {
   for_each_grouping(normal, [&](const Groups& groups) {
     if (is_aligned(groups, normal, start)) return;
-    for (int shape = 0; shape < kernels::skew_shape_count; ++shape) {
+    const int shapes =
+        kernels::skew_shape_count + (normal.dst_type.size() <= 4 ? kernels::turned_shape_count : 0);
+    for (int shape = 0; shape < shapes; ++shape) {
       const SkewConfig config{{static_cast<std::int8_t>(shape),
                                static_cast<std::int8_t>(groups.row_modes),
                                static_cast<std::int8_t>(groups.col_modes)}};
@@ -150,7 +157,7 @@ double cost_seconds(const SkewConfig& config, const Problem& normal, const Devic
 }
 
 std::string describe(const SkewConfig& config, const Problem& normal) {
-  return describe_as(config, normal);
+  return describe_as(config, normal) + (is_turned(config) ? ", turned in registers" : "");
 }
 
 Prepared prepare(const SkewConfig& config, const Problem& normal) {
