@@ -7,6 +7,7 @@ namespace cornerturn::cuda {
 
 void launch_kernel(const kernels::TileArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::SkewArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::PackArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::GatherArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::RowsArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::StructuresArgs& args, const Launch& launch, Stream stream);

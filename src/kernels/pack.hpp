@@ -24,7 +24,12 @@ struct PackDigit {
   FastDivide extent;        ///< indices that a whole box takes
   int cut = -1;             ///< which of PackArgs::cut says how many are left, or none does
   int shared_stride = 0;    ///< bytes
+  int pad_shift = 31;       ///< after every 2^pad_shift indices 16 bytes of shared memory stay free
   std::int64_t stride = 0;  ///< bytes, on the side that the list is of
+
+  CT_HOST_DEVICE constexpr int shared_at(std::uint32_t index) const {
+    return static_cast<int>(index) * shared_stride + static_cast<int>(index >> pad_shift) * 16;
+  }
 };
 
 /// A mode of which a box takes some indices only: the last box along it may have fewer.
@@ -66,10 +71,10 @@ struct PackArgs {
   FastDivide period;      ///< elements
   int period_digits = 0;
   PackDigit period_digit[max_digits];
+  std::uint32_t dst_unit = 1;  ///< elements of a run for each index of its last mode
   std::uint32_t dst_last = 1;  ///< indices of the run's last mode
   int dst_cut = -1;
   int last_stride = 0;  ///< bytes of shared memory
-  int pad_every = 0;    ///< indices of the run's first mode, each time 16 bytes; 0: never
 
   int table_at = 0;  ///< where in shared memory the table begins
 };
@@ -78,8 +83,8 @@ template <class T, bool shifted>
 struct Pack {
   static constexpr int size = static_cast<int>(sizeof(T));
   static constexpr int V = 16 / size;
-  static constexpr int threads = 256;
-  static constexpr int min_blocks = shifted ? 4 : 4;
+  static constexpr int threads = 256;  ///< at most
+  static constexpr int min_blocks = 4;
   static constexpr int loads_at_once = shifted ? 2 : 4;
 
   /// How many indices of each cut mode this block has.
@@ -113,7 +118,7 @@ struct Pack {
       const std::uint32_t rest = digit[i].extent.quotient(n);
       const std::uint32_t index = n - rest * digit[i].extent.divisor;
       place.offset += static_cast<std::int64_t>(index) * digit[i].stride;
-      place.shared += static_cast<int>(index) * digit[i].shared_stride;
+      place.shared += digit[i].shared_at(index);
       place.inside &= limits.allow(digit[i].cut, index);
       n = rest;
     }
@@ -157,16 +162,17 @@ struct Pack {
   CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const std::byte* src,
                              const Limits& limits, SharedPointer<std::uint8_t> buffer) {
     const std::uint32_t vectors = a.src_vectors.divisor;
+    const std::uint32_t all_threads = ctx.block_dim().x;
     const std::uint32_t all = a.src_runs * vectors;
     const std::uint32_t length = a.src_unit * limits.count(a.src_cut, a.src_last) * size;
     const Span span{a.src + a.src_low, a.src + a.src_high};
-    for (std::uint32_t first = 0; first < all; first += loads_at_once * threads) {
+    for (std::uint32_t first = 0; first < all; first += loads_at_once * all_threads) {
       Words v[loads_at_once];
       int to[loads_at_once];
       CT_UNROLL
-      for (int k = 0; k < loads_at_once; ++k) {
+      for (unsigned k = 0; k < loads_at_once; ++k) {
         const std::uint32_t i =
-            first + static_cast<std::uint32_t>(k * threads + ctx.thread_index());
+            first + static_cast<std::uint32_t>(ctx.thread_index()) + k * all_threads;
         const std::uint32_t n = a.src_vectors.quotient(i);
         const std::uint32_t at = (i - n * vectors) * 16;
         const RunPlace run = run_at(a.src_digit, a.src_digits, limits, n);
@@ -194,7 +200,8 @@ struct Pack {
   CT_DEVICE static void fill_table(Ctx& ctx, const PackArgs& a,
                                    SharedPointer<std::uint16_t> table) {
     const std::uint32_t entries = a.period.divisor + V;
-    for (auto i = static_cast<std::uint32_t>(ctx.thread_index()); i < entries; i += threads) {
+    for (auto i = static_cast<std::uint32_t>(ctx.thread_index()); i < entries;
+         i += ctx.block_dim().x) {
       const std::uint32_t periods = a.period.quotient(i);
       std::uint32_t n = i - periods * a.period.divisor;
       int at = static_cast<int>(periods) * a.last_stride;
@@ -202,8 +209,7 @@ struct Pack {
         const PackDigit& digit = a.period_digit[d];
         const std::uint32_t rest = digit.extent.quotient(n);
         const std::uint32_t index = n - rest * digit.extent.divisor;
-        at += static_cast<int>(index) * digit.shared_stride;
-        if (d == 0 && a.pad_every > 0) at += static_cast<int>(index) / a.pad_every * 16;
+        at += digit.shared_at(index);
         n = rest;
       }
       ctx.store(table + i, static_cast<std::uint16_t>(at));
@@ -214,12 +220,12 @@ struct Pack {
   CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, std::byte* dst, const Limits& limits,
                               SharedPointer<std::uint8_t> buffer,
                               SharedPointer<std::uint16_t> table) {
-    const auto length = static_cast<int>(a.period.divisor * limits.count(a.dst_cut, a.dst_last));
+    const auto length = static_cast<int>(a.dst_unit * limits.count(a.dst_cut, a.dst_last));
     const std::uint32_t groups = a.dst_groups.divisor;
     const std::uint32_t lanes_down = 32U >> a.lanes;
     const std::uint32_t all = groups * ((a.dst_runs + lanes_down - 1) / lanes_down);  // of a warp
     const auto lane = static_cast<std::uint32_t>(ctx.lane());
-    for (auto i = static_cast<std::uint32_t>(ctx.warp()); i < all; i += threads / 32) {
+    for (auto i = static_cast<std::uint32_t>(ctx.warp()); i < all; i += ctx.block_dim().x / 32) {
       const std::uint32_t down = a.dst_groups.quotient(i);
       const std::uint32_t n = down * lanes_down + (lane >> a.lanes);
       const std::uint32_t vector =

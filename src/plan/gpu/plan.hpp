@@ -11,20 +11,23 @@
 #include "core/problem.hpp"
 #include "kernels/context.hpp"
 #include "kernels/gather.hpp"
+#include "kernels/pack.hpp"
 #include "kernels/skew.hpp"
 #include "kernels/tile.hpp"
 #include "plan/choice.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/gather.hpp"
+#include "plan/gpu/pack.hpp"
 #include "plan/gpu/rows.hpp"
 #include "plan/gpu/structures.hpp"
 #include "plan/gpu/tile.hpp"
 
 namespace cornerturn::plan::gpu {
 
-using Config = std::variant<RowsConfig, StructuresConfig, TileConfig, SkewConfig, GatherConfig>;
+using Config =
+    std::variant<RowsConfig, StructuresConfig, TileConfig, SkewConfig, PackConfig, GatherConfig>;
 using Args = std::variant<kernels::RowsArgs, kernels::StructuresArgs, kernels::TileArgs,
-                          kernels::SkewArgs, kernels::GatherArgs>;
+                          kernels::SkewArgs, kernels::PackArgs, kernels::GatherArgs>;
 
 struct Row;
 

@@ -31,6 +31,8 @@ const std::vector<Row>& registry() {
       CT_GPU_ROW(tile, TileConfig, "long runs on both sides, turned through shared memory"),
       CT_GPU_ROW(skew, SkewConfig,
                  "long runs on both sides that begin anywhere, gathered from rows"),
+      CT_GPU_ROW(pack, PackConfig,
+                 "boxes contiguous in pieces on both sides, gathered through a table"),
       CT_GPU_ROW(gather, GatherConfig, "one element after the other, in destination order"),
   };
   return rows;

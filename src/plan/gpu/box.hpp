@@ -1,0 +1,31 @@
+// The box of pack: so many indices of each mode that it is made of long runs on both sides.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/problem.hpp"
+
+namespace cornerturn::plan::gpu {
+
+struct Box {
+  std::array<std::int32_t, ModeList::capacity> extent{};  ///< by mode: how many indices
+  std::int64_t elements = 1;
+  std::int64_t bytes = 0;
+
+  /// The run of a side: elements, and how many modes, fastest first, of `order`.
+  struct Side {
+    std::array<std::int8_t, ModeList::capacity> order{};  ///< modes by stride, the smallest first
+    int modes = 0;                                        ///< in the order
+    int run_modes = 0;     ///< of them in the run; the last may be cut
+    std::int64_t run = 1;  ///< elements
+  };
+  Side src, dst;
+
+  friend bool operator==(const Box& a, const Box& b) { return a.extent == b.extent; }
+};
+
+/// A box whose runs have about `run_bytes` on both sides, where the problem allows it.
+Box box_of(const Problem& normal, std::int64_t run_bytes);
+
+}  // namespace cornerturn::plan::gpu
