@@ -15,6 +15,7 @@
 #include "kernels/skew.hpp"
 #include "kernels/tile.hpp"
 #include "plan/choice.hpp"
+#include "plan/gpu/boxes.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/pack.hpp"
@@ -24,10 +25,11 @@
 
 namespace cornerturn::plan::gpu {
 
-using Config =
-    std::variant<RowsConfig, StructuresConfig, TileConfig, SkewConfig, PackConfig, GatherConfig>;
-using Args = std::variant<kernels::RowsArgs, kernels::StructuresArgs, kernels::TileArgs,
-                          kernels::SkewArgs, kernels::PackArgs, kernels::GatherArgs>;
+using Config = std::variant<RowsConfig, BoxesConfig, StructuresConfig, TileConfig, SkewConfig,
+                            PackConfig, GatherConfig>;
+using Args =
+    std::variant<kernels::RowsArgs, kernels::BoxesArgs, kernels::StructuresArgs, kernels::TileArgs,
+                 kernels::SkewArgs, kernels::PackArgs, kernels::GatherArgs>;
 
 struct Row;
 

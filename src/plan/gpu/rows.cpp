@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "plan/gpu/plan.hpp"
+#include "plan/gpu/row_runs.hpp"
 #include "plan/gpu/traffic.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -12,31 +13,6 @@ namespace {
 using kernels::RowForm;
 
 constexpr std::int64_t vector_bytes = 16;
-
-// A normalised problem as rows of bytes: what is left of the modes tells them apart.
-struct Rows {
-  explicit Rows(const Problem& normal)
-      : bytes(normal.dst_type.size()), granule(normal.dst_type.size()), outer(normal.modes) {
-    if (!outer.empty() && outer.back().src_stride == bytes && outer.back().dst_stride == bytes) {
-      bytes *= outer.back().extent;
-      outer.pop_back();
-    }
-    for (const Mode& mode : outer) count *= mode.extent;
-  }
-
-  bool dense() const {
-    std::int64_t end = bytes;
-    for (int i = outer.size(); i-- > 0; end *= outer[i].extent) {
-      if (outer[i].dst_stride != end) return false;
-    }
-    return true;
-  }
-
-  std::int64_t bytes;
-  std::int64_t granule;
-  std::int64_t count = 1;
-  ModeList outer;
-};
 
 // How the kernel counts: so many units a row, so many a block.
 struct Units {
@@ -141,11 +117,7 @@ Prepared prepare(const RowsConfig& config, const Problem& normal) {
   kernels::RowsArgs args;
   args.row_bytes = rows.bytes;
   args.rows = rows.count;
-  args.src_high = rows.bytes;
-  for (const Mode& mode : rows.outer) {
-    const std::int64_t reach = (mode.extent - 1) * mode.src_stride;
-    (reach < 0 ? args.src_low : args.src_high) += reach;
-  }
+  fill_reach(args, rows);
   args.length = FastDivide64(static_cast<std::uint64_t>(units.of_row));
   args.long_rows = units.of_row >= units.of_block;
   if (!args.long_rows) args.short_length = FastDivide(static_cast<std::uint32_t>(units.of_row));
