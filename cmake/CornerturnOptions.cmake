@@ -33,8 +33,7 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 add_library(cornerturn_options INTERFACE)
 target_compile_options(cornerturn_options INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion>"
-  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow,-Wno-unknown-pragmas>"
-  $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)  # profilers show the source beside the instructions
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow,-Wno-unknown-pragmas>")
 # A loop that clang could not unroll, with sanitizers for instance, is slower but right.
 target_compile_options(cornerturn_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>)

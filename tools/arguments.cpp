@@ -207,6 +207,11 @@ DtypeArgument parse_dtype(const std::string& name, const std::string& text) {
   }
 }
 
+std::string parse_device(const std::string& name, const std::string& text) {
+  if (text != "cpu" && text != "gpu") refuse(name, text, "is neither cpu nor gpu");
+  return text;
+}
+
 std::int64_t available_memory() {
   std::int64_t available = std::numeric_limits<std::int64_t>::max();
   if (const auto kilobytes = number_in_file("/proc/meminfo", "MemAvailable:")) {

@@ -50,6 +50,9 @@ struct DtypeArgument {
 };
 DtypeArgument parse_dtype(const std::string& name, const std::string& text);
 
+/// "cpu" or "gpu".
+std::string parse_device(const std::string& name, const std::string& text);
+
 /// Bytes of memory that may be used without pushing others out: what the machine has left, or the
 /// container.
 std::int64_t available_memory();

@@ -55,12 +55,7 @@ std::string device_of(const PlanArguments& arguments) {
     plan::gpu::device_named(arguments.on, "--on");  // its error names the option
     return arguments.on;
   }
-  if (arguments.device != "cpu" && arguments.device != "gpu") {
-    throw Error(Status::invalid_argument,
-                fmt::format("--device = '{}' is neither cpu nor gpu; --on takes a described GPU",
-                            arguments.device));
-  }
-  return arguments.device;
+  return parse_device("--device", arguments.device);
 }
 
 void plan(const PlanArguments& arguments) {
@@ -86,7 +81,10 @@ void plan(const PlanArguments& arguments) {
   const std::int64_t memory = arguments.work.memory_bytes();
   std::optional<io::Schedule> schedule;
   if (memory > 0 && plan.bytes() > 0 && plan.device() == "cpu") {
-    schedule = io::make_schedule(problem, {cpu::resolve_threads(options.threads), memory, false});
+    io::Limits limits;
+    limits.threads = cpu::resolve_threads(options.threads);
+    limits.memory = memory;
+    schedule = io::make_schedule(problem, limits);
   }
 
   const plan::gpu::Plan* on_gpu = plan.impl().of_gpu();

@@ -13,9 +13,11 @@
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "cpu/threads.hpp"
+#include "cuda/device.hpp"
 #include "io/array_file.hpp"
 #include "io/output_file.hpp"
 #include "io/rearrange.hpp"
+#include "io/rearrange_gpu.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
 
@@ -27,6 +29,7 @@ struct TransposeArguments {
   std::string out;
   OrderArguments order;
   WorkArguments work;
+  std::string device = "cpu";
   bool raw = false;
   std::string shape;
   std::string dtype;
@@ -64,7 +67,14 @@ std::string temporary_directory() {
 class Transposition {
  public:
   explicit Transposition(const TransposeArguments& arguments)
-      : arguments_(arguments), options_(arguments.work.options()) {}
+      : arguments_(arguments),
+        options_(arguments.work.options()),
+        on_gpu_(parse_device("--device", arguments.device) == "gpu") {
+    if (!on_gpu_) return;
+    if (const auto why = cuda::why_no_gpu()) {
+      throw Error(Status::unsupported, "--device gpu: " + *why);
+    }
+  }
 
   void run() {
     open_input();
@@ -100,7 +110,7 @@ class Transposition {
     const auto rank = static_cast<int>(header_.shape.size());
     permutation_ = arguments_.order.permutation(rank);
     // A file that memory cannot hold would be read again and again through the mapping.
-    if (memory_ == 0 && !input_.in_memory() && input_.bytes > available_memory() / 2) {
+    if (!on_gpu_ && memory_ == 0 && !input_.in_memory() && input_.bytes > available_memory() / 2) {
       memory_ = std::max(io::least_memory, available_memory() / 2);
     }
   }
@@ -128,8 +138,23 @@ class Transposition {
     problem_ = io::file_problem(input_.header.shape, input_.header.item_size,
                                 input_.header.fortran_order, permutation_);
     threads_ = cpu::resolve_threads(options_.threads);
-    schedule_ = io::make_schedule(problem_, {threads_, memory_, in_order_});
-    kernel_ = io::box_plan(*schedule_, options_).kernel();
+    if (on_gpu_) {
+      schedule_ = io::make_gpu_schedule(problem_, memory_, in_order_);
+      device_ = io::gpu_box_plan(*schedule_, options_).device();
+    } else {
+      io::Limits limits;
+      limits.threads = threads_;
+      limits.memory = memory_;
+      limits.in_order = in_order_;
+      schedule_ = io::make_schedule(problem_, limits);
+    }
+    find_kernel();
+  }
+
+  // Timing may find another than the model has chosen.
+  void find_kernel() {
+    kernel_ = on_gpu_ ? io::gpu_box_plan(*schedule_, options_).kernel()
+                      : io::box_plan(*schedule_, options_).kernel();
   }
 
   void open_output() {
@@ -154,7 +179,7 @@ class Transposition {
     source_ = {nullptr, &input_.file, input_.offset};
     if (input_.in_memory()) {
       source_.memory = input_.spooled.data();
-    } else if (memory_ == 0) {
+    } else if (memory_ == 0 && !on_gpu_) {
       mapping_ = io::Mapping(input_.file, threads_);
       watch_mapping(mapping_.data(), mapping_.size(), input_.file.label());
       input_.file.require_size(input_.offset + input_.bytes);
@@ -169,9 +194,12 @@ class Transposition {
     }
     const ProgressLine line(schedule_->bytes_written(),
                             [&] { return progress_.bytes_written.load(); });
-    io::rearrange(*schedule_, source_, sink, scratch, options_, progress_);
-    // Timing may have found another than the model had chosen.
-    kernel_ = io::box_plan(*schedule_, options_).kernel();
+    if (on_gpu_) {
+      io::rearrange_on_gpu(*schedule_, source_, sink, options_, progress_);
+    } else {
+      io::rearrange(*schedule_, source_, sink, scratch, options_, progress_);
+    }
+    find_kernel();
   }
 
   void verify() {
@@ -208,6 +236,7 @@ class Transposition {
       if (arguments_.verify) json["verify_seconds"] = verify_seconds_;
       if (schedule_) {
         json["kernel"] = kernel_;
+        json["device"] = device_;
         json["schedule"] = nlohmann::json::parse(io::to_json(*schedule_));
         json["bytes_read"] = progress_.bytes_read.load();
         json["bytes_written"] = progress_.bytes_written.load();
@@ -222,7 +251,7 @@ class Transposition {
     if (!schedule_) return;
     fmt::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(input_.bytes), move_seconds_,
                io::size_text(static_cast<std::int64_t>(rate)));
-    fmt::print("kernel   {}\n", kernel_);
+    fmt::print("kernel   {}{}\n", kernel_, on_gpu_ ? " on " + device_ : "");
     fmt::print("route    {}\n", io::to_string(*schedule_));
     if (arguments_.verify) {
       fmt::print("verified every element, {:.3f} s\n", verify_seconds_);
@@ -231,6 +260,7 @@ class Transposition {
 
   const TransposeArguments& arguments_;
   Options options_;
+  bool on_gpu_;
   int threads_ = 1;
   io::InputArray input_;
   io::NpyHeader header_;  // of the output
@@ -243,6 +273,7 @@ class Transposition {
   Problem problem_;
   std::optional<io::Schedule> schedule_;
   std::string kernel_;
+  std::string device_ = "cpu";
   io::Source source_;
   io::Mapping mapping_;
   io::Progress progress_;
@@ -266,6 +297,10 @@ void add_transpose_command(CLI::App& app) {
       ->type_name("FILE");
   arguments->order.add_to(command);
   arguments->work.add_to(command, true);
+  command
+      .add_option("--device", arguments->device,
+                  "Transpose on the CPU, or on the GPU, through which the file then streams")
+      ->type_name("cpu|gpu");
   CLI::Option* raw = command.add_flag("--raw", arguments->raw,
                                       "IN and OUT have no header; --shape and --dtype tell what "
                                       "is in them, row-major");

@@ -115,6 +115,9 @@ struct LadderCase::Impl {
     if (std::find(takes.begin(), takes.end(), matrix.element_bytes) == takes.end()) {
       return fmt::format("takes no {}-byte elements", matrix.element_bytes);
     }
+    if (rung.info.family == "cute" && device_info().major != 9) {
+      return "is compiled for compute capability 9.0 alone";
+    }
     return rung.why_not(matrix);
   }
 

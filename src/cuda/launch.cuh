@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -11,8 +12,20 @@
 
 namespace cornerturn::cuda {
 
+// What an SM can hold, and so the blocks that may be asked for.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870)
+inline constexpr int threads_of_sm = 1536, most_blocks_of_sm = 16;
+#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+inline constexpr int threads_of_sm = 1536, most_blocks_of_sm = 24;
+#else
+inline constexpr int threads_of_sm = 2048, most_blocks_of_sm = 32;
+#endif
+template <class Kernel>
+inline constexpr int blocks_of_sm = std::min({Kernel::min_blocks, threads_of_sm / Kernel::threads,
+                                              most_blocks_of_sm});
+
 template <class Kernel, class Args>
-__global__ void __launch_bounds__(Kernel::threads, Kernel::min_blocks)
+__global__ void __launch_bounds__(Kernel::threads, blocks_of_sm<Kernel>)
     engine_kernel(const __grid_constant__ Args args) {
   GpuContext ctx;
   Kernel::run(ctx, args);

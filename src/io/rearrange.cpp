@@ -5,6 +5,7 @@
 
 #include "cornerturn/cornerturn.hpp"
 #include "cornerturn/error.hpp"
+#include "io/boxes.hpp"
 #include "io/grid.hpp"
 #include "io/workers.hpp"
 
@@ -72,12 +73,12 @@ class Rearrangement {
     const ConstView from = read(worker, box);
     const View to(out_[static_cast<std::size_t>(worker)].data(), problem_.dst_type, box.extent);
     const bool as_it_is = from.strides == to.strides;
-    if (!as_it_is) transfer(to, from);
+    if (!as_it_is) copy_box(to, from, options_);
     const void* data = as_it_is ? from.data : to.data;
     if (schedule_.in_order) {
       turns_.take(index, [&] { append(data, box.elements()); });
     } else {
-      write(sink_, data, box);
+      write_box(problem_, sink_, box, static_cast<const std::byte*>(data), progress_);
     }
   }
 
@@ -90,7 +91,8 @@ class Rearrangement {
       Extents offset = part.start;
       for (std::size_t m = 0; m < offset.size(); ++m) offset[m] -= box.start[m];
       const View to(out, problem_.dst_type, part.extent);
-      transfer(to, ConstView(at(from, offset), problem_.src_type, part.extent, from.strides));
+      copy_box(to, ConstView(at(from, offset), problem_.src_type, part.extent, from.strides),
+               options_);
       const std::int64_t bytes = part.elements() * problem_.dst_type.size();
       scratch_.file->write_at(out, bytes,
                               scratch_.offset + offset_of(problem_, panel, Side::destination) +
@@ -115,8 +117,8 @@ class Rearrangement {
       for (std::size_t m = 0; m < offset.size(); ++m) offset[m] -= panel.start[m];
       std::int64_t bytes_in = 0;
       for (std::size_t m = 0; m < offset.size(); ++m) bytes_in += offset[m] * whole.strides[m];
-      transfer(View(out + bytes_in, problem_.dst_type, part.extent, whole.strides),
-               ConstView(in + part_offset(panel, part), problem_.src_type, part.extent));
+      copy_box(View(out + bytes_in, problem_.dst_type, part.extent, whole.strides),
+               ConstView(in + part_offset(panel, part), problem_.src_type, part.extent), options_);
     });
     if (schedule_.in_order) {
       turns_.take(index, [&] { append(out, panel.elements()); });
@@ -183,44 +185,14 @@ class Rearrangement {
       return {source_.memory + offset_of(problem_, box, Side::source), problem_.src_type,
               box.extent, strides};
     }
-    std::byte* data = in_[static_cast<std::size_t>(worker)].data();
-    std::byte* next = data;
-    const std::int64_t run = run_bytes(problem_, box.extent, Side::source);
-    for_each_run(problem_, box, Side::source, [&](std::int64_t offset) {
-      source_.file->read_at(next, run, source_.offset + offset);
-      next += run;
-    });
-    progress_.bytes_read += next - data;
-    return {data, problem_.src_type, box.extent, packed_like(problem_, box.extent, Side::source)};
+    return read_box(problem_, source_, box, in_[static_cast<std::size_t>(worker)].data(),
+                    progress_);
   }
 
   static const std::byte* at(const ConstView& view, const Extents& index) {
     const auto* data = static_cast<const std::byte*>(view.data);
     for (std::size_t m = 0; m < index.size(); ++m) data += index[m] * view.strides[m];
     return data;
-  }
-
-  void transfer(const View& to, const ConstView& from) {
-    if (options_.kernel.empty()) return copy(to, from, options_);
-    // A forced kernel that takes the whole may refuse a sliver at the edge.
-    Options any = options_;
-    any.kernel.clear();
-    try {
-      copy(to, from, options_);
-    } catch (const Error& error) {
-      if (error.status() != Status::invalid_argument) throw;
-      copy(to, from, any);
-    }
-  }
-
-  void write(const Sink& sink, const void* data, const Box& box) {
-    const auto* next = static_cast<const std::byte*>(data);
-    const std::int64_t run = run_bytes(problem_, box.extent, Side::destination);
-    for_each_run(problem_, box, Side::destination, [&](std::int64_t offset) {
-      sink.file->write_at(next, run, sink.offset + offset);
-      next += run;
-      progress_.bytes_written += run;
-    });
   }
 
   void append(const void* data, std::int64_t elements) {

@@ -98,13 +98,13 @@ Schedule make_schedule(const Problem& problem, const Limits& limits) {
                 fmt::format("memory = {} is too little: the least is {}", size_text(limits.memory),
                             size_text(least_memory)));
   }
-  // Two threads keep reading, transposing and writing apart; more would only shorten the runs.
-  schedule.workers = std::min(schedule.workers, 2);
+  schedule.workers = std::min(schedule.workers, limits.at_once);
   const std::int64_t budget = (limits.memory - program_memory) / (2 * schedule.workers);
 
   schedule.route = Route::one_pass;
   schedule.boxes = limits.in_order ? contiguous_grid(normal, budget, Side::destination)
                                    : balanced_grid(normal, budget, 1, 1);
+  if (limits.one_pass) return schedule;
   Schedule two = schedule;
   two.route = Route::two_pass;
   two.boxes = contiguous_grid(normal, budget, Side::source);

@@ -24,6 +24,11 @@ struct Limits {
   std::int64_t memory = 0;
   /// The destination takes bytes from the beginning to the end only.
   bool in_order = false;
+  /// Threads at most where memory is limited: two keep reading, transposing and writing apart, and
+  /// more would only shorten the runs.
+  int at_once = 2;
+  /// Never twice, however short the runs.
+  bool one_pass = false;
 };
 
 struct Schedule {

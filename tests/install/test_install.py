@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -51,7 +52,21 @@ def pkg_config(library):
 )
 def test_example_runs_with_find_package(examples, source):
     program = examples / f"example_{source.rpartition('.')[0]}"
+    if source == "gpu_permute.cpp":
+        pytest.skip("it has a test of its own")
     assert run(program) != ""
+
+
+def test_gpu_example_runs_or_says_why_not(examples):
+    """Built wherever the CUDA toolkit is; without a GPU, or code for it, one line says so."""
+    program = examples / "example_gpu_permute"
+    if not program.exists():
+        pytest.skip("no CUDA toolkit on this machine")
+    result = subprocess.run([program], capture_output=True, text=True)
+    if result.returncode == 0:
+        assert "in its place" in result.stdout
+    else:
+        assert re.fullmatch(r"gpu_permute: .*\bno (GPU|device code)\b.*\n", result.stderr), result
 
 
 def test_permute_4d_prints_the_channels(examples):

@@ -1,6 +1,7 @@
-// A build without device code has no ladder on a GPU.
+// A build without device code has no ladder on a GPU, and no lanes to one.
 #include "cornerturn/error.hpp"
 #include "cuda/ladder.hpp"
+#include "cuda/lane.hpp"
 
 namespace cornerturn::cuda {
 
@@ -13,6 +14,32 @@ namespace {
 }  // namespace
 
 struct LadderCase::Impl {};
+struct Lane::Buffers {};
+
+Lane::Lane(std::int64_t) {
+  refuse();
+}
+Lane::Lane(Lane&&) noexcept = default;
+Lane::~Lane() = default;
+
+std::byte* Lane::in() const noexcept {
+  return nullptr;
+}
+std::byte* Lane::out() const noexcept {
+  return nullptr;
+}
+std::byte* Lane::device_in() const noexcept {
+  return nullptr;
+}
+std::byte* Lane::device_out() const noexcept {
+  return nullptr;
+}
+void* Lane::stream() const noexcept {
+  return nullptr;
+}
+void Lane::run(std::int64_t, const std::function<void()>&) const {
+  refuse();
+}
 
 LadderCase::LadderCase(std::int64_t, std::int64_t, int, const MeasureOptions&) {
   refuse();

@@ -1,0 +1,47 @@
+#include "io/boxes.hpp"
+
+#include <cstring>
+
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::io {
+
+ConstView read_box(const Problem& problem, const Source& source, const Box& box, std::byte* buffer,
+                   Progress& progress) {
+  std::byte* next = buffer;
+  const std::int64_t run = run_bytes(problem, box.extent, Side::source);
+  for_each_run(problem, box, Side::source, [&](std::int64_t offset) {
+    if (source.memory != nullptr) {
+      std::memcpy(next, source.memory + offset, static_cast<std::size_t>(run));
+    } else {
+      source.file->read_at(next, run, source.offset + offset);
+    }
+    next += run;
+  });
+  if (source.memory == nullptr) progress.bytes_read += next - buffer;
+  return {buffer, problem.src_type, box.extent, packed_like(problem, box.extent, Side::source)};
+}
+
+void write_box(const Problem& problem, const Sink& sink, const Box& box, const std::byte* data,
+               Progress& progress) {
+  const std::int64_t run = run_bytes(problem, box.extent, Side::destination);
+  for_each_run(problem, box, Side::destination, [&](std::int64_t offset) {
+    sink.file->write_at(data, run, sink.offset + offset);
+    data += run;
+    progress.bytes_written += run;
+  });
+}
+
+void copy_box(const View& to, const ConstView& from, const Options& options) {
+  if (options.kernel.empty()) return copy(to, from, options);
+  Options any = options;
+  any.kernel.clear();
+  try {
+    copy(to, from, options);
+  } catch (const Error& error) {
+    if (error.status() != Status::invalid_argument) throw;
+    copy(to, from, any);
+  }
+}
+
+}  // namespace cornerturn::io
