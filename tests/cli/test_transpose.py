@@ -183,3 +183,25 @@ def test_output_replaces_a_file_whole(folder):
     assert (folder / "out.npy").read_bytes() == saved(array.T)
     assert (folder / "out.npy").stat().st_mode & 0o777 == 0o640
     assert sorted(path.name for path in folder.iterdir()) == ["in.npy", "out.npy"]
+
+
+def test_on_the_gpu_or_why_not(folder):
+    array = random_array((40, 300, 70), "<f4")
+    np.save("in.npy", array)
+    words = ["transpose", "in.npy", "out.npy", "--perm", "2,0,1", "--device", "gpu"]
+    refused(*words[:-1], "tpu", part="--device = 'tpu' is neither cpu nor gpu")
+    gpus = [device for device in json.loads(done("devices", "--json")) if device["device"] == "gpu"]
+    if "why_not" in gpus[-1]:
+        line = refused(*words)
+        assert line == f"cornerturn: --device gpu: {gpus[-1]['why_not']}\n"
+        assert [path.name for path in folder.iterdir()] == ["in.npy"]
+        return
+    report = json.loads(done(*words, "--verify", "--json"))
+    assert report["device"] == gpus[0]["name"] and report["verified"]
+    assert report["schedule"]["route"] == "one_pass" and report["bytes_read"] == array.nbytes
+    assert (folder / "out.npy").read_bytes() == saved(array.transpose(2, 0, 1))
+    piped = subprocess.run(
+        [PROGRAM, "transpose", "-", "-", "--perm", "2,0,1", "--device", "gpu"],
+        input=(folder / "in.npy").read_bytes(), capture_output=True, check=True,
+    )  # fmt: skip
+    assert piped.stdout == saved(array.transpose(2, 0, 1))

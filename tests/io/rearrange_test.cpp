@@ -14,61 +14,19 @@
 #include "core/normalise.hpp"
 #include "cornerturn/error.hpp"
 #include "io/output_file.hpp"
+#include "io/rearrange_gpu.hpp"
+#include "support/random_array.hpp"
 
 namespace cornerturn::io {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using test::Bytes;
+using test::random_array;
+using test::RandomArray;
+using test::reference;
 
 File scratch_file() {
   return temporary_file(::testing::TempDir(), 0);
-}
-
-// One element after the other.
-Bytes reference(const Problem& problem, const Bytes& source) {
-  Bytes result(source.size());
-  const auto size = static_cast<std::size_t>(problem.dst_type.size());
-  Extents index(static_cast<std::size_t>(problem.rank()), 0);
-  for (std::int64_t n = 0; n < problem.elements(); ++n) {
-    std::int64_t from = problem.src_offset, to = problem.dst_offset;
-    for (int m = 0; m < problem.rank(); ++m) {
-      from += index[static_cast<std::size_t>(m)] * problem.modes[m].src_stride;
-      to += index[static_cast<std::size_t>(m)] * problem.modes[m].dst_stride;
-    }
-    std::memcpy(result.data() + to, source.data() + from, size);
-    for (int m = problem.rank(); m-- > 0;) {
-      if (++index[static_cast<std::size_t>(m)] < problem.modes[m].extent) break;
-      index[static_cast<std::size_t>(m)] = 0;
-    }
-  }
-  return result;
-}
-
-struct RandomArray {
-  Problem problem;
-  Bytes source;
-};
-
-RandomArray random_array(std::mt19937& random, std::int64_t most_bytes) {
-  const int rank = static_cast<int>(random() % 7);
-  const std::int64_t sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 24, 257, 514};
-  const std::int64_t item = sizes[random() % 11];
-  Extents shape;
-  std::int64_t bytes = item;
-  for (int k = 0; k < rank; ++k) {
-    const std::int64_t room = std::max<std::int64_t>(1, most_bytes / bytes);
-    const auto extent = static_cast<std::int64_t>(
-        1 + random() % static_cast<unsigned>(std::min<std::int64_t>(room, 1 + 200 / rank)));
-    shape.push_back(extent);
-    bytes *= extent;
-  }
-  std::vector<int> permutation(static_cast<std::size_t>(rank));
-  std::iota(permutation.begin(), permutation.end(), 0);
-  std::shuffle(permutation.begin(), permutation.end(), random);
-  RandomArray array{file_problem(shape, item, random() % 2 == 0, permutation),
-                    Bytes(static_cast<std::size_t>(bytes))};
-  for (std::byte& b : array.source) b = static_cast<std::byte>(random());
-  return array;
 }
 
 // A schedule with boxes so small that there are many of them.
@@ -133,6 +91,24 @@ TEST(Rearrange, VerifyFindsEveryChangedByte) {
     result[random() % result.size()] ^= std::byte{1};
     EXPECT_THROW(verify(array.problem, source, {result.data(), nullptr, 0}, 1, 0, progress), Error);
   }
+}
+
+TEST(Schedule, ForAGpuMovesEachByteOnceAndStaysWithinItsMemory) {
+  const std::int64_t mib = 1 << 20;
+  const Problem turned = file_problem({100'000, 30'000}, 4, false, {1, 0});
+  const Problem reversed = file_problem({31, 31, 31, 31, 31}, 8, false, {4, 3, 2, 1, 0});
+  for (const Problem& problem : {turned, reversed}) {
+    for (const std::int64_t memory : {std::int64_t{0}, least_memory, 100 * mib}) {
+      for (const bool in_order : {false, true}) {
+        const Schedule schedule = make_gpu_schedule(problem, memory, in_order);
+        EXPECT_EQ(schedule.route, Route::one_pass);
+        EXPECT_EQ(schedule.workers, gpu_lanes);
+        EXPECT_LE(schedule.buffer_bytes(), memory == 0 ? 400 * mib : memory);
+        EXPECT_EQ(schedule.bytes_written(), problem.bytes());
+      }
+    }
+  }
+  EXPECT_THROW(make_gpu_schedule(turned, mib, false), Error);
 }
 
 TEST(Schedule, StaysWithinTheMemoryItIsGiven) {

@@ -1,0 +1,58 @@
+// Files through the GPU: boxes of every size, on all lanes, in any order and in that of a pipe.
+#include <gtest/gtest.h>
+
+#include "core/normalise.hpp"
+#include "cornerturn/error.hpp"
+#include "io/output_file.hpp"
+#include "io/rearrange_gpu.hpp"
+#include "support/random_array.hpp"
+
+namespace cornerturn::io {
+namespace {
+
+using test::Bytes;
+
+TEST(RearrangeOnGpu, GivesWhatTheReferenceGives) {
+  std::mt19937 random(12);
+  constexpr std::int64_t shift = 37;  // arrays start anywhere in their files
+  for (int i = 0; i < 60; ++i) {
+    const test::RandomArray array = test::random_array(random, 20000);
+    const Bytes expected = test::reference(array.problem, array.source);
+    const auto bytes = static_cast<std::int64_t>(array.source.size());
+    const File in = temporary_file(::testing::TempDir(), 0);
+    in.write_at(array.source.data(), bytes, shift);
+    for (const bool in_order : {false, true}) {
+      Schedule schedule = make_gpu_schedule(array.problem, 0, in_order);
+      const auto budget = static_cast<std::int64_t>(500 + random() % 5000);
+      schedule.boxes = in_order ? contiguous_grid(schedule.problem, budget, Side::destination)
+                                : balanced_grid(schedule.problem, budget, 1, 1);
+      const bool in_memory = i % 2 == 0;
+      const Source source =
+          in_memory ? Source{array.source.data(), nullptr, 0} : Source{nullptr, &in, shift};
+      const File out = temporary_file(::testing::TempDir(), 0);
+      const Sink sink{&out, in_order ? 0 : shift};
+      Options options;
+      if (i % 10 == 0) options.effort = Effort::measure;
+      Progress progress;
+      rearrange_on_gpu(schedule, source, sink, options, progress);
+      Bytes result(array.source.size());
+      out.read_at(result.data(), bytes, sink.offset);
+      ASSERT_EQ(result, expected) << to_string(array.problem) << "\n" << to_string(schedule);
+      EXPECT_EQ(progress.bytes_written, bytes);
+      EXPECT_NE(gpu_box_plan(schedule, options).device(), "cpu");
+    }
+  }
+}
+
+TEST(RearrangeOnGpu, AnErrorStopsAllLanes) {
+  const Problem problem = file_problem({500, 700}, 4, false, {1, 0});
+  Schedule schedule = make_gpu_schedule(problem, 0, true);
+  schedule.boxes = contiguous_grid(schedule.problem, 10'000, Side::destination);
+  const File in = temporary_file(::testing::TempDir(), 1000);  // too short
+  const File out = temporary_file(::testing::TempDir(), 0);
+  Progress progress;
+  EXPECT_THROW(rearrange_on_gpu(schedule, {nullptr, &in, 0}, {&out, 0}, {}, progress), Error);
+}
+
+}  // namespace
+}  // namespace cornerturn::io
