@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Configures and builds one preset. usage: scripts/build.sh PRESET [TARGET...]
+# Device code is for the GPU that is here; without one, for all architectures that CMake's default
+# names. CUDA_ARCHITECTURES says otherwise (90a-real, "80-real;90-real", ...).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=$1
@@ -9,7 +11,10 @@ mkdir -p "build/$preset"
 options=()
 if [ "$preset" = release ]; then
   case $(scripts/device.sh) in
-    build:*) options=(-DCORNERTURN_CUDA=ON) ;;
+    build:*)
+      architectures=${CUDA_ARCHITECTURES:-$([ -e /dev/nvidia0 ] && echo native || true)}
+      options=(-DCORNERTURN_CUDA=ON ${architectures:+"-DCMAKE_CUDA_ARCHITECTURES=$architectures"})
+      ;;
     *) options=(-DCORNERTURN_CUDA=OFF) ;;
   esac
 fi

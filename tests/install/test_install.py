@@ -118,7 +118,7 @@ def test_only_our_symbols_are_exported(library):
     assert any(name.startswith("ct_") for name in names)
     assert any(name.startswith("cornerturn::") for name in names)
     assert [name for name in names if not ours.fullmatch(name)] == []
-    internal = re.compile(r"cornerturn::(plan|cpu|io|core|detail)::")
+    internal = re.compile(r"cornerturn::(plan|cpu|cuda|kernels|io|core|detail)::")
     assert [name for name in names if internal.match(name)] == []
 
 
