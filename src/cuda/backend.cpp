@@ -1,21 +1,30 @@
 #include "cuda/backend.hpp"
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <mutex>
 
 #include "cuda/check.hpp"
 #include "cuda/device.hpp"
 #include "cuda/device_buffer.hpp"
-#include "cuda/driver.hpp"
+#include "cuda/driver_numbers.hpp"
 #include "plan/gpu/device_files.hpp"
 
 namespace cornerturn::cuda {
 namespace {
+
+static_assert(numbers::success == CUDA_SUCCESS);
+static_assert(numbers::invalid_value == CUDA_ERROR_INVALID_VALUE);
+static_assert(numbers::not_initialized == CUDA_ERROR_NOT_INITIALIZED);
+static_assert(numbers::deinitialized == CUDA_ERROR_DEINITIALIZED);
+static_assert(numbers::memory_type == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+static_assert(numbers::is_managed == CU_POINTER_ATTRIBUTE_IS_MANAGED);
+static_assert(numbers::device_ordinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+static_assert(numbers::device_memory == CU_MEMORYTYPE_DEVICE);
 
 plan::gpu::DeviceInfo describe(int device) {
   if (const auto why = why_no_gpu()) throw Error(Status::unsupported, "no GPU: " + *why);
@@ -47,42 +56,8 @@ plan::gpu::DeviceInfo describe(int device) {
 
 }  // namespace
 
-bool driver_is_loaded() {
-  return loaded_driver() != nullptr;
-}
-
-Place place_of(const void* pointer) {
-  const Driver* driver = pointer == nullptr ? nullptr : loaded_driver();
-  if (driver == nullptr) return {};
-  CUmemorytype type{};
-  int device = 0;
-  unsigned managed = 0;
-  std::array attributes = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                           CU_POINTER_ATTRIBUTE_IS_MANAGED};
-  std::array<void*, 3> data = {&type, &device, &managed};
-  const CUresult result =
-      driver->pointer_attributes(static_cast<unsigned>(attributes.size()), attributes.data(),
-                                 data.data(), reinterpret_cast<CUdeviceptr>(pointer));
-  if (result == CUDA_ERROR_NOT_INITIALIZED || result == CUDA_ERROR_DEINITIALIZED ||
-      result == CUDA_ERROR_INVALID_VALUE) {
-    return {};  // nobody has asked for device memory yet, or no more
-  }
-  if (result != CUDA_SUCCESS) {
-    const char* text = nullptr;
-    driver->error_text(result, &text);
-    throw Error(Status::device_error, fmt::format("a CUDA error from before this call: {}",
-                                                  text != nullptr ? text : "unknown"));
-  }
-  if (managed != 0) return {Place::Kind::managed, device};
-  if (type == CU_MEMORYTYPE_DEVICE) return {Place::Kind::device, device};
-  return {};
-}
-
 int current_device() {
-  // Who set a context, by the driver or by another copy of the runtime, means its GPU.
-  CUdevice of_context = 0;
-  const Driver* driver = loaded_driver();
-  if (driver != nullptr && driver->current_device(&of_context) == CUDA_SUCCESS) return of_context;
+  if (const auto device = device_of_context()) return *device;
   int device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) {
     cudaGetLastError();
