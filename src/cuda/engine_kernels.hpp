@@ -9,6 +9,7 @@ void launch_kernel(const kernels::TileArgs& args, const Launch& launch, Stream s
 void launch_kernel(const kernels::SkewArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::PackArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::GatherArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::CopyArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::RowsArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::BoxesArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::StructuresArgs& args, const Launch& launch, Stream stream);

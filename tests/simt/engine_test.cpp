@@ -178,7 +178,8 @@ TEST(Engine, RandomProblems) {
 TEST(Engine, Copies) {
   for (const std::int64_t bytes : {16, 17, 31, 4096, 12288, 16384, 50003}) {
     const Problem problem = problem_of(1, {{bytes, 1, 1}});
-    for (const auto& [src, dst] : {std::pair{0, 0}, {1, 0}, {0, 1}, {5, 5}, {3, 14}, {8, 4}}) {
+    for (const auto& [src, dst] :
+         {std::pair{0, 0}, {1, 0}, {0, 1}, {5, 5}, {3, 14}, {8, 4}, {8, 0}}) {
       check(problem, src, dst, "copy");
     }
     if (HasFailure()) FAIL() << bytes << " B";

@@ -16,6 +16,7 @@
 #include "kernels/tile.hpp"
 #include "plan/choice.hpp"
 #include "plan/gpu/boxes.hpp"
+#include "plan/gpu/copy.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/pack.hpp"
@@ -25,11 +26,11 @@
 
 namespace cornerturn::plan::gpu {
 
-using Config = std::variant<RowsConfig, BoxesConfig, StructuresConfig, TileConfig, SkewConfig,
-                            PackConfig, GatherConfig>;
+using Config = std::variant<CopyConfig, RowsConfig, BoxesConfig, StructuresConfig, TileConfig,
+                            SkewConfig, PackConfig, GatherConfig>;
 using Args =
-    std::variant<kernels::RowsArgs, kernels::BoxesArgs, kernels::StructuresArgs, kernels::TileArgs,
-                 kernels::SkewArgs, kernels::PackArgs, kernels::GatherArgs>;
+    std::variant<kernels::CopyArgs, kernels::RowsArgs, kernels::BoxesArgs, kernels::StructuresArgs,
+                 kernels::TileArgs, kernels::SkewArgs, kernels::PackArgs, kernels::GatherArgs>;
 
 struct Row;
 

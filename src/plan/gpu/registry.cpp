@@ -25,7 +25,7 @@ namespace {
 
 const std::vector<Row>& registry() {
   static const std::vector<Row> rows = {
-      CT_GPU_ROW(copy, RowsConfig, "one run of bytes"),
+      CT_GPU_ROW(copy, CopyConfig, "one run of bytes"),
       CT_GPU_ROW(rows, RowsConfig, "rows that both sides share, in vectors"),
       CT_GPU_ROW(boxes, BoxesConfig, "rows that both sides share, neighbours of either together"),
       CT_GPU_ROW(structures, StructuresConfig, "structures to planes or back, in registers"),

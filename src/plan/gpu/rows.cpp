@@ -134,15 +134,4 @@ Prepared prepare(const RowsConfig& config, const Problem& normal) {
 }
 
 }  // namespace rows
-
-namespace copy {
-
-const char* why_not(const Problem& normal, const DeviceInfo&) {
-  const Rows rows(normal);
-  if (!rows.outer.empty()) return "it is not one run on both sides";
-  if (rows.bytes < vector_bytes) return "less than 16 B";
-  return nullptr;
-}
-
-}  // namespace copy
 }  // namespace cornerturn::plan::gpu

@@ -1,5 +1,4 @@
-// rows: runs of 16 bytes or more that source and destination share. copy: nothing but one such run.
-// One kernel, two rows of the registry.
+// rows: runs of 16 bytes or more that source and destination share.
 #pragma once
 
 #include <functional>
@@ -32,14 +31,4 @@ std::string describe(const RowsConfig& config, const Problem& normal);
 Prepared prepare(const RowsConfig& config, const Problem& normal);
 
 }  // namespace rows
-
-namespace copy {
-
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-using rows::configure;
-using rows::cost_seconds;
-using rows::describe;
-using rows::prepare;
-
-}  // namespace copy
 }  // namespace cornerturn::plan::gpu
