@@ -34,10 +34,12 @@
 #define CT_DEVICE __device__ __forceinline__
 #define CT_UNROLL _Pragma("unroll")
 #define CT_NO_UNROLL _Pragma("unroll 1")
+#define CT_PARTLY_UNROLL _Pragma("unroll 4")
 #else
 #define CT_DEVICE inline
 #define CT_UNROLL
 #define CT_NO_UNROLL
+#define CT_PARTLY_UNROLL
 #endif
 
 namespace cornerturn {

@@ -13,6 +13,7 @@
 // apart, then read from eight different places of 16 bytes.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "kernels/skew_args.hpp"
@@ -36,25 +37,23 @@ inline constexpr SkewShape skew_shapes[5][skew_shape_count] = {
     {{512, 512, 256}, {256, 256, 128}, {256, 512, 256}},
 };
 
-template <class T, int shape_number>
+template <class T, int shape_number, bool one_mode>
 struct Skew {
   static constexpr int size = static_cast<int>(sizeof(T));
   static constexpr int V = 16 / size;
-  static constexpr SkewShape shape = skew_shapes[size == 1   ? 0
-                                                 : size == 2 ? 1
-                                                 : size == 4 ? 2
-                                                 : size == 8 ? 3
-                                                             : 4][shape_number];
+  static constexpr SkewShape shape =
+      skew_shapes[std::countr_zero(static_cast<unsigned>(size))][shape_number];
   static constexpr int threads = shape.threads;
   static constexpr int min_blocks = 1024 / threads;
   static constexpr int columns = shape.column_bytes / size;
   static constexpr int down = shape.down_bytes / size;
-  static constexpr int sector = 32 / size;
-  static constexpr int rows = down + sector;
+  static constexpr int rows = down + 32 / size;
   static constexpr int vectors = shape.column_bytes / 16;  // of a row, and one more for its phase
   static constexpr int pitch = shape.column_bytes + 16;
   static constexpr int rows_bytes = rows * pitch + rows / V * 16;
-  static constexpr unsigned shared_bytes = rows_bytes + rows * 4;
+  using Starts = SkewStarts<one_mode>;
+  static constexpr unsigned tables_at = rows_bytes + (rows * 4 + 15) / 16 * 16;
+  static constexpr unsigned shared_bytes = tables_at + Starts::bytes(rows, columns);
 
   /// Where row n begins, without its phase.
   CT_HOST_DEVICE static constexpr int row_at(int n) { return n * pitch + n / V * 16; }
@@ -62,44 +61,45 @@ struct Skew {
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const SkewArgs& a) {
     const auto buffer = ctx.template dynamic_shared<std::uint8_t>();
-    const auto starts = cast<std::uint32_t>(buffer + rows_bytes);
+    const auto at = cast<std::uint32_t>(buffer + rows_bytes);
     const TilePlace tile = tile_place(a, ctx.block_id().x, down, columns);
-    load(ctx, a, tile, buffer, starts);
+    const Starts starts = Starts::template make<T>(
+        ctx, a, tile, cast<std::byte*>(buffer + tables_at), rows, columns, threads);
+    const int rows_left = left_of(a.rows, tile.row, rows);
+    const int cols_left = left_of(a.cols, tile.col, columns);
+    load(ctx, a, starts.src, rows_left, cols_left, buffer, at);
     ctx.commit_async();
     ctx.template wait_async<0>();
     ctx.barrier();
-    store(ctx, a, tile, buffer, starts);
-    store_row_heads<T, columns>(ctx, a, tile, threads, [&](int m, int n) {
-      return cast<T>(buffer + (ctx.load(starts + n) + static_cast<unsigned>(m * size)));
+    store(ctx, a, starts.dst, rows_left, cols_left, buffer, at);
+    store_row_heads<T>(ctx, tile, starts.dst, rows_left, cols_left, threads, [&](int m, int n) {
+      return cast<T>(buffer + (ctx.load(at + n) + static_cast<unsigned>(m * size)));
     });
   }
 
   template <class Ctx>
-  CT_DEVICE static void load(Ctx& ctx, const SkewArgs& a, const TilePlace& tile,
-                             SharedPointer<std::uint8_t> buffer,
-                             SharedPointer<std::uint32_t> starts) {
+  CT_DEVICE static void load(Ctx& ctx, const SkewArgs& a, const RowStarts<one_mode>& starts,
+                             int rows_left, int cols_left, SharedPointer<std::uint8_t> buffer,
+                             SharedPointer<std::uint32_t> at) {
     const Span span{a.src + a.src_low, a.src + a.src_high};
-    const std::byte* const src = a.src + tile.rest.src + static_cast<std::int64_t>(tile.col) * size;
-    const std::uint32_t left = a.cols.count - tile.col;
-    const int length = static_cast<int>(left < columns ? left : columns) * size;
-    CT_UNROLL
-    for (int first = 0; first < rows * vectors; first += threads) {
-      const int i = first + ctx.thread_index();
-      const int n = i / vectors;
-      const std::uint32_t row = tile.row + static_cast<std::uint32_t>(n);
-      if ((rows * vectors % threads != 0 && n >= rows) || row >= a.rows.count) break;
-      const std::byte* const begin = src + a.rows.at(row);
+    const int length = cols_left * size;
+    const int v = ctx.thread_index() % vectors * 16;
+    constexpr int step = threads / vectors;  // rows
+    static_assert(threads % vectors == 0);
+    CT_PARTLY_UNROLL
+    for (int n = ctx.thread_index() / vectors; n < rows_left; n += step) {
+      const std::byte* const begin = starts.at(ctx, n);
       const int phase = phase_of(begin);
-      if (i % vectors == 0) {
-        ctx.store(starts + n, static_cast<std::uint32_t>(row_at(n) + phase));
+      const std::byte* const from = begin - phase + v;
+      const auto to = buffer + (row_at(n) + v);
+      if (v < phase + length) bring(ctx, from, span, to);
+      if (v == 0) {
+        ctx.store(at + n, static_cast<std::uint32_t>(row_at(n) + phase));
         // The one more: by the lane that has the first.
         if (phase + length > shape.column_bytes) {
-          bring(ctx, begin - phase + shape.column_bytes, span,
-                buffer + (row_at(n) + shape.column_bytes));
+          bring(ctx, from + shape.column_bytes, span, to + shape.column_bytes);
         }
       }
-      const int at = i % vectors * 16;
-      if (at < phase + length) bring(ctx, begin - phase + at, span, buffer + (row_at(n) + at));
     }
   }
 
@@ -121,39 +121,64 @@ struct Skew {
   static_assert(columns % at_once == 0);
 
   template <class Ctx>
-  CT_DEVICE static void store(Ctx& ctx, const SkewArgs& a, const TilePlace& tile,
-                              SharedPointer<std::uint8_t> buffer,
-                              SharedPointer<std::uint32_t> starts) {
-    std::byte* const dst = a.dst + tile.rest.dst + static_cast<std::int64_t>(tile.row) * size;
+  CT_DEVICE static void store(Ctx& ctx, const SkewArgs& a, const RowStarts<one_mode>& starts,
+                              int rows_left, int cols_left, SharedPointer<std::uint8_t> buffer,
+                              SharedPointer<std::uint32_t> at) {
     const int lane = ctx.lane();
     constexpr int warps_down = of_row / lanes_down;
     const int vector = lane % lanes_down + ctx.warp() % warps_down * lanes_down;
-    const int first_column = lane / lanes_down + ctx.warp() / warps_down * (32 / lanes_down);
-    const auto rows_left =
-        static_cast<int>(a.rows.count - tile.row < 2 * rows ? a.rows.count - tile.row : 2 * rows);
-    std::uint32_t at[V] = {};
-    int known = -1;  // the first row that `at` is of
-    for (int m = first_column; m < columns; m += at_once) {
-      const std::uint32_t col = tile.col + static_cast<std::uint32_t>(m);
-      if (col >= a.cols.count) break;
-      std::byte* const row = dst + a.cols.at(col);
+    const int first = lane / lanes_down + ctx.warp() / warps_down * (32 / lanes_down);
+    SharedPointer<T> from[V];
+    if constexpr (one_mode) {
+      // Columns so far apart begin at the same phase: the same rows serve all of them.
+      if (a.cols.stride[0] * at_once % 32 == 0) {
+        if (first >= cols_left) return;
+        std::byte* to = starts.at(ctx, first);
+        const int n = elements_to_sector<T>(to) + vector * V;
+        to += n * size;
+        if (n + V <= rows_left) {
+          rows_from(ctx, from, n, V, first, buffer, at);
+          const std::int64_t step = a.cols.stride[0] * at_once;
+          CT_PARTLY_UNROLL
+          for (int m = first; m < cols_left; m += at_once) {
+            T v[V];
+            CT_UNROLL
+            for (int k = 0; k < V; ++k) v[k] = ctx.load(from[k] + (m - first));
+            ctx.store(reinterpret_cast<Words*>(to), joined(v));
+            to += step;
+          }
+          return;
+        }
+      }
+    }
+    int known = -1;  // the first row that `from` is of
+    for (int m = first; m < cols_left; m += at_once) {
+      std::byte* const row = starts.at(ctx, m);
       const int n = elements_to_sector<T>(row) + vector * V;
       const int left = rows_left - n;
       if (left <= 0) continue;
-      if (n != known) {
-        CT_UNROLL
-        for (int k = 0; k < V; ++k) at[k] = ctx.load_if(k < left, starts + n + k);
-        known = n;
-      }
+      if (n != known) rows_from(ctx, from, n, left, 0, buffer, at);
+      known = n;
       T v[V];
       CT_UNROLL
-      for (int k = 0; k < V; ++k) {
-        v[k] = ctx.load_if(k < left, cast<T>(buffer + (at[k] + static_cast<unsigned>(m * size))));
-      }
+      for (int k = 0; k < V; ++k) v[k] = ctx.load_if(k < left, from[k] + m);
       const Words value = joined(v);
       std::byte* const to = row + n * size;
       ctx.store_if(left >= V, reinterpret_cast<Words*>(to), value);
-      if (left < V) store_part<size>(ctx, to, value, 0, left * size);
+      if constexpr (V > 1) {
+        if (left < V) store_elements<T>(ctx, to, value, 0, left * size);
+      }
+    }
+  }
+
+  // Where V rows, from the nth on, have their element of a column.
+  template <class Ctx>
+  CT_DEVICE static void rows_from(Ctx& ctx, SharedPointer<T> (&from)[V], int n, int left,
+                                  int column, SharedPointer<std::uint8_t> buffer,
+                                  SharedPointer<std::uint32_t> at) {
+    CT_UNROLL
+    for (int k = 0; k < V; ++k) {
+      from[k] = cast<T>(buffer + ctx.load_if(k < left, at + n + k)) + column;
     }
   }
 };
@@ -161,25 +186,32 @@ struct Skew {
 template <class Visit>
 void dispatch(const SkewArgs& a, Visit&& visit) {
   with_element(a.element_bytes, [&]<class T>(T) {
-    switch (a.shape) {
-      case 0:
-        return visit.template operator()<Skew<T, 0>>();
-      case 1:
-        return visit.template operator()<Skew<T, 1>>();
-      case 2:
-        return visit.template operator()<Skew<T, 2>>();
-      default:
-        break;
-    }
-    if constexpr (sizeof(T) <= 4) {
+    const auto with_modes = [&]<bool one_mode>() {
       switch (a.shape) {
-        case 3:
-          return visit.template operator()<SkewTurned<T, 0>>();
-        case 4:
-          return visit.template operator()<SkewTurned<T, 1>>();
+        case 0:
+          return visit.template operator()<Skew<T, 0, one_mode>>();
+        case 1:
+          return visit.template operator()<Skew<T, 1, one_mode>>();
+        case 2:
+          return visit.template operator()<Skew<T, 2, one_mode>>();
         default:
-          return visit.template operator()<SkewTurned<T, 2>>();
+          break;
       }
+      if constexpr (sizeof(T) <= 4) {
+        switch (a.shape) {
+          case 3:
+            return visit.template operator()<SkewTurned<T, 0, one_mode>>();
+          case 4:
+            return visit.template operator()<SkewTurned<T, 1, one_mode>>();
+          default:
+            return visit.template operator()<SkewTurned<T, 2, one_mode>>();
+        }
+      }
+    };
+    if (a.rows.modes == 1 && a.cols.modes == 1) {
+      with_modes.template operator()<true>();
+    } else {
+      with_modes.template operator()<false>();
     }
   });
 }

@@ -22,6 +22,31 @@ struct SkewArgs {
   Walk rest;
 };
 
+/// Where the rows of both sides begin.
+template <bool one_mode>
+struct SkewStarts {
+  RowStarts<one_mode> src;
+  RowStarts<one_mode> dst;
+
+  /// Tables take so many bytes of shared memory.
+  static constexpr unsigned bytes(int rows, int columns) {
+    return one_mode ? 0 : static_cast<unsigned>(rows + columns) * 8;
+  }
+  template <class T, class Ctx>
+  CT_DEVICE static SkewStarts make(Ctx& ctx, const SkewArgs& a, const TilePlace& tile,
+                                   SharedPointer<std::byte*> tables, int rows, int columns,
+                                   int threads) {
+    constexpr std::int64_t size = sizeof(T);
+    SkewStarts starts{{.table = tables}, {.table = tables + rows}};
+    starts.src.fill(ctx, a.rows, const_cast<std::byte*>(a.src) + tile.rest.src + tile.col * size,
+                    tile.row, rows, threads);
+    starts.dst.fill(ctx, a.cols, a.dst + tile.rest.dst + tile.row * size, tile.col, columns,
+                    threads);
+    if constexpr (!one_mode) ctx.barrier();
+    return starts;
+  }
+};
+
 /// Elements from an address to the next sector.
 template <class T>
 CT_DEVICE int elements_to_sector(const std::byte* at) {
@@ -29,29 +54,20 @@ CT_DEVICE int elements_to_sector(const std::byte* at) {
          static_cast<int>(sizeof(T));
 }
 
-/// Rows from the tile's first one to the last of all, `most` at most.
-CT_DEVICE int rows_of_tile(const SkewArgs& a, const TilePlace& tile, int most) {
-  const std::uint32_t left = a.rows.count - tile.row;
-  return left < static_cast<std::uint32_t>(most) ? static_cast<int>(left) : most;
-}
-
-/// The first tile also writes what lies before the first whole sector of every row. at(m, n) is
-/// where the element of row m lies in shared memory.
-template <class T, int columns, class Ctx, class At>
-CT_DEVICE void store_row_heads(Ctx& ctx, const SkewArgs& a, const TilePlace& tile, int threads,
-                               At&& at) {
+/// The first tile also writes what lies before the first whole sector of every row. `starts` are
+/// those of the destination's rows, from(m, n) is where the element of row m lies in shared memory.
+template <class T, class Ctx, class Starts, class From>
+CT_DEVICE void store_row_heads(Ctx& ctx, const TilePlace& tile, const Starts& starts, int rows,
+                               int cols, int threads, From&& from) {
   if (tile.row != 0) return;
   constexpr int size = static_cast<int>(sizeof(T));
   constexpr int sector = 32 / size;
-  std::byte* const dst = a.dst + tile.rest.dst;
-  for (int i = ctx.thread_index(); i < columns * sector; i += threads) {
+  for (int i = ctx.thread_index(); i < cols * sector; i += threads) {
     const int m = i / sector;
     const int n = i % sector;
-    const std::uint32_t col = tile.col + static_cast<std::uint32_t>(m);
-    if (col >= a.cols.count || static_cast<std::uint32_t>(n) >= a.rows.count) continue;
-    std::byte* const row = dst + a.cols.at(col);
-    if (n >= elements_to_sector<T>(row)) continue;
-    ctx.store(reinterpret_cast<T*>(row + n * size), ctx.load(at(m, n)));
+    std::byte* const row = starts.at(ctx, m);
+    if (n >= rows || n >= elements_to_sector<T>(row)) continue;
+    ctx.store(reinterpret_cast<T*>(row + n * size), ctx.load(from(m, n)));
   }
 }
 

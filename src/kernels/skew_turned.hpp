@@ -11,19 +11,17 @@
 
 namespace cornerturn::kernels {
 
-/// Across: 16-byte vectors of a source row. Down: bytes of a destination row.
 inline constexpr int turned_shape_count = 3;
 inline constexpr TileShape turned_shapes[turned_shape_count] = {{8, 128}, {8, 256}, {16, 128}};
 
-template <class T, int shape>
+template <class T, int shape, bool one_mode>
 struct SkewTurned {
   static constexpr int size = static_cast<int>(sizeof(T));
   static constexpr int V = 16 / size;
   static constexpr int across = turned_shapes[shape].across;
   static constexpr int columns = across * V;
   static constexpr int down = turned_shapes[shape].down_bytes / size;
-  static constexpr int sector = 32 / size;
-  static constexpr int rows = down + sector;
+  static constexpr int rows = down + 32 / size;
   static constexpr int lanes_down = 4;  // and eight across
   static constexpr int fours = (rows / 4 + lanes_down - 1) / lanes_down * lanes_down;
   static constexpr int threads = across * fours;
@@ -31,44 +29,49 @@ struct SkewTurned {
   static_assert(rows % 4 == 0 && threads <= 1024);
 
   using Map = Padded<columns, rows, V, V>;
-  static constexpr unsigned shared_bytes = static_cast<unsigned>(Map::required_span_size()) * size;
+  using Starts = SkewStarts<one_mode>;
+  static constexpr unsigned tile_bytes = static_cast<unsigned>(Map::required_span_size()) * size;
+  static constexpr unsigned shared_bytes = tile_bytes + Starts::bytes(rows, columns);
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const SkewArgs& a) {
     const auto buffer = ctx.template dynamic_shared<T>();
+    const auto tables = cast<std::byte*>(cast<std::uint8_t>(buffer) + tile_bytes);
     const TilePlace tile = tile_place(a, ctx.block_id().x, down, columns);
-    load(ctx, a, tile, buffer);
+    const Starts starts = Starts::template make<T>(ctx, a, tile, tables, rows, columns, threads);
+    const int rows_left = left_of(a.rows, tile.row, rows);
+    const int cols_left = left_of(a.cols, tile.col, columns);
+    load(ctx, a, starts, rows_left, cols_left, buffer);
     ctx.barrier();
-    store(ctx, a, tile, buffer);
-    store_row_heads<T, columns>(ctx, a, tile, threads,
-                                [&](int m, int n) { return buffer + Map::at(m, n); });
+    store(ctx, starts, rows_left, cols_left, buffer);
+    store_row_heads<T>(ctx, tile, starts.dst, rows_left, cols_left, threads,
+                       [&](int m, int n) { return buffer + Map::at(m, n); });
   }
 
   template <class Ctx>
-  CT_DEVICE static void load(Ctx& ctx, const SkewArgs& a, const TilePlace& tile,
-                             SharedPointer<T> buffer) {
+  CT_DEVICE static void load(Ctx& ctx, const SkewArgs& a, const Starts& starts, int rows_left,
+                             int cols_left, SharedPointer<T> buffer) {
     const int lane = ctx.lane();
     constexpr int warps_across = across / 8;
     const int vector = lane % 8 + ctx.warp() % warps_across * 8;
     const int four = 4 * (lane / 8 + ctx.warp() / warps_across * lanes_down);
-    const std::uint32_t col = tile.col + static_cast<std::uint32_t>(vector * V);
     const Span span{a.src + a.src_low, a.src + a.src_high};
-    const std::byte* const src = a.src + tile.rest.src + static_cast<std::int64_t>(col) * size;
+    const bool in_columns = vector * V < cols_left;
     const std::byte* from[4];
     bool whole = true;
-    bool active[4];
     CT_UNROLL
     for (int i = 0; i < 4; ++i) {
-      const std::uint32_t row = tile.row + static_cast<std::uint32_t>(four + i);
-      active[i] = col < a.cols.count && row < a.rows.count;
-      from[i] = src + (active[i] ? a.rows.at(row) : 0);
-      whole = whole && (!active[i] || span.has_vectors(from[i]));
+      from[i] = starts.src.at(ctx, fours * 4 == rows ? four + i : (four + i) % rows) + vector * 16;
+      const bool active = in_columns && four + i < rows_left;
+      whole = whole && (!active || span.has_vectors(from[i]));
     }
     Words v[4];
     if (whole) {
       VectorPair pair[4];
       CT_UNROLL
-      for (int i = 0; i < 4; ++i) pair[i] = VectorPair::load_if(ctx, active[i], from[i]);
+      for (int i = 0; i < 4; ++i) {
+        pair[i] = VectorPair::load_if(ctx, in_columns && four + i < rows_left, from[i]);
+      }
       CT_UNROLL
       for (int i = 0; i < 4; ++i) {
         v[i] = funnel<size>(pair[i].low, pair[i].high, static_cast<unsigned>(phase_of(from[i])));
@@ -76,9 +79,10 @@ struct SkewTurned {
     } else {  // Next to an end of the source
       CT_UNROLL
       for (int i = 0; i < 4; ++i) {
+        const bool active = in_columns && four + i < rows_left;
         const int phase = phase_of(from[i]);
-        const Words low = load_inside<T>(ctx, active[i], from[i] - phase, span);
-        const Words high = load_inside<T>(ctx, active[i] && phase != 0, from[i] - phase + 16, span);
+        const Words low = load_inside<T>(ctx, active, from[i] - phase, span);
+        const Words high = load_inside<T>(ctx, active && phase != 0, from[i] - phase + 16, span);
         v[i] = funnel<size>(low, high, static_cast<unsigned>(phase));
       }
     }
@@ -86,41 +90,23 @@ struct SkewTurned {
   }
 
   template <class Ctx>
-  CT_DEVICE static void store(Ctx& ctx, const SkewArgs& a, const TilePlace& tile,
+  CT_DEVICE static void store(Ctx& ctx, const Starts& starts, int rows_left, int cols_left,
                               SharedPointer<T> buffer) {
     constexpr int of_row = down / V;  // vectors
-    constexpr int all = columns * of_row;
-    constexpr int at_once = 2;
-    std::byte* const dst = a.dst + tile.rest.dst + static_cast<std::int64_t>(tile.row) * size;
-    const int rows_left = rows_of_tile(a, tile, 2 * rows);
-    for (int first = ctx.thread_index(); first < all; first += at_once * threads) {
-      Words value[at_once];
-      std::byte* to[at_once];
-      int left[at_once];
-      CT_UNROLL
-      for (int k = 0; k < at_once; ++k) {
-        const int i = first + k * threads;
-        const int m = i / of_row;
-        const std::uint32_t col = tile.col + static_cast<std::uint32_t>(m);
-        const bool inside = i < all && col < a.cols.count;
-        std::byte* const row = dst + a.cols.at(col);
-        const int n = elements_to_sector<T>(row) + i % of_row * V;
-        left[k] = inside ? rows_left - n : 0;
-        to[k] = row + n * size;
-        const int aligned = n / V * V;
-        const bool active = left[k] > 0;
-        const auto low = ctx.load_if(active, cast<Words>(buffer + Map::at(m, aligned)));
-        const auto high =
-            ctx.load_if(active && n != aligned, cast<Words>(buffer + Map::at(m, aligned + V)));
-        value[k] = funnel<size>(low, high, static_cast<unsigned>(n - aligned) * size);
-      }
-      CT_UNROLL
-      for (int k = 0; k < at_once; ++k) {
-        ctx.store_if(left[k] >= V, reinterpret_cast<Words*>(to[k]), value[k]);
-        if (left[k] > 0 && left[k] < V) {
-          store_elements<T>(ctx, to[k], value[k], 0, left[k] * size);
-        }
-      }
+    const int all = cols_left * of_row;
+    for (int i = ctx.thread_index(); i < all; i += threads) {
+      const int m = i / of_row;
+      std::byte* const row = starts.dst.at(ctx, m);
+      const int n = elements_to_sector<T>(row) + i % of_row * V;
+      const int left = rows_left - n;
+      const int aligned = n / V * V;
+      const auto at = cast<Words>(buffer + Map::at(m, aligned));
+      const auto low = ctx.load_if(left > 0, at);
+      const auto high = ctx.load_if(left > 0 && n != aligned, at + 1);
+      const Words value = funnel<size>(low, high, static_cast<unsigned>(n - aligned) * size);
+      std::byte* const to = row + n * size;
+      ctx.store_if(left >= V, reinterpret_cast<Words*>(to), value);
+      if (left > 0 && left < V) store_elements<T>(ctx, to, value, 0, left * size);
     }
   }
 };

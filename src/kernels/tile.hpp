@@ -70,6 +70,39 @@ CT_DEVICE TilePlace tile_place(const Args& a, std::uint32_t block, int down, int
           a.rest.at(rest)};
 }
 
+/// Where the rows that a block reads, or those that it writes, begin. One mode: a step. Several: a
+/// table in shared memory, which the block fills, an entry a thread.
+template <bool one_mode>
+struct RowStarts {
+  std::byte* first = nullptr;
+  std::int64_t step = 0;
+  SharedPointer<std::byte*> table;
+
+  template <class Ctx>
+  CT_DEVICE void fill(Ctx& ctx, const TileGroup& group, std::byte* base, std::uint32_t from,
+                      int count, int threads) {
+    if constexpr (one_mode) {
+      step = group.stride[0];
+      first = base + static_cast<std::int64_t>(from) * step;
+    } else {
+      for (int i = ctx.thread_index(); i < count; i += threads) {
+        ctx.store(table + i, base + group.at(from + static_cast<std::uint32_t>(i)));
+      }
+    }
+  }
+  template <class Ctx>
+  CT_DEVICE std::byte* at(Ctx& ctx, int i) const {
+    if constexpr (one_mode) return first + i * step;
+    return ctx.load(table + i);
+  }
+};
+
+/// Of a group's elements, those from `from` on, `most` at most.
+CT_DEVICE int left_of(const TileGroup& group, std::uint32_t from, int most) {
+  const std::uint32_t left = group.count - from;
+  return left < static_cast<std::uint32_t>(most) ? static_cast<int>(left) : most;
+}
+
 /// Across: 16-byte vectors of a source row. Down: bytes of a destination row.
 struct TileShape {
   int across = 16;
@@ -127,7 +160,7 @@ CT_DEVICE void put_turned(Ctx& ctx, const Words (&v)[4], int m, int n, SharedPoi
   }
 }
 
-template <class T, int shape>
+template <class T, int shape, bool one_mode>
 struct Tile {
   static constexpr int size = static_cast<int>(sizeof(T));
   static constexpr int V = 16 / size;
@@ -146,8 +179,72 @@ struct Tile {
 
   /// Of the turned tile: its rows are the destination's.
   using Map = Padded<columns, down, V, V>;
-  static constexpr unsigned shared_bytes = static_cast<unsigned>(Map::required_span_size()) * size;
+  static constexpr unsigned tile_bytes = static_cast<unsigned>(Map::required_span_size()) * size;
+  static constexpr unsigned shared_bytes = tile_bytes + (one_mode ? 0 : (down + columns) * 8);
 
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const TileArgs& a) {
+    const auto buffer = ctx.template dynamic_shared<T>();
+    const TilePlace tile = tile_place(a, ctx.block_id().x, down, columns);
+    const auto tables = cast<std::byte*>(cast<std::uint8_t>(buffer) + tile_bytes);
+    RowStarts<one_mode> src{.table = tables};
+    RowStarts<one_mode> dst{.table = tables + down};
+    src.fill(
+        ctx, a.rows,
+        const_cast<std::byte*>(a.src) + tile.rest.src + static_cast<std::int64_t>(tile.col) * size,
+        tile.row, down, threads);
+    dst.fill(ctx, a.cols, a.dst + tile.rest.dst + static_cast<std::int64_t>(tile.row) * size,
+             tile.col, columns, threads);
+    if constexpr (!one_mode) ctx.barrier();
+    const int rows = left_of(a.rows, tile.row, down);
+    const int cols = left_of(a.cols, tile.col, columns);
+
+    Words v[turns][4];
+    CT_UNROLL
+    for (int u = 0; u < turns; ++u) {  // Load
+      const Item item = item_of(ctx.thread_index() + u * threads);
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const bool inside = item.vector * V < cols && item.row + i < rows;
+        const std::byte* from =
+            src.at(ctx, exact ? item.row + i : (item.row + i) % down) + item.vector * 16;
+        v[u][i] = ctx.load_if(inside, reinterpret_cast<const Words*>(from));
+      }
+    }
+    CT_UNROLL
+    for (int u = 0; u < turns; ++u) {
+      const Item item = item_of(ctx.thread_index() + u * threads);
+      if (!exact && item.row >= down) continue;
+      put_turned<T, Map>(ctx, v[u], item.vector * V, item.row, buffer);
+    }
+
+    ctx.barrier();
+
+    constexpr int vectors = down / V;  // of a row
+    constexpr int all = columns * vectors;
+    constexpr int at_once = all / threads >= 4 ? 4 : all / threads >= 2 ? 2 : 1;
+    CT_UNROLL
+    for (int first = 0; first < all; first += at_once * threads) {  // Store
+      Words value[at_once];
+      CT_UNROLL
+      for (int k = 0; k < at_once; ++k) {
+        const int i = first + k * threads + ctx.thread_index();
+        const bool mine = all % (at_once * threads) == 0 || i < all;
+        value[k] = ctx.load_if(mine, cast<Words>(buffer + Map::at(i / vectors, i % vectors * V)));
+      }
+      CT_UNROLL
+      for (int k = 0; k < at_once; ++k) {
+        const int i = first + k * threads + ctx.thread_index();
+        const int m = i / vectors;
+        const int n = i % vectors * V;
+        const bool inside = m < cols && n < rows;
+        std::byte* const to = dst.at(ctx, all % threads == 0 ? m : m % columns) + n * size;
+        ctx.store_if(inside, reinterpret_cast<Words*>(to), value[k]);
+      }
+    }
+  }
+
+ private:
   // Which four rows and which vector of them an item is: lanes of a warp take `lanes_across`
   // neighbouring vectors.
   struct Item {
@@ -161,87 +258,27 @@ struct Tile {
     return {lane % lanes_across + warp % warps_across * lanes_across,
             4 * (lane / lanes_across + warp / warps_across * lanes_down)};
   }
-
-  template <class Ctx>
-  CT_DEVICE static void run(Ctx& ctx, const TileArgs& a) {
-    const auto buffer = ctx.template dynamic_shared<T>();
-    const TilePlace tile = tile_place(a, ctx.block_id().x, down, columns);
-    load(ctx, a, tile, buffer);
-    ctx.barrier();
-    store(ctx, a, tile, buffer);
-  }
-
-  template <class Ctx>
-  CT_DEVICE static void load(Ctx& ctx, const TileArgs& a, const TilePlace& tile,
-                             SharedPointer<T> buffer) {
-    Words v[turns][4];
-    CT_UNROLL
-    for (int u = 0; u < turns; ++u) {
-      const Item item = item_of(ctx.thread_index() + u * threads);
-      const std::uint32_t col = tile.col + static_cast<std::uint32_t>(item.vector * V);
-      const bool in_columns = col < a.cols.count && (exact || item.row < down);
-      CT_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const std::uint32_t row = tile.row + static_cast<std::uint32_t>(item.row + i);
-        const std::byte* from =
-            a.src + tile.rest.src + a.rows.at(row) + static_cast<std::int64_t>(col) * size;
-        v[u][i] =
-            ctx.load_if(in_columns && row < a.rows.count, reinterpret_cast<const Words*>(from));
-      }
-    }
-    CT_UNROLL
-    for (int u = 0; u < turns; ++u) {
-      const Item item = item_of(ctx.thread_index() + u * threads);
-      if (!exact && item.row >= down) continue;
-      put_turned<T, Map>(ctx, v[u], item.vector * V, item.row, buffer);
-    }
-  }
-
-  template <class Ctx>
-  CT_DEVICE static void store(Ctx& ctx, const TileArgs& a, const TilePlace& tile,
-                              SharedPointer<T> buffer) {
-    constexpr int vectors = down / V;  // of a row
-    constexpr int all = columns * vectors;
-    constexpr int at_once = all / threads >= 4 ? 4 : all / threads >= 2 ? 2 : 1;
-    std::byte* const dst = a.dst + tile.rest.dst;
-    CT_UNROLL
-    for (int first = 0; first < all; first += at_once * threads) {
-      Words value[at_once];
-      std::byte* to[at_once];
-      int left[at_once];  // elements from here to the end of the row
-      CT_UNROLL
-      for (int k = 0; k < at_once; ++k) {
-        const int i = first + k * threads + ctx.thread_index();
-        const int m = i / vectors;
-        const std::uint32_t col = tile.col + static_cast<std::uint32_t>(m);
-        const bool inside = (all % (at_once * threads) == 0 || i < all) && col < a.cols.count;
-        std::byte* const row = dst + a.cols.at(col) + static_cast<std::int64_t>(tile.row) * size;
-        const int n = i % vectors * V;
-        left[k] = inside ? static_cast<int>(a.rows.count - tile.row) - n : 0;
-        to[k] = row + n * size;
-        value[k] = ctx.load_if(left[k] > 0, cast<Words>(buffer + Map::at(m, n)));
-      }
-      CT_UNROLL
-      for (int k = 0; k < at_once; ++k) {
-        ctx.store_if(left[k] >= V, reinterpret_cast<Words*>(to[k]), value[k]);
-        if (left[k] > 0 && left[k] < V) store_part<size>(ctx, to[k], value[k], 0, left[k] * size);
-      }
-    }
-  }
 };
 
 template <class Visit>
 void dispatch(const TileArgs& a, Visit&& visit) {
   with_element(a.element_bytes, [&]<class T>(T) {
+    const auto with_shape = [&]<int shape>() {
+      if (a.rows.modes == 1 && a.cols.modes == 1) {
+        visit.template operator()<Tile<T, shape, true>>();
+      } else {
+        visit.template operator()<Tile<T, shape, false>>();
+      }
+    };
     switch (a.shape) {
       case 0:
-        return visit.template operator()<Tile<T, 0>>();
+        return with_shape.template operator()<0>();
       case 1:
-        return visit.template operator()<Tile<T, 1>>();
+        return with_shape.template operator()<1>();
       case 2:
-        return visit.template operator()<Tile<T, 2>>();
+        return with_shape.template operator()<2>();
       default:
-        return visit.template operator()<Tile<T, 3>>();
+        return with_shape.template operator()<3>();
     }
   });
 }

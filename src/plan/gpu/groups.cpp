@@ -81,7 +81,8 @@ bool is_aligned(const Groups& groups, const Problem& normal, const Alignment& st
     if (!groups.in_rows(i)) dst_bits |= normal.modes[i].dst_stride;
   }
   return src_bits % vector == 0 && dst_bits % vector == 0 &&
-         groups.col_count * normal.dst_type.size() % vector == 0;
+         groups.col_count * normal.dst_type.size() % vector == 0 &&
+         groups.row_count * normal.dst_type.size() % vector == 0;
 }
 
 TileCounts count_tiles(const Groups& groups, std::int64_t tile_rows, std::int64_t tile_cols) {
