@@ -76,7 +76,8 @@ struct PackArgs {
   int dst_cut = -1;
   int last_stride = 0;  ///< bytes of shared memory
 
-  int table_at = 0;  ///< where in shared memory the table begins
+  int runs_at = 0;   ///< where in shared memory the lists of runs begin
+  int table_at = 0;  ///< and where the table
 };
 
 template <class T, bool shifted>
@@ -85,7 +86,7 @@ struct Pack {
   static constexpr int V = 16 / size;
   static constexpr int threads = 256;  ///< at most
   static constexpr int min_blocks = 4;
-  static constexpr int loads_at_once = shifted ? 2 : 4;
+  static constexpr unsigned loads_at_once = shifted ? 2 : 4;
 
   /// How many indices of each cut mode this block has.
   struct Limits {
@@ -104,37 +105,30 @@ struct Pack {
     }
   };
 
-  /// One run: where it begins on its side and in shared memory, and whether this block has it.
-  struct RunPlace {
-    std::int64_t offset = 0;
+  /// One run: where it begins on its side and in shared memory; null if this block has it not.
+  struct alignas(16) RunPlace {
+    std::byte* at = nullptr;
     int shared = 0;
-    bool inside = true;
+    int unused = 0;
   };
-
-  CT_DEVICE static RunPlace run_at(const PackDigit* digit, int digits, const Limits& limits,
-                                   std::uint32_t n) {
-    RunPlace place;
-    for (int i = 0; i < digits; ++i) {
-      const std::uint32_t rest = digit[i].extent.quotient(n);
-      const std::uint32_t index = n - rest * digit[i].extent.divisor;
-      place.offset += static_cast<std::int64_t>(index) * digit[i].stride;
-      place.shared += digit[i].shared_at(index);
-      place.inside &= limits.allow(digit[i].cut, index);
-      n = rest;
-    }
-    return place;
-  }
+  using RunTable = SharedPointer<RunPlace>;
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const PackArgs& a) {
     const auto buffer = ctx.template dynamic_shared<std::uint8_t>();
+    const auto src_runs = cast<RunPlace>(buffer + a.runs_at);
+    const auto dst_runs = src_runs + a.src_runs;
     const auto table = cast<std::uint16_t>(buffer + a.table_at);
     Limits limits;
     const Offsets box = box_of(a, ctx.block_id().x, limits);
-    load(ctx, a, a.src + box.src, limits, buffer);
+    fill_runs(ctx, a.src_digit, a.src_digits, a.src_runs, limits,
+              const_cast<std::byte*>(a.src) + box.src, src_runs);
+    fill_runs(ctx, a.dst_digit, a.dst_digits, a.dst_runs, limits, a.dst + box.dst, dst_runs);
     fill_table(ctx, a, table);
     ctx.barrier();
-    store(ctx, a, a.dst + box.dst, limits, buffer, table);
+    load(ctx, a, limits, buffer, src_runs);
+    ctx.barrier();
+    store(ctx, a, limits, buffer, dst_runs, table);
   }
 
   CT_DEVICE static Offsets box_of(const PackArgs& a, std::uint32_t n, Limits& limits) {
@@ -159,38 +153,67 @@ struct Pack {
   }
 
   template <class Ctx>
-  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const std::byte* src,
-                             const Limits& limits, SharedPointer<std::uint8_t> buffer) {
+  CT_DEVICE static void fill_runs(Ctx& ctx, const PackDigit* digit, int digits, std::uint32_t runs,
+                                  const Limits& limits, std::byte* base, RunTable table) {
+    for (auto i = static_cast<std::uint32_t>(ctx.thread_index()); i < runs;
+         i += ctx.block_dim().x) {
+      RunPlace place{base, 0, 0};
+      bool inside = true;
+      std::uint32_t n = i;
+      for (int d = 0; d < digits; ++d) {
+        const std::uint32_t rest = digit[d].extent.quotient(n);
+        const std::uint32_t index = n - rest * digit[d].extent.divisor;
+        place.at += static_cast<std::int64_t>(index) * digit[d].stride;
+        place.shared += digit[d].shared_at(index);
+        inside &= limits.allow(digit[d].cut, index);
+        n = rest;
+      }
+      if (!inside) place.at = nullptr;
+      ctx.store(table + i, place);
+    }
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const Limits& limits,
+                             SharedPointer<std::uint8_t> buffer, RunTable runs) {
     const std::uint32_t vectors = a.src_vectors.divisor;
-    const std::uint32_t all_threads = ctx.block_dim().x;
     const std::uint32_t all = a.src_runs * vectors;
     const std::uint32_t length = a.src_unit * limits.count(a.src_cut, a.src_last) * size;
     const Span span{a.src + a.src_low, a.src + a.src_high};
-    for (std::uint32_t first = 0; first < all; first += loads_at_once * all_threads) {
+    const std::uint32_t step = ctx.block_dim().x;
+    for (auto i = static_cast<std::uint32_t>(ctx.thread_index()); i < all;
+         i += loads_at_once * step) {
       Words v[loads_at_once];
       int to[loads_at_once];
       CT_UNROLL
       for (unsigned k = 0; k < loads_at_once; ++k) {
-        const std::uint32_t i =
-            first + static_cast<std::uint32_t>(ctx.thread_index()) + k * all_threads;
-        const std::uint32_t n = a.src_vectors.quotient(i);
-        const std::uint32_t at = (i - n * vectors) * 16;
-        const RunPlace run = run_at(a.src_digit, a.src_digits, limits, n);
-        const bool active = i < all && run.inside && at < length;
-        const std::byte* from = src + run.offset + at;
-        to[k] = i < all ? run.shared + static_cast<int>(at) : -1;
+        const std::uint32_t at_most = i + k * step < all ? i + k * step : i;
+        const std::uint32_t n = a.src_vectors.quotient(at_most);
+        const std::uint32_t at = (at_most - n * vectors) * 16;
+        const RunPlace place = ctx.load(runs + n);
+        const bool active = i + k * step < all && place.at != nullptr && at < length;
+        const std::byte* from = place.at + at;
+        to[k] = i + k * step < all ? place.shared + static_cast<int>(at) : -1;
         if constexpr (shifted) {
-          const auto shift = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16);
-          const Words low = load_inside<T>(ctx, active, from - shift, span);
-          const Words high = load_inside<T>(ctx, active && shift != 0 && at + 16 - shift < length,
-                                            from - shift + 16, span);
-          v[k] = funnel<size>(low, high, shift);
+          const auto shift = static_cast<unsigned>(phase_of(from));
+          const bool joins = shift != 0 && at + 16 - shift < length;
+          const std::byte* first = from - shift;
+          if (!active || (span.holds(first) && (!joins || span.holds(first + 16)))) {
+            const auto* vector = reinterpret_cast<const Words*>(first);
+            const Words low = ctx.load_if(active, vector);
+            const Words high = ctx.load_if(active && joins, vector + 1);
+            v[k] = funnel<size>(low, high, shift);
+          } else {
+            const Words low = load_inside<T>(ctx, active, first, span);
+            const Words high = load_inside<T>(ctx, active && joins, first + 16, span);
+            v[k] = funnel<size>(low, high, shift);
+          }
         } else {
           v[k] = ctx.load_if(active, reinterpret_cast<const Words*>(from));
         }
       }
       CT_UNROLL
-      for (int k = 0; k < loads_at_once; ++k) {
+      for (unsigned k = 0; k < loads_at_once; ++k) {
         ctx.store_if(to[k] >= 0, cast<Words>(buffer + to[k]), v[k]);
       }
     }
@@ -208,8 +231,7 @@ struct Pack {
       for (int d = 0; d < a.period_digits; ++d) {
         const PackDigit& digit = a.period_digit[d];
         const std::uint32_t rest = digit.extent.quotient(n);
-        const std::uint32_t index = n - rest * digit.extent.divisor;
-        at += digit.shared_at(index);
+        at += digit.shared_at(n - rest * digit.extent.divisor);
         n = rest;
       }
       ctx.store(table + i, static_cast<std::uint16_t>(at));
@@ -217,52 +239,47 @@ struct Pack {
   }
 
   template <class Ctx>
-  CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, std::byte* dst, const Limits& limits,
-                              SharedPointer<std::uint8_t> buffer,
+  CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, const Limits& limits,
+                              SharedPointer<std::uint8_t> buffer, RunTable runs,
                               SharedPointer<std::uint16_t> table) {
     const auto length = static_cast<int>(a.dst_unit * limits.count(a.dst_cut, a.dst_last));
     const std::uint32_t groups = a.dst_groups.divisor;
     const std::uint32_t lanes_down = 32U >> a.lanes;
     const std::uint32_t all = groups * ((a.dst_runs + lanes_down - 1) / lanes_down);  // of a warp
     const auto lane = static_cast<std::uint32_t>(ctx.lane());
+    const std::uint32_t lane_run = lane >> a.lanes;
+    const auto lane_first = static_cast<int>((lane & ((1U << a.lanes) - 1)) * V);
     for (auto i = static_cast<std::uint32_t>(ctx.warp()); i < all; i += ctx.block_dim().x / 32) {
       const std::uint32_t down = a.dst_groups.quotient(i);
-      const std::uint32_t n = down * lanes_down + (lane >> a.lanes);
-      const std::uint32_t vector =
-          ((i - down * groups) << a.lanes) + (lane & ((1U << a.lanes) - 1));
-      const RunPlace run = run_at(a.dst_digit, a.dst_digits, limits, n);
-      std::byte* const to = dst + run.offset;
-      const int phase =
-          shifted ? static_cast<int>(reinterpret_cast<std::uintptr_t>(to) % 16) / size : 0;
-      const int first = static_cast<int>(vector) * V - phase;  // element of the run
-      const bool inside = n < a.dst_runs && run.inside && first < length;
-      // Elements before and after the run are read from somewhere in the table and not stored.
-      const std::uint32_t begin = first > 0 ? static_cast<std::uint32_t>(first) : 0;
-      const std::uint32_t periods = a.period.quotient(begin);
-      const int skipped = first < 0 ? -first : 0;
-      const SharedPointer<std::uint8_t> base =
-          buffer + (run.shared + static_cast<int>(periods) * a.last_stride);
-      const SharedPointer<std::uint16_t> entry =
-          table + static_cast<int>(begin - periods * a.period.divisor);
-      T v[V];
-      std::uint16_t at[V];
-      CT_UNROLL
-      for (int k = 0; k < V; ++k) {
-        const bool is_wanted = inside && k >= skipped && first + k < length;
-        at[k] = ctx.load_if(is_wanted, entry + (k - skipped));
-      }
-      CT_UNROLL
-      for (int k = 0; k < V; ++k) {
-        const bool is_wanted = inside && k >= skipped && first + k < length;
-        v[k] = ctx.load_if(is_wanted, cast<T>(base + static_cast<int>(at[k])));
-      }
-      std::byte* const here = to + static_cast<std::int64_t>(first) * size;
-      const bool whole = inside && first >= 0 && first + V <= length;
-      ctx.store_if(whole, reinterpret_cast<Words*>(here), joined(v));
-      if (inside && !whole) {
+      const std::uint32_t n = down * lanes_down + lane_run;
+      if (n >= a.dst_runs) continue;
+      const RunPlace place = ctx.load(runs + n);
+      const int phase = shifted ? phase_of(place.at) / size : 0;
+      // Element of the run; the first vector may begin before it.
+      const int first = static_cast<int>((i - down * groups) << a.lanes) * V + lane_first - phase;
+      if (place.at == nullptr || first >= length) continue;
+      std::byte* const to = place.at + static_cast<std::int64_t>(first) * size;
+      if (first >= 0 && first + V <= length) {
+        const std::uint32_t periods = a.period.quotient(static_cast<std::uint32_t>(first));
+        const auto base = buffer + (place.shared + static_cast<int>(periods) * a.last_stride);
+        const auto entry = table + (first - static_cast<int>(periods * a.period.divisor));
+        std::uint16_t at[V];
+        T v[V];
         CT_UNROLL
-        for (int k = 0; k < V; ++k) {
-          ctx.store_if(k >= skipped && first + k < length, reinterpret_cast<T*>(here) + k, v[k]);
+        for (int k = 0; k < V; ++k) at[k] = ctx.load(entry + k);
+        CT_UNROLL
+        for (int k = 0; k < V; ++k) v[k] = ctx.load(cast<T>(base + static_cast<int>(at[k])));
+        ctx.store(reinterpret_cast<Words*>(to), joined(v));
+      } else {
+        const int begin = first > 0 ? first : 0;
+        const int end = first + V < length ? first + V : length;
+        CT_NO_UNROLL
+        for (int e = begin; e < end; ++e) {
+          const std::uint32_t periods = a.period.quotient(static_cast<std::uint32_t>(e));
+          const auto entry = table + (e - static_cast<int>(periods * a.period.divisor));
+          const int at = place.shared + static_cast<int>(periods) * a.last_stride +
+                         static_cast<int>(ctx.load(entry));
+          ctx.store(reinterpret_cast<T*>(to) + (e - first), ctx.load(cast<T>(buffer + at)));
         }
       }
     }

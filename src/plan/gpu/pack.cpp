@@ -148,7 +148,8 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
     }
   }
   args.period = FastDivide(period);
-  args.table_at = static_cast<int>(layout.bytes);
+  args.runs_at = static_cast<int>(layout.bytes);
+  args.table_at = args.runs_at + static_cast<int>(args.src_runs + args.dst_runs) * 16;
 
   for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
     const Mode& mode = normal.modes[i];
@@ -233,7 +234,7 @@ const char* why_not(const Problem& normal, const DeviceInfo&) {
   return nullptr;
 }
 
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                const std::function<void(const PackConfig&)>& add) {
   std::vector<Box> seen;
   for (std::int64_t run_bytes = 64; run_bytes <= 8192; run_bytes *= 2) {
@@ -248,7 +249,14 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
     const Layout layout = layout_of(box, normal);
     int digits = 0;
     for (const std::int32_t extent : box.extent) digits += extent > 1 ? 1 : 0;
-    if (layout.bytes > most_shared || digits > PackArgs::max_digits) continue;
+    // Offsets of the table have 16 bits; lists of runs must not outgrow the box.
+    const std::int64_t runs = layout.src_runs + box.elements / box.dst.run;
+    const std::int64_t shared =
+        layout.bytes + runs * 16 + (box.dst.run + vector_elements(normal)) * 2;
+    if (layout.bytes > most_shared || shared > device.shared_per_block ||
+        shared > 4 * box.bytes + 4096 || digits > PackArgs::max_digits) {
+      continue;
+    }
     PackConfig config;
     config.run_bytes = static_cast<std::int32_t>(run_bytes);
     config.threads = box.bytes >= 8192 ? 256 : 128;
@@ -319,7 +327,7 @@ Prepared prepare(const PackConfig& config, const Problem& normal) {
       FastDivide(static_cast<std::uint32_t>(ceil_div(vectors, std::int64_t{1} << args.lanes)));
   Prepared ready{args, {}};
   const std::int64_t table = (args.period.divisor + vector_elements(normal)) * std::int64_t{2};
-  ready.launch.dynamic_shared = static_cast<unsigned>(layout.bytes + table);
+  ready.launch.dynamic_shared = static_cast<unsigned>(args.table_at + table);
   ready.launch.block = {static_cast<unsigned>(config.threads), 1, 1};
   ready.launch.grid = {static_cast<unsigned>(count_boxes(box, normal)), 1, 1};
   return ready;
