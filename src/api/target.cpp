@@ -58,10 +58,11 @@ void require_cpu(const Arguments& arguments, const char* why) {
   }
 }
 
-// The current GPU, on which both lie.
-int require_gpu(const Arguments& arguments, std::string_view why) {
+// The current GPU, on which both lie. `why` returns what an error says of it.
+template <class Why>
+int require_gpu(const Arguments& arguments, const Why& why) {
   for (const Argument& argument : arguments) {
-    if (argument.on_host()) refuse(fmt::format("{}, {}", argument.text(), why));
+    if (argument.on_host()) refuse(fmt::format("{}, {}", argument.text(), why()));
   }
   const auto& [dst, src] = arguments;
   if (dst.place.kind == Kind::device && src.place.kind == Kind::device &&
@@ -95,13 +96,13 @@ Target target_of(const Options& options, const void* dst, const void* src) {
     return target;
   }
   if (options.device == "gpu") {
-    target.gpu = require_gpu(arguments, "options.device = 'gpu' needs the GPU's memory");
+    target.gpu =
+        require_gpu(arguments, [] { return "options.device = 'gpu' needs the GPU's memory"; });
   } else if (arguments[0].on_gpu() || arguments[1].on_gpu()) {
-    const Argument& other = arguments[arguments[0].on_gpu() ? 0 : 1];
-    if (arguments[0].on_host() || arguments[1].on_host()) {
-      require_gpu(arguments, other.text() + ": both have to lie on one side");
-    }
-    target.gpu = require_gpu(arguments, "");
+    target.gpu = require_gpu(arguments, [&] {
+      const Argument& other = arguments[arguments[0].on_gpu() ? 0 : 1];
+      return other.text() + ": both have to lie on one side";
+    });
   } else {
     return target;
   }
@@ -122,10 +123,10 @@ void check_runs_on(const plan::AnyPlan& plan, const void* dst, const void* src) 
   const Arguments arguments = look_at(dst, src);
   if (on_gpu == nullptr) return require_cpu(arguments, "the plan is for the CPU");
 
-  const std::string name = fmt::format("GPU {} ({})", plan.gpu, on_gpu->device.name);
-  const int current = require_gpu(arguments, "the plan is for " + name);
+  const auto name = [&] { return fmt::format("GPU {} ({})", plan.gpu, on_gpu->device.name); };
+  const int current = require_gpu(arguments, [&] { return "the plan is for " + name(); });
   if (current != plan.gpu) {
-    refuse(fmt::format("plan: it is for {}, the current one is GPU {}", name, current));
+    refuse(fmt::format("plan: it is for {}, the current one is GPU {}", name(), current));
   }
   const std::array needed = {on_gpu->alignment.dst, on_gpu->alignment.src};
   for (std::size_t i = 0; i < arguments.size(); ++i) {
