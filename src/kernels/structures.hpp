@@ -21,6 +21,7 @@ struct StructuresArgs {
   bool to_planes = true;  ///< else from planes, and all of them
   /// Vectors of the destination do not begin where a lane's structures do.
   bool shifted = false;
+  bool whole = false;             ///< from planes, and all there is are whole vectors on both sides
   std::int64_t count = 0;         ///< structures of a batch
   std::int64_t plane_stride = 0;  ///< bytes
   std::int64_t src_low = 0;       ///< bytes from `src` to the lowest that may be read
@@ -216,48 +217,27 @@ struct ToPlanes {
   }
 };
 
-template <class T, int length>
+template <class T, int length, bool whole>
 struct FromPlanes {
   static constexpr int threads = 256;
-  static constexpr int min_blocks = length <= 4 ? 4 : 3;
+  // As many as need no stack.
+  static constexpr int min_blocks = whole ? (length <= 4                  ? 6
+                                             : length == 5 || length == 8 ? 4
+                                                                          : 3)
+                                          : (length <= 4 ? 4 : 3);
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const StructuresArgs& a) {
     using Chunk = StructuresChunk<T, length>;
-    constexpr int warps = threads / 32, element = sizeof(T), of_lane = 16 / element;
+    constexpr int warps = threads / 32, element = sizeof(T);
     const auto shared =
         ctx.template shared<Element16, warps * Chunk::places>() + ctx.warp() * Chunk::places;
     Chunk chunk;
     if (!chunk.find(ctx, a, warps)) return;
     const int lane = ctx.lane();
 
-    // One vector of every plane, a few at a time.
-    const Span span{a.src + a.src_low, a.src + a.src_high};
-    const std::int64_t at = (chunk.first + lane * of_lane) * element;
-    const bool any = at >= 0 && at < a.count * element;
-    constexpr int at_once = 4;
     std::uint32_t w[4 * length];
-    CT_UNROLL
-    for (int begin = 0; begin < length; begin += at_once) {
-      VectorPair pair[at_once];
-      CT_UNROLL
-      for (int k = begin; k < length && k < begin + at_once; ++k) {
-        const std::byte* p = a.src + chunk.base.src + k * a.plane_stride + at;
-        pair[k - begin] = VectorPair::load_if(ctx, any && span.has_vectors(p), p);
-      }
-      CT_UNROLL
-      for (int k = begin; k < length && k < begin + at_once; ++k) {
-        const std::byte* p = a.src + chunk.base.src + k * a.plane_stride + at;
-        const int phase = phase_of(p);
-        if (any && !span.has_vectors(p)) {
-          pair[k - begin] = {load_inside<T>(ctx, true, p - phase, span),
-                             load_inside<T>(ctx, phase != 0, p - phase + 16, span)};
-        }
-        const Element16 v = pair[k - begin].template from<element>(phase);
-        CT_UNROLL
-        for (int i = 0; i < 4; ++i) w[4 * k + i] = v[i];
-      }
-    }
+    load(ctx, a, chunk, w);
 
     // The lane's structures to shared memory, from where they go out in order.
     CT_UNROLL
@@ -280,20 +260,68 @@ struct FromPlanes {
       const int c = 32 * j + lane;
       std::int64_t to = chunk.first * length * element + 16 * c;
       Element16 v = ctx.load(shared + Chunk::place(c));
-      bool mine = true;
-      if (a.shifted) {
-        const int phase = phase_of(run + to);
-        const Element16 before =
-            ctx.load_if(phase != 0 && c > 0, shared + Chunk::place(c > 0 ? c - 1 : 0));
-        if (phase != 0) v = VectorPair{before, v}.template from<sizeof(T)>(16 - phase);
-        to -= phase;
-        mine = c >= length;
+      if constexpr (whole) {
+        ctx.store_if(to < bytes, reinterpret_cast<Element16*>(run + to), v);
+      } else {
+        bool mine = true;
+        if (a.shifted) {
+          const int phase = phase_of(run + to);
+          const Element16 before =
+              ctx.load_if(phase != 0 && c > 0, shared + Chunk::place(c > 0 ? c - 1 : 0));
+          if (phase != 0) v = VectorPair{before, v}.template from<sizeof(T)>(16 - phase);
+          to -= phase;
+          mine = c >= length;
+        }
+        const bool inside = to >= 0 && to + 16 <= bytes;
+        ctx.store_if(mine && inside, reinterpret_cast<Element16*>(run + to), v);
+        if (mine && !inside && to < bytes) {
+          store_elements<T>(ctx, run + to, v, to < 0 ? static_cast<int>(-to) : 0,
+                            bytes - to < 16 ? static_cast<int>(bytes - to) : 16);
+        }
       }
-      const bool whole = to >= 0 && to + 16 <= bytes;
-      ctx.store_if(mine && whole, reinterpret_cast<Element16*>(run + to), v);
-      if (mine && !whole && to < bytes) {
-        store_elements<T>(ctx, run + to, v, to < 0 ? static_cast<int>(-to) : 0,
-                          bytes - to < 16 ? static_cast<int>(bytes - to) : 16);
+    }
+  }
+
+ private:
+  // One vector of every plane.
+  template <class Ctx>
+  CT_DEVICE static void load(Ctx& ctx, const StructuresArgs& a,
+                             const StructuresChunk<T, length>& chunk,
+                             std::uint32_t (&w)[4 * length]) {
+    constexpr int element = sizeof(T), of_lane = 16 / element;
+    const std::int64_t at = (chunk.first + ctx.lane() * of_lane) * element;
+    const bool any = at >= 0 && at < a.count * element;
+    if constexpr (whole) {
+      CT_UNROLL
+      for (int k = 0; k < length; ++k) {
+        const std::byte* p = a.src + chunk.base.src + k * a.plane_stride + at;
+        const Element16 v = ctx.load_if(any, reinterpret_cast<const Element16*>(p));
+        CT_UNROLL
+        for (int i = 0; i < 4; ++i) w[4 * k + i] = v[i];
+      }
+    } else {
+      const Span span{a.src + a.src_low, a.src + a.src_high};
+      constexpr int at_once = 4;
+      CT_UNROLL
+      for (int begin = 0; begin < length; begin += at_once) {
+        VectorPair pair[at_once];
+        CT_UNROLL
+        for (int k = begin; k < length && k < begin + at_once; ++k) {
+          const std::byte* p = a.src + chunk.base.src + k * a.plane_stride + at;
+          pair[k - begin] = VectorPair::load_if(ctx, any && span.has_vectors(p), p);
+        }
+        CT_UNROLL
+        for (int k = begin; k < length && k < begin + at_once; ++k) {
+          const std::byte* p = a.src + chunk.base.src + k * a.plane_stride + at;
+          const int phase = phase_of(p);
+          if (any && !span.has_vectors(p)) {
+            pair[k - begin] = {load_inside<T>(ctx, true, p - phase, span),
+                               load_inside<T>(ctx, phase != 0, p - phase + 16, span)};
+          }
+          const Element16 v = pair[k - begin].template from<element>(phase);
+          CT_UNROLL
+          for (int i = 0; i < 4; ++i) w[4 * k + i] = v[i];
+        }
       }
     }
   }
@@ -302,8 +330,13 @@ struct FromPlanes {
 template <class Visit>
 void dispatch(const StructuresArgs& a, Visit&& visit) {
   const auto of_length = [&]<class T, int length>() {
-    a.to_planes ? visit.template operator()<ToPlanes<T, length>>()
-                : visit.template operator()<FromPlanes<T, length>>();
+    if (a.to_planes) {
+      visit.template operator()<ToPlanes<T, length>>();
+    } else if (a.whole) {
+      visit.template operator()<FromPlanes<T, length, true>>();
+    } else {
+      visit.template operator()<FromPlanes<T, length, false>>();
+    }
   };
   const auto of_element = [&]<class T>() {
     switch (a.length) {

@@ -69,6 +69,17 @@ bool is_shifted(const StructuresConfig& config, const Problem& normal, const Ali
   return false;
 }
 
+// Whole vectors of all planes, and of structures on the other side.
+bool is_whole(const StructuresConfig& config, const Problem& normal, const Alignment& start) {
+  const Mode& elements = normal.modes[config.elements];
+  if (config.to_planes || config.shifted || start.src % 16 != 0) return false;
+  if (elements.extent * normal.dst_type.size() % 16 != 0) return false;
+  for (int i = 0; i < normal.rank(); ++i) {
+    if (i != config.elements && normal.modes[i].src_stride % 16 != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 const char* why_not(const Problem& normal, const DeviceInfo&) {
@@ -87,6 +98,7 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
                const std::function<void(const StructuresConfig&)>& add) {
   auto config = *parts(normal);
   config.shifted = is_shifted(config, normal, start);
+  config.whole = is_whole(config, normal, start);
   add(config);
 }
 
@@ -124,6 +136,7 @@ Prepared prepare(const StructuresConfig& config, const Problem& normal) {
   args.length = config.length;
   args.to_planes = config.to_planes;
   args.shifted = config.shifted;
+  args.whole = config.whole;
   args.count = normal.modes[config.elements].extent;
   args.planes = 1;
   if (config.members >= 0) {

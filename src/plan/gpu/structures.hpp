@@ -17,6 +17,7 @@ struct Prepared;
 struct StructuresConfig {
   bool to_planes = true;
   bool shifted = false;  ///< the destination's runs do not all begin at multiples of 16 bytes
+  bool whole = false;    ///< from planes, and both sides are made of whole vectors
   int length = 2;        ///< of a structure, in elements
   int elements = 0;      ///< the mode that runs over the structures
   int members = -1;      ///< the mode that runs over their members; -1: only one is moved
