@@ -17,23 +17,11 @@ std::string describe(const Candidate& candidate, const Problem& normal) {
 }
 
 std::string why(const Plan& plan) {
-  const std::string idea(plan.chosen.row->idea);
-  switch (plan.choice) {
-    case Choice::forced:
-      return fmt::format("{}; forced by name", idea);
-    case Choice::measured:
-      return fmt::format("{}; the fastest when timed", idea);
-    case Choice::remembered:
-      return fmt::format("{}; the fastest when timed before", idea);
-    case Choice::estimated:
-      break;
-  }
-  for (const Candidate& other : plan.candidates) {
-    if (other.row == plan.chosen.row) continue;
-    return fmt::format("{}; {} would take {:.1f}x as long", idea, other.row->name,
-                       other.cost_ns / std::max(plan.chosen.cost_ns, 1.0));
-  }
-  return fmt::format("{}; nothing else applies", idea);
+  const auto other = std::find_if(plan.candidates.begin(), plan.candidates.end(),
+                                  [&](const Candidate& c) { return c.row != plan.chosen.row; });
+  const bool none = other == plan.candidates.end();
+  return why_text(plan.chosen.row->idea, plan.choice, none ? "" : other->row->name,
+                  none ? 1.0 : other->cost_ns / std::max(plan.chosen.cost_ns, 1.0));
 }
 
 std::string to_string(const Plan& plan) {

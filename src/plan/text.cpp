@@ -33,6 +33,21 @@ std::string_view choice_text(Choice choice) {
   return "";
 }
 
+std::string why_text(std::string_view idea, Choice choice, std::string_view other, double ratio) {
+  switch (choice) {
+    case Choice::forced:
+      return fmt::format("{}; forced by name", idea);
+    case Choice::measured:
+      return fmt::format("{}; the fastest when timed", idea);
+    case Choice::remembered:
+      return fmt::format("{}; the fastest when timed before", idea);
+    case Choice::estimated:
+      break;
+  }
+  if (other.empty()) return fmt::format("{}; nothing else applies", idea);
+  return fmt::format("{}; {} would take {:.{}f}x as long", idea, other, ratio, ratio < 1.1 ? 2 : 1);
+}
+
 nlohmann::json modes_json(const Problem& problem) {
   nlohmann::json modes = nlohmann::json::array();
   for (const Mode& mode : problem.modes) {

@@ -64,6 +64,10 @@ struct Row {
   Prepared (*prepare)(const Config& config, const Problem& normal);
 };
 
+/// Row::why_not, and the rule that holds for all: a problem without elements is gather's, which
+/// launches nothing for it.
+const char* why_not(const Row& row, const Problem& normal, const DeviceInfo& device);
+
 /// THE table: every kernel of the GPU engine, in the order in which equals are preferred.
 const std::vector<Row>& registry();
 

@@ -15,7 +15,7 @@ const Row& forced_row(const std::string& name, const Problem& normal, const Devi
     known += known.empty() ? "" : ", ";
     known += row.name;
     if (row.name != name) continue;
-    if (const char* rule = row.why_not(normal, device)) {
+    if (const char* rule = why_not(row, normal, device)) {
       throw Error(Status::invalid_argument,
                   fmt::format("kernel = '{}' does not take this problem on {}: {}", name,
                               device.name, rule));
@@ -37,6 +37,11 @@ std::int64_t alignment_after(std::int64_t pointer, std::int64_t offset) {
 
 }  // namespace
 
+const char* why_not(const Row& row, const Problem& normal, const DeviceInfo& device) {
+  if (normal.elements() == 0 && row.name != "gather") return "there is nothing to move";
+  return row.why_not(normal, device);
+}
+
 void Plan::choose(const Candidate& candidate, Choice how) {
   chosen = candidate;
   choice = how;
@@ -54,7 +59,7 @@ Plan make_plan(const Problem& problem, const Alignment& alignment, const DeviceI
                         alignment_after(alignment.dst, plan.normal.dst_offset)};
   if (forced_kernel.empty()) {
     for (const Row& row : registry()) {
-      if (row.why_not(plan.normal, device) == nullptr) {
+      if (why_not(row, plan.normal, device) == nullptr) {
         row.configure(row, plan.normal, start, device, plan.candidates);
       }
     }

@@ -12,23 +12,11 @@ std::string describe(const Candidate& candidate, const Problem& normal) {
 }
 
 std::string why(const Plan& plan) {
-  const std::string idea(plan.chosen.row->idea);
-  switch (plan.choice) {
-    case Choice::forced:
-      return fmt::format("{}; forced by name", idea);
-    case Choice::measured:
-      return fmt::format("{}; the fastest when timed", idea);
-    case Choice::remembered:
-      return fmt::format("{}; the fastest when timed before", idea);
-    case Choice::estimated:
-      break;
-  }
-  for (const Candidate& other : plan.candidates) {
-    if (other.row == plan.chosen.row) continue;
-    return fmt::format("{}; {} would take {:.1f}x as long", idea, other.row->name,
-                       other.cost_seconds / std::max(plan.chosen.cost_seconds, 1e-9));
-  }
-  return fmt::format("{}; nothing else applies", idea);
+  const auto other = std::find_if(plan.candidates.begin(), plan.candidates.end(),
+                                  [&](const Candidate& c) { return c.row != plan.chosen.row; });
+  const bool none = other == plan.candidates.end();
+  return why_text(plan.chosen.row->idea, plan.choice, none ? "" : other->row->name,
+                  none ? 1.0 : other->cost_seconds / std::max(plan.chosen.cost_seconds, 1e-9));
 }
 
 std::string to_string(const Plan& plan) {
@@ -60,7 +48,7 @@ std::string explain(const Plan& plan) {
       label = "";
     }
     if (listed) continue;
-    const char* rule = row.why_not(plan.normal, plan.device);
+    const char* rule = why_not(row, plan.normal, plan.device);
     text += fmt::format("{:<11}   {:<10} {:>9}  {}\n", label, row.name, "-",
                         rule != nullptr ? rule : "not asked for");
     label = "";
@@ -77,7 +65,7 @@ std::string to_json(const Plan& plan) {
   }
   nlohmann::json refused = nlohmann::json::array();
   for (const Row& row : registry()) {
-    if (const char* rule = row.why_not(plan.normal, plan.device)) {
+    if (const char* rule = why_not(row, plan.normal, plan.device)) {
       refused.push_back({{"kernel", row.name}, {"rule", rule}});
     }
   }

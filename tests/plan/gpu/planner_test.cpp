@@ -1,0 +1,39 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "plan/gpu/device_files.hpp"
+#include "plan/gpu/plan.hpp"
+#include "support/random_problem.hpp"
+
+namespace cornerturn::plan::gpu {
+namespace {
+
+TEST(GpuPlanner, ProblemsWithoutElementsAreGathers) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(2);
+  problem.modes = {{500, 2, 0}, {0, 1000, 1000}, {3, 1, 1}};
+  const Plan plan = make_plan(problem, {true, 16, 16}, device_named("h200"));
+  EXPECT_EQ(plan.kernel(), "gather");
+  EXPECT_EQ(plan.candidates.size(), 1U);
+  EXPECT_NE(explain(plan).find("there is nothing to move"), std::string::npos);
+}
+
+TEST(GpuPlanner, PlansPrintThemselvesOnEveryDescribedDevice) {
+  test::RandomProblems random(41);
+  for (int i = 0; i < 200; ++i) {
+    const Problem problem = random.next();
+    for (const DeviceInfo& device : known_devices()) {
+      const Plan plan = make_plan(problem, {true, 4, 16}, device);
+      EXPECT_NE(to_string(plan).find(device.name), std::string::npos);
+      EXPECT_NE(explain(plan).find(why(plan)), std::string::npos);
+      EXPECT_NE(to_json(plan).find(plan.kernel()), std::string::npos);
+      EXPECT_LE(plan.ready.launch.block.count(), 1024U);
+      EXPECT_LE(plan.ready.launch.dynamic_shared, static_cast<unsigned>(device.shared_per_block));
+      EXPECT_GE(plan.predicted_seconds(), device.launch_seconds);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::plan::gpu
