@@ -64,13 +64,13 @@ struct Gather {
       Offsets at[of_thread];
       CT_UNROLL
       for (int i = 0; i < of_thread; ++i) {
-        const Index n = first + static_cast<Index>(ctx.thread_index() + i * threads);
+        const Index n = first + static_cast<Index>(thread_of(ctx) + i * threads);
         at[i] = a.at(n);
         v[i] = ctx.load_if(n < all, reinterpret_cast<const T*>(a.src + at[i].src));
       }
       CT_UNROLL
       for (int i = 0; i < of_thread; ++i) {
-        const Index n = first + static_cast<Index>(ctx.thread_index() + i * threads);
+        const Index n = first + static_cast<Index>(thread_of(ctx) + i * threads);
         ctx.store_if(n < all, reinterpret_cast<T*>(a.dst + at[i].dst), v[i]);
       }
     }

@@ -155,8 +155,7 @@ struct Pack {
   template <class Ctx>
   CT_DEVICE static void fill_runs(Ctx& ctx, const PackDigit* digit, int digits, std::uint32_t runs,
                                   const Limits& limits, std::byte* base, RunTable table) {
-    for (auto i = static_cast<std::uint32_t>(ctx.thread_index()); i < runs;
-         i += ctx.block_dim().x) {
+    for (auto i = static_cast<std::uint32_t>(thread_of(ctx)); i < runs; i += ctx.block_dim().x) {
       RunPlace place{base, 0, 0};
       bool inside = true;
       std::uint32_t n = i;
@@ -176,19 +175,19 @@ struct Pack {
   template <class Ctx>
   CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const Limits& limits,
                              SharedPointer<std::uint8_t> buffer, RunTable runs) {
-    const std::uint32_t vectors = a.src_vectors.divisor;
+    const FastDivide by_vectors = a.src_vectors;
+    const std::uint32_t vectors = by_vectors.divisor;
     const std::uint32_t all = a.src_runs * vectors;
     const std::uint32_t length = a.src_unit * limits.count(a.src_cut, a.src_last) * size;
     const Span span{a.src + a.src_low, a.src + a.src_high};
     const std::uint32_t step = ctx.block_dim().x;
-    for (auto i = static_cast<std::uint32_t>(ctx.thread_index()); i < all;
-         i += loads_at_once * step) {
+    for (auto i = static_cast<std::uint32_t>(thread_of(ctx)); i < all; i += loads_at_once * step) {
       Words v[loads_at_once];
       int to[loads_at_once];
       CT_UNROLL
       for (unsigned k = 0; k < loads_at_once; ++k) {
         const std::uint32_t at_most = i + k * step < all ? i + k * step : i;
-        const std::uint32_t n = a.src_vectors.quotient(at_most);
+        const std::uint32_t n = by_vectors.quotient(at_most);
         const std::uint32_t at = (at_most - n * vectors) * 16;
         const RunPlace place = ctx.load(runs + n);
         const bool active = i + k * step < all && place.at != nullptr && at < length;
@@ -223,8 +222,7 @@ struct Pack {
   CT_DEVICE static void fill_table(Ctx& ctx, const PackArgs& a,
                                    SharedPointer<std::uint16_t> table) {
     const std::uint32_t entries = a.period.divisor + V;
-    for (auto i = static_cast<std::uint32_t>(ctx.thread_index()); i < entries;
-         i += ctx.block_dim().x) {
+    for (auto i = static_cast<std::uint32_t>(thread_of(ctx)); i < entries; i += ctx.block_dim().x) {
       const std::uint32_t periods = a.period.quotient(i);
       std::uint32_t n = i - periods * a.period.divisor;
       int at = static_cast<int>(periods) * a.last_stride;
@@ -243,26 +241,34 @@ struct Pack {
                               SharedPointer<std::uint8_t> buffer, RunTable runs,
                               SharedPointer<std::uint16_t> table) {
     const auto length = static_cast<int>(a.dst_unit * limits.count(a.dst_cut, a.dst_last));
-    const std::uint32_t groups = a.dst_groups.divisor;
-    const std::uint32_t lanes_down = 32U >> a.lanes;
-    const std::uint32_t all = groups * ((a.dst_runs + lanes_down - 1) / lanes_down);  // of a warp
-    const auto lane = static_cast<std::uint32_t>(ctx.lane());
-    const std::uint32_t lane_run = lane >> a.lanes;
-    const auto lane_first = static_cast<int>((lane & ((1U << a.lanes) - 1)) * V);
-    for (auto i = static_cast<std::uint32_t>(ctx.warp()); i < all; i += ctx.block_dim().x / 32) {
-      const std::uint32_t down = a.dst_groups.quotient(i);
-      const std::uint32_t n = down * lanes_down + lane_run;
-      if (n >= a.dst_runs) continue;
+    // Kept in registers: the arguments would be read again in every turn.
+    const FastDivide by_groups = a.dst_groups;
+    const FastDivide by_period = a.period;
+    const int last_stride = a.last_stride;
+    const int dst_runs = static_cast<int>(a.dst_runs);
+    const int groups = static_cast<int>(by_groups.divisor);
+    const int period = static_cast<int>(by_period.divisor);
+    const int lanes_down = 32 >> a.lanes;
+    const int all = groups * ((dst_runs + lanes_down - 1) / lanes_down);  // of a warp
+    const int lane = thread_of(ctx) % 32;
+    const int lane_run = lane >> a.lanes;
+    const int lane_first = (lane & ((1 << a.lanes) - 1)) * V;
+    const int group = V << a.lanes;  // elements
+    const int step = static_cast<int>(ctx.block_dim().x) / 32;
+    for (int i = thread_of(ctx) / 32; i < all; i += step) {
+      const int down = static_cast<int>(by_groups.quotient(static_cast<std::uint32_t>(i)));
+      const int n = down * lanes_down + lane_run;
+      if (n >= dst_runs) continue;
       const RunPlace place = ctx.load(runs + n);
       const int phase = shifted ? phase_of(place.at) / size : 0;
       // Element of the run; the first vector may begin before it.
-      const int first = static_cast<int>((i - down * groups) << a.lanes) * V + lane_first - phase;
+      const int first = (i - down * groups) * group + lane_first - phase;
       if (place.at == nullptr || first >= length) continue;
-      std::byte* const to = place.at + static_cast<std::int64_t>(first) * size;
+      std::byte* const to = place.at + first * size;
       if (first >= 0 && first + V <= length) {
-        const std::uint32_t periods = a.period.quotient(static_cast<std::uint32_t>(first));
-        const auto base = buffer + (place.shared + static_cast<int>(periods) * a.last_stride);
-        const auto entry = table + (first - static_cast<int>(periods * a.period.divisor));
+        const int periods = static_cast<int>(by_period.quotient(static_cast<std::uint32_t>(first)));
+        const auto base = buffer + (place.shared + periods * last_stride);
+        const auto entry = table + (first - periods * period);
         std::uint16_t at[V];
         T v[V];
         CT_UNROLL
@@ -275,10 +281,9 @@ struct Pack {
         const int end = first + V < length ? first + V : length;
         CT_NO_UNROLL
         for (int e = begin; e < end; ++e) {
-          const std::uint32_t periods = a.period.quotient(static_cast<std::uint32_t>(e));
-          const auto entry = table + (e - static_cast<int>(periods * a.period.divisor));
-          const int at = place.shared + static_cast<int>(periods) * a.last_stride +
-                         static_cast<int>(ctx.load(entry));
+          const int periods = static_cast<int>(by_period.quotient(static_cast<std::uint32_t>(e)));
+          const int at = place.shared + periods * last_stride +
+                         static_cast<int>(ctx.load(table + (e - periods * period)));
           ctx.store(reinterpret_cast<T*>(to) + (e - first), ctx.load(cast<T>(buffer + at)));
         }
       }

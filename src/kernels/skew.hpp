@@ -83,11 +83,11 @@ struct Skew {
                              SharedPointer<std::uint32_t> at) {
     const Span span{a.src + a.src_low, a.src + a.src_high};
     const int length = cols_left * size;
-    const int v = ctx.thread_index() % vectors * 16;
+    const int v = thread_of(ctx) % vectors * 16;
     constexpr int step = threads / vectors;  // rows
     static_assert(threads % vectors == 0);
     CT_PARTLY_UNROLL
-    for (int n = ctx.thread_index() / vectors; n < rows_left; n += step) {
+    for (int n = thread_of(ctx) / vectors; n < rows_left; n += step) {
       const std::byte* const begin = starts.at(ctx, n);
       const int phase = phase_of(begin);
       const std::byte* const from = begin - phase + v;
@@ -124,10 +124,10 @@ struct Skew {
   CT_DEVICE static void store(Ctx& ctx, const SkewArgs& a, const RowStarts<one_mode>& starts,
                               int rows_left, int cols_left, SharedPointer<std::uint8_t> buffer,
                               SharedPointer<std::uint32_t> at) {
-    const int lane = ctx.lane();
+    const int lane = (thread_of(ctx) % 32);
     constexpr int warps_down = of_row / lanes_down;
-    const int vector = lane % lanes_down + ctx.warp() % warps_down * lanes_down;
-    const int first = lane / lanes_down + ctx.warp() / warps_down * (32 / lanes_down);
+    const int vector = lane % lanes_down + (thread_of(ctx) / 32) % warps_down * lanes_down;
+    const int first = lane / lanes_down + (thread_of(ctx) / 32) / warps_down * (32 / lanes_down);
     SharedPointer<T> from[V];
     if constexpr (one_mode) {
       // Columns so far apart begin at the same phase: the same rows serve all of them.

@@ -62,7 +62,7 @@ CT_DEVICE void store_row_heads(Ctx& ctx, const TilePlace& tile, const Starts& st
   if (tile.row != 0) return;
   constexpr int size = static_cast<int>(sizeof(T));
   constexpr int sector = 32 / size;
-  for (int i = ctx.thread_index(); i < cols * sector; i += threads) {
+  for (int i = thread_of(ctx); i < cols * sector; i += threads) {
     const int m = i / sector;
     const int n = i % sector;
     std::byte* const row = starts.at(ctx, m);

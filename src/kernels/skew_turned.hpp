@@ -51,17 +51,20 @@ struct SkewTurned {
   template <class Ctx>
   CT_DEVICE static void load(Ctx& ctx, const SkewArgs& a, const Starts& starts, int rows_left,
                              int cols_left, SharedPointer<T> buffer) {
-    const int lane = ctx.lane();
+    const int lane = (thread_of(ctx) % 32);
     constexpr int warps_across = across / 8;
-    const int vector = lane % 8 + ctx.warp() % warps_across * 8;
-    const int four = 4 * (lane / 8 + ctx.warp() / warps_across * lanes_down);
+    const int vector = lane % 8 + (thread_of(ctx) / 32) % warps_across * 8;
+    const int four = 4 * (lane / 8 + (thread_of(ctx) / 32) / warps_across * lanes_down);
     const Span span{a.src + a.src_low, a.src + a.src_high};
     const bool in_columns = vector * V < cols_left;
     const std::byte* from[4];
     bool whole = true;
+    const int row = fours * 4 == rows ? four : four % rows;
+    std::byte* begin = starts.src.at(ctx, row);
     CT_UNROLL
     for (int i = 0; i < 4; ++i) {
-      from[i] = starts.src.at(ctx, fours * 4 == rows ? four + i : (four + i) % rows) + vector * 16;
+      if (i > 0) begin = starts.src.after(ctx, begin, row + i);
+      from[i] = begin + vector * 16;
       const bool active = in_columns && four + i < rows_left;
       whole = whole && (!active || span.has_vectors(from[i]));
     }
@@ -93,13 +96,15 @@ struct SkewTurned {
   CT_DEVICE static void store(Ctx& ctx, const Starts& starts, int rows_left, int cols_left,
                               SharedPointer<T> buffer) {
     constexpr int of_row = down / V;  // vectors
-    const int all = cols_left * of_row;
-    for (int i = ctx.thread_index(); i < all; i += threads) {
-      const int m = i / of_row;
+    static_assert(threads % of_row == 0);
+    constexpr int step = threads / of_row;
+    const int vector = thread_of(ctx) % of_row * V;
+    CT_PARTLY_UNROLL
+    for (int m = thread_of(ctx) / of_row; m < cols_left; m += step) {
       std::byte* const row = starts.dst.at(ctx, m);
-      const int n = elements_to_sector<T>(row) + i % of_row * V;
+      const int n = elements_to_sector<T>(row) + vector;
       const int left = rows_left - n;
-      const int aligned = n / V * V;
+      const int aligned = n & -V;
       const auto at = cast<Words>(buffer + Map::at(m, aligned));
       const auto low = ctx.load_if(left > 0, at);
       const auto high = ctx.load_if(left > 0 && n != aligned, at + 1);

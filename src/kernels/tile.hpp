@@ -85,7 +85,7 @@ struct RowStarts {
       step = group.stride[0];
       first = base + static_cast<std::int64_t>(from) * step;
     } else {
-      for (int i = ctx.thread_index(); i < count; i += threads) {
+      for (int i = thread_of(ctx); i < count; i += threads) {
         ctx.store(table + i, base + group.at(from + static_cast<std::uint32_t>(i)));
       }
     }
@@ -93,6 +93,12 @@ struct RowStarts {
   template <class Ctx>
   CT_DEVICE std::byte* at(Ctx& ctx, int i) const {
     if constexpr (one_mode) return first + i * step;
+    return ctx.load(table + i);
+  }
+  /// at(i), where `before` is at(i - 1).
+  template <class Ctx>
+  CT_DEVICE std::byte* after(Ctx& ctx, std::byte* before, int i) const {
+    if constexpr (one_mode) return before + step;
     return ctx.load(table + i);
   }
 };
@@ -202,18 +208,19 @@ struct Tile {
     Words v[turns][4];
     CT_UNROLL
     for (int u = 0; u < turns; ++u) {  // Load
-      const Item item = item_of(ctx.thread_index() + u * threads);
+      const Item item = item_of(thread_of(ctx) + u * threads);
+      const int row = exact ? item.row : item.row % down;
+      std::byte* from = src.at(ctx, row);
       CT_UNROLL
       for (int i = 0; i < 4; ++i) {
+        if (i > 0) from = src.after(ctx, from, row + i);
         const bool inside = item.vector * V < cols && item.row + i < rows;
-        const std::byte* from =
-            src.at(ctx, exact ? item.row + i : (item.row + i) % down) + item.vector * 16;
-        v[u][i] = ctx.load_if(inside, reinterpret_cast<const Words*>(from));
+        v[u][i] = ctx.load_if(inside, reinterpret_cast<const Words*>(from + item.vector * 16));
       }
     }
     CT_UNROLL
     for (int u = 0; u < turns; ++u) {
-      const Item item = item_of(ctx.thread_index() + u * threads);
+      const Item item = item_of(thread_of(ctx) + u * threads);
       if (!exact && item.row >= down) continue;
       put_turned<T, Map>(ctx, v[u], item.vector * V, item.row, buffer);
     }
@@ -228,13 +235,13 @@ struct Tile {
       Words value[at_once];
       CT_UNROLL
       for (int k = 0; k < at_once; ++k) {
-        const int i = first + k * threads + ctx.thread_index();
+        const int i = first + k * threads + thread_of(ctx);
         const bool mine = all % (at_once * threads) == 0 || i < all;
         value[k] = ctx.load_if(mine, cast<Words>(buffer + Map::at(i / vectors, i % vectors * V)));
       }
       CT_UNROLL
       for (int k = 0; k < at_once; ++k) {
-        const int i = first + k * threads + ctx.thread_index();
+        const int i = first + k * threads + thread_of(ctx);
         const int m = i / vectors;
         const int n = i % vectors * V;
         const bool inside = m < cols && n < rows;

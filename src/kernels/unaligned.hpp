@@ -52,10 +52,9 @@ struct Span {
   CT_HOST_DEVICE bool holds(const std::byte* vector) const {
     return vector >= low && vector + 16 <= high;
   }
-  /// Whether the aligned vectors around the 16 bytes at `p` lie inside.
+  /// Whether the aligned vectors around the 16 bytes at `p` surely lie inside, whatever its phase.
   CT_HOST_DEVICE bool has_vectors(const std::byte* p) const {
-    const int phase = phase_of(p);
-    return p - phase >= low && p + (phase != 0 ? 32 - phase : 16) <= high;
+    return p >= low + 15 && p <= high - 32;
   }
 };
 

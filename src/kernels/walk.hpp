@@ -11,6 +11,13 @@ namespace cornerturn::kernels {
 /// Modes of extent 2 or more that any memory has room for.
 inline constexpr int max_axes = 40;
 
+/// This thread's number in its block of one dimension, where the compiler sees that it is not
+/// negative: divisions by powers of two are shifts then.
+template <class Ctx>
+CT_DEVICE int thread_of(Ctx& ctx) {
+  return static_cast<int>(ctx.thread_id().x);
+}
+
 /// Bytes from the first element of either side.
 struct Offsets {
   std::int64_t src = 0;
