@@ -52,7 +52,6 @@ struct PackArgs {
   int cuts = 0;
   PackCut cut[max_cuts];
   Walk boxes;
-  std::uint32_t box_count = 1;
 
   // The source's runs.
   int src_digits = 0;
@@ -99,12 +98,6 @@ struct Pack {
       for (int i = 0; i < PackArgs::max_cuts; ++i) inside &= cut != i || index < of[i];
       return inside;
     }
-    CT_DEVICE bool operator==(const Limits& other) const {
-      bool same = true;
-      CT_UNROLL
-      for (int i = 0; i < PackArgs::max_cuts; ++i) same &= of[i] == other.of[i];
-      return same;
-    }
     CT_DEVICE std::uint32_t count(int cut, std::uint32_t whole) const {
       CT_UNROLL
       for (int i = 0; i < PackArgs::max_cuts; ++i) whole = cut == i ? of[i] : whole;
@@ -112,37 +105,30 @@ struct Pack {
     }
   };
 
-  /// One run: where it begins, from the box on and in shared memory.
+  /// One run: where it begins on its side and in shared memory; null if this block has it not.
   struct alignas(16) RunPlace {
-    std::int64_t offset = 0;
+    std::byte* at = nullptr;
     int shared = 0;
-    int inside = 1;  ///< false: this box, the last along a mode, has it not
+    int unused = 0;
   };
   using RunTable = SharedPointer<RunPlace>;
 
-  /// A block takes one box, or one after the other: tables then serve many.
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const PackArgs& a) {
     const auto buffer = ctx.template dynamic_shared<std::uint8_t>();
     const auto src_runs = cast<RunPlace>(buffer + a.runs_at);
     const auto dst_runs = src_runs + a.src_runs;
     const auto table = cast<std::uint16_t>(buffer + a.table_at);
+    Limits limits;
+    const Offsets box = box_of(a, ctx.block_id().x, limits);
+    fill_runs(ctx, a.src_digit, a.src_digits, a.src_runs, limits,
+              const_cast<std::byte*>(a.src) + box.src, src_runs);
+    fill_runs(ctx, a.dst_digit, a.dst_digits, a.dst_runs, limits, a.dst + box.dst, dst_runs);
     fill_table(ctx, a, table);
-    Limits known{};  // those of the lists of runs; no box has none
-    for (std::uint32_t n = ctx.block_id().x; n < a.box_count; n += ctx.grid_dim().x) {
-      Limits limits;
-      const Offsets box = box_of(a, n, limits);
-      if (!(limits == known)) {
-        fill_runs(ctx, a.src_digit, a.src_digits, a.src_runs, limits, src_runs);
-        fill_runs(ctx, a.dst_digit, a.dst_digits, a.dst_runs, limits, dst_runs);
-        known = limits;
-        ctx.barrier();
-      }
-      load(ctx, a, a.src + box.src, limits, buffer, src_runs);
-      ctx.barrier();
-      store(ctx, a, a.dst + box.dst, limits, buffer, dst_runs, table);
-      if (n + ctx.grid_dim().x < a.box_count) ctx.barrier();
-    }
+    ctx.barrier();
+    load(ctx, a, limits, buffer, src_runs);
+    ctx.barrier();
+    store(ctx, a, limits, buffer, dst_runs, table);
   }
 
   CT_DEVICE static Offsets box_of(const PackArgs& a, std::uint32_t n, Limits& limits) {
@@ -168,28 +154,27 @@ struct Pack {
 
   template <class Ctx>
   CT_DEVICE static void fill_runs(Ctx& ctx, const PackDigit* digit, int digits, std::uint32_t runs,
-                                  const Limits& limits, RunTable table) {
+                                  const Limits& limits, std::byte* base, RunTable table) {
     for (auto i = static_cast<std::uint32_t>(thread_of(ctx)); i < runs; i += ctx.block_dim().x) {
-      RunPlace place;
+      RunPlace place{base, 0, 0};
       bool inside = true;
       std::uint32_t n = i;
       for (int d = 0; d < digits; ++d) {
         const std::uint32_t rest = digit[d].extent.quotient(n);
         const std::uint32_t index = n - rest * digit[d].extent.divisor;
-        place.offset += static_cast<std::int64_t>(index) * digit[d].stride;
+        place.at += static_cast<std::int64_t>(index) * digit[d].stride;
         place.shared += digit[d].shared_at(index);
         inside &= limits.allow(digit[d].cut, index);
         n = rest;
       }
-      place.inside = inside ? 1 : 0;
+      if (!inside) place.at = nullptr;
       ctx.store(table + i, place);
     }
   }
 
   template <class Ctx>
-  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const std::byte* src,
-                             const Limits& limits, SharedPointer<std::uint8_t> buffer,
-                             RunTable runs) {
+  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const Limits& limits,
+                             SharedPointer<std::uint8_t> buffer, RunTable runs) {
     const FastDivide by_vectors = a.src_vectors;
     const std::uint32_t vectors = by_vectors.divisor;
     const std::uint32_t all = a.src_runs * vectors;
@@ -205,8 +190,8 @@ struct Pack {
         const std::uint32_t n = by_vectors.quotient(at_most);
         const std::uint32_t at = (at_most - n * vectors) * 16;
         const RunPlace place = ctx.load(runs + n);
-        const bool active = i + k * step < all && place.inside != 0 && at < length;
-        const std::byte* from = src + place.offset + at;
+        const bool active = i + k * step < all && place.at != nullptr && at < length;
+        const std::byte* from = place.at + at;
         to[k] = i + k * step < all ? place.shared + static_cast<int>(at) : -1;
         if constexpr (shifted) {
           const auto shift = static_cast<unsigned>(phase_of(from));
@@ -252,7 +237,7 @@ struct Pack {
   }
 
   template <class Ctx>
-  CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, std::byte* dst, const Limits& limits,
+  CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, const Limits& limits,
                               SharedPointer<std::uint8_t> buffer, RunTable runs,
                               SharedPointer<std::uint16_t> table) {
     const auto length = static_cast<int>(a.dst_unit * limits.count(a.dst_cut, a.dst_last));
@@ -270,41 +255,36 @@ struct Pack {
     const int lane_first = (lane & ((1 << a.lanes) - 1)) * V;
     const int group = V << a.lanes;  // elements
     const int step = static_cast<int>(ctx.block_dim().x) / 32;
-    std::uint16_t at[V] = {};
-    int known = -1;  // the entry of the table that `at` begins with
     for (int i = thread_of(ctx) / 32; i < all; i += step) {
       const int down = static_cast<int>(by_groups.quotient(static_cast<std::uint32_t>(i)));
       const int n = down * lanes_down + lane_run;
       if (n >= dst_runs) continue;
       const RunPlace place = ctx.load(runs + n);
-      std::byte* const begin = dst + place.offset;
-      const int phase = shifted ? phase_of(begin) / size : 0;
+      const int phase = shifted ? phase_of(place.at) / size : 0;
       // Element of the run; the first vector may begin before it.
       const int first = (i - down * groups) * group + lane_first - phase;
-      if (place.inside == 0 || first >= length) continue;
-      std::byte* const to = begin + first * size;
+      if (place.at == nullptr || first >= length) continue;
+      std::byte* const to = place.at + first * size;
       if (first >= 0 && first + V <= length) {
         const int periods = static_cast<int>(by_period.quotient(static_cast<std::uint32_t>(first)));
         const auto base = buffer + (place.shared + periods * last_stride);
-        const int entry = first - periods * period;
-        if (entry != known) {  // where whole periods lie between a lane's vectors, only once
-          CT_UNROLL
-          for (int k = 0; k < V; ++k) at[k] = ctx.load(table + entry + k);
-          known = entry;
-        }
+        const auto entry = table + (first - periods * period);
+        std::uint16_t at[V];
         T v[V];
+        CT_UNROLL
+        for (int k = 0; k < V; ++k) at[k] = ctx.load(entry + k);
         CT_UNROLL
         for (int k = 0; k < V; ++k) v[k] = ctx.load(cast<T>(base + static_cast<int>(at[k])));
         ctx.store(reinterpret_cast<Words*>(to), joined(v));
       } else {
-        const int from = first > 0 ? first : 0;
+        const int begin = first > 0 ? first : 0;
         const int end = first + V < length ? first + V : length;
         CT_NO_UNROLL
-        for (int e = from; e < end; ++e) {
+        for (int e = begin; e < end; ++e) {
           const int periods = static_cast<int>(by_period.quotient(static_cast<std::uint32_t>(e)));
-          const int from_byte = place.shared + periods * last_stride +
-                                static_cast<int>(ctx.load(table + (e - periods * period)));
-          ctx.store(reinterpret_cast<T*>(to) + (e - first), ctx.load(cast<T>(buffer + from_byte)));
+          const int at = place.shared + periods * last_stride +
+                         static_cast<int>(ctx.load(table + (e - periods * period)));
+          ctx.store(reinterpret_cast<T*>(to) + (e - first), ctx.load(cast<T>(buffer + at)));
         }
       }
     }

@@ -290,12 +290,6 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo& 
       }
     }
     add(config);
-    // As many blocks as are resident at once, if each then has several boxes.
-    const std::int64_t resident = std::min<std::int64_t>(
-        {device.threads_per_sm / config.threads, device.registers_per_sm / (64 * config.threads),
-         device.shared_per_sm / (shared + 1024)});
-    config.blocks = static_cast<std::int32_t>(resident * device.sm_count);
-    if (resident > 0 && count_boxes(box, normal) >= 3 * std::int64_t{config.blocks}) add(config);
   }
 }
 
@@ -318,8 +312,7 @@ std::string describe(const PackConfig& config, const Problem& normal) {
   const Box box = box_of(normal, config.run_bytes);
   const std::int64_t size = normal.dst_type.size();
   return fmt::format("boxes of {} B in runs of {} and {} B{}", box.bytes, box.src.run * size,
-                     box.dst.run * size, config.shifted ? ", begin anywhere" : "") +
-         (config.blocks > 0 ? fmt::format(", {} blocks", config.blocks) : "");
+                     box.dst.run * size, config.shifted ? ", begin anywhere" : "");
 }
 
 Prepared prepare(const PackConfig& config, const Problem& normal) {
@@ -332,13 +325,11 @@ Prepared prepare(const PackConfig& config, const Problem& normal) {
       vector);
   args.dst_groups =
       FastDivide(static_cast<std::uint32_t>(ceil_div(vectors, std::int64_t{1} << args.lanes)));
-  args.box_count = static_cast<std::uint32_t>(count_boxes(box, normal));
   Prepared ready{args, {}};
   const std::int64_t table = (args.period.divisor + vector_elements(normal)) * std::int64_t{2};
   ready.launch.dynamic_shared = static_cast<unsigned>(args.table_at + table);
   ready.launch.block = {static_cast<unsigned>(config.threads), 1, 1};
-  const auto boxes = static_cast<unsigned>(count_boxes(box, normal));
-  ready.launch.grid = {config.blocks > 0 ? static_cast<unsigned>(config.blocks) : boxes, 1, 1};
+  ready.launch.grid = {static_cast<unsigned>(count_boxes(box, normal)), 1, 1};
   return ready;
 }
 

@@ -18,7 +18,6 @@ struct PackConfig {
   std::int32_t run_bytes = 0;  ///< what a run of a box should have on either side
   std::int16_t threads = 256;  ///< of a block
   bool shifted = false;        ///< runs begin anywhere
-  std::int32_t blocks = 0;     ///< of the grid, each of which takes many boxes; 0: one each
 
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
 };
