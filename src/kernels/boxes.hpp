@@ -15,7 +15,7 @@ namespace cornerturn::kernels {
 struct BoxSide {
   std::uint32_t extent = 1;
   std::uint32_t rows = 1;  ///< of a box
-  FastDivide boxes;        ///< along the mode
+  int axis = -1;           ///< of BoxesArgs::boxes
   std::int64_t src_step = 0;
   std::int64_t dst_step = 0;
 };
@@ -35,7 +35,7 @@ struct BoxesArgs {
   BoxSide src_side;           ///< neighbours in the source
   FastDivide next_to;         ///< rows of dst_side that neighbouring threads take
   FastDivide src_rows;        ///< src_side.rows
-  Walk rest;
+  Walk boxes;                 ///< of whole rows, in the destination's order
 };
 
 /// What one block moves.
@@ -45,19 +45,19 @@ struct Box {
   std::uint32_t width = 0, dst_rows = 0, src_rows = 0;
 
   CT_DEVICE Box(const BoxesArgs& a, std::uint32_t block) {
-    const auto digit = [&](const FastDivide& of) {
-      const std::uint32_t rest = of.quotient(block);
-      const std::uint32_t number = block - rest * of.divisor;
-      block = rest;
-      return number;
-    };
-    const std::uint32_t part = digit(a.parts);
-    const std::uint32_t dst_first = digit(a.dst_side.boxes) * a.dst_side.rows;
-    const std::uint32_t src_first = digit(a.src_side.boxes) * a.src_side.rows;
-    base = a.rest.at(block);
-    base.src += dst_first * a.dst_side.src_step + src_first * a.src_side.src_step;
-    base.dst += dst_first * a.dst_side.dst_step + src_first * a.src_side.dst_step;
-    first_vector = part * a.width.divisor;
+    std::uint32_t left = a.parts.quotient(block);
+    first_vector = (block - left * a.parts.divisor) * a.width.divisor;
+    std::uint32_t dst_first = 0, src_first = 0;
+    for (int i = 0; i < a.boxes.rank; ++i) {
+      const Axis& axis = a.boxes.axis[i];
+      const std::uint32_t rest = axis.count.quotient(left);
+      const std::uint32_t index = left - rest * axis.count.divisor;
+      base.src += index * axis.src_step;
+      base.dst += index * axis.dst_step;
+      if (i == a.dst_side.axis) dst_first = index * a.dst_side.rows;
+      if (i == a.src_side.axis) src_first = index * a.src_side.rows;
+      left = rest;
+    }
     width = least(a.width.divisor, a.vectors - first_vector);
     dst_rows = least(a.dst_side.rows, a.dst_side.extent - dst_first);
     src_rows = least(a.src_side.rows, a.src_side.extent - src_first);
@@ -119,7 +119,7 @@ struct BoxesAligned {
 template <int granule, int count>
 struct BoxesShifted {
   static constexpr int threads = 256;
-  static constexpr int min_blocks = granule == 4 ? (count == 1 ? 7 : 5) : (count == 1 ? 5 : 4);
+  static constexpr int min_blocks = granule == 4 ? (count == 1 ? 6 : 5) : (count == 1 ? 5 : 4);
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const BoxesArgs& a) {

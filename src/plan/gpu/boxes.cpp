@@ -137,8 +137,16 @@ double cost_seconds(const BoxesConfig& config, const Problem& normal, const Devi
   const double of_vector = rows.granule == vector_bytes ? 30 : 75;
   const double instructions = blocks * config.threads * (of_block + of_vector * config.in_flight);
   const double issue_seconds = instructions / (128.0 * 0.5 * device.sm_count * device.clock_hz);
-  double efficiency = config.in_flight == 1 ? 0.96 : 0.985;
-  if (rows.granule < vector_bytes) efficiency -= 0.02;
+  double efficiency = config.in_flight == 1 ? 0.97 : 0.94;
+  if (rows.granule == vector_bytes) {
+    efficiency = rows.bytes >= 256   ? 0.955
+                 : rows.bytes >= 128 ? 0.945
+                 : rows.bytes >= 64  ? 0.92
+                 : rows.bytes >= 32  ? 0.91
+                                     : 0.85;
+    if (config.in_flight == 2) efficiency -= 0.002;
+    if (config.in_flight == 1) efficiency -= 0.02;
+  }
   const double busy = std::min(1.0, blocks / device.sm_count);
   const double traffic_seconds =
       least_traffic(normal).bytes() / (efficiency * device.copy_bandwidth);
@@ -165,21 +173,21 @@ Prepared prepare(const BoxesConfig& config, const Problem& normal) {
   args.vectors = static_cast<std::uint32_t>(vectors);
   args.width = divide(config.width);
   args.parts = divide(up(vectors, config.width));
-  const auto side = [&](kernels::BoxSide& to, int which, int of_box) {
-    if (which < 0) return;
-    const Mode& mode = rows.outer[which];
-    to = {static_cast<std::uint32_t>(mode.extent), static_cast<std::uint32_t>(of_box),
-          divide(up(mode.extent, of_box)), mode.src_stride, mode.dst_stride};
-  };
-  side(args.dst_side, config.dst_mode, config.dst_rows);
-  side(args.src_side, config.src_mode, config.src_rows);
+  for (int i = rows.outer.size(); i-- > 0;) {
+    const Mode& mode = rows.outer[i];
+    std::int64_t of_box = 1;
+    const auto side = [&](kernels::BoxSide& to, int rows_of_box) {
+      of_box = rows_of_box;
+      to = {static_cast<std::uint32_t>(mode.extent), static_cast<std::uint32_t>(of_box),
+            args.boxes.rank, mode.src_stride, mode.dst_stride};
+    };
+    if (i == config.dst_mode) side(args.dst_side, config.dst_rows);
+    if (i == config.src_mode) side(args.src_side, config.src_rows);
+    args.boxes.axis[args.boxes.rank++] = {divide(up(mode.extent, of_box)), of_box * mode.src_stride,
+                                          of_box * mode.dst_stride};
+  }
   args.next_to = divide(next_to(config, args.dst_side.extent));
   args.src_rows = divide(config.src_rows);
-  for (int i = rows.outer.size(); i-- > 0;) {
-    if (i == config.dst_mode || i == config.src_mode) continue;
-    const Mode& mode = rows.outer[i];
-    args.rest.axis[args.rest.rank++] = {divide(mode.extent), mode.src_stride, mode.dst_stride};
-  }
   return {args,
           {{static_cast<unsigned>(blocks_of(config, rows)), 1, 1},
            {static_cast<unsigned>(config.threads), 1, 1},

@@ -36,8 +36,15 @@ double cost_seconds(const GatherConfig&, const Problem& normal, const DeviceInfo
   if (!normal.modes.empty() && std::abs(normal.modes.back().src_stride) > 32) {
     traffic.src_bytes = std::max(traffic.src_bytes, elements * 32 * (1 - kept));
   }
+  double efficiency = 0.9;
+  const int element = normal.dst_type.size();
+  if (element == 16 && !normal.modes.empty() && normal.modes.back().src_stride == element) {
+    // Rows that both sides share.
+    const std::int64_t row = normal.modes.back().extent * element;
+    efficiency = row >= 256 ? 0.965 : row >= 128 ? 0.91 : row >= 64 ? 0.84 : 0.75;
+  }
   return device.launch_seconds +
-         std::max(issue_seconds, traffic.bytes() / (0.9 * device.copy_bandwidth));
+         std::max(issue_seconds, traffic.bytes() / (efficiency * device.copy_bandwidth));
 }
 
 std::string describe(const GatherConfig&, const Problem& normal) {

@@ -90,10 +90,11 @@ double cost_seconds(const RowsConfig& config, const Problem& normal, const Devic
   const auto axes = static_cast<double>(rows.outer.size());
   constexpr double of_axis = 8;
   double instructions = long_rows ? 12 : 24 + of_axis * axes;  // a vector
-  double efficiency = config.in_flight == 1 ? 0.95 : 0.98;
-  if (config.form != RowForm::aligned) {
+  double efficiency = config.in_flight == 1 ? 0.93 : 0.96;
+  if (config.form == RowForm::aligned) {
+    efficiency -= rows.bytes >= 256 ? 0.01 : rows.bytes >= 128 ? 0.03 : 0.16;
+  } else {
     instructions += 60;
-    efficiency -= 0.02;
   }
   const double vectors = static_cast<double>(normal.bytes()) / vector_bytes;
   const double issue_seconds =
