@@ -422,8 +422,8 @@ TEST(ApiOnGpuDeathTest, AnErrorOfEarlierWorkIsSaidToBe) {
     const OnGpu memory(Bytes(1 << 20));
     const OnGpu result(Bytes(1 << 20));
     const ElementType type(Kind::f32);
-    // The caller says that there is much more behind the pointer than there is.
-    const std::int64_t far = std::int64_t{1} << 40;
+    // The caller says that there is much more memory than there is, on the side away from dst.
+    const std::int64_t far = (std::int64_t{1} << 40) * (result.data() > memory.data() ? -1 : 1);
     copy(View(result.data(), type, {2, 1000}), ConstView(memory.data(), type, {2, 1000}, {far, 4}));
     cudaDeviceSynchronize();
     const auto [status, message] =
