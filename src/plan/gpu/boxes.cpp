@@ -6,7 +6,6 @@
 
 #include "plan/gpu/plan.hpp"
 #include "plan/gpu/row_runs.hpp"
-#include "plan/gpu/traffic.hpp"
 
 namespace cornerturn::plan::gpu::boxes {
 namespace {
@@ -128,17 +127,12 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
   }
 }
 
-// Bound by the traffic in whole sectors, or by the instructions of shifts and divisions. Less than
-// a block for each multiprocessor leaves some without work.
-double cost_seconds(const BoxesConfig& config, const Problem& normal, const DeviceInfo& device) {
+Estimate estimate(const BoxesConfig& config, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
   const Rows rows(normal);
-  const auto blocks = static_cast<double>(blocks_of(config, rows));
-  const double of_block = 80 + 12.0 * static_cast<double>(rows.outer.size());  // a thread
-  const double of_vector = rows.granule == vector_bytes ? 30 : 75;
-  const double instructions = blocks * config.threads * (of_block + of_vector * config.in_flight);
-  const double issue_seconds = instructions / (128.0 * 0.5 * device.sm_count * device.clock_hz);
+  const bool aligned = rows.granule == vector_bytes;
   double efficiency = config.in_flight == 1 ? 0.97 : 0.94;
-  if (rows.granule == vector_bytes) {
+  if (aligned) {
     efficiency = rows.bytes >= 256   ? 0.955
                  : rows.bytes >= 128 ? 0.945
                  : rows.bytes >= 64  ? 0.92
@@ -147,10 +141,16 @@ double cost_seconds(const BoxesConfig& config, const Problem& normal, const Devi
     if (config.in_flight == 2) efficiency -= 0.002;
     if (config.in_flight == 1) efficiency -= 0.02;
   }
-  const double busy = std::min(1.0, blocks / device.sm_count);
-  const double traffic_seconds =
-      least_traffic(normal).bytes() / (efficiency * device.copy_bandwidth);
-  return device.launch_seconds + std::max(issue_seconds, traffic_seconds) / busy;
+  Work work;
+  work.blocks = static_cast<double>(blocks_of(config, rows));
+  work.resident = resident_blocks(model.device, config.threads, 0, config.in_flight == 4 ? 5 : 8);
+  const double of_thread = c.boxes_thread + c.boxes_axis * rows.outer.size() +
+                           config.in_flight * (c.boxes_lane + (aligned ? 0 : c.boxes_shifted));
+  work.instructions = work.blocks * config.threads * of_thread;
+  work.block_seconds = c.rows_block;
+  work.src_bytes = model.least.src_bytes / efficiency;
+  work.dst_bytes = model.least.dst_bytes / efficiency;
+  return estimate_of(model, work);
 }
 
 std::string describe(const BoxesConfig& config, const Problem& normal) {

@@ -9,6 +9,7 @@
 #include "core/problem.hpp"
 #include "kernels/boxes.hpp"
 #include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -32,7 +33,7 @@ namespace boxes {
 const char* why_not(const Problem& normal, const DeviceInfo& device);
 void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                const std::function<void(const BoxesConfig&)>& add);
-double cost_seconds(const BoxesConfig& config, const Problem& normal, const DeviceInfo& device);
+Estimate estimate(const BoxesConfig& config, const Problem& normal, const Model& model);
 std::string describe(const BoxesConfig& config, const Problem& normal);
 Prepared prepare(const BoxesConfig& config, const Problem& normal);
 

@@ -9,11 +9,11 @@ namespace cornerturn::plan::gpu::copy {
 namespace {
 
 constexpr std::int64_t vector_bytes = 16;
-constexpr std::int64_t threads = 256;
+constexpr int threads = 256;
 
 // Enough for every vector of the destination that the run touches.
 std::int64_t blocks_of(const CopyConfig& config, const Rows& run) {
-  const std::int64_t of_block = threads * config.in_flight * vector_bytes;
+  const std::int64_t of_block = std::int64_t{threads} * config.in_flight * vector_bytes;
   return (run.bytes + vector_bytes + of_block - 1) / of_block;
 }
 
@@ -29,15 +29,25 @@ const char* why_not(const Problem& normal, const DeviceInfo&) {
 
 void configure(const Problem&, const Alignment&, const DeviceInfo&,
                const std::function<void(const CopyConfig&)>& add) {
-  for (const int in_flight : {1, 2, 4}) add({in_flight});
+  for (const int in_flight : {1, 2}) add({in_flight});
 }
 
-double cost_seconds(const CopyConfig& config, const Problem& normal, const DeviceInfo& device) {
+Estimate estimate(const CopyConfig& config, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
   const Rows run(normal);
-  const double efficiency = 1.0 - 0.008 * (config.in_flight - 1);
-  const double busy = std::min(1.0, static_cast<double>(blocks_of(config, run)) / device.sm_count);
-  return device.launch_seconds +
-         2 * static_cast<double>(run.bytes) / (efficiency * device.copy_bandwidth * busy);
+  const bool aligned = run.granule == vector_bytes;
+  Work work;
+  work.blocks = static_cast<double>(blocks_of(config, run));
+  work.resident = resident_blocks(model.device, threads, 0, 8 / config.in_flight);
+  const double of_thread =
+      c.copy_thread + config.in_flight * (c.copy_lane + (aligned ? 0 : c.copy_shifted));
+  work.instructions = work.blocks * threads * of_thread;
+  work.block_seconds = c.copy_block * config.in_flight;
+  // More than one place at a time: less of a burst that neighbours use together.
+  const double apart = 1 + c.copy_apart * (config.in_flight - 1);
+  work.src_bytes = static_cast<double>(run.bytes) * apart;
+  work.dst_bytes = static_cast<double>(run.bytes) * apart;
+  return estimate_of(model, work);
 }
 
 std::string describe(const CopyConfig& config, const Problem& normal) {

@@ -8,6 +8,7 @@
 #include "core/problem.hpp"
 #include "kernels/copy.hpp"
 #include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -24,7 +25,7 @@ namespace copy {
 const char* why_not(const Problem& normal, const DeviceInfo& device);
 void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                const std::function<void(const CopyConfig&)>& add);
-double cost_seconds(const CopyConfig& config, const Problem& normal, const DeviceInfo& device);
+Estimate estimate(const CopyConfig& config, const Problem& normal, const Model& model);
 std::string describe(const CopyConfig& config, const Problem& normal);
 Prepared prepare(const CopyConfig& config, const Problem& normal);
 

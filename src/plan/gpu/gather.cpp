@@ -1,16 +1,39 @@
 #include "plan/gpu/gather.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <array>
+#include <cmath>
 
 #include "plan/gpu/plan.hpp"
-#include "plan/gpu/traffic.hpp"
+#include "plan/gpu/row_runs.hpp"
 
 namespace cornerturn::plan::gpu::gather {
 
 namespace {
 constexpr std::int64_t of_block = 1024;  // elements: those of kernels::Gather
+constexpr int threads = 256;
+
+// Of the source, that a warp touches which takes 32 elements one after the other.
+int sectors_of_warp(const Problem& normal) {
+  std::array<std::int64_t, 32> seen{};
+  int count = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    std::int64_t offset = 0;
+    std::int64_t n = lane;
+    for (int i = normal.rank(); i-- > 0 && n > 0;) {
+      const Mode& mode = normal.modes[i];
+      offset += n % mode.extent * mode.src_stride;
+      n /= mode.extent;
+    }
+    const std::int64_t sector = offset >> 5;
+    const auto end = seen.begin() + count;
+    if (std::find(seen.begin(), end, sector) == end)
+      seen[static_cast<std::size_t>(count++)] = sector;
+  }
+  return count;
 }
+
+}  // namespace
 
 const char* why_not(const Problem& normal, const DeviceInfo&) {
   if (normal.rank() > kernels::max_axes) return "more modes than any memory has elements for";
@@ -22,29 +45,31 @@ void configure(const Problem&, const Alignment&, const DeviceInfo&,
   add({});
 }
 
-// Bound by the traffic, where whole sectors move for elements far apart, or by the instructions of
-// the divisions.
-double cost_seconds(const GatherConfig&, const Problem& normal, const DeviceInfo& device) {
-  constexpr double instructions_per_mode = 7;
-  constexpr double instructions = 12;
+Estimate estimate(const GatherConfig&, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
   const auto elements = static_cast<double>(normal.elements());
-  const double issued = elements * (instructions + instructions_per_mode * normal.rank());
-  const double issue_seconds = issued / (128.0 * 0.5 * device.sm_count * device.clock_hz);
-  Traffic traffic = least_traffic(normal);
-  // Lanes that read far apart touch a sector each, most of it for others; the caches keep some.
-  constexpr double kept = 0.75;
-  if (!normal.modes.empty() && std::abs(normal.modes.back().src_stride) > 32) {
-    traffic.src_bytes = std::max(traffic.src_bytes, elements * 32 * (1 - kept));
+  Work work;
+  work.blocks = std::ceil(elements / of_block);
+  work.resident = resident_blocks(model.device, threads, 0, 4);
+  work.instructions = elements * (c.gather_lane + c.gather_axis * normal.rank());
+  const Rows rows(normal);
+  const auto run = static_cast<double>(rows.bytes);
+  if (rows.granule == 16 && rows.bytes > rows.granule) {
+    const double efficiency = run >= 256 ? 0.965 : run >= 128 ? 0.91 : run >= 64 ? 0.84 : 0.75;
+    work.block_seconds = c.rows_block;
+    work.src_bytes = model.least.src_bytes / efficiency;
+    work.dst_bytes = model.least.dst_bytes / efficiency;
+    return estimate_of(model, work);
   }
-  double efficiency = 0.9;
-  const int element = normal.dst_type.size();
-  if (element == 16 && !normal.modes.empty() && normal.modes.back().src_stride == element) {
-    // Rows that both sides share.
-    const std::int64_t row = normal.modes.back().extent * element;
-    efficiency = row >= 256 ? 0.965 : row >= 128 ? 0.91 : row >= 64 ? 0.84 : 0.75;
-  }
-  return device.launch_seconds +
-         std::max(issue_seconds, traffic.bytes() / (efficiency * device.copy_bandwidth));
+  // Lanes far apart take a sector each.
+  work.wavefronts =
+      elements / 32 *
+      (sectors_of_warp(normal) * c.gather_sector + static_cast<double>(normal.dst_type.size()));
+  work.block_seconds = c.gather_block;
+  work.src_bytes = src_moved(model, {run, granule_of(rows, &Mode::src_stride)}) *
+                   (1 + fetched_again(rows, model, run));
+  work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32});
+  return estimate_of(model, work);
 }
 
 std::string describe(const GatherConfig&, const Problem& normal) {
@@ -67,7 +92,7 @@ Prepared prepare(const GatherConfig&, const Problem& normal) {
   }
   const std::int64_t blocks = std::min<std::int64_t>((args.elements + of_block - 1) / of_block,
                                                      (std::int64_t{1} << 31) - 1);
-  return {args, {{static_cast<unsigned>(blocks), 1, 1}, {256, 1, 1}, 0}};
+  return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
 }
 
 }  // namespace cornerturn::plan::gpu::gather

@@ -7,6 +7,7 @@
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -21,7 +22,7 @@ namespace gather {
 const char* why_not(const Problem& normal, const DeviceInfo& device);
 void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                const std::function<void(const GatherConfig&)>& add);
-double cost_seconds(const GatherConfig& config, const Problem& normal, const DeviceInfo& device);
+Estimate estimate(const GatherConfig& config, const Problem& normal, const Model& model);
 std::string describe(const GatherConfig& config, const Problem& normal);
 Prepared prepare(const GatherConfig& config, const Problem& normal);
 

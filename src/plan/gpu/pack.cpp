@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
 #include <vector>
 
 #include "core/divide.hpp"
@@ -11,7 +14,6 @@
 #include "maps/banks.hpp"
 #include "plan/gpu/box.hpp"
 #include "plan/gpu/plan.hpp"
-#include "plan/gpu/traffic.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 namespace {
@@ -223,6 +225,27 @@ Lanes choose_lanes(const PackArgs& args, std::int64_t run) {
   return best;
 }
 
+// Groups of lanes that a run of the destination takes.
+std::int64_t groups_of(const PackArgs& args, const Box& box, const PackConfig& config, int shift) {
+  const std::int64_t before = config.shifted ? vector - args.element_bytes : 0;
+  const std::int64_t vectors = ceil_div(box.dst.run * args.element_bytes + before, vector);
+  return ceil_div(vectors, std::int64_t{1} << shift);
+}
+
+std::int64_t table_bytes(const PackArgs& args) {
+  return (args.period.divisor + 16 / args.element_bytes) * std::int64_t{2};
+}
+
+// A divisor of the places where the box's runs begin on a side, 64 bytes at most.
+std::int64_t granule_of(const Box::Side& side, const Problem& normal, std::int64_t Mode::*stride) {
+  const std::int64_t run = side.run * normal.dst_type.size();
+  std::int64_t granule = std::gcd(std::int64_t{64}, run);
+  for (const Mode& mode : normal.modes) {
+    if (std::abs(mode.*stride) >= run) granule = std::gcd(granule, mode.*stride);
+  }
+  return granule;
+}
+
 }  // namespace
 
 const char* why_not(const Problem& normal, const DeviceInfo&) {
@@ -293,19 +316,52 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo& 
   }
 }
 
-double cost_seconds(const PackConfig& config, const Problem& normal, const DeviceInfo& device) {
+Estimate estimate(const PackConfig& config, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
   const Box box = box_of(normal, config.run_bytes);
+  const Layout layout = layout_of(box, normal);
+  const PackArgs args = args_of(config, box, layout, normal);
+  const Lanes lanes = choose_lanes(args, box.dst.run);
   const double size = normal.dst_type.size();
-  const double V = 16 / size;
+  const double V = vector_elements(normal);
   const auto boxes = static_cast<double>(count_boxes(box, normal));
+  const double threads = config.threads;
+  const auto rounded = [&](std::int64_t n) {
+    return std::ceil(static_cast<double>(n) / threads) * threads;
+  };
+
+  Work work;
+  work.blocks = boxes;
+  work.resident = resident_blocks(model.device, config.threads,
+                                  static_cast<unsigned>(args.table_at + table_bytes(args)),
+                                  4 * 256 / config.threads);
+  // Lanes that load, and that store, where groups of lanes are not full too.
+  const double loads = static_cast<double>(args.src_runs) * args.src_vectors.divisor;
+  const double down = 32 >> lanes.shift;
+  const double groups = static_cast<double>(groups_of(args, box, config, lanes.shift));
+  const double stores = groups * std::ceil(static_cast<double>(args.dst_runs) / down) * 32;
+  const double shifted = config.shifted ? 1 + c.pack_shifted : 1;
+  const double digits = args.src_digits + args.dst_digits + args.period_digits;
+  const double setup =
+      rounded(args.period.divisor + vector_elements(normal)) *
+          (c.pack_entry + c.pack_entry_digit * digits) +
+      (rounded(args.src_runs) + rounded(args.dst_runs)) * c.pack_run_digit * digits +
+      threads * (c.pack_thread + c.pack_axis * args.boxes.rank);
+  work.instructions = boxes * (setup + loads * c.pack_load * shifted +
+                               stores * (c.pack_lane * shifted + c.pack_element * V));
+  // Whole vectors are stored to shared memory and by the lanes; elements, and where they lie, are
+  // loaded one by one. Lanes read the table V entries of two bytes apart.
+  const double entries = std::min<double>(1U << lanes.shift, std::ceil(args.period.divisor / V));
+  const double lookups = std::max(1.0, entries * V * 2 / (bank_count * bank_bytes));
+  work.wavefronts = boxes * c.pack_wavefront *
+                    (loads / 32 * 8 + stores / 32 * (V * (lanes.wavefronts + lookups) + 4));
+  work.block_seconds =
+      c.pack_block + c.pack_block_lane * static_cast<double>(box.bytes) / 16 / threads;
   const double src_run = static_cast<double>(box.src.run) * size;
   const double dst_run = static_cast<double>(box.dst.run) * size;
-  const double memory =
-      least_traffic(normal).bytes() / device.copy_bandwidth * (1 + 20 / src_run + 24 / dst_run);
-  const double vectors = boxes * static_cast<double>(box.elements) / V;
-  const double issue =
-      vectors * ((config.shifted ? 110 : 60) + 6 * V) / (128.0 * device.sm_count * device.clock_hz);
-  return device.launch_seconds + std::max(memory, issue) * 1.08;
+  work.src_bytes = src_moved(model, {src_run, granule_of(box.src, normal, &Mode::src_stride)});
+  work.dst_bytes = dst_moved(model, {dst_run, granule_of(box.dst, normal, &Mode::dst_stride)});
+  return estimate_of(model, work);
 }
 
 std::string describe(const PackConfig& config, const Problem& normal) {
@@ -320,14 +376,10 @@ Prepared prepare(const PackConfig& config, const Problem& normal) {
   const Layout layout = layout_of(box, normal);
   PackArgs args = args_of(config, box, layout, normal);
   args.lanes = choose_lanes(args, box.dst.run).shift;
-  const std::int64_t vectors = ceil_div(
-      box.dst.run * args.element_bytes + (config.shifted ? vector - args.element_bytes : 0),
-      vector);
   args.dst_groups =
-      FastDivide(static_cast<std::uint32_t>(ceil_div(vectors, std::int64_t{1} << args.lanes)));
+      FastDivide(static_cast<std::uint32_t>(groups_of(args, box, config, args.lanes)));
   Prepared ready{args, {}};
-  const std::int64_t table = (args.period.divisor + vector_elements(normal)) * std::int64_t{2};
-  ready.launch.dynamic_shared = static_cast<unsigned>(args.table_at + table);
+  ready.launch.dynamic_shared = static_cast<unsigned>(args.table_at + table_bytes(args));
   ready.launch.block = {static_cast<unsigned>(config.threads), 1, 1};
   ready.launch.grid = {static_cast<unsigned>(count_boxes(box, normal)), 1, 1};
   return ready;

@@ -9,6 +9,7 @@
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -27,7 +28,7 @@ namespace pack {
 const char* why_not(const Problem& normal, const DeviceInfo& device);
 void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                const std::function<void(const PackConfig&)>& add);
-double cost_seconds(const PackConfig& config, const Problem& normal, const DeviceInfo& device);
+Estimate estimate(const PackConfig& config, const Problem& normal, const Model& model);
 std::string describe(const PackConfig& config, const Problem& normal);
 Prepared prepare(const PackConfig& config, const Problem& normal);
 

@@ -18,6 +18,7 @@
 #include "plan/gpu/boxes.hpp"
 #include "plan/gpu/copy.hpp"
 #include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/pack.hpp"
 #include "plan/gpu/rows.hpp"
@@ -39,6 +40,7 @@ struct Candidate {
   const Row* row = nullptr;
   Config config;
   double cost_seconds = 0;
+  Estimate estimate;  ///< what the cost is made of
 
   friend bool operator==(const Candidate&, const Candidate&) = default;
 };
@@ -59,7 +61,8 @@ struct Row {
   /// Appends the configurations worth considering, with their cost. `start` is the alignment of the
   /// first element's address on either side, 16 at most.
   void (*configure)(const Row& row, const Problem& normal, const Alignment& start,
-                    const DeviceInfo& device, Candidates& out);
+                    const Model& model, Candidates& out);
+  Estimate (*estimate)(const Config& config, const Problem& normal, const Model& model);
   std::string (*describe)(const Config& config, const Problem& normal);
   Prepared (*prepare)(const Config& config, const Problem& normal);
 };
@@ -95,7 +98,7 @@ struct Plan {
 /// A plan for pointers of the given alignment. Throws when the forced kernel is unknown or does not
 /// apply.
 Plan make_plan(const Problem& problem, const Alignment& alignment, const DeviceInfo& device,
-               const std::string& forced_kernel = {});
+               const std::string& forced_kernel = {}, const Costs& costs = {});
 
 /// The configuration in words, also its name in a file of remembered winners.
 std::string describe(const Candidate& candidate, const Problem& normal);

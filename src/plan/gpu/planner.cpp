@@ -49,7 +49,7 @@ void Plan::choose(const Candidate& candidate, Choice how) {
 }
 
 Plan make_plan(const Problem& problem, const Alignment& alignment, const DeviceInfo& device,
-               const std::string& forced_kernel) {
+               const std::string& forced_kernel, const Costs& costs) {
   Plan plan;
   plan.problem = problem;
   plan.alignment = {true, alignment.src, alignment.dst};
@@ -57,15 +57,16 @@ Plan make_plan(const Problem& problem, const Alignment& alignment, const DeviceI
   plan.device = device;
   const Alignment start{true, alignment_after(alignment.src, plan.normal.src_offset),
                         alignment_after(alignment.dst, plan.normal.dst_offset)};
+  const Model model{plan.device, costs, least_traffic(plan.normal)};
   if (forced_kernel.empty()) {
     for (const Row& row : registry()) {
       if (why_not(row, plan.normal, device) == nullptr) {
-        row.configure(row, plan.normal, start, device, plan.candidates);
+        row.configure(row, plan.normal, start, model, plan.candidates);
       }
     }
   } else {
     const Row& row = forced_row(forced_kernel, plan.normal, device);
-    row.configure(row, plan.normal, start, device, plan.candidates);
+    row.configure(row, plan.normal, start, model, plan.candidates);
   }
   if (plan.candidates.empty()) {
     throw Error(Status::unsupported,

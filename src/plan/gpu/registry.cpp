@@ -8,10 +8,14 @@ namespace {
 #define CT_GPU_ROW(family, ConfigType, text)                                                    \
   Row {                                                                                         \
 #family, text, &family::why_not,                                                              \
-        [](const Row& row, const Problem& normal, const Alignment& start, const DeviceInfo& device, Candidates& out) { \
- family::configure(normal, start, device, [&](const ConfigType& config) {                       \
-            out.push_back({&row, config, family::cost_seconds(config, normal, device)});          \
+        [](const Row& row, const Problem& normal, const Alignment& start, const Model& model, Candidates& out) { \
+ family::configure(normal, start, model.device, [&](const ConfigType& config) {                       \
+            const Estimate estimate = family::estimate(config, normal, model); \
+            out.push_back({&row, config, estimate.seconds, estimate});          \
           });                                                                                     \
+        },                                                                                        \
+        [](const Config& config, const Problem& normal, const Model& model) {                     \
+          return family::estimate(std::get<ConfigType>(config), normal, model);                   \
         },                                                                                        \
         [](const Config& config, const Problem& normal) {                                         \
           return family::describe(std::get<ConfigType>(config), normal);                          \

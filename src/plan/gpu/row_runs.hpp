@@ -2,10 +2,14 @@
 // apart.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <numeric>
 
 #include "core/problem.hpp"
+#include "plan/gpu/estimate.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -33,6 +37,38 @@ struct Rows {
   std::int64_t count = 1;
   ModeList outer;
 };
+
+/// A divisor of the places where rows begin on a side, 64 bytes at most.
+inline std::int64_t granule_of(const Rows& rows, std::int64_t Mode::*stride) {
+  std::int64_t granule = 64;
+  for (const Mode& mode : rows.outer) granule = std::gcd(granule, mode.*stride);
+  return granule;
+}
+
+/// Memory delivers bursts of 64 bytes. What of them does not belong to the run that a kernel reads
+/// is fetched again by whoever reads the neighbours, unless it is in the L2 until then: how much of
+/// the source, as a fraction. `run` is in bytes.
+inline double fetched_again(const Rows& rows, const Model& model, double run) {
+  constexpr double burst = 64;
+  const Mode* near = nullptr;  // the next in the source
+  for (const Mode& mode : rows.outer) {
+    if (mode.src_stride == 0) continue;
+    if (near == nullptr || std::abs(mode.src_stride) < std::abs(near->src_stride)) near = &mode;
+  }
+  const auto row = static_cast<double>(rows.bytes);
+  if (near == nullptr || static_cast<double>(std::abs(near->src_stride)) > row + burst) return 0;
+  const auto granule = static_cast<double>(granule_of(rows, &Mode::src_stride));
+  double touched = granule < burst ? run + burst - granule : std::ceil(run / burst) * burst;
+  if (run < burst) {  // the destination's next may lie in the same burst
+    const double step = static_cast<double>(std::abs(rows.outer.back().src_stride));
+    touched = std::max(run, std::min(step, std::max(touched, burst)));
+  }
+  // Between two neighbours in the source so much of it is read.
+  const double between =
+      static_cast<double>(std::abs(near->dst_stride)) / row * std::max(row, burst);
+  const double room = model.costs.kept * static_cast<double>(model.device.l2_bytes);
+  return (touched / run - 1) * between / (between + room);
+}
 
 /// Sets the bytes from the first row that a kernel's arguments allow to be read.
 template <class Args>

@@ -5,7 +5,6 @@
 
 #include "plan/gpu/plan.hpp"
 #include "plan/gpu/row_runs.hpp"
-#include "plan/gpu/traffic.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -81,28 +80,26 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
   }
 }
 
-// Bound by the traffic in whole sectors, or by the instructions of shifts and divisions. Less than
-// a block for each multiprocessor leaves some without work.
-double cost_seconds(const RowsConfig& config, const Problem& normal, const DeviceInfo& device) {
+Estimate estimate(const RowsConfig& config, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
   const Rows rows(normal);
   const Units units(config, rows);
   const bool long_rows = units.of_row >= units.of_block;
-  const auto axes = static_cast<double>(rows.outer.size());
-  constexpr double of_axis = 8;
-  double instructions = long_rows ? 12 : 24 + of_axis * axes;  // a vector
+  const bool aligned = config.form == RowForm::aligned;
   double efficiency = config.in_flight == 1 ? 0.93 : 0.96;
-  if (config.form == RowForm::aligned) {
-    efficiency -= rows.bytes >= 256 ? 0.01 : rows.bytes >= 128 ? 0.03 : 0.16;
-  } else {
-    instructions += 60;
-  }
-  const double vectors = static_cast<double>(normal.bytes()) / vector_bytes;
-  const double issue_seconds =
-      vectors * instructions / (128.0 * 0.5 * device.sm_count * device.clock_hz);
-  const double busy = std::min(1.0, static_cast<double>(units.blocks()) / device.sm_count);
-  const double traffic_seconds =
-      least_traffic(normal).bytes() / (efficiency * device.copy_bandwidth);
-  return device.launch_seconds + std::max(issue_seconds, traffic_seconds) / busy;
+  if (aligned) efficiency -= rows.bytes >= 256 ? 0.01 : rows.bytes >= 128 ? 0.03 : 0.16;
+  Work work;
+  work.blocks = static_cast<double>(units.blocks());
+  work.resident = resident_blocks(model.device, kernels::rows_threads, 0,
+                                  aligned && config.in_flight == 1 ? 8 : 4);
+  double of_lane = c.rows_lane + (aligned ? 0 : c.rows_shifted);
+  if (!long_rows) of_lane += c.rows_axis * rows.outer.size();
+  work.instructions = work.blocks * kernels::rows_threads *
+                      (c.rows_thread + static_cast<double>(config.in_flight) * of_lane);
+  work.block_seconds = c.rows_block;
+  work.src_bytes = model.least.src_bytes / efficiency;
+  work.dst_bytes = model.least.dst_bytes / efficiency;
+  return estimate_of(model, work);
 }
 
 std::string describe(const RowsConfig& config, const Problem&) {

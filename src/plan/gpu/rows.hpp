@@ -8,6 +8,7 @@
 #include "core/problem.hpp"
 #include "kernels/rows.hpp"
 #include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -26,7 +27,7 @@ namespace rows {
 const char* why_not(const Problem& normal, const DeviceInfo& device);
 void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                const std::function<void(const RowsConfig&)>& add);
-double cost_seconds(const RowsConfig& config, const Problem& normal, const DeviceInfo& device);
+Estimate estimate(const RowsConfig& config, const Problem& normal, const Model& model);
 std::string describe(const RowsConfig& config, const Problem& normal);
 Prepared prepare(const RowsConfig& config, const Problem& normal);
 

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "plan/gpu/plan.hpp"
-#include "plan/gpu/traffic.hpp"
 
 namespace cornerturn::plan::gpu::structures {
 namespace {
@@ -102,21 +101,20 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
   add(config);
 }
 
-// Bound by the traffic, or by the instructions of permutations and shifts; warps at the end of a
-// batch are partly idle.
-double cost_seconds(const StructuresConfig& config, const Problem& normal,
-                    const DeviceInfo& device) {
-  const std::int64_t element = normal.dst_type.size();
-  const double vectors_loaded = static_cast<double>(batches(config, normal)) *
-                                static_cast<double>(chunks_of_batch(config, normal)) * 32 *
-                                config.length;
-  const double instructions = (element == 1 ? 70 : 45) + (config.shifted ? 45 : 0);
-  const double issue_seconds =
-      vectors_loaded * instructions / (128.0 * 0.5 * device.sm_count * device.clock_hz);
-  const double efficiency = config.shifted ? 0.93 : 0.97;
-  Traffic traffic = least_traffic(normal);
-  return device.launch_seconds +
-         std::max(issue_seconds, traffic.bytes() / (efficiency * device.copy_bandwidth));
+Estimate estimate(const StructuresConfig& config, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
+  Work work;
+  const double chunks = static_cast<double>(batches(config, normal)) *
+                        static_cast<double>(chunks_of_batch(config, normal));
+  const double of_lane = c.structures_lane + (normal.dst_type.size() == 1 ? c.structures_byte : 0) +
+                         (config.shifted ? c.structures_shifted : 0);
+  work.blocks = chunks / warps;
+  work.resident = config.length <= 4 ? 4 : 3;
+  work.instructions = chunks * 32 * config.length * of_lane;
+  work.block_seconds = c.structures_block;
+  work.src_bytes = model.least.src_bytes;
+  work.dst_bytes = model.least.dst_bytes;
+  return estimate_of(model, work);
 }
 
 std::string describe(const StructuresConfig& config, const Problem& normal) {

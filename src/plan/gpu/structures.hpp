@@ -9,6 +9,7 @@
 #include "core/problem.hpp"
 #include "kernels/structures.hpp"
 #include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -30,8 +31,7 @@ namespace structures {
 const char* why_not(const Problem& normal, const DeviceInfo& device);
 void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                const std::function<void(const StructuresConfig&)>& add);
-double cost_seconds(const StructuresConfig& config, const Problem& normal,
-                    const DeviceInfo& device);
+Estimate estimate(const StructuresConfig& config, const Problem& normal, const Model& model);
 std::string describe(const StructuresConfig& config, const Problem& normal);
 Prepared prepare(const StructuresConfig& config, const Problem& normal);
 

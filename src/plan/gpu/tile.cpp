@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
+#include "core/divide.hpp"
 #include "core/validate.hpp"
 #include "plan/gpu/groups.hpp"
 #include "plan/gpu/plan.hpp"
-#include "plan/gpu/traffic.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -48,25 +49,76 @@ TileCounts counts_of(const Config& config, const Groups& groups, const Problem& 
   return count_tiles(groups, sides.rows, sides.cols);
 }
 
-// Memory time for runs that are cut short, instruction time for tiles that are not full.
+// What a lane, an element of its vector, a thread, and a mode beyond two cost; and a block.
+struct TileCosts {
+  double lane, element, thread, mode, block, block_byte;
+};
+
+// The kernel that a configuration names, as far as it matters here.
+struct Kernel {
+  int threads = 0;
+  int min_blocks = 0;
+  unsigned shared_bytes = 0;
+};
+
+template <class Args>
+Kernel kernel_of(const TileConfig& config, const Problem& normal) {
+  Args args;
+  args.element_bytes = normal.dst_type.size();
+  args.shape = config.shape;
+  args.rows.modes = config.row_modes;
+  args.cols.modes = config.col_modes;
+  Kernel kernel;
+  dispatch(args, [&]<class K>() { kernel = {K::threads, K::min_blocks, K::shared_bytes}; });
+  return kernel;
+}
+
+// Runs of a side: of `count` elements in pieces of `most`; the modes of `run` are in them.
+MovedRuns runs_of(const Problem& normal, const Run& run, int modes, std::int64_t count,
+                  std::int64_t most, std::int64_t Mode::*stride) {
+  const std::int64_t size = normal.dst_type.size();
+  MovedRuns runs;
+  runs.granule = count > most ? std::gcd(std::int64_t{64}, most * size) : 64;
+  for (int i = 0; i < normal.rank(); ++i) {
+    bool inside = false;
+    for (int k = 0; k < modes; ++k) inside |= run[k] == i;
+    if (!inside) runs.granule = std::gcd(runs.granule, normal.modes[i].*stride);
+  }
+  runs.bytes = static_cast<double>(count * size) / static_cast<double>(ceil_div(count, most));
+  runs.between = runs.bytes;
+  return runs;
+}
+
+// `halo_bytes`: of a row of the destination, which neighbouring tiles both take, so that their
+// shares of it meet between sectors.
 template <class Config>
-double cost_of(const Config& config, const Problem& normal, const DeviceInfo& device,
-               double instructions, double overhead_bytes) {
+Estimate estimate_of_tiles(const Config& config, const Problem& normal, const Model& model,
+                           const Kernel& kernel, const TileCosts& costs, double halo_bytes) {
   const Groups groups = groups_of(normal, config.row_modes, config.col_modes);
   const TileSides sides = sides_of(config, normal);
   const TileCounts tiles = counts_of(config, groups, normal);
   const double size = normal.dst_type.size();
   const double tile_bytes = static_cast<double>(sides.rows * sides.cols) * size;
-  const double full =
-      static_cast<double>(normal.elements()) * size / (static_cast<double>(tiles.all) * tile_bytes);
-  const double row_run = static_cast<double>(std::min(groups.row_count, sides.rows)) * size;
-  const double col_run = static_cast<double>(std::min(groups.col_count, sides.cols)) * size;
-  const double memory = least_traffic(normal).bytes() / device.copy_bandwidth *
-                        (1 + overhead_bytes / row_run + overhead_bytes / col_run);
-  const double issue = static_cast<double>(tiles.all) * tile_bytes / 16 * instructions /
-                       (128.0 * device.sm_count * device.clock_hz);
-  const double modes = 1 + 0.01 * (config.row_modes + config.col_modes - 2);
-  return device.launch_seconds + std::max(memory * modes, issue) + 0.1 * memory * (1 - full);
+  const double halo = halo_bytes / (static_cast<double>(sides.rows) * size);
+  const int more_modes = config.row_modes + config.col_modes - 2;
+
+  Work work;
+  work.blocks = static_cast<double>(tiles.all);
+  work.resident =
+      resident_blocks(model.device, kernel.threads, kernel.shared_bytes, kernel.min_blocks);
+  work.instructions =
+      work.blocks * (tile_bytes / 16 * (1 + halo) * (costs.lane + costs.element * 16 / size) +
+                     kernel.threads * (costs.thread + costs.mode * more_modes));
+  work.block_seconds =
+      costs.block + costs.block_byte * tile_bytes + (more_modes > 0 ? model.costs.table_block : 0);
+  work.src_bytes = src_moved(model, runs_of(normal, groups.cols, config.col_modes, groups.col_count,
+                                            sides.cols, &Mode::src_stride)) *
+                   (1 + model.costs.halo * halo);
+  MovedRuns written = runs_of(normal, groups.rows, config.row_modes, groups.row_count, sides.rows,
+                              &Mode::dst_stride);
+  if (halo_bytes > 0) written.between = static_cast<double>(groups.row_count) * size;
+  work.dst_bytes = dst_moved(model, written);
+  return estimate_of(model, work);
 }
 
 template <class Config>
@@ -115,8 +167,12 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
   });
 }
 
-double cost_seconds(const TileConfig& config, const Problem& normal, const DeviceInfo& device) {
-  return cost_of(config, normal, device, normal.dst_type.size() == 1 ? 45 : 30, 6);
+Estimate estimate(const TileConfig& config, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
+  return estimate_of_tiles(
+      config, normal, model, kernel_of<kernels::TileArgs>(config, normal),
+      {c.tile_lane, c.tile_element, c.tile_thread, c.tile_mode, c.tile_block, c.tile_block_byte},
+      0);
 }
 
 std::string describe(const TileConfig& config, const Problem& normal) {
@@ -151,9 +207,16 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo& 
   (void)device;
 }
 
-double cost_seconds(const SkewConfig& config, const Problem& normal, const DeviceInfo& device) {
-  const double size = normal.dst_type.size();
-  return cost_of(config, normal, device, 20 + 50 / size, 16);
+Estimate estimate(const SkewConfig& config, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
+  const TileCosts costs = is_turned(config)
+                              ? TileCosts{c.turned_lane, c.turned_element, c.turned_thread,
+                                          c.turned_mode, c.turned_block,   c.turned_block_byte}
+                              : TileCosts{c.skew_lane, c.skew_element, c.skew_thread,
+                                          c.skew_mode, c.skew_block,   c.skew_block_byte};
+  constexpr double sector = 32;
+  return estimate_of_tiles(config, normal, model, kernel_of<kernels::SkewArgs>(config, normal),
+                           costs, sector);
 }
 
 std::string describe(const SkewConfig& config, const Problem& normal) {

@@ -9,6 +9,7 @@
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -30,7 +31,7 @@ namespace tile {
 const char* why_not(const Problem& normal, const DeviceInfo& device);
 void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                const std::function<void(const TileConfig&)>& add);
-double cost_seconds(const TileConfig& config, const Problem& normal, const DeviceInfo& device);
+Estimate estimate(const TileConfig& config, const Problem& normal, const Model& model);
 std::string describe(const TileConfig& config, const Problem& normal);
 Prepared prepare(const TileConfig& config, const Problem& normal);
 
@@ -41,7 +42,7 @@ namespace skew {
 const char* why_not(const Problem& normal, const DeviceInfo& device);
 void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                const std::function<void(const SkewConfig&)>& add);
-double cost_seconds(const SkewConfig& config, const Problem& normal, const DeviceInfo& device);
+Estimate estimate(const SkewConfig& config, const Problem& normal, const Model& model);
 std::string describe(const SkewConfig& config, const Problem& normal);
 Prepared prepare(const SkewConfig& config, const Problem& normal);
 

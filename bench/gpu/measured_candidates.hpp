@@ -1,0 +1,66 @@
+// Was the planner right? Every candidate of a case as a GPU timed it, beside the plan that is made
+// for a description of that GPU. Needs no GPU.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/case.hpp"
+#include "plan/gpu/plan.hpp"
+
+namespace cornerturn::bench {
+
+/// One candidate's time, as `cornerturn bench --all-candidates` reports it.
+struct MeasuredCandidate {
+  std::string kernel;
+  std::string description;
+  double seconds = 0;
+};
+
+struct MeasuredCase {
+  std::string suite;
+  std::string name;
+  std::string group;
+  int element_bytes = 1;
+  std::vector<MeasuredCandidate> candidates;
+};
+
+/// The cases of a result file that were timed cold and have candidates.
+std::vector<MeasuredCase> measured_cases(const std::string& path);
+
+/// The same cases as JSON of the same form, without all that planning is not judged by.
+nlohmann::json condensed(const std::vector<MeasuredCase>& cases, const std::string& device);
+
+/// How good the plan of a case is.
+struct PlanCheck {
+  std::string name;  ///< "everyday/matrix_4096 4 B"
+  std::string group;
+  int element_bytes = 1;
+  std::string chosen;         ///< kernel and configuration
+  std::string best;           ///< of the measured ones
+  double chosen_seconds = 0;  ///< as measured; 0 if the chosen one was not measured
+  double best_seconds = 0;
+  double predicted_seconds = 0;
+  int candidates = 0;           ///< that the planner offers
+  double planning_seconds = 0;  ///< median time of making the plan
+
+  /// By how much the chosen one is slower than the best.
+  double loss() const { return chosen_seconds / best_seconds - 1; }
+};
+
+/// The problem of a case, for pointers of any alignment that its offsets leave.
+Problem problem_of(const Case& c);
+
+/// Plans every measured case for the device. `plannings`: how often, to time it.
+std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
+                                   const plan::gpu::DeviceInfo& device,
+                                   const plan::gpu::Costs& costs = {}, int plannings = 1);
+
+/// Costs near `costs` with which estimates and plans are closer to what was measured: a random
+/// search of so many steps.
+plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
+                              const plan::gpu::DeviceInfo& device, plan::gpu::Costs costs,
+                              int steps, unsigned seed);
+
+}  // namespace cornerturn::bench

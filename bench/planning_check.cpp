@@ -1,0 +1,119 @@
+// planning_check DEVICE RESULT.json ... [--cases] [--condense OUT.json]: how far the plans for a
+// described GPU are behind the best of all candidates, as that GPU timed them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+
+#include "cornerturn/error.hpp"
+#include "gpu/measured_candidates.hpp"
+#include "plan/gpu/device_files.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+struct Summary {
+  int cases = 0;
+  int close = 0;
+  int unmeasured = 0;
+  double log_loss = 0;
+  double worst = 0;
+  double log_predicted = 0;
+
+  void add(const PlanCheck& check) {
+    ++cases;
+    if (check.chosen_seconds == 0) {
+      ++unmeasured;
+      return;
+    }
+    close += check.loss() <= 0.03 ? 1 : 0;
+    log_loss += std::log1p(check.loss());
+    worst = std::max(worst, check.loss());
+    log_predicted += std::abs(std::log(check.predicted_seconds / check.chosen_seconds));
+  }
+  void print(const std::string& label) const {
+    const int timed = std::max(cases - unmeasured, 1);
+    fmt::print(
+        "{:<30} {:4} cases {:4} within 3 % ({:5.1f} %), mean loss {:5.2f} %, worst {:6.1f} %, "
+        "estimates off by {:4.1f} %{}\n",
+        label, cases, close, 100.0 * close / std::max(cases, 1), 100 * std::expm1(log_loss / timed),
+        100 * worst, 100 * std::expm1(log_predicted / timed),
+        unmeasured > 0 ? fmt::format(", {} not measured", unmeasured) : "");
+  }
+};
+
+int run(int argc, char** argv) {
+  std::vector<MeasuredCase> measured;
+  bool list = false;
+  std::string condense;
+  int steps = 0;
+  unsigned seed = 1;
+  for (int i = 2; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (arg == "--cases") {
+      list = true;
+    } else if (arg == "--condense" && i + 1 < argc) {
+      condense = argv[++i];
+    } else if (arg == "--fit" && i + 1 < argc) {
+      steps = std::stoi(argv[++i]);
+    } else if (arg == "--seed" && i + 1 < argc) {
+      seed = static_cast<unsigned>(std::stoi(argv[++i]));
+    } else {
+      const auto cases = measured_cases(arg);
+      measured.insert(measured.end(), cases.begin(), cases.end());
+    }
+  }
+  if (measured.empty()) {
+    fmt::print(stderr, "usage: planning_check DEVICE RESULT.json ... [--cases] [--condense OUT]\n");
+    return 2;
+  }
+  const plan::gpu::DeviceInfo device = plan::gpu::device_named(argv[1]);
+  if (!condense.empty()) std::ofstream(condense) << condensed(measured, argv[1]).dump(0) << '\n';
+
+  plan::gpu::Costs costs;
+  if (steps > 0) {
+    costs = fitted_costs(measured, device, costs, steps, seed);
+    for (const auto& [name, field] : plan::gpu::cost_fields()) {
+      fmt::print("{} = {:.3g}\n", name, costs.*field);
+    }
+  }
+
+  std::map<std::string, Summary> classes;
+  Summary all;
+  std::vector<double> times;
+  int candidates = 0;
+  for (const PlanCheck& check : check_plans(measured, device, costs, 15)) {
+    classes[fmt::format("{} {:>2} B", check.group, check.element_bytes)].add(check);
+    all.add(check);
+    times.push_back(check.planning_seconds);
+    candidates += check.candidates;
+    if (!list || (check.chosen_seconds != 0 && check.loss() <= 0.03)) continue;
+    fmt::print(
+        "{:<40} {:6.1f} %  {} {:.1f} us (predicted {:.1f}); best {} {:.1f} us; planned in {:.1f} "
+        "us\n",
+        check.name, 100 * check.loss(), check.chosen, 1e6 * check.chosen_seconds,
+        1e6 * check.predicted_seconds, check.best, 1e6 * check.best_seconds,
+        1e6 * check.planning_seconds);
+  }
+  for (const auto& [label, summary] : classes) summary.print(label);
+  all.print("all");
+  std::sort(times.begin(), times.end());
+  fmt::print("planning: {:.1f} us in the middle, {:.1f} us at worst; {:.1f} candidates a case\n",
+             1e6 * times[times.size() / 2], 1e6 * times.back(),
+             static_cast<double>(candidates) / static_cast<double>(times.size()));
+  return 0;
+}
+
+}  // namespace
+}  // namespace cornerturn::bench
+
+int main(int argc, char** argv) {
+  try {
+    return cornerturn::bench::run(argc, argv);
+  } catch (const cornerturn::Error& error) {
+    fmt::print(stderr, "planning_check: {}\n", error.what());
+    return 2;
+  }
+}
