@@ -23,38 +23,39 @@ namespace cornerturn::plan::gpu {
 /// each element of those, `thread` for each thread of each block.
 struct Costs {
   // Memory. Bytes more at each end of a run, of both sides.
-  double src_run = 6;      ///< anywhere
-  double src_sector = 10;  ///< that begins within a sector
-  double src_burst = 13;   ///< that begins within 64 bytes, which memory delivers at once
-  double dst_run = 6;      ///< anywhere
-  double dst_sector = 65;  ///< that begins within a sector, which is then written twice
-  double halo = 0.15;      ///< of rows that neighbouring tiles both read: not found in the L2
-  double kept = 0.2;       ///< of the L2: what lies between two uses of a burst for half of them
+  double src_run = 6.99;     ///< anywhere
+  double src_sector = 8.79;  ///< that begins within a sector
+  double src_burst = 17.9;   ///< that begins within 64 bytes, which memory delivers at once
+  double dst_run = 6.09;     ///< anywhere
+  double dst_sector = 84.7;  ///< that begins within a sector, which is then written twice
+  double halo = 0.0984;      ///< of rows that neighbouring tiles both read: not found in the L2
+  double kept = 0.591;       ///< of the L2: what lies between two uses of a burst for half of them
   // All kernels.
-  double norm = 2.5;     ///< work is the norm of this order of the four
-  double rounds = 0.3;   ///< of the time of a block that is alone: what others do not hide
-  double phases = 0.05;  ///< more work with one resident block: nothing else to do at barriers
+  double norm = 2.5;       ///< work is the norm of this order of the four
+  double rounds = 0.3;     ///< of the time of a block that is alone: what others do not hide
+  double phases = 0.0258;  ///< more work with one resident block: nothing else to do at barriers
 
-  double tile_lane = 30, tile_element = 2, tile_thread = 60, tile_mode = 5;
-  double tile_block = 1.2e-6, tile_block_byte = 36e-12, table_block = 0.3e-6;
-  double skew_lane = 20, skew_element = 4, skew_thread = 100, skew_mode = 40;
-  double skew_block = 1.3e-6, skew_block_byte = 45e-12;
-  double turned_lane = 30, turned_element = 5, turned_thread = 80, turned_mode = 40;
-  double turned_block = 1.2e-6, turned_block_byte = 80e-12;
+  double tile_lane = 23.4, tile_element = 2.61, tile_thread = 70.5, tile_mode = 5.44;
+  double tile_turn = 0.01;  ///< of memory, for each time more that lanes take four vectors
+  double tile_block = 1.25e-06, tile_block_byte = 4.83e-11, table_block = 2.6e-07;
+  double skew_lane = 23.1, skew_element = 16.9, skew_thread = 16.1, skew_mode = 12.1;
+  double skew_block = 3.85e-06, skew_block_byte = 2.76e-11;
+  double turned_lane = 32.3, turned_element = 3.84, turned_thread = 110, turned_mode = 45.9;
+  double turned_block = 1.96e-06, turned_block_byte = 2.04e-10;
 
-  double pack_load = 20, pack_lane = 46, pack_element = 1.8, pack_shifted = 0.8;
-  double pack_thread = 105, pack_axis = 30, pack_entry = 26, pack_entry_digit = 16;
-  double pack_run_digit = 15, pack_wavefront = 1.0;
-  double pack_block = 2e-6, pack_block_lane = 0.2e-6;
+  double pack_load = 13.1, pack_lane = 71.1, pack_element = 3.88, pack_shifted = 1.79;
+  double pack_thread = 136, pack_axis = 43.9, pack_entry = 35.1, pack_entry_digit = 15.1;
+  double pack_run_digit = 25.5, pack_wavefront = 0.884;
+  double pack_block = 2.56e-06, pack_block_lane = 3.22e-07;
 
-  double rows_lane = 30, rows_axis = 8, rows_shifted = 40, rows_thread = 40, rows_block = 2e-6;
-  double boxes_lane = 10, boxes_shifted = 80, boxes_thread = 40, boxes_axis = 12;
-  double boxes_block = 2e-6;
-  double gather_lane = 30, gather_axis = 14, gather_sector = 1.5, gather_block = 1.2e-6;
-  double structures_lane = 45, structures_byte = 25, structures_shifted = 45;
-  double structures_block = 1.5e-6;
-  double copy_thread = 30, copy_lane = 10, copy_apart = 0.012, copy_shifted = 20,
-         copy_block = 1.5e-6;
+  double rows_lane = 21.3, rows_axis = 8.23, rows_shifted = 83.6, rows_thread = 37.4,
+         rows_block = 1.34e-06;
+  double boxes_lane = 30.4, boxes_shifted = 107, boxes_thread = 7.33, boxes_axis = 16.7;
+  double gather_lane = 9.47, gather_axis = 2.72, gather_sector = 1.31, gather_block = 1e-6;
+  double structures_lane = 8.4, structures_byte = 47.9, structures_shifted = 134;
+  double structures_block = 1.8e-06;
+  double copy_thread = 7.25, copy_lane = 5.09, copy_apart = 0.000241, copy_shifted = 52.8,
+         copy_block = 6.35e-07;
 };
 
 /// The fields of Costs by name.

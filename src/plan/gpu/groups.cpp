@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::int64_t vector = 16;
 constexpr std::int64_t most_elements = std::int64_t{1} << 30;  // of a group
-constexpr std::int64_t long_run = 4096;  // bytes: another mode would bring nothing
+constexpr std::int64_t long_run = 1024;  // bytes: another mode would bring nothing
+constexpr std::int64_t short_run = 64;   // bytes: another mode must be taken, if there is one
 constexpr int max_modes = kernels::TileGroup::max_modes;
 
 bool has(const Run& run, int modes, int mode) {
@@ -63,12 +64,22 @@ void for_each_grouping(const Problem& normal, const std::function<void(const Gro
            elements_of(normal, run, modes) < most_elements &&
            (modes == 1 || elements_of(normal, run, modes - 1) * size < long_run);
   };
+  const auto apart = [&](int rows, int cols) {
+    for (int i = 0; i < cols; ++i) {
+      if (has(most.rows, rows, most.cols[i])) return false;
+    }
+    return true;
+  };
+  const auto is_short = [&](const Run& run, int modes) {
+    return elements_of(normal, run, modes) * size < short_run;
+  };
   for (int rows = 1; goes(most.rows, rows); ++rows) {
-    for (int cols = 1; goes(most.cols, cols); ++cols) {
-      if (has(most.rows, rows, most.cols[cols - 1])) break;
-      bool apart = true;
-      for (int i = 0; i < cols; ++i) apart &= !has(most.rows, rows, most.cols[i]);
-      if (apart) visit(groups_of(normal, rows, cols));
+    for (int cols = 1; goes(most.cols, cols) && apart(rows, cols); ++cols) {
+      const bool more_rows = goes(most.rows, rows + 1) && apart(rows + 1, cols);
+      const bool more_cols = goes(most.cols, cols + 1) && apart(rows, cols + 1);
+      if (more_rows && is_short(most.rows, rows)) continue;
+      if (more_cols && is_short(most.cols, cols)) continue;
+      visit(groups_of(normal, rows, cols));
     }
   }
 }

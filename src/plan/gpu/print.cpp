@@ -25,6 +25,49 @@ std::string to_string(const Plan& plan) {
                      plan.device.name, time_text(plan.predicted_seconds() * 1e9));
 }
 
+namespace {
+
+// What keeps the device busy for longest.
+std::string_view bound_of(const Estimate& e) {
+  const std::pair<double, std::string_view> parts[] = {{e.memory_seconds, "memory"},
+                                                       {e.issue_seconds, "issue of instructions"},
+                                                       {e.shared_seconds, "shared memory"},
+                                                       {e.rounds_seconds, "rounds of blocks"}};
+  return std::max_element(std::begin(parts), std::end(parts))->second;
+}
+
+std::string estimate_text(const Estimate& e) {
+  const auto time = [](double seconds) { return time_text(seconds * 1e9); };
+  const auto bytes = [](double count) { return bytes_text(static_cast<std::int64_t>(count)); };
+  std::string text = fmt::format("estimate    {}: bound by {}\n", time(e.seconds), bound_of(e));
+  text += fmt::format("            {:>9}  memory: {} read, {} written, in whole sectors\n",
+                      time(e.memory_seconds), bytes(e.src_bytes), bytes(e.dst_bytes));
+  text += fmt::format("            {:>9}  issue: {:.3g} instructions of warps\n",
+                      time(e.issue_seconds), e.instructions / 32);
+  text += fmt::format("            {:>9}  shared memory: {:.3g} wavefronts\n",
+                      time(e.shared_seconds), e.wavefronts);
+  text += fmt::format("            {:>9}  rounds of blocks that are resident together\n",
+                      time(e.rounds_seconds));
+  text += fmt::format("            {:>9}  start: launch, first and last block\n",
+                      time(e.start_seconds));
+  return text;
+}
+
+nlohmann::json estimate_json(const Estimate& e) {
+  return {{"bound", bound_of(e)},
+          {"src_bytes", e.src_bytes},
+          {"dst_bytes", e.dst_bytes},
+          {"instructions", e.instructions},
+          {"wavefronts", e.wavefronts},
+          {"memory_ns", e.memory_seconds * 1e9},
+          {"issue_ns", e.issue_seconds * 1e9},
+          {"shared_ns", e.shared_seconds * 1e9},
+          {"rounds_ns", e.rounds_seconds * 1e9},
+          {"start_ns", e.start_seconds * 1e9}};
+}
+
+}  // namespace
+
 std::string explain(const Plan& plan) {
   std::vector<std::string> steps;
   normalise(plan.problem, plan.alignment, &steps);
@@ -33,6 +76,7 @@ std::string explain(const Plan& plan) {
   text += fmt::format("normalised  {}\n", to_string(plan.normal));
   text += fmt::format("plan        {}\n", to_string(plan));
   text += fmt::format("why         {}\n", why(plan));
+  text += estimate_text(plan.chosen.estimate);
   const Launch& launch = plan.ready.launch;
   text += fmt::format("launch      {} blocks of {} threads, {} B of shared memory\n",
                       launch.grid.count(), launch.block.count(), launch.dynamic_shared);
@@ -80,6 +124,7 @@ std::string to_json(const Plan& plan) {
       {"why", why(plan)},
       {"bytes", plan.problem.bytes()},
       {"predicted_ns", plan.predicted_seconds() * 1e9},
+      {"estimate", estimate_json(plan.chosen.estimate)},
       {"alignment", {{"src", plan.alignment.src}, {"dst", plan.alignment.dst}}},
       {"launch",
        {{"blocks", launch.grid.count()},

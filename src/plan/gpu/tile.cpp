@@ -52,6 +52,7 @@ TileCounts counts_of(const Config& config, const Groups& groups, const Problem& 
 // What a lane, an element of its vector, a thread, and a mode beyond two cost; and a block.
 struct TileCosts {
   double lane, element, thread, mode, block, block_byte;
+  double turn = 0;
 };
 
 // The kernel that a configuration names, as far as it matters here.
@@ -118,7 +119,26 @@ Estimate estimate_of_tiles(const Config& config, const Problem& normal, const Mo
                               &Mode::dst_stride);
   if (halo_bytes > 0) written.between = static_cast<double>(groups.row_count) * size;
   work.dst_bytes = dst_moved(model, written);
+  const double turns = 1 + costs.turn * (tile_bytes / 64 / kernel.threads - 1);
+  work.src_bytes *= turns;
+  work.dst_bytes *= turns;
   return estimate_of(model, work);
+}
+
+// A smaller shape holds all of the rows, or all of the columns, too.
+template <std::size_t count>
+bool is_too_large(const kernels::TileShape (&shapes)[count], int shape, const Groups& groups,
+                  const Problem& normal) {
+  const std::int64_t size = normal.dst_type.size();
+  const kernels::TileShape& one = shapes[shape];
+  for (const kernels::TileShape& other : shapes) {
+    const bool narrower = other.across < one.across && other.down_bytes == one.down_bytes &&
+                          groups.col_count * size <= other.across * 16;
+    const bool lower = other.down_bytes < one.down_bytes && other.across == one.across &&
+                       groups.row_count * size <= other.down_bytes;
+    if (narrower || lower) return true;
+  }
+  return false;
 }
 
 template <class Config>
@@ -159,6 +179,7 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
   for_each_grouping(normal, [&](const Groups& groups) {
     if (!is_aligned(groups, normal, start)) return;
     for (int shape = 0; shape < kernels::tile_shape_count; ++shape) {
+      if (is_too_large(kernels::tile_shapes, shape, groups, normal)) continue;
       const TileConfig config{static_cast<std::int8_t>(shape),
                               static_cast<std::int8_t>(groups.row_modes),
                               static_cast<std::int8_t>(groups.col_modes)};
@@ -169,10 +190,10 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
 
 Estimate estimate(const TileConfig& config, const Problem& normal, const Model& model) {
   const Costs& c = model.costs;
-  return estimate_of_tiles(
-      config, normal, model, kernel_of<kernels::TileArgs>(config, normal),
-      {c.tile_lane, c.tile_element, c.tile_thread, c.tile_mode, c.tile_block, c.tile_block_byte},
-      0);
+  return estimate_of_tiles(config, normal, model, kernel_of<kernels::TileArgs>(config, normal),
+                           {c.tile_lane, c.tile_element, c.tile_thread, c.tile_mode, c.tile_block,
+                            c.tile_block_byte, c.tile_turn},
+                           0);
 }
 
 std::string describe(const TileConfig& config, const Problem& normal) {
@@ -195,9 +216,12 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo& 
                const std::function<void(const SkewConfig&)>& add) {
   for_each_grouping(normal, [&](const Groups& groups) {
     if (is_aligned(groups, normal, start)) return;
-    const int shapes =
-        kernels::skew_shape_count + (normal.dst_type.size() <= 4 ? kernels::turned_shape_count : 0);
-    for (int shape = 0; shape < shapes; ++shape) {
+    const std::int64_t size = normal.dst_type.size();
+    const int shapes = kernels::skew_shape_count + (size <= 4 ? kernels::turned_shape_count : 0);
+    // Single bytes gathered from rows of any phase would collide.
+    for (int shape = size == 1 ? kernels::skew_shape_count : 0; shape < shapes; ++shape) {
+      const int turned = shape - kernels::skew_shape_count;
+      if (turned >= 0 && is_too_large(kernels::turned_shapes, turned, groups, normal)) continue;
       const SkewConfig config{{static_cast<std::int8_t>(shape),
                                static_cast<std::int8_t>(groups.row_modes),
                                static_cast<std::int8_t>(groups.col_modes)}};
