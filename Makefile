@@ -36,7 +36,7 @@ bench-gpu: ## the same on the GPU that is here, with the peers that Python has
 	@scripts/setup.sh bench
 	@bench/gpu/run.sh
 
-test-gpu: ## every rung of the ladder on the GPU that is here, also under compute-sanitizer (SKIP=1)
+test-gpu: ## engine, interface and ladder on the GPU that is here, also under compute-sanitizer (SKIP=1)
 	@scripts/test_gpu.sh
 
 profile-gpu: ## predicted against profiled sectors and wavefronts of every rung (needs ncu)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests that need a GPU: every rung of the ladder over the shared shapes, then a smaller list
+# The tests that need a GPU: the engine, its interface and every rung of the ladder, then a smaller list
 # under compute-sanitizer.
 #   SKIP=1         without a GPU, or without compute-sanitizer, says so and goes on
 #   BIN=FOLDER     uses the test_gpu there instead of building it
@@ -38,7 +38,7 @@ for check in $checks; do
   fi
   from=$SECONDS
   if timeout "${CHECK_SECONDS:-600}" "$sanitizer" --tool "$check" --error-exitcode 1 --print-limit 20 \
-    "$BIN/test_gpu" ${SKIP:+--skip-without-gpu} --gtest_brief=1 --gtest_filter='*LadderChecked*' \
+    "$BIN/test_gpu" ${SKIP:+--skip-without-gpu} --gtest_brief=1 --gtest_filter='*LadderChecked*:*EngineChecked*' \
     > $reports/$check.log 2>&1; then
     echo "$check: clean ($((SECONDS - from)) s)"
   else

@@ -1,0 +1,161 @@
+// Every kernel of the GPU engine in every configuration that the planner offers for the GPU that is
+// here: all bytes compared, outputs poisoned with the complement of what belongs there, guard zones
+// unharmed. `--gtest_filter=*EngineChecked*` is the list for compute-sanitizer: exact allocations,
+// so that it sees the first byte beyond a side.
+#include <gtest/gtest.h>
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/validate.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/check.hpp"
+#include "cuda/device_buffer.hpp"
+#include "cuda/engine.hpp"
+#include "plan/gpu/plan.hpp"
+#include "support/random_problem.hpp"
+#include "support/reference.hpp"
+#include "support/shapes.hpp"
+
+namespace cornerturn {
+namespace {
+
+using cuda::check;
+using cuda::DeviceBuffer;
+using Bytes = std::vector<std::byte>;
+
+// One side in the host's memory and the GPU's: `guard` bytes, the problem's reach, `guard` bytes.
+// What it reaches begins `phase` bytes past a multiple of 256.
+class Side {
+ public:
+  Side(const Reach& reach, std::int64_t phase, std::int64_t guard)
+      : before_(guard + phase),
+        low_(reach.low),
+        host_(static_cast<std::size_t>(before_ + reach.high - reach.low + guard)),
+        gpu_(static_cast<std::int64_t>(host_.size())) {}
+
+  Bytes& host() { return host_; }
+  std::byte* host_zero() { return zero(host_.data()); }
+  std::byte* gpu_zero() const { return zero(gpu_.get()); }
+  void upload(const Bytes& contents) const {
+    check(cudaMemcpy(gpu_.get(), contents.data(), contents.size(), cudaMemcpyHostToDevice),
+          "cudaMemcpy");
+  }
+  Bytes download() const {
+    Bytes contents(host_.size());
+    check(cudaMemcpy(contents.data(), gpu_.get(), contents.size(), cudaMemcpyDeviceToHost),
+          "cudaMemcpy");
+    return contents;
+  }
+
+ private:
+  // Where the problem's offsets count from.
+  std::byte* zero(std::byte* start) const { return start + before_ - low_; }
+
+  std::int64_t before_;
+  std::int64_t low_;
+  Bytes host_;
+  DeviceBuffer gpu_;
+};
+
+void fill(Bytes& bytes, std::uint64_t state) {
+  for (std::byte& byte : bytes) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    byte = static_cast<std::byte>(state >> 56);
+  }
+}
+
+std::int64_t alignment_of(const void* p) {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  return std::min<std::int64_t>(16, static_cast<std::int64_t>(address & (0 - address)));
+}
+
+// Runs all candidates; returns how many there were.
+int check_all(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase,
+              std::int64_t guard) {
+  if (problem.elements() == 0) return 0;
+  Side src(src_reach(problem), src_phase, guard);
+  Side dst(dst_reach(problem), dst_phase, guard);
+  fill(src.host(), 1);
+  src.upload(src.host());
+  fill(dst.host(), 2);  // gaps and guards
+  test::reference_copy(problem, src.host_zero(), dst.host_zero());
+  const Bytes expected = dst.host();
+  for (std::byte& byte : src.host()) byte = ~byte;
+  test::reference_copy(problem, src.host_zero(), dst.host_zero());
+  const Bytes& poison = dst.host();
+
+  plan::gpu::Plan plan =
+      make_plan(problem, {true, alignment_of(src.gpu_zero()), alignment_of(dst.gpu_zero())},
+                cuda::description_of(cuda::current_device()));
+  const plan::gpu::Candidates candidates = plan.candidates;
+  for (const plan::gpu::Candidate& candidate : candidates) {
+    plan.choose(candidate, plan::Choice::forced);
+    dst.upload(poison);
+    cuda::execute(plan, dst.gpu_zero(), src.gpu_zero(), nullptr);
+    check(cudaDeviceSynchronize(), "kernel");
+    const Bytes got = dst.download();
+    const auto wrong = std::mismatch(expected.begin(), expected.end(), got.begin()).first;
+    EXPECT_TRUE(wrong == expected.end())
+        << candidate.row->name << ": " << describe(candidate, plan.normal) << "; "
+        << to_string(problem) << ", phases " << src_phase << " and " << dst_phase
+        << ", differs first at byte " << wrong - expected.begin() << " of " << expected.size();
+  }
+  return static_cast<int>(candidates.size());
+}
+
+TEST(EngineOnGpu, SharedShapes) {
+  int runs = 0;
+  for (const test::Shape& shape : test::shapes()) {
+    for (const int size : {1, 2, 3, 4, 8, 16, 24}) {
+      const Problem problem = test::problem_of(shape, size);
+      for (const auto& [src, dst] : {std::pair{0, 0}, {size, 0}, {0, size}, {3, 5}}) {
+        runs += check_all(problem, src, dst, 512);
+        if (HasFailure()) FAIL() << shape.name << " of " << size << " B";
+      }
+    }
+  }
+  EXPECT_GT(runs, 5000);
+}
+
+TEST(EngineOnGpu, RandomProblems) {
+  test::RandomProblems problems(77, {.max_rank = 12, .max_bytes = 200 << 10});
+  int runs = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const Problem problem = problems.next();
+    runs += check_all(problem, problems.chance(0.5) ? 0 : problems.uniform(0, 31),
+                      problems.chance(0.5) ? 0 : problems.uniform(0, 31), 512);
+    if (HasFailure()) FAIL() << "problem " << i;
+  }
+  EXPECT_GT(runs, 5000);
+}
+
+TEST(EngineChecked, RandomProblems) {
+  test::RandomProblems problems(5, {.max_rank = 8, .max_bytes = 20 << 10});
+  int runs = 0;
+  for (int i = 0; i < 60; ++i) {
+    runs += check_all(problems.next(), i % 3 == 0 ? problems.uniform(0, 15) : 0,
+                      i % 3 == 1 ? problems.uniform(0, 15) : 0, 0);
+    if (HasFailure()) FAIL() << "problem " << i;
+  }
+  EXPECT_GT(runs, 100);
+}
+
+TEST(EngineChecked, OneOfEachKind) {
+  int runs = 0;
+  for (const test::Shape& shape : test::shapes()) {
+    const std::string& name = shape.name;
+    if (name != "large odd" && name != "large aligned" && name != "images to planes" &&
+        name != "images from planes" && name != "cube 29" && name != "attention heads" &&
+        name != "batched 5 x 5" && name != "rows of 65") {
+      continue;
+    }
+    for (const int size : {1, 2, 4, 8}) runs += check_all(test::problem_of(shape, size), 0, 0, 0);
+  }
+  EXPECT_GT(runs, 100);
+}
+
+}  // namespace
+}  // namespace cornerturn
