@@ -46,6 +46,7 @@ void configure(const Problem&, const Alignment&, const DeviceInfo&,
 }
 
 Estimate estimate(const GatherConfig&, const Problem& normal, const Model& model) {
+  if (normal.elements() == 0) return {};
   const Costs& c = model.costs;
   const auto elements = static_cast<double>(normal.elements());
   Work work;
