@@ -58,10 +58,12 @@ struct Costs {
          copy_block = 6.35e-07;
 };
 
-/// The fields of Costs by name.
+/// The fields of Costs by name. (nvcc turns a member declared without the alias into one in
+/// parentheses, which g++ warns of.)
+using CostMember = double Costs::*;
 struct CostField {
   std::string_view name;
-  double Costs::*field;
+  CostMember field;
 };
 const std::vector<CostField>& cost_fields();
 
