@@ -372,6 +372,8 @@ TEST_F(ApiOnGpu, IsCapturedAndReplayed) {
   for (const std::uint64_t seed : {3, 4}) {
     const Bytes fresh = numbered(bytes, seed);
     check(cudaMemcpy(src.data(), fresh.data(), fresh.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    // It returns before the last bytes have arrived, and `stream` does not wait for them.
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     check(cudaGraphLaunch(executable, stream), "cudaGraphLaunch");
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     EXPECT_TRUE(dst.contents() == transposed(fresh));
