@@ -91,8 +91,6 @@ Problem problem_of(const Case& c) {
                       View(nullptr, type, c.shape, in_bytes(c.dst_strides)));
 }
 
-namespace {
-
 Alignment alignment_of(const Case& c) {
   const auto of = [&](std::int64_t offset) {
     constexpr std::int64_t of_buffer = 256;
@@ -100,8 +98,6 @@ Alignment alignment_of(const Case& c) {
   };
   return {true, of(c.src_offset), of(c.dst_offset)};
 }
-
-}  // namespace
 
 std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
                                    const plan::gpu::DeviceInfo& device,
@@ -197,7 +193,13 @@ double badness(const std::vector<FitCase>& cases, const plan::gpu::DeviceInfo& d
     lost += 1 / (1 + std::exp((0.03 - taken) / 0.004));
   }
   const auto n = static_cast<double>(cases.size());
-  return lost / n + 2 * losses / n + off / weights;
+  // What measurements do not tell stays as it is.
+  double moved = 0;
+  for (const auto& [name, field] : plan::gpu::cost_fields()) {
+    const double times = std::log(costs.*field / plan::gpu::Costs{}.*field);
+    moved += 0.0004 * times * times;
+  }
+  return lost / n + 2 * losses / n + off / weights + moved;
 }
 
 }  // namespace

@@ -49,8 +49,10 @@ struct PlanCheck {
   double loss() const { return chosen_seconds / best_seconds - 1; }
 };
 
-/// The problem of a case, for pointers of any alignment that its offsets leave.
+/// The problem of a case, and the alignment of its pointers: that of the benchmark's buffers, as
+/// far as the case's offsets leave it.
 Problem problem_of(const Case& c);
+Alignment alignment_of(const Case& c);
 
 /// Plans every measured case for the device. `plannings`: how often, to time it.
 std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,

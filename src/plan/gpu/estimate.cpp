@@ -59,7 +59,8 @@ Estimate estimate_of(const Model& model, const Work& work) {
     if (part > 0) sum += std::pow(part / longest, model.costs.norm);
   }
   const double busy = longest * (longest > 0 ? std::pow(sum, 1 / model.costs.norm) : 0);
-  e.seconds = e.start_seconds + busy * (1 + model.costs.phases / work.resident);
+  const double phases = work.phases > 0 ? work.phases : model.costs.phases;
+  e.seconds = e.start_seconds + busy * (1 + phases / work.resident);
   return e;
 }
 
@@ -72,6 +73,8 @@ const std::vector<CostField>& cost_fields() {
       CT_COST(src_burst),
       CT_COST(dst_run),
       CT_COST(dst_sector),
+      CT_COST(src_group),
+      CT_COST(dst_group),
       CT_COST(halo),
       CT_COST(kept),
       CT_COST(norm),
@@ -105,6 +108,8 @@ const std::vector<CostField>& cost_fields() {
       CT_COST(pack_axis),
       CT_COST(pack_entry),
       CT_COST(pack_entry_digit),
+      CT_COST(pack_edge),
+      CT_COST(pack_phases),
       CT_COST(pack_run_digit),
       CT_COST(pack_wavefront),
       CT_COST(pack_block),

@@ -23,39 +23,44 @@ namespace cornerturn::plan::gpu {
 /// each element of those, `thread` for each thread of each block.
 struct Costs {
   // Memory. Bytes more at each end of a run, of both sides.
-  double src_run = 6.99;     ///< anywhere
-  double src_sector = 8.79;  ///< that begins within a sector
-  double src_burst = 17.9;   ///< that begins within 64 bytes, which memory delivers at once
-  double dst_run = 6.09;     ///< anywhere
-  double dst_sector = 84.7;  ///< that begins within a sector, which is then written twice
-  double halo = 0.0984;      ///< of rows that neighbouring tiles both read: not found in the L2
-  double kept = 0.591;       ///< of the L2: what lies between two uses of a burst for half of them
+  double src_run = 7.24;     ///< anywhere
+  double src_sector = 3.78;  ///< that begins within a sector
+  double src_burst = 11;     ///< that begins within 64 bytes, which memory delivers at once
+  double dst_run = 7.21;     ///< anywhere
+  double dst_sector = 59.6;  ///< that begins within a sector, which is then written twice
+  double src_group =
+      4.98;  ///< at each end of what blocks that follow each other read without a gap
+  double dst_group = 23.1;  ///< ... write ...
+  double halo = 0.0494;     ///< of rows that neighbouring tiles both read: not found in the L2
+  double kept = 0.41;       ///< of the L2: what lies between two uses of a burst for half of them
   // All kernels.
   double norm = 2.5;       ///< work is the norm of this order of the four
-  double rounds = 0.3;     ///< of the time of a block that is alone: what others do not hide
-  double phases = 0.0258;  ///< more work with one resident block: nothing else to do at barriers
+  double rounds = 0.281;   ///< of the time of a block that is alone: what others do not hide
+  double phases = 0.0167;  ///< more work with one resident block: nothing else to do at barriers
 
-  double tile_lane = 23.4, tile_element = 2.61, tile_thread = 70.5, tile_mode = 5.44;
-  double tile_turn = 0.01;  ///< of memory, for each time more that lanes take four vectors
-  double tile_block = 1.25e-06, tile_block_byte = 4.83e-11, table_block = 2.6e-07;
-  double skew_lane = 23.1, skew_element = 16.9, skew_thread = 16.1, skew_mode = 12.1;
-  double skew_block = 3.85e-06, skew_block_byte = 2.76e-11;
-  double turned_lane = 32.3, turned_element = 3.84, turned_thread = 110, turned_mode = 45.9;
-  double turned_block = 1.96e-06, turned_block_byte = 2.04e-10;
+  double tile_lane = 23.6, tile_element = 2.2, tile_thread = 45.1, tile_mode = 2.67;
+  double tile_turn = 0.0112;  ///< of memory, for each time more that lanes take four vectors
+  double tile_block = 1.02e-06, tile_block_byte = 4.95e-11, table_block = 4.16e-07;
+  double skew_lane = 12.3, skew_element = 22.2, skew_thread = 45.3, skew_mode = 9.99;
+  double skew_block = 3.06e-06, skew_block_byte = 1.5e-11;
+  double turned_lane = 46.6, turned_element = 5.98, turned_thread = 85.2, turned_mode = 66.5;
+  double turned_block = 1.33e-06, turned_block_byte = 2.12e-10;
 
-  double pack_load = 13.1, pack_lane = 71.1, pack_element = 3.88, pack_shifted = 1.79;
-  double pack_thread = 136, pack_axis = 43.9, pack_entry = 35.1, pack_entry_digit = 15.1;
-  double pack_run_digit = 25.5, pack_wavefront = 0.884;
-  double pack_block = 2.56e-06, pack_block_lane = 3.22e-07;
+  double pack_load = 8.07, pack_lane = 68.4, pack_element = 1.71, pack_shifted = 0.439;
+  double pack_thread = 84, pack_axis = 36.4, pack_entry = 13.8, pack_entry_digit = 6.92;
+  double pack_edge = 12;       ///< for each element of a vector that is cut, of all lanes
+  double pack_phases = 0.353;  ///< as `phases`: two barriers a box, and more between them
+  double pack_run_digit = 23.6, pack_wavefront = 0.882;
+  double pack_block = 1.71e-06, pack_block_lane = 2.61e-07;
 
-  double rows_lane = 21.3, rows_axis = 8.23, rows_shifted = 83.6, rows_thread = 37.4,
-         rows_block = 1.34e-06;
-  double boxes_lane = 30.4, boxes_shifted = 107, boxes_thread = 7.33, boxes_axis = 16.7;
-  double gather_lane = 9.47, gather_axis = 2.72, gather_sector = 1.31, gather_block = 1e-6;
-  double structures_lane = 8.4, structures_byte = 47.9, structures_shifted = 134;
-  double structures_block = 1.8e-06;
-  double copy_thread = 7.25, copy_lane = 5.09, copy_apart = 0.000241, copy_shifted = 52.8,
-         copy_block = 6.35e-07;
+  double rows_lane = 10.2, rows_axis = 4.13, rows_shifted = 298, rows_thread = 10.1,
+         rows_block = 1.33e-06;
+  double boxes_lane = 35.4, boxes_shifted = 62.4, boxes_thread = 6.47, boxes_axis = 7.41;
+  double gather_lane = 43.1, gather_axis = 4.72, gather_sector = 0.997, gather_block = 1.42e-06;
+  double structures_lane = 8, structures_byte = 46.9, structures_shifted = 121;
+  double structures_block = 1.83e-06;
+  double copy_thread = 4.98, copy_lane = 8.45, copy_apart = 0.002, copy_shifted = 54.9,
+         copy_block = 6.41e-07;
 };
 
 /// The fields of Costs by name. (nvcc turns a member declared without the alias into one in
@@ -106,6 +111,7 @@ struct Work {
   double blocks = 1;
   double resident = 1;       ///< blocks at a time on an SM
   double block_seconds = 0;  ///< of a block that is alone
+  double phases = 0;         ///< see Costs; 0: that of all kernels
 };
 
 /// Bytes that memory moves for one side, where runs begin and end as given.

@@ -347,8 +347,14 @@ Estimate estimate(const PackConfig& config, const Problem& normal, const Model& 
           (c.pack_entry + c.pack_entry_digit * digits) +
       (rounded(args.src_runs) + rounded(args.dst_runs)) * c.pack_run_digit * digits +
       threads * (c.pack_thread + c.pack_axis * args.boxes.rank);
-  work.instructions = boxes * (setup + loads * c.pack_load * shifted +
-                               stores * (c.pack_lane * shifted + c.pack_element * V));
+  // Warps with a vector that is cut take its elements one by one.
+  const double cut_warps =
+      config.shifted ? std::min(2.0, groups) * std::ceil(static_cast<double>(args.dst_runs) / down)
+                     : 0;
+  work.phases = c.pack_phases;
+  work.instructions =
+      boxes * (setup + cut_warps * 32 * V * c.pack_edge + loads * c.pack_load * shifted +
+               stores * (c.pack_lane * shifted + c.pack_element * V));
   // Whole vectors are stored to shared memory and by the lanes; elements, and where they lie, are
   // loaded one by one. Lanes read the table V entries of two bytes apart.
   const double entries = std::min<double>(1U << lanes.shift, std::ceil(args.period.divisor / V));

@@ -110,6 +110,8 @@ Estimate estimate_of_tiles(const Config& config, const Problem& normal, const Mo
   work.instructions =
       work.blocks * (tile_bytes / 16 * (1 + halo) * (costs.lane + costs.element * 16 / size) +
                      kernel.threads * (costs.thread + costs.mode * more_modes));
+  // Whole vectors on both legs: four wavefronts for each 512 bytes.
+  work.wavefronts = work.blocks * tile_bytes * (1 + halo) / 512 * 8;
   work.block_seconds =
       costs.block + costs.block_byte * tile_bytes + (more_modes > 0 ? model.costs.table_block : 0);
   work.src_bytes = src_moved(model, runs_of(normal, groups.cols, config.col_modes, groups.col_count,
@@ -120,8 +122,10 @@ Estimate estimate_of_tiles(const Config& config, const Problem& normal, const Mo
   if (halo_bytes > 0) written.between = static_cast<double>(groups.row_count) * size;
   work.dst_bytes = dst_moved(model, written);
   const double turns = 1 + costs.turn * (tile_bytes / 64 / kernel.threads - 1);
-  work.src_bytes *= turns;
-  work.dst_bytes *= turns;
+  const double src_group = static_cast<double>(groups.col_count) * size;
+  const double dst_group = static_cast<double>(groups.row_count) * size;
+  work.src_bytes *= turns * (1 + model.costs.src_group / src_group);
+  work.dst_bytes *= turns * (1 + model.costs.dst_group / dst_group);
   return estimate_of(model, work);
 }
 
