@@ -55,7 +55,8 @@ class CublasGeam:
             return "geam transposes one matrix"
         if max(self.matrix[:4]) >= 2**31:
             return "geam counts in 32 bits"
-        self.cublas.setStream(self.handle, stream)
+        self.stream = cupy.cuda.ExternalStream(stream)
+        self.stream.use()  # which CuPy gives to cuBLAS with each call
         self.function, kind = self.call[size]
         self.one, self.zero = np.ones(1, kind), np.zeros(1, kind)
         self.offsets = case["src_offset"] * size, case["dst_offset"] * size
