@@ -94,7 +94,10 @@ std::string explain(const Plan& plan) {
     if (listed) continue;
     const char* rule = why_not(row, plan.normal, plan.device);
     text += fmt::format("{:<11}   {:<10} {:>9}  {}\n", label, row.name, "-",
-                        rule != nullptr ? rule : "not asked for");
+                        rule != nullptr ? rule
+                        : plan.choice == Choice::forced
+                            ? "not asked for"
+                            : "it has no configuration for these strides and addresses");
     label = "";
   }
   return text;
