@@ -58,7 +58,7 @@ def sorted_shares(shares, path):
     axes.set_title(f"Transposing and permuting on an {gpu}", loc="left", fontsize=12)
     axes.grid(axis="y", color="0.9")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8, loc="lower left", ncols=2)
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.14), ncols=3)
     save(figure, path)
 
 
