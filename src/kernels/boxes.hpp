@@ -102,8 +102,9 @@ struct BoxesAligned {
     bool inside[count];
     CT_UNROLL
     for (int i = 0; i < count; ++i) {
-      const BoxPlace place(a, box,
-                           static_cast<unsigned>(ctx.thread_index()) + i * ctx.block_dim().x);
+      const BoxPlace place(
+          a, box,
+          static_cast<unsigned>(ctx.thread_index()) + static_cast<unsigned>(i) * ctx.block_dim().x);
       inside[i] = place.inside;
       to[i] = reinterpret_cast<Element16*>(a.dst + place.row.dst + 16 * std::int64_t{place.vector});
       v[i] = ctx.load_if(inside[i], reinterpret_cast<const Element16*>(
@@ -132,8 +133,9 @@ struct BoxesShifted {
     VectorPair pair[count];
     CT_UNROLL
     for (int i = 0; i < count; ++i) {
-      const BoxPlace place(a, box,
-                           static_cast<unsigned>(ctx.thread_index()) + i * ctx.block_dim().x);
+      const BoxPlace place(
+          a, box,
+          static_cast<unsigned>(ctx.thread_index()) + static_cast<unsigned>(i) * ctx.block_dim().x);
       to[i] = a.dst + place.row.dst;
       const int phase = phase_of(to[i]);
       const std::int64_t at = 16 * std::int64_t{place.vector} - phase;

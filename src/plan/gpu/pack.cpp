@@ -233,7 +233,7 @@ std::int64_t groups_of(const PackArgs& args, const Box& box, const PackConfig& c
 }
 
 std::int64_t table_bytes(const PackArgs& args) {
-  return (args.period.divisor + 16 / args.element_bytes) * std::int64_t{2};
+  return (args.period.divisor + std::int64_t{16} / args.element_bytes) * 2;
 }
 
 // A divisor of the places where the box's runs begin on a side, 64 bytes at most.
@@ -343,7 +343,7 @@ Estimate estimate(const PackConfig& config, const Problem& normal, const Model& 
   const double shifted = config.shifted ? 1 + c.pack_shifted : 1;
   const double digits = args.src_digits + args.dst_digits + args.period_digits;
   const double setup =
-      rounded(args.period.divisor + vector_elements(normal)) *
+      rounded(std::int64_t{args.period.divisor} + vector_elements(normal)) *
           (c.pack_entry + c.pack_entry_digit * digits) +
       (rounded(args.src_runs) + rounded(args.dst_runs)) * c.pack_run_digit * digits +
       threads * (c.pack_thread + c.pack_axis * args.boxes.rank);
