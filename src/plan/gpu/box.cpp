@@ -26,7 +26,7 @@ Box::Side side_of(const Problem& normal, Stride stride) {
       }
       side.order[before + 1] = side.order[before];
     }
-    side.order[static_cast<std::size_t>(at)] = static_cast<std::int8_t>(i);
+    side.order[static_cast<std::size_t>(at)] = static_cast<std::uint8_t>(i);
   }
   return side;
 }

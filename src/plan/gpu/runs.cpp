@@ -10,7 +10,7 @@ Run run_of(const Problem& problem, std::int64_t Mode::*stride) {
     for (int i = 0; i < problem.rank() && !found; ++i) {
       const Mode& mode = problem.modes[i];
       if (mode.*stride != next || run.has(i)) continue;
-      run.mode[static_cast<std::size_t>(run.size++)] = static_cast<std::int8_t>(i);
+      run.mode[static_cast<std::size_t>(run.size++)] = static_cast<std::uint8_t>(i);
       next *= mode.extent;
       found = true;
     }

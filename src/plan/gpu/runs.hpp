@@ -11,7 +11,7 @@ namespace cornerturn::plan::gpu {
 /// Modes by number, the fastest first: each begins where the one before ends.
 struct Run {
   int size = 0;
-  std::array<std::int8_t, ModeList::capacity> mode{};
+  std::array<std::uint8_t, ModeList::capacity> mode{};
 
   int operator[](int i) const { return mode[static_cast<std::size_t>(i)]; }
   bool has(int which) const {

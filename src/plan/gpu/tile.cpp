@@ -184,9 +184,9 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
     if (!is_aligned(groups, normal, start)) return;
     for (int shape = 0; shape < kernels::tile_shape_count; ++shape) {
       if (is_too_large(kernels::tile_shapes, shape, groups, normal)) continue;
-      const TileConfig config{static_cast<std::int8_t>(shape),
-                              static_cast<std::int8_t>(groups.row_modes),
-                              static_cast<std::int8_t>(groups.col_modes)};
+      const TileConfig config{static_cast<std::uint8_t>(shape),
+                              static_cast<std::uint8_t>(groups.row_modes),
+                              static_cast<std::uint8_t>(groups.col_modes)};
       if (counts_of(config, groups, normal).all <= most_tiles) add(config);
     }
   });
@@ -226,9 +226,9 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo& 
     for (int shape = size == 1 ? kernels::skew_shape_count : 0; shape < shapes; ++shape) {
       const int turned = shape - kernels::skew_shape_count;
       if (turned >= 0 && is_too_large(kernels::turned_shapes, turned, groups, normal)) continue;
-      const SkewConfig config{{static_cast<std::int8_t>(shape),
-                               static_cast<std::int8_t>(groups.row_modes),
-                               static_cast<std::int8_t>(groups.col_modes)}};
+      const SkewConfig config{{static_cast<std::uint8_t>(shape),
+                               static_cast<std::uint8_t>(groups.row_modes),
+                               static_cast<std::uint8_t>(groups.col_modes)}};
       if (counts_of(config, groups, normal).all <= most_tiles) add(config);
     }
   });

@@ -16,9 +16,9 @@ namespace cornerturn::plan::gpu {
 struct Prepared;
 
 struct TileConfig {
-  std::int8_t shape = 0;      ///< which of the kernel's shapes
-  std::int8_t row_modes = 1;  ///< of the destination's run, its fastest first
-  std::int8_t col_modes = 1;  ///< of the source's run, its fastest first
+  std::uint8_t shape = 0;      ///< which of the kernel's shapes
+  std::uint8_t row_modes = 1;  ///< of the destination's run, its fastest first
+  std::uint8_t col_modes = 1;  ///< of the source's run, its fastest first
 
   friend bool operator==(const TileConfig&, const TileConfig&) = default;
 };
