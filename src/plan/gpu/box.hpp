@@ -16,7 +16,7 @@ struct Box {
   /// The run of a side: elements, and how many modes, fastest first, of `order`.
   struct Side {
     std::array<std::uint8_t, ModeList::capacity> order{};  ///< modes by stride, the smallest first
-    int modes = 0;                                        ///< in the order
+    int modes = 0;                                         ///< in the order
     int run_modes = 0;     ///< of them in the run; the last may be cut
     std::int64_t run = 1;  ///< elements
   };
