@@ -36,19 +36,15 @@ const Case& case_of(const MeasuredCase& measured, std::map<std::string, Suite>& 
                           measured.element_bytes, measured.suite));
 }
 
-}  // namespace
-
-std::vector<MeasuredCase> measured_cases(const std::string& path) {
-  std::ifstream file(path);
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-  if (json.is_discarded() || !json.contains("cases")) {
+void append_cases(const nlohmann::json& run, const std::string& path,
+                  std::vector<MeasuredCase>& cases) {
+  if (!run.is_object() || !run.contains("cases")) {
     throw Error(Status::invalid_argument,
                 fmt::format("file = '{}' is not a result of the benchmark", path));
   }
-  std::vector<MeasuredCase> cases;
-  for (const nlohmann::json& c : json["cases"]) {
+  for (const nlohmann::json& c : run["cases"]) {
     const auto listed = c.find("candidates");
-    if (listed == c.end() || listed->empty()) continue;
+    if (listed == c.end() || listed->empty() || c.at("class") == "latency") continue;
     MeasuredCase& to = cases.emplace_back();
     to.suite = c.at("suite");
     to.name = c.at("case");
@@ -58,8 +54,18 @@ std::vector<MeasuredCase> measured_cases(const std::string& path) {
       to.candidates.push_back(
           {candidate.at("kernel"), candidate.at("candidate"), candidate.at("seconds")});
     }
-    if (to.group == "latency") cases.pop_back();
   }
+}
+
+}  // namespace
+
+std::vector<MeasuredCase> measured_cases(const std::string& path) {
+  std::ifstream file(path);
+  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  const auto runs =
+      json.is_object() && json.contains("runs") ? json["runs"] : nlohmann::json::array({json});
+  std::vector<MeasuredCase> cases;
+  for (const nlohmann::json& run : runs) append_cases(run, path, cases);
   return cases;
 }
 

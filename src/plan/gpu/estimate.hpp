@@ -24,43 +24,42 @@ namespace cornerturn::plan::gpu {
 struct Costs {
   // Memory. Bytes more at each end of a run, of both sides.
   double src_run = 7.24;     ///< anywhere
-  double src_sector = 3.78;  ///< that begins within a sector
-  double src_burst = 11;     ///< that begins within 64 bytes, which memory delivers at once
-  double dst_run = 7.21;     ///< anywhere
-  double dst_sector = 59.6;  ///< that begins within a sector, which is then written twice
-  double src_group =
-      4.98;  ///< at each end of what blocks that follow each other read without a gap
-  double dst_group = 23.1;  ///< ... write ...
-  double halo = 0.0494;     ///< of rows that neighbouring tiles both read: not found in the L2
-  double kept = 0.41;       ///< of the L2: what lies between two uses of a burst for half of them
+  double src_sector = 3.06;  ///< that begins within a sector
+  double src_burst = 11.1;   ///< that begins within 64 bytes, which memory delivers at once
+  double dst_run = 7.62;     ///< anywhere
+  double dst_sector = 55.8;  ///< that begins within a sector, which is then written twice
+  double src_group = 4.33;   ///< at each end of what neighbouring blocks read without a gap
+  double dst_group = 23.1;   ///< ... write ...
+  double halo = 0.0499;      ///< of rows that neighbouring tiles both read: not found in the L2
+  double kept = 0.44;        ///< of the L2: what lies between two uses of a burst for half of them
   // All kernels.
   double norm = 2.5;       ///< work is the norm of this order of the four
   double rounds = 0.281;   ///< of the time of a block that is alone: what others do not hide
-  double phases = 0.0167;  ///< more work with one resident block: nothing else to do at barriers
+  double phases = 0.0186;  ///< more work with one resident block: nothing else to do at barriers
 
-  double tile_lane = 23.6, tile_element = 2.2, tile_thread = 45.1, tile_mode = 2.67;
-  double tile_turn = 0.0112;  ///< of memory, for each time more that lanes take four vectors
-  double tile_block = 1.02e-06, tile_block_byte = 4.95e-11, table_block = 4.16e-07;
-  double skew_lane = 12.3, skew_element = 22.2, skew_thread = 45.3, skew_mode = 9.99;
-  double skew_block = 3.06e-06, skew_block_byte = 1.5e-11;
-  double turned_lane = 46.6, turned_element = 5.98, turned_thread = 85.2, turned_mode = 66.5;
-  double turned_block = 1.33e-06, turned_block_byte = 2.12e-10;
+  double tile_lane = 27.6, tile_element = 2.56, tile_thread = 57.5, tile_mode = 3.1;
+  double tile_turn = 0.00479;  ///< of memory, for each time more that lanes take four vectors
+  double tile_block = 1.42e-06, tile_block_byte = 2.45e-11, table_block = 3.57e-07;
+  double skew_lane = 11.6, skew_element = 21.8, skew_thread = 43.7, skew_mode = 6.24;
+  double skew_block = 3.1e-06, skew_block_byte = 1.54e-11;
+  double turned_lane = 45, turned_element = 6.16, turned_thread = 82.7, turned_mode = 117;
+  double turned_block = 1.22e-06, turned_block_byte = 1.74e-10;
 
-  double pack_load = 8.07, pack_lane = 68.4, pack_element = 1.71, pack_shifted = 0.439;
-  double pack_thread = 84, pack_axis = 36.4, pack_entry = 13.8, pack_entry_digit = 6.92;
-  double pack_edge = 12;       ///< for each element of a vector that is cut, of all lanes
-  double pack_phases = 0.353;  ///< as `phases`: two barriers a box, and more between them
-  double pack_run_digit = 23.6, pack_wavefront = 0.882;
-  double pack_block = 1.71e-06, pack_block_lane = 2.61e-07;
+  double pack_load = 6.59, pack_lane = 61.6, pack_element = 1.52, pack_shifted = 0.519;
+  double pack_thread = 91.4, pack_axis = 42.8, pack_entry = 20.4, pack_entry_digit = 10.6;
+  double pack_edge = 12.4;     ///< for each element of a vector that is cut, of all lanes
+  double pack_phases = 0.297;  ///< as `phases`: two barriers a box, and more between them
+  double pack_run_digit = 24.3, pack_wavefront = 0.867;
+  double pack_block = 1.94e-06, pack_block_lane = 2.43e-07;
 
-  double rows_lane = 10.2, rows_axis = 4.13, rows_shifted = 298, rows_thread = 10.1,
-         rows_block = 1.33e-06;
-  double boxes_lane = 35.4, boxes_shifted = 62.4, boxes_thread = 6.47, boxes_axis = 7.41;
-  double gather_lane = 43.1, gather_axis = 4.72, gather_sector = 0.997, gather_block = 1.42e-06;
-  double structures_lane = 8, structures_byte = 46.9, structures_shifted = 121;
-  double structures_block = 1.83e-06;
-  double copy_thread = 4.98, copy_lane = 8.45, copy_apart = 0.002, copy_shifted = 54.9,
-         copy_block = 6.41e-07;
+  double rows_lane = 9.81, rows_axis = 3.92, rows_shifted = 306, rows_thread = 9.77,
+         rows_block = 1.86e-06;
+  double boxes_lane = 32.8, boxes_shifted = 102, boxes_thread = 6.67, boxes_axis = 8.54;
+  double gather_lane = 43, gather_axis = 5.58, gather_sector = 0.759, gather_block = 1.34e-06;
+  double structures_lane = 7.97, structures_byte = 49.7, structures_shifted = 125;
+  double structures_block = 1.74e-06;
+  double copy_thread = 4.94, copy_lane = 8.44, copy_apart = 0.00203, copy_shifted = 54.1,
+         copy_block = 7.5e-07;
 };
 
 /// The fields of Costs by name. (nvcc turns a member declared without the alias into one in
