@@ -152,16 +152,6 @@ CT_DEVICE Words pushed(const Words& w, T value) {
   }
 }
 
-/// The element in the lowest bytes.
-template <class T>
-CT_DEVICE T lowest(const Words& w) {
-  if constexpr (sizeof(T) == 8) {
-    return static_cast<T>(w[1]) << 32 | w[0];
-  } else {
-    return static_cast<T>(w[0]);
-  }
-}
-
 /// The vector at `from`, a multiple of 16, of which only elements inside the span are read.
 template <class T, class Ctx>
 CT_DEVICE Words load_inside(Ctx& ctx, bool active, const std::byte* from, const Span& span) {
