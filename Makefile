@@ -8,10 +8,10 @@ PEERS ?= numpy torch mkl eigen onednn
 export JOBS FULL
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test bench bench-gpu test-gpu profile-gpu bundle docs format install fuzz clean
+.PHONY: help setup build run test bench bench-gpu bench-python bench-convert test-gpu profile-gpu bundle docs page format install fuzz clean
 
 help:   ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 13
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 setup:
 	@scripts/setup.sh build
@@ -45,9 +45,23 @@ profile-gpu: ## predicted against profiled sectors and wavefronts of every rung 
 bundle: setup ## what tests, measures and profiles on a GPU elsewhere, in build/bundle
 	@scripts/bundle.sh
 
-docs:   ## the reference of the C++ and C interfaces, in build/docs/html
+bench-python: ## the Python package on the CPU against NumPy, and PyTorch where .venv has it; OPTIONS="--json FILE"
+	@scripts/setup.sh test
+	@scripts/python.sh > build/python.log
+	@.venv/bin/python bench/python/cpu.py $(OPTIONS)
+
+bench-convert: ## conversions of NumPy arrays against astype and a plain copy; OPTIONS="--json FILE"
+	@scripts/setup.sh test
+	@scripts/python.sh > build/python.log
+	@.venv/bin/python bench/python/conversions.py $(OPTIONS)
+
+docs:   ## the reference of the C++, C and Python interfaces, in build/docs/html
 	@scripts/setup.sh docs
 	@scripts/docs.sh
+
+page:   ## the swizzle lab's page in build/release/page/lab.html, and the command line with it in it
+	@scripts/setup.sh page
+	@scripts/build.sh release
 
 format: ## formats the C++ and C sources in place
 	@scripts/setup.sh format

@@ -35,6 +35,10 @@ add_library(cornerturn_options INTERFACE)
 target_compile_options(cornerturn_options INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow,-Wno-unknown-pragmas>")
+# A product and a sum are rounded each by itself, on every processor alike (values/epilogue.hpp).
+target_compile_options(cornerturn_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>)
 # A loop that clang could not unroll, with sanitizers for instance, is slower but right.
 target_compile_options(cornerturn_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>)
@@ -52,8 +56,8 @@ endif()
 # NEON on Arm. Left out: SSSE3, which only processors without SSE4 (before 2008) would use, and SVE,
 # whose vectors have no size at compile time.
 set(disabled HWY_SSSE3 HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128)
-if(CORNERTURN_SANITIZE MATCHES "thread")
-  list(APPEND disabled HWY_SSE4 HWY_AVX3)  # threads race alike on all of them
+if(CORNERTURN_SANITIZE)
+  list(APPEND disabled HWY_SSE4 HWY_AVX3)  # those that are left have all forms of the loops
 endif()
 list(JOIN disabled "|" disabled)
 add_library(cornerturn_hwy INTERFACE)

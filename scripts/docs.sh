@@ -1,7 +1,17 @@
 #!/usr/bin/env bash
-# The reference of the public headers, by Doxygen. A warning is an error.
+# The reference of the public headers, by Doxygen, with the other pages. A warning is an error. That
+# of the Python package is written anew from its docstrings first, and the guide from what the command
+# line says.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/docs
+python3 scripts/python_reference.py
+# What is configured stays so, with or without device code.
+build=(scripts/build.sh release cornerturn_tool)
+if [ -f build/release/build.ninja ]; then
+  build=(cmake --build --preset release -j "${JOBS:-$(nproc)}" --target cornerturn_tool)
+fi
+"${build[@]}" > build/docs/build.log 2>&1 || { tail -n 40 build/docs/build.log >&2; exit 1; }
+python3 scripts/guide.py
 doxygen docs/Doxyfile
 echo "docs: build/docs/html/index.html"

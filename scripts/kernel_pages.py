@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Fills in what docs/kernels/*.md say in numbers: between `<!-- figures: RUNG... -->` and `<!-- end -->`,
 and between `<!-- contest: RUNG... | RUNG... | RUNG... -->` and `<!-- end -->`, which of the first two
-groups of rungs is faster, next to the third; in README.md also the list of pages and, between
-`<!-- summary -->` and `<!-- end -->`, all rungs' measured shares.
+groups of rungs is faster, next to the third; between `<!-- python: RUNG -->` and `<!-- end -->`, what was
+measured from Python; in README.md also the list of pages and, between `<!-- summary -->` and
+`<!-- end -->`, all rungs' measured shares, from Python between `<!-- python summary -->` and `<!-- end -->`.
 
 usage: scripts/kernel_pages.py [--check]
 
 The picture of the tile and the predictions come from `cornerturn analyse` and `cornerturn ladder`
 (build/release, or the program named by CORNERTURN), the measured share of the copy from
-bench/results/ladder/<gpu>.json, which bench/ladder/collect.py makes on a GPU. --check changes
-nothing and fails when a page is not what would be written.
+bench/results/ladder/<gpu>.json, which bench/ladder/collect.py makes on a GPU, and from Python from
+<gpu>.python.json, which `python -m cornerturn.ladder --json` makes. --check changes nothing and fails
+when a page is not what would be written.
 """
 
 import json
@@ -25,6 +27,8 @@ PAGES = ROOT / "docs" / "kernels"
 RESULTS = ROOT / "bench" / "results" / "ladder"
 MARKED = re.compile(r"(<!-- figures: ([\w ]+) -->\n).*?(<!-- end -->)", re.S)
 CONTEST = re.compile(r"(<!-- contest: ([\w ]+)\|([\w ]+)\|([\w ]+) -->\n).*?(<!-- end -->)", re.S)
+PYTHON = re.compile(r"(<!-- python: (\w+) -->\n).*?(<!-- end -->)", re.S)
+PYTHON_SUMMARY = re.compile(r"(<!-- python summary -->\n).*?(<!-- end -->)", re.S)
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(<!-- end -->)", re.S)
 INDEX = re.compile(r"(<!-- index -->\n).*?(<!-- end -->)", re.S)
 
@@ -100,19 +104,21 @@ def prediction(rung, entry):
     return lines
 
 
-def measurements():
+def measurements(kind="*.json"):
     """(rung, GPU, shape, dtype) -> share of the plain copy and bytes a second; and where they are from."""
     found, sources = {}, []
-    for path in sorted(RESULTS.glob("*.json")):
+    for path in sorted(RESULTS.glob(kind)):
         result = json.loads(path.read_text())
         if "runs" not in result:  # what a profiler counted
             continue
+        if kind == "*.json" and path.name.endswith(".python.json"):
+            continue
         origin = result["provenance"]
-        sources.append(f"From `{path.relative_to(ROOT)}`: driver {origin['driver']}, clocks as found, "
+        sources.append(f"From `{path.relative_to(ROOT)}`: driver {origin.get('driver', 'unknown')}, clocks as found, "
                        f"{origin['date']}, commit {origin['commit']}.")  # fmt: skip
         for run in result["runs"]:
             for entry in run["rungs"]:
-                if "cold" in entry.get("measured", {}):
+                if "share_of_copy" in entry.get("measured", {}):
                     key = (entry["name"], run["gpu"]["name"], tuple(run["shape"]), run["dtype"])
                     measured = entry["measured"]
                     found[key] = (measured["share_of_copy"], measured["cold"]["bytes_per_second"])
@@ -166,21 +172,28 @@ def contest(ours, theirs, others, measurements):
     ])  # fmt: skip
 
 
-def summary(entries, measurements):
-    """All rungs and the square matrices of f32 that most of them were measured on: shares of the copy."""
+def summary(entries, measurements, dtype="f32"):
+    """All rungs and the square matrices of one type that they were measured on: shares of the copy."""
     results, sources = measurements
     lines = []
     for gpu in sorted({key[1] for key in results}):
-        shapes = sorted({key[2] for key in results if key[1] == gpu and key[2][0] == key[2][1] and key[3] == "f32"})
+        shapes = sorted({key[2] for key in results if key[1] == gpu and key[2][0] == key[2][1] and key[3] == dtype})
         head = [f"{gpu}, % of the copy", *(f"{rows}²" for rows, _ in shapes)]
         lines += [f"| {' | '.join(head)} |", "| --- |" + " ---: |" * len(shapes)]
         for name in entries:
-            cells = [results.get((name, gpu, shape, "f32")) for shape in shapes]
+            cells = [results.get((name, gpu, shape, dtype)) for shape in shapes]
             if any(cells):
                 shares = " | ".join("-" if cell is None else f"{100 * cell[0]:.0f}" for cell in cells)
                 lines.append(f"| `{name}` | {shares} |")
         lines.append("")
     return "\n".join([*lines, *sources, ""]) if lines else ""
+
+
+def from_python(name, results):
+    """A Triton rung's squares and largest matrix; the others are in the results' file."""
+    found, sources = results
+    squares = {key: value for key, value in found.items() if key[2][0] == key[2][1]}
+    return "\n".join([*measured(name, (squares, sources)), ""]).lstrip("\n")
 
 
 def section(names, entries, results):
@@ -202,17 +215,28 @@ def index_row(page):
 def written(page, entries, results):
     text = page.read_text()
     if page.name == "README.md":
-        order = [entry["name"] for entry in entries.values()]
+        order = [*entries, *triton_rungs()]
         pages = sorted(set(PAGES.glob("*.md")) - {page}, key=lambda p: order.index(rungs_of(p)[0]))
         rows = ["| rung | idea |", "| --- | --- |", *map(index_row, pages)]
         text = SUMMARY.sub(lambda m: m[1] + summary(entries, results) + m[2], text)
+        python = measurements("*.python.json")
+        names = dict.fromkeys(name for name, *_ in python[0])  # in the order of the climb
+        text = PYTHON_SUMMARY.sub(lambda m: m[1] + summary(names, python, "float32") + m[2], text)
         return INDEX.sub(lambda m: m[1] + "\n".join(rows) + "\n" + m[2], text)
+    text = PYTHON.sub(lambda m: m[1] + from_python(m[2], measurements("*.python.json")) + m[3], text)
     text = CONTEST.sub(lambda m: m[1] + contest(*(m[i].split() for i in (2, 3, 4)), results) + m[5], text)
     return MARKED.sub(lambda m: m[1] + section(m[2].split(), entries, results) + m[3], text)
 
 
 def rungs_of(page):
-    return [name for names in re.findall(r"<!-- figures: ([\w ]+) -->", page.read_text()) for name in names.split()]
+    found = re.findall(r"<!-- (?:figures|python): ([\w ]+) -->", page.read_text())
+    return [name for names in found for name in names.split()]
+
+
+def triton_rungs():
+    """In the order of the climb, in which the package names them."""
+    text = (ROOT / "python" / "cornerturn" / "ladder" / "_rung.py").read_text()
+    return re.findall(r'^    "(triton_\w+)": "', text, re.M)
 
 
 def main():

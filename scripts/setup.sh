@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks what a task needs, installs what is missing, and says in one line each what it does.
-# usage: scripts/setup.sh build|run|test|full|bench|docs|format|fuzz
+# usage: scripts/setup.sh build|run|test|full|page|bench|docs|format|fuzz
 # System packages come from apt-get (as root or through sudo), Python packages go to ./.venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,23 +14,27 @@ compiler="g++=command:g++"
 library="cmake=command:cmake ninja-build=command:ninja ccache=command:ccache
   pkg-config=command:pkg-config
   libhwy-dev=file:include/hwy/highway.h libtbb-dev=file:include/oneapi/tbb.h
+  libtomlplusplus-dev=file:include/toml++/toml.h
   libcli11-dev=file:include/CLI/CLI.hpp libfmt-dev=file:include/fmt/format.h
   nlohmann-json3-dev=file:include/nlohmann/json.hpp
   libboost-context-dev=file:include/boost/context/fiber.hpp libgtest-dev=file:include/gtest/gtest.h"
 python="python3=command:python3 python3-venv=module:ensurepip"
+headers="python3-dev=file:include/python3*/Python.h"
 clang="clang=command:clang++ libclang-rt-14-dev=file:lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a"
 format="clang-format=command:clang-format"
 doxygen="doxygen=command:doxygen"
+emscripten="emscripten=command:em++"
 case $task in
   build) needs="$compiler $library" venv=no ;;
   run) needs="$compiler $library $python" venv=yes ;;
-  test) needs="$compiler $library $python" venv=yes ;;
-  full) needs="$compiler $library $python $clang $format clang-tidy=command:clang-tidy $doxygen" venv=yes ;;
+  test) needs="$compiler $library $python $headers" venv=yes ;;
+  full) needs="$compiler $library $python $headers $clang $format clang-tidy=command:clang-tidy $doxygen $emscripten chromium=command:chromium" venv=yes ;;
+  page) needs="$compiler $library $emscripten" venv=no ;;
   bench) needs="$compiler $library $python" venv=yes ;;
-  docs) needs="$doxygen" venv=no ;;
+  docs) needs="$compiler $library $doxygen" venv=no ;;
   format) needs="$format" venv=no ;;
   fuzz) needs="$compiler $library $clang" venv=no ;;
-  *) die "unknown task '$task': build, run, test, full, bench, docs, format or fuzz" ;;
+  *) die "unknown task '$task': build, run, test, full, page, bench, docs, format or fuzz" ;;
 esac
 
 python_for_venv() { if [ -x /usr/bin/python3 ]; then echo /usr/bin/python3; else echo python3; fi; }
@@ -95,11 +99,22 @@ if [ $venv = yes ] && ! { cmp -s $wanted .venv/requirements.txt && .venv/bin/pyt
   cp $wanted .venv/requirements.txt
 fi
 
+frameworks=scripts/requirements-frameworks.txt
+if [ $task = full ] && ! cmp -s $frameworks .venv/frameworks.txt; then
+  say "adding the packages of $frameworks to .venv: about 5 GB"
+  if ! .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r $frameworks \
+         > build/setup-frameworks.log 2>&1; then
+    tail -n 5 build/setup-frameworks.log >&2
+    die "could not install $frameworks (log: build/setup-frameworks.log)"
+  fi
+  cp $frameworks .venv/frameworks.txt
+fi
+
 if [ ${#missing[@]} -eq 0 ]; then
   say "all $count packages for '$task' are here"
 fi
 device=none
-case $task in build | run | test | full | bench)
+case $task in build | run | test | full | page | bench)
   device=$(scripts/device.sh) || die "device code: $device"
   say "device code: $device" ;;
 esac

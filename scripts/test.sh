@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The tests. Every step runs, whatever the others do; the last line adds up all of them.
-# FULL=1 adds what takes long: more sanitizers, clang, fuzzing, formatting, documentation, the demo.
+# FULL=1 adds what takes long: more sanitizers, clang, fuzzing, formatting, documentation, the demo,
+# PyTorch and JAX for the tests of the Python package.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export JOBS=${JOBS:-$(nproc)}
@@ -43,6 +44,7 @@ run_pytest_asan() {  # the command line itself, in the sanitizer build
 
 step build build-release scripts/build.sh release &&
   step runner ctest-release ctest_in release
+step build build-python scripts/python.sh
 step runner pytest run_pytest
 if [ "${FULL:-}" != 1 ]; then
   step build build-asan-core scripts/build.sh asan-ubsan test_core test_plan &&
@@ -54,14 +56,14 @@ else
     step runner ctest-asan-ubsan ctest_in asan-ubsan &&
     step runner pytest-asan-ubsan run_pytest_asan
   step build build-tsan scripts/build.sh tsan && step runner ctest-tsan ctest_in tsan
-  step build build-clang scripts/build.sh clang &&
-    step runner ctest-clang ctest_in clang -R '^test_(core|plan|kernels)$'
+  step build build-clang scripts/build.sh clang cornerturn_tool test_core test_plan &&
+    step runner ctest-clang ctest_in clang -R '^test_(core|plan)$'
   if nvcc_is_here; then
     step build build-device scripts/build.sh cuda
   else
     echo "build-device             skipped: no nvcc here"
   fi
-  step check fuzz scripts/fuzz.sh 30
+  step check fuzz scripts/fuzz.sh 15
   step check tidy scripts/tidy.sh
   step check run env RUN_ROWS=8192 scripts/run.sh
 fi

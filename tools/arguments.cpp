@@ -7,6 +7,7 @@
 #include <charconv>
 #include <fstream>
 #include <limits>
+#include <locale>
 #include <numeric>
 #include <sstream>
 #include <string_view>
@@ -190,6 +191,93 @@ std::int64_t parse_size(const std::string& name, const std::string& text) {
     refuse(name, text, "is not a size such as 512MiB, 2G or 1000000");
   }
   return bytes;
+}
+
+void ValueArguments::add_to(CLI::App& command) {
+  command
+      .add_option("--to", to,
+                  "Convert every value to this type: bf16, f16, f8_e4m3, i8, ...; or q8_0, ggml's "
+                  "blocks of 32 along the last axis of OUT")
+      ->type_name("TYPE");
+  command
+      .add_option("--from", from,
+                  "What elements are where the file cannot say: NumPy stores bf16 and 8-bit floats "
+                  "as plain bytes")
+      ->type_name("TYPE");
+  command.add_option("--scale", scale, "Multiply every value by this")->type_name("NUMBER");
+  command.add_option("--bias", bias, "Add this to every value, after --scale")->type_name("NUMBER");
+  command.add_flag("--saturate", saturate,
+                   "Values beyond the type's range become its largest finite ones");
+  command
+      .add_option("--stochastic", stochastic,
+                  "Round up or down at random, by how near each one is, with this seed")
+      ->type_name("SEED");
+}
+
+bool ValueArguments::any() const {
+  return !to.empty() || !from.empty() || !scale.empty() || !bias.empty() || saturate ||
+         !stochastic.empty();
+}
+
+namespace {
+
+ElementType parse_type(const std::string& name, const std::string& text) {
+  try {
+    return ElementType::parse(text);
+  } catch (const Error& error) {
+    throw Error(error.status(), fmt::format("{} = '{}': {}", name, text, error.what()));
+  }
+}
+
+template <class Number>
+Number parse_value(const std::string& name, const std::string& text) {
+  std::istringstream stream(text);
+  stream.imbue(std::locale::classic());
+  Number value{};
+  if (!(stream >> value) || !stream.eof() || text.front() == ' ' ||
+      (std::is_unsigned_v<Number> && text.front() == '-')) {
+    refuse(name, text, std::is_unsigned_v<Number> ? "is no number from 0" : "is no number");
+  }
+  return value;
+}
+
+}  // namespace
+
+ElementType ValueArguments::source_type(const std::string& descr, std::int64_t size) const {
+  if (size < 1 || size > ElementType::max_size) {
+    throw Error(Status::unsupported,
+                fmt::format("elements of {} bytes have no values that could be converted", size));
+  }
+  // Named by the library ("f32"), or as NumPy describes it ("'<f4'").
+  const bool of_numpy = std::string_view("<>|='\"[(").find(descr.front()) != std::string_view::npos;
+  if (from.empty())
+    return of_numpy ? io::element_type_of(descr, size) : parse_type("--dtype", descr);
+  const ElementType type = parse_type("--from", from);
+  if (type.size() != size) {
+    throw Error(Status::invalid_argument,
+                fmt::format("--from = '{}' has {} bytes, the elements of IN have {}", from,
+                            type.size(), size));
+  }
+  return type;
+}
+
+ElementType ValueArguments::result_type(ElementType source) const {
+  return to.empty() ? source : parse_type("--to", to);
+}
+
+Epilogue ValueArguments::epilogue(float& bias_storage) const {
+  Epilogue epilogue;
+  if (!scale.empty()) epilogue.alpha = parse_value<double>("--scale", scale);
+  if (!bias.empty()) {
+    bias_storage = parse_value<float>("--bias", bias);
+    epilogue.bias = &bias_storage;
+  }
+  if (saturate) epilogue.overflow = Overflow::saturate;
+  if (!stochastic.empty()) {
+    epilogue.rounding = Rounding::stochastic;
+    epilogue.seed = parse_value<std::uint64_t>("--stochastic", stochastic);
+  }
+  return epilogue;
 }
 
 DtypeArgument parse_dtype(const std::string& name, const std::string& text) {

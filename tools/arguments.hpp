@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cornerturn/element_type.hpp"
+#include "cornerturn/epilogue.hpp"
 #include "cornerturn/plan.hpp"
 
 namespace cornerturn::cli {
@@ -34,6 +36,24 @@ struct WorkArguments {
   Options options() const;
   /// Bytes, or 0 when --memory was not given.
   std::int64_t memory_bytes() const;
+};
+
+/// --to, --from, --scale, --bias, --saturate and --stochastic: how values change.
+struct ValueArguments {
+  std::string to;
+  std::string from;
+  std::string scale;
+  std::string bias;
+  bool saturate = false;
+  std::string stochastic;
+
+  void add_to(CLI::App& command);
+  bool any() const;
+  /// The types, where the file (or --dtype) says that an element is `descr`, of `size` bytes.
+  ElementType source_type(const std::string& descr, std::int64_t size) const;
+  ElementType result_type(ElementType source) const;
+  /// `bias_storage` keeps the addend, to which the result may point.
+  Epilogue epilogue(float& bias_storage) const;
 };
 
 /// "3,4,5" as numbers from 0; `name` is the option's: "--shape".

@@ -11,6 +11,11 @@ void add_plan_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 void add_ladder_command(CLI::App& app);
 void add_analyse_command(CLI::App& app);
+void add_draw_command(CLI::App& app);
+void add_explain_command(CLI::App& app);
+void add_solve_command(CLI::App& app);
+void add_convert_command(CLI::App& app);
+void add_check_command(CLI::App& app);
 void add_devices_command(CLI::App& app);
 void add_version_command(CLI::App& app);
 /// Hidden: writes the man page and the shell completions from what `app` says of itself.

@@ -47,6 +47,11 @@ int main(int argc, char** argv) {
   cornerturn::add_bench_command(app);
   cli::add_ladder_command(app);
   cli::add_analyse_command(app);
+  cli::add_draw_command(app);
+  cli::add_explain_command(app);
+  cli::add_solve_command(app);
+  cli::add_convert_command(app);
+  cli::add_check_command(app);
   cli::add_devices_command(app);
   cli::add_version_command(app);
   cli::add_generate_command(app);

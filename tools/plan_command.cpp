@@ -28,6 +28,7 @@ struct PlanArguments {
   std::string device = "cpu";
   OrderArguments order;
   WorkArguments work;
+  ValueArguments values;
   bool explain = false;
   bool json = false;
 };
@@ -36,15 +37,16 @@ struct Array {
   std::vector<std::int64_t> shape;
   std::int64_t item_size;
   bool fortran_order;
+  std::string descr;
 };
 
 Array array_of(const PlanArguments& arguments) {
   if (!arguments.file.empty()) {
     const io::NpyHeader header = io::open_header(arguments.file, {}).header;
-    return {header.shape, header.item_size, header.fortran_order};
+    return {header.shape, header.item_size, header.fortran_order, header.descr};
   }
-  Array array{parse_numbers("--shape", arguments.shape),
-              parse_dtype("--dtype", arguments.dtype).size, false};
+  const DtypeArgument dtype = parse_dtype("--dtype", arguments.dtype);
+  Array array{parse_numbers("--shape", arguments.shape), dtype.size, false, dtype.descr};
   io::array_bytes(array.shape, array.item_size);
   return array;
 }
@@ -67,8 +69,18 @@ void plan(const PlanArguments& arguments) {
   if (array.item_size == 0) {
     throw Error(Status::unsupported, "the elements have 0 bytes: there is nothing to plan");
   }
-  const Problem problem =
+  Problem problem =
       io::file_problem(array.shape, array.item_size, array.fortran_order, permutation);
+  Epilogue epilogue;
+  float bias = 0;
+  if (arguments.values.any()) {
+    problem.src_type = arguments.values.source_type(array.descr, array.item_size);
+    problem.dst_type = arguments.values.result_type(problem.src_type);
+    for (Mode& mode : problem.modes) {
+      mode.dst_stride = mode.dst_stride / array.item_size * problem.dst_type.size();
+    }
+    epilogue = arguments.values.epilogue(bias);
+  }
 
   Extents shape, src_strides, dst_strides;
   for (const Mode& mode : problem.modes) {
@@ -76,11 +88,12 @@ void plan(const PlanArguments& arguments) {
     src_strides.push_back(mode.src_stride);
     dst_strides.push_back(mode.dst_stride);
   }
-  const Plan plan = make_plan(View(nullptr, problem.dst_type, shape, dst_strides),
-                              ConstView(nullptr, problem.src_type, shape, src_strides), options);
+  const Plan plan =
+      make_plan(View(nullptr, problem.dst_type, shape, dst_strides),
+                ConstView(nullptr, problem.src_type, shape, src_strides), epilogue, options);
   const std::int64_t memory = arguments.work.memory_bytes();
   std::optional<io::Schedule> schedule;
-  if (memory > 0 && plan.bytes() > 0 && plan.device() == "cpu") {
+  if (memory > 0 && !arguments.values.any() && plan.bytes() > 0 && plan.device() == "cpu") {
     io::Limits limits;
     limits.threads = cpu::resolve_threads(options.threads);
     limits.memory = memory;
@@ -136,6 +149,7 @@ void add_plan_command(CLI::App& app) {
       ->excludes(on);
   arguments->order.add_to(command);
   arguments->work.add_to(command, false);
+  arguments->values.add_to(command);
   command.add_flag("--explain", arguments->explain,
                    "Show how the problem is simplified, step by step, and every candidate");
   command.add_flag("--json", arguments->json, "Report as JSON");

@@ -1,67 +1,32 @@
 // cornerturn transpose: from a file to a file.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "arguments.hpp"
 #include "commands.hpp"
-#include "cornerturn/error.hpp"
+#include "cornerturn/cornerturn.hpp"
 #include "cpu/threads.hpp"
 #include "cuda/device.hpp"
 #include "io/array_file.hpp"
+#include "io/npy_dtype.hpp"
 #include "io/output_file.hpp"
 #include "io/rearrange.hpp"
 #include "io/rearrange_gpu.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
+#include "transpose_arguments.hpp"
 
 namespace cornerturn::cli {
 namespace {
-
-struct TransposeArguments {
-  std::string in;
-  std::string out;
-  OrderArguments order;
-  WorkArguments work;
-  std::string device = "cpu";
-  bool raw = false;
-  std::string shape;
-  std::string dtype;
-  bool verify = false;
-  bool json = false;
-};
 
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-io::InputOptions input_options(const TransposeArguments& arguments) {
-  io::InputOptions options;
-  options.raw = arguments.raw;
-  if (arguments.raw) {
-    if (arguments.dtype.empty()) {
-      throw Error(Status::invalid_argument, "--dtype is missing: --raw needs it");
-    }
-    const DtypeArgument dtype = parse_dtype("--dtype", arguments.dtype);
-    options.shape = parse_numbers("--shape", arguments.shape);
-    options.descr = dtype.descr;
-    options.item_size = dtype.size;
-  }
-  return options;
-}
-
-// Where temporary files go when the output is no file.
-std::string temporary_directory() {
-  const char* directory = std::getenv("TMPDIR");
-  return directory != nullptr && *directory != '\0' ? directory : "/tmp";
 }
 
 class Transposition {
@@ -77,7 +42,9 @@ class Transposition {
   }
 
   void run() {
+    refuse_block_options(arguments_);
     open_input();
+    find_conversion();
     header_.shape.clear();
     for (const int axis : permutation_) {
       header_.shape.push_back(input_.header.shape[static_cast<std::size_t>(axis)]);
@@ -95,16 +62,11 @@ class Transposition {
   }
 
  private:
-  bool to_pipe() const { return arguments_.out == "-"; }
+  bool to_pipe() const { return arguments_.to_pipe(); }
 
   void open_input() {
-    io::InputOptions options = input_options(arguments_);
     memory_ = arguments_.work.memory_bytes();
-    if (memory_ > 0) {
-      options.spool_directory =
-          to_pipe() ? temporary_directory() : io::directory_of(arguments_.out);
-    }
-    input_ = io::open_array(arguments_.in, options);
+    input_ = cli::open_input(arguments_, memory_);
     header_ = input_.header;
     header_.fortran_order = false;
     const auto rank = static_cast<int>(header_.shape.size());
@@ -115,21 +77,26 @@ class Transposition {
     }
   }
 
-  // What stands at OUT now: not the input, and something that can be read again or not.
+  void find_conversion() {
+    if (!arguments_.values.any()) return;
+    const ElementType from =
+        arguments_.values.source_type(input_.header.descr, input_.header.item_size);
+    const ElementType to = arguments_.values.result_type(from);
+    float bias = 0;
+    conversion_ = io::FileConversion(from, to, arguments_.values.epilogue(bias));
+    if (!conversion_.converts()) return;
+    header_.descr = io::descr_of(to);
+    header_.item_size = to.size();
+  }
+
+  std::int64_t result_bytes() const { return conversion_.result_bytes(input_.bytes); }
+
+  // What stands at OUT now can be read again or not.
   void find_output() {
-    struct stat in {};
-    struct stat out {};
-    const bool exists =
-        to_pipe() ? fstat(STDOUT_FILENO, &out) == 0 : stat(arguments_.out.c_str(), &out) == 0;
-    const std::string label = io::label_of("OUT", arguments_.out);
-    if (exists && fstat(input_.file.descriptor(), &in) == 0 && S_ISREG(out.st_mode) &&
-        in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-      throw Error(Status::invalid_argument,
-                  label + " is the same file as IN: it has to be another");
-    }
-    in_order_ = to_pipe() || (exists && !S_ISREG(out.st_mode));
+    in_order_ = check_output(input_, "OUT", arguments_.out);
     if (arguments_.verify && in_order_) {
-      throw Error(Status::invalid_argument, label + " cannot be read again: --verify needs a file");
+      throw Error(Status::invalid_argument, io::label_of("OUT", arguments_.out) +
+                                                " cannot be read again: --verify needs a file");
     }
   }
 
@@ -139,12 +106,18 @@ class Transposition {
                                 input_.header.fortran_order, permutation_);
     threads_ = cpu::resolve_threads(options_.threads);
     if (on_gpu_) {
-      schedule_ = io::make_gpu_schedule(problem_, memory_, in_order_);
-      device_ = io::gpu_box_plan(*schedule_, options_).device();
+      schedule_ = io::make_gpu_schedule(problem_, memory_, in_order_, conversion_);
+      in_order_ = schedule_->in_order;
+      device_ = io::gpu_box_plan(*schedule_, options_, conversion_).device();
     } else {
       io::Limits limits;
       limits.threads = threads_;
       limits.memory = memory_;
+      if (memory_ > 0 && result_bytes() > input_.bytes) {
+        // What is converted takes memory as well, beside what was read and what is in order.
+        const std::int64_t wider = result_bytes() / input_.bytes;
+        limits.memory = std::max(io::least_memory, memory_ * 2 / (2 + wider));
+      }
       limits.in_order = in_order_;
       schedule_ = io::make_schedule(problem_, limits);
     }
@@ -153,7 +126,7 @@ class Transposition {
 
   // Timing may find another than the model has chosen.
   void find_kernel() {
-    kernel_ = on_gpu_ ? io::gpu_box_plan(*schedule_, options_).kernel()
+    kernel_ = on_gpu_ ? io::gpu_box_plan(*schedule_, options_, conversion_).kernel()
                       : io::box_plan(*schedule_, options_).kernel();
   }
 
@@ -163,7 +136,7 @@ class Transposition {
     if (to_pipe()) {
       pipe_ = io::File(STDOUT_FILENO, io::label_of("OUT", arguments_.out), false);
     } else {
-      output_ = std::make_unique<io::OutputFile>(arguments_.out, header_bytes_ + input_.bytes);
+      output_ = std::make_unique<io::OutputFile>(arguments_.out, header_bytes_ + result_bytes());
     }
     if (in_order_) {
       target().write(header.data(), header_bytes_);
@@ -188,16 +161,16 @@ class Transposition {
     const io::Sink sink{&target(), header_bytes_};
     io::Sink scratch = sink;
     io::File temporary;
-    if (schedule_->route == io::Route::two_pass && in_order_) {
-      temporary = io::temporary_file(temporary_directory(), input_.bytes);
+    if (schedule_->route == io::Route::two_pass && (in_order_ || conversion_.converts())) {
+      temporary = io::temporary_file(temporary_directory(arguments_), input_.bytes);
       scratch = {&temporary, 0};
     }
-    const ProgressLine line(schedule_->bytes_written(),
+    const ProgressLine line(schedule_->bytes_written() - input_.bytes + result_bytes(),
                             [&] { return progress_.bytes_written.load(); });
     if (on_gpu_) {
-      io::rearrange_on_gpu(*schedule_, source_, sink, options_, progress_);
+      io::rearrange_on_gpu(*schedule_, source_, sink, options_, progress_, conversion_);
     } else {
-      io::rearrange(*schedule_, source_, sink, scratch, options_, progress_);
+      io::rearrange(*schedule_, source_, sink, scratch, options_, progress_, conversion_);
     }
     find_kernel();
   }
@@ -213,7 +186,7 @@ class Transposition {
     io::Progress progress;
     const Clock::time_point start = Clock::now();
     const ProgressLine line(input_.bytes, [&] { return progress.bytes_compared.load(); });
-    io::verify(problem_, source_, result, threads_, memory_, progress);
+    io::verify(problem_, source_, result, threads_, memory_, progress, conversion_);
     input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
     verify_seconds_ = seconds_since(start);
   }
@@ -230,6 +203,8 @@ class Transposition {
                              {"permutation", permutation_},
                              {"result_shape", header_.shape},
                              {"bytes", input_.bytes},
+                             {"result_dtype", io::descr_text(header_)},
+                             {"result_bytes", result_bytes()},
                              {"seconds", move_seconds_},
                              {"bytes_per_second", rate},
                              {"verified", arguments_.verify}};
@@ -246,8 +221,9 @@ class Transposition {
       return;
     }
     if (to_pipe()) return;
-    fmt::print("{} {} -> {} {}  {}\n", arguments_.in, io::shape_text(input_.header.shape),
-               arguments_.out, io::shape_text(header_.shape), io::descr_text(input_.header));
+    fmt::print("{} {} -> {} {}  {}{}\n", arguments_.in, io::shape_text(input_.header.shape),
+               arguments_.out, io::shape_text(header_.shape), io::descr_text(input_.header),
+               conversion_.converts() ? " to " + conversion_.dst_type().name() : "");
     if (!schedule_) return;
     fmt::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(input_.bytes), move_seconds_,
                io::size_text(static_cast<std::int64_t>(rate)));
@@ -271,6 +247,7 @@ class Transposition {
   bool in_order_ = false;
   std::int64_t header_bytes_ = 0;
   Problem problem_;
+  io::FileConversion conversion_;
   std::optional<io::Schedule> schedule_;
   std::string kernel_;
   std::string device_ = "cpu";
@@ -297,6 +274,14 @@ void add_transpose_command(CLI::App& app) {
       ->type_name("FILE");
   arguments->order.add_to(command);
   arguments->work.add_to(command, true);
+  arguments->values.add_to(command);
+  command
+      .add_option("--scales", arguments->scales,
+                  "The scales of mxfp8_e4m3 and mxfp8_e5m2: with --to another .npy file that is "
+                  "written, with --from one that is read")
+      ->type_name("FILE");
+  command.add_flag("--pad", arguments->pad,
+                   "With --to q8_0, ...: fill the last block of a row with zeros");
   command
       .add_option("--device", arguments->device,
                   "Transpose on the CPU, or on the GPU, through which the file then streams")
@@ -315,7 +300,10 @@ void add_transpose_command(CLI::App& app) {
   command.add_flag("--verify", arguments->verify,
                    "Read the result again and compare every element, before OUT appears");
   command.add_flag("--json", arguments->json, "Report as JSON");
-  command.callback([arguments] { Transposition(*arguments).run(); });
+  command.callback([arguments] {
+    if (has_blocks(*arguments)) return transpose_blocks(*arguments);
+    Transposition(*arguments).run();
+  });
 }
 
 }  // namespace cornerturn::cli

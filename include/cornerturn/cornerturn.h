@@ -52,6 +52,34 @@ typedef struct ct_options {
 #define CT_OPTIONS_INIT \
   { sizeof(ct_options), 0, CT_ESTIMATE, NULL, NULL, NULL }
 
+typedef enum ct_rounding {
+  CT_NEAREST_EVEN = 0, /**< ties to even; to integers towards zero */
+  CT_STOCHASTIC = 1    /**< up or down at random, by chance proportional to how near each one is */
+} ct_rounding;
+
+typedef enum ct_overflow {
+  CT_STANDARD = 0, /**< integers wrap; floats become infinite, or NaN where there is no infinity */
+  CT_SATURATE = 1  /**< the largest or smallest finite value */
+} ct_overflow;
+
+/** dst = alpha * scale[i_m] * convert(src) + bias[i_n] + beta * dst, as Epilogue in epilogue.hpp
+ * says. Start from CT_EPILOGUE_INIT; NULL means the same: nothing but the type changes. */
+typedef struct ct_epilogue {
+  size_t size; /**< sizeof(ct_epilogue): lets the struct grow */
+  double alpha;
+  double beta;        /**< 0: the destination is not read */
+  int conjugate;      /**< 1: of complex values, before anything else */
+  int rounding;       /**< a ct_rounding */
+  int overflow;       /**< a ct_overflow */
+  uint64_t seed;      /**< of stochastic rounding */
+  const float* scale; /**< a factor for each index of axis `scale_mode`, on the side of dst */
+  const float* bias;  /**< an addend for each index of axis `bias_mode` */
+  int scale_mode;     /**< an axis of the views; -1: one factor for all */
+  int bias_mode;
+} ct_epilogue;
+#define CT_EPILOGUE_INIT \
+  { sizeof(ct_epilogue), 1, 0, 0, CT_NEAREST_EVEN, CT_STANDARD, 0, NULL, NULL, -1, -1 }
+
 /** A strided array. `type` is "f32", "u8", "c64", ... or "b12" for elements of 12 bytes. `strides`
  * are in bytes, one an extent; NULL means packed, last index fastest. */
 typedef struct ct_view {
@@ -81,28 +109,107 @@ CT_C_API int ct_abi_version(void);
  */
 CT_C_API const char* ct_last_error(void);
 
-/** dst[i] = src[i] for every index i. Shapes must be equal. */
+/** dst[i] = src[i] for every index i. Shapes must be equal. Where the types differ, values are
+ * converted. */
 CT_C_API ct_status ct_copy(const ct_view* dst, const ct_const_view* src, const ct_options* options);
+
+/** The same with what `epilogue` asks for. */
+CT_C_API ct_status ct_copy_with(const ct_view* dst, const ct_const_view* src,
+                                const ct_epilogue* epilogue, const ct_options* options);
 
 /** dst = src with its axes in the order perm[0..rank-1], packed, last index fastest. */
 CT_C_API ct_status ct_permute(void* dst, const ct_const_view* src, const int* perm,
                               const ct_options* options);
 
+/** The same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result. */
+CT_C_API ct_status ct_permute_to(void* dst, const char* dst_type, const ct_const_view* src,
+                                 const int* perm, const ct_epilogue* epilogue,
+                                 const ct_options* options);
+
 /** dst (columns x rows) = transpose of src (rows x columns), both packed, last index fastest. */
 CT_C_API ct_status ct_transpose(void* dst, const void* src, int64_t rows, int64_t columns,
                                 const char* type, const ct_options* options);
+
+/** The same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result. */
+CT_C_API ct_status ct_transpose_to(void* dst, const char* dst_type, const void* src, int64_t rows,
+                                   int64_t columns, const char* src_type,
+                                   const ct_epilogue* epilogue, const ct_options* options);
+
+typedef enum ct_block_scale {
+  CT_BLOCK_FLOOR = 0, /**< as OCP has it: the largest magnitude may saturate */
+  CT_BLOCK_CEIL = 1   /**< the least power of two with which it does not */
+} ct_block_scale;
+
+/** Start from CT_BLOCK_OPTIONS_INIT; NULL means the same. */
+typedef struct ct_block_options {
+  size_t size;  /**< sizeof(ct_block_options): lets the struct grow */
+  int pad;      /**< 1: an extent that is no multiple of 32 is padded with zeros; 0: refused */
+  int scale;    /**< a ct_block_scale, of MXFP8 */
+  int threads;  /**< at most so many; 0: all that the process may use */
+  void* stream; /**< the cudaStream_t on which a GPU works; NULL: the default stream */
+} ct_block_options;
+#define CT_BLOCK_OPTIONS_INIT \
+  { sizeof(ct_block_options), 0, CT_BLOCK_FLOOR, 0, NULL }
+
+/** Blocks of 32 values along `axis` that share a scale, as blocks.hpp says: ggml's q8_0, in
+ * elements "b34", and MXFP8, in "f8_e4m3" or "f8_e5m2" with E8M0 scales in "u8". In host
+ * memory, or on the current GPU. */
+CT_C_API ct_status ct_quantise_q8_0(const ct_view* blocks, const ct_const_view* src, int axis,
+                                    const ct_block_options* options);
+CT_C_API ct_status ct_dequantise_q8_0(const ct_view* dst, const ct_const_view* blocks, int axis,
+                                      const ct_block_options* options);
+CT_C_API ct_status ct_quantise_mxfp8(const ct_view* values, const ct_view* scales,
+                                     const ct_const_view* src, int axis,
+                                     const ct_block_options* options);
+CT_C_API ct_status ct_dequantise_mxfp8(const ct_view* dst, const ct_const_view* values,
+                                       const ct_const_view* scales, int axis,
+                                       const ct_block_options* options);
+/** Both copies of a matrix that training needs, in one read: `rows` with blocks along its rows, and
+ * `columns`, its transpose, with blocks along its columns. */
+CT_C_API ct_status ct_quantise_mxfp8_both(const ct_view* rows, const ct_view* row_scales,
+                                          const ct_view* columns, const ct_view* column_scales,
+                                          const ct_const_view* src,
+                                          const ct_block_options* options);
+
+/** ggml's copy operator: dst = src, what ggml_cpy, ggml_cont and ggml_dup compute, of the members
+ * of two `ggml_tensor`s: the number of a ggml_type, extents in values, fastest first, and strides
+ * in bytes. The types f32, f16, bf16, i8, i16, i32, i64, f64 and q8_0 are converted into each
+ * other, other quantised ones are copied; the extents may differ where the number of elements does
+ * not. As ggml.hpp says. */
+CT_C_API ct_status ct_ggml_cpy(void* dst, int dst_type, const int64_t dst_ne[4],
+                               const size_t dst_nb[4], const void* src, int src_type,
+                               const int64_t src_ne[4], const size_t src_nb[4],
+                               const ct_options* options);
+/** Whether ct_ggml_cpy can do it, for a backend's supports_op: CT_OK, or ct_last_error() says why
+ * not. */
+CT_C_API ct_status ct_ggml_can_cpy(int dst_type, const int64_t dst_ne[4], const size_t dst_nb[4],
+                                   int src_type, const int64_t src_ne[4], const size_t src_nb[4]);
+
+/** The largest magnitude of real values, in host memory: NaN where any is NaN. `threads`: at most
+ * so many; 0: all that the process may use. */
+CT_C_API ct_status ct_amax(double* amax, const ct_const_view* src, int threads);
+/** dst, of "f8_e4m3", "f8_e5m2" or "i8", = src / scale, with which the largest magnitude of src is
+ * the largest value of the type, as amax.hpp says. In host memory. */
+CT_C_API ct_status ct_quantise_tensor(const ct_view* dst, double* scale, const ct_const_view* src,
+                                      int threads);
 
 /** The plan that ct_copy would use, to be run often. Free it with ct_plan_free. On an error *plan
  * is NULL. The data pointers may be NULL; otherwise they say which device the plan is for and, for
  * a GPU, which alignment it may count on. CT_MEASURE runs candidates on them. */
 CT_C_API ct_status ct_plan_make(ct_plan** plan, const ct_view* dst, const ct_const_view* src,
                                 const ct_options* options);
+/** That of ct_copy_with. Of a scale or a bias with a mode the pointer may be NULL as well. */
+CT_C_API ct_status ct_plan_make_with(ct_plan** plan, const ct_view* dst, const ct_const_view* src,
+                                     const ct_epilogue* epilogue, const ct_options* options);
 /** Runs the plan, on a GPU on the default stream. A GPU's plan needs addresses aligned as those of
  * ct_plan_make were, or to 16 bytes if these were NULL. */
 CT_C_API ct_status ct_plan_execute(const ct_plan* plan, void* dst, const void* src);
 /** The same on `stream`, a cudaStream_t, which only a GPU's plan uses. */
 CT_C_API ct_status ct_plan_execute_on(const ct_plan* plan, void* dst, const void* src,
                                       void* stream);
+/** The same with the vectors of `epilogue`, of which nothing but `scale` and `bias` is read. */
+CT_C_API ct_status ct_plan_execute_with(const ct_plan* plan, void* dst, const void* src,
+                                        const ct_epilogue* epilogue, void* stream);
 /** "cpu", or the name of the GPU. Valid as long as the plan. NULL for a NULL plan. */
 CT_C_API const char* ct_plan_device(const ct_plan* plan);
 /** The plan in words, several lines. Valid as long as the plan. NULL for a NULL plan. */

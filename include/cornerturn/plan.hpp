@@ -25,8 +25,8 @@ struct Options {
   /// At most so many threads; 0: as many as the process may use (its affinity and its container's
   /// limit), or what the environment variable CORNERTURN_THREADS says.
   int threads = 0;
-  /// Use this kernel: "copy", "rows", "tile", "pack" or "gather"; empty: choose, or what the
-  /// environment variable CORNERTURN_KERNEL says.
+  /// Use this kernel: "copy", "rows", "tile", "pack", "convert" or "gather"; empty: choose, or what
+  /// the environment variable CORNERTURN_KERNEL says.
   std::string kernel;
   /// With Effort::measure on a GPU the call waits for the stream.
   Effort effort = Effort::estimate;
@@ -48,7 +48,7 @@ class CT_API Plan {
   std::string device() const;
   /// Threads of the CPU that it will run on; 0 for a GPU.
   int threads() const;
-  /// Bytes of all elements: as many are read, and as many written.
+  /// Bytes of all elements as they are written. Where the type stays the same as many are read.
   std::int64_t bytes() const;
   /// The cost model's guess of the time of one execution.
   double predicted_seconds() const;

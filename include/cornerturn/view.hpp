@@ -1,6 +1,7 @@
 // A strided array in memory: where it starts, what its elements are, its shape and its strides.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -44,8 +45,8 @@ struct BasicView {
       : data(start), type(element), shape(std::move(extents)), strides(std::move(byte_strides)) {}
 
   /// A view of what may be written can be read.
-  BasicView(const BasicView<std::remove_const_t<Void>>& other)  // NOLINT: converts on purpose
-      requires std::is_const_v<Void>
+  template <std::same_as<std::remove_const_t<Void>> Other>
+  BasicView(const BasicView<Other>& other)  // NOLINT: converts on purpose
       : data(other.data), type(other.type), shape(other.shape), strides(other.strides) {}
 
   /// The same memory with its axes in another order: result.shape[i] = shape[permutation[i]].

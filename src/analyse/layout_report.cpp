@@ -14,40 +14,21 @@ namespace {
 
 constexpr std::int64_t largest_shared = 227 * 1024;
 
-const char* name(LayoutWalk walk) {
-  return walk == LayoutWalk::rows ? "rows" : walk == LayoutWalk::columns ? "columns" : "blocks";
-}
-
-struct Walk {
+struct Walk : TileWalk {
   const LayoutReport& report;
-  LayoutWalk kind;
-  int vector;  // elements an access
+
+  Walk(const LayoutReport& of, LayoutWalk walk, int v)
+      : TileWalk{walk, of.rows, of.columns, v}, report(of) {}
 
   std::int64_t offset(std::int64_t row, std::int64_t column) const {
     return report.layout.layout.rank() == 1 ? report.layout(column) : report.layout(row, column);
-  }
-  // Rows that one lane takes, one access each.
-  int steps() const { return kind == LayoutWalk::blocks ? vector : 1; }
-  std::int64_t down() const { return report.rows / steps(); }
-  std::int64_t across() const { return report.columns / vector; }
-  std::int64_t lanes() const { return down() * across(); }
-
-  struct Point {
-    std::int64_t row;
-    std::int64_t column;
-  };
-  Point at(std::int64_t lane, int step) const {
-    if (kind == LayoutWalk::rows) return {lane / across(), lane % across() * vector};
-    return {lane % down() * steps() + step, lane / down() * vector};
   }
 };
 
 // Why the elements of some vector do not lie together, aligned.
 std::string why_not(const Walk& walk) {
   const LayoutReport& r = walk.report;
-  if (r.columns % walk.vector != 0 || r.rows % walk.steps() != 0) {
-    return fmt::format("{} x {} elements are no whole number of accesses", r.rows, r.columns);
-  }
+  if (std::string reason = walk.TileWalk::why_not(); !reason.empty()) return reason;
   for (std::int64_t row = 0; row < r.rows; ++row) {
     for (std::int64_t column = 0; column < r.columns; column += walk.vector) {
       const std::int64_t first = walk.offset(row, column);
@@ -72,24 +53,22 @@ LayoutAccess access(const Walk& walk) {
   result.width = walk.vector * walk.report.bytes;
   result.why_not = why_not(walk);
   if (!result.why_not.empty()) return result;
-  for (std::int64_t first = 0; first < walk.lanes(); first += warp_lanes) {
-    for (int step = 0; step < walk.steps(); ++step) {
-      WarpRequest request;
-      request.width = result.width;
-      for (int lane = 0; lane < warp_lanes; ++lane) {
-        if (first + lane >= walk.lanes()) {
-          request.active &= ~(1U << lane);
-          continue;
-        }
-        const Walk::Point point = walk.at(first + lane, step);
-        request.address[static_cast<std::size_t>(lane)] =
-            static_cast<std::uint64_t>(walk.offset(point.row, point.column) * walk.report.bytes);
+  for (std::int64_t i = 0; i < walk.requests(); ++i) {
+    WarpRequest request;
+    request.width = result.width;
+    for (int lane = 0; lane < warp_lanes; ++lane) {
+      const TilePoint point = walk.at(i, lane);
+      if (!point.inside) {
+        request.active &= ~(1U << lane);
+        continue;
       }
-      const SharedCost cost = shared_cost(request, SharedOp::load);
-      if (result.requests == 0 || cost.wavefronts > result.worst.wavefronts) result.worst = cost;
-      result.wavefronts += cost.wavefronts;
-      ++result.requests;
+      request.address[static_cast<std::size_t>(lane)] =
+          static_cast<std::uint64_t>(walk.offset(point.row, point.column) * walk.report.bytes);
     }
+    const SharedCost cost = shared_cost(request, SharedOp::load);
+    if (result.requests == 0 || cost.wavefronts > result.worst.wavefronts) result.worst = cost;
+    result.wavefronts += cost.wavefronts;
+    ++result.requests;
   }
   return result;
 }

@@ -5,19 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "analyse/tile_walk.hpp"
 #include "maps/banks.hpp"
 #include "maps/composed.hpp"
 
 namespace cornerturn {
 
-/// The first mode counts as rows, the second as columns; V elements are an access.
-enum class LayoutWalk {
-  rows,     ///< lanes take neighbouring accesses along the rows
-  columns,  ///< lane i takes row i, as ldmatrix does; then the next V columns
-  blocks    ///< lane i takes row V i, as V x V register blocks do; then the next V columns
-};
-
-/// All accesses of one width that walk over the layout in one way.
+/// All accesses of one width that walk over the layout in one way; the first mode counts as rows,
+/// the second as columns.
 struct LayoutAccess {
   LayoutWalk walk = LayoutWalk::rows;
   int width = 0;        ///< bytes a lane

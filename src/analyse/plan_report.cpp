@@ -11,6 +11,7 @@
 
 #include "analyse/kernel_report.hpp"
 #include "core/validate.hpp"
+#include "plan/gpu/runs.hpp"
 #include "simt/execute.hpp"
 
 namespace cornerturn {
@@ -86,7 +87,7 @@ void lay_out(Problem& problem, const Problem& before, std::int64_t Mode::*stride
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return std::abs(before.modes[a].*stride) < std::abs(before.modes[b].*stride);
   });
-  std::int64_t end = problem.dst_type.size();
+  std::int64_t end = plan::gpu::element_size(problem, stride);
   std::int64_t end_before = end;
   for (const int i : order) {
     const std::int64_t step = std::abs(before.modes[i].*stride);
@@ -133,12 +134,14 @@ std::optional<Problem> representative(const Problem& normal) {
 std::optional<PlanReport> report_of(const plan::gpu::Plan& plan, std::size_t count) {
   const std::optional<Problem> small = representative(plan.normal);
   if (!small || plan.normal.elements() == 0) return std::nullopt;
+  if (plan.normal.scale.present || plan.normal.bias.present) return std::nullopt;  // no data
   plan::gpu::Plan trial = plan::gpu::make_plan(*small, plan.alignment, plan.device);
   const plan::gpu::Candidates there = trial.candidates;
 
   PlanReport report;
   report.counted = *small;
   report.elements = static_cast<double>(plan.normal.elements());
+  report.src_element_bytes = plan.normal.src_type.size();
   report.element_bytes = plan.normal.dst_type.size();
   const double scale = report.elements / static_cast<double>(small->elements());
   plan::gpu::Candidates wanted(plan.candidates.begin(),
@@ -159,7 +162,8 @@ std::optional<PlanReport> report_of(const plan::gpu::Plan& plan, std::size_t cou
 }
 
 std::string PlanReport::text(const plan::gpu::Plan& plan) const {
-  const double least = std::max(elements * element_bytes / 32, 1.0);
+  const double least_loaded = std::max(elements * src_element_bytes / 32, 1.0);
+  const double least_stored = std::max(elements * element_bytes / 32, 1.0);
   std::string text =
       fmt::format("accesses    counted in the emulator on {}, scaled\n", to_string(counted));
   text += fmt::format("            {} {:<10} {:>16} {:>16} {:>18}\n", ' ', "", "sectors loaded",
@@ -172,9 +176,9 @@ std::string PlanReport::text(const plan::gpu::Plan& plan) const {
     text += fmt::format(
         "            {} {:<10} {:>16} {:>16} {:>18}  {}\n", c.candidate == plan.chosen ? '*' : ' ',
         c.candidate.row->name,
-        fmt::format("{} ({:.2f}x)", count_text(c.sectors_loaded), c.sectors_loaded / least),
-        fmt::format("{} ({:.2f}x)", count_text(c.sectors_stored), c.sectors_stored / least), shared,
-        describe(c.candidate, plan.normal));
+        fmt::format("{} ({:.2f}x)", count_text(c.sectors_loaded), c.sectors_loaded / least_loaded),
+        fmt::format("{} ({:.2f}x)", count_text(c.sectors_stored), c.sectors_stored / least_stored),
+        shared, describe(c.candidate, plan.normal));
   }
   return text;
 }

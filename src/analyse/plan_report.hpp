@@ -23,6 +23,7 @@ struct CandidateAccesses {
 struct PlanReport {
   Problem counted;      ///< what the emulator ran
   double elements = 0;  ///< of the whole problem
+  double src_element_bytes = 1;
   double element_bytes = 1;
   std::vector<CandidateAccesses> candidates;
 

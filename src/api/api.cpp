@@ -14,17 +14,34 @@ namespace cornerturn {
 namespace {
 
 // After all checks.
-void run(const plan::AnyPlan& plan, void* dst, const void* src, void* stream) {
+void run(const plan::AnyPlan& plan, void* dst, const void* src, const Vectors& vectors,
+         void* stream) {
   if (const plan::gpu::Plan* on_gpu = plan.of_gpu()) {
-    cuda::execute(*on_gpu, dst, src, static_cast<cuda::Stream>(stream));
+    cuda::execute(*on_gpu, dst, src, static_cast<cuda::Stream>(stream), vectors);
   } else {
-    cpu::execute(*plan.of_cpu(), src, dst);
+    cpu::execute(*plan.of_cpu(), src, dst, vectors);
+  }
+}
+
+Vectors vectors_of(const Epilogue& epilogue) {
+  return {epilogue.scale, epilogue.bias};
+}
+
+void check_matrix(std::int64_t rows, std::int64_t columns) {
+  for (const auto& [name, value] : {std::pair{"rows", rows}, std::pair{"columns", columns}}) {
+    if (value < 0) {
+      throw Error(Status::invalid_argument, fmt::format("{} = {} is negative", name, value));
+    }
   }
 }
 
 }  // namespace
 
 void copy(const View& dst, const ConstView& src, const Options& options) {
+  copy(dst, src, Epilogue{}, options);
+}
+
+void copy(const View& dst, const ConstView& src, const Epilogue& epilogue, const Options& options) {
   if (described_device(options)) {
     throw Error(
         Status::unsupported,
@@ -32,37 +49,63 @@ void copy(const View& dst, const ConstView& src, const Options& options) {
                     "not run",
                     options.device));
   }
-  const FoundPlan found = find_plan(dst, src, options, target_of(options, dst.data, src.data));
+  copy_on(target_of(options, dst.data, src.data, vectors_of(epilogue)), dst, src, epilogue,
+          options);
+}
+
+void copy_on(const Target& target, const View& dst, const ConstView& src, const Epilogue& epilogue,
+             const Options& options) {
+  const FoundPlan found = find_plan(dst, src, epilogue, options, target);
   if (found.executed) return;
   check_pointers(found.plan->problem(), src.data, dst.data);
-  run(*found.plan, dst.data, src.data, options.stream);
+  check_vectors(found.plan->problem(), vectors_of(epilogue));
+  run(*found.plan, dst.data, src.data, vectors_of(epilogue), options.stream);
 }
 
 void permute(void* dst, const ConstView& src, std::span<const int> permutation,
              const Options& options) {
+  permute(dst, src.type, src, permutation, {}, options);
+}
+
+void permute(void* dst, ElementType dst_type, const ConstView& src,
+             std::span<const int> permutation, const Epilogue& epilogue, const Options& options) {
   const ConstView turned = src.permuted(permutation);
-  copy(View(dst, src.type, turned.shape), turned, options);
+  copy(View(dst, dst_type, turned.shape), turned, epilogue, options);
 }
 
 void transpose(void* dst, const void* src, std::int64_t rows, std::int64_t columns,
                ElementType type, const Options& options) {
-  for (const auto& [name, value] : {std::pair{"rows", rows}, std::pair{"columns", columns}}) {
-    if (value < 0) {
-      throw Error(Status::invalid_argument, fmt::format("{} = {} is negative", name, value));
-    }
-  }
-  permute(dst, ConstView(src, type, {rows, columns}), {1, 0}, options);
+  transpose(dst, type, src, rows, columns, type, {}, options);
+}
+
+void transpose(void* dst, ElementType dst_type, const void* src, std::int64_t rows,
+               std::int64_t columns, ElementType src_type, const Epilogue& epilogue,
+               const Options& options) {
+  check_matrix(rows, columns);
+  permute(dst, dst_type, ConstView(src, src_type, {rows, columns}), {1, 0}, epilogue, options);
 }
 
 Plan make_plan(const View& dst, const ConstView& src, const Options& options) {
-  if (const auto device = described_device(options)) return plan_for(*device, dst, src, options);
-  return Plan(find_plan(dst, src, options, target_of(options, dst.data, src.data)).plan);
+  return make_plan(dst, src, Epilogue{}, options);
+}
+
+Plan make_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
+               const Options& options) {
+  if (const auto device = described_device(options)) {
+    return plan_for(*device, dst, src, epilogue, options);
+  }
+  const Target target = target_of(options, dst.data, src.data, vectors_of(epilogue));
+  return Plan(find_plan(dst, src, epilogue, options, target).plan);
 }
 
 void execute(const Plan& plan, void* dst, const void* src, void* stream) {
+  execute(plan, dst, src, Epilogue{}, stream);
+}
+
+void execute(const Plan& plan, void* dst, const void* src, const Epilogue& epilogue, void* stream) {
   if (plan.impl().problem().elements() == 0) return;
-  check_runs_on(plan.impl(), dst, src);
-  run(plan.impl(), dst, src, stream);
+  check_runs_on(plan.impl(), dst, src, vectors_of(epilogue));
+  run(plan.impl(), dst, src, vectors_of(epilogue), stream);
 }
 
 std::string_view Plan::kernel() const {

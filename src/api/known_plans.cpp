@@ -78,13 +78,22 @@ plan::Request request_of(const Options& options, const Problem& problem, const T
   return {cpu::resolve_threads(options.threads, plan::useful_threads(problem)), kernel_of(options)};
 }
 
+// A plan depends on whether there are vectors, not on where they lie.
+Epilogue without_addresses(Epilogue epilogue) {
+  static constexpr float somewhere = 1;
+  if (epilogue.scale != nullptr) epilogue.scale = &somewhere;
+  if (epilogue.bias != nullptr) epilogue.bias = &somewhere;
+  return epilogue;
+}
+
 // The call before, of one thread. Who calls again with arrays of the same shape, as loops do, has
 // no need of another check, nor of a look into the cache.
 class LastCall {
  public:
-  void remember(const View& dst, const ConstView& src, const Options& options, const Target& target,
-                const plan::Request& request, std::uint64_t when,
-                std::shared_ptr<const AnyPlan> plan) {
+  void remember(const View& dst, const ConstView& src, const Epilogue& epilogue,
+                const Options& options, const Target& target, const plan::Request& request,
+                std::uint64_t when, std::shared_ptr<const AnyPlan> plan) {
+    epilogue_ = without_addresses(epilogue);
     src_type_ = src.type;
     dst_type_ = dst.type;
     src_shape_ = src.shape;
@@ -99,14 +108,15 @@ class LastCall {
   }
 
   /// Null when this call differs.
-  std::shared_ptr<const AnyPlan> find(const View& dst, const ConstView& src, const Options& options,
+  std::shared_ptr<const AnyPlan> find(const View& dst, const ConstView& src,
+                                      const Epilogue& epilogue, const Options& options,
                                       const Target& target) const {
-    const bool same = plan_ != nullptr && src.shape == src_shape_ && dst.shape == dst_shape_ &&
-                      src.strides == src_strides_ && dst.strides == dst_strides_ &&
-                      src.type == src_type_ && dst.type == dst_type_ && target == target_ &&
-                      options.threads == options_.threads && options.kernel == options_.kernel &&
-                      options.effort == options_.effort &&
-                      when_ == forgotten.load(std::memory_order_acquire);
+    const bool same =
+        plan_ != nullptr && src.shape == src_shape_ && dst.shape == dst_shape_ &&
+        src.strides == src_strides_ && dst.strides == dst_strides_ && src.type == src_type_ &&
+        dst.type == dst_type_ && target == target_ && without_addresses(epilogue) == epilogue_ &&
+        options.threads == options_.threads && options.kernel == options_.kernel &&
+        options.effort == options_.effort && when_ == forgotten.load(std::memory_order_acquire);
     // The environment and the processors that may be used can change from call to call.
     if (!same || request_of(options, plan_->problem(), target) != request_) return nullptr;
     return plan_;
@@ -115,6 +125,7 @@ class LastCall {
  private:
   ElementType src_type_{Kind::u8}, dst_type_{Kind::u8};
   Extents src_shape_, dst_shape_, src_strides_, dst_strides_;
+  Epilogue epilogue_;
   Options options_;
   Target target_;
   plan::Request request_;
@@ -134,18 +145,22 @@ FoundPlan look_up(const Key& key, const Make& make) {
   return found;
 }
 
+// Not where the destination is read as well: each run would change what the next one finds.
 bool to_be_measured(bool asked, plan::Choice choice, const Problem& normal) {
-  return asked && choice == plan::Choice::estimated && normal.elements() > 0;
+  return asked && choice == plan::Choice::estimated && normal.elements() > 0 &&
+         normal.values.beta == 0;
 }
 
-FoundPlan plan_on_cpu(const plan::CacheKey& key, void* dst, const void* src) {
+FoundPlan plan_on_cpu(const plan::CacheKey& key, void* dst, const void* src,
+                      const Vectors& vectors) {
   return look_up(key, [&](bool& executed) -> AnyPlan {
     const plan::CpuInfo& cpu = cpu::cpu_info();
     plan::Plan plan = plan::make_plan(key.problem, cpu, key.request);
     if (key.request.kernel.empty()) winners().apply(cpu, plan);
     if (to_be_measured(key.measured, plan.choice, plan.normal)) {
       check_pointers(key.problem, src, dst);
-      plan = measured(std::move(plan), dst, src);
+      check_vectors(key.problem, vectors);
+      plan = measured(std::move(plan), dst, src, vectors);
       winners().remember(cpu, plan);
       executed = true;
     }
@@ -153,14 +168,16 @@ FoundPlan plan_on_cpu(const plan::CacheKey& key, void* dst, const void* src) {
   });
 }
 
-FoundPlan plan_on_gpu(const plan::GpuCacheKey& key, void* dst, const void* src, void* stream) {
+FoundPlan plan_on_gpu(const plan::GpuCacheKey& key, void* dst, const void* src,
+                      const Vectors& vectors, void* stream) {
   return look_up(key, [&](bool& executed) -> AnyPlan {
     plan::gpu::Plan plan = plan::gpu::make_plan(key.problem, {true, key.src, key.dst},
                                                 cuda::description_of(key.gpu), key.kernel);
     if (key.kernel.empty()) winners().apply(plan);
     if (to_be_measured(key.measured, plan.choice, plan.normal)) {
       check_pointers(key.problem, src, dst);
-      plan = measured(std::move(plan), dst, src, stream);
+      check_vectors(key.problem, vectors);
+      plan = measured(std::move(plan), dst, src, vectors, stream);
       winners().remember(plan);
       executed = true;
     }
@@ -170,24 +187,27 @@ FoundPlan plan_on_gpu(const plan::GpuCacheKey& key, void* dst, const void* src, 
 
 }  // namespace
 
-FoundPlan find_plan(const View& dst, const ConstView& src, const Options& options,
-                    const Target& target) {
-  if (auto known = last_call.find(dst, src, options, target)) return {std::move(known), false};
+FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
+                    const Options& options, const Target& target) {
+  if (auto known = last_call.find(dst, src, epilogue, options, target)) {
+    return {std::move(known), false};
+  }
   const std::uint64_t when = forgotten.load(std::memory_order_acquire);
-  const Problem problem = make_problem(src, dst);
+  const Problem problem = make_problem(src, dst, epilogue);
   const plan::Request request = request_of(options, problem, target);
   const bool measure = options.effort == Effort::measure;
   FoundPlan found =
       target.gpu < 0
-          ? plan_on_cpu({problem, request, measure}, dst.data, src.data)
+          ? plan_on_cpu({problem, request, measure}, dst.data, src.data,
+                        {epilogue.scale, epilogue.bias})
           : plan_on_gpu({problem, target.gpu, target.src, target.dst, request.kernel, measure},
-                        dst.data, src.data, options.stream);
-  last_call.remember(dst, src, options, target, request, when, found.plan);
+                        dst.data, src.data, {epilogue.scale, epilogue.bias}, options.stream);
+  last_call.remember(dst, src, epilogue, options, target, request, when, found.plan);
   return found;
 }
 
 Plan plan_for(const plan::gpu::DeviceInfo& device, const View& dst, const ConstView& src,
-              const Options& options) {
+              const Epilogue& epilogue, const Options& options) {
   if (options.effort == Effort::measure) {
     throw Error(
         Status::invalid_argument,
@@ -196,7 +216,7 @@ Plan plan_for(const plan::gpu::DeviceInfo& device, const View& dst, const ConstV
                     options.device));
   }
   plan::gpu::Plan plan =
-      plan::gpu::make_plan(make_problem(src, dst), {}, device, kernel_of(options));
+      plan::gpu::make_plan(make_problem(src, dst, epilogue), {}, device, kernel_of(options));
   if (plan.choice == plan::Choice::estimated) winners().apply(plan);
   return Plan(std::make_shared<const AnyPlan>(AnyPlan{std::move(plan), -1}));
 }

@@ -16,11 +16,11 @@ struct FoundPlan {
 
 /// Checks the views and the options, and finds the plan that this thread used last, one in the
 /// cache, or a new one.
-FoundPlan find_plan(const View& dst, const ConstView& src, const Options& options,
-                    const Target& target);
+FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
+                    const Options& options, const Target& target);
 
 /// A new plan for a GPU that is only described.
 Plan plan_for(const plan::gpu::DeviceInfo& device, const View& dst, const ConstView& src,
-              const Options& options);
+              const Epilogue& epilogue, const Options& options);
 
 }  // namespace cornerturn

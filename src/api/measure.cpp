@@ -15,9 +15,9 @@ constexpr std::size_t candidates_timed = 8;
 constexpr double hopeless = 6.0;  // predicted this many times slower than the best: not tried
 constexpr int rounds = 3;
 
-double seconds_of(const plan::Plan& plan, void* dst, const void* src) {
+double seconds_of(const plan::Plan& plan, void* dst, const void* src, const Vectors& vectors) {
   const auto start = std::chrono::steady_clock::now();
-  cpu::execute(plan, src, dst);
+  cpu::execute(plan, src, dst, vectors);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -31,7 +31,7 @@ std::size_t worth_timing(const std::vector<double>& costs) {
 
 }  // namespace
 
-plan::Plan measured(plan::Plan plan, void* dst, const void* src) {
+plan::Plan measured(plan::Plan plan, void* dst, const void* src, const Vectors& vectors) {
   std::vector<double> costs;
   for (const plan::Candidate& candidate : plan.candidates) costs.push_back(candidate.cost_ns);
   const std::size_t count = worth_timing(costs);
@@ -42,7 +42,7 @@ plan::Plan measured(plan::Plan plan, void* dst, const void* src) {
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < count; ++i) {
       plan.chosen = plan.candidates[i];
-      best[i] = std::min(best[i], seconds_of(plan, dst, src));
+      best[i] = std::min(best[i], seconds_of(plan, dst, src, vectors));
     }
   }
   const auto winner = std::min_element(best.begin(), best.begin() + static_cast<long>(count));
@@ -51,7 +51,8 @@ plan::Plan measured(plan::Plan plan, void* dst, const void* src) {
   return plan;
 }
 
-plan::gpu::Plan measured(plan::gpu::Plan plan, void* dst, const void* src, void* stream) {
+plan::gpu::Plan measured(plan::gpu::Plan plan, void* dst, const void* src, const Vectors& vectors,
+                         void* stream) {
   std::vector<double> costs;
   for (const auto& candidate : plan.candidates) costs.push_back(candidate.cost_seconds);
   std::vector<plan::gpu::Plan> plans(worth_timing(costs), plan);
@@ -59,7 +60,7 @@ plan::gpu::Plan measured(plan::gpu::Plan plan, void* dst, const void* src, void*
     plans[i].choose(plan.candidates[i], plan::Choice::measured);
   }
   const std::vector<double> seconds =
-      cuda::seconds_of(plans, dst, src, static_cast<cuda::Stream>(stream));
+      cuda::seconds_of(plans, dst, src, static_cast<cuda::Stream>(stream), vectors);
   const auto winner = std::min_element(seconds.begin(), seconds.end());
   return std::move(plans[static_cast<std::size_t>(winner - seconds.begin())]);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "core/validate.hpp"
 #include "cornerturn/error.hpp"
@@ -34,17 +35,19 @@ struct Argument {
     }
     return fmt::format("{} = {} is host memory", name, pointer);
   }
-  std::int64_t alignment() const {
-    const auto address = reinterpret_cast<std::uintptr_t>(pointer) | 16;
-    return static_cast<std::int64_t>(address & -address);
-  }
 };
-using Arguments = std::array<Argument, 2>;
+using Arguments = std::span<const Argument>;
 
-Arguments look_at(const void* dst, const void* src) {
-  Arguments arguments = {Argument{"dst", dst}, Argument{"src", src}};
-  if (!cuda::driver_is_loaded()) return arguments;
+void look_at(std::span<Argument> arguments) {
+  if (!cuda::driver_is_loaded()) return;
   for (Argument& argument : arguments) argument.place = cuda::place_of(argument.pointer);
+}
+
+std::array<Argument, 4> look_at(const void* dst, const void* src, const Vectors& vectors) {
+  std::array<Argument, 4> arguments = {Argument{"dst", dst}, Argument{"src", src},
+                                       Argument{"epilogue.scale", vectors.scale},
+                                       Argument{"epilogue.bias", vectors.bias}};
+  look_at(arguments);
   return arguments;
 }
 
@@ -52,7 +55,7 @@ Arguments look_at(const void* dst, const void* src) {
   throw Error(Status::invalid_argument, message);
 }
 
-void require_cpu(const Arguments& arguments, const char* why) {
+void require_cpu(Arguments arguments, const char* why) {
   for (const Argument& argument : arguments) {
     if (argument.place.kind == Kind::device) refuse(fmt::format("{}, {}", argument.text(), why));
   }
@@ -60,14 +63,16 @@ void require_cpu(const Arguments& arguments, const char* why) {
 
 // The current GPU, on which both lie. `why` returns what an error says of it.
 template <class Why>
-int require_gpu(const Arguments& arguments, const Why& why) {
+int require_gpu(Arguments arguments, const Why& why) {
   for (const Argument& argument : arguments) {
     if (argument.on_host()) refuse(fmt::format("{}, {}", argument.text(), why()));
   }
-  const auto& [dst, src] = arguments;
-  if (dst.place.kind == Kind::device && src.place.kind == Kind::device &&
-      dst.place.device != src.place.device) {
-    refuse(fmt::format("{}, {}: both have to lie on one GPU", dst.text(), src.text()));
+  const Argument& first = arguments[0];
+  for (const Argument& other : arguments) {
+    if (first.place.kind == Kind::device && other.place.kind == Kind::device &&
+        first.place.device != other.place.device) {
+      refuse(fmt::format("{}, {}: both have to lie on one GPU", first.text(), other.text()));
+    }
   }
   const int current = cuda::current_device();
   for (const Argument& argument : arguments) {
@@ -88,8 +93,19 @@ std::optional<plan::gpu::DeviceInfo> described_device(const Options& options) {
   return plan::gpu::device_named(options.device, "options.device");
 }
 
-Target target_of(const Options& options, const void* dst, const void* src) {
-  const Arguments arguments = look_at(dst, src);
+int gpu_of(const std::vector<NamedPointer>& pointers) {
+  std::vector<Argument> arguments;
+  arguments.reserve(pointers.size());
+  for (const NamedPointer& one : pointers) arguments.push_back({one.name, one.pointer});
+  look_at(arguments);
+  const auto there = std::find_if(arguments.begin(), arguments.end(),
+                                  [](const Argument& a) { return a.on_gpu(); });
+  if (there == arguments.end()) return -1;
+  return require_gpu(arguments, [&] { return there->text() + ": all have to lie on one side"; });
+}
+
+Target target_of(const Options& options, const void* dst, const void* src, const Vectors& vectors) {
+  const std::array arguments = look_at(dst, src, vectors);
   Target target;
   if (options.device == "cpu") {
     require_cpu(arguments, "options.device = 'cpu' needs host memory");
@@ -104,14 +120,16 @@ Target target_of(const Options& options, const void* dst, const void* src) {
       return other.text() + ": both have to lie on one side";
     });
   } else {
+    require_cpu(arguments, "dst and src are host memory");
     return target;
   }
-  target.dst = arguments[0].alignment();
-  target.src = arguments[1].alignment();
+  target.dst = alignment_of(arguments[0].pointer);
+  target.src = alignment_of(arguments[1].pointer);
   return target;
 }
 
-void check_runs_on(const plan::AnyPlan& plan, const void* dst, const void* src) {
+void check_runs_on(const plan::AnyPlan& plan, const void* dst, const void* src,
+                   const Vectors& vectors) {
   const plan::gpu::Plan* on_gpu = plan.of_gpu();
   if (on_gpu != nullptr && plan.gpu < 0) {
     throw Error(Status::unsupported,
@@ -120,7 +138,8 @@ void check_runs_on(const plan::AnyPlan& plan, const void* dst, const void* src) 
                             on_gpu->device.name));
   }
   check_pointers(plan.problem(), src, dst);
-  const Arguments arguments = look_at(dst, src);
+  check_vectors(plan.problem(), vectors);
+  const std::array arguments = look_at(dst, src, vectors);
   if (on_gpu == nullptr) return require_cpu(arguments, "the plan is for the CPU");
 
   const auto name = [&] { return fmt::format("GPU {} ({})", plan.gpu, on_gpu->device.name); };
@@ -129,12 +148,12 @@ void check_runs_on(const plan::AnyPlan& plan, const void* dst, const void* src) 
     refuse(fmt::format("plan: it is for {}, the current one is GPU {}", name(), current));
   }
   const std::array needed = {on_gpu->alignment.dst, on_gpu->alignment.src};
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].alignment() >= needed[i]) continue;
-    refuse(
-        fmt::format("{} = {} is aligned to {} B, the plan is for addresses aligned to {}: these "
-                    "need a plan of their own",
-                    arguments[i].name, arguments[i].pointer, arguments[i].alignment(), needed[i]));
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    if (alignment_of(arguments[i].pointer) >= needed[i]) continue;
+    refuse(fmt::format(
+        "{} = {} is aligned to {} B, the plan is for addresses aligned to {}: these "
+        "need a plan of their own",
+        arguments[i].name, arguments[i].pointer, alignment_of(arguments[i].pointer), needed[i]));
   }
 }
 

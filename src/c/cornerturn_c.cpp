@@ -1,6 +1,7 @@
 // The C interface: translate, call, turn exceptions into a status and a message.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <string>
@@ -112,6 +113,69 @@ ct::Options to_options(const ct_options* c_options) {
   return options;
 }
 
+// `value` as the enumeration that has the names `zero` for 0 and `one` for 1.
+template <class Enum>
+Enum choice(const char* field, int value, const char* zero, const char* one) {
+  if (value != 0 && value != 1) {
+    throw ct::Error(ct::Status::invalid_argument,
+                    fmt::format("{} = {} is unknown: use {} or {}", field, value, zero, one));
+  }
+  return static_cast<Enum>(value);
+}
+
+static_assert(CT_STOCHASTIC == static_cast<int>(ct::Rounding::stochastic));
+static_assert(CT_SATURATE == static_cast<int>(ct::Overflow::saturate));
+
+ct::Epilogue to_epilogue(const ct_epilogue* c_epilogue) {
+  ct::Epilogue epilogue;
+  if (c_epilogue == nullptr) return epilogue;
+  if (c_epilogue->size != sizeof(ct_epilogue)) {
+    throw ct::Error(ct::Status::invalid_argument,
+                    fmt::format("epilogue.size = {} is not {}: start from CT_EPILOGUE_INIT",
+                                c_epilogue->size, sizeof(ct_epilogue)));
+  }
+  epilogue.alpha = c_epilogue->alpha;
+  epilogue.beta = c_epilogue->beta;
+  epilogue.conjugate = choice<int>("epilogue.conjugate", c_epilogue->conjugate, "0", "1") == 1;
+  epilogue.rounding = choice<ct::Rounding>("epilogue.rounding", c_epilogue->rounding,
+                                           "CT_NEAREST_EVEN", "CT_STOCHASTIC");
+  epilogue.overflow =
+      choice<ct::Overflow>("epilogue.overflow", c_epilogue->overflow, "CT_STANDARD", "CT_SATURATE");
+  epilogue.seed = c_epilogue->seed;
+  epilogue.scale = c_epilogue->scale;
+  epilogue.scale_mode = c_epilogue->scale_mode;
+  epilogue.bias = c_epilogue->bias;
+  epilogue.bias_mode = c_epilogue->bias_mode;
+  return epilogue;
+}
+
+ct::BlockOptions to_block_options(const ct_block_options* c_options) {
+  ct::BlockOptions options;
+  if (c_options == nullptr) return options;
+  if (c_options->size != sizeof(ct_block_options)) {
+    throw ct::Error(ct::Status::invalid_argument,
+                    fmt::format("options.size = {} is not {}: start from CT_BLOCK_OPTIONS_INIT",
+                                c_options->size, sizeof(ct_block_options)));
+  }
+  options.pad = choice<int>("options.pad", c_options->pad, "0", "1") == 1;
+  options.scale =
+      choice<ct::BlockScale>("options.scale", c_options->scale, "CT_BLOCK_FLOOR", "CT_BLOCK_CEIL");
+  options.threads = c_options->threads;
+  options.stream = c_options->stream;
+  return options;
+}
+static_assert(CT_BLOCK_CEIL == static_cast<int>(ct::BlockScale::ceil));
+
+ct::GgmlTensor to_ggml(const void* data, int type, const int64_t* ne, const size_t* nb,
+                       const char* ne_name, const char* nb_name) {
+  required(ne, ne_name);
+  required(nb, nb_name);
+  ct::GgmlTensor tensor{static_cast<ct::GgmlType>(type), {}, {}, const_cast<void*>(data)};
+  std::copy_n(ne, 4, tensor.ne);
+  std::copy_n(nb, 4, tensor.nb);
+  return tensor;
+}
+
 }  // namespace
 
 const char* ct_version(void) {
@@ -125,9 +189,35 @@ const char* ct_last_error(void) {
 }
 
 ct_status ct_copy(const ct_view* dst, const ct_const_view* src, const ct_options* options) {
+  return ct_copy_with(dst, src, nullptr, options);
+}
+
+ct_status ct_copy_with(const ct_view* dst, const ct_const_view* src, const ct_epilogue* epilogue,
+                       const ct_options* options) {
   return guarded([&] {
     ct::copy(to_view<ct::View>(dst, "dst"), to_view<ct::ConstView>(src, "src"),
-             to_options(options));
+             to_epilogue(epilogue), to_options(options));
+  });
+}
+
+ct_status ct_permute_to(void* dst, const char* dst_type, const ct_const_view* src, const int* perm,
+                        const ct_epilogue* epilogue, const ct_options* options) {
+  return guarded([&] {
+    const auto view = to_view<ct::ConstView>(src, "src");
+    if (!view.shape.empty()) required(perm, "perm");
+    ct::permute(dst, ct::ElementType::parse(required(dst_type, "dst_type")), view,
+                std::span<const int>(perm, view.shape.size()), to_epilogue(epilogue),
+                to_options(options));
+  });
+}
+
+ct_status ct_transpose_to(void* dst, const char* dst_type, const void* src, int64_t rows,
+                          int64_t columns, const char* src_type, const ct_epilogue* epilogue,
+                          const ct_options* options) {
+  return guarded([&] {
+    ct::transpose(dst, ct::ElementType::parse(required(dst_type, "dst_type")), src, rows, columns,
+                  ct::ElementType::parse(required(src_type, "src_type")), to_epilogue(epilogue),
+                  to_options(options));
   });
 }
 
@@ -148,12 +238,94 @@ ct_status ct_transpose(void* dst, const void* src, int64_t rows, int64_t columns
   });
 }
 
+ct_status ct_quantise_q8_0(const ct_view* blocks, const ct_const_view* src, int axis,
+                           const ct_block_options* options) {
+  return guarded([&] {
+    ct::quantise_q8_0(to_view<ct::View>(blocks, "blocks"), to_view<ct::ConstView>(src, "src"), axis,
+                      to_block_options(options));
+  });
+}
+
+ct_status ct_dequantise_q8_0(const ct_view* dst, const ct_const_view* blocks, int axis,
+                             const ct_block_options* options) {
+  return guarded([&] {
+    ct::dequantise_q8_0(to_view<ct::View>(dst, "dst"), to_view<ct::ConstView>(blocks, "blocks"),
+                        axis, to_block_options(options));
+  });
+}
+
+ct_status ct_quantise_mxfp8(const ct_view* values, const ct_view* scales, const ct_const_view* src,
+                            int axis, const ct_block_options* options) {
+  return guarded([&] {
+    ct::quantise_mxfp8(to_view<ct::View>(values, "values"), to_view<ct::View>(scales, "scales"),
+                       to_view<ct::ConstView>(src, "src"), axis, to_block_options(options));
+  });
+}
+
+ct_status ct_dequantise_mxfp8(const ct_view* dst, const ct_const_view* values,
+                              const ct_const_view* scales, int axis,
+                              const ct_block_options* options) {
+  return guarded([&] {
+    ct::dequantise_mxfp8(to_view<ct::View>(dst, "dst"), to_view<ct::ConstView>(values, "values"),
+                         to_view<ct::ConstView>(scales, "scales"), axis, to_block_options(options));
+  });
+}
+
+ct_status ct_quantise_mxfp8_both(const ct_view* rows, const ct_view* row_scales,
+                                 const ct_view* columns, const ct_view* column_scales,
+                                 const ct_const_view* src, const ct_block_options* options) {
+  return guarded([&] {
+    ct::quantise_mxfp8_both(
+        to_view<ct::View>(rows, "rows"), to_view<ct::View>(row_scales, "row_scales"),
+        to_view<ct::View>(columns, "columns"), to_view<ct::View>(column_scales, "column_scales"),
+        to_view<ct::ConstView>(src, "src"), to_block_options(options));
+  });
+}
+
+ct_status ct_ggml_cpy(void* dst, int dst_type, const int64_t dst_ne[4], const size_t dst_nb[4],
+                      const void* src, int src_type, const int64_t src_ne[4],
+                      const size_t src_nb[4], const ct_options* options) {
+  return guarded([&] {
+    ct::ggml_cpy(to_ggml(dst, dst_type, dst_ne, dst_nb, "dst_ne", "dst_nb"),
+                 to_ggml(src, src_type, src_ne, src_nb, "src_ne", "src_nb"), to_options(options));
+  });
+}
+
+ct_status ct_ggml_can_cpy(int dst_type, const int64_t dst_ne[4], const size_t dst_nb[4],
+                          int src_type, const int64_t src_ne[4], const size_t src_nb[4]) {
+  return guarded([&] {
+    ct::ggml_views(to_ggml(nullptr, dst_type, dst_ne, dst_nb, "dst_ne", "dst_nb"),
+                   to_ggml(nullptr, src_type, src_ne, src_nb, "src_ne", "src_nb"));
+  });
+}
+
+ct_status ct_amax(double* amax, const ct_const_view* src, int threads) {
+  return guarded([&] {
+    double& result = *required(amax, "amax");
+    result = ct::amax(to_view<ct::ConstView>(src, "src"), threads);
+  });
+}
+
+ct_status ct_quantise_tensor(const ct_view* dst, double* scale, const ct_const_view* src,
+                             int threads) {
+  return guarded([&] {
+    double& result = *required(scale, "scale");
+    result = ct::quantise_tensor(to_view<ct::View>(dst, "dst"), to_view<ct::ConstView>(src, "src"),
+                                 threads);
+  });
+}
+
 ct_status ct_plan_make(ct_plan** plan, const ct_view* dst, const ct_const_view* src,
                        const ct_options* options) {
+  return ct_plan_make_with(plan, dst, src, nullptr, options);
+}
+
+ct_status ct_plan_make_with(ct_plan** plan, const ct_view* dst, const ct_const_view* src,
+                            const ct_epilogue* epilogue, const ct_options* options) {
   return guarded([&] {
     *required(plan, "plan") = nullptr;
     ct::Plan made = ct::make_plan(to_view<ct::View>(dst, "dst"), to_view<ct::ConstView>(src, "src"),
-                                  to_options(options));
+                                  to_epilogue(epilogue), to_options(options));
     std::string explanation = made.explain();
     std::string device = made.device();
     *plan = new ct_plan{std::move(made), std::move(explanation), std::move(device)};
@@ -166,6 +338,12 @@ ct_status ct_plan_execute(const ct_plan* plan, void* dst, const void* src) {
 
 ct_status ct_plan_execute_on(const ct_plan* plan, void* dst, const void* src, void* stream) {
   return guarded([&] { ct::execute(required(plan, "plan")->plan, dst, src, stream); });
+}
+
+ct_status ct_plan_execute_with(const ct_plan* plan, void* dst, const void* src,
+                               const ct_epilogue* epilogue, void* stream) {
+  return guarded(
+      [&] { ct::execute(required(plan, "plan")->plan, dst, src, to_epilogue(epilogue), stream); });
 }
 
 const char* ct_plan_device(const ct_plan* plan) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace cornerturn {
@@ -22,6 +23,8 @@ class Normaliser {
     problem_.modes = {{0, 1, 1}};
     problem_.src_offset = 0;
     problem_.dst_offset = 0;
+    problem_.scale = {};
+    problem_.bias = {};
     if (!problem_.converts()) set_element(1);
     return true;
   }
@@ -31,11 +34,19 @@ class Normaliser {
       if (problem_.modes[i].extent != 1) continue;
       note([&] { return fmt::format("drop mode {}: its extent is 1", i); });
       problem_.modes.erase(i);
+      for (ModeVector* vector : vectors()) {
+        if (vector->mode == i) {
+          vector->mode = -1;
+          vector->step = 1;
+        }
+        if (vector->mode > i) --vector->mode;
+      }
     }
   }
 
   void flip() {
-    for (Mode& mode : problem_.modes) {
+    for (int i = 0; i < problem_.rank(); ++i) {
+      Mode& mode = problem_.modes[i];
       if (mode.dst_stride >= 0) continue;
       note([&] {
         return fmt::format("flip the mode of extent {}: destination stride {} becomes {}",
@@ -45,6 +56,11 @@ class Normaliser {
       problem_.dst_offset += (mode.extent - 1) * mode.dst_stride;
       mode.src_stride = -mode.src_stride;
       mode.dst_stride = -mode.dst_stride;
+      for (ModeVector* vector : vectors()) {
+        if (vector->mode != i) continue;
+        vector->first += (mode.extent - 1) * vector->step;
+        vector->step = -vector->step;
+      }
     }
   }
 
@@ -62,6 +78,11 @@ class Normaliser {
       for (int k = i; k > 0 && problem_.modes[k - 1].dst_stride < problem_.modes[k].dst_stride;
            --k) {
         std::swap(problem_.modes[k - 1], problem_.modes[k]);
+        for (ModeVector* vector : vectors()) {
+          if (vector->mode == k - 1 || vector->mode == k) {
+            vector->mode = 2 * k - 1 - vector->mode;
+          }
+        }
         moved = true;
       }
     }
@@ -76,6 +97,7 @@ class Normaliser {
           outer.dst_stride != inner.dst_stride * inner.extent) {
         continue;
       }
+      if (has_vector(i - 1) || has_vector(i)) continue;
       const bool of_element = inner.src_stride == 1 && inner.dst_stride == 1;
       if (!of_element) {
         note([&] {
@@ -85,6 +107,9 @@ class Normaliser {
       }
       outer = {outer.extent * inner.extent, inner.src_stride, inner.dst_stride};
       problem_.modes.erase(i);
+      for (ModeVector* vector : vectors()) {
+        if (vector->mode > i) --vector->mode;
+      }
     }
   }
 
@@ -116,6 +141,12 @@ class Normaliser {
   const Problem& result() const { return problem_; }
 
  private:
+  std::array<ModeVector*, 2> vectors() { return {&problem_.scale, &problem_.bias}; }
+  // A mode with a value for each index stays as it is.
+  bool has_vector(int mode) const {
+    return problem_.scale.mode == mode || problem_.bias.mode == mode;
+  }
+
   void set_element(int size) {
     problem_.src_type = ElementType::bytes(size);
     problem_.dst_type = problem_.src_type;

@@ -25,7 +25,8 @@ struct Alignment {
 ///  - elements of 1, 2, 4, 8 or 16 bytes, as wide as the contiguous run that both sides share
 ///    (and the alignment, where it matters) allows. What is left of a longer run is the last mode,
 ///    with both strides equal to the element size.
-/// A problem that converts values keeps its element types. Idempotent. `steps`, when given, gets a
+/// A problem that converts values keeps its element types, and modes that a scale or a bias belongs
+/// to are not fused. Idempotent. `steps`, when given, gets a
 /// line of plain words for each thing done.
 Problem normalise(const Problem& problem, const Alignment& alignment = {},
                   std::vector<std::string>* steps = nullptr);

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "core/values.hpp"
 #include "cornerturn/element_type.hpp"
 
 namespace cornerturn {
@@ -77,6 +78,7 @@ class ModeList {
 
 /// dst[dst_offset + sum(i_k * dst_stride_k)] = src[src_offset + sum(i_k * src_stride_k)] for every
 /// index i with 0 <= i_k < extent_k. Offsets and strides are in bytes. No modes: one element.
+/// Where it converts(), the value is changed on its way as values/epilogue.hpp says.
 struct Problem {
   ElementType src_type{Kind::u8};
   ElementType dst_type{Kind::u8};
@@ -84,7 +86,12 @@ struct Problem {
   std::int64_t src_offset = 0;
   std::int64_t dst_offset = 0;
 
-  bool converts() const noexcept { return !(src_type == dst_type); }
+  Values values;
+  ModeVector scale;
+  ModeVector bias;
+
+  /// Do values change? Otherwise bytes are moved unread.
+  bool converts() const noexcept;
   int rank() const noexcept { return modes.size(); }
   /// Elements moved: the product of the extents.
   std::int64_t elements() const noexcept;

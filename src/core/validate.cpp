@@ -135,9 +135,62 @@ Reach reach(const Problem& problem, int element_size, std::int64_t offset, Strid
   return result;
 }
 
+// Are elements of one type moved as those of the other, unread?
+bool same_bits(ElementType a, ElementType b) {
+  return a == b || (a.size() == b.size() && (a.kind() == Kind::bytes || b.kind() == Kind::bytes));
+}
+
+bool is_complex(ElementType type) {
+  return type.kind() == Kind::c64 || type.kind() == Kind::c128;
+}
+
+// Values that change need a meaning on both sides.
+void check_pair(ElementType src, ElementType dst) {
+  const auto unsupported = [&](const std::string& rule) {
+    throw Error(Status::unsupported,
+                fmt::format("dst.type = {} with src.type = {}: {}; supported are all pairs of "
+                            "bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, "
+                            "f8_e4m3 and f8_e5m2, and any of these or c64 or c128 to c64 and c128",
+                            dst.name(), src.name(), rule));
+  };
+  if (src.kind() == Kind::bytes || dst.kind() == Kind::bytes) {
+    unsupported("plain bytes have no values that could be converted or changed");
+  }
+  if (is_complex(src) && !is_complex(dst)) {
+    unsupported("a complex value would lose its imaginary part");
+  }
+}
+
+ModeVector vector_of(const char* name, const float* data, int mode, std::size_t rank) {
+  if (mode < -1 || mode >= static_cast<int>(rank)) {
+    refuse(
+        fmt::format("epilogue.{}_mode = {} is out of range for rank {}: 0 to {}, or -1 for one "
+                    "value",
+                    name, mode, rank, static_cast<int>(rank) - 1));
+  }
+  ModeVector vector;
+  vector.present = data != nullptr || mode >= 0;
+  vector.mode = mode;
+  return vector;
+}
+
+// Nothing is kept that has no effect: equal problems are then equal values.
+void set_values(Problem& problem, std::size_t rank, const Epilogue& epilogue) {
+  problem.scale = vector_of("scale", epilogue.scale, epilogue.scale_mode, rank);
+  problem.bias = vector_of("bias", epilogue.bias, epilogue.bias_mode, rank);
+  Values& values = problem.values;
+  values.alpha = epilogue.alpha;
+  values.beta = epilogue.beta;
+  values.conjugate = epilogue.conjugate && is_complex(problem.src_type);
+  if (!problem.converts()) return;
+  values.overflow = epilogue.overflow;
+  values.rounding = epilogue.rounding;
+  if (values.rounding == Rounding::stochastic) values.seed = epilogue.seed;
+}
+
 }  // namespace
 
-Problem make_problem(const ConstView& src, const View& dst) {
+Problem make_problem(const ConstView& src, const View& dst, const Epilogue& epilogue) {
   check_view(src, "src");
   check_view(dst, "dst");
   if (src.shape.size() != dst.shape.size()) {
@@ -150,27 +203,21 @@ Problem make_problem(const ConstView& src, const View& dst) {
                          src.shape[i]));
     }
   }
-  const bool same_bits =
-      src.type == dst.type || (src.type.size() == dst.type.size() &&
-                               (src.type.kind() == Kind::bytes || dst.type.kind() == Kind::bytes));
-  if (!same_bits) {
-    throw Error(Status::unsupported,
-                fmt::format("dst.type = {} differs from src.type = {}: values are not converted",
-                            dst.type.name(), src.type.name()));
-  }
-
   Problem problem;
   problem.src_type = src.type;
-  problem.dst_type = src.type;
+  problem.dst_type = same_bits(src.type, dst.type) ? src.type : dst.type;
+  set_values(problem, src.shape.size(), epilogue);
+  if (problem.converts()) check_pair(src.type, dst.type);
   for (std::size_t i = 0; i < src.shape.size(); ++i) {
     problem.modes.push_back({src.shape[i], src.strides[i], dst.strides[i]});
   }
   if (std::find(src.shape.begin(), src.shape.end(), 0) != src.shape.end()) return problem;
-  std::int64_t bytes = src.type.size();
+  const int larger = std::max(src.type.size(), dst.type.size());
+  std::int64_t bytes = larger;
   for (const Mode& mode : problem.modes) {
     bytes = checked_mul(bytes, mode.extent, [&] {
       return fmt::format("the size of shape ({}) with elements of {} bytes",
-                         fmt::join(src.shape, ","), src.type.size());
+                         fmt::join(src.shape, ","), larger);
     });
   }
   check_reach(problem, "src", src.type.size(), [](const Mode& m) { return m.src_stride; });
@@ -207,6 +254,17 @@ void check_pointers(const Problem& problem, const void* src, const void* dst) {
                     dst, src, address(src, from.low), address(src, from.high), address(dst, to.low),
                     address(dst, to.high)));
   }
+}
+
+void check_vectors(const Problem& problem, const Vectors& vectors) {
+  if (problem.elements() == 0) return;
+  const auto check = [](const char* name, const ModeVector& vector, const float* data) {
+    if (vector.present && data == nullptr) {
+      refuse(fmt::format("epilogue.{} = null, but the problem was made with one", name));
+    }
+  };
+  check("scale", problem.scale, vectors.scale);
+  check("bias", problem.bias, vectors.bias);
 }
 
 }  // namespace cornerturn

@@ -3,15 +3,17 @@
 #pragma once
 
 #include "core/problem.hpp"
+#include "cornerturn/epilogue.hpp"
 #include "cornerturn/view.hpp"
 
 namespace cornerturn {
 
-/// The problem of copying `src` to `dst`, index by index. Throws an Error that names the argument,
-/// its value and the rule when: ranks or shapes differ, rank > 64, an extent is negative, the
-/// element types differ in size, an offset does not fit in 64 bits, or two destination elements
-/// share a byte. Pointers are not looked at.
-Problem make_problem(const ConstView& src, const View& dst);
+/// The problem of copying `src` to `dst`, index by index, with `epilogue`. Throws an Error that
+/// names the argument, its value and the rule when: ranks or shapes differ, rank > 64, an extent is
+/// negative, values of one type cannot become those of the other, the epilogue names no axis, an
+/// offset does not fit in 64 bits, or two destination elements share a byte. The views' pointers
+/// are not looked at, those of the epilogue only for whether they are null.
+Problem make_problem(const ConstView& src, const View& dst, const Epilogue& epilogue = {});
 
 /// Bytes before and after the first element that a side of the problem reaches: [low, high).
 struct Reach {
@@ -24,5 +26,8 @@ Reach dst_reach(const Problem& problem);
 /// Throws unless the pointers are set (for a problem that is not empty) and the address ranges of
 /// the two sides are apart.
 void check_pointers(const Problem& problem, const void* src, const void* dst);
+
+/// Throws unless every vector of the problem is there.
+void check_vectors(const Problem& problem, const Vectors& vectors);
 
 }  // namespace cornerturn

@@ -5,8 +5,9 @@
 
 namespace cornerturn::cpu {
 
-/// Executes `plan` from `src` to `dst` (the pointers the problem's offsets count from) and returns
-/// when all of it is done. Nothing is allocated beyond each thread's scratch.
-void execute(const plan::Plan& plan, const void* src, void* dst);
+/// Executes `plan` from `src` to `dst` (the pointers the problem's offsets count from), with the
+/// scale and the bias that it asks for, and returns when all of it is done. Nothing is allocated
+/// beyond each thread's scratch.
+void execute(const plan::Plan& plan, const void* src, void* dst, const Vectors& vectors = {});
 
 }  // namespace cornerturn::cpu

@@ -1,6 +1,7 @@
 // gather: walks the destination in order and copies one element a step.
 #include <cstring>
 
+#include "cpu/convert_run.hpp"
 #include "cpu/kernel.hpp"
 
 namespace cornerturn::cpu {
@@ -53,6 +54,14 @@ void run_width(const Problem& normal, const std::byte* src, std::byte* dst, std:
   }
 }
 
+// One vector's value at index `index` of its mode, if that is not the run's own.
+const float* at(const float* data, const ModeVector& vector, const std::int64_t* index,
+                int outer_rank) {
+  if (!vector.present) return nullptr;
+  const bool outer = vector.mode >= 0 && vector.mode < outer_rank;
+  return data + vector.first + (outer ? vector.step * index[vector.mode] : 0);
+}
+
 }  // namespace
 
 std::int64_t pieces(const plan::GatherConfig&, const Problem& normal) {
@@ -76,6 +85,38 @@ void run(const plan::GatherConfig&, const Problem& normal, const std::byte* src,
       return run_width<8>(normal, src, dst, first_run, last_run, shape.run);
     default:
       return run_width<16>(normal, src, dst, first_run, last_run, shape.run);
+  }
+}
+
+void run_converting(const plan::GatherConfig&, const Problem& normal, const std::byte* src,
+                    std::byte* dst, const Vectors& vectors, std::int64_t first, std::int64_t last) {
+  const Shape shape = shape_of(normal);
+  const ConvertFunction convert = convert_function(normal.dst_type, normal.src_type);
+  const int outer_rank = normal.rank() > 0 ? normal.rank() - 1 : 0;
+  const Mode inner = normal.modes.empty() ? Mode{1, 0, 0} : normal.modes.back();
+  ConvertRun run;
+  run.src_step = inner.src_stride;
+  run.dst_step = run.place_step = inner.dst_stride;
+  run.scale_step = step_along(normal.scale, outer_rank);
+  run.bias_step = step_along(normal.bias, outer_rank);
+  run.count = shape.run;
+  const std::int64_t last_run = std::min(last * shape.runs_a_piece, shape.runs);
+  for (std::int64_t r = first * shape.runs_a_piece; r < last_run; ++r) {
+    std::int64_t index[ModeList::capacity] = {};
+    std::int64_t rest = r;
+    run.src = src;
+    run.dst_offset = 0;
+    for (int i = outer_rank; i-- > 0;) {
+      const Mode& mode = normal.modes[i];
+      index[i] = rest % mode.extent;
+      rest /= mode.extent;
+      run.src += index[i] * mode.src_stride;
+      run.dst_offset += index[i] * mode.dst_stride;
+    }
+    run.dst = dst + run.dst_offset;
+    run.scale = at(vectors.scale, normal.scale, index, outer_rank);
+    run.bias = at(vectors.bias, normal.bias, index, outer_rank);
+    convert(normal, run);
   }
 }
 

@@ -16,6 +16,9 @@ namespace cornerturn::cpu {
 //   void run(const XConfig& config, const Problem& normal, const std::byte* src, std::byte* dst,
 //            std::int64_t first, std::int64_t last);
 //     Does pieces [first, last). `src` and `dst` are the first elements (offsets already added).
+//
+// One that converts values offers, beside `run`, the same as `run_converting` with the scale and
+// the bias of the problem before `first`.
 
 std::int64_t pieces(const plan::CopyConfig& config, const Problem& normal);
 void run(const plan::CopyConfig& config, const Problem& normal, const std::byte* src,
@@ -40,9 +43,18 @@ void run(const plan::StridedConfig& config, const Problem& normal, const std::by
 std::int64_t pieces(const plan::GatherConfig& config, const Problem& normal);
 void run(const plan::GatherConfig& config, const Problem& normal, const std::byte* src,
          std::byte* dst, std::int64_t first, std::int64_t last);
+void run_converting(const plan::GatherConfig& config, const Problem& normal, const std::byte* src,
+                    std::byte* dst, const Vectors& vectors, std::int64_t first, std::int64_t last);
+
+/// Has no plain `run`: it takes no problem whose values stay what they are.
+std::int64_t pieces(const plan::ConvertConfig& config, const Problem& normal);
+void run_converting(const plan::ConvertConfig& config, const Problem& normal, const std::byte* src,
+                    std::byte* dst, const Vectors& vectors, std::int64_t first, std::int64_t last);
 
 std::int64_t pieces(const plan::TileConfig& config, const Problem& normal);
 void run(const plan::TileConfig& config, const Problem& normal, const std::byte* src,
          std::byte* dst, std::int64_t first, std::int64_t last);
+void run_converting(const plan::TileConfig& config, const Problem& normal, const std::byte* src,
+                    std::byte* dst, const Vectors& vectors, std::int64_t first, std::int64_t last);
 
 }  // namespace cornerturn::cpu

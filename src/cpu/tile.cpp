@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <hwy/cache_control.h>
+#include "cpu/convert_vector.hpp"
 #include "cpu/kernel.hpp"
 
 #include "cpu/tile_grid.hpp"
@@ -121,6 +122,7 @@ class Sweep {
         dst_(dst),
         scratch_(thread_scratch()),
         run_bytes_(grid_.split.run * width),
+        src_width_(normal.src_type.size()),
         phase_(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst) % line)),
         direct_(config.direct && vector_bytes == line && phase_ % width == 0),
         margin_(needs_margin() ? line / width : 0) {
@@ -186,23 +188,24 @@ class Sweep {
   // The sweep goes on in the next piece: its first windows are fetched while this one ends.
   void aim_prefetch(const TileGrid::Piece& piece, const TileGrid::Piece& next, std::int64_t window,
                     const StripRows& rows, const StripRows& next_rows) {
-    const std::int64_t begin = grid_.first_column(piece.first_window) * width;
-    const std::int64_t end = grid_.end_column(piece.last_window - 1) * width;
-    const std::int64_t at = grid_.first_column(window) * width;
+    const std::int64_t begin = grid_.first_column(piece.first_window) * src_width_;
+    const std::int64_t end = grid_.end_column(piece.last_window - 1) * src_width_;
+    const std::int64_t at = grid_.first_column(window) * src_width_;
     prefetch_rows_ = &rows;
     prefetch_ = src_ + piece.src_offset + at + config_.prefetch_bytes;
     if (at + config_.prefetch_bytes >= end) {
       const std::int64_t beyond =
           end - begin < config_.prefetch_bytes ? at - begin : at + config_.prefetch_bytes - end;
       prefetch_rows_ = &next_rows;
-      prefetch_ = src_ + next.src_offset + grid_.first_column(next.first_window) * width + beyond;
+      prefetch_ =
+          src_ + next.src_offset + grid_.first_column(next.first_window) * src_width_ + beyond;
     }
   }
 
   // Inlined: GCC drops calls of functions that do nothing but prefetch.
   HWY_INLINE void prefetch_block(std::int64_t first_row) const {
     if (first_row >= prefetch_rows_->count) return;
-    for (std::int64_t b = 0; b < config_.window_bytes; b += line) {
+    for (std::int64_t b = 0; b < grid_.window_columns * src_width_; b += line) {
       for (std::int64_t i = first_row; i < first_row + V; ++i) {
         __builtin_prefetch(prefetch_ + prefetch_rows_->offset[i] + b, 0, 2);
       }
@@ -214,7 +217,7 @@ class Sweep {
     const std::int64_t columns = grid_.end_column(window) - first_column;
     grid_.column_offsets(first_column, columns, scratch_.column_offset);
     u8* const dst = dst_ + piece.dst_offset;
-    const u8* const src = src_ + piece.src_offset + first_column * width;
+    const u8* const src = src_ + piece.src_offset + first_column * src_width_;
     const bool to_stage = !direct_ && (config_.non_temporal || rows.count < V);
     for (std::int64_t c = 0; c < columns; ++c) {
       scratch_.column[c] = to_stage ? scratch_.stage + c * stage_pitch_
@@ -263,7 +266,10 @@ class Sweep {
   template <bool stream>
   HWY_INLINE void transpose_block(const u8* src, const std::int64_t* row_offset, std::int64_t at,
                                   std::int64_t columns) {
-    if (config_.copy_rows) {
+    if (grid_.problem->converts()) {
+      convert_rows(*grid_.problem, {reinterpret_cast<const std::byte*>(src), row_offset, V, columns,
+                                    reinterpret_cast<std::byte*>(scratch_.block), block_pitch});
+    } else if (config_.copy_rows) {
       for (int i = 0; i < V; ++i) {
         copy_run(scratch_.block + i * block_pitch, src + row_offset[i], columns * width);
       }
@@ -315,6 +321,7 @@ class Sweep {
   u8* const dst_;
   Scratch& scratch_;
   const std::int64_t run_bytes_;
+  const std::int64_t src_width_;
   const std::int64_t phase_;  // of the destination's first byte within its line
   const bool direct_;
   const std::int64_t margin_;
@@ -357,6 +364,11 @@ void run(const TileConfig& config, const Problem& normal, const std::byte* src, 
          std::int64_t first, std::int64_t last) {
   HWY_DYNAMIC_DISPATCH(run_tile)
   (config, normal, reinterpret_cast<const u8*>(src), reinterpret_cast<u8*>(dst), first, last);
+}
+
+void run_converting(const TileConfig& config, const Problem& normal, const std::byte* src,
+                    std::byte* dst, const Vectors&, std::int64_t first, std::int64_t last) {
+  run(config, normal, src, dst, first, last);
 }
 
 }  // namespace cornerturn::cpu

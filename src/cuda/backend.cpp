@@ -77,7 +77,7 @@ const plan::gpu::DeviceInfo& description_of(int device) {
 }
 
 std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>& plans, void* dst,
-                               const void* src, Stream stream) {
+                               const void* src, Stream stream, const Vectors& vectors) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   // Of the legacy stream it cannot be asked while another stream is being captured.
   const cudaError_t asked = cudaStreamIsCapturing(stream, &capture);
@@ -98,7 +98,7 @@ std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>& plans, void* 
       const int launches = std::clamp(
           static_cast<int>(enough / std::max(plans[i].predicted_seconds(), 1e-7)), 1, 20);
       watch.start(stream);
-      for (int n = 0; n < launches; ++n) execute(plans[i], dst, src, stream);
+      for (int n = 0; n < launches; ++n) execute(plans[i], dst, src, stream, vectors);
       watch.stop(stream);
       const double seconds = watch.seconds() / launches;
       if (round > 0) best[i] = std::min(best[i], seconds);

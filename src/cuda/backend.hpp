@@ -19,6 +19,6 @@ const plan::gpu::DeviceInfo& description_of(int device);
 /// Seconds of one run of each plan on `stream`, the best of a few taken in turns; waits for them.
 /// Each run solves the problem. Throws Error(unsupported) while the stream is being captured.
 std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>& plans, void* dst,
-                               const void* src, Stream stream);
+                               const void* src, Stream stream, const Vectors& vectors = {});
 
 }  // namespace cornerturn::cuda

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "cornerturn/element_type.hpp"
 #include "cuda/ladder.hpp"
 
 struct CUstream_st;
@@ -40,6 +41,9 @@ struct DeviceRung {
   /// Enqueues one launch, and sets the attributes it needs. Does nothing for an empty matrix. The
   /// caller asks CUDA for errors afterwards.
   std::function<void(const DeviceMatrix&, Stream)> launch;
+  /// The same with elements that change their type; null where the rung converts none. False: it
+  /// does not know these types.
+  bool (*convert)(const DeviceMatrix&, Kind src, Kind dst, Stream) = nullptr;
 };
 
 }  // namespace cornerturn::cuda

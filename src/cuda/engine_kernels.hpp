@@ -2,6 +2,8 @@
 #pragma once
 
 #include "cuda/engine.hpp"
+#include "kernels/blocks.hpp"
+#include "kernels/quantise.hpp"
 
 namespace cornerturn::cuda {
 
@@ -13,5 +15,11 @@ void launch_kernel(const kernels::CopyArgs& args, const Launch& launch, Stream s
 void launch_kernel(const kernels::RowsArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::BoxesArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::StructuresArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::RowsConvertArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::TileConvertArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::PackConvertArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::BlocksArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::QuantiseArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::GatherConvertArgs& args, const Launch& launch, Stream stream);
 
 }  // namespace cornerturn::cuda

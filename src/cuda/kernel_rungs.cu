@@ -77,9 +77,29 @@ auto with_type(const DeviceMatrix& m, Call&& call) {
   }
 }
 
+template <class Rung, class Args>
+__global__ void __launch_bounds__(static_cast<int>(Rung::launch(Args{}).block.count()))
+    converting_kernel(const __grid_constant__ Args args) {
+  GpuContext ctx;
+  Rung::run(ctx, args);
+}
+
+template <class Rung>
+bool convert(const DeviceMatrix& m, Kind src, Kind dst, Stream stream) {
+  return ladder::with_cpy_types(src, dst, [&]<class S, class D>() {
+    const auto args =
+        Rung::template of_matrix<S, D>(static_cast<const kernels::Bits<S>*>(m.src),
+                                       static_cast<kernels::Bits<D>*>(m.dst), m.rows, m.cols);
+    const Launch launch = Rung::launch(args);
+    const auto dim = [](const Dim3& d) { return dim3(d.x, d.y, d.z); };
+    converting_kernel<Rung><<<dim(launch.grid), dim(launch.block), 0, stream>>>(args);
+  });
+}
+
 template <class Rung>
 DeviceRung row() {
   DeviceRung row;
+  if constexpr (ladder::Converts<Rung>) row.convert = &convert<Rung>;
   row.info.name = Rung::name;
   row.why_not = [](const DeviceMatrix& m) -> std::string {
     try {

@@ -77,6 +77,42 @@ std::int64_t payload_of(std::int64_t rows, std::int64_t cols, int element_bytes)
   return checked_mul(checked_mul(rows, cols, what), element_bytes, what);
 }
 
+int compute_capability_major() {
+  int device = 0;
+  int major = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+        "cudaDeviceGetAttribute");
+  return major;
+}
+
+// Why the current GPU cannot do it, in one line; empty if it can.
+std::string why_not(const DeviceRung& rung, const DeviceMatrix& matrix) {
+  const auto& takes = rung.info.element_bytes;
+  if (std::find(takes.begin(), takes.end(), matrix.element_bytes) == takes.end()) {
+    return fmt::format("takes no {}-byte elements", matrix.element_bytes);
+  }
+  if (rung.info.family == "cute" && compute_capability_major() != 9) {
+    return "is compiled for compute capability 9.0 alone";
+  }
+  return rung.why_not(matrix);
+}
+
+// Makes a GPU the current one as long as it lives.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device) {
+    check(cudaGetDevice(&before_), "cudaGetDevice");
+    if (device != before_) check(cudaSetDevice(device), fmt::format("device = {}", device));
+  }
+  ~CurrentDevice() { cudaSetDevice(before_); }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 void check_memory(std::int64_t rows, std::int64_t cols, int element_bytes, std::int64_t payload) {
   const auto free_bytes = static_cast<double>(device_info().free_bytes);
   const double needed = 2.0 * static_cast<double>(payload);
@@ -89,6 +125,37 @@ void check_memory(std::int64_t rows, std::int64_t cols, int element_bytes, std::
 }
 
 }  // namespace
+
+void run_rung(std::string_view name, const DeviceMatrix& matrix, int device, Stream stream) {
+  const DeviceRung& rung = rung_named(name);
+  payload_of(matrix.rows, matrix.cols, matrix.element_bytes);
+  const CurrentDevice current(device);
+  if (const std::string why = why_not(rung, matrix); !why.empty()) {
+    throw Error(Status::unsupported, fmt::format("{} does not apply: {}", name, why));
+  }
+  if (matrix.rows == 0 || matrix.cols == 0) return;
+  rung.launch(matrix, stream);
+  check_launch(cudaGetLastError());
+}
+
+void run_converting_rung(std::string_view name, const DeviceMatrix& matrix, ElementType src_type,
+                         ElementType dst_type, int device, Stream stream) {
+  const DeviceRung& rung = rung_named(name);
+  payload_of(matrix.rows, matrix.cols, src_type.size());
+  payload_of(matrix.rows, matrix.cols, dst_type.size());
+  const CurrentDevice current(device);
+  if (rung.convert == nullptr) {
+    throw Error(Status::unsupported,
+                fmt::format("{} does not apply: it moves elements, and converts none", name));
+  }
+  if (matrix.rows == 0 || matrix.cols == 0) return;
+  if (!rung.convert(matrix, src_type.kind(), dst_type.kind(), stream)) {
+    throw Error(Status::unsupported,
+                fmt::format("{} does not apply: it does not convert {} into {}", name,
+                            src_type.name(), dst_type.name()));
+  }
+  check_launch(cudaGetLastError());
+}
 
 struct LadderCase::Impl {
   Impl(std::int64_t rows, std::int64_t cols, int element_bytes, const MeasureOptions& measure)
@@ -108,17 +175,6 @@ struct LadderCase::Impl {
             "cudaMemset");
     }
     check(cudaStreamSynchronize(stream), "filling the source");
-  }
-
-  std::string why_not(const DeviceRung& rung) const {
-    const auto& takes = rung.info.element_bytes;
-    if (std::find(takes.begin(), takes.end(), matrix.element_bytes) == takes.end()) {
-      return fmt::format("takes no {}-byte elements", matrix.element_bytes);
-    }
-    if (rung.info.family == "cute" && device_info().major != 9) {
-      return "is compiled for compute capability 9.0 alone";
-    }
-    return rung.why_not(matrix);
   }
 
   void launch(const DeviceRung& rung) const {
@@ -208,7 +264,7 @@ LadderCase& LadderCase::operator=(LadderCase&&) noexcept = default;
 Measurement LadderCase::measure(std::string_view name) {
   const DeviceRung& rung = rung_named(name);
   Measurement result;
-  result.why_not = impl_->why_not(rung);
+  result.why_not = why_not(rung, impl_->matrix);
   if (!result.why_not.empty()) return result;
   result.occupancy = impl_->occupancy(rung);
   if (impl_->options.verify) {
@@ -221,7 +277,7 @@ Measurement LadderCase::measure(std::string_view name) {
 
 std::string LadderCase::launch(std::string_view name) {
   const DeviceRung& rung = rung_named(name);
-  std::string why = impl_->why_not(rung);
+  std::string why = why_not(rung, impl_->matrix);
   if (!why.empty()) return why;
   check(cudaProfilerStart(), "cudaProfilerStart");
   impl_->launch(rung);

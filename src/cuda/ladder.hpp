@@ -11,9 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "cornerturn/element_type.hpp"
 #include "cuda/device.hpp"
 
+struct CUstream_st;
+
 namespace cornerturn::cuda {
+
+struct DeviceMatrix;
 
 struct RungInfo {
   std::string name;
@@ -29,6 +34,16 @@ std::vector<RungInfo> rungs();
 
 /// Why the CuTe rungs are missing from rungs(), in one line; empty if they are there.
 std::string why_no_cute();
+
+/// Enqueues one launch of the rung on a stream of GPU number `device`, where both matrices are,
+/// apart from each other; any extents >= 0. Throws Error: invalid_argument for an unknown rung and
+/// wrong extents, unsupported where the rung does not apply, with the reason, and where there is no
+/// GPU.
+void run_rung(std::string_view rung, const DeviceMatrix& matrix, int device, CUstream_st* stream);
+
+/// The same for a rung that changes the type of the elements; `matrix.element_bytes` is not read.
+void run_converting_rung(std::string_view rung, const DeviceMatrix& matrix, ElementType src_type,
+                         ElementType dst_type, int device, CUstream_st* stream);
 
 /// How often something was timed, and what came out.
 struct Timing {

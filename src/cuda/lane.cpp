@@ -35,8 +35,8 @@ std::int64_t with_gpu(std::int64_t bytes) {
 }  // namespace
 
 struct Lane::Buffers {
-  explicit Buffers(std::int64_t bytes)
-      : device_in(bytes), device_out(bytes), in(bytes), out(bytes) {}
+  Buffers(std::int64_t bytes_in, std::int64_t bytes_out)
+      : device_in(bytes_in), device_out(bytes_out), in(bytes_in), out(bytes_out) {}
 
   DeviceBuffer device_in;
   DeviceBuffer device_out;
@@ -45,7 +45,8 @@ struct Lane::Buffers {
   OwnStream stream;
 };
 
-Lane::Lane(std::int64_t bytes) : buffers_(std::make_unique<Buffers>(with_gpu(bytes))) {}
+Lane::Lane(std::int64_t bytes_in, std::int64_t bytes_out)
+    : buffers_(std::make_unique<Buffers>(with_gpu(bytes_in), bytes_out)) {}
 Lane::Lane(Lane&&) noexcept = default;
 Lane::~Lane() = default;
 
@@ -65,13 +66,15 @@ void* Lane::stream() const noexcept {
   return static_cast<Stream>(buffers_->stream);
 }
 
-void Lane::run(std::int64_t bytes, const std::function<void()>& work) const {
-  const auto size = static_cast<std::size_t>(bytes);
+void Lane::run(std::int64_t bytes_in, std::int64_t bytes_out,
+               const std::function<void()>& work) const {
   const Stream stream = buffers_->stream;
-  check(cudaMemcpyAsync(device_in(), in(), size, cudaMemcpyHostToDevice, stream),
+  check(cudaMemcpyAsync(device_in(), in(), static_cast<std::size_t>(bytes_in),
+                        cudaMemcpyHostToDevice, stream),
         "a copy to the GPU");
   work();
-  check(cudaMemcpyAsync(out(), device_out(), size, cudaMemcpyDeviceToHost, stream),
+  check(cudaMemcpyAsync(out(), device_out(), static_cast<std::size_t>(bytes_out),
+                        cudaMemcpyDeviceToHost, stream),
         "a copy from the GPU");
   check(cudaStreamSynchronize(stream), "work on the GPU");
 }

@@ -12,9 +12,9 @@ namespace cornerturn::cuda {
 /// Pinned memory of the host and memory of the GPU for one box, before and after, and a stream.
 class Lane {
  public:
-  /// Each of the four buffers has `bytes`. Throws Error: unsupported where there is no GPU,
-  /// out_of_memory.
-  explicit Lane(std::int64_t bytes);
+  /// Bytes of the buffers for a box before, and after. Throws Error: unsupported where there is no
+  /// GPU, out_of_memory.
+  Lane(std::int64_t bytes_in, std::int64_t bytes_out);
   Lane(Lane&&) noexcept;
   ~Lane();
 
@@ -24,9 +24,9 @@ class Lane {
   std::byte* device_out() const noexcept;
   void* stream() const noexcept;
 
-  /// Copies `bytes` of in() to the GPU, calls `work`, which enqueues on the stream, copies `bytes`
-  /// of the result to out(), and waits for all of it.
-  void run(std::int64_t bytes, const std::function<void()>& work) const;
+  /// Copies `bytes_in` of in() to the GPU, calls `work`, which enqueues on the stream, copies
+  /// `bytes_out` of the result to out(), and waits for all of it.
+  void run(std::int64_t bytes_in, std::int64_t bytes_out, const std::function<void()>& work) const;
 
  private:
   struct Buffers;

@@ -34,10 +34,14 @@ int current_device() {
 const plan::gpu::DeviceInfo& description_of(int) {
   refuse();
 }
-std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>&, void*, const void*, Stream) {
+std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>&, void*, const void*, Stream,
+                               const Vectors&) {
   refuse();
 }
-void execute(const plan::gpu::Plan&, void*, const void*, Stream) {
+void execute(const plan::gpu::Plan&, void*, const void*, Stream, const Vectors&) {
+  refuse();
+}
+void execute(const plan::gpu::BlocksWork&, Stream) {
   refuse();
 }
 

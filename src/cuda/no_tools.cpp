@@ -16,7 +16,7 @@ namespace {
 struct LadderCase::Impl {};
 struct Lane::Buffers {};
 
-Lane::Lane(std::int64_t) {
+Lane::Lane(std::int64_t, std::int64_t) {
   refuse();
 }
 Lane::Lane(Lane&&) noexcept = default;
@@ -37,7 +37,16 @@ std::byte* Lane::device_out() const noexcept {
 void* Lane::stream() const noexcept {
   return nullptr;
 }
-void Lane::run(std::int64_t, const std::function<void()>&) const {
+void Lane::run(std::int64_t, std::int64_t, const std::function<void()>&) const {
+  refuse();
+}
+
+void run_rung(std::string_view, const DeviceMatrix&, int, CUstream_st*) {
+  refuse();
+}
+
+void run_converting_rung(std::string_view, const DeviceMatrix&, ElementType, ElementType, int,
+                         CUstream_st*) {
   refuse();
 }
 

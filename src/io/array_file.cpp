@@ -36,8 +36,8 @@ std::string read_header(const File& file) {
 
 InputArray open_any(const std::string& path, const InputOptions& options) {
   InputArray input;
-  input.file =
-      path == "-" ? File(STDIN_FILENO, label_of("IN", path), false) : open_input(path, "IN");
+  input.file = path == "-" ? File(STDIN_FILENO, label_of(options.argument, path), false)
+                           : open_input(path, options.argument);
   // Standard input may be a file that somebody has read a part of.
   if (input.file.is_regular()) input.offset = ::lseek(input.file.descriptor(), 0, SEEK_CUR);
   input.raw = options.raw;

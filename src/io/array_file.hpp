@@ -26,6 +26,7 @@ struct InputArray {
 
 /// How to read a file: as .npy, or as raw elements of a given shape.
 struct InputOptions {
+  std::string argument = "IN";  ///< what errors call it
   bool raw = false;
   std::vector<std::int64_t> shape;  ///< raw only
   std::string descr;                ///< raw only: a dtype as NumPy writes it

@@ -23,25 +23,47 @@ ConstView read_box(const Problem& problem, const Source& source, const Box& box,
 }
 
 void write_box(const Problem& problem, const Sink& sink, const Box& box, const std::byte* data,
-               Progress& progress) {
+               const FileConversion& conversion, std::byte* work, Progress& progress) {
   const std::int64_t run = run_bytes(problem, box.extent, Side::destination);
   for_each_run(problem, box, Side::destination, [&](std::int64_t offset) {
-    sink.file->write_at(data, run, sink.offset + offset);
+    const std::int64_t written = conversion.result_bytes(run);
+    if (conversion.converts()) conversion.run(data, run, offset, work);
+    sink.file->write_at(conversion.converts() ? work : data, written,
+                        sink.offset + conversion.result_bytes(offset));
+    data += run;
+    progress.bytes_written += written;
+  });
+}
+
+void write_converted_box(const Problem& problem, const Sink& sink, const Box& box,
+                         const std::byte* data, const FileConversion& conversion,
+                         Progress& progress) {
+  const std::int64_t run =
+      conversion.result_bytes(run_bytes(problem, box.extent, Side::destination));
+  for_each_run(problem, box, Side::destination, [&](std::int64_t offset) {
+    sink.file->write_at(data, run, sink.offset + conversion.result_bytes(offset));
     data += run;
     progress.bytes_written += run;
   });
 }
 
-void copy_box(const View& to, const ConstView& from, const Options& options) {
-  if (options.kernel.empty()) return copy(to, from, options);
-  Options any = options;
-  any.kernel.clear();
+void with_kernel(const std::string& kernel, const std::function<void(const std::string&)>& work) {
+  if (kernel.empty()) return work(kernel);
   try {
-    copy(to, from, options);
+    work(kernel);
   } catch (const Error& error) {
     if (error.status() != Status::invalid_argument) throw;
-    copy(to, from, any);
+    work("");
   }
+}
+
+void copy_box(const View& to, const ConstView& from, const Options& options,
+              const Epilogue& epilogue) {
+  Options some = options;
+  with_kernel(options.kernel, [&](const std::string& kernel) {
+    some.kernel = kernel;
+    copy(to, from, epilogue, some);
+  });
 }
 
 }  // namespace cornerturn::io

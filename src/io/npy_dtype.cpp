@@ -1,5 +1,7 @@
 #include "io/npy_dtype.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <limits>
 #include <optional>
@@ -190,15 +192,53 @@ ElementType element_type_of(std::string_view descr, std::int64_t size) {
     std::string_view code;
     Kind kind;
   };
-  constexpr Name names[] = {{"b1", Kind::boolean}, {"?", Kind::boolean}, {"i1", Kind::i8},
-                            {"i2", Kind::i16},     {"i4", Kind::i32},    {"i8", Kind::i64},
-                            {"u1", Kind::u8},      {"u2", Kind::u16},    {"u4", Kind::u32},
-                            {"u8", Kind::u64},     {"f2", Kind::f16},    {"f4", Kind::f32},
-                            {"f8", Kind::f64},     {"c8", Kind::c64},    {"c16", Kind::c128}};
+  constexpr Name names[] = {
+      {"b1", Kind::boolean}, {"?", Kind::boolean},  {"i1", Kind::i8},  {"i2", Kind::i16},
+      {"i4", Kind::i32},     {"i8", Kind::i64},     {"u1", Kind::u8},  {"u2", Kind::u16},
+      {"u4", Kind::u32},     {"u8", Kind::u64},     {"f2", Kind::f16}, {"f4", Kind::f32},
+      {"f8", Kind::f64},     {"f1", Kind::f8_e5m2}, {"c8", Kind::c64}, {"c16", Kind::c128}};
   for (const Name& name : names) {
     if (descr == name.code) return ElementType(name.kind);
   }
   return ElementType::bytes(size);
+}
+
+std::string descr_of(ElementType type) {
+  constexpr char order = std::endian::native == std::endian::little ? '<' : '>';
+  char kind = 'V';
+  switch (type.kind()) {
+    case Kind::boolean:
+      kind = 'b';
+      break;
+    case Kind::i8:
+    case Kind::i16:
+    case Kind::i32:
+    case Kind::i64:
+      kind = 'i';
+      break;
+    case Kind::u8:
+    case Kind::u16:
+    case Kind::u32:
+    case Kind::u64:
+      kind = 'u';
+      break;
+    case Kind::f16:
+    case Kind::f32:
+    case Kind::f64:
+      kind = 'f';
+      break;
+    case Kind::c64:
+    case Kind::c128:
+      kind = 'c';
+      break;
+    case Kind::bytes:
+    case Kind::bf16:
+    case Kind::f8_e4m3:
+    case Kind::f8_e5m2:
+      break;
+  }
+  const bool one_byte = type.size() == 1 && kind != 'V';
+  return fmt::format("'{}{}{}'", one_byte ? '|' : order, kind, type.size());
 }
 
 }  // namespace cornerturn::io

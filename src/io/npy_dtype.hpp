@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "cornerturn/element_type.hpp"
@@ -20,5 +21,9 @@ std::int64_t dtype_size(std::string_view descr);
 /// The named element type of a native-endian number ("<f4" is f32), otherwise `size` plain bytes.
 /// Throws Error unless 1 <= size <= ElementType::max_size.
 ElementType element_type_of(std::string_view descr, std::int64_t size);
+
+/// What a .npy header calls elements of `type`, as a Python literal: "'<f4'". Types that NumPy
+/// knows from ml_dtypes alone are plain bytes, as numpy.save writes them: bf16 is "'<V2'".
+std::string descr_of(ElementType type);
 
 }  // namespace cornerturn::io

@@ -174,16 +174,19 @@ void OutputFile::open_temporary(unsigned mode) {
   file_ = File(descriptor, label);
 }
 
+void OutputFile::prepare() {
+  if (!seekable_ || slot_ >= 0) return;
+  take_name();
+  if (::linkat(AT_FDCWD, descriptor_path(file_.descriptor()).c_str(), AT_FDCWD, temporary_.c_str(),
+               AT_SYMLINK_FOLLOW) != 0) {
+    empty_slot(slot_);
+    file_.fail("cannot be given its name");
+  }
+}
+
 void OutputFile::commit() {
   if (!seekable_) return;
-  if (slot_ < 0) {
-    take_name();
-    if (::linkat(AT_FDCWD, descriptor_path(file_.descriptor()).c_str(), AT_FDCWD,
-                 temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      empty_slot(slot_);
-      file_.fail("cannot be given its name");
-    }
-  }
+  prepare();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) file_.fail("cannot be given its name");
   empty_slot(slot_);
   const std::string label = file_.label();

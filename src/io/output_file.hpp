@@ -29,6 +29,8 @@ class OutputFile {
   /// Whether the file has a name while it is being written.
   bool has_temporary_name() const noexcept { return slot_ >= 0; }
 
+  /// Does of commit() what can fail easily. Of several files, first prepare all.
+  void prepare();
   /// Puts the file in its place, where it replaces an older one.
   void commit();
 

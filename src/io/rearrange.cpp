@@ -15,14 +15,16 @@ namespace {
 class Rearrangement {
  public:
   Rearrangement(const Schedule& schedule, const Source& source, const Sink& sink,
-                const Sink& scratch, const Options& options, Progress& progress)
+                const Sink& scratch, const Options& options, Progress& progress,
+                const FileConversion& conversion)
       : schedule_(schedule),
         problem_(schedule.problem),
         source_(source),
         sink_(sink),
         scratch_(scratch),
         options_(options),
-        progress_(progress) {
+        progress_(progress),
+        conversion_(conversion) {
     options_.threads = 1;
   }
 
@@ -56,6 +58,7 @@ class Rearrangement {
     for (int i = 0; i < schedule_.workers; ++i) {
       out_.emplace_back(bytes);
       if (source_.memory == nullptr) in_.emplace_back(bytes);
+      if (conversion_.converts()) converted_.emplace_back(conversion_.result_bytes(bytes));
     }
   }
 
@@ -76,9 +79,11 @@ class Rearrangement {
     if (!as_it_is) copy_box(to, from, options_);
     const void* data = as_it_is ? from.data : to.data;
     if (schedule_.in_order) {
-      turns_.take(index, [&] { append(data, box.elements()); });
+      const std::int64_t place = offset_of(problem_, box, Side::destination);
+      append(worker, index, data, box.elements(), place);
     } else {
-      write_box(problem_, sink_, box, static_cast<const std::byte*>(data), progress_);
+      write_box(problem_, sink_, box, static_cast<const std::byte*>(data), conversion_,
+                conversion_space(worker), progress_);
     }
   }
 
@@ -121,10 +126,9 @@ class Rearrangement {
                ConstView(in + part_offset(panel, part), problem_.src_type, part.extent), options_);
     });
     if (schedule_.in_order) {
-      turns_.take(index, [&] { append(out, panel.elements()); });
+      append(worker, index, out, panel.elements(), place);
     } else {
-      sink_.file->write_at(out, bytes, sink_.offset + place);
-      progress_.bytes_written += bytes;
+      write_box(problem_, sink_, panel, out, conversion_, conversion_space(worker), progress_);
     }
   }
 
@@ -195,10 +199,23 @@ class Rearrangement {
     return data;
   }
 
-  void append(const void* data, std::int64_t elements) {
-    const std::int64_t bytes = elements * problem_.dst_type.size();
-    sink_.file->write(data, bytes);
-    progress_.bytes_written += bytes;
+  std::byte* conversion_space(int worker) {
+    return conversion_.converts() ? converted_[static_cast<std::size_t>(worker)].data() : nullptr;
+  }
+
+  // A contiguous piece of the destination that begins at byte `place` of it, in its turn.
+  void append(int worker, std::int64_t index, const void* data, std::int64_t elements,
+              std::int64_t place) {
+    std::int64_t bytes = elements * problem_.dst_type.size();
+    if (conversion_.converts()) {
+      conversion_.run(static_cast<const std::byte*>(data), bytes, place, conversion_space(worker));
+      data = conversion_space(worker);
+      bytes = conversion_.result_bytes(bytes);
+    }
+    turns_.take(index, [&] {
+      sink_.file->write(data, bytes);
+      progress_.bytes_written += bytes;
+    });
   }
 
   const Schedule& schedule_;
@@ -208,6 +225,8 @@ class Rearrangement {
   Sink scratch_;
   Options options_;
   Progress& progress_;
+  const FileConversion& conversion_;
+  std::vector<Buffer> converted_;
   std::vector<Buffer> in_;
   std::vector<Buffer> out_;
   Turns turns_;
@@ -232,8 +251,9 @@ Plan box_plan(const Schedule& schedule, const Options& options) {
 }
 
 void rearrange(const Schedule& schedule, const Source& source, const Sink& sink,
-               const Sink& scratch, const Options& options, Progress& progress) {
-  Rearrangement(schedule, source, sink, scratch, options, progress).run();
+               const Sink& scratch, const Options& options, Progress& progress,
+               const FileConversion& conversion) {
+  Rearrangement(schedule, source, sink, scratch, options, progress, conversion).run();
 }
 
 }  // namespace cornerturn::io

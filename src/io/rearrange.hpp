@@ -7,6 +7,7 @@
 
 #include "cornerturn/plan.hpp"
 #include "io/file.hpp"
+#include "io/file_conversion.hpp"
 #include "io/schedule.hpp"
 
 namespace cornerturn::io {
@@ -33,10 +34,11 @@ struct Progress {
 };
 
 /// Rearranges `source` into `sink` as `schedule` says. The first pass of two goes into `scratch`,
-/// which may be the sink itself unless that takes bytes in order only. `options` choose the kernel.
-/// Throws Error.
+/// which may be the sink itself unless that takes bytes in order only or values are converted.
+/// `options` choose the kernel. Throws Error.
 void rearrange(const Schedule& schedule, const Source& source, const Sink& sink,
-               const Sink& scratch, const Options& options, Progress& progress);
+               const Sink& scratch, const Options& options, Progress& progress,
+               const FileConversion& conversion = {});
 
 /// The plan by which the kernel moves a whole box of the schedule (its first pass). Throws Error
 /// when options.kernel is unknown or does not take such a box.
@@ -46,6 +48,6 @@ Plan box_plan(const Schedule& schedule, const Options& options);
 /// loops. `problem` is that of file_problem(), not normalised; `memory` bounds the buffers where a
 /// side lies in a file. Throws Error that names the first difference found.
 void verify(const Problem& problem, const Source& source, const Source& result, int threads,
-            std::int64_t memory, Progress& progress);
+            std::int64_t memory, Progress& progress, const FileConversion& conversion = {});
 
 }  // namespace cornerturn::io

@@ -1,122 +1,144 @@
 #include "io/rearrange_gpu.hpp"
 
-#include <deque>
+#include <algorithm>
+#include <cstring>
 
+#include "api/any_plan.hpp"
+#include "core/validate.hpp"
+#include "cuda/backend.hpp"
 #include "cuda/lane.hpp"
 #include "io/boxes.hpp"
-#include "io/workers.hpp"
+#include "io/rearrange_staged.hpp"
 
 namespace cornerturn::io {
 namespace {
 
 constexpr std::int64_t usual_memory = std::int64_t{400} << 20;
+// Behind a box in memory: the addend.
+constexpr std::int64_t bias_space = 64;
+constexpr std::int64_t bias_place(std::int64_t box_bytes) {
+  return (box_bytes + 15) / 16 * 16;
+}
 
-class GpuRearrangement {
+Problem problem_of(const Turn& turn) {
+  Problem problem = make_problem(turn.from, View(nullptr, turn.to, turn.from.shape), turn.epilogue);
+  problem.values.place = turn.place;
+  return problem;
+}
+
+plan::gpu::Plan plan_of(const Problem& problem, const std::string& kernel) {
+  const plan::gpu::DeviceInfo& device = cuda::description_of(cuda::current_device());
+  return plan::gpu::make_plan(problem, {true, 16, 16}, device, kernel);
+}
+
+class GpuStage : public Stage {
  public:
-  GpuRearrangement(const Schedule& schedule, const Source& source, const Sink& sink,
-                   const Options& options, Progress& progress)
-      : schedule_(schedule),
-        problem_(schedule.problem),
-        source_(source),
-        sink_(sink),
-        options_(options),
-        progress_(progress) {
+  GpuStage(std::int64_t bytes_in, std::int64_t bytes_out, const Options& options)
+      : lane_(bytes_in + bias_space, bytes_out), options_(options) {
     options_.device = "gpu";
+    options_.stream = lane_.stream();
   }
 
-  void run() {
-    if (problem_.bytes() == 0) return;
-    const std::int64_t count = schedule_.boxes.size();
-    for (int i = 0; i < std::min<std::int64_t>(schedule_.workers, count); ++i) {
-      lanes_.emplace_back(schedule_.boxes.tile_elements() * problem_.dst_type.size());
-    }
-    if (options_.effort == Effort::measure) measure();
-    run_workers(static_cast<int>(lanes_.size()), count, [&](int worker, std::int64_t index) {
-      try {
-        move(lanes_[static_cast<std::size_t>(worker)], index);
-      } catch (...) {
-        turns_.abandon();
-        throw;
-      }
+  std::byte* in() const override { return lane_.in(); }
+  const std::byte* out() const override { return lane_.out(); }
+
+  void turn(const Turn& turn) const override {
+    on_lane(turn, [&](const View& to, const ConstView& from, const Epilogue& epilogue) {
+      if (epilogue.rounding == Rounding::stochastic) return turn_at_place(turn, epilogue);
+      copy_box(to, from, options_, epilogue);
+    });
+  }
+
+  // Times the candidates; the winner is remembered for all boxes of this shape.
+  void measure(const Turn& turn) const {
+    on_lane(turn, [&](const View& to, const ConstView& from, const Epilogue& epilogue) {
+      Options options = options_;
+      options.effort = Effort::measure;
+      make_plan(to, from, epilogue, options);
     });
   }
 
  private:
-  View result_in(const cuda::Lane& lane, const Box& box) const {
-    return View(lane.device_out(), problem_.dst_type, box.extent);
-  }
-  ConstView source_in(const cuda::Lane& lane, const ConstView& read) const {
-    return ConstView(lane.device_in(), read.type, read.shape, read.strides);
-  }
-  Options options_for(const cuda::Lane& lane) const {
-    Options options = options_;
-    options.stream = lane.stream();
-    return options;
-  }
-
-  // Times the candidates on the first box; the winner is remembered for all others of its shape.
-  void measure() {
-    const cuda::Lane& lane = lanes_.front();
-    const Box box = schedule_.boxes.box(0);
-    const ConstView read = read_box(problem_, source_, box, lane.in(), progress_);
-    lane.run(box.elements() * problem_.dst_type.size(),
-             [&] { make_plan(result_in(lane, box), source_in(lane, read), options_for(lane)); });
-    options_.effort = Effort::estimate;
-  }
-
-  void move(const cuda::Lane& lane, std::int64_t index) {
-    const Box box = schedule_.boxes.box(index);
-    const ConstView read = read_box(problem_, source_, box, lane.in(), progress_);
-    const std::int64_t bytes = box.elements() * problem_.dst_type.size();
-    lane.run(bytes,
-             [&] { copy_box(result_in(lane, box), source_in(lane, read), options_for(lane)); });
-    if (schedule_.in_order) {
-      turns_.take(index, [&] {
-        sink_.file->write(lane.out(), bytes);
-        progress_.bytes_written += bytes;
-      });
-    } else {
-      write_box(problem_, sink_, box, lane.out(), progress_);
+  template <class Work>
+  void on_lane(const Turn& turn, const Work& work) const {
+    Epilogue epilogue = turn.epilogue;
+    std::int64_t bytes_in = turn.bytes_in();
+    if (epilogue.bias != nullptr) {
+      const std::int64_t place = bias_place(bytes_in);
+      std::memcpy(lane_.in() + place, epilogue.bias, sizeof(float));
+      epilogue.bias = reinterpret_cast<const float*>(lane_.device_in() + place);
+      bytes_in = place + std::int64_t{sizeof(float)};
     }
+    lane_.run(bytes_in, turn.bytes_out(), [&] {
+      const ConstView& from = turn.from;
+      work(View(lane_.device_out(), turn.to, from.shape),
+           ConstView(lane_.device_in(), from.type, from.shape, from.strides), epilogue);
+    });
   }
 
-  const Schedule& schedule_;
-  const Problem& problem_;
-  Source source_;
-  Sink sink_;
+  // By a plan of its own, which knows where in the result the box begins.
+  void turn_at_place(const Turn& turn, const Epilogue& epilogue) const {
+    const Problem problem = problem_of(turn);
+    const auto execute = [&](const std::string& kernel) {
+      cuda::execute(plan_of(problem, kernel), lane_.device_out(), lane_.device_in(),
+                    static_cast<cuda::Stream>(options_.stream), {nullptr, epilogue.bias});
+    };
+    with_kernel(options_.kernel, execute);
+  }
+
+  cuda::Lane lane_;
   Options options_;
-  Progress& progress_;
-  std::deque<cuda::Lane> lanes_;
-  Turns turns_;
 };
 
 }  // namespace
 
-Schedule make_gpu_schedule(const Problem& problem, std::int64_t memory, bool in_order) {
+Schedule make_gpu_schedule(const Problem& problem, std::int64_t memory, bool in_order,
+                           const FileConversion& conversion) {
   Limits limits;
   limits.threads = gpu_lanes;
   limits.at_once = gpu_lanes;
   limits.memory = memory > 0 ? memory : usual_memory;
-  limits.in_order = in_order;
+  if (const std::int64_t wider = conversion.result_bytes(16) / 16; wider > 1) {
+    limits.memory = std::max(least_memory, limits.memory * 2 / (1 + wider));
+  }
+  limits.in_order = in_order || conversion.is_stochastic();
   limits.one_pass = true;
   return make_schedule(problem, limits);
 }
 
-Plan gpu_box_plan(const Schedule& schedule, const Options& options) {
+Plan gpu_box_plan(const Schedule& schedule, const Options& options,
+                  const FileConversion& conversion) {
   const Problem& problem = schedule.problem;
   const Extents& shape = schedule.boxes.tile;
+  const Turn turn = turn_of(
+      ConstView(nullptr, problem.src_type, shape, packed_like(problem, shape, Side::source)),
+      conversion);
+  if (turn.epilogue.bias != nullptr) {  // which lies on the host still
+    return Plan(std::make_shared<const plan::AnyPlan>(
+        plan::AnyPlan{plan_of(problem_of(turn), options.kernel), -1}));
+  }
   Options on_gpu = options;
   on_gpu.device = "gpu";
   on_gpu.effort = Effort::estimate;
-  return make_plan(
-      View(nullptr, problem.dst_type, shape),
-      ConstView(nullptr, problem.src_type, shape, packed_like(problem, shape, Side::source)),
-      on_gpu);
+  return make_plan(View(nullptr, turn.to, turn.from.shape), turn.from, turn.epilogue, on_gpu);
 }
 
 void rearrange_on_gpu(const Schedule& schedule, const Source& source, const Sink& sink,
-                      const Options& options, Progress& progress) {
-  GpuRearrangement(schedule, source, sink, options, progress).run();
+                      const Options& options, Progress& progress,
+                      const FileConversion& conversion) {
+  const std::int64_t bytes = schedule.boxes.tile_elements() * schedule.problem.dst_type.size();
+  Options estimating = options;
+  estimating.effort = Effort::estimate;
+  std::vector<std::unique_ptr<Stage>> stages;
+  for (int i = 0; i < std::min<std::int64_t>(schedule.workers, schedule.boxes.size()); ++i) {
+    stages.push_back(std::make_unique<GpuStage>(bytes, conversion.result_bytes(bytes), estimating));
+  }
+  const auto measure = [](const Stage& stage, const Turn& turn) {
+    static_cast<const GpuStage&>(stage).measure(turn);
+  };
+  const bool measured = options.effort == Effort::measure && !conversion.is_stochastic();
+  rearrange_staged(schedule, source, sink, stages, progress, conversion,
+                   measured ? measure : std::function<void(const Stage&, const Turn&)>());
 }
 
 }  // namespace cornerturn::io

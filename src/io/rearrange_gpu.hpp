@@ -10,13 +10,17 @@ namespace cornerturn::io {
 inline constexpr int gpu_lanes = 3;
 
 /// The schedule for the GPU. `memory` is for the pinned buffers; 0: what keeps the copies long.
-Schedule make_gpu_schedule(const Problem& problem, std::int64_t memory, bool in_order);
+/// With stochastic rounding the boxes are contiguous in the result, and written in order.
+Schedule make_gpu_schedule(const Problem& problem, std::int64_t memory, bool in_order,
+                           const FileConversion& conversion = {});
 
 /// As rearrange(), on the current GPU. Throws Error(unsupported) where there is none.
 void rearrange_on_gpu(const Schedule& schedule, const Source& source, const Sink& sink,
-                      const Options& options, Progress& progress);
+                      const Options& options, Progress& progress,
+                      const FileConversion& conversion = {});
 
 /// As box_plan().
-Plan gpu_box_plan(const Schedule& schedule, const Options& options);
+Plan gpu_box_plan(const Schedule& schedule, const Options& options,
+                  const FileConversion& conversion = {});
 
 }  // namespace cornerturn::io

@@ -79,6 +79,33 @@ bool equal(const Place& a, const Place& b, const Extents& extent, std::int64_t s
   }
 }
 
+// The same where values change: each one is converted by itself.
+bool equal_converted(const Place& from, const Place& to, const Problem& problem, const Box& box,
+                     const FileConversion& conversion, Extents& different) {
+  const std::size_t rank = box.extent.size();
+  const auto size = static_cast<std::size_t>(conversion.dst_size());
+  Extents index(rank, 0);
+  while (true) {
+    const std::byte* left = from.data;
+    const std::byte* right = to.data;
+    std::int64_t offset = problem.dst_offset;
+    for (std::size_t m = 0; m < rank; ++m) {
+      left += index[m] * from.strides[m];
+      right += index[m] * to.strides[m];
+      offset += (box.start[m] + index[m]) * problem.modes[static_cast<int>(m)].dst_stride;
+    }
+    std::byte expected[16];
+    conversion.run_singly(left, offset, expected);
+    if (std::memcmp(expected, right, size) != 0) {
+      different = index;
+      return false;
+    }
+    std::size_t m = rank;
+    while (m > 0 && ++index[m - 1] == box.extent[m - 1]) index[--m] = 0;
+    if (m == 0) return true;
+  }
+}
+
 // Elements of `box` on one side, brought together in `buffer`: they would share cache sets where
 // the strides are powers of two.
 Place place_of(const Problem& problem, const Source& source, const Box& box, Side side,
@@ -100,23 +127,35 @@ Place place_of(const Problem& problem, const Source& source, const Box& box, Sid
 }  // namespace
 
 void verify(const Problem& problem, const Source& source, const Source& result, int threads,
-            std::int64_t memory, Progress& progress) {
+            std::int64_t memory, Progress& progress, const FileConversion& conversion) {
   if (problem.bytes() == 0) return;
+  // The result's side, where its elements have another size.
+  Problem converted = problem;
+  converted.dst_type = converted.src_type =
+      conversion.converts() ? conversion.dst_type() : problem.dst_type;
+  for (Mode& mode : converted.modes) {
+    mode.dst_stride = conversion.result_bytes(mode.dst_stride);
+    mode.src_stride = conversion.result_bytes(mode.src_stride);
+  }
   const int workers = std::max(1, threads);
   const std::int64_t budget = memory > 0 ? (memory - program_memory) / (2 * workers) : mapped_box;
   const Grid grid = balanced_grid(problem, budget, 1, 1);
   const std::int64_t size = problem.dst_type.size();
   std::vector<Buffer> buffers;
   buffers.reserve(2 * static_cast<std::size_t>(workers));
-  for (int i = 0; i < 2 * workers; ++i) buffers.emplace_back(grid.tile_elements() * size);
+  const std::int64_t widest = std::max<std::int64_t>(size, converted.dst_type.size());
+  for (int i = 0; i < 2 * workers; ++i) buffers.emplace_back(grid.tile_elements() * widest);
   run_workers(workers, grid.size(), [&](int worker, std::int64_t index) {
     const Box box = grid.box(index);
     const std::size_t w = 2 * static_cast<std::size_t>(worker);
     const Place from = place_of(problem, source, box, Side::source, buffers[w], progress);
-    const Place to = place_of(problem, result, box, Side::destination, buffers[w + 1], progress);
+    const Place to = place_of(converted, result, box, Side::destination, buffers[w + 1], progress);
     Extents different;
     progress.bytes_compared += box.elements() * size;
-    if (equal(from, to, box.extent, size, different)) return;
+    const bool right = conversion.converts()
+                           ? equal_converted(from, to, problem, box, conversion, different)
+                           : equal(from, to, box.extent, size, different);
+    if (right) return;
     for (std::size_t m = 0; m < different.size(); ++m) different[m] += box.start[m];
     throw Error(Status::internal, fmt::format("verification found a wrong element at index ({})",
                                               fmt::join(different, ", ")));

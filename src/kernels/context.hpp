@@ -15,6 +15,7 @@
 //                                                   shared
 //   load_if(active, pointer) store_if(...)          the same with a predicate; V{} where it is
 //   false barrier() warp_barrier()                        all threads of the block; of the warp
+//   load_line_if(active, pointer)                   16 global bytes; the L2 fetches their line
 //   shuffle(value, lane) shuffle_xor(value, mask)   4 or 8 bytes, all lanes of the warp
 //   copy_async(to, from) copy_async_if(...)         global to shared, 4, 8 or 16 bytes
 //   commit_async() wait_async<pending>()            close a group; wait until so many are pending
@@ -32,11 +33,13 @@
 
 #if defined(__CUDACC__)
 #define CT_DEVICE __device__ __forceinline__
+#define CT_NO_INLINE inline __host__ __device__ __noinline__
 #define CT_UNROLL _Pragma("unroll")
 #define CT_NO_UNROLL _Pragma("unroll 1")
 #define CT_PARTLY_UNROLL _Pragma("unroll 4")
 #else
 #define CT_DEVICE inline
+#define CT_NO_INLINE inline
 #define CT_UNROLL
 #define CT_NO_UNROLL
 #define CT_PARTLY_UNROLL

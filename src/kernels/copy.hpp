@@ -14,7 +14,7 @@ struct CopyArgs {
   std::byte* dst = nullptr;
   std::int64_t bytes = 0;
   int granule = 1;    ///< bytes: a divisor of both addresses and of `bytes`
-  int in_flight = 1;  ///< vectors a thread
+  int in_flight = 1;  ///< vectors a thread: 1 or 2
 };
 
 template <int count>
@@ -44,7 +44,7 @@ struct CopyAligned {
 template <int granule, int count>
 struct CopyShifted {
   static constexpr int threads = 256;
-  static constexpr int min_blocks = count == 1 ? 8 : count == 2 ? 6 : 4;
+  static constexpr int min_blocks = count == 1 ? 8 : 6;
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const CopyArgs& a) {
@@ -97,13 +97,10 @@ void dispatch(const CopyArgs& a, Visit&& visit) {
       visit.template operator()<CopyShifted<1, count>>();
     }
   };
-  switch (a.in_flight) {
-    case 1:
-      return of_count.template operator()<1>();
-    case 2:
-      return of_count.template operator()<2>();
-    default:
-      return of_count.template operator()<4>();
+  if (a.in_flight == 1) {
+    of_count.template operator()<1>();
+  } else {
+    of_count.template operator()<2>();
   }
 }
 

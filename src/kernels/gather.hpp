@@ -11,48 +11,49 @@
 namespace cornerturn::kernels {
 
 struct GatherArgs {
-  struct Mode {
-    FastDivide narrow;  ///< its extent, for problems of less than 2^31 elements
-    FastDivide64 wide;  ///< and for all others
-    std::int64_t src_stride = 0;
-    std::int64_t dst_stride = 0;
-  };
-
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
   std::int64_t elements = 0;
   int element_bytes = 1;
-  int rank = 0;
-  Mode mode[max_axes];  ///< the destination's fastest first
+  bool single = false;  ///< one element a thread, for problems that do not fill the GPU
+  Walk mode;            ///< the destination's fastest first; axes beyond its rank have one index
+  FastDivide64 wide[max_axes];  ///< extents, for problems of 2^30 elements or more
 
-  /// Where element number `n` of the destination's order comes from and goes to.
-  template <class Index>
+  /// Where element number `n` of the destination's order comes from and goes to. The first `known`
+  /// axes are taken without a look at the rank: none waits for another one's arguments.
+  template <int known, class Index>
   CT_HOST_DEVICE constexpr Offsets at(Index n) const {
     Offsets offsets;
-    for (int i = 0; i < rank; ++i) {
-      const Mode& m = mode[i];
-      Index rest, extent;
-      if constexpr (sizeof(Index) == 4) {
-        rest = m.narrow.quotient(n);
-        extent = m.narrow.divisor;
-      } else {
-        rest = m.wide.quotient(n);
-        extent = m.wide.divisor;
-      }
-      const auto index = static_cast<std::int64_t>(n - rest * extent);
-      offsets.src += index * m.src_stride;
-      offsets.dst += index * m.dst_stride;
-      n = rest;
-    }
+    CT_UNROLL
+    for (int i = 0; i < known; ++i) take(i, n, offsets);
+    for (int i = known; i < mode.rank; ++i) take(i, n, offsets);
     return offsets;
+  }
+
+ private:
+  template <class Index>
+  CT_HOST_DEVICE constexpr void take(int i, Index& n, Offsets& offsets) const {
+    const Axis& axis = mode.axis[i];
+    Index rest, extent;
+    if constexpr (sizeof(Index) == 4) {
+      rest = axis.count.quotient(n);
+      extent = axis.count.divisor;
+    } else {
+      rest = wide[i].quotient(n);
+      extent = wide[i].divisor;
+    }
+    const auto index = static_cast<std::int64_t>(n - rest * extent);
+    offsets.src += index * axis.src_step;
+    offsets.dst += index * axis.dst_step;
+    n = rest;
   }
 };
 
-template <class T, class Index>
+template <class T, class Index, int of_thread>
 struct Gather {
   static constexpr int threads = 256;
   static constexpr int min_blocks = 4;
-  static constexpr int of_thread = 4;  ///< elements in flight
+  static constexpr int known_axes = of_thread == 1 ? 4 : 0;
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const GatherArgs& a) {
@@ -65,7 +66,7 @@ struct Gather {
       CT_UNROLL
       for (int i = 0; i < of_thread; ++i) {
         const Index n = first + static_cast<Index>(thread_of(ctx) + i * threads);
-        at[i] = a.at(n);
+        at[i] = a.at<known_axes>(n);
         v[i] = ctx.load_if(n < all, reinterpret_cast<const T*>(a.src + at[i].src));
       }
       CT_UNROLL
@@ -80,10 +81,12 @@ struct Gather {
 template <class Visit>
 void dispatch(const GatherArgs& a, Visit&& visit) {
   with_element(a.element_bytes, [&]<class T>(T) {
-    if (a.elements < (std::int64_t{1} << 30)) {
-      visit.template operator()<Gather<T, std::uint32_t>>();
+    if (a.single) {
+      visit.template operator()<Gather<T, std::uint32_t, 1>>();
+    } else if (a.elements < (std::int64_t{1} << 30)) {
+      visit.template operator()<Gather<T, std::uint32_t, 4>>();
     } else {
-      visit.template operator()<Gather<T, std::uint64_t>>();
+      visit.template operator()<Gather<T, std::uint64_t, 4>>();
     }
   });
 }

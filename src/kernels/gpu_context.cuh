@@ -124,6 +124,18 @@ class GpuContext {
     return __builtin_bit_cast(V, bits);
   }
   template <class V>
+  CT_DEVICE V load_line_if(bool active, const V* from) {
+    static_assert(sizeof(V) == 16);
+    gpu::Bits<V> bits{};
+    if (active) {
+      asm volatile("ld.global.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(bits.at[0]), "=r"(bits.at[1]), "=r"(bits.at[2]), "=r"(bits.at[3])
+                   : "l"(from)
+                   : "memory");
+    }
+    return __builtin_bit_cast(V, bits);
+  }
+  template <class V>
   CT_DEVICE V load_if(bool active, SharedPointer<V> from) {
     gpu::Bits<V> bits{};  // chosen as the registers it is loaded into, not byte by byte
     if (active) gpu::load_shared(bits, from.address);

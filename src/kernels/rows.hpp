@@ -45,7 +45,8 @@ struct RowsOfBlock {
   Offsets begin[count];    ///< of the row
 
   /// `first`: the block's first place; `place[i]`: how far behind it vector `i` lies.
-  CT_DEVICE RowsOfBlock(const RowsArgs& a, std::int64_t first, const int (&place)[count]) {
+  template <class Args>
+  CT_DEVICE RowsOfBlock(const Args& a, std::int64_t first, const int (&place)[count]) {
     const auto length = static_cast<std::int64_t>(a.length.divisor);
     const auto first_row =
         static_cast<std::uint32_t>(a.length.quotient(static_cast<std::uint64_t>(first)));

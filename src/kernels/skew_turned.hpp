@@ -12,7 +12,9 @@
 namespace cornerturn::kernels {
 
 inline constexpr int turned_shape_count = 3;
-inline constexpr TileShape turned_shapes[turned_shape_count] = {{8, 128}, {8, 256}, {16, 128}};
+inline constexpr TileShape turned_shapes[turned_shape_count] = {{8, 128}, {16, 128}, {16, 256}};
+inline constexpr int turned_turns[turned_shape_count] = {1, 2,
+                                                         2};  ///< fours of rows a thread takes
 
 template <class T, int shape, bool one_mode>
 struct SkewTurned {
@@ -24,8 +26,12 @@ struct SkewTurned {
   static constexpr int rows = down + 32 / size;
   static constexpr int lanes_down = 4;  // and eight across
   static constexpr int fours = (rows / 4 + lanes_down - 1) / lanes_down * lanes_down;
-  static constexpr int threads = across * fours;
-  static constexpr int min_blocks = 1024 / threads;
+  static constexpr int items = across * fours;
+  static constexpr int turns = turned_turns[shape];
+  static constexpr int threads = ((items + turns - 1) / turns + 31) / 32 * 32;
+  static constexpr int min_blocks = threads > 512
+                                        ? 2
+                                        : (size <= 2 && turns == 1 ? 1280 : 1024) / threads;
   static_assert(rows % 4 == 0 && threads <= 1024);
 
   using Map = Padded<columns, rows, V, V>;
@@ -41,77 +47,147 @@ struct SkewTurned {
     const Starts starts = Starts::template make<T>(ctx, a, tile, tables, rows, columns, threads);
     const int rows_left = left_of(a.rows, tile.row, rows);
     const int cols_left = left_of(a.cols, tile.col, columns);
+    const bool last = a.rows.count - tile.row <= static_cast<std::uint32_t>(rows);
     load(ctx, a, starts, rows_left, cols_left, buffer);
     ctx.barrier();
-    store(ctx, starts, rows_left, cols_left, buffer);
-    store_row_heads<T>(ctx, tile, starts.dst, rows_left, cols_left, threads,
-                       [&](int m, int n) { return buffer + Map::at(m, n); });
+    if (rows_left == rows && cols_left == columns) {
+      store<true>(ctx, starts, rows, columns, buffer);
+    } else {
+      store<false>(ctx, starts, rows_left, cols_left, buffer);
+    }
+    if (tile.row == 0) {
+      // What lies before the first whole sector
+      store_edge<2>(ctx, starts, rows_left, cols_left, buffer, [](int v, int) { return v - 2; });
+    }
+    if (last) {
+      // The next tile's sector, which there is none for, and the vector that the row ends in
+      store_edge<3>(ctx, starts, rows_left, cols_left, buffer, [](int v, int n) {
+        return v < 2 ? of_row + v : n < of_row * V ? n / V : of_row + 2;
+      });
+    }
   }
 
   template <class Ctx>
   CT_DEVICE static void load(Ctx& ctx, const SkewArgs& a, const Starts& starts, int rows_left,
                              int cols_left, SharedPointer<T> buffer) {
-    const int lane = (thread_of(ctx) % 32);
-    constexpr int warps_across = across / 8;
-    const int vector = lane % 8 + (thread_of(ctx) / 32) % warps_across * 8;
-    const int four = 4 * (lane / 8 + (thread_of(ctx) / 32) / warps_across * lanes_down);
+    const bool full = rows_left == rows && cols_left == columns;
     const Span span{a.src + a.src_low, a.src + a.src_high};
-    const bool in_columns = vector * V < cols_left;
+    CT_NO_UNROLL
+    for (unsigned u = 0; u < turns; ++u) {
+      const unsigned item = ctx.thread_id().x + u * threads;
+      const unsigned lane = item % 32;
+      constexpr unsigned warps_across = across / 8;
+      const unsigned vector = lane % 8 + item / 32 % warps_across * 8;
+      const auto four = static_cast<int>(4 * (lane / 8 + item / 32 / warps_across * lanes_down));
+      // What the store may look at, and no more.
+      const bool needed =
+          four < rows && four < rows_left + 32 / size && static_cast<int>(vector) * V < cols_left;
+      if (needed) load_four(ctx, starts, span, full, rows_left, vector, four, buffer);
+    }
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void load_four(Ctx& ctx, const Starts& starts, const Span& span, bool full,
+                                  int rows_left, unsigned vector, int four,
+                                  SharedPointer<T> buffer) {
     const std::byte* from[4];
     bool whole = true;
-    const int row = fours * 4 == rows ? four : four % rows;
-    std::byte* begin = starts.src.at(ctx, row);
+    std::byte* begin = starts.src.at(ctx, four);
     CT_UNROLL
     for (int i = 0; i < 4; ++i) {
-      if (i > 0) begin = starts.src.after(ctx, begin, row + i);
+      if (i > 0) begin = starts.src.after(ctx, begin, four + i);
       from[i] = begin + vector * 16;
-      const bool active = in_columns && four + i < rows_left;
-      whole = whole && (!active || span.has_vectors(from[i]));
+      // A step that is the same everywhere: its ends tell of all.
+      if (!one_mode || i % 3 == 0) whole = whole & span.has_vectors(from[i]);
     }
     Words v[4];
-    if (whole) {
+    if (full & whole) {
+      VectorPair pair[4];
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) pair[i] = VectorPair::load<one_mode>(ctx, from[i]);
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) v[i] = pair[i].template from<size>(phase_of(from[i]));
+    } else if (whole) {
       VectorPair pair[4];
       CT_UNROLL
       for (int i = 0; i < 4; ++i) {
-        pair[i] = VectorPair::load_if(ctx, in_columns && four + i < rows_left, from[i]);
+        pair[i] = VectorPair::load_if(ctx, four + i < rows_left, from[i]);
       }
       CT_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        v[i] = funnel<size>(pair[i].low, pair[i].high, static_cast<unsigned>(phase_of(from[i])));
-      }
+      for (int i = 0; i < 4; ++i) v[i] = pair[i].template from<size>(phase_of(from[i]));
     } else {  // Next to an end of the source
       CT_UNROLL
       for (int i = 0; i < 4; ++i) {
-        const bool active = in_columns && four + i < rows_left;
+        const bool active = four + i < rows_left;
         const int phase = phase_of(from[i]);
         const Words low = load_inside<T>(ctx, active, from[i] - phase, span);
         const Words high = load_inside<T>(ctx, active && phase != 0, from[i] - phase + 16, span);
         v[i] = funnel<size>(low, high, static_cast<unsigned>(phase));
       }
     }
-    if (fours * 4 == rows || four < rows) put_turned<T, Map>(ctx, v, vector * V, four, buffer);
+    put_turned<T, Map>(ctx, v, static_cast<int>(vector) * V, four, buffer);
   }
 
-  template <class Ctx>
+  static constexpr int of_row = down / V;  // vectors that a tile has of every row
+  using Half = Vec<std::uint32_t, 2>;
+
+  // The vector from element n of a row on. `inside`: the row has all of it.
+  template <bool inside, class Ctx>
+  CT_DEVICE static Words vector_at(Ctx& ctx, int m, int n, SharedPointer<T> buffer) {
+    const int aligned = n & -(8 / size);
+    const auto at = cast<Half>(buffer + Map::at(m, aligned));
+    Half half[3];
+    CT_UNROLL
+    for (int i = 0; i < 3; ++i) {
+      half[i] = ctx.load_if(inside || aligned + i * (8 / size) < rows, at + i);
+    }
+    return funnel<size, 8>({half[0][0], half[0][1], half[1][0], half[1][1]},
+                           {half[2][0], half[2][1], 0, 0},
+                           static_cast<unsigned>(n - aligned) * size);
+  }
+
+  // The whole vectors of a tile, every row's from its first whole sector on.
+  template <bool full, class Ctx>
   CT_DEVICE static void store(Ctx& ctx, const Starts& starts, int rows_left, int cols_left,
                               SharedPointer<T> buffer) {
-    constexpr int of_row = down / V;  // vectors
     static_assert(threads % of_row == 0);
-    constexpr int step = threads / of_row;
-    const int vector = thread_of(ctx) % of_row * V;
+    const unsigned thread = ctx.thread_id().x;
+    const auto vector = static_cast<int>(thread % of_row * V);
     CT_PARTLY_UNROLL
-    for (int m = thread_of(ctx) / of_row; m < cols_left; m += step) {
+    for (auto m = static_cast<int>(thread / of_row); m < cols_left; m += threads / of_row) {
       std::byte* const row = starts.dst.at(ctx, m);
       const int n = elements_to_sector<T>(row) + vector;
+      if (!full && n + V > rows_left) continue;
+      ctx.store(reinterpret_cast<Words*>(row + n * size), vector_at<true>(ctx, m, n, buffer));
+    }
+  }
+
+  // Some vectors of each row, also those that begin before it or end after it: which(i, left)
+  // numbers them from the first whole sector on, after which there are `left` elements.
+  template <int count, class Ctx, class Which>
+  CT_DEVICE static void store_edge(Ctx& ctx, const Starts& starts, int rows_left, int cols_left,
+                                   SharedPointer<T> buffer, Which&& which) {
+    const unsigned all = static_cast<unsigned>(cols_left) * count;
+    CT_NO_UNROLL
+    for (unsigned i = ctx.thread_id().x; i < all; i += threads) {
+      const auto m = static_cast<int>(i / count);
+      std::byte* const row = starts.dst.at(ctx, m);
+      const int first = elements_to_sector<T>(row);
+      const int n = first + which(static_cast<int>(i % count), rows_left - first) * V;
       const int left = rows_left - n;
-      const int aligned = n & -V;
-      const auto at = cast<Words>(buffer + Map::at(m, aligned));
-      const auto low = ctx.load_if(left > 0, at);
-      const auto high = ctx.load_if(left > 0 && n != aligned, at + 1);
-      const Words value = funnel<size>(low, high, static_cast<unsigned>(n - aligned) * size);
+      if (n <= -V || left <= 0) continue;
       std::byte* const to = row + n * size;
-      ctx.store_if(left >= V, reinterpret_cast<Words*>(to), value);
-      if (left > 0 && left < V) store_elements<T>(ctx, to, value, 0, left * size);
+      const Words value = vector_at<false>(ctx, m, n > 0 ? n : 0, buffer);
+      const int end = left < V ? left * size : 16;
+      if (n >= 0 && end == 16) {
+        ctx.store(reinterpret_cast<Words*>(to), value);
+      } else {
+        const int begin = n < 0 ? -n * size : 0;
+        store_part<size>(
+            ctx, to,
+            begin == 0 ? value : funnel<size>({}, value, 16U - static_cast<unsigned>(begin)), begin,
+            end);
+      }
     }
   }
 };

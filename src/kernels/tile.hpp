@@ -114,19 +114,24 @@ struct TileShape {
   int across = 16;
   int down_bytes = 256;
 };
-inline constexpr TileShape tile_shapes[] = {{16, 256}, {8, 128}, {16, 128}, {8, 256}};
-inline constexpr int tile_shape_count = 4;
+inline constexpr TileShape tile_shapes[] = {{16, 256}, {8, 128}, {16, 128}, {8, 256}, {4, 64}};
+/// The last is for small elements: of larger ones it would be too few for a warp.
+constexpr int tile_shape_count(int element_bytes) {
+  return element_bytes <= 2 ? 5 : 4;
+}
 
-/// Four rows of 16 bytes become V rows of four elements, which go to (m, n) and below it.
-template <class T, class Map, class Ctx>
-CT_DEVICE void put_turned(Ctx& ctx, const Words (&v)[4], int m, int n, SharedPointer<T> buffer) {
+/// Four rows of some words become as many rows of four elements as the words hold; they go to (m,
+/// n) and below it.
+template <class T, class Map, int words = 4, class Ctx>
+CT_DEVICE void put_turned(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4], int m, int n,
+                          SharedPointer<T> buffer) {
   constexpr int size = static_cast<int>(sizeof(T));
-  const auto put = [&]<int words>(int row, int column, const Vec<std::uint32_t, words>& value) {
-    ctx.store(cast<Vec<std::uint32_t, words>>(buffer + Map::at(row, column)), value);
+  const auto put = [&]<int count>(int row, int column, const Vec<std::uint32_t, count>& value) {
+    ctx.store(cast<Vec<std::uint32_t, count>>(buffer + Map::at(row, column)), value);
   };
   if constexpr (size == 1) {
     CT_UNROLL
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < words; ++k) {
       const std::uint32_t even_low = byte_permute(v[0][k], v[1][k], 0x5140);
       const std::uint32_t even_high = byte_permute(v[2][k], v[3][k], 0x5140);
       const std::uint32_t odd_low = byte_permute(v[0][k], v[1][k], 0x7362);
@@ -138,7 +143,7 @@ CT_DEVICE void put_turned(Ctx& ctx, const Words (&v)[4], int m, int n, SharedPoi
     }
   } else if constexpr (size == 2) {
     CT_UNROLL
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < words; ++k) {
       put.template operator()<2>(
           m + 2 * k, n,
           {byte_permute(v[0][k], v[1][k], 0x5410), byte_permute(v[2][k], v[3][k], 0x5410)});
@@ -148,12 +153,12 @@ CT_DEVICE void put_turned(Ctx& ctx, const Words (&v)[4], int m, int n, SharedPoi
     }
   } else if constexpr (size == 4) {
     CT_UNROLL
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < words; ++k) {
       put.template operator()<4>(m + k, n, {v[0][k], v[1][k], v[2][k], v[3][k]});
     }
   } else if constexpr (size == 8) {
     CT_UNROLL
-    for (int k = 0; k < 2; ++k) {
+    for (int k = 0; k < words / 2; ++k) {
       CT_UNROLL
       for (int i = 0; i < 4; i += 2) {
         put.template operator()<4>(
@@ -215,7 +220,7 @@ struct Tile {
       for (int i = 0; i < 4; ++i) {
         if (i > 0) from = src.after(ctx, from, row + i);
         const bool inside = item.vector * V < cols && item.row + i < rows;
-        v[u][i] = ctx.load_if(inside, reinterpret_cast<const Words*>(from + item.vector * 16));
+        v[u][i] = ctx.load_line_if(inside, reinterpret_cast<const Words*>(from + item.vector * 16));
       }
     }
     CT_UNROLL
@@ -284,8 +289,10 @@ void dispatch(const TileArgs& a, Visit&& visit) {
         return with_shape.template operator()<1>();
       case 2:
         return with_shape.template operator()<2>();
-      default:
+      case 3:
         return with_shape.template operator()<3>();
+      default:
+        if constexpr (sizeof(T) <= 2) return with_shape.template operator()<4>();
     }
   });
 }

@@ -11,8 +11,9 @@ namespace cornerturn::kernels {
 
 using Words = Element16;
 
-/// Bytes shift ... shift + 15 of (low, high), for a shift below 16 that is a multiple of `step`.
-template <int step>
+/// Bytes shift ... shift + 15 of (low, high), for a shift below `most` that is a multiple of
+/// `step`.
+template <int step, int most = 16>
 CT_DEVICE Words funnel(const Words& low, const Words& high, unsigned shift) {
   std::uint32_t w[8];
   CT_UNROLL
@@ -20,7 +21,7 @@ CT_DEVICE Words funnel(const Words& low, const Words& high, unsigned shift) {
     w[i] = low[i];
     w[i + 4] = high[i];
   }
-  if constexpr (step <= 8) {
+  if constexpr (step <= 8 && most > 8) {
     const bool two_words = (shift & 8) != 0;
     CT_UNROLL
     for (int i = 0; i < 6; ++i) w[i] = two_words ? w[i + 2] : w[i];
@@ -54,7 +55,7 @@ struct Span {
   }
   /// Whether the aligned vectors around the 16 bytes at `p` surely lie inside, whatever its phase.
   CT_HOST_DEVICE bool has_vectors(const std::byte* p) const {
-    return p >= low + 15 && p <= high - 32;
+    return static_cast<bool>(static_cast<int>(p >= low + 15) & static_cast<int>(p <= high - 32));
   }
 };
 
@@ -63,6 +64,13 @@ struct VectorPair {
   Element16 low;
   Element16 high;
 
+  /// `lines`: the L2 shall fetch whole lines.
+  template <bool lines, class Ctx>
+  CT_DEVICE static VectorPair load(Ctx& ctx, const std::byte* p) {
+    const auto* first = reinterpret_cast<const Element16*>(p - phase_of(p));
+    if constexpr (lines) return {ctx.load_line_if(true, first), ctx.load_line_if(true, first + 1)};
+    return {ctx.load(first), ctx.load(first + 1)};
+  }
   template <class Ctx>
   CT_DEVICE static VectorPair load_if(Ctx& ctx, bool active, const std::byte* p) {
     const int phase = phase_of(p);

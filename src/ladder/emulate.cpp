@@ -57,6 +57,22 @@ std::string first_mismatch(const Rung& rung, const Matrix& m, const std::byte* s
   return {};
 }
 
+void check_findings(const Rung& rung, const simt::Emulator& emulator) {
+  if (emulator.findings().empty()) return;
+  throw Error(Status::internal,
+              fmt::format("{}: {}", rung.name, emulator.findings().front().message()));
+}
+
+const RungBody& emulated_body(const Rung& rung, const Matrix& matrix) {
+  if (const auto reason = why_not(rung, matrix)) {
+    throw Error(Status::unsupported, fmt::format("{}: {}", rung.name, *reason));
+  }
+  if (rung.family != Family::kernel_form) {
+    throw Error(Status::unsupported, fmt::format("{}: it runs on a GPU only", rung.name));
+  }
+  return *rung.body(matrix.bytes);
+}
+
 }  // namespace
 
 std::int64_t emulation_bytes(const Matrix& matrix) {
@@ -87,14 +103,9 @@ Prediction predict(const Rung& rung, const Matrix& matrix) {
   return result;
 }
 
-Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64_t>* stored) {
-  if (const auto reason = why_not(rung, matrix)) {
-    throw Error(Status::unsupported, fmt::format("{}: {}", rung.name, *reason));
-  }
-  if (rung.family != Family::kernel_form) {
-    throw Error(Status::unsupported, fmt::format("{}: it runs on a GPU only", rung.name));
-  }
-  const RungBody& body = *rung.body(matrix.bytes);
+Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64_t>* stored,
+                  const simt::Visitor& visitor) {
+  const RungBody& body = emulated_body(rung, matrix);
   const Storage src = storage(matrix.size());
   const Storage dst = storage(matrix.size());
   number(src.get(), matrix.size());
@@ -109,6 +120,7 @@ Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64
   emulator.output("dst", dst.get(), static_cast<std::size_t>(matrix.size()));
   const auto visit = [&](const simt::Request& request) {
     result.report.add(request);
+    if (visitor) visitor(request);
     if (result.report.legs.size() > result.first.size()) result.first.push_back(request);
     if (stored != nullptr && request.op == simt::Op::global_store) {
       *stored += std::popcount(request.lanes.active) * request.lanes.width;
@@ -129,6 +141,31 @@ Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64
   }
   result.mismatch = first_mismatch(rung, matrix, src.get(), dst.get());
   return result;
+}
+
+void emulate(const Rung& rung, const Matrix& matrix, const void* src, void* dst) {
+  const RungBody& body = emulated_body(rung, matrix);
+  if (matrix.size() == 0) return;
+  simt::Emulator emulator;
+  emulator.input("src", src, static_cast<std::size_t>(matrix.size()));
+  emulator.output("dst", dst, static_cast<std::size_t>(matrix.size()));
+  body.run(emulator, simt::Mode::recording, src, dst, matrix, [](const simt::Request&) {});
+  check_findings(rung, emulator);
+}
+
+void emulate(const Rung& rung, std::int64_t rows, std::int64_t cols, const Conversion& types,
+             const void* src, void* dst) {
+  if (const auto reason = why_not(rung, types)) {
+    throw Error(Status::unsupported, fmt::format("{}: {}", rung.name, *reason));
+  }
+  const Matrix from = make_matrix(rows, cols, types.src.size());
+  const Matrix to = make_matrix(rows, cols, types.dst.size());
+  if (from.size() == 0) return;
+  simt::Emulator emulator;
+  emulator.input("src", src, static_cast<std::size_t>(from.size()));
+  emulator.output("dst", dst, static_cast<std::size_t>(to.size()));
+  rung.convert(emulator, src, dst, rows, cols, types);
+  check_findings(rung, emulator);
 }
 
 }  // namespace cornerturn::ladder

@@ -30,10 +30,19 @@ struct Emulation : Prediction {
 };
 
 /// Runs the rung on numbered elements into a poisoned destination, all detectors on, and compares
-/// every element. `stored` grows by the bytes that are written. Throws Error where why_not() says
-/// so, and for a rung that is not of the kernel form.
+/// every element. `stored` grows by the bytes that are written, `visitor` sees each request. Throws
+/// Error where why_not() says so, and for a rung that is not of the kernel form.
 Emulation emulate(const Rung& rung, const Matrix& matrix,
-                  std::atomic<std::int64_t>* stored = nullptr);
+                  std::atomic<std::int64_t>* stored = nullptr, const simt::Visitor& visitor = {});
+
+/// Runs the rung in the emulator, all detectors on, from `src` to `dst`, which hold the matrix and
+/// what becomes of it, apart from each other. Throws Error: unsupported as above, internal when a
+/// detector finds something.
+void emulate(const Rung& rung, const Matrix& matrix, const void* src, void* dst);
+
+/// The same for a rows x cols matrix whose elements change their type. Throws Error as above.
+void emulate(const Rung& rung, std::int64_t rows, std::int64_t cols, const Conversion& types,
+             const void* src, void* dst);
 
 /// From the emulator, or from the layouts of a CuTe rung. Throws Error where why_not() says so.
 Prediction predict(const Rung& rung, const Matrix& matrix);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cornerturn/element_type.hpp"
 #include "kernels/context.hpp"
 #include "simt/emulator.hpp"
 
@@ -45,6 +46,12 @@ struct RungBody {
               const Matrix& matrix, const simt::Visitor& visitor) = nullptr;
 };
 
+/// The types of a rung that changes them.
+struct Conversion {
+  ElementType src;
+  ElementType dst;
+};
+
 enum class Family {
   kernel_form,  ///< src/kernels/ladder: runs in the emulator and on a GPU
   cute          ///< src/cuda/cute, in CuTe's words: runs on a GPU, its accesses follow from layouts
@@ -58,6 +65,10 @@ struct Rung {
   bool transposes = true;
   std::vector<RungBody> bodies = {};      ///< kernel form: one for each size of element it takes
   std::optional<TileMap> cute_tile = {};  ///< CuTe's, of elements of 4 bytes
+  /// Where it can change the type of the elements: all threads of such a launch. False: it does not
+  /// know these types.
+  bool (*convert)(simt::Emulator& emulator, const void* src, void* dst, std::int64_t rows,
+                  std::int64_t cols, const Conversion& types) = nullptr;
 
   const RungBody* body(int bytes) const;
   /// If it has a tile of such elements.
@@ -71,6 +82,9 @@ const Rung* find_rung(std::string_view name);
 
 /// Why the rung cannot run on this matrix, if so.
 std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix);
+
+/// Why the rung cannot change the type of elements in this way, if so.
+std::optional<std::string> why_not(const Rung& rung, const Conversion& types);
 
 /// Throws Error when the matrix has more bytes than fit in 64 bits.
 Matrix make_matrix(std::int64_t rows, std::int64_t cols, int bytes);

@@ -89,6 +89,17 @@ RungBody body_of() {
 }
 
 template <class Kernel>
+bool convert(simt::Emulator& emulator, const void* src, void* dst, std::int64_t rows,
+             std::int64_t cols, const Conversion& types) {
+  return with_cpy_types(types.src.kind(), types.dst.kind(), [&]<class S, class D>() {
+    const auto args = Kernel::template of_matrix<S, D>(
+        static_cast<const kernels::Bits<S>*>(src), static_cast<kernels::Bits<D>*>(dst), rows, cols);
+    emulator.launch(Kernel::name, simt::Mode::recording, Kernel::launch(args),
+                    [&](simt::Context& ctx) { Kernel::run(ctx, args); });
+  });
+}
+
+template <class Kernel>
 Rung rung_of() {
   Rung rung{.name = Kernel::name,
             .shows = Kernel::shows,
@@ -101,6 +112,7 @@ Rung rung_of() {
   add(std::uint16_t{});
   add(std::uint32_t{});
   add(std::uint64_t{});
+  if constexpr (Converts<Kernel>) rung.convert = &convert<Kernel>;
   return rung;
 }
 
@@ -174,6 +186,15 @@ std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix) {
     sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", body.bytes);
   }
   return fmt::format("it takes elements of {} B, not of {} B", sizes, matrix.bytes);
+}
+
+std::optional<std::string> why_not(const Rung& rung, const Conversion& types) {
+  if (rung.convert == nullptr) return "it moves elements, and converts none";
+  if (with_cpy_types(types.src.kind(), types.dst.kind(), []<class, class>() {})) {
+    return std::nullopt;
+  }
+  return fmt::format("it converts f32, f16, bf16 and i32 into each other, not {} into {}",
+                     types.src.name(), types.dst.name());
 }
 
 Matrix make_matrix(std::int64_t rows, std::int64_t cols, int bytes) {

@@ -84,6 +84,13 @@ struct BankUse {
     words[bank] = count + 1;
   }
 
+  constexpr void add_access(std::uint64_t address, int width, int lane) {
+    const std::uint64_t last = address + static_cast<std::uint64_t>(width) - 1;
+    for (std::uint64_t word = address / bank_bytes; word <= last / bank_bytes; ++word) {
+      add(word, lane);
+    }
+  }
+
   constexpr int fullest() const {
     int result = 0;
     for (int bank = 1; bank < bank_count; ++bank) {
@@ -119,11 +126,7 @@ constexpr void add_group(SharedCost& cost, const WarpRequest& request, std::uint
   BankUse banks;
   for (std::uint32_t rest = request.active & lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    const std::uint64_t address = request.address[static_cast<std::size_t>(lane)];
-    const std::uint64_t last = address + static_cast<std::uint64_t>(request.width) - 1;
-    for (std::uint64_t word = address / bank_bytes; word <= last / bank_bytes; ++word) {
-      banks.add(word, lane);
-    }
+    banks.add_access(request.address[static_cast<std::size_t>(lane)], request.width, lane);
   }
   const int bank = banks.fullest();
   const int passes = banks.words[static_cast<std::size_t>(bank)];
@@ -144,16 +147,27 @@ constexpr int ideal_units(const WarpRequest& request, int unit, int actual) {
 
 }  // namespace detail
 
-/// The wavefronts of one request, at least 1.
-constexpr SharedCost shared_cost(const WarpRequest& request, SharedOp op) {
-  const bool wide = request.width > bank_bytes;
-  const bool merge = op == SharedOp::load && wide &&
+/// How the lanes of a request are served: `size` neighbours at once, in whose banks `room` words
+/// each are no conflict.
+struct LaneGroups {
+  int size = warp_lanes;
+  int room = 1;
+};
+
+constexpr LaneGroups lane_groups(const WarpRequest& request, SharedOp op) {
+  if (request.width <= bank_bytes) return {};
+  const bool merge = op == SharedOp::load &&
                      (detail::partners_agree(request, 1) || detail::partners_agree(request, 2));
   const int room = merge ? 2 : 1;
-  const int group = wide ? room * (warp_lanes * bank_bytes / request.width) : warp_lanes;
+  return {room * (warp_lanes * bank_bytes / request.width), room};
+}
+
+/// The wavefronts of one request, at least 1.
+constexpr SharedCost shared_cost(const WarpRequest& request, SharedOp op) {
+  const LaneGroups groups = lane_groups(request, op);
   SharedCost cost;
-  for (int first = 0; first < warp_lanes; first += group) {
-    detail::add_group(cost, request, detail::lanes_from(first, group), room);
+  for (int first = 0; first < warp_lanes; first += groups.size) {
+    detail::add_group(cost, request, detail::lanes_from(first, groups.size), groups.room);
   }
   if (cost.wavefronts == 0) cost.wavefronts = 1;
   cost.ideal = detail::ideal_units(request, bank_count * bank_bytes, cost.wavefronts);

@@ -27,7 +27,9 @@ struct Padded {
   static constexpr bool linear = Pad == 0 && is_power_of_two(Rows) && is_power_of_two(Columns);
 
   CT_HOST_DEVICE static constexpr std::int64_t at(int row, int column) {
-    return std::int64_t{row} * Columns + row / Every * Pad + column;
+    // Unsigned: a division by a power of two is one shift then.
+    return std::int64_t{row} * Columns +
+           static_cast<int>(static_cast<unsigned>(row) / Every * Pad) + column;
   }
   static constexpr std::int64_t required_span_size() { return at(Rows - 1, Columns - 1) + 1; }
 };

@@ -7,7 +7,13 @@ class Hash {
  public:
   explicit Hash(const Problem& problem) {
     for (const Mode& mode : problem.modes) mix(mode.extent, mode.src_stride, mode.dst_stride);
-    mix(static_cast<std::int64_t>(problem.src_type.kind()), problem.src_type.size());
+    mix(static_cast<std::int64_t>(problem.src_type.kind()), problem.src_type.size(),
+        static_cast<std::int64_t>(problem.dst_type.kind()), problem.dst_type.size());
+    if (!problem.converts()) return;
+    const Values& values = problem.values;
+    mix(__builtin_bit_cast(std::int64_t, values.alpha),
+        __builtin_bit_cast(std::int64_t, values.beta), values.seed, values.rounding,
+        values.overflow, problem.scale.mode, problem.bias.mode);
   }
 
   template <class... Values>

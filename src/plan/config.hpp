@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "plan/convert.hpp"
 #include "plan/copy.hpp"
 #include "plan/gather.hpp"
 #include "plan/pack.hpp"
@@ -14,6 +15,6 @@
 namespace cornerturn::plan {
 
 using Config = std::variant<CopyConfig, RowsConfig, TileConfig, PackLinesConfig, PackConfig,
-                            StridedConfig, GatherConfig>;
+                            StridedConfig, ConvertConfig, GatherConfig>;
 
 }  // namespace cornerturn::plan

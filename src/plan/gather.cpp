@@ -21,6 +21,7 @@ GatherConfig configure(const Problem&, const CpuInfo&) {
 double cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo& cpu) {
   constexpr double start_ns = 20;
   constexpr double loop_ns = 0.5;
+  constexpr double converting_ns = 4.0;
   constexpr double run_ns = 1.5;
   constexpr double traffic_ns_per_byte = 0.12;
   constexpr double lost_line_ns = 0.35;
@@ -31,7 +32,7 @@ double cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo& cpu) {
   if (normal.modes.empty()) return start_ns + loop_ns;
   const Mode& run = normal.modes.back();
   const bool jumps = std::abs(run.src_stride) >= cpu.line_bytes;
-  double element_ns = loop_ns;
+  double element_ns = normal.converts() ? converting_ns : loop_ns;
   if (normal.bytes() > cpu.l2_bytes) {
     element_ns = std::max(element_ns, traffic_ns_per_byte * normal.dst_type.size());
     if (jumps) element_ns += missed_line_ns;
@@ -49,6 +50,9 @@ double cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo& cpu) {
 }
 
 std::string describe(const GatherConfig&, const Problem& normal) {
+  if (normal.converts()) {
+    return normal.src_type.name() + " to " + normal.dst_type.name() + ", one after the other";
+  }
   return std::to_string(normal.dst_type.size()) + " B at a time in destination order";
 }
 

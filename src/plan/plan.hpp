@@ -34,7 +34,11 @@ struct Row {
   /// Appends the configurations worth considering, with their cost.
   void (*configure)(const Row& row, const Problem& normal, const CpuInfo& cpu, Candidates& out);
   std::string (*describe)(const Config& config, const Problem& normal);
+  bool converts = false;  ///< takes problems whose values change
 };
+
+/// Row::why_not, and the rule that holds for all: values change in kernels that say so.
+const char* why_not(const Row& row, const Problem& normal, const CpuInfo& cpu);
 
 /// THE table: every kernel of the CPU backend, in the order in which equals are preferred.
 const std::vector<Row>& registry();

@@ -18,7 +18,7 @@ const Row& forced_row(const std::string& name, const Problem& normal, const CpuI
     known += known.empty() ? "" : ", ";
     known += row.name;
     if (row.name != name) continue;
-    if (const char* rule = row.why_not(normal, cpu)) {
+    if (const char* rule = why_not(row, normal, cpu)) {
       throw Error(Status::invalid_argument,
                   fmt::format("kernel = '{}' does not take this problem: {}", name, rule));
     }
@@ -30,12 +30,19 @@ const Row& forced_row(const std::string& name, const Problem& normal, const CpuI
 
 }  // namespace
 
+const char* why_not(const Row& row, const Problem& normal, const CpuInfo& cpu) {
+  if (normal.converts() && !row.converts) return "values are converted";
+  return row.why_not(normal, cpu);
+}
+
 bool stores_bypass_cache(const Problem& normal, const CpuInfo& cpu) {
   return normal.bytes() * 4 > cpu.l3_bytes;
 }
 
 int useful_threads(const Problem& problem) {
-  return static_cast<int>(std::clamp<std::int64_t>(problem.bytes() / bytes_per_thread, 1, 1024));
+  const std::int64_t bytes =
+      problem.elements() * std::max(problem.src_type.size(), problem.dst_type.size());
+  return static_cast<int>(std::clamp<std::int64_t>(bytes / bytes_per_thread, 1, 1024));
 }
 
 Plan make_plan(const Problem& problem, const CpuInfo& cpu, const Request& request) {
@@ -45,7 +52,7 @@ Plan make_plan(const Problem& problem, const CpuInfo& cpu, const Request& reques
   plan.candidates.reserve(16);
   if (request.kernel.empty()) {
     for (const Row& row : registry()) {
-      if (row.why_not(plan.normal, cpu) == nullptr) {
+      if (why_not(row, plan.normal, cpu) == nullptr) {
         row.configure(row, plan.normal, cpu, plan.candidates);
       }
     }

@@ -50,7 +50,7 @@ std::string explain(const Plan& plan, const CpuInfo& cpu) {
       label = "";
     }
     if (listed) continue;
-    const char* rule = row.why_not(plan.normal, cpu);
+    const char* rule = why_not(row, plan.normal, cpu);
     text += fmt::format("{:<11}   {:<7} {:>9}  {}\n", label, row.name, "-",
                         rule != nullptr ? rule : "not asked for");
     label = "";
@@ -67,7 +67,7 @@ std::string to_json(const Plan& plan, const CpuInfo& cpu) {
   }
   nlohmann::json refused = nlohmann::json::array();
   for (const Row& row : registry()) {
-    if (const char* rule = row.why_not(plan.normal, cpu)) {
+    if (const char* rule = why_not(row, plan.normal, cpu)) {
       refused.push_back({{"kernel", row.name}, {"rule", rule}});
     }
   }

@@ -55,10 +55,12 @@ nlohmann::json modes_json(const Problem& problem) {
                      {"src_stride", mode.src_stride},
                      {"dst_stride", mode.dst_stride}});
   }
-  return {{"element", problem.src_type.name()},
-          {"modes", modes},
-          {"src_offset", problem.src_offset},
-          {"dst_offset", problem.dst_offset}};
+  nlohmann::json json = {{"element", problem.src_type.name()},
+                         {"modes", modes},
+                         {"src_offset", problem.src_offset},
+                         {"dst_offset", problem.dst_offset}};
+  if (problem.converts()) json["converted_to"] = problem.dst_type.name();
+  return json;
 }
 
 }  // namespace cornerturn::plan

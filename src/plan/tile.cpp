@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+
+#include "plan/convert.hpp"
+
 namespace cornerturn::plan {
 
 TileSplit split_tile(const Problem& normal, int run_modes) {
@@ -24,7 +27,7 @@ TileSplit split_tile(const Problem& normal, int run_modes) {
     split.batch[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>(i);
   }
   // Chain: modes of the batch that continue each other, from the source's fastest mode on.
-  std::int64_t next = normal.dst_type.size();
+  std::int64_t next = normal.src_type.size();
   int kept = 0;
   for (int k = 0; k < split.batch_modes; ++k) {
     const std::uint8_t i = split.batch[static_cast<std::size_t>(k)];
@@ -47,7 +50,9 @@ namespace {
 constexpr std::int64_t line = 64;
 constexpr std::int64_t unit_bytes = 16;  // the narrowest source run that the kernel takes
 
-bool has_unit(const TileSplit& split, std::int64_t width) {
+// In elements as in bytes where values are converted: rows become vectors.
+bool has_unit(const TileSplit& split, const Problem& normal) {
+  const std::int64_t width = normal.converts() ? 1 : normal.dst_type.size();
   return split.chain_modes > 0 && split.columns * width >= unit_bytes;
 }
 
@@ -80,14 +85,34 @@ bool rows_misaligned(const Problem& normal, int run_modes) {
   return false;
 }
 
+// Rows are converted as they are copied. `config` counts in elements of the wider type; what it
+// says is in bytes of the destination.
+void fit_to_conversion(TileConfig& config, const Problem& normal) {
+  const std::int64_t src_width = normal.src_type.size();
+  const std::int64_t dst_width = normal.dst_type.size();
+  const std::int64_t wide = std::max(src_width, dst_width);
+  const std::int64_t rows = config.strip_bytes / wide;
+  const std::int64_t columns = std::max(config.window_bytes / wide, line / src_width);
+  config.strip_bytes =
+      static_cast<int>(std::max(rows * dst_width, config.direct ? line : 8 * line));
+  config.window_bytes = static_cast<int>(std::clamp(columns * dst_width, unit_bytes, 4 * line));
+  config.copy_rows = true;
+}
+
 }  // namespace
 
-const char* why_not(const Problem& normal, const CpuInfo&) {
+const char* why_not(const Problem& normal, const CpuInfo& cpu) {
   const std::int64_t width = normal.dst_type.size();
   if (normal.rank() < 2) return "it has fewer than two modes";
+  if (normal.converts()) {
+    if (!convert::is_straight(normal))
+      return "it takes no more than a change of type, from f32 or to it";
+    if (normal.src_type.size() > normal.dst_type.size()) return "values become narrower";
+    if (normal.bytes() < cpu.l2_bytes) return "values are converted, and stay in the cache";
+  }
   if (normal.modes.back().extent == 0) return "it is empty";
   if (normal.modes.back().dst_stride != width) return "its destination has no contiguous run";
-  if (!has_unit(split_tile(normal, 1), width)) {
+  if (!has_unit(split_tile(normal, 1), normal)) {
     return "its source has no contiguous run of 16 bytes in another mode than the destination's";
   }
   return nullptr;
@@ -95,7 +120,8 @@ const char* why_not(const Problem& normal, const CpuInfo&) {
 
 Configs configure(const Problem& normal, const CpuInfo& cpu) {
   Configs configs;
-  const std::int64_t width = normal.dst_type.size();
+  const std::int64_t dst_width = normal.dst_type.size();
+  const std::int64_t width = std::max<std::int64_t>(normal.src_type.size(), dst_width);
   int most = 0;  // destination modes that can form the run
   for (int modes = 1; modes < normal.rank(); ++modes) {
     const Mode& mode = normal.modes[normal.rank() - modes];
@@ -103,12 +129,12 @@ Configs configure(const Problem& normal, const CpuInfo& cpu) {
       const Mode& inner = normal.modes[normal.rank() - modes + 1];
       if (mode.dst_stride != inner.dst_stride * inner.extent) break;
     }
-    if (!has_unit(split_tile(normal, modes), width)) break;
+    if (!has_unit(split_tile(normal, modes), normal)) break;
     most = modes;
   }
   for (int modes = 1; modes <= most && configs.size < max_configs; ++modes) {
     const TileSplit split = split_tile(normal, modes);
-    const std::int64_t run_bytes = split.run * width;
+    const std::int64_t run_bytes = split.run * dst_width;
     // Of many small modes, those that make short runs are left out.
     if (most - modes >= max_configs && run_bytes < 4 * line) continue;
     const bool collide = rows_collide(normal, modes, cpu);
@@ -125,7 +151,7 @@ Configs configure(const Problem& normal, const CpuInfo& cpu) {
       config.strip_bytes = 1024;
       config.window_bytes = width == 8 ? 128 : 256;
     }
-    const std::int64_t chain_bytes = split.columns * width;
+    const std::int64_t chain_bytes = split.columns * dst_width;
     if (chain_bytes > 64 && chain_bytes < 128) config.window_bytes = 128;
     const Mode& chain = normal.modes[split.chain[0]];
     config.direct =
@@ -136,6 +162,7 @@ Configs configure(const Problem& normal, const CpuInfo& cpu) {
     }
     config.packed =
         !config.direct && run_bytes <= 640 && chain.dst_stride == run_bytes && chain.src_stride > 0;
+    if (normal.converts()) fit_to_conversion(config, normal);
     configs.list[static_cast<std::size_t>(configs.size++)] = config;
   }
   return configs;
@@ -168,6 +195,8 @@ double cost_ns(const TileConfig& config, const Problem& normal, const CpuInfo&) 
   if (config.copy_rows) line_of_work += width == 1 ? 2.0 : 1.0;
   const double work = line_of_work * padded_run / run * padded_chain / chain / line;
   double read = read_line_ns / line + source_run_ns / chain;
+  if (normal.converts())
+    read *= static_cast<double>(normal.src_type.size()) / static_cast<double>(width);
   double write = cached_line_ns / line;
   if (config.non_temporal) {
     write = write_line_ns / line + destination_run_ns / written;
@@ -186,7 +215,9 @@ std::string describe(const TileConfig& config, const Problem& normal) {
   return fmt::format(
       "runs of {} and {} elements in strips of {} B by windows of {} B{}{}, {} stores", split.run,
       split.columns, config.strip_bytes, config.window_bytes,
-      config.copy_rows ? ", rows copied first" : "",
+      normal.converts()  ? ", rows converted first"
+      : config.copy_rows ? ", rows copied first"
+                         : "",
       config.packed   ? ", packed"
       : config.direct ? ", lines from registers"
                       : "",

@@ -47,6 +47,10 @@ class Context {
     put(engine_.shared_store(to.address, bytes<V>, true, site), v);
   }
   template <class V>
+  V load_line_if(bool active, const V* from, Site site = Site::here()) {
+    return load_if(active, from, site);
+  }
+  template <class V>
   V load_if(bool active, const V* from, Site site = Site::here()) {
     return value<V>(engine_.global_load(from, bytes<V>, active, site));
   }

@@ -10,6 +10,6 @@ namespace cornerturn::simt {
 /// buffers. Alignment is counted from the buffers' host addresses.
 void execute(
     Emulator& emulator, const plan::gpu::Plan& plan, void* dst, const void* src, Mode mode,
-    const Visitor& visitor = [](const Request&) {});
+    const Visitor& visitor = [](const Request&) {}, const Vectors& vectors = {});
 
 }  // namespace cornerturn::simt

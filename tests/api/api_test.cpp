@@ -57,6 +57,54 @@ TEST(Api, CopiesBetweenAnyViews) {
   }
 }
 
+TEST(Api, ConvertsOnTheWay) {
+  std::vector<float> src(30 * 50);
+  std::iota(src.begin(), src.end(), 0.0F);
+  std::vector<std::uint16_t> dst(src.size());
+  transpose(dst.data(), ElementType(Kind::bf16), src.data(), 30, 50, ElementType(Kind::f32));
+  EXPECT_EQ(dst[1], 0x4248);       // 50
+  EXPECT_EQ(dst[30 + 2], 0x42ca);  // 101
+}
+
+TEST(Api, ScalesAndAdds) {
+  const std::vector<float> src = {1, 2, 3, 4, 5, 6};
+  std::vector<std::int8_t> dst(6, 100);
+  const std::vector<float> scale = {10, 20};
+  const std::vector<float> bias = {0, 0.5F, 1};
+  Epilogue epilogue;
+  epilogue.alpha = 2;
+  epilogue.scale = scale.data();
+  epilogue.scale_mode = 1;  // the result is 3 x 2
+  epilogue.bias = bias.data();
+  epilogue.bias_mode = 0;
+  epilogue.overflow = Overflow::saturate;
+  transpose(dst.data(), src.data(), 2, 3, epilogue);
+  EXPECT_EQ(dst, (std::vector<std::int8_t>{20, 127, 40, 127, 61, 127}));
+  epilogue.overflow = Overflow::standard;
+  epilogue.beta = 1;
+  transpose(dst.data(), src.data(), 2, 3, epilogue);
+  EXPECT_EQ(dst, (std::vector<std::int8_t>{40, 31, 80, 71, 122, 112}));
+}
+
+TEST(Api, APlanTakesItsVectorsWhenItRuns) {
+  const std::vector<float> src = {1, 2, 3};
+  std::vector<double> dst(3);
+  Epilogue epilogue;
+  epilogue.scale_mode = 0;
+  const Plan plan =
+      make_plan(view<double>(nullptr, {3}), view<const float>(nullptr, {3}), epilogue);
+  try {
+    execute(plan, dst.data(), src.data());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "epilogue.scale = null, but the problem was made with one");
+  }
+  const std::vector<float> scale = {2, 3, 4};
+  epilogue.scale = scale.data();
+  execute(plan, dst.data(), src.data(), epilogue);
+  EXPECT_EQ(dst, (std::vector<double>{2, 6, 12}));
+}
+
 TEST(Api, APlanRunsOnAnyPointers) {
   std::vector<int> src(70 * 90);
   std::iota(src.begin(), src.end(), 0);

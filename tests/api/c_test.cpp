@@ -106,6 +106,69 @@ TEST(C, PlansForADescribedDevice) {
   EXPECT_EQ(ct_plan_execute_on(nullptr, &dst, &src, nullptr), CT_INVALID_ARGUMENT);
 }
 
+TEST(C, ConvertsOnTheWay) {
+  const float src[6] = {0, 1, 2, 3, 4, 5};
+  signed char dst[6] = {};
+  const float scale[3] = {1, 10, 100};
+  ct_epilogue epilogue = CT_EPILOGUE_INIT;
+  epilogue.scale = scale;
+  epilogue.scale_mode = 0;
+  epilogue.overflow = CT_SATURATE;
+  ASSERT_EQ(ct_transpose_to(dst, "i8", src, 2, 3, "f32", &epilogue, nullptr), CT_OK)
+      << ct_last_error();
+  EXPECT_EQ(std::vector<int>(dst, dst + 6), (std::vector<int>{0, 3, 10, 40, 127, 127}));
+
+  const int64_t shape[2] = {3, 2};
+  const int64_t turned[2] = {4, 12};
+  const ct_view to = {dst, "i8", 2, shape, nullptr};
+  const ct_const_view from = {src, "f32", 2, shape, turned};
+  ct_plan* plan = nullptr;
+  ASSERT_EQ(ct_plan_make_with(&plan, &to, &from, &epilogue, nullptr), CT_OK) << ct_last_error();
+  EXPECT_EQ(ct_plan_execute(plan, dst, src), CT_INVALID_ARGUMENT);
+  std::fill(dst, dst + 6, 0);
+  EXPECT_EQ(ct_plan_execute_with(plan, dst, src, &epilogue, nullptr), CT_OK) << ct_last_error();
+  EXPECT_EQ(std::vector<int>(dst, dst + 6), (std::vector<int>{0, 3, 10, 40, 127, 127}));
+  ct_plan_free(plan);
+
+  epilogue.rounding = 2;
+  EXPECT_EQ(ct_copy_with(&to, &from, &epilogue, nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(),
+               "epilogue.rounding = 2 is unknown: use CT_NEAREST_EVEN or CT_STOCHASTIC");
+  epilogue.size = 8;
+  EXPECT_EQ(ct_copy_with(&to, &from, &epilogue, nullptr), CT_INVALID_ARGUMENT);
+}
+
+TEST(C, QuantisesInBlocks) {
+  float src[64];
+  for (int i = 0; i < 64; ++i) src[i] = static_cast<float>(i);
+  unsigned char blocks[68], values[64], scales[2];
+  const int64_t shape[2] = {2, 32}, counted[2] = {2, 1};
+  const ct_const_view from = {src, "f32", 2, shape, nullptr};
+  const ct_view to = {blocks, "b34", 2, counted, nullptr};
+  ASSERT_EQ(ct_quantise_q8_0(&to, &from, 1, nullptr), CT_OK) << ct_last_error();
+  EXPECT_EQ(blocks[2 + 31], 127);
+  float back[64];
+  const ct_view dst = {back, "f32", 2, shape, nullptr};
+  const ct_const_view read = {blocks, "b34", 2, counted, nullptr};
+  ASSERT_EQ(ct_dequantise_q8_0(&dst, &read, 1, nullptr), CT_OK) << ct_last_error();
+  EXPECT_NEAR(back[63], 63, 0.1);
+
+  ct_block_options options = CT_BLOCK_OPTIONS_INIT;
+  options.scale = CT_BLOCK_CEIL;
+  const ct_view codes = {values, "f8_e5m2", 2, shape, nullptr};
+  const ct_view exponents = {scales, "u8", 2, counted, nullptr};
+  ASSERT_EQ(ct_quantise_mxfp8(&codes, &exponents, &from, 1, &options), CT_OK) << ct_last_error();
+  EXPECT_EQ(scales[0], 127 + 5 - 15 + 1 - 1);
+  const ct_const_view codes_in = {values, "f8_e5m2", 2, shape, nullptr};
+  const ct_const_view exponents_in = {scales, "u8", 2, counted, nullptr};
+  ASSERT_EQ(ct_dequantise_mxfp8(&dst, &codes_in, &exponents_in, 1, nullptr), CT_OK);
+  EXPECT_NEAR(back[63], 63, 8);
+  options.scale = 7;
+  EXPECT_EQ(ct_quantise_mxfp8(&codes, &exponents, &from, 1, &options), CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(),
+               "options.scale = 7 is unknown: use CT_BLOCK_FLOOR or CT_BLOCK_CEIL");
+}
+
 TEST(C, SaysItsVersion) {
   EXPECT_STREQ(ct_version(), CORNERTURN_VERSION);
   EXPECT_EQ(ct_abi_version(), CT_ABI_VERSION);

@@ -101,6 +101,18 @@ TEST_F(Pointers, OfTheGpuAreNeverTakenForTheHosts) {
   EXPECT_EQ(std::string(ct_last_error()).find("no GPU: "), 0U);
 }
 
+TEST_F(Pointers, OfTheGpuHaveNoAmax) {
+  const ElementType f32(Kind::f32), e4m3(Kind::f8_e4m3);
+  EXPECT_EQ(refusal(Status::unsupported, [&] { amax(ConstView(gpu0, f32, {30})); }),
+            "src.data lies on a GPU: amax is found in host memory");
+  const View to(host.data(), e4m3, {30});
+  EXPECT_EQ(refusal(Status::unsupported, [&] { quantise_tensor(to, ConstView(gpu0, f32, {30})); }),
+            "src.data lies on a GPU: amax is found in host memory");
+  const ConstView from(host.data(), f32, {30});
+  EXPECT_EQ(refusal(Status::unsupported, [&] { quantise_tensor(View(gpu0, e4m3, {30}), from); }),
+            "dst.data lies on a GPU: amax is found in host memory");
+}
+
 TEST_F(Pointers, AndOptionsDevice) {
   Options options;
   options.device = "cpu";

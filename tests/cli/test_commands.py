@@ -122,7 +122,8 @@ def test_devices_and_version():
     assert described["h200"]["copy_bandwidth"] == 4.25e12
     for name, device in described.items():
         assert re.search(rf"^{name} +{device['name']} ", text, re.M)
-    version = re.search(r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    header = (ROOT / "include" / "cornerturn" / "version.hpp").read_text()
+    version = ".".join(re.findall(r"VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
     assert done("version") == f"cornerturn {version}\n"
 
 

@@ -78,6 +78,31 @@ TEST(Normalise, ProblemsThatConvertKeepTheirTypes) {
   EXPECT_EQ(normal.rank(), 2);
 }
 
+TEST(Normalise, VectorsFollowTheirModes) {
+  Problem convert = problem(4, {{1, 0, 0}, {50, 120, -4}, {30, 4, 200}});
+  convert.src_type = convert.dst_type = ElementType(Kind::f32);
+  convert.scale = {true, 1};
+  convert.bias = {true, 0, 1, 0};
+  const Problem normal = normalise(convert);
+  ASSERT_EQ(normal.rank(), 2);
+  EXPECT_EQ(normal.scale, (ModeVector{true, 1, -1, 49}));  // sorted behind the other, flipped
+  EXPECT_EQ(normal.bias, (ModeVector{true, -1, 1, 0}));    // of a mode that is gone
+}
+
+TEST(Normalise, ModesWithAVectorAreNotFused) {
+  Problem convert = problem(4, {{2, 480, 480}, {3, 160, 160}, {10, 16, 16}, {4, 4, 4}});
+  convert.src_type = convert.dst_type = ElementType(Kind::f32);
+  convert.bias = {true, 2};
+  const Problem normal = normalise(convert);
+  ASSERT_EQ(normal.rank(), 3);
+  EXPECT_EQ(normal.modes[0].extent, 6);
+  EXPECT_EQ(normal.modes[1].extent, 10);
+  EXPECT_EQ(normal.bias.mode, 1);
+  convert.bias = {};
+  convert.values.alpha = 2;
+  EXPECT_EQ(normalise(convert).rank(), 1);
+}
+
 TEST(Normalise, ExplainsItself) {
   std::vector<std::string> steps;
   normalise(problem(4, {{6, 160, 160}, {1, 0, 0}, {10, 16, 16}, {4, 4, 4}}), {}, &steps);

@@ -3,11 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <type_traits>
 
 #include "cornerturn/cornerturn.hpp"
 
 namespace cornerturn {
 namespace {
+
+// Views are values, and what may be written can be read.
+static_assert(std::is_copy_constructible_v<View> && std::is_copy_assignable_v<View>);
+static_assert(std::is_copy_constructible_v<ConstView> && std::is_copy_assignable_v<ConstView>);
+static_assert(std::is_convertible_v<View, ConstView> && !std::is_convertible_v<ConstView, View>);
 
 constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
 const ElementType f32(Kind::f32);
@@ -59,14 +65,57 @@ TEST(Validate, SizesAndOffsetsFitIn64Bits) {
   EXPECT_EQ(refused([] { packed_strides({1 << 20, 1 << 20}, 4); }).status, Status::ok);
 }
 
-TEST(Validate, TypesMustAgree) {
-  const auto types = [](ElementType src, ElementType dst) {
-    return refused([&] { make_problem(ConstView(nullptr, src, {2}), View(nullptr, dst, {2})); });
+TEST(Validate, TypesThatCannotBeConverted) {
+  const auto types = [](ElementType src, ElementType dst, const Epilogue& epilogue = {}) {
+    return refused(
+        [&] { make_problem(ConstView(nullptr, src, {2}), View(nullptr, dst, {2}), epilogue); });
   };
-  EXPECT_EQ(types(f32, ElementType(Kind::f16)).message,
-            "dst.type = f16 differs from src.type = f32: values are not converted");
-  EXPECT_EQ(types(f32, ElementType(Kind::i32)).status, Status::unsupported);
+  EXPECT_EQ(types(f32, ElementType(Kind::f16)).status, Status::ok);
   EXPECT_EQ(types(f32, ElementType::bytes(4)).status, Status::ok);
+  EXPECT_EQ(types(f32, ElementType::bytes(8)).status, Status::unsupported);
+  EXPECT_EQ(types(ElementType(Kind::c64), f32).message,
+            "dst.type = f32 with src.type = c64: a complex value would lose its imaginary part; "
+            "supported are all pairs of bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, "
+            "f32, f64, f8_e4m3 and f8_e5m2, and any of these or c64 or c128 to c64 and c128");
+  EXPECT_EQ(types(f32, ElementType(Kind::c128)).status, Status::ok);
+  Epilogue doubled;
+  doubled.alpha = 2;
+  EXPECT_EQ(types(ElementType::bytes(4), ElementType::bytes(4), doubled).message.substr(0, 96),
+            "dst.type = b4 with src.type = b4: plain bytes have no values that could be converted "
+            "or changed;");
+}
+
+TEST(Validate, VectorsBelongToAnAxis) {
+  const float value = 1;
+  const auto epilogue = [&](int scale_mode, int bias_mode) {
+    Epilogue result;
+    result.scale_mode = scale_mode;
+    result.bias = &value;
+    result.bias_mode = bias_mode;
+    return refused([&] {
+      make_problem(ConstView(nullptr, f32, {2, 3}), View(nullptr, f32, {2, 3}), result);
+    });
+  };
+  EXPECT_EQ(epilogue(1, -1).status, Status::ok);
+  EXPECT_EQ(epilogue(2, -1).message,
+            "epilogue.scale_mode = 2 is out of range for rank 2: 0 to 1, or -1 for one value");
+  EXPECT_EQ(epilogue(0, -2).message,
+            "epilogue.bias_mode = -2 is out of range for rank 2: 0 to 1, or -1 for one value");
+}
+
+TEST(Validate, WhatChangesNothingIsNotKept) {
+  const auto problem = [](const Epilogue& epilogue, Kind src = Kind::f32) {
+    const ElementType type(src);
+    return make_problem(ConstView(nullptr, type, {2}), View(nullptr, type, {2}), epilogue);
+  };
+  Epilogue idle;
+  idle.overflow = Overflow::saturate;
+  idle.rounding = Rounding::stochastic;
+  idle.seed = 7;
+  idle.conjugate = true;
+  EXPECT_FALSE(problem(idle).converts());
+  EXPECT_EQ(problem(idle), problem({}));
+  EXPECT_TRUE(problem(idle, Kind::c64).converts());
 }
 
 TEST(Validate, DestinationElementsMustNotShareBytes) {

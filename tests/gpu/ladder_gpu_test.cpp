@@ -10,8 +10,10 @@
 #include <cstring>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
-#include "cornerturn/error.hpp"
+#include "cornerturn/cornerturn.hpp"
 #include "cuda/ladder.hpp"
 #include "cuda/reference.hpp"
 #include "support/matrix_shapes.hpp"
@@ -116,6 +118,43 @@ INSTANTIATE_TEST_SUITE_P(Small, LadderChecked,
                                                           MatrixShape{33, 31}, MatrixShape{127, 65},
                                                           MatrixShape{144, 272})),
                          name_of);
+
+// What the library makes of the same copy in host memory.
+TEST(LadderConverts, AsGgmlCpy) {
+  constexpr std::int64_t rows = 301, cols = 130;
+  constexpr std::size_t count = rows * cols;
+  const std::pair<ElementType, GgmlType> types[] = {
+      {ElementType(Kind::f32), GgmlType::f32},
+      {ElementType(Kind::f16), GgmlType::f16},
+      {ElementType(Kind::bf16), GgmlType::bf16},
+      {ElementType(Kind::i32), GgmlType::i32},
+  };
+  std::vector<float> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<float>(i % 40009) * 1.37F - 99;
+  const GuardedMatrix in(count * 4, 256, 0, 0);
+  const GuardedMatrix out(count * 4, 256, 0, 0);
+  for (const auto& [src_type, src_ggml] : types) {
+    const auto from = static_cast<std::size_t>(src_type.size());
+    std::vector<std::byte> src(count * from);
+    const Extents shape = {rows, cols};
+    copy(View(src.data(), src_type, shape), ConstView(numbers.data(), types[0].first, shape));
+    check(cudaMemcpy(in.data(), src.data(), src.size(), cudaMemcpyDefault), "cudaMemcpy");
+    for (const auto& [dst_type, dst_ggml] : types) {
+      const auto to = static_cast<std::size_t>(dst_type.size());
+      std::vector<std::byte> expected(count * to), got(count * to);
+      ggml_cpy({dst_ggml, {rows, cols, 1, 1}, {to, rows * to, 0, 0}, expected.data()},
+               {src_ggml, {rows, cols, 1, 1}, {cols * from, from, 0, 0}, src.data()});
+      for (const char* rung : {"cpy_flat", "cpy_transpose"}) {
+        check(cudaMemset(out.data(), 0xA5, count * 4), "cudaMemset");
+        run_converting_rung(rung, {in.data(), out.data(), rows, cols}, src_type, dst_type, 0,
+                            nullptr);
+        check(cudaMemcpy(got.data(), out.data(), got.size(), cudaMemcpyDefault), "cudaMemcpy");
+        EXPECT_TRUE(got == expected)
+            << rung << ", " << src_type.name() << " to " << dst_type.name();
+      }
+    }
+  }
+}
 
 // The check itself, of kernels that do nothing, the wrong thing, or too much.
 class LadderCheck : public testing::Test {

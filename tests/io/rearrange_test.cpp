@@ -12,9 +12,15 @@
 #include <vector>
 
 #include "core/normalise.hpp"
+#include "core/validate.hpp"
 #include "cornerturn/error.hpp"
+#include "cpu/cpu_info.hpp"
+#include "cpu/engine.hpp"
 #include "io/output_file.hpp"
 #include "io/rearrange_gpu.hpp"
+#include "io/rearrange_staged.hpp"
+#include "plan/planner.hpp"
+#include "support/file_conversions.hpp"
 #include "support/random_array.hpp"
 
 namespace cornerturn::io {
@@ -45,6 +51,12 @@ Schedule small_schedule(const Problem& problem, Route route, bool in_order, std:
                               : balanced_grid(normal, budget, 1, 2);
   }
   return schedule;
+}
+
+// Boxes of a schedule for the GPU, far smaller than its own.
+Grid small_boxes(const Schedule& schedule, std::int64_t budget) {
+  return schedule.in_order ? contiguous_grid(schedule.problem, budget, Side::destination)
+                           : balanced_grid(schedule.problem, budget, 1, 1);
 }
 
 TEST(Rearrange, EveryRouteGivesWhatTheReferenceGives) {
@@ -80,6 +92,69 @@ TEST(Rearrange, EveryRouteGivesWhatTheReferenceGives) {
   }
 }
 
+// Does what a GPU does with a box.
+class CpuStage : public Stage {
+ public:
+  CpuStage(std::int64_t bytes_in, std::int64_t bytes_out) : in_(bytes_in), out_(bytes_out) {}
+  std::byte* in() const override { return in_.data(); }
+  const std::byte* out() const override { return out_.data(); }
+
+  void turn(const Turn& turn) const override {
+    EXPECT_EQ(turn.from.data, in());
+    EXPECT_LE(turn.bytes_in(), in_.size());
+    EXPECT_LE(turn.bytes_out(), out_.size());
+    Problem problem =
+        make_problem(turn.from, View(nullptr, turn.to, turn.from.shape), turn.epilogue);
+    problem.values.place = turn.place;
+    cpu::execute(plan::make_plan(problem, cpu::cpu_info(), {1, ""}), in(), out_.data(),
+                 {nullptr, turn.epilogue.bias});
+  }
+
+ private:
+  Buffer in_;
+  Buffer out_;
+};
+
+TEST(Rearrange, StagesGiveWhatTheReferenceGives) {
+  std::mt19937 random(13);
+  constexpr std::int64_t shift = 37;
+  for (int i = 0; i < 150; ++i) {
+    const test::ConvertedArray array(random, 6000);
+    const auto bytes = static_cast<std::int64_t>(array.source.size());
+    const File in = scratch_file();
+    in.write_at(array.source.data(), bytes, shift);
+    for (const bool in_order : {false, true}) {
+      Schedule schedule = make_gpu_schedule(array.problem, 0, in_order, array.conversion);
+      EXPECT_EQ(schedule.in_order, in_order || array.conversion.is_stochastic());
+      schedule.boxes = small_boxes(schedule, static_cast<std::int64_t>(16 + random() % 3000));
+      const std::int64_t box = schedule.boxes.tile_elements() * schedule.problem.dst_type.size();
+      std::vector<std::unique_ptr<Stage>> stages;
+      for (int k = 0; k < schedule.workers; ++k) {
+        stages.push_back(std::make_unique<CpuStage>(box, array.conversion.result_bytes(box)));
+      }
+      const Source source =
+          i % 2 == 0 ? Source{array.source.data(), nullptr, 0} : Source{nullptr, &in, shift};
+      const File out = scratch_file();
+      const Sink sink{&out, schedule.in_order ? 0 : shift};
+      Progress progress;
+      int firsts = 0;
+      rearrange_staged(schedule, source, sink, stages, progress, array.conversion,
+                       [&](const Stage& stage, const Turn& turn) {
+                         EXPECT_EQ(&stage, stages[0].get());
+                         EXPECT_EQ(turn.place, 0);
+                         ++firsts;
+                       });
+      EXPECT_EQ(firsts, 1);
+      Bytes result(array.expected.size());
+      out.read_at(result.data(), static_cast<std::int64_t>(result.size()), sink.offset);
+      ASSERT_EQ(result, array.expected) << to_string(array.problem) << "\n"
+                                        << to_string(schedule) << "\n"
+                                        << array.text;
+      EXPECT_EQ(progress.bytes_written, static_cast<std::int64_t>(result.size()));
+    }
+  }
+}
+
 TEST(Rearrange, VerifyFindsEveryChangedByte) {
   std::mt19937 random(5);
   for (int i = 0; i < 100; ++i) {
@@ -109,6 +184,18 @@ TEST(Schedule, ForAGpuMovesEachByteOnceAndStaysWithinItsMemory) {
     }
   }
   EXPECT_THROW(make_gpu_schedule(turned, mib, false), Error);
+}
+
+TEST(Schedule, ForAGpuCountsWhatBecomesWider) {
+  const std::int64_t mib = 1 << 20;
+  const Problem turned = file_problem({100'000, 30'000}, 1, false, {1, 0});
+  const FileConversion wider(ElementType(Kind::u8), ElementType(Kind::f64), {});
+  for (const std::int64_t memory : {100 * mib, 1000 * mib}) {
+    const Schedule schedule = make_gpu_schedule(turned, memory, false, wider);
+    const std::int64_t box = schedule.boxes.tile_elements() * schedule.problem.dst_type.size();
+    EXPECT_LE(schedule.workers * (box + wider.result_bytes(box)), memory);
+    EXPECT_GE(schedule.workers * (box + wider.result_bytes(box)), memory / 4);
+  }
 }
 
 TEST(Schedule, StaysWithinTheMemoryItIsGiven) {

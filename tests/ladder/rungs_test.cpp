@@ -5,6 +5,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cornerturn/error.hpp"
 #include "ladder/emulate.hpp"
@@ -44,6 +45,25 @@ TEST(Rungs, SayWhichElementsTheyTake) {
   EXPECT_THROW(make_matrix(std::int64_t{1} << 40, std::int64_t{1} << 22, 4), Error);
 }
 
+// The obvious loop is tests/simt's; here that each type is known by its name.
+TEST(Rungs, GgmlsConvert) {
+  const std::vector<float> src = {1.5F, -2.25F, 3, 4, 1e9F, -6.75F};
+  const ElementType f32(Kind::f32), i32(Kind::i32), f16(Kind::f16), f64(Kind::f64);
+  for (const char* name : {"cpy_flat", "cpy_transpose"}) {
+    std::vector<std::int32_t> dst(6);
+    emulate(rung(name), 2, 3, {f32, i32}, src.data(), dst.data());
+    EXPECT_EQ(dst, (std::vector<std::int32_t>{1, 4, -2, 1000000000, 3, -6}));
+    std::vector<std::uint16_t> half(6);
+    emulate(rung(name), 2, 3, {f32, f16}, src.data(), half.data());
+    EXPECT_EQ(half, (std::vector<std::uint16_t>{0x3e00, 0x4400, 0xc080, 0x7c00, 0x4200, 0xc6c0}));
+    EXPECT_EQ(why_not(rung(name), Conversion{f64, f32}),
+              "it converts f32, f16, bf16 and i32 into each other, not f64 into f32");
+    EXPECT_THROW(emulate(rung(name), 2, 3, {f64, f32}, src.data(), dst.data()), Error);
+    emulate(rung(name), 0, 3, {f32, i32}, nullptr, nullptr);
+  }
+  EXPECT_EQ(why_not(rung("smem"), Conversion{f32, i32}), "it moves elements, and converts none");
+}
+
 TEST(Rungs, EveryRungIsVerifiedForEverySize) {
   for (const Rung& each : rungs()) {
     for (const RungBody& body : each.bodies) {
@@ -54,6 +74,28 @@ TEST(Rungs, EveryRungIsVerifiedForEverySize) {
         EXPECT_EQ(result.report.legs.empty(), matrix.size() == 0);
       }
     }
+  }
+}
+
+TEST(Rungs, MoveWhatTheCallerHas) {
+  const std::vector<std::uint16_t> src = {1, 2, 3, 4, 5, 6};
+  std::vector<std::uint16_t> dst(6);
+  emulate(rung("smem_chunk_xor"), {2, 3, 2}, src.data(), dst.data());
+  EXPECT_EQ(dst, (std::vector<std::uint16_t>{1, 4, 2, 5, 3, 6}));
+  EXPECT_THROW(emulate(rung("smem"), {2, 3, 2}, src.data(), dst.data()), Error);
+  EXPECT_THROW(emulate(rung("cute_smem"), {2, 3, 4}, src.data(), dst.data()), Error);
+
+  Rung half = rung("copy");
+  half.bodies = {*rung("copy").body(2)};
+  half.bodies[0].run = [](simt::Emulator& emulator, simt::Mode mode, const void* from, void* to,
+                          const Matrix& matrix, const simt::Visitor& visitor) {
+    rung("copy").body(2)->run(emulator, mode, from, to, {1, matrix.cols, 2}, visitor);
+  };
+  try {
+    emulate(half, {2, 3, 2}, src.data(), dst.data());
+    ADD_FAILURE() << "half of the output is missing";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("6 of its 12 B"), std::string::npos) << error.what();
   }
 }
 

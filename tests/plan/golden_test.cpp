@@ -53,6 +53,43 @@ std::vector<std::string> plans_for(const CpuInfo& cpu) {
   return lines;
 }
 
+// Shapes with the order of the result's axes, and types from and to.
+std::vector<std::string> conversions_for(const CpuInfo& cpu) {
+  struct Order {
+    Extents shape;
+    std::vector<int> axes;
+  };
+  const Order orders[] = {{{4096, 4096}, {1, 0}},
+                          {{1000, 777}, {1, 0}},
+                          {{8, 512, 16, 64}, {0, 2, 1, 3}},
+                          {{8, 224, 224, 3}, {0, 3, 1, 2}},
+                          {{64, 3, 5, 7}, {3, 2, 1, 0}},
+                          {{2048, 2048}, {0, 1}},
+                          {{30, 20}, {1, 0}}};
+  const std::pair<Kind, Kind> types[] = {{Kind::f32, Kind::f16},
+                                         {Kind::bf16, Kind::f32},
+                                         {Kind::f32, Kind::i8},
+                                         {Kind::f64, Kind::c128}};
+  std::vector<std::string> lines;
+  for (const Order& order : orders) {
+    for (const auto& [from, to] : types) {
+      for (const double beta : {0.0, 1.0}) {
+        const ConstView src =
+            ConstView(nullptr, ElementType(from), order.shape).permuted(order.axes);
+        Epilogue epilogue;
+        epilogue.beta = beta;
+        const Problem problem =
+            make_problem(src, View(nullptr, ElementType(to), src.shape), epilogue);
+        const Plan plan = make_plan(problem, cpu, {cpu.cores, ""});
+        lines.push_back(fmt::format("{}: {}: {}; {} thread{}", to_string(problem), plan.kernel(),
+                                    describe(plan.chosen, plan.normal), plan.threads,
+                                    plan.threads == 1 ? "" : "s"));
+      }
+    }
+  }
+  return lines;
+}
+
 std::vector<std::string> lines_of(const std::string& path) {
   std::ifstream file(path);
   std::vector<std::string> lines;
@@ -62,10 +99,8 @@ std::vector<std::string> lines_of(const std::string& path) {
 
 class GoldenPlans : public testing::TestWithParam<Machine> {};
 
-TEST_P(GoldenPlans, AreTheExpectedOnes) {
-  const std::string path =
-      fmt::format("{}/tests/plan/golden/{}.txt", CORNERTURN_SOURCE_DIR, GetParam().name);
-  const std::vector<std::string> plans = plans_for(GetParam().cpu);
+void compare(const std::string& name, const std::vector<std::string>& plans) {
+  const std::string path = fmt::format("{}/tests/plan/golden/{}.txt", CORNERTURN_SOURCE_DIR, name);
   if (std::getenv("CORNERTURN_UPDATE_GOLDEN") != nullptr) {
     std::ofstream file(path);
     for (const std::string& line : plans) file << line << '\n';
@@ -77,6 +112,14 @@ TEST_P(GoldenPlans, AreTheExpectedOnes) {
   for (std::size_t i = 0; i < plans.size(); ++i) {
     EXPECT_EQ(plans[i], expected[i]) << path << ":" << i + 1;
   }
+}
+
+TEST_P(GoldenPlans, AreTheExpectedOnes) {
+  compare(GetParam().name, plans_for(GetParam().cpu));
+}
+
+TEST_P(GoldenPlans, OfConversions) {
+  compare("convert_" + GetParam().name, conversions_for(GetParam().cpu));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, GoldenPlans, testing::ValuesIn(machines),

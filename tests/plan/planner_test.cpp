@@ -54,10 +54,14 @@ TEST(Planner, EveryKernelCanBeForcedWhereItApplies) {
   test::RandomProblems random(10);
   std::set<std::string_view> forced;
   for (int i = 0; i < 500; ++i) {
-    const Problem problem = random.next();
+    Problem problem = random.next();
+    if (i % 5 == 0) {
+      problem.src_type = problem.dst_type = ElementType(Kind::u8);
+      problem.values.alpha = 3;
+    }
     const Plan free = make_plan(problem, CpuInfo{}, {1, ""});
     for (const Row& row : registry()) {
-      if (row.why_not(free.normal, CpuInfo{}) != nullptr) continue;
+      if (why_not(row, free.normal, CpuInfo{}) != nullptr) continue;
       const Plan plan = make_plan(problem, CpuInfo{}, {1, std::string(row.name)});
       ASSERT_EQ(plan.kernel(), row.name);
       ASSERT_EQ(plan.choice, Choice::forced);
@@ -73,6 +77,37 @@ TEST(Planner, UnknownKernelsAreRefusedWithTheKnownOnes) {
   for (const Row& row : registry()) {
     EXPECT_NE(message.find(row.name), std::string::npos) << row.name;
   }
+}
+
+TEST(Planner, ValuesAreConvertedByThoseThatSaySo) {
+  Problem problem = matrix(4, 100, 200);
+  problem.src_type = ElementType(Kind::f32);
+  problem.dst_type = ElementType(Kind::i32);
+  EXPECT_EQ(make_plan(problem, CpuInfo{}, {1, ""}).kernel(), "convert");
+  EXPECT_EQ(message_of(problem, {1, "strided"}),
+            "kernel = 'strided' does not take this problem: values are converted");
+  EXPECT_EQ(message_of(matrix(4, 100, 200), {1, "convert"}),
+            "kernel = 'convert' does not take this problem: values are not converted");
+}
+
+TEST(Planner, TilesConvertLargeProblemsThatDoNotNarrow) {
+  const auto refusal = [](Problem problem, Kind from, Kind to) {
+    problem.src_type = ElementType(from);
+    problem.dst_type = ElementType(to);
+    for (Mode& mode : problem.modes) {
+      mode.src_stride = mode.src_stride / 4 * problem.src_type.size();
+      mode.dst_stride = mode.dst_stride / 4 * problem.dst_type.size();
+    }
+    return message_of(problem, {1, "tile"});
+  };
+  const std::string refused = "kernel = 'tile' does not take this problem: ";
+  EXPECT_EQ(refusal(matrix(4, 4096, 4096), Kind::bf16, Kind::f32), "");
+  EXPECT_EQ(refusal(matrix(4, 4096, 4096), Kind::f32, Kind::bf16),
+            refused + "values become narrower");
+  EXPECT_EQ(refusal(matrix(4, 4096, 4096), Kind::bf16, Kind::f16),
+            refused + "it takes no more than a change of type, from f32 or to it");
+  EXPECT_EQ(refusal(matrix(4, 100, 200), Kind::bf16, Kind::f32),
+            refused + "values are converted, and stay in the cache");
 }
 
 TEST(Planner, SmallProblemsStayOnOneThread) {

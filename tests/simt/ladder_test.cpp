@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cornerturn/ggml.hpp"
 #include "kernels/ladder/cpy_transpose.hpp"
 #include "kernels/ladder/registry.hpp"
 #include "simt/emulator.hpp"
@@ -174,6 +175,131 @@ TEST(Ladder, CpyTransposeTakesWhatIsContiguousInTheSwappedOrder) {
       ASSERT_EQ(dst[i], src[at]) << i;
     }
   }
+}
+
+// Types that ggml's copy converts into each other, by ggml's numbers.
+template <class T>
+constexpr GgmlType ggml_type = GgmlType::f32;
+template <>
+constexpr GgmlType ggml_type<values::F16> = GgmlType::f16;
+template <>
+constexpr GgmlType ggml_type<values::BF16> = GgmlType::bf16;
+template <>
+constexpr GgmlType ggml_type<std::int32_t> = GgmlType::i32;
+
+/// Calls call.operator()<S, D>() with each pair of them.
+template <class Call>
+void for_each_conversion(const Call& call) {
+  const auto to_each = [&]<class S>() {
+    call.template operator()<S, float>();
+    call.template operator()<S, values::F16>();
+    call.template operator()<S, values::BF16>();
+    call.template operator()<S, std::int32_t>();
+  };
+  to_each.template operator()<float>();
+  to_each.template operator()<values::F16>();
+  to_each.template operator()<values::BF16>();
+  to_each.template operator()<std::int32_t>();
+}
+
+// Strides are those of `T`, where `t` has them in elements.
+template <class T>
+ladder::CpyTensor in_bytes(ladder::CpyTensor t) {
+  for (std::int64_t& stride : t.nb) stride *= static_cast<std::int64_t>(sizeof(T));
+  return t;
+}
+
+template <class T>
+std::size_t elements_from_first_to_last(const ladder::CpyTensor& t) {
+  return static_cast<std::size_t>(t.at(t.size() - 1)) / sizeof(T) + 1;
+}
+
+template <class T>
+GgmlTensor ggml_tensor(const ladder::CpyTensor& t, const void* data) {
+  GgmlTensor tensor{ggml_type<T>, {}, {}, const_cast<void*>(data)};
+  for (int d = 0; d < 4; ++d) {
+    tensor.ne[d] = t.ne[d];
+    tensor.nb[d] = static_cast<std::size_t>(t.nb[d]);
+  }
+  return tensor;
+}
+
+// What the library makes of the same copy; `fill` where nothing is written.
+template <class S, class D>
+std::vector<kernels::Bits<D>> copied(const std::vector<kernels::Bits<S>>& src,
+                                     const ladder::CpyTensor& from, const ladder::CpyTensor& to,
+                                     kernels::Bits<D> fill) {
+  std::vector<kernels::Bits<D>> dst(elements_from_first_to_last<D>(to), fill);
+  ggml_cpy(ggml_tensor<D>(to, dst.data()), ggml_tensor<S>(from, src.data()));
+  return dst;
+}
+
+// Some of all bits, some values of moderate size.
+template <class S>
+std::vector<kernels::Bits<S>> some_values(std::size_t count) {
+  auto bits = numbered<kernels::Bits<S>>(static_cast<std::int64_t>(count));
+  for (std::size_t i = 0; i < count; i += 2) {
+    const float x = (static_cast<float>(i % 401) - 200) * 1.37F;
+    bits[i] = values::bits_as<kernels::Bits<S>>(values::convert<S>(x, Overflow::standard));
+  }
+  return bits;
+}
+
+// Rows of the destination are outputs of their own: what lies between them must not be written.
+template <class S, class D>
+void check_converting_cpy_flat(const ladder::CpyTensor& from, const ladder::CpyTensor& to) {
+  const auto src = some_values<S>(elements_from_first_to_last<S>(from));
+  constexpr auto fill = static_cast<kernels::Bits<D>>(0xA5A5A5A5U);
+  const auto expected = copied<S, D>(src, from, to, fill);
+  std::vector<kernels::Bits<D>> dst(expected.size(), fill);
+  const ladder::CpyFlatArgs<S, D> args{src.data(), dst.data(), from, to};
+  Emulator emulator;
+  emulator.input("src", src.data(), src.size() * sizeof(S));
+  for (std::int64_t i = 0; i < to.size(); i += to.ne[0]) {
+    emulator.output("row", args.destination(i), static_cast<std::size_t>(to.ne[0]) * sizeof(D));
+  }
+  emulator.launch("cpy_flat", Mode::recording, ladder::CpyFlat::launch(args),
+                  [&](auto& ctx) { ladder::CpyFlat::run(ctx, args); });
+  expect_clean(emulator);
+  EXPECT_TRUE(dst == expected);
+}
+
+TEST(Ladder, CpyFlatConverts) {
+  const ladder::CpyTensor turned{{9, 5, 4, 3}, {60, 1, 15, 5}};
+  const ladder::CpyTensor with_gaps{{9, 5, 4, 3}, {1, 11, 57, 230}};
+  const ladder::CpyTensor other_extents{{27, 10, 2, 1}, {1, 27, 270, 0}};
+  for_each_conversion([&]<class S, class D>() {
+    SCOPED_TRACE(std::to_string(static_cast<int>(ggml_type<S>)) + " to " +
+                 std::to_string(static_cast<int>(ggml_type<D>)));
+    check_converting_cpy_flat<S, D>(in_bytes<S>(turned), in_bytes<D>(with_gaps));
+    check_converting_cpy_flat<S, D>(in_bytes<S>(turned), in_bytes<D>(other_extents));
+  });
+}
+
+// Elements of any two types, stacked matrices and fused dimensions.
+TEST(Ladder, CpyTransposeConverts) {
+  const ladder::CpyTensor stacked{{33, 40, 9, 1}, {40, 1, 1320, 0}};
+  const ladder::CpyTensor fused{{33, 40, 9, 1}, {360, 1, 40, 0}};
+  const ladder::CpyTensor packed_one{{33, 40, 9, 1}, {1, 33, 1320, 0}};
+  for_each_conversion([&]<class S, class D>() {
+    SCOPED_TRACE(std::to_string(static_cast<int>(ggml_type<S>)) + " to " +
+                 std::to_string(static_cast<int>(ggml_type<D>)));
+    for (const ladder::CpyTensor& from : {in_bytes<S>(stacked), in_bytes<S>(fused)}) {
+      const auto src = some_values<S>(elements_from_first_to_last<S>(from));
+      const auto expected = copied<S, D>(src, from, in_bytes<D>(packed_one), 0);
+      std::vector<kernels::Bits<D>> dst(expected.size());
+      const auto args = ladder::as_transpose<S, D>(src.data(), dst.data(), from);
+      ASSERT_TRUE(args);
+      EXPECT_EQ(args->batch, from.nb[0] > from.nb[2] ? 1 : 9);
+      Emulator emulator;
+      emulator.input("src", src.data(), src.size() * sizeof(S));
+      emulator.output("dst", dst.data(), dst.size() * sizeof(D));
+      emulator.launch("cpy_transpose", Mode::recording, ladder::CpyTranspose::launch(*args),
+                      [&](auto& ctx) { ladder::CpyTranspose::run(ctx, *args); });
+      expect_clean(emulator);
+      EXPECT_TRUE(dst == expected);
+    }
+  });
 }
 
 TEST(BlockOrder, EachTileIsTakenOnce) {

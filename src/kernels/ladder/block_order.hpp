@@ -4,10 +4,10 @@
 // tiles:
 //
 //   rows           columns        grouped (2)    morton         hilbert
-//    0  1  2  3     0  4  8 12     0  2  4  6     0  1  4  5     0  3  4  5
-//    4  5  6  7     1  5  9 13     1  3  5  7     2  3  6  7     1  2  7  6
-//    8  9 10 11     2  6 10 14     8 10 12 14     8  9 12 13    14 13  8  9
-//   12 13 14 15     3  7 11 15     9 11 13 15    10 11 14 15    15 12 11 10
+//    0  1  2  3     0  4  8 12     0  2  4  6     0  1  4  5     0  1 14 15
+//    4  5  6  7     1  5  9 13     1  3  5  7     2  3  6  7     3  2 13 12
+//    8  9 10 11     2  6 10 14     8 10 12 14     8  9 12 13     4  7  8 11
+//   12 13 14 15     3  7 11 15     9 11 13 15    10 11 14 15     5  6  9 10
 //
 // Morton and Hilbert fill squares whose side is a power of two; a matrix is covered by such squares
 // along its longer side, and the blocks that fall outside it end at once.

@@ -1,6 +1,7 @@
 // ggml's copy of any tensor into any other: up to four dimensions, strides in bytes on both sides,
 // one thread an element. Element i of the source, in the order of its extents, becomes element i of
 // the destination, in the order of its own; the extents may differ, the number of elements may not.
+// On its way it may become another type: f32, f16, bf16 and i32, each into each.
 //
 //   i -> (i0, i1, i2, i3) -> i0 nb0 + i1 nb1 + i2 nb2 + i3 nb3
 //
@@ -10,8 +11,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "kernels/casts.hpp"
 #include "kernels/ladder/matrix.hpp"
+#include "values/convert.hpp"
 
 namespace cornerturn::ladder {
 
@@ -33,18 +37,59 @@ struct CpyTensor {
   }
 };
 
-template <class T>
+/// What is done to an element, as bits: an S becomes a D; of one type nothing is.
+template <class S, class D>
+CT_DEVICE kernels::Bits<D> converted(kernels::Bits<S> element) {
+  if constexpr (std::is_same_v<S, D>) {
+    return element;
+  } else {
+    return values::bits_as<kernels::Bits<D>>(
+        values::convert<D>(values::bits_as<S>(element), Overflow::standard));
+  }
+}
+
+/// Calls call.operator()<S, D>() with the types of two kinds, or answers false where one of them is
+/// none that is converted.
+template <class Call>
+constexpr bool with_cpy_types(Kind src, Kind dst, Call&& call) {
+  const auto with = [](Kind kind, auto&& then) {
+    switch (kind) {
+      case Kind::f32:
+        return then.template operator()<float>();
+      case Kind::f16:
+        return then.template operator()<values::F16>();
+      case Kind::bf16:
+        return then.template operator()<values::BF16>();
+      case Kind::i32:
+        return then.template operator()<std::int32_t>();
+      default:
+        return false;
+    }
+  };
+  return with(src, [&]<class S>() {
+    return with(dst, [&]<class D>() {
+      call.template operator()<S, D>();
+      return true;
+    });
+  });
+}
+
+/// Elements of type S become elements of type D.
+template <class S, class D = S>
 struct CpyFlatArgs {
-  const T* src = nullptr;
-  T* dst = nullptr;
+  using Src = kernels::Bits<S>;
+  using Dst = kernels::Bits<D>;
+
+  const Src* src = nullptr;
+  Dst* dst = nullptr;
   CpyTensor from;
   CpyTensor to;
 
-  CT_HOST_DEVICE const T* source(std::int64_t i) const {
-    return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(src) + from.at(i));
+  CT_HOST_DEVICE const Src* source(std::int64_t i) const {
+    return reinterpret_cast<const Src*>(reinterpret_cast<const std::byte*>(src) + from.at(i));
   }
-  CT_HOST_DEVICE T* destination(std::int64_t i) const {
-    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(dst) + to.at(i));
+  CT_HOST_DEVICE Dst* destination(std::int64_t i) const {
+    return reinterpret_cast<Dst*>(reinterpret_cast<std::byte*>(dst) + to.at(i));
   }
 };
 
@@ -57,26 +102,34 @@ struct CpyFlat {
 
   static constexpr int threads = 64;
 
-  template <class T>
-  static constexpr Launch launch(const CpyFlatArgs<T>& a) {
+  template <class S, class D>
+  static constexpr Launch launch(const CpyFlatArgs<S, D>& a) {
     return {grid_of(tiles_of(a.from.size(), threads)), {threads, 1, 1}};
   }
 
-  template <class T, class Ctx>
-  CT_DEVICE static void run(Ctx& ctx, const CpyFlatArgs<T>& a) {
+  template <class S, class D, class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const CpyFlatArgs<S, D>& a) {
     const std::int64_t i = std::int64_t{ctx.block_id().x} * threads + ctx.thread_index();
     if (i >= a.from.size()) return;
-    ctx.store(a.destination(i), ctx.load(a.source(i)));
+    ctx.store(a.destination(i), converted<S, D>(ctx.load(a.source(i))));
   }
 
   /// As a rung: the matrix seen transposed, into a packed tensor.
+  template <class S, class D>
+  CT_HOST_DEVICE static constexpr CpyFlatArgs<S, D> of_matrix(const kernels::Bits<S>* src,
+                                                              kernels::Bits<D>* dst,
+                                                              std::int64_t rows,
+                                                              std::int64_t cols) {
+    constexpr auto from = static_cast<std::int64_t>(sizeof(S));
+    constexpr auto to = static_cast<std::int64_t>(sizeof(D));
+    return {src,
+            dst,
+            {{rows, cols, 1, 1}, {cols * from, from, 0, 0}},
+            {{rows, cols, 1, 1}, {to, rows * to, 0, 0}}};
+  }
   template <class T>
   CT_HOST_DEVICE static constexpr CpyFlatArgs<T> flat(const MatrixArgs<T>& a) {
-    constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
-    return {a.src,
-            a.dst,
-            {{a.rows, a.cols, 1, 1}, {a.cols * bytes, bytes, 0, 0}},
-            {{a.rows, a.cols, 1, 1}, {bytes, a.rows * bytes, 0, 0}}};
+    return of_matrix<T, T>(a.src, a.dst, a.rows, a.cols);
   }
   template <class T>
   static constexpr Launch launch(const MatrixArgs<T>& a) {

@@ -18,7 +18,8 @@
 namespace cornerturn::ladder {
 
 /// A row has: name, shows (one line), transposes, takes<T>, launch(args), run(ctx, args); and where
-/// it has a tile in shared memory SharedMap<T>, where an element lies in it.
+/// it has a tile in shared memory SharedMap<T>, where an element lies in it. One that can change
+/// the type of the elements has of_matrix<S, D>(src, dst, rows, cols), arguments for its run().
 using Rungs = std::tuple<        //
     Copy,                        //
     NaiveRead<16>,               //
@@ -42,6 +43,11 @@ using Rungs = std::tuple<        //
     CpyRows,                     //
     CpyTranspose,                //
     CpyByHand>;
+
+template <class Rung>
+concept Converts = requires {
+  Rung::template of_matrix<float, float>(nullptr, nullptr, std::int64_t{}, std::int64_t{});
+};
 
 /// Calls `visit(rung)` with a value of each rung's type.
 template <class Visit>

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/divide.hpp"
+#include "plan/gpu/runs.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -34,7 +35,7 @@ Box::Side side_of(const Problem& normal, Stride stride) {
 // Takes indices of the modes along which the side runs on, until the run is long enough.
 void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
           std::int64_t run_bytes) {
-  std::int64_t run = normal.dst_type.size();
+  std::int64_t run = element_size(normal, stride);
   for (int i = 0; i < side.modes && run < run_bytes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
     const Mode& mode = normal.modes[which];
@@ -54,7 +55,7 @@ void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
 }
 
 void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride) {
-  const std::int64_t size = normal.dst_type.size();
+  const std::int64_t size = element_size(normal, stride);
   side.run = 1;
   side.run_modes = 0;
   for (int i = 0; i < side.modes; ++i) {
@@ -80,7 +81,7 @@ Box box_of(const Problem& normal, std::int64_t run_bytes) {
   const auto count = [&] {
     box.elements = 1;
     for (int i = 0; i < normal.rank(); ++i) box.elements *= box.extent[static_cast<std::size_t>(i)];
-    box.bytes = box.elements * normal.dst_type.size();
+    box.bytes = box.elements * normal.src_type.size();
   };
   count();
   for (int i = 0; i < box.dst.modes && box.bytes < least_bytes; ++i) {

@@ -11,7 +11,7 @@ namespace cornerturn::plan::gpu {
 struct Box {
   std::array<std::int32_t, ModeList::capacity> extent{};  ///< by mode: how many indices
   std::int64_t elements = 1;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  ///< of the source
 
   /// The run of a side: elements, and how many modes, fastest first, of `order`.
   struct Side {

@@ -14,6 +14,8 @@ namespace cornerturn::plan::gpu {
 struct Prepared;
 
 struct GatherConfig {
+  bool single = false;  ///< one element a thread, not four
+
   friend bool operator==(const GatherConfig&, const GatherConfig&) = default;
 };
 

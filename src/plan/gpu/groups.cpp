@@ -56,10 +56,11 @@ Groups groups_of(const Problem& normal, int row_modes, int col_modes) {
 }
 
 void for_each_grouping(const Problem& normal, const std::function<void(const Groups&)>& visit) {
-  const std::int64_t size = normal.dst_type.size();
+  const std::int64_t row_size = normal.dst_type.size();
+  const std::int64_t col_size = normal.src_type.size();
   const Groups most = groups_of(normal, 1, 1);
   // Another mode brings nothing to a run that is long, and does not fit into one that is full.
-  const auto goes = [&](const Run& run, int modes) {
+  const auto goes = [&](const Run& run, std::int64_t size, int modes) {
     return modes <= std::min(run.size, max_modes) &&
            elements_of(normal, run, modes) < most_elements &&
            (modes == 1 || elements_of(normal, run, modes - 1) * size < long_run);
@@ -70,15 +71,15 @@ void for_each_grouping(const Problem& normal, const std::function<void(const Gro
     }
     return true;
   };
-  const auto is_short = [&](const Run& run, int modes) {
+  const auto is_short = [&](const Run& run, std::int64_t size, int modes) {
     return elements_of(normal, run, modes) * size < short_run;
   };
-  for (int rows = 1; goes(most.rows, rows); ++rows) {
-    for (int cols = 1; goes(most.cols, cols) && apart(rows, cols); ++cols) {
-      const bool more_rows = goes(most.rows, rows + 1) && apart(rows + 1, cols);
-      const bool more_cols = goes(most.cols, cols + 1) && apart(rows, cols + 1);
-      if (more_rows && is_short(most.rows, rows)) continue;
-      if (more_cols && is_short(most.cols, cols)) continue;
+  for (int rows = 1; goes(most.rows, row_size, rows); ++rows) {
+    for (int cols = 1; goes(most.cols, col_size, cols) && apart(rows, cols); ++cols) {
+      const bool more_rows = goes(most.rows, row_size, rows + 1) && apart(rows + 1, cols);
+      const bool more_cols = goes(most.cols, col_size, cols + 1) && apart(rows, cols + 1);
+      if (more_rows && is_short(most.rows, row_size, rows)) continue;
+      if (more_cols && is_short(most.cols, col_size, cols)) continue;
       visit(groups_of(normal, rows, cols));
     }
   }
@@ -92,13 +93,14 @@ bool is_aligned(const Groups& groups, const Problem& normal, const Alignment& st
     if (!groups.in_rows(i)) dst_bits |= normal.modes[i].dst_stride;
   }
   return src_bits % vector == 0 && dst_bits % vector == 0 &&
-         groups.col_count * normal.dst_type.size() % vector == 0 &&
+         groups.col_count * normal.src_type.size() % vector == 0 &&
          groups.row_count * normal.dst_type.size() % vector == 0;
 }
 
-TileCounts count_tiles(const Groups& groups, std::int64_t tile_rows, std::int64_t tile_cols) {
+TileCounts count_tiles(const Groups& groups, std::int64_t tile_rows, std::int64_t tile_cols,
+                       std::int64_t halo) {
   TileCounts counts;
-  counts.down = ceil_div(groups.row_count, tile_rows);
+  counts.down = ceil_div(std::max<std::int64_t>(groups.row_count - halo, 1), tile_rows);
   counts.across = ceil_div(groups.col_count, tile_cols);
   counts.all = counts.down * counts.across * groups.rest;
   return counts;

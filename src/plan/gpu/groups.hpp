@@ -36,13 +36,14 @@ void for_each_grouping(const Problem& normal, const std::function<void(const Gro
 /// Rows and columns begin at multiples of 16 bytes on both sides, and columns fill whole vectors.
 bool is_aligned(const Groups& groups, const Problem& normal, const Alignment& start);
 
-/// The tiles of one matrix, and of all.
+/// The tiles of one matrix, and of all. `halo`: rows more that the last tile of a column can have.
 struct TileCounts {
   std::int64_t down = 1;
   std::int64_t across = 1;
   std::int64_t all = 1;
 };
-TileCounts count_tiles(const Groups& groups, std::int64_t tile_rows, std::int64_t tile_cols);
+TileCounts count_tiles(const Groups& groups, std::int64_t tile_rows, std::int64_t tile_cols,
+                       std::int64_t halo = 0);
 
 /// Fills in what both kernels' arguments share.
 template <class Args>

@@ -23,6 +23,10 @@ struct PackConfig {
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
 };
 
+struct PackConvertConfig : PackConfig {
+  friend bool operator==(const PackConvertConfig&, const PackConvertConfig&) = default;
+};
+
 namespace pack {
 
 const char* why_not(const Problem& normal, const DeviceInfo& device);
@@ -33,4 +37,16 @@ std::string describe(const PackConfig& config, const Problem& normal);
 Prepared prepare(const PackConfig& config, const Problem& normal);
 
 }  // namespace pack
+
+/// The same, for values that change their type.
+namespace pack_convert {
+
+const char* why_not(const Problem& normal, const DeviceInfo& device);
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+               const std::function<void(const PackConvertConfig&)>& add);
+Estimate estimate(const PackConvertConfig& config, const Problem& normal, const Model& model);
+std::string describe(const PackConvertConfig& config, const Problem& normal);
+Prepared prepare(const PackConvertConfig& config, const Problem& normal);
+
+}  // namespace pack_convert
 }  // namespace cornerturn::plan::gpu

@@ -11,11 +11,16 @@
 #include "core/problem.hpp"
 #include "kernels/context.hpp"
 #include "kernels/gather.hpp"
+#include "kernels/gather_convert.hpp"
 #include "kernels/pack.hpp"
+#include "kernels/pack_convert.hpp"
+#include "kernels/rows_convert.hpp"
 #include "kernels/skew.hpp"
 #include "kernels/tile.hpp"
+#include "kernels/tile_convert.hpp"
 #include "plan/choice.hpp"
 #include "plan/gpu/boxes.hpp"
+#include "plan/gpu/convert.hpp"
 #include "plan/gpu/copy.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/estimate.hpp"
@@ -28,10 +33,13 @@
 namespace cornerturn::plan::gpu {
 
 using Config = std::variant<CopyConfig, RowsConfig, BoxesConfig, StructuresConfig, TileConfig,
-                            SkewConfig, PackConfig, GatherConfig>;
+                            SkewConfig, PackConfig, GatherConfig, RowsConvertConfig,
+                            TileConvertConfig, PackConvertConfig, GatherConvertConfig>;
 using Args =
     std::variant<kernels::CopyArgs, kernels::RowsArgs, kernels::BoxesArgs, kernels::StructuresArgs,
-                 kernels::TileArgs, kernels::SkewArgs, kernels::PackArgs, kernels::GatherArgs>;
+                 kernels::TileArgs, kernels::SkewArgs, kernels::PackArgs, kernels::GatherArgs,
+                 kernels::RowsConvertArgs, kernels::TileConvertArgs, kernels::PackConvertArgs,
+                 kernels::GatherConvertArgs>;
 
 struct Row;
 
@@ -56,6 +64,7 @@ struct Prepared {
 struct Row {
   std::string_view name;
   std::string_view idea;
+  bool converts = false;  ///< takes the problems that change values, and no others
   /// Null when the kernel takes the (normalised) problem, else the rule that the problem breaks.
   const char* (*why_not)(const Problem& normal, const DeviceInfo& device);
   /// Appends the configurations worth considering, with their cost. `start` is the alignment of the
@@ -67,8 +76,8 @@ struct Row {
   Prepared (*prepare)(const Config& config, const Problem& normal);
 };
 
-/// Row::why_not, and the rule that holds for all: a problem without elements is gather's, which
-/// launches nothing for it.
+/// Row::why_not, and the rules that hold for all: bytes are moved, or values changed; a problem
+/// without elements is one of the gathers', which launch nothing for it.
 const char* why_not(const Row& row, const Problem& normal, const DeviceInfo& device);
 
 /// THE table: every kernel of the GPU engine, in the order in which equals are preferred.

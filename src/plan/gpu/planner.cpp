@@ -38,7 +38,11 @@ std::int64_t alignment_after(std::int64_t pointer, std::int64_t offset) {
 }  // namespace
 
 const char* why_not(const Row& row, const Problem& normal, const DeviceInfo& device) {
-  if (normal.elements() == 0 && row.name != "gather") return "there is nothing to move";
+  if (row.converts && !normal.converts()) return "no value is changed";
+  if (!row.converts && normal.converts()) return "values are changed";
+  if (normal.elements() == 0 && row.name.substr(0, 6) != "gather") {
+    return "there is nothing to move";
+  }
   return row.why_not(normal, device);
 }
 

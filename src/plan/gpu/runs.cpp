@@ -4,7 +4,7 @@ namespace cornerturn::plan::gpu {
 
 Run run_of(const Problem& problem, std::int64_t Mode::*stride) {
   Run run;
-  std::int64_t next = problem.dst_type.size();
+  std::int64_t next = element_size(problem, stride);
   for (bool found = true; found;) {
     found = false;
     for (int i = 0; i < problem.rank() && !found; ++i) {

@@ -22,6 +22,11 @@ struct Run {
   }
 };
 
+/// Bytes of an element on the side that the stride is of.
+inline std::int64_t element_size(const Problem& problem, std::int64_t Mode::*stride) {
+  return stride == &Mode::src_stride ? problem.src_type.size() : problem.dst_type.size();
+}
+
 /// The longest such run of a side, which begins with a step of one element; empty if none does.
 Run run_of(const Problem& problem, std::int64_t Mode::*stride);
 

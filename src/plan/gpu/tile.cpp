@@ -8,6 +8,7 @@
 
 #include "core/divide.hpp"
 #include "core/validate.hpp"
+#include "plan/gpu/convert.hpp"
 #include "plan/gpu/groups.hpp"
 #include "plan/gpu/plan.hpp"
 
@@ -19,12 +20,20 @@ constexpr std::int64_t most_tiles = (std::int64_t{1} << 31) - 1;
 struct TileSides {
   std::int64_t rows;  ///< elements of a destination row
   std::int64_t cols;
+  std::int64_t halo = 0;  ///< rows more that the last one takes
 };
 
 TileSides sides_of(const TileConfig& config, const Problem& normal) {
   const kernels::TileShape& shape = kernels::tile_shapes[config.shape];
   const std::int64_t size = normal.dst_type.size();
   return {shape.down_bytes / size, shape.across * 16 / size};
+}
+
+TileSides sides_of(const TileConvertConfig& config, const Problem& normal) {
+  const int staged = std::min(normal.src_type.size(), normal.dst_type.size());
+  const kernels::TileShape shape = kernels::convert_shape(staged);
+  (void)config;
+  return {shape.down_bytes / staged, shape.across * std::int64_t{16} / normal.src_type.size()};
 }
 
 // Shapes of skew are numbered before those of its kernel for small elements.
@@ -36,7 +45,7 @@ TileSides sides_of(const SkewConfig& config, const Problem& normal) {
   const std::int64_t size = normal.dst_type.size();
   if (is_turned(config)) {
     const auto& shape = kernels::turned_shapes[config.shape - kernels::skew_shape_count];
-    return {shape.down_bytes / size, shape.across * 16 / size};
+    return {shape.down_bytes / size, shape.across * 16 / size, 32 / size};
   }
   const int kind = std::countr_zero(static_cast<unsigned>(size));
   const kernels::SkewShape& shape = kernels::skew_shapes[kind][config.shape];
@@ -46,7 +55,7 @@ TileSides sides_of(const SkewConfig& config, const Problem& normal) {
 template <class Config>
 TileCounts counts_of(const Config& config, const Groups& groups, const Problem& normal) {
   const TileSides sides = sides_of(config, normal);
-  return count_tiles(groups, sides.rows, sides.cols);
+  return count_tiles(groups, sides.rows, sides.cols, sides.halo);
 }
 
 // What a lane, an element of its vector, a thread, and a mode beyond two cost; and a block.
@@ -66,6 +75,7 @@ template <class Args>
 Kernel kernel_of(const TileConfig& config, const Problem& normal) {
   Args args;
   args.element_bytes = normal.dst_type.size();
+  if constexpr (requires { args.values; }) args.values = value_args(normal);
   args.shape = config.shape;
   args.rows.modes = config.row_modes;
   args.cols.modes = config.col_modes;
@@ -77,7 +87,7 @@ Kernel kernel_of(const TileConfig& config, const Problem& normal) {
 // Runs of a side: of `count` elements in pieces of `most`; the modes of `run` are in them.
 MovedRuns runs_of(const Problem& normal, const Run& run, int modes, std::int64_t count,
                   std::int64_t most, std::int64_t Mode::*stride) {
-  const std::int64_t size = normal.dst_type.size();
+  const std::int64_t size = element_size(normal, stride);
   MovedRuns runs;
   runs.granule = count > most ? std::gcd(std::int64_t{64}, most * size) : 64;
   for (int i = 0; i < normal.rank(); ++i) {
@@ -148,7 +158,10 @@ bool is_too_large(const kernels::TileShape (&shapes)[count], int shape, const Gr
 template <class Config>
 std::string describe_as(const Config& config, const Problem& normal) {
   const TileSides sides = sides_of(config, normal);
-  std::string text = fmt::format("{} x {} of {} B", sides.cols, sides.rows, normal.dst_type.size());
+  std::string text =
+      fmt::format("{} x {} of {}", sides.cols, sides.rows,
+                  normal.converts() ? normal.src_type.name() + " to " + normal.dst_type.name()
+                                    : std::to_string(normal.dst_type.size()) + " B");
   if (config.row_modes + config.col_modes > 2) {
     text += fmt::format(", {} + {} modes", config.col_modes, config.row_modes);
   }
@@ -182,7 +195,7 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
                const std::function<void(const TileConfig&)>& add) {
   for_each_grouping(normal, [&](const Groups& groups) {
     if (!is_aligned(groups, normal, start)) return;
-    for (int shape = 0; shape < kernels::tile_shape_count; ++shape) {
+    for (int shape = 0; shape < kernels::tile_shape_count(normal.dst_type.size()); ++shape) {
       if (is_too_large(kernels::tile_shapes, shape, groups, normal)) continue;
       const TileConfig config{static_cast<std::uint8_t>(shape),
                               static_cast<std::uint8_t>(groups.row_modes),
@@ -209,6 +222,61 @@ Prepared prepare(const TileConfig& config, const Problem& normal) {
 }
 
 }  // namespace tile
+
+namespace tile_convert {
+
+const char* why_not(const Problem& normal, const DeviceInfo&) {
+  if (const char* rule = why_no_cast(normal)) return rule;
+  return why_no_groups(normal);
+}
+
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+               const std::function<void(const TileConvertConfig&)>& add) {
+  for_each_grouping(normal, [&](const Groups& groups) {
+    if (!is_aligned(groups, normal, start)) return;
+    const TileConvertConfig config{{0, static_cast<std::uint8_t>(groups.row_modes),
+                                    static_cast<std::uint8_t>(groups.col_modes)}};
+    if (counts_of(config, groups, normal).all <= most_tiles) add(config);
+  });
+}
+
+Estimate estimate(const TileConvertConfig& config, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
+  const Kernel kernel = kernel_of<kernels::TileConvertArgs>(config, normal);
+  const Groups groups = groups_of(normal, config.row_modes, config.col_modes);
+  const TileSides sides = sides_of(config, normal);
+  const auto elements = static_cast<double>(sides.rows * sides.cols);
+  const double src_size = normal.src_type.size(), dst_size = normal.dst_type.size();
+  const int more_modes = config.row_modes + config.col_modes - 2;
+  Work work;
+  work.blocks = static_cast<double>(counts_of(config, groups, normal).all);
+  work.resident =
+      resident_blocks(model.device, kernel.threads, kernel.shared_bytes, kernel.min_blocks);
+  const double vectors = elements * (src_size + dst_size) / 32;
+  work.instructions =
+      work.blocks * (vectors * c.tile_lane + elements * (c.tile_element + convert_lane(normal)) +
+                     kernel.threads * (c.tile_thread + c.tile_mode * more_modes));
+  work.wavefronts = work.blocks * elements * std::min(src_size, dst_size) / 512 * 8;
+  work.block_seconds = c.tile_block + c.tile_block_byte * elements * std::max(src_size, dst_size) +
+                       (more_modes > 0 ? c.table_block : 0);
+  work.src_bytes = src_moved(model, runs_of(normal, groups.cols, config.col_modes, groups.col_count,
+                                            sides.cols, &Mode::src_stride));
+  work.dst_bytes = dst_moved(model, runs_of(normal, groups.rows, config.row_modes, groups.row_count,
+                                            sides.rows, &Mode::dst_stride));
+  return estimate_of(model, work);
+}
+
+std::string describe(const TileConvertConfig& config, const Problem& normal) {
+  return describe_as(config, normal);
+}
+
+Prepared prepare(const TileConvertConfig& config, const Problem& normal) {
+  kernels::TileConvertArgs args;
+  args.values = value_args(normal);
+  return prepared(args, config, normal);
+}
+
+}  // namespace tile_convert
 
 namespace skew {
 

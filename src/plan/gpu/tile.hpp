@@ -1,5 +1,6 @@
 // tile: both sides have long runs along different modes, turned through shared memory in vectors.
-// skew: the same where rows begin at any address.
+// skew: the same where rows begin at any address. tile_convert: tile, for values that change their
+// type.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,9 @@ struct TileConfig {
 
   friend bool operator==(const TileConfig&, const TileConfig&) = default;
 };
+struct TileConvertConfig : TileConfig {
+  friend bool operator==(const TileConvertConfig&, const TileConvertConfig&) = default;
+};
 struct SkewConfig : TileConfig {
   friend bool operator==(const SkewConfig&, const SkewConfig&) = default;
 };
@@ -36,6 +40,17 @@ std::string describe(const TileConfig& config, const Problem& normal);
 Prepared prepare(const TileConfig& config, const Problem& normal);
 
 }  // namespace tile
+
+namespace tile_convert {
+
+const char* why_not(const Problem& normal, const DeviceInfo& device);
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+               const std::function<void(const TileConvertConfig&)>& add);
+Estimate estimate(const TileConvertConfig& config, const Problem& normal, const Model& model);
+std::string describe(const TileConvertConfig& config, const Problem& normal);
+Prepared prepare(const TileConvertConfig& config, const Problem& normal);
+
+}  // namespace tile_convert
 
 namespace skew {
 

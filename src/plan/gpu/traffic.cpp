@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "plan/gpu/runs.hpp"
+
 namespace cornerturn::plan::gpu {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr double sector = 32;
 // Bytes of whole sectors for one side: runs of `run` bytes (as the modes allow), and what lies
 // between elements of a step shorter than a sector.
 double side_bytes(const Problem& normal, std::int64_t Mode::*stride) {
-  const double element = normal.dst_type.size();
+  const auto element = static_cast<double>(element_size(normal, stride));
   auto elements = static_cast<double>(normal.elements());
   // The mode of the smallest stride decides how densely sectors are used.
   const Mode* fastest = nullptr;

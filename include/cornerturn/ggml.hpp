@@ -1,0 +1,82 @@
+// ggml's copy operator in ggml's own terms: ggml_cpy, ggml_cont and ggml_dup as one problem of this
+// library, whatever the permutation, the view, the batch or the types. ggml itself is not needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cornerturn/export.hpp"
+#include "cornerturn/plan.hpp"
+#include "cornerturn/view.hpp"
+
+namespace cornerturn {
+
+/// The types whose values can be converted into each other, by the numbers of ggml's `ggml_type`.
+/// Tensors of other quantised types are copied to their own type only.
+enum class GgmlType : int {
+  f32 = 0,
+  f16 = 1,
+  q8_0 = 8,
+  i8 = 24,
+  i16 = 25,
+  i32 = 26,
+  i64 = 27,
+  f64 = 28,
+  bf16 = 30,
+};
+
+/// What a copy needs to know of a `ggml_tensor`. Element (i0, i1, i2, i3) lies at
+/// data + i0 nb[0] + i1 nb[1] + i2 nb[2] + i3 nb[3]; of quantised types i0 counts blocks there.
+/// `ne` counts values, each extent at least 1.
+struct GgmlTensor {
+  GgmlType type = GgmlType::f32;
+  std::int64_t ne[4] = {1, 1, 1, 1};
+  std::size_t nb[4] = {};  ///< strides in bytes: multiples of the size of an element, or of a block
+  void* data = nullptr;
+
+  /// Of ggml's `ggml_tensor`, or of anything else with these four members.
+  template <class Tensor>
+  static GgmlTensor of(const Tensor& tensor) {
+    GgmlTensor result{static_cast<GgmlType>(tensor.type), {}, {}, tensor.data};
+    for (int d = 0; d < 4; ++d) {
+      result.ne[d] = tensor.ne[d];
+      result.nb[d] = tensor.nb[d];
+    }
+    return result;
+  }
+};
+
+/// A copy as this library sees it: two views, slowest axis first.
+struct GgmlCopy {
+  enum class What {
+    copy,        ///< copy(dst, src): of one shape
+    quantise,    ///< quantise_q8_0(dst, src, last axis)
+    dequantise,  ///< dequantise_q8_0(dst, src, last axis)
+  };
+  What what;
+  View dst;
+  ConstView src;
+};
+
+/// The one problem that copying `src` to `dst` is. Elements are counted with i0 the fastest on both
+/// sides; the extents may differ where the number of elements does not: axes are merged and split
+/// until they agree. Throws an Error that names the argument, its value and the rule
+/// (Status::unsupported where the tensors are right but no single copy does it). The data may be
+/// null.
+CT_API GgmlCopy ggml_views(const GgmlTensor& dst, const GgmlTensor& src);
+
+/// dst = src: what ggml_cpy(src, dst), ggml_cont(src) and ggml_dup(src) compute. Values are
+/// converted as by the default Epilogue, or to and from q8_0 as by quantise_q8_0 and
+/// dequantise_q8_0, to which `options` gives its threads and its stream. Everything is checked
+/// before anything is written; source and destination must not overlap.
+CT_API void ggml_cpy(const GgmlTensor& dst, const GgmlTensor& src, const Options& options = {});
+
+/// Whether `ggml_cpy` can do it, for a backend's supports_op: it throws nothing, and the data
+/// may be null.
+CT_API bool ggml_can_cpy(const GgmlTensor& dst, const GgmlTensor& src) noexcept;
+
+/// The plan that `ggml_cpy` uses, for tensors of the same types, extents and strides. Copies to and
+/// from q8_0 of another type have none (Status::unsupported).
+CT_API Plan ggml_plan(const GgmlTensor& dst, const GgmlTensor& src, const Options& options = {});
+
+}  // namespace cornerturn

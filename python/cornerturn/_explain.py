@@ -1,0 +1,188 @@
+"""explain: what accesses to a tile in shared memory cost, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from operator import index
+from typing import Any
+
+from cornerturn import _lab
+from cornerturn._layout import Layout, as_layout, element_size
+
+
+@dataclass(frozen=True)
+class AccessCost:
+    """What one access of an `Explanation` costs over the whole tile.
+
+    - `name`, `op` (`load`, `store`, `ldmatrix` or `stmatrix`), `bytes_a_lane`
+    - `requests` of a warp each, their `wavefronts`, and the `floor`: those without bank conflicts
+    - `verdict`: one sentence; `why`: who meets whom, empty without bank conflicts
+    """
+
+    name: str
+    op: str
+    bytes_a_lane: int
+    requests: int
+    wavefronts: int
+    floor: int
+    verdict: str
+    why: str
+
+    @property
+    def clean(self) -> bool:
+        """Is it free of bank conflicts?"""
+        return self.wavefronts == self.floor
+
+
+class Explanation:
+    """What accesses to a layout cost, and why. `print` shows all of it, a notebook the picture."""
+
+    def __init__(self, explained: _lab.Explanation) -> None:
+        self._explained = explained
+
+    @property
+    def layout(self) -> Layout:
+        """What was explained."""
+        return Layout._of(self._explained.layout)
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        return json.loads(self._explained.json())
+
+    @cached_property
+    def accesses(self) -> tuple[AccessCost, ...]:
+        """What each access costs, in the order asked for; a rung's legs one after the other."""
+        return tuple(
+            AccessCost(
+                each["access"],
+                each["op"],
+                each["bytes_a_lane"],
+                each["requests"],
+                each["wavefronts"],
+                each["floor"],
+                each["verdict"],
+                each.get("why", ""),
+            )
+            for each in self._facts["accesses"]
+        )
+
+    @property
+    def wavefronts(self) -> int:
+        """Of all accesses to the whole tile."""
+        return sum(access.wavefronts for access in self.accesses)
+
+    @property
+    def floor(self) -> int:
+        """The same without bank conflicts."""
+        return sum(access.floor for access in self.accesses)
+
+    @property
+    def clean(self) -> bool:
+        """No bank conflicts, and no two elements at one place."""
+        return self._facts["clean"]
+
+    @property
+    def same_place(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Two coordinates that lie at one place, or None."""
+        found = self._facts.get("not_injective")
+        return None if found is None else (tuple(found["a"]), tuple(found["b"]))
+
+    @property
+    def verdict(self) -> str:
+        """A sentence for each access."""
+        parts = [f"{access.name}: {access.verdict}" for access in self.accesses]
+        if self.same_place is not None:
+            first, second = self.same_place
+            parts.insert(0, f"not injective: {first} and {second} lie at one place")
+        return "; ".join(parts)
+
+    @property
+    def remedy(self) -> Layout | None:
+        """A swizzle, or padding, under which no access has conflicts; None where none is needed or
+        known."""
+        layout = self._explained.remedy
+        return None if layout is None else Layout._of(layout)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory that the tile takes."""
+        return self._facts["shared_bytes"]
+
+    @property
+    def slowdown(self) -> float:
+        """How many times as long as a plain copy a transposition through this tile takes."""
+        return self._facts["time"]["slowdown"] if "time" in self._facts else 1.0
+
+    @property
+    def text(self) -> str:
+        """All that there is to say."""
+        return self._explained.text()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for programs."""
+        return json.loads(self._explained.json())
+
+    def svg(self) -> str:
+        """The tile with the lanes of the costliest request, and the wavefronts, as SVG."""
+        return self._explained.svg()
+
+    def draw(self, width: int = 100) -> str:
+        """The same as text of at most `width` characters a line."""
+        return self._explained.draw(width)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        if not self.accesses:
+            found = "injective" if self.same_place is None else self.verdict
+        else:
+            found = f"{self.wavefronts} wavefronts, {self.floor} at the floor"
+        return f"<Explanation {self._facts['layout']}: {found}>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def explain(
+    layout: Layout | str,
+    access: str | Iterable[str] = (),
+    *,
+    dtype: Any = "float32",
+    vector: int = 0,
+    store: bool = False,
+    device: str = "h200",
+) -> Explanation:
+    """What warps' accesses to a tile in shared memory cost, and why.
+
+    Args:
+        layout: the tile, a `Layout` or its text; of one mode (a row) or two.
+        access: one or several of `"rows"`, `"columns"`, `"blocks"`, `"diagonal"`, `"ldmatrix"`,
+            `"stmatrix"`, `"tv:LAYOUT"`, `"table:LANES"` and `"rung:NAME"`, each with `:load` or
+            `:store` and the bytes a lane where they differ from what follows: `"columns:store:16"`.
+        dtype: the element, of 1, 2, 4, 8 or 16 bytes.
+        vector: bytes a lane of accesses that do not say; 0: one element.
+        store: accesses that do not say are stores, not loads.
+        device: the GPU whose time and shared memory are meant: "h200", "b200", ..., or the path of
+            a JSON file that describes one.
+
+    Raises:
+        ValueError: a mistake in the notation, with its place; an access that is unknown, misaligned
+            or of elements that are no neighbours; a tile larger than the shared memory.
+
+    Example:
+        >>> cornerturn.explain("(32,32):(32,1)", access="columns")
+        <Explanation (32,32):(32,1): 1024 wavefronts, 32 at the floor>
+    """
+    accesses = [access] if isinstance(access, str) else list(access)
+    for i, text in enumerate(accesses):
+        if not isinstance(text, str):
+            raise TypeError(f"access[{i}] = {text!r} is no text")
+    return Explanation(
+        _lab.explain(
+            as_layout(layout)._layout, element_size(dtype), accesses, store, index(vector), device
+        )
+    )

@@ -1,0 +1,227 @@
+"""plan: what a call would do, and why."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+from cornerturn import _core
+from cornerturn._arrays import (
+    HOST,
+    Array,
+    check_pair,
+    dtype_name,
+    order_of,
+    packed_strides,
+)
+from cornerturn._frameworks import framework_of
+from cornerturn._operations import stream_for
+
+
+class Plan:
+    """How a permutation is done: which kernel, set up how, in what time, and which others there were.
+
+    A value: it never changes. In a notebook it shows itself as a table.
+    """
+
+    def __init__(self, plan: _core.Plan) -> None:
+        self._plan = plan
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel that runs."""
+        return self._plan.kernel
+
+    @property
+    def device(self) -> str:
+        """`cpu`, or the name of the GPU."""
+        return self._plan.device
+
+    @property
+    def threads(self) -> int:
+        """Threads of the CPU that it runs on; 0 for a GPU."""
+        return self._plan.threads
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all elements: as many are read, and as many written."""
+        return self._plan.bytes
+
+    @property
+    def predicted_seconds(self) -> float:
+        """The cost model's guess of the time of one execution."""
+        return self._plan.predicted_seconds
+
+    @property
+    def why(self) -> str:
+        """One line: why this kernel."""
+        return self._plan.why()
+
+    def explain(self) -> str:
+        """Several lines: the problem, how it was simplified, the choice, and every candidate."""
+        return self._plan.explain()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for programs."""
+        return json.loads(self._plan.to_json())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self._plan == other._plan
+
+    def __hash__(self) -> int:
+        return hash((self.kernel, self.device, self.bytes))
+
+    def __repr__(self) -> str:
+        return f"<Plan {self._plan.to_string()}>"
+
+    def _repr_html_(self) -> str:
+        facts = self.to_dict()
+        slowest = max([candidate["predicted_ns"] for candidate in facts["candidates"]], default=1.0)
+        rows = []
+        for candidate in facts["candidates"]:
+            chosen = (candidate["kernel"], candidate["config"]) == (facts["kernel"], facts["config"])
+            time = candidate["predicted_ns"]
+            width = max(1.0, 100 * time / max(slowest, 1e-9))
+            bar = (
+                f'<div style="background:{"#2a78d6" if chosen else "#b9c4cf"};height:0.7em;'
+                f'width:{width:.0f}px"></div>'
+            )
+            cells = [candidate["kernel"], candidate["config"], _time_text(time)]
+            rows.append(_row(cells, bar, bold=chosen))
+        for refused in facts["refused"]:
+            rows.append(_row([refused["kernel"], refused["rule"], "-"], "", faint=True))
+        return (
+            f"<div><b>{_text(self._plan.to_string())}</b><br>{_text(facts['why'])}"
+            f"<pre>{_text(_problem_text(facts))}</pre>"
+            "<table><thead><tr><th>kernel</th><th>configuration, or why not</th>"
+            "<th>predicted</th><th></th></tr></thead>"
+            f"<tbody>{''.join(rows)}</tbody></table></div>"
+        )
+
+
+def plan(
+    x: Any,
+    axes: Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    dtype: Any = "float32",
+    device: str | None = None,
+    kernel: str | None = None,
+    threads: int = 0,
+    measure: bool = False,
+) -> Plan:
+    """The plan by which `transpose(x, axes, out=out)` works.
+
+    Args:
+        x: an array, or a shape: then a packed array of `dtype` that need not exist.
+        axes: as in `transpose`.
+        out: as in `transpose`; None: a packed result.
+        dtype: for a shape, the dtype of its elements: `"float32"`, a framework's dtype, or `"b12"`
+            for elements of 12 bytes.
+        device: None: where `x` is, the CPU for a shape; "cpu"; or a GPU that need not be here:
+            "h200", "b200", ..., or the path of a JSON file that describes one.
+        kernel: force this kernel: "copy", "rows", "tile", ...
+        threads: for the CPU, at most so many; 0: all that the process may use.
+        measure: run the best candidates on `x` and `out`, which is written to, and remember the
+            winner for later calls with such arrays.
+
+    Raises:
+        ValueError, TypeError: as in `transpose`; an unknown device or kernel, or a kernel that does
+            not take this problem; `measure` without `out`.
+
+    Example:
+        >>> cornerturn.plan((8, 224, 224, 3), (0, 3, 1, 2), dtype="uint8", device="h200")
+    """
+    if _is_shape(x):
+        source = _described(tuple(index(extent) for extent in x), dtype)
+        stream = 0
+    else:
+        framework = framework_of(x)
+        source = framework.read(x, "x")
+        stream = stream_for(framework, source.device, None, "x")
+    source = source.permuted(order_of(axes, source.rank))
+    if out is None:
+        if measure:
+            raise ValueError("measure = True, but out is None: candidates need memory to write to")
+        # What stands for memory that is not there is aligned to 16 bytes.
+        source = source._replace(address=0, readonly=False)
+        target = source._replace(strides=packed_strides(source.shape, source.itemsize))
+    else:
+        writer = framework_of(out)
+        writer.will_write(out, "out")
+        target = writer.read(out, "out")
+        check_pair(target, source, "out", "x", "the shape of the result")
+    if device is None:
+        device = "cpu" if source.device == HOST else "gpu"
+    try:
+        made = _core.make_plan(
+            target.address,
+            source.address,
+            source.itemsize,
+            source.shape,
+            target.strides,
+            source.strides,
+            gpu=source.device,
+            device=device,
+            kernel=kernel or "",
+            threads=threads,
+            measure=measure,
+            stream=stream,
+        )
+    except ValueError as error:
+        raise ValueError(str(error).removeprefix("options.")) from None
+    return Plan(made)
+
+
+def _is_shape(x: Any) -> bool:
+    return isinstance(x, (list, tuple)) and all(hasattr(extent, "__index__") for extent in x)
+
+
+def _described(shape: tuple[int, ...], dtype: Any) -> Array:
+    for i, extent in enumerate(shape):
+        if extent < 0:
+            raise ValueError(f"x[{i}] = {extent}: an extent of a shape is not negative")
+    itemsize = itemsize_of(dtype)
+    return Array(0, itemsize, shape, packed_strides(shape, itemsize), HOST, dtype, False, None)
+
+
+def itemsize_of(dtype: Any) -> int:
+    """Bytes of an element of a dtype, or of a type of the library's by name."""
+    itemsize = getattr(dtype, "itemsize", None)
+    if isinstance(itemsize, int):
+        return itemsize
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype_name(dtype))
+    try:
+        return _core.itemsize(name)
+    except ValueError as error:
+        raise ValueError(f"dtype = {dtype!r}: {error}") from None
+
+
+def _text(value: str) -> str:
+    return html.escape(value)
+
+
+def _row(cells: list[str], last: str, *, bold: bool = False, faint: bool = False) -> str:
+    style = ' style="font-weight:bold"' if bold else ' style="opacity:0.6"' if faint else ""
+    return f"<tr{style}>{''.join(f'<td>{_text(cell)}</td>' for cell in cells)}<td>{last}</td></tr>"
+
+
+def _time_text(nanoseconds: float) -> str:
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.1f} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def _problem_text(facts: dict[str, Any]) -> str:
+    lines = []
+    for name in ("problem", "normalised"):
+        modes = facts[name]["modes"]
+        lines.append(
+            f"{name:11} {facts[name]['element']}  "
+            + "  ".join(f"{m['extent']}:{m['src_stride']}->{m['dst_stride']}" for m in modes)
+        )
+    return "\n".join(lines + [f"            - {step}" for step in facts["steps"]])

@@ -1,0 +1,138 @@
+"""JAX: a transposition that XLA calls through its foreign-function interface.
+
+`transpose(x, axes)` is `jax.numpy.transpose(x, axes)`, on the CPU and on NVIDIA GPUs with
+Cornerturn's kernels: under `jax.jit`, `jax.vmap`, `jax.grad` and the other transformations, with
+shapes that are fixed or symbolic. On a GPU it runs on XLA's stream and may be part of its graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from operator import index
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+from jax.typing import ArrayLike
+
+from cornerturn import _core
+
+__all__ = ["transpose"]
+
+_TARGET = "cornerturn_transpose"
+# XLA's name of a platform and JAX's.
+_PLATFORMS = {"cpu": "cpu", "CUDA": "cuda"}
+
+
+def transpose(x: ArrayLike, axes: Sequence[int] | None = None) -> Array:
+    """`x` with its axes in the order `axes`; reversed without it. As `jax.numpy.transpose`.
+
+    All dtypes whose elements are whole bytes. Where Cornerturn has no kernels (TPUs, AMD GPUs, CUDA
+    when it was built without) XLA transposes. An array that is spread over devices is gathered
+    first, as XLA does for all foreign functions; inside `jax.shard_map` each device does its part.
+
+    Raises ValueError when `axes` is not a permutation of the axes, TypeError for dtypes that XLA
+    packs several to the byte (int4) and for those that are not numbers (PRNG keys).
+    """
+    x = jnp.asarray(x)
+    order = _order(axes, x.ndim)
+    _check_dtype(x.dtype)
+    return _transpose(x, axes=order)
+
+
+def _order(axes: Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    if axes is None:
+        return tuple(reversed(range(rank)))
+    try:
+        axes = tuple(map(index, axes))
+    except TypeError:
+        raise TypeError(f"axes = {axes!r} is not a sequence of integers") from None
+    if len(axes) != rank:
+        raise ValueError(f"axes = {axes} has {len(axes)} entries, but x has rank {rank}")
+    for i, axis in enumerate(axes):
+        if not -rank <= axis < rank:
+            raise ValueError(f"axes[{i}] = {axis} is out of range for rank {rank}")
+    order = tuple(axis % rank for axis in axes)
+    for i, axis in enumerate(order):
+        if axis in order[:i]:
+            raise ValueError(f"axes[{i}] = {axes[i]} repeats axes[{order.index(axis)}]")
+    return order
+
+
+def _check_dtype(dtype: Any) -> None:
+    if jnp.issubdtype(dtype, jax.dtypes.extended):
+        raise TypeError(f"x has dtype {dtype}: its elements are not numbers")
+    if dtype == jax.dtypes.float0:
+        raise TypeError("x has dtype float0: it has no elements in memory")
+    if jnp.issubdtype(dtype, jnp.integer):
+        bits = jnp.iinfo(dtype).bits
+    elif jnp.issubdtype(dtype, jnp.floating):
+        bits = jnp.finfo(dtype).bits
+    else:
+        return
+    if bits < 8:
+        raise TypeError(f"x has dtype {dtype}: XLA packs its elements, {8 // bits} to the byte")
+
+
+_primitive = Primitive(_TARGET)
+
+
+@partial(jax.jit, static_argnames="axes")
+def _transpose(x: Array, axes: tuple[int, ...]) -> Array:
+    return _primitive.bind(x, axes=axes)
+
+
+@_primitive.def_impl
+def _eager(x: Array, *, axes: tuple[int, ...]) -> Array:
+    return _transpose(x, axes=axes)
+
+
+@_primitive.def_abstract_eval
+def _shape(x: Any, *, axes: tuple[int, ...]) -> Any:
+    sharding = x.sharding
+    if sharding.mesh.empty:
+        return x.update(shape=tuple(x.shape[a] for a in axes))
+    spec = sharding.spec
+    partitions = [spec[a] for a in axes]
+    return x.update(
+        shape=tuple(x.shape[a] for a in axes),
+        sharding=sharding.update(spec=spec.update(partitions=partitions)),
+    )
+
+
+def _gradient(cotangent: Any, x: Any, *, axes: tuple[int, ...]) -> list[Any]:
+    if type(cotangent) is ad.Zero:
+        return [ad.Zero(x.aval.to_tangent_aval())]
+    inverse = tuple(sorted(range(len(axes)), key=axes.__getitem__))
+    return [_primitive.bind(cotangent, axes=inverse)]
+
+
+def _batch(args: Any, dims: Any, *, axes: tuple[int, ...]) -> tuple[Any, int]:
+    (x,), (batch,) = args, dims
+    # The result's first axis is the batch: no pass over the memory but the one.
+    order = (batch, *(a + (a >= batch) for a in axes))
+    return _primitive.bind(x, axes=order), 0
+
+
+ad.deflinear2(_primitive, _gradient)
+batching.primitive_batchers[_primitive] = _batch
+
+
+def _xla_transpose(x: Array, *, axes: tuple[int, ...]) -> Array:
+    return jax.lax.transpose(x, axes)
+
+
+def _lower(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    import numpy
+
+    return jax.ffi.ffi_lowering(_TARGET)(ctx, x, axes=numpy.array(axes, numpy.int64))
+
+
+mlir.register_lowering(_primitive, mlir.lower_fun(_xla_transpose, multiple_results=False))
+for _name, _handler in _core.jax_targets().items():
+    jax.ffi.register_ffi_target(_TARGET, _handler, platform=_name)
+    mlir.register_lowering(_primitive, _lower, platform=_PLATFORMS[_name])

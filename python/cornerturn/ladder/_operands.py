@@ -1,0 +1,59 @@
+"""The two matrices of a call, checked, as numbers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from cornerturn._arrays import HOST, Array, check_pair, dtype_name
+from cornerturn._frameworks import framework_of, stream_number
+
+
+class Pair(NamedTuple):
+    """Operands that fit together."""
+
+    a: Array
+    b: Array
+    stream: int  # a cudaStream_t
+
+    @property
+    def rows(self) -> int:
+        return self.a.shape[0]
+
+    @property
+    def cols(self) -> int:
+        return self.a.shape[1]
+
+    @property
+    def size(self) -> int:
+        return self.rows * self.cols * self.a.itemsize
+
+    @property
+    def types(self) -> tuple[str, str] | None:
+        """Those of a and b, where they differ."""
+        names = dtype_name(self.a.dtype), dtype_name(self.b.dtype)
+        return None if names[0] == names[1] else names
+
+
+def pair(a: Any, b: Any, *, transposes: bool, converts: bool, stream: Any) -> Pair:
+    """Checks all that does not depend on the rung."""
+    framework_of(a).will_lose_gradient(a, "a")
+    framework = framework_of(b)
+    framework.will_write(b, "b")
+    source, target = framework_of(a).read(a, "a"), framework.read(b, "b")
+    for name, array in (("a", source), ("b", target)):
+        if array.rank != 2:
+            raise ValueError(f"{name}.shape = {array.shape}: a matrix has 2 dimensions")
+        if not array.is_packed():
+            raise ValueError(f"{name}.strides = {array.strides} bytes: a rung takes matrices that are "
+                             "packed row by row")  # fmt: skip
+    like = source._replace(dtype=target.dtype) if converts else source
+    if transposes:
+        check_pair(target, like.permuted((1, 0)), "b", "a", "a's transposed")
+    else:
+        check_pair(target, like, "b", "a", "that of a: this rung copies")
+    if source.device == HOST:
+        if stream is not None:
+            raise ValueError("stream: a and b are in host memory, where there are no streams")
+        return Pair(source, target, 0)
+    number = framework.current_stream(source.device) if stream is None else stream_number(stream)
+    return Pair(source, target, number)

@@ -1,0 +1,134 @@
+#include "execute.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/target.hpp"
+#include "cornerturn/cornerturn.hpp"
+#include "cuda/backend.hpp"
+#ifdef CORNERTURN_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+namespace cornerturn::python {
+namespace {
+
+#ifdef CORNERTURN_CUDA
+void check(cudaError_t result, const std::string& what) {
+  if (result == cudaSuccess) return;
+  cudaGetLastError();
+  throw Error(Status::device_error, fmt::format("{}: {}", what, cudaGetErrorString(result)));
+}
+#endif
+
+// Makes a GPU the current one as long as it lives.
+class CurrentGpu {
+ public:
+  explicit CurrentGpu(int device) : before_(cuda::current_device()), device_(device) {
+    if (before_ != device_) set(device_);
+  }
+  ~CurrentGpu() {
+    if (before_ == device_) return;
+    try {
+      set(before_);
+    } catch (const Error&) {  // the device that was current no longer is
+    }
+  }
+  CurrentGpu(const CurrentGpu&) = delete;
+  CurrentGpu& operator=(const CurrentGpu&) = delete;
+
+ private:
+  static void set([[maybe_unused]] int device) {
+#ifdef CORNERTURN_CUDA
+    check(cudaSetDevice(device), fmt::format("cudaSetDevice({})", device));
+#endif
+  }
+  int before_;
+  int device_;
+};
+
+struct Views {
+  View dst;
+  ConstView src;
+};
+
+// Elements that are longer than the library's get a last mode of shorter ones.
+std::int64_t part_of_element(std::int64_t itemsize) {
+  std::int64_t part = std::min<std::int64_t>(itemsize, ElementType::max_size);
+  while (itemsize % part != 0) --part;
+  return part;
+}
+
+// Valid until the thread's next call, whose vectors need no new memory.
+const Views& views_of(const Sides& sides) {
+  thread_local Views views{View(nullptr, ElementType(Kind::u8), {}, {}),
+                           ConstView(nullptr, ElementType(Kind::u8), {}, {})};
+  const std::int64_t part = part_of_element(sides.itemsize);
+  const ElementType type = ElementType::bytes(part);
+  const auto fill = [&](auto& view, auto* data, const std::vector<std::int64_t>& strides) {
+    view.data = data;
+    view.type = type;
+    view.shape = sides.shape;
+    view.strides = strides;
+    if (part == sides.itemsize) return;
+    view.shape.push_back(sides.itemsize / part);
+    view.strides.push_back(part);
+  };
+  fill(views.dst, reinterpret_cast<void*>(sides.dst), sides.dst_strides);
+  fill(views.src, reinterpret_cast<const void*>(sides.src), sides.src_strides);
+  return views;
+}
+
+}  // namespace
+
+void execute(const Sides& sides, int device, std::uintptr_t stream) {
+  if (sides.itemsize == 0) return;
+  const Views& views = views_of(sides);
+  // Whoever owns the arrays has said where they are: the driver need not be asked.
+  Options options;
+  if (device == host) return copy_on({}, views.dst, views.src, {}, options);
+  const CurrentGpu current(device);
+  options.stream = reinterpret_cast<void*>(stream);
+  copy_on({device, alignment_of(views.src.data), alignment_of(views.dst.data)}, views.dst,
+          views.src, {}, options);
+}
+
+void execute_converting(const Sides& sides, ElementType dst_type, ElementType src_type,
+                        const Epilogue& epilogue, int device, std::uintptr_t stream) {
+  const View dst(reinterpret_cast<void*>(sides.dst), dst_type, sides.shape, sides.dst_strides);
+  const ConstView src(reinterpret_cast<const void*>(sides.src), src_type, sides.shape,
+                      sides.src_strides);
+  Options options;
+  if (device == host) return copy_on({}, dst, src, epilogue, options);
+  const CurrentGpu current(device);
+  options.stream = reinterpret_cast<void*>(stream);
+  copy_on({device, alignment_of(src.data), alignment_of(dst.data)}, dst, src, epilogue, options);
+}
+
+Plan make_plan(const Sides& sides, int gpu, const Options& options) {
+  const Views& views = views_of(sides);
+  if (gpu == host) return cornerturn::make_plan(views.dst, views.src, options);
+  const CurrentGpu current(gpu);
+  return cornerturn::make_plan(views.dst, views.src, options);
+}
+
+void on_device(int device, const std::function<void()>& work) {
+  if (device == host) return work();
+  const CurrentGpu current(device);
+  work();
+}
+
+int gpu_of(std::uintptr_t address) {
+  const cuda::Place place = cuda::place_of(reinterpret_cast<const void*>(address));
+  return place.kind == cuda::Place::Kind::host ? host : place.device;
+}
+
+void synchronize(int device, [[maybe_unused]] std::uintptr_t stream) {
+  const CurrentGpu current(device);
+#ifdef CORNERTURN_CUDA
+  check(cudaStreamSynchronize(reinterpret_cast<cudaStream_t>(stream)), "cudaStreamSynchronize");
+#endif
+}
+
+}  // namespace cornerturn::python

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Fills in docs/guide/*.md: what commands say, pictures, tables and the numbers within sentences.
+
+usage: scripts/guide.py [--check]
+
+Marks of a page, all of them comments, so that the page reads as it is:
+
+    <!-- let NAME = cornerturn explain ... -->       the command's JSON report, or a .json file of the
+                                                     repository, for the expressions of this page
+    <!-- run: COMMAND | START | START -->            what the command prints; of that the paragraphs
+    <!-- end -->                                     that begin so, when some are named
+    <!-- refused: COMMAND -->                        the same of a command that must refuse
+    <!-- end -->
+    <!-- figure NAME: COMMAND -->                    images/NAME.svg, which the command draws
+    <!-- end -->
+    <!-- table V W = 1 2; 3 4                        a row for each value of the variables, from
+    r: COMMAND with {V}                              reports for each value, a header and a template
+    | header | ... |
+    | `{V}` | {r.shared_bytes} |
+    -->
+    <!-- end -->
+    <!-- measured -->                                where the measured shares come from
+    <!-- end -->
+    <!--=EXPRESSION:FORMAT-->**number**              a number in a sentence
+
+Besides its own names an expression knows leg(), wavefronts() and share(). Commands are those of the
+program in build/release, or named by CORNERTURN. --check changes nothing and fails when a page or a
+picture is not what would be written.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import textwrap
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = os.environ.get("CORNERTURN", str(ROOT / "build" / "release" / "bin" / "cornerturn"))
+GUIDE = ROOT / "docs" / "guide"
+MEASURED = "bench/results/ladder/h200.json"
+WIDTH = 100
+
+LET = re.compile(r"^<!-- let (\w+) = (.+?) -->$", re.M)
+BLOCK = re.compile(r"^(<!-- (run|refused|figure|table|measured)\b(.*?)-->\n)(.*?)^(<!-- end -->)$", re.S | re.M)
+VALUE = re.compile(r"(<!--=(.+?)-->\*\*)(.*?)(\*\*)", re.S)
+FIELD = re.compile(r"\{([^{}]+?)\}")
+
+
+class Stale(Exception):
+    """A page that cannot be filled in."""
+
+
+class Data(dict):
+    """A JSON object; its members are attributes."""
+
+    __getattr__ = dict.__getitem__
+
+
+@functools.cache
+def output(command: str, code: int = 0) -> str:
+    """What `cornerturn ...` prints; it must end with this exit code."""
+    words = shlex.split(command)
+    if words[0] != "cornerturn":
+        raise Stale(f"'{command}': only cornerturn is run")
+    plain = {**os.environ, "COLUMNS": str(WIDTH), "NO_COLOR": "1"}
+    words[0] = PROGRAM
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=plain)
+    if done.returncode != code:
+        raise Stale(f"'{command}' ends with {done.returncode}, not {code}: {done.stderr.strip()}")
+    return done.stderr if code else done.stdout
+
+
+@functools.cache
+def report(source: str) -> Any:
+    text = (ROOT / source).read_text() if source.endswith(".json") else output(source + " --json")
+    return json.loads(text, object_hook=Data)
+
+
+def number(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(number, value)) or "none"
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def against(actual: Any, ideal: Any) -> str:
+    return number(actual) if actual == ideal else f"{number(actual)} ({number(ideal)})"
+
+
+@functools.cache
+def legs(rung: str) -> Data:
+    """Sectors or wavefronts of a warp's request and those of the ideal, by leg."""
+    sums: dict[str, list[float]] = {}
+    for leg in report(f"cornerturn analyse {rung}").legs:
+        n = leg.requests
+        of = leg.get("wavefronts") or Data(actual=leg.sectors.mean * n, ideal=leg.sectors.ideal * n)
+        total = sums.setdefault(leg.leg, [0, 0, 0])
+        total[:] = total[0] + of.actual, total[1] + of.ideal, total[2] + n
+    return Data({name: (a / n, b / n) for name, (a, b, n) in sums.items()})
+
+
+def leg(rung: str, name: str) -> str:
+    """Sectors a request of "global load" or "global store", wavefronts of "shared load" or
+    "shared store": "16 (4)" where 4 would do, "-" where the rung has no such access."""
+    return against(*legs(rung).get(name, ("-", "-")))
+
+
+def wavefronts(explained: Data, access: int) -> str:
+    """Of the worst request of an access that `explain` was given: "16 (4)" where 4 is the floor."""
+    request = explained.accesses[access].worst_request
+    return against(request.wavefronts, request.wavefronts - request.conflicts)
+
+
+def share(rung: str, side: int, dtype: str = "f32") -> float:
+    """What a rung was measured to reach of the plain copy, in %, for a square matrix."""
+    for run in report(MEASURED).runs:
+        if run.shape == [side, side] and run.dtype == dtype:
+            return 100 * next(entry for entry in run.rungs if entry.name == rung).measured.share_of_copy
+    raise Stale(f"{rung} was not measured at {side} x {side} of {dtype}")
+
+
+def origin() -> str:
+    of = report(MEASURED).provenance
+    when = f"driver {of.driver}, clocks as found, {of.date}, commit {of.commit}"
+    return f"Shares of the copy: `{MEASURED}`,\n{of.gpu}, {when}.\n"
+
+
+def evaluated(field: str, names: dict[str, Any]) -> str:
+    """The value of `expression` or `expression:format`."""
+    expression, _, form = re.fullmatch(r"(.+?)(:([\w.,]+))?", field, re.S).groups()
+    functions = {function.__name__: function for function in (leg, wavefronts, share, len, max, min)}
+    try:
+        value = eval(expression, {"__builtins__": {}, **functions, **names})
+        return format(value, form) if form else number(value)
+    except Exception as problem:
+        raise Stale(f"'{field}': {problem!r}") from problem
+
+
+def filled(template: str, names: dict[str, Any]) -> str:
+    return FIELD.sub(lambda field: evaluated(field[1], names), template)
+
+
+def wrapped(line: str) -> str:
+    """Prose in lines of at most WIDTH; tables and pictures, which have gaps, stay."""
+    blanks = line[: len(line) - len(line.lstrip())]
+    if len(line) <= WIDTH or "  " in line.strip():
+        return line
+    return textwrap.fill(line.strip(), WIDTH, initial_indent=blanks, subsequent_indent=blanks)
+
+
+def printed(command: str, text: str, parts: list[str]) -> str:
+    paragraphs = text.strip("\n").split("\n\n")
+    for part in parts:
+        if not any(paragraph.startswith(part) for paragraph in paragraphs):
+            raise Stale(f"'{command}' prints nothing that begins with '{part}'")
+    lines = []
+    for paragraph in paragraphs:
+        if not parts or paragraph.startswith(tuple(parts)):
+            lines += [*map(wrapped, paragraph.split("\n")), ""]
+        elif not lines or lines[-2:] != ["...", ""]:
+            lines += ["...", ""]
+    return "\n".join(["```", f"$ {command}", *lines[:-1], "```", ""])
+
+
+def pictured(name: str, command: str, images: Path) -> str:
+    path = images / f"{name}.svg"
+    output(f"{command} --svg {shlex.quote(str(path))}")
+    texts = [(element.tag.rpartition("}")[2], element.text or "") for element in ElementTree.parse(path).iter()]
+    summary = next(text for tag, text in texts if tag == "desc")
+    panels = "; ".join([text for tag, text in texts if tag == "title"][1:])
+    alternative = " ".join(f"{summary} Shown: {panels}.".split()).replace("[", "(").replace("]", ")")
+    return f"![{alternative}](images/{name}.svg)\n"
+
+
+def table(body: str, names: dict[str, Any]) -> str:
+    first, *lines = body.strip().split("\n")
+    variables, _, values = first.partition("=")
+    sources = [re.fullmatch(r"(\w+): (.+)", line) for line in lines if not line.startswith("|")]
+    header, row = [line for line in lines if line.startswith("|")]
+    out = [header, re.sub(r"[^|]+", " --- ", header)]
+    for words in values.split(";"):
+        cells = [int(word) if word.isdigit() else word for word in shlex.split(words)]
+        known = {**names, **dict(zip(variables.split(), cells, strict=True))}
+        for source in sources:
+            known[source[1]] = report(filled(source[2], known))
+        out.append(filled(row, known))
+    return "\n".join(out) + "\n"
+
+
+def written(text: str, images: Path) -> str:
+    """The page with everything filled in; its pictures are drawn into this folder."""
+    if wrong := re.search(r"^ *<!--=.*|<!--=(?:(?!--).)*--(?!>).*", text, re.M):
+        raise Stale(f"Markdown would not take this as a comment within a sentence: {wrong[0]}")
+    names = {name: report(source) for name, source in LET.findall(text)}
+
+    def block(match: re.Match[str]) -> str:
+        begin, kind, body, _, end = match.groups()
+        body = body.strip().removeprefix(":").strip()
+        if kind == "measured":
+            return begin + origin() + end
+        if kind == "table":
+            return begin + table(body, names) + end
+        if kind == "figure":
+            name, _, command = body.partition(": ")
+            return begin + pictured(name, command, images) + end
+        command, *parts = (part.strip() for part in body.split("|"))
+        return begin + printed(command, output(command, 2 if kind == "refused" else 0), parts) + end
+
+    text = BLOCK.sub(block, text)
+    return VALUE.sub(lambda match: match[1] + evaluated(match[2], names) + match[4], text)
+
+
+def main() -> int:
+    check = "--check" in sys.argv[1:]
+    stale = []
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = Path(folder)
+        new = {}
+        for page in sorted(GUIDE.glob("*.md")):
+            try:
+                new[page] = written(page.read_text(), drawn).encode()
+            except Stale as problem:
+                sys.exit(f"{page.name}: {problem}")
+        new |= {GUIDE / "images" / path.name: path.read_bytes() for path in drawn.glob("*.svg")}
+        for path, content in new.items():
+            if not path.exists() or path.read_bytes() != content:
+                stale.append(path)
+                if not check:
+                    path.parent.mkdir(exist_ok=True)
+                    path.write_bytes(content)
+        for path in set((GUIDE / "images").glob("*")) - set(new):
+            stale.append(path)
+            if not check:
+                path.unlink()
+    if check and stale:
+        names = ", ".join(str(path.relative_to(ROOT)) for path in sorted(stale))
+        sys.exit(f"not current: {names}; run scripts/guide.py")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Builds the Python package and installs it into .venv, as `pip install .` does, but with the build
+# tools that are in .venv and a build folder that is kept. With device code where scripts/build.sh
+# builds it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+settings=(build-dir=build/python cmake.define.CORNERTURN_WERROR=ON)
+case $(scripts/device.sh) in
+  build:*)
+    architectures=${CUDA_ARCHITECTURES:-$([ -e /dev/nvidia0 ] && echo native || true)}
+    settings+=(cmake.define.CORNERTURN_CUDA=ON
+      ${architectures:+"cmake.define.CMAKE_CUDA_ARCHITECTURES=$architectures"})
+    ;;
+  *) settings+=(cmake.define.CORNERTURN_CUDA=OFF) ;;
+esac
+export CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)}
+.venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps \
+  --force-reinstall "${settings[@]/#/--config-settings=}" .

@@ -1,0 +1,42 @@
+// What a problem does to the values that it moves: plain data, without pointers.
+#pragma once
+
+#include <cstdint>
+
+#include "cornerturn/epilogue.hpp"
+
+namespace cornerturn {
+
+/// The plain part of an Epilogue.
+struct Values {
+  double alpha = 1;
+  double beta = 0;
+  bool conjugate = false;
+  Rounding rounding = Rounding::nearest_even;
+  Overflow overflow = Overflow::standard;
+  std::uint64_t seed = 0;
+  /// Where the problem is a piece of a larger one: the place of its first destination element in
+  /// that, counted in elements. Stochastic rounding counts from there.
+  std::int64_t place = 0;
+
+  friend bool operator==(const Values&, const Values&) = default;
+};
+
+/// Where the values of a scale or a bias lie: element (i0, i1, ...) of the problem uses
+/// vector[first + step * i_mode]; vector[first] where there is no such mode any more.
+struct ModeVector {
+  bool present = false;
+  int mode = -1;
+  std::int64_t step = 1;
+  std::int64_t first = 0;
+
+  friend bool operator==(const ModeVector&, const ModeVector&) = default;
+};
+
+/// The vectors themselves, at run time.
+struct Vectors {
+  const float* scale = nullptr;
+  const float* bias = nullptr;
+};
+
+}  // namespace cornerturn

@@ -1,0 +1,459 @@
+// Chunks of a run become f32 in the first-level cache, are worked on there, and leave as their new
+// type. Each step does in every lane what the function of the same name in values/ does.
+#include "cpu/convert_vector.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "plan/convert.hpp"
+#include "values/epilogue.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/convert_vector.cpp"
+#include <hwy/foreach_target.h>
+//
+#include <hwy/highway.h>
+
+#include "cpu/convert_lanes-inl.hpp"
+#include "cpu/stream-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+// `convert` for the elements before the first whole line, then a few lines at a time on their way
+// around the caches, then what is left.
+template <class Convert>
+HWY_INLINE void stream_row(const std::byte* src, std::byte* dst, std::int64_t count,
+                           std::int64_t src_size, std::int64_t dst_size, const Convert& convert) {
+  constexpr std::int64_t block = 1024;
+  alignas(line) std::byte lines[block];
+  const std::int64_t to_line = (line - line_phase(dst)) % line;
+  std::int64_t i = to_line % dst_size == 0 ? std::min(count, to_line / dst_size) : count;
+  if (i > 0) convert(src, dst, 0, i);
+  const std::int64_t per_line = line / dst_size;
+  while (count - i >= per_line) {
+    const std::int64_t whole = std::min(block / line, (count - i) / per_line);
+    convert(src + i * src_size, lines, i, whole * per_line);
+    store_lines<true>(dst + i * dst_size, lines, whole);
+    i += whole * per_line;
+  }
+  if (i < count) convert(src + i * src_size, dst + i * dst_size, i, count - i);
+}
+
+// By any function.
+void stream_run(const Problem& problem, const ConvertRun& run, ConvertFunction convert) {
+  ConvertRun row = run;
+  row.rows = 1;
+  for (std::int64_t r = 0; r < run.rows; ++r, row.advance(run.row, 1)) {
+    const auto part = [&](const std::byte* src, std::byte* dst, std::int64_t i,
+                          std::int64_t count) {
+      ConvertRun piece = row;
+      piece.src = src;
+      piece.dst = dst;
+      piece.dst_offset = row.dst_offset + i * row.place_step;
+      if (row.scale != nullptr) piece.scale = row.scale + i * row.scale_step;
+      if (row.bias != nullptr) piece.bias = row.bias + i * row.bias_step;
+      piece.count = count;
+      convert(problem, piece);
+    };
+    stream_row(row.src, row.dst, row.count, problem.src_type.size(), problem.dst_type.size(), part);
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+
+void stream_in_vectors(const Problem& problem, const ConvertRun& run, ConvertFunction convert) {
+  stream_run(problem, run, convert);
+}
+
+void rows_in_vectors(const Problem& problem, const RowBlock& rows) {
+  const ConvertFunction convert = convert_function(problem.dst_type, problem.src_type);
+  ConvertRun run;
+  run.src_step = problem.src_type.size();
+  run.dst_step = run.place_step = problem.dst_type.size();
+  run.count = rows.columns;
+  for (int i = 0; i < rows.count; ++i) {
+    run.src = rows.src + rows.offset[i];
+    run.dst = rows.dst + i * rows.pitch;
+    convert(problem, run);
+  }
+}
+
+void convert_in_vectors(const Problem& problem, const ConvertRun& run) {
+  convert_function(problem.dst_type, problem.src_type)(problem, run);
+}
+
+#else
+
+// A vector of the epilogue for the indices of a chunk.
+void load_vector(const float* data, std::int64_t step, std::int64_t count, float* out) {
+  if (step == 1) {
+    std::memcpy(out, data, static_cast<std::size_t>(count) * sizeof(float));
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = data[i * step];
+  }
+}
+
+struct Buffers {
+  alignas(64) float x[chunk + most_lanes];
+  alignas(64) float old[chunk + most_lanes];
+  alignas(64) float scale[chunk + most_lanes];
+  alignas(64) float bias[chunk + most_lanes];
+};
+
+// In the order of values/epilogue.hpp.
+template <class AnyConversion>
+void work(const AnyConversion& conversion, const float* x, std::int64_t count, Buffers& buffers) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
+  const VF alpha = hn::Set(df, conversion.alpha);
+  const VF beta = hn::Set(df, conversion.beta);
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    VF factor = alpha;
+    if (conversion.scaled) factor = hn::Mul(alpha, hn::Load(df, buffers.scale + i));
+    VF y = hn::Mul(factor, hn::LoadU(df, x + i));
+    if (conversion.biased) y = hn::Add(y, hn::Load(df, buffers.bias + i));
+    if (conversion.reads_destination) {
+      y = hn::Add(y, hn::Mul(beta, hn::Load(df, buffers.old + i)));
+    }
+    y = hn::IfThenElse(hn::IsNaN(y), f32(values::f32_nan), y);
+    hn::Store(y, df, buffers.x + i);
+  }
+}
+
+void drop_payloads(float* x, std::int64_t count) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    const VF v = hn::Load(df, x + i);
+    const VU sign = hn::And(hn::BitCast(du, v), u32(0x80000000U));
+    const VF nan = hn::BitCast(df, hn::Or(sign, u32(values::f32_nan)));
+    hn::Store(hn::IfThenElse(hn::IsNaN(v), nan, v), df, x + i);
+  }
+}
+
+// By way of f64, which holds the values of one type or the other that f32 does not.
+struct WideBuffers {
+  alignas(64) double y[chunk + most_lanes];
+  alignas(64) float x[chunk + most_lanes];
+};
+
+// False where some value has no place in f64.
+bool load_wide(Kind kind, const std::byte* from, std::int64_t count, WideBuffers& buffers) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dd));
+  const std::int64_t whole = count / lanes * lanes;
+  double* const y = buffers.y;
+  const auto rest = [&](auto zero) {
+    for (std::int64_t i = whole; i < count; ++i) {
+      auto value = zero;
+      std::memcpy(&value, from + i * static_cast<std::int64_t>(sizeof value), sizeof value);
+      y[i] = static_cast<double>(value);
+    }
+  };
+  switch (kind) {
+    case Kind::f64:
+      std::memcpy(y, from, static_cast<std::size_t>(count) * sizeof(double));
+      return true;
+    case Kind::i32: {
+      const auto* values = reinterpret_cast<const std::int32_t*>(from);
+      for (std::int64_t i = 0; i < whole; i += lanes) {
+        hn::Store(hn::PromoteTo(dd, hn::LoadU(half_int, values + i)), dd, y + i);
+      }
+      rest(std::int32_t{});
+      return true;
+    }
+    case Kind::i64: {
+      const auto* values = reinterpret_cast<const std::int64_t*>(from);
+      auto high = hn::Zero(dl);
+      for (std::int64_t i = 0; i < whole; i += lanes) {
+        const auto v = hn::LoadU(dl, values + i);
+        high = hn::Or(high, hn::Xor(v, hn::ShiftRight<63>(v)));
+        hn::Store(hn::ConvertTo(dd, v), dd, y + i);
+      }
+      rest(std::int64_t{});
+      bool fits = hn::AllTrue(dl, hn::Eq(hn::ShiftRight<53>(high), hn::Zero(dl)));
+      for (std::int64_t i = whole; i < count; ++i) fits = fits && std::abs(y[i]) < 0x1p53;
+      return fits;
+    }
+    default:
+      break;
+  }
+  load_small(kind, from, count, buffers.x);
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    hn::Store(hn::PromoteTo(dd, hn::Load(half, buffers.x + i)), dd, y + i);
+  }
+  return true;
+}
+
+bool any_nan(const double* y, std::int64_t count) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dd));
+  const std::int64_t whole = count / lanes * lanes;
+  auto nans = hn::MaskFromVec(hn::Zero(dd));
+  for (std::int64_t i = 0; i < whole; i += lanes)
+    nans = hn::Or(nans, hn::IsNaN(hn::Load(dd, y + i)));
+  bool found = !hn::AllFalse(dd, nans);
+  for (std::int64_t i = whole; i < count; ++i) found = found || values::is_nan(y[i]);
+  return found;
+}
+
+// The f32 values that round as the f64 ones do: to odd, in the last bit of their mantissas. False
+// where f32 has denormals only.
+bool narrow_to_odd(WideBuffers& buffers, std::int64_t count) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dd));
+  const auto lost = hn::Set(dl, 0x1fffffff);
+  const auto last = hn::Set(dl, 0x20000000);
+  auto tiny = hn::MaskFromVec(hn::Zero(dd));
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    const auto v = hn::Load(dd, buffers.y + i);
+    const auto bits = hn::BitCast(dl, v);
+    const auto exact = hn::Eq(hn::And(bits, lost), hn::Zero(dl));
+    const auto odd = hn::AndNot(lost, hn::Or(bits, hn::IfThenZeroElse(exact, last)));
+    hn::Store(hn::DemoteTo(half, hn::BitCast(dd, odd)), half, buffers.x + i);
+    const auto size = hn::Abs(v);
+    tiny = hn::Or(tiny, hn::And(hn::Lt(size, hn::Set(dd, 0x1p-126)), hn::Gt(size, hn::Zero(dd))));
+  }
+  return hn::AllFalse(dd, tiny);
+}
+
+// False where the values need a closer look.
+bool store_wide(Kind kind, std::int64_t count, bool saturate, std::byte* to, WideBuffers& buffers) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dd));
+  for (std::int64_t i = count; i < count + lanes; ++i) buffers.y[i] = 0;
+  if (kind == Kind::f64) {
+    std::memcpy(to, buffers.y, static_cast<std::size_t>(count) * sizeof(double));
+    return !saturate;
+  }
+  if (kind == Kind::i32) {
+    auto inside = hn::Eq(hn::Zero(dd), hn::Zero(dd));
+    auto* const whole = reinterpret_cast<std::int32_t*>(buffers.x);
+    for (std::int64_t i = 0; i < count; i += lanes) {
+      const auto v = hn::Load(dd, buffers.y + i);
+      inside = hn::And(inside, hn::Lt(hn::Abs(v), hn::Set(dd, 2147483648.0)));
+      hn::Store(hn::DemoteTo(half_int, v), half_int, whole + i);
+    }
+    std::memcpy(to, whole, static_cast<std::size_t>(count) * sizeof(std::int32_t));
+    return hn::AllTrue(dd, inside);
+  }
+  if (kind == Kind::f32) {
+    for (std::int64_t i = 0; i < count; i += lanes) {
+      hn::Store(hn::DemoteTo(half, hn::Load(dd, buffers.y + i)), half, buffers.x + i);
+    }
+  } else if (any_nan(buffers.y, count) || !narrow_to_odd(buffers, count)) {
+    return false;
+  }
+  store_small(kind, buffers.x, count, to, {saturate, false, {}});
+  return true;
+}
+
+bool needs_f64(const Problem& problem) {
+  const auto wide = [](Kind kind) {
+    return kind == Kind::f64 || kind == Kind::i32 || kind == Kind::i64;
+  };
+  return wide(problem.src_type.kind()) || wide(problem.dst_type.kind());
+}
+
+void convert_wide(const Problem& problem, const ConvertRun& run) {
+  const ConvertFunction singly = convert_function(problem.dst_type, problem.src_type);
+  const Kind src_kind = problem.src_type.kind();
+  const Kind dst_kind = problem.dst_type.kind();
+  const bool saturate = problem.values.overflow == Overflow::saturate;
+  WideBuffers buffers;
+  for (std::int64_t i = 0; i < run.count; i += chunk) {
+    ConvertRun part = run;
+    part.count = std::min(chunk, run.count - i);
+    part.src = run.src + i * problem.src_type.size();
+    part.dst = run.dst + i * problem.dst_type.size();
+    // NaNs of f16 stay signalling on their way to f64, alone among all.
+    const bool done = load_wide(src_kind, part.src, part.count, buffers) &&
+                      (src_kind != Kind::f16 || !any_nan(buffers.y, part.count)) &&
+                      store_wide(dst_kind, part.count, saturate, part.dst, buffers);
+    if (!done) singly(problem, part);
+  }
+}
+
+// One run, by way of f32.
+void convert_row(const Problem& problem, const values::Conversion<float, float>& conversion,
+                 const ConvertRun& run, Buffers& buffers) {
+  const Kind src_kind = problem.src_type.kind();
+  const Kind dst_kind = problem.dst_type.kind();
+  const std::int64_t src_size = problem.src_type.size();
+  const std::int64_t dst_size = problem.dst_type.size();
+  Storing storing{problem.values.overflow == Overflow::saturate, conversion.stochastic, {}};
+  const bool without_payload = src_kind == Kind::bf16 && dst_kind == Kind::f16;
+  const std::int64_t first_place = problem.values.place + run.dst_offset / dst_size;
+  const std::int64_t place_step = run.place_step / dst_size;
+  if (conversion.stochastic) {
+    const std::int64_t last_place = first_place + (run.count - 1) * place_step;
+    if (first_place >> 32 != last_place >> 32 || run.place_step % dst_size != 0) {
+      ConvertRun single = run;
+      single.rows = 1;
+      return convert_function(problem.dst_type, problem.src_type)(problem, single);
+    }
+  }
+  for (std::int64_t i = 0; i < run.count; i += chunk) {
+    const std::int64_t count = std::min(chunk, run.count - i);
+    const std::byte* src = run.src + i * src_size;
+    std::byte* dst = run.dst + i * dst_size;
+    const float* x = buffers.x;
+    if (src_kind == Kind::f32 && count % static_cast<std::int64_t>(hn::Lanes(df)) == 0) {
+      x = reinterpret_cast<const float*>(src);  // read by unaligned loads alone
+    } else {
+      load_small(src_kind, src, count, buffers.x);
+    }
+    if (conversion.arithmetic) {
+      if (conversion.scaled) {
+        load_vector(run.scale + i * run.scale_step, run.scale_step, count, buffers.scale);
+      }
+      if (conversion.biased) {
+        load_vector(run.bias + i * run.bias_step, run.bias_step, count, buffers.bias);
+      }
+      if (conversion.reads_destination) load_small(dst_kind, dst, count, buffers.old);
+      work(conversion, x, count, buffers);
+      x = buffers.x;
+    } else if (without_payload) {
+      drop_payloads(buffers.x, count);
+    }
+    storing.random = {conversion.random, first_place + i * place_step, place_step};
+    store_small(dst_kind, x, count, dst, storing);
+  }
+}
+
+// Of short runs some are fetched ahead: the processor does not see where the next ones lie.
+HWY_INLINE void fetch_ahead(const ConvertRun& row, const ConvertRun& run, std::int64_t size,
+                            std::int64_t r) {
+  constexpr std::int64_t ahead = 8;
+  if (r + ahead >= run.rows) return;
+  const std::byte* const next = row.src + ahead * run.row.src;
+  for (std::int64_t k = 0; k < run.count * size; k += 64) __builtin_prefetch(next + k, 0, 2);
+}
+
+// From f32 or to it, without a stop on the way. Null unless plan::convert::is_straight().
+using Pass = void (*)(const std::byte* src, std::byte* dst, std::int64_t count, bool saturate);
+
+Pass pass_between(const Problem& problem) {
+  if (!plan::convert::is_straight(problem)) return nullptr;
+  const Kind src = problem.src_type.kind();
+  const Kind dst = problem.dst_type.kind();
+  return values::with_kind(src == Kind::f32 ? dst : src, [&](auto other) -> Pass {
+    using T = typename decltype(other)::type;
+    if constexpr (values::fits_f32<T> || std::is_same_v<T, std::int32_t> ||
+                  std::is_same_v<T, double>) {
+      return src == Kind::f32 ? &convert_all<float, T> : &convert_all<T, float>;
+    }
+    return nullptr;
+  });
+}
+
+// call(src, dst) for every row of `run`.
+template <class Call>
+HWY_INLINE void for_rows(const Problem& problem, const ConvertRun& run, const Call& call) {
+  ConvertRun row = run;
+  for (std::int64_t r = 0; r < run.rows; ++r) {
+    fetch_ahead(row, run, problem.src_type.size(), r);
+    call(row.src, row.dst);
+    row.src += run.row.src;
+    row.dst += run.row.dst;
+  }
+}
+
+void convert_in_vectors(const Problem& problem, const ConvertRun& run) {
+  if (const Pass pass = pass_between(problem)) {
+    const bool saturate = problem.values.overflow == Overflow::saturate;
+    for_rows(problem, run,
+             [&](const std::byte* src, std::byte* dst) { pass(src, dst, run.count, saturate); });
+    return;
+  }
+  const values::Conversion<float, float> conversion(problem.values, problem.scale.present,
+                                                    problem.bias.present);
+  ConvertRun row = run;
+  row.rows = 1;
+  if (needs_f64(problem)) {
+    if (conversion.arithmetic || conversion.stochastic) {
+      return convert_function(problem.dst_type, problem.src_type)(problem, run);
+    }
+    for (std::int64_t r = 0; r < run.rows; ++r, row.advance(run.row, 1)) {
+      fetch_ahead(row, run, problem.src_type.size(), r);
+      convert_wide(problem, row);
+    }
+    return;
+  }
+  Buffers buffers;
+  for (std::int64_t r = 0; r < run.rows; ++r, row.advance(run.row, 1)) {
+    fetch_ahead(row, run, problem.src_type.size(), r);
+    convert_row(problem, conversion, row, buffers);
+  }
+}
+
+void rows_in_vectors(const Problem& problem, const RowBlock& rows) {
+  const Pass pass = pass_between(problem);
+  const bool saturate = problem.values.overflow == Overflow::saturate;
+  for (int i = 0; i < rows.count; ++i) {
+    pass(rows.src + rows.offset[i], rows.dst + i * rows.pitch, rows.columns, saturate);
+  }
+}
+
+void stream_in_vectors(const Problem& problem, const ConvertRun& run, ConvertFunction convert) {
+  const Pass pass = pass_between(problem);
+  if (pass == nullptr) return stream_run(problem, run, convert);
+  const bool saturate = problem.values.overflow == Overflow::saturate;
+  for_rows(problem, run, [&](const std::byte* src, std::byte* dst) HWY_ATTR {
+    stream_row(src, dst, run.count, problem.src_type.size(), problem.dst_type.size(),
+               [&](const std::byte* from, std::byte* to, std::int64_t, std::int64_t count) {
+                 pass(from, to, count, saturate);
+               });
+  });
+}
+
+#endif
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace cornerturn::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cornerturn::cpu {
+namespace {
+
+HWY_EXPORT(convert_in_vectors);
+HWY_EXPORT(stream_in_vectors);
+HWY_EXPORT(rows_in_vectors);
+
+void convert_contiguous(const Problem& problem, const ConvertRun& run) {
+  HWY_DYNAMIC_DISPATCH(convert_in_vectors)(problem, run);
+}
+
+bool fits_f32(ElementType type) {
+  return values::with_kind(type.kind(),
+                           [](auto t) { return values::fits_f32<typename decltype(t)::type>; });
+}
+
+// May f64 stand between the two? What it does not hold is found while it is converted.
+bool fits_f64(ElementType dst, ElementType src) {
+  const Kind to = dst.kind();
+  const bool from_wide =
+      src.kind() == Kind::f64 || src.kind() == Kind::i32 || src.kind() == Kind::i64;
+  const bool to_float =
+      values::with_kind(to, [](auto t) { return values::is_float<typename decltype(t)::type>; });
+  return (from_wide || fits_f32(src)) && (to_float || to == Kind::i32) && src != dst;
+}
+
+}  // namespace
+
+void convert_past_caches(const Problem& problem, const ConvertRun& run, ConvertFunction convert) {
+  HWY_DYNAMIC_DISPATCH(stream_in_vectors)(problem, run, convert);
+}
+
+void convert_rows(const Problem& problem, const RowBlock& rows) {
+  HWY_DYNAMIC_DISPATCH(rows_in_vectors)(problem, rows);
+}
+
+ConvertFunction contiguous_convert_function(ElementType dst, ElementType src) {
+  if (fits_f32(dst) && fits_f32(src)) return &convert_contiguous;
+  if (fits_f64(dst, src)) return &convert_contiguous;
+  return convert_function(dst, src);
+}
+
+}  // namespace cornerturn::cpu
+#endif

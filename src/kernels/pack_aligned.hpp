@@ -1,0 +1,123 @@
+// pack, where all runs begin at multiples of 16 bytes: they go to shared memory by asynchronous
+// copies, and a thread has the same place in every run of the destination that it writes. So it
+// looks up once where the elements of a vector lie. A run may end within a vector.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/casts.hpp"
+#include "kernels/elements.hpp"
+#include "kernels/pack_args.hpp"
+#include "kernels/unaligned.hpp"
+
+namespace cornerturn::kernels {
+
+template <class Change>
+struct PackAligned {
+  using Src = typename Change::Src;
+  using Dst = typename Change::Dst;
+  static constexpr int size = static_cast<int>(sizeof(Dst));
+  static constexpr int V = 16 / size;
+  static constexpr int threads = 1024;  ///< at most
+  static constexpr int min_blocks = 1;
+
+  template <class Ctx, class Args>
+  CT_DEVICE static void run(Ctx& ctx, const Args& a) {
+    const PackShared shared = begin_pack<Src, Dst>(ctx, a);
+    ctx.barrier();
+    load(ctx, a, shared.box, shared.src_runs);
+    ctx.commit_async();
+    store(ctx, a, shared.box, shared.dst_runs, shared.table);
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, SharedPointer<std::uint8_t> buffer,
+                             RunTable runs) {
+    const std::uint32_t thread = ctx.thread_id().x;
+    const std::uint32_t vectors = a.from.vectors.divisor;
+    const std::uint32_t first = a.from.vectors.quotient(thread);
+    const std::uint32_t at_once = a.from.vectors.quotient(ctx.block_dim().x);
+    const auto v = static_cast<int>((thread - first * vectors) * 16);
+    const auto to = buffer + (v + (v >> a.line_shift) * 16);
+    if (first >= at_once) return;
+    bool cut = false;  // some vector has elements beyond its run's last
+    CT_PARTLY_UNROLL
+    for (std::uint32_t n = first; n < a.from.runs; n += at_once) {
+      const RunPlace place = ctx.load(runs + n);
+      ctx.copy_async_if(v + 16 <= place.bytes, cast<Words>(to + place.shared),
+                        reinterpret_cast<const Words*>(place.at + v));
+      cut |= v < place.bytes && v + 16 > place.bytes;
+    }
+    CT_NO_UNROLL
+    for (std::uint32_t n = first; cut && n < a.from.runs; n += at_once) {
+      const RunPlace place = ctx.load(runs + n);
+      if (v + 16 <= place.bytes) continue;
+      CT_NO_UNROLL
+      for (int at = v; at < place.bytes; at += static_cast<int>(sizeof(Src))) {
+        ctx.store(cast<Src>(to + (place.shared + at - v)),
+                  ctx.load(reinterpret_cast<const Src*>(place.at + at)));
+      }
+    }
+  }
+
+  template <class Ctx, class Args>
+  CT_DEVICE static void store(Ctx& ctx, const Args& a, SharedPointer<std::uint8_t> buffer,
+                              RunTable runs, SharedPointer<std::uint16_t> table) {
+    // Some neighbours in a run, then the runs, then the other neighbours.
+    const std::uint32_t thread = ctx.thread_id().x;
+    const std::uint32_t group = a.across.quotient(thread);
+    const std::uint32_t column = a.down.quotient(group);
+    const std::uint32_t first = group - column * a.down.divisor;
+    const std::uint32_t v = thread - group * a.across.divisor + column * a.across.divisor;
+    const bool mine = v < a.to.vectors.divisor;
+    const std::uint32_t turn = V < 4 ? 0 : a.turn_of(thread % 32);
+    const std::uint32_t periods = a.period.quotient(v * V);
+    const auto entry = table + (v * V - periods * a.period.divisor);
+    SharedPointer<std::uint8_t> from[V];
+    CT_UNROLL
+    for (unsigned k = 0; k < V; ++k) {
+      const auto at = static_cast<int>(ctx.load_if(mine, entry + PackArgs::turned(k, turn, V)));
+      from[k] = buffer + (at + static_cast<int>(periods) * a.last_stride);
+    }
+    ctx.template wait_async<0>();
+    ctx.barrier();
+    if (!mine) return;
+    const auto begin = static_cast<int>(v * 16);
+    CT_PARTLY_UNROLL
+    for (std::uint32_t n = first; n < a.to.runs; n += a.down.divisor) {
+      const RunPlace place = ctx.load(runs + n);
+      std::byte* const to = place.at + begin;
+      if (begin + 16 <= place.bytes) {
+        Src elements[V];
+        Dst value[V];
+        CT_UNROLL
+        for (int k = 0; k < V; ++k) elements[k] = ctx.load(cast<Src>(from[k] + place.shared));
+        change<Change>(a, elements, value);
+        Words words = joined(value);
+        if (V >= 4 && a.turn_shift != PackArgs::no_turns) words = turned_back(words, turn);
+        ctx.store(reinterpret_cast<Words*>(to), words);
+      } else {
+        CT_NO_UNROLL
+        for (int k = 0; begin + k * size < place.bytes; ++k) {
+          const int at = static_cast<int>(ctx.load(entry + k)) +
+                         static_cast<int>(periods) * a.last_stride + place.shared;
+          ctx.store(reinterpret_cast<Dst*>(to) + k,
+                    Change::of(a, ctx.load(cast<Src>(buffer + at))));
+        }
+      }
+    }
+  }
+
+  CT_DEVICE static Words turned_back(const Words& w, std::uint32_t turn) {
+    const bool one = (turn & 1) != 0;
+    const bool two = (turn & 2) != 0;
+    Words a, b;
+    CT_UNROLL
+    for (int i = 0; i < 4; ++i) a[i] = one ? w[(i + 3) % 4] : w[i];
+    CT_UNROLL
+    for (int i = 0; i < 4; ++i) b[i] = two ? a[(i + 2) % 4] : a[i];
+    return b;
+  }
+};
+
+}  // namespace cornerturn::kernels

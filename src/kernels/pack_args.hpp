@@ -1,0 +1,226 @@
+// What the two kernels of pack share: arguments, and the lists of runs that a block makes.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/unaligned.hpp"
+#include "kernels/walk.hpp"
+
+namespace cornerturn::kernels {
+
+/// One mode of a box in a list of such, the list's fastest first.
+struct PackDigit {
+  FastDivide extent;        ///< indices that a whole box takes
+  int cut = -1;             ///< which of PackArgs::cut says how many are left, or none does
+  int shared_stride = 0;    ///< bytes
+  int pad_shift = 31;       ///< after every 2^pad_shift indices 16 bytes of shared memory stay free
+  std::int64_t stride = 0;  ///< bytes, on the side that the list is of
+
+  CT_HOST_DEVICE constexpr int shared_at(std::uint32_t index) const {
+    return static_cast<int>(index) * shared_stride + static_cast<int>(index >> pad_shift) * 16;
+  }
+};
+
+/// A mode of which a box takes some indices only: the last box along it may have fewer.
+struct PackCut {
+  int axis = 0;              ///< of PackArgs::boxes
+  std::uint32_t step = 1;    ///< indices that a box takes
+  std::uint32_t extent = 1;  ///< of the mode
+};
+
+/// The runs of a box on one side. A long run may be taken in pieces, each a run of the list.
+struct PackSide {
+  static constexpr int max_digits = 20;
+
+  int digits = 0;
+  PackDigit digit[max_digits];  ///< the modes beside the run
+  std::uint32_t runs = 1;
+  FastDivide pieces;          ///< of a run
+  int piece_bytes = 1 << 30;  ///< on this side
+  int piece_shared = 0;       ///< bytes of shared memory from a piece to the next
+  FastDivide vectors;         ///< of a piece
+  std::uint32_t unit = 1;     ///< elements of a run for each index of its last mode
+  std::uint32_t last = 1;     ///< indices of its last mode
+  int cut = -1;               ///< of its last mode
+
+  /// Bytes from where the box begins, on this side and in shared memory.
+  struct Start {
+    std::int64_t at = 0;
+    int shared = 0;
+    int piece = 0;  ///< of the run
+  };
+  /// Where run number `n` begins. see(digit, index) hears of every mode's index.
+  template <class See>
+  CT_HOST_DEVICE constexpr Start start(std::uint32_t n, See&& see) const {
+    const std::uint32_t run = pieces.quotient(n);
+    const auto piece = static_cast<int>(n - run * pieces.divisor);
+    Start start{std::int64_t{piece} * piece_bytes, piece * piece_shared, piece};
+    n = run;
+    for (int d = 0; d < digits; ++d) {
+      const std::uint32_t rest = digit[d].extent.quotient(n);
+      const std::uint32_t index = n - rest * digit[d].extent.divisor;
+      start.at += static_cast<std::int64_t>(index) * digit[d].stride;
+      start.shared += digit[d].shared_at(index);
+      see(digit[d], index);
+      n = rest;
+    }
+    return start;
+  }
+};
+
+struct PackArgs {
+  static constexpr int max_cuts = 4;
+  static constexpr int no_turns = 31;
+
+  const std::byte* src = nullptr;
+  std::byte* dst = nullptr;
+  std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
+  std::int64_t src_high = 0;  ///< and ends here
+  int element_bytes = 1;      ///< of the destination
+  int src_element_bytes = 1;  ///< another number only where values are converted
+  bool shifted = false;       ///< runs begin anywhere
+  int cuts = 0;
+  PackCut cut[max_cuts];
+  Walk boxes;
+  PackSide from;
+  PackSide to;
+  int line_shift = 31;  ///< after every 2^line_shift bytes of a source run 16 stay free
+  int lanes = 5;        ///< shifted: 2^lanes lanes of a warp are neighbours in a run
+  FastDivide groups;    ///< shifted: groups of `1 << lanes` vectors of a run of the destination
+  FastDivide across;    ///< not shifted: neighbouring threads that are neighbours in a run of it
+  FastDivide down;      ///< and the runs of it that a block writes at once
+  int turn_shift = no_turns;  ///< not shifted: see turn_of()
+
+  // Where the elements of a destination run lie in shared memory.
+  FastDivide period;  ///< elements
+  int period_digits = 0;
+  PackDigit period_digit[PackSide::max_digits];
+  int last_stride = 0;  ///< bytes for each index of the run's last mode
+
+  int runs_at = 0;   ///< where in shared memory the lists of runs begin
+  int table_at = 0;  ///< and where the table
+
+  /// Lanes may begin with another word of their vectors, so that they read from other banks.
+  CT_HOST_DEVICE constexpr std::uint32_t turn_of(std::uint32_t lane) const {
+    return lane >> turn_shift & 3U;
+  }
+  /// Which of its `all` elements a lane takes as number `k`.
+  CT_HOST_DEVICE static constexpr std::uint32_t turned(std::uint32_t k, std::uint32_t turn,
+                                                       std::uint32_t all) {
+    return (k + turn * (all / 4)) % all;
+  }
+
+  /// Where element `n` of a destination run lies in shared memory, from where its run does.
+  CT_HOST_DEVICE constexpr int element_at(std::uint32_t n) const {
+    const std::uint32_t periods = period.quotient(n);
+    int at = static_cast<int>(periods) * last_stride;
+    n -= periods * period.divisor;
+    for (int d = 0; d < period_digits; ++d) {
+      const std::uint32_t rest = period_digit[d].extent.quotient(n);
+      at += period_digit[d].shared_at(n - rest * period_digit[d].extent.divisor);
+      n = rest;
+    }
+    return at;
+  }
+};
+
+/// How many indices of each cut mode a block has.
+struct PackLimits {
+  std::uint32_t of[PackArgs::max_cuts];
+
+  CT_DEVICE bool allow(int cut, std::uint32_t index) const {
+    bool inside = true;
+    CT_UNROLL
+    for (int i = 0; i < PackArgs::max_cuts; ++i) inside &= cut != i || index < of[i];
+    return inside;
+  }
+  CT_DEVICE std::uint32_t count(int cut, std::uint32_t whole) const {
+    CT_UNROLL
+    for (int i = 0; i < PackArgs::max_cuts; ++i) whole = cut == i ? of[i] : whole;
+    return whole;
+  }
+};
+
+/// Where a block's box begins on either side.
+CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limits) {
+  Offsets offsets;
+  CT_UNROLL
+  for (int c = 0; c < PackArgs::max_cuts; ++c) limits.of[c] = a.cut[c].step;
+  for (int i = 0; i < a.boxes.rank; ++i) {
+    const Axis& axis = a.boxes.axis[i];
+    const std::uint32_t rest = axis.count.quotient(n);
+    const std::uint32_t index = n - rest * axis.count.divisor;
+    offsets.src += static_cast<std::int64_t>(index) * axis.src_step;
+    offsets.dst += static_cast<std::int64_t>(index) * axis.dst_step;
+    CT_UNROLL
+    for (int c = 0; c < PackArgs::max_cuts; ++c) {
+      if (c >= a.cuts || a.cut[c].axis != i) continue;
+      const std::uint32_t left = a.cut[c].extent - index * a.cut[c].step;
+      limits.of[c] = left < a.cut[c].step ? left : a.cut[c].step;
+    }
+    n = rest;
+  }
+  return offsets;
+}
+
+/// One run: where it begins on its side and in shared memory, and its bytes; none if this block has
+/// it not.
+struct alignas(16) RunPlace {
+  std::byte* at = nullptr;
+  int shared = 0;
+  int bytes = 0;
+};
+using RunTable = SharedPointer<RunPlace>;
+
+template <class T, class Ctx>
+CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limits, std::byte* base,
+                         RunTable table) {
+  const auto length = static_cast<int>(side.unit * limits.count(side.cut, side.last) * sizeof(T));
+  for (auto i = ctx.thread_id().x; i < side.runs; i += ctx.block_dim().x) {
+    bool inside = true;
+    const PackSide::Start start = side.start(i, [&](const PackDigit& digit, std::uint32_t index) {
+      inside &= limits.allow(digit.cut, index);
+    });
+    const int left = length - start.piece * side.piece_bytes;
+    RunPlace place{base + start.at, start.shared,
+                   left < side.piece_bytes ? left : side.piece_bytes};
+    inside &= left > 0;
+    if (!inside) place.bytes = 0;
+    ctx.store(table + i, place);
+  }
+}
+
+/// Shared memory's offsets of the elements of one period and of a vector of the destination more.
+template <class T, class Ctx>
+CT_DEVICE void fill_table(Ctx& ctx, const PackArgs& a, SharedPointer<std::uint16_t> table) {
+  const std::uint32_t entries = a.period.divisor + 16 / sizeof(T);
+  for (auto i = ctx.thread_id().x; i < entries; i += ctx.block_dim().x) {
+    ctx.store(table + i, static_cast<std::uint16_t>(a.element_at(i)));
+  }
+}
+
+/// A block's shared memory: the box, its runs on either side, and the table.
+struct PackShared {
+  SharedPointer<std::uint8_t> box;
+  RunTable src_runs;
+  RunTable dst_runs;
+  SharedPointer<std::uint16_t> table;
+};
+
+/// All of it but the box is filled; a barrier has to follow.
+template <class Src, class Dst, class Ctx>
+CT_DEVICE PackShared begin_pack(Ctx& ctx, const PackArgs& a) {
+  PackShared shared;
+  shared.box = ctx.template dynamic_shared<std::uint8_t>();
+  shared.src_runs = cast<RunPlace>(shared.box + a.runs_at);
+  shared.dst_runs = shared.src_runs + a.from.runs;
+  shared.table = cast<std::uint16_t>(shared.box + a.table_at);
+  PackLimits limits;
+  const Offsets box = pack_box(a, ctx.block_id().x, limits);
+  fill_runs<Src>(ctx, a.from, limits, const_cast<std::byte*>(a.src) + box.src, shared.src_runs);
+  fill_runs<Dst>(ctx, a.to, limits, a.dst + box.dst, shared.dst_runs);
+  fill_table<Dst>(ctx, a, shared.table);
+  return shared;
+}
+
+}  // namespace cornerturn::kernels

@@ -1,0 +1,215 @@
+#include "plan/gpu/quantise.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "core/divide.hpp"
+
+namespace cornerturn::plan::gpu {
+namespace {
+
+using kernels::BlocksArgs;
+using kernels::QuantiseArgs;
+using values::block_size;
+using values::BlockFormat;
+
+// A mode other than that of the blocks.
+struct LineMode {
+  std::int64_t extent;
+  std::int64_t plain;  // strides in bytes
+  std::int64_t values;
+  std::int64_t scales;
+
+  bool is_outside(const LineMode& inner) const {
+    return plain == inner.plain * inner.extent && values == inner.values * inner.extent &&
+           scales == inner.scales * inner.extent;
+  }
+};
+
+// The array as lines of values: what both kernels are made from.
+struct Lines {
+  Lines(const PlainArray& plain, const BlockArrays& blocks, BlockFormat format) {
+    const auto axis = static_cast<std::size_t>(blocks.axis);
+    const bool has_scales = format != BlockFormat::q8_0;
+    const auto scale_stride = [&](std::size_t i) {
+      return has_scales ? blocks.scale_strides[i] : 0;
+    };
+    length = plain.shape[axis];
+    along = {length, plain.strides[axis], blocks.value_strides[axis], scale_stride(axis)};
+    for (std::size_t i = 0; i < plain.shape.size(); ++i) {
+      if (i == axis || plain.shape[i] == 1) continue;
+      modes.push_back({plain.shape[i], plain.strides[i], blocks.value_strides[i], scale_stride(i)});
+    }
+    // The fastest of the array first where lanes follow it, else that of the blocks.
+    const auto by = [&](std::int64_t LineMode::*stride) {
+      std::sort(modes.begin(), modes.end(), [stride](const LineMode& a, const LineMode& b) {
+        return std::abs(a.*stride) < std::abs(b.*stride);
+      });
+    };
+    by(&LineMode::values);
+    values_across =
+        has_scales && !modes.empty() && std::abs(modes[0].values) < std::abs(along.values);
+    by(&LineMode::plain);
+    plain_across = !modes.empty() && std::abs(modes[0].plain) < std::abs(along.plain);
+    if (!plain_across) by(&LineMode::values);
+    for (std::size_t i = 0; i + 1 < modes.size();) {
+      if (modes[i + 1].is_outside(modes[i])) {
+        modes[i].extent *= modes[i + 1].extent;
+        modes.erase(modes.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      } else {
+        ++i;
+      }
+    }
+  }
+
+  std::int64_t length;
+  LineMode along;  // a step from one value to the next
+  std::vector<LineMode> modes;
+  bool plain_across;
+  bool values_across;
+};
+
+std::int64_t alignment_of(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  return static_cast<std::int64_t>(address & -address);
+}
+
+// quantise's arguments, for one of its two sides; nothing where it does not take the array.
+std::optional<QuantiseArgs> matrix_args(const PlainArray& plain, const BlockArrays& blocks,
+                                        const BlockRule& rule) {
+  const Kind kind = plain.type.kind();
+  if (kind != Kind::f32 && kind != Kind::f16 && kind != Kind::bf16) return std::nullopt;
+  const Lines lines(plain, blocks, rule.format);
+  if (lines.modes.empty() || lines.modes.size() > 2) return std::nullopt;
+  const bool q8 = rule.format == BlockFormat::q8_0;
+  const std::int64_t count = lines.length / block_size;
+  const std::int64_t size = plain.type.size();
+  const bool down = lines.plain_across;  // blocks run along the matrix's columns
+  LineMode line = lines.modes[0];
+  LineMode batch{1, 0, 0, 0};
+  if (lines.modes.size() == 2) {
+    batch = lines.modes[1];
+    // Lines one after the other, whatever lies nearer in the array.
+    if (line.values != (q8 ? 34 * count : lines.length)) std::swap(line, batch);
+  }
+  const std::int64_t pitch = down ? lines.along.plain : line.plain;
+  const auto aligned = [](std::int64_t offset, std::int64_t unit) { return offset % unit == 0; };
+  const std::int64_t value_unit = q8 ? 2 : 16;
+  const bool packed = q8 ? lines.along.values == 34 && line.values == 34 * count
+                         : lines.along.values == 1 && line.values == lines.length &&
+                               lines.along.scales == 1 && line.scales == count;
+  const bool fits = (down ? line.plain : lines.along.plain) == size && pitch > 0 &&
+                    aligned(pitch, 16) && aligned(batch.plain, 16) &&
+                    aligned(alignment_of(plain.data), 16) && packed &&
+                    aligned(alignment_of(blocks.values), value_unit) &&
+                    aligned(batch.values, value_unit) && aligned(line.extent, block_size) &&
+                    aligned(lines.length, block_size) && batch.extent <= 65535 &&
+                    (q8 || (aligned(alignment_of(blocks.scales), 4) && aligned(batch.scales, 4)));
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (!fits || lines.length >= most || line.extent >= most ||
+      ceil_div(lines.length, std::int64_t{64}) * ceil_div(line.extent, std::int64_t{64}) >= most) {
+    return std::nullopt;
+  }
+  QuantiseArgs args;
+  args.src = plain.data;
+  args.pitch = pitch;
+  args.src_step = batch.plain;
+  args.matrices = static_cast<std::uint32_t>(batch.extent);
+  args.rows = static_cast<std::uint32_t>(down ? lines.length : line.extent);
+  args.cols = static_cast<std::uint32_t>(down ? line.extent : lines.length);
+  args.kind = kind;
+  args.format = rule.format;
+  args.rule = rule.scale;
+  (down ? args.along_cols : args.along_rows) = {blocks.values, blocks.scales, batch.values,
+                                                batch.scales};
+  return args;
+}
+
+BlocksWork any_work(const PlainArray& plain, const BlockArrays& blocks, const BlockRule& rule,
+                    bool back) {
+  const Lines lines(plain, blocks, rule.format);
+  BlocksArgs args;
+  args.plain = plain.data;
+  args.values = blocks.values;
+  args.scales = blocks.scales;
+  args.kind = plain.type.kind();
+  args.plain_bytes = plain.type.size();
+  args.format = rule.format;
+  args.rule = rule.scale;
+  args.back = back;
+  args.plain_across = lines.plain_across;
+  args.values_across = lines.values_across;
+  args.length = lines.length;
+  args.plain_step = lines.along.plain;
+  args.value_step = lines.along.values;
+  args.scale_step = lines.along.scales;
+  args.lines = 1;
+  for (const LineMode& mode : lines.modes) {
+    args.lines *= mode.extent;
+    args.axis[args.rank++] = {FastDivide64(static_cast<std::uint64_t>(mode.extent)), mode.plain,
+                              mode.values, mode.scales};
+  }
+  const std::int64_t across = ceil_div(args.lines, std::int64_t{block_size});
+  const std::int64_t along = ceil_div(args.length, std::int64_t{block_size});
+  args.tiles = across * along;
+  args.tiles_fast = FastDivide64(static_cast<std::uint64_t>(args.plain_across ? across : along));
+  const std::int64_t grid = std::min(args.tiles, (std::int64_t{1} << 31) - 1);
+  // All its kernels have as many threads.
+  constexpr unsigned threads = kernels::AnyBlocks<kernels::KnownElement<float>, false>::threads;
+  return {args, {{static_cast<unsigned>(grid), 1, 1}, {threads, 1, 1}, 0}};
+}
+
+bool is_empty(const PlainArray& plain) {
+  return std::find(plain.shape.begin(), plain.shape.end(), 0) != plain.shape.end();
+}
+
+}  // namespace
+
+const char* BlocksWork::kernel() const {
+  return std::holds_alternative<QuantiseArgs>(args) ? "quantise" : "blocks";
+}
+
+std::vector<BlocksWork> quantise_works(const PlainArray& plain, const BlockArrays& blocks,
+                                       const BlockArrays* turned, const BlockRule& rule) {
+  std::vector<BlocksWork> works;
+  if (is_empty(plain)) return works;
+  std::optional<QuantiseArgs> first = matrix_args(plain, blocks, rule);
+  std::optional<QuantiseArgs> second;
+  if (turned != nullptr) second = matrix_args(plain, *turned, rule);
+  if (first && second && first->rows == second->rows && first->cols == second->cols &&
+      first->pitch == second->pitch) {
+    (second->along_cols.values != nullptr ? first->along_cols : first->along_rows) =
+        second->along_cols.values != nullptr ? second->along_cols : second->along_rows;
+    const Launch launch = prepare_quantise(*first);
+    works.push_back({*first, launch});
+    return works;
+  }
+  const auto add = [&](std::optional<QuantiseArgs>& args, const BlockArrays& to) {
+    if (!args) return works.push_back(any_work(plain, to, rule, false));
+    const Launch launch = prepare_quantise(*args);
+    works.push_back({*args, launch});
+  };
+  add(first, blocks);
+  if (turned != nullptr) add(second, *turned);
+  return works;
+}
+
+BlocksWork dequantise_work(const PlainArray& plain, const BlockArrays& blocks, BlockFormat format) {
+  return any_work(plain, blocks, {format, values::MxScale::floor}, true);
+}
+
+Launch prepare_quantise(kernels::QuantiseArgs& args) {
+  Launch launch;
+  kernels::dispatch(args, [&]<class Kernel>() {
+    const auto down = static_cast<std::uint32_t>(ceil_div(args.rows, Kernel::tile_rows));
+    const auto across = static_cast<std::uint32_t>(ceil_div(args.cols, Kernel::tile_cols));
+    args.tiles_down = FastDivide(down);
+    launch.grid = {down * across, args.matrices, 1};
+    launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
+    launch.dynamic_shared = Kernel::shared_bytes;
+  });
+  return launch;
+}
+
+}  // namespace cornerturn::plan::gpu

@@ -1,0 +1,12 @@
+#include "simt/execute_args.hpp"
+
+namespace cornerturn::simt {
+
+void run(const Run& run, const kernels::RowsConvertArgs& args) {
+  dispatched(run, args);
+}
+void run(const Run& run, const kernels::TileConvertArgs& args) {
+  dispatched(run, args);
+}
+
+}  // namespace cornerturn::simt

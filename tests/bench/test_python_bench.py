@@ -1,0 +1,80 @@
+"""The benchmark of the Python package runs, and adds up what it measured."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+pytest.importorskip("cornerturn")
+
+
+def test_it_measures_cases(tmp_path):
+    command = [sys.executable, ROOT / "bench/python/cpu.py", "--seconds", "0", "--max-bytes", "2e4",
+               "--json", tmp_path / "out.json"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["provenance"]["numpy"] and report["provenance"]["commit"]
+    cases = report["cases"]
+    assert len(cases) > 10 and all(case["bytes"] <= 2e4 and case["runs"] >= 3 for case in cases)
+    every = report["summary"]["all"]
+    ratios = [case["seconds"]["numpy"] / case["seconds"]["cornerturn"] for case in cases]
+    assert every["cases"] == len(cases)
+    assert math.isclose(every["numpy"]["geometric_mean"] ** len(cases), math.prod(ratios), rel_tol=1e-6)
+    assert every["numpy"]["worst"] == min(ratios)
+    assert every["numpy"]["ahead"] == sum(ratio > 1 for ratio in ratios)
+    assert f"{every['numpy']['worst']:.2f}" in done.stdout
+
+
+    # The page shows what was measured.
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- python-cpu:begin -->\nold\n<!-- python-cpu:end -->\nafter\n")
+    again = [*command[:2], "--from", tmp_path / "out.json", "--page", page]
+    assert subprocess.run(again, capture_output=True, text=True).returncode == 0
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert f"| **all** | {len(cases)} | {every['numpy']['geometric_mean']:.1f} |" in text
+
+
+def test_the_documentation_shows_the_results_that_are_kept(tmp_path):
+    kept = sorted((ROOT / "bench" / "results").glob("cpu-*/python-*.json"))
+    if not kept:
+        pytest.skip("no results are kept")
+    page = tmp_path / "python.md"
+    page.write_text((ROOT / "docs" / "python.md").read_text())
+    command = [sys.executable, ROOT / "bench/python/cpu.py", "--from", kept[-1], "--page", page]
+    subprocess.run(command, check=True, capture_output=True)
+    assert page.read_text() == (ROOT / "docs" / "python.md").read_text()
+
+
+def test_the_documentation_shows_what_a_gpu_did(tmp_path):
+    kept = ROOT / "bench" / "results" / "python" / "h200.json"
+    page = tmp_path / "frameworks.md"
+    page.write_text((ROOT / "docs" / "python-frameworks.md").read_text())
+    subprocess.run([sys.executable, ROOT / "bench/python/gpu_page.py", kept, page], check=True)
+    assert page.read_text() == (ROOT / "docs" / "python-frameworks.md").read_text()
+
+
+def test_it_measures_conversions(tmp_path):
+    pytest.importorskip("ml_dtypes")
+    command = [sys.executable, ROOT / "bench/python/conversions.py", "--seconds", "0", "--cases", "small*",
+               "--types", "f32 *8", "--json", tmp_path / "out.json"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    cases = json.loads((tmp_path / "out.json").read_text())["cases"]
+    assert [(c["case"], c["to"]) for c in cases] == [("small", "i8"), ("small batch", "i8")]
+    for case in cases:
+        assert case["runs"] >= 3 and all(0 < case["least"][k] <= s for k, s in case["seconds"].items())
+    worst = min(case["seconds"]["numpy new"] / case["seconds"]["new"] for case in cases)
+    assert f"at worst {worst:.2f}x" in done.stdout
+
+
+@pytest.mark.parametrize("script", ["cpu.py", "conversions.py"])
+def test_no_case_is_left(script):
+    command = [sys.executable, ROOT / "bench/python" / script, "--cases", "none of them"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0 and "no case is left" in done.stderr

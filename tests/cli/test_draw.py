@@ -1,0 +1,99 @@
+"""Pictures: the terminal's, and SVG files that appear whole or not at all."""
+
+import os
+import pty
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from command_line import PROGRAM, done, refused
+
+TILE = ["draw", "tile", "Swizzle<3,2,5> o (32,32):(32,1)", "--vector", "4"]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def in_terminal(*words, **environment):
+    """What the command line writes to a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, *words], stdout=theirs, stdin=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm", **environment}
+    )
+    os.close(theirs)
+    written = b""
+    try:
+        while part := os.read(ours, 65536):
+            written += part
+    except OSError:  # Linux's word for the end of a terminal
+        pass
+    os.close(ours)
+    assert process.wait() == 0
+    return written.decode()
+
+
+def test_a_tile_in_the_terminal_is_plain_where_colours_are_unwelcome():
+    plain = done(*TILE)
+    assert "\x1b" not in plain
+    assert "32 x 32 elements of 4 B over the 32 banks" in plain
+    assert "4   4   0  12   8  20  16  28  24" in plain
+    assert "\x1b[48;2;" in in_terminal(*TILE, NO_COLOR="")
+    assert "\x1b" not in in_terminal(*TILE, NO_COLOR="1")
+    assert "\x1b" not in in_terminal(*TILE, NO_COLOR="", TERM="dumb")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        TILE[1:],
+        ["tile", "(64,64):(65,1)", "--bytes", "2", "--offsets"],
+        ["threads", "((4,8),(2,2)):((32,1),(16,8))", "--tile", "16x8"],
+        ["sectors", "32:64"],
+        ["blocks", "--shape", "100,70", "--tile", "16x16", "--order", "groups", "--group", "2"],
+    ],
+)
+def test_an_svg_is_well_formed_and_says_what_it_shows(words, folder):
+    text = done("draw", *words, "--svg", "picture.svg")
+    root = ElementTree.parse("picture.svg").getroot()
+    assert root.tag == SVG + "svg"
+    assert root.find(SVG + "title").text in text
+    assert len(root.find(SVG + "desc").text) > 40
+    assert len(root.findall(".//" + SVG + "text")) > 20
+    assert os.listdir(folder) == ["picture.svg"]
+
+
+def test_blocks_say_what_they_leave_unfinished():
+    words = ["draw", "blocks", "--shape", "256,256", "--tile", "16x16", "--resident", "16"]
+    assert "; 0 of the written lines" in done(*words, "--order", "output")
+    assert "; 256 of the written lines" in done(*words, "--order", "input")
+
+
+def test_curves_launch_blocks_that_have_no_tile():
+    words = ["draw", "blocks", "--tile", "64x64", "--resident", "16", "--order"]
+    whole = done(*words, "hilbert", "--shape", "256,256")
+    assert "Of 16 blocks 0 lie outside" in whole
+    assert " 0    0*   1*  14*  15*\n" in whole and " 64    3*   2*  13*  12*\n" in whole
+    # Five tiles a side in a square of eight.
+    assert "Of 64 blocks 39 lie outside" in done(*words, "morton", "--shape", "320,320")
+
+
+@pytest.mark.parametrize(
+    "words, part",
+    [
+        (["chart", "8:1"], "KIND = 'chart' is none of tile, threads, sectors and blocks"),
+        (["tile"], "LAYOUT is missing"),
+        (["tile", "(8,8"], "(8,8"),
+        (["tile", "(8,8):(8,1)", "--bytes", "5"], "elements of 5 B"),
+        (["threads", "(32,4):(1,32)"], "--tile is missing"),
+        (["sectors", "64:1"], "a layout of 64 lanes: a warp has 32"),
+        (["blocks", "8:1"], "LAYOUT is not for blocks"),
+        (["blocks", "--order", "spiral"], "'spiral' is no order of blocks"),
+        (["blocks", "--tile", "8"], "--tile = '8' is not rows and columns"),
+        (["blocks", "--resident", "0"], "0 resident blocks: at least 1"),
+        (["blocks", "--shape", "100000,100000"], "no more than 65536"),
+        (["tile", "8:1", "--svg", "picture.png"], "--svg = 'picture.png' does not end in .svg"),
+        (["tile", "8:1", "--svg", "no/picture.svg"], "no/picture.svg"),
+    ],
+)
+def test_refusals(words, part, folder):
+    refused("draw", *words, part=part)
+    assert os.listdir(folder) == []

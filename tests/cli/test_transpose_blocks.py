@@ -1,0 +1,205 @@
+"""cornerturn transpose --to and --from q8_0, mxfp8_e4m3, ...: files of blocks, there and back."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from command_line import PROGRAM, done, refused, saved
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+MX = {"mxfp8_e4m3": ml_dtypes.float8_e4m3fn, "mxfp8_e5m2": ml_dtypes.float8_e5m2}
+
+
+def ordinary(shape, seed=0):
+    return (np.random.default_rng(seed).standard_normal(shape) * 100).astype(np.float32)
+
+
+def gguf_blocks(x):
+    gguf = pytest.importorskip("gguf")
+    return gguf.quantize(np.ascontiguousarray(x.astype("f4")), gguf.GGMLQuantizationType.Q8_0)
+
+
+def gguf_values(blocks):
+    gguf = pytest.importorskip("gguf")
+    return gguf.dequantize(blocks, gguf.GGMLQuantizationType.Q8_0)
+
+
+def mx_parts(x, dtype):
+    """OCP's rule: the values, and the codes of the scales."""
+    blocks = x.reshape(*x.shape[:-1], -1, 32).astype("f8")
+    largest = float(ml_dtypes.finfo(dtype).max)
+    amax = np.abs(blocks).max(axis=-1)
+    code = np.floor(np.log2(amax)) - np.floor(np.log2(largest)) + 127
+    scaled = np.clip(blocks / 2.0 ** (code[..., None] - 127), -largest, largest)
+    return scaled.astype(dtype).reshape(x.shape), code.astype("u1")
+
+
+def mx_values(values, codes):
+    blocks = values.astype("f4").reshape(*codes.shape, 32)
+    return (blocks * np.exp2(codes[..., None].astype("f4") - 127)).reshape(values.shape)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4"])
+def test_to_q8_0(folder, dtype):
+    x = ordinary((320, 3, 70)).astype(dtype)
+    np.save("in.npy", x)
+    done("transpose", "in.npy", "out.npy", "--to", "q8_0")
+    assert (folder / "out.npy").read_bytes() == saved(gguf_blocks(x.T))
+
+
+def test_padding(folder):
+    x = ordinary((5, 3, 70))
+    np.save("in.npy", x)
+    order = ("--perm", "0,1,2")
+    refused("transpose", "in.npy", "out.npy", *order, "--to", "q8_0",
+            part="--to q8_0: the last axis of OUT has 70 values, no multiple of 32")  # fmt: skip
+    assert not (folder / "out.npy").exists()
+    done("transpose", "in.npy", "out.npy", *order, "--to", "q8_0", "--pad")
+    whole = np.zeros((5, 3, 96), "f4")
+    whole[..., :70] = x
+    np.testing.assert_array_equal(np.load("out.npy"), gguf_blocks(whole))
+    done("transpose", "in.npy", "out.npy", *order, "--to", "mxfp8_e4m3", "--scales", "s.npy", "--pad")
+    values, codes = mx_parts(whole, ml_dtypes.float8_e4m3fn)
+    assert (folder / "out.npy").read_bytes() == saved(values)
+    assert (folder / "s.npy").read_bytes() == saved(codes)
+
+
+@pytest.mark.parametrize("perm", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
+@pytest.mark.parametrize("to", ["f4", "bf16"])
+def test_from_q8_0(folder, perm, to):
+    blocks = gguf_blocks(ordinary((30, 7, 96)))
+    np.save("in.npy", blocks)
+    order = ",".join(map(str, perm))
+    words = () if to == "f4" else ("--to", to)
+    text = done("transpose", "in.npy", "out.npy", "--from", "q8_0", "--perm", order, *words)
+    assert "q8_0 to" in text
+    expected = gguf_values(blocks).transpose(perm)
+    if to == "bf16":
+        expected = expected.astype(ml_dtypes.bfloat16)
+    assert (folder / "out.npy").read_bytes() == saved(expected)
+
+
+@pytest.mark.parametrize("shape", [(96,), (4096,), (64, 0), (0, 64), (2, 3, 4, 32)])
+def test_shapes(folder, shape):
+    x = ordinary(shape)
+    np.save("in.npy", x)
+    order = ("--perm", ",".join(map(str, range(len(shape)))))
+    done("transpose", "in.npy", "q8.npy", *order, "--to", "q8_0")
+    blocks = np.load("q8.npy")
+    assert blocks.shape == (*shape[:-1], shape[-1] // 32 * 34)
+    done("transpose", "q8.npy", "back.npy", *order, "--from", "q8_0")
+    if x.size:
+        np.testing.assert_array_equal(blocks, gguf_blocks(x))
+        np.testing.assert_array_equal(np.load("back.npy"), gguf_values(blocks))
+    assert np.load("back.npy").shape == shape
+
+
+@pytest.mark.parametrize("format", MX)
+def test_mxfp8_there_and_back(folder, format):
+    x = ordinary((160, 5, 33))
+    np.save("in.npy", x)
+    done("transpose", "in.npy", "values.npy", "--to", format, "--scales", "scales.npy")
+    values, codes = mx_parts(np.ascontiguousarray(x.T), MX[format])
+    # As numpy.save writes 8-bit floats, but e5m2, which it then could not load.
+    assert (folder / "values.npy").read_bytes() == saved(values.view(MX["mxfp8_e4m3"]))
+    assert (folder / "scales.npy").read_bytes() == saved(codes)
+    expected = mx_values(values, codes)
+    for perm in [(0, 1, 2), (2, 0, 1), (1, 0, 2)]:
+        done("transpose", "values.npy", "back.npy", "--from", format, "--scales", "scales.npy",
+             "--perm", ",".join(map(str, perm)))  # fmt: skip
+        assert (folder / "back.npy").read_bytes() == saved(expected.transpose(perm))
+    np.save("fortran.npy", np.asfortranarray(values.view("u1")))
+    np.save("scales.npy", np.asfortranarray(codes))
+    done("transpose", "fortran.npy", "back.npy", "--from", format, "--scales", "scales.npy",
+         "--to", "f64")  # fmt: skip
+    assert (folder / "back.npy").read_bytes() == saved(expected.T.astype("f8"))
+
+
+def test_several_parts(folder):
+    """More than are worked on at a time, along the blocks and across them."""
+    row = np.random.default_rng(5).integers(-127, 128, 1 << 25, np.int8)
+    np.save("in.npy", row)
+    done("transpose", "in.npy", "blocks.npy", "--to", "q8_0")
+    done("transpose", "blocks.npy", "back.npy", "--from", "q8_0", "--to", "f16")
+    back = np.load("back.npy", mmap_mode="r")
+    assert np.abs(back - row).max() <= 0.5
+    np.save("in.npy", row.reshape(1 << 13, 1 << 12))
+    done("transpose", "in.npy", "parts.npy", "--perm", "0,1", "--to", "q8_0", "--memory", "32MiB")
+    blocks = np.load("blocks.npy", mmap_mode="r")
+    np.testing.assert_array_equal(np.load("parts.npy").ravel(), blocks)
+    done("transpose", "parts.npy", "turned.npy", "--from", "q8_0", "--to", "f16")
+    np.testing.assert_array_equal(np.load("turned.npy").T.ravel(), back)
+
+
+def test_pipes(folder):
+    blocks = gguf_blocks(ordinary((40, 64)))
+    words = [PROGRAM, "transpose", "-", "-", "--from", "q8_0"]
+    result = subprocess.run(words, input=saved(blocks), capture_output=True, check=True)
+    assert result.stdout == saved(gguf_values(blocks).T) and not result.stderr
+
+
+def test_json(folder):
+    np.save("in.npy", ordinary((64, 3)))
+    text = done("transpose", "in.npy", "out.npy", "--to", "mxfp8_e5m2", "--scales", "s.npy", "--json")
+    report = json.loads(text)
+    assert report["blocks"] == "mxfp8_e5m2" and report["scales"] == "s.npy"
+    assert report["result_shape"] == [3, 64] and report["result_bytes"] == 192
+
+
+WRONG = [
+    ("in", ["--to", "q8_0", "--scale", "2"], "--to q8_0: it goes with --from, --to, --pad"),
+    ("in", ["--to", "q8_0", "--verify"], "--to q8_0: it goes with"),
+    ("in", ["--to", "q8_0", "--device", "gpu"], "on the CPU"),
+    ("in", ["--to", "q8_0", "--device", "tpu"], "--device = 'tpu' is neither"),
+    ("in", ["--to", "q8_0", "--scales", "s.npy"], "the blocks of q8_0 hold their scales"),
+    ("in", ["--to", "mxfp8_e4m3"], "--scales is missing: --to mxfp8_e4m3 needs"),
+    ("in", ["--to", "mxfp8_e4m3", "--scales", "-"], "--scales = '-': it has to be a file"),
+    ("in", ["--to", "mxfp8_e4m3", "--scales", "./out.npy"], "is OUT as well"),
+    ("in", ["--to", "mxfp8_e4m3", "--scales", "in.npy"], "is the same file as IN"),
+    ("in", ["--to", "mxfp8_e4m3", "--scales", "no/s.npy"], "--scales = 'no/s.npy' cannot be"),
+    ("in", ["--to", "f16", "--pad"], "--pad: it belongs to"),
+    ("in", ["--to", "f16", "--scales", "s.npy"], "--scales = 's.npy': it belongs to"),
+    ("q8", ["--from", "q8_0", "--to", "mxfp8_e4m3"], "values become blocks, or blocks values"),
+    ("q8", ["--from", "q8_0", "--pad"], "--pad: it belongs to --to"),
+    ("q8", ["--from", "q8_0", "--to", "c64"], "dst.type = c64 has no real values"),
+    ("q8", ["--from", "q8_0", "--to", "b4"], "dst.type = b4 has no real values"),
+    ("in", ["--from", "q8_0"], "IN = 'in.npy' holds '<f4': q8_0 is stored as '|u1'"),
+    ("odd", ["--from", "q8_0"], "its last axis of 70 is no multiple of 34, a block of q8_0"),
+    ("fortran", ["--from", "q8_0"], "is in Fortran order"),
+    ("flat", ["--from", "q8_0"], "an array of no axes has no blocks"),
+    ("flat", ["--to", "q8_0"], "an array of no axes has no blocks"),
+    ("values", ["--from", "mxfp8_e4m3"], "--scales is missing: --from mxfp8_e4m3 needs"),
+    ("values", ["--from", "mxfp8_e4m3", "--scales", "no.npy"], "--scales = 'no.npy' cannot be"),
+    ("values", ["--from", "mxfp8_e4m3", "--scales", "in.npy"], "scales are '|u1'"),
+    ("values", ["--from", "mxfp8_e4m3", "--scales", "q8.npy"],
+     "has the shape (2, 34): for the (64, 96) values in IN it has to be (64, 3)"),
+    ("odd", ["--from", "mxfp8_e4m3", "--scales", "q8.npy"], "no multiple of 32, a block of mxfp8"),
+    ("in", ["--from", "mxfp8_e4m3", "--scales", "q8.npy"], "elements of one byte"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "options", "part"), WRONG)
+def test_what_is_wrong_is_named(folder, name, options, part):
+    files = {
+        "in": ordinary((64, 2)),
+        "q8": np.zeros((2, 34), "u1"),
+        "odd": np.zeros((2, 70), "u1"),
+        "fortran": np.asfortranarray(np.zeros((2, 34), "u1")),
+        "flat": np.zeros((), "u1"),
+        "values": np.zeros((64, 96), "u1"),
+    }
+    for key, array in files.items():
+        np.save(f"{key}.npy", array)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    refused("transpose", f"{name}.npy", "out.npy", *options, part=part)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_scales_that_cannot_be_written_leave_no_values(folder):
+    np.save("in.npy", ordinary((64, 2)))
+    (folder / "s.npy").mkdir()
+    refused("transpose", "in.npy", "out.npy", "--to", "mxfp8_e4m3", "--scales", "s.npy",
+            part="--scales = 's.npy' cannot be written")  # fmt: skip
+    assert sorted(path.name for path in folder.iterdir()) == ["in.npy", "s.npy"]

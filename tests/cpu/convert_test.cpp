@@ -1,0 +1,91 @@
+// Every way in which the CPU converts values, on every vector target that this machine has, against
+// the reference.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "cpu/cpu_info.hpp"
+#include "cpu/engine.hpp"
+#include "cpu/targets.hpp"
+#include "plan/planner.hpp"
+#include "support/conversion.hpp"
+#include "support/conversions.hpp"
+
+namespace cornerturn::test {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int random_problems = 4'000;
+#else
+constexpr int random_problems = 30'000;
+#endif
+
+class Conversions : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { cpu::use_target(GetParam()); }
+  void TearDown() override { cpu::use_target(""); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Targets, Conversions, testing::ValuesIn(cpu::targets()),
+                         [](const auto& target) { return target.param; });
+
+TEST_P(Conversions, RandomProblems) {
+  ConversionRunner runner;
+  const auto targets = static_cast<int>(cpu::targets().size());
+  cpu::use_target(GetParam());
+  RandomProblems random(std::hash<std::string>()(GetParam()), {8, 4 << 10, true});
+  RandomProblems larger(9 + std::hash<std::string>()(GetParam()), {4, 100 << 10, true});
+  for (int i = 0; i < random_problems / targets + 1; ++i) {
+    const ConversionCase c = random_conversion(i % 20 == 0 ? larger : random);
+    ASSERT_EQ(runner.run_all(c), "") << "problem " << i;
+  }
+}
+
+TEST_P(Conversions, ManyThreadsDrawTheSameRandomBits) {
+  ConversionRunner runner;
+  RandomProblems random(12, {4, 200 << 10, true});
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(runner.run_all(random_conversion(random), 4), "") << "problem " << i;
+  }
+}
+
+// Whole vectors of moderate values take ways of their own; one among them that is too large, or
+// none, does not show in random bits.
+TEST_P(Conversions, ModerateValues) {
+  constexpr std::int64_t count = 1003;
+  std::vector<float> values(count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    values[static_cast<std::size_t>(i)] = static_cast<float>(i * 7919 % 100003) / 16 - 3125;
+  }
+  values[300] = 4194303.5F;
+  values[400] = -4194304.0F;
+  values[500] = 3e9F;
+  values[600] = std::numeric_limits<float>::quiet_NaN();
+  for (const Kind kind : kinds()) {
+    for (const Kind from : {Kind::f32, kind}) {
+      const Kind to = from == kind ? Kind::f32 : kind;
+      for (const Overflow overflow : {Overflow::standard, Overflow::saturate}) {
+        Problem problem;
+        problem.src_type = ElementType(from);
+        problem.dst_type = ElementType(to);
+        problem.values.overflow = overflow;
+        problem.modes.push_back({count, problem.src_type.size(), problem.dst_type.size()});
+        if (!can_convert(from, to) || !problem.converts()) continue;
+        std::vector<std::byte> src(static_cast<std::size_t>(count * 16));
+        fill_values(from, src.data(), count * problem.src_type.size());
+        if (from == Kind::f32) std::memcpy(src.data(), values.data(), count * sizeof(float));
+        std::vector<std::byte> dst(static_cast<std::size_t>(count * 16));
+        std::vector<std::byte> expected = dst;
+        reference_convert(problem, {}, src.data(), expected.data());
+        cpu::execute(plan::make_plan(problem, cpu::cpu_info(), {1, "convert"}), src.data(),
+                     dst.data());
+        EXPECT_EQ(dst, expected) << to_string(problem);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::test

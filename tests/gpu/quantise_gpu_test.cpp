@@ -1,0 +1,193 @@
+// Blocks of 32 values on the GPU that is here: the kernel for matrices, and the public functions
+// with arrays of any layout.
+// `--gtest_filter=*QuantiseChecked*` is the list for compute-sanitizer.
+#include <gtest/gtest.h>
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "cornerturn/cornerturn.hpp"
+#include "cuda/check.hpp"
+#include "cuda/device_buffer.hpp"
+#include "cuda/engine_kernels.hpp"
+#include "plan/gpu/quantise.hpp"
+#include "support/any_blocks.hpp"
+#include "support/blocks.hpp"
+
+namespace cornerturn {
+namespace {
+
+using cuda::check;
+using cuda::DeviceBuffer;
+using kernels::BlockFormat;
+
+void check_matrix(Kind kind, BlockFormat format, std::int64_t rows, std::int64_t cols,
+                  bool along_rows, bool along_cols, values::MxScale rule = values::MxScale::floor) {
+  const std::int64_t size = ElementType(kind).size();
+  const std::int64_t pitch = (cols + 16) * size;
+  const std::vector<std::byte> elements = test::values_for_blocks(kind, rows * (cols + 16));
+  const auto at = [&](std::int64_t r, std::int64_t c) {
+    return test::value_at(kind, elements.data() + r * pitch + c * size);
+  };
+  const test::QuantisedLines of_rows = test::quantised_lines(format, rule, rows, cols, at);
+  const test::QuantisedLines of_cols = test::quantised_lines(
+      format, rule, cols, rows, [&](std::int64_t c, std::int64_t r) { return at(r, c); });
+  const DeviceBuffer src(static_cast<std::int64_t>(elements.size()));
+  check(cudaMemcpy(src.get(), elements.data(), elements.size(), cudaMemcpyHostToDevice),
+        "cudaMemcpy");
+  const auto poisoned = [](const std::vector<std::byte>& like) {
+    DeviceBuffer buffer(std::max<std::int64_t>(1, static_cast<std::int64_t>(like.size())));
+    std::vector<std::byte> poison = like;
+    for (std::byte& byte : poison) byte = ~byte;
+    check(cudaMemcpy(buffer.get(), poison.data(), poison.size(), cudaMemcpyHostToDevice),
+          "cudaMemcpy");
+    return buffer;
+  };
+  const DeviceBuffer row_values = poisoned(of_rows.values), row_scales = poisoned(of_rows.scales);
+  const DeviceBuffer col_values = poisoned(of_cols.values), col_scales = poisoned(of_cols.scales);
+  kernels::QuantiseArgs args;
+  args.src = src.get();
+  args.pitch = pitch;
+  args.rows = static_cast<std::uint32_t>(rows);
+  args.cols = static_cast<std::uint32_t>(cols);
+  args.kind = kind;
+  args.format = format;
+  args.rule = rule;
+  if (along_rows) args.along_rows = {row_values.get(), row_scales.get()};
+  if (along_cols) args.along_cols = {col_values.get(), col_scales.get()};
+  const Launch launch = plan::gpu::prepare_quantise(args);
+  cuda::launch_kernel(args, launch, nullptr);
+  check(cudaDeviceSynchronize(), "quantise");
+  const auto same = [&](const char* what, const std::vector<std::byte>& expected,
+                        const DeviceBuffer& gpu) {
+    std::vector<std::byte> got(expected.size());
+    check(cudaMemcpy(got.data(), gpu.get(), got.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    const auto wrong = std::mismatch(expected.begin(), expected.end(), got.begin()).first;
+    EXPECT_TRUE(wrong == expected.end())
+        << what << " of " << rows << " x " << cols << " " << ElementType(kind).name() << ", format "
+        << static_cast<int>(format) << ", differ first at " << wrong - expected.begin();
+  };
+  if (along_rows) {
+    same("row values", of_rows.values, row_values);
+    same("row scales", of_rows.scales, row_scales);
+  }
+  if (along_cols) {
+    same("column values", of_cols.values, col_values);
+    same("column scales", of_cols.scales, col_scales);
+  }
+}
+
+void check_all(std::int64_t rows, std::int64_t cols) {
+  for (const Kind kind : {Kind::f32, Kind::f16, Kind::bf16}) {
+    for (const BlockFormat format : {BlockFormat::mx_e4m3, BlockFormat::mx_e5m2}) {
+      check_matrix(kind, format, rows, cols, true, true);
+      check_matrix(kind, format, rows, cols, true, false, values::MxScale::ceil);
+      check_matrix(kind, format, rows, cols, false, true);
+    }
+    check_matrix(kind, BlockFormat::q8_0, rows, cols, true, false);
+    check_matrix(kind, BlockFormat::q8_0, rows, cols, false, true);
+  }
+}
+
+TEST(QuantiseOnGpu, Matrices) {
+  for (const auto& [rows, cols] : {std::pair{128, 128}, {32, 32}, {1184, 736}, {96, 2048}}) {
+    check_all(rows, cols);
+  }
+}
+
+TEST(QuantiseChecked, Matrices) {
+  check_all(160, 288);
+}
+
+// On the GPU, with bytes around the elements that have to stay.
+struct OnGpu {
+  explicit OnGpu(const test::Side& side)
+      : bytes(side.bytes.size()), buffer(static_cast<std::int64_t>(bytes) + 16) {
+    check(cudaMemcpy(buffer.get(), side.bytes.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+  }
+  std::vector<std::byte> get() const {
+    std::vector<std::byte> out(bytes);
+    check(cudaMemcpy(out.data(), buffer.get(), bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return out;
+  }
+  std::size_t bytes;
+  DeviceBuffer buffer;
+};
+
+void check_layouts(unsigned seed, int count) {
+  test::RandomBlocks random(seed);
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    test::AnyBlocksCase c = random.next();
+    SCOPED_TRACE(std::to_string(i) + ": " + c.text());
+    const OnGpu plain(c.plain), values(c.values), scales(c.scales);
+    test::quantise_obviously(c);
+    Extents counted = c.shape, whole = c.shape;
+    std::int64_t& blocks = counted[static_cast<std::size_t>(c.axis)];
+    blocks = (blocks + 31) / 32;
+    whole[static_cast<std::size_t>(c.axis)] = 32 * blocks;
+    BlockOptions options;
+    options.pad = true;
+    options.scale = c.rule.scale == values::MxScale::ceil ? BlockScale::ceil : BlockScale::floor;
+    const ElementType element = c.q8() ? ElementType::bytes(q8_0_bytes)
+                                : c.rule.format == BlockFormat::mx_e4m3
+                                    ? ElementType(Kind::f8_e4m3)
+                                    : ElementType(Kind::f8_e5m2);
+    const View to(values.buffer.get() + c.values.first, element, c.q8() ? counted : whole,
+                  c.values.strides);
+    const View codes(scales.buffer.get() + c.scales.first, ElementType(Kind::u8),
+                     c.q8() ? Extents{0} : counted, c.q8() ? Extents{1} : c.scales.strides);
+    const View array(plain.buffer.get() + c.plain.first, c.type, c.shape, c.plain.strides);
+    if (c.q8()) {
+      quantise_q8_0(to, array, c.axis, options);
+    } else {
+      quantise_mxfp8(to, codes, array, c.axis, options);
+    }
+    check(cudaDeviceSynchronize(), "quantise");
+    EXPECT_EQ(values.get(), c.values.bytes);
+    EXPECT_EQ(scales.get(), c.scales.bytes);
+
+    std::fill(c.plain.bytes.begin(), c.plain.bytes.end(), std::byte{0x5a});
+    const OnGpu back(c.plain);
+    test::dequantise_obviously(c);
+    const View result(back.buffer.get() + c.plain.first, c.type, c.shape, c.plain.strides);
+    if (c.q8()) {
+      dequantise_q8_0(result, to, c.axis);
+    } else {
+      dequantise_mxfp8(result, to, codes, c.axis);
+    }
+    check(cudaDeviceSynchronize(), "dequantise");
+    EXPECT_EQ(back.get(), c.plain.bytes);
+  }
+}
+
+TEST(QuantiseOnGpu, AnyLayout) {
+  check_layouts(11, 1000);
+}
+
+TEST(QuantiseChecked, AnyLayout) {
+  check_layouts(12, 60);
+}
+
+TEST(QuantiseOnGpu, BadArguments) {
+  const DeviceBuffer gpu(1 << 16);
+  std::vector<std::byte> host(1 << 16);
+  const View blocks(gpu.get(), ElementType::bytes(q8_0_bytes), {4, 2});
+  const auto message = [&](const ConstView& src) -> std::string {
+    try {
+      quantise_q8_0(blocks, src, 1);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string mixed = message(ConstView(host.data(), ElementType(Kind::f32), {4, 64}));
+  EXPECT_NE(mixed.find("is host memory"), std::string::npos) << mixed;
+  EXPECT_NE(mixed.find("src"), std::string::npos) << mixed;
+  const std::string odd =
+      message(ConstView(gpu.get() + (1 << 15) + 2, ElementType(Kind::f32), {4, 64}));
+  EXPECT_NE(odd.find("multiples of 4"), std::string::npos) << odd;
+}
+
+}  // namespace
+}  // namespace cornerturn

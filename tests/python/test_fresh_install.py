@@ -1,0 +1,35 @@
+"""As a new user: `pip install .` into an empty virtual environment, then the README's lines."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.skipif(os.environ.get("FULL") != "1", reason="takes minutes: FULL=1 runs it")
+def test_pip_install(tmp_path):
+    def run(*command, **options):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, **options)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout
+
+    base = Path(sys.base_prefix) / "bin" / "python3"
+    run(base if base.exists() else sys.executable, "-m", "venv", tmp_path / "venv")
+    python = tmp_path / "venv" / "bin" / "python"
+    wanted = (ROOT / "scripts" / "requirements-test.txt").read_text()
+    numpy = re.search(r"^numpy==.*$", wanted, re.M)[0]
+    # Device code is built elsewhere: here it would take a quarter of an hour. Warnings are errors as
+    # in the other builds, whose objects ccache has.
+    environment = {**os.environ, "CMAKE_ARGS": "-DCORNERTURN_CUDA=OFF -DCORNERTURN_WERROR=ON"}
+    environment.pop("PYTHONPATH", None)
+    run(python, "-m", "pip", "install", "--disable-pip-version-check", numpy, str(ROOT), env=environment)
+    block = re.search(r"^```pycon\n(.*?)^```", (ROOT / "README.md").read_text(), re.S | re.M)[1]
+    (tmp_path / "lines.txt").write_text(block)
+    check = "import doctest; print(doctest.testfile('lines.txt', module_relative=False))"
+    said = run(python, "-c", check, env=environment)
+    assert re.search(r"failed=0, attempted=[4-9]", said), said

@@ -1,0 +1,161 @@
+// The kernels of the GPU engine that change values, in the emulator: the bits of all elements
+// compared with the obvious implementation's, every element written exactly once.
+#include <algorithm>
+#include <cstring>
+
+#include "core/validate.hpp"
+#include "plan/gpu/device_files.hpp"
+#include "plan/gpu/plan.hpp"
+#include "simt/execute.hpp"
+#include "support.hpp"
+#include "support/conversions.hpp"
+
+namespace cornerturn::simt {
+namespace {
+
+using plan::gpu::Candidate;
+using plan::gpu::Plan;
+
+struct Side {
+  Side(const Reach& reach, std::int64_t phase)
+      : storage(static_cast<std::size_t>(reach.high - reach.low + 1024)) {
+    const auto at = (reinterpret_cast<std::uintptr_t>(storage.data()) + 511) / 256 * 256;
+    first = reinterpret_cast<std::byte*>(at) + phase;
+    zero = first - reach.low;
+    bytes = reach.high - reach.low;
+  }
+
+  std::vector<std::byte> storage;
+  std::byte* first = nullptr;
+  std::byte* zero = nullptr;  // where the problem's offsets count from
+  std::int64_t bytes = 0;
+};
+
+std::int64_t alignment_of(const void* p) {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  return std::min<std::int64_t>(16, static_cast<std::int64_t>(address & -address));
+}
+
+// All candidates; answers how many there were. Phases in elements.
+int check(const Problem& problem, int src_phase = 0, int dst_phase = 0,
+          const Vectors& vectors = {}) {
+  if (problem.elements() == 0 || !problem.converts()) return 0;
+  Side src(src_reach(problem), src_phase * problem.src_type.size());
+  Side dst(dst_reach(problem), dst_phase * problem.dst_type.size());
+  test::fill_values(problem.src_type.kind(), src.first, src.bytes);
+  Plan plan = make_plan(problem, {true, alignment_of(src.zero), alignment_of(dst.zero)},
+                        plan::gpu::device_named("h200"));
+  std::vector<std::byte> before(static_cast<std::size_t>(dst.bytes));
+  test::fill_values(problem.dst_type.kind(), before.data(), dst.bytes, 99);
+  std::vector<std::byte> expected = before;
+  test::reference_convert(plan.normal, vectors, src.zero, expected.data() + (dst.zero - dst.first));
+  Emulator emulator;
+  emulator.input("src", src.first, static_cast<std::size_t>(src.bytes));
+  emulator.output("dst", dst.first, static_cast<std::size_t>(dst.bytes));
+  for (const auto& [vector, data] :
+       {std::pair{problem.scale, vectors.scale}, std::pair{problem.bias, vectors.bias}}) {
+    if (vector.present) emulator.input("vector", data, 1024 * sizeof(float));
+  }
+  const bool reads_old = problem.values.beta != 0;
+  const bool packed = problem.bytes() == dst.bytes;
+  for (const Candidate& candidate : plan.candidates) {
+    SCOPED_TRACE(std::string(candidate.row->name) + ": " + describe(candidate, plan.normal) + "; " +
+                 to_string(problem) + " phases " + std::to_string(src_phase) + ", " +
+                 std::to_string(dst_phase));
+    plan.choose(candidate, plan::Choice::forced);
+    std::memcpy(dst.first, before.data(), before.size());
+    execute(
+        emulator, plan, dst.zero, src.zero, Mode::recording, [](const Request&) {}, vectors);
+    for (const Finding& finding : emulator.findings()) {
+      if (!packed && finding.kind == FindingKind::never_written) continue;
+      if (reads_old && finding.kind == FindingKind::unwritten_read) continue;
+      ADD_FAILURE() << finding.message();
+    }
+    const auto wrong = std::mismatch(expected.begin(), expected.end(), dst.first).first;
+    if (wrong != expected.end()) {
+      ADD_FAILURE() << "differs first at byte " << wrong - expected.begin() << " of "
+                    << expected.size();
+    }
+    if (testing::Test::HasFailure()) break;
+  }
+  return static_cast<int>(plan.candidates.size());
+}
+
+// Those that a pair of types has kernels of its own for, and some that it has not.
+TEST(Convert, SharedShapes) {
+  const std::pair<Kind, Kind> pairs[] = {
+      {Kind::f32, Kind::f16},  {Kind::f32, Kind::f8_e4m3}, {Kind::bf16, Kind::f32},
+      {Kind::u8, Kind::f32},   {Kind::f16, Kind::bf16},    {Kind::f64, Kind::f32},
+      {Kind::f32, Kind::f64},  {Kind::i32, Kind::i16},     {Kind::i64, Kind::u8},
+      {Kind::c64, Kind::c128}, {Kind::f8_e5m2, Kind::f16}, {Kind::boolean, Kind::i64},
+  };
+  int runs = 0, turn = 0;
+  for (const test::Shape& shape : test::shapes()) {
+    for (const auto& [from, to] : pairs) {
+      Problem problem = test::converting(shape, from, to);
+      if (problem.elements() > 12'000) continue;
+      if (turn % 3 == 1) problem.values.alpha = 0.37;
+      if (turn % 3 == 2) problem.values.overflow = Overflow::saturate;
+      runs += check(problem);
+      runs += check(problem, turn % 2, 1 - turn % 2);
+      ++turn;
+      if (HasFailure()) FAIL() << shape.name;
+    }
+  }
+  EXPECT_GT(runs, 2000);
+}
+
+// Tiles and boxes of more than a block, whose last are not whole.
+TEST(Convert, Matrices) {
+  for (const auto& [from, to] : {std::pair{Kind::f32, Kind::f16},
+                                 {Kind::f32, Kind::f8_e5m2},
+                                 {Kind::bf16, Kind::f32},
+                                 {Kind::f8_e4m3, Kind::f32},
+                                 {Kind::bf16, Kind::f8_e4m3},
+                                 {Kind::f64, Kind::f32}}) {
+    for (const auto& [rows, columns] : {std::pair{272, 144}, {160, 304}, {257, 129}}) {
+      check(test::converting({"", {columns, rows}, {1, 0}}, from, to));
+    }
+    if (HasFailure()) FAIL();
+  }
+}
+
+TEST(Convert, EveryPairOfTypes) {
+  for (const Kind from : test::kinds()) {
+    for (const Kind to : test::kinds()) {
+      if (!test::can_convert(from, to) || from == to) continue;
+      EXPECT_GT(check(test::converting({"", {9, 5, 32}, {2, 0, 1}}, from, to)), 0);
+      EXPECT_GT(check(test::converting({"", {9, 5, 32}, {1, 0, 2}}, from, to)), 0);
+      if (HasFailure()) FAIL() << static_cast<int>(from) << " to " << static_cast<int>(to);
+    }
+  }
+}
+
+TEST(Convert, Epilogues) {
+  std::vector<float> scale(1024), bias(1024);
+  for (std::size_t i = 0; i < scale.size(); ++i) {
+    scale[i] = 0.25F + static_cast<float>(i);
+    bias[i] = 3 - static_cast<float>(i);
+  }
+  const Vectors vectors{scale.data(), bias.data()};
+  for (const auto& [from, to] : {std::pair{Kind::f32, Kind::f16},
+                                 {Kind::u8, Kind::f32},
+                                 {Kind::f32, Kind::i8},
+                                 {Kind::f64, Kind::bf16},
+                                 {Kind::c64, Kind::c64}}) {
+    for (int what = 0; what < 6; ++what) {
+      Problem problem = test::converting({"", {11, 7, 40}, {2, 1, 0}}, from, to);
+      if (what == 0) problem.values.beta = -0.5;
+      if (what == 1) problem.scale = {true, 1, 1, 0};
+      if (what == 2) problem.bias = {true, 2, 2, 5};
+      if (what == 3) problem.scale = {true, 0, -1, 10}, problem.bias = {true, 0, 1, 0};
+      if (what == 4) problem.values.rounding = Rounding::stochastic, problem.values.seed = 12;
+      if (what == 5) problem.values.conjugate = true, problem.values.alpha = 2;
+      EXPECT_GE(check(problem, 0, 0, vectors), problem.converts() ? 1 : 0);
+      if (HasFailure()) FAIL() << "epilogue " << what;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::simt

@@ -1,0 +1,107 @@
+// Problems whose values change, and the one obvious implementation of what becomes of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "support/shapes.hpp"
+#include "values/epilogue.hpp"
+
+namespace cornerturn::test {
+
+inline const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {
+      Kind::boolean, Kind::i8,  Kind::i16,  Kind::i32,     Kind::i64,     Kind::u8,
+      Kind::u16,     Kind::u32, Kind::u64,  Kind::f16,     Kind::bf16,    Kind::f32,
+      Kind::f64,     Kind::c64, Kind::c128, Kind::f8_e4m3, Kind::f8_e5m2,
+  };
+  return all;
+}
+
+inline bool can_convert(Kind from, Kind to) {
+  const auto is_complex = [](Kind kind) { return kind == Kind::c64 || kind == Kind::c128; };
+  return is_complex(to) || !is_complex(from);
+}
+
+/// The problem of `shape`, from elements of one type to those of another.
+inline Problem converting(const Shape& shape, Kind from, Kind to) {
+  Problem problem;
+  problem.src_type = ElementType(from);
+  problem.dst_type = ElementType(to);
+  const Problem src = problem_of(shape, problem.src_type.size());
+  const Problem dst = problem_of(shape, problem.dst_type.size());
+  for (int i = 0; i < src.rank(); ++i) {
+    problem.modes.push_back(
+        {src.modes[i].extent, src.modes[i].src_stride, dst.modes[i].dst_stride});
+  }
+  return problem;
+}
+
+namespace detail {
+
+template <class D, class S>
+void convert_modes(const Problem& problem, const Vectors& vectors,
+                   const values::Conversion<D, S>& conversion, int mode, std::int64_t from,
+                   std::int64_t to, std::int64_t scale, std::int64_t bias, const std::byte* src,
+                   std::byte* dst) {
+  if (mode < problem.rank()) {
+    const Mode& m = problem.modes[mode];
+    for (std::int64_t i = 0; i < m.extent; ++i) {
+      convert_modes(problem, vectors, conversion, mode + 1, from + i * m.src_stride,
+                    to + i * m.dst_stride,
+                    scale + (problem.scale.mode == mode ? i * problem.scale.step : 0),
+                    bias + (problem.bias.mode == mode ? i * problem.bias.step : 0), src, dst);
+    }
+    return;
+  }
+  S value;
+  D old;
+  std::memcpy(&value, src + from, sizeof(S));
+  std::memcpy(&old, dst + to, sizeof(D));
+  const auto place =
+      static_cast<std::uint64_t>((to - problem.dst_offset) / static_cast<std::int64_t>(sizeof(D)));
+  const D result = conversion(value, problem.scale.present ? vectors.scale[scale] : 1.0F,
+                              problem.bias.present ? vectors.bias[bias] : 0.0F, old, place);
+  std::memcpy(dst + to, &result, sizeof(D));
+}
+
+}  // namespace detail
+
+/// One element at a time; the problem must be normalised where places count.
+inline void reference_convert(const Problem& problem, const Vectors& vectors, const std::byte* src,
+                              std::byte* dst) {
+  values::with_kind(problem.src_type.kind(), [&]<class S>(values::Type<S>) {
+    values::with_kind(problem.dst_type.kind(), [&]<class D>(values::Type<D>) {
+      if constexpr (values::converts<D, S>) {
+        const values::Conversion<D, S> conversion(problem.values, problem.scale.present,
+                                                  problem.bias.present);
+        detail::convert_modes(problem, vectors, conversion, 0, problem.src_offset,
+                              problem.dst_offset, problem.scale.first, problem.bias.first, src,
+                              dst);
+      }
+    });
+  });
+}
+
+/// Bits of every kind, and every fourth element a value of moderate size.
+inline void fill_values(Kind kind, std::byte* at, std::int64_t bytes, std::uint64_t state = 7) {
+  for (std::int64_t i = 0; i < bytes; ++i) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    at[i] = static_cast<std::byte>(state >> 56);
+  }
+  values::with_kind(kind, [&]<class T>(values::Type<T>) {
+    if constexpr (std::is_floating_point_v<T>) {
+      for (std::int64_t i = 0; i + 4 * static_cast<std::int64_t>(sizeof(T)) <= bytes;
+           i += 4 * static_cast<std::int64_t>(sizeof(T))) {
+        const auto some = static_cast<T>(static_cast<double>(state >> 40) / 65536.0 - 100);
+        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+        std::memcpy(at + i, &some, sizeof(T));
+      }
+    }
+  });
+}
+
+}  // namespace cornerturn::test

@@ -1,0 +1,101 @@
+// cornerturn explain: what accesses to a layout in shared memory cost, and why.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "analyse/notation.hpp"
+#include "arguments.hpp"
+#include "commands.hpp"
+#include "cornerturn/error.hpp"
+#include "lab/explain.hpp"
+#include "lab/explain_picture.hpp"
+#include "lab/rung_access.hpp"
+#include "picture_output.hpp"
+#include "plan/gpu/device_files.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+struct ExplainArguments {
+  std::string layout;
+  std::vector<std::string> accesses;
+  std::string dtype = "f32";
+  int vector = 0;
+  bool store = false;
+  bool load = false;
+  std::string on = "h200";
+  bool json = false;
+  LabPictureArguments pictures;
+};
+
+// The page knows neither options nor rungs: what they say goes into the access's text.
+std::string text_for_page(const std::string& text, const lab::Access& access,
+                          const lab::TileShape& tile, const lab::AccessDefaults& defaults) {
+  if (text.rfind("rung:", 0) == 0) return lab::access_text(access, tile);
+  const bool as_it_is = defaults.op == SharedOp::load && defaults.width == 0;
+  if (as_it_is || text.find("matrix") != std::string::npos) return text;
+  if (text.rfind("tv:", 0) == 0 || text.rfind("table:", 0) == 0) {
+    return lab::access_text(access, tile);
+  }
+  return fmt::format("{}:{}:{}", text.substr(0, text.find(':')), lab::name(access.op),
+                     access.vector * tile.bytes);
+}
+
+int explain_layout(const ExplainArguments& arguments) {
+  const SwizzledLayout layout = parse_swizzled_layout(arguments.layout);
+  const auto bytes = static_cast<int>(parse_dtype("--dtype", arguments.dtype).size);
+  const lab::TileShape tile = lab::tile_shape(layout.layout, bytes);
+  const lab::AccessDefaults defaults = {arguments.store ? SharedOp::store : SharedOp::load,
+                                        arguments.vector};
+  std::vector<lab::Access> accesses;
+  PageQuestion page = {layout, bytes, {}};
+  for (const std::string& text : arguments.accesses) {
+    for (lab::Access& access : lab::parse_accesses(text, tile, defaults)) {
+      page.accesses.push_back(text_for_page(text, access, tile, defaults));
+      accesses.push_back(std::move(access));
+    }
+  }
+  const lab::Explanation explanation =
+      lab::explain(layout, bytes, accesses, plan::gpu::device_named(arguments.on, "--on"));
+  std::string picture;
+  if (arguments.pictures.asked()) {
+    picture = arguments.pictures.write(lab::picture_of(explanation), page);
+  }
+  fmt::print("{}", arguments.json ? explanation.to_json() + "\n" : explanation.to_text() + picture);
+  return explanation.same_place ? exit_failed : 0;
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "explain", "Says what warps' accesses to a layout in shared memory cost, and why");
+  command
+      .add_option("LAYOUT", arguments->layout,
+                  "As CuTe writes it: \"Swizzle<3,2,6> o (64,64):(64,1)\"; rows, columns")
+      ->required();
+  command
+      .add_option("--access", arguments->accesses,
+                  "rows, columns, blocks, diagonal, ldmatrix, stmatrix, tv:LAYOUT, table:LANES or "
+                  "rung:NAME, "
+                  "with :load or :store and the bytes a lane: columns:store:16; may be repeated")
+      ->type_name("ACCESS")
+      ->allow_extra_args(false);
+  command.add_option("--dtype", arguments->dtype, "The element, of 1, 2, 4, 8 or 16 bytes; f32")
+      ->type_name("TYPE");
+  command.add_option("--vector", arguments->vector, "Bytes a lane; those of one element")
+      ->type_name("1|2|4|8|16");
+  CLI::Option* store = command.add_flag("--store", arguments->store, "The accesses are stores");
+  command.add_flag("--load", arguments->load, "The accesses are loads, as they are without this")
+      ->excludes(store);
+  command.add_option("--on", arguments->on, "The GPU whose time is meant: h200 or a JSON file")
+      ->type_name("GPU|FILE");
+  command.add_flag("--json", arguments->json, "Report as JSON");
+  arguments->pictures.add_to(command);
+  command.callback([arguments] {
+    if (const int code = explain_layout(*arguments); code != 0) throw CLI::RuntimeError(code);
+  });
+}
+
+}  // namespace cornerturn::cli

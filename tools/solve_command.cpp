@@ -1,0 +1,126 @@
+// cornerturn solve: the layout under which a tile is written and read without bank conflicts.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "arguments.hpp"
+#include "commands.hpp"
+#include "cornerturn/error.hpp"
+#include "lab/solve.hpp"
+#include "lab/solve_picture.hpp"
+#include "picture_output.hpp"
+#include "plan/gpu/device_files.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+struct SolveArguments {
+  std::string tile;
+  std::string dtype = "f32";
+  std::string write = "rows";
+  std::string read = "columns";
+  int vector = 0;
+  bool tma = false;
+  bool pad = false;
+  std::string on = "h200";
+  bool json = false;
+  LabPictureArguments pictures;
+};
+
+// How far the search is, on a terminal, after the first second.
+class SearchLine {
+ public:
+  void show(std::size_t done, std::size_t all) const {
+    if (!terminal_ || Clock::now() - start_ < std::chrono::seconds(1)) return;
+    fmt::print(stderr, "\r{} of {} layouts\033[K", done, all);
+  }
+  void wipe() const {
+    if (terminal_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+  bool terminal_ = isatty(STDERR_FILENO) != 0;
+};
+
+// "64x64"
+lab::TileShape parse_tile(const std::string& text, int bytes) {
+  std::string numbers = text;
+  const std::size_t x = numbers.find('x');
+  if (x != std::string::npos) numbers[x] = ',';
+  const std::vector<std::int64_t> sides =
+      x == std::string::npos ? std::vector<std::int64_t>{} : parse_numbers("--tile", numbers);
+  if (sides.size() != 2 || sides[0] < 1 || sides[1] < 1) {
+    throw Error(Status::invalid_argument,
+                fmt::format("--tile = '{}' is no ROWSxCOLUMNS, as in 64x64", text));
+  }
+  return {sides[0], sides[1], bytes};
+}
+
+// Writes the files and returns what the terminal shows.
+std::string pictured(const SolveArguments& arguments, const lab::Answer& winner,
+                     const plan::gpu::DeviceInfo& device) {
+  if (!arguments.pictures.asked()) return {};
+  std::optional<PageQuestion> page;
+  if (const auto layout = winner.choice.layout()) {
+    const int bytes = winner.choice.tile.bytes;
+    page = PageQuestion{*layout, bytes, {}};
+    for (const lab::Leg* leg : {&winner.write, &winner.read}) {
+      if (!leg->by_tma) page->accesses.push_back(leg->access_text(bytes));
+    }
+  }
+  return arguments.pictures.write(lab::picture_of(winner, device), page);
+}
+
+void solve_tile(const SolveArguments& arguments) {
+  lab::Question question;
+  question.tile =
+      parse_tile(arguments.tile, static_cast<int>(parse_dtype("--dtype", arguments.dtype).size));
+  question.write = lab::parse_side("--write", arguments.write);
+  question.read = lab::parse_side("--read", arguments.read);
+  question.width = lab::checked_width("--vector", arguments.vector);
+  question.only_tma = arguments.tma;
+  question.only_padding = arguments.pad;
+  const SearchLine line;
+  const plan::gpu::DeviceInfo device = plan::gpu::device_named(arguments.on, "--on");
+  const lab::Solution solution = lab::solve(
+      question, device, [&](std::size_t done, std::size_t all) { line.show(done, all); });
+  line.wipe();
+  const std::string picture = pictured(arguments, solution.winner(), device);
+  fmt::print("{}", arguments.json ? solution.to_json() + "\n" : solution.to_text() + picture);
+}
+
+}  // namespace
+
+void add_solve_command(CLI::App& app) {
+  auto arguments = std::make_shared<SolveArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "solve",
+      "Finds the layout of a tile in shared memory that has no bank conflicts, and proves it");
+  command.add_option("--tile", arguments->tile, "Rows and columns of the tile")
+      ->type_name("64x64")
+      ->required();
+  command.add_option("--dtype", arguments->dtype, "The element, of 1, 2, 4, 8 or 16 bytes; f32")
+      ->type_name("TYPE");
+  const std::string sides = "rows, columns, blocks, diagonal or ldmatrix";
+  command.add_option("--write", arguments->write, "How it is filled: " + sides + ", or tma; rows")
+      ->type_name("SIDE");
+  command.add_option("--read", arguments->read, "How it is read: " + sides + "; columns")
+      ->type_name("SIDE");
+  command
+      .add_option("--vector", arguments->vector, "Bytes a lane; all widths are tried without it")
+      ->type_name("1|2|4|8|16");
+  CLI::Option* tma = command.add_flag("--tma", arguments->tma, "Only what TMA can fill");
+  command.add_flag("--pad", arguments->pad, "Only rows further apart")->excludes(tma);
+  command.add_option("--on", arguments->on, "The GPU whose shared memory is meant; h200")
+      ->type_name("GPU|FILE");
+  command.add_flag("--json", arguments->json, "Report as JSON");
+  arguments->pictures.add_to(command);
+  command.callback([arguments] { solve_tile(*arguments); });
+}
+
+}  // namespace cornerturn::cli

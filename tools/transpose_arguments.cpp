@@ -1,0 +1,48 @@
+#include "transpose_arguments.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cornerturn/error.hpp"
+#include "io/output_file.hpp"
+
+namespace cornerturn::cli {
+
+std::string temporary_directory(const TransposeArguments& arguments) {
+  if (!arguments.to_pipe()) return io::directory_of(arguments.out);
+  const char* directory = std::getenv("TMPDIR");
+  return directory != nullptr && *directory != '\0' ? directory : "/tmp";
+}
+
+io::InputArray open_input(const TransposeArguments& arguments, std::int64_t memory) {
+  io::InputOptions options;
+  options.raw = arguments.raw;
+  if (arguments.raw) {
+    if (arguments.dtype.empty()) {
+      throw Error(Status::invalid_argument, "--dtype is missing: --raw needs it");
+    }
+    const DtypeArgument dtype = parse_dtype("--dtype", arguments.dtype);
+    options.shape = parse_numbers("--shape", arguments.shape);
+    options.descr = dtype.descr;
+    options.item_size = dtype.size;
+  }
+  if (memory > 0) options.spool_directory = temporary_directory(arguments);
+  return io::open_array(arguments.in, options);
+}
+
+bool check_output(const io::InputArray& input, const std::string& name, const std::string& path) {
+  struct stat in {};
+  struct stat out {};
+  const bool to_pipe = path == "-";
+  const bool exists = to_pipe ? fstat(STDOUT_FILENO, &out) == 0 : stat(path.c_str(), &out) == 0;
+  if (exists && fstat(input.file.descriptor(), &in) == 0 && S_ISREG(out.st_mode) &&
+      in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+    throw Error(Status::invalid_argument, io::label_of(name, path) + " is the same file as " +
+                                              input.file.label() + ": it has to be another");
+  }
+  return to_pipe || (exists && !S_ISREG(out.st_mode));
+}
+
+}  // namespace cornerturn::cli
