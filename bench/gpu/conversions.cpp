@@ -1,0 +1,347 @@
+// Measures conversions on the GPU that is here: transpositions that change the element type, and
+// quantisation to blocks of 32, each beside plain copies of the same bytes in the same round.
+//
+//   usage: bench_conversions [--json FILE] [--max-seconds N]
+//
+// A plain copy reads and writes half of the bytes that the case reads and writes together. Two
+// passes: our own transposition, then our own conversion of what is packed then. Results are
+// compared with those of gather_convert, bit by bit, in their first 256 MiB.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+
+#include "cuda/backend.hpp"
+#include "cuda/check.hpp"
+#include "cuda/device_buffer.hpp"
+#include "cuda/engine.hpp"
+#include "cuda/engine_kernels.hpp"
+#include "gpu/accelerator.hpp"
+#include "harness/machine.hpp"
+#include "harness/statistics.hpp"
+#include "plan/gpu/plan.hpp"
+#include "plan/gpu/quantise.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+using nlohmann::ordered_json;
+using plan::gpu::Plan;
+
+constexpr int rounds = 11;
+
+Problem problem_of(const Case& c, Kind from, Kind to) {
+  Problem problem;
+  problem.src_type = ElementType(from);
+  problem.dst_type = ElementType(to);
+  for (std::size_t k = 0; k < c.shape.size(); ++k) {
+    problem.modes.push_back({c.shape[k], c.src_strides[k] * problem.src_type.size(),
+                             c.dst_strides[k] * problem.dst_type.size()});
+  }
+  problem.src_offset = c.src_offset * problem.src_type.size();
+  problem.dst_offset = c.dst_offset * problem.dst_type.size();
+  return problem;
+}
+
+// Bytes of the elements on both sides.
+std::int64_t moved_bytes(const Problem& p) {
+  return p.elements() * (p.src_type.size() + p.dst_type.size());
+}
+
+struct Timed {
+  std::string name;
+  std::function<void(const std::byte*, std::byte*)> run;
+  double seconds = 0;
+};
+
+struct BlocksCase {
+  const char* name;
+  Kind kind;
+  BlockRule rule;
+  bool as_it_lies = false;
+  bool transposed = false;
+  bool back = false;
+  std::int64_t rows = 16384;
+  std::int64_t cols = 16384;
+
+  const char* format_name() const {
+    constexpr const char* names[] = {"q8_0", "mxfp8_e4m3", "mxfp8_e5m2"};
+    return names[static_cast<int>(rule.format)];
+  }
+};
+
+class Bench {
+ public:
+  explicit Bench(Accelerator& gpu)
+      : gpu_(gpu), info_(cuda::description_of(cuda::current_device())) {}
+
+  /// Times all in turns over rotating buffers of so many bytes.
+  void time(std::vector<Timed>& contestants, std::int64_t src_bytes, std::int64_t dst_bytes,
+            int element_bytes) {
+    const auto page = [](std::int64_t bytes) { return (bytes + 4095) / 4096 * 4096; };
+    const std::int64_t src_step = page(src_bytes), dst_step = page(dst_bytes);
+    const std::int64_t slots =
+        std::clamp<std::int64_t>(8 * gpu_.cache_bytes() / (src_step + dst_step) + 1, 2, 64);
+    gpu_.reserve(slots * src_step, slots * dst_step);
+    gpu_.fill(gpu_.src(), slots * src_step, element_bytes);
+    std::int64_t next = 0;
+    std::vector<Work> works;
+    for (Timed& one : contestants) {
+      works.push_back([&] {
+        const std::int64_t slot = next++ % slots;
+        one.run(gpu_.src() + slot * src_step, gpu_.dst() + slot * dst_step);
+      });
+    }
+    gpu_.time(works);
+    std::vector<std::vector<double>> all(works.size());
+    for (int round = 0; round < rounds; ++round) {
+      const std::vector<double> seconds = gpu_.time(works);
+      for (std::size_t i = 0; i < seconds.size(); ++i) all[i].push_back(seconds[i]);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) contestants[i].seconds = median(all[i]);
+  }
+
+  void add_copies(std::vector<Timed>& contestants, std::int64_t bytes) {
+    const std::int64_t whole = (bytes + 4095) / 4096 * 4096;
+    contestants.push_back({"memcpy", [this, bytes](const std::byte* s, std::byte* d) {
+                             gpu_.copy_by_driver(d, s, bytes);
+                           }});
+    contestants.push_back({"memcpy_whole_pages", [this, whole](const std::byte* s, std::byte* d) {
+                             gpu_.copy_by_driver(d, s, whole);
+                           }});
+    contestants.push_back({"vector_copy", [this, bytes](const std::byte* s, std::byte* d) {
+                             gpu_.copy_by_kernel(d, s, bytes);
+                           }});
+  }
+
+  static double copy_seconds(const std::vector<Timed>& contestants) {
+    double best = 1e300;
+    for (const Timed& one : contestants) {
+      if (one.name == "memcpy" || one.name == "memcpy_whole_pages" || one.name == "vector_copy") {
+        best = std::min(best, one.seconds);
+      }
+    }
+    return best;
+  }
+
+  ordered_json conversion(const Case& c, Kind from, Kind to, bool all_candidates) {
+    const Problem problem = problem_of(c, from, to);
+    const std::int64_t half = moved_bytes(problem) / 2;
+    Plan plan = make_plan(problem, {true, 16, 16}, info_);
+    const auto of_plan = [this](const Plan& p) {
+      return [this, p](const std::byte* s, std::byte* d) {
+        cuda::execute(p, d, s, static_cast<cuda::Stream>(gpu_.stream()));
+      };
+    };
+    std::vector<Timed> contestants{{"cornerturn", of_plan(plan)}};
+    add_copies(contestants, half);
+    // Two passes: bytes first, then values where they lie.
+    Problem moved = problem_of(c, from, from);
+    Problem cast;
+    cast.src_type = problem.src_type;
+    cast.dst_type = problem.dst_type;
+    cast.modes = {{problem.elements(), problem.src_type.size(), problem.dst_type.size()}};
+    const cuda::DeviceBuffer between(c.elements() * problem.src_type.size() * 2);
+    const Plan first = make_plan(moved, {true, 16, 16}, info_);
+    const Plan second = make_plan(cast, {true, 16, 16}, info_);
+    const bool packed = c.dst_span_bytes() == c.payload_bytes();
+    if (packed) {
+      contestants.push_back({"two_passes", [&](const std::byte* s, std::byte* d) {
+                               of_plan(first)(s, between.get());
+                               of_plan(second)(between.get(), d);
+                             }});
+    }
+    std::size_t candidates_at = contestants.size();
+    if (all_candidates) {
+      for (const plan::gpu::Candidate& candidate : plan.candidates) {
+        if (candidate.row->name == std::string_view("gather_convert") &&
+            plan.candidates.size() > 1) {
+          continue;
+        }
+        Plan other = plan;
+        other.choose(candidate, plan::Choice::forced);
+        contestants.push_back(
+            {fmt::format("{}: {}", candidate.row->name, describe(candidate, plan.normal)),
+             of_plan(other)});
+      }
+    }
+    const std::int64_t spans = c.src_span_bytes() / c.element_bytes;
+    const std::int64_t dst_spans = c.dst_span_bytes() / c.element_bytes;
+    const std::int64_t src_bytes = std::max(spans * problem.src_type.size(), half);
+    const std::int64_t dst_bytes = std::max(dst_spans * problem.dst_type.size(), half);
+    time(contestants, src_bytes + 4096, dst_bytes + 4096, problem.src_type.size());
+    const std::string wrong = difference(plan, dst_spans * problem.dst_type.size());
+    ordered_json out = {{"case", c.name},
+                        {"class", c.group},
+                        {"from", problem.src_type.name()},
+                        {"to", problem.dst_type.name()},
+                        {"bytes_moved", 2 * half},
+                        {"kernel", plan.kernel()},
+                        {"plan", to_string(plan)},
+                        {"right", wrong.empty()},
+                        {"seconds", contestants[0].seconds},
+                        {"copy_seconds", copy_seconds(contestants)},
+                        {"share", copy_seconds(contestants) / contestants[0].seconds}};
+    if (packed) out["two_passes_seconds"] = contestants[4].seconds;
+    for (std::size_t i = candidates_at; i < contestants.size(); ++i) {
+      out["candidates"].push_back(
+          {{"name", contestants[i].name}, {"seconds", contestants[i].seconds}});
+    }
+    return out;
+  }
+
+  /// A matrix to or from blocks of 32, as it lies (`rows`), transposed (`cols`), or both.
+  ordered_json quantisation(const BlocksCase& c) {
+    const std::int64_t size = ElementType(c.kind).size();
+    const bool q8 = c.rule.format == values::BlockFormat::q8_0;
+    const std::int64_t elements = c.rows * c.cols;
+    const std::int64_t values = q8 ? elements / 32 * 34 : elements;
+    const std::int64_t scales = q8 ? 0 : elements / 32;
+    const auto works_at = [&](std::byte* plain, std::byte* blocks) {
+      const PlainArray array{plain, ElementType(c.kind), {c.rows, c.cols}, {c.cols * size, size}};
+      const auto packed = [&](bool turned, std::byte* at) {
+        const std::int64_t length = turned ? c.rows : c.cols;
+        BlockArrays to{at, {length, 1}, at + values, {length / 32, 1}, turned ? 0 : 1};
+        if (q8) to = {at, {length / 32 * 34, 34}, nullptr, {}, to.axis};
+        if (turned) {
+          std::swap(to.value_strides[0], to.value_strides[1]);
+          if (!q8) std::swap(to.scale_strides[0], to.scale_strides[1]);
+        }
+        return to;
+      };
+      const BlockArrays first = packed(!c.as_it_lies, blocks);
+      if (c.back) {
+        return std::vector{plan::gpu::dequantise_work(array, first, c.rule.format)};
+      }
+      const BlockArrays second = packed(true, blocks + (values + scales + 255) / 256 * 256);
+      const bool both = c.as_it_lies && c.transposed;
+      return plan::gpu::quantise_works(array, first, both ? &second : nullptr, c.rule);
+    };
+    const std::int64_t made = (values + scales) * (c.as_it_lies && c.transposed ? 2 : 1);
+    const std::int64_t half = (elements * size + made) / 2;
+    std::string kernel;
+    std::vector<Timed> contestants{
+        {"cornerturn", [&](const std::byte* s, std::byte* d) {
+           std::byte* const from = const_cast<std::byte*>(s);
+           const auto works = c.back ? works_at(d, from) : works_at(from, d);
+           kernel = works[0].kernel();
+           for (const auto& work : works) {
+             cuda::execute(work, static_cast<cuda::Stream>(gpu_.stream()));
+           }
+         }}};
+    add_copies(contestants, half);
+    const std::int64_t plain = std::max(elements * size, half);
+    const std::int64_t blocks = std::max(made + 256, half);
+    time(contestants, c.back ? blocks : plain, c.back ? plain : blocks, static_cast<int>(size));
+    return {{"case", c.name},
+            {"from", c.back ? c.format_name() : ElementType(c.kind).name()},
+            {"to", c.back ? ElementType(c.kind).name() : c.format_name()},
+            {"shape", {c.rows, c.cols}},
+            {"bytes_moved", 2 * half},
+            {"kernel", kernel},
+            {"seconds", contestants[0].seconds},
+            {"copy_seconds", copy_seconds(contestants)},
+            {"share", copy_seconds(contestants) / contestants[0].seconds}};
+  }
+
+ private:
+  // "" or that the first bytes differ from gather_convert's result.
+  std::string difference(const Plan& plan, std::int64_t bytes) {
+    const auto stream = static_cast<cuda::Stream>(gpu_.stream());
+    bytes = std::min(bytes, std::int64_t{256} << 20);
+    Plan other = make_plan(plan.problem, {true, 16, 16}, info_, "gather_convert");
+    const auto result = [&](const Plan& p) {
+      cuda::check(cudaMemsetAsync(gpu_.dst(), 0x5a, static_cast<std::size_t>(bytes), stream),
+                  "cudaMemsetAsync");
+      cuda::execute(p, gpu_.dst(), gpu_.src(), stream);
+      std::vector<std::byte> out(static_cast<std::size_t>(bytes));
+      cuda::check(
+          cudaMemcpyAsync(out.data(), gpu_.dst(), out.size(), cudaMemcpyDeviceToHost, stream),
+          "cudaMemcpyAsync");
+      gpu_.synchronize();
+      return out;
+    };
+    return result(plan) == result(other) ? "" : "differs from gather_convert";
+  }
+
+  Accelerator& gpu_;
+  const plan::gpu::DeviceInfo& info_;
+};
+
+int run(const std::string& json, double max_seconds, bool all_candidates) {
+  const std::unique_ptr<Accelerator> gpu = open_gpu();
+  Bench bench(*gpu);
+  const auto from = std::chrono::steady_clock::now();
+  ordered_json report = {{"kind", "cornerturn-conversions"}, {"schema", 1}};
+  report["provenance"] = provenance();
+  report["provenance"].update(gpu->provenance());
+  bool right = true;
+  const auto say = [](const ordered_json& one) {
+    std::cout << fmt::format("{:32} {:>8} {:>8} {:6.1f} %  {}\n", one["case"].get<std::string>(),
+                             one["from"].get<std::string>(), one.value("to", ""),
+                             100 * one["share"].get<double>(),
+                             one.value("plan", one.value("kernel", "")))
+              << std::flush;
+  };
+  constexpr BlockRule q8{values::BlockFormat::q8_0, values::MxScale::floor};
+  constexpr BlockRule mx{values::BlockFormat::mx_e4m3, values::MxScale::floor};
+  for (const BlocksCase& c : {
+           BlocksCase{"both ways", Kind::bf16, mx, true, true},
+           {"both ways", Kind::f32, mx, true, true},
+           {"transposed", Kind::bf16, mx, false, true},
+           {"as it lies", Kind::bf16, mx, true, false},
+           {"transposed", Kind::f32, q8, false, true},
+           {"transposed", Kind::bf16, q8, false, true},
+           {"as it lies", Kind::f32, q8, true, false},
+           {"transposed, any kernel", Kind::f32, q8, false, true, false, 16384, 16381},
+           {"transposed", Kind::f32, q8, false, true, true},
+           {"as it lies", Kind::f32, q8, true, false, true},
+           {"transposed", Kind::bf16, mx, false, true, true},
+       }) {
+    report["quantise"].push_back(bench.quantisation(c));
+    say(report["quantise"].back());
+  }
+
+  const std::pair<Kind, Kind> pairs[] = {{Kind::f32, Kind::f16},      {Kind::f32, Kind::bf16},
+                                         {Kind::f32, Kind::f8_e4m3},  {Kind::bf16, Kind::f32},
+                                         {Kind::bf16, Kind::f8_e4m3}, {Kind::u8, Kind::f32}};
+  const Suite suite = load_suite("everyday");
+  for (const auto& [src, dst] : pairs) {
+    for (const Case& c : suite.cases) {
+      if (c.element_bytes != 4 || c.warm() || c.payload_bytes() > (std::int64_t{3} << 30)) continue;
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - from;
+      if (passed.count() > max_seconds) break;
+      report["cases"].push_back(bench.conversion(c, src, dst, all_candidates));
+      right = right && report["cases"].back()["right"].get<bool>();
+      say(report["cases"].back());
+    }
+  }
+  if (!json.empty()) std::ofstream(json) << report.dump(1) << "\n";
+  std::cout << (right ? "all results are right\n" : "some results are WRONG\n");
+  return right ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace cornerturn::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures conversions on the GPU that is here");
+  std::string json;
+  double max_seconds = 1e9;
+  bool all_candidates = false;
+  app.add_option("--json", json, "Write the results to this file");
+  app.add_option("--max-seconds", max_seconds, "Begin no case after so many seconds");
+  app.add_flag("--all-candidates", all_candidates, "Time every candidate but gather_convert");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return cornerturn::bench::run(json, max_seconds, all_candidates);
+  } catch (const std::exception& error) {
+    std::cerr << "bench_conversions: " << error.what() << "\n";
+    return 2;
+  }
+}

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""The Python package on the CPU against NumPy and PyTorch, over the public suites.
+
+Each case is `cornerturn.transpose(x, axes, out=out)` against `numpy.copyto(out, x.transpose(axes))`
+and, where PyTorch is installed, `out.copy_(x.permute(axes))`: what `.permute().contiguous()` does once
+its memory is there. All on the same arrays, in turns, with all threads that they take; the results
+are compared byte by byte. Times are medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+from cases import Case, load
+
+import cornerturn
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITES = ["everyday", "ttc57", "awkward", "views", "small"]
+SUBJECTS = ["cornerturn", "numpy", "torch"]
+
+
+def installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def provenance(arguments: argparse.Namespace) -> dict[str, object]:
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=10"],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    return {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"),
+        "commit": commit.stdout.strip() or "unknown",
+        "processor": processor(),
+        "processors": len(os.sched_getaffinity(0)),
+        "load": os.getloadavg()[0],
+        "kernel": platform.release().partition("-")[0],
+        "python": platform.python_version(),
+        "numpy": installed("numpy"),
+        "torch": installed("torch"),
+        "suites": arguments.suite,
+        "max_bytes": arguments.max_bytes,
+        "seconds": arguments.seconds,
+    }
+
+
+def torch_call(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> Callable[[], object] | None:
+    """None where PyTorch cannot do it: it has no negative strides, and not all dtypes."""
+    if installed("torch") is None or x.dtype.kind == "V":
+        return None
+    import torch
+
+    if min((*x.strides, *out.strides), default=0) < 0:
+        return None
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    source, target = torch.from_numpy(x).permute(axes), torch.from_numpy(out)
+    return lambda: target.copy_(source)
+
+
+def seconds_of(call: Callable[[], object], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return (time.perf_counter() - start) / calls
+
+
+def measure(case: Case, budget: float) -> dict[str, object]:
+    x, axes, out = case.arrays()
+    calls = {
+        "cornerturn": lambda: cornerturn.transpose(x, axes, out=out),
+        "numpy": lambda: np.copyto(out, x.transpose(axes)),
+        "torch": torch_call(x, axes, out),
+    }
+    calls = {name: call for name, call in calls.items() if call is not None}
+    contents = {}
+    repeats = {}
+    for name, call in calls.items():
+        out[...] = np.zeros((), out.dtype)
+        first = seconds_of(call, 1)
+        contents[name] = out.tobytes() if out.nbytes < 1 << 24 else hash(out.tobytes())
+        repeats[name] = max(1, min(1000, int(1e-3 / max(first, 1e-7))))
+    if len(set(contents.values())) != 1:
+        raise SystemExit(f"{case.title}: the results differ")
+    del contents
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    start = time.perf_counter()
+    while len(times["numpy"]) < 3 or (
+        len(times["numpy"]) < 50 and time.perf_counter() - start < budget
+    ):
+        for name, call in calls.items():
+            times[name].append(seconds_of(call, repeats[name]))
+    return {
+        "case": case.title,
+        "group": case.group,
+        "bytes": case.payload_bytes,
+        "runs": len(times["numpy"]),
+        "seconds": {name: statistics.median(values) for name, values in times.items()},
+    }
+
+
+def geometric_mean(values: list[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def summary(results: list[dict]) -> dict[str, object]:
+    """For each group and for all: how many times as fast as a peer, mean and worst, and behind what."""
+    groups: dict[str, list[dict]] = {}
+    for result in results:
+        groups.setdefault(result["group"], []).append(result)
+    rows = {}
+    for name, members in [*groups.items(), ("all", results)]:
+        row: dict[str, object] = {"cases": len(members)}
+        for peer in SUBJECTS[1:]:
+            ratios = [
+                member["seconds"][peer] / member["seconds"]["cornerturn"]
+                for member in members
+                if peer in member["seconds"]
+            ]
+            if ratios:
+                row[peer] = {
+                    "cases": len(ratios),
+                    "geometric_mean": geometric_mean(ratios),
+                    "worst": min(ratios),
+                    "ahead": sum(ratio > 1 for ratio in ratios),
+                }
+        rows[name] = row
+    return rows
+
+
+def table(rows: dict[str, dict]) -> str:
+    wide = max(map(len, rows))
+    heads = "".join(f"{'x ' + peer:>9} {'worst':>6} {'ahead':>9}" for peer in SUBJECTS[1:])
+    lines = [f"{'':{wide}} {'cases':>5}{heads}"]
+    for name, row in rows.items():
+        line = f"{name:{wide}} {row['cases']:5}"
+        for peer in SUBJECTS[1:]:
+            if peer in row:
+                r = row[peer]
+                ahead = f"{r['ahead']}/{r['cases']}"
+                line += f"{r['geometric_mean']:9.2f} {r['worst']:6.2f} {ahead:>9}"
+            else:
+                line += f"{'-':>9} {'-':>6} {'-':>9}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def markdown(report: dict) -> str:
+    """The summary and where it is from, for docs/python.md."""
+    rows, origin = report["summary"], report["provenance"]
+    peers = [peer for peer in SUBJECTS[1:] if peer in rows["all"]]
+    names = {"numpy": "NumPy", "torch": "PyTorch"}
+    head = ["", "cases", *[t for p in peers for t in (f"x {names[p]}", "worst", "ahead")]]
+    lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))]
+    for name, row in rows.items():
+        cells = [f"**{name}**" if name == "all" else name, str(row["cases"])]
+        for peer in peers:
+            r = row.get(peer)
+            cells += (
+                [f"{r['geometric_mean']:.1f}", f"{r['worst']:.2f}", f"{r['ahead']} of {r['cases']}"]
+                if r
+                else ["-", "-", "-"]
+            )
+        lines.append(" | ".join(cells))
+    table = "\n".join(f"| {line} |" for line in lines)
+    versions = ", ".join(f"{names[peer]} {origin[peer]}" for peer in peers)
+    return (
+        f"{table}\n\nHow many times as fast: geometric means, and the worst case. "
+        f"{origin['processor']}, {origin['processors']} processors, Linux {origin['kernel']}, "
+        f"Python {origin['python']}; {versions}; {origin['date'][:10]}, commit {origin['commit']}; "
+        "by `make bench-python`.\n"
+    )
+
+
+def write_page(page: Path, report: dict) -> None:
+    """Puts the table between the marks on a page."""
+    begin, end = "<!-- python-cpu:begin -->\n", "<!-- python-cpu:end -->"
+    before, mark, rest = page.read_text().partition(begin)
+    if not mark or end not in rest:
+        raise SystemExit(f"{page} has no marks {begin.strip()} and {end}")
+    page.write_text(before + begin + markdown(report) + end + rest.partition(end)[2])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--suite", nargs="+", default=SUITES)
+    parser.add_argument("--max-bytes", type=float, default=800e6, help="of a case's elements")
+    parser.add_argument("--cases", default="*", help="only those whose title matches, as 'small/*'")
+    parser.add_argument("--seconds", type=float, default=1.0, help="spent on a case, at least")
+    parser.add_argument("--json", type=Path, help="write all of it to this file")
+    parser.add_argument("--page", type=Path, help="put the table between the marks on this page")
+    parser.add_argument("--from", dest="known", type=Path, help="do not measure: results that --json wrote")
+    arguments = parser.parse_args()
+    if arguments.known:
+        report = json.loads(arguments.known.read_text())
+        print(table(report["summary"]))
+        if arguments.page:
+            write_page(arguments.page, report)
+        return
+    cases = load(arguments.suite, int(arguments.max_bytes), arguments.cases)
+    if not cases:
+        raise SystemExit("no case is left")
+    origin = provenance(arguments)
+    results = []
+    for number, case in enumerate(cases, 1):
+        result = measure(case, arguments.seconds)
+        results.append(result)
+        ours = result["seconds"]["cornerturn"]
+        ratios = "  ".join(
+            f"{name} {seconds / ours:.2f}x" for name, seconds in result["seconds"].items() if name != "cornerturn"
+        )
+        print(f"{number}/{len(cases)} {case.title}: {ours * 1e6:.1f} us, {ratios}", file=sys.stderr)
+    rows = summary(results)
+    print(table(rows))
+    behind = [
+        f"{result['case']} ({peer} {result['seconds'][peer] / result['seconds']['cornerturn']:.2f}x)"
+        for result in results
+        for peer in result["seconds"]
+        if result["seconds"][peer] < result["seconds"]["cornerturn"]
+    ]
+    print(f"behind: {', '.join(behind) or 'nowhere'}")
+    print(f"{origin['processor']}, {origin['processors']} processors, NumPy {origin['numpy']}, "
+          f"PyTorch {origin['torch']}, commit {origin['commit']}")  # fmt: skip
+    report = {"provenance": origin, "summary": rows, "cases": results}
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    if arguments.page:
+        write_page(arguments.page, report)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Puts the figures of bench/python/gpu.py into docs/python-frameworks.md.
+
+usage: gpu_page.py RESULT.json PAGE.md
+"""
+
+import json
+import sys
+from pathlib import Path
+
+BEGIN, END = "<!-- python-gpu:begin -->\n", "<!-- python-gpu:end -->"
+LARGE = {
+    "cornerturn.transpose": "Cornerturn",
+    "engine": "its engine",
+    "x.permute().contiguous()": "PyTorch",
+    "torch.compile": "torch.compile",
+}
+
+
+def markdown(result: dict) -> str:
+    origin = result["provenance"]
+    lines = ["| back to back, 64 x 64 float32 | us | best |", "| --- | ---: | ---: |"]
+    for name, times in result["latency_64x64_f32"].items():
+        lines.append(f"| `{name}` | {times['us']:.1f} | {times['best_us']:.1f} |")
+    heads = " | ".join(LARGE.values())
+    lines += ["", f"| % of PyTorch's copy | {heads} |", "| --- |" + " ---: |" * len(LARGE)]
+    for case in result["large"]:
+        rates = case["gb_per_s"]
+        cells = (f"{100 * rates[name] / rates['copy']:.0f}" for name in LARGE)
+        lines.append(f"| {case['name']}, {case['dtype']} | {' | '.join(cells)} |")
+    return "\n".join(lines) + (
+        "\n\nEvery call makes a new tensor, but where it says `out=out`. Rates are medians of calls in a row, "
+        "each contestant in turn.\n"
+        f"{origin['gpu']}, driver {origin['driver_and_clocks'].split(',')[0]}, Python {origin['python']}, "
+        f"PyTorch {origin['torch']}, JAX {origin['jax']}, CuPy {origin['cupy']}; "
+        f"{origin['date'][:10]}, commit {origin['commit']}.\n"
+    )
+
+
+def main() -> None:
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    result, page = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
+    before, mark, rest = page.read_text().partition(BEGIN)
+    if not mark or END not in rest:
+        sys.exit(f"gpu_page.py: {page} has no marks {BEGIN.strip()} and {END}")
+    page.write_text(before + BEGIN + markdown(result) + END + rest.partition(END)[2])
+
+
+if __name__ == "__main__":
+    main()
