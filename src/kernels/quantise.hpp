@@ -405,7 +405,8 @@ struct QuantiseQ8 {
     const int bytes = left < line_bytes ? static_cast<int>(left) : line_bytes;
     const std::uint32_t down = all_lines - line0;
     const int count = down < lines ? static_cast<int>(down) : lines;
-    const bool words = (reinterpret_cast<std::uintptr_t>(to) % 4 | dst_pitch % 4 | bytes % 4) == 0;
+    const bool words =
+        reinterpret_cast<std::uintptr_t>(to) % 4 == 0 && dst_pitch % 4 == 0 && bytes % 4 == 0;
     if (words) {
       store<std::uint32_t>(ctx, to, dst_pitch, tile, count, bytes);
     } else {
