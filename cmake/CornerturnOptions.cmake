@@ -35,6 +35,9 @@ add_library(cornerturn_options INTERFACE)
 target_compile_options(cornerturn_options INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow,-Wno-unknown-pragmas>")
+if(CMAKE_UNITY_BUILD)  # the names of other files are in sight
+  target_compile_options(cornerturn_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
+endif()
 # A product and a sum are rounded each by itself, on every processor alike (values/epilogue.hpp).
 target_compile_options(cornerturn_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
@@ -50,11 +53,18 @@ if(CORNERTURN_SANITIZE)
   target_compile_options(cornerturn_options INTERFACE
     -fsanitize=${CORNERTURN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(cornerturn_options INTERFACE -fsanitize=${CORNERTURN_SANITIZE})
+  # For the few places where the code, or the number of cases, differs.
+  if(CORNERTURN_SANITIZE MATCHES address)
+    target_compile_definitions(cornerturn_options INTERFACE CORNERTURN_ASAN)
+  elseif(CORNERTURN_SANITIZE MATCHES thread)
+    target_compile_definitions(cornerturn_options INTERFACE CORNERTURN_TSAN)
+  endif()
 endif()
 
 # Highway's instruction sets: the scalar baseline, SSE4, AVX2, AVX-512 and AVX-512 with VBMI on x86;
 # NEON on Arm. Left out: SSSE3, which only processors without SSE4 (before 2008) would use, and SVE,
-# whose vectors have no size at compile time.
+# whose vectors have no size at compile time. Nor Highway's stand-in for vectors, as the baseline: a
+# double beyond the floats it makes the largest float, not infinity.
 set(disabled HWY_SSSE3 HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128)
 if(CORNERTURN_SANITIZE)
   list(APPEND disabled HWY_SSE4 HWY_AVX3)  # those that are left have all forms of the loops
@@ -62,4 +72,4 @@ endif()
 list(JOIN disabled "|" disabled)
 add_library(cornerturn_hwy INTERFACE)
 target_compile_definitions(cornerturn_hwy INTERFACE
-  HWY_WANT_AVX3_DL "HWY_DISABLED_TARGETS=(${disabled})")
+  HWY_WANT_AVX3_DL HWY_BROKEN_EMU128=1 "HWY_DISABLED_TARGETS=(${disabled})")

@@ -32,15 +32,16 @@ function(cornerturn_program name)
   target_link_libraries(${name} PRIVATE cornerturn_options ${arg_LINKS})
 endfunction()
 
-# cornerturn_test(NAME SOURCES file... [LINKS target...] [PUBLIC_ONLY] [TIMEOUT seconds])
-# One GoogleTest binary `test_NAME`, one ctest entry, one report reports/gtest/test_NAME.xml.
+# cornerturn_test(NAME SOURCES file... [LINKS target...] [PUBLIC_ONLY] [PARTS n] [TIMEOUT seconds])
+# One GoogleTest binary `test_NAME`, one ctest entry, one report reports/gtest/test_NAME.xml; with
+# PARTS n entries that share the cases: test_NAME_1 ...
 # Tests see the internals (`src/` headers) unless PUBLIC_ONLY, which links the shared library as a
 # user would.
 function(cornerturn_test name)
   if(NOT CORNERTURN_BUILD_TESTS)  # fuzz targets alone
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLIC_ONLY" "TIMEOUT" "SOURCES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLIC_ONLY" "PARTS;TIMEOUT" "SOURCES;LINKS")
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
   if(arg_PUBLIC_ONLY)
@@ -52,12 +53,24 @@ function(cornerturn_test name)
   target_compile_definitions(${target} PRIVATE
     CORNERTURN_VERSION="${PROJECT_VERSION}" CORNERTURN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE cornerturn_options ${arg_LINKS} GTest::gtest_main)
-  add_test(NAME ${target} COMMAND ${target}
-    --gtest_output=xml:${PROJECT_BINARY_DIR}/reports/gtest/${target}.xml --gtest_brief=1)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
   endif()
-  set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  if(NOT arg_PARTS)
+    set(arg_PARTS 1)
+  endif()
+  foreach(part RANGE 1 ${arg_PARTS})
+    set(entry ${target})
+    set(environment "")
+    if(arg_PARTS GREATER 1)
+      set(entry ${target}_${part})
+      math(EXPR index "${part} - 1")
+      set(environment GTEST_TOTAL_SHARDS=${arg_PARTS} GTEST_SHARD_INDEX=${index})
+    endif()
+    add_test(NAME ${entry} COMMAND ${target}
+      --gtest_output=xml:${PROJECT_BINARY_DIR}/reports/gtest/${entry}.xml --gtest_brief=1)
+    set_tests_properties(${entry} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
+  endforeach()
 endfunction()
 
 # cornerturn_fuzz(NAME SOURCES file... [LINKS target...])

@@ -4,11 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=$1
-scripts/build.sh fuzz
+scripts/build.sh clang fuzz_npy fuzz_pattern
 mkdir -p build/fuzz/found
 failed=0
 targets=0
-for program in build/fuzz/bin/fuzz_*; do
+for program in build/clang/bin/fuzz_*; do
   [ -x "$program" ] || continue
   targets=$((targets + 1))
   name=$(basename "$program")

@@ -13,6 +13,9 @@ case $(scripts/device.sh) in
     ;;
   *) settings+=(cmake.define.CORNERTURN_CUDA=OFF) ;;
 esac
+# The compilers that scripts/build.sh uses, not those that Python was built with: the compiler cache
+# then knows the library from there.
+export CC=${CC:-cc} CXX=${CXX:-c++}
 export CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)}
 .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps \
   --force-reinstall "${settings[@]/#/--config-settings=}" .

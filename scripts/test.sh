@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tests. Every step runs, whatever the others do; the last line adds up all of them.
-# FULL=1 adds what takes long: more sanitizers, clang, fuzzing, formatting, documentation, the demo,
-# PyTorch and JAX for the tests of the Python package.
+# FULL=1 adds what takes long: all of it with sanitizers and clang, threads, fuzzing, device code,
+# clang-tidy, formatting, documentation, the demo, PyTorch and JAX for the tests of the Python package.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export JOBS=${JOBS:-$(nproc)}
@@ -36,34 +36,34 @@ ctest_in() {  # ctest_in PRESET [CTEST ARGUMENT...]
 
 nvcc_is_here() { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
 
-run_pytest() { .venv/bin/python -m pytest -q --junitxml=$reports/pytest.xml; }
+run_pytest() { .venv/bin/python -m pytest -q -n "$JOBS" --dist loadfile --junitxml=$reports/pytest.xml; }
 run_pytest_asan() {  # the command line itself, in the sanitizer build
-  CORNERTURN=$PWD/build/asan-ubsan/bin/cornerturn .venv/bin/python -m pytest -q \
-    --junitxml=$reports/pytest-asan.xml tests/cli
+  CORNERTURN=$PWD/build/clang/bin/cornerturn .venv/bin/python -m pytest -q \
+    -n "$JOBS" --dist loadfile --junitxml=$reports/pytest-asan.xml tests/cli
 }
 
 step build build-release scripts/build.sh release &&
   step runner ctest-release ctest_in release
 step build build-python scripts/python.sh
 step runner pytest run_pytest
+with_threads=(api bench cpu io kernels plan)
 if [ "${FULL:-}" != 1 ]; then
   step build build-asan-core scripts/build.sh asan-ubsan test_core test_plan &&
     step runner ctest-asan-core ctest_in asan-ubsan -R '^test_(core|plan)$'
 else
   step check format scripts/check_format.sh
   step check docs scripts/docs.sh
-  step build build-asan-ubsan scripts/build.sh asan-ubsan &&
-    step runner ctest-asan-ubsan ctest_in asan-ubsan &&
-    step runner pytest-asan-ubsan run_pytest_asan
-  step build build-tsan scripts/build.sh tsan && step runner ctest-tsan ctest_in tsan
-  step build build-clang scripts/build.sh clang cornerturn_tool test_core test_plan &&
-    step runner ctest-clang ctest_in clang -R '^test_(core|plan)$'
+  step build build-clang scripts/build.sh clang &&
+    step runner ctest-clang ctest_in clang &&
+    step runner pytest-clang run_pytest_asan
+  step check fuzz scripts/fuzz.sh 15
+  step build build-tsan scripts/build.sh tsan "${with_threads[@]/#/test_}" &&
+    step runner ctest-tsan ctest_in tsan -R "^test_($(IFS='|'; echo "${with_threads[*]}"))(_[0-9]+)?$"
   if nvcc_is_here; then
     step build build-device scripts/build.sh cuda
   else
     echo "build-device             skipped: no nvcc here"
   fi
-  step check fuzz scripts/fuzz.sh 15
   step check tidy scripts/tidy.sh
   step check run env RUN_ROWS=8192 scripts/run.sh
 fi

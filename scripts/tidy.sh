@@ -1,18 +1,23 @@
 #!/usr/bin/env bash
-# clang-tidy over the sources, with the clang preset's compile commands.
-# usage: scripts/tidy.sh [FILE...]; without files: everything that is compiled.
+# clang-tidy over the sources, as the clang preset compiles them: many files at a time, so that their
+# headers are read once.
+# usage: scripts/tidy.sh [FILE...]; without files: all of the library, the command line and the
+# benchmark; with files: these, each by itself, as the release preset compiles them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-database=build/clang
-[ -f $database/compile_commands.json ] || cmake --preset clang > /dev/null
+checks=()
 if [ $# -gt 0 ]; then
+  preset=release
   files=("$@")
 else
-  # Those that this preset compiles: host code of the CUDA build is not.
-  mapfile -t files < <(git ls-files 'src/*.cpp' 'tools/*.cpp' |
-    while read -r file; do
-      if grep -qF "/$file\"" $database/compile_commands.json; then echo "$file"; fi
-    done)
+  preset=clang
+  checks=(--checks=-bugprone-suspicious-include)
+fi
+database=build/$preset
+[ -f $database/compile_commands.json ] || scripts/build.sh $preset bench_build_info > /dev/null
+if [ $# = 0 ]; then
+  mapfile -t files < <(sed -n 's/^ *"file": "\(.*\)".*/\1/p' $database/compile_commands.json |
+    grep -E "^$PWD/(src|tools|bench)/|^$PWD/$database/(src|tools|bench)/.*/Unity/")
 fi
 printf '%s\0' "${files[@]}" |
-  xargs -0 -n 1 -P "${JOBS:-$(nproc)}" clang-tidy --quiet -p $database
+  xargs -0 -n 1 -P "${JOBS:-$(nproc)}" clang-tidy --quiet "${checks[@]}" -p $database

@@ -67,7 +67,7 @@ nlohmann::json cpu_json(const plan::CpuInfo& cpu, int threads) {
 }
 
 nlohmann::json devices_json(const plan::CpuInfo& cpu, int threads) {
-  nlohmann::json list = {cpu_json(cpu, threads)};
+  nlohmann::json list = nlohmann::json::array({cpu_json(cpu, threads)});
   const std::optional<std::string> why = cuda::why_no_gpu();
   for (int i = 0; i < cuda::device_count(); ++i) {
     const cuda::DeviceInfo gpu = cuda::device_info(i);

@@ -42,7 +42,7 @@ void Buffer::reserve(std::int64_t bytes) {
   mapping_ = mapping;
   mapped_ = wanted + huge_page;
   const auto address = reinterpret_cast<std::uintptr_t>(mapping);
-  data_ = reinterpret_cast<std::byte*>((address + huge_page - 1) & ~(huge_page - 1));
+  data_ = static_cast<std::byte*>(mapping) + (-address & (huge_page - 1));
   size_ = static_cast<std::int64_t>(wanted);
 #ifdef MADV_HUGEPAGE
   madvise(data_, wanted, MADV_HUGEPAGE);  // a wish: without it the pages are merely small

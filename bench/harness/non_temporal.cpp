@@ -15,7 +15,7 @@ namespace cornerturn::bench::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-void CopyPart(void* dst, const void* src, std::size_t bytes) {
+void copy_part(void* dst, const void* src, std::size_t bytes) {
   const hn::ScalableTag<std::uint8_t> d;
   const std::size_t n = hn::Lanes(d);
   auto* out = static_cast<std::uint8_t*>(dst);
@@ -35,7 +35,7 @@ void CopyPart(void* dst, const void* src, std::size_t bytes) {
   hwy::FlushStream();
 }
 
-const char* TargetName() {
+const char* target_name() {
   return hwy::TargetName(HWY_TARGET);
 }
 
@@ -45,17 +45,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cornerturn::bench {
 
-HWY_EXPORT(CopyPart);
-HWY_EXPORT(TargetName);
+HWY_EXPORT(copy_part);
+HWY_EXPORT(target_name);
 
 void copy_non_temporal(Team& team, void* dst, const void* src, std::int64_t bytes) {
   copy_in_parts(team, dst, src, bytes, [](std::byte* to, const std::byte* from, std::size_t size) {
-    HWY_DYNAMIC_DISPATCH(CopyPart)(to, from, size);
+    HWY_DYNAMIC_DISPATCH(copy_part)(to, from, size);
   });
 }
 
 const char* non_temporal_target() {
-  return HWY_DYNAMIC_DISPATCH(TargetName)();
+  return HWY_DYNAMIC_DISPATCH(target_name)();
 }
 
 }  // namespace cornerturn::bench

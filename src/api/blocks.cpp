@@ -5,6 +5,7 @@
 
 #include "api/target.hpp"
 #include "core/divide.hpp"
+#include "core/refuse.hpp"
 #include "core/validate.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/threads.hpp"
@@ -17,12 +18,8 @@ namespace {
 
 using values::BlockFormat;
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(Status::invalid_argument, message);
-}
-
 // What a check needs to know of a view, whether it is read or written.
-struct Argument {
+struct Operand {
   const char* name;
   const void* data;
   ElementType type;
@@ -30,7 +27,7 @@ struct Argument {
   const Extents& strides;
 
   template <class Void>
-  Argument(const char* label, const BasicView<Void>& view)
+  Operand(const char* label, const BasicView<Void>& view)
       : name(label), data(view.data), type(view.type), shape(view.shape), strides(view.strides) {}
 };
 
@@ -38,7 +35,7 @@ std::string text(const Extents& shape) {
   return fmt::format("({})", fmt::join(shape, ", "));
 }
 
-void check_type(const Argument& argument, std::initializer_list<ElementType> allowed) {
+void check_type(const Operand& argument, std::initializer_list<ElementType> allowed) {
   std::string names;
   for (const ElementType type : allowed) {
     if (argument.type == type) return;
@@ -47,14 +44,14 @@ void check_type(const Argument& argument, std::initializer_list<ElementType> all
   refuse(fmt::format("{}.type = {} has to be {}", argument.name, argument.type.name(), names));
 }
 
-void check_shape(const Argument& argument, const Extents& expected) {
+void check_shape(const Operand& argument, const Extents& expected) {
   if (argument.shape != expected) {
     refuse(fmt::format("{}.shape = {} has to be {}", argument.name, text(argument.shape),
                        text(expected)));
   }
 }
 
-void check_axis(const Argument& plain, int axis, bool pad) {
+void check_axis(const Operand& plain, int axis, bool pad) {
   const auto rank = static_cast<int>(plain.shape.size());
   if (axis < 0 || axis >= rank) {
     refuse(fmt::format("axis = {} is out of range for rank {}", axis, rank));
@@ -73,14 +70,14 @@ Extents with_extent(Extents shape, int axis, std::int64_t extent) {
   return shape;
 }
 
-std::int64_t blocks_of(const Argument& plain, int axis) {
+std::int64_t blocks_of(const Operand& plain, int axis) {
   return ceil_div(plain.shape[static_cast<std::size_t>(axis)], std::int64_t{block_values});
 }
 
 // Ranks, strides, offsets, overlapping elements and pointers: as a copy checks them. `written` is
 // compared with every one of `read`.
-void check_memory(const Argument& written, const Argument& read) {
-  const auto dense = [](const Argument& a) {
+void check_memory(const Operand& written, const Operand& read) {
+  const auto dense = [](const Operand& a) {
     return ConstView(a.data, ElementType::bytes(a.type.size()), a.shape, a.strides);
   };
   // Each side by itself, against a packed array of its shape.
@@ -90,7 +87,7 @@ void check_memory(const Argument& written, const Argument& read) {
   const ConstView source = dense(read);
   Problem from = make_problem(source, View(nullptr, source.type, read.shape));
   if (from.elements() == 0 || to.elements() == 0) return;
-  for (const Argument& argument : {written, read}) {
+  for (const Operand& argument : {written, read}) {
     if (argument.data == nullptr) refuse(fmt::format("{}.data = null", argument.name));
   }
   const Reach target = dst_reach(to);
@@ -104,7 +101,7 @@ void check_memory(const Argument& written, const Argument& read) {
   }
 }
 
-void check_real(const Argument& plain) {
+void check_real(const Operand& plain) {
   const Kind kind = plain.type.kind();
   if (kind == Kind::bytes || kind == Kind::c64 || kind == Kind::c128) {
     throw Error(Status::unsupported,
@@ -115,7 +112,7 @@ void check_real(const Argument& plain) {
 }
 
 // On a GPU an element is one access.
-void check_alignment(const Argument& plain) {
+void check_alignment(const Operand& plain) {
   const std::int64_t size = plain.type.size();
   bool aligned = reinterpret_cast<std::uintptr_t>(plain.data) % static_cast<unsigned>(size) == 0;
   for (const std::int64_t stride : plain.strides) aligned = aligned && stride % size == 0;
@@ -127,7 +124,7 @@ void check_alignment(const Argument& plain) {
   }
 }
 
-int threads_for(const Argument& plain, const BlockOptions& options) {
+int threads_for(const Operand& plain, const BlockOptions& options) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : plain.shape) elements *= extent;
   const auto useful = std::clamp<std::int64_t>(elements / (64 << 10), 1, 1024);
@@ -135,9 +132,9 @@ int threads_for(const Argument& plain, const BlockOptions& options) {
 }
 
 // Do all arguments lie on the current GPU? The first of them is the array itself.
-bool on_gpu(std::initializer_list<const Argument*> arguments) {
+bool on_gpu(std::initializer_list<const Operand*> arguments) {
   std::vector<NamedPointer> pointers;
-  for (const Argument* argument : arguments) pointers.push_back({argument->name, argument->data});
+  for (const Operand* argument : arguments) pointers.push_back({argument->name, argument->data});
   if (gpu_of(pointers) < 0) return false;
   check_alignment(**arguments.begin());
   return true;
@@ -147,7 +144,7 @@ cuda::Stream stream_of(const BlockOptions& options) {
   return static_cast<cuda::Stream>(options.stream);
 }
 
-bool is_empty(const Argument& plain) {
+bool is_empty(const Operand& plain) {
   return std::find(plain.shape.begin(), plain.shape.end(), 0) != plain.shape.end();
 }
 
@@ -172,14 +169,14 @@ BlockArrays blocks_in(const BasicView<Void>& values, const BasicView<Void>& scal
 
 const ElementType q8_type = ElementType::bytes(q8_0_bytes);
 
-void check_q8(const Argument& plain, const Argument& blocks, int axis, bool pad) {
+void check_q8(const Operand& plain, const Operand& blocks, int axis, bool pad) {
   check_axis(plain, axis, pad);
   check_real(plain);
   check_type(blocks, {q8_type});
   check_shape(blocks, with_extent(plain.shape, axis, blocks_of(plain, axis)));
 }
 
-void check_mx(const Argument& plain, const Argument& values, const Argument& scales, int axis,
+void check_mx(const Operand& plain, const Operand& values, const Operand& scales, int axis,
               bool pad) {
   check_axis(plain, axis, pad);
   check_real(plain);
@@ -190,7 +187,7 @@ void check_mx(const Argument& plain, const Argument& values, const Argument& sca
   check_shape(scales, with_extent(plain.shape, axis, blocks));
 }
 
-BlockFormat format_of(const Argument& values) {
+BlockFormat format_of(const Operand& values) {
   return values.type.kind() == Kind::f8_e4m3 ? BlockFormat::mx_e4m3 : BlockFormat::mx_e5m2;
 }
 
@@ -199,7 +196,7 @@ values::MxScale rule_of(const BlockOptions& options) {
 }
 
 void quantise(const PlainArray& array, const BlockArrays& blocks, const BlockArrays* turned,
-              const BlockRule& rule, bool gpu, const Argument& plain, const BlockOptions& options) {
+              const BlockRule& rule, bool gpu, const Operand& plain, const BlockOptions& options) {
   if (is_empty(plain)) return;
   if (!gpu) return cpu::quantise(array, blocks, turned, rule, threads_for(plain, options));
   for (const plan::gpu::BlocksWork& work : plan::gpu::quantise_works(array, blocks, turned, rule)) {
@@ -208,7 +205,7 @@ void quantise(const PlainArray& array, const BlockArrays& blocks, const BlockArr
 }
 
 void dequantise(const PlainArray& array, const BlockArrays& blocks, BlockFormat format, bool gpu,
-                const Argument& plain, const BlockOptions& options) {
+                const Operand& plain, const BlockOptions& options) {
   if (is_empty(plain)) return;
   if (!gpu) return cpu::dequantise(array, blocks, format, threads_for(plain, options));
   cuda::execute(plan::gpu::dequantise_work(array, blocks, format), stream_of(options));
@@ -218,8 +215,8 @@ void dequantise(const PlainArray& array, const BlockArrays& blocks, BlockFormat 
 
 void quantise_q8_0(const View& blocks, const ConstView& src, int axis,
                    const BlockOptions& options) {
-  const Argument plain("src", src);
-  const Argument result("blocks", blocks);
+  const Operand plain("src", src);
+  const Operand result("blocks", blocks);
   check_q8(plain, result, axis, options.pad);
   check_memory(result, plain);
   const bool gpu = on_gpu({&plain, &result});
@@ -228,8 +225,8 @@ void quantise_q8_0(const View& blocks, const ConstView& src, int axis,
 
 void dequantise_q8_0(const View& dst, const ConstView& blocks, int axis,
                      const BlockOptions& options) {
-  const Argument plain("dst", dst);
-  const Argument source("blocks", blocks);
+  const Operand plain("dst", dst);
+  const Operand source("blocks", blocks);
   check_q8(plain, source, axis, true);
   check_memory(plain, source);
   const bool gpu = on_gpu({&plain, &source});
@@ -238,9 +235,9 @@ void dequantise_q8_0(const View& dst, const ConstView& blocks, int axis,
 
 void quantise_mxfp8(const View& values, const View& scales, const ConstView& src, int axis,
                     const BlockOptions& options) {
-  const Argument plain("src", src);
-  const Argument result("values", values);
-  const Argument codes("scales", scales);
+  const Operand plain("src", src);
+  const Operand result("values", values);
+  const Operand codes("scales", scales);
   check_mx(plain, result, codes, axis, options.pad);
   check_memory(result, plain);
   check_memory(codes, plain);
@@ -252,9 +249,9 @@ void quantise_mxfp8(const View& values, const View& scales, const ConstView& src
 
 void dequantise_mxfp8(const View& dst, const ConstView& values, const ConstView& scales, int axis,
                       const BlockOptions& options) {
-  const Argument plain("dst", dst);
-  const Argument source("values", values);
-  const Argument codes("scales", scales);
+  const Operand plain("dst", dst);
+  const Operand source("values", values);
+  const Operand codes("scales", scales);
   check_mx(plain, source, codes, axis, true);
   check_memory(plain, source);
   check_memory(plain, codes);
@@ -266,25 +263,25 @@ void dequantise_mxfp8(const View& dst, const ConstView& values, const ConstView&
 void quantise_mxfp8_both(const View& rows, const View& row_scales, const View& columns,
                          const View& column_scales, const ConstView& src,
                          const BlockOptions& options) {
-  const Argument plain("src", src);
+  const Operand plain("src", src);
   if (src.shape.size() != 2) {
     refuse(fmt::format("src.shape = {} has to be that of a matrix", text(src.shape)));
   }
-  const Argument along("rows", rows);
-  const Argument along_scales("row_scales", row_scales);
+  const Operand along("rows", rows);
+  const Operand along_scales("row_scales", row_scales);
   check_mx(plain, along, along_scales, 1, options.pad);
   const ConstView turned = src.permuted({1, 0});
-  const Argument across("columns", columns);
-  const Argument across_scales("column_scales", column_scales);
-  check_mx(Argument("src (transposed)", turned), across, across_scales, 1, options.pad);
+  const Operand across("columns", columns);
+  const Operand across_scales("column_scales", column_scales);
+  check_mx(Operand("src (transposed)", turned), across, across_scales, 1, options.pad);
   if (columns.type != rows.type) {
     refuse(fmt::format("columns.type = {} differs from rows.type = {}", columns.type.name(),
                        rows.type.name()));
   }
-  const Argument* written[] = {&along, &along_scales, &across, &across_scales};
-  for (const Argument* a : written) {
+  const Operand* written[] = {&along, &along_scales, &across, &across_scales};
+  for (const Operand* a : written) {
     check_memory(*a, plain);
-    for (const Argument* b : written) {
+    for (const Operand* b : written) {
       if (a < b) check_memory(*a, *b);
     }
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 
+#include "core/refuse.hpp"
 #include "core/validate.hpp"
 #include "cornerturn/error.hpp"
 #include "cuda/backend.hpp"
@@ -49,10 +50,6 @@ std::array<Argument, 4> look_at(const void* dst, const void* src, const Vectors&
                                        Argument{"epilogue.bias", vectors.bias}};
   look_at(arguments);
   return arguments;
-}
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(Status::invalid_argument, message);
 }
 
 void require_cpu(Arguments arguments, const char* why) {

@@ -9,13 +9,11 @@
 
 #include "core/checked.hpp"
 #include "core/problem.hpp"
+#include "core/refuse.hpp"
 
 namespace cornerturn {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(Status::invalid_argument, message);
-}
 [[noreturn]] void unsupported(const std::string& message) {
   throw Error(Status::unsupported, message);
 }

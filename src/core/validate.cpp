@@ -7,13 +7,10 @@
 
 #include "core/checked.hpp"
 #include "core/divide.hpp"
+#include "core/refuse.hpp"
 
 namespace cornerturn {
 namespace {
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(Status::invalid_argument, message);
-}
 
 template <class Void>
 void check_view(const BasicView<Void>& view, std::string_view name) {

@@ -1,6 +1,6 @@
 #include "cpu/parallel.hpp"
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(CORNERTURN_TSAN)
 
 #include <algorithm>
 #include <atomic>

@@ -20,9 +20,6 @@ constexpr std::int64_t mapped_dst_goal = 64 << 10;
 // What a call to read or write a run costs, as the bytes that could be moved in the same time.
 constexpr std::int64_t call_cost = 16 << 10;
 
-// What the program needs besides its buffers.
-constexpr std::int64_t program_memory = std::int64_t{16} << 20;
-
 std::int64_t elements(const Extents& extents) {
   std::int64_t product = 1;
   for (const std::int64_t extent : extents) product *= extent;

@@ -18,6 +18,9 @@ enum class Route {
              ///< read, put in order and written: long runs even with little memory
 };
 
+/// What the program needs besides its buffers.
+inline constexpr std::int64_t program_memory = std::int64_t{16} << 20;
+
 struct Limits {
   int threads = 1;
   /// Most bytes that the process may use; 0: the source lies in memory and needs none.

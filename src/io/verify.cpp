@@ -9,13 +9,13 @@
 #include "cornerturn/error.hpp"
 #include "io/grid.hpp"
 #include "io/rearrange.hpp"
+#include "io/schedule.hpp"
 #include "io/workers.hpp"
 
 namespace cornerturn::io {
 namespace {
 
-constexpr std::int64_t mapped_box = std::int64_t{1} << 20;
-constexpr std::int64_t program_memory = std::int64_t{16} << 20;
+constexpr std::int64_t compared_box = std::int64_t{1} << 20;
 
 // One side of a box: its first element and its strides in bytes.
 struct Place {
@@ -138,7 +138,7 @@ void verify(const Problem& problem, const Source& source, const Source& result, 
     mode.src_stride = conversion.result_bytes(mode.src_stride);
   }
   const int workers = std::max(1, threads);
-  const std::int64_t budget = memory > 0 ? (memory - program_memory) / (2 * workers) : mapped_box;
+  const std::int64_t budget = memory > 0 ? (memory - program_memory) / (2 * workers) : compared_box;
   const Grid grid = balanced_grid(problem, budget, 1, 1);
   const std::int64_t size = problem.dst_type.size();
   std::vector<Buffer> buffers;

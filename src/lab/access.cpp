@@ -12,7 +12,7 @@
 namespace cornerturn::lab {
 namespace {
 
-[[noreturn]] void refuse(std::string_view access, const std::string& problem) {
+[[noreturn]] void refuse_access(std::string_view access, const std::string& problem) {
   throw Error(Status::invalid_argument, fmt::format("access '{}': {}", access, problem));
 }
 
@@ -58,7 +58,7 @@ Suffixes take_suffixes(std::string_view& text, std::string_view whole) {
       const bool number = error == std::errc{} && end == last.data() + last.size();
       if (list && (!number || std::count(before.begin(), before.end(), ':') < colons)) return found;
       if (!number || !is_width(width)) {
-        refuse(whole, fmt::format("'{}' is none of load, store and the 1, 2, 4, 8 or 16 bytes of a "
+        refuse_access(whole, fmt::format("'{}' is none of load, store and the 1, 2, 4, 8 or 16 bytes of a "
                                   "lane",
                                   last));
       }
@@ -73,12 +73,12 @@ std::vector<LanePoints> thread_value(std::string_view text, std::string_view who
                                      const TileShape& tile) {
   const SwizzledLayout takes = parse_swizzled_layout(text);
   const Layout& layout = takes.layout;
-  if (layout.rank() > 2) refuse(whole, "(lane, step) are two modes; group the others");
+  if (layout.rank() > 2) refuse_access(whole, "(lane, step) are two modes; group the others");
   const bool flat = layout.rank() == 1;
   const std::int64_t threads = flat ? layout.size() : layout.mode(0).size();
   const std::int64_t steps = flat ? 1 : layout.mode(1).size();
-  if (threads > 1024) refuse(whole, fmt::format("{} threads: a block has 1024 at most", threads));
-  if (steps > 65536) refuse(whole, fmt::format("{} steps are too many", steps));
+  if (threads > 1024) refuse_access(whole, fmt::format("{} threads: a block has 1024 at most", threads));
+  if (steps > 65536) refuse_access(whole, fmt::format("{} steps are too many", steps));
   std::vector<LanePoints> requests;
   for (std::int64_t first = 0; first < threads; first += warp_lanes) {
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -89,7 +89,7 @@ std::vector<LanePoints> thread_value(std::string_view text, std::string_view who
         if (!point.inside) continue;
         const std::int64_t index = flat ? takes(first + lane) : takes(first + lane, step);
         if (index < 0 || index >= tile.rows * tile.columns) {
-          refuse(whole, fmt::format("thread {}, step {} takes element {}: the tile has {}",
+          refuse_access(whole, fmt::format("thread {}, step {} takes element {}: the tile has {}",
                                     first + lane, step, index, tile.rows * tile.columns));
         }
         point = point_of(index, tile);
@@ -217,7 +217,7 @@ TileShape tile_shape(const Layout& layout, int bytes) {
 }
 
 Access walk_access(const TileWalk& walk, SharedOp op) {
-  if (std::string reason = walk.why_not(); !reason.empty()) refuse(name(walk.kind), reason);
+  if (std::string reason = walk.why_not(); !reason.empty()) refuse_access(name(walk.kind), reason);
   Access access{name(walk.kind), op, walk.vector, {}};
   const std::int64_t requests = walk.requests();
   access.requests.resize(static_cast<std::size_t>(requests));
@@ -239,19 +239,19 @@ Access parse_access(std::string_view text, const TileShape& tile, const AccessDe
               : defaults.width > 0 ? defaults.width
                                    : tile.bytes;
   if (access.op == SharedOp::ldmatrix || access.op == SharedOp::stmatrix) {
-    if (suffixes.width != 0 && suffixes.width != 16) refuse(text, "rows of matrices have 16 bytes");
+    if (suffixes.width != 0 && suffixes.width != 16) refuse_access(text, "rows of matrices have 16 bytes");
     width = 16;
   }
   std::optional<TileWalk> walk = walk_named(rest);
   if (walk && walk->kind == LayoutWalk::matrices) {
-    if (suffixes.width != 0 && suffixes.width != 16) refuse(text, "rows of matrices have 16 bytes");
-    if (suffixes.op) refuse(text, "ldmatrix loads and stmatrix stores");
+    if (suffixes.width != 0 && suffixes.width != 16) refuse_access(text, "rows of matrices have 16 bytes");
+    if (suffixes.op) refuse_access(text, "ldmatrix loads and stmatrix stores");
     width = 16;
     access.op = rest.substr(0, 2) == "ld" ? SharedOp::ldmatrix : SharedOp::stmatrix;
   }
-  if (!is_width(width)) refuse(text, fmt::format("{} B a lane: 1, 2, 4, 8 or 16 can be", width));
+  if (!is_width(width)) refuse_access(text, fmt::format("{} B a lane: 1, 2, 4, 8 or 16 can be", width));
   if (width % tile.bytes != 0) {
-    refuse(text,
+    refuse_access(text,
            fmt::format("{} B a lane are no whole number of elements of {} B", width, tile.bytes));
   }
   access.vector = width / tile.bytes;
@@ -259,14 +259,14 @@ Access parse_access(std::string_view text, const TileShape& tile, const AccessDe
     walk->rows = tile.rows;
     walk->columns = tile.columns;
     walk->vector = access.vector;
-    if (std::string reason = walk->why_not(); !reason.empty()) refuse(text, reason);
+    if (std::string reason = walk->why_not(); !reason.empty()) refuse_access(text, reason);
     access = walk_access(*walk, access.op);
   } else if (rest.substr(0, 3) == "tv:") {
     access.requests = thread_value(rest.substr(3), text, tile);
   } else if (rest.substr(0, 6) == "table:") {
     access.requests = Table(rest.substr(6), tile).requests();
   } else {
-    refuse(text,
+    refuse_access(text,
            "none of rows, columns, blocks, diagonal, ldmatrix, stmatrix, tv:LAYOUT and "
            "table:LANES");
   }

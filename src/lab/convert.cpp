@@ -8,19 +8,13 @@
 #include <vector>
 
 #include "analyse/notation.hpp"
+#include "core/divide.hpp"
+#include "core/refuse.hpp"
 #include "cornerturn/error.hpp"
 #include "maps/tile_maps.hpp"
 
 namespace cornerturn::lab {
 namespace {
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(Status::invalid_argument, message);
-}
-
-int log2(std::int64_t n) {
-  return std::countr_zero(static_cast<std::uint64_t>(n));
-}
 
 struct Mode {
   const char* name;

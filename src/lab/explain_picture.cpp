@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cornerturn/error.hpp"
+#include "lab/explain_words.hpp"
 #include "lab/warp_picture.hpp"
 
 namespace cornerturn::lab {
@@ -49,10 +50,6 @@ std::uint32_t in_conflict(const Phase& phase) {
     if (phase.words[bank] > phase.room) lanes |= phase.by[bank];
   }
   return lanes;
-}
-
-std::string counted(std::int64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 // A tile, how it comes about (from left to right, the tile itself last), and who takes it.

@@ -6,15 +6,12 @@
 #include <bit>
 
 #include "analyse/notation.hpp"
+#include "core/divide.hpp"
 
 namespace cornerturn::lab {
 namespace {
 
 constexpr int bank_row = bank_count * bank_bytes;  // after so many bytes the banks begin again
-
-int log2(std::int64_t n) {
-  return std::countr_zero(static_cast<std::uint64_t>(n));
-}
 
 // "bits 4-6", "bit 4"
 std::string bits(int first, int count) {

@@ -197,4 +197,10 @@ Colour tone_colour(int tone, int tones) {
   return {mix(&Colour::red), mix(&Colour::green), mix(&Colour::blue)};
 }
 
+std::size_t longest(const std::vector<std::string>& labels) {
+  std::size_t length = 0;
+  for (const std::string& label : labels) length = std::max(length, label.size());
+  return length;
+}
+
 }  // namespace cornerturn::lab

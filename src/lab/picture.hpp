@@ -106,6 +106,9 @@ struct Colour {
 };
 Colour tone_colour(int tone, int tones);
 
+/// The letters of the longest one.
+std::size_t longest(const std::vector<std::string>& labels);
+
 /// A file of its own, with <title> and <desc> for those who do not see it.
 std::string to_svg(const Picture& picture);
 

@@ -56,12 +56,6 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t letters) {
   return lines;
 }
 
-std::size_t longest(const std::vector<std::string>& labels) {
-  std::size_t length = 0;
-  for (const std::string& label : labels) length = std::max(length, label.size());
-  return length;
-}
-
 struct Measures {
   int cell = 0;  // width
   int head = 0;  // width of the row labels

@@ -25,12 +25,6 @@ std::string right(const std::string& words, int width) {
   return std::string(static_cast<std::size_t>(blanks), ' ') + words;
 }
 
-std::size_t longest(const std::vector<std::string>& labels) {
-  std::size_t length = 0;
-  for (const std::string& label : labels) length = std::max(length, label.size());
-  return length;
-}
-
 std::string rgb(const Colour& c) {
   return std::to_string(c.red) + ";" + std::to_string(c.green) + ";" + std::to_string(c.blue);
 }

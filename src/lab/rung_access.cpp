@@ -12,7 +12,7 @@
 namespace cornerturn::lab {
 namespace {
 
-[[noreturn]] void refuse(std::string_view rung, const std::string& problem) {
+[[noreturn]] void refuse_rung(std::string_view rung, const std::string& problem) {
   throw Error(Status::invalid_argument, fmt::format("access 'rung:{}': {}", rung, problem));
 }
 
@@ -87,7 +87,7 @@ std::vector<Access> of_emulator(const ladder::Rung& rung, const ladder::TileMap&
       const auto i = static_cast<std::size_t>(lane);
       const auto at = element.find(request.lanes.address[i]);
       if (at == element.end()) {
-        refuse(rung.name, fmt::format("lane {} reaches byte {} of its shared memory, where no "
+        refuse_rung(rung.name, fmt::format("lane {} reaches byte {} of its shared memory, where no "
                                       "element of its tile begins",
                                       lane, request.lanes.address[i]));
       }
@@ -102,11 +102,11 @@ std::vector<Access> of_emulator(const ladder::Rung& rung, const ladder::TileMap&
 
 std::vector<Access> rung_accesses(std::string_view rung, const TileShape& tile) {
   const ladder::Rung* found = ladder::find_rung(rung);
-  if (found == nullptr) refuse(rung, "no such rung; `cornerturn ladder` lists them");
+  if (found == nullptr) refuse_rung(rung, "no such rung; `cornerturn ladder` lists them");
   const std::optional<ladder::TileMap> map = found->tile(tile.bytes);
-  if (!map) refuse(rung, fmt::format("it has no tile of elements of {} B", tile.bytes));
+  if (!map) refuse_rung(rung, fmt::format("it has no tile of elements of {} B", tile.bytes));
   if (map->rows != tile.rows || map->columns != tile.columns) {
-    refuse(rung, fmt::format("its tile has {} x {} elements, the layout {} x {}", map->rows,
+    refuse_rung(rung, fmt::format("its tile has {} x {} elements, the layout {} x {}", map->rows,
                              map->columns, tile.rows, tile.columns));
   }
   std::vector<Access> accesses;
@@ -114,13 +114,13 @@ std::vector<Access> rung_accesses(std::string_view rung, const TileShape& tile) 
     accesses = of_layouts(*found, *map);
   } else {
     if (map->slot_bytes != tile.bytes) {
-      refuse(rung, fmt::format("an element takes {} B of its tile", map->slot_bytes));
+      refuse_rung(rung, fmt::format("an element takes {} B of its tile", map->slot_bytes));
     }
     const ladder::Matrix matrix{map->rows, map->columns, tile.bytes};
-    if (const auto reason = ladder::why_not(*found, matrix)) refuse(rung, *reason);
+    if (const auto reason = ladder::why_not(*found, matrix)) refuse_rung(rung, *reason);
     accesses = of_emulator(*found, *map, matrix);
   }
-  if (accesses.empty()) refuse(rung, "none of its lanes reaches shared memory");
+  if (accesses.empty()) refuse_rung(rung, "none of its lanes reaches shared memory");
   return accesses;
 }
 

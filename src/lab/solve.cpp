@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "analyse/notation.hpp"
+#include "core/divide.hpp"
 #include "cornerturn/error.hpp"
 #include "maps/proofs.hpp"
 #include "maps/tile_maps.hpp"
@@ -27,10 +28,6 @@ struct Option {
   std::int64_t full = 0;
   int groups = 1;
 };
-
-int log2(std::int64_t n) {
-  return std::countr_zero(static_cast<std::uint64_t>(n));
-}
 
 // The lanes' addresses; false when one is misaligned or its elements are no neighbours.
 bool addresses(const TileChoice& choice, const Access& access, const LanePoints& points,

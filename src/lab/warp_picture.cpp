@@ -4,21 +4,12 @@
 #include <bit>
 #include <map>
 
-#include "cornerturn/error.hpp"
+#include "core/refuse.hpp"
+#include "lab/explain_words.hpp"
 #include "maps/sectors.hpp"
 
 namespace cornerturn::lab {
-namespace {
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error(Status::invalid_argument, what);
-}
-
-std::string counted(std::int64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string lanes_text(std::uint32_t lanes) {
   std::string out;

@@ -22,15 +22,15 @@ double per_request(std::uint64_t total, const Leg& leg) {
   return leg.requests == 0 ? 0 : static_cast<double>(total) / static_cast<double>(leg.requests);
 }
 
-std::string figure(double value) {
+std::string one_decimal(double value) {
   const std::string text = fmt::format("{:.1f}", value);
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
 }
 
 // "32 (1)": the figure, and the ideal where it is another.
 std::string against(double actual, double ideal) {
-  const std::string text = figure(actual);
-  const std::string best = figure(ideal);
+  const std::string text = one_decimal(actual);
+  const std::string best = one_decimal(ideal);
   return text == best ? text : fmt::format("{} ({})", text, best);
 }
 

@@ -6,21 +6,6 @@
 
 #include "cornerturn/error.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CORNERTURN_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CORNERTURN_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define CORNERTURN_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CORNERTURN_TSAN 1
-#endif
-#endif
-
 #if defined(CORNERTURN_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>

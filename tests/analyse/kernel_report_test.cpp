@@ -18,7 +18,7 @@ namespace {
 using simt::Op;
 
 template <class Rung, class T>
-KernelReport report_of(std::int64_t rows, std::int64_t cols) {
+KernelReport rung_report(std::int64_t rows, std::int64_t cols) {
   const std::vector<T> src = simt::numbered<T>(rows * cols);
   std::vector<T> dst(src.size());
   const auto args = ladder::matrix_args(src.data(), dst.data(), rows, cols);
@@ -64,24 +64,24 @@ bool says(const KernelReport& report, const std::string& words) {
 using Word = std::uint32_t;
 
 TEST(KernelReport, TheNaiveRungsScatterOneLeg) {
-  const auto read = report_of<ladder::NaiveRead<16>, Word>(128, 128);
+  const auto read = rung_report<ladder::NaiveRead<16>, Word>(128, 128);
   EXPECT_EQ(figures(read, Op::global_load).sectors, 4);
   EXPECT_EQ(figures(read, Op::global_store).sectors, 16);
   EXPECT_TRUE(says(read, "The global store at naive.hpp:")) << read.sentence();
   EXPECT_TRUE(says(read, "25 % of the bytes moved are used")) << read.sentence();
-  const auto wide = report_of<ladder::NaiveRead<32>, Word>(128, 128);
+  const auto wide = rung_report<ladder::NaiveRead<32>, Word>(128, 128);
   EXPECT_EQ(figures(wide, Op::global_store).sectors, 32);
   EXPECT_TRUE(says(wide, "12 % of the bytes")) << wide.sentence();
-  const auto small = report_of<ladder::NaiveRead<8>, Word>(128, 128);
+  const auto small = rung_report<ladder::NaiveRead<8>, Word>(128, 128);
   EXPECT_EQ(figures(small, Op::global_store).sectors, 8);
-  const auto write = report_of<ladder::NaiveWrite, Word>(128, 128);
+  const auto write = rung_report<ladder::NaiveWrite, Word>(128, 128);
   EXPECT_EQ(figures(write, Op::global_load).sectors, 16);
   EXPECT_EQ(figures(write, Op::global_store).sectors, 4);
   EXPECT_TRUE(says(write, "The global load at naive.hpp:")) << write.sentence();
 }
 
 TEST(KernelReport, TheUnpaddedTileIsReadThroughOneBank) {
-  const auto smem = report_of<ladder::Smem, Word>(128, 128);
+  const auto smem = rung_report<ladder::Smem, Word>(128, 128);
   EXPECT_EQ(figures(smem, Op::global_load).sectors, 4);
   EXPECT_EQ(figures(smem, Op::global_store).sectors, 4);
   EXPECT_EQ(figures(smem, Op::shared_store).wavefronts, 1);
@@ -92,7 +92,7 @@ TEST(KernelReport, TheUnpaddedTileIsReadThroughOneBank) {
 
 template <class Rung, class T>
 void expect_free(std::int64_t side, int global_width, int shared_width) {
-  const KernelReport report = report_of<Rung, T>(side, side);
+  const KernelReport report = rung_report<Rung, T>(side, side);
   SCOPED_TRACE(report.text());
   const Figures load = figures(report, Op::global_load);
   const Figures store = figures(report, Op::global_store);
@@ -120,7 +120,7 @@ TEST(KernelReport, ChunkXorIsWideAndFreeOnAllFourLegsForEveryElement) {
   expect_free<ladder::SmemChunkXor, std::uint16_t>(256, 16, 16);
   expect_free<ladder::SmemChunkXor, std::uint32_t>(128, 16, 16);
   expect_free<ladder::SmemChunkXor, std::uint64_t>(128, 16, 16);
-  const auto report = report_of<ladder::SmemChunkXor, Word>(128, 128);
+  const auto report = rung_report<ladder::SmemChunkXor, Word>(128, 128);
   EXPECT_TRUE(says(report, "Nothing stands between it and the memory")) << report.sentence();
 }
 
@@ -162,14 +162,14 @@ struct Chunks {
 };
 
 TEST(KernelReport, WithoutTheXorTheSentenceNamesLanesAndBank) {
-  const auto report = report_of<Chunks, Word>(64, 64);
+  const auto report = rung_report<Chunks, Word>(64, 64);
   EXPECT_EQ(figures(report, Op::shared_store).wavefronts, 32);
   EXPECT_TRUE(says(report, "lanes 0 and 1 want words 0 and 128, both in bank 0"))
       << report.sentence();
 }
 
 TEST(KernelReport, EdgesCountActiveLanesOnly) {
-  const auto report = report_of<ladder::SmemPad, Word>(33, 1);
+  const auto report = rung_report<ladder::SmemPad, Word>(33, 1);
   std::uint64_t bytes = 0;
   for (const Leg& leg : report.legs) {
     if (leg.op == Op::global_load) bytes += leg.bytes_used;
@@ -178,7 +178,7 @@ TEST(KernelReport, EdgesCountActiveLanesOnly) {
 }
 
 TEST(KernelReport, TextAndJsonHaveTheSameLegs) {
-  const auto report = report_of<ladder::Smem, Word>(64, 64);
+  const auto report = rung_report<ladder::Smem, Word>(64, 64);
   ASSERT_EQ(report.legs.size(), 4U);
   const auto json = nlohmann::json::parse(report.json());
   EXPECT_EQ(json["kernel"], "smem");

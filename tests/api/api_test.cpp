@@ -191,7 +191,7 @@ TEST(Api, ManyThreadsAtOnce) {
 }
 
 TEST(Api, MoreThan2To31Elements) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(CORNERTURN_TSAN)
   GTEST_SKIP() << "ThreadSanitizer would need five times the memory";
 #endif
   const std::int64_t rows = 46349;

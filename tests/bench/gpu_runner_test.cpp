@@ -96,9 +96,9 @@ Case small_case(const std::string& group) {
   return c;
 }
 
-class NaiveSubject : public GpuSubject {
+class NaiveKernel : public GpuSubject {
  public:
-  explicit NaiveSubject(FakeGpu& gpu) : gpu_(gpu) {}
+  explicit NaiveKernel(FakeGpu& gpu) : gpu_(gpu) {}
 
   std::string name() const override { return "naive"; }
   std::string version() const override { return "1"; }
@@ -147,7 +147,7 @@ class NaiveSubject : public GpuSubject {
 
 struct Outcomes {
   FakeGpu gpu;
-  NaiveSubject subject{gpu};
+  NaiveKernel subject{gpu};
   GpuRunOptions options;
 
   Outcomes() {
@@ -319,13 +319,13 @@ TEST(GpuReport, RoundTrips) {
   report.device = "gpu";
   report.provenance = {{"gpu", "Fake"}};
   report.results = {o.measure(small_case("latency"))};
-  const auto json = to_json(report);
-  const Report again = report_from_json(json, "here");
-  EXPECT_EQ(to_json(again)["cases"][0]["candidates"], json["cases"][0]["candidates"]);
+  const auto written = to_json(report);
+  const Report again = report_from_json(written, "here");
+  EXPECT_EQ(to_json(again)["cases"][0]["candidates"], written["cases"][0]["candidates"]);
   EXPECT_EQ(again.device, "gpu");
   ASSERT_TRUE(again.results[0].gpu);
   EXPECT_NEAR(again.results[0].share(), 0.5, 1e-3);
-  EXPECT_EQ(json["cases"][0]["copy_by"], "cudaMemcpyAsync in whole 4 KiB");
+  EXPECT_EQ(written["cases"][0]["copy_by"], "cudaMemcpyAsync in whole 4 KiB");
   EXPECT_NE(table_line(again.results[0]).find("WRONG a wrong one"), std::string::npos);
   EXPECT_NE(summary(again.results).find("% of plain copy"), std::string::npos);
   EXPECT_NE(summary(again.results).find("fastest candidate: 0 of 1 cases"), std::string::npos);

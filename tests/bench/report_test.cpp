@@ -94,14 +94,14 @@ TEST_F(ReportFile, BadFilesAreRefusedByName) {
   };
   EXPECT_NE(refusal("{").find("is not JSON"), std::string::npos);
   EXPECT_NE(refusal("{}").find("is not a result of the benchmark"), std::string::npos);
-  nlohmann::json json = to_json(report_of({result_of("a", "x", 0.5)}));
-  EXPECT_EQ(refusal(json.dump()), "accepted");
-  json["cases"][0]["seconds"] = 0;
-  EXPECT_NE(refusal(json.dump()).find("seconds = 0 must be positive"), std::string::npos);
-  json["cases"][0].erase("seconds");
-  EXPECT_NE(refusal(json.dump()).find("seconds"), std::string::npos);
-  json["cases"][0]["outcome"] = "great";
-  EXPECT_NE(refusal(json.dump()).find("outcome = great is none of"), std::string::npos);
+  nlohmann::json written = to_json(report_of({result_of("a", "x", 0.5)}));
+  EXPECT_EQ(refusal(written.dump()), "accepted");
+  written["cases"][0]["seconds"] = 0;
+  EXPECT_NE(refusal(written.dump()).find("seconds = 0 must be positive"), std::string::npos);
+  written["cases"][0].erase("seconds");
+  EXPECT_NE(refusal(written.dump()).find("seconds"), std::string::npos);
+  written["cases"][0]["outcome"] = "great";
+  EXPECT_NE(refusal(written.dump()).find("outcome = great is none of"), std::string::npos);
   EXPECT_THROW(load_report(folder_ / "missing.json"), Error);
 }
 

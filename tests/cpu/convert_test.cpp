@@ -16,10 +16,10 @@
 namespace cornerturn::test {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int random_problems = 4'000;
+#if defined(CORNERTURN_TSAN) || defined(CORNERTURN_ASAN)
+constexpr int random_conversions = 4'000;
 #else
-constexpr int random_problems = 30'000;
+constexpr int random_conversions = 30'000;
 #endif
 
 class Conversions : public testing::TestWithParam<std::string> {
@@ -37,7 +37,7 @@ TEST_P(Conversions, RandomProblems) {
   cpu::use_target(GetParam());
   RandomProblems random(std::hash<std::string>()(GetParam()), {8, 4 << 10, true});
   RandomProblems larger(9 + std::hash<std::string>()(GetParam()), {4, 100 << 10, true});
-  for (int i = 0; i < random_problems / targets + 1; ++i) {
+  for (int i = 0; i < random_conversions / targets + 1; ++i) {
     const ConversionCase c = random_conversion(i % 20 == 0 ? larger : random);
     ASSERT_EQ(runner.run_all(c), "") << "problem " << i;
   }

@@ -12,10 +12,10 @@ namespace {
 
 // How much is done, over all targets. ThreadSanitizer is slow, and has nothing to see in a problem
 // on one thread.
-#if defined(__SANITIZE_THREAD__)
+#if defined(CORNERTURN_TSAN)
 constexpr int random_problems = 2'000;
 constexpr std::int64_t largest_shape_bytes = 64 << 10;
-#elif defined(__SANITIZE_ADDRESS__)
+#elif defined(CORNERTURN_ASAN)
 constexpr int random_problems = 20'000;
 constexpr std::int64_t largest_shape_bytes = 4 << 20;
 #else

@@ -9,7 +9,7 @@
 namespace cornerturn::lab {
 namespace {
 
-Explanation explained(const char* layout_text, int bytes, std::vector<const char*> texts) {
+Explanation drawn(const char* layout_text, int bytes, std::vector<const char*> texts) {
   const SwizzledLayout layout = parse_swizzled_layout(layout_text);
   const TileShape tile = tile_shape(layout.layout, bytes);
   std::vector<Access> accesses;
@@ -32,7 +32,7 @@ TEST(Phases, DrawAsManyRowsAsTheModelCounts) {
          {"rows", "columns", "rows:store", "columns:8", "blocks:16", "rows:16"}) {
       Explanation e;
       try {
-        e = explained(layout, 4, {text});
+        e = drawn(layout, 4, {text});
       } catch (const Error&) {
         continue;  // elements that do not lie together have no such access
       }
@@ -52,7 +52,7 @@ TEST(Phases, DrawAsManyRowsAsTheModelCounts) {
 }
 
 TEST(Phases, SayWhoMeets) {
-  const Explanation e = explained("(32,32):(32,1)", 4, {"columns"});
+  const Explanation e = drawn("(32,32):(32,1)", 4, {"columns"});
   const Panel panel = phases_panel(e.accesses[0].requests[0]);
   ASSERT_EQ(panel.rows(), 32);
   EXPECT_EQ(panel.at(0, 0).label, "0");
@@ -63,7 +63,7 @@ TEST(Phases, SayWhoMeets) {
 }
 
 TEST(Phases, SharedWordsAreNoConflict) {
-  const Explanation e = explained("(32,32):(32,1)", 4, {"tv:(32,1):(0,1)"});
+  const Explanation e = drawn("(32,32):(32,1)", 4, {"tv:(32,1):(0,1)"});
   const Panel panel = phases_panel(e.accesses[0].requests[0]);
   ASSERT_EQ(panel.rows(), 1);
   EXPECT_EQ(panel.at(0, 0).label, "0+");
@@ -71,7 +71,7 @@ TEST(Phases, SharedWordsAreNoConflict) {
 }
 
 TEST(Pictures, MarkLanesOnBothSides) {
-  const Picture picture = picture_of(explained("Swizzle<5,0,5> o (32,32):(32,1)", 4, {"columns"}));
+  const Picture picture = picture_of(drawn("Swizzle<5,0,5> o (32,32):(32,1)", 4, {"columns"}));
   ASSERT_EQ(picture.lines.size(), 3U);  // tiles, wavefronts, bits
   ASSERT_EQ(picture.lines[0].size(), 2U);
   EXPECT_EQ(marked(picture.lines[0][0], Mark::conflict), 32);
@@ -81,7 +81,7 @@ TEST(Pictures, MarkLanesOnBothSides) {
 }
 
 TEST(Pictures, OfOnePhaseShowItsLanesAlone) {
-  const Explanation e = explained("Swizzle<3,2,6> o (64,64):(64,1)", 4, {"rows:16", "blocks:16"});
+  const Explanation e = drawn("Swizzle<3,2,6> o (64,64):(64,1)", 4, {"rows:16", "blocks:16"});
   const Picture picture = picture_of(e, 1, 0, 2);
   EXPECT_EQ(picture.lines[0][0].rows(), 1);
   EXPECT_EQ(picture.lines[0][0].row_labels[0], "16-23");
@@ -91,7 +91,7 @@ TEST(Pictures, OfOnePhaseShowItsLanesAlone) {
 }
 
 TEST(Pictures, NeedNoAccess) {
-  const Explanation e = explained("(8,8):(8,1)", 4, {});
+  const Explanation e = drawn("(8,8):(8,1)", 4, {});
   EXPECT_EQ(picture_of(e).lines.size(), 1U);
   EXPECT_EQ(marked(picture_of(e).lines[0][0], Mark::touched), 0);
 }

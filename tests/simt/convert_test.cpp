@@ -16,26 +16,6 @@ namespace {
 using plan::gpu::Candidate;
 using plan::gpu::Plan;
 
-struct Side {
-  Side(const Reach& reach, std::int64_t phase)
-      : storage(static_cast<std::size_t>(reach.high - reach.low + 1024)) {
-    const auto at = (reinterpret_cast<std::uintptr_t>(storage.data()) + 511) / 256 * 256;
-    first = reinterpret_cast<std::byte*>(at) + phase;
-    zero = first - reach.low;
-    bytes = reach.high - reach.low;
-  }
-
-  std::vector<std::byte> storage;
-  std::byte* first = nullptr;
-  std::byte* zero = nullptr;  // where the problem's offsets count from
-  std::int64_t bytes = 0;
-};
-
-std::int64_t alignment_of(const void* p) {
-  const auto address = reinterpret_cast<std::uintptr_t>(p);
-  return std::min<std::int64_t>(16, static_cast<std::int64_t>(address & -address));
-}
-
 // All candidates; answers how many there were. Phases in elements.
 int check(const Problem& problem, int src_phase = 0, int dst_phase = 0,
           const Vectors& vectors = {}) {

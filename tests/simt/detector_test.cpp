@@ -24,7 +24,7 @@ constexpr Launch two_warps{{1, 1, 1}, {64, 1, 1}};
 
 /// What the emulator finds when `kernel` runs over 64 words in and 64 words out.
 std::vector<Finding> findings(const Launch& launch, const Kernel& kernel) {
-  struct Memory {
+  struct Words {
     alignas(16) std::array<Word, 64> src;
     std::array<Word, 64> gap;
     alignas(16) std::array<Word, 64> dst;

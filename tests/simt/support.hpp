@@ -3,12 +3,37 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "core/validate.hpp"
 #include "simt/emulator.hpp"
 
 namespace cornerturn::simt {
+
+/// A side's memory: what the problem reaches, the first byte at `phase` bytes past a multiple of
+/// 256.
+struct Side {
+  Side(const Reach& reach, std::int64_t phase)
+      : storage(static_cast<std::size_t>(reach.high - reach.low + 1024)) {
+    auto at = (reinterpret_cast<std::uintptr_t>(storage.data()) + 511) / 256 * 256;
+    first = reinterpret_cast<std::byte*>(at) + phase;
+    zero = first - reach.low;
+    bytes = reach.high - reach.low;
+  }
+
+  std::vector<std::byte> storage;
+  std::byte* first = nullptr;
+  std::byte* zero = nullptr;  // where the problem's offsets count from
+  std::int64_t bytes = 0;
+};
+
+inline std::int64_t alignment_of(const void* p) {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  return std::min<std::int64_t>(16, static_cast<std::int64_t>(address & -address));
+}
 
 /// Different everywhere, as far as the type goes; no period that a tile could hide.
 template <class T>

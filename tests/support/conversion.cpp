@@ -10,6 +10,7 @@
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
 #include "plan/planner.hpp"
+#include "support/without_caches.hpp"
 #include "values/epilogue.hpp"
 
 namespace cornerturn::test {
@@ -74,15 +75,6 @@ void convert_modes(const ConversionCase& c, int mode, std::vector<std::int64_t>&
     index[static_cast<std::size_t>(mode)] = i;
     convert_modes<D, S>(c, mode + 1, index, src + i * m.src_stride, dst + i * m.dst_stride, lowest);
   }
-}
-
-// A processor with hardly any cache: small problems are then planned as large ones are here.
-plan::CpuInfo without_caches() {
-  plan::CpuInfo cpu = cpu::cpu_info();
-  cpu.l1_bytes = 1 << 10;
-  cpu.l2_bytes = 8 << 10;
-  cpu.l3_bytes = 64;
-  return cpu;
 }
 
 }  // namespace

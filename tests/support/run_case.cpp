@@ -9,6 +9,7 @@
 #include "cpu/engine.hpp"
 #include "plan/planner.hpp"
 #include "support/reference.hpp"
+#include "support/without_caches.hpp"
 
 namespace cornerturn::test {
 namespace {
@@ -20,15 +21,6 @@ std::string first_difference(const std::byte* got, const std::byte* expected, st
                        static_cast<int>(expected[i]));
   }
   return "";
-}
-
-// A processor with hardly any cache: small problems are then planned as large ones are here.
-plan::CpuInfo without_caches() {
-  plan::CpuInfo cpu = cpu::cpu_info();
-  cpu.l1_bytes = 1 << 10;
-  cpu.l2_bytes = 8 << 10;
-  cpu.l3_bytes = 64;
-  return cpu;
 }
 
 }  // namespace

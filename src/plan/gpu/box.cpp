@@ -5,12 +5,12 @@
 #include <numeric>
 
 #include "core/divide.hpp"
+#include "maps/sectors.hpp"
 #include "plan/gpu/runs.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
 
-constexpr std::int64_t sector = 32;
 constexpr std::int64_t least_bytes = 4096;  // of a box, where there are so many
 
 using Stride = std::int64_t Mode::*;
@@ -45,7 +45,7 @@ void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
     if (mode.extent <= wanted + wanted / 2) {
       extent = static_cast<std::int32_t>(mode.extent);
     } else {  // so many that runs end with a sector
-      const std::int64_t whole = sector / std::gcd(sector, run);
+      const std::int64_t whole = sector_bytes / std::gcd<std::int64_t>(sector_bytes, run);
       const std::int64_t some = std::min(mode.extent, ceil_div(wanted, whole) * whole);
       extent = static_cast<std::int32_t>(std::max<std::int64_t>(extent, some));
     }

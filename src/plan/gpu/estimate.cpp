@@ -4,10 +4,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "maps/sectors.hpp"
+
 namespace cornerturn::plan::gpu {
 namespace {
 
-constexpr std::int64_t sector = 32;
 constexpr std::int64_t burst = 64;
 constexpr double lanes_a_clock = 128;  // of an SM: four warps
 constexpr int system_shared = 1024;    // bytes that the driver adds to each block
@@ -22,13 +23,13 @@ double within(std::int64_t granule, std::int64_t whole) {
 double src_moved(const Model& model, const MovedRuns& runs) {
   const Costs& c = model.costs;
   const double cut =
-      c.src_sector * within(runs.granule, sector) + c.src_burst * within(runs.granule, burst);
+      c.src_sector * within(runs.granule, sector_bytes) + c.src_burst * within(runs.granule, burst);
   return model.least.src_bytes * (1 + c.src_run / runs.bytes + cut / runs.between);
 }
 
 double dst_moved(const Model& model, const MovedRuns& runs) {
   const Costs& c = model.costs;
-  const double cut = c.dst_sector * within(runs.granule, sector);
+  const double cut = c.dst_sector * within(runs.granule, sector_bytes);
   return model.least.dst_bytes * (1 + c.dst_run / runs.bytes + cut / runs.between);
 }
 
