@@ -43,6 +43,8 @@ TYPES = {
 PAIRS = [
     *(("f32", to) for to in ("f16", "bf16", "e4m3", "i8", "i32", "f64")),
     *((of, "f32") for of in ("f16", "bf16", "u8", "i8", "i32", "f64")),
+    *(("bf16", to) for to in ("f16", "e4m3", "f64")),
+    *((of, "bf16") for of in ("f16", "u8", "f64")),
 ]
 SHAPES = {
     "in order": ((4096, 4096), (0, 1)),

@@ -123,6 +123,11 @@ void work(const AnyConversion& conversion, const float* x, std::int64_t count, B
   }
 }
 
+// NaNs of bf16 become f16's plain one.
+bool loses_payloads(Kind src, Kind dst) {
+  return src == Kind::bf16 && dst == Kind::f16;
+}
+
 void drop_payloads(float* x, std::int64_t count) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
   for (std::int64_t i = 0; i < count; i += lanes) {
@@ -280,7 +285,7 @@ void convert_row(const Problem& problem, const values::Conversion<float, float>&
   const std::int64_t src_size = problem.src_type.size();
   const std::int64_t dst_size = problem.dst_type.size();
   Storing storing{problem.values.overflow == Overflow::saturate, conversion.stochastic, {}};
-  const bool without_payload = src_kind == Kind::bf16 && dst_kind == Kind::f16;
+  const bool without_payload = loses_payloads(src_kind, dst_kind);
   const std::int64_t first_place = problem.values.place + run.dst_offset / dst_size;
   const std::int64_t place_step = run.place_step / dst_size;
   if (conversion.stochastic) {
@@ -328,22 +333,52 @@ HWY_INLINE void fetch_ahead(const ConvertRun& row, const ConvertRun& run, std::i
   for (std::int64_t k = 0; k < run.count * size; k += 64) __builtin_prefetch(next + k, 0, 2);
 }
 
-// From f32 or to it, without a stop on the way. Null unless plan::convert::is_straight().
-using Pass = void (*)(const std::byte* src, std::byte* dst, std::int64_t count, bool saturate);
+// Where plan::convert::is_straight(): from f32 or to it without a stop on the way, between other
+// types by way of f32.
+class Pass {
+ public:
+  explicit Pass(const Problem& problem)
+      : is_straight_(plan::convert::is_straight(problem)),
+        saturate_(problem.values.overflow == Overflow::saturate),
+        src_(problem.src_type),
+        dst_(problem.dst_type),
+        direct_(is_straight_ ? direct(src_.kind(), dst_.kind()) : nullptr) {}
 
-Pass pass_between(const Problem& problem) {
-  if (!plan::convert::is_straight(problem)) return nullptr;
-  const Kind src = problem.src_type.kind();
-  const Kind dst = problem.dst_type.kind();
-  return values::with_kind(src == Kind::f32 ? dst : src, [&](auto other) -> Pass {
-    using T = typename decltype(other)::type;
-    if constexpr (values::fits_f32<T> || std::is_same_v<T, std::int32_t> ||
-                  std::is_same_v<T, double>) {
-      return src == Kind::f32 ? &convert_all<float, T> : &convert_all<T, float>;
+  explicit operator bool() const { return is_straight_; }
+
+  void operator()(const std::byte* src, std::byte* dst, std::int64_t count) const {
+    if (direct_ != nullptr) return direct_(src, dst, count, saturate_);
+    alignas(64) float x[chunk + most_lanes];
+    for (std::int64_t i = 0; i < count; i += chunk) {
+      const std::int64_t part = std::min(chunk, count - i);
+      load_small(src_.kind(), src + i * src_.size(), part, x);
+      if (loses_payloads(src_.kind(), dst_.kind())) drop_payloads(x, part);
+      store_small(dst_.kind(), x, part, dst + i * dst_.size(), {saturate_, false, {}});
     }
-    return nullptr;
-  });
-}
+  }
+
+ private:
+  using Function = void (*)(const std::byte* src, std::byte* dst, std::int64_t count,
+                            bool saturate);
+
+  static Function direct(Kind src, Kind dst) {
+    if (src != Kind::f32 && dst != Kind::f32) return nullptr;
+    return values::with_kind(src == Kind::f32 ? dst : src, [&](auto other) -> Function {
+      using T = typename decltype(other)::type;
+      if constexpr (values::fits_f32<T> || std::is_same_v<T, std::int32_t> ||
+                    std::is_same_v<T, double>) {
+        return src == Kind::f32 ? &convert_all<float, T> : &convert_all<T, float>;
+      }
+      return nullptr;
+    });
+  }
+
+  bool is_straight_;
+  bool saturate_;
+  ElementType src_;
+  ElementType dst_;
+  Function direct_;
+};
 
 // call(src, dst) for every row of `run`.
 template <class Call>
@@ -358,10 +393,9 @@ HWY_INLINE void for_rows(const Problem& problem, const ConvertRun& run, const Ca
 }
 
 void convert_in_vectors(const Problem& problem, const ConvertRun& run) {
-  if (const Pass pass = pass_between(problem)) {
-    const bool saturate = problem.values.overflow == Overflow::saturate;
+  if (const Pass pass(problem); pass) {
     for_rows(problem, run,
-             [&](const std::byte* src, std::byte* dst) { pass(src, dst, run.count, saturate); });
+             [&](const std::byte* src, std::byte* dst) { pass(src, dst, run.count); });
     return;
   }
   const values::Conversion<float, float> conversion(problem.values, problem.scale.present,
@@ -386,21 +420,19 @@ void convert_in_vectors(const Problem& problem, const ConvertRun& run) {
 }
 
 void rows_in_vectors(const Problem& problem, const RowBlock& rows) {
-  const Pass pass = pass_between(problem);
-  const bool saturate = problem.values.overflow == Overflow::saturate;
+  const Pass pass(problem);
   for (int i = 0; i < rows.count; ++i) {
-    pass(rows.src + rows.offset[i], rows.dst + i * rows.pitch, rows.columns, saturate);
+    pass(rows.src + rows.offset[i], rows.dst + i * rows.pitch, rows.columns);
   }
 }
 
 void stream_in_vectors(const Problem& problem, const ConvertRun& run, ConvertFunction convert) {
-  const Pass pass = pass_between(problem);
-  if (pass == nullptr) return stream_run(problem, run, convert);
-  const bool saturate = problem.values.overflow == Overflow::saturate;
+  const Pass pass(problem);
+  if (!pass) return stream_run(problem, run, convert);
   for_rows(problem, run, [&](const std::byte* src, std::byte* dst) HWY_ATTR {
     stream_row(src, dst, run.count, problem.src_type.size(), problem.dst_type.size(),
                [&](const std::byte* from, std::byte* to, std::int64_t, std::int64_t count) {
-                 pass(from, to, count, saturate);
+                 pass(from, to, count);
                });
   });
 }

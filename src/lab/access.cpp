@@ -58,7 +58,8 @@ Suffixes take_suffixes(std::string_view& text, std::string_view whole) {
       const bool number = error == std::errc{} && end == last.data() + last.size();
       if (list && (!number || std::count(before.begin(), before.end(), ':') < colons)) return found;
       if (!number || !is_width(width)) {
-        refuse_access(whole, fmt::format("'{}' is none of load, store and the 1, 2, 4, 8 or 16 bytes of a "
+        refuse_access(whole,
+                      fmt::format("'{}' is none of load, store and the 1, 2, 4, 8 or 16 bytes of a "
                                   "lane",
                                   last));
       }
@@ -77,7 +78,8 @@ std::vector<LanePoints> thread_value(std::string_view text, std::string_view who
   const bool flat = layout.rank() == 1;
   const std::int64_t threads = flat ? layout.size() : layout.mode(0).size();
   const std::int64_t steps = flat ? 1 : layout.mode(1).size();
-  if (threads > 1024) refuse_access(whole, fmt::format("{} threads: a block has 1024 at most", threads));
+  if (threads > 1024)
+    refuse_access(whole, fmt::format("{} threads: a block has 1024 at most", threads));
   if (steps > 65536) refuse_access(whole, fmt::format("{} steps are too many", steps));
   std::vector<LanePoints> requests;
   for (std::int64_t first = 0; first < threads; first += warp_lanes) {
@@ -90,7 +92,7 @@ std::vector<LanePoints> thread_value(std::string_view text, std::string_view who
         const std::int64_t index = flat ? takes(first + lane) : takes(first + lane, step);
         if (index < 0 || index >= tile.rows * tile.columns) {
           refuse_access(whole, fmt::format("thread {}, step {} takes element {}: the tile has {}",
-                                    first + lane, step, index, tile.rows * tile.columns));
+                                           first + lane, step, index, tile.rows * tile.columns));
         }
         point = point_of(index, tile);
       }
@@ -239,20 +241,23 @@ Access parse_access(std::string_view text, const TileShape& tile, const AccessDe
               : defaults.width > 0 ? defaults.width
                                    : tile.bytes;
   if (access.op == SharedOp::ldmatrix || access.op == SharedOp::stmatrix) {
-    if (suffixes.width != 0 && suffixes.width != 16) refuse_access(text, "rows of matrices have 16 bytes");
+    if (suffixes.width != 0 && suffixes.width != 16)
+      refuse_access(text, "rows of matrices have 16 bytes");
     width = 16;
   }
   std::optional<TileWalk> walk = walk_named(rest);
   if (walk && walk->kind == LayoutWalk::matrices) {
-    if (suffixes.width != 0 && suffixes.width != 16) refuse_access(text, "rows of matrices have 16 bytes");
+    if (suffixes.width != 0 && suffixes.width != 16)
+      refuse_access(text, "rows of matrices have 16 bytes");
     if (suffixes.op) refuse_access(text, "ldmatrix loads and stmatrix stores");
     width = 16;
     access.op = rest.substr(0, 2) == "ld" ? SharedOp::ldmatrix : SharedOp::stmatrix;
   }
-  if (!is_width(width)) refuse_access(text, fmt::format("{} B a lane: 1, 2, 4, 8 or 16 can be", width));
+  if (!is_width(width))
+    refuse_access(text, fmt::format("{} B a lane: 1, 2, 4, 8 or 16 can be", width));
   if (width % tile.bytes != 0) {
-    refuse_access(text,
-           fmt::format("{} B a lane are no whole number of elements of {} B", width, tile.bytes));
+    refuse_access(text, fmt::format("{} B a lane are no whole number of elements of {} B", width,
+                                    tile.bytes));
   }
   access.vector = width / tile.bytes;
   if (walk) {
@@ -267,8 +272,8 @@ Access parse_access(std::string_view text, const TileShape& tile, const AccessDe
     access.requests = Table(rest.substr(6), tile).requests();
   } else {
     refuse_access(text,
-           "none of rows, columns, blocks, diagonal, ldmatrix, stmatrix, tv:LAYOUT and "
-           "table:LANES");
+                  "none of rows, columns, blocks, diagonal, ldmatrix, stmatrix, tv:LAYOUT and "
+                  "table:LANES");
   }
   access.name = text;
   return access;

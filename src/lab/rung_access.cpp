@@ -88,8 +88,8 @@ std::vector<Access> of_emulator(const ladder::Rung& rung, const ladder::TileMap&
       const auto at = element.find(request.lanes.address[i]);
       if (at == element.end()) {
         refuse_rung(rung.name, fmt::format("lane {} reaches byte {} of its shared memory, where no "
-                                      "element of its tile begins",
-                                      lane, request.lanes.address[i]));
+                                           "element of its tile begins",
+                                           lane, request.lanes.address[i]));
       }
       lanes[i] = at->second;
     }
@@ -107,7 +107,7 @@ std::vector<Access> rung_accesses(std::string_view rung, const TileShape& tile) 
   if (!map) refuse_rung(rung, fmt::format("it has no tile of elements of {} B", tile.bytes));
   if (map->rows != tile.rows || map->columns != tile.columns) {
     refuse_rung(rung, fmt::format("its tile has {} x {} elements, the layout {} x {}", map->rows,
-                             map->columns, tile.rows, tile.columns));
+                                  map->columns, tile.rows, tile.columns));
   }
   std::vector<Access> accesses;
   if (found->family == ladder::Family::cute) {

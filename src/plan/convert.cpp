@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "plan/planner.hpp"
+#include "values/types.hpp"
 
 namespace cornerturn::plan::convert {
 namespace {
@@ -43,6 +44,11 @@ bool gathers_runs(const Problem& normal, const CpuInfo& cpu) {
          normal.src_type.size() <= normal.dst_type.size() && stores_bypass_cache(normal, cpu);
 }
 
+bool fits_f32(Kind kind) {
+  return values::with_kind(
+      kind, [](auto type) { return values::fits_f32<typename decltype(type)::type>; });
+}
+
 }  // namespace
 
 bool is_straight(const Problem& problem) {
@@ -52,19 +58,9 @@ bool is_straight(const Problem& problem) {
   if (arithmetic || values.rounding != Rounding::nearest_even) return false;
   const Kind src = problem.src_type.kind();
   const Kind dst = problem.dst_type.kind();
-  if (src != Kind::f32 && dst != Kind::f32) return false;
-  switch (src == Kind::f32 ? dst : src) {
-    case Kind::boolean:
-    case Kind::i8:
-    case Kind::u8:
-    case Kind::i16:
-    case Kind::u16:
+  if (fits_f32(src) && fits_f32(dst)) return true;
+  switch (src == Kind::f32 ? dst : dst == Kind::f32 ? src : Kind::bytes) {
     case Kind::i32:
-    case Kind::f16:
-    case Kind::bf16:
-    case Kind::f32:
-    case Kind::f8_e4m3:
-    case Kind::f8_e5m2:
       return true;
     case Kind::f64:
       return src == Kind::f64 || values.overflow == Overflow::standard;

@@ -26,8 +26,8 @@ struct ConvertConfig {
 
 namespace convert {
 
-/// Does nothing change but the type, from f32 or to it? Whole vectors then go straight from one
-/// type to the other.
+/// Does nothing change but the type, from f32 or to it, or by way of it? Whole vectors then go
+/// straight from one type to the other.
 bool is_straight(const Problem& problem);
 
 /// The mode that is contiguous in the source, forwards or backwards; -1: none.

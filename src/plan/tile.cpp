@@ -106,7 +106,7 @@ const char* why_not(const Problem& normal, const CpuInfo& cpu) {
   if (normal.rank() < 2) return "it has fewer than two modes";
   if (normal.converts()) {
     if (!convert::is_straight(normal))
-      return "it takes no more than a change of type, from f32 or to it";
+      return "it takes no more than a change of type, from f32, to it or by way of it";
     if (normal.src_type.size() > normal.dst_type.size()) return "values become narrower";
     if (normal.bytes() < cpu.l2_bytes) return "values are converted, and stay in the cache";
   }
