@@ -190,6 +190,8 @@ class Boxes {
 
   static constexpr std::int64_t ahead = 1;        // runs
   static constexpr std::int64_t long_run = 1024;  // bytes
+  // Runs that do not follow each other share their first and last lines with others.
+  static constexpr std::int64_t scattered_run = 2048;
 
   static void prefetch(const ConvertRun& run, const Loop& next) {
     const std::byte* from = run.src + ahead * next.src_step;
@@ -204,7 +206,8 @@ class Boxes {
 
   // Is a run long enough to bypass the caches?
   bool streams(const ConvertRun& run) const {
-    return streams_ && !to_stage() && run.count * run.dst_step >= long_run;
+    return streams_ && !to_stage() &&
+           run.count * run.dst_step >= (src_is_stage() ? long_run : scattered_run);
   }
 
   const float* start(const float* data, const ModeVector& vector,

@@ -13,9 +13,10 @@ namespace {
 
 using Order = ConvertConfig::Order;
 
-constexpr std::int64_t shortest_run = 16;         // elements that are worth a vector loop
-constexpr std::int64_t longest_short_run = 2048;  // bytes
-constexpr std::int64_t least_box = 16 << 10;      // elements
+constexpr std::int64_t shortest_run = 16;     // elements that are worth a vector loop
+constexpr std::int64_t shortest_moved = 32;   // bytes
+constexpr std::int64_t short_run = 128;       // bytes
+constexpr std::int64_t least_box = 16 << 10;  // elements
 constexpr std::int64_t least_boxes = 16;
 
 bool contiguous_destination(const Problem& normal) {
@@ -37,11 +38,14 @@ bool is_direct(const Problem& normal) {
 }
 
 // Short runs of a large destination, no narrower than the source: put one after the other before
-// they are converted, they are stored in long runs.
+// they are converted, they are stored in long runs. That pays off the longer, the less there is to
+// move beside what is stored.
 bool gathers_runs(const Problem& normal, const CpuInfo& cpu) {
-  const std::int64_t run_bytes = normal.modes.back().extent * normal.dst_type.size();
-  return normal.rank() > 1 && run_bytes <= longest_short_run &&
-         normal.src_type.size() <= normal.dst_type.size() && stores_bypass_cache(normal, cpu);
+  const std::int64_t run = normal.modes.back().extent;
+  const std::int64_t wider = normal.dst_type.size() / normal.src_type.size();
+  return normal.rank() > 1 && run * normal.src_type.size() >= shortest_moved &&
+         run * normal.dst_type.size() <= short_run * wider * wider &&
+         stores_bypass_cache(normal, cpu);
 }
 
 bool fits_f32(Kind kind) {
