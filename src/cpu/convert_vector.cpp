@@ -202,23 +202,54 @@ bool any_nan(const double* y, std::int64_t count) {
   return found;
 }
 
-// The f32 values that round as the f64 ones do: to odd, in the last bit of their mantissas. False
-// where f32 has denormals only.
+// f64 as what f32 rounds to odd: it then rounds to a smaller type as the f64 does. `seen` collects
+// what f32 cannot stand in for: NaNs, and values that are denormal there.
+HWY_INLINE hn::Vec<DHalf> odd_half(const double* from, hn::Mask<DD>& seen) {
+  const auto v = hn::LoadU(dd, from);
+  const auto bits = hn::BitCast(dl, v);
+  const auto exact = hn::Eq(hn::And(bits, hn::Set(dl, 0x1fffffff)), hn::Zero(dl));
+  const auto last = hn::IfThenZeroElse(exact, hn::Set(dl, 0x20000000));
+  const auto odd = hn::AndNot(hn::Set(dl, 0x1fffffff), hn::Or(bits, last));
+  const auto size = hn::Abs(v);
+  const auto tiny = hn::And(hn::Lt(size, hn::Set(dd, 0x1p-126)), hn::Gt(size, hn::Zero(dd)));
+  seen = hn::Or(seen, hn::Or(tiny, hn::IsNaN(v)));
+  return hn::DemoteTo(half, hn::BitCast(dd, odd));
+}
+
+// False where the values need a closer look.
 bool narrow_to_odd(WideBuffers& buffers, std::int64_t count) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dd));
-  const auto lost = hn::Set(dl, 0x1fffffff);
-  const auto last = hn::Set(dl, 0x20000000);
-  auto tiny = hn::MaskFromVec(hn::Zero(dd));
-  for (std::int64_t i = 0; i < count; i += lanes) {
-    const auto v = hn::Load(dd, buffers.y + i);
-    const auto bits = hn::BitCast(dl, v);
-    const auto exact = hn::Eq(hn::And(bits, lost), hn::Zero(dl));
-    const auto odd = hn::AndNot(lost, hn::Or(bits, hn::IfThenZeroElse(exact, last)));
-    hn::Store(hn::DemoteTo(half, hn::BitCast(dd, odd)), half, buffers.x + i);
-    const auto size = hn::Abs(v);
-    tiny = hn::Or(tiny, hn::And(hn::Lt(size, hn::Set(dd, 0x1p-126)), hn::Gt(size, hn::Zero(dd))));
+  auto seen = hn::MaskFromVec(hn::Zero(dd));
+  for (std::int64_t i = 0; i < count; i += static_cast<std::int64_t>(hn::Lanes(dd))) {
+    hn::Store(odd_half(buffers.y + i, seen), half, buffers.x + i);
   }
-  return hn::AllFalse(dd, tiny);
+  return hn::AllFalse(dd, seen);
+}
+
+// The same straight from memory to memory.
+template <class T>
+bool narrow_all(const std::byte* src, std::byte* dst, std::int64_t count, bool saturate) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
+  if (count < lanes) return false;
+  const auto* const from = reinterpret_cast<const double*>(src);
+  auto* const to = reinterpret_cast<T*>(dst);
+  auto seen = hn::MaskFromVec(hn::Zero(dd));
+  const auto one_vector = [&](std::int64_t i) HWY_ATTR {
+    const auto lower = odd_half(from + i, seen);
+    const auto upper = odd_half(from + i + lanes / 2, seen);
+    store(hn::Combine(df, upper, lower), saturate, to + i);
+  };
+  for (std::int64_t i = 0; i + lanes <= count; i += lanes) one_vector(i);
+  one_vector(count - lanes);  // the last ones may be converted twice
+  return hn::AllFalse(dd, seen);
+}
+
+bool narrow_small(Kind kind, const std::byte* src, std::byte* dst, std::int64_t count,
+                  bool saturate) {
+  return values::with_kind(kind, [&](auto type) {
+    using T = typename decltype(type)::type;
+    if constexpr (values::is_small_float<T>) return narrow_all<T>(src, dst, count, saturate);
+    return false;
+  });
 }
 
 // False where the values need a closer look.
@@ -244,7 +275,7 @@ bool store_wide(Kind kind, std::int64_t count, bool saturate, std::byte* to, Wid
     for (std::int64_t i = 0; i < count; i += lanes) {
       hn::Store(hn::DemoteTo(half, hn::Load(dd, buffers.y + i)), half, buffers.x + i);
     }
-  } else if (any_nan(buffers.y, count) || !narrow_to_odd(buffers, count)) {
+  } else if (!narrow_to_odd(buffers, count)) {
     return false;
   }
   store_small(kind, buffers.x, count, to, {saturate, false, {}});
@@ -270,6 +301,9 @@ void convert_wide(const Problem& problem, const ConvertRun& run) {
     part.src = run.src + i * problem.src_type.size();
     part.dst = run.dst + i * problem.dst_type.size();
     // NaNs of f16 stay signalling on their way to f64, alone among all.
+    if (src_kind == Kind::f64 && narrow_small(dst_kind, part.src, part.dst, part.count, saturate)) {
+      continue;
+    }
     const bool done = load_wide(src_kind, part.src, part.count, buffers) &&
                       (src_kind != Kind::f16 || !any_nan(buffers.y, part.count)) &&
                       store_wide(dst_kind, part.count, saturate, part.dst, buffers);
@@ -362,6 +396,13 @@ class Pass {
                             bool saturate);
 
   static Function direct(Kind src, Kind dst) {
+    if (dst == Kind::f64 && src != Kind::f64) {
+      return values::with_kind(src, [](auto from) -> Function {
+        using T = typename decltype(from)::type;
+        if constexpr (values::fits_f32<T>) return &convert_all<T, double>;
+        return nullptr;
+      });
+    }
     if (src != Kind::f32 && dst != Kind::f32) return nullptr;
     return values::with_kind(src == Kind::f32 ? dst : src, [&](auto other) -> Function {
       using T = typename decltype(other)::type;

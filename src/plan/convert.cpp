@@ -63,14 +63,11 @@ bool is_straight(const Problem& problem) {
   const Kind src = problem.src_type.kind();
   const Kind dst = problem.dst_type.kind();
   if (fits_f32(src) && fits_f32(dst)) return true;
-  switch (src == Kind::f32 ? dst : dst == Kind::f32 ? src : Kind::bytes) {
-    case Kind::i32:
-      return true;
-    case Kind::f64:
-      return src == Kind::f64 || values.overflow == Overflow::standard;
-    default:
-      return false;
-  }
+  const bool standard = values.overflow == Overflow::standard;
+  // NaNs of f16 stay signalling in f64.
+  if (dst == Kind::f64) return fits_f32(src) && src != Kind::f16 && standard;
+  return (src == Kind::f64 && dst == Kind::f32) || (src == Kind::i32 && dst == Kind::f32) ||
+         (src == Kind::f32 && dst == Kind::i32);
 }
 
 int source_mode(const Problem& normal) {
