@@ -8,7 +8,8 @@ import math
 import sys
 from pathlib import Path
 
-BEGIN, END = "<!-- gpu-conversions:begin -->\n", "<!-- gpu-conversions:end -->"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import marked_page
 
 
 def geometric_mean(values: list[float]) -> float:
@@ -65,10 +66,7 @@ def main() -> None:
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     result, page = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
-    before, mark, rest = page.read_text().partition(BEGIN)
-    if not mark or END not in rest:
-        sys.exit(f"conversions_page.py: {page} has no marks {BEGIN.strip()} and {END}")
-    page.write_text(before + BEGIN + markdown(result) + END + rest.partition(END)[2])
+    marked_page.put(page, "gpu-conversions", markdown(result))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-BEGIN, END = "<!-- python-gpu:begin -->\n", "<!-- python-gpu:end -->"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import marked_page
+
 LARGE = {
     "cornerturn.transpose": "Cornerturn",
     "engine": "its engine",
@@ -40,10 +42,7 @@ def main() -> None:
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     result, page = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
-    before, mark, rest = page.read_text().partition(BEGIN)
-    if not mark or END not in rest:
-        sys.exit(f"gpu_page.py: {page} has no marks {BEGIN.strip()} and {END}")
-    page.write_text(before + BEGIN + markdown(result) + END + rest.partition(END)[2])
+    marked_page.put(page, "python-gpu", markdown(result))
 
 
 if __name__ == "__main__":

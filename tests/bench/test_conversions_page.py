@@ -6,12 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "bench/gpu/conversions_page.py"
+CPU_SCRIPT = ROOT / "bench/python/conversions_page.py"
 
 
-def run(result, page):
-    return subprocess.run([sys.executable, SCRIPT, result, page], capture_output=True, text=True)
+def run(result, page, script=SCRIPT):
+    return subprocess.run([sys.executable, script, result, page], capture_output=True, text=True)
 
 
 def test_it_adds_up(tmp_path):
@@ -36,16 +39,39 @@ def test_it_adds_up(tmp_path):
 
 
 def test_a_page_without_marks_is_refused(tmp_path):
-    (tmp_path / "result.json").write_text("{}")
     page = tmp_path / "page.md"
     page.write_text("text\n")
-    assert "no marks" in run(tmp_path / "result.json", page).stderr
+    assert "no marks" in run(ROOT / "bench/results/gpu-h200/conversions.json", page).stderr
     assert page.read_text() == "text\n"
 
 
-def test_the_documentation_is_up_to_date(tmp_path):
+def test_it_adds_up_for_the_cpu(tmp_path):
+    def case(title, factor):
+        seconds = {"new": 1.0, "numpy new": 2.0 * factor, "copy new": 0.5}
+        seconds |= {"out": 0.5, "numpy out": 3.0, "copy out": 0.25 * factor}
+        return {"case": title, "seconds": seconds}
+
+    result = {
+        "provenance": {"processor": "some CPU", "processors": 2, "numpy": "2", "date": "2026-01-02 03:04", "commit": "abc"},
+        "cases": [case("matrix", 1), case("matrix", 4), case("heads", 1)],
+    }  # fmt: skip
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    page = tmp_path / "page.md"
+    page.write_text("<!-- cpu-conversions:begin -->\n<!-- cpu-conversions:end -->\n")
+    done = run(tmp_path / "result.json", page, CPU_SCRIPT)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert "| matrix | 2 | 4.0 | 2.00 | 50 | 6.0 | 6.00 | 100 |" in text
+    assert "| heads | 1 | 2.0 | 2.00 | 50 | 6.0 | 6.00 | 50 |" in text
+
+
+@pytest.mark.parametrize(
+    "script, result",
+    [(SCRIPT, "gpu-h200/conversions.json"), (CPU_SCRIPT, "cpu-amd-epyc/conversions-2026-11-22.json")],
+)
+def test_the_documentation_is_up_to_date(tmp_path, script, result):
     page = tmp_path / "conversions.md"
     before = (ROOT / "docs/conversions.md").read_text()
     page.write_text(before)
-    assert run(ROOT / "bench/results/gpu-h200/conversions.json", page).returncode == 0
+    assert run(ROOT / "bench/results" / result, page, script).returncode == 0
     assert page.read_text() == before
