@@ -87,5 +87,31 @@ TEST_P(Conversions, ModerateValues) {
   }
 }
 
+// Half-way between two results, and a little to either side: by way of f32, which cannot tell these
+// apart, some would be rounded twice.
+TEST_P(Conversions, DoublesBesideTies) {
+  constexpr std::int64_t count = 1003;
+  for (const int bits : {3, 4, 8, 11}) {  // of a mantissa, with the leading one
+    std::vector<double> src;
+    for (int i = 0; i < count; ++i) {
+      const int least = 1 << (bits - 1);
+      const double tie = (least + i % least) + 0.5;
+      src.push_back(tie / least * (1 + (i / least % 3 - 1) * 0x1p-45));
+    }
+    for (const Kind to : {Kind::f16, Kind::bf16, Kind::f8_e4m3, Kind::f8_e5m2}) {
+      Problem problem;
+      problem.src_type = ElementType(Kind::f64);
+      problem.dst_type = ElementType(to);
+      problem.modes.push_back({count, problem.src_type.size(), problem.dst_type.size()});
+      std::vector<std::byte> dst(static_cast<std::size_t>(count * 2));
+      std::vector<std::byte> expected = dst;
+      const auto* const from = reinterpret_cast<const std::byte*>(src.data());
+      reference_convert(problem, {}, from, expected.data());
+      cpu::execute(plan::make_plan(problem, cpu::cpu_info(), {1, "convert"}), from, dst.data());
+      EXPECT_EQ(dst, expected) << to_string(problem);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cornerturn::test
