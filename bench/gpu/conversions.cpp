@@ -1,7 +1,7 @@
 // Measures conversions on the GPU that is here: transpositions that change the element type, and
 // quantisation to blocks of 32, each beside plain copies of the same bytes in the same round.
 //
-//   usage: bench_conversions [--json FILE] [--max-seconds N]
+//   usage: bench_conversions [--json FILE] [--max-seconds N] [--all-candidates] [--only TEXT]...
 //
 // A plain copy reads and writes half of the bytes that the case reads and writes together. Two
 // passes: our own transposition, then our own conversion of what is packed then. Results are
@@ -273,7 +273,17 @@ class Bench {
   const plan::gpu::DeviceInfo& info_;
 };
 
-int run(const std::string& json, double max_seconds, bool all_candidates) {
+// What --only asks for: one of its texts is in "CASE FROM TO".
+bool is_wanted(const std::vector<std::string>& only, std::string_view name, std::string_view from,
+               std::string_view to) {
+  const std::string whole = fmt::format("{} {} {}", name, from, to);
+  return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& text) {
+           return whole.find(text) != std::string::npos;
+         });
+}
+
+int run(const std::string& json, double max_seconds, bool all_candidates,
+        const std::vector<std::string>& only) {
   const std::unique_ptr<Accelerator> gpu = open_gpu();
   Bench bench(*gpu);
   const auto from = std::chrono::steady_clock::now();
@@ -303,6 +313,11 @@ int run(const std::string& json, double max_seconds, bool all_candidates) {
            {"as it lies", Kind::f32, q8, true, false, true},
            {"transposed", Kind::bf16, mx, false, true, true},
        }) {
+    const std::string plain = ElementType(c.kind).name();
+    if (!is_wanted(only, c.name, c.back ? c.format_name() : plain,
+                   c.back ? plain : c.format_name())) {
+      continue;
+    }
     report["quantise"].push_back(bench.quantisation(c));
     say(report["quantise"].back());
   }
@@ -316,6 +331,7 @@ int run(const std::string& json, double max_seconds, bool all_candidates) {
       if (c.element_bytes != 4 || c.warm() || c.payload_bytes() > (std::int64_t{3} << 30)) continue;
       const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - from;
       if (passed.count() > max_seconds) break;
+      if (!is_wanted(only, c.name, ElementType(src).name(), ElementType(dst).name())) continue;
       report["cases"].push_back(bench.conversion(c, src, dst, all_candidates));
       right = right && report["cases"].back()["right"].get<bool>();
       say(report["cases"].back());
@@ -337,9 +353,11 @@ int main(int argc, char** argv) {
   app.add_option("--json", json, "Write the results to this file");
   app.add_option("--max-seconds", max_seconds, "Begin no case after so many seconds");
   app.add_flag("--all-candidates", all_candidates, "Time every candidate but gather_convert");
+  std::vector<std::string> only;
+  app.add_option("--only", only, "Measure only where this is part of \"CASE FROM TO\"");
   CLI11_PARSE(app, argc, argv);
   try {
-    return cornerturn::bench::run(json, max_seconds, all_candidates);
+    return cornerturn::bench::run(json, max_seconds, all_candidates, only);
   } catch (const std::exception& error) {
     std::cerr << "bench_conversions: " << error.what() << "\n";
     return 2;
