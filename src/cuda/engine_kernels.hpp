@@ -17,6 +17,8 @@ void launch_kernel(const kernels::BoxesArgs& args, const Launch& launch, Stream 
 void launch_kernel(const kernels::StructuresArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::RowsConvertArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::TileConvertArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::StructuresConvertArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::SkewConvertArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::PackConvertArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::BlocksArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::QuantiseArgs& args, const Launch& launch, Stream stream);

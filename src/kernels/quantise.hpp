@@ -54,111 +54,100 @@ struct WarpBlock {
   static constexpr int across = 32 / V;
   static constexpr int R = across;  ///< 32 rows over the 32 / across groups of lanes
 
-  float x[R][V];
   Words raw[R];
 
-  /// Of 16-bit floats, two in a word: magnitudes compare like whole numbers.
-  CT_DEVICE static std::uint32_t larger_halves(std::uint32_t a, std::uint32_t b) {
-#if defined(__CUDA_ARCH__)
-    return __vmaxu2(a, b);
-#else
-    const std::uint32_t low = (a & 0xffffU) > (b & 0xffffU) ? a & 0xffffU : b & 0xffffU;
-    return low | (a >> 16 > b >> 16 ? a & 0xffff0000U : b & 0xffff0000U);
-#endif
-  }
-  CT_DEVICE static std::uint32_t magnitudes(std::uint32_t pair) {
-    return pair & 0x7fff7fffU;
-  }
-  /// As the bits of f32.
-  CT_DEVICE static std::uint32_t widened(std::uint32_t magnitude) {
-    return values::magnitude_of(values::convert<float>(
-        values::bits_as<S>(static_cast<Bits<S>>(magnitude)), Overflow::standard));
-  }
-
-  /// The larger magnitude, or a NaN.
-  CT_DEVICE static float larger(float a, float b) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    float most;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(fabsf(a)), "f"(fabsf(b)));
-    return most;
-#else
-    const std::uint32_t p = values::magnitude_of(a), q = values::magnitude_of(b);
-    return values::bits_as<float>(p > q ? p : q);
-#endif
-  }
-
   template <class Ctx>
-  CT_DEVICE void load(Ctx& ctx, bool active, const std::byte* first, std::int64_t pitch) {
+  CT_DEVICE void load(Ctx& ctx, const std::byte* first, std::int64_t pitch) {
     const int lane = thread_of(ctx) % 32;
     const std::byte* from = first + lane / across * R * pitch + lane % across * 16;
     CT_UNROLL
     for (int r = 0; r < R; ++r) {
-      raw[r] = ctx.load_line_if(active, reinterpret_cast<const Words*>(from + r * pitch));
+      raw[r] = ctx.load_line_if(true, reinterpret_cast<const Words*>(from + r * pitch));
     }
-    CT_UNROLL
-    for (int r = 0; r < R; ++r) {
-      CT_UNROLL
-      for (int c = 0; c < V; ++c) {
-        x[r][c] = values::convert<float>(values::bits_as<S>(element_of<Bits<S>>(raw[r], c)),
-                                         Overflow::standard);
-      }
-    }
+  }
+  CT_DEVICE float at(int r, int c) const {
+    return values::convert<float>(values::bits_as<S>(element_of<Bits<S>>(raw[r], c)),
+                                  Overflow::standard);
   }
 
-  /// The largest magnitude of each of the lane's rows, over all 32 columns.
+  /// The largest magnitude over all 32 columns of the lane's own row, as f32: of the R rows of its
+  /// group the one whose number is the lane's place in the group.
   template <class Ctx>
-  CT_DEVICE void of_rows(Ctx& ctx, std::uint32_t (&bits)[R]) const {
-    CT_UNROLL
-    for (int r = 0; r < R; ++r) {
-      if constexpr (sizeof(S) == 2) {
-        std::uint32_t most = magnitudes(raw[r][0]);
-        CT_UNROLL
-        for (int k = 1; k < 4; ++k) most = larger_halves(most, magnitudes(raw[r][k]));
-        CT_UNROLL
-        for (int mask = 1; mask < across; mask *= 2) {
-          most = larger_halves(most, ctx.shuffle_xor(most, mask));
-        }
-        bits[r] = widened(larger_halves(most, most >> 16) & 0xffffU);
-      } else {
-        float most = x[r][0];
-        CT_UNROLL
-        for (int c = 1; c < V; ++c) most = larger(most, x[r][c]);
-        CT_UNROLL
-        for (int mask = 1; mask < across; mask *= 2) {
-          most = larger(most, ctx.shuffle_xor(most, mask));
-        }
-        bits[r] = values::magnitude_of(most);
-      }
-    }
-  }
-  /// And of each of its columns, over all 32 rows.
-  template <class Ctx>
-  CT_DEVICE void of_cols(Ctx& ctx, std::uint32_t (&bits)[V]) const {
-    if constexpr (sizeof(S) == 2) {
+  CT_DEVICE std::uint32_t of_row(Ctx& ctx) const {
+    std::uint32_t most[packed ? R / 2 : R];
+    if constexpr (packed) {
       CT_UNROLL
-      for (int k = 0; k < 4; ++k) {
-        std::uint32_t most = magnitudes(raw[0][k]);
-        CT_UNROLL
-        for (int r = 1; r < R; ++r) most = larger_halves(most, magnitudes(raw[r][k]));
-        CT_UNROLL
-        for (int mask = across; mask < 32; mask *= 2) {
-          most = larger_halves(most, ctx.shuffle_xor(most, mask));
-        }
-        bits[2 * k] = widened(most & 0xffffU);
-        bits[2 * k + 1] = widened(most >> 16);
+      for (int r = 0; r < R; r += 2) {
+        const std::uint32_t a = over_words(raw[r]), b = over_words(raw[r + 1]);
+        most[r / 2] = larger(byte_permute(a, b, 0x5410), byte_permute(a, b, 0x7632));
       }
     } else {
       CT_UNROLL
-      for (int c = 0; c < V; ++c) {
-        float most = x[0][c];
-        CT_UNROLL
-        for (int r = 1; r < R; ++r) most = larger(most, x[r][c]);
-        CT_UNROLL
-        for (int mask = across; mask < 32; mask *= 2) {
-          most = larger(most, ctx.shuffle_xor(most, mask));
-        }
-        bits[c] = values::magnitude_of(most);
+      for (int r = 0; r < R; ++r) most[r] = over_words(raw[r]);
+    }
+    return own<1>(ctx, most);
+  }
+  /// And over all 32 rows of its own column: of the V columns of its vector the one whose number is
+  /// that of its group.
+  template <class Ctx>
+  CT_DEVICE std::uint32_t of_column(Ctx& ctx) const {
+    std::uint32_t most[4];
+    CT_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      most[k] = magnitudes(raw[0][k]);
+      CT_UNROLL
+      for (int r = 1; r < R; ++r) most[k] = larger(most[k], magnitudes(raw[r][k]));
+    }
+    return own<across>(ctx, most);
+  }
+
+ private:
+  static constexpr bool packed = sizeof(S) == 2;  ///< two values in a word
+
+  // Magnitudes, NaNs above all, compare like whole numbers.
+  CT_DEVICE static std::uint32_t magnitudes(std::uint32_t word) {
+    return word & (packed ? 0x7fff7fffU : 0x7fffffffU);
+  }
+  CT_DEVICE static std::uint32_t larger(std::uint32_t a, std::uint32_t b) {
+    if constexpr (packed) {
+#if defined(__CUDA_ARCH__)
+      return __vmaxu2(a, b);
+#else
+      const std::uint32_t low = (a & 0xffffU) > (b & 0xffffU) ? a & 0xffffU : b & 0xffffU;
+      return low | (a >> 16 > b >> 16 ? a & 0xffff0000U : b & 0xffff0000U);
+#endif
+    } else {
+      return a > b ? a : b;
+    }
+  }
+  CT_DEVICE static std::uint32_t over_words(const Words& w) {
+    return larger(larger(magnitudes(w[0]), magnitudes(w[1])),
+                  larger(magnitudes(w[2]), magnitudes(w[3])));
+  }
+
+  // Lanes `step` apart have magnitudes of the same lines, one or two in a word, as many lanes as
+  // lines. Each exchange halves the lines of a lane and doubles the lanes that were looked at; in
+  // the end every lane has the largest of one line.
+  template <int step, int words, class Ctx>
+  CT_DEVICE static std::uint32_t own(Ctx& ctx, std::uint32_t (&most)[words]) {
+    const int lane = thread_of(ctx);
+    CT_UNROLL
+    for (int half = words / 2; half > 0; half /= 2) {
+      const int mask = half * step * (packed ? 2 : 1);
+      const bool upper = (lane & mask) != 0;
+      CT_UNROLL
+      for (int i = 0; i < half; ++i) {
+        const std::uint32_t given = upper ? most[i] : most[i + half];
+        most[i] = larger(upper ? most[i + half] : most[i], ctx.shuffle_xor(given, mask));
       }
+    }
+    if constexpr (packed) {
+      const std::uint32_t pair = larger(most[0], ctx.shuffle_xor(most[0], step));
+      const auto one = static_cast<Bits<S>>((lane & step) != 0 ? pair >> 16 : pair);
+      return values::magnitude_of(
+          values::convert<float>(values::bits_as<S>(one), Overflow::standard));
+    } else {
+      return most[0];
     }
   }
 };
@@ -186,17 +175,22 @@ struct QuantiseMx {
   static constexpr int tile_cols = side;
   static constexpr int blocks = side / 32;
   static constexpr int threads = 256;
-  static constexpr int min_blocks = rows && cols ? 3 : 4;
+  static constexpr int min_blocks = rows && cols && sizeof(S) == 4 ? 3 : 4;
+  /// Of the values as they lie: groups of lanes write rows R apart.
+  using RowMap = Padded<side, side, 32, R>;
   /// Of the transposed values: lanes of a group write columns V apart.
-  using Map = Padded<side, side, 128 / R, V>;
+  using ColMap = Padded<side, side, 128 / R, V>;
+  static constexpr unsigned row_bytes =
+      rows ? static_cast<unsigned>(RowMap::required_span_size()) : 0;
   static constexpr unsigned tile_bytes =
-      cols ? static_cast<unsigned>(Map::required_span_size()) : 0;
+      row_bytes + (cols ? static_cast<unsigned>(ColMap::required_span_size()) : 0);
   static constexpr unsigned shared_bytes = tile_bytes + 2 * side * blocks;
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const QuantiseArgs& a) {
-    const auto tile = ctx.template dynamic_shared<std::uint8_t>();
-    const auto row_scales = tile + tile_bytes;
+    const auto row_tile = ctx.template dynamic_shared<std::uint8_t>();
+    const auto col_tile = row_tile + row_bytes;
+    const auto row_scales = row_tile + tile_bytes;
     const auto col_scales = row_scales + side * blocks;
     const std::uint32_t across = a.tiles_down.quotient(ctx.block_id().x);
     const std::uint32_t row0 = (ctx.block_id().x - across * a.tiles_down.divisor) * side;
@@ -217,62 +211,50 @@ struct QuantiseMx {
       const std::int64_t row = row0 + static_cast<unsigned>(r0);
       const std::int64_t col = col0 + static_cast<unsigned>(c0);
       Block block;
-      block.load(ctx, true, src + row * a.pitch + col * static_cast<int>(sizeof(S)), a.pitch);
+      block.load(ctx, src + row * a.pitch + col * static_cast<int>(sizeof(S)), a.pitch);
       if constexpr (rows) {
-        std::uint32_t most[R];
-        block.of_rows(ctx, most);
+        const std::uint8_t code = values::mx_scale<T>(block.of_row(ctx), a.rule);
+        const float inverse = values::mx_inverse(code);
+        ctx.store(row_scales + ((r0 + group * R + place) * blocks + c0 / 32), code);
         CT_UNROLL
         for (int r = 0; r < R; ++r) {
-          const std::uint8_t code = values::mx_scale<T>(most[r], a.rule);
+          float x[V];
+          CT_UNROLL
+          for (int c = 0; c < V; ++c) x[c] = block.at(r, c);
           const int at = group * R + r;
-          std::byte* const to = row_side.values + (row + at) * a.cols + col + place * V;
-          ctx.store(reinterpret_cast<Vec<std::uint32_t, V / 4>*>(to), quantised(block.x[r], code));
-          if (place == 0) ctx.store(row_scales + ((r0 + at) * blocks + c0 / 32), code);
+          ctx.store(cast<Vec<std::uint32_t, V / 4>>(row_tile + RowMap::at(r0 + at, c0 + place * V)),
+                    quantised(x, ctx.shuffle(inverse, group * Block::across + r)));
         }
       }
       if constexpr (cols) {
-        std::uint32_t most[V];
-        block.of_cols(ctx, most);
+        const std::uint8_t code = values::mx_scale<T>(block.of_column(ctx), a.rule);
+        const float inverse = values::mx_inverse(code);
+        ctx.store(col_scales + ((c0 + place * V + group) * blocks + r0 / 32), code);
         CT_UNROLL
         for (int c = 0; c < V; ++c) {
-          const std::uint8_t code = values::mx_scale<T>(most[c], a.rule);
           float x[R];
           CT_UNROLL
-          for (int r = 0; r < R; ++r) x[r] = block.x[r][c];
+          for (int r = 0; r < R; ++r) x[r] = block.at(r, c);
           const int at = c0 + place * V + c;
-          ctx.store(cast<Vec<std::uint32_t, R / 4>>(tile + Map::at(at, r0 + group * R)),
-                    quantised(x, code));
-          if (group == 0) ctx.store(col_scales + (at * blocks + r0 / 32), code);
+          ctx.store(cast<Vec<std::uint32_t, R / 4>>(col_tile + ColMap::at(at, r0 + group * R)),
+                    quantised(x, ctx.shuffle(inverse, c * Block::across + place)));
         }
       }
     }
     ctx.barrier();
     if constexpr (rows) {
       store_scales(ctx, row_side.scales, row_scales, row0, a.rows, col0, a.cols);
+      store_values<RowMap>(ctx, row_side.values, row_tile, row0, a.rows, col0, a.cols);
     }
     if constexpr (cols) {
       store_scales(ctx, col_side.scales, col_scales, col0, a.cols, row0, a.rows);
-      constexpr int vectors = side / 16;
-      CT_UNROLL
-      for (int i = thread_of(ctx); i < side * vectors; i += threads) {
-        const int m = i / vectors;
-        const int n = i % vectors * 16;
-        const bool inside =
-            col0 + static_cast<unsigned>(m) < a.cols && row0 + static_cast<unsigned>(n) < a.rows;
-        const Words v = ctx.load_if(inside, cast<Words>(tile + Map::at(m, n)));
-        std::byte* const to = col_side.values +
-                              static_cast<std::int64_t>(col0 + static_cast<unsigned>(m)) * a.rows +
-                              row0 + n;
-        ctx.store_if(inside, reinterpret_cast<Words*>(to), v);
-      }
+      store_values<ColMap>(ctx, col_side.values, col_tile, col0, a.cols, row0, a.rows);
     }
   }
 
  private:
   template <int count>
-  CT_DEVICE static Vec<std::uint32_t, count / 4> quantised(const float (&x)[count],
-                                                           std::uint8_t code) {
-    const float inverse = values::mx_inverse(code);
+  CT_DEVICE static Vec<std::uint32_t, count / 4> quantised(const float (&x)[count], float inverse) {
 #if defined(__CUDA_ARCH__)
     if constexpr (values::has_instruction<T>) {
       // With a scale that is NaN all values are; with others none is.
@@ -287,7 +269,7 @@ struct QuantiseMx {
         };
         const std::uint32_t word = byte_permute(pair(4 * k), pair(4 * k + 2), 0x5410);
         // E4M3's own NaN is what the instruction makes.
-        words[k] = !std::is_same_v<T, values::E4M3> && code == 0xff ? nan : word;
+        words[k] = !std::is_same_v<T, values::E4M3> && inverse != inverse ? nan : word;
       }
       return words;
     } else {
@@ -304,6 +286,24 @@ struct QuantiseMx {
     CT_UNROLL
     for (int i = 0; i < count; ++i) v[i] = values::mx_value<T>(x[i], inverse).bits;
     return bytes_joined(v);
+  }
+
+  // The values of lines `line0` and following, of which each has `all`, from `first` on.
+  template <class Map, class Ctx>
+  CT_DEVICE static void store_values(Ctx& ctx, std::byte* to, SharedPointer<std::uint8_t> from,
+                                     std::uint32_t line0, std::uint32_t lines, std::uint32_t first,
+                                     std::uint32_t all) {
+    constexpr int vectors = side / 16;
+    CT_UNROLL
+    for (int i = thread_of(ctx); i < side * vectors; i += threads) {
+      const int m = i / vectors;
+      const int n = i % vectors * 16;
+      const std::uint32_t line = line0 + static_cast<unsigned>(m);
+      const bool inside = line < lines && first + static_cast<unsigned>(n) < all;
+      const Words v = ctx.load_if(inside, cast<Words>(from + Map::at(m, n)));
+      std::byte* const at = to + static_cast<std::int64_t>(line) * all + first + n;
+      ctx.store_if(inside, reinterpret_cast<Words*>(at), v);
+    }
   }
 
   // The scales of lines `line0` and following, of which each has `all` elements, from `first` on.
@@ -363,33 +363,26 @@ struct QuantiseQ8 {
       const std::int64_t col = col0 + static_cast<unsigned>(c0);
       if (row >= a.rows || col >= a.cols) continue;
       Block block;
-      block.load(ctx, true, src + row * a.pitch + col * static_cast<int>(sizeof(S)), a.pitch);
-      if constexpr (turned) {
-        std::uint32_t most[V];
-        block.of_cols(ctx, most);
+      block.load(ctx, src + row * a.pitch + col * static_cast<int>(sizeof(S)), a.pitch);
+      // The lane's own line, and those of its values.
+      const values::Q8Scale scale =
+          values::q8_scale(turned ? block.of_column(ctx) : block.of_row(ctx));
+      const int own = turned ? c0 + place * V + group : r0 + group * R + place;
+      const int at = (turned ? r0 : c0) / 32 * 34;
+      ctx.store(cast<std::uint16_t>(tile + (own * pitch + at)), scale.stored.bits);
+      constexpr int of_lane = turned ? V : R;  // lines
+      constexpr int along = turned ? R : V;
+      CT_UNROLL
+      for (int i = 0; i < of_lane; ++i) {
+        const float inverse = ctx.shuffle(
+            scale.inverse, turned ? i * Block::across + place : group * Block::across + i);
+        std::uint8_t v[along];
         CT_UNROLL
-        for (int c = 0; c < V; ++c) {
-          std::uint8_t v[R];
-          const values::Q8Scale scale = values::q8_scale(most[c]);
-          CT_UNROLL
-          for (int r = 0; r < R; ++r) v[r] = quantised(block.x[r][c], scale);
-          const auto at = tile + ((c0 + place * V + c) * pitch + r0 / 32 * 34);
-          put(ctx, at, group * R, v);
-          if (group == 0) ctx.store(cast<std::uint16_t>(at), scale.stored.bits);
+        for (int k = 0; k < along; ++k) {
+          v[k] = quantised(turned ? block.at(k, i) : block.at(i, k), inverse);
         }
-      } else {
-        std::uint32_t most[R];
-        block.of_rows(ctx, most);
-        CT_UNROLL
-        for (int r = 0; r < R; ++r) {
-          std::uint8_t v[V];
-          const values::Q8Scale scale = values::q8_scale(most[r]);
-          CT_UNROLL
-          for (int c = 0; c < V; ++c) v[c] = quantised(block.x[r][c], scale);
-          const auto at = tile + ((r0 + group * R + r) * pitch + c0 / 32 * 34);
-          put(ctx, at, place * V, v);
-          if (place == 0) ctx.store(cast<std::uint16_t>(at), scale.stored.bits);
-        }
+        const int line = turned ? c0 + place * V + i : r0 + group * R + i;
+        put(ctx, tile + (line * pitch + at), (turned ? group : place) * along, v);
       }
     }
     ctx.barrier();
@@ -417,11 +410,9 @@ struct QuantiseQ8 {
  private:
   // values::q8_value: a value is at most 127 unless there is no finite inverse, when all are 0.
   // Halves go away from zero when what is just less than a half is added.
-  CT_DEVICE static std::uint8_t quantised(float x, const values::Q8Scale& scale) {
-    if (!(scale.inverse > 0 && scale.inverse < values::bits_as<float>(values::f32_infinity))) {
-      return 0;
-    }
-    const float scaled = values::product(x, scale.inverse);
+  CT_DEVICE static std::uint8_t quantised(float x, float inverse) {
+    if (!(inverse > 0 && inverse < values::bits_as<float>(values::f32_infinity))) return 0;
+    const float scaled = values::product(x, inverse);
     const std::uint32_t half = (values::bits_as<std::uint32_t>(scaled) & 0x80000000U) | 0x3effffffU;
     const auto whole = static_cast<std::int32_t>(values::sum(scaled, values::bits_as<float>(half)));
     return static_cast<std::uint8_t>(whole);

@@ -63,7 +63,7 @@ struct Skew {
     const auto buffer = ctx.template dynamic_shared<std::uint8_t>();
     const auto at = cast<std::uint32_t>(buffer + rows_bytes);
     const TilePlace tile = tile_place(a, ctx.block_id().x, down, columns);
-    const Starts starts = Starts::template make<T>(
+    const Starts starts = Starts::template make<T, T>(
         ctx, a, tile, cast<std::byte*>(buffer + tables_at), rows, columns, threads);
     const int rows_left = left_of(a.rows, tile.row, rows);
     const int cols_left = left_of(a.cols, tile.col, columns);
@@ -200,11 +200,11 @@ void dispatch(const SkewArgs& a, Visit&& visit) {
       if constexpr (sizeof(T) <= 4) {
         switch (a.shape) {
           case 3:
-            return visit.template operator()<SkewTurned<T, 0, one_mode>>();
+            return visit.template operator()<SkewTurned<Move<T>, 0, one_mode>>();
           case 4:
-            return visit.template operator()<SkewTurned<T, 1, one_mode>>();
+            return visit.template operator()<SkewTurned<Move<T>, 1, one_mode>>();
           default:
-            return visit.template operator()<SkewTurned<T, 2, one_mode>>();
+            return visit.template operator()<SkewTurned<Move<T>, 2, one_mode>>();
         }
       }
     };

@@ -32,15 +32,16 @@ struct SkewStarts {
   static constexpr unsigned bytes(int rows, int columns) {
     return one_mode ? 0 : static_cast<unsigned>(rows + columns) * 8;
   }
-  template <class T, class Ctx>
+  template <class Src, class Dst, class Ctx>
   CT_DEVICE static SkewStarts make(Ctx& ctx, const SkewArgs& a, const TilePlace& tile,
                                    SharedPointer<std::byte*> tables, int rows, int columns,
                                    int threads) {
-    constexpr std::int64_t size = sizeof(T);
+    constexpr std::int64_t src_size = sizeof(Src), dst_size = sizeof(Dst);
     SkewStarts starts{{.table = tables}, {.table = tables + rows}};
-    starts.src.fill(ctx, a.rows, const_cast<std::byte*>(a.src) + tile.rest.src + tile.col * size,
-                    tile.row, rows, threads);
-    starts.dst.fill(ctx, a.cols, a.dst + tile.rest.dst + tile.row * size, tile.col, columns,
+    starts.src.fill(ctx, a.rows,
+                    const_cast<std::byte*>(a.src) + tile.rest.src + tile.col * src_size, tile.row,
+                    rows, threads);
+    starts.dst.fill(ctx, a.cols, a.dst + tile.rest.dst + tile.row * dst_size, tile.col, columns,
                     threads);
     if constexpr (!one_mode) ctx.barrier();
     return starts;

@@ -2,11 +2,13 @@
 // takes four rows by 16 bytes, each row shifted together from two aligned vectors, and lays them
 // down turned, as tile does. A vector of the destination is then shifted together from two
 // neighbours of its row. Gathering it element by element, as skew does, would take 8 or 16 loads
-// whose banks collide, since every row has its own phase.
+// whose banks collide, since every row has its own phase. Values may change their type: what lies
+// in shared memory has the smaller of the two.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/casts.hpp"
 #include "kernels/skew_args.hpp"
 
 namespace cornerturn::kernels {
@@ -16,59 +18,70 @@ inline constexpr TileShape turned_shapes[turned_shape_count] = {{8, 128}, {16, 1
 inline constexpr int turned_turns[turned_shape_count] = {1, 2,
                                                          2};  ///< fours of rows a thread takes
 
-template <class T, int shape, bool one_mode>
+template <class Change, int shape, bool one_mode>
 struct SkewTurned {
+  using Src = typename Change::Src;
+  using Dst = typename Change::Dst;
+  static constexpr int src_size = static_cast<int>(sizeof(Src));
+  static constexpr int dst_size = static_cast<int>(sizeof(Dst));
+  static constexpr bool changes = !std::is_same_v<Change, Move<Dst>>;
+  static constexpr bool when_read = dst_size <= src_size;  ///< else when written
+  using T = std::conditional_t<when_read, Dst, Src>;       ///< in shared memory
   static constexpr int size = static_cast<int>(sizeof(T));
-  static constexpr int V = 16 / size;
+  static constexpr int read = 16 / src_size;  ///< elements of a vector of the source
+  static constexpr int V = 16 / dst_size;     ///< and of the destination
   static constexpr int across = turned_shapes[shape].across;
-  static constexpr int columns = across * V;
+  static constexpr int columns = across * read;
   static constexpr int down = turned_shapes[shape].down_bytes / size;
-  static constexpr int rows = down + 32 / size;
+  static constexpr int rows = down + 32 / dst_size;
   static constexpr int lanes_down = 4;  // and eight across
   static constexpr int fours = (rows / 4 + lanes_down - 1) / lanes_down * lanes_down;
   static constexpr int items = across * fours;
   static constexpr int turns = turned_turns[shape];
-  static constexpr int threads = ((items + turns - 1) / turns + 31) / 32 * 32;
+  static constexpr int of_row = down / V;  ///< vectors that a tile has of every row
+  static constexpr int unit = of_row > 32 ? of_row : 32;
+  static constexpr int threads = ((items + turns - 1) / turns + unit - 1) / unit * unit;
   static constexpr int min_blocks = threads > 512
                                         ? 2
                                         : (size <= 2 && turns == 1 ? 1280 : 1024) / threads;
   static_assert(rows % 4 == 0 && threads <= 1024);
 
-  using Map = Padded<columns, rows, V, V>;
+  using Map = Padded<columns, rows, 16 / size, read>;
   using Starts = SkewStarts<one_mode>;
   static constexpr unsigned tile_bytes = static_cast<unsigned>(Map::required_span_size()) * size;
   static constexpr unsigned shared_bytes = tile_bytes + Starts::bytes(rows, columns);
 
-  template <class Ctx>
-  CT_DEVICE static void run(Ctx& ctx, const SkewArgs& a) {
+  template <class Ctx, class Args>
+  CT_DEVICE static void run(Ctx& ctx, const Args& a) {
     const auto buffer = ctx.template dynamic_shared<T>();
     const auto tables = cast<std::byte*>(cast<std::uint8_t>(buffer) + tile_bytes);
     const TilePlace tile = tile_place(a, ctx.block_id().x, down, columns);
-    const Starts starts = Starts::template make<T>(ctx, a, tile, tables, rows, columns, threads);
+    const Starts starts =
+        Starts::template make<Src, Dst>(ctx, a, tile, tables, rows, columns, threads);
     const int rows_left = left_of(a.rows, tile.row, rows);
     const int cols_left = left_of(a.cols, tile.col, columns);
     const bool last = a.rows.count - tile.row <= static_cast<std::uint32_t>(rows);
     load(ctx, a, starts, rows_left, cols_left, buffer);
     ctx.barrier();
     if (rows_left == rows && cols_left == columns) {
-      store<true>(ctx, starts, rows, columns, buffer);
+      store<true>(ctx, a, starts, rows, columns, buffer);
     } else {
-      store<false>(ctx, starts, rows_left, cols_left, buffer);
+      store<false>(ctx, a, starts, rows_left, cols_left, buffer);
     }
     if (tile.row == 0) {
       // What lies before the first whole sector
-      store_edge<2>(ctx, starts, rows_left, cols_left, buffer, [](int v, int) { return v - 2; });
+      store_edge<2>(ctx, a, starts, rows_left, cols_left, buffer, [](int v, int) { return v - 2; });
     }
     if (last) {
       // The next tile's sector, which there is none for, and the vector that the row ends in
-      store_edge<3>(ctx, starts, rows_left, cols_left, buffer, [](int v, int n) {
+      store_edge<3>(ctx, a, starts, rows_left, cols_left, buffer, [](int v, int n) {
         return v < 2 ? of_row + v : n < of_row * V ? n / V : of_row + 2;
       });
     }
   }
 
-  template <class Ctx>
-  CT_DEVICE static void load(Ctx& ctx, const SkewArgs& a, const Starts& starts, int rows_left,
+  template <class Ctx, class Args>
+  CT_DEVICE static void load(Ctx& ctx, const Args& a, const Starts& starts, int rows_left,
                              int cols_left, SharedPointer<T> buffer) {
     const bool full = rows_left == rows && cols_left == columns;
     const Span span{a.src + a.src_low, a.src + a.src_high};
@@ -80,15 +93,15 @@ struct SkewTurned {
       const unsigned vector = lane % 8 + item / 32 % warps_across * 8;
       const auto four = static_cast<int>(4 * (lane / 8 + item / 32 / warps_across * lanes_down));
       // What the store may look at, and no more.
-      const bool needed =
-          four < rows && four < rows_left + 32 / size && static_cast<int>(vector) * V < cols_left;
-      if (needed) load_four(ctx, starts, span, full, rows_left, vector, four, buffer);
+      const bool needed = four < rows && four < rows_left + 32 / dst_size &&
+                          static_cast<int>(vector) * read < cols_left;
+      if (needed) load_four(ctx, a, starts, span, full, rows_left, vector, four, buffer);
     }
   }
 
-  template <class Ctx>
-  CT_DEVICE static void load_four(Ctx& ctx, const Starts& starts, const Span& span, bool full,
-                                  int rows_left, unsigned vector, int four,
+  template <class Ctx, class Args>
+  CT_DEVICE static void load_four(Ctx& ctx, const Args& a, const Starts& starts, const Span& span,
+                                  bool full, int rows_left, unsigned vector, int four,
                                   SharedPointer<T> buffer) {
     const std::byte* from[4];
     bool whole = true;
@@ -106,7 +119,7 @@ struct SkewTurned {
       CT_UNROLL
       for (int i = 0; i < 4; ++i) pair[i] = VectorPair::load<one_mode>(ctx, from[i]);
       CT_UNROLL
-      for (int i = 0; i < 4; ++i) v[i] = pair[i].template from<size>(phase_of(from[i]));
+      for (int i = 0; i < 4; ++i) v[i] = pair[i].template from<src_size>(phase_of(from[i]));
     } else if (whole) {
       VectorPair pair[4];
       CT_UNROLL
@@ -114,79 +127,100 @@ struct SkewTurned {
         pair[i] = VectorPair::load_if(ctx, four + i < rows_left, from[i]);
       }
       CT_UNROLL
-      for (int i = 0; i < 4; ++i) v[i] = pair[i].template from<size>(phase_of(from[i]));
+      for (int i = 0; i < 4; ++i) v[i] = pair[i].template from<src_size>(phase_of(from[i]));
     } else {  // Next to an end of the source
       CT_UNROLL
       for (int i = 0; i < 4; ++i) {
         const bool active = four + i < rows_left;
         const int phase = phase_of(from[i]);
-        const Words low = load_inside<T>(ctx, active, from[i] - phase, span);
-        const Words high = load_inside<T>(ctx, active && phase != 0, from[i] - phase + 16, span);
-        v[i] = funnel<size>(low, high, static_cast<unsigned>(phase));
+        const Words low = load_inside<Src>(ctx, active, from[i] - phase, span);
+        const Words high = load_inside<Src>(ctx, active && phase != 0, from[i] - phase + 16, span);
+        v[i] = funnel<src_size>(low, high, static_cast<unsigned>(phase));
       }
     }
-    put_turned<T, Map>(ctx, v, static_cast<int>(vector) * V, four, buffer);
+    const int column = static_cast<int>(vector) * read;
+    if constexpr (changes && when_read) {
+      constexpr int words = read * size / 4;
+      const Vec<std::uint32_t, words> narrow[4] = {
+          changed<Change>(a, v[0]), changed<Change>(a, v[1]), changed<Change>(a, v[2]),
+          changed<Change>(a, v[3])};
+      put_turned<T, Map, words>(ctx, narrow, column, four, buffer);
+    } else {
+      put_turned<T, Map>(ctx, v, column, four, buffer);
+    }
   }
 
-  static constexpr int of_row = down / V;  // vectors that a tile has of every row
-  using Half = Vec<std::uint32_t, 2>;
+  static constexpr int staged_bytes = V * size;  // of a vector of the destination
+  static constexpr int piece_bytes = staged_bytes < 8 ? 4 : 8;
+  using Piece = Vec<std::uint32_t, piece_bytes / 4>;
 
   // The vector from element n of a row on. `inside`: the row has all of it.
-  template <bool inside, class Ctx>
-  CT_DEVICE static Words vector_at(Ctx& ctx, int m, int n, SharedPointer<T> buffer) {
-    const int aligned = n & -(8 / size);
-    const auto at = cast<Half>(buffer + Map::at(m, aligned));
-    Half half[3];
+  template <bool inside, class Ctx, class Args>
+  CT_DEVICE static Words vector_at(Ctx& ctx, const Args& a, int m, int n, SharedPointer<T> buffer) {
+    const int aligned = n & -(piece_bytes / size);
+    const auto at = cast<Piece>(buffer + Map::at(m, aligned));
+    std::uint32_t w[8] = {};
     CT_UNROLL
-    for (int i = 0; i < 3; ++i) {
-      half[i] = ctx.load_if(inside || aligned + i * (8 / size) < rows, at + i);
+    for (int i = 0; i <= staged_bytes / piece_bytes; ++i) {
+      const Piece piece = ctx.load_if(inside || aligned + i * (piece_bytes / size) < rows, at + i);
+      CT_UNROLL
+      for (int k = 0; k < piece_bytes / 4; ++k) w[i * piece_bytes / 4 + k] = piece[k];
     }
-    return funnel<size, 8>({half[0][0], half[0][1], half[1][0], half[1][1]},
-                           {half[2][0], half[2][1], 0, 0},
-                           static_cast<unsigned>(n - aligned) * size);
+    const Words staged =
+        funnel<size, piece_bytes>({w[0], w[1], w[2], w[3]}, {w[4], w[5], w[6], w[7]},
+                                  static_cast<unsigned>(n - aligned) * size);
+    if constexpr (changes && !when_read) {
+      Vec<std::uint32_t, staged_bytes / 4> narrow;
+      CT_UNROLL
+      for (int i = 0; i < staged_bytes / 4; ++i) narrow[i] = staged[i];
+      return changed<Change>(a, narrow);
+    } else {
+      return staged;
+    }
   }
 
   // The whole vectors of a tile, every row's from its first whole sector on.
-  template <bool full, class Ctx>
-  CT_DEVICE static void store(Ctx& ctx, const Starts& starts, int rows_left, int cols_left,
-                              SharedPointer<T> buffer) {
+  template <bool full, class Ctx, class Args>
+  CT_DEVICE static void store(Ctx& ctx, const Args& a, const Starts& starts, int rows_left,
+                              int cols_left, SharedPointer<T> buffer) {
     static_assert(threads % of_row == 0);
     const unsigned thread = ctx.thread_id().x;
     const auto vector = static_cast<int>(thread % of_row * V);
     CT_PARTLY_UNROLL
     for (auto m = static_cast<int>(thread / of_row); m < cols_left; m += threads / of_row) {
       std::byte* const row = starts.dst.at(ctx, m);
-      const int n = elements_to_sector<T>(row) + vector;
+      const int n = elements_to_sector<Dst>(row) + vector;
       if (!full && n + V > rows_left) continue;
-      ctx.store(reinterpret_cast<Words*>(row + n * size), vector_at<true>(ctx, m, n, buffer));
+      ctx.store(reinterpret_cast<Words*>(row + n * dst_size),
+                vector_at<true>(ctx, a, m, n, buffer));
     }
   }
 
   // Some vectors of each row, also those that begin before it or end after it: which(i, left)
   // numbers them from the first whole sector on, after which there are `left` elements.
-  template <int count, class Ctx, class Which>
-  CT_DEVICE static void store_edge(Ctx& ctx, const Starts& starts, int rows_left, int cols_left,
-                                   SharedPointer<T> buffer, Which&& which) {
+  template <int count, class Ctx, class Args, class Which>
+  CT_DEVICE static void store_edge(Ctx& ctx, const Args& a, const Starts& starts, int rows_left,
+                                   int cols_left, SharedPointer<T> buffer, Which&& which) {
     const unsigned all = static_cast<unsigned>(cols_left) * count;
     CT_NO_UNROLL
     for (unsigned i = ctx.thread_id().x; i < all; i += threads) {
       const auto m = static_cast<int>(i / count);
       std::byte* const row = starts.dst.at(ctx, m);
-      const int first = elements_to_sector<T>(row);
+      const int first = elements_to_sector<Dst>(row);
       const int n = first + which(static_cast<int>(i % count), rows_left - first) * V;
       const int left = rows_left - n;
       if (n <= -V || left <= 0) continue;
-      std::byte* const to = row + n * size;
-      const Words value = vector_at<false>(ctx, m, n > 0 ? n : 0, buffer);
-      const int end = left < V ? left * size : 16;
+      std::byte* const to = row + n * dst_size;
+      const Words value = vector_at<false>(ctx, a, m, n > 0 ? n : 0, buffer);
+      const int end = left < V ? left * dst_size : 16;
       if (n >= 0 && end == 16) {
         ctx.store(reinterpret_cast<Words*>(to), value);
       } else {
-        const int begin = n < 0 ? -n * size : 0;
-        store_part<size>(
+        const int begin = n < 0 ? -n * dst_size : 0;
+        store_part<dst_size>(
             ctx, to,
-            begin == 0 ? value : funnel<size>({}, value, 16U - static_cast<unsigned>(begin)), begin,
-            end);
+            begin == 0 ? value : funnel<dst_size>({}, value, 16U - static_cast<unsigned>(begin)),
+            begin, end);
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "kernels/casts.hpp"
 #include "kernels/context.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
@@ -108,14 +109,19 @@ struct StructuresChunk {
   std::int64_t first = 0;
 };
 
-template <class T, int length>
+/// Values may change their type when they are written.
+template <class Change, int length>
 struct ToPlanes {
+  using T = typename Change::Src;
+  using Dst = typename Change::Dst;
+  static constexpr bool changes = !std::is_same_v<Change, Move<T>>;
+  static constexpr int dst_size = static_cast<int>(sizeof(Dst));
   static constexpr int threads = 256;
   static constexpr int min_blocks = length <= 4 ? 4 : 3;
+  using Chunk = StructuresChunk<T, length>;
 
-  template <class Ctx>
-  CT_DEVICE static void run(Ctx& ctx, const StructuresArgs& a) {
-    using Chunk = StructuresChunk<T, length>;
+  template <class Ctx, class Args>
+  CT_DEVICE static void run(Ctx& ctx, const Args& a) {
     constexpr int warps = threads / 32, element = sizeof(T), of_lane = 16 / element;
     const auto shared =
         ctx.template shared<Element16, warps * Chunk::places>() + ctx.warp() * Chunk::places;
@@ -175,7 +181,12 @@ struct ToPlanes {
           return (byte / element * length + k) * element + byte % element;
         });
       }
-      store(ctx, a, a.dst + chunk.base.dst + k * a.plane_stride, at, plane);
+      std::byte* const to = a.dst + chunk.base.dst + k * a.plane_stride;
+      if constexpr (changes) {
+        store_changed(ctx, a, to, chunk.first, plane);
+      } else {
+        store(ctx, a, to, at, plane);
+      }
     }
   }
 
@@ -213,6 +224,46 @@ struct ToPlanes {
     if (mine && !whole && at < bytes) {
       store_elements<T>(ctx, plane + at, v, at < 0 ? static_cast<int>(-at) : 0,
                         bytes - at < 16 ? static_cast<int>(bytes - at) : 16);
+    }
+  }
+
+  // This lane's elements of a plane, from structure `first` of the warp's on. Where they become
+  // larger, lanes exchange them, so that neighbours write neighbouring vectors.
+  template <class Ctx, class Args>
+  CT_DEVICE static void store_changed(Ctx& ctx, const Args& a, std::byte* plane, std::int64_t first,
+                                      const Element16& v) {
+    constexpr int turns = dst_size > Chunk::element ? dst_size / Chunk::element : 1;
+    const std::int64_t bytes = a.count * dst_size;
+    if constexpr (turns == 1) {
+      constexpr int of_lane = Chunk::of_lane * dst_size;
+      put(ctx, plane, first * dst_size + ctx.lane() * of_lane, bytes, changed<Change>(a, v));
+    } else {
+      constexpr int words = 4 / turns;  // of a lane's, in a turn
+      CT_UNROLL
+      for (int t = 0; t < turns; ++t) {
+        const int number = 32 * t + ctx.lane();  // of a vector of the plane
+        Vec<std::uint32_t, words> some{};
+        CT_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          const std::uint32_t word = ctx.shuffle(v[i], number / turns);
+          if (i / words == number % turns) some[i % words] = word;
+        }
+        put(ctx, plane, first * dst_size + number * 16, bytes, changed<Change>(a, some));
+      }
+    }
+  }
+
+  // Words at byte `at` of a plane, as far as there is one.
+  template <class Ctx, int words>
+  CT_DEVICE static void put(Ctx& ctx, std::byte* plane, std::int64_t at, std::int64_t bytes,
+                            const Vec<std::uint32_t, words>& v) {
+    const bool whole = at + 4 * words <= bytes;
+    ctx.store_if(whole, reinterpret_cast<Vec<std::uint32_t, words>*>(plane + at), v);
+    if (whole) return;
+    CT_UNROLL
+    for (int i = 0; i < 4 * words / dst_size; ++i) {
+      ctx.store_if(at + (i + 1) * dst_size <= bytes, reinterpret_cast<Dst*>(plane + at) + i,
+                   element_of<Dst>(v, i));
     }
   }
 };
@@ -331,7 +382,7 @@ template <class Visit>
 void dispatch(const StructuresArgs& a, Visit&& visit) {
   const auto of_length = [&]<class T, int length>() {
     if (a.to_planes) {
-      visit.template operator()<ToPlanes<T, length>>();
+      visit.template operator()<ToPlanes<Move<T>, length>>();
     } else if (a.whole) {
       visit.template operator()<FromPlanes<T, length, true>>();
     } else {

@@ -26,7 +26,7 @@ CT_DEVICE Words funnel(const Words& low, const Words& high, unsigned shift) {
     CT_UNROLL
     for (int i = 0; i < 6; ++i) w[i] = two_words ? w[i + 2] : w[i];
   }
-  if constexpr (step <= 4) {
+  if constexpr (step <= 4 && most > 4) {
     const bool one_word = (shift & 4) != 0;
     CT_UNROLL
     for (int i = 0; i < 5; ++i) w[i] = one_word ? w[i + 1] : w[i];

@@ -26,6 +26,8 @@ void run(const Run& run, const kernels::PackArgs& args);
 void run(const Run& run, const kernels::GatherArgs& args);
 void run(const Run& run, const kernels::RowsConvertArgs& args);
 void run(const Run& run, const kernels::TileConvertArgs& args);
+void run(const Run& run, const kernels::StructuresConvertArgs& args);
+void run(const Run& run, const kernels::SkewConvertArgs& args);
 void run(const Run& run, const kernels::PackConvertArgs& args);
 void run(const Run& run, const kernels::GatherConvertArgs& args);
 

@@ -8,5 +8,11 @@ void run(const Run& run, const kernels::RowsConvertArgs& args) {
 void run(const Run& run, const kernels::TileConvertArgs& args) {
   dispatched(run, args);
 }
+void run(const Run& run, const kernels::StructuresConvertArgs& args) {
+  dispatched(run, args);
+}
+void run(const Run& run, const kernels::SkewConvertArgs& args) {
+  dispatched(run, args);
+}
 
 }  // namespace cornerturn::simt

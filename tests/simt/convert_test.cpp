@@ -16,9 +16,9 @@ namespace {
 using plan::gpu::Candidate;
 using plan::gpu::Plan;
 
-// All candidates; answers how many there were. Phases in elements.
-int check(const Problem& problem, int src_phase = 0, int dst_phase = 0,
-          const Vectors& vectors = {}) {
+// All candidates; answers how many there were, or how many of one kernel. Phases in elements.
+int check(const Problem& problem, int src_phase = 0, int dst_phase = 0, const Vectors& vectors = {},
+          std::string_view kernel = {}) {
   if (problem.elements() == 0 || !problem.converts()) return 0;
   Side src(src_reach(problem), src_phase * problem.src_type.size());
   Side dst(dst_reach(problem), dst_phase * problem.dst_type.size());
@@ -58,8 +58,16 @@ int check(const Problem& problem, int src_phase = 0, int dst_phase = 0,
     }
     if (testing::Test::HasFailure()) break;
   }
-  return static_cast<int>(plan.candidates.size());
+  return static_cast<int>(
+      std::count_if(plan.candidates.begin(), plan.candidates.end(),
+                    [&](const Candidate& c) { return kernel.empty() || c.row->name == kernel; }));
 }
+
+constexpr std::pair<Kind, Kind> common_pairs[] = {
+    {Kind::f32, Kind::f16},     {Kind::f32, Kind::bf16},     {Kind::f32, Kind::f8_e4m3},
+    {Kind::f32, Kind::f8_e5m2}, {Kind::bf16, Kind::f8_e4m3}, {Kind::bf16, Kind::f8_e5m2},
+    {Kind::f16, Kind::f32},     {Kind::bf16, Kind::f32},     {Kind::u8, Kind::f32},
+};
 
 // Those that a pair of types has kernels of its own for, and some that it has not.
 TEST(Convert, SharedShapes) {
@@ -97,6 +105,39 @@ TEST(Convert, Matrices) {
       check(test::converting({"", {columns, rows}, {1, 0}}, from, to));
     }
     if (HasFailure()) FAIL();
+  }
+}
+
+// Structures to planes: chunks of warps, their last ones cut, begin anywhere.
+TEST(Convert, Structures) {
+  int turn = 0;
+  for (const auto& [from, to] : common_pairs) {
+    for (const int length : {2, 3, 4, 8}) {
+      for (const int count : {64, 1031, 2000}) {
+        Problem problem = test::converting({"", {length, count}, {1, 0}}, from, to);
+        if (turn++ % 3 == 0) problem.values.alpha = 0.37;
+        const int taken = check(problem, 0, 0, {}, "structures_convert");
+        EXPECT_EQ(taken, count == 1031 ? 0 : 1) << problem.src_type.name() << " " << length;
+        check(test::converting({"", {3, length, 80}, {0, 2, 1}}, from, to), turn % 5, 0);
+        if (HasFailure()) FAIL();
+      }
+    }
+  }
+}
+
+// Rows that begin anywhere, of all pairs of types that skew_convert takes.
+TEST(Convert, OddMatrices) {
+  int turn = 0;
+  for (const auto& [from, to] : common_pairs) {
+    for (const auto& [rows, columns] : {std::pair{301, 67}, {70, 333}, {131, 259}}) {
+      Problem problem = test::converting({"", {columns, rows}, {1, 0}}, from, to);
+      if (turn++ % 2 == 0) problem.values.overflow = Overflow::saturate;
+      EXPECT_GT(check(problem, turn % 3, turn % 7, {}, "skew_convert"), 0);
+      EXPECT_GT(check(test::converting({"", {2, columns, 5, 13}, {0, 3, 2, 1}}, from, to), 0,
+                      turn % 5, {}, "skew_convert"),
+                0);
+      if (HasFailure()) FAIL();
+    }
   }
 }
 

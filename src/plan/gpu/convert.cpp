@@ -23,6 +23,27 @@ const char* why_no_cast(const Problem& normal) {
   return has_kernel ? nullptr : "no kernel was compiled for just these two types";
 }
 
+const char* why_no_common_cast(const Problem& normal) {
+  if (const char* rule = why_not_by_value(normal)) return rule;
+  const bool has_kernel = kernels::with_common_cast(normal.src_type.kind(), normal.dst_type.kind(),
+                                                    []<class Change>() {});
+  return has_kernel ? nullptr : "no kernel was compiled for just these two types";
+}
+
+const char* why_misplaced(const Problem& normal) {
+  const auto misplaced = [&](std::int64_t offset, std::int64_t Mode::*stride, int size) {
+    const int place = std::min(size, 16);
+    return offset % place != 0 ||
+           std::any_of(normal.modes.begin(), normal.modes.end(),
+                       [&](const Mode& m) { return m.*stride % place != 0; });
+  };
+  if (misplaced(normal.src_offset, &Mode::src_stride, normal.src_type.size()) ||
+      misplaced(normal.dst_offset, &Mode::dst_stride, normal.dst_type.size())) {
+    return "values that are converted must lie at multiples of their size";
+  }
+  return nullptr;
+}
+
 kernels::ValueArgs value_args(const Problem& normal) {
   const Values& v = normal.values;
   kernels::ValueArgs args;
@@ -166,16 +187,7 @@ Prepared prepare(const RowsConvertConfig&, const Problem& normal) {
 namespace gather_convert {
 
 const char* why_not(const Problem& normal, const DeviceInfo& device) {
-  const auto misplaced = [&](std::int64_t offset, std::int64_t Mode::*stride, int size) {
-    const int place = std::min(size, 16);
-    return offset % place != 0 ||
-           std::any_of(normal.modes.begin(), normal.modes.end(),
-                       [&](const Mode& m) { return m.*stride % place != 0; });
-  };
-  if (misplaced(normal.src_offset, &Mode::src_stride, normal.src_type.size()) ||
-      misplaced(normal.dst_offset, &Mode::dst_stride, normal.dst_type.size())) {
-    return "values that are converted must lie at multiples of their size";
-  }
+  if (const char* rule = why_misplaced(normal)) return rule;
   return gather::why_not(normal, device);
 }
 

@@ -22,6 +22,12 @@ const char* why_not_by_value(const Problem& normal);
 /// The same, and there is a kernel compiled for just these two types.
 const char* why_no_cast(const Problem& normal);
 
+/// The same, and the two types are among those that most kernels were compiled for.
+const char* why_no_common_cast(const Problem& normal);
+
+/// Null when all elements lie at multiples of their size, as those that change their type must.
+const char* why_misplaced(const Problem& normal);
+
 /// Instructions that converting one element takes.
 double convert_lane(const Problem& normal);
 

@@ -16,6 +16,8 @@
 #include "kernels/pack_convert.hpp"
 #include "kernels/rows_convert.hpp"
 #include "kernels/skew.hpp"
+#include "kernels/skew_convert.hpp"
+#include "kernels/structures_convert.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/tile_convert.hpp"
 #include "plan/choice.hpp"
@@ -32,14 +34,15 @@
 
 namespace cornerturn::plan::gpu {
 
-using Config = std::variant<CopyConfig, RowsConfig, BoxesConfig, StructuresConfig, TileConfig,
-                            SkewConfig, PackConfig, GatherConfig, RowsConvertConfig,
-                            TileConvertConfig, PackConvertConfig, GatherConvertConfig>;
+using Config =
+    std::variant<CopyConfig, RowsConfig, BoxesConfig, StructuresConfig, TileConfig, SkewConfig,
+                 PackConfig, GatherConfig, RowsConvertConfig, StructuresConvertConfig,
+                 TileConvertConfig, SkewConvertConfig, PackConvertConfig, GatherConvertConfig>;
 using Args =
     std::variant<kernels::CopyArgs, kernels::RowsArgs, kernels::BoxesArgs, kernels::StructuresArgs,
                  kernels::TileArgs, kernels::SkewArgs, kernels::PackArgs, kernels::GatherArgs,
-                 kernels::RowsConvertArgs, kernels::TileConvertArgs, kernels::PackConvertArgs,
-                 kernels::GatherConvertArgs>;
+                 kernels::RowsConvertArgs, kernels::StructuresConvertArgs, kernels::TileConvertArgs,
+                 kernels::SkewConvertArgs, kernels::PackConvertArgs, kernels::GatherConvertArgs>;
 
 struct Row;
 

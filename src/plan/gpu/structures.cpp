@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "plan/gpu/convert.hpp"
 #include "plan/gpu/plan.hpp"
 
-namespace cornerturn::plan::gpu::structures {
+namespace cornerturn::plan::gpu {
 namespace {
 
 constexpr std::int64_t longest = 8;  // elements a structure
@@ -20,19 +21,21 @@ int find_mode(const Problem& normal, std::int64_t Mode::*stride, std::int64_t va
 
 // The modes in their parts, in either direction.
 std::optional<StructuresConfig> parts(const Problem& normal) {
-  const std::int64_t element = normal.dst_type.size();
+  const std::int64_t element =
+      normal.src_type.size();  // of structures; on both sides, if not converted
   if (element > 8) return std::nullopt;
   StructuresConfig config;
   const auto is_length = [&](std::int64_t stride) {
     return stride % element == 0 && stride >= 2 * element && stride <= longest * element;
   };
-  config.elements = find_mode(normal, &Mode::dst_stride, element, -1);
+  config.elements = find_mode(normal, &Mode::dst_stride, normal.dst_type.size(), -1);
   if (config.elements >= 0 && is_length(normal.modes[config.elements].src_stride)) {
     config.length = static_cast<int>(normal.modes[config.elements].src_stride / element);
     config.members = find_mode(normal, &Mode::src_stride, element, config.elements);
     const std::int64_t members = config.members < 0 ? 1 : normal.modes[config.members].extent;
     if (members <= config.length) return config;
   }
+  if (normal.converts()) return std::nullopt;
   config.to_planes = false;
   config.elements = find_mode(normal, &Mode::src_stride, element, -1);
   if (config.elements >= 0 && is_length(normal.modes[config.elements].dst_stride)) {
@@ -53,7 +56,7 @@ std::int64_t batches(const StructuresConfig& config, const Problem& normal) {
 
 // Warps that a batch keeps busy.
 std::int64_t chunks_of_batch(const StructuresConfig& config, const Problem& normal) {
-  const std::int64_t bytes = normal.modes[config.elements].extent * normal.dst_type.size();
+  const std::int64_t bytes = normal.modes[config.elements].extent * normal.src_type.size();
   const std::int64_t vectors = (bytes + (config.shifted ? 15 : 0) + 15) / 16;
   const std::int64_t of_warp = config.shifted ? 31 : 32;
   return (vectors + of_warp - 1) / of_warp;
@@ -79,9 +82,7 @@ bool is_whole(const StructuresConfig& config, const Problem& normal, const Align
   return true;
 }
 
-}  // namespace
-
-const char* why_not(const Problem& normal, const DeviceInfo&) {
+const char* why_no_structures(const Problem& normal) {
   if (normal.dst_type.size() > 8) return "elements of 16 B";
   const auto config = parts(normal);
   if (!config) return "no array of structures of 2 to 8 elements on either side";
@@ -93,44 +94,33 @@ const char* why_not(const Problem& normal, const DeviceInfo&) {
   return nullptr;
 }
 
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
-               const std::function<void(const StructuresConfig&)>& add) {
-  auto config = *parts(normal);
-  config.shifted = is_shifted(config, normal, start);
-  config.whole = is_whole(config, normal, start);
-  add(config);
-}
-
-Estimate estimate(const StructuresConfig& config, const Problem& normal, const Model& model) {
-  const Costs& c = model.costs;
+// Of a lane's work, which it does for each vector of a structure.
+Estimate estimate_of_lanes(const StructuresConfig& config, const Problem& normal,
+                           const Model& model, double of_lane) {
   Work work;
   const double chunks = static_cast<double>(batches(config, normal)) *
                         static_cast<double>(chunks_of_batch(config, normal));
-  const double of_lane = c.structures_lane + (normal.dst_type.size() == 1 ? c.structures_byte : 0) +
-                         (config.shifted ? c.structures_shifted : 0);
   work.blocks = chunks / warps;
   work.resident = config.length <= 4 ? 4 : 3;
   work.instructions = chunks * 32 * config.length * of_lane;
-  work.block_seconds = c.structures_block;
+  work.block_seconds = model.costs.structures_block;
   work.src_bytes = model.least.src_bytes;
   work.dst_bytes = model.least.dst_bytes;
   return estimate_of(model, work);
 }
 
-std::string describe(const StructuresConfig& config, const Problem& normal) {
+std::string describe_parts(const StructuresConfig& config, const Problem& normal) {
   std::string text = "structures of " + std::to_string(config.length);
-  if (config.to_planes) {
-    const std::int64_t members = config.members < 0 ? 1 : normal.modes[config.members].extent;
-    text += members == config.length ? " to planes" : " to " + std::to_string(members) + " planes";
-  } else {
-    text += " from planes";
-  }
-  return text + (config.shifted ? ", shifted vectors" : ", aligned vectors");
+  if (!config.to_planes) return text + " from planes";
+  const std::int64_t members = config.members < 0 ? 1 : normal.modes[config.members].extent;
+  return text +
+         (members == config.length ? " to planes" : " to " + std::to_string(members) + " planes");
 }
 
-Prepared prepare(const StructuresConfig& config, const Problem& normal) {
-  kernels::StructuresArgs args;
-  args.element_bytes = normal.dst_type.size();
+// Arguments, and the launch.
+template <class Args>
+Prepared prepared(Args args, const StructuresConfig& config, const Problem& normal) {
+  args.element_bytes = normal.src_type.size();
   args.length = config.length;
   args.to_planes = config.to_planes;
   args.shifted = config.shifted;
@@ -160,4 +150,86 @@ Prepared prepare(const StructuresConfig& config, const Problem& normal) {
   return {args, {{blocks, 1, 1}, {32 * warps, 1, 1}, 0}};
 }
 
-}  // namespace cornerturn::plan::gpu::structures
+}  // namespace
+
+namespace structures {
+
+const char* why_not(const Problem& normal, const DeviceInfo&) {
+  return why_no_structures(normal);
+}
+
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+               const std::function<void(const StructuresConfig&)>& add) {
+  auto config = *parts(normal);
+  config.shifted = is_shifted(config, normal, start);
+  config.whole = is_whole(config, normal, start);
+  add(config);
+}
+
+Estimate estimate(const StructuresConfig& config, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
+  return estimate_of_lanes(config, normal, model,
+                           c.structures_lane +
+                               (normal.dst_type.size() == 1 ? c.structures_byte : 0) +
+                               (config.shifted ? c.structures_shifted : 0));
+}
+
+std::string describe(const StructuresConfig& config, const Problem& normal) {
+  return describe_parts(config, normal) +
+         (config.shifted ? ", shifted vectors" : ", aligned vectors");
+}
+
+Prepared prepare(const StructuresConfig& config, const Problem& normal) {
+  return prepared(kernels::StructuresArgs{}, config, normal);
+}
+
+}  // namespace structures
+
+namespace structures_convert {
+
+const char* why_not(const Problem& normal, const DeviceInfo&) {
+  if (const char* rule = why_no_common_cast(normal)) return rule;
+  if (const char* rule = why_misplaced(normal)) return rule;
+  if (const char* rule = why_no_structures(normal)) return rule;
+  const int length = parts(normal)->length;
+  if (!kernels::with_converted_length(length, []<int>() {})) {
+    return "structures of other than 2, 3, 4 and 8 elements";
+  }
+  return nullptr;
+}
+
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+               const std::function<void(const StructuresConvertConfig&)>& add) {
+  const StructuresConvertConfig config{*parts(normal)};
+  // What a lane writes at once.
+  const std::int64_t unit = std::min(16, 16 / normal.src_type.size() * normal.dst_type.size());
+  bool aligned = start.dst % unit == 0;
+  for (int i = 0; i < normal.rank(); ++i) {
+    aligned = aligned && (i == config.elements || normal.modes[i].dst_stride % unit == 0);
+  }
+  if (aligned) add(config);
+}
+
+Estimate estimate(const StructuresConvertConfig& config, const Problem& normal,
+                  const Model& model) {
+  const Costs& c = model.costs;
+  const double elements = 16.0 / normal.src_type.size();
+  return estimate_of_lanes(config, normal, model,
+                           c.structures_lane +
+                               (normal.src_type.size() == 1 ? c.structures_byte : 0) +
+                               elements * convert_lane(normal));
+}
+
+std::string describe(const StructuresConvertConfig& config, const Problem& normal) {
+  return describe_parts(config, normal) + ", " + normal.src_type.name() + " to " +
+         normal.dst_type.name();
+}
+
+Prepared prepare(const StructuresConvertConfig& config, const Problem& normal) {
+  kernels::StructuresConvertArgs args;
+  args.values = value_args(normal);
+  return prepared(args, config, normal);
+}
+
+}  // namespace structures_convert
+}  // namespace cornerturn::plan::gpu

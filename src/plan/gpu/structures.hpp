@@ -1,5 +1,6 @@
 // structures: arrays of structures of a few elements to one array a member, and back; also what
-// lies in every second, third, ... element.
+// lies in every second, third, ... element. structures_convert: to planes, of values that change
+// their type.
 #pragma once
 
 #include <functional>
@@ -26,6 +27,10 @@ struct StructuresConfig {
   friend bool operator==(const StructuresConfig&, const StructuresConfig&) = default;
 };
 
+struct StructuresConvertConfig : StructuresConfig {
+  friend bool operator==(const StructuresConvertConfig&, const StructuresConvertConfig&) = default;
+};
+
 namespace structures {
 
 const char* why_not(const Problem& normal, const DeviceInfo& device);
@@ -36,4 +41,15 @@ std::string describe(const StructuresConfig& config, const Problem& normal);
 Prepared prepare(const StructuresConfig& config, const Problem& normal);
 
 }  // namespace structures
+
+namespace structures_convert {
+
+const char* why_not(const Problem& normal, const DeviceInfo& device);
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+               const std::function<void(const StructuresConvertConfig&)>& add);
+Estimate estimate(const StructuresConvertConfig& config, const Problem& normal, const Model& model);
+std::string describe(const StructuresConvertConfig& config, const Problem& normal);
+Prepared prepare(const StructuresConvertConfig& config, const Problem& normal);
+
+}  // namespace structures_convert
 }  // namespace cornerturn::plan::gpu

@@ -36,6 +36,13 @@ TileSides sides_of(const TileConvertConfig& config, const Problem& normal) {
   return {shape.down_bytes / staged, shape.across * std::int64_t{16} / normal.src_type.size()};
 }
 
+TileSides sides_of(const SkewConvertConfig& config, const Problem& normal) {
+  const int staged = std::min(normal.src_type.size(), normal.dst_type.size());
+  const auto& shape = kernels::turned_shapes[config.shape];
+  return {shape.down_bytes / staged, shape.across * std::int64_t{16} / normal.src_type.size(),
+          32 / normal.dst_type.size()};
+}
+
 // Shapes of skew are numbered before those of its kernel for small elements.
 bool is_turned(const SkewConfig& config) {
   return config.shape >= kernels::skew_shape_count;
@@ -139,6 +146,39 @@ Estimate estimate_of_tiles(const Config& config, const Problem& normal, const Mo
   return estimate_of(model, work);
 }
 
+// The same where the two sides' elements differ in size.
+template <class Config>
+Estimate estimate_of_changes(const Config& config, const Problem& normal, const Model& model,
+                             const Kernel& kernel, const TileCosts& costs) {
+  const Costs& c = model.costs;
+  const Groups groups = groups_of(normal, config.row_modes, config.col_modes);
+  const TileSides sides = sides_of(config, normal);
+  const double halo = static_cast<double>(sides.halo) / static_cast<double>(sides.rows);
+  const auto elements = static_cast<double>(sides.rows * sides.cols);
+  const double src_size = normal.src_type.size(), dst_size = normal.dst_type.size();
+  const int more_modes = config.row_modes + config.col_modes - 2;
+  Work work;
+  work.blocks = static_cast<double>(counts_of(config, groups, normal).all);
+  work.resident =
+      resident_blocks(model.device, kernel.threads, kernel.shared_bytes, kernel.min_blocks);
+  const double vectors = elements * (src_size + dst_size) / 32;
+  work.instructions =
+      work.blocks *
+      ((1 + halo) * (vectors * costs.lane + elements * (costs.element + convert_lane(normal))) +
+       kernel.threads * (costs.thread + costs.mode * more_modes));
+  work.wavefronts = work.blocks * elements * (1 + halo) * std::min(src_size, dst_size) / 512 * 8;
+  work.block_seconds = costs.block + costs.block_byte * elements * std::max(src_size, dst_size) +
+                       (more_modes > 0 ? c.table_block : 0);
+  work.src_bytes = src_moved(model, runs_of(normal, groups.cols, config.col_modes, groups.col_count,
+                                            sides.cols, &Mode::src_stride)) *
+                   (1 + c.halo * halo);
+  MovedRuns written = runs_of(normal, groups.rows, config.row_modes, groups.row_count, sides.rows,
+                              &Mode::dst_stride);
+  if (sides.halo > 0) written.between = static_cast<double>(groups.row_count) * dst_size;
+  work.dst_bytes = dst_moved(model, written);
+  return estimate_of(model, work);
+}
+
 // A smaller shape holds all of the rows, or all of the columns, too.
 template <std::size_t count>
 bool is_too_large(const kernels::TileShape (&shapes)[count], int shape, const Groups& groups,
@@ -166,6 +206,15 @@ std::string describe_as(const Config& config, const Problem& normal) {
     text += fmt::format(", {} + {} modes", config.col_modes, config.row_modes);
   }
   return text;
+}
+
+// With the bytes that may be read.
+template <class Args>
+Args with_span(Args args, const Problem& normal) {
+  const Reach reach = src_reach(normal);
+  args.src_low = reach.low - normal.src_offset;
+  args.src_high = reach.high - normal.src_offset;
+  return args;
 }
 
 template <class Args, class Config>
@@ -242,28 +291,9 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
 
 Estimate estimate(const TileConvertConfig& config, const Problem& normal, const Model& model) {
   const Costs& c = model.costs;
-  const Kernel kernel = kernel_of<kernels::TileConvertArgs>(config, normal);
-  const Groups groups = groups_of(normal, config.row_modes, config.col_modes);
-  const TileSides sides = sides_of(config, normal);
-  const auto elements = static_cast<double>(sides.rows * sides.cols);
-  const double src_size = normal.src_type.size(), dst_size = normal.dst_type.size();
-  const int more_modes = config.row_modes + config.col_modes - 2;
-  Work work;
-  work.blocks = static_cast<double>(counts_of(config, groups, normal).all);
-  work.resident =
-      resident_blocks(model.device, kernel.threads, kernel.shared_bytes, kernel.min_blocks);
-  const double vectors = elements * (src_size + dst_size) / 32;
-  work.instructions =
-      work.blocks * (vectors * c.tile_lane + elements * (c.tile_element + convert_lane(normal)) +
-                     kernel.threads * (c.tile_thread + c.tile_mode * more_modes));
-  work.wavefronts = work.blocks * elements * std::min(src_size, dst_size) / 512 * 8;
-  work.block_seconds = c.tile_block + c.tile_block_byte * elements * std::max(src_size, dst_size) +
-                       (more_modes > 0 ? c.table_block : 0);
-  work.src_bytes = src_moved(model, runs_of(normal, groups.cols, config.col_modes, groups.col_count,
-                                            sides.cols, &Mode::src_stride));
-  work.dst_bytes = dst_moved(model, runs_of(normal, groups.rows, config.row_modes, groups.row_count,
-                                            sides.rows, &Mode::dst_stride));
-  return estimate_of(model, work);
+  return estimate_of_changes(
+      config, normal, model, kernel_of<kernels::TileConvertArgs>(config, normal),
+      {c.tile_lane, c.tile_element, c.tile_thread, c.tile_mode, c.tile_block, c.tile_block_byte});
 }
 
 std::string describe(const TileConvertConfig& config, const Problem& normal) {
@@ -320,12 +350,49 @@ std::string describe(const SkewConfig& config, const Problem& normal) {
 }
 
 Prepared prepare(const SkewConfig& config, const Problem& normal) {
-  kernels::SkewArgs args;
-  const Reach reach = src_reach(normal);
-  args.src_low = reach.low - normal.src_offset;
-  args.src_high = reach.high - normal.src_offset;
-  return prepared(args, config, normal);
+  return prepared(with_span(kernels::SkewArgs{}, normal), config, normal);
 }
 
 }  // namespace skew
+
+namespace skew_convert {
+
+const char* why_not(const Problem& normal, const DeviceInfo&) {
+  if (const char* rule = why_no_common_cast(normal)) return rule;
+  if (const char* rule = why_misplaced(normal)) return rule;
+  return why_no_groups(normal);
+}
+
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+               const std::function<void(const SkewConvertConfig&)>& add) {
+  for_each_grouping(normal, [&](const Groups& groups) {
+    if (is_aligned(groups, normal, start)) return;
+    for (int shape = 0; shape < kernels::turned_shape_count; ++shape) {
+      const SkewConvertConfig config{{static_cast<std::uint8_t>(shape),
+                                      static_cast<std::uint8_t>(groups.row_modes),
+                                      static_cast<std::uint8_t>(groups.col_modes)}};
+      if (counts_of(config, groups, normal).all <= most_tiles) add(config);
+    }
+  });
+}
+
+Estimate estimate(const SkewConvertConfig& config, const Problem& normal, const Model& model) {
+  const Costs& c = model.costs;
+  return estimate_of_changes(config, normal, model,
+                             kernel_of<kernels::SkewConvertArgs>(config, normal),
+                             {c.turned_lane, c.turned_element, c.turned_thread, c.turned_mode,
+                              c.turned_block, c.turned_block_byte});
+}
+
+std::string describe(const SkewConvertConfig& config, const Problem& normal) {
+  return describe_as(config, normal);
+}
+
+Prepared prepare(const SkewConvertConfig& config, const Problem& normal) {
+  kernels::SkewConvertArgs args;
+  args.values = value_args(normal);
+  return prepared(with_span(args, normal), config, normal);
+}
+
+}  // namespace skew_convert
 }  // namespace cornerturn::plan::gpu

@@ -1,6 +1,6 @@
 // tile: both sides have long runs along different modes, turned through shared memory in vectors.
-// skew: the same where rows begin at any address. tile_convert: tile, for values that change their
-// type.
+// skew: the same where rows begin at any address. tile_convert, skew_convert: for values that
+// change their type.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,9 @@ struct TileConfig {
 };
 struct TileConvertConfig : TileConfig {
   friend bool operator==(const TileConvertConfig&, const TileConvertConfig&) = default;
+};
+struct SkewConvertConfig : TileConfig {
+  friend bool operator==(const SkewConvertConfig&, const SkewConvertConfig&) = default;
 };
 struct SkewConfig : TileConfig {
   friend bool operator==(const SkewConfig&, const SkewConfig&) = default;
@@ -62,4 +65,15 @@ std::string describe(const SkewConfig& config, const Problem& normal);
 Prepared prepare(const SkewConfig& config, const Problem& normal);
 
 }  // namespace skew
+
+namespace skew_convert {
+
+const char* why_not(const Problem& normal, const DeviceInfo& device);
+void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+               const std::function<void(const SkewConvertConfig&)>& add);
+Estimate estimate(const SkewConvertConfig& config, const Problem& normal, const Model& model);
+std::string describe(const SkewConvertConfig& config, const Problem& normal);
+Prepared prepare(const SkewConvertConfig& config, const Problem& normal);
+
+}  // namespace skew_convert
 }  // namespace cornerturn::plan::gpu
