@@ -217,24 +217,33 @@ CT_DEVICE T element_of(const Vec<std::uint32_t, words>& w, int i) {
   }
 }
 
-/// f32 to a small float, two or four at a time, by the GPU's instructions: whether they can do it.
+/// Words of elements side by side.
+template <class T, int count>
+using PackedWords = Vec<std::uint32_t, count* static_cast<int>(sizeof(T)) / 4>;
+
+/// f32 to a small float, two at a time, by the GPU's instructions: whether they can do it.
 /// Elsewhere they cannot.
 template <class D, int count, class Args>
-CT_DEVICE bool narrow_at_once(const Args& a, const float (&x)[count], Bits<D> (&to)[count]) {
+CT_DEVICE bool narrow_at_once(const Args& a, const float (&x)[count], PackedWords<D, count>& to) {
 #if defined(__CUDA_ARCH__)
-  if constexpr (values::has_instruction<D> && count % 2 == 0) {
+  if constexpr (values::has_instruction<D>) {
     float y[count];
     bool inside = true;
     CT_UNROLL
     for (int i = 0; i < count; ++i) {
-      y[i] = a.values.arithmetic ? values::product(a.values.alpha, x[i]) : x[i];
+      y[i] = values::product(a.values.alpha, x[i]);  // by 1 if there is no arithmetic
       inside &= fabsf(y[i]) <= a.values.limit;
     }
+    constexpr int of_word = 4 / static_cast<int>(sizeof(D));
     CT_UNROLL
-    for (int i = 0; i < count; i += 2) {
-      const std::uint32_t pair = values::narrow_pair<D>(y[i], y[i + 1]);
-      to[i] = static_cast<Bits<D>>(pair);
-      to[i + 1] = static_cast<Bits<D>>(pair >> 8 * sizeof(D));
+    for (int i = 0; i < count; i += of_word) {
+      const std::uint32_t low = values::narrow_pair<D>(y[i], y[i + 1]);
+      if constexpr (of_word == 2) {
+        to[i / 2] = low;
+      } else {
+        const std::uint32_t high = values::narrow_pair<D>(y[i + 2], y[i + 3]);
+        to[i / 4] = byte_permute(low, high, 0x5410);
+      }
     }
     return inside;
   } else {
@@ -246,46 +255,49 @@ CT_DEVICE bool narrow_at_once(const Args& a, const float (&x)[count], Bits<D> (&
 #endif
 }
 
-/// Elements, each changed.
+/// Elements, each changed, side by side.
 template <class Change, int count, class Args>
-CT_DEVICE void change(const Args& a, const typename Change::Src (&from)[count],
-                      typename Change::Dst (&to)[count]) {
+CT_DEVICE auto change(const Args& a, const typename Change::Src (&from)[count]) {
+  using Dst = typename Change::Dst;
+  constexpr int size = static_cast<int>(sizeof(Dst));
+  PackedWords<Dst, count> to{};
   if constexpr (Change::narrows_f32) {
     float x[count];
     CT_UNROLL
     for (int i = 0; i < count; ++i) x[i] = Change::as_f32(from[i]);
-    if (narrow_at_once<typename Change::D>(a, x, to)) return;
+    if (narrow_at_once<typename Change::D>(a, x, to)) return to;
+    to = {};
   }
+  Dst results[count];
   CT_UNROLL
-  for (int i = 0; i < count; ++i) to[i] = Change::of(a, from[i]);
+  for (int i = 0; i < count; ++i) results[i] = Change::of(a, from[i]);
+  if constexpr (count * size == 16) {
+    return joined(results);
+  } else {
+    CT_UNROLL
+    for (int i = 0; i < count; ++i) {
+      const Dst value = results[i];
+      if constexpr (size == 8) {
+        to[2 * i] = static_cast<std::uint32_t>(value);
+        to[2 * i + 1] = static_cast<std::uint32_t>(value >> 32);
+      } else {
+        constexpr int of_word = 4 / size;
+        to[i / of_word] |= std::uint32_t{value} << 8 * size * (i % of_word);
+      }
+    }
+    return to;
+  }
 }
 
 /// As many elements as the words hold, each changed.
 template <class Change, int words, class Args>
 CT_DEVICE auto changed(const Args& a, const Vec<std::uint32_t, words>& from) {
   using Src = typename Change::Src;
-  using Dst = typename Change::Dst;
-  constexpr int src_size = static_cast<int>(sizeof(Src));
-  constexpr int dst_size = static_cast<int>(sizeof(Dst));
-  constexpr int count = 4 * words / src_size;
+  constexpr int count = 4 * words / static_cast<int>(sizeof(Src));
   Src elements[count];
   CT_UNROLL
   for (int i = 0; i < count; ++i) elements[i] = element_of<Src>(from, i);
-  Dst results[count];
-  change<Change>(a, elements, results);
-  Vec<std::uint32_t, count * dst_size / 4> to{};
-  CT_UNROLL
-  for (int i = 0; i < count; ++i) {
-    const Dst value = results[i];
-    if constexpr (dst_size == 8) {
-      to[2 * i] = static_cast<std::uint32_t>(value);
-      to[2 * i + 1] = static_cast<std::uint32_t>(value >> 32);
-    } else {
-      constexpr int of_word = 4 / dst_size;
-      to[i / of_word] |= std::uint32_t{value} << 8 * dst_size * (i % of_word);
-    }
-  }
-  return to;
+  return change<Change>(a, elements);
 }
 
 }  // namespace cornerturn::kernels

@@ -117,15 +117,13 @@ struct Pack {
         const auto entry = table + (first - periods * period);
         std::uint16_t at[V];
         Src elements[V];
-        Dst v[V];
         CT_UNROLL
         for (int k = 0; k < V; ++k) at[k] = ctx.load(entry + k);
         CT_UNROLL
         for (int k = 0; k < V; ++k) {
           elements[k] = ctx.load(cast<Src>(base + static_cast<int>(at[k])));
         }
-        change<Change>(a, elements, v);
-        ctx.store(reinterpret_cast<Words*>(to), joined(v));
+        ctx.store(reinterpret_cast<Words*>(to), change<Change>(a, elements));
       } else {
         const int begin = first > 0 ? first : 0;
         const int end = first + V < length ? first + V : length;

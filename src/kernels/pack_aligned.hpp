@@ -89,11 +89,9 @@ struct PackAligned {
       std::byte* const to = place.at + begin;
       if (begin + 16 <= place.bytes) {
         Src elements[V];
-        Dst value[V];
         CT_UNROLL
         for (int k = 0; k < V; ++k) elements[k] = ctx.load(cast<Src>(from[k] + place.shared));
-        change<Change>(a, elements, value);
-        Words words = joined(value);
+        Words words = change<Change>(a, elements);
         if (V >= 4 && a.turn_shift != PackArgs::no_turns) words = turned_back(words, turn);
         ctx.store(reinterpret_cast<Words*>(to), words);
       } else {

@@ -398,9 +398,12 @@ struct QuantiseQ8 {
     const int bytes = left < line_bytes ? static_cast<int>(left) : line_bytes;
     const std::uint32_t down = all_lines - line0;
     const int count = down < lines ? static_cast<int>(down) : lines;
-    const bool words =
-        reinterpret_cast<std::uintptr_t>(to) % 4 == 0 && dst_pitch % 4 == 0 && bytes % 4 == 0;
-    if (words) {
+    const auto bits = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(to) |
+                                            static_cast<std::uintptr_t>(dst_pitch)) |
+                      static_cast<unsigned>(bytes);
+    if (bits % 16 == 0) {
+      store<Words>(ctx, to, dst_pitch, tile, count, bytes);
+    } else if (bits % 4 == 0) {
       store<std::uint32_t>(ctx, to, dst_pitch, tile, count, bytes);
     } else {
       store<std::uint16_t>(ctx, to, dst_pitch, tile, count, bytes);
@@ -429,6 +432,19 @@ struct QuantiseQ8 {
     }
   }
 
+  // Lines lie a multiple of 4 bytes apart in shared memory.
+  template <class T, class Ctx>
+  CT_DEVICE static T staged(Ctx& ctx, bool inside, SharedPointer<std::uint8_t> at) {
+    if constexpr (sizeof(T) <= 4) {
+      return ctx.load_if(inside, cast<T>(at));
+    } else {
+      T words;
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) words[i] = ctx.load_if(inside, cast<std::uint32_t>(at) + i);
+      return words;
+    }
+  }
+
   template <class T, class Ctx>
   CT_DEVICE static void store(Ctx& ctx, std::byte* to, std::int64_t dst_pitch,
                               SharedPointer<std::uint8_t> tile, int count, int bytes) {
@@ -438,8 +454,8 @@ struct QuantiseQ8 {
       const int line = i / pieces;
       const int at = i % pieces * static_cast<int>(sizeof(T));
       const bool inside = line < count && at < bytes;
-      const T v = ctx.load_if(inside, cast<T>(tile + (line * pitch + at)));
-      ctx.store_if(inside, reinterpret_cast<T*>(to + line * dst_pitch + at), v);
+      ctx.store_if(inside, reinterpret_cast<T*>(to + line * dst_pitch + at),
+                   staged<T>(ctx, inside, tile + (line * pitch + at)));
     }
   }
 };
