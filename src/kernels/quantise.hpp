@@ -57,15 +57,7 @@ struct WarpBlock {
   float x[R][V];
   Words raw[R];
 
-  /// Of 16-bit floats, two in a word: magnitudes compare like whole numbers.
-  CT_DEVICE static std::uint32_t larger_halves(std::uint32_t a, std::uint32_t b) {
-#if defined(__CUDA_ARCH__)
-    return __vmaxu2(a, b);
-#else
-    const std::uint32_t low = (a & 0xffffU) > (b & 0xffffU) ? a & 0xffffU : b & 0xffffU;
-    return low | (a >> 16 > b >> 16 ? a & 0xffff0000U : b & 0xffff0000U);
-#endif
-  }
+  /// Of 16-bit floats, two in a word: they compare like whole numbers.
   CT_DEVICE static std::uint32_t magnitudes(std::uint32_t pair) {
     return pair & 0x7fff7fffU;
   }
