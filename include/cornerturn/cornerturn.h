@@ -5,7 +5,8 @@
  *
  * Pointers are the host's, and the CPU does the work before the call returns; or both lie on the
  * current GPU (or are managed), and the GPU does it in the order of ct_options.stream: one launch,
- * nothing is allocated and nothing waited for, and the stream may be captured in a graph. */
+ * nothing is allocated and nothing waited for, and the stream may be captured in a graph. Functions
+ * for which that does not hold say so. */
 #ifndef CORNERTURN_H
 #define CORNERTURN_H
 

@@ -62,7 +62,7 @@ bool fits_f32(ElementType type) {
 
 double largest_on_gpu(const ConstView& src, cuda::Stream stream) {
   check_elements_aligned("src", src.data, src.type, src.strides);
-  cuda::refuse_captured(stream, "stream: amax waits for it", "the work has not been done yet");
+  cuda::refuse_captured(stream, "amax returns a number", "reading it has to wait for the stream");
   const plan::gpu::AmaxWork work = plan::gpu::amax_work(static_cast<const std::byte*>(src.data),
                                                         src.type, src.shape, src.strides);
   return values::magnitude_number(src.type.kind(), cuda::largest_magnitude(work, stream));

@@ -85,7 +85,9 @@ void refuse_captured(Stream stream, const char* what, const char* why) {
     throw Error(Status::unsupported,
                 fmt::format("{}, but the stream is being captured: {}", what, why));
   }
-  check(asked, "cudaStreamIsCapturing");
+  if (asked == cudaSuccess) return;
+  cudaGetLastError();
+  check_launch(asked);  // an earlier error, or no stream
 }
 
 std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>& plans, void* dst,

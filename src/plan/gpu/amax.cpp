@@ -15,7 +15,7 @@ using kernels::AmaxArgs;
 constexpr std::int64_t least_row_bytes = 64;
 
 // Of a row that begins `phase` bytes past a multiple of 16.
-std::int64_t vectors_of(std::int64_t row_bytes, std::int64_t phase) {
+std::int64_t vectors_in_row(std::int64_t row_bytes, std::int64_t phase) {
   return ceil_div(phase + row_bytes, std::int64_t{16});
 }
 
@@ -50,7 +50,7 @@ AmaxWork amax_work(const std::byte* data, ElementType type, const Extents& shape
   args.pieces = 1;
   if (rows) {
     args.row_bytes = order.axes[0].extent * size;
-    args.pieces = vectors_of(args.row_bytes, worst_phase(order, size));
+    args.pieces = vectors_in_row(args.row_bytes, worst_phase(order, size));
     args.row_vectors = FastDivide64(static_cast<std::uint64_t>(args.pieces));
   }
   for (std::size_t i = rows ? 1 : 0; i < order.axes.size(); ++i) {
