@@ -58,9 +58,7 @@ struct WarpBlock {
   Words raw[R];
 
   /// Of 16-bit floats, two in a word: they compare like whole numbers.
-  CT_DEVICE static std::uint32_t magnitudes(std::uint32_t pair) {
-    return pair & 0x7fff7fffU;
-  }
+  CT_DEVICE static std::uint32_t magnitudes(std::uint32_t pair) { return pair & 0x7fff7fffU; }
   /// As the bits of f32.
   CT_DEVICE static std::uint32_t widened(std::uint32_t magnitude) {
     return values::magnitude_of(values::convert<float>(
