@@ -5,7 +5,8 @@
  *
  * Pointers are the host's, and the CPU does the work before the call returns; or both lie on the
  * current GPU (or are managed), and the GPU does it in the order of ct_options.stream: one launch,
- * nothing is allocated and nothing waited for, and the stream may be captured in a graph. */
+ * nothing is allocated and nothing waited for, and the stream may be captured in a graph. Functions
+ * for which that does not hold say so. */
 #ifndef CORNERTURN_H
 #define CORNERTURN_H
 
@@ -185,13 +186,18 @@ CT_C_API ct_status ct_ggml_cpy(void* dst, int dst_type, const int64_t dst_ne[4],
 CT_C_API ct_status ct_ggml_can_cpy(int dst_type, const int64_t dst_ne[4], const size_t dst_nb[4],
                                    int src_type, const int64_t src_ne[4], const size_t src_nb[4]);
 
-/** The largest magnitude of real values, in host memory: NaN where any is NaN. `threads`: at most
- * so many; 0: all that the process may use. */
+/** The largest magnitude of real values: NaN where any is NaN. `threads`: at most so many of the
+ * CPU; 0: all that the process may use. On a GPU this and the next wait for the stream, the default
+ * one, and refuse to while it is being captured. */
 CT_C_API ct_status ct_amax(double* amax, const ct_const_view* src, int threads);
 /** dst, of "f8_e4m3", "f8_e5m2" or "i8", = src / scale, with which the largest magnitude of src is
- * the largest value of the type, as amax.hpp says. In host memory. */
+ * the largest value of the type, as amax.hpp says. */
 CT_C_API ct_status ct_quantise_tensor(const ct_view* dst, double* scale, const ct_const_view* src,
                                       int threads);
+/** The same on `stream`, a cudaStream_t, which only a GPU uses. */
+CT_C_API ct_status ct_amax_on(double* amax, const ct_const_view* src, int threads, void* stream);
+CT_C_API ct_status ct_quantise_tensor_on(const ct_view* dst, double* scale,
+                                         const ct_const_view* src, int threads, void* stream);
 
 /** The plan that ct_copy would use, to be run often. Free it with ct_plan_free. On an error *plan
  * is NULL. The data pointers may be NULL; otherwise they say which device the plan is for and, for

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from cornerturn import _core, _tensor
-from cornerturn._arrays import Array, dtype_name, order_of, packed_strides, shown
-from cornerturn._frameworks import Framework, framework_of
-from cornerturn._operations import stream_for
-from cornerturn._values import dtype_of
+from cornerturn._arrays import dtype_name, order_of, packed_strides, shown
+from cornerturn._frameworks import framework_of
+from cornerturn._work import Work, address_of, read
 
 FORMATS = {"q8_0": "uint8", "mxfp8_e4m3": "float8_e4m3fn", "mxfp8_e5m2": "float8_e5m2"}
 BLOCK = 32
@@ -39,7 +38,7 @@ def quantise(
     all of it with one scale.
 
     Args:
-        x: an array of real numbers of any dtype and any strides; for blocks on a GPU as well.
+        x: an array of real numbers of any dtype and any strides, in host memory or on a GPU.
         format: "q8_0" (ggml's: a float16 scale and 32 int8, 34 bytes), "mxfp8_e4m3" or "mxfp8_e5m2"
             (OCP's: a power of two and 32 8-bit floats). With one scale for all values, which
             follows from the largest magnitude: "tensor_e4m3", "tensor_e5m2" or "tensor_i8".
@@ -48,7 +47,8 @@ def quantise(
         pad: an extent that is no multiple of 32 is padded with zeros, instead of refused.
         scale: of MXFP8: "floor" as OCP has it, where the largest value may saturate, or "ceil", the
             least with which none does.
-        stream: for a GPU, as in `transpose`.
+        stream: for a GPU, as in `transpose`. With one scale for all values the call waits until the
+            GPU has found it; then the stream may not be captured in a graph.
 
     Returns:
         Of q8_0: uint8, as `gguf.quantize` has it: the last axis holds 34 bytes for each block. (With
@@ -59,13 +59,13 @@ def quantise(
     Raises:
         TypeError: `x` is no array of real numbers.
         ValueError: a name is unknown, an axis is out of range, or the extent is no multiple of 32.
+        RuntimeError: the stream is being captured, and would have to be waited for.
     """
     if format in _tensor.FORMATS:
         if axis != -1 or pad or scale != "floor":
             raise ValueError(f"axis, pad and scale belong to blocks: format = {format!r} has none")
-        _without_stream(stream, format)
-        return _tensor.quantise_tensor(x, format, axes)
-    framework, source = _read(x, "x")
+        return _tensor.quantise_tensor(x, format, axes, stream)
+    framework, source = read(x, "x")
     ceil = _check(format, scale, _tensor.FORMATS)
     source = source.permuted(order_of(range(source.rank) if axes is None else axes, source.rank))
     place = _axis(axis, source.rank)
@@ -75,7 +75,7 @@ def quantise(
     if format == "q8_0":
         last = place == source.rank - 1
         shape = _with(counted, place, blocks * Q8_BYTES) if last else (*counted, Q8_BYTES)
-    work = _Work(framework, x, source, stream, "x")
+    work = Work(framework, x, source, stream, "x")
     values = work.empty(shape, FORMATS[format])
     scales = None if format == "q8_0" else work.empty(counted, "uint8")
     work.run(
@@ -90,8 +90,8 @@ def quantise(
         ceil,
         source.device,
         work.number,
-        _address(values),
-        0 if scales is None else _address(scales),
+        address_of(values),
+        0 if scales is None else address_of(scales),
     )
     return values if scales is None else (values, scales)
 
@@ -119,9 +119,8 @@ def dequantise(
         TypeError, ValueError: as in `quantise`.
     """
     if format in _tensor.FORMATS:
-        _without_stream(stream, format)
-        return _tensor.dequantise_tensor(blocks, format, axes, scales, dtype)
-    framework, source = _read(blocks, "blocks")
+        return _tensor.dequantise_tensor(blocks, format, axes, scales, dtype, stream)
+    framework, source = read(blocks, "blocks")
     _check(format, "floor", _tensor.FORMATS)
     if (scales is None) != (format == "q8_0"):
         raise ValueError(f"scales = {shown(scales)}: mxfp8 has them, q8_0 holds its own")
@@ -138,7 +137,7 @@ def dequantise(
     count = source.shape[-1] // bytes_a_block
     code = None
     if scales is not None:
-        _, code = _read(scales, "scales")
+        _, code = read(scales, "scales")
         if code.shape != (*source.shape[:-1], count) or not code.is_packed():
             raise ValueError(f"scales.shape = {code.shape} has to be {(*source.shape[:-1], count)}")
         if dtype_name(code.dtype) != "uint8":
@@ -147,7 +146,7 @@ def dequantise(
             raise ValueError("scales and blocks have to be on one device")
     shape = (*source.shape[:-1], count * BLOCK)
     order = order_of(range(len(shape)) if axes is None else axes, len(shape))
-    work = _Work(framework, blocks, source, stream, "blocks")
+    work = Work(framework, blocks, source, stream, "blocks")
     result = work.empty(tuple(shape[i] for i in order), dtype)
     target = framework_of(result).read(result, "the result")
     packed = packed_strides(target.shape, target.itemsize)
@@ -194,14 +193,14 @@ def quantise_both(
     Raises:
         TypeError, ValueError: as in `quantise`.
     """
-    framework, source = _read(x, "x")
+    framework, source = read(x, "x")
     ceil = _check(format, scale)
     if format == "q8_0" or source.rank != 2:
         raise ValueError(f"format = {format!r}, x.shape = {source.shape}: MXFP8 of a matrix is made")
     rows, columns = source.shape
     across, down = -(-columns // BLOCK), -(-rows // BLOCK)
     element = FORMATS[format]
-    work = _Work(framework, x, source, stream, "x")
+    work = Work(framework, x, source, stream, "x")
     both = Both(
         work.empty((rows, across * BLOCK), element),
         work.empty((rows, across), "uint8"),
@@ -219,15 +218,9 @@ def quantise_both(
         ceil,
         source.device,
         work.number,
-        *map(_address, both),
+        *map(address_of, both),
     )
     return both
-
-
-def _read(x: Any, name: str) -> tuple[Framework, Array]:
-    framework = framework_of(x)
-    framework.will_lose_gradient(x, name)
-    return framework, framework.read(x, name)
 
 
 def _check(format: str, scale: str, others: Iterable[str] = ()) -> bool:
@@ -238,11 +231,6 @@ def _check(format: str, scale: str, others: Iterable[str] = ()) -> bool:
     return scale == "ceil"
 
 
-def _without_stream(stream: Any, format: str) -> None:
-    if stream is not None:
-        raise ValueError(f"stream = {shown(stream)}: {format} is for arrays in host memory")
-
-
 def _axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise ValueError(f"axis = {axis} is out of range for rank {rank}")
@@ -251,36 +239,3 @@ def _axis(axis: int, rank: int) -> int:
 
 def _with(shape: Sequence[int], axis: int, extent: int) -> tuple[int, ...]:
     return (*shape[:axis], extent, *shape[axis + 1 :])
-
-
-def _address(array: Any) -> int:
-    return framework_of(array).read(array, "the result").address
-
-
-class _Work:
-    """New arrays beside one that is read, and a call on the stream that suits it."""
-
-    def __init__(self, framework: Framework, x: Any, source: Array, stream: Any, name: str):
-        self.framework, self.x, self.source = framework, x, source
-        self.stream = stream
-        self.number = stream_for(framework, source.device, stream, name)
-
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        like = self.source._replace(dtype=dtype_of(self.framework, dtype))
-        number = None if self.stream is None else self.number
-        result = self.framework.empty(self.x, like, shape, number)
-        self.uses(result)
-        return result
-
-    def uses(self, array: Any) -> None:
-        if self.stream is not None:
-            framework_of(array).used_on(array, self.source.device, self.number)
-
-    def run(self, work: Any, *arguments: Any) -> None:
-        try:
-            work(*arguments)
-        except RuntimeError as error:
-            if "has no real values" in str(error):
-                raise TypeError(str(error)) from None
-            raise
-        self.uses(self.x)

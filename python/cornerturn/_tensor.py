@@ -7,79 +7,72 @@ from numbers import Real
 from typing import Any
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, Array, dtype_name, order_of, shown
-from cornerturn._frameworks import Framework, framework_of
-from cornerturn._values import Values, dtype_of, run
+from cornerturn._arrays import dtype_name, order_of, shown
+from cornerturn._frameworks import framework_of
+from cornerturn._values import Values, run
+from cornerturn._work import Work, address_of, read
 
 FORMATS = {"tensor_e4m3": "float8_e4m3fn", "tensor_e5m2": "float8_e5m2", "tensor_i8": "int8"}
 
 
-def amax(x: Any) -> float:
+def amax(x: Any, *, stream: Any = None) -> float:
     """The largest magnitude in `x`: NaN where any value is NaN, 0 where there are none.
 
     Args:
-        x: an array in host memory, of real numbers of any dtype and any strides.
+        x: an array of real numbers of any dtype and any strides, in host memory or on a GPU.
+        stream: for a GPU, as in `transpose`. The call waits for it, as a number comes back; it may
+            not be captured in a graph.
 
     Raises:
         TypeError: `x` is no array of real numbers.
-        ValueError: `x` is on a GPU.
+        RuntimeError: the stream is being captured.
     """
-    source = _on_host(framework_of(x).read(x, "x"), "x")
-    return _call(
-        _core.amax, source.address, dtype_name(source.dtype), source.shape, source.strides
+    framework = framework_of(x)
+    source = framework.read(x, "x")
+    work = Work(framework, x, source, stream, "x")
+    return work.run(
+        _core.amax,
+        source.address,
+        dtype_name(source.dtype),
+        source.shape,
+        source.strides,
+        source.device,
+        work.number,
     )
 
 
-def quantise_tensor(x: Any, format: str, axes: Sequence[int] | None) -> tuple[Any, float]:
+def quantise_tensor(
+    x: Any, format: str, axes: Sequence[int] | None, stream: Any
+) -> tuple[Any, float]:
     """`quantise` with one scale for all values."""
-    framework, source = _read(x, "x")
+    framework, source = read(x, "x")
     source = source.permuted(order_of(range(source.rank) if axes is None else axes, source.rank))
-    like = source._replace(dtype=dtype_of(framework, FORMATS[format]))
-    values = framework.empty(x, like, source.shape, None)
-    target = framework_of(values).read(values, "the result")
-    scale = _call(
+    work = Work(framework, x, source, stream, "x")
+    values = work.empty(source.shape, FORMATS[format])
+    scale = work.run(
         _core.quantise_tensor,
-        target.address,
+        address_of(values),
         FORMATS[format],
         source.address,
         dtype_name(source.dtype),
         source.shape,
         source.strides,
+        source.device,
+        work.number,
     )
     return values, scale
 
 
 def dequantise_tensor(
-    values: Any, format: str, axes: Sequence[int] | None, scale: Any, dtype: Any
+    values: Any, format: str, axes: Sequence[int] | None, scale: Any, dtype: Any, stream: Any
 ) -> Any:
     """`dequantise` with one scale for all values."""
     if not isinstance(scale, Real):
         raise TypeError(f"scales = {shown(scale)}: {format} has one number")
-    framework, source = _read(values, "blocks")
+    framework, source = read(values, "blocks")
     if dtype_name(source.dtype) != FORMATS[format]:
         raise TypeError(
             f"blocks.dtype = {dtype_name(source.dtype)}: {format} is {FORMATS[format]}"
         )
     order = order_of(range(source.rank) if axes is None else axes, source.rank)
-    return run(framework, values, order, None, None, Values(dtype=dtype, scale=float(scale)))
-
-
-def _read(x: Any, name: str) -> tuple[Framework, Array]:
-    framework = framework_of(x)
-    framework.will_lose_gradient(x, name)
-    return framework, _on_host(framework.read(x, name), name)
-
-
-def _on_host(array: Array, name: str) -> Array:
-    if array.device != HOST:
-        raise ValueError(f"{name} is on GPU {array.device}: amax is found in host memory")
-    return array
-
-
-def _call(work: Any, *arguments: Any) -> float:
-    try:
-        return work(*arguments)
-    except RuntimeError as error:
-        if "has no real values" in str(error):
-            raise TypeError(str(error)) from None
-        raise
+    return run(framework, values, order, None, stream, Values(dtype=dtype, scale=float(scale)))

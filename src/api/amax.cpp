@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "api/known_plans.hpp"
 #include "api/target.hpp"
 #include "core/validate.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/amax.hpp"
 #include "cpu/threads.hpp"
-#include "values/types.hpp"
+#include "cuda/backend.hpp"
+#include "plan/gpu/amax.hpp"
+#include "values/magnitude.hpp"
 
 namespace cornerturn {
 namespace {
@@ -25,12 +28,6 @@ void check_real(ElementType type) {
                     "bf16, f8_e4m3 or f8_e5m2",
                     type.name()));
   }
-}
-
-void check_on_host(const char* name, const void* data) {
-  if (target_of({}, nullptr, data).gpu < 0) return;
-  throw Error(Status::unsupported,
-              fmt::format("{}.data lies on a GPU: amax is found in host memory", name));
 }
 
 double largest(const ConstView& src, int threads) {
@@ -63,19 +60,73 @@ bool fits_f32(ElementType type) {
                            [](auto t) { return values::fits_f32<typename decltype(t)::type>; });
 }
 
+double largest_on_gpu(const ConstView& src, cuda::Stream stream) {
+  check_elements_aligned("src", src.data, src.type, src.strides);
+  cuda::refuse_captured(stream, "amax returns a number", "reading it has to wait for the stream");
+  const plan::gpu::AmaxWork work = plan::gpu::amax_work(static_cast<const std::byte*>(src.data),
+                                                        src.type, src.shape, src.strides);
+  return values::magnitude_number(src.type.kind(), cuda::largest_magnitude(work, stream));
+}
+
+/// What becomes of the values, in f32 or in f64.
+struct Quantising {
+  TensorScale by;
+  Overflow overflow = Overflow::saturate;
+  /// To integers, values are cut off. The sum with this one is rounded to a whole number; modulo
+  /// 2^8 that is what the value rounds to.
+  float ruler = 0;
+  bool in_f32 = true;
+
+  Quantising(ElementType src, Kind to, double largest) : in_f32(fits_f32(src)) {
+    by = in_f32 ? scale_for<float>(largest, to) : scale_for<double>(largest, to);
+    if (to == Kind::i8) {
+      ruler = in_f32 ? 0x1.8p23F : 0x1.8p52F;
+      overflow = Overflow::standard;
+    }
+  }
+};
+
+void quantise_on_cpu(const View& dst, const ConstView& src, const Quantising& how, int threads) {
+  Epilogue epilogue;
+  epilogue.overflow = how.overflow;
+  const auto factor = static_cast<float>(how.by.factor);
+  if (how.in_f32) {
+    epilogue.scale = &factor;  // the plan does not depend on it, and serves the next tensor as well
+  } else {
+    epilogue.alpha = how.by.factor;
+  }
+  if (how.ruler != 0) epilogue.bias = &how.ruler;
+  Options options;
+  options.threads = threads;
+  copy(dst, src, epilogue, options);
+}
+
+void quantise_on_gpu(int gpu, const View& dst, const ConstView& src, const Quantising& how,
+                     cuda::Stream stream) {
+  Epilogue epilogue;
+  epilogue.overflow = how.overflow;
+  const bool arithmetic = how.in_f32 || how.ruler != 0 || how.by.factor != 1;
+  if (arithmetic) epilogue.alpha = 2;  // any: the plan serves the next tensor as well
+  const Target target{gpu, alignment_of(src.data), alignment_of(dst.data)};
+  const FoundPlan found = find_plan(dst, src, epilogue, {}, target);
+  const plan::gpu::Plan& plan = *found.plan->of_gpu();
+  if (!arithmetic) return cuda::execute(plan, dst.data, src.data, stream);
+  cuda::execute(with_factor(plan, how.by.factor, how.ruler), dst.data, src.data, stream);
+}
+
 }  // namespace
 
-double amax(const ConstView& src, int threads) {
+double amax(const ConstView& src, int threads, void* stream) {
   check_real(src.type);
   const Problem problem = make_problem(src, View(nullptr, src.type, src.shape));
   if (problem.elements() == 0) return 0;
   if (src.data == nullptr)
     throw Error(Status::invalid_argument, "src.data = null, but there are elements to read");
-  check_on_host("src", src.data);
-  return largest(src, threads);
+  return gpu_of({{"src", src.data}}) < 0 ? largest(src, threads)
+                                         : largest_on_gpu(src, static_cast<cuda::Stream>(stream));
 }
 
-double quantise_tensor(const View& dst, const ConstView& src, int threads) {
+double quantise_tensor(const View& dst, const ConstView& src, int threads, void* stream) {
   check_real(src.type);
   const Kind to = dst.type.kind();
   if (to != Kind::f8_e4m3 && to != Kind::f8_e5m2 && to != Kind::i8) {
@@ -84,32 +135,17 @@ double quantise_tensor(const View& dst, const ConstView& src, int threads) {
   }
   const Problem problem = make_problem(src, dst);
   check_pointers(problem, src.data, dst.data);
-  check_on_host("dst", dst.data);
-  check_on_host("src", src.data);
   if (problem.elements() == 0) return 1;
-  const bool in_f32 = fits_f32(src.type);
-  const double most = largest(src, threads);
-  const TensorScale scale = in_f32 ? scale_for<float>(most, to) : scale_for<double>(most, to);
-
-  Epilogue epilogue;
-  epilogue.overflow = Overflow::saturate;
-  const auto factor = static_cast<float>(scale.factor);
-  if (in_f32) {
-    epilogue.scale = &factor;  // the plan does not depend on it, and serves the next tensor as well
-  } else {
-    epilogue.alpha = scale.factor;
+  const int gpu = gpu_of({{"dst", dst.data}, {"src", src.data}});
+  if (gpu < 0) {
+    const Quantising how(src.type, to, largest(src, threads));
+    quantise_on_cpu(dst, src, how, threads);
+    return how.by.scale;
   }
-  // To integers, values are cut off. The sum with this one, in f32 or f64, is rounded to a whole
-  // number; modulo 2^8 that is what the value rounds to.
-  const float ruler = in_f32 ? 0x1.8p23F : 0x1.8p52F;
-  if (to == Kind::i8) {
-    epilogue.bias = &ruler;
-    epilogue.overflow = Overflow::standard;
-  }
-  Options options;
-  options.threads = threads;
-  copy(dst, src, epilogue, options);
-  return scale.scale;
+  const auto on = static_cast<cuda::Stream>(stream);
+  const Quantising how(src.type, to, largest_on_gpu(src, on));
+  quantise_on_gpu(gpu, dst, src, how, on);
+  return how.by.scale;
 }
 
 }  // namespace cornerturn

@@ -111,19 +111,6 @@ void check_real(const Operand& plain) {
   }
 }
 
-// On a GPU an element is one access.
-void check_alignment(const Operand& plain) {
-  const std::int64_t size = plain.type.size();
-  bool aligned = reinterpret_cast<std::uintptr_t>(plain.data) % static_cast<unsigned>(size) == 0;
-  for (const std::int64_t stride : plain.strides) aligned = aligned && stride % size == 0;
-  if (!aligned) {
-    refuse(
-        fmt::format("{}: data = {}, strides = {}: on a GPU elements of {} lie at multiples of {} "
-                    "bytes",
-                    plain.name, plain.data, text(plain.strides), plain.type.name(), size));
-  }
-}
-
 int threads_for(const Operand& plain, const BlockOptions& options) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : plain.shape) elements *= extent;
@@ -136,7 +123,8 @@ bool on_gpu(std::initializer_list<const Operand*> arguments) {
   std::vector<NamedPointer> pointers;
   for (const Operand* argument : arguments) pointers.push_back({argument->name, argument->data});
   if (gpu_of(pointers) < 0) return false;
-  check_alignment(**arguments.begin());
+  const Operand& plain = **arguments.begin();
+  check_elements_aligned(plain.name, plain.data, plain.type, plain.strides);
   return true;
 }
 

@@ -101,6 +101,18 @@ int gpu_of(const std::vector<NamedPointer>& pointers) {
   return require_gpu(arguments, [&] { return there->text() + ": all have to lie on one side"; });
 }
 
+void check_elements_aligned(const char* name, const void* data, ElementType type,
+                            const Extents& strides) {
+  const std::int64_t size = type.size();
+  bool aligned = reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(size) == 0;
+  for (const std::int64_t stride : strides) aligned = aligned && stride % size == 0;
+  if (aligned) return;
+  refuse(
+      fmt::format("{}: data = {}, strides = ({}): on a GPU elements of {} lie at multiples of {} "
+                  "bytes",
+                  name, data, fmt::join(strides, ", "), type.name(), size));
+}
+
 Target target_of(const Options& options, const void* dst, const void* src, const Vectors& vectors) {
   const std::array arguments = look_at(dst, src, vectors);
   Target target;

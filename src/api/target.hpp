@@ -41,6 +41,11 @@ struct NamedPointer {
 /// host memory. Throws an Error that names one that lies elsewhere than the others.
 int gpu_of(const std::vector<NamedPointer>& pointers);
 
+/// Throws an Error that names the argument unless its elements lie at multiples of their size, as
+/// on a GPU, where an element is one access.
+void check_elements_aligned(const char* name, const void* data, ElementType type,
+                            const Extents& strides);
+
 /// copy(), where the caller knows that both sides lie on `target`.
 void copy_on(const Target& target, const View& dst, const ConstView& src, const Epilogue& epilogue,
              const Options& options);

@@ -300,18 +300,27 @@ ct_status ct_ggml_can_cpy(int dst_type, const int64_t dst_ne[4], const size_t ds
 }
 
 ct_status ct_amax(double* amax, const ct_const_view* src, int threads) {
+  return ct_amax_on(amax, src, threads, nullptr);
+}
+
+ct_status ct_amax_on(double* amax, const ct_const_view* src, int threads, void* stream) {
   return guarded([&] {
     double& result = *required(amax, "amax");
-    result = ct::amax(to_view<ct::ConstView>(src, "src"), threads);
+    result = ct::amax(to_view<ct::ConstView>(src, "src"), threads, stream);
   });
 }
 
 ct_status ct_quantise_tensor(const ct_view* dst, double* scale, const ct_const_view* src,
                              int threads) {
+  return ct_quantise_tensor_on(dst, scale, src, threads, nullptr);
+}
+
+ct_status ct_quantise_tensor_on(const ct_view* dst, double* scale, const ct_const_view* src,
+                                int threads, void* stream) {
   return guarded([&] {
     double& result = *required(scale, "scale");
     result = ct::quantise_tensor(to_view<ct::View>(dst, "dst"), to_view<ct::ConstView>(src, "src"),
-                                 threads);
+                                 threads, stream);
   });
 }
 

@@ -1,5 +1,3 @@
-// Magnitudes are compared as unsigned integers: of a float the bits without the sign, where an
-// infinity is more than any number and a NaN more than an infinity, so that one maximum finds all.
 #include "cpu/amax.hpp"
 
 #include <algorithm>
@@ -9,8 +7,9 @@
 #include <vector>
 
 #include "core/divide.hpp"
+#include "core/memory_order.hpp"
 #include "cpu/parallel.hpp"
-#include "values/convert.hpp"
+#include "values/magnitude.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/amax.cpp"
@@ -33,22 +32,6 @@ struct Rows {
   std::int64_t row_step = 0;
 };
 
-/// The bits of |x| as an integer of x's size; 0 or 1 of a truth value.
-template <class T>
-auto magnitude_bits(T value) {
-  using Bits = hwy::UnsignedFromSize<sizeof(T)>;
-  const auto bits = values::bits_as<Bits>(value);
-  if constexpr (values::is_boolean<T>) {
-    return static_cast<Bits>(bits != 0);
-  } else if constexpr (!values::is_integer<T>) {
-    return static_cast<Bits>(bits & static_cast<Bits>(hwy::LimitsMax<Bits>() >> 1));
-  } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<Bits>(value < 0 ? Bits{0} - bits : bits);
-  } else {
-    return bits;
-  }
-}
-
 }  // namespace
 }  // namespace cornerturn::cpu
 
@@ -65,11 +48,9 @@ template <class T, class D>
 HWY_INLINE hn::Vec<D> magnitudes(D d, const std::byte* from) {
   using Bits = hn::TFromD<D>;
   const auto v = hn::LoadU(d, reinterpret_cast<const Bits*>(from));
-  if constexpr (values::is_boolean<T>) {
-    return hn::Min(v, hn::Set(d, Bits{1}));
-  } else if constexpr (!values::is_integer<T>) {
+  if constexpr (values::magnitude_rule<T> == values::Magnitude::signless) {
     return hn::And(v, hn::Set(d, static_cast<Bits>(hwy::LimitsMax<Bits>() >> 1)));
-  } else if constexpr (std::is_signed_v<T>) {
+  } else if constexpr (values::magnitude_rule<T> == values::Magnitude::absolute) {
     return hn::BitCast(d, hn::Abs(hn::BitCast(hn::RebindToSigned<D>(), v)));
   } else {
     return v;
@@ -103,7 +84,7 @@ std::uint64_t largest(const Rows& rows) {
     for (; i < rows.count; ++i) {
       T value;
       std::memcpy(&value, from + i * rows.step, sizeof value);
-      most = std::max(most, magnitude_bits(value));
+      most = std::max(most, values::magnitude_bits(value));
     }
   }
   Bits each[HWY_MAX_BYTES / sizeof(Bits)];
@@ -133,39 +114,13 @@ HWY_EXPORT(largest_of_kind);
 
 constexpr std::int64_t piece_bytes = 256 << 10;
 
-struct Axis {
-  std::int64_t extent;
-  std::int64_t stride;
-};
-
-// The same elements in the order of the memory: fastest first, no two axes that could be one.
-std::vector<Axis> in_order(const std::byte*& data, const Extents& shape, const Extents& strides) {
-  std::vector<Axis> axes;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 1 || strides[i] == 0) continue;
-    axes.push_back({shape[i], std::abs(strides[i])});
-    if (strides[i] < 0) data += (shape[i] - 1) * strides[i];
-  }
-  std::sort(axes.begin(), axes.end(),
-            [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
-  std::vector<Axis> fused;
-  for (const Axis& axis : axes) {
-    if (!fused.empty() && fused.back().stride * fused.back().extent == axis.stride) {
-      fused.back().extent *= axis.extent;
-    } else {
-      fused.push_back(axis);
-    }
-  }
-  return fused;
-}
-
 // An array cut into pieces of some rows, in the order of the memory.
 class Pieces {
  public:
-  Pieces(const std::byte* data, const std::vector<Axis>& axes, std::int64_t size) : data_(data) {
+  Pieces(const MemoryOrder& order, std::int64_t size) : data_(order.first) {
     const std::int64_t most = piece_bytes / size;
     std::int64_t elements = 1;
-    for (const Axis& axis : axes) {
+    for (const MemoryAxis& axis : order.axes) {
       const bool in_rows = axes_.size() < 2;
       const std::int64_t at_once =
           in_rows ? std::clamp(most / elements, std::int64_t{1}, axis.extent) : 1;
@@ -198,33 +153,17 @@ class Pieces {
 
  private:
   const std::byte* data_;
-  std::vector<Axis> axes_;
+  std::vector<MemoryAxis> axes_;
   Extents at_once_;
   std::int64_t count_ = 1;
 };
-
-double number_of(Kind kind, std::uint64_t magnitude) {
-  return values::with_kind(kind, [&](auto type) -> double {
-    using T = typename decltype(type)::type;
-    if constexpr (values::is_small_float<T>) {
-      return static_cast<double>(values::widen(T{static_cast<decltype(T::bits)>(magnitude)}));
-    } else if constexpr (std::is_same_v<T, float>) {
-      return static_cast<double>(values::bits_as<float>(static_cast<std::uint32_t>(magnitude)));
-    } else if constexpr (std::is_same_v<T, double>) {
-      return values::bits_as<double>(magnitude);
-    } else {
-      return static_cast<double>(magnitude);
-    }
-  });
-}
 
 }  // namespace
 
 double amax(const std::byte* data, ElementType type, const Extents& shape, const Extents& strides,
             int threads) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
-  const std::vector<Axis> axes = in_order(data, shape, strides);
-  const Pieces pieces(data, axes, type.size());
+  const Pieces pieces(memory_order(data, shape, strides), type.size());
   std::atomic<std::uint64_t> most{0};
   const auto find = [&](std::int64_t first, std::int64_t last) {
     std::uint64_t found = 0;
@@ -241,7 +180,7 @@ double amax(const std::byte* data, ElementType type, const Extents& shape, const
   } else {
     parallel_ranges(threads, pieces.count(), grain, find);
   }
-  return number_of(type.kind(), most.load());
+  return values::magnitude_number(type.kind(), most.load());
 }
 
 }  // namespace cornerturn::cpu

@@ -76,19 +76,23 @@ const plan::gpu::DeviceInfo& description_of(int device) {
   return known.emplace(device, describe(device)).first->second;
 }
 
-std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>& plans, void* dst,
-                               const void* src, Stream stream, const Vectors& vectors) {
+void refuse_captured(Stream stream, const char* what, const char* why) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   // Of the legacy stream it cannot be asked while another stream is being captured.
   const cudaError_t asked = cudaStreamIsCapturing(stream, &capture);
   if (asked == cudaErrorStreamCaptureImplicit || capture != cudaStreamCaptureStatusNone) {
     cudaGetLastError();
     throw Error(Status::unsupported,
-                "options.effort = measure, but the stream is being captured: timing has to wait "
-                "for the stream");
+                fmt::format("{}, but the stream is being captured: {}", what, why));
   }
-  check(asked, "cudaStreamIsCapturing");
+  if (asked == cudaSuccess) return;
+  cudaGetLastError();
+  check_launch(asked);  // an earlier error, or no stream
+}
 
+std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>& plans, void* dst,
+                               const void* src, Stream stream, const Vectors& vectors) {
+  refuse_captured(stream, "options.effort = measure", "timing has to wait for the stream");
   constexpr int rounds = 4;         // the first one loads the kernels
   constexpr double enough = 50e-6;  // that the events' own time does not count
   Stopwatch watch;

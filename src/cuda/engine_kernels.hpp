@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/engine.hpp"
+#include "kernels/amax.hpp"
 #include "kernels/blocks.hpp"
 #include "kernels/quantise.hpp"
 
@@ -23,5 +24,6 @@ void launch_kernel(const kernels::PackConvertArgs& args, const Launch& launch, S
 void launch_kernel(const kernels::BlocksArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::QuantiseArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::GatherConvertArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::AmaxArgs& args, const Launch& launch, Stream stream);
 
 }  // namespace cornerturn::cuda

@@ -34,6 +34,9 @@ int current_device() {
 const plan::gpu::DeviceInfo& description_of(int) {
   refuse();
 }
+void refuse_captured(Stream, const char*, const char*) {
+  refuse();
+}
 std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>&, void*, const void*, Stream,
                                const Vectors&) {
   refuse();
@@ -42,6 +45,9 @@ void execute(const plan::gpu::Plan&, void*, const void*, Stream, const Vectors&)
   refuse();
 }
 void execute(const plan::gpu::BlocksWork&, Stream) {
+  refuse();
+}
+std::uint64_t largest_magnitude(const plan::gpu::AmaxWork&, Stream) {
   refuse();
 }
 

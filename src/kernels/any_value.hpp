@@ -14,9 +14,11 @@ namespace cornerturn::kernels {
 struct AnyValueArgs {
   Kind src_kind = Kind::f32;
   Kind dst_kind = Kind::f32;
-  Values values;
+  Values values = {};
   bool scaled = false;
   bool biased = false;
+  bool arithmetic = false;  ///< also with an alpha of 1, and without a scale and a bias
+  float addend = 0;         ///< the same for all elements, where it is not 0
 };
 
 /// Of one of the two types: what decides how it is converted.
@@ -142,6 +144,7 @@ CT_HOST_DEVICE std::uint64_t worked(const AnyValueArgs& a, Kind src, Kind dst, b
     const auto alpha = values::convert<Working>(a.values.alpha, Overflow::standard);
     y = values::product(a.scaled ? values::product(alpha, static_cast<Working>(scale)) : alpha, y);
     if (with_bias) y = values::sum(y, static_cast<Working>(bias));
+    if (a.addend != 0) y = values::sum(y, static_cast<Working>(a.addend));
     if (a.values.beta != 0) {
       const auto beta = values::convert<Working>(a.values.beta, Overflow::standard);
       y = values::sum(y, values::product(beta, decoded<Working>(dst, old, false)));
@@ -156,7 +159,8 @@ CT_NO_INLINE std::uint64_t any_part(const AnyValueArgs& a, const KindFacts& src,
                                     const KindFacts& dst, std::uint64_t bits, float scale,
                                     float bias, bool with_bias, std::uint64_t old,
                                     std::uint32_t random) {
-  const bool arithmetic = !(a.values.alpha == 1) || a.values.beta != 0 || a.scaled || a.biased;
+  const bool arithmetic =
+      a.arithmetic || !(a.values.alpha == 1) || a.values.beta != 0 || a.scaled || a.biased;
   if (src.integer && dst.integer && !arithmetic) {
     return integer_converted(src.part, dst.part, bits, a.values.overflow);
   }

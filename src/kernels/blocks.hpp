@@ -87,11 +87,11 @@ template <int size>
 struct AnyElement {
   using Raw = typename BitsOf<size>::type;
   CT_DEVICE static float number(const BlocksArgs& a, Raw raw) {
-    const AnyValueArgs change{a.kind, Kind::f32, {}, false, false};
+    const AnyValueArgs change{a.kind, Kind::f32};
     return values::bits_as<float>(any_value<std::uint32_t>(change, raw, 0, 0, 0, 0));
   }
   CT_DEVICE static Raw element(const BlocksArgs& a, float x) {
-    const AnyValueArgs change{Kind::f32, a.kind, {}, false, false};
+    const AnyValueArgs change{Kind::f32, a.kind};
     return any_value<Raw>(change, values::bits_as<std::uint32_t>(x), 0, 0, Raw{}, 0);
   }
 };

@@ -59,11 +59,14 @@ struct ValueArgs {
   bool arithmetic = false;
   bool conjugate = false;
   Overflow overflow = Overflow::standard;
+  float addend = 0;  ///< of AnyCast alone
   /// Up to here GPUs' instructions do what the conversion asks for; NaNs are beyond it.
   float limit = 0;
 
   CT_DEVICE AnyValueArgs any() const {
-    AnyValueArgs args{src_kind, dst_kind, {}, false, false};
+    AnyValueArgs args{src_kind, dst_kind};
+    args.arithmetic = arithmetic;
+    args.addend = addend;
     args.values.alpha = wide_alpha;
     args.values.conjugate = conjugate;
     args.values.overflow = overflow;

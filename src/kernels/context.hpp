@@ -119,4 +119,14 @@ CT_HOST_DEVICE inline std::uint32_t byte_permute(std::uint32_t low, std::uint32_
 #endif
 }
 
+/// The larger of each of two halves of 16 bits.
+CT_HOST_DEVICE inline std::uint32_t larger_halves(std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  return __vmaxu2(a, b);
+#else
+  const std::uint32_t low = (a & 0xffffU) > (b & 0xffffU) ? a & 0xffffU : b & 0xffffU;
+  return low | (a >> 16 > b >> 16 ? a & 0xffff0000U : b & 0xffff0000U);
+#endif
+}
+
 }  // namespace cornerturn

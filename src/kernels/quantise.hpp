@@ -110,12 +110,7 @@ struct WarpBlock {
   }
   CT_DEVICE static std::uint32_t larger(std::uint32_t a, std::uint32_t b) {
     if constexpr (packed) {
-#if defined(__CUDA_ARCH__)
-      return __vmaxu2(a, b);
-#else
-      const std::uint32_t low = (a & 0xffffU) > (b & 0xffffU) ? a & 0xffffU : b & 0xffffU;
-      return low | (a >> 16 > b >> 16 ? a & 0xffff0000U : b & 0xffff0000U);
-#endif
+      return larger_halves(a, b);
     } else {
       return a > b ? a : b;
     }

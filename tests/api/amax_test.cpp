@@ -189,6 +189,13 @@ TEST(QuantiseTensor, InC) {
   ASSERT_EQ(ct_quantise_tensor(&dst, &found, &src, 0), CT_OK) << ct_last_error();
   EXPECT_EQ(found, 1.0F / (127.0F / 4.0F));
   EXPECT_EQ(values[1], -127);
+  double again = 0;
+  ASSERT_EQ(ct_amax_on(&again, &src, 0, nullptr), CT_OK) << ct_last_error();
+  EXPECT_EQ(again, 4);
+  values[1] = 0;
+  ASSERT_EQ(ct_quantise_tensor_on(&dst, &again, &src, 0, nullptr), CT_OK) << ct_last_error();
+  EXPECT_EQ(again, found);
+  EXPECT_EQ(values[1], -127);
   const ct_view wrong = {values, "u8", 2, shape, nullptr};
   EXPECT_EQ(ct_quantise_tensor(&wrong, &found, &src, 0), CT_INVALID_ARGUMENT);
 }

@@ -101,16 +101,44 @@ TEST_F(Pointers, OfTheGpuAreNeverTakenForTheHosts) {
   EXPECT_EQ(std::string(ct_last_error()).find("no GPU: "), 0U);
 }
 
-TEST_F(Pointers, OfTheGpuHaveNoAmax) {
+TEST_F(Pointers, OfAmax) {
   const ElementType f32(Kind::f32), e4m3(Kind::f8_e4m3);
-  EXPECT_EQ(refusal(Status::unsupported, [&] { amax(ConstView(gpu0, f32, {30})); }),
-            "src.data lies on a GPU: amax is found in host memory");
-  const View to(host.data(), e4m3, {30});
-  EXPECT_EQ(refusal(Status::unsupported, [&] { quantise_tensor(to, ConstView(gpu0, f32, {30})); }),
-            "src.data lies on a GPU: amax is found in host memory");
-  const ConstView from(host.data(), f32, {30});
-  EXPECT_EQ(refusal(Status::unsupported, [&] { quantise_tensor(View(gpu0, e4m3, {30}), from); }),
-            "dst.data lies on a GPU: amax is found in host memory");
+  for (const void* src : {gpu0, managed}) {
+    const std::string message =
+        refusal(Status::unsupported, [&] { amax(ConstView(src, f32, {30})); });
+    EXPECT_EQ(message.find("no GPU: "), 0U) << message;
+  }
+  EXPECT_EQ(
+      refusal(Status::invalid_argument, [&] { amax(ConstView(gpu1, f32, {30})); }),
+      "src = " + text(gpu1) +
+          " is memory of GPU 1, the current one is GPU 0: cudaSetDevice(1) has to come first");
+  EXPECT_EQ(refusal(Status::invalid_argument, [&] { amax(ConstView(gpu0 + 2, f32, {3}, {8})); }),
+            "src: data = " + text(gpu0 + 2) +
+                ", strides = (8): on a GPU elements of f32 lie at multiples of 4 bytes");
+  const int64_t shape[] = {30};
+  const ct_const_view src = {gpu0, "f32", 1, shape, nullptr};
+  double found = 0;
+  EXPECT_EQ(ct_amax_on(&found, &src, 0, nullptr), CT_UNSUPPORTED);
+  EXPECT_EQ(std::string(ct_last_error()).find("no GPU: "), 0U);
+}
+
+TEST_F(Pointers, OfQuantiseTensor) {
+  const ElementType f32(Kind::f32), e4m3(Kind::f8_e4m3);
+  const auto quantised = [&](void* dst, const void* src) {
+    return [=] { quantise_tensor(View(dst, e4m3, {30}), ConstView(src, f32, {30})); };
+  };
+  EXPECT_EQ(refusal(Status::invalid_argument, quantised(host.data(), gpu0)),
+            "dst = " + text(host.data()) + " is host memory, src = " + text(gpu0) +
+                " is memory of GPU 0: all have to lie on one side");
+  EXPECT_EQ(refusal(Status::invalid_argument, quantised(gpu0, host.data())),
+            "src = " + text(host.data()) + " is host memory, dst = " + text(gpu0) +
+                " is memory of GPU 0: all have to lie on one side");
+  EXPECT_EQ(refusal(Status::invalid_argument, quantised(gpu0, gpu1)),
+            "dst = " + text(gpu0) + " is memory of GPU 0, src = " + text(gpu1) +
+                " is memory of GPU 1: both have to lie on one GPU");
+  const std::string message = refusal(Status::unsupported, quantised(gpu0, other0));
+  EXPECT_EQ(message.find("no GPU: "), 0U) << message;
+  EXPECT_EQ(host, std::vector<char>(size, 7));
 }
 
 TEST_F(Pointers, AndOptionsDevice) {

@@ -116,6 +116,13 @@ def test_torch():
         (lambda x: cornerturn.quantise(x, "tensor_i8", pad=True), ValueError, "belong to blocks"),
         (lambda x: cornerturn.quantise(x, "tensor_i8", axes=(0, 2)), ValueError, "out of range"),
         (lambda x: cornerturn.quantise_both(x, "tensor_i8"), ValueError, "is none of"),
+        (lambda x: cornerturn.amax(x, stream=7), ValueError, "x is in host memory: the CPU has no"),
+        (lambda x: cornerturn.quantise(x, "tensor_i8", stream=7), ValueError, "stream = 7, but x is"),
+        (
+            lambda x: cornerturn.dequantise(x.astype("i1"), "tensor_i8", scales=1.0, stream=7),
+            ValueError,
+            "stream = 7, but x is in host memory",
+        ),
         (lambda x: cornerturn.dequantise(x, "tensor_i8", scales=1.0), TypeError, "is int8"),
         (lambda x: cornerturn.dequantise(x.astype("i1"), "tensor_i8"), TypeError, "has one number"),
     ],

@@ -252,3 +252,84 @@ def test_blocks_on_one_device():
     values, scales = cornerturn.quantise(torch.randn(4, 64, device="cuda"), "mxfp8_e4m3")
     with pytest.raises(ValueError, match="one device"):
         cornerturn.dequantise(values, "mxfp8_e4m3", scales=scales.cpu())
+
+
+DTYPES = [torch.float32, torch.bfloat16, torch.float16, torch.float64, torch.int32, torch.uint8, torch.bool]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_amax_is_that_of_the_cpu(dtype):
+    torch.manual_seed(4)
+    x = (torch.randn(40, 70, 33, device="cuda") * 50).to(dtype)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    for view in (x, x.transpose(0, 2), x[::2, 3:, 1], x[:1].expand(9, 70, 33), x[:0], x[3, 4, 5]):
+        expected = cornerturn.amax(view.cpu())
+        assert cornerturn.amax(view) == expected == cornerturn.amax(view, stream=stream)
+    for kind in (Interface, Dlpack):
+        if dtype is not torch.bfloat16:
+            torch.cuda.synchronize()
+            assert cornerturn.amax(kind(x)) == cornerturn.amax(x)
+
+
+def test_amax_of_nans_and_infinities():
+    x = torch.randn(300, 300, device="cuda")
+    x[7, 5] = -torch.inf
+    assert cornerturn.amax(x.requires_grad_()) == torch.inf
+    x = x.detach()
+    x[250, 77] = torch.nan
+    assert np.isnan(cornerturn.amax(x)) and np.isnan(cornerturn.amax(x.to(torch.float8_e4m3fn)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("format", ["tensor_e4m3", "tensor_e5m2", "tensor_i8"])
+def test_whole_tensors_are_those_of_the_cpu(dtype, format):
+    torch.manual_seed(5)
+    x = (torch.randn(64, 200, 96, device="cuda") * 20).to(dtype)
+    stream = torch.cuda.Stream()
+    for view, axes in ((x, None), (x, (0, 2, 1)), (x[0], (1, 0)), (x[:, 1:, ::3], (1, 2, 0)), (x[:0], None)):
+        expected, expected_scale = cornerturn.quantise(view.cpu(), format, axes)
+        for on in (None, stream):
+            stream.wait_stream(torch.cuda.current_stream())
+            values, scale = cornerturn.quantise(view, format, axes, stream=on)
+            stream.synchronize()
+            assert values.is_cuda and scale == expected_scale
+            assert torch.equal(values.cpu().view(torch.uint8), expected.view(torch.uint8))
+            back = cornerturn.dequantise(values, format, scales=scale, stream=on)
+            stream.synchronize()
+            assert torch.equal(back.cpu(), cornerturn.dequantise(expected, format, scales=scale))
+
+
+def test_amax_follows_its_stream():
+    x = torch.zeros(2000, 3000, device="cuda")
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(20_000_000)
+        x += 3
+    assert cornerturn.amax(x, stream=stream) == 3
+    with torch.cuda.stream(stream):  # the current one is found
+        torch.cuda._sleep(20_000_000)
+        x += 3
+        assert cornerturn.amax(x) == 6
+
+
+def test_amax_is_refused_in_a_graph():
+    x, out = numbered(64, 96), torch.zeros(96, 64, device="cuda")
+    cornerturn.transpose(x, out=out)
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        with pytest.raises(RuntimeError, match="amax returns a number, but the stream is being captured"):
+            cornerturn.amax(x)
+        with pytest.raises(RuntimeError, match="the stream is being captured"):
+            cornerturn.quantise(x, "tensor_e4m3")
+        cornerturn.transpose(x, out=out)
+    assert cornerturn.amax(x) == 64 * 96 - 1
+
+
+def test_amax_of_cupy_arrays():
+    cupy = pytest.importorskip("cupy")
+    x = cupy.arange(-40.0, 30.0).reshape(7, 10)
+    assert cornerturn.amax(x) == 40 and cornerturn.amax(x[::-1, ::3]) == 40
+    values, scale = cornerturn.quantise(x.astype("f4"), "tensor_i8")
+    assert type(values) is cupy.ndarray and values.dtype == "i1" and int(values[0, 0]) == -127
+    assert scale == np.float32(1) / (np.float32(127) / np.float32(40))

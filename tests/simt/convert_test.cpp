@@ -16,9 +16,27 @@ namespace {
 using plan::gpu::Candidate;
 using plan::gpu::Plan;
 
+// What a plan is told of when it runs.
+struct Late {
+  double factor;
+  float addend;
+};
+
+// The bytes of the destination as they have to become.
+void expect_into(std::byte* dst, const Problem& normal, const Vectors& vectors, const Late* late,
+                 const std::byte* src) {
+  if (late == nullptr) return test::reference_convert(normal, vectors, src, dst);
+  static constexpr float one = 1;
+  Problem problem = normal;
+  problem.values.alpha = late->factor;
+  problem.scale.present = true;
+  problem.bias.present = late->addend != 0;
+  test::reference_convert(problem, {&one, &late->addend}, src, dst);
+}
+
 // All candidates; answers how many there were, or how many of one kernel. Phases in elements.
 int check(const Problem& problem, int src_phase = 0, int dst_phase = 0, const Vectors& vectors = {},
-          std::string_view kernel = {}) {
+          const Late* late = nullptr, std::string_view kernel = {}) {
   if (problem.elements() == 0 || !problem.converts()) return 0;
   Side src(src_reach(problem), src_phase * problem.src_type.size());
   Side dst(dst_reach(problem), dst_phase * problem.dst_type.size());
@@ -28,7 +46,7 @@ int check(const Problem& problem, int src_phase = 0, int dst_phase = 0, const Ve
   std::vector<std::byte> before(static_cast<std::size_t>(dst.bytes));
   test::fill_values(problem.dst_type.kind(), before.data(), dst.bytes, 99);
   std::vector<std::byte> expected = before;
-  test::reference_convert(plan.normal, vectors, src.zero, expected.data() + (dst.zero - dst.first));
+  expect_into(expected.data() + (dst.zero - dst.first), plan.normal, vectors, late, src.zero);
   Emulator emulator;
   emulator.input("src", src.first, static_cast<std::size_t>(src.bytes));
   emulator.output("dst", dst.first, static_cast<std::size_t>(dst.bytes));
@@ -44,8 +62,9 @@ int check(const Problem& problem, int src_phase = 0, int dst_phase = 0, const Ve
                  std::to_string(dst_phase));
     plan.choose(candidate, plan::Choice::forced);
     std::memcpy(dst.first, before.data(), before.size());
+    const Plan to_run = late == nullptr ? plan : with_factor(plan, late->factor, late->addend);
     execute(
-        emulator, plan, dst.zero, src.zero, Mode::recording, [](const Request&) {}, vectors);
+        emulator, to_run, dst.zero, src.zero, Mode::recording, [](const Request&) {}, vectors);
     for (const Finding& finding : emulator.findings()) {
       if (!packed && finding.kind == FindingKind::never_written) continue;
       if (reads_old && finding.kind == FindingKind::unwritten_read) continue;
@@ -116,7 +135,7 @@ TEST(Convert, Structures) {
       for (const int count : {64, 1031, 2000}) {
         Problem problem = test::converting({"", {length, count}, {1, 0}}, from, to);
         if (turn++ % 3 == 0) problem.values.alpha = 0.37;
-        const int taken = check(problem, 0, 0, {}, "structures_convert");
+        const int taken = check(problem, 0, 0, {}, nullptr, "structures_convert");
         EXPECT_EQ(taken, count == 1031 ? 0 : 1) << problem.src_type.name() << " " << length;
         check(test::converting({"", {3, length, 80}, {0, 2, 1}}, from, to), turn % 5, 0);
         if (HasFailure()) FAIL();
@@ -132,9 +151,9 @@ TEST(Convert, OddMatrices) {
     for (const auto& [rows, columns] : {std::pair{301, 67}, {70, 333}, {131, 259}}) {
       Problem problem = test::converting({"", {columns, rows}, {1, 0}}, from, to);
       if (turn++ % 2 == 0) problem.values.overflow = Overflow::saturate;
-      EXPECT_GT(check(problem, turn % 3, turn % 7, {}, "skew_convert"), 0);
+      EXPECT_GT(check(problem, turn % 3, turn % 7, {}, nullptr, "skew_convert"), 0);
       EXPECT_GT(check(test::converting({"", {2, columns, 5, 13}, {0, 3, 2, 1}}, from, to), 0,
-                      turn % 5, {}, "skew_convert"),
+                      turn % 5, {}, nullptr, "skew_convert"),
                 0);
       if (HasFailure()) FAIL();
     }
@@ -174,6 +193,30 @@ TEST(Convert, Epilogues) {
       if (what == 5) problem.values.conjugate = true, problem.values.alpha = 2;
       EXPECT_GE(check(problem, 0, 0, vectors), problem.converts() ? 1 : 0);
       if (HasFailure()) FAIL() << "epilogue " << what;
+    }
+  }
+}
+
+// A tensor's scale, which is found after the plan: a NaN becomes the one NaN with a factor of 1,
+// too.
+TEST(Convert, WithAFactorThatComesLater) {
+  for (const Kind from : test::kinds()) {
+    for (const Kind to : {Kind::f8_e4m3, Kind::f8_e5m2, Kind::i8}) {
+      if (!test::can_convert(from, to)) continue;
+      const bool whole = to == Kind::i8;
+      const bool wide =
+          values::with_kind(from, []<class S>(values::Type<S>) { return !values::fits_f32<S>; });
+      const float ruler = wide ? 0x1.8p52F : 0x1.8p23F;
+      for (const double factor : {1.0, 0.25, 3e-5, 0.0}) {
+        const Late late{factor, whole ? ruler : 0};
+        for (const std::vector<int>& axes : {std::vector<int>{2, 0, 1}, {1, 0, 2}}) {
+          Problem problem = test::converting({"", {9, 5, 32}, axes}, from, to);
+          problem.values.alpha = 2;
+          problem.values.overflow = whole ? Overflow::standard : Overflow::saturate;
+          EXPECT_GT(check(problem, 0, 0, {}, &late), 0);
+          if (HasFailure()) FAIL() << static_cast<int>(from) << " to " << static_cast<int>(to);
+        }
+      }
     }
   }
 }

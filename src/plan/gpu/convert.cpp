@@ -209,8 +209,11 @@ Prepared prepare(const GatherConvertConfig&, const Problem& normal) {
   kernels::GatherConvertArgs args;
   static_cast<kernels::GatherArgs&>(args) = std::get<kernels::GatherArgs>(moved.args);
   args.src_bytes = normal.src_type.size();
-  args.change = {normal.src_type.kind(), normal.dst_type.kind(), normal.values,
-                 normal.scale.present, normal.bias.present};
+  args.change = {.src_kind = normal.src_type.kind(),
+                 .dst_kind = normal.dst_type.kind(),
+                 .values = normal.values,
+                 .scaled = normal.scale.present,
+                 .biased = normal.bias.present};
   const auto fill = [&](kernels::AxisVector& to, const ModeVector& from) {
     to.present = from.present;
     if (from.mode >= 0)
@@ -224,4 +227,23 @@ Prepared prepare(const GatherConvertConfig&, const Problem& normal) {
 }
 
 }  // namespace gather_convert
+
+Plan with_factor(const Plan& plan, double factor, float addend) {
+  Plan result = plan;
+  std::visit(
+      [&](auto& args) {
+        if constexpr (requires { args.values.wide_alpha; }) {
+          args.values.alpha = static_cast<float>(factor);
+          args.values.wide_alpha = factor;
+          args.values.addend = addend;
+        } else if constexpr (requires { args.change; }) {
+          args.change.values.alpha = factor;
+          args.change.arithmetic = true;
+          args.change.addend = addend;
+        }
+      },
+      result.ready.args);
+  return result;
+}
+
 }  // namespace cornerturn::plan::gpu

@@ -112,6 +112,11 @@ struct Plan {
 Plan make_plan(const Problem& problem, const Alignment& alignment, const DeviceInfo& device,
                const std::string& forced_kernel = {}, const Costs& costs = {});
 
+/// The same plan with `factor` for its alpha, which is neither 0 nor 1 and stood for one that was
+/// not known yet; `addend`, for values that become integers, is added after it. All goes through
+/// the arithmetic, also with a factor of 1.
+Plan with_factor(const Plan& plan, double factor, float addend = 0);
+
 /// The configuration in words, also its name in a file of remembered winners.
 std::string describe(const Candidate& candidate, const Problem& normal);
 /// One line: kernel, configuration, bytes, predicted time.
