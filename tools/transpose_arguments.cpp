@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "cornerturn/error.hpp"
+#include "cuda/device.hpp"
 #include "io/output_file.hpp"
 
 namespace cornerturn::cli {
@@ -14,6 +15,14 @@ std::string temporary_directory(const TransposeArguments& arguments) {
   if (!arguments.to_pipe()) return io::directory_of(arguments.out);
   const char* directory = std::getenv("TMPDIR");
   return directory != nullptr && *directory != '\0' ? directory : "/tmp";
+}
+
+bool runs_on_gpu(const TransposeArguments& arguments) {
+  if (parse_device("--device", arguments.device) != "gpu") return false;
+  if (const auto why = cuda::why_no_gpu()) {
+    throw Error(Status::unsupported, "--device gpu: " + *why);
+  }
+  return true;
 }
 
 io::InputArray open_input(const TransposeArguments& arguments, std::int64_t memory) {

@@ -26,6 +26,9 @@ struct TransposeArguments {
   bool to_pipe() const { return out == "-"; }
 };
 
+/// Does --device ask for the GPU? Throws where there is none.
+bool runs_on_gpu(const TransposeArguments& arguments);
+
 /// Opens IN. What comes from a pipe is kept in memory, or in a file where `memory` is limited.
 io::InputArray open_input(const TransposeArguments& arguments, std::int64_t memory);
 

@@ -1,26 +1,27 @@
 // cornerturn transpose --to q8_0, --from mxfp8_e4m3, ...: values into blocks of 32 along the last
-// axis, and blocks into values. Some rows of the result at a time: it need not fit in memory, nor
-// need the source, which is mapped. (The scales of MXFP8, a 32nd of it, are read.)
+// axis, and blocks into values. In pieces: neither the result nor the source, which is mapped or
+// read as it is needed, has to fit in memory. (The scales of MXFP8, a 32nd of it, are read.)
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <deque>
 #include <filesystem>
-#include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
+#include "array_output.hpp"
 #include "core/divide.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/threads.hpp"
+#include "cuda/device.hpp"
 #include "io/npy_dtype.hpp"
-#include "io/output_file.hpp"
-#include "io/schedule.hpp"
+#include "io/rearrange_blocks_gpu.hpp"
+#include "progress.hpp"
 #include "signals.hpp"
 #include "transpose_arguments.hpp"
+#include "transpose_report.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -32,6 +33,11 @@ struct Format {
   Kind element;            // of the array of values, as a file has it
   std::int64_t per_block;  // elements in that array
   bool has_scales;         // in a file of their own
+
+  // Of an element as the library has it: a block of q8_0 is one.
+  ElementType stored() const {
+    return has_scales ? ElementType(element) : ElementType::bytes(q8_0_bytes);
+  }
 };
 constexpr std::array formats = {Format{"q8_0", Kind::u8, q8_0_bytes, false},
                                 Format{"mxfp8_e4m3", Kind::f8_e4m3, block_values, true},
@@ -47,12 +53,6 @@ const Format* format_named(const std::string& name) {
   throw Error(Status::invalid_argument, message);
 }
 
-std::int64_t product(const Extents& extents) {
-  std::int64_t result = 1;
-  for (const std::int64_t extent : extents) result *= extent;
-  return result;
-}
-
 Extents with(Extents extents, std::size_t axis, std::int64_t extent) {
   extents[axis] = extent;
   return extents;
@@ -64,43 +64,6 @@ bool same_place(const std::string& a, const std::string& b) {
   return fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
 }
 
-// A file that is written from the beginning to the end.
-class Output {
- public:
-  Output(const std::string& argument, const std::string& path, ElementType type, Extents shape) {
-    header_.descr = io::descr_of(type);
-    header_.item_size = type.size();
-    header_.shape = std::move(shape);
-    bytes_ = io::array_bytes(header_.shape, header_.item_size);
-    const std::string header = io::format_npy_header(header_);
-    if (path == "-") {
-      pipe_ = io::File(STDOUT_FILENO, io::label_of(argument, path), false);
-    } else {
-      file_ = std::make_unique<io::OutputFile>(
-          path, static_cast<std::int64_t>(header.size()) + bytes_, argument);
-    }
-    write(header.data(), static_cast<std::int64_t>(header.size()));
-  }
-
-  const io::NpyHeader& header() const { return header_; }
-  std::int64_t bytes() const { return bytes_; }
-  void write(const void* data, std::int64_t bytes) {
-    (file_ ? file_->file() : pipe_).write(data, bytes);
-  }
-  void prepare() {
-    if (file_) file_->prepare();
-  }
-  void commit() {
-    if (file_) file_->commit();
-  }
-
- private:
-  io::NpyHeader header_;
-  std::int64_t bytes_ = 0;
-  std::unique_ptr<io::OutputFile> file_;
-  io::File pipe_;
-};
-
 class BlockTransposition {
  public:
   explicit BlockTransposition(const TransposeArguments& arguments)
@@ -110,20 +73,21 @@ class BlockTransposition {
         format_(to_ != nullptr ? *to_ : *from_) {
     options_.pad = arguments.pad;
     options_.threads = arguments.work.options().threads;
-    parse_device("--device", arguments.device);
     check_arguments();
+    on_gpu_ = runs_on_gpu(arguments);
   }
 
   void run() {
-    input_ = open_input(arguments_, arguments_.work.memory_bytes());
+    memory_ = arguments_.work.memory_bytes();
+    if (memory_ > 0) io::require_memory(memory_);
+    input_ = open_input(arguments_, memory_);
     rank_ = input_.header.shape.size();
     if (rank_ == 0) refuse(option() + ": an array of no axes has no blocks");
     order_ = arguments_.order.permutation(static_cast<int>(rank_));
-    const Clock::time_point start = Clock::now();
-    to_ != nullptr ? quantise() : dequantise();
-    seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+    to_ != nullptr ? prepare_blocks() : prepare_values();
+    if (outputs_[0].bytes() > 0) move();
     input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
-    for (Output& output : outputs_) output.prepare();
+    for (ArrayOutput& output : outputs_) output.prepare();
     for (std::size_t i = outputs_.size(); i-- > 0;) outputs_[i].commit();
     report();
   }
@@ -140,12 +104,12 @@ class BlockTransposition {
       refuse(fmt::format("--from {} with --to {}: values become blocks, or blocks values",
                          from_->name, to_->name));
     }
-    if (arguments_.device != "cpu" || !values.scale.empty() || !values.bias.empty() ||
-        values.saturate || !values.stochastic.empty() || arguments_.verify || arguments_.raw ||
+    if (!values.scale.empty() || !values.bias.empty() || values.saturate ||
+        !values.stochastic.empty() || arguments_.verify || arguments_.raw ||
         !arguments_.work.kernel.empty() || arguments_.work.effort != "estimate") {
       throw Error(Status::unsupported,
-                  fmt::format("{}: it goes with {}, --perm, --pattern, --threads, --memory and "
-                              "--json alone, on the CPU",
+                  fmt::format("{}: it goes with {}, --perm, --pattern, --device, --threads, "
+                              "--memory and --json alone",
                               option(),
                               format_.has_scales ? "--from, --to, --scales, --pad"
                                                  : "--from, --to, --pad"));
@@ -164,128 +128,68 @@ class BlockTransposition {
     if (arguments_.scales == "-") refuse("--scales = '-': it has to be a file");
   }
 
-  // An array in a file, its axes in the order of the result.
-  ConstView turned(const std::byte* data, ElementType type, const Extents& shape,
-                   bool fortran_order) const {
-    const Problem problem = io::file_problem(shape, type.size(), fortran_order, order_);
-    Extents turned_shape, strides;
-    for (const Mode& mode : problem.modes) {
-      turned_shape.push_back(mode.extent);
-      strides.push_back(mode.src_stride);
-    }
-    return {data, type, turned_shape, strides};
-  }
-
-  // `count` steps of the first axis.
-  static ConstView part(const ConstView& view, std::int64_t first, std::int64_t count) {
-    const auto* data = static_cast<const std::byte*>(view.data) + first * view.strides[0];
-    return {data, view.type, with(view.shape, 0, count), view.strides};
-  }
-
-  // Calls work(first, count) for parts of an axis, in multiples of `unit` that take some MiB each.
-  template <class Work>
-  static void for_parts(std::int64_t extent, std::int64_t step_bytes, std::int64_t unit,
-                        const Work& work) {
-    constexpr std::int64_t part_bytes = std::int64_t{32} << 20;
-    const std::int64_t at_once = std::max(part_bytes / step_bytes / unit, std::int64_t{1}) * unit;
-    for (std::int64_t first = 0; first < extent; first += at_once) {
-      work(first, std::min(at_once, extent - first));
-    }
-  }
-
-  const std::byte* source() {
-    if (input_.in_memory()) return input_.spooled.data();
-    mapping_ = io::Mapping(input_.file, cpu::resolve_threads(options_.threads));
-    watch_mapping(mapping_.data(), mapping_.size(), input_.file.label());
-    input_.file.require_size(input_.offset + input_.bytes);
-    return mapping_.data() + input_.offset;
-  }
-
-  void quantise() {
+  void prepare_blocks() {
+    const io::NpyHeader& header = input_.header;
     ValueArguments only_types;
     only_types.from = arguments_.values.from;
-    const ElementType type = only_types.source_type(input_.header.descr, input_.header.item_size);
-    const io::NpyHeader& header = input_.header;
-    ConstView from = turned(nullptr, type, header.shape, header.fortran_order);
+    values_ = only_types.source_type(header.descr, header.item_size);
+    const Extents shape = permuted(header.shape, order_);
     const std::size_t last = rank_ - 1;
-    if (from.shape[last] % block_values != 0 && !arguments_.pad) {
+    if (shape[last] % block_values != 0 && !arguments_.pad) {
       refuse(
           fmt::format("{}: the last axis of OUT has {} values, no multiple of {}: --pad fills "
                       "the last block of a row with zeros",
-                      option(), from.shape[last], block_values));
+                      option(), shape[last], block_values));
     }
-    const std::int64_t blocks = ceil_div(from.shape[last], std::int64_t{block_values});
+    const std::int64_t blocks = ceil_div(shape[last], std::int64_t{block_values});
     open_output("OUT", arguments_.out, ElementType(format_.element),
-                with(from.shape, last, blocks * format_.per_block));
+                with(shape, last, blocks * format_.per_block));
     if (format_.has_scales) {
-      open_output("--scales", arguments_.scales, ElementType(Kind::u8),
-                  with(from.shape, last, blocks));
+      open_output("--scales", arguments_.scales, ElementType(Kind::u8), with(shape, last, blocks));
     }
-    if (outputs_[0].bytes() == 0) return;
-    from.data = source();
-    const std::int64_t row = last == 0 ? 1 : outputs_[0].bytes() / from.shape[0];
-    for_parts(
-        from.shape[0], row, last == 0 ? block_values : 1,
-        [&](std::int64_t first, std::int64_t count) { quantise_part(part(from, first, count)); });
   }
 
-  void quantise_part(const ConstView& from) {
-    const std::size_t last = rank_ - 1;
-    const std::int64_t blocks = ceil_div(from.shape[last], std::int64_t{block_values});
-    const Extents per_block = with(from.shape, last, blocks);
-    const std::int64_t all = product(per_block);
-    const auto axis = static_cast<int>(last);
-    values_.resize(static_cast<std::size_t>(all * format_.per_block));
-    if (format_.has_scales) {
-      codes_.resize(static_cast<std::size_t>(all));
-      quantise_mxfp8(View(values_.data(), ElementType(format_.element),
-                          with(from.shape, last, blocks * block_values)),
-                     View(codes_.data(), ElementType(Kind::u8), per_block), from, axis, options_);
-      outputs_[1].write(codes_.data(), all);
-    } else {
-      quantise_q8_0(View(values_.data(), ElementType::bytes(q8_0_bytes), per_block), from, axis,
-                    options_);
-    }
-    outputs_[0].write(values_.data(), all * format_.per_block);
-  }
-
-  void dequantise() {
-    const io::NpyHeader& header = input_.header;
-    const std::size_t last = rank_ - 1;
+  void prepare_values() {
     check_blocks();
-    const std::int64_t blocks = header.shape[last] / format_.per_block;
-    const Extents per_block = with(header.shape, last, blocks);
-    if (format_.has_scales) read_scales(per_block);
-    const ElementType type = arguments_.values.result_type(ElementType(Kind::f32));
-    const ConstView plain = turned(nullptr, type, with(header.shape, last, blocks * block_values),
-                                   header.fortran_order);
-    open_output("OUT", arguments_.out, type, plain.shape);
-    if (outputs_[0].bytes() == 0) return;
+    const std::size_t last = rank_ - 1;
+    const std::int64_t blocks = input_.header.shape[last] / format_.per_block;
+    if (format_.has_scales) read_scales(with(input_.header.shape, last, blocks));
+    values_ = arguments_.values.result_type(values_);
+    open_output("OUT", arguments_.out, values_,
+                permuted(with(input_.header.shape, last, blocks * block_values), order_));
+  }
 
-    const std::byte* data = source();
-    const ConstView values =
-        format_.has_scales
-            ? turned(data, ElementType(format_.element), header.shape, header.fortran_order)
-            : turned(data, ElementType::bytes(q8_0_bytes), per_block, false);
-    const auto axis =
-        static_cast<int>(std::find(order_.begin(), order_.end(), int(last)) - order_.begin());
-    const std::int64_t unit = axis == 0 ? block_values : 1;
-    const std::int64_t row = outputs_[0].bytes() / plain.shape[0];
-    for_parts(plain.shape[0], row, unit, [&](std::int64_t first, std::int64_t count) {
-      const Extents shape = with(plain.shape, 0, count);
-      const std::int64_t bytes = product(shape) * type.size();
-      values_.resize(static_cast<std::size_t>(bytes));
-      const View to(values_.data(), type, shape);
-      if (format_.has_scales) {
-        const ConstView scales = turned(scales_.spooled.data(), ElementType(Kind::u8), per_block,
-                                        scales_.header.fortran_order);
-        dequantise_mxfp8(to, part(values, first, count), part(scales, first / unit, count / unit),
-                         axis, options_);
-      } else {
-        dequantise_q8_0(to, part(values, first / unit, count / unit), axis, options_);
-      }
-      outputs_[0].write(values_.data(), bytes);
-    });
+  io::BlockTask task() const {
+    const Extents& shape = input_.header.shape;
+    const io::FileOrder order{input_.header.fortran_order, order_};
+    if (to_ != nullptr) return io::task_to_blocks(format_.stored(), values_, shape, order);
+    const Extents blocks = with(shape, rank_ - 1, shape.back() / format_.per_block);
+    return io::task_from_blocks(format_.stored(), values_, blocks, order,
+                                scales_.header.fortran_order);
+  }
+
+  void move() {
+    task_ = task();
+    schedule_ = on_gpu_ ? io::make_gpu_block_schedule(task_, memory_, in_order_)
+                        : io::make_block_schedule(task_, cpu::resolve_threads(options_.threads));
+    std::vector<io::Source> sources = {source()};
+    if (task_.from.size() > 1) sources.push_back({scales_.spooled.data(), nullptr, 0});
+    std::vector<io::Sink> sinks;
+    for (const ArrayOutput& output : outputs_) sinks.push_back(output.sink());
+    const Clock::time_point start = Clock::now();
+    const ProgressLine line(task_.result_bytes(), [&] { return progress_.bytes_written.load(); });
+    on_gpu_ ? io::rearrange_blocks_on_gpu(task_, *schedule_, sources, sinks, options_, progress_)
+            : io::rearrange_blocks_on_cpu(task_, *schedule_, sources, sinks, options_, progress_);
+    seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  io::Source source() {
+    if (input_.in_memory()) return {input_.spooled.data(), nullptr, 0};
+    if (on_gpu_) return {nullptr, &input_.file, input_.offset};
+    mapping_ = io::Mapping(input_.file, cpu::resolve_threads(options_.threads));
+    watch_mapping(mapping_.data(), mapping_.size(), input_.file.label());
+    input_.file.require_size(input_.offset + input_.bytes);
+    return {mapping_.data() + input_.offset, nullptr, 0};
   }
 
   // Is IN an array of such blocks?
@@ -335,42 +239,36 @@ class BlockTransposition {
 
   void open_output(const std::string& argument, const std::string& path, ElementType type,
                    Extents shape) {
-    check_output(input_, argument, path);
+    in_order_ = check_output(input_, argument, path) || in_order_;
     if (scales_.file.is_open()) check_output(scales_, argument, path);
     if (!outputs_.empty() && same_place(path, arguments_.out)) {
       refuse(fmt::format("{} is OUT as well: it has to be another file",
                          io::label_of(argument, path)));
     }
-    outputs_.emplace_back(argument, path, type, std::move(shape));
+    io::NpyHeader header;
+    header.descr = io::descr_of(type);
+    header.item_size = type.size();
+    header.shape = std::move(shape);
+    outputs_.emplace_back(argument, path, std::move(header), false);
   }
 
   void report() const {
     const io::NpyHeader& result = outputs_[0].header();
-    if (arguments_.json) {
-      nlohmann::json json = {{"in", arguments_.in},
-                             {"out", arguments_.out},
-                             {"dtype", io::descr_text(input_.header)},
-                             {"item_size", input_.header.item_size},
-                             {"fortran_order", input_.header.fortran_order},
-                             {"shape", input_.header.shape},
-                             {"permutation", order_},
-                             {"blocks", format_.name},
-                             {"result_shape", result.shape},
-                             {"bytes", input_.bytes},
-                             {"result_dtype", io::descr_text(result)},
-                             {"result_bytes", outputs_[0].bytes()},
-                             {"seconds", seconds_}};
-      if (format_.has_scales) json["scales"] = arguments_.scales;
-      fmt::print(arguments_.to_pipe() ? stderr : stdout, "{}\n",
-                 json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-      return;
+    TransposeReport report;
+    report.permutation = order_;
+    report.result = result;
+    report.result_bytes = outputs_[0].bytes();
+    report.types =
+        fmt::format("{} to {}", from_ != nullptr ? format_.name : io::descr_text(input_.header),
+                    to_ != nullptr ? format_.name : io::descr_text(result));
+    report.blocks = format_.name;
+    if (schedule_) report.schedule = io::summary_of(task_, *schedule_);
+    if (schedule_ && on_gpu_) {
+      report.kernel = io::gpu_block_kernel(task_, *schedule_);
+      report.device = cuda::device_info().name;
     }
-    if (arguments_.to_pipe()) return;
-    fmt::print("{} {} -> {} {}  {} to {}\n", arguments_.in, io::shape_text(input_.header.shape),
-               arguments_.out, io::shape_text(result.shape),
-               from_ != nullptr ? format_.name : io::descr_text(input_.header),
-               to_ != nullptr ? format_.name : io::descr_text(result));
-    fmt::print("moved    {} in {:.3f} s\n", io::size_text(input_.bytes), seconds_);
+    report.seconds = seconds_;
+    report.print(arguments_, input_, progress_);
   }
 
   const TransposeArguments& arguments_;
@@ -378,14 +276,19 @@ class BlockTransposition {
   const Format* from_;
   const Format& format_;
   BlockOptions options_;
+  bool on_gpu_ = false;
+  std::int64_t memory_ = 0;
   io::InputArray input_;
   io::InputArray scales_;
   std::size_t rank_ = 0;
   std::vector<int> order_;
-  std::deque<Output> outputs_;
+  ElementType values_{Kind::f32};
+  io::BlockTask task_;
+  std::optional<io::BlockSchedule> schedule_;
+  std::deque<ArrayOutput> outputs_;
+  bool in_order_ = false;  // of any output
   io::Mapping mapping_;
-  std::vector<std::byte> values_;
-  std::vector<std::byte> codes_;
+  io::Progress progress_;
   double seconds_ = 0;
 };
 

@@ -1,24 +1,20 @@
 // cornerturn transpose: from a file to a file.
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "array_output.hpp"
 #include "commands.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/threads.hpp"
-#include "cuda/device.hpp"
 #include "io/array_file.hpp"
 #include "io/npy_dtype.hpp"
-#include "io/output_file.hpp"
 #include "io/rearrange.hpp"
 #include "io/rearrange_gpu.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
 #include "transpose_arguments.hpp"
+#include "transpose_report.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -34,12 +30,7 @@ class Transposition {
   explicit Transposition(const TransposeArguments& arguments)
       : arguments_(arguments),
         options_(arguments.work.options()),
-        on_gpu_(parse_device("--device", arguments.device) == "gpu") {
-    if (!on_gpu_) return;
-    if (const auto why = cuda::why_no_gpu()) {
-      throw Error(Status::unsupported, "--device gpu: " + *why);
-    }
-  }
+        on_gpu_(runs_on_gpu(arguments)) {}
 
   void run() {
     refuse_block_options(arguments_);
@@ -51,19 +42,17 @@ class Transposition {
     }
     find_output();
     plan();
-    open_output();
+    output_.emplace("OUT", arguments_.out, header_, arguments_.raw);
     const Clock::time_point start = Clock::now();
     move();
     move_seconds_ = seconds_since(start);
     input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
     if (arguments_.verify) verify();
-    if (output_) output_->commit();
+    output_->commit();
     report();
   }
 
  private:
-  bool to_pipe() const { return arguments_.to_pipe(); }
-
   void open_input() {
     memory_ = arguments_.work.memory_bytes();
     input_ = cli::open_input(arguments_, memory_);
@@ -130,23 +119,6 @@ class Transposition {
                       : io::box_plan(*schedule_, options_).kernel();
   }
 
-  void open_output() {
-    const std::string header = arguments_.raw ? "" : io::format_npy_header(header_);
-    header_bytes_ = static_cast<std::int64_t>(header.size());
-    if (to_pipe()) {
-      pipe_ = io::File(STDOUT_FILENO, io::label_of("OUT", arguments_.out), false);
-    } else {
-      output_ = std::make_unique<io::OutputFile>(arguments_.out, header_bytes_ + result_bytes());
-    }
-    if (in_order_) {
-      target().write(header.data(), header_bytes_);
-    } else {
-      target().write_at(header.data(), header_bytes_, 0);
-    }
-  }
-
-  const io::File& target() const { return output_ ? output_->file() : pipe_; }
-
   void move() {
     if (!schedule_) return;
     source_ = {nullptr, &input_.file, input_.offset};
@@ -158,7 +130,7 @@ class Transposition {
       input_.file.require_size(input_.offset + input_.bytes);
       source_.memory = mapping_.data() + input_.offset;
     }
-    const io::Sink sink{&target(), header_bytes_};
+    const io::Sink sink = output_->sink();
     io::Sink scratch = sink;
     io::File temporary;
     if (schedule_->route == io::Route::two_pass && (in_order_ || conversion_.converts())) {
@@ -177,11 +149,12 @@ class Transposition {
 
   void verify() {
     if (input_.bytes == 0) return;
-    io::Source result{nullptr, &target(), header_bytes_};
+    const io::Sink written = output_->sink();
+    io::Source result{nullptr, written.file, written.offset};
     io::Mapping mapped;
     if (memory_ == 0) {
-      mapped = io::Mapping(target(), threads_);
-      result.memory = mapped.data() + header_bytes_;
+      mapped = io::Mapping(*written.file, threads_);
+      result.memory = mapped.data() + written.offset;
     }
     io::Progress progress;
     const Clock::time_point start = Clock::now();
@@ -192,46 +165,18 @@ class Transposition {
   }
 
   void report() const {
-    const double rate = static_cast<double>(input_.bytes) / std::max(move_seconds_, 1e-9);
-    if (arguments_.json) {
-      nlohmann::json json = {{"in", arguments_.in},
-                             {"out", arguments_.out},
-                             {"dtype", io::descr_text(input_.header)},
-                             {"item_size", input_.header.item_size},
-                             {"fortran_order", input_.header.fortran_order},
-                             {"shape", input_.header.shape},
-                             {"permutation", permutation_},
-                             {"result_shape", header_.shape},
-                             {"bytes", input_.bytes},
-                             {"result_dtype", io::descr_text(header_)},
-                             {"result_bytes", result_bytes()},
-                             {"seconds", move_seconds_},
-                             {"bytes_per_second", rate},
-                             {"verified", arguments_.verify}};
-      if (arguments_.verify) json["verify_seconds"] = verify_seconds_;
-      if (schedule_) {
-        json["kernel"] = kernel_;
-        json["device"] = device_;
-        json["schedule"] = nlohmann::json::parse(io::to_json(*schedule_));
-        json["bytes_read"] = progress_.bytes_read.load();
-        json["bytes_written"] = progress_.bytes_written.load();
-      }
-      fmt::print(to_pipe() ? stderr : stdout, "{}\n",
-                 json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-      return;
-    }
-    if (to_pipe()) return;
-    fmt::print("{} {} -> {} {}  {}{}\n", arguments_.in, io::shape_text(input_.header.shape),
-               arguments_.out, io::shape_text(header_.shape), io::descr_text(input_.header),
-               conversion_.converts() ? " to " + conversion_.dst_type().name() : "");
-    if (!schedule_) return;
-    fmt::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(input_.bytes), move_seconds_,
-               io::size_text(static_cast<std::int64_t>(rate)));
-    fmt::print("kernel   {}{}\n", kernel_, on_gpu_ ? " on " + device_ : "");
-    fmt::print("route    {}\n", io::to_string(*schedule_));
-    if (arguments_.verify) {
-      fmt::print("verified every element, {:.3f} s\n", verify_seconds_);
-    }
+    TransposeReport report;
+    report.permutation = permutation_;
+    report.result = header_;
+    report.result_bytes = result_bytes();
+    report.types = io::descr_text(input_.header);
+    if (conversion_.converts()) report.types += " to " + conversion_.dst_type().name();
+    if (schedule_) report.schedule = io::summary_of(*schedule_);
+    report.kernel = kernel_;
+    report.device = device_;
+    report.seconds = move_seconds_;
+    report.verify_seconds = verify_seconds_;
+    report.print(arguments_, input_, progress_);
   }
 
   const TransposeArguments& arguments_;
@@ -242,10 +187,8 @@ class Transposition {
   io::NpyHeader header_;  // of the output
   std::vector<int> permutation_;
   std::int64_t memory_ = 0;
-  std::unique_ptr<io::OutputFile> output_;
-  io::File pipe_;
+  std::optional<ArrayOutput> output_;
   bool in_order_ = false;
-  std::int64_t header_bytes_ = 0;
   Problem problem_;
   io::FileConversion conversion_;
   std::optional<io::Schedule> schedule_;

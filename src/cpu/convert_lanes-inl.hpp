@@ -268,7 +268,22 @@ HWY_INLINE bool store_bytes(const float* from, T* to) {
   return true;
 }
 
-/// `count` elements at any address, from type to type; f32 is one of the two.
+HWY_INLINE VF without_payload(VF v) {
+  const VU sign = hn::And(hn::BitCast(du, v), u32(0x80000000U));
+  const VF nan = hn::BitCast(df, hn::Or(sign, u32(values::f32_nan)));
+  return hn::IfThenElse(hn::IsNaN(v), nan, v);
+}
+
+/// Elements as f32, on their way to elements of D.
+template <class D, class S>
+HWY_INLINE VF load_for(const S* from) {
+  const VF v = load(from);
+  // NaNs of bf16 become f16's plain one.
+  if constexpr (std::is_same_v<S, BF16> && std::is_same_v<D, F16>) return without_payload(v);
+  return v;
+}
+
+/// `count` elements at any address, from type to type, by way of f32.
 template <class S, class D>
 void convert_all(const std::byte* src, std::byte* dst, std::int64_t count, bool saturate) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
@@ -278,7 +293,7 @@ void convert_all(const std::byte* src, std::byte* dst, std::int64_t count, bool 
     S in[most_lanes] = {};
     D out[most_lanes];
     std::memcpy(in, src, static_cast<std::size_t>(count) * sizeof(S));
-    store(load(in), saturate, out);
+    store(load_for<D>(in), saturate, out);
     std::memcpy(dst, out, static_cast<std::size_t>(count) * sizeof(D));
     return;
   }
@@ -287,13 +302,13 @@ void convert_all(const std::byte* src, std::byte* dst, std::int64_t count, bool 
     for (; !saturate && i + 4 * lanes <= count; i += 4 * lanes) {
       if (store_bytes(from + i, to + i)) continue;
       for (std::int64_t k = i; k < i + 4 * lanes; k += lanes) {
-        store(load(from + k), saturate, to + k);
+        store(load_for<D>(from + k), saturate, to + k);
       }
     }
   }
-  for (; i + lanes <= count; i += lanes) store(load(from + i), saturate, to + i);
+  for (; i + lanes <= count; i += lanes) store(load_for<D>(from + i), saturate, to + i);
   // The last ones may be converted twice.
-  if (i < count) store(load(from + count - lanes), saturate, to + count - lanes);
+  if (i < count) store(load_for<D>(from + count - lanes), saturate, to + count - lanes);
 }
 
 /// Random bits for places place, place + step, ...; none of them may carry into the upper 32 bits.

@@ -131,10 +131,7 @@ bool loses_payloads(Kind src, Kind dst) {
 void drop_payloads(float* x, std::int64_t count) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
   for (std::int64_t i = 0; i < count; i += lanes) {
-    const VF v = hn::Load(df, x + i);
-    const VU sign = hn::And(hn::BitCast(du, v), u32(0x80000000U));
-    const VF nan = hn::BitCast(df, hn::Or(sign, u32(values::f32_nan)));
-    hn::Store(hn::IfThenElse(hn::IsNaN(v), nan, v), df, x + i);
+    hn::Store(without_payload(hn::Load(df, x + i)), df, x + i);
   }
 }
 
@@ -367,8 +364,8 @@ HWY_INLINE void fetch_ahead(const ConvertRun& row, const ConvertRun& run, std::i
   for (std::int64_t k = 0; k < run.count * size; k += 64) __builtin_prefetch(next + k, 0, 2);
 }
 
-// Where plan::convert::is_straight(): from f32 or to it without a stop on the way, between other
-// types by way of f32.
+// Where plan::convert::is_straight(): from f32, to it and between small floats without a stop on
+// the way, between other types by way of a buffer of f32.
 class Pass {
  public:
   explicit Pass(const Problem& problem)
@@ -403,7 +400,7 @@ class Pass {
         return nullptr;
       });
     }
-    if (src != Kind::f32 && dst != Kind::f32) return nullptr;
+    if (src != Kind::f32 && dst != Kind::f32) return between_small_floats(src, dst);
     return values::with_kind(src == Kind::f32 ? dst : src, [&](auto other) -> Function {
       using T = typename decltype(other)::type;
       if constexpr (values::fits_f32<T> || std::is_same_v<T, std::int32_t> ||
@@ -411,6 +408,20 @@ class Pass {
         return src == Kind::f32 ? &convert_all<float, T> : &convert_all<T, float>;
       }
       return nullptr;
+    });
+  }
+
+  static Function between_small_floats(Kind src, Kind dst) {
+    return values::with_kind(src, [&](auto from) -> Function {
+      return values::with_kind(dst, [](auto to) -> Function {
+        using S = typename decltype(from)::type;
+        using D = typename decltype(to)::type;
+        if constexpr (values::is_small_float<S> && values::is_small_float<D> &&
+                      !std::is_same_v<S, D>) {
+          return &convert_all<S, D>;
+        }
+        return nullptr;
+      });
     });
   }
 

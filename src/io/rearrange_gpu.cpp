@@ -13,7 +13,6 @@
 namespace cornerturn::io {
 namespace {
 
-constexpr std::int64_t usual_memory = std::int64_t{400} << 20;
 // Behind a box in memory: the addend.
 constexpr std::int64_t bias_space = 64;
 constexpr std::int64_t bias_place(std::int64_t box_bytes) {
@@ -97,7 +96,7 @@ Schedule make_gpu_schedule(const Problem& problem, std::int64_t memory, bool in_
   Limits limits;
   limits.threads = gpu_lanes;
   limits.at_once = gpu_lanes;
-  limits.memory = memory > 0 ? memory : usual_memory;
+  limits.memory = memory > 0 ? memory : usual_gpu_memory;
   if (const std::int64_t wider = conversion.result_bytes(16) / 16; wider > 1) {
     limits.memory = std::max(least_memory, limits.memory * 2 / (1 + wider));
   }

@@ -75,6 +75,12 @@ std::int64_t Schedule::bytes_written() const noexcept {
   return passes() * problem.bytes();
 }
 
+void require_memory(std::int64_t memory) {
+  if (memory >= least_memory) return;
+  throw Error(Status::invalid_argument, fmt::format("memory = {} is too little: the least is {}",
+                                                    size_text(memory), size_text(least_memory)));
+}
+
 Schedule make_schedule(const Problem& problem, const Limits& limits) {
   Schedule schedule;
   schedule.problem = normalise(problem);
@@ -90,11 +96,7 @@ Schedule make_schedule(const Problem& problem, const Limits& limits) {
     return schedule;
   }
 
-  if (limits.memory < least_memory) {
-    throw Error(Status::invalid_argument,
-                fmt::format("memory = {} is too little: the least is {}", size_text(limits.memory),
-                            size_text(least_memory)));
-  }
+  require_memory(limits.memory);
   schedule.workers = std::min(schedule.workers, limits.at_once);
   const std::int64_t budget = (limits.memory - program_memory) / (2 * schedule.workers);
 
@@ -129,15 +131,28 @@ std::string counted(std::int64_t count, const char* one, const char* many) {
 
 }  // namespace
 
-std::string to_string(const Schedule& schedule) {
+ScheduleSummary summary_of(const Schedule& schedule) {
+  ScheduleSummary summary;
+  summary.route = schedule.route;
+  summary.threads = schedule.workers;
+  summary.boxes = schedule.boxes.size();
+  summary.box_bytes = schedule.boxes.tile_elements() * schedule.problem.dst_type.size();
+  summary.panels = schedule.passes() == 2 ? schedule.panels.size() : 0;
+  summary.read_run = schedule.read_run();
+  summary.write_run = schedule.write_run();
+  summary.buffer_bytes = schedule.buffer_bytes();
+  summary.bytes_read = schedule.bytes_read();
+  summary.bytes_written = schedule.bytes_written();
+  return summary;
+}
+
+std::string to_string(const ScheduleSummary& summary) {
   const std::string boxes =
-      fmt::format("{} of {}", counted(schedule.boxes.size(), "box", "boxes"),
-                  size_text(schedule.boxes.tile_elements() * schedule.problem.dst_type.size()));
-  const std::string threads = counted(schedule.workers, "thread", "threads");
-  const std::string runs =
-      fmt::format("runs of {} read, {} written", size_text(schedule.read_run()),
-                  size_text(schedule.write_run()));
-  switch (schedule.route) {
+      fmt::format("{} of {}", counted(summary.boxes, "box", "boxes"), size_text(summary.box_bytes));
+  const std::string threads = counted(summary.threads, "thread", "threads");
+  const std::string runs = fmt::format("runs of {} read, {} written", size_text(summary.read_run),
+                                       size_text(summary.write_run));
+  switch (summary.route) {
     case Route::mapped:
       return fmt::format("mapped: {}, {}, {}", boxes, threads, runs);
     case Route::one_pass:
@@ -145,24 +160,32 @@ std::string to_string(const Schedule& schedule) {
                          runs);
     case Route::two_pass:
       return fmt::format("two passes: each byte is read and written twice; {}, then {}, {}, {}",
-                         boxes, counted(schedule.panels.size(), "panel", "panels"), threads, runs);
+                         boxes, counted(summary.panels, "panel", "panels"), threads, runs);
   }
   return {};
 }
 
-std::string to_json(const Schedule& schedule) {
+std::string to_string(const Schedule& schedule) {
+  return to_string(summary_of(schedule));
+}
+
+std::string to_json(const ScheduleSummary& summary) {
   const char* routes[] = {"mapped", "one_pass", "two_pass"};
-  const nlohmann::json json = {{"route", routes[static_cast<int>(schedule.route)]},
-                               {"passes", schedule.passes()},
-                               {"boxes", schedule.boxes.size()},
-                               {"panels", schedule.passes() == 2 ? schedule.panels.size() : 0},
-                               {"threads", schedule.workers},
-                               {"read_run", schedule.read_run()},
-                               {"write_run", schedule.write_run()},
-                               {"buffer_bytes", schedule.buffer_bytes()},
-                               {"bytes_read", schedule.bytes_read()},
-                               {"bytes_written", schedule.bytes_written()}};
+  const nlohmann::json json = {{"route", routes[static_cast<int>(summary.route)]},
+                               {"passes", summary.route == Route::two_pass ? 2 : 1},
+                               {"boxes", summary.boxes},
+                               {"panels", summary.panels},
+                               {"threads", summary.threads},
+                               {"read_run", summary.read_run},
+                               {"write_run", summary.write_run},
+                               {"buffer_bytes", summary.buffer_bytes},
+                               {"bytes_read", summary.bytes_read},
+                               {"bytes_written", summary.bytes_written}};
   return json.dump();
+}
+
+std::string to_json(const Schedule& schedule) {
+  return to_json(summary_of(schedule));
 }
 
 Problem file_problem(const Extents& shape, std::int64_t item_size, bool fortran_order,

@@ -57,13 +57,34 @@ struct Schedule {
 /// Below this there is no room for the program itself.
 inline constexpr std::int64_t least_memory = std::int64_t{32} << 20;
 
+/// Throws Error when `memory` is below least_memory.
+void require_memory(std::int64_t memory);
+
 /// `problem` must be dense on both sides. Throws Error when limits.memory is below least_memory.
 Schedule make_schedule(const Problem& problem, const Limits& limits);
 
+/// What is said of a schedule.
+struct ScheduleSummary {
+  Route route = Route::mapped;
+  int threads = 1;
+  std::int64_t boxes = 0;
+  std::int64_t box_bytes = 0;
+  std::int64_t panels = 0;
+  std::int64_t read_run = 0;
+  std::int64_t write_run = 0;
+  std::int64_t buffer_bytes = 0;
+  std::int64_t bytes_read = 0;
+  std::int64_t bytes_written = 0;
+};
+
+ScheduleSummary summary_of(const Schedule& schedule);
+
 /// One line.
+std::string to_string(const ScheduleSummary& summary);
 std::string to_string(const Schedule& schedule);
 
 /// The same for programs.
+std::string to_json(const ScheduleSummary& summary);
 std::string to_json(const Schedule& schedule);
 
 /// "1.5 GiB", "640 B".

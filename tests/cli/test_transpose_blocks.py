@@ -146,12 +146,42 @@ def test_json(folder):
     report = json.loads(text)
     assert report["blocks"] == "mxfp8_e5m2" and report["scales"] == "s.npy"
     assert report["result_shape"] == [3, 64] and report["result_bytes"] == 192
+    assert report["device"] == "cpu" and report["schedule"]["route"] == "mapped"
+    assert report["bytes_written"] == 192 + 6 and not report["verified"]
+
+
+def test_without_a_gpu_one_line_says_why(folder):
+    devices = json.loads(done("devices", "--json"))
+    why_not = next((d["why_not"] for d in devices if "why_not" in d), None)
+    if not why_not:
+        pytest.skip("there is a GPU")
+    np.save("in.npy", ordinary((64, 2)))
+    words = ("transpose", "in.npy", "out.npy", "--device", "gpu")
+    for change in [("--to", "q8_0"), ("--to", "mxfp8_e4m3", "--scales", "s.npy")]:
+        assert refused(*words, *change) == f"cornerturn: --device gpu: {why_not}\n"
+    assert [path.name for path in folder.iterdir()] == ["in.npy"]
+
+
+def test_a_first_axis_of_one_is_cut_as_well(folder):
+    x = np.random.default_rng(6).integers(-99, 99, (1, 3, 1 << 24), np.int8)
+    np.save("in.npy", x)
+    order = ("--perm", "0,1,2")
+    report = json.loads(done("transpose", "in.npy", "out.npy", *order, "--to", "q8_0", "--json"))
+    assert report["schedule"]["boxes"] > 1
+    report = json.loads(done("transpose", "out.npy", "back.npy", *order, "--from", "q8_0", "--to",
+                             "f16", "--json"))  # fmt: skip
+    assert report["schedule"]["boxes"] > 1
+    assert np.abs(np.load("back.npy", mmap_mode="r") - x).max() <= 0.5
 
 
 WRONG = [
     ("in", ["--to", "q8_0", "--scale", "2"], "--to q8_0: it goes with --from, --to, --pad"),
     ("in", ["--to", "q8_0", "--verify"], "--to q8_0: it goes with"),
-    ("in", ["--to", "q8_0", "--device", "gpu"], "on the CPU"),
+    ("in", ["--to", "q8_0", "--device", "gpu", "--verify"], "--to q8_0: it goes with"),
+    ("in", ["--to", "q8_0", "--device", "gpu", "--force", "tile"], "--to q8_0: it goes with"),
+    ("q8", ["--from", "q8_0", "--device", "gpu", "--effort", "measure"], "--from q8_0: it goes with"),
+    ("values", ["--from", "mxfp8_e4m3", "--device", "gpu"], "--scales is missing"),
+    ("in", ["--to", "q8_0", "--memory", "1MiB"], "memory = 1 MiB is too little: the least is 32 MiB"),
     ("in", ["--to", "q8_0", "--device", "tpu"], "--device = 'tpu' is neither"),
     ("in", ["--to", "q8_0", "--scales", "s.npy"], "the blocks of q8_0 hold their scales"),
     ("in", ["--to", "mxfp8_e4m3"], "--scales is missing: --to mxfp8_e4m3 needs"),

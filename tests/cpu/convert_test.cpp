@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "cpu/cpu_info.hpp"
@@ -82,6 +83,38 @@ TEST_P(Conversions, ModerateValues) {
         cpu::execute(plan::make_plan(problem, cpu::cpu_info(), {1, "convert"}), src.data(),
                      dst.data());
         EXPECT_EQ(dst, expected) << to_string(problem);
+      }
+    }
+  }
+}
+
+TEST_P(Conversions, EveryValueBetweenSmallFloats) {
+  std::vector<std::uint16_t> every(1 << 16);
+  std::vector<std::uint8_t> every_byte(1 << 8);
+  std::iota(every.begin(), every.end(), 0);
+  std::iota(every_byte.begin(), every_byte.end(), 0);
+  const Kind small[] = {Kind::f16, Kind::bf16, Kind::f8_e4m3, Kind::f8_e5m2};
+  for (const Kind from : small) {
+    const bool wide = ElementType(from).size() == 2;
+    const auto* const values = wide ? reinterpret_cast<const std::byte*>(every.data())
+                                    : reinterpret_cast<const std::byte*>(every_byte.data());
+    const auto all = static_cast<std::int64_t>(wide ? every.size() : every_byte.size());
+    for (const Kind to : small) {
+      for (const Overflow overflow : {Overflow::standard, Overflow::saturate}) {
+        for (const std::int64_t count : {all, all - 1, std::int64_t{3}}) {
+          Problem problem;
+          problem.src_type = ElementType(from);
+          problem.dst_type = ElementType(to);
+          problem.values.overflow = overflow;
+          problem.modes.push_back({count, problem.src_type.size(), problem.dst_type.size()});
+          if (!problem.converts()) continue;
+          const std::byte* const src = values + (all - count) * problem.src_type.size();
+          std::vector<std::byte> dst(static_cast<std::size_t>(count * 2));
+          std::vector<std::byte> expected = dst;
+          reference_convert(problem, {}, src, expected.data());
+          cpu::execute(plan::make_plan(problem, cpu::cpu_info(), {1, "convert"}), src, dst.data());
+          EXPECT_EQ(dst, expected) << to_string(problem);
+        }
       }
     }
   }

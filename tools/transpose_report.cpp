@@ -1,0 +1,65 @@
+#include "transpose_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace cornerturn::cli {
+namespace {
+
+double rate_of(const TransposeReport& report, const io::InputArray& input) {
+  return static_cast<double>(input.bytes) / std::max(report.seconds, 1e-9);
+}
+
+nlohmann::json to_json(const TransposeReport& report, const TransposeArguments& arguments,
+                       const io::InputArray& input, const io::Progress& progress) {
+  nlohmann::json json = {{"in", arguments.in},
+                         {"out", arguments.out},
+                         {"dtype", io::descr_text(input.header)},
+                         {"item_size", input.header.item_size},
+                         {"fortran_order", input.header.fortran_order},
+                         {"shape", input.header.shape},
+                         {"permutation", report.permutation},
+                         {"result_shape", report.result.shape},
+                         {"bytes", input.bytes},
+                         {"result_dtype", io::descr_text(report.result)},
+                         {"result_bytes", report.result_bytes},
+                         {"seconds", report.seconds},
+                         {"bytes_per_second", rate_of(report, input)},
+                         {"verified", arguments.verify}};
+  if (arguments.verify) json["verify_seconds"] = report.verify_seconds;
+  if (!report.blocks.empty()) json["blocks"] = report.blocks;
+  if (!arguments.scales.empty()) json["scales"] = arguments.scales;
+  if (!report.schedule) return json;
+  if (!report.kernel.empty()) json["kernel"] = report.kernel;
+  json["device"] = report.device;
+  json["schedule"] = nlohmann::json::parse(io::to_json(*report.schedule));
+  json["bytes_read"] = progress.bytes_read.load();
+  json["bytes_written"] = progress.bytes_written.load();
+  return json;
+}
+
+}  // namespace
+
+void TransposeReport::print(const TransposeArguments& arguments, const io::InputArray& input,
+                            const io::Progress& progress) const {
+  if (arguments.json) {
+    fmt::print(arguments.to_pipe() ? stderr : stdout, "{}\n",
+               to_json(*this, arguments, input, progress)
+                   .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  if (arguments.to_pipe()) return;
+  fmt::print("{} {} -> {} {}  {}\n", arguments.in, io::shape_text(input.header.shape),
+             arguments.out, io::shape_text(result.shape), types);
+  if (!schedule) return;
+  fmt::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(input.bytes), seconds,
+             io::size_text(static_cast<std::int64_t>(rate_of(*this, input))));
+  const bool on_gpu = device != "cpu";
+  if (!kernel.empty()) fmt::print("kernel   {}{}\n", kernel, on_gpu ? " on " + device : "");
+  fmt::print("route    {}\n", io::to_string(*schedule));
+  if (arguments.verify) fmt::print("verified every element, {:.3f} s\n", verify_seconds);
+}
+
+}  // namespace cornerturn::cli

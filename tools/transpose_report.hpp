@@ -1,0 +1,33 @@
+// What `cornerturn transpose` says when it is done.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/npy.hpp"
+#include "io/rearrange.hpp"
+#include "io/schedule.hpp"
+#include "transpose_arguments.hpp"
+
+namespace cornerturn::cli {
+
+struct TransposeReport {
+  std::vector<int> permutation;
+  io::NpyHeader result;
+  std::int64_t result_bytes = 0;
+  std::string types;   ///< "'<f4' to bf16"
+  std::string blocks;  ///< the format of blocks on one side
+  /// Nothing had to be moved where there is none.
+  std::optional<io::ScheduleSummary> schedule;
+  std::string kernel;  ///< empty where there is none to choose
+  std::string device = "cpu";
+  double seconds = 0;
+  double verify_seconds = 0;
+
+  /// On standard output, unless that is the result's.
+  void print(const TransposeArguments& arguments, const io::InputArray& input,
+             const io::Progress& progress) const;
+};
+
+}  // namespace cornerturn::cli
