@@ -6,6 +6,9 @@
 
 namespace cornerturn::kernels {
 
+/// Of skew's turned shapes.
+inline constexpr int skew_convert_shapes[] = {0, 2};
+
 struct SkewConvertArgs : SkewArgs {
   ValueArgs values;
 };
@@ -20,14 +23,8 @@ void dispatch(const SkewConvertArgs& a, Visit&& visit) {
         visit.template operator()<SkewTurned<Change, shape, false>>();
       }
     };
-    switch (a.shape) {
-      case 0:
-        return with_shape.template operator()<0>();
-      case 1:
-        return with_shape.template operator()<1>();
-      default:
-        return with_shape.template operator()<2>();
-    }
+    a.shape == skew_convert_shapes[0] ? with_shape.template operator()<skew_convert_shapes[0]>()
+                                      : with_shape.template operator()<skew_convert_shapes[1]>();
   });
 }
 

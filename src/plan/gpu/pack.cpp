@@ -497,7 +497,7 @@ Estimate estimate(const PackConfig& config, const Problem& normal, const Model& 
     if (normal.converts()) {
       work.instructions *= c.convert_work;
       const bool narrows = normal.dst_type.size() < normal.src_type.size();
-      work.block_seconds *= narrows ? c.narrow_block : 1;
+      work.block_seconds *= narrows ? c.narrow_block : c.widen_block;
     }
   }
   const double src_run = static_cast<double>(box.src.run * normal.src_type.size());

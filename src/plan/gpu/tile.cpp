@@ -167,7 +167,7 @@ Estimate estimate_of_changes(const Config& config, const Problem& normal, const 
       ((1 + halo) * (vectors * costs.lane + elements * (costs.element + convert_lane(normal))) +
        kernel.threads * (costs.thread + costs.mode * more_modes));
   work.wavefronts = work.blocks * elements * (1 + halo) * std::min(src_size, dst_size) / 512 * 8;
-  work.block_seconds = costs.block + costs.block_byte * elements * std::max(src_size, dst_size) +
+  work.block_seconds = costs.block + costs.block_byte * elements * (src_size + dst_size) / 2 +
                        (more_modes > 0 ? c.table_block : 0);
   work.src_bytes = src_moved(model, runs_of(normal, groups.cols, config.col_modes, groups.col_count,
                                             sides.cols, &Mode::src_stride)) *
@@ -366,8 +366,12 @@ const char* why_not(const Problem& normal, const DeviceInfo&) {
 void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
                const std::function<void(const SkewConvertConfig&)>& add) {
   for_each_grouping(normal, [&](const Groups& groups) {
-    if (is_aligned(groups, normal, start)) return;
-    for (int shape = 0; shape < kernels::turned_shape_count; ++shape) {
+    constexpr int least = 64;  // bytes: of shorter ones most of a tile would be empty
+    if (is_aligned(groups, normal, start) || groups.row_count * normal.dst_type.size() < least ||
+        groups.col_count * normal.src_type.size() < least) {
+      return;
+    }
+    for (const int shape : kernels::skew_convert_shapes) {
       const SkewConvertConfig config{{static_cast<std::uint8_t>(shape),
                                       static_cast<std::uint8_t>(groups.row_modes),
                                       static_cast<std::uint8_t>(groups.col_modes)}};
