@@ -10,6 +10,7 @@ namespace cornerturn::plan::gpu {
 namespace {
 
 using kernels::BlocksArgs;
+using kernels::DequantiseArgs;
 using kernels::QuantiseArgs;
 using values::block_size;
 using values::BlockFormat;
@@ -126,6 +127,62 @@ std::optional<QuantiseArgs> matrix_args(const PlainArray& plain, const BlockArra
   return args;
 }
 
+// dequantise's arguments; nothing where it does not take the array.
+std::optional<DequantiseArgs> dequantise_args(const PlainArray& plain, const BlockArrays& blocks,
+                                              BlockFormat format) {
+  const Kind kind = plain.type.kind();
+  if (kind != Kind::f32 && kind != Kind::f16 && kind != Kind::bf16) return std::nullopt;
+  const Lines lines(plain, blocks, format);
+  if (lines.modes.size() > 2) return std::nullopt;
+  const bool q8 = format == BlockFormat::q8_0;
+  const std::int64_t size = plain.type.size();
+  const bool turned = lines.plain_across;
+  LineMode line{1, 0, 0, 0};
+  LineMode batch = line;
+  if (!lines.modes.empty()) line = lines.modes[0];
+  if (lines.modes.size() == 2) batch = lines.modes[1];
+  // Where lines stay lines, as many of them in a matrix as there can be.
+  if (!turned && batch.extent > line.extent) std::swap(line, batch);
+  const std::int64_t pitch = turned ? lines.along.plain : line.plain;
+  const std::int64_t count = ceil_div(lines.length, std::int64_t{block_size});
+  const std::int64_t unit = q8 ? 2 : 8;
+  const auto aligned = [](std::int64_t offset, std::int64_t to) { return offset % to == 0; };
+  const bool fits = (turned ? line.plain : lines.along.plain) == size && aligned(pitch, 16) &&
+                    aligned(batch.plain, 16) && aligned(alignment_of(plain.data), 16) &&
+                    lines.along.values == (q8 ? 34 : 1) && aligned(line.values, unit) &&
+                    aligned(batch.values, unit) && aligned(alignment_of(blocks.values), unit) &&
+                    batch.extent <= 65535;
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (!fits || lines.length >= most || line.extent >= most ||
+      ceil_div(lines.length, std::int64_t{64}) * ceil_div(line.extent, std::int64_t{64}) >= most) {
+    return std::nullopt;
+  }
+  DequantiseArgs args;
+  args.dst = plain.data;
+  args.dst_pitch = pitch;
+  args.dst_step = batch.plain;
+  args.values = blocks.values;
+  args.value_pitch = line.values;
+  args.value_step = batch.values;
+  const std::int64_t last_line = (line.extent - 1) * line.values;
+  const std::int64_t last_matrix = (batch.extent - 1) * batch.values;
+  const std::int64_t zero = 0;
+  args.span.low = blocks.values + std::min(zero, last_line) + std::min(zero, last_matrix);
+  args.span.high = blocks.values + std::max(zero, last_line) + std::max(zero, last_matrix) +
+                   count * (q8 ? 34 : block_size);
+  args.scales = blocks.scales;
+  args.scale_along = lines.along.scales;
+  args.scale_pitch = line.scales;
+  args.scale_step = batch.scales;
+  args.matrices = static_cast<std::uint32_t>(batch.extent);
+  args.lines = static_cast<std::uint32_t>(line.extent);
+  args.length = static_cast<std::uint32_t>(lines.length);
+  args.kind = kind;
+  args.format = format;
+  args.turned = turned;
+  return args;
+}
+
 BlocksWork any_work(const PlainArray& plain, const BlockArrays& blocks, const BlockRule& rule,
                     bool back) {
   const Lines lines(plain, blocks, rule.format);
@@ -167,7 +224,8 @@ bool is_empty(const PlainArray& plain) {
 }  // namespace
 
 const char* BlocksWork::kernel() const {
-  return std::holds_alternative<QuantiseArgs>(args) ? "quantise" : "blocks";
+  if (std::holds_alternative<QuantiseArgs>(args)) return "quantise";
+  return std::holds_alternative<DequantiseArgs>(args) ? "dequantise" : "blocks";
 }
 
 std::vector<BlocksWork> quantise_works(const PlainArray& plain, const BlockArrays& blocks,
@@ -196,6 +254,10 @@ std::vector<BlocksWork> quantise_works(const PlainArray& plain, const BlockArray
 }
 
 BlocksWork dequantise_work(const PlainArray& plain, const BlockArrays& blocks, BlockFormat format) {
+  if (std::optional<DequantiseArgs> args = dequantise_args(plain, blocks, format)) {
+    const Launch launch = prepare_dequantise(*args);
+    return {*args, launch};
+  }
   return any_work(plain, blocks, {format, values::MxScale::floor}, true);
 }
 
@@ -206,6 +268,19 @@ Launch prepare_quantise(kernels::QuantiseArgs& args) {
     const auto across = static_cast<std::uint32_t>(ceil_div(args.cols, Kernel::tile_cols));
     args.tiles_down = FastDivide(down);
     launch.grid = {down * across, args.matrices, 1};
+    launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
+    launch.dynamic_shared = Kernel::shared_bytes;
+  });
+  return launch;
+}
+
+Launch prepare_dequantise(DequantiseArgs& args) {
+  Launch launch;
+  kernels::dispatch(args, [&]<class Kernel>() {
+    const auto down = static_cast<std::uint32_t>(ceil_div(args.lines, Kernel::lines));
+    const auto along = static_cast<std::uint32_t>(ceil_div(args.length, Kernel::length));
+    args.tiles_fast = FastDivide(args.turned ? down : along);
+    launch.grid = {down * along, args.matrices, 1};
     launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
     launch.dynamic_shared = Kernel::shared_bytes;
   });
