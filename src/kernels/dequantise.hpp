@@ -203,7 +203,7 @@ struct Dequantise {
   CT_DEVICE static float scale_of(Ctx& ctx, Codes line, Scales scales, int n, int k) {
     const int block = k / values::block_size;
     if constexpr (q8) {
-      return q8_factor(ctx.load(cast<std::uint16_t>(line + block * block_bytes)));
+      return widen_half(ctx.load(cast<std::uint16_t>(line + block * block_bytes)));
     } else {
       return ctx.load(scales + (block * scales_pitch + n));
     }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/block_codes.hpp"
 #include "kernels/casts.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
@@ -17,8 +18,6 @@
 #include "values/blocks.hpp"
 
 namespace cornerturn::kernels {
-
-using values::BlockFormat;
 
 /// Blocks of 32 neighbours along one mode. Rows of them are packed; so are the scales.
 struct QuantiseSide {
@@ -75,18 +74,6 @@ struct WarpBlock {
         values::bits_as<S>(static_cast<Bits<S>>(magnitude)), Overflow::standard));
   }
 
-  /// The larger magnitude, or a NaN.
-  CT_DEVICE static float larger(float a, float b) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    float most;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(fabsf(a)), "f"(fabsf(b)));
-    return most;
-#else
-    const std::uint32_t p = values::magnitude_of(a), q = values::magnitude_of(b);
-    return values::bits_as<float>(p > q ? p : q);
-#endif
-  }
-
   template <class Ctx>
   CT_DEVICE void load(Ctx& ctx, bool active, const std::byte* first, std::int64_t pitch) {
     const int lane = thread_of(ctx) % 32;
@@ -99,8 +86,7 @@ struct WarpBlock {
     for (int r = 0; r < R; ++r) {
       CT_UNROLL
       for (int c = 0; c < V; ++c) {
-        x[r][c] = values::convert<float>(values::bits_as<S>(element_of<Bits<S>>(raw[r], c)),
-                                         Overflow::standard);
+        x[r][c] = number_of<S>(element_of<Bits<S>>(raw[r], c));
       }
     }
   }
@@ -163,18 +149,6 @@ struct WarpBlock {
   }
 };
 
-/// Bytes side by side, the first lowest.
-template <int count>
-CT_DEVICE Vec<std::uint32_t, count / 4> bytes_joined(const std::uint8_t (&v)[count]) {
-  Vec<std::uint32_t, count / 4> words;
-  CT_UNROLL
-  for (int k = 0; k < count / 4; ++k) {
-    words[k] = byte_permute(byte_permute(v[4 * k], v[4 * k + 1], 0x3340),
-                            byte_permute(v[4 * k + 2], v[4 * k + 3], 0x3340), 0x5410);
-  }
-  return words;
-}
-
 /// T: what the values become. The tile is 128 x 128: long runs on all sides.
 template <class S, class T, bool rows, bool cols>
 struct QuantiseMx {
@@ -226,7 +200,8 @@ struct QuantiseMx {
           const std::uint8_t code = values::mx_scale<T>(most[r], a.rule);
           const int at = group * R + r;
           std::byte* const to = row_side.values + (row + at) * a.cols + col + place * V;
-          ctx.store(reinterpret_cast<Vec<std::uint32_t, V / 4>*>(to), quantised(block.x[r], code));
+          ctx.store(reinterpret_cast<Vec<std::uint32_t, V / 4>*>(to),
+                    mx_codes<T>(block.x[r], code));
           if (place == 0) ctx.store(row_scales + ((r0 + at) * blocks + c0 / 32), code);
         }
       }
@@ -241,7 +216,7 @@ struct QuantiseMx {
           for (int r = 0; r < R; ++r) x[r] = block.x[r][c];
           const int at = c0 + place * V + c;
           ctx.store(cast<Vec<std::uint32_t, R / 4>>(tile + Map::at(at, r0 + group * R)),
-                    quantised(x, code));
+                    mx_codes<T>(x, code));
           if (group == 0) ctx.store(col_scales + (at * blocks + r0 / 32), code);
         }
       }
@@ -269,43 +244,6 @@ struct QuantiseMx {
   }
 
  private:
-  template <int count>
-  CT_DEVICE static Vec<std::uint32_t, count / 4> quantised(const float (&x)[count],
-                                                           std::uint8_t code) {
-    const float inverse = values::mx_inverse(code);
-#if defined(__CUDA_ARCH__)
-    if constexpr (values::has_instruction<T>) {
-      // With a scale that is NaN all values are; with others none is.
-      const std::uint32_t nan =
-          0x01010101U * values::mx_value<T>(values::bits_as<float>(values::f32_nan), 1).bits;
-      Vec<std::uint32_t, count / 4> words;
-      CT_UNROLL
-      for (int k = 0; k < count / 4; ++k) {
-        const auto pair = [&](int i) {
-          return values::narrow_pair<T>(values::product(x[i], inverse),
-                                        values::product(x[i + 1], inverse));
-        };
-        const std::uint32_t word = byte_permute(pair(4 * k), pair(4 * k + 2), 0x5410);
-        // E4M3's own NaN is what the instruction makes.
-        words[k] = !std::is_same_v<T, values::E4M3> && code == 0xff ? nan : word;
-      }
-      return words;
-    } else {
-      return one_by_one(x, inverse);
-    }
-#else
-    return one_by_one(x, inverse);
-#endif
-  }
-  template <int count>
-  CT_DEVICE static Vec<std::uint32_t, count / 4> one_by_one(const float (&x)[count],
-                                                            float inverse) {
-    std::uint8_t v[count];
-    CT_UNROLL
-    for (int i = 0; i < count; ++i) v[i] = values::mx_value<T>(x[i], inverse).bits;
-    return bytes_joined(v);
-  }
-
   // The scales of lines `line0` and following, of which each has `all` elements, from `first` on.
   template <class Ctx>
   CT_DEVICE static void store_scales(Ctx& ctx, std::byte* to, SharedPointer<std::uint8_t> from,
@@ -371,8 +309,10 @@ struct QuantiseQ8 {
         for (int c = 0; c < V; ++c) {
           std::uint8_t v[R];
           const values::Q8Scale scale = values::q8_scale(most[c]);
+          const float inverse = q8_inverse(scale);
           CT_UNROLL
-          for (int r = 0; r < R; ++r) v[r] = quantised(block.x[r][c], scale);
+          for (int r = 0; r < R; ++r)
+            v[r] = static_cast<std::uint8_t>(q8_code(block.x[r][c], inverse));
           const auto at = tile + ((c0 + place * V + c) * pitch + r0 / 32 * 34);
           put(ctx, at, group * R, v);
           if (group == 0) ctx.store(cast<std::uint16_t>(at), scale.stored.bits);
@@ -384,8 +324,10 @@ struct QuantiseQ8 {
         for (int r = 0; r < R; ++r) {
           std::uint8_t v[V];
           const values::Q8Scale scale = values::q8_scale(most[r]);
+          const float inverse = q8_inverse(scale);
           CT_UNROLL
-          for (int c = 0; c < V; ++c) v[c] = quantised(block.x[r][c], scale);
+          for (int c = 0; c < V; ++c)
+            v[c] = static_cast<std::uint8_t>(q8_code(block.x[r][c], inverse));
           const auto at = tile + ((r0 + group * R + r) * pitch + c0 / 32 * 34);
           put(ctx, at, place * V, v);
           if (place == 0) ctx.store(cast<std::uint16_t>(at), scale.stored.bits);
@@ -415,18 +357,6 @@ struct QuantiseQ8 {
   }
 
  private:
-  // values::q8_value: a value is at most 127 unless there is no finite inverse, when all are 0.
-  // Halves go away from zero when what is just less than a half is added.
-  CT_DEVICE static std::uint8_t quantised(float x, const values::Q8Scale& scale) {
-    if (!(scale.inverse > 0 && scale.inverse < values::bits_as<float>(values::f32_infinity))) {
-      return 0;
-    }
-    const float scaled = values::product(x, scale.inverse);
-    const std::uint32_t half = (values::bits_as<std::uint32_t>(scaled) & 0x80000000U) | 0x3effffffU;
-    const auto whole = static_cast<std::int32_t>(values::sum(scaled, values::bits_as<float>(half)));
-    return static_cast<std::uint8_t>(whole);
-  }
-
   // Values begin two bytes past a multiple of two.
   template <int count, class Ctx>
   CT_DEVICE static void put(Ctx& ctx, SharedPointer<std::uint8_t> block, int first,

@@ -176,50 +176,71 @@ TEST(QuantiseOnGpu, EveryCodeAndScaleBack) {
   }
 }
 
+// Quantises what the array holds, and takes the blocks apart again.
+void check_layout(test::AnyBlocksCase& c) {
+  SCOPED_TRACE(c.text());
+  const OnGpu plain(c.plain), values(c.values), scales(c.scales);
+  test::quantise_obviously(c);
+  Extents counted = c.shape, whole = c.shape;
+  std::int64_t& blocks = counted[static_cast<std::size_t>(c.axis)];
+  blocks = (blocks + 31) / 32;
+  whole[static_cast<std::size_t>(c.axis)] = 32 * blocks;
+  BlockOptions options;
+  options.pad = true;
+  options.scale = c.rule.scale == values::MxScale::ceil ? BlockScale::ceil : BlockScale::floor;
+  const ElementType element = c.q8() ? ElementType::bytes(q8_0_bytes)
+                              : c.rule.format == BlockFormat::mx_e4m3 ? ElementType(Kind::f8_e4m3)
+                                                                      : ElementType(Kind::f8_e5m2);
+  const View to(values.buffer.get() + c.values.first, element, c.q8() ? counted : whole,
+                c.values.strides);
+  const View codes(scales.buffer.get() + c.scales.first, ElementType(Kind::u8),
+                   c.q8() ? Extents{0} : counted, c.q8() ? Extents{1} : c.scales.strides);
+  const View array(plain.buffer.get() + c.plain.first, c.type, c.shape, c.plain.strides);
+  if (c.q8()) {
+    quantise_q8_0(to, array, c.axis, options);
+  } else {
+    quantise_mxfp8(to, codes, array, c.axis, options);
+  }
+  check(cudaDeviceSynchronize(), "quantise");
+  EXPECT_EQ(values.get(), c.values.bytes);
+  EXPECT_EQ(scales.get(), c.scales.bytes);
+
+  std::fill(c.plain.bytes.begin(), c.plain.bytes.end(), std::byte{0x5a});
+  const OnGpu back(c.plain);
+  test::dequantise_obviously(c);
+  const View result(back.buffer.get() + c.plain.first, c.type, c.shape, c.plain.strides);
+  if (c.q8()) {
+    dequantise_q8_0(result, to, c.axis);
+  } else {
+    dequantise_mxfp8(result, to, codes, c.axis);
+  }
+  check(cudaDeviceSynchronize(), "dequantise");
+  EXPECT_EQ(back.get(), c.plain.bytes);
+}
+
 void check_layouts(unsigned seed, int count) {
   test::RandomBlocks random(seed);
   for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
     test::AnyBlocksCase c = random.next();
-    SCOPED_TRACE(std::to_string(i) + ": " + c.text());
-    const OnGpu plain(c.plain), values(c.values), scales(c.scales);
-    test::quantise_obviously(c);
-    Extents counted = c.shape, whole = c.shape;
-    std::int64_t& blocks = counted[static_cast<std::size_t>(c.axis)];
-    blocks = (blocks + 31) / 32;
-    whole[static_cast<std::size_t>(c.axis)] = 32 * blocks;
-    BlockOptions options;
-    options.pad = true;
-    options.scale = c.rule.scale == values::MxScale::ceil ? BlockScale::ceil : BlockScale::floor;
-    const ElementType element = c.q8() ? ElementType::bytes(q8_0_bytes)
-                                : c.rule.format == BlockFormat::mx_e4m3
-                                    ? ElementType(Kind::f8_e4m3)
-                                    : ElementType(Kind::f8_e5m2);
-    const View to(values.buffer.get() + c.values.first, element, c.q8() ? counted : whole,
-                  c.values.strides);
-    const View codes(scales.buffer.get() + c.scales.first, ElementType(Kind::u8),
-                     c.q8() ? Extents{0} : counted, c.q8() ? Extents{1} : c.scales.strides);
-    const View array(plain.buffer.get() + c.plain.first, c.type, c.shape, c.plain.strides);
-    if (c.q8()) {
-      quantise_q8_0(to, array, c.axis, options);
-    } else {
-      quantise_mxfp8(to, codes, array, c.axis, options);
-    }
-    check(cudaDeviceSynchronize(), "quantise");
-    EXPECT_EQ(values.get(), c.values.bytes);
-    EXPECT_EQ(scales.get(), c.scales.bytes);
-
-    std::fill(c.plain.bytes.begin(), c.plain.bytes.end(), std::byte{0x5a});
-    const OnGpu back(c.plain);
-    test::dequantise_obviously(c);
-    const View result(back.buffer.get() + c.plain.first, c.type, c.shape, c.plain.strides);
-    if (c.q8()) {
-      dequantise_q8_0(result, to, c.axis);
-    } else {
-      dequantise_mxfp8(result, to, codes, c.axis);
-    }
-    check(cudaDeviceSynchronize(), "dequantise");
-    EXPECT_EQ(back.get(), c.plain.bytes);
+    check_layout(c);
   }
+}
+
+TEST(QuantiseOnGpu, OddStacks) {
+  test::for_odd_stacks_of_lines([](const test::StackOfLines& stack) {
+    if (testing::Test::HasFailure()) return;
+    test::AnyBlocksCase c = test::stack_of_lines(stack);
+    test::dequantise_obviously(c);
+    for (test::Side* side : {&c.values, &c.scales}) {
+      std::fill(side->bytes.begin(), side->bytes.end(), std::byte{0xa5});
+    }
+    check_layout(c);
+  });
+}
+
+TEST(QuantiseOnGpu, HalvesGoAwayFromZero) {
+  test::AnyBlocksCase c = test::halves();
+  check_layout(c);
 }
 
 TEST(QuantiseOnGpu, AnyLayout) {

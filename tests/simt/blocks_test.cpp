@@ -4,6 +4,7 @@
 
 #include "run_blocks.hpp"
 #include "support/any_blocks.hpp"
+#include "support/stacks_of_blocks.hpp"
 
 namespace cornerturn::simt {
 namespace {
@@ -36,6 +37,45 @@ TEST(Blocks, AnyLayout) {
     ASSERT_FALSE(HasFailure());
   }
   EXPECT_GT(general, 80);
+}
+
+TEST(Blocks, OddStacks) {
+  test::for_odd_stacks_of_lines([](const test::StackOfLines& stack) {
+    if (testing::Test::HasFailure()) return;
+    test::AnyBlocksCase c = test::stack_of_lines(stack);
+    SCOPED_TRACE(c.text());
+    Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
+    const BlocksWork back = plan::gpu::dequantise_work(
+        c.array(plain.at), c.blocks(values.at, scales.at), c.rule.format);
+    EXPECT_STREQ(back.kernel(), "blocks");
+    run(back, {&values, &scales}, {&plain});
+    test::dequantise_obviously(c);
+    ASSERT_TRUE(plain.bytes() == c.plain.bytes);
+
+    for (test::Side* side : {&c.values, &c.scales}) {
+      std::fill(side->bytes.begin(), side->bytes.end(), std::byte{0xa5});
+    }
+    Memory to_values(c.values.bytes), to_scales(c.scales.bytes);
+    const std::vector<BlocksWork> works = plan::gpu::quantise_works(
+        c.array(plain.at), c.blocks(to_values.at, to_scales.at), nullptr, c.rule);
+    ASSERT_EQ(works.size(), 1U);
+    EXPECT_STREQ(works[0].kernel(), "blocks");
+    run(works[0], {&plain}, {&to_values, &to_scales});
+    test::quantise_obviously(c);
+    ASSERT_TRUE(to_values.bytes() == c.values.bytes);
+    ASSERT_TRUE(to_scales.bytes() == c.scales.bytes);
+  });
+}
+
+TEST(Blocks, HalvesGoAwayFromZero) {
+  test::AnyBlocksCase c = test::halves();
+  Memory plain(c.plain.bytes), values(c.values.bytes);
+  const std::vector<BlocksWork> works =
+      plan::gpu::quantise_works(c.array(plain.at), c.blocks(values.at, nullptr), nullptr, c.rule);
+  ASSERT_EQ(works.size(), 1U);
+  run(works[0], {&plain}, {&values});
+  test::quantise_obviously(c);
+  EXPECT_TRUE(values.bytes() == c.values.bytes);
 }
 
 // A packed array and its packed blocks, both in the order of `shape`, permuted.

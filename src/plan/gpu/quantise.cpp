@@ -64,6 +64,17 @@ struct Lines {
     }
   }
 
+  // Of few long lines each block becomes a line of its own: there is a lane for every line.
+  void split_few(bool q8) {
+    std::int64_t count = 1;
+    for (const LineMode& mode : modes) count *= mode.extent;
+    if (count >= block_size || length <= block_size || length % block_size != 0) return;
+    const LineMode blocks{length / block_size, along.plain * block_size,
+                          q8 ? along.values : along.values * block_size, along.scales};
+    modes.insert(plain_across ? modes.end() : modes.begin(), blocks);
+    length = block_size;
+  }
+
   std::int64_t length;
   LineMode along;  // a step from one value to the next
   std::vector<LineMode> modes;
@@ -183,9 +194,31 @@ std::optional<DequantiseArgs> dequantise_args(const PlainArray& plain, const Blo
   return args;
 }
 
+// log2 of the blocks of a line that a tile has: as many as leave few without a line.
+int along_bits(std::int64_t blocks) {
+  for (int bits = 3; bits > 0; --bits) {
+    const std::int64_t along = std::int64_t{1} << bits;
+    if (ceil_div(blocks, along) * along * 4 <= blocks * 5) return bits;
+  }
+  return 0;
+}
+
+// The bytes of codes that a lane moves at once along a line.
+int code_unit(const Lines& lines, const BlockArrays& blocks, bool q8, int bits) {
+  std::int64_t together = alignment_of(blocks.values);
+  for (const LineMode& mode : lines.modes) together |= mode.values & -mode.values;
+  together &= -together;
+  if (!q8) return lines.along.values == 1 && together >= 4 ? 4 : 1;
+  const bool even = bits > 0 && ceil_div(lines.length, std::int64_t{block_size}) % 2 == 0;
+  if (lines.along.values == 34 && even && together >= 4) return 4;
+  return lines.along.values % 2 == 0 && together >= 2 ? 2 : 1;
+}
+
 BlocksWork any_work(const PlainArray& plain, const BlockArrays& blocks, const BlockRule& rule,
                     bool back) {
-  const Lines lines(plain, blocks, rule.format);
+  Lines lines(plain, blocks, rule.format);
+  lines.split_few(rule.format == BlockFormat::q8_0);
+  const std::int64_t of_line = ceil_div(lines.length, std::int64_t{block_size});
   BlocksArgs args;
   args.plain = plain.data;
   args.values = blocks.values;
@@ -197,6 +230,8 @@ BlocksWork any_work(const PlainArray& plain, const BlockArrays& blocks, const Bl
   args.back = back;
   args.plain_across = lines.plain_across;
   args.values_across = lines.values_across;
+  args.along_bits = along_bits(of_line);
+  args.unit = code_unit(lines, blocks, args.q8(), args.along_bits);
   args.length = lines.length;
   args.plain_step = lines.along.plain;
   args.value_step = lines.along.values;
@@ -207,14 +242,21 @@ BlocksWork any_work(const PlainArray& plain, const BlockArrays& blocks, const Bl
     args.axis[args.rank++] = {FastDivide64(static_cast<std::uint64_t>(mode.extent)), mode.plain,
                               mode.values, mode.scales};
   }
-  const std::int64_t across = ceil_div(args.lines, std::int64_t{block_size});
-  const std::int64_t along = ceil_div(args.length, std::int64_t{block_size});
-  args.tiles = across * along;
-  args.tiles_fast = FastDivide64(static_cast<std::uint64_t>(args.plain_across ? across : along));
-  const std::int64_t grid = std::min(args.tiles, (std::int64_t{1} << 31) - 1);
-  // All its kernels have as many threads.
-  constexpr unsigned threads = kernels::AnyBlocks<kernels::KnownElement<float>, false>::threads;
-  return {args, {{static_cast<unsigned>(grid), 1, 1}, {threads, 1, 1}, 0}};
+  Launch launch;
+  kernels::dispatch(args, [&]<class Kernel>() {
+    const std::int64_t across =
+        ceil_div(args.lines, std::int64_t{Kernel::threads} >> args.along_bits);
+    const std::int64_t along = ceil_div(of_line, std::int64_t{1} << args.along_bits);
+    args.tiles = across * along;
+    // Along the shorter way first: then tiles beside each other, both ways, run soon after another.
+    args.tiles_across = across < along;
+    args.tiles_fast = FastDivide64(static_cast<std::uint64_t>(args.tiles_across ? across : along));
+    const std::int64_t grid = std::min(args.tiles, (std::int64_t{1} << 31) - 1);
+    launch.grid = {static_cast<unsigned>(grid), 1, 1};
+    launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
+    launch.dynamic_shared = Kernel::shared_bytes(args);
+  });
+  return {args, launch};
 }
 
 bool is_empty(const PlainArray& plain) {
