@@ -1,5 +1,5 @@
 // The kernel that makes blocks of 32 of any array, and arrays of blocks, in the emulator; and which
-// of the two kernels takes what.
+// of the kernels takes what.
 #include <cstring>
 
 #include "run_blocks.hpp"
