@@ -311,7 +311,11 @@ int run(const std::string& json, double max_seconds, bool all_candidates,
            {"transposed, any kernel", Kind::f32, q8, false, true, false, 16384, 16381},
            {"transposed", Kind::f32, q8, false, true, true},
            {"as it lies", Kind::f32, q8, true, false, true},
+           {"transposed", Kind::bf16, q8, false, true, true},
            {"transposed", Kind::bf16, mx, false, true, true},
+           {"as it lies", Kind::bf16, mx, true, false, true},
+           {"transposed", Kind::f32, mx, false, true, true},
+           {"transposed, any kernel", Kind::f32, q8, false, true, true, 16384, 16381},
        }) {
     const std::string plain = ElementType(c.kind).name();
     if (!is_wanted(only, c.name, c.back ? c.format_name() : plain,

@@ -4,6 +4,7 @@
 #include "cuda/engine.hpp"
 #include "kernels/amax.hpp"
 #include "kernels/blocks.hpp"
+#include "kernels/dequantise.hpp"
 #include "kernels/quantise.hpp"
 
 namespace cornerturn::cuda {
@@ -23,6 +24,7 @@ void launch_kernel(const kernels::SkewConvertArgs& args, const Launch& launch, S
 void launch_kernel(const kernels::PackConvertArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::BlocksArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::QuantiseArgs& args, const Launch& launch, Stream stream);
+void launch_kernel(const kernels::DequantiseArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::GatherConvertArgs& args, const Launch& launch, Stream stream);
 void launch_kernel(const kernels::AmaxArgs& args, const Launch& launch, Stream stream);
 

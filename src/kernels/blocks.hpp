@@ -1,18 +1,25 @@
 // blocks: an array of any strides becomes blocks of 32 values that share a scale, or is made of
-// them. A thread block takes one block of 32 lines at a time. Between the sides values wait in
-// shared memory, so that the lanes of each side follow what lies next to each other there.
+// them. A warp takes one block of each of 32 lines, a lane one of them: its values lie in the
+// lane's registers, where the scale is found and applied. Where lanes shall follow a line instead,
+// because what lies next to each other there belongs to one, the values or their codes are turned
+// in shared memory.
+//
+//   array    lanes across lines   straight to registers, and from them
+//            lanes along a line   through 32 x 32 numbers of the warp
+//   codes    lanes across lines   straight from registers, and to them
+//            lanes along a line   through shared memory, where the blocks of a line that the thread
+//                                 block has lie together
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/block_codes.hpp"
 #include "kernels/casts.hpp"
 #include "kernels/walk.hpp"
 #include "maps/tile_maps.hpp"
 #include "values/blocks.hpp"
 
 namespace cornerturn::kernels {
-
-using values::BlockFormat;
 
 /// A mode other than that of the blocks, and the bytes that a step in it moves.
 struct LineAxis {
@@ -39,14 +46,17 @@ struct BlocksArgs {
   values::MxScale rule = values::MxScale::floor;
   bool back = false;            ///< dequantise
   bool plain_across = false;    ///< lanes of the array take neighbouring lines
-  bool values_across = false;   ///< so do those of the blocks
+  bool values_across = false;   ///< so do those of the codes, of MXFP8
+  int unit = 1;                 ///< else they take so many bytes; 4: the codes of a line are packed
+  int along_bits = 0;           ///< log2 of the blocks of a line that a tile has
+  bool tiles_across = false;    ///< tiles that follow each other: across the lines, or along them
   std::int64_t length = 0;      ///< of a line, in values; zeros fill its last block
   std::int64_t plain_step = 0;  ///< from a value to the next
   std::int64_t value_step = 0;  ///< from an 8-bit value, or a block of q8_0, to the next
   std::int64_t scale_step = 0;
   std::int64_t lines = 0;
   std::int64_t tiles = 0;
-  FastDivide64 tiles_fast;  ///< tiles that follow each other: along the lines, or across them
+  FastDivide64 tiles_fast;
   int rank = 0;
   LineAxis axis[max_axes];
 
@@ -63,10 +73,18 @@ struct BlocksArgs {
     }
     return at;
   }
-  /// Of value `k` of a block, from where its line begins.
-  CT_HOST_DEVICE constexpr std::int64_t value_at(std::int64_t block, int k) const {
-    return format == BlockFormat::q8_0 ? block * value_step + 2 + k
-                                       : (block * values::block_size + k) * value_step;
+  CT_HOST_DEVICE constexpr bool q8() const { return format == BlockFormat::q8_0; }
+  /// Bytes of codes of a block, the scale of q8_0 with them.
+  CT_HOST_DEVICE constexpr int block_bytes() const {
+    return q8() ? static_cast<int>(sizeof(values::Q8Block)) : values::block_size;
+  }
+  /// Of byte `at` of a line's codes from block `block` on, from where the line begins.
+  CT_HOST_DEVICE constexpr std::int64_t codes_at(std::int64_t block, int at) const {
+    if (!q8()) return (block * values::block_size + at) * value_step;
+    if (unit == 4) return block * value_step + at;
+    const int further = at / static_cast<int>(sizeof(values::Q8Block));
+    return (block + further) * value_step + at -
+           further * static_cast<int>(sizeof(values::Q8Block));
   }
 };
 
@@ -74,11 +92,14 @@ struct BlocksArgs {
 template <class S>
 struct KnownElement {
   using Raw = Bits<S>;
-  CT_DEVICE static float number(const BlocksArgs&, Raw raw) {
-    return values::convert<float>(values::bits_as<S>(raw), Overflow::standard);
-  }
-  CT_DEVICE static Raw element(const BlocksArgs&, float x) {
-    return values::bits_as<Raw>(values::convert<S>(x, Overflow::standard));
+  static constexpr bool known = true;
+  CT_DEVICE static float number(const BlocksArgs&, Raw raw) { return number_of<S>(raw); }
+  CT_DEVICE static Raw element(const BlocksArgs&, float product) {
+    if constexpr (sizeof(S) == 4) {
+      return values::bits_as<Raw>(plain_nan(product));
+    } else {
+      return static_cast<Raw>(narrow_products<S>(product, product));
+    }
   }
 };
 
@@ -86,13 +107,15 @@ struct KnownElement {
 template <int size>
 struct AnyElement {
   using Raw = typename BitsOf<size>::type;
+  static constexpr bool known = false;
   CT_DEVICE static float number(const BlocksArgs& a, Raw raw) {
     const AnyValueArgs change{a.kind, Kind::f32};
     return values::bits_as<float>(any_value<std::uint32_t>(change, raw, 0, 0, 0, 0));
   }
-  CT_DEVICE static Raw element(const BlocksArgs& a, float x) {
+  CT_DEVICE static Raw element(const BlocksArgs& a, float product) {
     const AnyValueArgs change{Kind::f32, a.kind};
-    return any_value<Raw>(change, values::bits_as<std::uint32_t>(x), 0, 0, Raw{}, 0);
+    return any_value<Raw>(change, values::bits_as<std::uint32_t>(plain_nan(product)), 0, 0, Raw{},
+                          0);
   }
 };
 
@@ -101,162 +124,364 @@ struct AnyBlocks {
   using Raw = typename Element::Raw;
   static constexpr int side = values::block_size;
   static constexpr int threads = 256;
+  static constexpr int warps = threads / 32;
   static constexpr int min_blocks = 4;
-  static constexpr int of_thread = side * side / threads;
   using Numbers = Padded<side, side, 1>;  // of f32: neither rows nor columns share banks
-  using Codes = Padded<side, side, 4>;    // of bytes: so do they not
   static constexpr int number_span = static_cast<int>(Numbers::required_span_size());
-  static constexpr int code_span = static_cast<int>(Codes::required_span_size());
+  static constexpr unsigned codes_at = 3 * threads * 8;  // after where lines begin
+  static constexpr unsigned numbers_at = codes_at + threads * (side + 4);
+
+  /// Are the array's values turned in shared memory?
+  CT_HOST_DEVICE static constexpr bool is_turned(const BlocksArgs& a) {
+    return !Element::known || !a.plain_across;
+  }
+  CT_HOST_DEVICE static constexpr unsigned shared_bytes(const BlocksArgs& a) {
+    return numbers_at + (is_turned(a) ? warps * number_span * 4U : 0U);
+  }
+
+  /// What a thread block has in hand, and of it a warp.
+  struct Tile {
+    std::int64_t block;  ///< the first, and the warp's
+    std::int64_t own_block;
+    int lines;    ///< that are there
+    int bytes;    ///< of codes of a line
+    int pitch;    ///< of them in shared memory: an odd number of words
+    int group;    ///< the warp's first line
+    int own_at;   ///< where in a line the warp's codes begin
+    int left;     ///< values that are there of the warp's blocks: may be none
+    bool inside;  ///< the lane's line, of which there is the block
+  };
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const BlocksArgs& a) {
-    const auto numbers = ctx.template shared<float, number_span, 0>();
-    const auto codes = ctx.template shared<std::uint8_t, code_span, 1>();
-    const auto starts = ctx.template shared<std::int64_t, 3 * side, 2>();
-    for (std::int64_t tile = ctx.block_id().x; tile < a.tiles; tile += ctx.grid_dim().x) {
+    const auto starts = ctx.template dynamic_shared<std::int64_t>();
+    const auto codes = cast<std::uint8_t>(starts) + codes_at;
+    const int warp = thread_of(ctx) / 32;
+    const int lane = thread_of(ctx) % 32;
+    const auto numbers = cast<float>(cast<std::uint8_t>(starts) + numbers_at) + warp * number_span;
+    const int along = 1 << a.along_bits;
+    for (std::int64_t number = ctx.block_id().x; number < a.tiles; number += ctx.grid_dim().x) {
       const auto slow =
-          static_cast<std::int64_t>(a.tiles_fast.quotient(static_cast<std::uint64_t>(tile)));
-      const std::int64_t fast = tile - slow * static_cast<std::int64_t>(a.tiles_fast.divisor);
-      const std::int64_t line0 = (a.plain_across ? fast : slow) * side;
-      const std::int64_t block = a.plain_across ? slow : fast;
+          static_cast<std::int64_t>(a.tiles_fast.quotient(static_cast<std::uint64_t>(number)));
+      const std::int64_t fast = number - slow * static_cast<std::int64_t>(a.tiles_fast.divisor);
+      const std::int64_t first = (a.tiles_across ? fast : slow) * (threads >> a.along_bits);
       ctx.barrier();  // the tile before has been stored
-      if (thread_of(ctx) < side) {
-        const std::int64_t line = line0 + thread_of(ctx);
+      if (thread_of(ctx) < threads >> a.along_bits) {
+        const std::int64_t line = first + thread_of(ctx);
         const LineStart at = a.line(line < a.lines ? line : 0);
         ctx.store(starts + thread_of(ctx), at.plain);
-        ctx.store(starts + (side + thread_of(ctx)), at.values);
-        ctx.store(starts + (2 * side + thread_of(ctx)), at.scales);
+        ctx.store(starts + (threads + thread_of(ctx)), at.values);
+        ctx.store(starts + (2 * threads + thread_of(ctx)), at.scales);
       }
+      Tile tile;
+      tile.block = (a.tiles_across ? slow : fast) << a.along_bits;
+      tile.own_block = tile.block + (warp & (along - 1));
+      tile.lines = at_most(a.lines - first, threads >> a.along_bits);
+      tile.bytes =
+          at_most((a.length - tile.block * side + side - 1) / side, along) * a.block_bytes();
+      tile.pitch = ((along * a.block_bytes() + 3) / 4 | 1) * 4;
+      tile.group = (warp >> a.along_bits) * 32;
+      tile.own_at = (warp & (along - 1)) * a.block_bytes();
+      tile.left = at_most(a.length - tile.own_block * side, side);
+      tile.inside = tile.group + lane < tile.lines && tile.left > 0;
       ctx.barrier();
       if constexpr (back) {
-        load_codes(ctx, a, line0, block, starts, numbers);
-        ctx.barrier();
-        store_plain(ctx, a, line0, block, starts, numbers);
+        dequantise(ctx, a, tile, starts, codes, numbers);
       } else {
-        load_plain(ctx, a, line0, block, starts, numbers);
-        ctx.barrier();
-        encode(ctx, a, line0, block, starts, numbers, codes);
-        ctx.barrier();
-        store_codes(ctx, a, line0, block, starts, codes);
+        quantise(ctx, a, tile, starts, codes, numbers);
       }
     }
   }
 
  private:
   using Starts = SharedPointer<std::int64_t>;
+  using Codes = SharedPointer<std::uint8_t>;
+  using Words = Vec<std::uint32_t, side / 4>;
 
-  // visit(line, k) for this thread's values of the tile; `across`: neighbouring lanes take
-  // neighbouring lines.
-  template <class Ctx, class Visit>
-  CT_DEVICE static void for_values(Ctx& ctx, bool across, const Visit& visit) {
-    CT_UNROLL
-    for (int i = 0; i < of_thread; ++i) {
-      const int n = thread_of(ctx) + i * threads;
-      visit(across ? n % side : n / side, across ? n / side : n % side);
-    }
+  CT_DEVICE static int at_most(std::int64_t left, int most) {
+    return left < most ? static_cast<int>(left) : most;
   }
 
   template <class Ctx>
-  CT_DEVICE static void load_plain(Ctx& ctx, const BlocksArgs& a, std::int64_t line0,
-                                   std::int64_t block, Starts starts,
-                                   SharedPointer<float> numbers) {
-    for_values(ctx, a.plain_across, [&](int line, int k) {
-      const std::int64_t place = block * side + k;
-      const bool inside = line0 + line < a.lines && place < a.length;
-      const std::byte* const from = a.plain + ctx.load(starts + line) + place * a.plain_step;
-      const Raw raw = ctx.load_if(inside, reinterpret_cast<const Raw*>(from));
-      ctx.store(numbers + Numbers::at(line, k), inside ? Element::number(a, raw) : 0.0F);
-    });
-  }
-
-  template <class Ctx>
-  CT_DEVICE static void store_plain(Ctx& ctx, const BlocksArgs& a, std::int64_t line0,
-                                    std::int64_t block, Starts starts,
-                                    SharedPointer<float> numbers) {
-    for_values(ctx, a.plain_across, [&](int line, int k) {
-      const std::int64_t place = block * side + k;
-      const bool inside = line0 + line < a.lines && place < a.length;
-      std::byte* const to = a.plain + ctx.load(starts + line) + place * a.plain_step;
-      const float x = ctx.load(numbers + Numbers::at(line, k));
-      ctx.store_if(inside, reinterpret_cast<Raw*>(to), Element::element(a, x));
-    });
-  }
-
-  // A warp takes whole lines: the scale, and the values with it.
-  template <class Ctx>
-  CT_DEVICE static void encode(Ctx& ctx, const BlocksArgs& a, std::int64_t line0,
-                               std::int64_t block, Starts starts, SharedPointer<float> numbers,
-                               SharedPointer<std::uint8_t> codes) {
-    const int k = thread_of(ctx) % side;
-    CT_UNROLL
-    for (int line = thread_of(ctx) / side; line < side; line += threads / side) {
-      const bool inside = line0 + line < a.lines;
-      const float x = ctx.load(numbers + Numbers::at(line, k));
-      std::uint32_t most = values::magnitude_of(x);
+  CT_DEVICE static void quantise(Ctx& ctx, const BlocksArgs& a, const Tile& tile, Starts starts,
+                                 Codes codes, SharedPointer<float> numbers) {
+    const int line = tile.group + thread_of(ctx) % 32;
+    if (tile.left > 0) {
+      float x[side];
+      load_plain(ctx, a, tile, starts, numbers, x);
+      float most[4] = {x[0], x[1], x[2], x[3]};
       CT_UNROLL
-      for (int mask = 1; mask < side; mask *= 2) {
-        const std::uint32_t other = ctx.shuffle_xor(most, mask);
-        most = other > most ? other : most;
-      }
-      std::uint8_t code = 0;
-      if (a.format == BlockFormat::q8_0) {
-        const values::Q8Scale scale = values::q8_scale(most);
-        code = static_cast<std::uint8_t>(values::q8_value(x, scale.inverse));
-        std::byte* const to =
-            a.values + ctx.load(starts + (side + line)) + block * a.value_step + k;
-        ctx.store_if(inside && k < 2, reinterpret_cast<std::uint8_t*>(to),
-                     static_cast<std::uint8_t>(scale.stored.bits >> (8 * (k % 2))));
+      for (int k = 4; k < side; ++k) most[k % 4] = larger(most[k % 4], x[k]);
+      const std::uint32_t amax =
+          values::magnitude_of(larger(larger(most[0], most[1]), larger(most[2], most[3])));
+      const Codes to = codes + (line * tile.pitch + tile.own_at);
+      if (a.q8()) {
+        put_q8(ctx, tile, x, amax, to);
       } else {
-        const bool e4m3 = a.format == BlockFormat::mx_e4m3;
-        const std::uint8_t scale = e4m3 ? values::mx_scale<values::E4M3>(most, a.rule)
-                                        : values::mx_scale<values::E5M2>(most, a.rule);
-        const float inverse = values::mx_inverse(scale);
-        code = e4m3 ? values::mx_value<values::E4M3>(x, inverse).bits
-                    : values::mx_value<values::E5M2>(x, inverse).bits;
-        std::byte* const to =
-            a.scales + ctx.load(starts + (2 * side + line)) + block * a.scale_step;
-        ctx.store_if(inside && k == 0, reinterpret_cast<std::uint8_t*>(to), scale);
+        std::uint8_t scale = 0;
+        const Words words = a.format == BlockFormat::mx_e4m3
+                                ? encoded<values::E4M3>(a, x, amax, scale)
+                                : encoded<values::E5M2>(a, x, amax, scale);
+        std::byte* const scales = a.scales + ctx.load(starts + (2 * threads + line));
+        ctx.store_if(tile.inside,
+                     reinterpret_cast<std::uint8_t*>(scales + tile.own_block * a.scale_step),
+                     scale);
+        if (a.values_across) {
+          std::byte* at = lane_codes(ctx, a, tile, starts);
+          CT_UNROLL
+          for (int k = 0; k < side; ++k) {
+            ctx.store_if(tile.inside, reinterpret_cast<std::uint8_t*>(at),
+                         static_cast<std::uint8_t>(words[k / 4] >> 8 * (k % 4)));
+            at += a.value_step;
+          }
+        } else {
+          CT_UNROLL
+          for (int k = 0; k < side / 4; ++k) {
+            ctx.store_if(tile.inside, cast<std::uint32_t>(to + 4 * k), words[k]);
+          }
+        }
       }
-      ctx.store(codes + Codes::at(line, k), code);
+    }
+    if (a.values_across) return;
+    ctx.barrier();
+    by_unit(a, [&]<class T>(T) { move_codes<T>(ctx, a, tile, starts, codes); });
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void dequantise(Ctx& ctx, const BlocksArgs& a, const Tile& tile, Starts starts,
+                                   Codes codes, SharedPointer<float> numbers) {
+    if (!a.values_across) {
+      by_unit(a, [&]<class T>(T) { move_codes<T>(ctx, a, tile, starts, codes); });
+      ctx.barrier();
+    }
+    if (tile.left <= 0) return;
+    const int line = tile.group + thread_of(ctx) % 32;
+    const Codes from = codes + (line * tile.pitch + tile.own_at);
+    float x[side];
+    if (a.q8()) {
+      const auto halves = cast<std::uint16_t>(from);
+      const float scale = widen_half(ctx.load_if(tile.inside, halves));
+      Words words;
+      CT_UNROLL
+      for (int k = 0; k < side / 4; ++k) {
+        words[k] = byte_permute(ctx.load_if(tile.inside, halves + (2 * k + 1)),
+                                ctx.load_if(tile.inside, halves + (2 * k + 2)), 0x5410);
+      }
+      decode<BlockFormat::q8_0>(words, scale, x);
+    } else {
+      const std::byte* const scales = a.scales + ctx.load(starts + (2 * threads + line));
+      const float scale =
+          values::e8m0(ctx.load_if(tile.inside, reinterpret_cast<const std::uint8_t*>(
+                                                    scales + tile.own_block * a.scale_step)));
+      Words words;
+      if (a.values_across) {
+        const std::byte* at = lane_codes(ctx, a, tile, starts);
+        std::uint8_t v[side];
+        CT_UNROLL
+        for (int k = 0; k < side; ++k) {
+          v[k] = ctx.load_if(tile.inside, reinterpret_cast<const std::uint8_t*>(at));
+          at += a.value_step;
+        }
+        words = bytes_joined(v);
+      } else {
+        CT_UNROLL
+        for (int k = 0; k < side / 4; ++k) {
+          words[k] = ctx.load_if(tile.inside, cast<std::uint32_t>(from + 4 * k));
+        }
+      }
+      if (a.format == BlockFormat::mx_e4m3) {
+        decode<BlockFormat::mx_e4m3>(words, scale, x);
+      } else {
+        decode<BlockFormat::mx_e5m2>(words, scale, x);
+      }
+    }
+    store_plain(ctx, a, tile, starts, numbers, x);
+  }
+
+  // The lane's block of MXFP8 values.
+  template <class Ctx>
+  CT_DEVICE static std::byte* lane_codes(Ctx& ctx, const BlocksArgs& a, const Tile& tile,
+                                         Starts starts) {
+    const int line = tile.group + thread_of(ctx) % 32;
+    return a.values + ctx.load(starts + (threads + line)) + a.codes_at(tile.own_block, 0);
+  }
+
+  template <class T>
+  CT_DEVICE static Words encoded(const BlocksArgs& a, const float (&x)[side], std::uint32_t amax,
+                                 std::uint8_t& scale) {
+    scale = values::mx_scale<T>(amax, a.rule);
+    return mx_codes<T>(x, values::mx_inverse(scale));
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void put_q8(Ctx& ctx, const Tile& tile, const float (&x)[side],
+                               std::uint32_t amax, Codes to) {
+    const values::Q8Scale scale = values::q8_scale(amax);
+    const float inverse = q8_inverse(scale);
+    ctx.store_if(tile.inside, cast<std::uint16_t>(to), scale.stored.bits);
+    CT_UNROLL
+    for (int k = 0; k < side; k += 2) {
+      const std::uint32_t pair =
+          byte_permute(q8_code(x[k], inverse), q8_code(x[k + 1], inverse), 0x40);
+      ctx.store_if(tile.inside, cast<std::uint16_t>(to + (2 + k)),
+                   static_cast<std::uint16_t>(pair));
     }
   }
 
+  template <BlockFormat format>
+  CT_DEVICE static void decode(const Words& words, float scale, float (&x)[side]) {
+    CT_UNROLL
+    for (int k = 0; k < side; k += 4) {
+      float four[4];
+      numbers_of<format>(words[k / 4], four);
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) x[k + i] = values::product(four[i], scale);
+    }
+  }
+
+  template <class Call>
+  CT_DEVICE static void by_unit(const BlocksArgs& a, const Call& call) {
+    if (a.unit == 4) {
+      call(std::uint32_t{});
+    } else if (a.unit == 2) {
+      call(std::uint16_t{});
+    } else {
+      call(std::uint8_t{});
+    }
+  }
+
+  // The codes of all lines, from shared memory to where they belong or back: lanes follow a line.
+  template <class T, class Ctx>
+  CT_DEVICE static void move_codes(Ctx& ctx, const BlocksArgs& a, const Tile& tile, Starts starts,
+                                   Codes codes) {
+    constexpr int size = static_cast<int>(sizeof(T));
+    constexpr int at_once = 4;  // lines, `warps` apart
+    const int warp = thread_of(ctx) / 32;
+    CT_NO_UNROLL
+    for (int at = thread_of(ctx) % 32 * size; at < tile.bytes; at += 32 * size) {
+      std::byte* const first = a.values + a.codes_at(tile.block, at);
+      CT_NO_UNROLL
+      for (int n = warp; n < tile.lines; n += warps * at_once) {
+        const auto each = [&](const auto& visit) {
+          CT_UNROLL
+          for (int i = 0; i < at_once; ++i) {
+            const int line = n + i * warps;
+            const bool inside = line < tile.lines;
+            visit(i, inside, first + ctx.load_if(inside, starts + (threads + line)),
+                  cast<T>(codes + (line * tile.pitch + at)));
+          }
+        };
+        T v[at_once];
+        each([&](int i, bool inside, const std::byte* global, SharedPointer<T> shared) {
+          v[i] = back ? ctx.load_if(inside, reinterpret_cast<const T*>(global))
+                      : ctx.load_if(inside, shared);
+        });
+        each([&](int i, bool inside, std::byte* global, SharedPointer<T> shared) {
+          back ? ctx.store_if(inside, shared, v[i])
+               : ctx.store_if(inside, reinterpret_cast<T*>(global), v[i]);
+        });
+      }
+    }
+  }
+
+  // The lane's values, zeros for those that are not there.
   template <class Ctx>
-  CT_DEVICE static void store_codes(Ctx& ctx, const BlocksArgs& a, std::int64_t line0,
-                                    std::int64_t block, Starts starts,
-                                    SharedPointer<std::uint8_t> codes) {
-    for_values(ctx, a.values_across, [&](int line, int k) {
-      std::byte* const to = a.values + ctx.load(starts + (side + line)) + a.value_at(block, k);
-      ctx.store_if(line0 + line < a.lines, reinterpret_cast<std::uint8_t*>(to),
-                   ctx.load(codes + Codes::at(line, k)));
-    });
+  CT_DEVICE static void load_plain(Ctx& ctx, const BlocksArgs& a, const Tile& tile, Starts starts,
+                                   SharedPointer<float> numbers, float (&x)[side]) {
+    const int lane = thread_of(ctx) % 32;
+    const std::byte* from = a.plain + tile.own_block * side * a.plain_step;
+    if constexpr (Element::known) {
+      Raw raw[side];
+      if (a.plain_across) {
+        from += ctx.load(starts + (tile.group + lane));
+        const int left = tile.inside ? tile.left : 0;
+        CT_UNROLL
+        for (int k = 0; k < side; ++k) {
+          raw[k] = ctx.load_if(k < left, reinterpret_cast<const Raw*>(from));
+          from += a.plain_step;
+        }
+        CT_UNROLL
+        for (int k = 0; k < side; ++k) x[k] = Element::number(a, raw[k]);
+        return;
+      }
+      from += lane * a.plain_step;
+      const int left = lane < tile.left ? tile.lines - tile.group : 0;
+      CT_UNROLL
+      for (int n = 0; n < side; ++n) {
+        const std::byte* const at = from + ctx.load(starts + (tile.group + n));
+        raw[n] = ctx.load_if(n < left, reinterpret_cast<const Raw*>(at));
+      }
+      CT_UNROLL
+      for (int n = 0; n < side; ++n) {
+        ctx.store(numbers + Numbers::at(n, lane), Element::number(a, raw[n]));
+      }
+    } else {
+      CT_NO_UNROLL
+      for (int i = 0; i < side; ++i) {
+        const Turn turn(a, tile, lane, i);
+        const std::byte* const at =
+            from + ctx.load(starts + (tile.group + turn.line)) + turn.k * a.plain_step;
+        const Raw raw = ctx.load_if(turn.inside, reinterpret_cast<const Raw*>(at));
+        ctx.store(numbers + Numbers::at(turn.line, turn.k), Element::number(a, raw));
+      }
+    }
+    ctx.warp_barrier();
+    CT_UNROLL
+    for (int k = 0; k < side; ++k) x[k] = ctx.load(numbers + Numbers::at(lane, k));
   }
 
   template <class Ctx>
-  CT_DEVICE static void load_codes(Ctx& ctx, const BlocksArgs& a, std::int64_t line0,
-                                   std::int64_t block, Starts starts,
-                                   SharedPointer<float> numbers) {
-    for_values(ctx, a.values_across, [&](int line, int k) {
-      const bool inside = line0 + line < a.lines;
-      const auto byte = [&](const std::byte* at) {
-        return ctx.load_if(inside, reinterpret_cast<const std::uint8_t*>(at));
-      };
-      const std::byte* const from = a.values + ctx.load(starts + (side + line));
-      const std::uint8_t code = byte(from + a.value_at(block, k));
-      float x = 0;
-      if (a.format == BlockFormat::q8_0) {
-        const std::byte* const scale = from + block * a.value_step;
-        const auto bits = static_cast<std::uint16_t>(byte(scale) | byte(scale + 1) << 8);
-        x = values::q8_dequantised(static_cast<std::int8_t>(code), values::F16{bits});
-      } else {
-        const std::int64_t scales = ctx.load(starts + (2 * side + line));
-        const std::uint8_t scale = byte(a.scales + scales + block * a.scale_step);
-        x = a.format == BlockFormat::mx_e4m3 ? values::mx_dequantised(values::E4M3{code}, scale)
-                                             : values::mx_dequantised(values::E5M2{code}, scale);
+  CT_DEVICE static void store_plain(Ctx& ctx, const BlocksArgs& a, const Tile& tile, Starts starts,
+                                    SharedPointer<float> numbers, const float (&x)[side]) {
+    const int lane = thread_of(ctx) % 32;
+    std::byte* to = a.plain + tile.own_block * side * a.plain_step;
+    if constexpr (Element::known) {
+      if (a.plain_across) {
+        to += ctx.load(starts + (tile.group + lane));
+        const int left = tile.inside ? tile.left : 0;
+        CT_UNROLL
+        for (int k = 0; k < side; ++k) {
+          ctx.store_if(k < left, reinterpret_cast<Raw*>(to), Element::element(a, x[k]));
+          to += a.plain_step;
+        }
+        return;
       }
-      ctx.store(numbers + Numbers::at(line, k), x);
-    });
+    }
+    CT_UNROLL
+    for (int k = 0; k < side; ++k) ctx.store(numbers + Numbers::at(lane, k), x[k]);
+    ctx.warp_barrier();
+    if constexpr (Element::known) {
+      to += lane * a.plain_step;
+      const int left = lane < tile.left ? tile.lines - tile.group : 0;
+      CT_UNROLL
+      for (int n = 0; n < side; ++n) {
+        std::byte* const at = to + ctx.load(starts + (tile.group + n));
+        const float product = ctx.load(numbers + Numbers::at(n, lane));
+        ctx.store_if(n < left, reinterpret_cast<Raw*>(at), Element::element(a, product));
+      }
+    } else {
+      CT_NO_UNROLL
+      for (int i = 0; i < side; ++i) {
+        const Turn turn(a, tile, lane, i);
+        std::byte* const at =
+            to + ctx.load(starts + (tile.group + turn.line)) + turn.k * a.plain_step;
+        const float product = ctx.load(numbers + Numbers::at(turn.line, turn.k));
+        ctx.store_if(turn.inside, reinterpret_cast<Raw*>(at), Element::element(a, product));
+      }
+    }
   }
+
+  // What a lane's turn number i is about: a value of the warp's blocks.
+  struct Turn {
+    int line;
+    int k;
+    bool inside;
+
+    CT_DEVICE Turn(const BlocksArgs& a, const Tile& tile, int lane, int i)
+        : line(a.plain_across ? lane : i),
+          k(a.plain_across ? i : lane),
+          inside(tile.group + line < tile.lines && k < tile.left) {}
+  };
 };
 
 template <class Visit>

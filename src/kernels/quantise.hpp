@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/block_codes.hpp"
 #include "kernels/casts.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
@@ -17,8 +18,6 @@
 #include "values/blocks.hpp"
 
 namespace cornerturn::kernels {
-
-using values::BlockFormat;
 
 /// Blocks of 32 neighbours along one mode. Rows of them are packed; so are the scales.
 struct QuantiseSide {
@@ -65,10 +64,7 @@ struct WarpBlock {
       raw[r] = ctx.load_line_if(true, reinterpret_cast<const Words*>(from + r * pitch));
     }
   }
-  CT_DEVICE float at(int r, int c) const {
-    return values::convert<float>(values::bits_as<S>(element_of<Bits<S>>(raw[r], c)),
-                                  Overflow::standard);
-  }
+  CT_DEVICE float at(int r, int c) const { return number_of<S>(element_of<Bits<S>>(raw[r], c)); }
 
   /// The largest magnitude over all 32 columns of the lane's own row, as f32: of the R rows of its
   /// group the one whose number is the lane's place in the group.
@@ -147,18 +143,6 @@ struct WarpBlock {
   }
 };
 
-/// Bytes side by side, the first lowest.
-template <int count>
-CT_DEVICE Vec<std::uint32_t, count / 4> bytes_joined(const std::uint8_t (&v)[count]) {
-  Vec<std::uint32_t, count / 4> words;
-  CT_UNROLL
-  for (int k = 0; k < count / 4; ++k) {
-    words[k] = byte_permute(byte_permute(v[4 * k], v[4 * k + 1], 0x3340),
-                            byte_permute(v[4 * k + 2], v[4 * k + 3], 0x3340), 0x5410);
-  }
-  return words;
-}
-
 /// T: what the values become. The tile is 128 x 128: long runs on all sides.
 template <class S, class T, bool rows, bool cols>
 struct QuantiseMx {
@@ -218,7 +202,7 @@ struct QuantiseMx {
           for (int c = 0; c < V; ++c) x[c] = block.at(r, c);
           const int at = group * R + r;
           ctx.store(cast<Vec<std::uint32_t, V / 4>>(row_tile + RowMap::at(r0 + at, c0 + place * V)),
-                    quantised(x, ctx.shuffle(inverse, group * Block::across + r)));
+                    mx_codes<T>(x, ctx.shuffle(inverse, group * Block::across + r)));
         }
       }
       if constexpr (cols) {
@@ -232,7 +216,7 @@ struct QuantiseMx {
           for (int r = 0; r < R; ++r) x[r] = block.at(r, c);
           const int at = c0 + place * V + c;
           ctx.store(cast<Vec<std::uint32_t, R / 4>>(col_tile + ColMap::at(at, r0 + group * R)),
-                    quantised(x, ctx.shuffle(inverse, c * Block::across + place)));
+                    mx_codes<T>(x, ctx.shuffle(inverse, c * Block::across + place)));
         }
       }
     }
@@ -248,41 +232,6 @@ struct QuantiseMx {
   }
 
  private:
-  template <int count>
-  CT_DEVICE static Vec<std::uint32_t, count / 4> quantised(const float (&x)[count], float inverse) {
-#if defined(__CUDA_ARCH__)
-    if constexpr (values::has_instruction<T>) {
-      // With a scale that is NaN all values are; with others none is.
-      const std::uint32_t nan =
-          0x01010101U * values::mx_value<T>(values::bits_as<float>(values::f32_nan), 1).bits;
-      Vec<std::uint32_t, count / 4> words;
-      CT_UNROLL
-      for (int k = 0; k < count / 4; ++k) {
-        const auto pair = [&](int i) {
-          return values::narrow_pair<T>(values::product(x[i], inverse),
-                                        values::product(x[i + 1], inverse));
-        };
-        const std::uint32_t word = byte_permute(pair(4 * k), pair(4 * k + 2), 0x5410);
-        // E4M3's own NaN is what the instruction makes.
-        words[k] = !std::is_same_v<T, values::E4M3> && inverse != inverse ? nan : word;
-      }
-      return words;
-    } else {
-      return one_by_one(x, inverse);
-    }
-#else
-    return one_by_one(x, inverse);
-#endif
-  }
-  template <int count>
-  CT_DEVICE static Vec<std::uint32_t, count / 4> one_by_one(const float (&x)[count],
-                                                            float inverse) {
-    std::uint8_t v[count];
-    CT_UNROLL
-    for (int i = 0; i < count; ++i) v[i] = values::mx_value<T>(x[i], inverse).bits;
-    return bytes_joined(v);
-  }
-
   // The values of lines `line0` and following, of which each has `all`, from `first` on.
   template <class Map, class Ctx>
   CT_DEVICE static void store_values(Ctx& ctx, std::byte* to, SharedPointer<std::uint8_t> from,
@@ -365,16 +314,18 @@ struct QuantiseQ8 {
       const int own = turned ? c0 + place * V + group : r0 + group * R + place;
       const int at = (turned ? r0 : c0) / 32 * 34;
       ctx.store(cast<std::uint16_t>(tile + (own * pitch + at)), scale.stored.bits);
+      const float own_inverse = q8_inverse(scale);
       constexpr int of_lane = turned ? V : R;  // lines
       constexpr int along = turned ? R : V;
       CT_UNROLL
       for (int i = 0; i < of_lane; ++i) {
         const float inverse = ctx.shuffle(
-            scale.inverse, turned ? i * Block::across + place : group * Block::across + i);
+            own_inverse, turned ? i * Block::across + place : group * Block::across + i);
         std::uint8_t v[along];
         CT_UNROLL
         for (int k = 0; k < along; ++k) {
-          v[k] = quantised(turned ? block.at(k, i) : block.at(i, k), inverse);
+          v[k] =
+              static_cast<std::uint8_t>(q8_code(turned ? block.at(k, i) : block.at(i, k), inverse));
         }
         const int line = turned ? c0 + place * V + i : r0 + group * R + i;
         put(ctx, tile + (line * pitch + at), (turned ? group : place) * along, v);
@@ -406,16 +357,6 @@ struct QuantiseQ8 {
   }
 
  private:
-  // values::q8_value: a value is at most 127 unless there is no finite inverse, when all are 0.
-  // Halves go away from zero when what is just less than a half is added.
-  CT_DEVICE static std::uint8_t quantised(float x, float inverse) {
-    if (!(inverse > 0 && inverse < values::bits_as<float>(values::f32_infinity))) return 0;
-    const float scaled = values::product(x, inverse);
-    const std::uint32_t half = (values::bits_as<std::uint32_t>(scaled) & 0x80000000U) | 0x3effffffU;
-    const auto whole = static_cast<std::int32_t>(values::sum(scaled, values::bits_as<float>(half)));
-    return static_cast<std::uint8_t>(whole);
-  }
-
   // Values begin two bytes past a multiple of two.
   template <int count, class Ctx>
   CT_DEVICE static void put(Ctx& ctx, SharedPointer<std::uint8_t> block, int first,

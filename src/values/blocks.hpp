@@ -117,6 +117,30 @@ CT_HOST_DEVICE inline T mx_value(float x, float inverse) {
   return narrow<T>(is_nan(scaled) ? bits_as<float>(f32_nan) : scaled, Overflow::saturate);
 }
 
+/// widen() of two 8-bit floats, the first in the lower byte; which NaN one becomes is not said.
+template <class T>
+CT_HOST_DEVICE inline void widen_pair(std::uint16_t pair, float& first, float& second) {
+#if defined(__CUDA_ARCH__)
+  constexpr bool upper_half = std::is_same_v<T, E5M2>;  // of f16
+  if constexpr (upper_half || __CUDA_ARCH__ >= 890) {
+    std::uint32_t halves = __byte_perm(pair, 0, 0x1404);
+    if constexpr (!upper_half) asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(pair));
+    asm("{\n.reg .b16 low, high;\n"
+        "mov.b32 {low, high}, %2;\n"
+        "cvt.f32.f16 %0, low;\n"
+        "cvt.f32.f16 %1, high;\n}"
+        : "=f"(first), "=f"(second)
+        : "r"(halves));
+  } else {
+    first = widen(T{static_cast<std::uint8_t>(pair)});
+    second = widen(T{static_cast<std::uint8_t>(pair >> 8)});
+  }
+#else
+  first = widen(T{static_cast<std::uint8_t>(pair)});
+  second = widen(T{static_cast<std::uint8_t>(pair >> 8)});
+#endif
+}
+
 template <class T>
 CT_HOST_DEVICE inline float mx_dequantised(T value, std::uint8_t code) {
   const float result = product(widen(value), e8m0(code));

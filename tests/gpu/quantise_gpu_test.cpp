@@ -1,4 +1,4 @@
-// Blocks of 32 values on the GPU that is here: the kernel for matrices, and the public functions
+// Blocks of 32 values on the GPU that is here: the kernels for matrices, and the public functions
 // with arrays of any layout.
 // `--gtest_filter=*QuantiseChecked*` is the list for compute-sanitizer.
 #include <gtest/gtest.h>
@@ -10,10 +10,12 @@
 #include "cornerturn/cornerturn.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_buffer.hpp"
+#include "cuda/engine.hpp"
 #include "cuda/engine_kernels.hpp"
 #include "plan/gpu/quantise.hpp"
 #include "support/any_blocks.hpp"
 #include "support/blocks.hpp"
+#include "support/stacks_of_blocks.hpp"
 
 namespace cornerturn {
 namespace {
@@ -115,50 +117,130 @@ struct OnGpu {
   DeviceBuffer buffer;
 };
 
+// With bytes that have to stay before and after the matrices, too.
+void check_dequantised(test::AnyBlocksCase c) {
+  SCOPED_TRACE(c.text());
+  constexpr std::size_t guard = 512;
+  c.plain.first += guard;
+  c.plain.bytes.insert(c.plain.bytes.begin(), guard, std::byte{0x5a});
+  c.plain.bytes.insert(c.plain.bytes.end(), guard, std::byte{0x5a});
+  const OnGpu plain(c.plain), values(c.values), scales(c.scales);
+  const plan::gpu::BlocksWork work =
+      plan::gpu::dequantise_work(c.array(plain.buffer.get()),
+                                 c.blocks(values.buffer.get(), scales.buffer.get()), c.rule.format);
+  EXPECT_STREQ(work.kernel(), "dequantise");
+  cuda::execute(work, nullptr);
+  check(cudaDeviceSynchronize(), "dequantise");
+  test::dequantise_obviously(c);
+  EXPECT_TRUE(plain.get() == c.plain.bytes);
+}
+
+TEST(QuantiseOnGpu, StacksBack) {
+  test::for_stacks_of_lines([](const test::StackOfLines& stack) {
+    if (!testing::Test::HasFailure()) check_dequantised(test::stack_of_lines(stack));
+  });
+}
+
+TEST(QuantiseChecked, StacksBack) {
+  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mx_e4m3}) {
+    for (const bool turned : {false, true}) {
+      check_dequantised(test::stack_of_lines({Kind::bf16, format, turned, 2, 71, 333, 8, 8}));
+    }
+  }
+}
+
+// A line for each scale, and in it every code of eight bits.
+TEST(QuantiseOnGpu, EveryCodeAndScaleBack) {
+  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mx_e4m3, BlockFormat::mx_e5m2}) {
+    const bool q8 = format == BlockFormat::q8_0;
+    for (const Kind kind : {Kind::f32, Kind::f16, Kind::bf16}) {
+      for (const bool turned : {false, true}) {
+        test::AnyBlocksCase c =
+            test::stack_of_lines({kind, format, turned, 1, q8 ? 65536 : 256, 256, 0, 0});
+        std::byte* to = c.values.bytes.data();
+        for (std::int64_t line = 0; line < c.shape[1]; ++line) {
+          for (int code = 0; code < 256; ++code) {
+            if (q8 && code % 32 == 0) {
+              *to++ = static_cast<std::byte>(line);
+              *to++ = static_cast<std::byte>(line >> 8);
+            }
+            *to++ = static_cast<std::byte>(code);
+          }
+        }
+        for (std::size_t i = 0; i < c.scales.bytes.size(); ++i) {
+          c.scales.bytes[i] = static_cast<std::byte>(i / 8);
+        }
+        check_dequantised(std::move(c));
+      }
+    }
+  }
+}
+
+// Quantises what the array holds, and takes the blocks apart again.
+void check_layout(test::AnyBlocksCase& c) {
+  SCOPED_TRACE(c.text());
+  const OnGpu plain(c.plain), values(c.values), scales(c.scales);
+  test::quantise_obviously(c);
+  Extents counted = c.shape, whole = c.shape;
+  std::int64_t& blocks = counted[static_cast<std::size_t>(c.axis)];
+  blocks = (blocks + 31) / 32;
+  whole[static_cast<std::size_t>(c.axis)] = 32 * blocks;
+  BlockOptions options;
+  options.pad = true;
+  options.scale = c.rule.scale == values::MxScale::ceil ? BlockScale::ceil : BlockScale::floor;
+  const ElementType element = c.q8() ? ElementType::bytes(q8_0_bytes)
+                              : c.rule.format == BlockFormat::mx_e4m3 ? ElementType(Kind::f8_e4m3)
+                                                                      : ElementType(Kind::f8_e5m2);
+  const View to(values.buffer.get() + c.values.first, element, c.q8() ? counted : whole,
+                c.values.strides);
+  const View codes(scales.buffer.get() + c.scales.first, ElementType(Kind::u8),
+                   c.q8() ? Extents{0} : counted, c.q8() ? Extents{1} : c.scales.strides);
+  const View array(plain.buffer.get() + c.plain.first, c.type, c.shape, c.plain.strides);
+  if (c.q8()) {
+    quantise_q8_0(to, array, c.axis, options);
+  } else {
+    quantise_mxfp8(to, codes, array, c.axis, options);
+  }
+  check(cudaDeviceSynchronize(), "quantise");
+  EXPECT_EQ(values.get(), c.values.bytes);
+  EXPECT_EQ(scales.get(), c.scales.bytes);
+
+  std::fill(c.plain.bytes.begin(), c.plain.bytes.end(), std::byte{0x5a});
+  const OnGpu back(c.plain);
+  test::dequantise_obviously(c);
+  const View result(back.buffer.get() + c.plain.first, c.type, c.shape, c.plain.strides);
+  if (c.q8()) {
+    dequantise_q8_0(result, to, c.axis);
+  } else {
+    dequantise_mxfp8(result, to, codes, c.axis);
+  }
+  check(cudaDeviceSynchronize(), "dequantise");
+  EXPECT_EQ(back.get(), c.plain.bytes);
+}
+
 void check_layouts(unsigned seed, int count) {
   test::RandomBlocks random(seed);
   for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
     test::AnyBlocksCase c = random.next();
-    SCOPED_TRACE(std::to_string(i) + ": " + c.text());
-    const OnGpu plain(c.plain), values(c.values), scales(c.scales);
-    test::quantise_obviously(c);
-    Extents counted = c.shape, whole = c.shape;
-    std::int64_t& blocks = counted[static_cast<std::size_t>(c.axis)];
-    blocks = (blocks + 31) / 32;
-    whole[static_cast<std::size_t>(c.axis)] = 32 * blocks;
-    BlockOptions options;
-    options.pad = true;
-    options.scale = c.rule.scale == values::MxScale::ceil ? BlockScale::ceil : BlockScale::floor;
-    const ElementType element = c.q8() ? ElementType::bytes(q8_0_bytes)
-                                : c.rule.format == BlockFormat::mx_e4m3
-                                    ? ElementType(Kind::f8_e4m3)
-                                    : ElementType(Kind::f8_e5m2);
-    const View to(values.buffer.get() + c.values.first, element, c.q8() ? counted : whole,
-                  c.values.strides);
-    const View codes(scales.buffer.get() + c.scales.first, ElementType(Kind::u8),
-                     c.q8() ? Extents{0} : counted, c.q8() ? Extents{1} : c.scales.strides);
-    const View array(plain.buffer.get() + c.plain.first, c.type, c.shape, c.plain.strides);
-    if (c.q8()) {
-      quantise_q8_0(to, array, c.axis, options);
-    } else {
-      quantise_mxfp8(to, codes, array, c.axis, options);
-    }
-    check(cudaDeviceSynchronize(), "quantise");
-    EXPECT_EQ(values.get(), c.values.bytes);
-    EXPECT_EQ(scales.get(), c.scales.bytes);
-
-    std::fill(c.plain.bytes.begin(), c.plain.bytes.end(), std::byte{0x5a});
-    const OnGpu back(c.plain);
-    test::dequantise_obviously(c);
-    const View result(back.buffer.get() + c.plain.first, c.type, c.shape, c.plain.strides);
-    if (c.q8()) {
-      dequantise_q8_0(result, to, c.axis);
-    } else {
-      dequantise_mxfp8(result, to, codes, c.axis);
-    }
-    check(cudaDeviceSynchronize(), "dequantise");
-    EXPECT_EQ(back.get(), c.plain.bytes);
+    check_layout(c);
   }
+}
+
+TEST(QuantiseOnGpu, OddStacks) {
+  test::for_odd_stacks_of_lines([](const test::StackOfLines& stack) {
+    if (testing::Test::HasFailure()) return;
+    test::AnyBlocksCase c = test::stack_of_lines(stack);
+    test::dequantise_obviously(c);
+    for (test::Side* side : {&c.values, &c.scales}) {
+      std::fill(side->bytes.begin(), side->bytes.end(), std::byte{0xa5});
+    }
+    check_layout(c);
+  });
+}
+
+TEST(QuantiseOnGpu, HalvesGoAwayFromZero) {
+  test::AnyBlocksCase c = test::halves();
+  check_layout(c);
 }
 
 TEST(QuantiseOnGpu, AnyLayout) {

@@ -1,53 +1,15 @@
 // The kernel that makes blocks of 32 of any array, and arrays of blocks, in the emulator; and which
-// of the two kernels takes what.
+// of the kernels takes what.
 #include <cstring>
 
-#include "plan/gpu/quantise.hpp"
-#include "simt/emulator.hpp"
-#include "support.hpp"
+#include "run_blocks.hpp"
 #include "support/any_blocks.hpp"
+#include "support/stacks_of_blocks.hpp"
 
 namespace cornerturn::simt {
 namespace {
 
 using plan::gpu::BlocksWork;
-
-// Memory whose first byte lies at a multiple of 16.
-struct Memory {
-  explicit Memory(const std::vector<std::byte>& contents) : storage(contents.size() + 32) {
-    at = storage.data() + (16 - reinterpret_cast<std::uintptr_t>(storage.data()) % 16);
-    size = contents.size();
-    std::copy(contents.begin(), contents.end(), at);
-  }
-  std::vector<std::byte> bytes() const { return {at, at + size}; }
-
-  std::vector<std::byte> storage;
-  std::byte* at;
-  std::size_t size;
-};
-
-// Gaps between elements need not be written; that nothing else is is seen from the bytes.
-void run(const BlocksWork& work, std::initializer_list<const Memory*> read,
-         std::initializer_list<const Memory*> written) {
-  Emulator emulator;
-  for (const Memory* memory : read) {
-    if (memory->size > 0) emulator.input("read", memory->at, memory->size);
-  }
-  for (const Memory* memory : written) {
-    if (memory->size > 0) emulator.output("written", memory->at, memory->size);
-  }
-  std::visit(
-      [&](const auto& args) {
-        kernels::dispatch(args, [&]<class Kernel>() {
-          emulator.launch(work.kernel(), Mode::recording, work.launch,
-                          [&](auto& ctx) { Kernel::run(ctx, args); });
-        });
-      },
-      work.args);
-  for (const Finding& finding : emulator.findings()) {
-    if (finding.kind != FindingKind::never_written) ADD_FAILURE() << finding.message();
-  }
-}
 
 TEST(Blocks, AnyLayout) {
   test::RandomBlocks random(1);
@@ -75,6 +37,45 @@ TEST(Blocks, AnyLayout) {
     ASSERT_FALSE(HasFailure());
   }
   EXPECT_GT(general, 80);
+}
+
+TEST(Blocks, OddStacks) {
+  test::for_odd_stacks_of_lines([](const test::StackOfLines& stack) {
+    if (testing::Test::HasFailure()) return;
+    test::AnyBlocksCase c = test::stack_of_lines(stack);
+    SCOPED_TRACE(c.text());
+    Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
+    const BlocksWork back = plan::gpu::dequantise_work(
+        c.array(plain.at), c.blocks(values.at, scales.at), c.rule.format);
+    EXPECT_STREQ(back.kernel(), "blocks");
+    run(back, {&values, &scales}, {&plain});
+    test::dequantise_obviously(c);
+    ASSERT_TRUE(plain.bytes() == c.plain.bytes);
+
+    for (test::Side* side : {&c.values, &c.scales}) {
+      std::fill(side->bytes.begin(), side->bytes.end(), std::byte{0xa5});
+    }
+    Memory to_values(c.values.bytes), to_scales(c.scales.bytes);
+    const std::vector<BlocksWork> works = plan::gpu::quantise_works(
+        c.array(plain.at), c.blocks(to_values.at, to_scales.at), nullptr, c.rule);
+    ASSERT_EQ(works.size(), 1U);
+    EXPECT_STREQ(works[0].kernel(), "blocks");
+    run(works[0], {&plain}, {&to_values, &to_scales});
+    test::quantise_obviously(c);
+    ASSERT_TRUE(to_values.bytes() == c.values.bytes);
+    ASSERT_TRUE(to_scales.bytes() == c.scales.bytes);
+  });
+}
+
+TEST(Blocks, HalvesGoAwayFromZero) {
+  test::AnyBlocksCase c = test::halves();
+  Memory plain(c.plain.bytes), values(c.values.bytes);
+  const std::vector<BlocksWork> works =
+      plan::gpu::quantise_works(c.array(plain.at), c.blocks(values.at, nullptr), nullptr, c.rule);
+  ASSERT_EQ(works.size(), 1U);
+  run(works[0], {&plain}, {&values});
+  test::quantise_obviously(c);
+  EXPECT_TRUE(values.bytes() == c.values.bytes);
 }
 
 // A packed array and its packed blocks, both in the order of `shape`, permuted.

@@ -10,6 +10,7 @@ namespace cornerturn::plan::gpu {
 namespace {
 
 using kernels::BlocksArgs;
+using kernels::DequantiseArgs;
 using kernels::QuantiseArgs;
 using values::block_size;
 using values::BlockFormat;
@@ -61,6 +62,17 @@ struct Lines {
         ++i;
       }
     }
+  }
+
+  // Of few long lines each block becomes a line of its own: there is a lane for every line.
+  void split_few(bool q8) {
+    std::int64_t count = 1;
+    for (const LineMode& mode : modes) count *= mode.extent;
+    if (count >= block_size || length <= block_size || length % block_size != 0) return;
+    const LineMode blocks{length / block_size, along.plain * block_size,
+                          q8 ? along.values : along.values * block_size, along.scales};
+    modes.insert(plain_across ? modes.end() : modes.begin(), blocks);
+    length = block_size;
   }
 
   std::int64_t length;
@@ -126,9 +138,87 @@ std::optional<QuantiseArgs> matrix_args(const PlainArray& plain, const BlockArra
   return args;
 }
 
+// dequantise's arguments; nothing where it does not take the array.
+std::optional<DequantiseArgs> dequantise_args(const PlainArray& plain, const BlockArrays& blocks,
+                                              BlockFormat format) {
+  const Kind kind = plain.type.kind();
+  if (kind != Kind::f32 && kind != Kind::f16 && kind != Kind::bf16) return std::nullopt;
+  const Lines lines(plain, blocks, format);
+  if (lines.modes.size() > 2) return std::nullopt;
+  const bool q8 = format == BlockFormat::q8_0;
+  const std::int64_t size = plain.type.size();
+  const bool turned = lines.plain_across;
+  LineMode line{1, 0, 0, 0};
+  LineMode batch = line;
+  if (!lines.modes.empty()) line = lines.modes[0];
+  if (lines.modes.size() == 2) batch = lines.modes[1];
+  // Where lines stay lines, as many of them in a matrix as there can be.
+  if (!turned && batch.extent > line.extent) std::swap(line, batch);
+  const std::int64_t pitch = turned ? lines.along.plain : line.plain;
+  const std::int64_t count = ceil_div(lines.length, std::int64_t{block_size});
+  const std::int64_t unit = q8 ? 2 : 8;
+  const auto aligned = [](std::int64_t offset, std::int64_t to) { return offset % to == 0; };
+  const bool fits = (turned ? line.plain : lines.along.plain) == size && aligned(pitch, 16) &&
+                    aligned(batch.plain, 16) && aligned(alignment_of(plain.data), 16) &&
+                    lines.along.values == (q8 ? 34 : 1) && aligned(line.values, unit) &&
+                    aligned(batch.values, unit) && aligned(alignment_of(blocks.values), unit) &&
+                    batch.extent <= 65535;
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (!fits || lines.length >= most || line.extent >= most ||
+      ceil_div(lines.length, std::int64_t{64}) * ceil_div(line.extent, std::int64_t{64}) >= most) {
+    return std::nullopt;
+  }
+  DequantiseArgs args;
+  args.dst = plain.data;
+  args.dst_pitch = pitch;
+  args.dst_step = batch.plain;
+  args.values = blocks.values;
+  args.value_pitch = line.values;
+  args.value_step = batch.values;
+  const std::int64_t last_line = (line.extent - 1) * line.values;
+  const std::int64_t last_matrix = (batch.extent - 1) * batch.values;
+  const std::int64_t zero = 0;
+  args.span.low = blocks.values + std::min(zero, last_line) + std::min(zero, last_matrix);
+  args.span.high = blocks.values + std::max(zero, last_line) + std::max(zero, last_matrix) +
+                   count * (q8 ? 34 : block_size);
+  args.scales = blocks.scales;
+  args.scale_along = lines.along.scales;
+  args.scale_pitch = line.scales;
+  args.scale_step = batch.scales;
+  args.matrices = static_cast<std::uint32_t>(batch.extent);
+  args.lines = static_cast<std::uint32_t>(line.extent);
+  args.length = static_cast<std::uint32_t>(lines.length);
+  args.kind = kind;
+  args.format = format;
+  args.turned = turned;
+  return args;
+}
+
+// log2 of the blocks of a line that a tile has: as many as leave few without a line.
+int along_bits(std::int64_t blocks) {
+  for (int bits = 3; bits > 0; --bits) {
+    const std::int64_t along = std::int64_t{1} << bits;
+    if (ceil_div(blocks, along) * along * 4 <= blocks * 5) return bits;
+  }
+  return 0;
+}
+
+// The bytes of codes that a lane moves at once along a line.
+int code_unit(const Lines& lines, const BlockArrays& blocks, bool q8, int bits) {
+  std::int64_t together = alignment_of(blocks.values);
+  for (const LineMode& mode : lines.modes) together |= mode.values & -mode.values;
+  together &= -together;
+  if (!q8) return lines.along.values == 1 && together >= 4 ? 4 : 1;
+  const bool even = bits > 0 && ceil_div(lines.length, std::int64_t{block_size}) % 2 == 0;
+  if (lines.along.values == 34 && even && together >= 4) return 4;
+  return lines.along.values % 2 == 0 && together >= 2 ? 2 : 1;
+}
+
 BlocksWork any_work(const PlainArray& plain, const BlockArrays& blocks, const BlockRule& rule,
                     bool back) {
-  const Lines lines(plain, blocks, rule.format);
+  Lines lines(plain, blocks, rule.format);
+  lines.split_few(rule.format == BlockFormat::q8_0);
+  const std::int64_t of_line = ceil_div(lines.length, std::int64_t{block_size});
   BlocksArgs args;
   args.plain = plain.data;
   args.values = blocks.values;
@@ -140,6 +230,8 @@ BlocksWork any_work(const PlainArray& plain, const BlockArrays& blocks, const Bl
   args.back = back;
   args.plain_across = lines.plain_across;
   args.values_across = lines.values_across;
+  args.along_bits = along_bits(of_line);
+  args.unit = code_unit(lines, blocks, args.q8(), args.along_bits);
   args.length = lines.length;
   args.plain_step = lines.along.plain;
   args.value_step = lines.along.values;
@@ -150,14 +242,21 @@ BlocksWork any_work(const PlainArray& plain, const BlockArrays& blocks, const Bl
     args.axis[args.rank++] = {FastDivide64(static_cast<std::uint64_t>(mode.extent)), mode.plain,
                               mode.values, mode.scales};
   }
-  const std::int64_t across = ceil_div(args.lines, std::int64_t{block_size});
-  const std::int64_t along = ceil_div(args.length, std::int64_t{block_size});
-  args.tiles = across * along;
-  args.tiles_fast = FastDivide64(static_cast<std::uint64_t>(args.plain_across ? across : along));
-  const std::int64_t grid = std::min(args.tiles, (std::int64_t{1} << 31) - 1);
-  // All its kernels have as many threads.
-  constexpr unsigned threads = kernels::AnyBlocks<kernels::KnownElement<float>, false>::threads;
-  return {args, {{static_cast<unsigned>(grid), 1, 1}, {threads, 1, 1}, 0}};
+  Launch launch;
+  kernels::dispatch(args, [&]<class Kernel>() {
+    const std::int64_t across =
+        ceil_div(args.lines, std::int64_t{Kernel::threads} >> args.along_bits);
+    const std::int64_t along = ceil_div(of_line, std::int64_t{1} << args.along_bits);
+    args.tiles = across * along;
+    // Along the shorter way first: then tiles beside each other, both ways, run soon after another.
+    args.tiles_across = across < along;
+    args.tiles_fast = FastDivide64(static_cast<std::uint64_t>(args.tiles_across ? across : along));
+    const std::int64_t grid = std::min(args.tiles, (std::int64_t{1} << 31) - 1);
+    launch.grid = {static_cast<unsigned>(grid), 1, 1};
+    launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
+    launch.dynamic_shared = Kernel::shared_bytes(args);
+  });
+  return {args, launch};
 }
 
 bool is_empty(const PlainArray& plain) {
@@ -167,7 +266,8 @@ bool is_empty(const PlainArray& plain) {
 }  // namespace
 
 const char* BlocksWork::kernel() const {
-  return std::holds_alternative<QuantiseArgs>(args) ? "quantise" : "blocks";
+  if (std::holds_alternative<QuantiseArgs>(args)) return "quantise";
+  return std::holds_alternative<DequantiseArgs>(args) ? "dequantise" : "blocks";
 }
 
 std::vector<BlocksWork> quantise_works(const PlainArray& plain, const BlockArrays& blocks,
@@ -196,6 +296,10 @@ std::vector<BlocksWork> quantise_works(const PlainArray& plain, const BlockArray
 }
 
 BlocksWork dequantise_work(const PlainArray& plain, const BlockArrays& blocks, BlockFormat format) {
+  if (std::optional<DequantiseArgs> args = dequantise_args(plain, blocks, format)) {
+    const Launch launch = prepare_dequantise(*args);
+    return {*args, launch};
+  }
   return any_work(plain, blocks, {format, values::MxScale::floor}, true);
 }
 
@@ -206,6 +310,19 @@ Launch prepare_quantise(kernels::QuantiseArgs& args) {
     const auto across = static_cast<std::uint32_t>(ceil_div(args.cols, Kernel::tile_cols));
     args.tiles_down = FastDivide(down);
     launch.grid = {down * across, args.matrices, 1};
+    launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
+    launch.dynamic_shared = Kernel::shared_bytes;
+  });
+  return launch;
+}
+
+Launch prepare_dequantise(DequantiseArgs& args) {
+  Launch launch;
+  kernels::dispatch(args, [&]<class Kernel>() {
+    const auto down = static_cast<std::uint32_t>(ceil_div(args.lines, Kernel::lines));
+    const auto along = static_cast<std::uint32_t>(ceil_div(args.length, Kernel::length));
+    args.tiles_fast = FastDivide(args.turned ? down : along);
+    launch.grid = {down * along, args.matrices, 1};
     launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
     launch.dynamic_shared = Kernel::shared_bytes;
   });

@@ -1,6 +1,6 @@
 // Which kernel makes blocks of an array, or an array of blocks, and how it is launched: quantise
 // for matrices of f32, f16 and bf16 whose rows are whole vectors and whose results are packed,
-// blocks for everything else. Plain host code.
+// dequantise for the way back to such matrices, blocks for everything else. Plain host code.
 #pragma once
 
 #include <variant>
@@ -8,16 +8,17 @@
 
 #include "core/blocks.hpp"
 #include "kernels/blocks.hpp"
+#include "kernels/dequantise.hpp"
 #include "kernels/quantise.hpp"
 
 namespace cornerturn::plan::gpu {
 
 /// One launch.
 struct BlocksWork {
-  std::variant<kernels::QuantiseArgs, kernels::BlocksArgs> args;
+  std::variant<kernels::QuantiseArgs, kernels::DequantiseArgs, kernels::BlocksArgs> args;
   Launch launch;
 
-  /// "quantise" or "blocks".
+  /// "quantise", "dequantise" or "blocks".
   const char* kernel() const;
 };
 
@@ -32,5 +33,6 @@ BlocksWork dequantise_work(const PlainArray& plain, const BlockArrays& blocks,
 
 /// Fills in what follows from the other arguments.
 Launch prepare_quantise(kernels::QuantiseArgs& args);
+Launch prepare_dequantise(kernels::DequantiseArgs& args);
 
 }  // namespace cornerturn::plan::gpu

@@ -1,0 +1,167 @@
+// Codes of 8 bits and the values they stand for, several of a block at a time in registers: bit for
+// bit what values/blocks.hpp makes of each, by the GPU's instructions where it has them.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/casts.hpp"
+#include "kernels/context.hpp"
+#include "values/blocks.hpp"
+
+namespace cornerturn::kernels {
+
+using values::BlockFormat;
+
+/// The element of an MXFP8 format.
+template <BlockFormat format>
+using MxElement = std::conditional_t<format == BlockFormat::mx_e4m3, values::E4M3, values::E5M2>;
+
+/// What four codes of a word stand for, without their scale; which NaN one becomes is not said.
+template <BlockFormat format>
+CT_DEVICE void numbers_of(std::uint32_t codes, float (&x)[4]) {
+  if constexpr (format == BlockFormat::q8_0) {
+    CT_UNROLL
+    for (int i = 0; i < 4; ++i) x[i] = static_cast<float>(static_cast<std::int8_t>(codes >> 8 * i));
+  } else {
+    using T = MxElement<format>;
+    values::widen_pair<T>(static_cast<std::uint16_t>(codes), x[0], x[1]);
+    values::widen_pair<T>(static_cast<std::uint16_t>(codes >> 16), x[2], x[3]);
+  }
+}
+
+/// values::widen() of f16; which NaN one becomes is not said.
+CT_DEVICE float widen_half(std::uint16_t bits) {
+#if defined(__CUDA_ARCH__)
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+  return x;
+#else
+  return values::widen(values::F16{bits});
+#endif
+}
+
+/// An element as f32; which NaN one becomes is not said.
+template <class S>
+CT_DEVICE float number_of(Bits<S> bits) {
+  if constexpr (std::is_same_v<S, values::F16>) {
+    return widen_half(bits);
+  } else {
+    return values::convert<float>(values::bits_as<S>(bits), Overflow::standard);
+  }
+}
+
+/// Whatever NaN a product was becomes the same one.
+CT_DEVICE float plain_nan(float product) {
+#if defined(__CUDA_ARCH__)
+  // A GPU's own NaN is the largest positive number.
+  return __int_as_float(min(__float_as_int(product), static_cast<int>(values::f32_nan)));
+#else
+  return values::is_nan(product) ? values::bits_as<float>(values::f32_nan) : product;
+#endif
+}
+
+/// Two products as a D, the first in the lower half of a word.
+template <class D>
+CT_DEVICE std::uint32_t narrow_products(float first, float second) {
+#if defined(__CUDA_ARCH__)
+  constexpr std::uint32_t nan = values::narrow_nan<D>(values::f32_nan);
+  return __vmins2(values::narrow_pair<D>(first, second), nan << 16 | nan);
+#else
+  const auto code = [](float x) {
+    return std::uint32_t{values::narrow<D>(plain_nan(x), Overflow::standard).bits};
+  };
+  return code(second) << 16 | code(first);
+#endif
+}
+
+/// Elements i and i + 1 of a vector, made of two products.
+template <class D, int words>
+CT_DEVICE void put_products(Vec<std::uint32_t, words>& to, int i, float first, float second) {
+  if constexpr (sizeof(D) == 4) {
+    to[i] = values::bits_as<std::uint32_t>(plain_nan(first));
+    to[i + 1] = values::bits_as<std::uint32_t>(plain_nan(second));
+  } else {
+    to[i / 2] = narrow_products<D>(first, second);
+  }
+}
+
+/// The larger magnitude, or a NaN.
+CT_DEVICE float larger(float a, float b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  float most;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(fabsf(a)), "f"(fabsf(b)));
+  return most;
+#else
+  const std::uint32_t p = values::magnitude_of(a), q = values::magnitude_of(b);
+  return values::bits_as<float>(p > q ? p : q);
+#endif
+}
+
+/// Bytes side by side, the first lowest.
+template <int count>
+CT_DEVICE Vec<std::uint32_t, count / 4> bytes_joined(const std::uint8_t (&v)[count]) {
+  Vec<std::uint32_t, count / 4> words;
+  CT_UNROLL
+  for (int k = 0; k < count / 4; ++k) {
+    words[k] = byte_permute(byte_permute(v[4 * k], v[4 * k + 1], 0x3340),
+                            byte_permute(v[4 * k + 2], v[4 * k + 3], 0x3340), 0x5410);
+  }
+  return words;
+}
+
+/// values::mx_value of values, `inverse` is values::mx_inverse of their scale.
+template <class T, int count>
+CT_DEVICE Vec<std::uint32_t, count / 4> mx_codes(const float (&x)[count], float inverse) {
+  const auto one_by_one = [&] {
+    std::uint8_t v[count];
+    CT_UNROLL
+    for (int i = 0; i < count; ++i) v[i] = values::mx_value<T>(x[i], inverse).bits;
+    return bytes_joined(v);
+  };
+#if defined(__CUDA_ARCH__)
+  if constexpr (values::has_instruction<T>) {
+    // With a scale that is NaN all values are; with others none is.
+    const std::uint32_t nan =
+        0x01010101U * values::mx_value<T>(values::bits_as<float>(values::f32_nan), 1).bits;
+    Vec<std::uint32_t, count / 4> words;
+    CT_UNROLL
+    for (int k = 0; k < count / 4; ++k) {
+      const auto pair = [&](int i) {
+        return values::narrow_pair<T>(values::product(x[i], inverse),
+                                      values::product(x[i + 1], inverse));
+      };
+      const std::uint32_t word = byte_permute(pair(4 * k), pair(4 * k + 2), 0x5410);
+      // E4M3's own NaN is what the instruction makes.
+      words[k] = !std::is_same_v<T, values::E4M3> && inverse != inverse ? nan : word;
+    }
+    return words;
+  } else {
+    return one_by_one();
+  }
+#else
+  return one_by_one();
+#endif
+}
+
+/// What values of a block of q8_0 are multiplied by: 0 where there is no finite inverse, when all
+/// codes are 0.
+CT_DEVICE float q8_inverse(const values::Q8Scale& scale) {
+  const bool usable =
+      scale.inverse > 0 && scale.inverse < values::bits_as<float>(values::f32_infinity);
+  return usable ? scale.inverse : 0.0F;
+}
+/// values::q8_value, in the lowest byte. With such an inverse a value is at most 127, or no number.
+/// Halves go away from zero when what is just less than a half is added.
+CT_DEVICE std::uint32_t q8_code(float x, float inverse) {
+  const float scaled = values::product(x, inverse);
+  const std::uint32_t half = (values::bits_as<std::uint32_t>(scaled) & 0x80000000U) | 0x3effffffU;
+  const float sum = values::sum(scaled, values::bits_as<float>(half));
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__float2int_rz(sum));  // 0 for a NaN
+#else
+  return values::is_nan(sum) ? 0U : static_cast<std::uint32_t>(static_cast<std::int32_t>(sum));
+#endif
+}
+
+}  // namespace cornerturn::kernels

@@ -1,0 +1,81 @@
+// The kernel that makes matrices of blocks of 32, in the emulator, and what it leaves to the kernel
+// for any layout.
+#include "support/stacks_of_blocks.hpp"
+
+#include "run_blocks.hpp"
+
+namespace cornerturn::simt {
+namespace {
+
+using values::BlockFormat;
+
+TEST(Dequantise, Stacks) {
+  test::for_stacks_of_lines([](const test::StackOfLines& stack) {
+    if (testing::Test::HasFailure()) return;
+    test::AnyBlocksCase c = test::stack_of_lines(stack);
+    SCOPED_TRACE(c.text());
+    Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
+    // What lies before the first line may not be read.
+    Memory lines = values;
+    lines.at = values.at + c.values.first;
+    lines.size -= static_cast<std::size_t>(c.values.first);
+    const plan::gpu::BlocksWork work = plan::gpu::dequantise_work(
+        c.array(plain.at), c.blocks(values.at, scales.at), c.rule.format);
+    EXPECT_STREQ(work.kernel(), "dequantise");
+    run(work, {&lines, &scales}, {&plain});
+    test::dequantise_obviously(c);
+    EXPECT_TRUE(plain.bytes() == c.plain.bytes);
+  });
+}
+
+// The lines from last to first, and scales that lie as a matrix of the other order.
+TEST(Dequantise, StridesOfAnyKind) {
+  for (const bool turned : {false, true}) {
+    for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mx_e4m3}) {
+      test::AnyBlocksCase c =
+          test::stack_of_lines({Kind::bf16, format, turned, 1, 200, 512, 0, 48});
+      c.values.first = c.values.strides[1] * (c.shape[1] - 1);
+      c.values.strides[1] *= -1;
+      c.scales.strides = {1, 1, c.shape[1]};
+      SCOPED_TRACE(c.text());
+      Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
+      const plan::gpu::BlocksWork work =
+          plan::gpu::dequantise_work(c.array(plain.at), c.blocks(values.at, scales.at), format);
+      EXPECT_STREQ(work.kernel(), "dequantise");
+      run(work, {&values, &scales}, {&plain});
+      test::dequantise_obviously(c);
+      EXPECT_TRUE(plain.bytes() == c.plain.bytes);
+    }
+  }
+}
+
+TEST(Dequantise, WhatItDoesNotTake) {
+  const auto kernel = [](const test::AnyBlocksCase& c) {
+    Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
+    return std::string(
+        plan::gpu::dequantise_work(c.array(plain.at), c.blocks(values.at, scales.at), c.rule.format)
+            .kernel());
+  };
+  const test::AnyBlocksCase taken =
+      test::stack_of_lines({Kind::f32, BlockFormat::mx_e4m3, true, 2, 64, 64, 0, 0});
+  EXPECT_EQ(kernel(taken), "dequantise");
+  test::AnyBlocksCase c = taken;
+  c.plain.first = 4;
+  EXPECT_EQ(kernel(c), "blocks") << "a destination at no multiple of 16";
+  c = taken;
+  c.plain.strides[2] -= 4;
+  EXPECT_EQ(kernel(c), "blocks") << "rows at no multiples of 16";
+  c = taken;
+  c.values.first = 4;
+  EXPECT_EQ(kernel(c), "blocks") << "values at no multiple of 8";
+  c = taken;
+  c.values.strides = {64 * 64, 1, 64};
+  EXPECT_EQ(kernel(c), "blocks") << "values of a line that are no neighbours";
+  c = test::stack_of_lines({Kind::f32, BlockFormat::q8_0, false, 1, 64, 64, 1, 0});
+  EXPECT_EQ(kernel(c), "blocks") << "blocks of q8_0 at odd addresses";
+  c = test::stack_of_lines({Kind::f64, BlockFormat::q8_0, false, 1, 64, 64, 0, 0});
+  EXPECT_EQ(kernel(c), "blocks") << "another type";
+}
+
+}  // namespace
+}  // namespace cornerturn::simt
