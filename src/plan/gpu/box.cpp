@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "core/divide.hpp"
-#include "maps/sectors.hpp"
 #include "plan/gpu/runs.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -34,7 +33,7 @@ Box::Side side_of(const Problem& normal, Stride stride) {
 
 // Takes indices of the modes along which the side runs on, until the run is long enough.
 void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
-          std::int64_t run_bytes) {
+          std::int64_t run_bytes, std::int64_t granule) {
   std::int64_t run = element_size(normal, stride);
   for (int i = 0; i < side.modes && run < run_bytes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
@@ -44,8 +43,8 @@ void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
     const std::int64_t wanted = ceil_div(run_bytes, run);
     if (mode.extent <= wanted + wanted / 2) {
       extent = static_cast<std::int32_t>(mode.extent);
-    } else {  // so many that runs end with a sector
-      const std::int64_t whole = sector_bytes / std::gcd<std::int64_t>(sector_bytes, run);
+    } else {  // so many that runs end where they shall
+      const std::int64_t whole = granule / std::gcd(granule, run);
       const std::int64_t some = std::min(mode.extent, ceil_div(wanted, whole) * whole);
       extent = static_cast<std::int32_t>(std::max<std::int64_t>(extent, some));
     }
@@ -71,13 +70,13 @@ void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride) {
 
 }  // namespace
 
-Box box_of(const Problem& normal, std::int64_t run_bytes) {
+Box box_of(const Problem& normal, std::int64_t run_bytes, std::int64_t granule) {
   Box box;
   box.extent.fill(1);
   box.src = side_of(normal, &Mode::src_stride);
   box.dst = side_of(normal, &Mode::dst_stride);
-  grow(box, box.src, normal, &Mode::src_stride, run_bytes);
-  grow(box, box.dst, normal, &Mode::dst_stride, run_bytes);
+  grow(box, box.src, normal, &Mode::src_stride, run_bytes, granule);
+  grow(box, box.dst, normal, &Mode::dst_stride, run_bytes, granule);
   const auto count = [&] {
     box.elements = 1;
     for (int i = 0; i < normal.rank(); ++i) box.elements *= box.extent[static_cast<std::size_t>(i)];

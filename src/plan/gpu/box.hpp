@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/problem.hpp"
+#include "maps/sectors.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -25,7 +26,8 @@ struct Box {
   friend bool operator==(const Box& a, const Box& b) { return a.extent == b.extent; }
 };
 
-/// A box whose runs have about `run_bytes` on both sides, where the problem allows it.
-Box box_of(const Problem& normal, std::int64_t run_bytes);
+/// A box whose runs have about `run_bytes` on both sides, where the problem allows it. They end at
+/// multiples of `granule` bytes.
+Box box_of(const Problem& normal, std::int64_t run_bytes, std::int64_t granule = sector_bytes);
 
 }  // namespace cornerturn::plan::gpu

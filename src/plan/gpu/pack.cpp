@@ -36,6 +36,19 @@ int vector_elements(const Problem& normal) {
 constexpr std::int64_t most_offset = 64 << 10;  // that the table can hold
 constexpr std::int64_t line = 128;              // bytes: all banks once
 
+// Runs end with a sector, or, where such boxes are too large, at least with a vector.
+Box box_of_runs(const Problem& normal, std::int64_t run_bytes) {
+  Box box = box_of(normal, run_bytes);
+  return box.bytes > most_bytes ? box_of(normal, run_bytes, vector) : box;
+}
+
+// So many that each has several vectors of the destination to write, as far as there are.
+std::int16_t threads_for(const Box& box, const Problem& normal) {
+  if (!normal.converts() || normal.dst_type.size() > 1) return box.bytes >= 8192 ? 256 : 128;
+  const std::int64_t vectors = box.elements * normal.dst_type.size() / vector;
+  return vectors >= 2048 ? 256 : vectors >= 512 ? 128 : 64;
+}
+
 struct Layout {
   std::array<int, ModeList::capacity> shared{};  // bytes for each index of a mode
   std::array<int, ModeList::capacity> pad_shift{};
@@ -384,7 +397,7 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo& 
                const std::function<void(const PackConfig&)>& add) {
   std::vector<Box> seen;
   for (std::int64_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
-    const Box box = box_of(normal, run_bytes);
+    const Box box = box_of_runs(normal, run_bytes);
     if (box.bytes > most_bytes) break;
     if (std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
     seen.push_back(box);
@@ -405,7 +418,7 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo& 
     }
     PackConfig config;
     config.run_bytes = static_cast<std::int32_t>(run_bytes);
-    config.threads = box.bytes >= 8192 ? 256 : 128;
+    config.threads = threads_for(box, normal);
     config.shifted = start.src < vector || start.dst < vector;
     for (int i = 0; i < normal.rank(); ++i) {
       const std::int64_t extent = box.extent[static_cast<std::size_t>(i)];
@@ -440,7 +453,7 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo& 
 
 Estimate estimate(const PackConfig& config, const Problem& normal, const Model& model) {
   const Costs& c = model.costs;
-  const Box box = box_of(normal, config.run_bytes);
+  const Box box = box_of_runs(normal, config.run_bytes);
   const Setup setup = setup_of(config, box, normal);
   const PackArgs& args = setup.args;
   const double V = vector_elements(normal);
@@ -508,14 +521,14 @@ Estimate estimate(const PackConfig& config, const Problem& normal, const Model& 
 }
 
 std::string describe(const PackConfig& config, const Problem& normal) {
-  const Box box = box_of(normal, config.run_bytes);
+  const Box box = box_of_runs(normal, config.run_bytes);
   return fmt::format("boxes of {} B in runs of {} and {} B{}", box.bytes,
                      box.src.run * normal.src_type.size(), box.dst.run * normal.dst_type.size(),
                      config.shifted ? ", begin anywhere" : "");
 }
 
 Prepared prepare(const PackConfig& config, const Problem& normal) {
-  const Box box = box_of(normal, config.run_bytes);
+  const Box box = box_of_runs(normal, config.run_bytes);
   const PackArgs args = setup_of(config, box, normal).args;
   Prepared ready{args, {}};
   ready.launch.dynamic_shared = static_cast<unsigned>(args.table_at + table_bytes(args));
