@@ -260,7 +260,10 @@ TEST(RearrangeBlocks, TheKernelIsThatOfAWholePiece) {
   EXPECT_EQ(kernel(task_to_blocks(q8, f32, {255, 512}, {false, {1, 0}})), "blocks");
   EXPECT_EQ(kernel(task_to_blocks(q8, ElementType(Kind::f64), {256, 512}, {false, {1, 0}})),
             "blocks");
-  EXPECT_EQ(kernel(task_from_blocks(e4m3, f32, {256, 8}, {false, {1, 0}}, false)), "blocks");
+  EXPECT_EQ(kernel(task_from_blocks(e4m3, f32, {256, 8}, {false, {1, 0}}, false)), "dequantise");
+  EXPECT_EQ(
+      kernel(task_from_blocks(e4m3, ElementType(Kind::f64), {256, 8}, {false, {1, 0}}, false)),
+      "blocks");
 }
 
 }  // namespace

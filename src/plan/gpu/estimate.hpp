@@ -57,7 +57,7 @@ struct Costs {
 
   /// Of values that change in whole boxes: instructions, and the time of a block that is alone. As
   /// measured of six pairs of types.
-  double convert_work = 1.5, narrow_block = 4, widen_block = 1.6;
+  double convert_work = 1.5, narrow_block = 3, widen_block = 1.4;
 
   double rows_lane = 9.52, rows_axis = 3.77, rows_shifted = 310, rows_thread = 9.52,
          rows_block = 1.93e-06;
