@@ -127,6 +127,17 @@ TEST(Convert, Matrices) {
   }
 }
 
+// Boxes whose runs end with a vector, as they would be too large if they ended with a sector.
+TEST(Convert, BoxesOfWholeVectors) {
+  const Problem problem = test::converting({"", {64, 17, 33}, {0, 2, 1}}, Kind::f32, Kind::f8_e4m3);
+  const Plan plan = make_plan(problem, {true, 16, 16}, plan::gpu::device_named("h200"));
+  const auto is_one = [&](const Candidate& c) {
+    return describe(c, plan.normal).find("runs of 35904 and 8976 B, f32") != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(plan.candidates.begin(), plan.candidates.end(), is_one));
+  EXPECT_GT(check(problem), 1);
+}
+
 // Structures to planes: chunks of warps, their last ones cut, begin anywhere.
 TEST(Convert, Structures) {
   int turn = 0;
