@@ -28,7 +28,7 @@ const char* why_no_common_cast(const Problem& normal);
 /// Null when all elements lie at multiples of their size, as those that change their type must.
 const char* why_misplaced(const Problem& normal);
 
-/// Instructions that converting one element takes.
+/// Instructions that converting one element takes in a kernel compiled for its two types.
 double convert_lane(const Problem& normal);
 
 /// What the values become, where it is a matter of the value alone.

@@ -124,6 +124,7 @@ const std::vector<CostField>& cost_fields() {
       CT_COST(whole_block_lane),
       CT_COST(convert_work),
       CT_COST(narrow_block),
+      CT_COST(any_value),
       CT_COST(rows_lane),
       CT_COST(rows_axis),
       CT_COST(rows_shifted),
