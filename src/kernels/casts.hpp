@@ -88,8 +88,9 @@ struct ValueArgs {
 };
 
 /// Values of type S become values of type D.
-template <class S, class To>
+template <class From, class To>
 struct Cast {
+  using S = From;
   using D = To;
   using Src = Bits<S>;
   using Dst = Bits<D>;
@@ -150,6 +151,8 @@ inline constexpr Kind kind_of<float> = Kind::f32;
 template <>
 inline constexpr Kind kind_of<std::uint8_t> = Kind::u8;
 template <>
+inline constexpr Kind kind_of<std::int8_t> = Kind::i8;
+template <>
 inline constexpr Kind kind_of<double> = Kind::f64;
 template <>
 inline constexpr Kind kind_of<values::F16> = Kind::f16;
@@ -204,6 +207,29 @@ bool with_common_cast(Kind src, Kind dst, Call&& call) {
          is.template operator()<BF16, E4M3>() || is.template operator()<BF16, E5M2>() ||
          is.template operator()<F16, float>() || is.template operator()<BF16, float>() ||
          is.template operator()<std::uint8_t, float>();
+}
+
+/// Those that have kernels with vectors of scales and biases. All are worked on in f32.
+template <class Call>
+bool with_scaled_cast(Kind src, Kind dst, Call&& call) {
+  const auto from = [&]<class S, class... D>() {
+    return ((kind_of<D> == dst && (call.template operator()<Cast<S, D>>(), true)) || ...);
+  };
+  using values::BF16, values::E4M3, values::F16;
+  switch (src) {
+    case Kind::f32:
+      return from.template operator()<float, std::int8_t, E4M3, BF16, F16>();
+    case Kind::f16:
+      return from.template operator()<F16, std::int8_t, E4M3, float>();
+    case Kind::bf16:
+      return from.template operator()<BF16, std::int8_t, E4M3, float>();
+    case Kind::i8:
+      return from.template operator()<std::int8_t, float, BF16, F16>();
+    case Kind::f8_e4m3:
+      return from.template operator()<E4M3, float, BF16, F16>();
+    default:
+      return false;
+  }
 }
 
 /// Element number `i` of some words.

@@ -182,6 +182,10 @@ TEST(Convert, Epilogues) {
                                  {Kind::u8, Kind::f32},
                                  {Kind::f32, Kind::i8},
                                  {Kind::f64, Kind::bf16},
+                                 {Kind::f64, Kind::f32},
+                                 {Kind::i8, Kind::bf16},
+                                 {Kind::bf16, Kind::f8_e4m3},
+                                 {Kind::i16, Kind::i8},
                                  {Kind::c64, Kind::c64}}) {
     for (int what = 0; what < 6; ++what) {
       Problem problem = test::converting({"", {11, 7, 40}, {2, 1, 0}}, from, to);

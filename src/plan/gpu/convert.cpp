@@ -81,6 +81,14 @@ double convert_lane(const Problem& normal) {
   return normal.dst_type.size() < normal.src_type.size() ? 6 : 3;
 }
 
+double gather_convert_lane(const Problem& normal, const Costs& costs) {
+  const Kind from = normal.src_type.kind(), to = normal.dst_type.kind();
+  const auto known = []<class Change>() {};
+  const bool is_known =
+      kernels::with_cast(from, to, known) || kernels::with_scaled_cast(from, to, known);
+  return is_known ? costs.gather_known : costs.any_value;
+}
+
 namespace rows_convert {
 namespace {
 

@@ -31,6 +31,9 @@ const char* why_misplaced(const Problem& normal);
 /// Instructions that converting one element takes in a kernel compiled for its two types.
 double convert_lane(const Problem& normal);
 
+/// Instructions of gather_convert for an element, beside those of gather.
+double gather_convert_lane(const Problem& normal, const Costs& costs);
+
 /// What the values become, where it is a matter of the value alone.
 kernels::ValueArgs value_args(const Problem& normal);
 
