@@ -1,5 +1,6 @@
-// Measures conversions on the GPU that is here: transpositions that change the element type, and
-// quantisation to blocks of 32, each beside plain copies of the same bytes in the same round.
+// Measures conversions on the GPU that is here: transpositions that change the element type, those
+// with a scale for each row or column, and quantisation to blocks of 32, each beside plain copies
+// of the same bytes in the same round.
 //
 //   usage: bench_conversions [--json FILE] [--max-seconds N] [--all-candidates] [--only TEXT]...
 //
@@ -72,6 +73,29 @@ struct BlocksCase {
   const char* format_name() const {
     constexpr const char* names[] = {"q8_0", "mxfp8_e4m3", "mxfp8_e5m2"};
     return names[static_cast<int>(rule.format)];
+  }
+};
+
+// A matrix with a scale for each row or column of the source.
+struct ScaledCase {
+  const char* name;
+  Kind from;
+  Kind to;
+  bool transposed = true;
+  bool of_rows = true;
+  std::int64_t rows = 16384;
+  std::int64_t cols = 16384;
+
+  Problem problem() const {
+    Problem p;
+    p.src_type = ElementType(from);
+    p.dst_type = ElementType(to);
+    const std::int64_t src = p.src_type.size(), dst = p.dst_type.size();
+    p.modes = {{rows, cols * src, transposed ? dst : cols * dst},
+               {cols, src, transposed ? rows * dst : dst}};
+    p.scale = {true, of_rows ? 0 : 1, 1, 0};
+    p.values.overflow = Overflow::saturate;
+    return p;
   }
 };
 
@@ -195,6 +219,37 @@ class Bench {
     return out;
   }
 
+  ordered_json scaled(const ScaledCase& c) {
+    const Problem problem = c.problem();
+    const std::int64_t half = moved_bytes(problem) / 2;
+    const std::vector<float> numbers(static_cast<std::size_t>(std::max(c.rows, c.cols)), 0.37F);
+    const auto bytes = static_cast<std::int64_t>(numbers.size() * sizeof(float));
+    const cuda::DeviceBuffer scale(bytes);
+    cuda::check(cudaMemcpy(scale.get(), numbers.data(), static_cast<std::size_t>(bytes),
+                           cudaMemcpyHostToDevice),
+                "cudaMemcpy");
+    const Vectors vectors{reinterpret_cast<const float*>(scale.get()), nullptr};
+    const Plan plan = make_plan(problem, {true, 16, 16}, info_);
+    std::vector<Timed> contestants{
+        {"cornerturn", [&](const std::byte* s, std::byte* d) {
+           cuda::execute(plan, d, s, static_cast<cuda::Stream>(gpu_.stream()), vectors);
+         }}};
+    add_copies(contestants, half);
+    time(contestants, std::max(problem.elements() * problem.src_type.size(), half) + 4096,
+         std::max(problem.bytes(), half) + 4096, problem.src_type.size());
+    return {{"case", c.name},
+            {"from", problem.src_type.name()},
+            {"to", problem.dst_type.name()},
+            {"shape", {c.rows, c.cols}},
+            {"bytes_moved", 2 * half},
+            {"kernel", plan.kernel()},
+            {"plan", to_string(plan)},
+            {"right", difference(plan, problem.bytes(), vectors).empty()},
+            {"seconds", contestants[0].seconds},
+            {"copy_seconds", copy_seconds(contestants)},
+            {"share", copy_seconds(contestants) / contestants[0].seconds}};
+  }
+
   /// A matrix to or from blocks of 32, as it lies (`rows`), transposed (`cols`), or both.
   ordered_json quantisation(const BlocksCase& c) {
     const std::int64_t size = ElementType(c.kind).size();
@@ -251,14 +306,14 @@ class Bench {
 
  private:
   // "" or that the first bytes differ from gather_convert's result.
-  std::string difference(const Plan& plan, std::int64_t bytes) {
+  std::string difference(const Plan& plan, std::int64_t bytes, const Vectors& vectors = {}) {
     const auto stream = static_cast<cuda::Stream>(gpu_.stream());
     bytes = std::min(bytes, std::int64_t{256} << 20);
     Plan other = make_plan(plan.problem, {true, 16, 16}, info_, "gather_convert");
     const auto result = [&](const Plan& p) {
       cuda::check(cudaMemsetAsync(gpu_.dst(), 0x5a, static_cast<std::size_t>(bytes), stream),
                   "cudaMemsetAsync");
-      cuda::execute(p, gpu_.dst(), gpu_.src(), stream);
+      cuda::execute(p, gpu_.dst(), gpu_.src(), stream, vectors);
       std::vector<std::byte> out(static_cast<std::size_t>(bytes));
       cuda::check(
           cudaMemcpyAsync(out.data(), gpu_.dst(), out.size(), cudaMemcpyDeviceToHost, stream),
@@ -324,6 +379,22 @@ int run(const std::string& json, double max_seconds, bool all_candidates,
     }
     report["quantise"].push_back(bench.quantisation(c));
     say(report["quantise"].back());
+  }
+
+  for (const ScaledCase& c : {
+           ScaledCase{"transposed, scale of rows", Kind::f32, Kind::i8},
+           {"transposed, scale of columns", Kind::f32, Kind::i8, true, false},
+           {"transposed, scale of rows", Kind::bf16, Kind::f8_e4m3},
+           {"transposed, scale of columns", Kind::bf16, Kind::f8_e4m3, true, false},
+           {"transposed, scale of rows", Kind::i8, Kind::bf16},
+           {"transposed, scale of rows", Kind::f8_e4m3, Kind::bf16},
+           {"as it lies, scale of rows", Kind::f32, Kind::i8, false, true},
+           {"as it lies, scale of columns", Kind::bf16, Kind::f8_e4m3, false, false},
+       }) {
+    if (!is_wanted(only, c.name, ElementType(c.from).name(), ElementType(c.to).name())) continue;
+    report["scaled"].push_back(bench.scaled(c));
+    right = right && report["scaled"].back()["right"].get<bool>();
+    say(report["scaled"].back());
   }
 
   const std::pair<Kind, Kind> pairs[] = {{Kind::f32, Kind::f16},      {Kind::f32, Kind::bf16},

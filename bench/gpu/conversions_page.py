@@ -42,8 +42,8 @@ def conversions(cases: list[dict]) -> list[str]:
     return lines
 
 
-def quantisations(cases: list[dict]) -> list[str]:
-    lines = ["| blocks | shape | kernel | % of a plain copy |", "| --- | --- | --- | ---: |"]
+def table(what: str, cases: list[dict]) -> list[str]:
+    lines = ["", f"| {what} | shape | kernel | % of a plain copy |", "| --- | --- | --- | ---: |"]
     for case in cases:
         shape = " x ".join(map(str, case["shape"]))
         lines.append(
@@ -55,7 +55,10 @@ def quantisations(cases: list[dict]) -> list[str]:
 
 def markdown(result: dict) -> str:
     origin = result["provenance"]
-    lines = conversions(result["cases"]) + [""] + quantisations(result["quantise"])
+    lines = conversions(result["cases"])
+    if "scaled" in result:
+        lines += table("with a vector of scales", result["scaled"])
+    lines += table("blocks", result["quantise"])
     return "\n".join(lines) + (
         f"\n\n{origin['gpu']}, {origin['date'][:10]}, commit {origin['commit'][:12]}, by `bench_conversions`: "
         "cold caches, medians, each case beside plain copies that move the same bytes.\n"

@@ -59,7 +59,7 @@ struct ValueArgs {
   bool arithmetic = false;
   bool conjugate = false;
   Overflow overflow = Overflow::standard;
-  float addend = 0;  ///< of AnyCast alone
+  float addend = 0;  ///< of AnyCast and ScaledCast alone
   /// Up to here GPUs' instructions do what the conversion asks for; NaNs are beyond it.
   float limit = 0;
 
@@ -88,8 +88,9 @@ struct ValueArgs {
 };
 
 /// Values of type S become values of type D.
-template <class S, class To>
+template <class From, class To>
 struct Cast {
+  using S = From;
   using D = To;
   using Src = Bits<S>;
   using Dst = Bits<D>;
@@ -150,6 +151,8 @@ inline constexpr Kind kind_of<float> = Kind::f32;
 template <>
 inline constexpr Kind kind_of<std::uint8_t> = Kind::u8;
 template <>
+inline constexpr Kind kind_of<std::int8_t> = Kind::i8;
+template <>
 inline constexpr Kind kind_of<double> = Kind::f64;
 template <>
 inline constexpr Kind kind_of<values::F16> = Kind::f16;
@@ -206,6 +209,29 @@ bool with_common_cast(Kind src, Kind dst, Call&& call) {
          is.template operator()<std::uint8_t, float>();
 }
 
+/// Those that have kernels with vectors of scales and biases. All are worked on in f32.
+template <class Call>
+bool with_scaled_cast(Kind src, Kind dst, Call&& call) {
+  const auto from = [&]<class S, class... D>() {
+    return ((kind_of<D> == dst && (call.template operator()<Cast<S, D>>(), true)) || ...);
+  };
+  using values::BF16, values::E4M3, values::F16;
+  switch (src) {
+    case Kind::f32:
+      return from.template operator()<float, std::int8_t, E4M3, BF16, F16>();
+    case Kind::f16:
+      return from.template operator()<F16, std::int8_t, E4M3, float>();
+    case Kind::bf16:
+      return from.template operator()<BF16, std::int8_t, E4M3, float>();
+    case Kind::i8:
+      return from.template operator()<std::int8_t, float, BF16, F16>();
+    case Kind::f8_e4m3:
+      return from.template operator()<E4M3, float, BF16, F16>();
+    default:
+      return false;
+  }
+}
+
 /// Element number `i` of some words.
 template <class T, int words>
 CT_DEVICE T element_of(const Vec<std::uint32_t, words>& w, int i) {
@@ -224,19 +250,38 @@ CT_DEVICE T element_of(const Vec<std::uint32_t, words>& w, int i) {
 template <class T, int count>
 using PackedWords = Vec<std::uint32_t, count* static_cast<int>(sizeof(T)) / 4>;
 
-/// f32 to a small float, two at a time, by the GPU's instructions: whether they can do it.
-/// Elsewhere they cannot.
-template <class D, int count, class Args>
-CT_DEVICE bool narrow_at_once(const Args& a, const float (&x)[count], PackedWords<D, count>& to) {
-#if defined(__CUDA_ARCH__)
-  if constexpr (values::has_instruction<D>) {
-    float y[count];
-    bool inside = true;
+/// The elements side by side.
+template <class T, int count>
+CT_DEVICE PackedWords<T, count> packed(const T (&elements)[count]) {
+  constexpr int size = static_cast<int>(sizeof(T));
+  if constexpr (count * size == 16) {
+    return joined(elements);
+  } else {
+    PackedWords<T, count> to{};
     CT_UNROLL
     for (int i = 0; i < count; ++i) {
-      y[i] = values::product(a.values.alpha, x[i]);  // by 1 if there is no arithmetic
-      inside &= fabsf(y[i]) <= a.values.limit;
+      const T value = elements[i];
+      if constexpr (size == 8) {
+        to[2 * i] = static_cast<std::uint32_t>(value);
+        to[2 * i + 1] = static_cast<std::uint32_t>(value >> 32);
+      } else {
+        constexpr int of_word = 4 / size;
+        to[i / of_word] |= std::uint32_t{value} << 8 * size * (i % of_word);
+      }
     }
+    return to;
+  }
+}
+
+/// f32 to a small float, two at a time, by the GPU's instructions: whether they can do it, which
+/// they can up to `limit`. Elsewhere they cannot.
+template <class D, int count>
+CT_DEVICE bool narrow_at_once(float limit, const float (&y)[count], PackedWords<D, count>& to) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (values::has_instruction<D>) {
+    bool inside = true;
+    CT_UNROLL
+    for (int i = 0; i < count; ++i) inside &= fabsf(y[i]) <= limit;
     constexpr int of_word = 4 / static_cast<int>(sizeof(D));
     CT_UNROLL
     for (int i = 0; i < count; i += of_word) {
@@ -253,7 +298,7 @@ CT_DEVICE bool narrow_at_once(const Args& a, const float (&x)[count], PackedWord
     return false;
   }
 #else
-  (void)a, (void)x, (void)to;
+  (void)limit, (void)y, (void)to;
   return false;
 #endif
 }
@@ -262,34 +307,19 @@ CT_DEVICE bool narrow_at_once(const Args& a, const float (&x)[count], PackedWord
 template <class Change, int count, class Args>
 CT_DEVICE auto change(const Args& a, const typename Change::Src (&from)[count]) {
   using Dst = typename Change::Dst;
-  constexpr int size = static_cast<int>(sizeof(Dst));
-  PackedWords<Dst, count> to{};
   if constexpr (Change::narrows_f32) {
-    float x[count];
+    float y[count];
     CT_UNROLL
-    for (int i = 0; i < count; ++i) x[i] = Change::as_f32(from[i]);
-    if (narrow_at_once<typename Change::D>(a, x, to)) return to;
-    to = {};
+    for (int i = 0; i < count; ++i) {
+      y[i] = values::product(a.values.alpha, Change::as_f32(from[i]));  // by 1 if no arithmetic
+    }
+    PackedWords<Dst, count> to{};
+    if (narrow_at_once<typename Change::D>(a.values.limit, y, to)) return to;
   }
   Dst results[count];
   CT_UNROLL
   for (int i = 0; i < count; ++i) results[i] = Change::of(a, from[i]);
-  if constexpr (count * size == 16) {
-    return joined(results);
-  } else {
-    CT_UNROLL
-    for (int i = 0; i < count; ++i) {
-      const Dst value = results[i];
-      if constexpr (size == 8) {
-        to[2 * i] = static_cast<std::uint32_t>(value);
-        to[2 * i + 1] = static_cast<std::uint32_t>(value >> 32);
-      } else {
-        constexpr int of_word = 4 / size;
-        to[i / of_word] |= std::uint32_t{value} << 8 * size * (i % of_word);
-      }
-    }
-    return to;
-  }
+  return packed(results);
 }
 
 /// As many elements as the words hold, each changed.

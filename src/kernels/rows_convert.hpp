@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/casts.hpp"
 #include "kernels/rows.hpp"
+#include "kernels/scaled.hpp"
 
 namespace cornerturn::kernels {
 
@@ -18,16 +18,18 @@ struct RowsConvertArgs {
   bool long_rows = false;   ///< a row is at least a block's work
   Walk walk;                ///< over the rows
   ValueArgs values;
+  GroupVector scale;
+  GroupVector bias;
 };
 
 template <class Change, bool long_rows>
 struct RowsConvert {
   static constexpr int threads = rows_threads;
-  static constexpr int min_blocks = 4;
   static constexpr int count = 4;  ///< vectors a thread
   static constexpr int src_size = static_cast<int>(sizeof(typename Change::Src));
   static constexpr int dst_size = static_cast<int>(sizeof(typename Change::Dst));
   static constexpr int V = 16 / (src_size > dst_size ? src_size : dst_size);
+  static constexpr int min_blocks = is_scaled<Change> && V == 8 ? 3 : 4;
   using From = Vec<std::uint32_t, V * src_size / 4>;
   using To = Vec<std::uint32_t, V * dst_size / 4>;
 
@@ -38,6 +40,7 @@ struct RowsConvert {
     CT_UNROLL
     for (int i = 0; i < count; ++i) place[i] = ctx.thread_index() + i * threads;
     const RowsOfBlock<long_rows, count> rows(a, first, place);
+    const Scaling<Change> scaling(ctx, a, 0);
     From v[count];
     CT_UNROLL
     for (int i = 0; i < count; ++i) {
@@ -46,15 +49,21 @@ struct RowsConvert {
     }
     CT_UNROLL
     for (int i = 0; i < count; ++i) {
+      const bool inside = rows.row[i] < a.rows;
+      const auto across = scaling.template line<Along::rows, false, 1>(ctx, a, inside, rows.row[i]);
+      const auto line = scaling.template line<Along::columns, true, V>(
+          ctx, a, inside, static_cast<std::uint32_t>(V * rows.at[i]));
       std::byte* to = a.dst + rows.begin[i].dst + V * dst_size * rows.at[i];
-      ctx.store_if(rows.row[i] < a.rows, reinterpret_cast<To*>(to), To{changed<Change>(a, v[i])});
+      ctx.store_if(
+          inside, reinterpret_cast<To*>(to),
+          To{changed<Change>(a, v[i], scaling.template with<Along::rows>(a, line, across, 0))});
     }
   }
 };
 
 template <class Visit>
 void dispatch(const RowsConvertArgs& a, Visit&& visit) {
-  with_cast(a.values.src_kind, a.values.dst_kind, [&]<class Change>() {
+  with_change(a, [&]<class Change>() {
     a.long_rows ? visit.template operator()<RowsConvert<Change, true>>()
                 : visit.template operator()<RowsConvert<Change, false>>();
   });

@@ -57,6 +57,7 @@ struct TilePlace {
   std::uint32_t row = 0;
   std::uint32_t col = 0;
   Offsets rest;
+  std::uint32_t number = 0;  ///< of the step through the other modes
 };
 
 /// Blocks that follow each other write the same rows of the destination, whose partly filled
@@ -67,7 +68,7 @@ CT_DEVICE TilePlace tile_place(const Args& a, std::uint32_t block, int down, int
   const std::uint32_t rest = a.cols.tiles.quotient(above);
   return {(block - above * a.rows.tiles.divisor) * static_cast<std::uint32_t>(down),
           (above - rest * a.cols.tiles.divisor) * static_cast<std::uint32_t>(columns),
-          a.rest.at(rest)};
+          a.rest.at(rest), rest};
 }
 
 /// Where the rows that a block reads, or those that it writes, begin. One mode: a step. Several: a

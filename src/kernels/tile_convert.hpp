@@ -5,13 +5,15 @@
 
 #include <cstdint>
 
-#include "kernels/casts.hpp"
+#include "kernels/scaled.hpp"
 #include "kernels/tile.hpp"
 
 namespace cornerturn::kernels {
 
 struct TileConvertArgs : TileArgs {
   ValueArgs values;
+  GroupVector scale;
+  GroupVector bias;
 };
 
 /// Across: vectors of the source. Down: bytes of a row of the destination, as it is staged.
@@ -38,7 +40,9 @@ struct TileConvert {
   static constexpr int items = across * down / 4;
   static constexpr int turns = items > 256 ? 2 : 1;
   static constexpr int threads = items / turns;
-  static constexpr int min_blocks = 1024 / threads;
+  /// The numbers of a line of eight take registers.
+  static constexpr bool long_lines = is_scaled<Change> && when_read && read == 8;
+  static constexpr int min_blocks = (long_lines ? 768 : 1024) / threads;
   static_assert(down % (4 * lanes_down) == 0 && threads % 32 == 0);
 
   using Map = Padded<columns, down, 16 / size, read>;
@@ -61,6 +65,7 @@ struct TileConvert {
     if constexpr (!one_mode) ctx.barrier();
     const int rows = left_of(a.rows, tile.row, down);
     const int cols = left_of(a.cols, tile.col, columns);
+    const Scaling<Change> scaling(ctx, a, tile.number);
 
     Words v[turns][4];
     CT_UNROLL
@@ -79,9 +84,17 @@ struct TileConvert {
       const Item item = item_of(thread_of(ctx) + u * threads);
       if constexpr (when_read) {
         constexpr int words = read * size / 4;
-        const Vec<std::uint32_t, words> narrow[4] = {
-            changed<Change>(a, v[u][0]), changed<Change>(a, v[u][1]), changed<Change>(a, v[u][2]),
-            changed<Change>(a, v[u][3])};
+        const int col = item.vector * read;
+        const auto across = scaling.template line<Along::rows, one_mode, 4>(
+            ctx, a, item.row < rows, tile.row + static_cast<unsigned>(item.row));
+        const auto line = scaling.template line<Along::columns, one_mode, read>(
+            ctx, a, col < cols, tile.col + static_cast<unsigned>(col));
+        Vec<std::uint32_t, words> narrow[4];
+        CT_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          narrow[i] =
+              changed<Change>(a, v[u][i], scaling.template with<Along::rows>(a, line, across, i));
+        }
         put_turned<T, Map, words>(ctx, narrow, item.vector * read, item.row, buffer);
       } else {
         put_turned<T, Map>(ctx, v[u], item.vector * read, item.row, buffer);
@@ -94,7 +107,11 @@ struct TileConvert {
     constexpr int vectors = down / written;  // of a row
     constexpr int all = columns * vectors;
     constexpr int at_once = all / threads >= 4 ? 4 : all / threads >= 2 ? 2 : 1;
-    static_assert(all % (at_once * threads) == 0);
+    static_assert(all % (at_once * threads) == 0 && threads % vectors == 0);
+    // Of the elements that this thread writes: the same rows each time.
+    const int row = thread_of(ctx) % vectors * written;
+    const auto line = scaling.template line<Along::rows, one_mode, written>(
+        ctx, a, !when_read && row < rows, tile.row + static_cast<unsigned>(row));
     CT_UNROLL
     for (int first = 0; first < all; first += at_once * threads) {  // Store
       Staged value[at_once];
@@ -113,7 +130,11 @@ struct TileConvert {
         if constexpr (when_read) {
           ctx.store_if(inside, to, value[k]);
         } else {
-          ctx.store_if(inside, to, changed<Change>(a, value[k]));
+          const auto across = scaling.template line<Along::columns, one_mode, 1>(
+              ctx, a, m < cols, tile.col + static_cast<unsigned>(m));
+          ctx.store_if(inside, to,
+                       changed<Change>(a, value[k],
+                                       scaling.template with<Along::columns>(a, line, across, 0)));
         }
       }
     }
@@ -136,7 +157,7 @@ struct TileConvert {
 
 template <class Visit>
 void dispatch(const TileConvertArgs& a, Visit&& visit) {
-  with_cast(a.values.src_kind, a.values.dst_kind, [&]<class Change>() {
+  with_change(a, [&]<class Change>() {
     if (a.rows.modes == 1 && a.cols.modes == 1) {
       visit.template operator()<TileConvert<Change, true>>();
     } else {

@@ -108,6 +108,22 @@ __device__ inline std::uint32_t narrow_pair(float first, float second) {
   return half;
 }
 
+/// Is there an instruction that widens two Ts to f32, exactly but for the bits of NaNs?
+template <class T>
+inline constexpr bool has_widening = std::is_same_v<T, F16> ||
+                                     (std::is_same_v<T, E4M3> && __CUDA_ARCH__ >= 890);
+
+/// Two values, the first in the lowest bits.
+template <class T>
+__device__ inline void widen_pair(std::uint32_t bits, float& first, float& second) {
+  std::uint32_t halves = bits;
+  if constexpr (std::is_same_v<T, E4M3>) {
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(static_cast<std::uint16_t>(bits)));
+  }
+  asm("cvt.f32.f16 %0, %1;" : "=f"(first) : "h"(static_cast<std::uint16_t>(halves)));
+  asm("cvt.f32.f16 %0, %1;" : "=f"(second) : "h"(static_cast<std::uint16_t>(halves >> 16)));
+}
+
 /// narrow(): the instructions differ from it in their NaNs alone, and those to 8 bits saturate.
 template <class T>
 __device__ inline T narrow_by_instruction(float value, Overflow overflow) {

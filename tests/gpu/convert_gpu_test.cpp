@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "core/validate.hpp"
@@ -27,9 +28,11 @@ void upload(const DeviceBuffer& gpu, const void* contents, std::size_t bytes) {
   check(cudaMemcpy(gpu.get(), contents, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
 }
 
-// All candidates; answers how many there were.
+constexpr std::size_t numbers = 5000;  // of a vector
+
+// All candidates; answers how many there were, or how many of one kernel.
 int check_all(const Problem& problem, int src_phase = 0, int dst_phase = 0,
-              const Vectors& vectors = {}) {
+              const Vectors& vectors = {}, std::string_view kernel = {}) {
   if (problem.elements() == 0 || !problem.converts()) return 0;
   const Reach from = src_reach(problem), to = dst_reach(problem);
   const std::int64_t src_skip = src_phase * problem.src_type.size();
@@ -42,14 +45,14 @@ int check_all(const Problem& problem, int src_phase = 0, int dst_phase = 0,
   const DeviceBuffer gpu_src(static_cast<std::int64_t>(src.size()));
   const DeviceBuffer gpu_dst(static_cast<std::int64_t>(before.size()));
   upload(gpu_src, src.data(), src.size());
-  const DeviceBuffer numbers(2 * 1024 * sizeof(float));
+  constexpr std::int64_t vector_bytes = numbers * sizeof(float);
+  const DeviceBuffer gpu_scale(vector_bytes), gpu_bias(vector_bytes);
   Vectors there;
   if (problem.scale.present || problem.bias.present) {
-    there = {reinterpret_cast<const float*>(numbers.get()),
-             reinterpret_cast<const float*>(numbers.get()) + 1024};
-    check(cudaMemcpy(numbers.get(), vectors.scale, 4096, cudaMemcpyHostToDevice), "cudaMemcpy");
-    check(cudaMemcpy(numbers.get() + 4096, vectors.bias, 4096, cudaMemcpyHostToDevice),
-          "cudaMemcpy");
+    there = {reinterpret_cast<const float*>(gpu_scale.get()),
+             reinterpret_cast<const float*>(gpu_bias.get())};
+    upload(gpu_scale, vectors.scale, vector_bytes);
+    upload(gpu_bias, vectors.bias, vector_bytes);
   }
   const auto alignment = [](std::int64_t skip) {
     return skip == 0 ? std::int64_t{16} : std::min<std::int64_t>(16, skip & -skip);
@@ -76,7 +79,9 @@ int check_all(const Problem& problem, int src_phase = 0, int dst_phase = 0,
         << to_string(problem) << ", phases " << src_phase << " and " << dst_phase
         << ", differs first at byte " << wrong - expected.begin() << " of " << expected.size();
   }
-  return static_cast<int>(candidates.size());
+  return static_cast<int>(std::count_if(
+      candidates.begin(), candidates.end(),
+      [&](const auto& candidate) { return kernel.empty() || candidate.row->name == kernel; }));
 }
 
 constexpr std::pair<Kind, Kind> some_pairs[] = {
@@ -115,7 +120,7 @@ TEST(ConvertOnGpu, EveryPairOfTypes) {
 }
 
 void check_epilogues(std::int64_t length) {
-  std::vector<float> scale(1024), bias(1024);
+  std::vector<float> scale(numbers), bias(numbers);
   for (std::size_t i = 0; i < scale.size(); ++i) {
     scale[i] = 0.25F + static_cast<float>(i);
     bias[i] = 3 - static_cast<float>(i);
@@ -125,6 +130,10 @@ void check_epilogues(std::int64_t length) {
                                  {Kind::u8, Kind::f32},
                                  {Kind::f32, Kind::i8},
                                  {Kind::f64, Kind::bf16},
+                                 {Kind::f64, Kind::f32},
+                                 {Kind::i8, Kind::bf16},
+                                 {Kind::bf16, Kind::f8_e4m3},
+                                 {Kind::i16, Kind::i8},
                                  {Kind::c64, Kind::c64}}) {
     for (int what = 0; what < 6; ++what) {
       Problem problem = test::converting({"", {11, 7, length}, {2, 1, 0}}, from, to);
@@ -144,6 +153,38 @@ TEST(ConvertOnGpu, Epilogues) {
   check_epilogues(400);
 }
 
+// Vectors along each mode, of rows, of columns and of the others, in whole vectors of elements.
+void check_vectors(int problems) {
+  const std::vector<float> scale = test::scale_values(numbers, 0.75F);
+  const std::vector<float> bias = test::scale_values(numbers, 20);
+  const Vectors vectors{scale.data(), bias.data()};
+  int turn = 0;
+  for (const auto& [from, to] : test::scaled_pairs()) {
+    for (const auto& [kernel, shape] : {
+             std::pair{"tile_convert", test::Shape{"", {160, 144}, {1, 0}}},
+             {"tile_convert", {"", {528, 784}, {1, 0}}},
+             {"tile_convert", {"", {3, 48, 32}, {0, 2, 1}}},
+             {"tile_convert", {"", {4, 8, 48}, {2, 1, 0}}},
+             {"tile_convert", {"", {32, 6, 16}, {2, 1, 0}}},
+             {"tile_convert", {"", {2, 3, 16, 48}, {1, 3, 0, 2}}},
+             {"rows_convert", {"", {60, 80}, {0, 1}}},
+             {"rows_convert", {"", {5, 3, 7, 48}, {2, 0, 1, 3}}},
+             {"rows_convert", {"", {20, 4912}, {0, 1}}},
+         }) {
+      for (int i = 0; i < problems; ++i) {
+        const Problem problem =
+            test::with_vectors(test::converting(shape, from, to), turn++, numbers);
+        EXPECT_GT(check_all(problem, 0, 0, vectors, kernel), 0) << to_string(problem);
+        if (testing::Test::HasFailure()) FAIL();
+      }
+    }
+  }
+}
+
+TEST(ConvertOnGpu, ScalesAndBiases) {
+  check_vectors(9);
+}
+
 TEST(ConvertChecked, SharedShapesAndEpilogues) {
   int turn = 0;
   for (const test::Shape& shape : test::shapes()) {
@@ -154,6 +195,7 @@ TEST(ConvertChecked, SharedShapesAndEpilogues) {
     if (HasFailure()) FAIL() << shape.name;
   }
   check_epilogues(40);
+  check_vectors(1);
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ namespace {
 using plan::gpu::Candidate;
 using plan::gpu::Plan;
 
+constexpr std::size_t numbers = 5000;  // of a vector
+
 // What a plan is told of when it runs.
 struct Late {
   double factor;
@@ -52,7 +54,7 @@ int check(const Problem& problem, int src_phase = 0, int dst_phase = 0, const Ve
   emulator.output("dst", dst.first, static_cast<std::size_t>(dst.bytes));
   for (const auto& [vector, data] :
        {std::pair{problem.scale, vectors.scale}, std::pair{problem.bias, vectors.bias}}) {
-    if (vector.present) emulator.input("vector", data, 1024 * sizeof(float));
+    if (vector.present) emulator.input("vector", data, numbers * sizeof(float));
   }
   const bool reads_old = problem.values.beta != 0;
   const bool packed = problem.bytes() == dst.bytes;
@@ -183,7 +185,7 @@ TEST(Convert, EveryPairOfTypes) {
 }
 
 TEST(Convert, Epilogues) {
-  std::vector<float> scale(1024), bias(1024);
+  std::vector<float> scale(numbers), bias(numbers);
   for (std::size_t i = 0; i < scale.size(); ++i) {
     scale[i] = 0.25F + static_cast<float>(i);
     bias[i] = 3 - static_cast<float>(i);
@@ -193,6 +195,10 @@ TEST(Convert, Epilogues) {
                                  {Kind::u8, Kind::f32},
                                  {Kind::f32, Kind::i8},
                                  {Kind::f64, Kind::bf16},
+                                 {Kind::f64, Kind::f32},
+                                 {Kind::i8, Kind::bf16},
+                                 {Kind::bf16, Kind::f8_e4m3},
+                                 {Kind::i16, Kind::i8},
                                  {Kind::c64, Kind::c64}}) {
     for (int what = 0; what < 6; ++what) {
       Problem problem = test::converting({"", {11, 7, 40}, {2, 1, 0}}, from, to);
@@ -204,6 +210,53 @@ TEST(Convert, Epilogues) {
       if (what == 5) problem.values.conjugate = true, problem.values.alpha = 2;
       EXPECT_GE(check(problem, 0, 0, vectors), problem.converts() ? 1 : 0);
       if (HasFailure()) FAIL() << "epilogue " << what;
+    }
+  }
+}
+
+// Vectors along each mode, of rows, of columns and of the others, in whole vectors of elements.
+TEST(Convert, ScalesAndBiases) {
+  const std::vector<float> scale = test::scale_values(numbers, 0.75F);
+  const std::vector<float> bias = test::scale_values(numbers, 20);
+  const Vectors vectors{scale.data(), bias.data()};
+  int turn = 0;
+  for (const auto& [from, to] : test::scaled_pairs()) {
+    for (const auto& [kernel, shape] : {
+             std::pair{"tile_convert", test::Shape{"", {160, 144}, {1, 0}}},
+             {"tile_convert", {"", {48, 272}, {1, 0}}},
+             {"tile_convert", {"", {3, 48, 32}, {0, 2, 1}}},
+             {"tile_convert", {"", {4, 8, 48}, {2, 1, 0}}},
+             {"tile_convert", {"", {32, 6, 16}, {2, 1, 0}}},
+             {"tile_convert", {"", {2, 3, 16, 48}, {1, 3, 0, 2}}},
+             {"rows_convert", {"", {6, 80}, {0, 1}}},
+             {"rows_convert", {"", {5, 3, 7, 48}, {2, 0, 1, 3}}},
+             {"rows_convert", {"", {2, 4912}, {0, 1}}},
+         }) {
+      const Problem plain = test::converting(shape, from, to);
+      for (int i = 0; i < (plain.elements() < 8000 ? 5 : 2); ++i) {
+        const Problem problem = test::with_vectors(plain, turn++, numbers);
+        EXPECT_GT(check(problem, 0, 0, vectors, nullptr, kernel), 0) << to_string(problem);
+        if (HasFailure()) FAIL();
+      }
+    }
+  }
+}
+
+// i8 and a number for all, through the same kernels.
+TEST(Convert, WholeNumbers) {
+  for (const Kind other : {Kind::f32, Kind::f16, Kind::bf16}) {
+    for (const auto& [from, to] : {std::pair{other, Kind::i8}, {Kind::i8, other}}) {
+      for (int turn = 0; turn < 4; ++turn) {
+        Problem turned = test::converting({"", {48, 80}, {1, 0}}, from, to);
+        if (turn % 2 == 0) turned.values.alpha = 12.5;
+        if (turn < 2) turned.values.overflow = Overflow::saturate;
+        Problem rows = turned;
+        rows.modes = {{48, 160 * turned.src_type.size(), 80 * turned.dst_type.size()},
+                      {80, turned.src_type.size(), turned.dst_type.size()}};
+        EXPECT_EQ(check(turned, 0, 0, {}, nullptr, "tile_convert"), 1);
+        EXPECT_EQ(check(rows, 0, 0, {}, nullptr, "rows_convert"), 1);
+        if (HasFailure()) FAIL() << turned.src_type.name() << turned.dst_type.name();
+      }
     }
   }
 }

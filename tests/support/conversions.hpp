@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/problem.hpp"
@@ -84,6 +86,48 @@ inline void reference_convert(const Problem& problem, const Vectors& vectors, co
       }
     });
   });
+}
+
+/// Pairs of types that have kernels with vectors of scales and biases.
+inline const std::vector<std::pair<Kind, Kind>>& scaled_pairs() {
+  static const std::vector<std::pair<Kind, Kind>> all = {
+      {Kind::f32, Kind::i8},      {Kind::f32, Kind::f8_e4m3}, {Kind::f32, Kind::bf16},
+      {Kind::f32, Kind::f16},     {Kind::f16, Kind::i8},      {Kind::f16, Kind::f8_e4m3},
+      {Kind::f16, Kind::f32},     {Kind::bf16, Kind::i8},     {Kind::bf16, Kind::f8_e4m3},
+      {Kind::bf16, Kind::f32},    {Kind::i8, Kind::f32},      {Kind::i8, Kind::bf16},
+      {Kind::i8, Kind::f16},      {Kind::f8_e4m3, Kind::f32}, {Kind::f8_e4m3, Kind::bf16},
+      {Kind::f8_e4m3, Kind::f16},
+  };
+  return all;
+}
+
+/// Scales and biases of every size, among them some that are infinite and NaN.
+inline std::vector<float> scale_values(std::size_t count, float first) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = (i % 3 == 0 ? -first : first) * static_cast<float>(i % 37) / 32;
+    if (i % 29 == 3) values[i] = std::numeric_limits<float>::infinity();
+    if (i % 31 == 5) values[i] = std::numeric_limits<float>::quiet_NaN();
+    if (i % 23 == 7) values[i] = 1e-40F;
+  }
+  return values;
+}
+
+/// The problem with a scale, a bias or both: `turn` chooses modes, alpha, and what overflows. The
+/// last number that is used is the last of vectors of so many.
+inline Problem with_vectors(Problem problem, int turn, std::int64_t numbers) {
+  const auto along = [&](int mode, std::int64_t step) {
+    const std::int64_t extent = problem.modes[mode].extent;
+    return ModeVector{true, mode, step, step < 0 ? extent - 1 : numbers - extent};
+  };
+  const int rank = problem.rank();
+  const int mode = turn % rank;
+  if (turn % 4 != 1) problem.scale = along(mode, turn % 5 == 4 ? -1 : 1);
+  if (turn % 4 != 2) problem.bias = along((mode + turn / rank) % rank, 1);
+  if (turn % 7 == 6) problem.bias = {true, -1, 1, 9};
+  if (turn % 3 != 0) problem.values.alpha = 0.37;
+  if (turn % 2 == 0) problem.values.overflow = Overflow::saturate;
+  return problem;
 }
 
 /// Bits of every kind, and every fourth element a value of moderate size.

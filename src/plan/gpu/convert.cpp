@@ -17,10 +17,18 @@ const char* why_not_by_value(const Problem& normal) {
 }
 
 const char* why_no_cast(const Problem& normal) {
-  if (const char* rule = why_not_by_value(normal)) return rule;
-  const bool has_kernel = kernels::with_cast(normal.src_type.kind(), normal.dst_type.kind(),
-                                             []<class Change>() { return true; });
-  return has_kernel ? nullptr : "no kernel was compiled for just these two types";
+  const Kind from = normal.src_type.kind(), to = normal.dst_type.kind();
+  const auto known = []<class Change>() {};
+  if (normal.values.beta != 0) return "the destination's old values count";
+  if (normal.values.rounding == Rounding::stochastic) return "stochastic rounding";
+  const bool vectors = normal.scale.present || normal.bias.present;
+  // A product by 1 changes a NaN at most, which i8 has not.
+  const bool arithmetic =
+      vectors || !(normal.values.alpha == 1) || from == Kind::i8 || to == Kind::i8;
+  if (!vectors && kernels::with_cast(from, to, known)) return nullptr;
+  if (arithmetic && kernels::with_scaled_cast(from, to, known)) return nullptr;
+  return vectors ? "a vector of scales or biases"
+                 : "no kernel was compiled for just these two types";
 }
 
 const char* why_no_common_cast(const Problem& normal) {
@@ -78,8 +86,40 @@ kernels::ValueArgs value_args(const Problem& normal) {
 }
 
 double convert_lane(const Problem& normal) {
-  const bool is_cast = why_no_cast(normal) == nullptr;
-  return is_cast ? (normal.dst_type.size() < normal.src_type.size() ? 6 : 3) : 40;
+  const double of_vectors = normal.scale.present || normal.bias.present ? 5 : 0;
+  return of_vectors + (normal.dst_type.size() < normal.src_type.size() ? 6 : 3);
+}
+
+kernels::GroupVector group_vector(const ModeVector& vector, const Problem& normal, const Run& rows,
+                                  const Run& columns, const Run& rest) {
+  kernels::GroupVector to;
+  to.present = vector.present;
+  to.step = vector.step;
+  to.first = vector.first;
+  const auto look = [&](kernels::Along along, const Run& group) {
+    std::int64_t below = 1;
+    for (int i = 0; i < group.size; ++i) {
+      const std::int64_t extent = normal.modes[group[i]].extent;
+      if (group[i] == vector.mode) {
+        to.along = along;
+        to.below = FastDivide(static_cast<std::uint32_t>(below));
+        to.extent = FastDivide(static_cast<std::uint32_t>(extent));
+      }
+      below *= extent;
+    }
+  };
+  look(kernels::Along::rows, rows);
+  look(kernels::Along::columns, columns);
+  look(kernels::Along::rest, rest);
+  return to;
+}
+
+double gather_convert_lane(const Problem& normal, const Costs& costs) {
+  const Kind from = normal.src_type.kind(), to = normal.dst_type.kind();
+  const auto known = []<class Change>() {};
+  const bool is_known =
+      kernels::with_cast(from, to, known) || kernels::with_scaled_cast(from, to, known);
+  return is_known ? costs.gather_known : costs.any_value;
 }
 
 namespace rows_convert {
@@ -129,6 +169,9 @@ const char* why_not(const Problem& normal, const DeviceInfo&) {
   if (rows.count >= std::int64_t{1} << 31 || blocks_of(rows) >= std::int64_t{1} << 31) {
     return "2^31 rows or blocks, or more";
   }
+  if (rows.vectors * rows.elements >= std::int64_t{1} << 31) {
+    if (normal.scale.present || normal.bias.present) return "vectors for 2^31 elements or more";
+  }
   return nullptr;
 }
 
@@ -169,6 +212,13 @@ Prepared prepare(const RowsConvertConfig&, const Problem& normal) {
   const Rows rows(normal);
   kernels::RowsConvertArgs args;
   args.values = value_args(normal);
+  const Run run{.size = 1, .mode = {static_cast<std::uint8_t>(normal.rank() - 1)}};
+  Run outer{.size = rows.outer.size()};
+  for (int i = 0; i < outer.size; ++i) {
+    outer.mode[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(outer.size - 1 - i);
+  }
+  args.scale = group_vector(normal.scale, normal, outer, run, {});
+  args.bias = group_vector(normal.bias, normal, outer, run, {});
   args.rows = rows.count;
   args.length = FastDivide64(static_cast<std::uint64_t>(rows.vectors));
   args.long_rows = rows.vectors >= of_block;

@@ -125,6 +125,8 @@ const std::vector<CostField>& cost_fields() {
       CT_COST(convert_work),
       CT_COST(narrow_block),
       CT_COST(widen_block),
+      CT_COST(any_value),
+      CT_COST(gather_known),
       CT_COST(rows_lane),
       CT_COST(rows_axis),
       CT_COST(rows_shifted),

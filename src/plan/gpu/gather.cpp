@@ -61,7 +61,8 @@ Estimate estimate(const GatherConfig& config, const Problem& normal, const Model
   Work work;
   work.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
   work.resident = resident_blocks(model.device, threads, 0, 4);
-  work.instructions = elements * (c.gather_lane + c.gather_axis * normal.rank());
+  work.instructions = elements * (c.gather_lane + c.gather_axis * normal.rank() +
+                                  (normal.converts() ? gather_convert_lane(normal, c) : 0));
   const Rows rows(normal);
   const auto run = static_cast<double>(rows.bytes);
   if (rows.granule == 16 && rows.bytes > rows.granule) {

@@ -83,6 +83,10 @@ Kernel kernel_of(const TileConfig& config, const Problem& normal) {
   Args args;
   args.element_bytes = normal.dst_type.size();
   if constexpr (requires { args.values; }) args.values = value_args(normal);
+  if constexpr (requires { args.scale; }) {
+    args.scale.present = normal.scale.present;
+    args.bias.present = normal.bias.present;
+  }
   args.shape = config.shape;
   args.rows.modes = config.row_modes;
   args.cols.modes = config.col_modes;
@@ -303,6 +307,16 @@ std::string describe(const TileConvertConfig& config, const Problem& normal) {
 Prepared prepare(const TileConvertConfig& config, const Problem& normal) {
   kernels::TileConvertArgs args;
   args.values = value_args(normal);
+  Groups groups = groups_of(normal, config.row_modes, config.col_modes);
+  groups.rows.size = config.row_modes;
+  groups.cols.size = config.col_modes;
+  Run rest;
+  for (int i = normal.rank(); i-- > 0;) {
+    if (groups.in_rows(i) || groups.in_cols(i)) continue;
+    rest.mode[static_cast<std::size_t>(rest.size++)] = static_cast<std::uint8_t>(i);
+  }
+  args.scale = group_vector(normal.scale, normal, groups.rows, groups.cols, rest);
+  args.bias = group_vector(normal.bias, normal, groups.rows, groups.cols, rest);
   return prepared(args, config, normal);
 }
 
