@@ -513,6 +513,9 @@ Estimate estimate(const PackConfig& config, const Problem& normal, const Model& 
       work.block_seconds *= narrows ? c.narrow_block : c.widen_block;
     }
   }
+  if (normal.converts() && why_no_common_cast(normal) != nullptr) {
+    work.instructions += static_cast<double>(normal.elements()) * c.any_value;
+  }
   const double src_run = static_cast<double>(box.src.run * normal.src_type.size());
   const double dst_run = static_cast<double>(box.dst.run * normal.dst_type.size());
   work.src_bytes = src_moved(model, {src_run, granule_of(box.src, normal, &Mode::src_stride)});

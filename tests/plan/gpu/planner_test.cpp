@@ -35,5 +35,23 @@ TEST(GpuPlanner, PlansPrintThemselvesOnEveryDescribedDevice) {
   }
 }
 
+// A weight matrix with a scale for each row.
+TEST(GpuPlanner, ScalesGoThroughTheFastKernels) {
+  Problem problem;
+  problem.src_type = ElementType(Kind::f32);
+  problem.dst_type = ElementType(Kind::i8);
+  problem.scale = {true, 0, 1, 0};
+  const auto kernel = [&](std::int64_t rows, std::int64_t columns, bool transposed) {
+    problem.modes = {{rows, columns * 4, transposed ? 1 : columns},
+                     {columns, 4, transposed ? rows : 1}};
+    return std::string(make_plan(problem, {true, 16, 16}, device_named("h200")).kernel());
+  };
+  EXPECT_EQ(kernel(4096, 4096, true), "tile_convert");
+  EXPECT_EQ(kernel(4096, 4096, false), "rows_convert");
+  EXPECT_EQ(kernel(4095, 4095, true), "gather_convert");
+  problem.values.rounding = Rounding::stochastic;
+  EXPECT_EQ(kernel(4096, 4096, true), "gather_convert");
+}
+
 }  // namespace
 }  // namespace cornerturn::plan::gpu
