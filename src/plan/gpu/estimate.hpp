@@ -59,7 +59,8 @@ struct Costs {
   /// measured of six pairs of types.
   double convert_work = 1.5, narrow_block = 3, widen_block = 1.4;
   /// Instructions that converting an element takes: of types known at run time alone, as measured
-  /// of bf16 and f32 in gather_convert; of types that gather_convert is compiled for, an assumption.
+  /// of bf16 and f32 in gather_convert; of types that gather_convert is compiled for, an
+  /// assumption.
   double any_value = 400, gather_known = 60;
 
   double rows_lane = 9.52, rows_axis = 3.77, rows_shifted = 310, rows_thread = 9.52,
