@@ -1,6 +1,6 @@
 """Puts the figures of bench_conversions into docs/conversions.md.
 
-usage: conversions_page.py RESULT.json PAGE.md
+usage: conversions_page.py RESULT.json PAGE.md [TORCH.json]    TORCH: of bench/peers/gpu/conversions.py
 """
 
 import json
@@ -53,9 +53,32 @@ def table(what: str, cases: list[dict]) -> list[str]:
     return lines
 
 
-def markdown(result: dict) -> str:
+def beside_torch(cases: list[dict], torch: dict) -> list[str]:
+    """How often PyTorch's times hold ours, each measured beside the plain copy of its own run."""
+    ours = {(case["case"], case["from"], case["to"]): case["share"] for case in cases}
+    compiled, eager, copies = [], [], []
+    for case in torch["cases"]:
+        share, seconds = ours.get((case["case"], case["from"], case["to"])), case["seconds"]
+        if share is None or not seconds.get("compiled"):
+            continue
+        compiled.append(share * seconds["compiled"] / seconds["copy"])
+        eager.append(share * seconds["eager"] / seconds["copy"])
+        copies.append(seconds["compiled"] / seconds["copy"])
+    version = torch["torch"].partition("+")[0]
+    return [
+        "",
+        f"`torch.compile` (PyTorch {version}) takes {geometric_mean(compiled):.2f} times as long, PyTorch as it is "
+        f"{geometric_mean(eager):.2f} times: geometric means of {len(compiled)} cases, of which `torch.compile` is faster "
+        f"in {sum(time < 1 for time in compiled)}. A plain copy of the same bytes would be {geometric_mean(copies):.2f} "
+        "times as fast as `torch.compile`.",
+    ]
+
+
+def markdown(result: dict, torch: dict | None) -> str:
     origin = result["provenance"]
     lines = conversions(result["cases"])
+    if torch:
+        lines += beside_torch(result["cases"], torch)
     if "scaled" in result:
         lines += table("with a vector of scales", result["scaled"])
     lines += table("blocks", result["quantise"])
@@ -66,10 +89,11 @@ def markdown(result: dict) -> str:
 
 
 def main() -> None:
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     result, page = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
-    marked_page.put(page, "gpu-conversions", markdown(result))
+    torch = json.loads(Path(sys.argv[3]).read_text()) if len(sys.argv) == 4 else None
+    marked_page.put(page, "gpu-conversions", markdown(result, torch))
 
 
 if __name__ == "__main__":

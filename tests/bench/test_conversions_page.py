@@ -13,8 +13,8 @@ SCRIPT = ROOT / "bench/gpu/conversions_page.py"
 CPU_SCRIPT = ROOT / "bench/python/conversions_page.py"
 
 
-def run(result, page, script=SCRIPT):
-    return subprocess.run([sys.executable, script, result, page], capture_output=True, text=True)
+def run(result, page, script=SCRIPT, *more):
+    return subprocess.run([sys.executable, script, result, page, *more], capture_output=True, text=True)
 
 
 def test_it_adds_up(tmp_path):
@@ -36,6 +36,19 @@ def test_it_adds_up(tmp_path):
     mean = math.sqrt(0.5 * 0.98)
     assert f"| f32 to bf16 | 2 | {100 * mean:.0f} | 50 | 50 | 25 |" in text
     assert "| bf16 to q8_0, transposed | 64 x 32 | `quantise` | 73 |" in text
+    assert "torch" not in text
+    torch = {"torch": "2.0+x", "cases": []}
+    for name, compiled in (("matrix_16384", 4.0), ("other", 1.0), ("not ours", 1.0)):
+        seconds = {"compiled": compiled, "eager": 8.0, "copy": 1.0}
+        torch["cases"].append({"case": name, "from": "f32", "to": "bf16", "seconds": seconds})
+    (tmp_path / "torch.json").write_text(json.dumps(torch))
+    assert run(tmp_path / "result.json", page, SCRIPT, tmp_path / "torch.json").returncode == 0
+    # 0.5 * 4 and 0.98 * 1; 0.5 * 8 and 0.98 * 8
+    assert (
+        f"`torch.compile` (PyTorch 2.0) takes {math.sqrt(2 * 0.98):.2f} times as long, PyTorch as it is "
+        f"{math.sqrt(4 * 7.84):.2f} times: geometric means of 2 cases, of which `torch.compile` is faster in 1. A plain "
+        "copy of the same bytes would be 2.00 times as fast as `torch.compile`."
+    ) in page.read_text()
 
 
 def test_a_page_without_marks_is_refused(tmp_path):
@@ -66,12 +79,16 @@ def test_it_adds_up_for_the_cpu(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "script, result",
-    [(SCRIPT, "gpu-h200/conversions.json"), (CPU_SCRIPT, "cpu-amd-epyc/conversions-2026-11-22.json")],
+    "script, results",
+    [
+        (SCRIPT, ["gpu-h200/conversions.json", "gpu-h200/conversions-torch.json"]),
+        (CPU_SCRIPT, ["cpu-amd-epyc/conversions-2026-11-22.json"]),
+    ],
 )
-def test_the_documentation_is_up_to_date(tmp_path, script, result):
+def test_the_documentation_is_up_to_date(tmp_path, script, results):
     page = tmp_path / "conversions.md"
     before = (ROOT / "docs/conversions.md").read_text()
     page.write_text(before)
-    assert run(ROOT / "bench/results" / result, page, script).returncode == 0
+    result, *more = (ROOT / "bench/results" / name for name in results)
+    assert run(result, page, script, *more).returncode == 0
     assert page.read_text() == before
