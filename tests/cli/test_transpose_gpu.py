@@ -76,7 +76,7 @@ def same_on_the_gpu(folder, source, words, with_scales=None):
 
     done(*words_for("cpu"))
     report = json.loads(done(*words_for("gpu"), "--device", "gpu", "--json"))
-    assert report["device"] != "cpu" and report["kernel"] in ("quantise", "blocks")
+    assert report["device"] != "cpu" and report["kernel"] in ("quantise", "dequantise", "blocks")
     assert report["schedule"]["route"] == "one_pass"
     assert contents(folder, "gpu") == contents(folder, "cpu")
     done(*words_for("less"), "--device", "gpu", "--memory", "32MiB")
