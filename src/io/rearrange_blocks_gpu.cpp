@@ -40,16 +40,26 @@ class GpuBlockStage : public BlockStage {
   BlockOptions options_;
 };
 
+// A place that suits any kernel: nothing is read or written there.
+std::byte* any_place() {
+  alignas(256) static std::byte place[1];
+  return place;
+}
+
 template <class Void>
 PlainArray plain_array(const BasicView<Void>& values) {
-  return {nullptr, values.type, values.shape, values.strides};
+  return {any_place(), values.type, values.shape, values.strides};
 }
 
 template <class Void>
 BlockArrays block_arrays(const std::vector<BasicView<Void>>& blocks, int axis) {
   BlockArrays arrays;
+  arrays.values = any_place();
   arrays.value_strides = blocks[0].strides;
-  if (blocks.size() > 1) arrays.scale_strides = blocks[1].strides;
+  if (blocks.size() > 1) {
+    arrays.scales = any_place();
+    arrays.scale_strides = blocks[1].strides;
+  }
   arrays.axis = axis;
   return arrays;
 }
