@@ -87,6 +87,12 @@ std::int64_t alignment_of(const void* pointer) {
   return static_cast<std::int64_t>(address & -address);
 }
 
+// More than kernels of tiles can count, of 64 x 64 elements at least.
+bool has_too_many_tiles(std::int64_t length, std::int64_t lines) {
+  constexpr std::int64_t most = std::int64_t{1} << 31, side = 64;
+  return length >= most || lines >= most || ceil_div(length, side) * ceil_div(lines, side) >= most;
+}
+
 // quantise's arguments, for one of its two sides; nothing where it does not take the array.
 std::optional<QuantiseArgs> matrix_args(const PlainArray& plain, const BlockArrays& blocks,
                                         const BlockRule& rule) {
@@ -118,11 +124,7 @@ std::optional<QuantiseArgs> matrix_args(const PlainArray& plain, const BlockArra
                     aligned(batch.values, value_unit) && aligned(line.extent, block_size) &&
                     aligned(lines.length, block_size) && batch.extent <= 65535 &&
                     (q8 || (aligned(alignment_of(blocks.scales), 4) && aligned(batch.scales, 4)));
-  constexpr std::int64_t most = std::int64_t{1} << 31;
-  if (!fits || lines.length >= most || line.extent >= most ||
-      ceil_div(lines.length, std::int64_t{64}) * ceil_div(line.extent, std::int64_t{64}) >= most) {
-    return std::nullopt;
-  }
+  if (!fits || has_too_many_tiles(lines.length, line.extent)) return std::nullopt;
   QuantiseArgs args;
   args.src = plain.data;
   args.pitch = pitch;
@@ -163,11 +165,7 @@ std::optional<DequantiseArgs> dequantise_args(const PlainArray& plain, const Blo
                     lines.along.values == (q8 ? 34 : 1) && aligned(line.values, unit) &&
                     aligned(batch.values, unit) && aligned(alignment_of(blocks.values), unit) &&
                     batch.extent <= 65535;
-  constexpr std::int64_t most = std::int64_t{1} << 31;
-  if (!fits || lines.length >= most || line.extent >= most ||
-      ceil_div(lines.length, std::int64_t{64}) * ceil_div(line.extent, std::int64_t{64}) >= most) {
-    return std::nullopt;
-  }
+  if (!fits || has_too_many_tiles(lines.length, line.extent)) return std::nullopt;
   DequantiseArgs args;
   args.dst = plain.data;
   args.dst_pitch = pitch;
