@@ -8,58 +8,58 @@ PEERS ?= numpy torch mkl eigen onednn
 export JOBS FULL
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test bench bench-gpu bench-python bench-convert test-gpu profile-gpu bundle docs page format install fuzz clean
+.PHONY: help setup build run test bench bench-gpu bench-python bench-convert test-gpu profile-gpu bundle docs page format install release wheel fuzz clean
 
-help:   ## this list
+help:   ## shows this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 setup:
 	@scripts/setup.sh build
 
-build: setup  ## the library and the command line, in build/release
+build: setup  ## builds the library and the command line, in build/release
 	@scripts/build.sh release
 
-run:    ## the main job on a photograph and on a 1 GiB matrix; pictures in out/
+run:    ## does the main job on a photograph and on a 1 GiB matrix; the pictures are in out/
 	@scripts/setup.sh run
 	@scripts/run.sh
 
-test:   ## the quick, complete check; FULL=1 adds the heavy parts
+test:   ## runs the quick, complete check; FULL=1 adds the heavy parts
 	@scripts/setup.sh $(if $(filter 1,$(FULL)),full,test)
 	@scripts/test.sh
 
-bench:  ## measures against memcpy and the PEERS; makes the README's table (PEERS= for none)
+bench:  ## measures against memcpy and the PEERS (PEERS= for none), and makes the tables
 	@scripts/setup.sh bench
 	@$(if $(PEERS),bench/peers/setup.sh $(PEERS) || true)
 	@bench/run.sh
 
-bench-gpu: ## the same on the GPU that is here, with the peers that Python has
+bench-gpu: ## does the same on the GPU that is here, with the peers that Python has
 	@scripts/setup.sh bench
 	@bench/gpu/run.sh
 
-test-gpu: ## engine, interface and ladder on the GPU that is here, also under compute-sanitizer (SKIP=1)
+test-gpu: ## tests engine, interface and ladder on the GPU that is here, also under compute-sanitizer (SKIP=1)
 	@scripts/test_gpu.sh
 
-profile-gpu: ## predicted against profiled sectors and wavefronts of every rung (needs ncu)
+profile-gpu: ## compares predicted with profiled sectors and wavefronts of every rung (needs ncu)
 	@scripts/profile_gpu.sh
 
-bundle: setup ## what tests, measures and profiles on a GPU elsewhere, in build/bundle
+bundle: setup ## makes a folder that tests, measures and profiles on a GPU elsewhere, build/bundle
 	@scripts/bundle.sh
 
-bench-python: ## the Python package on the CPU against NumPy, and PyTorch where .venv has it; OPTIONS="--json FILE"
+bench-python: ## measures the Python package on the CPU against NumPy, and PyTorch where .venv has it; OPTIONS="--json FILE"
 	@scripts/setup.sh test
 	@scripts/python.sh > build/python.log
 	@.venv/bin/python bench/python/cpu.py $(OPTIONS)
 
-bench-convert: ## conversions of NumPy arrays against astype and a plain copy; OPTIONS="--json FILE"
+bench-convert: ## measures conversions of NumPy arrays against astype and a plain copy; OPTIONS="--json FILE"
 	@scripts/setup.sh test
 	@scripts/python.sh > build/python.log
 	@.venv/bin/python bench/python/conversions.py $(OPTIONS)
 
-docs:   ## the reference of the C++, C and Python interfaces, in build/docs/html
+docs:   ## builds the reference of the C++, C and Python interfaces, in build/docs/html
 	@scripts/setup.sh docs
 	@scripts/docs.sh
 
-page:   ## the swizzle lab's page in build/release/page/lab.html, and the command line with it in it
+page:   ## builds the swizzle lab's page, build/release/page/lab.html, and the command line with the page inside
 	@scripts/setup.sh page
 	@scripts/build.sh release
 
@@ -70,9 +70,17 @@ format: ## formats the C++ and C sources in place
 install: build  ## installs to PREFIX (default /usr/local); DESTDIR is respected
 	@cmake --install build/release --prefix $(PREFIX)
 
-fuzz:   ## each fuzz target for FUZZ_SECONDS (default 600)
+release: ## makes source archive, Python package, wheel and checksums in dist/; PYTHON=..., CUDA=1
+	@scripts/setup.sh release
+	@scripts/release.sh
+
+wheel:  ## makes a wheel that brings its libraries along, and the package as sources, in dist/; PYTHON=..., CUDA=1
+	@scripts/setup.sh release
+	@scripts/release.sh wheel
+
+fuzz:   ## runs each fuzz target for FUZZ_SECONDS (default 600)
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
-clean:  ## removes build/ and out/
-	rm -rf build out
+clean:  ## removes build/, dist/ and out/
+	rm -rf build dist out

@@ -6,10 +6,12 @@
 #include <optional>
 
 #include "cornerturn/cornerturn.hpp"
+#include "cpu/engine.hpp"
 #include "gpu/accelerator.hpp"
 #include "gpu/cornerturn_subject.hpp"
 #include "gpu/gpu_session.hpp"
 #include "harness/session.hpp"
+#include "plan/plan.hpp"
 
 namespace cornerturn {
 namespace {
@@ -46,8 +48,10 @@ class CornerturnSubject : public bench::Subject {
     dst_->data = dst + dst_offset_;
     try {
       // "tile: strips of 128 x 512; 67.1 MB on 1 thread": sizes and threads are known anyway.
-      method_ = make_plan(*dst_, *src_, options_).to_string();
+      const Plan plan = make_plan(*dst_, *src_, options_);
+      method_ = plan.to_string();
       method_ = method_.substr(0, method_.find(';'));
+      plan_ = plan.impl();
     } catch (const Error& error) {
       // A kernel that was asked for by name and does not apply is no failure of the case.
       if (error.status() == Status::unsupported ||
@@ -67,6 +71,22 @@ class CornerturnSubject : public bench::Subject {
 
   std::string method() const override { return method_; }
 
+  std::vector<bench::Candidate> candidates() override {
+    std::vector<bench::Candidate> out;
+    others_.clear();
+    for (const plan::Candidate& candidate : plan_.candidates) {
+      plan::Plan& other = others_.emplace_back(plan_);
+      other.chosen = candidate;
+      out.push_back({std::string(other.kernel()), describe(candidate, plan_.normal),
+                     other.predicted_seconds()});
+    }
+    return out;
+  }
+
+  void run_candidate(std::size_t i, const std::byte* src, std::byte* dst) override {
+    cpu::execute(others_[i], {dst + dst_offset_, src + src_offset_});
+  }
+
  private:
   Options options_;
   std::optional<ConstView> src_;
@@ -74,6 +94,8 @@ class CornerturnSubject : public bench::Subject {
   std::int64_t src_offset_ = 0;
   std::int64_t dst_offset_ = 0;
   std::string method_;
+  plan::Plan plan_;
+  std::vector<plan::Plan> others_;
 };
 
 struct BenchArguments {
@@ -106,19 +128,20 @@ int run_bench(BenchArguments& arguments) {
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("bench", "Measure suites of cases against a plain copy of the same bytes");
+  CLI::App* command = app.add_subcommand(
+      "bench", "Measures suites of cases against a plain copy of the same bytes");
   const auto arguments = std::make_shared<BenchArguments>();
   bench::add_session_options(*command, arguments->session);
+  bench::add_candidates_option(*command, arguments->session);
   bench::add_gpu_options(*command, arguments->session);
-  command->add_option("--device", arguments->device, "Where to measure")
+  command->add_option("--device", arguments->device, "Measure on this device")
       ->check(CLI::IsMember({"cpu", "gpu"}))
       ->capture_default_str();
   command
       ->add_option("--dtype", arguments->types,
-                   "Only elements of the size of these types, e.g. f32")
+                   "Measure only elements of the size of these types, e.g. f32")
       ->delimiter(',');
-  command->add_option("--effort", arguments->effort, "How plans are chosen")
+  command->add_option("--effort", arguments->effort, "Choose plans by a model, or by timing")
       ->check(CLI::IsMember({"estimate", "measure"}))
       ->capture_default_str();
   command->add_option("--force", arguments->options.kernel, "Use this kernel for every case");

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyse/kernel_report.hpp"
-#include "ladder/rung.hpp"
+#include "workshop/analyse/kernel_report.hpp"
+#include "workshop/ladder/rung.hpp"
 
 namespace {
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the tables and plots of the GPU's results.
+"""Makes the tables and plots of the GPU's results; summary.py makes the README's table from them.
 
 usage: gpu_report.py collect [--to FOLDER] PART.json...
                                           merges parts into FOLDER/<date>.json (default: the GPU's
                                           folder in bench/results); parts with candidates apart
        gpu_report.py publish [RESULTS]    writes tables and plots from RESULTS (default: the newest)
-       gpu_report.py check [RESULTS]      fails when the pages say something else than RESULTS
+       gpu_report.py check [RESULTS]      fails when the page says something else than RESULTS
        gpu_report.py weak [RESULTS | PART.json...]   classes below their goals, cases below a peer
 """
 import csv
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import report
-from report import OURS, PAGE, README, RESULTS, ROOT, geometric_mean, load, write_whole
+from report import DATED, OURS, PAGE, RESULTS, ROOT, geometric_mean, load, write_whole
 
 PLOT = ROOT / "docs" / "images" / "benchmark-gpu"
 HEAT = ROOT / "docs" / "images" / "benchmark-gpu-cases"
@@ -173,8 +173,7 @@ def earlier_peers(folder):
 
 
 def newest_results():
-    dated = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
-    files = sorted((f for f in RESULTS.glob("gpu-*/*.json") if dated.fullmatch(f.name)), key=lambda f: f.name)
+    files = sorted((f for f in RESULTS.glob("gpu-*/*.json") if DATED.fullmatch(f.name)), key=lambda f: f.name)
     if not files:
         sys.exit("gpu_report.py: bench/results has no results of a GPU yet; run `make bench-gpu`")
     return files[-1]
@@ -289,8 +288,8 @@ def slowest(shares):
     for k in keys:
         method = shares.cases[k].get("method", "").replace("|", "/")
         lines.append(f"| {k[0]}/{k[1]} | {k[2]} | {100 * shares.ours[k]:.0f} | {method} |")
-    lost = [f"{name_of(k)} ({TITLES[peer]}, {ratio:.2f}x)" for ratio, k, peer in behind(shares)]
-    return "\n".join(lines) + "\n\nA peer is ahead in: " + (", ".join(lost) or "no case") + "."
+    lost = [(ratio, f"{name_of(k)} ({TITLES[peer]}, {ratio:.2f}x)") for ratio, k, peer in behind(shares)]
+    return "\n".join(lines) + "\n\n" + report.ahead(lost)
 
 
 def choice_line(path):
@@ -329,7 +328,6 @@ def sections(path):
     shares = shares_of(path)
     source = path.resolve().relative_to(ROOT)
     table = f"{summary_table(shares)}\n\n{notes(shares, source)}"
-    link = PAGE.relative_to(ROOT)
     details = [
         f"![Share of the plain copy, case by case](images/{PLOT.name}.svg)",
         table,
@@ -340,31 +338,18 @@ def sections(path):
         choice_line(path),
         slowest(shares),
     ]
-    return {
-        README: f"![Share of the plain copy on a GPU](docs/images/{PLOT.name}.svg)\n\n{table} "
-        f"[How it is measured, and more]({link}).",
-        PAGE: "\n\n".join(part for part in details if part),
-    }
+    return {PAGE: "\n\n".join(part for part in details if part)}
 
 
 def publish(path):
-    for page, text in sections(path).items():
-        report.replace_between_markers(page, text, MARKER)
+    report.publish_sections(sections(path), MARKER)
     import gpu_plots
 
     gpu_plots.draw(shares_of(path), PLOT, HEAT)
 
 
-def stale_pages(path):
-    begin, end = report.markers(MARKER)
-    found = {page: page.read_text(encoding="utf-8") for page in sections(path)}
-    return [page for page, text in sections(path).items() if f"{begin}\n{text}\n{end}" not in found[page]]
-
-
 def check(path):
-    stale = [str(page.relative_to(ROOT)) for page in stale_pages(path)]
-    if stale:
-        sys.exit(f"gpu_report.py: {', '.join(stale)} differ from {path}: run `bench/gpu_report.py publish`")
+    report.check_sections(sections(path), MARKER, "bench/gpu_report.py")
 
 
 # ---------------------------------------------------------------- weak

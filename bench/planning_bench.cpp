@@ -1,4 +1,4 @@
-// What planning costs: a plan made anew, a plan found again, and a whole call on next to no data.
+// What planning costs: a plan made anew, a plan found again, and a whole call on little data.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -48,9 +48,19 @@ struct Views {
 
 void new_plan(benchmark::State& state, const Shape& shape) {
   const Views views(shape);
-  const Problem problem = make_problem(views.src, views.dst);
+  const Problem problem = make_problem(views.dst, views.src);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(plan::make_plan(problem, cpu::cpu_info(), {1, ""}));
+    benchmark::DoNotOptimize(plan::make_plan(problem, cpu::machine()));
+  }
+}
+
+// Of values that become narrower on their way: a plan for each shape of box is part of this one.
+void new_conversion(benchmark::State& state, const Shape& shape) {
+  const Views views(shape);
+  const View to(nullptr, ElementType(Kind::bf16), views.dst.shape);
+  const Problem problem = make_problem(to, views.src);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(plan::make_plan(problem, cpu::machine()));
   }
 }
 
@@ -75,17 +85,35 @@ void call(benchmark::State& state, int threads) {
   }
 }
 
+// A conversion of a small matrix that passes through a stage.
+void small_conversion(benchmark::State& state) {
+  constexpr std::int64_t rows = 64, columns = 96;
+  const std::vector<float> src(rows * columns, 1.5F);
+  std::vector<std::uint16_t> dst(src.size());
+  Options options;
+  options.threads = 1;
+  options.kernel = "convert";
+  const ConstView turned = ConstView(view(src.data(), {rows, columns})).permuted({1, 0});
+  const View to(dst.data(), ElementType(Kind::bf16), turned.shape);
+  for (auto _ : state) {
+    copy(to, turned, options);
+    benchmark::DoNotOptimize(dst.data());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   for (const Shape& shape : shapes()) {
     const auto name = [&](const char* what) { return std::string(what) + "/" + shape.name; };
     benchmark::RegisterBenchmark(name("new_plan").c_str(), new_plan, shape);
+    benchmark::RegisterBenchmark(name("new_conversion").c_str(), new_conversion, shape);
     benchmark::RegisterBenchmark(name("cached_plan").c_str(), cached_plan, shape, 1);
     benchmark::RegisterBenchmark(name("cached_plan_all_threads").c_str(), cached_plan, shape, 0);
   }
   benchmark::RegisterBenchmark("call_of_4_elements", call, 1);
   benchmark::RegisterBenchmark("call_of_4_elements_all_threads", call, 0);
+  benchmark::RegisterBenchmark("small_conversion", small_conversion);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -75,8 +75,8 @@ int run(int argc, char** argv) {
   plan::gpu::Costs costs;
   if (steps > 0) {
     costs = fitted_costs(measured, device, costs, steps, seed);
-    for (const auto& [name, field] : plan::gpu::cost_fields()) {
-      fmt::print("{} = {:.3g}\n", name, costs.*field);
+    for (const auto& [name, cost] : costs.named()) {
+      fmt::print("{} = {:.3g}\n", name, cost->value);
     }
   }
 

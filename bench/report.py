@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the README's table and plot from measured results.
+"""Makes the tables and the plot of the CPU's results; summary.py makes the README's from them.
 
 usage: report.py collect PART.json...    merge parts into bench/results/cpu-<model>/<date>.json
-       report.py publish [RESULTS.json]  table and plot from RESULTS (default: the newest)
+       report.py publish [RESULTS.json]  tables and plot from RESULTS (default: the newest)
+       report.py check [RESULTS.json]    fails when the page says something else than RESULTS
        report.py weak [RESULTS.json | PART.json...]   cases and classes below their targets
 """
 import json
@@ -16,6 +17,8 @@ RESULTS = ROOT / "bench" / "results"
 README = ROOT / "README.md"
 PAGE = ROOT / "docs" / "benchmark.md"
 PLOT = ROOT / "docs" / "images" / "benchmark"
+MARKER = "bench"
+DATED = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 OURS = "cornerturn"
 PEERS = ["numpy", "torch", "mkl", "eigen", "onednn"]
 TITLES = {
@@ -42,6 +45,8 @@ ROWS = {
     "holes": ("every second element", None),
     "copy": ("copy, misaligned", 130),
 }
+# A peer that is ahead by less is counted, and not named.
+NEAR = 0.95
 LATENCY = "latency"
 CACHED = (LATENCY, ("small, in the caches", None))
 ALL = "all"
@@ -70,7 +75,7 @@ def load(path):
 
 
 def newest_results():
-    files = sorted(RESULTS.glob("cpu-*/*.json"), key=lambda f: f.name)
+    files = sorted((f for f in RESULTS.glob("cpu-*/*.json") if DATED.fullmatch(f.name)), key=lambda f: f.name)
     if not files:
         sys.exit("report.py: bench/results has no results yet; run bench/run.sh")
     return files[-1]
@@ -234,7 +239,8 @@ def caption(by_threads, source):
 # ---------------------------------------------------------------- publish
 
 
-def publish(path):
+def shares_of(path):
+    """By number of threads, the least first."""
     runs = load(path)["runs"]
     by_threads = {
         n: Shares(runs, n)
@@ -243,22 +249,45 @@ def publish(path):
     }
     if not by_threads:
         sys.exit(f"report.py: {path} has no result of {OURS}; run bench/run.sh")
-    counts = list(by_threads)
-    one = by_threads[counts[0]]
-    more = by_threads[counts[1]] if len(counts) > 1 else None
-    source = path.resolve().relative_to(ROOT)
-    summary = table(one, more) + "\n\n" + caption(by_threads, source)
-    link = PAGE.relative_to(ROOT)
-    replace_between_markers(README, f"{summary} [How it is measured, and more]({link}).")
-    details = [f"![Share of memcpy, case by case](images/{PLOT.name}.svg)", summary]
+    return by_threads
+
+
+def sections(path):
+    """What stands between the markers of each page."""
+    by_threads = shares_of(path)
+    one, *more = by_threads.values()
+    details = [
+        f"![Share of memcpy, case by case](images/{PLOT.name}.svg)",
+        table(one, more[0] if more else None),
+        caption(by_threads, path.resolve().relative_to(ROOT)),
+    ]
     for n, shares in by_threads.items():
         details.append(f"### {plural(n).capitalize()}\n\n{table(shares)}\n\n{slowest(shares)}")
-    replace_between_markers(PAGE, "\n\n".join(details))
-    plot(one, counts[0])
+    return {PAGE: "\n\n".join(details)}
+
+
+def publish(path):
+    publish_sections(sections(path), MARKER)
+    threads, shares = next(iter(shares_of(path).items()))
+    plot(shares, threads)
+
+
+def publish_sections(sections, marker):
+    for page, text in sections.items():
+        replace_between_markers(page, text, marker)
+
+
+def check_sections(sections, marker, script):
+    begin, end = markers(marker)
+    stale = [page for page, text in sections.items()
+             if f"{begin}\n{text}\n{end}" not in page.read_text(encoding="utf-8")]  # fmt: skip
+    if stale:
+        names = ", ".join(str(page.relative_to(ROOT)) for page in stale)
+        sys.exit(f"{names} says something else than the results: run `{script} publish`")
 
 
 def slowest(shares):
-    """The ten slowest cases and those where a peer is ahead."""
+    """The ten slowest cases, and those where a peer is ahead."""
     ratios = shares.ratios()
     keys = sorted(shares.keys(ALL), key=lambda k: shares.share(OURS, k))[:10]
     lines = ["Slowest cases:", "", "| case | B | % of memcpy | kernel |", "| --- | ---: | ---: | --- |"]
@@ -266,16 +295,26 @@ def slowest(shares):
         method = shares.ours[k].get("method", "").split(":")[0]
         lines.append(f"| {k[0]}/{k[1]} | {k[2]} | {100 * shares.share(OURS, k):.0f} | {method} |")
     behind = sorted((r, k) for k, r in ratios.items() if r < 1)
-    lines += ["", "A peer is ahead in: " + (", ".join(
-        f"{k[0]}/{k[1]} {k[2]} B ({r:.2f}x)" for r, k in behind) or "no case") + "."]
+    lines += ["", ahead((r, f"{k[0]}/{k[1]} {k[2]} B ({r:.2f}x)") for r, k in behind)]
     return "\n".join(lines)
+
+
+def ahead(cases):
+    """Where a peer is ahead: cases are (our share of its speed, name), the worst first."""
+    cases = list(cases)
+    far = [name for ratio, name in cases if ratio < NEAR]
+    near = len(cases) - len(far)
+    by = f"{100 * (1 - NEAR):.0f} %"
+    parts = [f"A peer is ahead by {by} or more in {', '.join(far)}."] if far else []
+    parts += [f"A peer is ahead by less than {by} in {near} case{'s' * (near != 1)}."] if near else []
+    return " ".join(parts) or "No peer is ahead in any case."
 
 
 def markers(name):
     return f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
 
 
-def replace_between_markers(path, text, name="bench"):
+def replace_between_markers(path, text, name):
     begin, end = markers(name)
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     head, found, rest = old.partition(begin)
@@ -378,6 +417,8 @@ def main():
         collect(paths)
     elif command == "publish" and len(paths) <= 1:
         publish(paths[0] if paths else newest_results())
+    elif command == "check" and len(paths) <= 1:
+        check_sections(sections(paths[0] if paths else newest_results()), MARKER, "bench/report.py")
     elif command == "weak":
         weak(paths or [newest_results()])
     else:

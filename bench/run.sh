@@ -1,13 +1,13 @@
 #!/bin/bash
-# Measures Cornerturn and the installed peers on the public cases, and makes the README's table and
-# plot from what came out.
+# Measures Cornerturn and the installed peers on the public cases, and makes the tables of
+# docs/benchmark.md, its plot and the README's table from what came out.
 #
 # usage: bench/run.sh [--build DIR] [--only NAME,...] [--threads N,...] [--fresh] [--no-report]
 #   --build    where the project is built (default build/release); what is missing there is built
 #   --only     cornerturn, numpy, torch, mkl, eigen, onednn (default: all that are there)
 #   --threads  thread counts to measure with (default 1,2)
 #   --fresh    measure again what an interrupted run has left
-#   --no-report  leave the results, the table and the plot as they are
+#   --no-report  leave the results, the tables and the plot as they are
 # BENCH_PREFIX holds words that every measurement is started with, e.g. "taskset -c 0,1".
 #
 # Cornerturn takes about six minutes for each number of threads, a peer up to ten, in parts of at most
@@ -92,5 +92,6 @@ done
 if ((report)); then
   "$python" "$root/bench/report.py" collect "$parts"/*.json
   "$python" "$root/bench/report.py" publish
+  "$python" "$root/bench/summary.py" publish
   rm -r "$parts"
 fi

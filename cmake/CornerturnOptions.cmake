@@ -19,6 +19,11 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
   set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  # Files are compiled some at a time, because their headers cost more than they do. The debug preset
+  # compiles each by itself.
+  if(NOT DEFINED CMAKE_UNITY_BUILD AND CMAKE_BUILD_TYPE STREQUAL Release)
+    set(CMAKE_UNITY_BUILD ON)
+  endif()
   find_program(CCACHE_PROGRAM ccache)
   if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
@@ -36,7 +41,9 @@ target_compile_options(cornerturn_options INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow,-Wno-unknown-pragmas>")
 if(CMAKE_UNITY_BUILD)  # the names of other files are in sight
-  target_compile_options(cornerturn_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
+  target_compile_options(cornerturn_options INTERFACE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-shadow;-Wshadow=local>
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-shadow>)
 endif()
 # A product and a sum are rounded each by itself, on every processor alike (values/epilogue.hpp).
 target_compile_options(cornerturn_options INTERFACE

@@ -1,21 +1,21 @@
 # Writes OUTPUT, a C++ file that holds every described device of DEVICES (a list of JSON files) as
-# text.
+# text: FUNCTION of NAMESPACE returns a list of TYPE, declared in HEADER.
 set(entries "")
 foreach(file IN LISTS DEVICES)
   get_filename_component(name ${file} NAME_WE)
   file(READ ${file} text)
   string(APPEND entries "      {\"${name}\", R\"json(${text})json\"},\n")
 endforeach()
-set(content "#include \"plan/gpu/device_files.hpp\"
+set(content "#include \"${HEADER}\"
 
-namespace cornerturn::plan::gpu {
+namespace ${NAMESPACE} {
 
-const std::vector<EmbeddedDevice>& embedded_devices() {
-  static const std::vector<EmbeddedDevice> devices = {
+const std::vector<${TYPE}>& ${FUNCTION}() {
+  static const std::vector<${TYPE}> devices = {
 ${entries}  };
   return devices;
 }
 
-}  // namespace cornerturn::plan::gpu
+}  // namespace ${NAMESPACE}
 ")
 file(WRITE ${OUTPUT} "${content}")

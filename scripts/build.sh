@@ -4,6 +4,8 @@
 # names. CUDA_ARCHITECTURES says otherwise (90a-real, "80-real;90-real", ...).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# The compiler cache then knows what another build folder of this tree has compiled.
+[ -n "$(ccache --get-config base_dir 2> /dev/null)" ] || export CCACHE_BASEDIR=$PWD
 preset=$1
 shift
 log=build/$preset/configure.log

@@ -4,7 +4,9 @@
 # builds it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-settings=(build-dir=build/python cmake.define.CORNERTURN_WERROR=ON)
+# The command line is built by scripts/build.sh; in a wheel it is part of the package.
+settings=(build-dir=build/python cmake.define.CORNERTURN_WERROR=ON
+  cmake.define.CORNERTURN_BUILD_TOOLS=OFF)
 case $(scripts/device.sh) in
   build:*)
     architectures=${CUDA_ARCHITECTURES:-$([ -e /dev/nvidia0 ] && echo native || true)}
@@ -16,6 +18,7 @@ esac
 # The compilers that scripts/build.sh uses, not those that Python was built with: the compiler cache
 # then knows the library from there.
 export CC=${CC:-cc} CXX=${CXX:-c++}
+[ -n "$(ccache --get-config base_dir 2> /dev/null)" ] || export CCACHE_BASEDIR=$PWD
 export CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)}
 .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps \
   --force-reinstall "${settings[@]/#/--config-settings=}" .

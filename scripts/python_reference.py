@@ -20,7 +20,9 @@ SOURCES = ROOT / "python" / "cornerturn"
 # Modules that need their framework to be imported are read, not run.
 MODULES = {
     "cornerturn": [
-        *("transpose", "contiguous", "copy", "rearrange", "plan", "Plan"),
+        *("transpose", "contiguous", "copy", "rearrange", "repeat", "EinopsError"),
+        *("moveaxis", "swapaxes", "permute_dims", "ascontiguousarray"),
+        *("plan", "Plan", "threads", "transpose_file"),
         *("quantise", "dequantise", "quantise_both", "Both", "amax"),
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
         *("convert_swizzle", "Conversion"),
@@ -52,23 +54,25 @@ def find(nodes: dict[str, ast.AST], module: str, name: str) -> ast.AST:
 
 def signature(node: ast.FunctionDef) -> str:
     text = f"{node.name}({ast.unparse(node.args)})"
+    text = text.replace("=_ONE", "=1.0").replace("=_ZERO", "=0.0")
     return text + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
 
 
 def markdown(docstring: str) -> str:
     """Google's sections as lists, the example as code."""
     lines = []
-    code = False
+    code = entries = False
     for line in inspect.cleandoc(docstring).splitlines():
         title = re.fullmatch(r"(Args|Returns|Raises|Example):", line)
         if title:
             lines += [f"**{title[1]}**", ""]
             code = title[1] == "Example"
+            entries = title[1] in ("Args", "Raises")
             if code:
                 lines.append("```pycon")
         elif code:
             lines.append(line.removeprefix("    "))
-        elif entry := re.match(r"    ([\w, ]+): (.*)", line):
+        elif entries and (entry := re.match(r"    (\w[\w, ]*): (.*)", line)):
             lines.append(f"- `{entry[1]}`: {entry[2]}")
         elif line.startswith("        "):
             lines.append("  " + line.strip())

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks what a task needs, installs what is missing, and says in one line each what it does.
-# usage: scripts/setup.sh build|run|test|full|page|bench|docs|format|fuzz
+# usage: scripts/setup.sh build|run|test|full|page|bench|docs|format|fuzz|release
 # System packages come from apt-get (as root or through sudo), Python packages go to ./.venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,7 +34,8 @@ case $task in
   docs) needs="$compiler $library $doxygen" venv=no ;;
   format) needs="$format" venv=no ;;
   fuzz) needs="$compiler $library $clang" venv=no ;;
-  *) die "unknown task '$task': build, run, test, full, page, bench, docs, format or fuzz" ;;
+  release) needs="$compiler $library $python $headers" venv=yes ;;
+  *) die "unknown task '$task': build, run, test, full, page, bench, docs, format, fuzz or release" ;;
 esac
 
 python_for_venv() { if [ -x /usr/bin/python3 ]; then echo /usr/bin/python3; else echo python3; fi; }
@@ -99,16 +100,20 @@ if [ $venv = yes ] && ! { cmp -s $wanted .venv/requirements.txt && .venv/bin/pyt
   cp $wanted .venv/requirements.txt
 fi
 
-frameworks=scripts/requirements-frameworks.txt
-if [ $task = full ] && ! cmp -s $frameworks .venv/frameworks.txt; then
-  say "adding the packages of $frameworks to .venv: about 5 GB"
-  if ! .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r $frameworks \
-         > build/setup-frameworks.log 2>&1; then
-    tail -n 5 build/setup-frameworks.log >&2
-    die "could not install $frameworks (log: build/setup-frameworks.log)"
+add_packages() {  # add_packages NAME [REMARK]: those of scripts/requirements-NAME.txt
+  local wanted=scripts/requirements-$1.txt log=build/setup-$1.log
+  ! cmp -s "$wanted" ".venv/$1.txt" || return 0
+  say "adding the packages of $wanted to .venv${2:-}"
+  mkdir -p build
+  if ! .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r "$wanted" \
+         > "$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    die "could not install $wanted (log: $log)"
   fi
-  cp $frameworks .venv/frameworks.txt
-fi
+  cp "$wanted" ".venv/$1.txt"
+}
+[ $task != full ] || add_packages frameworks ": about 5 GB"
+[ $task != release ] || add_packages release
 
 if [ ${#missing[@]} -eq 0 ]; then
   say "all $count packages for '$task' are here"

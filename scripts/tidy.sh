@@ -2,12 +2,12 @@
 # clang-tidy over the sources, as the clang preset compiles them: many files at a time, so that their
 # headers are read once.
 # usage: scripts/tidy.sh [FILE...]; without files: all of the library, the command line and the
-# benchmark; with files: these, each by itself, as the release preset compiles them.
+# benchmark; with files: these, each by itself, as the debug preset compiles them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 checks=()
 if [ $# -gt 0 ]; then
-  preset=release
+  preset=debug
   files=("$@")
 else
   preset=clang
@@ -19,7 +19,7 @@ database=build/$preset
 [ -f $database/compile_commands.json ] || scripts/build.sh $preset bench_build_info > /dev/null
 if [ $# = 0 ]; then
   mapfile -t files < <(sed -n 's/^ *"file": "\(.*\)".*/\1/p' $database/compile_commands.json |
-    grep -E "^$PWD/(src|tools|bench)/|^$PWD/$database/(src|tools|bench)/.*/Unity/")
+    grep -E "^$PWD/(src|tools|bench)/|^$PWD/$database/(src|tools|bench)/.*/(Unity/|run_family_)")
 fi
 printf '%s\0' "${files[@]}" |
   xargs -0 -n 1 -P "${JOBS:-$(nproc)}" clang-tidy --quiet "${checks[@]}" -p $database

@@ -6,15 +6,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "analyse/layout_report.hpp"
-#include "analyse/notation.hpp"
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
-#include "ladder/explain.hpp"
-#include "ladder/report.hpp"
 #include "matrix_arguments.hpp"
 #include "progress.hpp"
+#include "workshop/analyse/layout_report.hpp"
+#include "workshop/analyse/notation.hpp"
+#include "workshop/ladder/explain.hpp"
+#include "workshop/ladder/report.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -157,20 +157,26 @@ void analyse_layout(const AnalyseArguments& arguments) {
 void add_analyse_command(CLI::App& app) {
   auto arguments = std::make_shared<AnalyseArguments>();
   CLI::App& command = *app.add_subcommand(
-      "analyse", "Says what one rung of the ladder, or a layout, does to memory, without a GPU");
+      "analyse", "Says what one rung of the ladder, or a layout, does to memory. It needs no GPU");
   command
       .add_option("WHAT", arguments->what,
-                  "A rung (`cornerturn ladder` lists them) or a layout as CuTe writes it: "
+                  "A rung, as `cornerturn ladder` lists them, or a layout as CuTe writes it: "
                   "\"Swizzle<3,3,3> o (8,64):(64,1)\"")
       ->required()
       ->type_name("RUNG|LAYOUT");
-  command.add_option("--shape", arguments->shape, "The matrix of a rung, row-major; 512,512")
+  command
+      .add_option("--shape", arguments->shape,
+                  "Give a rung a row-major matrix of this shape (default: 512,512)")
       ->type_name("M,N");
-  command.add_option("--dtype", arguments->dtype, "Its element, of 1, 2, 4 or 8 bytes; f32")
+  command
+      .add_option("--dtype", arguments->dtype,
+                  "Give it elements of this type, of 1, 2, 4 or 8 bytes (default: f32)")
       ->type_name("TYPE");
-  command.add_option("--bytes", arguments->bytes, "Bytes of a layout's element; 4")
+  command
+      .add_option("--bytes", arguments->bytes,
+                  "Take so many bytes for an element of a layout (default: 4)")
       ->type_name("1|2|4|8|16");
-  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments] {
     if (is_layout(arguments->what)) return analyse_layout(*arguments);
     if (!arguments->bytes.empty()) {

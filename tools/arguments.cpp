@@ -77,15 +77,17 @@ std::vector<std::int64_t> parse_numbers(const std::string& name, const std::stri
 void OrderArguments::add_to(CLI::App& command) {
   perm_option =
       command
-          .add_option("-p,--perm", perm,
-                      "Axis i of OUT is axis PERM[i] of IN, as in NumPy; all axes reversed if "
-                      "neither this nor --pattern is given")
+          .add_option(
+              "-p,--perm", perm,
+              "Make axis PERM[i] of IN axis i of OUT, as in NumPy (default: the axes are reversed)")
           ->type_name("2,0,1");
-  pattern_option = command
-                       .add_option("--pattern", pattern,
-                                   "The same by names: \"h w c -> c h w\", \"... a b -> ... b a\"")
-                       ->type_name("PATTERN")
-                       ->excludes(perm_option);
+  pattern_option =
+      command
+          .add_option(
+              "--pattern", pattern,
+              "Name the axes instead of counting them: \"h w c -> c h w\", \"... a b -> ... b a\"")
+          ->type_name("PATTERN")
+          ->excludes(perm_option);
 }
 
 std::vector<int> OrderArguments::permutation(int rank) const {
@@ -125,16 +127,17 @@ std::vector<int> OrderArguments::permutation(int rank) const {
 
 void WorkArguments::add_to(CLI::App& command, bool with_effort) {
   std::string kernels;
-  for (const plan::Row& row : plan::registry()) {
+  for (const plan::Row& row : plan::cpu_registry()) {
     kernels += (kernels.empty() ? "" : "|") + std::string(row.name);
   }
   command
       .add_option("-t,--threads", threads,
-                  "At most so many threads; all that the process may use if not given")
+                  "Use at most so many threads (default: all that the process may use)")
       ->type_name("N");
-  command.add_option("--force", kernel, "Use this kernel where it applies")->type_name(kernels);
+  command.add_option("--force", kernel, "Use this kernel where it takes the problem")
+      ->type_name(kernels);
   if (with_effort) {
-    command.add_option("--effort", effort, "How to choose a kernel: by a model, or by timing")
+    command.add_option("--effort", effort, "Choose the kernel by a model, or by timing")
         ->type_name("estimate|measure");
   }
   command
@@ -201,16 +204,16 @@ void ValueArguments::add_to(CLI::App& command) {
       ->type_name("TYPE");
   command
       .add_option("--from", from,
-                  "What elements are where the file cannot say: NumPy stores bf16 and 8-bit floats "
-                  "as plain bytes")
+                  "Say what the elements are where the file cannot: NumPy stores bf16 and 8-bit "
+                  "floats as plain bytes")
       ->type_name("TYPE");
   command.add_option("--scale", scale, "Multiply every value by this")->type_name("NUMBER");
   command.add_option("--bias", bias, "Add this to every value, after --scale")->type_name("NUMBER");
   command.add_flag("--saturate", saturate,
-                   "Values beyond the type's range become its largest finite ones");
+                   "Make values beyond the type's range its largest finite ones");
   command
       .add_option("--stochastic", stochastic,
-                  "Round up or down at random, by how near each one is, with this seed")
+                  "Round at random with this seed; the nearer neighbour is the more likely one")
       ->type_name("SEED");
 }
 

@@ -10,8 +10,8 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
-#include "lab/check.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "workshop/lab/check.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -138,10 +138,10 @@ void add_check_command(CLI::App& app) {
       "check", "Fails when accesses to layouts take more wavefronts than a file allows");
   command
       .add_option("FILE", arguments->file,
-                  "TOML: [[layout]] with name, layout, dtype and [[layout.access]] with access and "
-                  "wavefronts")
+                  "A TOML file of [[layout]] with name, layout and dtype, and of [[layout.access]] "
+                  "with access and wavefronts")
       ->required();
-  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments] {
     if (const int code = check_file(*arguments); code != 0) throw CLI::RuntimeError(code);
   });

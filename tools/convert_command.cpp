@@ -7,8 +7,8 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
-#include "lab/access.hpp"
-#include "lab/convert.hpp"
+#include "workshop/lab/access.hpp"
+#include "workshop/lab/convert.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -49,18 +49,22 @@ void convert_swizzle(const ConvertArguments& arguments) {
 void add_convert_command(CLI::App& app) {
   auto arguments = std::make_shared<ConvertArguments>();
   CLI::App& command = *app.add_subcommand(
-      "convert-swizzle", "Says a swizzle in the words of CuTe, bytes, Triton and TMA");
+      "convert-swizzle",
+      "Says a swizzle in the words of CuTe, in bytes, and in the words of Triton and TMA");
   command
-      .add_option(
-          "SWIZZLE", arguments->swizzle,
-          "\"Swizzle<3,2,3>\" in elements, \"bytes:Swizzle<3,4,3>\", \"triton:4,1,8\" (vec, "
-          "per_phase, max_phase) or \"tma:128B\"")
+      .add_option("SWIZZLE", arguments->swizzle,
+                  "A swizzle: \"Swizzle<3,2,3>\" in elements, \"bytes:Swizzle<3,4,3>\", "
+                  "\"triton:4,1,8\" (vec, per_phase, max_phase) or \"tma:128B\"")
       ->required();
-  command.add_option("--dtype", arguments->dtype, "The element, of 1, 2, 4, 8 or 16 bytes; f32")
+  command
+      .add_option("--dtype", arguments->dtype,
+                  "Take elements of this type, of 1, 2, 4, 8 or 16 bytes (default: f32)")
       ->type_name("TYPE");
-  command.add_option("--row", arguments->row, "Elements of a row: Triton's numbers depend on it")
+  command
+      .add_option("--row", arguments->row,
+                  "Take so many elements for a row; Triton's numbers depend on it")
       ->type_name("N");
-  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments] { convert_swizzle(*arguments); });
 }
 

@@ -6,13 +6,13 @@
 #include <limits>
 #include <memory>
 
-#include "analyse/notation.hpp"
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
-#include "lab/block_order.hpp"
-#include "lab/warp_picture.hpp"
 #include "picture_output.hpp"
+#include "workshop/analyse/notation.hpp"
+#include "workshop/lab/block_order.hpp"
+#include "workshop/lab/warp_picture.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -98,36 +98,48 @@ lab::Picture drawn(const DrawArguments& arguments) {
 
 void add_draw_command(CLI::App& app) {
   auto arguments = std::make_shared<DrawArguments>();
-  CLI::App& command = *app.add_subcommand(
-      "draw", "Draws a tile over the banks, who holds what of it, sectors, or orders of blocks");
+  CLI::App& command = *app.add_subcommand("draw",
+                                          "Draws a tile over the banks, the threads that hold its "
+                                          "elements, sectors, or orders of blocks");
   command
       .add_option("KIND", arguments->kind,
-                  "tile: a layout over the banks, without and with its swizzle; threads: a "
-                  "thread-value layout; sectors: what the lanes take of global memory; blocks: in "
-                  "which order they take the tiles of a matrix")
+                  "What is drawn: a layout over the banks, without and with its swizzle (tile); a "
+                  "thread-value layout (threads); what the lanes take of global memory (sectors); "
+                  "the order in which blocks take the tiles of a matrix (blocks)")
       ->required()
       ->type_name("tile|threads|sectors|blocks");
   command
-      .add_option("LAYOUT", arguments->layout,
-                  "As CuTe writes it. tile: from rows and columns to offsets; threads: from thread "
-                  "and value to the tile's elements; sectors: from lanes to elements")
+      .add_option(
+          "LAYOUT", arguments->layout,
+          "A layout as CuTe writes it. It leads from rows and columns to offsets (tile), from "
+          "thread and value to the tile's elements (threads), or from lanes to elements (sectors)")
       ->type_name("LAYOUT");
-  command.add_option("--bytes", arguments->bytes, "Bytes of an element; 4")
+  command.add_option("--bytes", arguments->bytes, "Take so many bytes for an element (default: 4)")
       ->type_name("1|2|4|8|16");
-  command.add_option("--vector", arguments->vector, "Elements an access; 1")->type_name("V");
+  command
+      .add_option("--vector", arguments->vector, "Take so many elements for an access (default: 1)")
+      ->type_name("V");
   command.add_flag("--offsets", arguments->offsets, "Label the cells of a tile with offsets");
-  command.add_option("--tile", arguments->tile, "Rows and columns of a tile; blocks: 32x32")
+  command
+      .add_option("--tile", arguments->tile,
+                  "Take so many rows and columns for a tile (default for blocks: 32x32)")
       ->type_name("RxC");
-  command.add_option("--shape", arguments->shape, "The matrix of blocks, row-major; 1024,1024")
+  command
+      .add_option("--shape", arguments->shape,
+                  "Draw the blocks of a row-major matrix of this shape (default: 1024,1024)")
       ->type_name("M,N");
   command
-      .add_option(
-          "--order", arguments->order,
-          "Of blocks: along the rows of the input, of the output, of the input in groups of rows "
-          "of tiles, or along a curve; output")
+      .add_option("--order", arguments->order,
+                  "Order the blocks along the rows of the input or of the output, along those of "
+                  "the input in groups of rows of tiles, or along a curve (default: output)")
       ->type_name("input|output|groups|morton|hilbert");
-  command.add_option("--group", arguments->group, "Rows of tiles in a group; 4")->type_name("G");
-  command.add_option("--resident", arguments->resident, "Blocks that run at a time; 132")
+  command
+      .add_option("--group", arguments->group,
+                  "Take so many rows of tiles for a group (default: 4)")
+      ->type_name("G");
+  command
+      .add_option("--resident", arguments->resident,
+                  "Let so many blocks run at a time (default: 132)")
       ->type_name("R");
   arguments->output.add_to(command);
   command.callback([arguments] {

@@ -3,15 +3,15 @@
 
 #include <memory>
 
-#include "analyse/notation.hpp"
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
-#include "lab/explain.hpp"
-#include "lab/explain_picture.hpp"
-#include "lab/rung_access.hpp"
 #include "picture_output.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "workshop/analyse/notation.hpp"
+#include "workshop/lab/explain.hpp"
+#include "workshop/lab/explain_picture.hpp"
+#include "workshop/lab/rung_access.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -72,26 +72,35 @@ void add_explain_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand(
       "explain", "Says what warps' accesses to a layout in shared memory cost, and why");
   command
-      .add_option("LAYOUT", arguments->layout,
-                  "As CuTe writes it: \"Swizzle<3,2,6> o (64,64):(64,1)\"; rows, columns")
+      .add_option(
+          "LAYOUT", arguments->layout,
+          "A layout of rows and columns, as CuTe writes it: \"Swizzle<3,2,6> o (64,64):(64,1)\"")
       ->required();
   command
       .add_option("--access", arguments->accesses,
-                  "rows, columns, blocks, diagonal, ldmatrix, stmatrix, tv:LAYOUT, table:LANES or "
-                  "rung:NAME, "
-                  "with :load or :store and the bytes a lane: columns:store:16; may be repeated")
+                  "Say what an access costs: rows, columns, blocks, diagonal, ldmatrix, stmatrix, "
+                  "tv:LAYOUT, table:LANES or rung:NAME, with :load or :store and the bytes a lane, "
+                  "as in columns:store:16. The option may be repeated")
       ->type_name("ACCESS")
       ->allow_extra_args(false);
-  command.add_option("--dtype", arguments->dtype, "The element, of 1, 2, 4, 8 or 16 bytes; f32")
+  command
+      .add_option("--dtype", arguments->dtype,
+                  "Take elements of this type, of 1, 2, 4, 8 or 16 bytes (default: f32)")
       ->type_name("TYPE");
-  command.add_option("--vector", arguments->vector, "Bytes a lane; those of one element")
+  command
+      .add_option("--vector", arguments->vector,
+                  "Take so many bytes a lane (default: those of one element)")
       ->type_name("1|2|4|8|16");
-  CLI::Option* store = command.add_flag("--store", arguments->store, "The accesses are stores");
-  command.add_flag("--load", arguments->load, "The accesses are loads, as they are without this")
+  CLI::Option* store =
+      command.add_flag("--store", arguments->store, "Treat accesses that say neither as stores");
+  command.add_flag("--load", arguments->load, "Treat them as loads, which is the default")
       ->excludes(store);
-  command.add_option("--on", arguments->on, "The GPU whose time is meant: h200 or a JSON file")
+  command
+      .add_option(
+          "--on", arguments->on,
+          "Compute the time for this GPU: a name such as h200, or a JSON file (default: h200)")
       ->type_name("GPU|FILE");
-  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.add_flag("--json", arguments->json, "Write the report as JSON");
   arguments->pictures.add_to(command);
   command.callback([arguments] {
     if (const int code = explain_layout(*arguments); code != 0) throw CLI::RuntimeError(code);

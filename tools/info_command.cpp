@@ -50,10 +50,10 @@ void info(const InfoArguments& arguments) {
 void add_info_command(CLI::App& app) {
   auto arguments = std::make_shared<InfoArguments>();
   CLI::App& command = *app.add_subcommand("info", "Says what is in a .npy file");
-  command.add_option("FILE", arguments->file, "A .npy file; - for standard input")
+  command.add_option("FILE", arguments->file, "A .npy file; - is standard input")
       ->required()
       ->type_name("FILE");
-  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments] { info(*arguments); });
 }
 

@@ -9,13 +9,13 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
-#include "cuda/ladder.hpp"
 #include "io/output_file.hpp"
 #include "io/schedule.hpp"
-#include "ladder/explain.hpp"
-#include "ladder/report.hpp"
 #include "matrix_arguments.hpp"
 #include "progress.hpp"
+#include "workshop/cuda/ladder.hpp"
+#include "workshop/ladder/explain.hpp"
+#include "workshop/ladder/report.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -163,30 +163,33 @@ class Climb {
 
 void add_ladder_command(CLI::App& app) {
   auto arguments = std::make_shared<LadderArguments>();
-  CLI::App& command = *app.add_subcommand(
-      "ladder",
-      "Climbs from the obvious transposition kernel to the memory limit: verifies, measures and "
-      "explains every rung");
+  CLI::App& command =
+      *app.add_subcommand("ladder",
+                          "Climbs from the obvious transposition kernel to the limit of the "
+                          "memory, and verifies, measures and explains every rung");
   command
       .add_option("--shape", arguments->shape,
-                  "The matrix, row-major; 4096,4096 on a GPU, 512,512 in the emulator")
+                  "Take a row-major matrix of this shape (default: 4096,4096 on a GPU, 512,512 in "
+                  "the emulator)")
       ->type_name("M,N");
   command
-      .add_option("--dtype", arguments->dtype, "Its element, of 1, 2, 4 or 8 bytes: f32, u8, ...")
+      .add_option("--dtype", arguments->dtype,
+                  "Take elements of this type, of 1, 2, 4 or 8 bytes: f32, u8, ...")
       ->type_name("TYPE");
   std::string names;
   for (const ladder::Rung& rung : ladder::rungs()) {
     names += (names.empty() ? "" : "|") + std::string(rung.name);
   }
-  command.add_option("--rung", arguments->rungs, "Only this rung; may be given several times")
+  command.add_option("--rung", arguments->rungs, "Run only this rung; the option may be repeated")
       ->type_name(names)
       ->allow_extra_args(false);
   CLI::Option* gpu = command.add_flag("--gpu", arguments->gpu, "Fail where there is no GPU");
   command.add_flag("--no-gpu", arguments->no_gpu, "Use the emulator even where there is a GPU")
       ->excludes(gpu);
-  command.add_option("--plot", arguments->plot, "Draw the ladder, one bar a rung")
+  command
+      .add_option("--plot", arguments->plot, "Draw the ladder with one bar a rung into this file")
       ->type_name("FILE.svg");
-  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments] {
     if (const int code = Climb(*arguments).run(); code != 0) throw CLI::RuntimeError(code);
   });

@@ -122,7 +122,7 @@ void devices(bool as_json) {
 void add_devices_command(CLI::App& app) {
   auto as_json = std::make_shared<bool>(false);
   CLI::App& command = *app.add_subcommand("devices", "Lists what can run a transposition here");
-  command.add_flag("--json", *as_json, "Report as JSON");
+  command.add_flag("--json", *as_json, "Write the report as JSON");
   command.callback([as_json] { devices(*as_json); });
 }
 

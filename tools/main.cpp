@@ -8,11 +8,11 @@
 #include <new>
 #include <string>
 
-#include "analyse/notation.hpp"
 #include "bench_command.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "signals.hpp"
+#include "workshop/analyse/notation.hpp"
 
 namespace {
 
@@ -37,7 +37,9 @@ int main(int argc, char** argv) {
   cli::catch_signals();
   CLI::App app(
       "Transposes and permutes arrays in files at the speed of memory.\n"
-      "Exit code: 0 done, 1 a verification failed, 2 bad input, 130 interrupted.",
+      "The exit code is 0 when all is done, 1 when a verification fails, 2 when the input is "
+      "wrong, "
+      "and 130 after an interrupt.",
       "cornerturn");
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);

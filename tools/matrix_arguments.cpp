@@ -5,7 +5,7 @@
 #include "arguments.hpp"
 #include "cornerturn/error.hpp"
 #include "io/schedule.hpp"
-#include "ladder/emulate.hpp"
+#include "workshop/ladder/emulate.hpp"
 
 namespace cornerturn::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ladder/rung.hpp"
+#include "workshop/ladder/rung.hpp"
 
 namespace cornerturn::cli {
 

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "analyse/notation.hpp"
 #include "cornerturn/error.hpp"
 #include "io/output_file.hpp"
-#include "lab/page/embedded_page.hpp"
+#include "workshop/analyse/notation.hpp"
+#include "workshop/lab/page/embedded_page.hpp"
 
 namespace cornerturn::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/picture.hpp"
 #include "maps/composed.hpp"
+#include "workshop/lab/picture.hpp"
 
 namespace cornerturn::cli {
 

@@ -4,15 +4,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "analyse/plan_report.hpp"
-#include "api/any_plan.hpp"
 #include "arguments.hpp"
+#include "block_arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/threads.hpp"
 #include "io/array_file.hpp"
+#include "io/rearrange_blocks.hpp"
 #include "io/schedule.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "plan/plan.hpp"
+#include "workshop/analyse/plan_report.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -29,25 +31,29 @@ struct PlanArguments {
   OrderArguments order;
   WorkArguments work;
   ValueArguments values;
+  bool pad = false;
   bool explain = false;
   bool json = false;
 };
 
+// What a file says of an array, or the options do.
 struct Array {
-  std::vector<std::int64_t> shape;
-  std::int64_t item_size;
-  bool fortran_order;
-  std::string descr;
+  io::NpyHeader header;
+  std::string label;
 };
 
 Array array_of(const PlanArguments& arguments) {
   if (!arguments.file.empty()) {
-    const io::NpyHeader header = io::open_header(arguments.file, {}).header;
-    return {header.shape, header.item_size, header.fortran_order, header.descr};
+    io::InputArray file = io::open_header(arguments.file, {});
+    return {std::move(file.header), file.file.label()};
   }
   const DtypeArgument dtype = parse_dtype("--dtype", arguments.dtype);
-  Array array{parse_numbers("--shape", arguments.shape), dtype.size, false, dtype.descr};
-  io::array_bytes(array.shape, array.item_size);
+  Array array;
+  array.header.shape = parse_numbers("--shape", arguments.shape);
+  array.header.descr = dtype.descr;
+  array.header.item_size = dtype.size;
+  array.label = "the array of --shape";
+  io::array_bytes(array.header.shape, dtype.size);
   return array;
 }
 
@@ -60,66 +66,103 @@ std::string device_of(const PlanArguments& arguments) {
   return parse_device("--device", arguments.device);
 }
 
-void plan(const PlanArguments& arguments) {
-  const Array array = array_of(arguments);
-  Options options = arguments.work.options();
-  options.device = device_of(arguments);
-  const std::vector<int> permutation =
-      arguments.order.permutation(static_cast<int>(array.shape.size()));
+std::vector<int> order_of(const PlanArguments& arguments, const io::NpyHeader& array) {
+  return arguments.order.permutation(static_cast<int>(array.shape.size()));
+}
+
+Problem problem_of(const PlanArguments& arguments, const io::NpyHeader& array) {
+  const std::vector<int> permutation = order_of(arguments, array);
   if (array.item_size == 0) {
     throw Error(Status::unsupported, "the elements have 0 bytes: there is nothing to plan");
   }
   Problem problem =
       io::file_problem(array.shape, array.item_size, array.fortran_order, permutation);
-  Epilogue epilogue;
-  float bias = 0;
   if (arguments.values.any()) {
     problem.src_type = arguments.values.source_type(array.descr, array.item_size);
     problem.dst_type = arguments.values.result_type(problem.src_type);
     for (Mode& mode : problem.modes) {
       mode.dst_stride = mode.dst_stride / array.item_size * problem.dst_type.size();
     }
-    epilogue = arguments.values.epilogue(bias);
   }
+  return problem;
+}
 
+Plan plan_of(const Problem& problem, const Epilogue& epilogue, const Options& options) {
   Extents shape, src_strides, dst_strides;
   for (const Mode& mode : problem.modes) {
     shape.push_back(mode.extent);
     src_strides.push_back(mode.src_stride);
     dst_strides.push_back(mode.dst_stride);
   }
-  const Plan plan =
-      make_plan(View(nullptr, problem.dst_type, shape, dst_strides),
-                ConstView(nullptr, problem.src_type, shape, src_strides), epilogue, options);
+  return make_plan(View(nullptr, problem.dst_type, shape, dst_strides),
+                   ConstView(nullptr, problem.src_type, shape, src_strides), epilogue, options);
+}
+
+Plan block_plan_of(const PlanArguments& arguments, const Array& array, const Options& options) {
+  const BlockArguments blocks(arguments.values, arguments.pad);
+  const std::vector<int> order = order_of(arguments, array.header);
+  blocks.check(array.header, array.label, order);
+  const io::BlockTask task = blocks.task(array.header, order);
+  BlockOptions of_blocks;
+  of_blocks.pad = arguments.pad;
+  of_blocks.threads = options.threads;
+  of_blocks.kernel = options.kernel;
+  of_blocks.device = options.device;
+  return io::piece_plan(task, io::block_piece(task, io::whole_piece(task), nullptr, nullptr),
+                        of_blocks);
+}
+
+// How a file would go through the memory that it may take; nothing where none is said.
+std::optional<io::Schedule> schedule_of(const PlanArguments& arguments, const Problem& problem,
+                                        const Plan& plan) {
   const std::int64_t memory = arguments.work.memory_bytes();
-  std::optional<io::Schedule> schedule;
-  if (memory > 0 && !arguments.values.any() && plan.bytes() > 0 && plan.device() == "cpu") {
-    io::Limits limits;
-    limits.threads = cpu::resolve_threads(options.threads);
-    limits.memory = memory;
-    schedule = io::make_schedule(problem, limits);
+  if (memory <= 0 || arguments.values.any() || plan.bytes() <= 0 || plan.device() != "cpu") {
+    return std::nullopt;
   }
+  io::Limits limits;
+  limits.threads = cpu::resolve_threads(arguments.work.options().threads);
+  limits.memory = memory;
+  return io::make_schedule(problem, limits);
+}
 
-  const plan::gpu::Plan* on_gpu = plan.impl().of_gpu();
+void print(const PlanArguments& arguments, const Plan& plan,
+           const std::optional<io::Schedule>& schedule) {
+  const plan::Plan& made = plan.impl();
   std::optional<PlanReport> accesses;
-  if (on_gpu != nullptr && (arguments.json || arguments.explain)) {
-    accesses = report_of(*on_gpu, candidates_counted);
+  // The emulator counts what moves and conversions do.
+  const bool counted = made.machine.gpu() != nullptr && made.problem.blocks == nullptr;
+  if (counted && (arguments.json || arguments.explain)) {
+    accesses = report_of(made, candidates_counted);
   }
-
   if (arguments.json) {
     nlohmann::json json = nlohmann::json::parse(plan.to_json());
-    if (accesses) json["accesses"] = nlohmann::json::parse(accesses->json(*on_gpu));
+    if (accesses) json["accesses"] = nlohmann::json::parse(accesses->json(made));
     if (schedule) json["schedule"] = nlohmann::json::parse(io::to_json(*schedule));
     fmt::print("{}\n", json.dump(2));
     return;
   }
   if (arguments.explain) {
     fmt::print("{}", plan.explain());
-    if (accesses) fmt::print("{}", accesses->text(*on_gpu));
+    if (accesses) fmt::print("{}", accesses->text(made));
   } else {
     fmt::print("{}\nwhy: {}\n", plan.to_string(), plan.why());
   }
   if (schedule) fmt::print("{}\n", io::to_string(*schedule));
+}
+
+void plan(const PlanArguments& arguments) {
+  const Array array = array_of(arguments);
+  Options options = arguments.work.options();
+  options.device = device_of(arguments);
+  if (has_blocks(arguments.values)) {
+    return print(arguments, block_plan_of(arguments, array, options), std::nullopt);
+  }
+  refuse_pad(arguments.pad);
+  const Problem problem = problem_of(arguments, array.header);
+  float bias = 0;
+  const Epilogue epilogue = arguments.values.any() ? arguments.values.epilogue(bias) : Epilogue{};
+  const Plan made = plan_of(problem, epilogue, options);
+  print(arguments, made, schedule_of(arguments, problem, made));
 }
 
 }  // namespace
@@ -131,11 +174,12 @@ void add_plan_command(CLI::App& app) {
   CLI::Option* file =
       command.add_option("FILE", arguments->file, "Take shape and dtype from this .npy file")
           ->type_name("FILE");
-  command.add_option("--shape", arguments->shape, "Shape of the array, row-major")
+  command.add_option("--shape", arguments->shape, "Plan for a row-major array of this shape")
       ->type_name("3,4,5")
       ->excludes(file);
   command
-      .add_option("--dtype", arguments->dtype, "Its element: f32, u8, c64, b12 or NumPy's \"<f4\"")
+      .add_option("--dtype", arguments->dtype,
+                  "Plan for elements of this type: f32, u8, c64, b12 or NumPy's \"<f4\"")
       ->type_name("TYPE")
       ->excludes(file);
   CLI::Option* on =
@@ -144,18 +188,24 @@ void add_plan_command(CLI::App& app) {
                       "Plan for this GPU, which need not be here: one that `devices` describes, or "
                       "a JSON file")
           ->type_name("h200|FILE");
-  command.add_option("--device", arguments->device, "Plan for the CPU, or for the GPU here")
+  command
+      .add_option("--device", arguments->device, "Plan for the CPU, or for the GPU that is here")
       ->type_name("cpu|gpu")
       ->excludes(on);
   arguments->order.add_to(command);
   arguments->work.add_to(command, false);
   arguments->values.add_to(command);
+  command.add_flag("--pad", arguments->pad,
+                   "Fill the last block of a row with zeros, with --to q8_0 and the like");
   command.add_flag("--explain", arguments->explain,
                    "Show how the problem is simplified, step by step, and every candidate");
-  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments, &command] {
     if (command.count("FILE") == 0 && command.count("--shape") == 0) {
       throw Error(Status::invalid_argument, "FILE or --shape is missing: plan needs one of them");
+    }
+    if (command.count("--dtype") == 0 && is_from_blocks(arguments->values)) {
+      arguments->dtype = "u8";  // as their bytes are stored
     }
     plan(*arguments);
   });

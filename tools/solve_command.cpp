@@ -9,10 +9,10 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
-#include "lab/solve.hpp"
-#include "lab/solve_picture.hpp"
 #include "picture_output.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "workshop/lab/solve.hpp"
+#include "workshop/lab/solve_picture.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -101,24 +101,33 @@ void add_solve_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand(
       "solve",
       "Finds the layout of a tile in shared memory that has no bank conflicts, and proves it");
-  command.add_option("--tile", arguments->tile, "Rows and columns of the tile")
+  command.add_option("--tile", arguments->tile, "Take a tile of so many rows and columns")
       ->type_name("64x64")
       ->required();
-  command.add_option("--dtype", arguments->dtype, "The element, of 1, 2, 4, 8 or 16 bytes; f32")
+  command
+      .add_option("--dtype", arguments->dtype,
+                  "Take elements of this type, of 1, 2, 4, 8 or 16 bytes (default: f32)")
       ->type_name("TYPE");
   const std::string sides = "rows, columns, blocks, diagonal or ldmatrix";
-  command.add_option("--write", arguments->write, "How it is filled: " + sides + ", or tma; rows")
-      ->type_name("SIDE");
-  command.add_option("--read", arguments->read, "How it is read: " + sides + "; columns")
+  command
+      .add_option("--write", arguments->write,
+                  "Write the tile by " + sides + ", or tma (default: rows)")
       ->type_name("SIDE");
   command
-      .add_option("--vector", arguments->vector, "Bytes a lane; all widths are tried without it")
+      .add_option("--read", arguments->read, "Read the tile by " + sides + " (default: columns)")
+      ->type_name("SIDE");
+  command
+      .add_option("--vector", arguments->vector,
+                  "Take so many bytes a lane (default: all widths are tried)")
       ->type_name("1|2|4|8|16");
-  CLI::Option* tma = command.add_flag("--tma", arguments->tma, "Only what TMA can fill");
-  command.add_flag("--pad", arguments->pad, "Only rows further apart")->excludes(tma);
-  command.add_option("--on", arguments->on, "The GPU whose shared memory is meant; h200")
+  CLI::Option* tma = command.add_flag("--tma", arguments->tma, "Try only tiles that TMA can fill");
+  command.add_flag("--pad", arguments->pad, "Try only rows that lie further apart")->excludes(tma);
+  command
+      .add_option("--on", arguments->on,
+                  "Search for this GPU's shared memory: a name such as h200, or a JSON file "
+                  "(default: h200)")
       ->type_name("GPU|FILE");
-  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.add_flag("--json", arguments->json, "Write the report as JSON");
   arguments->pictures.add_to(command);
   command.callback([arguments] { solve_tile(*arguments); });
 }

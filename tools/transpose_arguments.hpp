@@ -39,10 +39,7 @@ std::string temporary_directory(const TransposeArguments& arguments);
 /// can be written to it only in order: a pipe or a device.
 bool check_output(const io::InputArray& input, const std::string& name, const std::string& path);
 
-/// Do --to or --from name a format of blocks?
-bool has_blocks(const TransposeArguments& arguments);
-
-/// Throws if there are options that go with such a format alone.
+/// Throws if there are options that go with a format of blocks alone.
 void refuse_block_options(const TransposeArguments& arguments);
 
 /// The transposition of values into blocks, or of blocks into values.

@@ -3,8 +3,6 @@
 // read as it is needed, has to fit in memory. (The scales of MXFP8, a 32nd of it, are read.)
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <deque>
 #include <filesystem>
@@ -12,10 +10,9 @@
 #include <vector>
 
 #include "array_output.hpp"
-#include "core/divide.hpp"
+#include "block_arguments.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/threads.hpp"
-#include "cuda/device.hpp"
 #include "io/npy_dtype.hpp"
 #include "io/rearrange_blocks_gpu.hpp"
 #include "progress.hpp"
@@ -26,36 +23,8 @@
 namespace cornerturn::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct Format {
-  const char* name;
-  Kind element;            // of the array of values, as a file has it
-  std::int64_t per_block;  // elements in that array
-  bool has_scales;         // in a file of their own
-
-  // Of an element as the library has it: a block of q8_0 is one.
-  ElementType stored() const {
-    return has_scales ? ElementType(element) : ElementType::bytes(q8_0_bytes);
-  }
-};
-constexpr std::array formats = {Format{"q8_0", Kind::u8, q8_0_bytes, false},
-                                Format{"mxfp8_e4m3", Kind::f8_e4m3, block_values, true},
-                                Format{"mxfp8_e5m2", Kind::f8_e5m2, block_values, true}};
-
-const Format* format_named(const std::string& name) {
-  const auto* found = std::find_if(formats.begin(), formats.end(),
-                                   [&](const Format& format) { return name == format.name; });
-  return found == formats.end() ? nullptr : found;
-}
-
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(Status::invalid_argument, message);
-}
-
-Extents with(Extents extents, std::size_t axis, std::int64_t extent) {
-  extents[axis] = extent;
-  return extents;
 }
 
 // Neither file need be there.
@@ -67,155 +36,108 @@ bool same_place(const std::string& a, const std::string& b) {
 class BlockTransposition {
  public:
   explicit BlockTransposition(const TransposeArguments& arguments)
-      : arguments_(arguments),
-        to_(format_named(arguments.values.to)),
-        from_(format_named(arguments.values.from)),
-        format_(to_ != nullptr ? *to_ : *from_) {
+      : arguments_(arguments), blocks_(arguments.values, arguments.pad) {
+    const Options options = arguments.work.options();
     options_.pad = arguments.pad;
-    options_.threads = arguments.work.options().threads;
+    options_.threads = cpu::resolve_threads(options.threads);
+    options_.kernel = options.kernel;
+    options_.effort = options.effort;
     check_arguments();
     on_gpu_ = runs_on_gpu(arguments);
+    options_.device = on_gpu_ ? "gpu" : "cpu";
   }
 
   void run() {
     memory_ = arguments_.work.memory_bytes();
     if (memory_ > 0) io::require_memory(memory_);
     input_ = open_input(arguments_, memory_);
-    rank_ = input_.header.shape.size();
-    if (rank_ == 0) refuse(option() + ": an array of no axes has no blocks");
-    order_ = arguments_.order.permutation(static_cast<int>(rank_));
-    to_ != nullptr ? prepare_blocks() : prepare_values();
-    if (outputs_[0].bytes() > 0) move();
+    const io::NpyHeader& header = input_.header;
+    order_ = arguments_.order.permutation(static_cast<int>(header.shape.size()));
+    blocks_.check(header, input_.file.label(), order_);
+    if (blocks_.back() && blocks_.format().has_scales) read_scales(blocks_.scales_shape(header));
+    task_ = blocks_.task(header, order_, scales_.header.fortran_order);
+    open_output("OUT", arguments_.out, task_.to[0]);
+    if (task_.to.size() > 1) open_output("--scales", arguments_.scales, task_.to[1]);
+    if (task_.result_bytes() > 0) {
+      plan();
+      move();
+    }
     input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
+    if (arguments_.verify && schedule_) verify();
     for (ArrayOutput& output : outputs_) output.prepare();
     for (std::size_t i = outputs_.size(); i-- > 0;) outputs_[i].commit();
     report();
   }
 
  private:
-  // What asks for blocks.
-  std::string option() const {
-    return fmt::format("{} {}", to_ != nullptr ? "--to" : "--from", format_.name);
-  }
-
   void check_arguments() const {
-    const ValueArguments& values = arguments_.values;
-    if (to_ != nullptr && from_ != nullptr) {
-      refuse(fmt::format("--from {} with --to {}: values become blocks, or blocks values",
-                         from_->name, to_->name));
+    const std::string option = blocks_.option();
+    if (arguments_.raw) {
+      throw Error(Status::unsupported, fmt::format("{}: --raw does not go with it", option));
     }
-    if (!values.scale.empty() || !values.bias.empty() || values.saturate ||
-        !values.stochastic.empty() || arguments_.verify || arguments_.raw ||
-        !arguments_.work.kernel.empty() || arguments_.work.effort != "estimate") {
-      throw Error(Status::unsupported,
-                  fmt::format("{}: it goes with {}, --perm, --pattern, --device, --threads, "
-                              "--memory and --json alone",
-                              option(),
-                              format_.has_scales ? "--from, --to, --scales, --pad"
-                                                 : "--from, --to, --pad"));
+    const StoredFormat& format = blocks_.format();
+    if (format.has_scales && arguments_.scales.empty()) {
+      refuse(
+          fmt::format("--scales is missing: {} needs a file for the scales of its blocks", option));
     }
-    if (arguments_.pad && to_ == nullptr) {
-      refuse("--pad: it belongs to --to, where values become blocks");
-    }
-    if (format_.has_scales && arguments_.scales.empty()) {
-      refuse(fmt::format("--scales is missing: {} needs a file for the scales of its blocks",
-                         option()));
-    }
-    if (!format_.has_scales && !arguments_.scales.empty()) {
+    if (!format.has_scales && !arguments_.scales.empty()) {
       refuse(fmt::format("--scales = '{}': the blocks of {} hold their scales", arguments_.scales,
-                         format_.name));
+                         format.name));
     }
     if (arguments_.scales == "-") refuse("--scales = '-': it has to be a file");
   }
 
-  void prepare_blocks() {
-    const io::NpyHeader& header = input_.header;
-    ValueArguments only_types;
-    only_types.from = arguments_.values.from;
-    values_ = only_types.source_type(header.descr, header.item_size);
-    const Extents shape = permuted(header.shape, order_);
-    const std::size_t last = rank_ - 1;
-    if (shape[last] % block_values != 0 && !arguments_.pad) {
-      refuse(
-          fmt::format("{}: the last axis of OUT has {} values, no multiple of {}: --pad fills "
-                      "the last block of a row with zeros",
-                      option(), shape[last], block_values));
-    }
-    const std::int64_t blocks = ceil_div(shape[last], std::int64_t{block_values});
-    open_output("OUT", arguments_.out, ElementType(format_.element),
-                with(shape, last, blocks * format_.per_block));
-    if (format_.has_scales) {
-      open_output("--scales", arguments_.scales, ElementType(Kind::u8), with(shape, last, blocks));
-    }
+  void plan() {
+    schedule_ = on_gpu_ ? io::make_gpu_block_schedule(task_, memory_, in_order_)
+                        : io::make_block_schedule(task_, options_.threads);
+    find_kernel();
   }
 
-  void prepare_values() {
-    check_blocks();
-    const std::size_t last = rank_ - 1;
-    const std::int64_t blocks = input_.header.shape[last] / format_.per_block;
-    if (format_.has_scales) read_scales(with(input_.header.shape, last, blocks));
-    values_ = arguments_.values.result_type(values_);
-    open_output("OUT", arguments_.out, values_,
-                permuted(with(input_.header.shape, last, blocks * block_values), order_));
-  }
-
-  io::BlockTask task() const {
-    const Extents& shape = input_.header.shape;
-    const io::FileOrder order{input_.header.fortran_order, order_};
-    if (to_ != nullptr) return io::task_to_blocks(format_.stored(), values_, shape, order);
-    const Extents blocks = with(shape, rank_ - 1, shape.back() / format_.per_block);
-    return io::task_from_blocks(format_.stored(), values_, blocks, order,
-                                scales_.header.fortran_order);
+  // Timing may find another than the model has chosen.
+  void find_kernel() {
+    const Plan plan = io::block_plan(task_, *schedule_, options_);
+    kernel_ = plan.kernel();
+    device_ = plan.device();
   }
 
   void move() {
-    task_ = task();
-    schedule_ = on_gpu_ ? io::make_gpu_block_schedule(task_, memory_, in_order_)
-                        : io::make_block_schedule(task_, cpu::resolve_threads(options_.threads));
-    std::vector<io::Source> sources = {source()};
-    if (task_.from.size() > 1) sources.push_back({scales_.spooled.data(), nullptr, 0});
+    sources_ = {source()};
+    if (task_.from.size() > 1) sources_.push_back({scales_.spooled.data(), nullptr, 0});
     std::vector<io::Sink> sinks;
     for (const ArrayOutput& output : outputs_) sinks.push_back(output.sink());
     const Clock::time_point start = Clock::now();
     const ProgressLine line(task_.result_bytes(), [&] { return progress_.bytes_written.load(); });
-    on_gpu_ ? io::rearrange_blocks_on_gpu(task_, *schedule_, sources, sinks, options_, progress_)
-            : io::rearrange_blocks_on_cpu(task_, *schedule_, sources, sinks, options_, progress_);
-    seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+    on_gpu_ ? io::rearrange_blocks_on_gpu(task_, *schedule_, sources_, sinks, options_, progress_)
+            : io::rearrange_blocks_on_cpu(task_, *schedule_, sources_, sinks, options_, progress_);
+    seconds_ = seconds_since(start);
+    find_kernel();
   }
 
   io::Source source() {
     if (input_.in_memory()) return {input_.spooled.data(), nullptr, 0};
     if (on_gpu_) return {nullptr, &input_.file, input_.offset};
-    mapping_ = io::Mapping(input_.file, cpu::resolve_threads(options_.threads));
+    mapping_ = io::Mapping(input_.file, options_.threads);
     watch_mapping(mapping_.data(), mapping_.size(), input_.file.label());
     input_.file.require_size(input_.offset + input_.bytes);
     return {mapping_.data() + input_.offset, nullptr, 0};
   }
 
-  // Is IN an array of such blocks?
-  void check_blocks() const {
-    const io::NpyHeader& header = input_.header;
-    const std::string& label = input_.file.label();
-    const bool fits = format_.has_scales
-                          ? header.item_size == 1
-                          : header.item_size == 1 && element_of(header) == ElementType(Kind::u8);
-    if (!fits) {
-      refuse(fmt::format("{} holds {}: {} is stored as {}", label, io::descr_text(header),
-                         format_.name, format_.has_scales ? "elements of one byte" : "'|u1'"));
+  void verify() {
+    std::vector<io::Mapping> mapped;
+    std::vector<io::Source> results;
+    for (const ArrayOutput& output : outputs_) {
+      const io::Sink written = output.sink();
+      results.push_back({nullptr, written.file, written.offset});
+      if (memory_ > 0) continue;
+      mapped.emplace_back(*written.file, options_.threads);
+      results.back().memory = mapped.back().data() + written.offset;
     }
-    const std::int64_t extent = header.shape.back();
-    if (extent % format_.per_block != 0) {
-      refuse(fmt::format("{}: its last axis of {} is no multiple of {}, a block of {}", label,
-                         extent, format_.per_block, format_.name));
-    }
-    if (!format_.has_scales && header.fortran_order && rank_ > 1) {
-      refuse(fmt::format("{} is in Fortran order: the bytes of a block have to follow one another",
-                         label));
-    }
-  }
-
-  static ElementType element_of(const io::NpyHeader& header) {
-    return io::element_type_of(header.descr, header.item_size);
+    io::Progress progress;
+    const Clock::time_point start = Clock::now();
+    const ProgressLine line(task_.result_bytes(), [&] { return progress.bytes_compared.load(); });
+    io::verify_blocks(task_, sources_, results, options_, memory_, progress);
+    input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
+    verify_seconds_ = seconds_since(start);
   }
 
   void read_scales(const Extents& expected) {
@@ -223,7 +145,9 @@ class BlockTransposition {
     options.argument = "--scales";
     scales_ = io::open_array(arguments_.scales, options);
     const io::NpyHeader& header = scales_.header;
-    if (header.item_size != 1 || element_of(header) != ElementType(Kind::u8)) {
+    const bool fits =
+        header.item_size == 1 && io::element_type_of(header.descr, 1) == ElementType(Kind::u8);
+    if (!fits) {
       refuse(fmt::format("{} holds {}: scales are '|u1'", scales_.file.label(),
                          io::descr_text(header)));
     }
@@ -237,70 +161,76 @@ class BlockTransposition {
     scales_.file.read_at(scales_.spooled.data(), scales_.bytes, scales_.offset);
   }
 
-  void open_output(const std::string& argument, const std::string& path, ElementType type,
-                   Extents shape) {
-    in_order_ = check_output(input_, argument, path) || in_order_;
+  void open_output(const std::string& argument, const std::string& path,
+                   const io::BlockOperand& result) {
+    const bool to_pipe = check_output(input_, argument, path);
+    in_order_ = to_pipe || in_order_;
+    if (arguments_.verify && to_pipe) {
+      refuse(io::label_of(argument, path) + " cannot be read again: --verify needs a file");
+    }
     if (scales_.file.is_open()) check_output(scales_, argument, path);
     if (!outputs_.empty() && same_place(path, arguments_.out)) {
       refuse(fmt::format("{} is OUT as well: it has to be another file",
                          io::label_of(argument, path)));
     }
+    outputs_.emplace_back(argument, path, header_of(result), false);
+  }
+
+  // As a file has it, where a block of q8_0 is 34 bytes in a row.
+  io::NpyHeader header_of(const io::BlockOperand& result) const {
+    const bool q8 = result.type == ElementType::bytes(q8_0_bytes);
+    const ElementType type = q8 ? ElementType(Kind::u8) : result.type;
     io::NpyHeader header;
     header.descr = io::descr_of(type);
     header.item_size = type.size();
-    header.shape = std::move(shape);
-    outputs_.emplace_back(argument, path, std::move(header), false);
+    for (const Mode& mode : result.problem.modes) header.shape.push_back(mode.extent);
+    if (q8) header.shape.back() *= q8_0_bytes;
+    return header;
   }
 
   void report() const {
     const io::NpyHeader& result = outputs_[0].header();
+    const char* name = blocks_.format().name;
     TransposeReport report;
     report.permutation = order_;
     report.result = result;
     report.result_bytes = outputs_[0].bytes();
-    report.types =
-        fmt::format("{} to {}", from_ != nullptr ? format_.name : io::descr_text(input_.header),
-                    to_ != nullptr ? format_.name : io::descr_text(result));
-    report.blocks = format_.name;
+    report.types = blocks_.back() ? fmt::format("{} to {}", name, io::descr_text(result))
+                                  : fmt::format("{} to {}", io::descr_text(input_.header), name);
+    report.blocks = name;
     if (schedule_) report.schedule = io::summary_of(task_, *schedule_);
-    if (schedule_ && on_gpu_) {
-      report.kernel = io::gpu_block_kernel(task_, *schedule_);
-      report.device = cuda::device_info().name;
-    }
+    report.kernel = kernel_;
+    report.device = device_;
     report.seconds = seconds_;
+    report.verify_seconds = verify_seconds_;
     report.print(arguments_, input_, progress_);
   }
 
   const TransposeArguments& arguments_;
-  const Format* to_;
-  const Format* from_;
-  const Format& format_;
+  BlockArguments blocks_;
   BlockOptions options_;
   bool on_gpu_ = false;
   std::int64_t memory_ = 0;
   io::InputArray input_;
   io::InputArray scales_;
-  std::size_t rank_ = 0;
   std::vector<int> order_;
-  ElementType values_{Kind::f32};
   io::BlockTask task_;
   std::optional<io::BlockSchedule> schedule_;
+  std::string kernel_;
+  std::string device_ = "cpu";
   std::deque<ArrayOutput> outputs_;
   bool in_order_ = false;  // of any output
+  std::vector<io::Source> sources_;
   io::Mapping mapping_;
   io::Progress progress_;
   double seconds_ = 0;
+  double verify_seconds_ = 0;
 };
 
 }  // namespace
 
-bool has_blocks(const TransposeArguments& arguments) {
-  return format_named(arguments.values.to) != nullptr ||
-         format_named(arguments.values.from) != nullptr;
-}
-
 void refuse_block_options(const TransposeArguments& arguments) {
-  if (arguments.pad) refuse("--pad: it belongs to --to q8_0, ..., whose blocks it fills");
+  refuse_pad(arguments.pad);
   if (!arguments.scales.empty()) {
     refuse(fmt::format("--scales = '{}': it belongs to --to and --from mxfp8_e4m3 and mxfp8_e5m2",
                        arguments.scales));

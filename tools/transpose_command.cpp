@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "array_output.hpp"
+#include "block_arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/threads.hpp"
@@ -18,12 +19,6 @@
 
 namespace cornerturn::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class Transposition {
  public:
@@ -207,12 +202,12 @@ void add_transpose_command(CLI::App& app) {
   auto arguments = std::make_shared<TransposeArguments>();
   CLI::App& command = *app.add_subcommand(
       "transpose", "Writes the array in IN to OUT with its axes in another order");
-  command.add_option("IN", arguments->in, "A .npy file; - for standard input")
+  command.add_option("IN", arguments->in, "A .npy file; - is standard input")
       ->required()
       ->type_name("FILE");
   command
       .add_option("OUT", arguments->out,
-                  "Becomes a .npy file, whole or not at all; - for standard output")
+                  "The .npy file to write, which appears whole or not at all; - is standard output")
       ->required()
       ->type_name("FILE");
   arguments->order.add_to(command);
@@ -220,31 +215,32 @@ void add_transpose_command(CLI::App& app) {
   arguments->values.add_to(command);
   command
       .add_option("--scales", arguments->scales,
-                  "The scales of mxfp8_e4m3 and mxfp8_e5m2: with --to another .npy file that is "
-                  "written, with --from one that is read")
+                  "Keep the scales of mxfp8_e4m3 and mxfp8_e5m2 in this .npy file, which --to "
+                  "writes and --from reads")
       ->type_name("FILE");
   command.add_flag("--pad", arguments->pad,
-                   "With --to q8_0, ...: fill the last block of a row with zeros");
+                   "Fill the last block of a row with zeros, with --to q8_0 and the like");
   command
       .add_option("--device", arguments->device,
-                  "Transpose on the CPU, or on the GPU, through which the file then streams")
+                  "Transpose on the CPU, or let the file stream through the GPU")
       ->type_name("cpu|gpu");
   CLI::Option* raw = command.add_flag("--raw", arguments->raw,
-                                      "IN and OUT have no header; --shape and --dtype tell what "
-                                      "is in them, row-major");
-  command.add_option("--shape", arguments->shape, "Shape of a raw array")
+                                      "Take IN and OUT for files without a header; --shape and "
+                                      "--dtype say what is in them, row-major");
+  command.add_option("--shape", arguments->shape, "Say which shape a raw array has")
       ->type_name("3,4,5")
       ->needs(raw);
   command
-      .add_option("--dtype", arguments->dtype,
-                  "Element of a raw array: f32, u8, c64, b12 (12 bytes), or NumPy's \"<f4\"")
+      .add_option(
+          "--dtype", arguments->dtype,
+          "Say which elements a raw array has: f32, u8, c64, b12 (12 bytes), or NumPy's \"<f4\"")
       ->type_name("TYPE")
       ->needs(raw);
   command.add_flag("--verify", arguments->verify,
                    "Read the result again and compare every element, before OUT appears");
-  command.add_flag("--json", arguments->json, "Report as JSON");
+  command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments] {
-    if (has_blocks(*arguments)) return transpose_blocks(*arguments);
+    if (has_blocks(arguments->values)) return transpose_blocks(*arguments);
     Transposition(*arguments).run();
   });
 }

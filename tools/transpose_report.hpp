@@ -1,6 +1,7 @@
 // What `cornerturn transpose` says when it is done.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,12 @@
 #include "transpose_arguments.hpp"
 
 namespace cornerturn::cli {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct TransposeReport {
   std::vector<int> permutation;

@@ -6,7 +6,7 @@
 //
 // A plain copy reads and writes half of the bytes that the case reads and writes together. Two
 // passes: our own transposition, then our own conversion of what is packed then. Results are
-// compared with those of gather_convert, bit by bit, in their first 256 MiB.
+// compared with those of gather, bit by bit, in their first 256 MiB.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -21,18 +21,16 @@
 #include "cuda/check.hpp"
 #include "cuda/device_buffer.hpp"
 #include "cuda/engine.hpp"
-#include "cuda/engine_kernels.hpp"
 #include "gpu/accelerator.hpp"
 #include "harness/machine.hpp"
 #include "harness/statistics.hpp"
-#include "plan/gpu/plan.hpp"
-#include "plan/gpu/quantise.hpp"
+#include "plan/planner.hpp"
 
 namespace cornerturn::bench {
 namespace {
 
 using nlohmann::ordered_json;
-using plan::gpu::Plan;
+using plan::Plan;
 
 constexpr int rounds = 11;
 
@@ -102,7 +100,7 @@ struct ScaledCase {
 class Bench {
  public:
   explicit Bench(Accelerator& gpu)
-      : gpu_(gpu), info_(cuda::description_of(cuda::current_device())) {}
+      : gpu_(gpu), machine_(cuda::machine_of(cuda::current_device())) {}
 
   /// Times all in turns over rotating buffers of so many bytes.
   void time(std::vector<Timed>& contestants, std::int64_t src_bytes, std::int64_t dst_bytes,
@@ -156,10 +154,10 @@ class Bench {
   ordered_json conversion(const Case& c, Kind from, Kind to, bool all_candidates) {
     const Problem problem = problem_of(c, from, to);
     const std::int64_t half = moved_bytes(problem) / 2;
-    Plan plan = make_plan(problem, {true, 16, 16}, info_);
+    Plan plan = plan::make_plan(problem, machine_);
     const auto of_plan = [this](const Plan& p) {
       return [this, p](const std::byte* s, std::byte* d) {
-        cuda::execute(p, d, s, static_cast<cuda::Stream>(gpu_.stream()));
+        cuda::execute(p, {d, s}, static_cast<cuda::Stream>(gpu_.stream()));
       };
     };
     std::vector<Timed> contestants{{"cornerturn", of_plan(plan)}};
@@ -171,8 +169,8 @@ class Bench {
     cast.dst_type = problem.dst_type;
     cast.modes = {{problem.elements(), problem.src_type.size(), problem.dst_type.size()}};
     const cuda::DeviceBuffer between(c.elements() * problem.src_type.size() * 2);
-    const Plan first = make_plan(moved, {true, 16, 16}, info_);
-    const Plan second = make_plan(cast, {true, 16, 16}, info_);
+    const Plan first = make_plan(moved, machine_);
+    const Plan second = make_plan(cast, machine_);
     const bool packed = c.dst_span_bytes() == c.payload_bytes();
     if (packed) {
       contestants.push_back({"two_passes", [&](const std::byte* s, std::byte* d) {
@@ -182,9 +180,8 @@ class Bench {
     }
     std::size_t candidates_at = contestants.size();
     if (all_candidates) {
-      for (const plan::gpu::Candidate& candidate : plan.candidates) {
-        if (candidate.row->name == std::string_view("gather_convert") &&
-            plan.candidates.size() > 1) {
+      for (const plan::Candidate& candidate : plan.candidates) {
+        if (candidate.row->name == std::string_view("gather") && plan.candidates.size() > 1) {
           continue;
         }
         Plan other = plan;
@@ -229,10 +226,10 @@ class Bench {
                            cudaMemcpyHostToDevice),
                 "cudaMemcpy");
     const Vectors vectors{reinterpret_cast<const float*>(scale.get()), nullptr};
-    const Plan plan = make_plan(problem, {true, 16, 16}, info_);
+    const Plan plan = plan::make_plan(problem, machine_);
     std::vector<Timed> contestants{
         {"cornerturn", [&](const std::byte* s, std::byte* d) {
-           cuda::execute(plan, d, s, static_cast<cuda::Stream>(gpu_.stream()), vectors);
+           cuda::execute(plan, {d, s, vectors}, static_cast<cuda::Stream>(gpu_.stream()));
          }}};
     add_copies(contestants, half);
     time(contestants, std::max(problem.elements() * problem.src_type.size(), half) + 4096,
@@ -253,67 +250,65 @@ class Bench {
   /// A matrix to or from blocks of 32, as it lies (`rows`), transposed (`cols`), or both.
   ordered_json quantisation(const BlocksCase& c) {
     const std::int64_t size = ElementType(c.kind).size();
-    const bool q8 = c.rule.format == values::BlockFormat::q8_0;
+    const bool q8 = c.rule.format == BlockFormat::q8_0;
     const std::int64_t elements = c.rows * c.cols;
     const std::int64_t values = q8 ? elements / 32 * 34 : elements;
     const std::int64_t scales = q8 ? 0 : elements / 32;
-    const auto works_at = [&](std::byte* plain, std::byte* blocks) {
-      const PlainArray array{plain, ElementType(c.kind), {c.rows, c.cols}, {c.cols * size, size}};
-      const auto packed = [&](bool turned, std::byte* at) {
-        const std::int64_t length = turned ? c.rows : c.cols;
-        BlockArrays to{at, {length, 1}, at + values, {length / 32, 1}, turned ? 0 : 1};
-        if (q8) to = {at, {length / 32 * 34, 34}, nullptr, {}, to.axis};
-        if (turned) {
-          std::swap(to.value_strides[0], to.value_strides[1]);
-          if (!q8) std::swap(to.scale_strides[0], to.scale_strides[1]);
-        }
-        return to;
-      };
-      const BlockArrays first = packed(!c.as_it_lies, blocks);
-      if (c.back) {
-        return std::vector{plan::gpu::dequantise_work(array, first, c.rule.format)};
+    const bool both = c.as_it_lies && c.transposed;
+    const auto packed = [&](bool turned) {
+      const std::int64_t length = turned ? c.rows : c.cols;
+      BlockLayout to{1, {length, 1}, {length / 32, 1}};
+      if (q8) to = {1, {length / 32 * 34, 34}, {}};
+      if (turned) {
+        to.axis = 0;
+        std::swap(to.value_strides[0], to.value_strides[1]);
+        if (!q8) std::swap(to.scale_strides[0], to.scale_strides[1]);
       }
-      const BlockArrays second = packed(true, blocks + (values + scales + 255) / 256 * 256);
-      const bool both = c.as_it_lies && c.transposed;
-      return plan::gpu::quantise_works(array, first, both ? &second : nullptr, c.rule);
+      return to;
     };
-    const std::int64_t made = (values + scales) * (c.as_it_lies && c.transposed ? 2 : 1);
+    Blocks blocks{c.rule, c.back, packed(!c.as_it_lies), {}};
+    if (both) blocks.second = packed(true);
+    const Plan plan = make_plan(
+        block_problem(ElementType(c.kind), {c.rows, c.cols}, {c.cols * size, size}, blocks),
+        machine_);
+    // Where the arrays of blocks lie, from the first on.
+    const auto arrays_at = [&](const std::byte* first) {
+      std::byte* const at = const_cast<std::byte*>(first);
+      std::byte* const second = at + (values + scales + 255) / 256 * 256;
+      return BlockBuffers{at + values, second, second + values};
+    };
+    const std::int64_t made = (values + scales) * (both ? 2 : 1);
     const std::int64_t half = (elements * size + made) / 2;
-    std::string kernel;
-    std::vector<Timed> contestants{
-        {"cornerturn", [&](const std::byte* s, std::byte* d) {
-           std::byte* const from = const_cast<std::byte*>(s);
-           const auto works = c.back ? works_at(d, from) : works_at(from, d);
-           kernel = works[0].kernel();
-           for (const auto& work : works) {
-             cuda::execute(work, static_cast<cuda::Stream>(gpu_.stream()));
-           }
-         }}};
+    std::vector<Timed> contestants{{"cornerturn", [&](const std::byte* s, std::byte* d) {
+                                      cuda::execute(plan, {d, s, {}, arrays_at(c.back ? s : d)},
+                                                    static_cast<cuda::Stream>(gpu_.stream()));
+                                    }}};
     add_copies(contestants, half);
     const std::int64_t plain = std::max(elements * size, half);
-    const std::int64_t blocks = std::max(made + 256, half);
-    time(contestants, c.back ? blocks : plain, c.back ? plain : blocks, static_cast<int>(size));
+    const std::int64_t of_blocks = std::max(made + 256, half);
+    time(contestants, c.back ? of_blocks : plain, c.back ? plain : of_blocks,
+         static_cast<int>(size));
     return {{"case", c.name},
             {"from", c.back ? c.format_name() : ElementType(c.kind).name()},
             {"to", c.back ? ElementType(c.kind).name() : c.format_name()},
             {"shape", {c.rows, c.cols}},
             {"bytes_moved", 2 * half},
-            {"kernel", kernel},
+            {"kernel", plan.kernel()},
             {"seconds", contestants[0].seconds},
             {"copy_seconds", copy_seconds(contestants)},
             {"share", copy_seconds(contestants) / contestants[0].seconds}};
   }
 
  private:
-  // "" or that the first bytes differ from gather_convert's result.
+  // "" or that the first bytes differ from gather's result.
   std::string difference(const Plan& plan, std::int64_t bytes, const Vectors& vectors = {}) {
     const auto stream = static_cast<cuda::Stream>(gpu_.stream());
     bytes = std::min(bytes, std::int64_t{256} << 20);
-    Plan other = make_plan(plan.problem, {true, 16, 16}, info_, "gather_convert");
+    Plan other = make_plan(plan.problem, machine_, {1, "gather"});
     const auto result = [&](const Plan& p) {
       cuda::check(cudaMemsetAsync(gpu_.dst(), 0x5a, static_cast<std::size_t>(bytes), stream),
                   "cudaMemsetAsync");
-      cuda::execute(p, gpu_.dst(), gpu_.src(), stream, vectors);
+      cuda::execute(p, {gpu_.dst(), gpu_.src(), vectors}, stream);
       std::vector<std::byte> out(static_cast<std::size_t>(bytes));
       cuda::check(
           cudaMemcpyAsync(out.data(), gpu_.dst(), out.size(), cudaMemcpyDeviceToHost, stream),
@@ -321,11 +316,11 @@ class Bench {
       gpu_.synchronize();
       return out;
     };
-    return result(plan) == result(other) ? "" : "differs from gather_convert";
+    return result(plan) == result(other) ? "" : "differs from gather";
   }
 
   Accelerator& gpu_;
-  const plan::gpu::DeviceInfo& info_;
+  const plan::Machine& machine_;
 };
 
 // What --only asks for: one of its texts is in "CASE FROM TO".
@@ -353,8 +348,8 @@ int run(const std::string& json, double max_seconds, bool all_candidates,
                              one.value("plan", one.value("kernel", "")))
               << std::flush;
   };
-  constexpr BlockRule q8{values::BlockFormat::q8_0, values::MxScale::floor};
-  constexpr BlockRule mx{values::BlockFormat::mx_e4m3, values::MxScale::floor};
+  constexpr BlockRule q8;
+  constexpr BlockRule mx{BlockFormat::mx_e4m3};
   for (const BlocksCase& c : {
            BlocksCase{"both ways", Kind::bf16, mx, true, true},
            {"both ways", Kind::f32, mx, true, true},
@@ -427,7 +422,7 @@ int main(int argc, char** argv) {
   bool all_candidates = false;
   app.add_option("--json", json, "Write the results to this file");
   app.add_option("--max-seconds", max_seconds, "Begin no case after so many seconds");
-  app.add_flag("--all-candidates", all_candidates, "Time every candidate but gather_convert");
+  app.add_flag("--all-candidates", all_candidates, "Time every candidate but gather");
   std::vector<std::string> only;
   app.add_option("--only", only, "Measure only where this is part of \"CASE FROM TO\"");
   CLI11_PARSE(app, argc, argv);

@@ -2,14 +2,12 @@
 
 #include <chrono>
 
-#include "api/any_plan.hpp"
 #include "cuda/engine.hpp"
 #include "harness/statistics.hpp"
+#include "plan/plan.hpp"
 
 namespace cornerturn::bench {
 namespace {
-
-namespace gpu = plan::gpu;
 
 Extents in_bytes(const std::vector<std::int64_t>& strides, int element_bytes) {
   Extents out = strides;
@@ -84,11 +82,11 @@ class CornerturnOnGpu : public GpuSubject {
   }
 
   std::vector<Candidate> candidates() override {
-    const gpu::Plan& plan = *plan_->impl().of_gpu();
+    const plan::Plan& plan = plan_->impl();
     std::vector<Candidate> out;
-    for (const gpu::Candidate& candidate : plan.candidates) {
+    for (const plan::Candidate& candidate : plan.candidates) {
       out.push_back({std::string(candidate.row->name), describe(candidate, plan.normal),
-                     candidate.cost_seconds});
+                     candidate.seconds()});
       others_.push_back(plan);
       others_.back().choose(candidate, plan::Choice::forced);
     }
@@ -96,7 +94,7 @@ class CornerturnOnGpu : public GpuSubject {
   }
 
   void run_candidate(std::size_t i, const std::byte* src, std::byte* dst) override {
-    cuda::execute(others_[i], dst + dst_offset_, src + src_offset_,
+    cuda::execute(others_[i], {dst + dst_offset_, src + src_offset_},
                   static_cast<cuda::Stream>(options_.stream));
   }
 
@@ -107,7 +105,7 @@ class CornerturnOnGpu : public GpuSubject {
   std::int64_t src_offset_ = 0;
   std::int64_t dst_offset_ = 0;
   std::optional<Plan> plan_;
-  std::vector<gpu::Plan> others_;
+  std::vector<plan::Plan> others_;
 };
 
 }  // namespace

@@ -6,10 +6,10 @@
 #include "core/problem.hpp"
 #include "cuda/device.hpp"
 #include "cuda/device_buffer.hpp"
-#include "cuda/strided_check.hpp"
-#include "cuda/timing.hpp"
 #include "gpu/accelerator.hpp"
 #include "gpu/nvml.hpp"
+#include "workshop/cuda/strided_check.hpp"
+#include "workshop/cuda/timing.hpp"
 
 namespace cornerturn::bench {
 namespace {

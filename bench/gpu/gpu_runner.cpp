@@ -144,11 +144,11 @@ Result GpuRunner::verified_and_timed(const Case& c, GpuSubject& subject, Slots& 
 
   if (options_.all_candidates) {
     for (const Candidate& candidate : subject.candidates()) {
-      CandidateResult& r = gpu.candidates.emplace_back();
+      CandidateResult& r = result.candidates.emplace_back();
       r.kernel = candidate.kernel;
       r.description = candidate.description;
       r.predicted_seconds = candidate.predicted_seconds;
-      const std::size_t i = gpu.candidates.size() - 1;
+      const std::size_t i = result.candidates.size() - 1;
       const auto run = [&subject, i](const std::byte* src, std::byte* dst) {
         subject.run_candidate(i, src, dst);
       };
@@ -202,7 +202,7 @@ Result GpuRunner::verified_and_timed(const Case& c, GpuSubject& subject, Slots& 
   gpu.vector_copy_seconds = median(contenders[3].seconds);
   gpu.predicted_seconds = subject.predicted_seconds();
   std::size_t timed = 4;
-  for (CandidateResult& r : gpu.candidates) {
+  for (CandidateResult& r : result.candidates) {
     if (r.wrong.empty()) r.seconds = median(contenders[timed++].seconds);
   }
   if (warm && subject.times_on_host()) {

@@ -9,13 +9,6 @@
 
 namespace cornerturn::bench {
 
-/// Another way to do the prepared case.
-struct Candidate {
-  std::string kernel;
-  std::string description;
-  double predicted_seconds = 0;
-};
-
 struct PlanTimes {
   double first_seconds = 0;   ///< of planning a problem that was never seen
   double cached_seconds = 0;  ///< of planning it again
@@ -35,10 +28,6 @@ class GpuSubject : public Subject {
 
   /// Host time of planning the prepared case.
   virtual std::optional<PlanTimes> plan_times() { return {}; }
-
-  /// All ways to do the prepared case that the subject knows, run() doing one of them.
-  virtual std::vector<Candidate> candidates() { return {}; }
-  virtual void run_candidate(std::size_t, const std::byte*, std::byte*) {}
 
   /// True when the subject cannot work on the stream; then own_seconds() is the time of one call,
   /// measured by its own means, and run() waits.

@@ -4,19 +4,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <fstream>
 #include <map>
 #include <numeric>
-#include <random>
 
 #include "core/validate.hpp"
 #include "cornerturn/error.hpp"
+#include "fit.hpp"
+#include "plan/planner.hpp"
 
 namespace cornerturn::bench {
 namespace {
 
-using plan::gpu::Plan;
+using plan::Plan;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -52,7 +52,7 @@ void append_cases(const nlohmann::json& run, const std::string& path,
     to.element_bytes = c.at("element_bytes");
     for (const nlohmann::json& candidate : *listed) {
       to.candidates.push_back(
-          {candidate.at("kernel"), candidate.at("candidate"), candidate.at("seconds")});
+          {name_today(candidate.at("kernel")), candidate.at("candidate"), candidate.at("seconds")});
     }
   }
 }
@@ -67,6 +67,13 @@ std::vector<MeasuredCase> measured_cases(const std::string& path) {
   std::vector<MeasuredCase> cases;
   for (const nlohmann::json& run : runs) append_cases(run, path, cases);
   return cases;
+}
+
+std::string name_today(std::string stored) {
+  static constexpr std::string_view apart = "_convert";
+  const auto kernel = std::string_view(stored).substr(0, stored.find(':'));
+  if (kernel.ends_with(apart)) stored.erase(kernel.size() - apart.size(), apart.size());
+  return stored;
 }
 
 nlohmann::json condensed(const std::vector<MeasuredCase>& cases, const std::string& device) {
@@ -93,8 +100,8 @@ Problem problem_of(const Case& c) {
     return Extents(strides.begin(), strides.end());
   };
   const ElementType type = ElementType::bytes(c.element_bytes);
-  return make_problem(ConstView(nullptr, type, c.shape, in_bytes(c.src_strides)),
-                      View(nullptr, type, c.shape, in_bytes(c.dst_strides)));
+  return make_problem(View(nullptr, type, c.shape, in_bytes(c.dst_strides)),
+                      ConstView(nullptr, type, c.shape, in_bytes(c.src_strides)));
 }
 
 Alignment alignment_of(const Case& c) {
@@ -108,6 +115,7 @@ Alignment alignment_of(const Case& c) {
 std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
                                    const plan::gpu::DeviceInfo& device,
                                    const plan::gpu::Costs& costs, int plannings) {
+  const plan::Machine machine(device, costs);
   std::map<std::string, Suite> suites;
   std::vector<PlanCheck> checks;
   for (const MeasuredCase& m : measured) {
@@ -117,7 +125,7 @@ std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
     std::vector<double> times;
     for (int i = 0; i < plannings; ++i) {
       const auto before = std::chrono::steady_clock::now();
-      plan = plan::gpu::make_plan(problem, alignment_of(c), device, {}, costs);
+      plan = plan::make_plan(problem, machine, {1, "", alignment_of(c)});
       times.push_back(
           std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count());
     }
@@ -145,69 +153,45 @@ std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
 
 namespace {
 
-// A case with the candidates that are both offered and measured.
-struct FitCase {
+// What a fit knows of one case: the candidates that were timed.
+struct TimedCase {
   Problem normal;
   plan::gpu::Traffic least;
-  plan::gpu::Candidates candidates;  // whose cost is the measured time
-  double best = 0;
-  bool counts_start = true;  // the time holds a launch: it was not one of many in a graph
+  plan::Candidates candidates;
+  FitCase times;
 };
 
-std::vector<FitCase> fit_cases(const std::vector<MeasuredCase>& measured,
-                               const plan::gpu::DeviceInfo& device) {
+std::vector<TimedCase> timed_cases(const std::vector<MeasuredCase>& measured,
+                                   const plan::gpu::DeviceInfo& device) {
+  const plan::Machine machine = device;
   std::map<std::string, Suite> suites;
-  std::vector<FitCase> cases;
+  std::vector<TimedCase> cases;
   for (const MeasuredCase& m : measured) {
     const Case& c = case_of(m, suites);
-    const Plan plan = plan::gpu::make_plan(problem_of(c), alignment_of(c), device);
-    FitCase fit{plan.normal, plan::gpu::least_traffic(plan.normal), {}, 0, m.group != "latency"};
+    const Plan plan = plan::make_plan(problem_of(c), machine, {1, "", alignment_of(c)});
+    TimedCase timed{plan.normal, plan::gpu::least_traffic(plan.normal), {}, {}};
+    timed.times.counts_estimates = m.group != "latency";  // many in a graph: without the launch
     for (const MeasuredCandidate& candidate : m.candidates) {
-      if (fit.best == 0 || candidate.seconds < fit.best) fit.best = candidate.seconds;
+      if (timed.times.best == 0 || candidate.seconds < timed.times.best)
+        timed.times.best = candidate.seconds;
     }
-    for (plan::gpu::Candidate candidate : plan.candidates) {
+    for (const plan::Candidate& candidate : plan.candidates) {
       const std::string text = describe(candidate, plan.normal);
       for (const MeasuredCandidate& known : m.candidates) {
         if (known.kernel != candidate.row->name || known.description != text) continue;
-        candidate.cost_seconds = known.seconds;
-        fit.candidates.push_back(candidate);
+        timed.candidates.push_back(candidate);
+        timed.times.seconds.push_back(known.seconds);
       }
     }
-    if (!fit.candidates.empty()) cases.push_back(fit);
+    if (!timed.candidates.empty()) cases.push_back(timed);
   }
   return cases;
 }
 
-// Less is better: plans that lose more than 3 %, what all lose, and how far estimates are off,
-// where good candidates count more than bad ones.
-double badness(const std::vector<FitCase>& cases, const plan::gpu::DeviceInfo& device,
-               const plan::gpu::Costs& costs) {
-  double lost = 0, losses = 0, off = 0, weights = 0;
-  for (const FitCase& c : cases) {
-    const plan::gpu::Model model{device, costs, c.least};
-    double least = 1e9, taken = 0;
-    for (const plan::gpu::Candidate& candidate : c.candidates) {
-      const double seconds = candidate.row->estimate(candidate.config, c.normal, model).seconds;
-      const double behind = candidate.cost_seconds / c.best;
-      const double weight = std::exp(-4 * (behind - 1));
-      if (c.counts_start)
-        off += weight * std::min(std::abs(std::log(seconds / candidate.cost_seconds)), 0.5);
-      if (c.counts_start) weights += weight;
-      if (seconds >= least) continue;
-      least = seconds;
-      taken = behind - 1;
-    }
-    losses += std::min(taken, 0.5);
-    lost += 1 / (1 + std::exp((0.03 - taken) / 0.004));
-  }
-  const auto n = static_cast<double>(cases.size());
-  // What measurements do not tell stays as it is.
-  double moved = 0;
-  for (const auto& [name, field] : plan::gpu::cost_fields()) {
-    const double times = std::log(costs.*field / plan::gpu::Costs{}.*field);
-    moved += 0.0004 * times * times;
-  }
-  return lost / n + 2 * losses / n + off / weights + moved;
+plan::gpu::Costs with_values(plan::gpu::Costs costs, const std::vector<double>& values) {
+  const auto named = costs.named();
+  for (std::size_t i = 0; i < named.size(); ++i) named[i].cost->value = values[i];
+  return costs;
 }
 
 }  // namespace
@@ -215,24 +199,23 @@ double badness(const std::vector<FitCase>& cases, const plan::gpu::DeviceInfo& d
 plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
                               const plan::gpu::DeviceInfo& device, plan::gpu::Costs costs,
                               int steps, unsigned seed) {
-  const std::vector<FitCase> cases = fit_cases(measured, device);
-  const auto& fields = plan::gpu::cost_fields();
-  std::vector<double> reach(fields.size(), 0.3);
-  std::mt19937 random(seed);
-  std::normal_distribution<double> normal;
-  double best = badness(cases, device, costs);
-  for (int i = 0; i < steps; ++i) {
-    const std::size_t which = random() % fields.size();
-    plan::gpu::Costs trial = costs;
-    trial.*fields[which].field *= std::exp(reach[which] * normal(random));
-    const double value = badness(cases, device, trial);
-    reach[which] =
-        value < best ? std::min(reach[which] * 1.3, 0.8) : std::max(reach[which] * 0.93, 0.02);
-    if (value >= best) continue;
-    best = value;
-    costs = trial;
-  }
-  return costs;
+  const std::vector<TimedCase> timed = timed_cases(measured, device);
+  std::vector<FitCase> cases;
+  cases.reserve(timed.size());
+  for (const TimedCase& one : timed) cases.push_back(one.times);
+  const auto badness_of = [&](const std::vector<double>& values) {
+    const plan::gpu::Costs trial = with_values(costs, values);
+    const plan::Machine machine(device, trial);
+    return badness(cases, [&](std::size_t i, std::size_t k) {
+      const plan::Candidate& candidate = timed[i].candidates[k];
+      const plan::gpu::Model model{device, trial.shared, timed[i].least};
+      return candidate.row->estimate(candidate.config, {timed[i].normal, machine, {}, &model})
+          .seconds;
+    });
+  };
+  std::vector<double> start;
+  for (const auto& [name, cost] : costs.named()) start.push_back(*cost);
+  return with_values(costs, fitted(start, badness_of, steps, seed));
 }
 
 }  // namespace cornerturn::bench

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "harness/case.hpp"
-#include "plan/gpu/plan.hpp"
+#include "plan/gpu/families.hpp"
+#include "plan/plan.hpp"
 
 namespace cornerturn::bench {
 
@@ -28,6 +29,10 @@ struct MeasuredCase {
 
 /// The cases of a result file that were timed cold and have candidates.
 std::vector<MeasuredCase> measured_cases(const std::string& path);
+
+/// Stored results name the kernels that changed values apart: "tile_convert", "tile_convert: 64 x
+/// 64 of f32 to f16". What they are called today.
+std::string name_today(std::string stored);
 
 /// The same cases as JSON of the same form, without all that planning is not judged by.
 nlohmann::json condensed(const std::vector<MeasuredCase>& cases, const std::string& device);
@@ -57,7 +62,8 @@ Alignment alignment_of(const Case& c);
 /// Plans every measured case for the device. `plannings`: how often, to time it.
 std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
                                    const plan::gpu::DeviceInfo& device,
-                                   const plan::gpu::Costs& costs = {}, int plannings = 1);
+                                   const plan::gpu::Costs& costs = plan::gpu::standard_costs(),
+                                   int plannings = 1);
 
 /// Costs near `costs` with which estimates and plans are closer to what was measured: a random
 /// search of so many steps.

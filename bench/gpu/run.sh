@@ -88,7 +88,8 @@ parts=("$out"/*.json)
 if ((${#parts[@]})); then
   if ((report)); then
     "$python" "$root/bench/gpu_report.py" collect "${parts[@]}" &&
-      "$python" "$root/bench/gpu_report.py" publish || failed+=(report)
+      "$python" "$root/bench/gpu_report.py" publish &&
+      "$python" "$root/bench/summary.py" publish || failed+=(report)
   else
     "$python" "$root/bench/gpu_report.py" collect --to "$out/results" "${parts[@]}" || failed+=(report)
   fi

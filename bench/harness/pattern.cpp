@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cuda/ordinary_values.hpp"
+#include "workshop/cuda/ordinary_values.hpp"
 
 namespace cornerturn::bench {
 namespace {

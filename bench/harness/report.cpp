@@ -81,40 +81,53 @@ std::string table_header(const std::string& device) {
                      "time", "GB/s", "% memcpy", "% copy", "noise", "method");
 }
 
+namespace {
+
+// Below the chosen one, which the share and the estimate of a candidate are columns of. On a CPU
+// there is no column for estimates.
+std::string candidate_line(const Result& r, const CandidateResult& candidate) {
+  const std::string start = fmt::format("\n{:>41} ", "");
+  if (!candidate.wrong.empty()) {
+    return start + fmt::format("{:>10} WRONG {}: {}", "", candidate.description, candidate.wrong);
+  }
+  const std::string share = percent(r.yardstick_seconds() / candidate.seconds);
+  const std::string predicted = percent(candidate.predicted_seconds / candidate.seconds);
+  if (r.gpu) {
+    return start + fmt::format("{:>10} {:>7} {:>6} {:>6} {:>5}%  {}", duration(candidate.seconds),
+                               "", share, "", predicted, candidate.description);
+  }
+  return start + fmt::format("{:>10} {:>7} {:>8} {:>8} {:>6}  {}: {} (predicted {})",
+                             duration(candidate.seconds), "", share, "", "", candidate.kernel,
+                             candidate.description, duration(candidate.predicted_seconds));
+}
+
+}  // namespace
+
 std::string table_line(const Result& r) {
   std::string line = fmt::format("{:<30} {:>2} {:>7} ", r.c.name, r.c.element_bytes,
                                  megabytes(r.c.payload_bytes()));
   if (r.outcome != Outcome::ok) return line + fmt::format("{}: {}", to_string(r.outcome), r.reason);
   line += fmt::format("{:>10} {:>7.1f} ", duration(r.seconds), r.gigabytes_per_second());
   if (!r.gpu) {
-    return line + fmt::format("{:>8} {:>8} {:>5.1f}%  {}", percent(r.share()),
-                              percent(r.share_of_best_copy()), 100 * r.noise, r.method);
+    line += fmt::format("{:>8} {:>8} {:>5.1f}%  {}", percent(r.share()),
+                        percent(r.share_of_best_copy()), 100 * r.noise, r.method);
+  } else {
+    const GpuResult& gpu = *r.gpu;
+    line += fmt::format(
+        "{:>6} {:>5.1f}% {:>5}%  {}", percent(r.share()), 100 * r.noise,
+        gpu.predicted_seconds > 0 ? percent(gpu.predicted_seconds / r.seconds) : "-", r.method);
+    if (gpu.execute_seconds > 0) line += fmt::format("; host {}", duration(gpu.execute_seconds));
   }
-  const GpuResult& gpu = *r.gpu;
-  line += fmt::format("{:>6} {:>5.1f}% {:>5}%  {}", percent(r.share()), 100 * r.noise,
-                      gpu.predicted_seconds > 0 ? percent(gpu.predicted_seconds / r.seconds) : "-",
-                      r.method);
-  if (gpu.execute_seconds > 0) line += fmt::format("; host {}", duration(gpu.execute_seconds));
-  for (const CandidateResult& candidate : gpu.candidates) {
-    line += fmt::format("\n{:>41} ", "");
-    if (!candidate.wrong.empty()) {
-      line += fmt::format("{:>10} WRONG {}: {}", "", candidate.description, candidate.wrong);
-      continue;
-    }
-    line += fmt::format("{:>10} {:>7} {:>6} {:>6} {:>5}%  {}", duration(candidate.seconds), "",
-                        percent(r.yardstick_seconds() / candidate.seconds), "",
-                        percent(candidate.predicted_seconds / candidate.seconds),
-                        candidate.description);
-  }
+  for (const CandidateResult& candidate : r.candidates) line += candidate_line(r, candidate);
   return line;
 }
 
 ChoiceScore score_choices(const std::vector<Result>& results) {
   ChoiceScore score;
   for (const Result& r : results) {
-    if (r.outcome != Outcome::ok || !r.gpu || r.gpu->candidates.empty()) continue;
+    if (r.outcome != Outcome::ok || r.candidates.empty()) continue;
     double best = r.seconds;
-    for (const CandidateResult& candidate : r.gpu->candidates) {
+    for (const CandidateResult& candidate : r.candidates) {
       if (candidate.seconds > 0) best = std::min(best, candidate.seconds);
     }
     score.cases += 1;

@@ -66,9 +66,6 @@ void add_gpu_fields(ordered_json& out, const Result& r) {
   add_positive("execute_seconds", gpu.execute_seconds);
   add_positive("first_plan_seconds", gpu.first_plan_seconds);
   add_positive("cached_plan_seconds", gpu.cached_plan_seconds);
-  for (const CandidateResult& candidate : gpu.candidates) {
-    out["candidates"].push_back(to_json(candidate));
-  }
 }
 
 ordered_json to_json(const Result& r) {
@@ -87,6 +84,9 @@ ordered_json to_json(const Result& r) {
     out["best_seconds"] = rounded(r.best_seconds);
     out["noise"] = rounded(r.noise);
     r.gpu ? add_gpu_fields(out, r) : add_cpu_fields(out, r);
+    for (const CandidateResult& candidate : r.candidates) {
+      out["candidates"].push_back(to_json(candidate));
+    }
   }
   return out;
 }
@@ -117,15 +117,17 @@ GpuResult gpu_result_from_json(const nlohmann::json& in, const std::string& orig
   gpu.execute_seconds = in.value("execute_seconds", 0.0);
   gpu.first_plan_seconds = in.value("first_plan_seconds", 0.0);
   gpu.cached_plan_seconds = in.value("cached_plan_seconds", 0.0);
-  for (const auto& item : in.value("candidates", nlohmann::json::array())) {
-    CandidateResult& candidate = gpu.candidates.emplace_back();
-    candidate.kernel = item.at("kernel").get<std::string>();
-    candidate.description = item.at("candidate").get<std::string>();
-    candidate.wrong = item.value("wrong", "");
-    candidate.predicted_seconds = item.at("predicted_seconds").get<double>();
-    candidate.seconds = item.value("seconds", 0.0);
-  }
   return gpu;
+}
+
+CandidateResult candidate_from_json(const nlohmann::json& in) {
+  CandidateResult candidate;
+  candidate.kernel = in.at("kernel").get<std::string>();
+  candidate.description = in.at("candidate").get<std::string>();
+  candidate.wrong = in.value("wrong", "");
+  candidate.predicted_seconds = in.at("predicted_seconds").get<double>();
+  candidate.seconds = in.value("seconds", 0.0);
+  return candidate;
 }
 
 Result result_from_json(const nlohmann::json& in, const std::string& origin) {
@@ -147,6 +149,9 @@ Result result_from_json(const nlohmann::json& in, const std::string& origin) {
       r.gpu = gpu_result_from_json(in, origin);
     } else {
       r.non_temporal_seconds = positive(in, "non_temporal_seconds", origin);
+    }
+    for (const auto& item : in.value("candidates", nlohmann::json::array())) {
+      r.candidates.push_back(candidate_from_json(item));
     }
   }
   return r;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,7 +39,6 @@ struct GpuResult {
   double execute_seconds = 0;        ///< warm: host time of one call with a ready plan
   double first_plan_seconds = 0;     ///< warm: host time of planning something new
   double cached_plan_seconds = 0;    ///< and of planning it again
-  std::vector<CandidateResult> candidates;
 };
 
 /// What came out for one case. Times are medians, in seconds a call.
@@ -53,6 +53,7 @@ struct Result {
   double noise = 0;
   double memcpy_seconds = 0;
   double non_temporal_seconds = 0;  ///< on the CPU
+  std::vector<CandidateResult> candidates;
   std::optional<GpuResult> gpu;
 
   /// What 100 % is: memcpy of the same bytes in the same run; on a GPU the fastest plain copy.
@@ -69,22 +70,27 @@ struct Result {
 /// Measures cases with one set of buffers and threads, which are reused from case to case.
 class Runner {
  public:
-  Runner(int threads, const StopRule& rule);
+  Runner(int threads, const StopRule& rule, bool all_candidates = false);
 
   /// Verifies every element once, then repeats {memcpy, non-temporal copy, subject} until the rule
   /// is content or `interrupted` is set. With `interrupted` set before the first run is complete
-  /// the result is skipped.
+  /// the result is skipped. All candidates of the subject are verified and timed as well, if that
+  /// was asked for.
   Result measure(const Case& c, Subject& subject, const std::atomic<bool>& interrupted);
 
  private:
   struct Slots;
 
   Slots make_slots(const Case& c);
-  std::string verify(const Case& c, Subject& subject, const Slots& slots, double& seconds);
+  using Run = std::function<void(const std::byte* src, std::byte* dst)>;
+  std::string verify(const Case& c, const Run& run, const Slots& slots, double& seconds);
+  std::vector<CandidateResult> measure_candidates(const Case& c, Subject& subject, Slots& slots,
+                                                  double seconds, int calls);
 
   Team team_;
   Team solo_;  ///< for warm cases: waking a thread takes longer than they do
   StopRule rule_;
+  bool all_candidates_;
   std::int64_t cold_bytes_;
   Buffer src_;
   Buffer dst_;

@@ -86,27 +86,29 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
   for (const EmbeddedSuite& s : embedded_suites())
     names += (names.empty() ? "" : ", ") + std::string(s.name);
   options.suites = {"everyday"};
-  app.add_option("--suite", options.suites, "Suites: " + names + " or a JSON file")
+  app.add_option("--suite", options.suites, "Measure these suites: " + names + " or a JSON file")
       ->delimiter(',')
       ->capture_default_str();
-  app.add_option("--bytes", options.filter.element_bytes, "Only elements of these sizes")
+  app.add_option("--bytes", options.filter.element_bytes, "Measure only elements of these sizes")
       ->delimiter(',')
       ->check(CLI::Range(1, 256));
   app.add_option("--case", options.filter.name_globs,
-                 "Only cases whose name matches, e.g. 'matrix_*'")
+                 "Measure only cases whose name matches, e.g. 'matrix_*'")
       ->delimiter(',');
-  app.add_option("--class", options.filter.groups, "Only cases of these classes")->delimiter(',');
+  app.add_option("--class", options.filter.groups, "Measure only cases of these classes")
+      ->delimiter(',');
   app.add_option("--max-bytes", options.filter.max_payload_bytes,
-                 "Only cases that move at most this much, e.g. 800MB")
+                 "Measure only cases that move at most so much, e.g. 800MB")
       ->transform(CLI::AsSizeValue(true));
-  app.add_option("--threads", options.threads, "Threads (default: all that may be used)")
+  app.add_option("--threads", options.threads,
+                 "Use so many threads (default: all that the process may use)")
       ->check(CLI::Range(1, 4096));
-  app.add_option("--budget", options.budget, "Seconds for a case before the noise is accepted")
+  app.add_option("--budget", options.budget, "Accept the noise of a case after so many seconds")
       ->check(CLI::PositiveNumber);
   app.add_option("--slow-budget", options.slow_budget,
-                 "Seconds for a case after which even a slow one is not repeated")
+                 "Repeat not even a slow case after so many seconds")
       ->check(CLI::PositiveNumber);
-  app.add_option("--min-runs", options.min_runs, "Runs of a case before it may stop")
+  app.add_option("--min-runs", options.min_runs, "Run a case at least so often")
       ->check(CLI::Range(1, 1000));
   app.add_option("--max-seconds", options.max_seconds, "Begin no case after so many seconds")
       ->check(CLI::PositiveNumber);
@@ -117,10 +119,13 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
 }
 
 void add_gpu_options(CLI::App& app, SessionOptions& options) {
-  app.add_flag("--all-candidates", options.all_candidates,
-               "On a GPU: time every candidate of the planner, not only the chosen one");
   app.add_flag("--warm", options.warm,
-               "On a GPU: time every case back to back in a graph, with warm caches");
+               "Time every case on a GPU back to back in a graph, with warm caches");
+}
+
+void add_candidates_option(CLI::App& app, SessionOptions& options) {
+  app.add_flag("--all-candidates", options.all_candidates,
+               "Time every candidate of the planner, not only the chosen one");
 }
 
 StopRule SessionOptions::stop_rule(StopRule base) const {
@@ -137,7 +142,7 @@ int run_session(const SessionOptions& options, Subject& subject, const StopRule&
   place.name = cpu_model();
   place.threads = options.threads > 0 ? options.threads : usable_processors();
   place.measure = [&](const Case& c, const std::atomic<bool>& stop) {
-    if (!runner) runner.emplace(place.threads, options.stop_rule(rule));
+    if (!runner) runner.emplace(place.threads, options.stop_rule(rule), options.all_candidates);
     return runner->measure(c, subject, stop);
   };
   place.provenance = provenance;

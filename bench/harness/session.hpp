@@ -25,7 +25,7 @@ struct SessionOptions {
   std::optional<double> slow_budget;
   std::optional<int> min_runs;
   double max_seconds = 0;            ///< no case is begun after; 0: no limit
-  bool all_candidates = false;       ///< on a GPU: time all that the planner considered
+  bool all_candidates = false;       ///< time all that the planner considered
   bool warm = false;                 ///< on a GPU: time every case warm, in a graph
   std::string json;                  ///< where the results go; empty: nowhere
   std::vector<std::string> compare;  ///< two result files to compare instead of measuring
@@ -40,6 +40,9 @@ void add_session_options(CLI::App& app, SessionOptions& options);
 
 /// The options that only a GPU has a use for.
 void add_gpu_options(CLI::App& app, SessionOptions& options);
+
+/// The option for subjects that have candidates.
+void add_candidates_option(CLI::App& app, SessionOptions& options);
 
 /// Does what the options say and returns the exit code: 0, 1 when a case failed verification, 130
 /// when interrupted (the table so far is printed, no file is written). Throws Error on bad input.

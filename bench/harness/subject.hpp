@@ -4,10 +4,18 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "harness/case.hpp"
 
 namespace cornerturn::bench {
+
+/// Another way to do the prepared case.
+struct Candidate {
+  std::string kernel;
+  std::string description;
+  double predicted_seconds = 0;
+};
 
 class Subject {
  public:
@@ -27,6 +35,10 @@ class Subject {
 
   /// A few words on how the prepared case is done, e.g. the kernel's name. May be empty.
   virtual std::string method() const { return ""; }
+
+  /// All ways to do the prepared case that the subject knows, run() doing one of them.
+  virtual std::vector<Candidate> candidates() { return {}; }
+  virtual void run_candidate(std::size_t, const std::byte*, std::byte*) {}
 };
 
 }  // namespace cornerturn::bench

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "analyse/cute_legs.hpp"
 #include "cornerturn/error.hpp"
-#include "cuda/ladder.hpp"
-#include "ladder/emulate.hpp"
+#include "workshop/analyse/cute_legs.hpp"
+#include "workshop/cuda/ladder.hpp"
+#include "workshop/ladder/emulate.hpp"
 
 namespace {
 

@@ -1,12 +1,13 @@
 /** @file
  * Cornerturn's C interface. No exception crosses it: every function returns a ct_status, and
- * ct_last_error() says what went wrong in the calling thread. Destination first, as in memcpy.
- * Extents are in elements, strides in bytes. All functions may be called from any thread.
+ * ct_last_error() says what went wrong in the calling thread. The destination is the first
+ * argument, as in memcpy. Extents are in elements, strides in bytes. All functions may be called
+ * from any thread.
  *
- * Pointers are the host's, and the CPU does the work before the call returns; or both lie on the
- * current GPU (or are managed), and the GPU does it in the order of ct_options.stream: one launch,
- * nothing is allocated and nothing waited for, and the stream may be captured in a graph. Functions
- * for which that does not hold say so. */
+ * Where pointers lead to host memory, the CPU does the work before the call returns. Where they
+ * lead to the current GPU (or to managed memory), the GPU does it in the order of
+ * ct_options.stream. It is one launch, which allocates nothing and waits for nothing, so the stream
+ * may be captured in a graph. Functions for which that does not hold say so. */
 #ifndef CORNERTURN_H
 #define CORNERTURN_H
 
@@ -23,14 +24,14 @@
 extern "C" {
 #endif
 
-/** Raised when something here changes in a way that old programs would notice. */
+/** This number rises when something here changes in a way that old programs would notice. */
 #define CT_ABI_VERSION 1
 
 typedef enum ct_status {
   CT_OK = 0,
   CT_INVALID_ARGUMENT = 1, /**< an argument breaks a rule; ct_last_error() names it and the rule */
   CT_OVERFLOW = 2,         /**< a size or an offset does not fit in 64 bits */
-  CT_UNSUPPORTED = 3,      /**< valid, but this build or this machine cannot do it */
+  CT_UNSUPPORTED = 3,      /**< the arguments are right, but this build or machine cannot do it */
   CT_OUT_OF_MEMORY = 4,
   CT_IO_ERROR = 5,
   CT_INTERRUPTED = 6,
@@ -42,40 +43,42 @@ typedef enum ct_effort { CT_ESTIMATE = 0, CT_MEASURE = 1 } ct_effort;
 
 /** What a call may ask for. Start from CT_OPTIONS_INIT; NULL means the same. */
 typedef struct ct_options {
-  size_t size;        /**< sizeof(ct_options): lets the struct grow */
-  int threads;        /**< at most so many; 0: all that the process may use */
-  int effort;         /**< a ct_effort: how to choose */
-  const char* kernel; /**< force this kernel; NULL: choose */
-  void* stream;       /**< the cudaStream_t on which a GPU works; NULL: the default stream */
-  const char* device; /**< NULL: where the pointers lie; "cpu" or "gpu" checks that; for
-                           ct_plan_make also "h200", ... or a JSON file: a described GPU */
+  size_t size;        /**< sizeof(ct_options), so that the struct can grow */
+  int threads;        /**< the CPU uses at most so many; 0 means all that the process may use */
+  int effort;         /**< a ct_effort, which says how to choose */
+  const char* kernel; /**< forces this kernel; NULL means that the library chooses */
+  void* stream;       /**< the cudaStream_t on which a GPU works; NULL means the default stream */
+  const char* device; /**< NULL means where the pointers lie; "cpu" or "gpu" checks that;
+                         ct_plan_make also takes "h200", ... or a JSON file that describes a GPU */
 } ct_options;
 #define CT_OPTIONS_INIT \
   { sizeof(ct_options), 0, CT_ESTIMATE, NULL, NULL, NULL }
 
 typedef enum ct_rounding {
-  CT_NEAREST_EVEN = 0, /**< ties to even; to integers towards zero */
-  CT_STOCHASTIC = 1    /**< up or down at random, by chance proportional to how near each one is */
+  CT_NEAREST_EVEN = 0, /**< to the nearest, with ties to even; to integers towards zero */
+  CT_STOCHASTIC = 1    /**< up or down at random; the nearer neighbour is the more likely one */
 } ct_rounding;
 
 typedef enum ct_overflow {
   CT_STANDARD = 0, /**< integers wrap; floats become infinite, or NaN where there is no infinity */
-  CT_SATURATE = 1  /**< the largest or smallest finite value */
+  CT_SATURATE = 1  /**< values become the largest or smallest finite value */
 } ct_overflow;
 
-/** dst = alpha * scale[i_m] * convert(src) + bias[i_n] + beta * dst, as Epilogue in epilogue.hpp
- * says. Start from CT_EPILOGUE_INIT; NULL means the same: nothing but the type changes. */
+/** Sets dst = alpha * scale[i_m] * convert(src) + bias[i_n] + beta * dst, as Epilogue in
+ * epilogue.hpp says. Start from CT_EPILOGUE_INIT; NULL means the same: nothing but the type
+ * changes.
+ */
 typedef struct ct_epilogue {
-  size_t size; /**< sizeof(ct_epilogue): lets the struct grow */
+  size_t size; /**< sizeof(ct_epilogue), so that the struct can grow */
   double alpha;
-  double beta;        /**< 0: the destination is not read */
-  int conjugate;      /**< 1: of complex values, before anything else */
+  double beta;        /**< with 0 the destination is not read */
+  int conjugate;      /**< 1 conjugates complex values, before anything else */
   int rounding;       /**< a ct_rounding */
   int overflow;       /**< a ct_overflow */
-  uint64_t seed;      /**< of stochastic rounding */
-  const float* scale; /**< a factor for each index of axis `scale_mode`, on the side of dst */
+  uint64_t seed;      /**< the seed of stochastic rounding */
+  const float* scale; /**< a factor for each index of axis `scale_mode`; they lie where dst lies */
   const float* bias;  /**< an addend for each index of axis `bias_mode` */
-  int scale_mode;     /**< an axis of the views; -1: one factor for all */
+  int scale_mode;     /**< an axis of the views; -1 means one factor for all */
   int bias_mode;
 } ct_epilogue;
 #define CT_EPILOGUE_INIT \
@@ -91,7 +94,7 @@ typedef struct ct_view {
   const int64_t* strides;
 } ct_view;
 
-/** As ct_view, for what is only read. Strides may be zero: the element is repeated. */
+/** A ct_view that is only read. Strides may be zero, where the element is repeated. */
 typedef struct ct_const_view {
   const void* data;
   const char* type;
@@ -102,59 +105,62 @@ typedef struct ct_const_view {
 
 typedef struct ct_plan ct_plan;
 
-/** The version of the loaded library, "0.1.0", and its CT_ABI_VERSION. */
+/** The version of the loaded library, as "major.minor.patch", and its CT_ABI_VERSION. */
 CT_C_API const char* ct_version(void);
 CT_C_API int ct_abi_version(void);
 
-/** One line about the last error in this thread, "" if there was none. Valid until the next call.
- */
+/** One line about the last error in this thread, or "" if there was none. It is valid until the
+ * next call. */
 CT_C_API const char* ct_last_error(void);
 
 /** dst[i] = src[i] for every index i. Shapes must be equal. Where the types differ, values are
  * converted. */
 CT_C_API ct_status ct_copy(const ct_view* dst, const ct_const_view* src, const ct_options* options);
 
-/** The same with what `epilogue` asks for. */
+/** Does the same with what `epilogue` asks for. */
 CT_C_API ct_status ct_copy_with(const ct_view* dst, const ct_const_view* src,
                                 const ct_epilogue* epilogue, const ct_options* options);
 
-/** dst = src with its axes in the order perm[0..rank-1], packed, last index fastest. */
+/** Writes src with its axes in the order perm[0..rank-1] to dst, packed, last index fastest. */
 CT_C_API ct_status ct_permute(void* dst, const ct_const_view* src, const int* perm,
                               const ct_options* options);
 
-/** The same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result. */
+/** Does the same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result.
+ */
 CT_C_API ct_status ct_permute_to(void* dst, const char* dst_type, const ct_const_view* src,
                                  const int* perm, const ct_epilogue* epilogue,
                                  const ct_options* options);
 
-/** dst (columns x rows) = transpose of src (rows x columns), both packed, last index fastest. */
+/** Writes the transpose (columns x rows) of src (rows x columns) to dst; both are packed, last
+ * index fastest. */
 CT_C_API ct_status ct_transpose(void* dst, const void* src, int64_t rows, int64_t columns,
                                 const char* type, const ct_options* options);
 
-/** The same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result. */
+/** Does the same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result.
+ */
 CT_C_API ct_status ct_transpose_to(void* dst, const char* dst_type, const void* src, int64_t rows,
                                    int64_t columns, const char* src_type,
                                    const ct_epilogue* epilogue, const ct_options* options);
 
 typedef enum ct_block_scale {
-  CT_BLOCK_FLOOR = 0, /**< as OCP has it: the largest magnitude may saturate */
-  CT_BLOCK_CEIL = 1   /**< the least power of two with which it does not */
+  CT_BLOCK_FLOOR = 0, /**< as in the OCP specification, where the largest magnitude may saturate */
+  CT_BLOCK_CEIL = 1   /**< the least power of two with which it does not saturate */
 } ct_block_scale;
 
 /** Start from CT_BLOCK_OPTIONS_INIT; NULL means the same. */
 typedef struct ct_block_options {
-  size_t size;  /**< sizeof(ct_block_options): lets the struct grow */
-  int pad;      /**< 1: an extent that is no multiple of 32 is padded with zeros; 0: refused */
-  int scale;    /**< a ct_block_scale, of MXFP8 */
-  int threads;  /**< at most so many; 0: all that the process may use */
-  void* stream; /**< the cudaStream_t on which a GPU works; NULL: the default stream */
+  size_t size;  /**< sizeof(ct_block_options), so that the struct can grow */
+  int pad;      /**< 1 pads an extent that is no multiple of 32 with zeros; 0 refuses it */
+  int scale;    /**< a ct_block_scale, for MXFP8 */
+  int threads;  /**< the CPU uses at most so many; 0 means all that the process may use */
+  void* stream; /**< the cudaStream_t on which a GPU works; NULL means the default stream */
 } ct_block_options;
 #define CT_BLOCK_OPTIONS_INIT \
   { sizeof(ct_block_options), 0, CT_BLOCK_FLOOR, 0, NULL }
 
-/** Blocks of 32 values along `axis` that share a scale, as blocks.hpp says: ggml's q8_0, in
- * elements "b34", and MXFP8, in "f8_e4m3" or "f8_e5m2" with E8M0 scales in "u8". In host
- * memory, or on the current GPU. */
+/** These functions quantise and dequantise blocks of 32 values along `axis` that share a scale, as
+ * blocks.hpp says: ggml's q8_0, in elements "b34", and MXFP8, in "f8_e4m3" or "f8_e5m2" with E8M0
+ * scales in "u8". The arrays lie in host memory, or on the current GPU. */
 CT_C_API ct_status ct_quantise_q8_0(const ct_view* blocks, const ct_const_view* src, int axis,
                                     const ct_block_options* options);
 CT_C_API ct_status ct_dequantise_q8_0(const ct_view* dst, const ct_const_view* blocks, int axis,
@@ -165,65 +171,68 @@ CT_C_API ct_status ct_quantise_mxfp8(const ct_view* values, const ct_view* scale
 CT_C_API ct_status ct_dequantise_mxfp8(const ct_view* dst, const ct_const_view* values,
                                        const ct_const_view* scales, int axis,
                                        const ct_block_options* options);
-/** Both copies of a matrix that training needs, in one read: `rows` with blocks along its rows, and
- * `columns`, its transpose, with blocks along its columns. */
+/** Makes both copies of a matrix that training needs, in one read: `rows` has blocks along the rows
+ * of `src`, and `columns`, the transpose, has blocks along the columns of `src`. */
 CT_C_API ct_status ct_quantise_mxfp8_both(const ct_view* rows, const ct_view* row_scales,
                                           const ct_view* columns, const ct_view* column_scales,
                                           const ct_const_view* src,
                                           const ct_block_options* options);
 
-/** ggml's copy operator: dst = src, what ggml_cpy, ggml_cont and ggml_dup compute, of the members
- * of two `ggml_tensor`s: the number of a ggml_type, extents in values, fastest first, and strides
- * in bytes. The types f32, f16, bf16, i8, i16, i32, i64, f64 and q8_0 are converted into each
- * other, other quantised ones are copied; the extents may differ where the number of elements does
- * not. As ggml.hpp says. */
+/** ggml's copy operator sets dst = src, as ggml_cpy, ggml_cont and ggml_dup do. The arguments are
+ * members of two `ggml_tensor`s: the number of a ggml_type, extents in values, fastest first, and
+ * strides in bytes. The types f32, f16, bf16, i8, i16, i32, i64, f64 and q8_0 are converted into
+ * each other; other quantised types are copied. The extents may differ where the number of elements
+ * does not. ggml.hpp says more. */
 CT_C_API ct_status ct_ggml_cpy(void* dst, int dst_type, const int64_t dst_ne[4],
                                const size_t dst_nb[4], const void* src, int src_type,
                                const int64_t src_ne[4], const size_t src_nb[4],
                                const ct_options* options);
-/** Whether ct_ggml_cpy can do it, for a backend's supports_op: CT_OK, or ct_last_error() says why
- * not. */
+/** Says whether ct_ggml_cpy can copy these tensors, for a backend's supports_op. It returns CT_OK,
+ * or ct_last_error() says why not. */
 CT_C_API ct_status ct_ggml_can_cpy(int dst_type, const int64_t dst_ne[4], const size_t dst_nb[4],
                                    int src_type, const int64_t src_ne[4], const size_t src_nb[4]);
 
-/** The largest magnitude of real values: NaN where any is NaN. `threads`: at most so many of the
- * CPU; 0: all that the process may use. On a GPU this and the next wait for the stream, the default
- * one, and refuse to while it is being captured. */
+/** Finds the largest magnitude of real values; it is NaN where any value is NaN. The CPU uses at
+ * most `threads` threads; 0 means all that the process may use. On a GPU this function and the next
+ * wait for the default stream, and refuse to do so while it is being captured. */
 CT_C_API ct_status ct_amax(double* amax, const ct_const_view* src, int threads);
-/** dst, of "f8_e4m3", "f8_e5m2" or "i8", = src / scale, with which the largest magnitude of src is
- * the largest value of the type, as amax.hpp says. */
+/** Sets dst, which holds "f8_e4m3", "f8_e5m2" or "i8", to src / scale. The scale maps the largest
+ * magnitude of src to the largest value of the type, as amax.hpp says. */
 CT_C_API ct_status ct_quantise_tensor(const ct_view* dst, double* scale, const ct_const_view* src,
                                       int threads);
-/** The same on `stream`, a cudaStream_t, which only a GPU uses. */
+/** These do the same on `stream`, a cudaStream_t, which only a GPU uses. */
 CT_C_API ct_status ct_amax_on(double* amax, const ct_const_view* src, int threads, void* stream);
 CT_C_API ct_status ct_quantise_tensor_on(const ct_view* dst, double* scale,
                                          const ct_const_view* src, int threads, void* stream);
 
-/** The plan that ct_copy would use, to be run often. Free it with ct_plan_free. On an error *plan
- * is NULL. The data pointers may be NULL; otherwise they say which device the plan is for and, for
- * a GPU, which alignment it may count on. CT_MEASURE runs candidates on them. */
+/** Makes the plan that ct_copy would use, so that it can be run often. Free it with ct_plan_free.
+ * On an error *plan is NULL. The data pointers may be NULL. Otherwise they say which device the
+ * plan is for and, for a GPU, which alignment it may count on. CT_MEASURE runs candidates on them.
+ */
 CT_C_API ct_status ct_plan_make(ct_plan** plan, const ct_view* dst, const ct_const_view* src,
                                 const ct_options* options);
-/** That of ct_copy_with. Of a scale or a bias with a mode the pointer may be NULL as well. */
+/** Makes the plan of ct_copy_with. The pointer of a scale or a bias that has a mode may be NULL as
+ * well. */
 CT_C_API ct_status ct_plan_make_with(ct_plan** plan, const ct_view* dst, const ct_const_view* src,
                                      const ct_epilogue* epilogue, const ct_options* options);
 /** Runs the plan, on a GPU on the default stream. A GPU's plan needs addresses aligned as those of
  * ct_plan_make were, or to 16 bytes if these were NULL. */
 CT_C_API ct_status ct_plan_execute(const ct_plan* plan, void* dst, const void* src);
-/** The same on `stream`, a cudaStream_t, which only a GPU's plan uses. */
+/** Does the same on `stream`, a cudaStream_t, which only a GPU's plan uses. */
 CT_C_API ct_status ct_plan_execute_on(const ct_plan* plan, void* dst, const void* src,
                                       void* stream);
-/** The same with the vectors of `epilogue`, of which nothing but `scale` and `bias` is read. */
+/** Does the same with the vectors of `epilogue`, of which only `scale` and `bias` are read. */
 CT_C_API ct_status ct_plan_execute_with(const ct_plan* plan, void* dst, const void* src,
                                         const ct_epilogue* epilogue, void* stream);
-/** "cpu", or the name of the GPU. Valid as long as the plan. NULL for a NULL plan. */
+/** Returns "cpu", or the name of the GPU; NULL for a NULL plan. It is valid as long as the plan. */
 CT_C_API const char* ct_plan_device(const ct_plan* plan);
-/** The plan in words, several lines. Valid as long as the plan. NULL for a NULL plan. */
+/** Returns the plan in words, on several lines; NULL for a NULL plan. It is valid as long as the
+ * plan. */
 CT_C_API const char* ct_plan_explain(const ct_plan* plan);
 /** Does nothing for NULL. */
 CT_C_API void ct_plan_free(ct_plan* plan);
 
-/** Winners that CT_MEASURE found: as in C++, see cornerturn.hpp. */
+/** These load and save the winners that CT_MEASURE has found, as cornerturn.hpp says. */
 CT_C_API ct_status ct_load_winners(const char* path);
 CT_C_API ct_status ct_save_winners(const char* path);
 

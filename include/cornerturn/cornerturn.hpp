@@ -1,13 +1,14 @@
 // Cornerturn: transpose anything, anywhere, at the speed of a copy, and see why.
 //
-// Destination first, as in memcpy. Strides are in bytes, extents in elements. Source and
-// destination must not overlap. Every function throws cornerturn::Error, whose message names the
-// argument, its value and the rule, before anything is written. All functions may be called from
+// The destination is the first argument, as in memcpy. Strides are in bytes, extents in elements.
+// Source and destination must not overlap. Functions throw cornerturn::Error before anything is
+// written; its message names the argument, its value and the rule. All functions may be called from
 // any number of threads.
 //
-// Pointers are the host's, and the CPU does the work before the call returns; or they lie on the
-// current GPU (or are managed), and the GPU does it in the order of Options::stream: one launch,
-// nothing is allocated and nothing waited for, and the stream may be captured in a graph.
+// Where pointers lead to host memory, the CPU does the work before the call returns. Where they
+// lead to the current GPU (or to managed memory), the GPU does it in the order of Options::stream.
+// It is one launch, which allocates nothing and waits for nothing, so the stream may be captured in
+// a graph.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +29,20 @@
 
 namespace cornerturn {
 
-/// dst[i] = src[i] for every index i: the general call. Shapes must be equal; strides may be
-/// anything that writes no byte of `dst` twice. A transposition is a copy between two views whose
-/// strides differ. Where their types differ, values are converted as by the default Epilogue; plain
-/// bytes (b4, ...) are moved to and from any type of their size.
+/// Sets dst[i] = src[i] for every index i. This is the general call: a transposition is a copy
+/// between two views whose strides differ. Shapes must be equal. Strides may be anything that
+/// writes no byte of `dst` twice. Where the types differ, values are converted as by the default
+/// Epilogue; plain bytes (b4, ...) are moved to and from any type of their size.
 CT_API void copy(const View& dst, const ConstView& src, const Options& options = {});
 
-/// dst[i] = alpha * scale * src[i] + bias + beta * dst[i]: the same with what `epilogue` asks for.
-/// Complex values can become complex ones only. Without any change of type or value the bytes are
-/// moved unread.
+/// Sets dst[i] = alpha * scale * src[i] + bias + beta * dst[i], as `epilogue` asks for. Complex
+/// values can become complex ones only. Where neither type nor value changes, the bytes are moved
+/// unread.
 CT_API void copy(const View& dst, const ConstView& src, const Epilogue& epilogue,
                  const Options& options = {});
 
-/// `dst` gets `src` with its axes in the order `permutation`, packed row-major:
-/// dst.shape[i] = src.shape[permutation[i]], as NumPy's transpose(axes) made contiguous.
+/// Writes `src` with its axes in the order `permutation` to `dst`, packed and row-major:
+/// dst.shape[i] = src.shape[permutation[i]]. NumPy does this with transpose(axes), made contiguous.
 CT_API void permute(void* dst, const ConstView& src, std::span<const int> permutation,
                     const Options& options = {});
 inline void permute(void* dst, const ConstView& src, std::initializer_list<int> permutation,
@@ -49,7 +50,7 @@ inline void permute(void* dst, const ConstView& src, std::initializer_list<int> 
   permute(dst, src, std::span<const int>(permutation.begin(), permutation.size()), options);
 }
 
-/// The same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result.
+/// Does the same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result.
 CT_API void permute(void* dst, ElementType dst_type, const ConstView& src,
                     std::span<const int> permutation, const Epilogue& epilogue = {},
                     const Options& options = {});
@@ -60,8 +61,8 @@ inline void permute(void* dst, ElementType dst_type, const ConstView& src,
           epilogue, options);
 }
 
-/// `src` is a packed row-major matrix of rows x columns elements, `dst` becomes its transpose, of
-/// columns x rows.
+/// Writes the transpose, of columns x rows elements, of the packed row-major matrix `src`, of
+/// rows x columns elements, to `dst`.
 CT_API void transpose(void* dst, const void* src, std::int64_t rows, std::int64_t columns,
                       ElementType type, const Options& options = {});
 template <class T>
@@ -71,8 +72,8 @@ void transpose(T* dst, const T* src, std::int64_t rows, std::int64_t columns,
             ElementType::of<T>(), options);
 }
 
-/// The same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result: mode
-/// 0 is along the columns of `src`, mode 1 along its rows.
+/// Does the same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result:
+/// mode 0 counts the columns of `src`, mode 1 its rows.
 CT_API void transpose(void* dst, ElementType dst_type, const void* src, std::int64_t rows,
                       std::int64_t columns, ElementType src_type, const Epilogue& epilogue = {},
                       const Options& options = {});
@@ -83,28 +84,28 @@ void transpose(D* dst, const S* src, std::int64_t rows, std::int64_t columns,
             columns, ElementType::of<S>(), epilogue, options);
 }
 
-/// The plan that `copy(dst, src, options)` would use. The data pointers may be null; otherwise they
-/// say which device it is for and, for a GPU, which alignment it may count on. Effort::measure runs
-/// candidates on them (and so leaves the result in `dst`).
+/// Returns the plan that `copy(dst, src, options)` would use. The data pointers may be null.
+/// Otherwise they say which device the plan is for and, for a GPU, which alignment it may count on.
+/// Effort::measure runs candidates on them, and so leaves the result in `dst`.
 CT_API Plan make_plan(const View& dst, const ConstView& src, const Options& options = {});
-/// That of `copy(dst, src, epilogue, options)`. Of a scale or a bias with a mode the pointer may be
-/// null as well.
+/// Returns the plan of `copy(dst, src, epilogue, options)`. The pointer of a scale or a bias that
+/// has a mode may be null as well.
 CT_API Plan make_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
                       const Options& options = {});
 
 /// Runs `plan` on data with the shapes and strides that it was made for: on the CPU at any address,
 /// on a GPU at addresses aligned as those of make_plan were, or to 16 bytes if these were null.
-/// `stream` is a cudaStream_t, for a GPU.
+/// `stream` is a cudaStream_t, which only a GPU uses.
 CT_API void execute(const Plan& plan, void* dst, const void* src, void* stream = nullptr);
-/// With the vectors that `epilogue` points to, in whose place the plan was made for one: of
-/// `epilogue` nothing but `scale` and `bias` is read.
+/// Runs a plan that was made for an epilogue with a scale or a bias. Only `scale` and `bias` of
+/// `epilogue` are read; they point to the vectors of this run.
 CT_API void execute(const Plan& plan, void* dst, const void* src, const Epilogue& epilogue,
                     void* stream = nullptr);
 
-/// Winners that Effort::measure found, as lines of text that can be shipped to machines with the
-/// same processor or GPU. `load_winners` adds those of a file to what is known; `save_winners`
-/// writes all of them (the file appears whole or not at all). The file named by CORNERTURN_WINNERS
-/// is loaded at first use.
+/// Winners that Effort::measure has found are lines of text, which machines with the same processor
+/// or GPU can use as well. `load_winners` adds the winners of a file to those that are known;
+/// `save_winners` writes all of them, to a file that appears whole or not at all. The file that the
+/// environment variable CORNERTURN_WINNERS names is loaded at first use.
 CT_API void load_winners(const std::string& path);
 CT_API void save_winners(const std::string& path);
 /// Forgets all winners and all cached plans.

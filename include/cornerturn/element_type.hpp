@@ -33,7 +33,7 @@ enum class Kind : std::uint8_t {
   c128,
 };
 
-/// An element: its kind and its size in bytes. Two elements of one size are moved alike.
+/// The type of an element: its kind and its size in bytes. Elements of one size are moved alike.
 class CT_API ElementType {
  public:
   static constexpr int max_size = 256;
@@ -41,12 +41,11 @@ class CT_API ElementType {
   /// A named type. Throws for Kind::bytes, which needs a size.
   explicit ElementType(Kind kind);
 
-  /// `size` bytes, moved unread. Throws unless 1 <= size <= 256.
+  /// Elements of `size` bytes that are moved unread. Throws unless 1 <= size <= 256.
   static ElementType bytes(std::int64_t size);
 
   /// The type called `name`: "f32", "bf16", "u8", "c64", "bool", "f8_e4m3" ... or "b12" for 12
-  /// bytes. The common spellings "float32", "int8", "uint16", "complex64" ... are understood as
-  /// well.
+  /// bytes. It may also be spelled "float32", "int8", "uint16", "complex64" ...
   static ElementType parse(std::string_view name);
 
   /// The type of a C++ arithmetic or complex type; `bytes(sizeof(T))` for any other trivially

@@ -14,16 +14,16 @@ enum class Status : int {
   invalid_argument =
       1,              ///< an argument breaks a rule; the message names it, its value and the rule
   overflow = 2,       ///< a size or an offset does not fit in 64 bits
-  unsupported = 3,    ///< valid, but this build or this machine cannot do it
-  out_of_memory = 4,  ///< memory, disk space or device memory is short
+  unsupported = 3,    ///< the arguments are right, but this build or this machine cannot do it
+  out_of_memory = 4,  ///< there is too little memory, disk space or device memory
   io_error = 5,       ///< a file could not be read or written
   interrupted = 6,    ///< the caller asked to stop
   internal = 7,       ///< a defect in Cornerturn
   device_error = 8,   ///< CUDA reports an error, of this call or from before it
 };
 
-/// Thrown by every function of the library. `what()` is one line: the argument, its value, the
-/// rule.
+/// Every function of the library throws this. `what()` is one line that names the argument, its
+/// value and the rule.
 class CT_API Error : public std::runtime_error {
  public:
   Error(Status status, const std::string& message) : std::runtime_error(message), status_(status) {}

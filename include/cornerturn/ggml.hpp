@@ -1,5 +1,5 @@
-// ggml's copy operator in ggml's own terms: ggml_cpy, ggml_cont and ggml_dup as one problem of this
-// library, whatever the permutation, the view, the batch or the types. ggml itself is not needed.
+// ggml's copy operator in ggml's own terms. ggml_cpy, ggml_cont and ggml_dup are one problem of
+// this library each, for any permutation, view, batch and types. ggml itself is not needed.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,15 @@ enum class GgmlType : int {
 };
 
 /// What a copy needs to know of a `ggml_tensor`. Element (i0, i1, i2, i3) lies at
-/// data + i0 nb[0] + i1 nb[1] + i2 nb[2] + i3 nb[3]; of quantised types i0 counts blocks there.
-/// `ne` counts values, each extent at least 1.
+/// data + i0 nb[0] + i1 nb[1] + i2 nb[2] + i3 nb[3], where i0 counts blocks for quantised types.
+/// `ne` counts values; each extent is at least 1.
 struct GgmlTensor {
   GgmlType type = GgmlType::f32;
   std::int64_t ne[4] = {1, 1, 1, 1};
   std::size_t nb[4] = {};  ///< strides in bytes: multiples of the size of an element, or of a block
   void* data = nullptr;
 
-  /// Of ggml's `ggml_tensor`, or of anything else with these four members.
+  /// Takes ggml's `ggml_tensor`, or anything else that has these four members.
   template <class Tensor>
   static GgmlTensor of(const Tensor& tensor) {
     GgmlTensor result{static_cast<GgmlType>(tensor.type), {}, {}, tensor.data};
@@ -49,7 +49,7 @@ struct GgmlTensor {
 /// A copy as this library sees it: two views, slowest axis first.
 struct GgmlCopy {
   enum class What {
-    copy,        ///< copy(dst, src): of one shape
+    copy,        ///< copy(dst, src), where both have one shape
     quantise,    ///< quantise_q8_0(dst, src, last axis)
     dequantise,  ///< dequantise_q8_0(dst, src, last axis)
   };
@@ -58,25 +58,25 @@ struct GgmlCopy {
   ConstView src;
 };
 
-/// The one problem that copying `src` to `dst` is. Elements are counted with i0 the fastest on both
-/// sides; the extents may differ where the number of elements does not: axes are merged and split
-/// until they agree. Throws an Error that names the argument, its value and the rule
-/// (Status::unsupported where the tensors are right but no single copy does it). The data may be
-/// null.
+/// Returns the one problem that copying `src` to `dst` is. Elements are counted on both sides, and
+/// i0 is the fastest index. The extents may differ where the number of elements does not: axes are
+/// fused and split until they agree. Throws an Error that names the argument, its value and the
+/// rule; its status is Status::unsupported where the tensors are right but no single copy does it.
+/// The data may be null.
 CT_API GgmlCopy ggml_views(const GgmlTensor& dst, const GgmlTensor& src);
 
-/// dst = src: what ggml_cpy(src, dst), ggml_cont(src) and ggml_dup(src) compute. Values are
-/// converted as by the default Epilogue, or to and from q8_0 as by quantise_q8_0 and
-/// dequantise_q8_0, to which `options` gives its threads and its stream. Everything is checked
-/// before anything is written; source and destination must not overlap.
+/// Sets dst = src, as ggml_cpy(src, dst), ggml_cont(src) and ggml_dup(src) do. Values are converted
+/// as by the default Epilogue, or to and from q8_0 as by quantise_q8_0 and dequantise_q8_0, which
+/// take the threads and the stream of `options`. Everything is checked before anything is written.
+/// Source and destination must not overlap.
 CT_API void ggml_cpy(const GgmlTensor& dst, const GgmlTensor& src, const Options& options = {});
 
-/// Whether `ggml_cpy` can do it, for a backend's supports_op: it throws nothing, and the data
-/// may be null.
+/// Says whether `ggml_cpy` can copy these tensors, for a backend's supports_op. It throws nothing,
+/// and the data may be null.
 CT_API bool ggml_can_cpy(const GgmlTensor& dst, const GgmlTensor& src) noexcept;
 
-/// The plan that `ggml_cpy` uses, for tensors of the same types, extents and strides. Copies to and
-/// from q8_0 of another type have none (Status::unsupported).
+/// Returns the plan that `ggml_cpy` uses, for tensors of the same types, extents and strides.
+/// Copies that quantise to q8_0 or dequantise from it have no plan (Status::unsupported).
 CT_API Plan ggml_plan(const GgmlTensor& dst, const GgmlTensor& src, const Options& options = {});
 
 }  // namespace cornerturn

@@ -1,4 +1,5 @@
-// The version of the headers, and that of the library at run time.
+// The version of the headers, and that of the library at run time. It is written here and nowhere
+// else: the build, the packages and the documents read it from this file.
 #pragma once
 
 #include "cornerturn/export.hpp"
@@ -9,7 +10,7 @@
 
 namespace cornerturn {
 
-/// "0.1.0": the version of the library that is loaded.
+/// The version of the library that is loaded, as "major.minor.patch".
 CT_API const char* version() noexcept;
 
 }  // namespace cornerturn

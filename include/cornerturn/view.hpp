@@ -1,4 +1,5 @@
-// A strided array in memory: where it starts, what its elements are, its shape and its strides.
+// A view describes a strided array in memory: where it starts, the type of its elements, its shape
+// and its strides.
 #pragma once
 
 #include <concepts>
@@ -15,17 +16,17 @@ namespace cornerturn {
 
 using Extents = std::vector<std::int64_t>;
 
-/// Strides, in bytes, of a packed array of `shape` whose last index is the fastest (row-major).
-/// Throws when the size does not fit in 64 bits.
+/// Returns the strides, in bytes, of a packed array of `shape` whose last index is the fastest
+/// (row-major). Throws when the size does not fit in 64 bits.
 CT_API Extents packed_strides(const Extents& shape, int element_size);
 
-/// The `permutation` of `values`: result[i] = values[permutation[i]]. Throws unless `permutation`
-/// names every axis once.
+/// Returns `values` in the order `permutation`: result[i] = values[permutation[i]]. Throws unless
+/// `permutation` names every axis once.
 CT_API Extents permuted(const Extents& values, std::span<const int> permutation);
 
-/// A view does not own its memory. `strides` are in bytes, one for each extent of `shape`; they may
-/// be negative, and zero on a source (the element is repeated). Address of element (i0, i1, ...):
-/// data + i0 * strides[0] + i1 * strides[1] + ...
+/// A view does not own its memory. `strides` are in bytes, one for each extent of `shape`. They may
+/// be negative, and zero in a source, where the element is then repeated. Element (i0, i1, ...)
+/// lies at the address data + i0 * strides[0] + i1 * strides[1] + ...
 template <class Void>
 struct BasicView {
   Void* data = nullptr;
@@ -33,14 +34,14 @@ struct BasicView {
   Extents shape;
   Extents strides;
 
-  /// A packed row-major array.
+  /// A view of a packed row-major array.
   BasicView(Void* start, ElementType element, Extents extents)
       : data(start),
         type(element),
         shape(std::move(extents)),
         strides(packed_strides(shape, type.size())) {}
 
-  /// Any strides, in bytes.
+  /// A view with any strides, in bytes.
   BasicView(Void* start, ElementType element, Extents extents, Extents byte_strides)
       : data(start), type(element), shape(std::move(extents)), strides(std::move(byte_strides)) {}
 

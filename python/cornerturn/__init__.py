@@ -5,46 +5,54 @@
     >>> cornerturn.transpose(images, (0, 3, 1, 2)).shape
     (8, 3, 224, 224)
 
-Arrays are whatever has `__dlpack__`, `__array_interface__`, `__cuda_array_interface__` or the buffer
-protocol: of NumPy, PyTorch, CuPy, JAX and others, in host memory or on an NVIDIA GPU, with any
-strides (negative, and zero in what is read), of any dtype whose elements do not hold references. A
-result is a new packed array (last axis fastest) of the caller's own framework, on the device of `x`;
-an object without a framework gives a NumPy array. On a GPU the work is one launch on the framework's
-current stream, and the call does not wait for it; on the CPU it is done when the call returns. The
-GIL is released as soon as more than a few KiB have to be moved.
+An array is any object with `__dlpack__`, `__array_interface__`, `__cuda_array_interface__` or the
+buffer protocol: arrays of NumPy, PyTorch, CuPy, JAX and others, in host memory or on an NVIDIA GPU.
+Strides may be negative, and zero in what is read. The dtype may be any whose elements do not hold
+references. A result is a new packed array (last axis fastest) of the caller's own framework, on the
+device of `x`. An object without a framework gives a NumPy array. On a GPU the work is one launch on
+the framework's current stream, and the call does not wait for it. On the CPU it is done when the
+call returns. The GIL is released as soon as more than a few KiB have to be moved.
 
-Errors: TypeError for an argument of a wrong kind (not an array, a dtype that cannot be moved or that
-differs), ValueError for a wrong value (axes, shapes, devices, read-only or overlapping memory),
-BufferError where an object does not show its memory, RuntimeError where this build or this machine
-cannot do it or CUDA fails. Each names the argument, its value and the rule; nothing has been written
-then. `cornerturn.torch` and `cornerturn.jax` hold what is special to these two; importing this
-package imports no framework.
+A long call on the CPU hears Ctrl-C after each GiB, and leaves its result unfinished then.
 
-`Layout`, `Swizzle`, `explain` and `solve` are the swizzle lab: tiles in a GPU's shared memory and what
-accesses to them cost. It needs no GPU.
+A TypeError says that an argument is of a wrong kind: it is not an array, or its dtype cannot be
+moved or differs. A ValueError says that a value is wrong: axes, shapes, devices, read-only or
+overlapping memory. A BufferError says that an object does not show its memory. A RuntimeError says
+that this build or this machine cannot do it, or that CUDA fails. Each names the argument, its value
+and the rule, and nothing has been written then. `cornerturn.torch` and `cornerturn.jax` hold what
+is special to these two frameworks. Importing this package imports no framework.
+
+`Layout`, `Swizzle`, `explain` and `solve` are the swizzle lab, which says what accesses to tiles in
+a GPU's shared memory cost. It needs no GPU.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cornerturn._blocks import dequantise, quantise, quantise_both
 from cornerturn._core import version as _version
-from cornerturn._einops import rearrange
+from cornerturn._einops import rearrange, repeat
+from cornerturn._files import transpose_file
+from cornerturn._names import ascontiguousarray, moveaxis, permute_dims, swapaxes
 from cornerturn._operations import contiguous, copy, transpose
+from cornerturn._pattern import EinopsError
 from cornerturn._plan import Plan, plan
-from cornerturn._tensor import amax
+from cornerturn._quantise import amax, dequantise, quantise, quantise_both
+from cornerturn._threads import tell_threadpoolctl as _tell_threadpoolctl
+from cornerturn._threads import threads
 
 if TYPE_CHECKING:
     from cornerturn._explain import AccessCost, Explanation, explain
     from cornerturn._layout import Conversion, Layout, Swizzle, convert_swizzle
     from cornerturn._solve import Answer, Solution, solve
 
+_tell_threadpoolctl()
 __version__ = _version()
 __all__ = [
     "AccessCost",
     "Answer",
     "Conversion",
+    "EinopsError",
     "Explanation",
     "Layout",
     "Plan",
@@ -52,17 +60,24 @@ __all__ = [
     "Swizzle",
     "__version__",
     "amax",
+    "ascontiguousarray",
     "contiguous",
     "convert_swizzle",
     "copy",
     "dequantise",
     "explain",
+    "moveaxis",
+    "permute_dims",
     "plan",
     "quantise",
     "quantise_both",
     "rearrange",
+    "repeat",
     "solve",
+    "swapaxes",
+    "threads",
     "transpose",
+    "transpose_file",
 ]
 
 # The swizzle lab is imported when it is first asked for.
@@ -90,3 +105,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = found
         return found
     raise AttributeError(f"module 'cornerturn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "jax", "ladder", "torch"])

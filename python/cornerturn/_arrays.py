@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import index
 from typing import Any, NamedTuple
 
@@ -59,12 +61,23 @@ def packed_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def axis_error(message: str) -> ValueError:
+    """NumPy's error where NumPy is there: it is a ValueError and an IndexError."""
+    exceptions = getattr(sys.modules.get("numpy"), "exceptions", None)
+    return getattr(exceptions, "AxisError", ValueError)(message)
+
+
+def is_integer(value: Any) -> bool:
+    """Is it one integer? Arrays of integers have `__index__` as well."""
+    return hasattr(value, "__index__") and not hasattr(value, "__len__")
+
+
 def order_of(axes: Any, rank: int) -> tuple[int, ...]:
     """`axes` counted from the front; all axes reversed where it is None."""
     if axes is None:
         return tuple(range(rank - 1, -1, -1))
     try:
-        numbers = [index(axis) for axis in axes]
+        numbers = [index(axis) for axis in ((axes,) if is_integer(axes) else axes)]
     except TypeError:
         raise TypeError(f"axes = {shown(axes)}: axes has to be a sequence of integers") from None
     if len(numbers) != rank:
@@ -72,7 +85,7 @@ def order_of(axes: Any, rank: int) -> tuple[int, ...]:
     order: list[int] = []
     for i, axis in enumerate(numbers):
         if not -rank <= axis < rank:
-            raise ValueError(f"axes[{i}] = {axis} is out of range for rank {rank}")
+            raise axis_error(f"axes[{i}] = {axis} is out of range for rank {rank}")
         axis %= rank
         if axis in order:
             raise ValueError(f"axes[{i}] = {numbers[i]} repeats axes[{order.index(axis)}]")
@@ -84,24 +97,35 @@ def place(array: Array) -> str:
     return "host memory" if array.device == HOST else f"the memory of GPU {array.device}"
 
 
+@lru_cache(maxsize=256, typed=True)
 def dtype_name(dtype: Any) -> str:
     """`float32`, `bfloat16`, ...: the same for all frameworks."""
-    name = str(dtype)
-    return name.removeprefix("torch.")
+    return str(dtype).removeprefix("torch.")
 
 
-def check_pair(dst: Array, src: Array, dst_name: str, src_name: str, shape_of: str) -> None:
-    """Raises unless `dst` can take what `src` holds. `shape_of` says where src's shape is from."""
+def check_pair(
+    dst: Array, src: Array, dst_name: str, src_name: str, shape_of: str, dtype: Any = None
+) -> None:
+    """Raises unless `dst` can take what `src` holds.
+
+    `shape_of` says where src's shape is from; `dtype` is the one that `dst` has to have, src's own
+    where it is None.
+    """
     if dst.shape != src.shape:
         raise ValueError(f"{dst_name}.shape = {dst.shape} differs from {src.shape}, {shape_of}")
-    if type(dst.dtype) is type(src.dtype):
-        same = dst.dtype == src.dtype
+    wanted = src.dtype if dtype is None else dtype
+    if type(dst.dtype) is type(wanted):
+        same = dst.dtype == wanted
     else:
-        same = dtype_name(dst.dtype) == dtype_name(src.dtype)
-    if not same:
+        same = dtype_name(dst.dtype) == dtype_name(wanted)
+    if not same and dtype is None:
         raise TypeError(
             f"{dst_name}.dtype = {dtype_name(dst.dtype)} differs from "
-            f"{src_name}.dtype = {dtype_name(src.dtype)}: values are not converted"
+            f"{src_name}.dtype = {dtype_name(wanted)}: values are not converted"
+        )
+    if not same:
+        raise TypeError(
+            f"{dst_name}.dtype = {dtype_name(dst.dtype)} differs from dtype = {dtype_name(wanted)}"
         )
     if dst.device != src.device:
         raise ValueError(
@@ -115,9 +139,10 @@ def check_pair(dst: Array, src: Array, dst_name: str, src_name: str, shape_of: s
                 f"{dst_name}.strides[{i}] = 0 with extent {extent}: elements would be written "
                 "more than once"
             )
-    if overlap(dst, src):
+    if overlap(dst, src) and elements_overlap(dst, src):
         raise ValueError(
-            f"{dst_name} overlaps {src_name} in memory: a transposition works out of place"
+            f"{dst_name} overlaps {src_name} in memory: a transposition works out of place; pass "
+            f"a copy of {src_name}"
         )
 
 
@@ -135,9 +160,45 @@ def reach(array: Array) -> tuple[int, int]:
 
 
 def overlap(a: Array, b: Array) -> bool:
+    """Do the bounds of their memory overlap?"""
     a_low, a_high = reach(a)
     b_low, b_high = reach(b)
     return a_low < b_high and b_low < a_high and a_low != a_high and b_low != b_high
+
+
+def elements_overlap(a: Array, b: Array) -> bool:
+    """May an element of the one share a byte with an element of the other?
+
+    An element of `b` lies b.address - a.address + sum of u_k * step_k from one of `a`, with a whole
+    number u_k from 0 to count_k for each of the two arrays' axes. Steps are tried from the largest
+    down, as far as the smaller ones can still lead between -b.itemsize and a.itemsize. Where that
+    takes too long the answer is yes.
+    """
+    counts: dict[int, int] = {}
+    start = b.address - a.address
+    for array, sign in ((a, -1), (b, 1)):
+        for extent, stride in zip(array.shape, array.strides, strict=True):
+            step = sign * stride
+            start += min(step, 0) * (extent - 1)
+            if step != 0:
+                counts[abs(step)] = counts.get(abs(step), 0) + extent - 1
+    steps = sorted(counts.items(), reverse=True)
+    rest = [sum(step * count for step, count in steps[k:]) for k in range(len(steps) + 1)]
+    left = 2000
+
+    def found(k: int, at: int) -> bool:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            return True
+        if k == len(steps):
+            return -b.itemsize < at < a.itemsize
+        step, count = steps[k]
+        first = max(0, -((at + rest[k + 1] + b.itemsize - 1) // step))
+        last = min(count, (a.itemsize - 1 - at) // step)
+        return any(found(k + 1, at + u * step) for u in range(first, last + 1))
+
+    return found(0, start)
 
 
 def execute(dst: Array, src: Array, stream: int, dst_name: str = "dst") -> None:

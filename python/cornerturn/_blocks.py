@@ -3,138 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from cornerturn import _core, _tensor
-from cornerturn._arrays import dtype_name, order_of, packed_strides, shown
-from cornerturn._frameworks import framework_of
-from cornerturn._work import Work, address_of, read
+from cornerturn import _core
+from cornerturn._arrays import Array, axis_error, dtype_name, order_of, packed_strides, shown
+from cornerturn._values import operand
+from cornerturn._work import Work, read, result
 
 FORMATS = {"q8_0": "uint8", "mxfp8_e4m3": "float8_e4m3fn", "mxfp8_e5m2": "float8_e5m2"}
 BLOCK = 32
 Q8_BYTES = 34
 
 
-class Both(NamedTuple):
-    """The two copies of a matrix that training needs, each with its scales."""
-
-    rows: Any
-    row_scales: Any
-    columns: Any
-    column_scales: Any
-
-
-def quantise(
+def quantise_blocks(
     x: Any,
-    format: str = "q8_0",
-    axes: Sequence[int] | None = None,
-    *,
-    axis: int = -1,
-    pad: bool = False,
-    scale: str = "floor",
+    format: str,
+    axes: Sequence[int] | None,
+    axis: int,
+    pad: bool,
+    ceil: bool,
     stream: Any = None,
 ) -> Any:
-    """`x`, its axes in the order `axes`, in blocks of 32 values that share a scale, in one pass; or
-    all of it with one scale.
-
-    Args:
-        x: an array of real numbers of any dtype and any strides, in host memory or on a GPU.
-        format: "q8_0" (ggml's: a float16 scale and 32 int8, 34 bytes), "mxfp8_e4m3" or "mxfp8_e5m2"
-            (OCP's: a power of two and 32 8-bit floats). With one scale for all values, which
-            follows from the largest magnitude: "tensor_e4m3", "tensor_e5m2" or "tensor_i8".
-        axes: as in `transpose`; None: as they are.
-        axis: blocks run along this axis of the result.
-        pad: an extent that is no multiple of 32 is padded with zeros, instead of refused.
-        scale: of MXFP8: "floor" as OCP has it, where the largest value may saturate, or "ceil", the
-            least with which none does.
-        stream: for a GPU, as in `transpose`. With one scale for all values the call waits until the
-            GPU has found it; then the stream may not be captured in a graph.
-
-    Returns:
-        Of q8_0: uint8, as `gguf.quantize` has it: the last axis holds 34 bytes for each block. (With
-        another `axis`, that one counts blocks, and a last axis of 34 is added.)
-        Of MXFP8: the values, and the scales as E8M0 codes in uint8: 2**(code - 127), 255 is NaN.
-        With one scale: the values, and the scale as a float: x is about values * scale.
-
-    Raises:
-        TypeError: `x` is no array of real numbers.
-        ValueError: a name is unknown, an axis is out of range, or the extent is no multiple of 32.
-        RuntimeError: the stream is being captured, and would have to be waited for.
-    """
-    if format in _tensor.FORMATS:
-        if axis != -1 or pad or scale != "floor":
-            raise ValueError(f"axis, pad and scale belong to blocks: format = {format!r} has none")
-        return _tensor.quantise_tensor(x, format, axes, stream)
+    """`quantise` in blocks, of an array that is nothing but memory."""
     framework, source = read(x, "x")
-    ceil = _check(format, scale, _tensor.FORMATS)
     source = source.permuted(order_of(range(source.rank) if axes is None else axes, source.rank))
     place = _axis(axis, source.rank)
-    blocks = -(-source.shape[place] // BLOCK)
-    counted = _with(source.shape, place, blocks)
-    shape = _with(source.shape, place, blocks * BLOCK)
-    if format == "q8_0":
-        last = place == source.rank - 1
-        shape = _with(counted, place, blocks * Q8_BYTES) if last else (*counted, Q8_BYTES)
+    shape, counted = quantised_shapes(source.shape, format, place, pad)
     work = Work(framework, x, source, stream, "x")
     values = work.empty(shape, FORMATS[format])
     scales = None if format == "q8_0" else work.empty(counted, "uint8")
+    made = result(values)
     work.run(
         _core.quantise,
-        source.address,
-        dtype_name(source.dtype),
-        source.shape,
-        source.strides,
+        _q8_blocks(made, counted) if scales is None else operand(made),
+        None if scales is None else operand(result(scales)),
+        operand(source),
         place,
-        format,
-        pad,
-        ceil,
-        source.device,
-        work.number,
-        address_of(values),
-        0 if scales is None else address_of(scales),
+        pad=pad,
+        ceil=ceil,
     )
     return values if scales is None else (values, scales)
 
 
-def dequantise(
-    blocks: Any,
-    format: str = "q8_0",
-    axes: Sequence[int] | None = None,
-    *,
-    scales: Any = None,
-    dtype: Any = "float32",
-    stream: Any = None,
+def dequantise_blocks(
+    blocks: Any, format: str, axes: Sequence[int] | None, scales: Any, dtype: Any, stream: Any = None
 ) -> Any:
-    """What `quantise` made with blocks along the last axis, as numbers; then permuted, in one pass.
-
-    Args:
-        blocks: uint8 in q8_0, or the values of another format.
-        format: as in `quantise`.
-        axes: the order of the result's axes, as in `transpose`; None: as they are.
-        scales: those of MXFP8, or the one of a tensor.
-        dtype: of the result.
-        stream: for a GPU, as in `transpose`.
-
-    Raises:
-        TypeError, ValueError: as in `quantise`.
-    """
-    if format in _tensor.FORMATS:
-        return _tensor.dequantise_tensor(blocks, format, axes, scales, dtype, stream)
+    """`dequantise` of blocks that are nothing but memory."""
     framework, source = read(blocks, "blocks")
-    _check(format, "floor", _tensor.FORMATS)
-    if (scales is None) != (format == "q8_0"):
-        raise ValueError(f"scales = {shown(scales)}: mxfp8 has them, q8_0 holds its own")
     expected = FORMATS[format]
     if dtype_name(source.dtype) != expected:
         raise TypeError(f"blocks.dtype = {dtype_name(source.dtype)}: {format} is {expected}")
     if source.rank == 0 or not source.is_packed():
         raise ValueError("blocks has to be contiguous, with one axis or more")
-    bytes_a_block = Q8_BYTES if format == "q8_0" else BLOCK
-    if source.shape[-1] % bytes_a_block:
-        raise ValueError(
-            f"blocks.shape[-1] = {source.shape[-1]} is no multiple of {bytes_a_block}, a block"
-        )
-    count = source.shape[-1] // bytes_a_block
+    shape = dequantised_shape(source.shape, format)
+    count = shape[-1] // BLOCK
     code = None
     if scales is not None:
         _, code = read(scales, "scales")
@@ -144,86 +66,81 @@ def dequantise(
             raise TypeError(f"scales.dtype = {dtype_name(code.dtype)}: it has to be uint8")
         if code.device != source.device:
             raise ValueError("scales and blocks have to be on one device")
-    shape = (*source.shape[:-1], count * BLOCK)
     order = order_of(range(len(shape)) if axes is None else axes, len(shape))
     work = Work(framework, blocks, source, stream, "blocks")
-    result = work.empty(tuple(shape[i] for i in order), dtype)
-    target = framework_of(result).read(result, "the result")
+    numbers = work.empty(tuple(shape[i] for i in order), dtype)
+    target = result(numbers)
     packed = packed_strides(target.shape, target.itemsize)
     strides = [0] * len(shape)
     for axis, stride in zip(order, packed, strict=True):
         strides[axis] = stride
     work.run(
         _core.dequantise,
-        target.address,
-        dtype_name(target.dtype),
-        shape,
-        strides,
+        operand(target._replace(shape=shape, strides=tuple(strides))),
+        _q8_blocks(source, (*source.shape[:-1], count)) if code is None else operand(source),
+        None if code is None else operand(code),
         len(shape) - 1,
-        format,
-        source.device,
-        work.number,
-        source.address,
-        0 if code is None else code.address,
     )
     if scales is not None:
         work.uses(scales)
-    return result
+    return numbers
 
 
-def quantise_both(
-    x: Any,
-    format: str = "mxfp8_e4m3",
-    *,
-    pad: bool = False,
-    scale: str = "floor",
-    stream: Any = None,
-) -> Both:
-    """The matrix `x` in MXFP8 twice, in one read: with blocks along its rows, and its transpose, with
-    blocks along x's columns, as the two products of training with 8-bit types need them.
-
-    Args:
-        x: a matrix, as in `quantise`.
-        format: "mxfp8_e4m3" or "mxfp8_e5m2".
-        pad, scale, stream: as in `quantise`.
-
-    Returns:
-        rows, row_scales, columns, column_scales.
-
-    Raises:
-        TypeError, ValueError: as in `quantise`.
-    """
+def quantise_blocks_both(x: Any, format: str, pad: bool, ceil: bool, stream: Any = None) -> list[Any]:
+    """`quantise_both` of a matrix that is nothing but memory."""
     framework, source = read(x, "x")
-    ceil = _check(format, scale)
     if format == "q8_0" or source.rank != 2:
         raise ValueError(f"format = {format!r}, x.shape = {source.shape}: MXFP8 of a matrix is made")
     rows, columns = source.shape
     across, down = -(-columns // BLOCK), -(-rows // BLOCK)
     element = FORMATS[format]
     work = Work(framework, x, source, stream, "x")
-    both = Both(
+    both = [
         work.empty((rows, across * BLOCK), element),
         work.empty((rows, across), "uint8"),
         work.empty((columns, down * BLOCK), element),
         work.empty((columns, down), "uint8"),
-    )
-    work.run(
-        _core.quantise_both,
-        source.address,
-        dtype_name(source.dtype),
-        source.shape,
-        source.strides,
-        format,
-        pad,
-        ceil,
-        source.device,
-        work.number,
-        *map(address_of, both),
-    )
+    ]
+    copies = [operand(result(each)) for each in both]
+    work.run(_core.quantise_both, *copies, operand(source), pad=pad, ceil=ceil)
     return both
 
 
-def _check(format: str, scale: str, others: Iterable[str] = ()) -> bool:
+def quantised_shapes(
+    shape: tuple[int, ...], format: str, axis: int, pad: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Of what comes out for values of this shape, and of their blocks, which is that of the scales."""
+    place = _axis(axis, len(shape))
+    blocks = -(-shape[place] // BLOCK)
+    if not pad and shape[place] % BLOCK != 0:
+        raise ValueError(
+            f"blocks would run along an axis of {shape[place]} values, which is no multiple of {BLOCK}: "
+            "pad=True adds zeros"
+        )
+    counted = _with(shape, place, blocks)
+    if format != "q8_0":
+        return _with(shape, place, blocks * BLOCK), counted
+    last = place == len(shape) - 1
+    return (_with(counted, place, blocks * Q8_BYTES) if last else (*counted, Q8_BYTES)), counted
+
+
+def dequantised_shape(shape: tuple[int, ...], format: str) -> tuple[int, ...]:
+    """Of the values of packed blocks, before they are permuted."""
+    bytes_a_block = Q8_BYTES if format == "q8_0" else BLOCK
+    if shape[-1] % bytes_a_block:
+        raise ValueError(
+            f"blocks.shape[-1] = {shape[-1]} is no multiple of {bytes_a_block}, a block"
+        )
+    return (*shape[:-1], shape[-1] // bytes_a_block * BLOCK)
+
+
+def _q8_blocks(array: Array, counted: tuple[int, ...]) -> _core.Operand:
+    """The bytes of packed blocks as `counted` elements of a whole block each."""
+    blocks = array._replace(dtype=f"b{Q8_BYTES}", shape=counted)
+    return operand(blocks._replace(strides=packed_strides(counted, Q8_BYTES)))
+
+
+def check_format(format: str, scale: str, others: Iterable[str] = ()) -> bool:
     if format not in FORMATS:
         raise ValueError(f"format = {shown(format)} is none of {', '.join((*FORMATS, *others))}")
     if scale not in ("floor", "ceil"):
@@ -233,7 +150,7 @@ def _check(format: str, scale: str, others: Iterable[str] = ()) -> bool:
 
 def _axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
-        raise ValueError(f"axis = {axis} is out of range for rank {rank}")
+        raise axis_error(f"axis = {axis} is out of range for rank {rank}")
     return axis % rank
 
 

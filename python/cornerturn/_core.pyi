@@ -15,10 +15,86 @@ def execute(dst: int, src: int, itemsize: int, shape: Sequence[int], dst_strides
     integer. Releases the GIL.
     """
 
-def execute_converting(dst: int, src: int, dst_type: str, src_type: str, shape: Sequence[int], dst_strides: Sequence[int], src_strides: Sequence[int], alpha: float = 1.0, beta: float = 0.0, scale: int = 0, scale_axis: int = -1, bias: int = 0, bias_axis: int = -1, conjugate: bool = False, saturate: bool = False, stochastic: bool = False, seed: int = 0, device: int = -1, stream: int = 0) -> None:
+class Operand:
     """
-    The same with values that change. `scale` and `bias` are addresses of f32 values, one for each
-    index of an axis of dst, one for all with the axis -1; 0: none.
+    An array as numbers: the address, the name of its elements' type, the shape, the strides in
+    bytes.
+    """
+
+    def __init__(self, address: int, type: str, shape: Sequence[int], strides: Sequence[int]) -> None: ...
+
+class Epilogue:
+    """
+    How values change. `scale` and `bias` are addresses of f32 values: one for each index of an axis of
+    dst, one for all with the axis -1, none with the address 0.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def alpha(self) -> float: ...
+
+    @alpha.setter
+    def alpha(self, arg: float, /) -> None: ...
+
+    @property
+    def beta(self) -> float: ...
+
+    @beta.setter
+    def beta(self, arg: float, /) -> None: ...
+
+    @property
+    def scale(self) -> int: ...
+
+    @scale.setter
+    def scale(self, arg: int, /) -> None: ...
+
+    @property
+    def scale_axis(self) -> int: ...
+
+    @scale_axis.setter
+    def scale_axis(self, arg: int, /) -> None: ...
+
+    @property
+    def bias(self) -> int: ...
+
+    @bias.setter
+    def bias(self, arg: int, /) -> None: ...
+
+    @property
+    def bias_axis(self) -> int: ...
+
+    @bias_axis.setter
+    def bias_axis(self, arg: int, /) -> None: ...
+
+    @property
+    def conjugate(self) -> bool: ...
+
+    @conjugate.setter
+    def conjugate(self, arg: bool, /) -> None: ...
+
+    @property
+    def saturate(self) -> bool: ...
+
+    @saturate.setter
+    def saturate(self, arg: bool, /) -> None: ...
+
+    @property
+    def stochastic(self) -> bool: ...
+
+    @stochastic.setter
+    def stochastic(self, arg: bool, /) -> None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @seed.setter
+    def seed(self, arg: int, /) -> None: ...
+
+def convert(dst: Operand, src: Operand, epilogue: Epilogue, device: int, stream: int) -> None:
+    """
+    dst[i] = epilogue(src[i]) between two operands of the same shape. `device` and `stream` as in
+    `execute`. Releases the GIL.
     """
 
 def jax_targets() -> dict:
@@ -26,14 +102,15 @@ def jax_targets() -> dict:
     For each platform that this build serves, the handler that XLA calls, in a capsule.
     """
 
-def quick_transpose(x: object | None, axes: object | None, out: object | None) -> object:
+def quick_transpose(x: object | None, axes: object | None, out: object | None, dtype: object | None = None) -> object:
     """
-    The permuted copy of a plain NumPy array or PyTorch tensor; None for all else.
+    The permuted copy of a plain NumPy array or PyTorch tensor; None for all else. With a `dtype` of
+    NumPy's, the values of a NumPy array are converted to it.
     """
 
-def quick_convert(x: object | None, axes: object | None, out: object | None, dtype: object) -> object:
+def check_signals_every(bytes: int) -> int:
     """
-    The same of a plain NumPy array, whose values are converted to `dtype`.
+    Sets after how many bytes a long call on the CPU looks for Ctrl-C. Returns what was set before.
     """
 
 def gpu_of(address: int) -> int:
@@ -113,12 +190,30 @@ def load_winners(path: str) -> None: ...
 
 def save_winners(path: str) -> None: ...
 
-def amax(src: int, type: str, shape: Sequence[int], strides: Sequence[int], device: int, stream: int) -> float: ...
+def amax(src: Operand, device: int, stream: int) -> float: ...
 
-def quantise_tensor(dst: int, dst_type: str, src: int, type: str, shape: Sequence[int], strides: Sequence[int], device: int, stream: int) -> float: ...
+def quantise_tensor(dst: Operand, src: Operand, device: int, stream: int) -> float: ...
 
-def quantise(src: int, type: str, shape: Sequence[int], strides: Sequence[int], axis: int, format: str, pad: bool, ceil: bool, device: int, stream: int, values: int, scales: int = 0) -> None: ...
+def quantise(values: Operand, scales: Operand | None, src: Operand, axis: int, *, pad: bool, ceil: bool, device: int, stream: int) -> None:
+    """MXFP8; q8_0, whose blocks are elements of b34, without `scales`."""
 
-def dequantise(dst: int, type: str, shape: Sequence[int], strides: Sequence[int], axis: int, format: str, device: int, stream: int, values: int, scales: int = 0) -> None: ...
+def dequantise(dst: Operand, values: Operand, scales: Operand | None, axis: int, *, device: int, stream: int) -> None:
+    """The way back."""
 
-def quantise_both(src: int, type: str, shape: Sequence[int], strides: Sequence[int], format: str, pad: bool, ceil: bool, device: int, stream: int, rows: int, row_scales: int, columns: int, column_scales: int) -> None: ...
+def quantise_both(rows: Operand, row_scales: Operand, columns: Operand, column_scales: Operand, src: Operand, *, pad: bool, ceil: bool, device: int, stream: int) -> None:
+    """MXFP8 of a matrix and of its transpose."""
+
+def limit_threads(threads: int, process: bool = False) -> int:
+    """
+    Limits the calls of this thread, or of all threads that have no limit of their own; 0 lifts the limit.
+    Returns what was set before.
+    """
+
+def threads() -> int:
+    """The most threads of the CPU that a call works on."""
+
+def file_shape(path: str) -> tuple[list[int], int]:
+    """The shape of a .npy file, and its bytes."""
+
+def transpose_file(src: str, dst: str, axes: Sequence[int], dtype: str, memory: int, progress: object | None) -> None:
+    """`memory` is 0 for a mapping of the source."""

@@ -1,4 +1,4 @@
-"""rearrange: splitting, permuting and merging axes in one pass."""
+"""rearrange and repeat: splitting, permuting, merging and repeating axes in one pass."""
 
 from __future__ import annotations
 
@@ -7,47 +7,86 @@ from operator import index
 from typing import Any
 
 from cornerturn._arrays import Array, execute, packed_strides, shown
-from cornerturn._frameworks import framework_of
-from cornerturn._operations import new_array, stream_for, transpose
+from cornerturn._frameworks import framework_of, stream_for
+from cornerturn._move import new_copy
+from cornerturn._operations import transpose
 from cornerturn._pattern import Layout, layout_of
+from cornerturn._threads import with_threads
 
 
-def rearrange(x: Any, pattern: str, /, **axes_lengths: int) -> Any:
-    """`x` with its axes split, permuted and merged as `pattern` says, in einops' notation.
+def rearrange(x: Any, pattern: str, /, *, threads: int | None = None, **axes_lengths: int) -> Any:
+    """Returns `x` with its axes split, permuted and merged as `pattern` says, in einops' notation.
 
     Args:
         x: an array as in `transpose`, or a list of arrays of one shape, dtype and device, which are
             stacked along a first axis.
-        pattern: `"b (h p) w -> (b h) w p"`: names of axes, groups of them in parentheses, an ellipsis
-            for any number of axes, 1 or () for an axis of extent 1. Both sides have the same names.
-        axes_lengths: the extents of names that do not follow from the shape, as `p=2`.
+        pattern: `"b (h p) w -> (b h) w p"`, for instance. It has names of axes, groups of them in
+            parentheses, an ellipsis for any number of axes, and 1 or () for an axis of extent 1. Both
+            sides have the same names.
+        threads: as in `transpose`.
+        axes_lengths: the extents of names that do not follow from the shape, as in `p=2`.
 
     Returns:
         A new packed array, never a view of `x`, made in one pass. PyTorch tensors keep their
         gradient.
 
     Raises:
-        ValueError: the pattern is wrong or does not fit the shape, in einops' words; the arrays of a
-            list differ in shape, dtype or device.
-        TypeError: as in `transpose`; an empty list; an extent that is no integer.
+        EinopsError: the pattern is wrong or does not fit the shape, as einops says it. It is a
+            ValueError, and an `einops.EinopsError` where einops is imported.
+        ValueError: the arrays of a list differ in shape, dtype or device.
+        TypeError: as in `transpose`; or a list is empty, or an extent is no integer.
 
     Example:
         >>> cornerturn.rearrange(images, "b (h p) (w q) c -> (b h w) (p q c)", p=16, q=16).shape
-        (12, 768)
+        (1568, 768)
     """
+    if threads is not None:
+        return with_threads(threads, rearrange, x, pattern, **axes_lengths)
+    return _arranged(x, pattern, axes_lengths, False)
+
+
+def repeat(x: Any, pattern: str, /, *, threads: int | None = None, **axes_lengths: int) -> Any:
+    """Returns `x` repeated along new axes, its axes split, permuted and merged, in einops' notation.
+
+    Args:
+        x: as in `rearrange`.
+        pattern: `"h w -> h (w k) c"`, for instance. What stands on the right only is a new axis, along
+            which everything is repeated: a name with an extent, or a number.
+        threads: as in `transpose`.
+        axes_lengths: the extents of new axes, and of names that do not follow from the shape.
+
+    Returns:
+        A new packed array, written in one pass: nothing is repeated in memory before.
+
+    Raises:
+        EinopsError, ValueError, TypeError: as in `rearrange`.
+
+    Example:
+        >>> cornerturn.repeat(numpy.zeros((4, 6)), "h w -> (h k) w c", k=2, c=3).shape
+        (8, 6, 3)
+    """
+    if threads is not None:
+        return with_threads(threads, repeat, x, pattern, **axes_lengths)
+    return _arranged(x, pattern, axes_lengths, True)
+
+
+def _arranged(x: Any, pattern: str, axes_lengths: dict[str, int], repeats: bool) -> Any:
     if not isinstance(pattern, str):
         raise TypeError(f"pattern = {shown(pattern)} is a {type(pattern).__name__}: it has to be a str")
     lengths = {name: _extent(name, value) for name, value in axes_lengths.items()}
     if isinstance(x, (list, tuple)):
-        return _rearrange_list(x, pattern, lengths)
+        return _of_list(x, pattern, lengths, repeats)
     framework = framework_of(x)
     if framework.splits_to_views(x):
-        layout = layout_of(pattern, tuple(x.shape), lengths)
-        return transpose(x.reshape(layout.split), layout.order).reshape(layout.shape)
+        layout = layout_of(pattern, tuple(x.shape), lengths, repeats)
+        x = x.reshape(layout.split)
+        if layout.new:
+            x = framework.repeated(x, layout.new)
+        return transpose(x, layout.order).reshape(layout.shape)
     source = framework.read(x, "x")
-    layout = layout_of(pattern, source.shape, lengths)
-    parts = _taken_apart(source, layout.groups).permuted(layout.order)
-    return new_array(framework, x, parts, layout.shape, None, "x")
+    layout = layout_of(pattern, source.shape, lengths, repeats)
+    parts = _taken_apart(source, layout).permuted(layout.order)
+    return new_copy(framework, x, parts, shape=layout.shape)
 
 
 def _extent(name: str, value: Any) -> int:
@@ -60,22 +99,24 @@ def _extent(name: str, value: Any) -> int:
     return extent
 
 
-def _taken_apart(source: Array, groups: Sequence[Sequence[int]]) -> Array:
-    """The same memory with each axis split into the extents of its group."""
+def _taken_apart(source: Array, layout: Layout) -> Array:
+    """The same memory with each axis split into the extents of its group, and the new axes."""
     shape: list[int] = []
     strides: list[int] = []
-    for stride, group in zip(source.strides, groups, strict=True):
+    for stride, group in zip(source.strides, layout.groups, strict=True):
         shape.extend(group)
         strides.extend(packed_strides(group, stride))
-    return source._replace(shape=tuple(shape), strides=tuple(strides))
+    return source._replace(
+        shape=(*shape, *layout.new), strides=(*strides, *[0 for _ in layout.new])
+    )
 
 
-def _rearrange_list(arrays: Sequence[Any], pattern: str, lengths: dict[str, int]) -> Any:
+def _of_list(arrays: Sequence[Any], pattern: str, lengths: dict[str, int], repeats: bool) -> Any:
     if not arrays:
         raise TypeError("Rearrange/Reduce/Repeat can't be applied to an empty list")
     framework = framework_of(arrays[0])
     if framework.stacks(arrays):
-        return rearrange(framework.stack(arrays), pattern, **lengths)
+        return _arranged(framework.stack(arrays), pattern, lengths, repeats)
     sources = [framework_of(array).read(array, f"x[{i}]") for i, array in enumerate(arrays)]
     first = sources[0]
     for i, source in enumerate(sources):
@@ -83,23 +124,52 @@ def _rearrange_list(arrays: Sequence[Any], pattern: str, lengths: dict[str, int]
             value, expected = getattr(source, field), getattr(first, field)
             if value != expected:
                 raise ValueError(f"x[{i}].{field} = {value} differs from x[0].{field} = {expected}")
+    layout = layout_of(pattern, (len(sources), *first.shape), lengths, repeats)
+    result = framework.empty(arrays[0], first, layout.shape, None)
+    whole = framework_of(result).read(result, "the result")
+    stream = stream_for(framework, first.device, None, "x")
+    if layout.new or _row_of_one_array(layout) * first.itemsize < _LONG_ROW:
+        # Writes to single elements here and there are slower than a second pass.
+        stacked = framework.empty(arrays[0], first, (len(sources), *first.shape), None)
+        pile = framework_of(stacked).read(stacked, "the arrays")
+        for i, source in enumerate(sources):
+            place = pile.address + i * pile.strides[0]
+            one = pile._replace(address=place, shape=pile.shape[1:], strides=pile.strides[1:])
+            execute(one, source, stream)
+        parts = _taken_apart(pile, layout).permuted(layout.order)
+        packed = packed_strides(parts.shape, whole.itemsize)
+        execute(whole._replace(shape=parts.shape, strides=packed), parts, stream)
+        return result
 
     # The first axis is the list's: each array fills its part of the result.
-    layout = layout_of(pattern, (len(sources), *first.shape), lengths)
-    result = framework.empty(arrays[0], first, layout.shape, None)
-    whole = _parts_of_result(framework.read(result, "the result"), layout)
+    target = _parts_of_result(whole, layout)
     leading = len(layout.groups[0])
-    stream = stream_for(framework, first.device, None, "x")
+    inner = layout._replace(groups=layout.groups[1:])
     for number, source in enumerate(sources):
-        address = whole.address
+        address = target.address
         for axis in reversed(range(leading)):
-            number, position = divmod(number, whole.shape[axis])
-            address += position * whole.strides[axis]
-        target = whole._replace(
-            address=address, shape=whole.shape[leading:], strides=whole.strides[leading:]
+            number, position = divmod(number, target.shape[axis])
+            address += position * target.strides[axis]
+        part = target._replace(
+            address=address, shape=target.shape[leading:], strides=target.strides[leading:]
         )
-        execute(target, _taken_apart(source, layout.groups[1:]), stream)
+        execute(part, _taken_apart(source, inner), stream)
     return result
+
+
+_LONG_ROW = 256  # bytes
+
+
+def _row_of_one_array(layout: Layout) -> int:
+    """How many elements of one array of a list lie side by side in the result."""
+    leading = len(layout.groups[0])
+    extents = layout.split
+    count = 1
+    for axis in reversed(layout.order):
+        if axis < leading and extents[axis] > 1:
+            break
+        count *= extents[axis]
+    return count
 
 
 def _parts_of_result(result: Array, layout: Layout) -> Array:

@@ -15,7 +15,7 @@ from cornerturn._layout import Layout, as_layout, element_size
 
 @dataclass(frozen=True)
 class AccessCost:
-    """What one access of an `Explanation` costs over the whole tile.
+    """Says what one access of an `Explanation` costs over the whole tile.
 
     - `name`, `op` (`load`, `store`, `ldmatrix` or `stmatrix`), `bytes_a_lane`
     - `requests` of a warp each, their `wavefronts`, and the `floor`: those without bank conflicts
@@ -38,7 +38,10 @@ class AccessCost:
 
 
 class Explanation:
-    """What accesses to a layout cost, and why. `print` shows all of it, a notebook the picture."""
+    """Says what accesses to a layout cost, and why.
+
+    `print` shows all of it, a notebook the picture.
+    """
 
     def __init__(self, explained: _lab.Explanation) -> None:
         self._explained = explained
@@ -54,7 +57,7 @@ class Explanation:
 
     @cached_property
     def accesses(self) -> tuple[AccessCost, ...]:
-        """What each access costs, in the order asked for; a rung's legs one after the other."""
+        """What each access costs, in the order of the question; a rung's legs follow each other."""
         return tuple(
             AccessCost(
                 each["access"],
@@ -71,17 +74,17 @@ class Explanation:
 
     @property
     def wavefronts(self) -> int:
-        """Of all accesses to the whole tile."""
+        """The wavefronts of all accesses to the whole tile."""
         return sum(access.wavefronts for access in self.accesses)
 
     @property
     def floor(self) -> int:
-        """The same without bank conflicts."""
+        """The number of wavefronts without bank conflicts."""
         return sum(access.floor for access in self.accesses)
 
     @property
     def clean(self) -> bool:
-        """No bank conflicts, and no two elements at one place."""
+        """Are there no bank conflicts, and no two elements at one place?"""
         return self._facts["clean"]
 
     @property
@@ -108,7 +111,7 @@ class Explanation:
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory that the tile takes."""
+        """The bytes of shared memory that the tile takes."""
         return self._facts["shared_bytes"]
 
     @property
@@ -156,22 +159,22 @@ def explain(
     store: bool = False,
     device: str = "h200",
 ) -> Explanation:
-    """What warps' accesses to a tile in shared memory cost, and why.
+    """Says what warps' accesses to a tile in shared memory cost, and why.
 
     Args:
-        layout: the tile, a `Layout` or its text; of one mode (a row) or two.
+        layout: the tile, which is a `Layout` or its text, of one mode (a row) or two.
         access: one or several of `"rows"`, `"columns"`, `"blocks"`, `"diagonal"`, `"ldmatrix"`,
             `"stmatrix"`, `"tv:LAYOUT"`, `"table:LANES"` and `"rung:NAME"`, each with `:load` or
             `:store` and the bytes a lane where they differ from what follows: `"columns:store:16"`.
-        dtype: the element, of 1, 2, 4, 8 or 16 bytes.
-        vector: bytes a lane of accesses that do not say; 0: one element.
-        store: accesses that do not say are stores, not loads.
+        dtype: the type of an element, of 1, 2, 4, 8 or 16 bytes.
+        vector: the bytes a lane of accesses that do not say; 0 means one element.
+        store: treats accesses that do not say as stores instead of loads.
         device: the GPU whose time and shared memory are meant: "h200", "b200", ..., or the path of
             a JSON file that describes one.
 
     Raises:
-        ValueError: a mistake in the notation, with its place; an access that is unknown, misaligned
-            or of elements that are no neighbours; a tile larger than the shared memory.
+        ValueError: the notation has a mistake, whose place is named; an access is unknown, misaligned
+            or of elements that are no neighbours; or the tile is larger than the shared memory.
 
     Example:
         >>> cornerturn.explain("(32,32):(32,1)", access="columns")

@@ -1,6 +1,6 @@
 """How each framework shows its arrays, makes new ones, and says on which stream to work.
 
-No framework is imported here: who passes an array has imported its framework before.
+No framework is imported here: whoever passes an array has imported its framework before.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, Array, packed_strides, place, shown
+from cornerturn._arrays import HOST, Array, dtype_name, packed_strides, place, shown
 
 
 def framework_of(x: Any) -> Framework:
-    """The framework that `x` belongs to; one that reads the array protocols where none is known."""
+    """The framework that `x` belongs to. Where none is known, one that reads the array protocols."""
     kind = type(x)
     known = _BY_TYPE.get(kind)
     if known is not None:
@@ -23,10 +23,22 @@ def framework_of(x: Any) -> Framework:
     module = kind.__module__.partition(".")[0]
     for framework in _KNOWN.values():
         if framework.owns(x):
-            if module in _KNOWN:  # not a class that somebody made, and may forget
+            if module in _KNOWN:  # classes that a user has made are not kept alive here
                 _BY_TYPE[kind] = framework
             return framework
     return _OTHER
+
+
+def is_traced() -> bool:
+    """Is torch.compile or torch.export looking at what happens?"""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.compiler.is_compiling()
+
+
+def has_to_be_seen(x: Any) -> bool:
+    """Is `x` a tensor of PyTorch that is traced, transformed, or of a subclass of its own?"""
+    framework = framework_of(x)
+    return framework.module == "torch" and not framework.is_plain(x)
 
 
 class Framework:
@@ -34,8 +46,9 @@ class Framework:
 
     module = ""
     array_type = ""
-    # How it permutes by itself, with all that it knows of its arrays beyond their memory.
-    permute: Callable[[Any, tuple[int, ...]], Any] | None = None
+    # `cornerturn.torch` and `cornerturn.jax` have an operator, which keeps what these frameworks know
+    # of an array beyond its memory: its gradient, and who is tracing it.
+    has_operator = False
 
     def owns(self, x: Any) -> bool:
         module = sys.modules.get(self.module)
@@ -45,20 +58,40 @@ class Framework:
         raise NotImplementedError
 
     def empty(self, x: Any, like: Array, shape: tuple[int, ...], stream: int | None) -> Any:
-        """A new packed array of x's framework, dtype and device."""
+        """A new packed array of x's framework and device, of the dtype of `like`."""
         raise NotImplementedError
+
+    def rank(self, x: Any, name: str) -> int:
+        return self.read(x, name).rank
+
+    def dtype(self, dtype: Any) -> Any:
+        """The framework's own dtype for what the caller calls by any name."""
+        import numpy
+
+        try:
+            return numpy.dtype(dtype)
+        except TypeError:
+            pass
+        try:
+            import ml_dtypes
+
+            return numpy.dtype(getattr(ml_dtypes, dtype_name(dtype)))
+        except (ImportError, AttributeError):
+            raise TypeError(
+                f"dtype = {shown(dtype)} is no dtype of NumPy (ml_dtypes has bfloat16 and 8-bit floats)"
+            ) from None
 
     def current_stream(self, device: int) -> int:
         return 0
 
     def splits_to_views(self, x: Any) -> bool:
-        """Does `x.reshape(...)`, when it splits axes of `x` or merges axes of a packed array, copy
-        nothing?"""
-        return self.permute is not None
+        """Does `x.reshape(...)` copy nothing when it splits axes of `x`, or merges axes of a packed
+        array?"""
+        return self.has_operator
 
-    def is_packed(self, x: Any) -> bool:
-        """Is `x`, which splits to views, packed?"""
-        raise NotImplementedError
+    def is_packed(self, x: Any, name: str) -> bool:
+        source = self.read(x, name)
+        return source.is_packed() and source.owner is x
 
     def will_write(self, x: Any, name: str) -> None:
         """Raises where `x` must not be written to, other than by its memory being read-only."""
@@ -66,15 +99,39 @@ class Framework:
     def will_lose_gradient(self, x: Any, name: str) -> None:
         """Raises where a gradient is wanted of `x`, which no copy into an array can carry."""
 
+    def will_change_values(self, name: str) -> None:
+        """Raises where values cannot change on their way."""
+
+    def was_written(self, x: Any) -> None:
+        """Tells the framework that the memory of `x` has other values now."""
+
+    def is_plain(self, x: Any) -> bool:
+        """Is `x` nothing but memory, so that nobody but the engine has to see what happens to it?"""
+        return True
+
+    def as_float32(self, x: Any, name: str) -> Any:
+        """The numbers in `x` as packed float32."""
+        numpy = _numpy_if_installed()
+        if numpy is None:
+            raise TypeError(f"{name} has to be contiguous and of dtype float32: NumPy is not here")
+        try:
+            return numpy.ascontiguousarray(x, dtype=numpy.float32)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} = {shown(x)} are no real numbers: {error}") from None
+
     def stacks(self, arrays: Sequence[Any]) -> bool:
-        """Has a list of such arrays to be stacked by the framework, for gradients and tracing?"""
+        """Must the framework itself stack a list of such arrays, for gradients and tracing?"""
         return False
 
     def stack(self, arrays: Sequence[Any]) -> Any:
         raise NotImplementedError
 
+    def repeated(self, x: Any, extents: Sequence[int]) -> Any:
+        """`x` with new last axes, along which it is the same everywhere: a view where there are views."""
+        raise NotImplementedError
+
     def used_on(self, x: Any, device: int, stream: int) -> None:
-        """Says that work on another stream than the current one uses `x`."""
+        """Tells the framework that work on another stream than the current one uses `x`."""
 
 
 class NumPy(Framework):
@@ -87,8 +144,11 @@ class NumPy(Framework):
     def splits_to_views(self, x: Any) -> bool:
         return type(x) is sys.modules["numpy"].ndarray
 
-    def is_packed(self, x: Any) -> bool:
-        return x.flags.c_contiguous
+    def rank(self, x: Any, name: str) -> int:
+        return x.ndim if self.splits_to_views(x) else super().rank(x, name)
+
+    def is_packed(self, x: Any, name: str) -> bool:
+        return x.flags.c_contiguous if self.splits_to_views(x) else super().is_packed(x, name)
 
     def read(self, x: Any, name: str) -> Array:
         numpy = sys.modules["numpy"]
@@ -111,39 +171,40 @@ class NumPy(Framework):
     def empty(self, x: Any, like: Array, shape: tuple[int, ...], stream: int | None) -> Any:
         return sys.modules["numpy"].empty(shape, like.dtype)
 
-
-def permute_tensor(x: Any, order: tuple[int, ...]) -> Any:
-    import cornerturn.torch
-
-    _refuse_layout(x, "x")
-    return cornerturn.torch.permute(x, order)
-
-
-def _refuse_layout(x: Any, name: str) -> None:
-    if x.layout is not sys.modules["torch"].strided:
-        raise TypeError(f"{name} is a tensor of layout {x.layout}: only strided ones are taken")
-
-
-def _permute_jax(x: Any, order: tuple[int, ...]) -> Any:
-    import cornerturn.jax
-
-    return cornerturn.jax.transpose(x, order)
+    def repeated(self, x: Any, extents: Sequence[int]) -> Any:
+        x = x.reshape(*x.shape, *[1 for _ in extents])
+        return sys.modules["numpy"].broadcast_to(x, (*x.shape[: -len(extents)], *extents))
 
 
 class Torch(Framework):
     module, array_type = "torch", "Tensor"
-    permute = staticmethod(permute_tensor)
+    has_operator = True
 
-    def is_packed(self, x: Any) -> bool:
-        _refuse_layout(x, "view")
+    def rank(self, x: Any, name: str) -> int:
+        self._refuse_layout(x, name)
+        return x.dim()
+
+    def dtype(self, dtype: Any) -> Any:
+        torch = sys.modules["torch"]
+        if isinstance(dtype, torch.dtype):
+            return dtype
+        found = getattr(torch, dtype.removeprefix("torch.") if isinstance(dtype, str) else _numpy_name(dtype), None)
+        if not isinstance(found, torch.dtype):
+            raise TypeError(f"dtype = {shown(dtype)} is no dtype of PyTorch")
+        return found
+
+    def is_packed(self, x: Any, name: str) -> bool:
+        self._refuse_layout(x, name)
         return x.is_contiguous()
 
     def read(self, x: Any, name: str) -> Array:
-        _refuse_layout(x, name)
+        self._refuse_layout(x, name)
         if x.device.type not in ("cpu", "cuda"):
             raise TypeError(f"{name} is on the device {x.device}: only cpu and cuda are taken")
-        # What is lazily conjugated or negated is not what its memory holds.
+        # The memory of a tensor that is lazily conjugated or negated does not hold its values.
         x = x.resolve_conj().resolve_neg()
+        if self._is_a_shell(x):
+            raise TypeError(f"{name} is a {type(x).__name__}, a tensor without memory of its own")
         try:
             address = x.data_ptr()
         except RuntimeError as error:
@@ -174,9 +235,47 @@ class Torch(Framework):
     def will_lose_gradient(self, x: Any, name: str) -> None:
         if x.requires_grad and sys.modules["torch"].is_grad_enabled():
             raise ValueError(
-                f"{name} requires grad, which a copy into a given array cannot carry: leave out=, "
-                "detach it, or copy under torch.no_grad()"
+                f"{name} requires grad, which only a new array on the current stream can carry: leave "
+                "out= and stream=, detach it, or work under torch.no_grad()"
             )
+        if self._has_tangent(x):
+            raise ValueError(
+                f"{name} has a tangent, which only a new array on the current stream can carry: leave "
+                "out= and stream=, or take forward_ad.unpack_dual(...).primal"
+            )
+
+    def was_written(self, x: Any) -> None:
+        sys.modules["torch"].autograd.graph.increment_version(x)
+
+    def is_plain(self, x: Any) -> bool:
+        torch = sys.modules["torch"]
+        return (
+            not torch.compiler.is_compiling()
+            and type(x) in (torch.Tensor, torch.nn.Parameter)
+            and not (x.requires_grad and torch.is_grad_enabled())
+            and x.device.type != "meta"
+            and torch._C._len_torch_dispatch_stack() == 0
+            and torch.autograd.forward_ad._current_level < 0
+            and torch._C._functorch.peek_interpreter_stack() is None
+            and not torch._C._is_tracing()
+            and not torch.autograd.profiler._is_profiler_enabled
+        )
+
+    def as_float32(self, x: Any, name: str) -> Any:
+        torch = sys.modules["torch"]
+        if x.is_complex():
+            raise TypeError(f"{name}.dtype = {x.dtype}: it has to be of real numbers")
+        return x.to(torch.float32).contiguous()
+
+    def vector(self, value: Any, x: Any, name: str) -> Any:
+        """A scale or a bias as a tensor on x's device."""
+        torch = sys.modules["torch"]
+        if value is None or isinstance(value, torch.Tensor):
+            return value
+        try:
+            return torch.as_tensor(value, dtype=torch.float32, device=x.device)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise TypeError(f"{name} = {shown(value)} are no real numbers: {error}") from None
 
     def used_on(self, x: Any, device: int, stream: int) -> None:
         if device != HOST:
@@ -185,12 +284,33 @@ class Torch(Framework):
 
     def stacks(self, arrays: Sequence[Any]) -> bool:
         torch = sys.modules["torch"]
-        return torch.compiler.is_compiling() or any(
-            type(x) is not torch.Tensor or x.requires_grad for x in arrays
-        )
+        return all(isinstance(x, torch.Tensor) for x in arrays) and not all(map(self.is_plain, arrays))
 
     def stack(self, arrays: Sequence[Any]) -> Any:
         return sys.modules["torch"].stack(tuple(arrays))
+
+    def repeated(self, x: Any, extents: Sequence[int]) -> Any:
+        shape = tuple(x.shape)
+        x = x.reshape(*shape, *[1 for _ in extents])
+        return x.expand(*shape, *extents)
+
+    def _is_a_shell(self, x: Any) -> bool:
+        """Is `x` of a subclass whose values are elsewhere, or nowhere?"""
+        torch = sys.modules["torch"]
+        if type(x) in (torch.Tensor, torch.nn.Parameter):
+            return False
+        from torch._subclasses.fake_tensor import FakeTensor
+        from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+        return isinstance(x, FakeTensor) or is_traceable_wrapper_subclass(x)
+
+    def _has_tangent(self, x: Any) -> bool:
+        forward_ad = sys.modules["torch"].autograd.forward_ad
+        return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
+
+    def _refuse_layout(self, x: Any, name: str) -> None:
+        if x.layout is not sys.modules["torch"].strided:
+            raise TypeError(f"{name} is a tensor of layout {x.layout}: only strided ones are taken")
 
     def _on(self, device: int, stream: int | None) -> contextlib.AbstractContextManager[Any]:
         if stream is None or device == HOST:
@@ -225,10 +345,19 @@ class JAX(Framework):
     """What `cornerturn.jax` does not do itself: arrays that are read into somebody else's `out`."""
 
     module, array_type = "jax", "Array"
-    permute = staticmethod(_permute_jax)
+    has_operator = True
 
-    def is_packed(self, x: Any) -> bool:
+    def rank(self, x: Any, name: str) -> int:
+        return x.ndim
+
+    def is_packed(self, x: Any, name: str) -> bool:
         return True
+
+    def will_change_values(self, name: str) -> None:
+        raise TypeError(
+            f"{name} is a JAX array: its values are changed by JAX, with {name}.astype(dtype) for "
+            f"instance; or pass numpy.asarray({name})"
+        )
 
     def read(self, x: Any, name: str) -> Array:
         jax = sys.modules["jax"]
@@ -246,6 +375,10 @@ class JAX(Framework):
     def stack(self, arrays: Sequence[Any]) -> Any:
         return sys.modules["jax"].numpy.stack(list(arrays))
 
+    def repeated(self, x: Any, extents: Sequence[int]) -> Any:
+        x = x.reshape(*x.shape, *[1 for _ in extents])
+        return sys.modules["jax"].numpy.broadcast_to(x, (*x.shape[: -len(extents)], *extents))
+
     def will_write(self, x: Any, name: str) -> None:
         raise TypeError(f"{name} is a JAX array, which cannot be written to")
 
@@ -259,6 +392,8 @@ class Other(Framework):
         if hasattr(x, "__cuda_array_interface__"):
             return _read_cuda_interface(x, name)
         readable = _readable_by_numpy(x)
+        if isinstance(x, (list, tuple)) or (not readable and _makes_an_array(x)):
+            return _read_values(x, name)
         if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
             on_host = x.__dlpack_device__()[0] in _DLPACK_HOST
             if not on_host or not readable:
@@ -271,6 +406,13 @@ class Other(Framework):
         if not hasattr(x, "__array_interface__"):
             x = memoryview(x)
         return _NUMPY.read(numpy.asarray(x), name)
+
+    def will_write(self, x: Any, name: str) -> None:
+        if isinstance(x, (list, tuple)) or (not _readable_by_numpy(x) and _makes_an_array(x)):
+            raise TypeError(
+                f"{name} is a {type(x).__module__}.{type(x).__qualname__}: it shows copies of its values, "
+                "and cannot be written to"
+            )
 
     def empty(self, x: Any, like: Array, shape: tuple[int, ...], stream: int | None) -> Any:
         namespace = getattr(x, "__array_namespace__", None)
@@ -294,7 +436,34 @@ class Other(Framework):
         )
 
 
-_DLPACK_HOST = (1, 3)  # memory of the CPU, and such that is pinned
+_DLPACK_HOST = (1, 3)  # memory of the CPU, and pinned memory
+
+
+def _numpy_name(dtype: Any) -> str:
+    import numpy
+
+    try:
+        return str(numpy.dtype(dtype))
+    except TypeError:
+        return str(dtype)
+
+
+def _makes_an_array(x: Any) -> bool:
+    """Does `x` make arrays of NumPy of its values, and show its memory in no other way?"""
+    return hasattr(x, "__array__") and not hasattr(x, "__dlpack__")
+
+
+def _read_values(x: Any, name: str) -> Array:
+    numpy = _numpy_if_installed()
+    if numpy is None:
+        raise _no_array(x, name)
+    try:
+        array = numpy.asarray(x)
+    except ValueError as error:
+        raise ValueError(f"{name} = {shown(x)}: {error}") from None
+    if array.dtype.hasobject:
+        raise TypeError(f"{name} = {shown(x)}: its elements are not all numbers, but of dtype object")
+    return _NUMPY.read(array, name)
 
 
 def _no_array(x: Any, name: str) -> TypeError:
@@ -421,6 +590,17 @@ def _host_array(like: Array, shape: tuple[int, ...]) -> Any:
                     f"x.dtype = {dtype}: NumPy has no such dtype (ml_dtypes may have it); pass out="
                 ) from None
     return numpy.empty(shape, dtype)
+
+
+def stream_for(framework: Framework, device: int, stream: Any, name: str) -> int:
+    """The stream to work on, as a number; 0 for the CPU."""
+    if stream is None:
+        return 0 if device == HOST else framework.current_stream(device)
+    if device == HOST:
+        raise ValueError(
+            f"stream = {shown(stream)}, but {name} is in host memory: the CPU has no streams"
+        )
+    return stream_number(stream)
 
 
 def stream_number(stream: Any) -> int:

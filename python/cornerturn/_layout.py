@@ -72,12 +72,12 @@ class Swizzle:
 
 
 class Layout:
-    """A layout of CuTe's: from the coordinates of a tile to the offsets of its elements.
+    """A layout of CuTe's, which leads from the coordinates of a tile to the offsets of its elements.
 
-    `Layout("Swizzle<3,2,6> o (64,64):(64,1)")`, or shape and stride as nested tuples; a shape alone
-    has the strides of column-major order. The first mode are the rows of a tile, the second its
-    columns. A value: equal when written equally. In a notebook it shows itself as the tile over the
-    32 banks of shared memory, as 4-byte elements.
+    It is made of a text, `Layout("Swizzle<3,2,6> o (64,64):(64,1)")`, or of shape and stride as nested
+    tuples; a shape alone has the strides of column-major order. The first mode counts the rows of a
+    tile, the second its columns. Two layouts are equal when they are written equally. In a notebook a
+    layout shows itself as the tile over the 32 banks of shared memory, as 4-byte elements.
 
     Example:
         >>> tile = cornerturn.Layout("(64,64):(65,1)")
@@ -131,18 +131,18 @@ class Layout:
 
     @property
     def cosize(self) -> int:
-        """All offsets are below it: as many elements have to have room."""
+        """The number of elements that need room: all offsets are below it."""
         return self._layout.cosize
 
     @property
     def swizzle(self) -> Swizzle | None:
-        """What is done to offsets at the end, or None."""
+        """The swizzle that is applied to offsets at the end, or None."""
         numbers = self._layout.swizzle
         return Swizzle(*numbers) if numbers[0] > 0 else None
 
     @property
     def offset(self) -> int:
-        """What is added to offsets before the swizzle; 0 unless it was written."""
+        """The number that is added to offsets before the swizzle; 0 unless it was written."""
         return self._layout.offset
 
     def __call__(self, *coordinates: IntTuple) -> int:
@@ -169,7 +169,7 @@ class Layout:
         return _product(shape[0]), _product(shape[1])
 
     def __matmul__(self, other: object) -> Layout:
-        """Composition: `a @ b` takes coordinates of `b`, and what it gives are offsets of `a`."""
+        """The composition `a @ b` takes coordinates of `b` and gives offsets of `a`."""
         if not isinstance(other, Layout):
             return NotImplemented
         return Layout._of(self._layout.composed(other._layout))
@@ -225,12 +225,12 @@ class Conversion:
 
     @property
     def bytes(self) -> Swizzle:
-        """The same of bytes."""
+        """The same swizzle, counted in bytes."""
         return _parsed(self._facts["bytes"])
 
     @property
     def triton(self) -> dict[str, int] | None:
-        """`vec`, `per_phase` and `max_phase`, or None where Triton's three cannot say it."""
+        """`vec`, `per_phase` and `max_phase`, or None where these three cannot say it."""
         return self._facts["triton"]
 
     @property
@@ -244,7 +244,7 @@ class Conversion:
         return self._facts["tma"]
 
     def recast(self, dtype: Any) -> Conversion:
-        """The same bytes swizzled, counted in other elements."""
+        """The same swizzle of the same bytes, counted in other elements."""
         return Conversion(*self._asked, element_size(dtype))
 
     def to_dict(self) -> dict[str, Any]:
@@ -259,16 +259,16 @@ class Conversion:
 
 
 def convert_swizzle(swizzle: Swizzle | str, dtype: Any = "float32", row: int = 0) -> Conversion:
-    """One swizzle in all words: CuTe's elements, bytes, Triton's and TMA's.
+    """Says one swizzle in all words: in CuTe's elements, in bytes, in Triton's and in TMA's.
 
     Args:
-        swizzle: a `Swizzle` or its text, of elements; `"bytes:Swizzle<3,4,3>"`,
+        swizzle: a `Swizzle` or its text, which count elements; or `"bytes:Swizzle<3,4,3>"`,
             `"triton:4,1,8"` (vec, per_phase, max_phase) or `"tma:128B"`.
-        dtype: the element, of 1, 2, 4, 8 or 16 bytes.
-        row: elements of a row, from which Triton's numbers count; 0: unknown.
+        dtype: the type of an element, of 1, 2, 4, 8 or 16 bytes.
+        row: the elements of a row, which Triton's numbers depend on; 0 where they are unknown.
 
     Raises:
-        ValueError: no such swizzle, mode or numbers; Triton's numbers without `row`.
+        ValueError: there is no such swizzle, mode or numbers; or Triton's numbers lack `row`.
 
     Example:
         >>> cornerturn.convert_swizzle("tma:128B", "float16", row=64).cute

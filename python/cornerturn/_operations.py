@@ -4,70 +4,98 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, Union, overload
 
 from cornerturn import _core
-from cornerturn._arrays import (
-    HOST,
-    Array,
-    check_pair,
-    dtype_name,
-    execute,
-    order_of,
-    packed_strides,
-    shown,
-)
-from cornerturn._frameworks import Framework, framework_of, permute_tensor, stream_number
-from cornerturn._values import Values, changes, numpy_dtype, only_dtype, transpose_values
+from cornerturn._arrays import dtype_name, order_of, shown
+from cornerturn._frameworks import Framework, framework_of, stream_for
+from cornerturn._move import fill, new_copy
+from cornerturn._labelled import is_labelled, transpose_labelled
+from cornerturn._order import inverse_of, memory_order
+from cornerturn._order import view as in_order
+from cornerturn._threads import with_threads
+from cornerturn._values import Values, changes, numpy_dtype, seed_of
 
 _quick_transpose = _core.quick_transpose
-_quick_convert = _core.quick_convert
-_IN_ORDER = tuple([tuple(range(rank)) for rank in range(65)])
+_modules = sys.modules
+ArrayT = TypeVar("ArrayT")
+_ONE, _ZERO = 1.0, 0.0
+Axes = Union[Sequence[int], Sequence[str], int, str, None]
+
+
+@overload
+def transpose(
+    x: ArrayT,
+    axes: Axes = None,
+    *more: int | str,
+    out: None = None,
+    dtype: None = None,
+    **options: Any,
+) -> ArrayT: ...
+
+
+@overload
+def transpose(x: Any, axes: Axes = None, *more: int | str, out: ArrayT, **options: Any) -> ArrayT: ...
+
+
+@overload
+def transpose(x: Any, axes: Axes = None, *more: int | str, **options: Any) -> Any: ...
 
 
 def transpose(
     x: Any,
-    axes: Sequence[int] | None = None,
-    *,
+    axes: Axes = None,
+    *more: int | str,
     out: Any = None,
     stream: Any = None,
     dtype: Any = None,
-    alpha: float = 1.0,
+    alpha: float = _ONE,
     scale: Any = None,
     bias: Any = None,
-    beta: float = 0.0,
+    beta: float = _ZERO,
     conjugate: bool = False,
     saturate: bool = False,
-    rounding: str = "nearest",
+    rounding: str | None = None,
     seed: int = 0,
+    order: Literal["C", "F"] | None = None,
+    memory_format: Any = None,
+    threads: int | None = None,
 ) -> Any:
-    """`x` with its axes in the order `axes`, packed: `numpy.transpose` made contiguous.
+    """Returns `x` with its axes in the order `axes`, packed: `numpy.transpose` made contiguous.
 
     Args:
-        x: an array of any shape, strides and dtype (see the module's documentation), rank up to 64.
-        axes: names each axis once; negative numbers count from the end. None: reversed.
+        x: an array of any shape, strides and dtype (see the module's documentation), of rank 64 at
+            most; or nested lists of numbers. A DataArray of xarray keeps its dims and coordinates.
+        axes, more: name each axis once, in a sequence or one after the other; negative numbers count
+            from the end. None reverses the axes. Axes of a DataArray may be named.
         out: an array of the result's shape and of x's dtype, on x's device, with any strides, that
-            does not overlap `x`; it is written to and returned. None: a new packed array.
-        stream: for a GPU, the stream to work on: a cudaStream_t as an integer, or a stream of
-            PyTorch, CuPy or Numba. None: the current stream of x's framework.
-        dtype: the result's elements, as a dtype or its name ("bfloat16", "float8_e4m3fn"); values
-            are converted on the way, rounded once. None: x's dtype.
-        alpha, scale, bias, beta: result = alpha * scale * x + bias + beta * out. scale and bias are
-            a number, or a float32 array on x's device that broadcasts against the result along one
-            axis; with a beta other than 0, `out` is read as well.
-        conjugate: of complex values, first of all.
-        saturate: what lies beyond the dtype's range becomes its largest finite value, instead of
-            wrapping or becoming infinite.
-        rounding: "nearest" (ties to even; to integers towards zero) or "stochastic", with random
-            bits that depend on `seed` and on an element's place alone.
+            does not overlap `x`. It is written to and returned. None makes a new packed array.
+        stream: the stream that a GPU works on, which is a cudaStream_t as an integer, or a stream of
+            PyTorch, CuPy or Numba. None is the current stream of x's framework.
+        dtype: the dtype of the result, or its name ("bfloat16", "float8_e4m3fn"). Values are
+            converted on the way, and rounded once. None is x's dtype.
+        alpha, scale, bias, beta: make the result alpha * scale * x + bias + beta * out. scale and bias
+            are real numbers, lists of them, or arrays on x's device that broadcast against the result
+            along one axis; float32 arrays are read as they are. With a beta other than 0, `out` is read as well.
+        conjugate: conjugates complex values, before anything else.
+        saturate: makes values beyond the dtype's range its largest finite value. They wrap or become
+            infinite otherwise.
+        rounding: None rounds as astype does, which is towards zero to integers, and to the nearest
+            float with ties to even. "towards_zero" says the same of integers, "nearest" of floats;
+            "stochastic" chooses one of the two neighbours at random.
+        seed: decides, with an element's place, the random bits of stochastic rounding.
+        order: "F" makes the first axis of the result the fastest in memory, "C" and None the last.
+        memory_format: torch.channels_last, torch.channels_last_3d or torch.contiguous_format, for a
+            tensor.
+        threads: the CPU works on at most so many threads; `with threads(n)` says it for many calls.
 
     Returns:
         The result, with `result.shape[i] = x.shape[axes[i]]`. PyTorch tensors keep their gradient.
 
     Raises:
-        TypeError: `x` or `out` is no array, holds references, or their dtypes differ.
+        TypeError: `x` or `out` is no array or holds references, or their dtypes differ.
         ValueError: `axes` is no permutation; `out` has another shape or device, is read-only or
-            overlaps `x`; `out` is given for a tensor that requires grad; `stream` for host memory.
+            overlaps `x`; `out` is given for a tensor that requires grad, or `stream` for host memory.
 
     Example:
         >>> cornerturn.transpose(numpy.arange(6).reshape(2, 3))
@@ -75,53 +103,97 @@ def transpose(
                [1, 4],
                [2, 5]])
     """
-    values = Values(dtype, alpha, scale, bias, beta, conjugate, saturate, rounding, seed)
-    if stream is None and only_dtype(values):
-        known = numpy_dtype(dtype)
-        result = None if known is None else _quick_convert(x, axes, out, known)
-        if result is not None:
-            return result
-    if changes(values):
-        return transpose_values(x, axes, out, stream, values)
-    if stream is None:
-        if out is None and _is_traced(x):
-            return permute_tensor(x, order_of(axes, x.dim()))
-        result = _quick_transpose(x, axes, out)
-        if result is not None:
-            return result
+    if more:
+        axes = (axes, *more)  # type: ignore[assignment]
+    # The fast path: plain arrays of NumPy and tensors of PyTorch, whose elements are moved or whose
+    # dtype alone changes. Defaults are known by identity: asking costs as much as a small copy.
+    if (
+        stream is scale is bias is rounding is order is memory_format is threads is None
+        and conjugate is saturate is False
+        and alpha is _ONE
+        and beta is _ZERO
+        and seed == 0
+        and not _is_traced(x)
+    ):
+        known = None if dtype is None else numpy_dtype(dtype)
+        if dtype is None or known is not None:
+            result = _quick_transpose(x, axes, out, known)
+            if result is not None:
+                return result
+    # The general path: all arrays, and all that can be asked for.
+    if threads is not None or order is not None or memory_format is not None or is_labelled(x):
+        options = dict(dtype=dtype, alpha=alpha, scale=scale, bias=bias, beta=beta, seed=seed)
+        options |= dict(stream=stream, conjugate=conjugate, saturate=saturate, rounding=rounding)
+        if threads is not None:
+            options |= dict(out=out, order=order, memory_format=memory_format)
+            return with_threads(threads, transpose, x, axes, **options)
+        if is_labelled(x):
+            options |= dict(out=out, order=order, memory_format=memory_format)
+            return transpose_labelled(transpose, x, axes, options)
+        return _in_memory_order(x, axes, out, order, memory_format, options)
+    values = Values(dtype, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
     framework = framework_of(x)
-    if out is None and stream is None and framework.permute is not None:
-        return framework.permute(x, order_of(axes, x.ndim))
+    if out is None and stream is None and framework.has_operator:
+        return _by_operator(framework, x, order_of(axes, framework.rank(x, "x")), values)
+    if stream is None and _needs_operator(framework, x, out):
+        _into_by_operator(out, x, order_of(axes, framework.rank(x, "x")), values)
+        return out
     source = framework.read(x, "x")
     source = source.permuted(order_of(axes, source.rank))
     if out is None:
-        return new_array(framework, x, source, source.shape, stream, "x")
-    return fill(out, framework, x, source, stream)
+        return new_copy(framework, x, source, stream, values)
+    number = stream_for(framework, source.device, stream, "x")
+    fill(out, x, source, stream, number, values, ("out", "x", "the shape of the result"))
+    return out
 
 
-def contiguous(view: Any, *, stream: Any = None, dtype: Any = None) -> Any:
-    """`view` packed, last axis fastest: itself if it is so already, else a new array.
+@overload
+def contiguous(view: ArrayT, *, dtype: None = None, **options: Any) -> ArrayT: ...
 
-    As `numpy.ascontiguousarray` and `torch.Tensor.contiguous`.
+
+@overload
+def contiguous(view: Any, **options: Any) -> Any: ...
+
+
+def contiguous(
+    view: Any,
+    *,
+    stream: Any = None,
+    dtype: Any = None,
+    order: Literal["C", "F"] | None = None,
+    memory_format: Any = None,
+    threads: int | None = None,
+) -> Any:
+    """Returns `view` if it is packed, last axis fastest, and a packed copy of it otherwise.
+
+    `torch.Tensor.contiguous` does the same. An array without axes stays one, as with
+    `numpy.asarray(view, order="C")`; `numpy.ascontiguousarray` makes it one of a single axis.
 
     Args:
         view: an array as in `transpose`.
         stream: as in `transpose`.
-        dtype: as in `transpose`; a new array is made even where it is the dtype of `view`.
+        dtype: as in `transpose`. A new array is made even where it is the dtype of `view`.
+        order, memory_format, threads: as in `transpose`; `view` is returned where it is in that order.
 
     Raises:
         TypeError, ValueError: as in `transpose`.
     """
+    if is_labelled(view):
+        options = dict(stream=stream, dtype=dtype, order=order, memory_format=memory_format)
+        return view.copy(data=contiguous(view.data, threads=threads, **options))
     framework = framework_of(view)
-    if dtype is not None:
-        rank = framework.read(view, "view").rank
-        return transpose_values(view, range(rank), None, stream, Values(dtype))
-    if stream is None and framework.splits_to_views(view):
-        return view if framework.is_packed(view) else transpose(view, tuple(range(view.ndim)))
-    source = framework.read(view, "view")
-    if source.is_packed() and source.owner is view:
+    rank = framework.rank(view, "view")
+    if order is not None or memory_format is not None:
+        places = memory_order(view, rank, order, memory_format)
+        if places is not None:
+            sorted_view = in_order(view, places)
+            if dtype is None and framework_of(sorted_view).is_packed(sorted_view, "view"):
+                return view
+            options = dict(stream=stream, dtype=dtype, threads=threads)
+            return in_order(contiguous(sorted_view, **options), inverse_of(places))
+    if dtype is None and framework.is_packed(view, "view"):
         return view
-    return new_array(framework, view, source, source.shape, stream, "view")
+    return transpose(view, tuple(range(rank)), stream=stream, dtype=dtype, threads=threads)
 
 
 def copy(
@@ -130,92 +202,128 @@ def copy(
     *,
     stream: Any = None,
     convert: bool = False,
-    alpha: float = 1.0,
+    alpha: float = _ONE,
     scale: Any = None,
     bias: Any = None,
-    beta: float = 0.0,
+    beta: float = _ZERO,
     conjugate: bool = False,
     saturate: bool = False,
-    rounding: str = "nearest",
+    rounding: str | None = None,
     seed: int = 0,
+    threads: int | None = None,
 ) -> None:
-    """dst[i] = src[i] for every index i, whatever the strides of the two are.
+    """Sets dst[i] = src[i] for every index i, whatever the strides of the two are.
 
     Args:
         dst: an array that can be written to, with strides that write no element twice.
         src: an array of the same shape and dtype on the same device, of any framework, that does not
             overlap `dst`.
-        stream: as in `transpose`; None: the current stream of dst's framework.
-        convert: dtypes may differ; values are converted.
-        alpha, scale, bias, beta, conjugate, saturate, rounding, seed: as in `transpose`, with dst
-            for out.
+        stream: as in `transpose`. None is the current stream of dst's framework.
+        convert: lets the dtypes differ, and converts the values.
+        alpha, scale, bias, beta, conjugate, saturate, rounding, seed, threads: as in `transpose`,
+            with dst for out.
 
     Raises:
         TypeError, ValueError: as in `transpose`.
     """
-    values = Values(None, alpha, scale, bias, beta, conjugate, saturate, rounding, seed)
-    if convert or changes(values):
-        target, source = framework_of(dst).read(dst, "dst"), framework_of(src).read(src, "src")
-        wanted = dtype_name(target.dtype) if convert else None
-        transpose_values(src, range(source.rank), dst, stream, values._replace(dtype=wanted))
-        return
-    rank = getattr(src, "ndim", None)
-    if stream is None and isinstance(rank, int) and rank < len(_IN_ORDER) and dst is not None:
-        if _quick_transpose(src, _IN_ORDER[rank], dst) is not None:
+    if (
+        stream is scale is bias is rounding is threads is None
+        and convert is conjugate is saturate is False
+        and alpha is _ONE
+        and beta is _ZERO
+        and seed == 0
+        and dst is not None
+        and not _is_traced(dst)
+    ):
+        rank = getattr(src, "ndim", None)
+        if isinstance(rank, int) and _quick_transpose(src, tuple(range(rank)), dst) is not None:
             return
-    to, of = framework_of(dst), framework_of(src)
-    to.will_write(dst, "dst")
-    target, source = to.read(dst, "dst"), of.read(src, "src")
-    of.will_lose_gradient(src, "src")
-    check_pair(target, source, "dst", "src", "the shape of src")
-    number = stream_for(to, target.device, stream, "dst")
-    execute(target, source, number)
-    if stream is not None:
-        to.used_on(dst, target.device, number)
-        of.used_on(src, source.device, number)
+    if threads is not None:
+        options = dict(alpha=alpha, scale=scale, bias=bias, beta=beta, conjugate=conjugate)
+        options |= dict(stream=stream, convert=convert, saturate=saturate, rounding=rounding, seed=seed)
+        return with_threads(threads, copy, dst, src, **options)
+    values = Values(None, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
+    writer = framework_of(dst)
+    if stream is None and _needs_operator(writer, src, dst):
+        if convert:
+            values = values._replace(dtype=dst.dtype)
+        return _into_by_operator(dst, src, tuple(range(src.dim())), values)
+    if convert:
+        values = values._replace(dtype=dtype_name(writer.read(dst, "dst").dtype))
+    source = framework_of(src).read(src, "src")
+    number = stream_for(writer, source.device, stream, "dst")
+    fill(dst, src, source, stream, number, values, ("dst", "src", "the shape of src"))
 
 
-def new_array(
-    framework: Framework, x: Any, source: Array, shape: tuple[int, ...], stream: Any, name: str
+def _in_memory_order(
+    x: Any, axes: Any, out: Any, order: str | None, memory_format: Any, options: dict[str, Any]
 ) -> Any:
-    """`source`, of the array `x`, in a new array; its axes may be merged in `shape`."""
-    number = stream_for(framework, source.device, stream, name)
-    result = framework.empty(x, source, shape, None if stream is None else number)
-    address = framework_of(result).read(result, "the result").address
-    strides = packed_strides(source.shape, source.itemsize)
-    execute(source._replace(address=address, strides=strides), source, number)
-    if stream is not None:
-        framework.used_on(x, source.device, number)
-    return result
+    """`transpose` for order= and memory_format=."""
+    if out is not None:
+        raise ValueError("order and memory_format are for a new array: out has its own strides")
+    if isinstance(x, (list, tuple)):
+        x = framework_of(x).read(x, "x").owner
+    axes = order_of(axes, framework_of(x).rank(x, "x"))
+    places = memory_order(x, len(axes), order, memory_format)
+    if places is None:
+        return transpose(x, axes, **options)
+    moved = transpose(x, tuple([axes[i] for i in places]), **_turned(options, places))
+    return in_order(moved, inverse_of(places))
 
 
-def fill(out: Any, framework: Framework, x: Any, source: Array, stream: Any) -> Any:
-    """`source`, of the array `x`, in `out`."""
-    number = stream_for(framework, source.device, stream, "x")
-    framework.will_lose_gradient(x, "x")
-    writer = framework_of(out)
-    writer.will_write(out, "out")
-    target = writer.read(out, "out")
-    check_pair(target, source, "out", "x", "the shape of the result")
-    execute(target, source, number, "out")
-    if stream is not None:
-        framework.used_on(x, source.device, number)
-        writer.used_on(out, source.device, number)
-    return out
-
-
-def stream_for(framework: Framework, device: int, stream: Any, name: str) -> int:
-    """The stream to work on, as a number; 0 for the CPU."""
-    if stream is None:
-        return 0 if device == HOST else framework.current_stream(device)
-    if device == HOST:
-        raise ValueError(
-            f"stream = {shown(stream)}, but {name} is in host memory: the CPU has no streams"
-        )
-    return stream_number(stream)
+def _turned(options: dict[str, Any], places: tuple[int, ...]) -> dict[str, Any]:
+    """The options for a result whose axes are then put in another order."""
+    for name in ("scale", "bias"):
+        value = options[name]
+        shape = getattr(value, "shape", (len(value),) if isinstance(value, (list, tuple)) else ())
+        if len(shape) > 0 and not isinstance(value, (list, tuple)):
+            value = value.reshape((1,) * (len(places) - len(shape)) + tuple(shape))
+            options = {**options, name: in_order(value, places)}
+        elif len(shape) > 0:
+            raise TypeError(f"{name} is a list, whose axis order= would move: pass an array")
+    return options
 
 
 def _is_traced(x: Any) -> bool:
     """Is torch.compile (or torch.export) looking at what happens to the tensor `x`?"""
-    torch = sys.modules.get("torch")
-    return torch is not None and torch.compiler.is_compiling() and isinstance(x, torch.Tensor)
+    torch = _modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor) and torch.compiler.is_compiling()
+
+
+def _by_operator(framework: Framework, x: Any, order: tuple[int, ...], values: Values) -> Any:
+    """A permuted copy by the framework's own operator, which keeps gradients and traces."""
+    changing = changes(values)
+    if changing:
+        framework.will_change_values("x")
+    if framework.module == "jax":
+        import cornerturn.jax
+
+        return cornerturn.jax.transpose(x, order)
+    if values.beta != 0:
+        raise ValueError(f"beta = {shown(values.beta)}, but there is no out to be multiplied by it")
+    if not changing:
+        import cornerturn.torch
+
+        return cornerturn.torch.permute(x, order)
+    if framework.is_plain(x):
+        return new_copy(framework, x, framework.read(x, "x").permuted(order), values=values)
+    from cornerturn import _torch_values
+
+    return _torch_values.permute_values(x, order, values)
+
+
+def _needs_operator(framework: Framework, x: Any, out: Any) -> bool:
+    """Are both tensors of PyTorch, and more than memory?"""
+    return (
+        framework.module == "torch"
+        and framework.owns(x)
+        and framework.owns(out)
+        and not (framework.is_plain(x) and framework.is_plain(out))
+    )
+
+
+def _into_by_operator(out: Any, x: Any, order: tuple[int, ...], values: Values) -> None:
+    changes(values)  # raises for wrong values
+    from cornerturn import _torch_values
+
+    _torch_values.permute_into(out, x, order, values)

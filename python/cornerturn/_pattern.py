@@ -1,25 +1,45 @@
-"""Patterns of `rearrange`: einops' notation, with errors worded as einops words them."""
+"""Patterns of `rearrange` and `repeat`: einops' notation, with errors worded as einops words them."""
 
 from __future__ import annotations
 
 import keyword
 import math
 import re
+import sys
 from functools import lru_cache
 from typing import NamedTuple
 
+from cornerturn._frameworks import is_traced
+
 _ELLIPSIS = "…"
+_ANONYMOUS = "#"  # after the length of an axis that has no name
 _Group = tuple[str, ...]
+
+
+class EinopsError(ValueError, RuntimeError):
+    """A pattern is wrong, or does not fit the shape. Where einops is imported it is an
+    `einops.EinopsError` as well."""
 
 
 class PatternError(ValueError):
     """What is wrong, without the pattern and the shape that it is wrong for."""
 
 
+def _error() -> type[EinopsError]:
+    einops = sys.modules.get("einops")
+    return EinopsError if einops is None else _error_of(einops.EinopsError)
+
+
+@lru_cache(maxsize=None)
+def _error_of(einops_error: type[Exception]) -> type[EinopsError]:
+    return type("EinopsError", (EinopsError, einops_error), {"__doc__": EinopsError.__doc__})
+
+
 class Layout(NamedTuple):
     """What a pattern means for one shape."""
 
     groups: tuple[tuple[int, ...], ...]  # each axis of the array, taken apart
+    new: tuple[int, ...]  # extents along which all is repeated, after those of the groups
     order: tuple[int, ...]  # of the parts, in the result
     shape: tuple[int, ...]  # of the result, with parts merged
 
@@ -33,20 +53,26 @@ class _Side(NamedTuple):
     names: frozenset[str]
 
 
-def layout_of(pattern: str, shape: tuple[int, ...], lengths: dict[str, int]) -> Layout:
-    """Raises ValueError, in einops' words, when the pattern is wrong or does not fit."""
+def layout_of(
+    pattern: str, shape: tuple[int, ...], lengths: dict[str, int], repeats: bool = False
+) -> Layout:
+    """Raises EinopsError, in einops' words, when the pattern is wrong or does not fit. Where it
+    `repeats`, names and numbers on the right may be new axes."""
     try:
-        return _layout(pattern, shape, tuple(lengths.items()))
+        fit = _fit if is_traced() else _fit_once
+        return fit(pattern, shape, tuple(lengths.items()), repeats)
     except PatternError as error:
-        raise ValueError(
-            f' Error while processing rearrange-reduction pattern "{pattern}".'
+        # Dynamo knows errors of Python's own only, and then calls again without tracing.
+        raise (ValueError if is_traced() else _error())(
+            f' Error while processing {"repeat" if repeats else "rearrange"}-reduction pattern "{pattern}".'
             f"\n Input tensor shape: {shape}. Additional info: {lengths}.\n {error}"
         ) from None
 
 
-@lru_cache(maxsize=1024)
-def _layout(pattern: str, shape: tuple[int, ...], lengths: tuple[tuple[str, int], ...]) -> Layout:
-    left, right = _sides(pattern, len(shape), tuple([name for name, _ in lengths]))
+def _fit(
+    pattern: str, shape: tuple[int, ...], lengths: tuple[tuple[str, int], ...], repeats: bool
+) -> Layout:
+    left, right = _sides(pattern, len(shape), tuple([name for name, _ in lengths]), repeats)
     known = dict(lengths)
     for extent, group in zip(shape, left, strict=True):
         unknown = [name for name in group if name not in known]
@@ -63,18 +89,50 @@ def _layout(pattern: str, shape: tuple[int, ...], lengths: tuple[tuple[str, int]
         else:
             known[unknown[0]] = extent // product
     names = [name for group in left for name in group]
+    new = [name for group in right for name in group if name not in names]
+    for name in new:
+        if name not in known:
+            known[name] = int(name.partition(_ANONYMOUS)[0])
+    names += new
     return Layout(
         tuple([tuple([known[name] for name in group]) for group in left]),
+        tuple([known[name] for name in new]),
         tuple([names.index(name) for group in right for name in group]),
         tuple([math.prod([known[name] for name in group]) for group in right]),
     )
 
 
-@lru_cache(maxsize=256)
+_fit_once = lru_cache(maxsize=1024)(_fit)
+
+
 def _sides(
-    pattern: str, rank: int, given: tuple[str, ...]
+    pattern: str, rank: int, given: tuple[str, ...], repeats: bool
 ) -> tuple[tuple[_Group, ...], tuple[_Group, ...]]:
     """Both sides of a pattern for arrays of `rank` axes, the ellipsis spelled out."""
+    found = _read(pattern, rank, given, repeats)
+    if isinstance(found, str):
+        raise PatternError(found)
+    return found
+
+
+def _read(
+    pattern: str, rank: int, given: tuple[str, ...], repeats: bool
+) -> tuple[tuple[_Group, ...], tuple[_Group, ...]] | str:
+    """The same, or what is wrong."""
+    try:
+        return _sides_once(pattern, rank, given, repeats)
+    except PatternError as error:
+        return str(error)
+
+
+# torch.compile calls it while it traces, and takes what it returns as a constant.
+_read._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+@lru_cache(maxsize=256)
+def _sides_once(
+    pattern: str, rank: int, given: tuple[str, ...], repeats: bool
+) -> tuple[tuple[_Group, ...], tuple[_Group, ...]]:
     parts = pattern.split("->")
     if len(parts) != 2:
         raise PatternError("Pattern should have two sides with one '->' between them")
@@ -85,11 +143,21 @@ def _sides(
         r"\(\s*\.\.\.\s*\)", parts[0]
     ):
         raise PatternError(f"Ellipsis inside parenthesis in the left side is not allowed: {pattern}")
-    if any(name.isdecimal() for name in left.names | right.names):
+    if any(_ANONYMOUS in name for name in left.names | (frozenset() if repeats else right.names)):
         raise PatternError(
             "Non-unitary anonymous axes are not supported in rearrange (exception is length 1)"
         )
-    if one_sided := left.names ^ right.names:
+    if repeats:
+        if lost := left.names - right.names:
+            raise PatternError(f"Unexpected identifiers on the left side of repeat: {set(lost)}")
+        unsized = {
+            name
+            for name in right.names - left.names
+            if name not in given and _ANONYMOUS not in name and name != _ELLIPSIS
+        }
+        if unsized:
+            raise PatternError(f"Specify sizes for new axes in repeat: {unsized}")
+    elif one_sided := left.names ^ right.names:
         raise PatternError(
             f"Identifiers only on one side of expression (should be on both): {set(one_sided)}"
         )
@@ -107,7 +175,7 @@ def _sides(
         )
     for name in given:
         _check_name(name)
-        if name not in left.names:
+        if name not in left.names | right.names:
             raise PatternError(f"Axis {name} is not used in transform")
     bare_on_the_right = not re.search(r"\([^)]*\.\.\.", parts[1])
     return (
@@ -161,8 +229,10 @@ def _parse(side: str) -> _Side:
                     raise PatternError(
                         f'Indexing expression contains duplicate dimension "{name}"'
                     )
-                group: _Group = () if _is_one(name) else (name,)
                 _check_token(name)
+                if name.isdecimal() and not _is_one(name):  # each is an axis of its own
+                    name = f"{name}{_ANONYMOUS}{len(names)}"
+                group: _Group = () if _is_one(name) else (name,)
                 names.update(group)
                 if open_group is None:
                     groups.append(group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import sys
 from collections.abc import Sequence
 from operator import index
 from typing import Any
@@ -17,18 +18,22 @@ from cornerturn._arrays import (
     order_of,
     packed_strides,
 )
-from cornerturn._frameworks import framework_of
-from cornerturn._operations import stream_for
+from cornerturn._frameworks import framework_of, stream_for
 
 
 class Plan:
-    """How a permutation is done: which kernel, set up how, in what time, and which others there were.
+    """Says how a permutation is done: by which kernel, how it is set up, and in what time.
 
-    A value: it never changes. In a notebook it shows itself as a table.
+    It also knows the other candidates. A plan is a value and never changes. In a notebook it shows itself as a table.
     """
 
-    def __init__(self, plan: _core.Plan) -> None:
+    def __init__(self, plan: _core.Plan, made_of: tuple[Any, ...]) -> None:
         self._plan = plan
+        self._made_of = made_of
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Whoever unpickles it plans the same problem, for the machine that is there.
+        return _planned, (*self._made_of[:-1], self.kernel)
 
     @property
     def kernel(self) -> str:
@@ -42,22 +47,22 @@ class Plan:
 
     @property
     def threads(self) -> int:
-        """Threads of the CPU that it runs on; 0 for a GPU."""
+        """The number of the CPU's threads that it runs on; 0 for a GPU."""
         return self._plan.threads
 
     @property
     def bytes(self) -> int:
-        """Bytes of all elements: as many are read, and as many written."""
+        """The bytes of all elements. So many are read, and as many are written."""
         return self._plan.bytes
 
     @property
     def predicted_seconds(self) -> float:
-        """The cost model's guess of the time of one execution."""
+        """The time of one execution, as the model of costs estimates it."""
         return self._plan.predicted_seconds
 
     @property
     def why(self) -> str:
-        """One line: why this kernel."""
+        """One line that says why this kernel was chosen."""
         return self._plan.why()
 
     def explain(self) -> str:
@@ -113,24 +118,24 @@ def plan(
     threads: int = 0,
     measure: bool = False,
 ) -> Plan:
-    """The plan by which `transpose(x, axes, out=out)` works.
+    """Returns the plan by which `transpose(x, axes, out=out)` works.
 
     Args:
-        x: an array, or a shape: then a packed array of `dtype` that need not exist.
+        x: an array, or a shape. A shape stands for a packed array of `dtype` that need not exist.
         axes: as in `transpose`.
-        out: as in `transpose`; None: a packed result.
-        dtype: for a shape, the dtype of its elements: `"float32"`, a framework's dtype, or `"b12"`
-            for elements of 12 bytes.
-        device: None: where `x` is, the CPU for a shape; "cpu"; or a GPU that need not be here:
-            "h200", "b200", ..., or the path of a JSON file that describes one.
-        kernel: force this kernel: "copy", "rows", "tile", ...
-        threads: for the CPU, at most so many; 0: all that the process may use.
-        measure: run the best candidates on `x` and `out`, which is written to, and remember the
+        out: as in `transpose`. None stands for a packed result.
+        dtype: the dtype of the elements of a shape, which is `"float32"`, a framework's dtype, or
+            `"b12"` for elements of 12 bytes.
+        device: "cpu", or a GPU that need not be here, which is "h200", "b200", ..., or the path of a
+            JSON file that describes one. None is where `x` lies, and the CPU for a shape.
+        kernel: forces the kernel of this name ("copy", "rows", "tile", ...).
+        threads: the CPU uses at most so many; 0 means all that the process may use.
+        measure: runs the best candidates on `x` and `out`, which is written to, and remembers the
             winner for later calls with such arrays.
 
     Raises:
-        ValueError, TypeError: as in `transpose`; an unknown device or kernel, or a kernel that does
-            not take this problem; `measure` without `out`.
+        ValueError, TypeError: as in `transpose`; or the device or the kernel is unknown, the kernel
+            does not take this problem, or `measure` is given without `out`.
 
     Example:
         >>> cornerturn.plan((8, 224, 224, 3), (0, 3, 1, 2), dtype="uint8", device="h200")
@@ -157,23 +162,54 @@ def plan(
     if device is None:
         device = "cpu" if source.device == HOST else "gpu"
     try:
-        made = _core.make_plan(
+        made_of = (
             target.address,
             source.address,
             source.itemsize,
             source.shape,
             target.strides,
             source.strides,
-            gpu=source.device,
-            device=device,
-            kernel=kernel or "",
-            threads=threads,
-            measure=measure,
-            stream=stream,
+            source.device,
+            device,
+            threads,
+            kernel or "",
         )
+        made = _planned(*made_of, measure=measure, stream=stream)
     except ValueError as error:
         raise ValueError(str(error).removeprefix("options.")) from None
-    return Plan(made)
+    if measure:
+        writer.was_written(out)
+    return made
+
+
+def _planned(
+    dst: int,
+    src: int,
+    itemsize: int,
+    shape: tuple[int, ...],
+    dst_strides: tuple[int, ...],
+    src_strides: tuple[int, ...],
+    gpu: int,
+    device: str,
+    threads: int,
+    kernel: str,
+    **options: Any,
+) -> Plan:
+    made = _core.make_plan(
+        dst,
+        src,
+        itemsize,
+        shape,
+        dst_strides,
+        src_strides,
+        gpu=gpu,
+        device=device,
+        threads=threads,
+        kernel=kernel,
+        **options,
+    )
+    made_of = dst, src, itemsize, shape, dst_strides, src_strides, gpu, device, threads, kernel
+    return Plan(made, made_of)
 
 
 def _is_shape(x: Any) -> bool:
@@ -196,8 +232,16 @@ def itemsize_of(dtype: Any) -> int:
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype_name(dtype))
     try:
         return _core.itemsize(name)
-    except ValueError as error:
-        raise ValueError(f"dtype = {dtype!r}: {error}") from None
+    except ValueError:
+        pass
+    numpy = sys.modules.get("numpy")
+    try:
+        return numpy.dtype(dtype).itemsize  # type: ignore[union-attr]
+    except (AttributeError, TypeError):
+        raise TypeError(
+            f"dtype = {dtype!r} is no dtype: name one of NumPy's or ml_dtypes', or b1 to b256 for elements "
+            "of so many bytes"
+        ) from None
 
 
 def _text(value: str) -> str:

@@ -58,32 +58,32 @@ class Answer:
 
     @property
     def wavefronts(self) -> int:
-        """Of both sides, over the whole tile."""
+        """The wavefronts of both sides, over the whole tile."""
         return self._facts["wavefronts"]
 
     @property
     def floor(self) -> int:
-        """The same without bank conflicts."""
+        """The number of wavefronts without bank conflicts."""
         return sum(side.get("floor", 0) for side in (self.write, self.read))
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory that the tile takes."""
+        """The bytes of shared memory that the tile takes."""
         return self._facts["shared_bytes"]
 
     @property
     def address_instructions(self) -> int:
-        """Integer instructions of a thread beside those for rows one after the other: an estimate."""
+        """An estimate of the integer instructions that a thread needs more than for plain rows."""
         return self._facts["address_instructions"]
 
     @property
     def tma(self) -> bool:
-        """Can TMA fill it?"""
+        """Can TMA fill the tile?"""
         return self._facts["tma"]
 
     @property
     def code(self) -> dict[str, str]:
-        """Ready to paste: `cute_cpp`, `cute_python`, `gluon` and `cuda`, those that there are."""
+        """Code to paste: `cute_cpp`, `cute_python`, `gluon` and `cuda`, where these can say it."""
         return dict(self._answer.code)
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Answer:
 
 
 class Solution:
-    """What `solve` found: the best layout, its proof, and the best of each other kind.
+    """Holds what `solve` found: the best layout, its proof, and the best of each other kind.
 
     `print` shows all of it with the code to paste, a notebook the picture of the best.
     """
@@ -121,42 +121,42 @@ class Solution:
 
     @property
     def best(self) -> Answer:
-        """The first of `answers`, which are the best of each kind, the best first."""
+        """The best answer. `answers` holds the best of each kind, in order."""
         return self.answers[0]
 
     @property
     def layout(self) -> Layout | None:
-        """The best as CuTe's layout, or None where it is none."""
+        """The best answer as CuTe's layout, or None where CuTe has none."""
         return self.best.layout
 
     @property
     def clean(self) -> bool:
-        """Is the best free of bank conflicts?"""
+        """Is the best answer free of bank conflicts?"""
         return self.best.clean
 
     @property
     def wavefronts(self) -> int:
-        """Of both sides of the best, over the whole tile."""
+        """The wavefronts of both sides of the best answer, over the whole tile."""
         return self.best.wavefronts
 
     @property
     def floor(self) -> int:
-        """The same without bank conflicts."""
+        """The number of wavefronts without bank conflicts."""
         return self.best.floor
 
     @property
     def code(self) -> dict[str, str]:
-        """The best, ready to paste: `cute_cpp`, `cute_python`, `gluon` and `cuda`."""
+        """The code of the best answer: `cute_cpp`, `cute_python`, `gluon` and `cuda`."""
         return self.best.code
 
     @property
     def verdict(self) -> str:
-        """One sentence on the best."""
+        """One sentence on the best answer."""
         return _cost(self.best)
 
     @property
     def proof(self) -> str:
-        """How it is known that the best costs that much."""
+        """How it is known that the best answer costs so much."""
         return self._facts["proof"].rstrip("\n")
 
     @property
@@ -179,7 +179,7 @@ class Solution:
         return json.loads(self._solution.json())
 
     def svg(self) -> str:
-        """The picture of the best as SVG."""
+        """The picture of the best answer as SVG."""
         return self.best.svg()
 
     def draw(self, width: int = 100) -> str:
@@ -207,22 +207,22 @@ def solve(
     pad: bool = False,
     device: str = "h200",
 ) -> Solution:
-    """The layout under which a tile is written one way and read another without bank conflicts.
+    """Finds the layout by which a tile is written one way and read another without bank conflicts.
 
     Args:
-        tile: rows and columns.
-        dtype: the element, of 1, 2, 4, 8 or 16 bytes.
-        write: how it is filled: `"rows"`, `"columns"`, `"blocks"`, `"diagonal"`, `"ldmatrix"` or
-            `"tma"`.
-        read: how it is read: the same without `"tma"`.
-        vector: bytes a lane; 0: all widths are tried.
-        tma: only what TMA can fill.
-        pad: only rows further apart.
+        tile: the numbers of rows and columns.
+        dtype: the type of an element, of 1, 2, 4, 8 or 16 bytes.
+        write: how the tile is written, which is by `"rows"`, `"columns"`, `"blocks"`, `"diagonal"`,
+            `"ldmatrix"` or `"tma"`.
+        read: how the tile is read, which is in the same ways but for `"tma"`.
+        vector: the bytes a lane; with 0 all widths are tried.
+        tma: tries only tiles that TMA can fill.
+        pad: tries only rows that lie further apart.
         device: the GPU whose shared memory is meant, as in `explain`.
 
     Raises:
-        ValueError: a side or width that is unknown; a tile larger than the shared memory, or that is
-            no whole number of such accesses.
+        ValueError: a side or a width is unknown; or the tile is larger than the shared memory, or no
+            whole number of such accesses.
 
     Example:
         >>> cornerturn.solve((64, 64), "float32", vector=16)

@@ -9,36 +9,19 @@ from typing import Any
 from cornerturn import _core
 from cornerturn._arrays import dtype_name, order_of, shown
 from cornerturn._frameworks import framework_of
-from cornerturn._values import Values, run
-from cornerturn._work import Work, address_of, read
+from cornerturn._move import new_copy
+from cornerturn._values import Values, operand
+from cornerturn._work import Work, read, result
 
 FORMATS = {"tensor_e4m3": "float8_e4m3fn", "tensor_e5m2": "float8_e5m2", "tensor_i8": "int8"}
 
 
-def amax(x: Any, *, stream: Any = None) -> float:
-    """The largest magnitude in `x`: NaN where any value is NaN, 0 where there are none.
-
-    Args:
-        x: an array of real numbers of any dtype and any strides, in host memory or on a GPU.
-        stream: for a GPU, as in `transpose`. The call waits for it, as a number comes back; it may
-            not be captured in a graph.
-
-    Raises:
-        TypeError: `x` is no array of real numbers.
-        RuntimeError: the stream is being captured.
-    """
+def amax(x: Any, stream: Any = None) -> float:
+    """`amax` of an array that is nothing but memory."""
     framework = framework_of(x)
     source = framework.read(x, "x")
     work = Work(framework, x, source, stream, "x")
-    return work.run(
-        _core.amax,
-        source.address,
-        dtype_name(source.dtype),
-        source.shape,
-        source.strides,
-        source.device,
-        work.number,
-    )
+    return work.run(_core.amax, operand(source))
 
 
 def quantise_tensor(
@@ -49,17 +32,7 @@ def quantise_tensor(
     source = source.permuted(order_of(range(source.rank) if axes is None else axes, source.rank))
     work = Work(framework, x, source, stream, "x")
     values = work.empty(source.shape, FORMATS[format])
-    scale = work.run(
-        _core.quantise_tensor,
-        address_of(values),
-        FORMATS[format],
-        source.address,
-        dtype_name(source.dtype),
-        source.shape,
-        source.strides,
-        source.device,
-        work.number,
-    )
+    scale = work.run(_core.quantise_tensor, operand(result(values)), operand(source))
     return values, scale
 
 
@@ -67,12 +40,17 @@ def dequantise_tensor(
     values: Any, format: str, axes: Sequence[int] | None, scale: Any, dtype: Any, stream: Any
 ) -> Any:
     """`dequantise` with one scale for all values."""
+    framework, source = read(values, "blocks")
+    scaled = dequantised(source.dtype, format, scale, dtype)
+    order = order_of(range(source.rank) if axes is None else axes, source.rank)
+    return new_copy(framework, values, source.permuted(order), stream, scaled)
+
+
+def dequantised(found: Any, format: str, scale: Any, dtype: Any) -> Values:
+    """How values of the dtype `found` become numbers again."""
     if not isinstance(scale, Real):
         raise TypeError(f"scales = {shown(scale)}: {format} has one number")
-    framework, source = read(values, "blocks")
-    if dtype_name(source.dtype) != FORMATS[format]:
-        raise TypeError(
-            f"blocks.dtype = {dtype_name(source.dtype)}: {format} is {FORMATS[format]}"
-        )
-    order = order_of(range(source.rank) if axes is None else axes, source.rank)
-    return run(framework, values, order, None, stream, Values(dtype=dtype, scale=float(scale)))
+    found = str(found).removeprefix("torch.")
+    if found != FORMATS[format]:
+        raise TypeError(f"blocks.dtype = {found}: {format} is {FORMATS[format]}")
+    return Values(dtype=dtype, scale=float(scale))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from numbers import Real
+from operator import index
 from typing import Any, NamedTuple
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, Array, check_pair, dtype_name, order_of, packed_strides, shown
-from cornerturn._frameworks import Framework, framework_of, stream_number
+from cornerturn._arrays import HOST, Array, dtype_name, shown
+from cornerturn._frameworks import framework_of
 
 
 class Values(NamedTuple):
@@ -22,32 +22,39 @@ class Values(NamedTuple):
     beta: float = 0.0
     conjugate: bool = False
     saturate: bool = False
-    rounding: str = "nearest"
+    rounding: str | None = None
     seed: int = 0
 
 
-_NOTHING = Values()
+UNCHANGED = Values()
+_ROUNDINGS = (None, "nearest", "towards_zero", "stochastic")
 
 
 def changes(values: Values) -> bool:
+    """Do values change? Raises for a wrong value; arrays are checked where they meet the result."""
     # Compared by identity first: arrays do not compare to one truth.
-    return any(a is not b and not _same(a, b) for a, b in zip(values, _NOTHING, strict=True))
+    if all(a is b or _same(a, b) for a, b in zip(values, UNCHANGED, strict=True)):
+        return False
+    if values.rounding not in _ROUNDINGS:
+        names = ", ".join(repr(name) for name in _ROUNDINGS)
+        raise ValueError(f"rounding = {shown(values.rounding)} is none of {names}")
+    if not 0 <= values.seed < 1 << 64:
+        raise ValueError(f"seed = {shown(values.seed)} is out of range: it is from 0 to 2**64 - 1")
+    for name in ("alpha", "beta"):
+        if not isinstance(getattr(values, name), Real):
+            raise TypeError(f"{name} = {shown(getattr(values, name))} is not a number")
+    return True
 
 
-def only_dtype(values: Values) -> bool:
-    """Is another dtype all that is asked for? False also where one cannot tell at a glance."""
-    dtype, alpha, scale, bias, beta, conjugate, saturate, rounding, seed = values
-    return (
-        dtype is not None
-        and scale is None
-        and bias is None
-        and conjugate is False
-        and saturate is False
-        and type(alpha) is type(beta) is float
-        and type(rounding) is str
-        and type(seed) is int
-        and (alpha, beta, rounding, seed) == (1.0, 0.0, "nearest", 0)
-    )
+def seed_of(seed: Any) -> int:
+    try:
+        return index(seed)
+    except TypeError:
+        raise TypeError(f"seed = {shown(seed)} is not an integer") from None
+
+
+def _same(a: Any, b: Any) -> bool:
+    return isinstance(a, (bool, int, float, str)) and a == b
 
 
 _numpy_dtypes: dict[Any, Any] = {}
@@ -63,16 +70,12 @@ def numpy_dtype(dtype: Any) -> Any:
     if numpy is None or not isinstance(dtype, (str, type, numpy.dtype)):
         return None
     try:
-        known = numpy.dtype(dtype_of(framework_of(numpy.empty(0)), dtype))
+        known = framework_of(numpy.empty(0)).dtype(dtype)
     except TypeError:
         return None
     if len(_numpy_dtypes) < 100:
         _numpy_dtypes[dtype] = known
     return known
-
-
-def _same(a: Any, b: Any) -> bool:
-    return isinstance(a, (bool, int, float, str)) and a == b
 
 
 class _Vector(NamedTuple):
@@ -81,134 +84,63 @@ class _Vector(NamedTuple):
     owner: Any = None
 
 
-def transpose_values(
-    x: Any, axes: Sequence[int] | None, out: Any, stream: Any, values: Values
-) -> Any:
-    """`transpose` of values that change."""
-    framework = framework_of(x)
-    _check(values)
-    if values.beta != 0 and out is None:
-        raise ValueError(f"beta = {shown(values.beta)}, but there is no out to be multiplied by it")
-    if framework.module == "jax":
-        raise TypeError("x is a JAX array: its values are converted by JAX, with x.astype(dtype)")
-    if framework.module == "torch":
-        import cornerturn.torch
-
-        order = order_of(axes, x.dim())
-        if out is None and stream is None and x.requires_grad:
-            return cornerturn.torch.permute_values(x, order, values)
-    return run(framework, x, order_of(axes, framework.read(x, "x").rank), out, stream, values)
-
-
-def run(
-    framework: Framework, x: Any, order: Sequence[int], out: Any, stream: Any, values: Values
-) -> Any:
-    """The work itself, whatever autograd thinks of it."""
-    source = framework.read(x, "x").permuted(order)
-    dtype = source.dtype if values.dtype is None else dtype_of(framework, values.dtype)
-    like = source._replace(dtype=dtype)
-    if stream is None:
-        number = 0 if source.device == HOST else framework.current_stream(source.device)
-    elif source.device == HOST:
-        raise ValueError(
-            f"stream = {shown(stream)}, but x is in host memory: the CPU has no streams"
-        )
-    else:
-        number = stream_number(stream)
-    if out is None:
-        result = framework.empty(x, like, source.shape, None if stream is None else number)
-        target = framework_of(result).read(result, "the result")
-        itemsize = _core.itemsize(dtype_name(dtype))
-        target = target._replace(strides=packed_strides(source.shape, itemsize))
-    else:
-        result = out
-        framework.will_lose_gradient(x, "x")
-        writer = framework_of(out)
-        writer.will_write(out, "out")
-        target = writer.read(out, "out")
-        check_pair(target, like, "out", "dtype" if values.dtype is not None else "x", "the result")
-    scale = _vector(values.scale, "scale", source)
-    bias = _vector(values.bias, "bias", source)
-    alpha = float(values.alpha)
+def convert(dst: Array, src: Array, values: Values, stream: int) -> None:
+    """dst[i] = alpha * scale * src[i] + bias + beta * dst[i]; both have the same shape."""
+    _check_rounding(values.rounding, dst, src)
+    scale = _vector(values.scale, "scale", src)
+    bias = _vector(values.bias, "bias", src)
+    epilogue = _core.Epilogue()
+    epilogue.alpha = float(values.alpha)
     if isinstance(values.scale, Real):
-        alpha *= float(values.scale)
-    if 0 in source.shape:
-        return result
+        epilogue.alpha *= float(values.scale)
+    epilogue.beta = float(values.beta)
+    epilogue.scale, epilogue.scale_axis = scale.address, scale.axis
+    epilogue.bias, epilogue.bias_axis = bias.address, bias.axis
+    epilogue.conjugate = values.conjugate
+    epilogue.saturate = values.saturate
+    epilogue.stochastic = values.rounding == "stochastic"
+    epilogue.seed = values.seed
+    if 0 in src.shape:
+        return
     try:
-        _core.execute_converting(
-            target.address,
-            source.address,
-            dtype_name(dtype),
-            dtype_name(source.dtype),
-            source.shape,
-            target.strides,
-            source.strides,
-            alpha=alpha,
-            beta=float(values.beta),
-            scale=scale.address,
-            scale_axis=scale.axis,
-            bias=bias.address,
-            bias_axis=bias.axis,
-            conjugate=values.conjugate,
-            saturate=values.saturate,
-            stochastic=values.rounding == "stochastic",
-            seed=values.seed,
-            device=source.device,
-            stream=number,
-        )
+        _core.convert(operand(dst, "dtype"), operand(src, "x.dtype"), epilogue, src.device, stream)
     except RuntimeError as error:
         if str(error).startswith("dst.type"):
             raise TypeError(str(error)) from None
         raise
-    if stream is not None:
-        framework.used_on(x, source.device, number)
-    return result
 
 
-def _check(values: Values) -> None:
-    if values.rounding not in ("nearest", "stochastic"):
-        raise ValueError(f"rounding = {shown(values.rounding)} is neither 'nearest' nor 'stochastic'")
-    if not isinstance(values.seed, int) or not 0 <= values.seed < 1 << 64:
-        raise ValueError(f"seed = {shown(values.seed)} is not an integer from 0 to 2**64 - 1")
-    for name in ("alpha", "beta"):
-        if not isinstance(getattr(values, name), Real):
-            raise TypeError(f"{name} = {shown(getattr(values, name))} is not a number")
-
-
-def dtype_of(framework: Framework, dtype: Any) -> Any:
-    """The framework's own dtype for what the caller calls by any name."""
-    name = dtype_name(dtype) if isinstance(dtype, str) else None
-    if framework.module == "torch":
-        torch = sys.modules["torch"]
-        if isinstance(dtype, torch.dtype):
-            return dtype
-        found = getattr(torch, name or _numpy_name(dtype), None)
-        if not isinstance(found, torch.dtype):
-            raise TypeError(f"dtype = {shown(dtype)} is no dtype of PyTorch")
-        return found
-    import numpy
-
+def operand(array: Array, name: str = "x.dtype") -> _core.Operand:
+    type_name = dtype_name(array.dtype)
     try:
-        return numpy.dtype(dtype)
-    except TypeError:
-        pass
-    try:
-        import ml_dtypes
-
-        return numpy.dtype(getattr(ml_dtypes, name or dtype_name(dtype)))
-    except (ImportError, AttributeError):
+        return _core.Operand(array.address, type_name, array.shape, array.strides)
+    except ValueError:
+        remedy = "convert it by astype(...) first"
+        if getattr(array.dtype, "isnative", True) is False:
+            remedy = "its bytes are swapped: use x.astype(x.dtype.newbyteorder('=')) first"
         raise TypeError(
-            f"dtype = {shown(dtype)} is no dtype of NumPy (ml_dtypes has bfloat16 and 8-bit floats)"
+            f"{name} = {type_name}: values are converted between bool, int8 to int64, uint8 to "
+            "uint64, float16 to float64, bfloat16, float8_e4m3fn, float8_e5m2, complex64 and "
+            f"complex128; {remedy}"
         ) from None
 
 
-def _numpy_name(dtype: Any) -> str:
-    import numpy
-
-    try:
-        return str(numpy.dtype(dtype))
-    except TypeError:
-        return str(dtype)
+def _check_rounding(rounding: str | None, dst: Array, src: Array) -> None:
+    if rounding not in ("nearest", "towards_zero"):
+        return
+    to, source = dtype_name(dst.dtype), dtype_name(src.dtype)
+    whole = to.startswith(("int", "uint", "bool"))
+    if source.startswith(("int", "uint", "bool")):
+        return
+    if whole and rounding == "nearest":
+        raise ValueError(
+            f"rounding = 'nearest', but {source} is rounded towards zero to {to}, as astype does: say "
+            "'towards_zero', or quantise(x, 'tensor_i8')"
+        )
+    if not whole and rounding == "towards_zero":
+        raise ValueError(
+            f"rounding = 'towards_zero', but {source} is rounded to {to} as 'nearest' or 'stochastic'"
+        )
 
 
 def _vector(value: Any, name: str, result: Array) -> _Vector:
@@ -217,9 +149,13 @@ def _vector(value: Any, name: str, result: Array) -> _Vector:
         return _Vector()
     if isinstance(value, Real):
         value = _one_value(float(value), result)
-    array = framework_of(value).read(value, name)
-    if dtype_name(array.dtype) != "float32":
-        raise TypeError(f"{name}.dtype = {dtype_name(array.dtype)}: it has to be float32")
+    if isinstance(value, (list, tuple)):
+        value = framework_of(value).as_float32(value, name)
+    framework = framework_of(value)
+    array = framework.read(value, name)
+    if dtype_name(array.dtype) != "float32" or not array.is_packed():
+        value = framework.as_float32(value, name)
+        array = framework_of(value).read(value, name)
     if array.device != result.device:
         raise ValueError(f"{name} and x have to be on one device")
     if array.rank > result.rank:
@@ -231,8 +167,6 @@ def _vector(value: Any, name: str, result: Array) -> _Vector:
             f"{name}.shape = {array.shape} does not broadcast against the result's shape "
             f"{result.shape} along one axis"
         )
-    if not array.is_packed():
-        raise ValueError(f"{name} is not contiguous")
     return _Vector(array.address, long[0] if long else -1, array.owner)
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from cornerturn._arrays import Array
-from cornerturn._frameworks import Framework, framework_of
-from cornerturn._operations import stream_for
-from cornerturn._values import dtype_of
+from cornerturn._frameworks import Framework, framework_of, stream_for
 
 
 def read(x: Any, name: str) -> tuple[Framework, Array]:
     framework = framework_of(x)
+    framework.will_change_values(name)
     framework.will_lose_gradient(x, name)
     return framework, framework.read(x, name)
 
 
-def address_of(array: Any) -> int:
-    return framework_of(array).read(array, "the result").address
+def result(array: Any) -> Array:
+    return framework_of(array).read(array, "the result")
 
 
 class Work:
@@ -29,7 +28,7 @@ class Work:
         self.number = stream_for(framework, source.device, stream, name)
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        like = self.source._replace(dtype=dtype_of(self.framework, dtype))
+        like = self.source._replace(dtype=self.framework.dtype(dtype))
         number = None if self.stream is None else self.number
         result = self.framework.empty(self.x, like, shape, number)
         self.uses(result)
@@ -39,12 +38,13 @@ class Work:
         if self.stream is not None:
             framework_of(array).used_on(array, self.source.device, self.number)
 
-    def run(self, work: Any, *arguments: Any) -> Any:
+    def run(self, work: Any, *arguments: Any, **options: Any) -> Any:
+        device = self.source.device
         try:
-            result = work(*arguments)
+            found = work(*arguments, device=device, stream=self.number, **options)
         except RuntimeError as error:
             if "has no real values" in str(error):
                 raise TypeError(str(error)) from None
             raise
         self.uses(self.x)
-        return result
+        return found

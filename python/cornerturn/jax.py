@@ -29,13 +29,14 @@ _PLATFORMS = {"cpu": "cpu", "CUDA": "cuda"}
 
 
 def transpose(x: ArrayLike, axes: Sequence[int] | None = None) -> Array:
-    """`x` with its axes in the order `axes`; reversed without it. As `jax.numpy.transpose`.
+    """Returns `x` with its axes in the order `axes`, or reversed, as `jax.numpy.transpose` does.
 
-    All dtypes whose elements are whole bytes. Where Cornerturn has no kernels (TPUs, AMD GPUs, CUDA
-    when it was built without) XLA transposes. An array that is spread over devices is gathered
-    first, as XLA does for all foreign functions; inside `jax.shard_map` each device does its part.
+    The dtype may be any whose elements are whole bytes. Where Cornerturn has no kernels (TPUs, AMD
+    GPUs, CUDA when it was built without) XLA transposes. An array that is spread over devices is
+    gathered first, as XLA does for all foreign functions; inside `jax.shard_map` each device does
+    its part.
 
-    Raises ValueError when `axes` is not a permutation of the axes, TypeError for dtypes that XLA
+    Raises ValueError when `axes` is not a permutation of the axes, and TypeError for dtypes that XLA
     packs several to the byte (int4) and for those that are not numbers (PRNG keys).
     """
     x = jnp.asarray(x)

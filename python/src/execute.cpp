@@ -1,12 +1,16 @@
 #include "execute.hpp"
 
 #include <fmt/format.h>
+#include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 
 #include "api/target.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cuda/backend.hpp"
+#include "threads.hpp"
 #ifdef CORNERTURN_CUDA
 #include <cuda_runtime_api.h>
 #endif
@@ -48,6 +52,8 @@ class CurrentGpu {
   int device_;
 };
 
+std::atomic<std::int64_t> piece_bytes = std::int64_t{1} << 30;
+
 struct Views {
   View dst;
   ConstView src;
@@ -87,26 +93,56 @@ void execute(const Sides& sides, int device, std::uintptr_t stream) {
   const Views& views = views_of(sides);
   // Whoever owns the arrays has said where they are: the driver need not be asked.
   Options options;
+  options.threads = thread_limit();
   if (device == host) return copy_on({}, views.dst, views.src, {}, options);
   const CurrentGpu current(device);
   options.stream = reinterpret_cast<void*>(stream);
-  copy_on({device, alignment_of(views.src.data), alignment_of(views.dst.data)}, views.dst,
-          views.src, {}, options);
+  copy_on(target_on(device, views.dst.data, views.src.data), views.dst, views.src, {}, options);
 }
 
-void execute_converting(const Sides& sides, ElementType dst_type, ElementType src_type,
-                        const Epilogue& epilogue, int device, std::uintptr_t stream) {
-  const View dst(reinterpret_cast<void*>(sides.dst), dst_type, sides.shape, sides.dst_strides);
-  const ConstView src(reinterpret_cast<const void*>(sides.src), src_type, sides.shape,
-                      sides.src_strides);
+void execute_in_pieces(const Sides& sides, int device, std::uintptr_t stream) {
+  std::int64_t bytes = sides.itemsize;
+  std::size_t outer = 0;
+  const auto stride = [&](std::size_t i) { return std::abs(sides.dst_strides[i]); };
+  for (std::size_t i = 0; i < sides.shape.size(); ++i) {
+    bytes *= sides.shape[i];
+    if (sides.shape[i] > 1 && (sides.shape[outer] < 2 || stride(i) > stride(outer))) outer = i;
+  }
+  if (device != host || bytes <= piece_bytes || sides.shape.empty() || sides.shape[outer] < 2) {
+    return execute(sides, device, stream);
+  }
+  constexpr std::int64_t whole_lines = 64;
+  std::int64_t half = sides.shape[outer] / 2;
+  if (half > whole_lines) half -= half % whole_lines;
+  Sides part = sides;
+  part.shape[outer] = half;
+  execute_in_pieces(part, device, stream);
+  {
+    const nanobind::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+  }
+  part.shape[outer] = sides.shape[outer] - half;
+  part.dst += static_cast<std::uintptr_t>(half * sides.dst_strides[outer]);
+  part.src += static_cast<std::uintptr_t>(half * sides.src_strides[outer]);
+  execute_in_pieces(part, device, stream);
+}
+
+std::int64_t check_signals_every(std::int64_t bytes) {
+  return piece_bytes.exchange(bytes);
+}
+
+void execute_converting(const View& dst, const ConstView& src, const Epilogue& epilogue, int device,
+                        std::uintptr_t stream) {
   Options options;
+  options.threads = thread_limit();
   if (device == host) return copy_on({}, dst, src, epilogue, options);
   const CurrentGpu current(device);
   options.stream = reinterpret_cast<void*>(stream);
-  copy_on({device, alignment_of(src.data), alignment_of(dst.data)}, dst, src, epilogue, options);
+  copy_on(target_on(device, dst.data, src.data), dst, src, epilogue, options);
 }
 
-Plan make_plan(const Sides& sides, int gpu, const Options& options) {
+Plan make_plan(const Sides& sides, int gpu, Options options) {
+  if (options.threads == 0) options.threads = thread_limit();
   const Views& views = views_of(sides);
   if (gpu == host) return cornerturn::make_plan(views.dst, views.src, options);
   const CurrentGpu current(gpu);

@@ -5,9 +5,9 @@
 #include <functional>
 #include <vector>
 
-#include "cornerturn/element_type.hpp"
 #include "cornerturn/epilogue.hpp"
 #include "cornerturn/plan.hpp"
+#include "cornerturn/view.hpp"
 
 namespace cornerturn::python {
 
@@ -26,13 +26,19 @@ constexpr int host = -1;
 /// cudaStream_t on which a GPU works. Does not need the GIL. Throws cornerturn::Error.
 void execute(const Sides& sides, int device, std::uintptr_t stream);
 
-/// The same with values that change: from elements of one type to those of another, with an
-/// epilogue, whose vectors lie on the same device.
-void execute_converting(const Sides& sides, ElementType dst_type, ElementType src_type,
-                        const Epilogue& epilogue, int device, std::uintptr_t stream);
+/// The same where the GIL was released: a long call on the CPU works piece by piece, and throws
+/// nanobind::python_error between two of them when a signal's handler has raised (Ctrl-C).
+void execute_in_pieces(const Sides& sides, int device, std::uintptr_t stream);
+
+/// Sets the most bytes of a piece, and returns what was set before.
+std::int64_t check_signals_every(std::int64_t bytes);
+
+/// The same with values that change on their way. The epilogue's vectors lie on the same device.
+void execute_converting(const View& dst, const ConstView& src, const Epilogue& epilogue, int device,
+                        std::uintptr_t stream);
 
 /// The plan for it. Addresses may be 0; `gpu` is then of no meaning.
-Plan make_plan(const Sides& sides, int gpu, const Options& options);
+Plan make_plan(const Sides& sides, int gpu, Options options);
 
 /// work(), while the GPU `device` is the current one; for `host` as things are.
 void on_device(int device, const std::function<void()>& work);

@@ -20,15 +20,16 @@ ffi::Error transpose(ffi::AnyBuffer src, ffi::Span<const std::int64_t> axes, ffi
     const auto itemsize = static_cast<std::int64_t>(ffi::ByteWidth(src.element_type()));
     const Extents shape(extents.begin(), extents.end());
     const std::vector<int> permutation(axes.begin(), axes.end());
-    Extents turned = permuted(shape, permutation);
-    if (!std::ranges::equal(turned, dst.dimensions()) || dst.element_type() != src.element_type()) {
+    Extents result_shape = permuted(shape, permutation);
+    if (!std::ranges::equal(result_shape, dst.dimensions()) ||
+        dst.element_type() != src.element_type()) {
       return ffi::Error::InvalidArgument("the result is not the operand with its axes permuted");
     }
-    Extents dst_strides = packed_strides(turned, static_cast<int>(itemsize));
+    Extents dst_strides = packed_strides(result_shape, static_cast<int>(itemsize));
     Extents src_strides = permuted(packed_strides(shape, static_cast<int>(itemsize)), permutation);
     execute({reinterpret_cast<std::uintptr_t>(dst.untyped_data()),
-             reinterpret_cast<std::uintptr_t>(src.untyped_data()), itemsize, std::move(turned),
-             std::move(dst_strides), std::move(src_strides)},
+             reinterpret_cast<std::uintptr_t>(src.untyped_data()), itemsize,
+             std::move(result_shape), std::move(dst_strides), std::move(src_strides)},
             device, reinterpret_cast<std::uintptr_t>(stream));
     return ffi::Error::Success();
   } catch (const std::exception& error) {

@@ -11,16 +11,16 @@
 #include <memory>
 #include <tuple>
 
-#include "analyse/notation.hpp"
 #include "cornerturn/error.hpp"
-#include "lab/convert.hpp"
-#include "lab/explain_picture.hpp"
-#include "lab/rung_access.hpp"
-#include "lab/solve.hpp"
-#include "lab/solve_picture.hpp"
 #include "maps/algebra.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "translate.hpp"
+#include "workshop/analyse/notation.hpp"
+#include "workshop/lab/convert.hpp"
+#include "workshop/lab/explain_picture.hpp"
+#include "workshop/lab/rung_access.hpp"
+#include "workshop/lab/solve.hpp"
+#include "workshop/lab/solve_picture.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

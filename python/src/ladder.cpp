@@ -6,10 +6,10 @@
 #include <nanobind/stl/vector.h>
 
 #include "cornerturn/error.hpp"
-#include "cuda/device_rung.hpp"
-#include "ladder/emulate.hpp"
-#include "ladder/rung.hpp"
 #include "translate.hpp"
+#include "workshop/cuda/device_rung.hpp"
+#include "workshop/ladder/emulate.hpp"
+#include "workshop/ladder/rung.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -75,17 +75,18 @@ Sides& permuted(const Array& src, std::uintptr_t dst, const std::array<int, max_
   return sides;
 }
 
-// The same into `dst`. Null unless that has the right shape, type and place.
+// The same into `dst`. Null unless that has the right shape and place.
 const Sides* permuted_into(const Array& src, const Array& dst,
                            const std::array<int, max_rank>& order) {
-  if (dst.rank != src.rank || dst.type != src.type || dst.itemsize != src.itemsize ||
-      dst.device != src.device) {
-    return nullptr;
-  }
+  if (dst.rank != src.rank || dst.device != src.device) return nullptr;
   Sides& sides = permuted(src, dst.data, order);
   if (!std::equal(sides.shape.begin(), sides.shape.end(), dst.shape)) return nullptr;
   sides.dst_strides.assign(dst.strides.begin(), dst.strides.begin() + dst.rank);
   return &sides;
+}
+
+bool same_elements(const Array& a, const Array& b) {
+  return a.type == b.type && a.itemsize == b.itemsize;
 }
 
 nb::object shape_of_result(const Array& src, const std::array<int, max_rank>& order) {
@@ -119,19 +120,17 @@ void run(const Sides& sides, int device, std::uintptr_t stream) {
   }
   if (device == host && bytes <= few_bytes) return execute(sides, device, stream);
   const nb::gil_scoped_release released;
-  execute(sides, device, stream);
+  execute_in_pieces(sides, device, stream);
 }
 
-// The same, false where there is nothing to run or the library refuses: memory that overlaps, or
-// that is written twice.
-bool try_to_run(const Sides* sides, int device, std::uintptr_t stream) {
-  if (sides == nullptr) return false;
+// work(); false where the library refuses.
+template <class Work>
+bool try_to(const Work& work) {
   try {
-    run(*sides, device, stream);
+    work();
     return true;
-  } catch (const Error& error) {
-    if (error.status() == Status::invalid_argument) return false;
-    throw;
+  } catch (const Error&) {
+    return false;
   }
 }
 
@@ -219,56 +218,30 @@ class NumPy {
   NumPy(nb::handle module, nb::handle x)
       : empty_(nb::object(module.attr("empty")).release()), is_known_(is_laid_out_as_known(x)) {}
 
-  nb::object transpose(nb::handle x, nb::handle axes, nb::handle out) {
+  nb::object transpose(nb::handle x, nb::handle axes, nb::handle out, nb::handle dtype) {
     Array source;
     std::array<int, max_rank> order;
     if (!is_known_ || !read(x, source) || !read_axes(axes, source.rank, order)) return nb::none();
-    Array target;
-    if (!out.is_none()) {
-      const bool fits = Py_TYPE(out.ptr()) == Py_TYPE(x.ptr()) &&
-                        (fields(out)->flags & writeable) != 0 && read(out, target) &&
-                        try_to_run(permuted_into(source, target, order), host, 0);
-      return fits ? nb::borrow(out) : nb::none();
-    }
-    const nb::object shape = shape_of_result(source, order);
-    nb::object result = nb::steal(
-        PyObject_CallFunctionObjArgs(empty_.ptr(), shape.ptr(), fields(x)->dtype, nullptr));
-    if (!result.is_valid()) nb::raise_python_error();
-    run(permuted(source, reinterpret_cast<std::uintptr_t>(fields(result)->data), order), host, 0);
-    return result;
-  }
-
-  nb::object convert(nb::handle x, nb::handle axes, nb::handle out, nb::handle dtype) {
-    Array source;
-    std::array<int, max_rank> order;
-    if (!is_known_ || !read(x, source) || !read_axes(axes, source.rank, order)) return nb::none();
-    const std::optional<ElementType> from = dtypes_.find(fields(x)->dtype).element;
-    const std::optional<ElementType> to = dtypes_.find(dtype.ptr()).element;
-    if (!from || !to) return nb::none();
+    const bool converts = !dtype.is_none();
+    const nb::handle of_result = converts ? dtype : nb::handle(fields(x)->dtype);
     nb::object result = nb::borrow(out);
     if (out.is_none()) {
       const nb::object shape = shape_of_result(source, order);
-      result =
-          nb::steal(PyObject_CallFunctionObjArgs(empty_.ptr(), shape.ptr(), dtype.ptr(), nullptr));
+      result = nb::steal(
+          PyObject_CallFunctionObjArgs(empty_.ptr(), shape.ptr(), of_result.ptr(), nullptr));
       if (!result.is_valid()) nb::raise_python_error();
-    } else if (Py_TYPE(out.ptr()) != Py_TYPE(x.ptr()) || fields(out)->dtype != dtype.ptr()) {
+    } else if (Py_TYPE(out.ptr()) != Py_TYPE(x.ptr()) || (fields(out)->flags & writeable) == 0 ||
+               (converts && fields(out)->dtype != dtype.ptr())) {
       return nb::none();
     }
     Array target;
-    if ((fields(result)->flags & writeable) == 0 || !read(result, target)) return nb::none();
-    Sides& sides = permuted(source, target.data, order);
-    if (target.rank != source.rank ||
-        !std::equal(sides.shape.begin(), sides.shape.end(), target.shape)) {
-      return nb::none();
-    }
-    sides.dst_strides.assign(target.strides.begin(), target.strides.begin() + target.rank);
-    try {
-      const nb::gil_scoped_release released;
-      execute_converting(sides, *to, *from, {}, host, 0);
-    } catch (const Error&) {  // the long way says why
-      return nb::none();
-    }
-    return result;
+    if (!read(result, target)) return nb::none();
+    const Sides* sides = permuted_into(source, target, order);
+    if (sides == nullptr) return nb::none();
+    const bool done = converts
+                          ? convert(*sides, dtype, nb::handle(fields(x)->dtype))
+                          : same_elements(source, target) && try_to([&] { run(*sides, host, 0); });
+    return done ? result : nb::none();
   }
 
  private:
@@ -295,6 +268,20 @@ class NumPy {
       }
     }
     return true;
+  }
+
+  // False for dtypes that are none of the library's types, and where the library refuses.
+  bool convert(const Sides& sides, nb::handle to, nb::handle from) {
+    const std::optional<ElementType> dst_type = dtypes_.find(to.ptr()).element;
+    const std::optional<ElementType> src_type = dtypes_.find(from.ptr()).element;
+    if (!dst_type || !src_type) return false;
+    return try_to([&] {
+      const nb::gil_scoped_release released;
+      execute_converting(
+          {reinterpret_cast<void*>(sides.dst), *dst_type, sides.shape, sides.dst_strides},
+          {reinterpret_cast<const void*>(sides.src), *src_type, sides.shape, sides.src_strides}, {},
+          host, 0);
+    });
   }
 
   // False for elements that need a closer look: those that are or may hold references.
@@ -332,8 +319,10 @@ class Torch {
     empty_on_gpu_ = nb::getattr(guards, "_empty_strided_cuda", nb::none()).release();
     modes_ = nb::getattr(internals, "_len_torch_dispatch_stack", nb::none()).release();
     is_tracing_ = nb::getattr(internals, "_is_tracing", nb::none()).release();
+    increment_version_ = nb::getattr(internals, "_increment_version", nb::none()).release();
     forward_mode_ = nb::module_::import_("torch.autograd.forward_ad").release();
-    if (modes_.is_none() || is_tracing_.is_none()) api_ = nullptr;
+    profiler_ = nb::module_::import_("torch.autograd.profiler").release();
+    if (modes_.is_none() || is_tracing_.is_none() || increment_version_.is_none()) api_ = nullptr;
   }
 
   nb::object transpose(nb::handle x, nb::handle axes, nb::handle out) const {
@@ -350,27 +339,44 @@ class Torch {
     }
     const auto number = reinterpret_cast<std::uintptr_t>(stream);
     Array target;
-    if (!out.is_none()) {
-      const bool fits = Py_TYPE(out.ptr()) == Py_TYPE(x.ptr()) && read(out, target) &&
-                        try_to_run(permuted_into(source, target, order), source.device, number);
-      return fits ? nb::borrow(out) : nb::none();
+    nb::object result = nb::borrow(out);
+    if (out.is_none()) {
+      result = new_tensor(x, source, order);
+      if (!show(result, target)) return nb::none();
+    } else if (Py_TYPE(out.ptr()) != Py_TYPE(x.ptr()) || !read(out, target)) {
+      return nb::none();
     }
-    const nb::object result = new_tensor(x, source, order);
-    if (!show(result, target) || target.device != source.device) return nb::none();
-    run(permuted(source, target.data, order), source.device, number);
+    const Sides* sides = permuted_into(source, target, order);
+    if (sides == nullptr || !same_elements(source, target)) return nb::none();
+    if (!try_to([&] { run(*sides, source.device, number); })) return nb::none();
+    if (!out.is_none()) was_written(out);
     return result;
   }
 
  private:
-  // Has somebody an interest in what happens to any tensor: a mode, torch.jit.trace, or autograd's
-  // forward mode?
+  // Autograd then knows that what it has kept of `x` is no longer there.
+  void was_written(nb::handle x) const {
+    const nb::object written = nb::steal(PyTuple_Pack(1, x.ptr()));
+    if (!written.is_valid()) nb::raise_python_error();
+    PyObject* arguments[] = {nullptr, written.ptr()};
+    const nb::object done = nb::steal(PyObject_Vectorcall(
+        increment_version_.ptr(), arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+    if (!done.is_valid()) nb::raise_python_error();
+  }
+
+  // Has somebody an interest in what happens to any tensor: a mode, torch.jit.trace, autograd's
+  // forward mode, or a profiler?
   bool is_watched() const {
     const nb::object modes = nb::steal(PyObject_CallNoArgs(modes_.ptr()));
     const nb::object tracing = nb::steal(PyObject_CallNoArgs(is_tracing_.ptr()));
     const nb::object level = nb::steal(PyObject_GetAttr(forward_mode_.ptr(), level_.ptr()));
-    if (!modes.is_valid() || !tracing.is_valid() || !level.is_valid()) nb::raise_python_error();
+    const nb::object profiling =
+        nb::steal(PyObject_GetAttr(profiler_.ptr(), is_profiler_enabled_.ptr()));
+    if (!modes.is_valid() || !tracing.is_valid() || !level.is_valid() || !profiling.is_valid()) {
+      nb::raise_python_error();
+    }
     return PyLong_AsLong(modes.ptr()) != 0 || tracing.ptr() == Py_True ||
-           PyLong_AsLong(level.ptr()) >= 0;
+           PyLong_AsLong(level.ptr()) >= 0 || profiling.ptr() == Py_True;
   }
 
   // False for a tensor that wants a gradient, or whose memory does not hold its values.
@@ -440,7 +446,9 @@ class Torch {
   nb::handle new_empty_ = interned("new_empty");
   nb::handle dtype_ = interned("dtype");
   nb::handle level_ = interned("_current_level");
-  nb::handle empty_on_cpu_, empty_on_gpu_, modes_, is_tracing_, forward_mode_;
+  nb::handle is_profiler_enabled_ = interned("_is_profiler_enabled");
+  nb::handle empty_on_cpu_, empty_on_gpu_, modes_, is_tracing_, forward_mode_, profiler_;
+  nb::handle increment_version_;
 };
 
 // The two types that are known, once an object of them has been seen. All of it happens with the
@@ -476,19 +484,12 @@ void look_at(nb::handle x) {
 
 }  // namespace
 
-nb::object quick_transpose(nb::handle x, nb::handle axes, nb::handle out) {
+nb::object quick_transpose(nb::handle x, nb::handle axes, nb::handle out, nb::handle dtype) {
   PyTypeObject* type = Py_TYPE(x.ptr());
   if (type != known.numpy_type && type != known.torch_type) look_at(x);
-  if (type == known.torch_type) return known.torch->transpose(x, axes, out);
-  if (type == known.numpy_type) return known.numpy->transpose(x, axes, out);
+  if (type == known.numpy_type) return known.numpy->transpose(x, axes, out, dtype);
+  if (type == known.torch_type && dtype.is_none()) return known.torch->transpose(x, axes, out);
   return nb::none();
-}
-
-nb::object quick_convert(nb::handle x, nb::handle axes, nb::handle out, nb::handle dtype) {
-  PyTypeObject* type = Py_TYPE(x.ptr());
-  if (type != known.numpy_type && type != known.torch_type) look_at(x);
-  if (type != known.numpy_type) return nb::none();
-  return known.numpy->convert(x, axes, out, dtype);
 }
 
 }  // namespace cornerturn::python

@@ -8,12 +8,11 @@
 
 #include "api/known_plans.hpp"
 #include "api/target.hpp"
+#include "core/blocks.hpp"
+#include "core/refuse.hpp"
 #include "core/validate.hpp"
 #include "cornerturn/cornerturn.hpp"
-#include "cpu/amax.hpp"
-#include "cpu/threads.hpp"
 #include "cuda/backend.hpp"
-#include "plan/gpu/amax.hpp"
 #include "values/magnitude.hpp"
 
 namespace cornerturn {
@@ -30,12 +29,32 @@ void check_real(ElementType type) {
   }
 }
 
-double largest(const ConstView& src, int threads) {
-  std::int64_t bytes = src.type.size();
-  for (const std::int64_t extent : src.shape) bytes *= extent;
-  const auto useful = std::clamp<std::int64_t>(bytes >> 19, 1, cpu::most_threads);
-  return cpu::amax(static_cast<const std::byte*>(src.data), src.type, src.shape, src.strides,
-                   cpu::resolve_threads(threads, static_cast<int>(useful)));
+// The plan of a reduction. `src` may be null where it is not measured.
+FoundPlan find_reduction(const ConstView& src, const Options& options, const Target& on,
+                         std::uint64_t* found) {
+  Target target = on;
+  if (target.gpu >= 0) target.alignment.src = alignment_of(src.data);
+  Options how = options;
+  // On a GPU the numbers that are found are the library's own, so nothing of the caller's is timed.
+  if (target.gpu >= 0) how.effort = Effort::estimate;
+  return find_plan(reduce_problem(src.type, src.shape, src.strides), how, target,
+                   {found, src.data});
+}
+
+double largest(const ConstView& src, const Options& options, const Target& target) {
+  const auto stream = static_cast<cuda::Stream>(options.stream);
+  if (target.gpu >= 0) {
+    check_elements_aligned("src", src.data, src.type, src.strides);
+    cuda::refuse_captured(stream, "amax returns a number", "reading it has to wait for the stream");
+  }
+  std::uint64_t found = 0;
+  const FoundPlan plan = find_reduction(src, options, target, &found);
+  if (target.gpu >= 0) {
+    found = cuda::largest_magnitude(*plan.plan, src.data, stream);
+  } else if (!plan.executed) {
+    run(*plan.plan, {&found, src.data}, nullptr);
+  }
+  return values::magnitude_number(src.type.kind(), found);
 }
 
 /// By what values are multiplied, and what brings them back.
@@ -60,14 +79,6 @@ bool fits_f32(ElementType type) {
                            [](auto t) { return values::fits_f32<typename decltype(t)::type>; });
 }
 
-double largest_on_gpu(const ConstView& src, cuda::Stream stream) {
-  check_elements_aligned("src", src.data, src.type, src.strides);
-  cuda::refuse_captured(stream, "amax returns a number", "reading it has to wait for the stream");
-  const plan::gpu::AmaxWork work = plan::gpu::amax_work(static_cast<const std::byte*>(src.data),
-                                                        src.type, src.shape, src.strides);
-  return values::magnitude_number(src.type.kind(), cuda::largest_magnitude(work, stream));
-}
-
 /// What becomes of the values, in f32 or in f64.
 struct Quantising {
   TensorScale by;
@@ -86,7 +97,8 @@ struct Quantising {
   }
 };
 
-void quantise_on_cpu(const View& dst, const ConstView& src, const Quantising& how, int threads) {
+void quantise_on_cpu(const View& dst, const ConstView& src, const Quantising& how,
+                     const Options& options) {
   Epilogue epilogue;
   epilogue.overflow = how.overflow;
   const auto factor = static_cast<float>(how.by.factor);
@@ -96,55 +108,77 @@ void quantise_on_cpu(const View& dst, const ConstView& src, const Quantising& ho
     epilogue.alpha = how.by.factor;
   }
   if (how.ruler != 0) epilogue.bias = &how.ruler;
-  Options options;
-  options.threads = threads;
-  copy(dst, src, epilogue, options);
+  copy_on({}, dst, src, epilogue, options);
 }
 
-void quantise_on_gpu(int gpu, const View& dst, const ConstView& src, const Quantising& how,
-                     cuda::Stream stream) {
+void quantise_on_gpu(const Target& on, const View& dst, const ConstView& src, const Quantising& how,
+                     const Options& options) {
   Epilogue epilogue;
   epilogue.overflow = how.overflow;
   const bool arithmetic = how.in_f32 || how.ruler != 0 || how.by.factor != 1;
   if (arithmetic) epilogue.alpha = 2;  // any: the plan serves the next tensor as well
-  const Target target{gpu, alignment_of(src.data), alignment_of(dst.data)};
-  const FoundPlan found = find_plan(dst, src, epilogue, {}, target);
-  const plan::gpu::Plan& plan = *found.plan->of_gpu();
-  if (!arithmetic) return cuda::execute(plan, dst.data, src.data, stream);
-  cuda::execute(with_factor(plan, how.by.factor, how.ruler), dst.data, src.data, stream);
+  const Target target = target_on(on.gpu, dst.data, src.data);
+  const FoundPlan found = find_plan(dst, src, epilogue, options, target);
+  Buffers buffers{dst.data, src.data};
+  if (arithmetic) buffers.late = LateFactor{how.by.factor, how.ruler};
+  run(*found.plan, buffers, options.stream);
+}
+
+void check_readable(const ConstView& src) {
+  check_real(src.type);
+  const Problem problem = make_problem(View(nullptr, src.type, src.shape), src);
+  if (problem.elements() != 0 && src.data == nullptr) {
+    refuse("src.data = null, but there are elements to read");
+  }
+}
+
+bool is_empty(const ConstView& src) {
+  return std::find(src.shape.begin(), src.shape.end(), 0) != src.shape.end();
 }
 
 }  // namespace
 
-double amax(const ConstView& src, int threads, void* stream) {
-  check_real(src.type);
-  const Problem problem = make_problem(src, View(nullptr, src.type, src.shape));
-  if (problem.elements() == 0) return 0;
-  if (src.data == nullptr)
-    throw Error(Status::invalid_argument, "src.data = null, but there are elements to read");
-  return gpu_of({{"src", src.data}}) < 0 ? largest(src, threads)
-                                         : largest_on_gpu(src, static_cast<cuda::Stream>(stream));
+double amax(const ConstView& src, const Options& options) {
+  require_here(options);
+  check_readable(src);
+  if (is_empty(src)) return 0;
+  return largest(src, options, target_of(options, {{"src", src.data}}));
 }
 
-double quantise_tensor(const View& dst, const ConstView& src, int threads, void* stream) {
+Plan plan_amax(const ConstView& src, const Options& options) {
+  check_real(src.type);
+  make_problem(View(nullptr, src.type, src.shape), src);
+  if (const auto device = described_device(options)) {
+    return Plan(plan_for(*device, reduce_problem(src.type, src.shape, src.strides), options));
+  }
+  const Target target = target_of(options, {{"src", src.data}});
+  if (target.gpu >= 0) check_elements_aligned("src", src.data, src.type, src.strides);
+  std::uint64_t found = 0;
+  if (options.effort == Effort::measure) check_readable(src);
+  return Plan(find_reduction(src, options, target, &found).plan);
+}
+
+double quantise_tensor(const View& dst, const ConstView& src, const Options& options) {
+  require_here(options);
   check_real(src.type);
   const Kind to = dst.type.kind();
   if (to != Kind::f8_e4m3 && to != Kind::f8_e5m2 && to != Kind::i8) {
-    throw Error(Status::invalid_argument,
-                fmt::format("dst.type = {} has to be f8_e4m3, f8_e5m2 or i8", dst.type.name()));
+    refuse(fmt::format("dst.type = {} has to be f8_e4m3, f8_e5m2 or i8", dst.type.name()));
   }
-  const Problem problem = make_problem(src, dst);
-  check_pointers(problem, src.data, dst.data);
+  const Problem problem = make_problem(dst, src);
+  check_pointers(problem, dst.data, src.data);
   if (problem.elements() == 0) return 1;
-  const int gpu = gpu_of({{"dst", dst.data}, {"src", src.data}});
-  if (gpu < 0) {
-    const Quantising how(src.type, to, largest(src, threads));
-    quantise_on_cpu(dst, src, how, threads);
-    return how.by.scale;
+  const Target target = target_of(options, {{"dst", dst.data}, {"src", src.data}});
+  Options reduction = options;
+  reduction.kernel.clear();
+  const Quantising how(src.type, to, largest(src, reduction, target));
+  if (target.gpu < 0) {
+    quantise_on_cpu(dst, src, how, options);
+  } else {
+    Options cast = options;
+    cast.effort = Effort::estimate;  // its factor is known when it runs
+    quantise_on_gpu(target, dst, src, how, cast);
   }
-  const auto on = static_cast<cuda::Stream>(stream);
-  const Quantising how(src.type, to, largest_on_gpu(src, on));
-  quantise_on_gpu(gpu, dst, src, how, on);
   return how.by.scale;
 }
 

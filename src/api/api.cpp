@@ -5,23 +5,10 @@
 #include "api/target.hpp"
 #include "core/validate.hpp"
 #include "cornerturn/cornerturn.hpp"
-#include "cpu/cpu_info.hpp"
-#include "cpu/engine.hpp"
-#include "cuda/backend.hpp"
 
 namespace cornerturn {
 
 namespace {
-
-// After all checks.
-void run(const plan::AnyPlan& plan, void* dst, const void* src, const Vectors& vectors,
-         void* stream) {
-  if (const plan::gpu::Plan* on_gpu = plan.of_gpu()) {
-    cuda::execute(*on_gpu, dst, src, static_cast<cuda::Stream>(stream), vectors);
-  } else {
-    cpu::execute(*plan.of_cpu(), src, dst, vectors);
-  }
-}
 
 Vectors vectors_of(const Epilogue& epilogue) {
   return {epilogue.scale, epilogue.bias};
@@ -42,13 +29,7 @@ void copy(const View& dst, const ConstView& src, const Options& options) {
 }
 
 void copy(const View& dst, const ConstView& src, const Epilogue& epilogue, const Options& options) {
-  if (described_device(options)) {
-    throw Error(
-        Status::unsupported,
-        fmt::format("options.device = '{}' is a described GPU: plans can be made for it, but "
-                    "not run",
-                    options.device));
-  }
+  require_here(options);
   copy_on(target_of(options, dst.data, src.data, vectors_of(epilogue)), dst, src, epilogue,
           options);
 }
@@ -57,9 +38,9 @@ void copy_on(const Target& target, const View& dst, const ConstView& src, const 
              const Options& options) {
   const FoundPlan found = find_plan(dst, src, epilogue, options, target);
   if (found.executed) return;
-  check_pointers(found.plan->problem(), src.data, dst.data);
-  check_vectors(found.plan->problem(), vectors_of(epilogue));
-  run(*found.plan, dst.data, src.data, vectors_of(epilogue), options.stream);
+  check_pointers(found.plan->problem, dst.data, src.data);
+  check_vectors(found.plan->problem, vectors_of(epilogue));
+  run(*found.plan, {dst.data, src.data, vectors_of(epilogue)}, options.stream);
 }
 
 void permute(void* dst, const ConstView& src, std::span<const int> permutation,
@@ -92,7 +73,7 @@ Plan make_plan(const View& dst, const ConstView& src, const Options& options) {
 Plan make_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
                const Options& options) {
   if (const auto device = described_device(options)) {
-    return plan_for(*device, dst, src, epilogue, options);
+    return Plan(plan_for(*device, make_problem(dst, src, epilogue), options));
   }
   const Target target = target_of(options, dst.data, src.data, vectors_of(epilogue));
   return Plan(find_plan(dst, src, epilogue, options, target).plan);
@@ -103,46 +84,38 @@ void execute(const Plan& plan, void* dst, const void* src, void* stream) {
 }
 
 void execute(const Plan& plan, void* dst, const void* src, const Epilogue& epilogue, void* stream) {
-  if (plan.impl().problem().elements() == 0) return;
-  check_runs_on(plan.impl(), dst, src, vectors_of(epilogue));
-  run(plan.impl(), dst, src, vectors_of(epilogue), stream);
+  if (plan.impl().problem.elements() == 0) return;
+  const Buffers buffers{dst, src, vectors_of(epilogue)};
+  check_runs_on(plan.impl(), buffers);
+  run(plan.impl(), buffers, stream);
 }
 
 std::string_view Plan::kernel() const {
-  return std::visit([](const auto& plan) { return plan.kernel(); }, impl_->plan);
+  return impl_->kernel();
 }
 std::string Plan::device() const {
-  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
-  return on_gpu == nullptr ? "cpu" : on_gpu->device.name;
+  return impl_->machine.name();
 }
 int Plan::threads() const {
-  const plan::Plan* on_cpu = impl_->of_cpu();
-  return on_cpu == nullptr ? 0 : on_cpu->threads;
+  return impl_->machine.gpu() != nullptr ? 0 : impl_->threads;
 }
 std::int64_t Plan::bytes() const {
-  return impl_->problem().bytes();
+  return impl_->problem.bytes();
 }
 double Plan::predicted_seconds() const {
-  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
-  return on_gpu == nullptr ? impl_->of_cpu()->predicted_ns() * 1e-9 : on_gpu->predicted_seconds();
+  return impl_->predicted_seconds();
 }
 std::string Plan::to_string() const {
-  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
-  return on_gpu == nullptr ? plan::to_string(*impl_->of_cpu()) : plan::gpu::to_string(*on_gpu);
+  return plan::to_string(*impl_);
 }
 std::string Plan::why() const {
-  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
-  return on_gpu == nullptr ? plan::why(*impl_->of_cpu()) : plan::gpu::why(*on_gpu);
+  return plan::why(*impl_);
 }
 std::string Plan::explain() const {
-  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
-  return on_gpu == nullptr ? plan::explain(*impl_->of_cpu(), cpu::cpu_info())
-                           : plan::gpu::explain(*on_gpu);
+  return plan::explain(*impl_);
 }
 std::string Plan::to_json() const {
-  const plan::gpu::Plan* on_gpu = impl_->of_gpu();
-  return on_gpu == nullptr ? plan::to_json(*impl_->of_cpu(), cpu::cpu_info())
-                           : plan::gpu::to_json(*on_gpu);
+  return plan::to_json(*impl_);
 }
 bool operator==(const Plan& a, const Plan& b) {
   return a.impl() == b.impl();

@@ -3,20 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "api/known_plans.hpp"
 #include "api/target.hpp"
 #include "core/divide.hpp"
 #include "core/refuse.hpp"
 #include "core/validate.hpp"
-#include "cpu/blocks.hpp"
-#include "cpu/threads.hpp"
-#include "cuda/backend.hpp"
-#include "plan/gpu/quantise.hpp"
-#include "plan/planner.hpp"
 
 namespace cornerturn {
 namespace {
-
-using values::BlockFormat;
 
 // What a check needs to know of a view, whether it is read or written.
 struct Operand {
@@ -82,14 +78,12 @@ void check_memory(const Operand& written, const Operand& read) {
   };
   // Each side by itself, against a packed array of its shape.
   const ElementType type = ElementType::bytes(written.type.size());
-  Problem to = make_problem(ConstView(nullptr, type, written.shape),
-                            View(nullptr, type, written.shape, written.strides));
+  Problem to = make_problem(View(nullptr, type, written.shape, written.strides),
+                            ConstView(nullptr, type, written.shape));
   const ConstView source = dense(read);
-  Problem from = make_problem(source, View(nullptr, source.type, read.shape));
+  Problem from = make_problem(View(nullptr, source.type, read.shape), source);
   if (from.elements() == 0 || to.elements() == 0) return;
-  for (const Operand& argument : {written, read}) {
-    if (argument.data == nullptr) refuse(fmt::format("{}.data = null", argument.name));
-  }
+  if (written.data == nullptr || read.data == nullptr) return;  // a plan needs none
   const Reach target = dst_reach(to);
   const Reach origin = src_reach(from);
   const auto at = [](const void* base, std::int64_t offset) {
@@ -111,49 +105,18 @@ void check_real(const Operand& plain) {
   }
 }
 
-int threads_for(const Operand& plain, const BlockOptions& options) {
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : plain.shape) elements *= extent;
-  const auto useful = std::clamp<std::int64_t>(elements / (64 << 10), 1, 1024);
-  return cpu::resolve_threads(options.threads, static_cast<int>(useful));
-}
-
-// Do all arguments lie on the current GPU? The first of them is the array itself.
-bool on_gpu(std::initializer_list<const Operand*> arguments) {
-  std::vector<NamedPointer> pointers;
-  for (const Operand* argument : arguments) pointers.push_back({argument->name, argument->data});
-  if (gpu_of(pointers) < 0) return false;
-  const Operand& plain = **arguments.begin();
-  check_elements_aligned(plain.name, plain.data, plain.type, plain.strides);
-  return true;
-}
-
-cuda::Stream stream_of(const BlockOptions& options) {
-  return static_cast<cuda::Stream>(options.stream);
-}
-
-bool is_empty(const Operand& plain) {
-  return std::find(plain.shape.begin(), plain.shape.end(), 0) != plain.shape.end();
-}
-
 template <class Void>
-std::byte* bytes_of(const BasicView<Void>& view) {
-  return static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(view.data)));
+void* address_of(const BasicView<Void>& view) {
+  return const_cast<void*>(static_cast<const void*>(view.data));
 }
 
-template <class Void>
-PlainArray array_of(const BasicView<Void>& view) {
-  return {bytes_of(view), view.type, view.shape, view.strides};
-}
-
-template <class Void>
-BlockArrays blocks_in(const BasicView<Void>& values, int axis) {
-  return {bytes_of(values), values.strides, nullptr, {}, axis};
-}
-template <class Void>
-BlockArrays blocks_in(const BasicView<Void>& values, const BasicView<Void>& scales, int axis) {
-  return {bytes_of(values), values.strides, bytes_of(scales), scales.strides, axis};
-}
+// A call that has been checked, and what a plan for it depends on.
+struct Call {
+  Problem problem;
+  Buffers buffers;
+  std::vector<NamedPointer> pointers;  // the array itself first
+  Operand plain;
+};
 
 const ElementType q8_type = ElementType::bytes(q8_0_bytes);
 
@@ -179,78 +142,58 @@ BlockFormat format_of(const Operand& values) {
   return values.type.kind() == Kind::f8_e4m3 ? BlockFormat::mx_e4m3 : BlockFormat::mx_e5m2;
 }
 
-values::MxScale rule_of(const BlockOptions& options) {
-  return options.scale == BlockScale::ceil ? values::MxScale::ceil : values::MxScale::floor;
+BlockRule rule_of(const Operand& values, const BlockOptions& options) {
+  const bool ceil = options.scale == BlockScale::ceil;
+  return {format_of(values), ceil ? MxScale::ceil : MxScale::floor};
 }
 
-void quantise(const PlainArray& array, const BlockArrays& blocks, const BlockArrays* turned,
-              const BlockRule& rule, bool gpu, const Operand& plain, const BlockOptions& options) {
-  if (is_empty(plain)) return;
-  if (!gpu) return cpu::quantise(array, blocks, turned, rule, threads_for(plain, options));
-  for (const plan::gpu::BlocksWork& work : plan::gpu::quantise_works(array, blocks, turned, rule)) {
-    cuda::execute(work, stream_of(options));
+template <class PlainView, class BlockView>
+Call q8_call(const PlainView& array, const BlockView& blocks, int axis, bool back, bool pad) {
+  const Operand plain(back ? "dst" : "src", array);
+  const Operand other("blocks", blocks);
+  check_q8(plain, other, axis, back || pad);
+  back ? check_memory(plain, other) : check_memory(other, plain);
+  Blocks how;
+  how.back = back;
+  how.first = {axis, blocks.strides, {}};
+  Buffers buffers{address_of(blocks), array.data};
+  if (back) buffers = {address_of(array), blocks.data};
+  return {block_problem(array.type, array.shape, array.strides, how),
+          buffers,
+          {{plain.name, plain.data}, {other.name, other.data}},
+          plain};
+}
+
+template <class PlainView, class BlockView>
+Call mx_call(const PlainView& array, const BlockView& values, const BlockView& scales, int axis,
+             bool back, const BlockOptions& options) {
+  const Operand plain(back ? "dst" : "src", array);
+  const Operand other("values", values);
+  const Operand codes("scales", scales);
+  check_mx(plain, other, codes, axis, back || options.pad);
+  if (back) {
+    check_memory(plain, other);
+    check_memory(plain, codes);
+  } else {
+    check_memory(other, plain);
+    check_memory(codes, plain);
+    check_memory(codes, other);
   }
+  Blocks how;
+  how.rule = back ? BlockRule{format_of(other)} : rule_of(other, options);
+  how.back = back;
+  how.first = {axis, values.strides, scales.strides};
+  Buffers buffers{address_of(values), array.data};
+  if (back) buffers = {address_of(array), values.data};
+  buffers.blocks.scales = address_of(scales);
+  return {block_problem(array.type, array.shape, array.strides, how),
+          buffers,
+          {{plain.name, plain.data}, {other.name, other.data}, {codes.name, codes.data}},
+          plain};
 }
 
-void dequantise(const PlainArray& array, const BlockArrays& blocks, BlockFormat format, bool gpu,
-                const Operand& plain, const BlockOptions& options) {
-  if (is_empty(plain)) return;
-  if (!gpu) return cpu::dequantise(array, blocks, format, threads_for(plain, options));
-  cuda::execute(plan::gpu::dequantise_work(array, blocks, format), stream_of(options));
-}
-
-}  // namespace
-
-void quantise_q8_0(const View& blocks, const ConstView& src, int axis,
-                   const BlockOptions& options) {
-  const Operand plain("src", src);
-  const Operand result("blocks", blocks);
-  check_q8(plain, result, axis, options.pad);
-  check_memory(result, plain);
-  const bool gpu = on_gpu({&plain, &result});
-  quantise(array_of(src), blocks_in(blocks, axis), nullptr, {}, gpu, plain, options);
-}
-
-void dequantise_q8_0(const View& dst, const ConstView& blocks, int axis,
-                     const BlockOptions& options) {
-  const Operand plain("dst", dst);
-  const Operand source("blocks", blocks);
-  check_q8(plain, source, axis, true);
-  check_memory(plain, source);
-  const bool gpu = on_gpu({&plain, &source});
-  dequantise(array_of(dst), blocks_in(blocks, axis), BlockFormat::q8_0, gpu, plain, options);
-}
-
-void quantise_mxfp8(const View& values, const View& scales, const ConstView& src, int axis,
-                    const BlockOptions& options) {
-  const Operand plain("src", src);
-  const Operand result("values", values);
-  const Operand codes("scales", scales);
-  check_mx(plain, result, codes, axis, options.pad);
-  check_memory(result, plain);
-  check_memory(codes, plain);
-  check_memory(codes, result);
-  const bool gpu = on_gpu({&plain, &result, &codes});
-  quantise(array_of(src), blocks_in(values, scales, axis), nullptr,
-           {format_of(result), rule_of(options)}, gpu, plain, options);
-}
-
-void dequantise_mxfp8(const View& dst, const ConstView& values, const ConstView& scales, int axis,
-                      const BlockOptions& options) {
-  const Operand plain("dst", dst);
-  const Operand source("values", values);
-  const Operand codes("scales", scales);
-  check_mx(plain, source, codes, axis, true);
-  check_memory(plain, source);
-  check_memory(plain, codes);
-  const bool gpu = on_gpu({&plain, &source, &codes});
-  dequantise(array_of(dst), blocks_in(values, scales, axis), format_of(source), gpu, plain,
-             options);
-}
-
-void quantise_mxfp8_both(const View& rows, const View& row_scales, const View& columns,
-                         const View& column_scales, const ConstView& src,
-                         const BlockOptions& options) {
+Call both_call(const View& rows, const View& row_scales, const View& columns,
+               const View& column_scales, const ConstView& src, const BlockOptions& options) {
   const Operand plain("src", src);
   if (src.shape.size() != 2) {
     refuse(fmt::format("src.shape = {} has to be that of a matrix", text(src.shape)));
@@ -258,26 +201,137 @@ void quantise_mxfp8_both(const View& rows, const View& row_scales, const View& c
   const Operand along("rows", rows);
   const Operand along_scales("row_scales", row_scales);
   check_mx(plain, along, along_scales, 1, options.pad);
-  const ConstView turned = src.permuted({1, 0});
+  const ConstView transposed = src.permuted({1, 0});
   const Operand across("columns", columns);
   const Operand across_scales("column_scales", column_scales);
-  check_mx(Operand("src (transposed)", turned), across, across_scales, 1, options.pad);
+  check_mx(Operand("src (transposed)", transposed), across, across_scales, 1, options.pad);
   if (columns.type != rows.type) {
     refuse(fmt::format("columns.type = {} differs from rows.type = {}", columns.type.name(),
                        rows.type.name()));
   }
   const Operand* written[] = {&along, &along_scales, &across, &across_scales};
+  std::vector<NamedPointer> pointers{{plain.name, plain.data}};
   for (const Operand* a : written) {
     check_memory(*a, plain);
     for (const Operand* b : written) {
       if (a < b) check_memory(*a, *b);
     }
+    pointers.push_back({a->name, a->data});
   }
-  const bool gpu = on_gpu({&plain, &along, &along_scales, &across, &across_scales});
+  Blocks how;
+  how.rule = rule_of(along, options);
+  how.first = {1, rows.strides, row_scales.strides};
   // The transpose, seen from the matrix.
-  const BlockArrays other = blocks_in(columns.permuted({1, 0}), column_scales.permuted({1, 0}), 0);
-  quantise(array_of(src), blocks_in(rows, row_scales, 1), &other,
-           {format_of(along), rule_of(options)}, gpu, plain, options);
+  how.second =
+      BlockLayout{0, columns.permuted({1, 0}).strides, column_scales.permuted({1, 0}).strides};
+  Buffers buffers{rows.data, src.data};
+  buffers.blocks = {row_scales.data, columns.data, column_scales.data};
+  return {block_problem(src.type, src.shape, src.strides, how), buffers, std::move(pointers),
+          plain};
+}
+
+Options options_of(const BlockOptions& of_blocks) {
+  Options options;
+  options.threads = of_blocks.threads;
+  options.kernel = of_blocks.kernel;
+  options.effort = of_blocks.effort;
+  options.stream = of_blocks.stream;
+  options.device = of_blocks.device;
+  return options;
+}
+
+Target target_for(const Call& call, const Options& options) {
+  Target target = target_of(options, call.pointers);
+  if (target.gpu < 0) return target;
+  check_elements_aligned(call.plain.name, call.plain.data, call.plain.type, call.plain.strides);
+  const BlockBuffers& blocks = call.buffers.blocks;
+  target.alignment = {true,
+                      alignment_of(call.buffers.src),
+                      alignment_of(call.buffers.dst),
+                      alignment_of(blocks.scales),
+                      alignment_of(blocks.second),
+                      alignment_of(blocks.second_scales)};
+  return target;
+}
+
+void check_pointers(const Call& call) {
+  if (call.problem.elements() == 0) return;
+  for (const NamedPointer& one : call.pointers) {
+    if (one.pointer == nullptr) refuse(fmt::format("{}.data = null", one.name));
+  }
+}
+
+void run(const Call& call, const BlockOptions& of_blocks) {
+  const Options options = options_of(of_blocks);
+  require_here(options);
+  check_pointers(call);
+  const Target target = target_for(call, options);
+  if (call.problem.elements() == 0) return;
+  const FoundPlan found = find_plan(call.problem, options, target, call.buffers);
+  if (!found.executed) run(*found.plan, call.buffers, options.stream);
+}
+
+Plan plan_for(const Call& call, const BlockOptions& of_blocks) {
+  const Options options = options_of(of_blocks);
+  if (const auto device = described_device(options)) {
+    return Plan(plan_for(*device, call.problem, options));
+  }
+  if (options.effort == Effort::measure) check_pointers(call);
+  return Plan(find_plan(call.problem, options, target_for(call, options), call.buffers).plan);
+}
+
+}  // namespace
+
+void quantise_q8_0(const View& blocks, const ConstView& src, int axis,
+                   const BlockOptions& options) {
+  run(q8_call(src, blocks, axis, false, options.pad), options);
+}
+
+Plan plan_quantise_q8_0(const View& blocks, const ConstView& src, int axis,
+                        const BlockOptions& options) {
+  return plan_for(q8_call(src, blocks, axis, false, options.pad), options);
+}
+
+void dequantise_q8_0(const View& dst, const ConstView& blocks, int axis,
+                     const BlockOptions& options) {
+  run(q8_call(dst, blocks, axis, true, true), options);
+}
+
+Plan plan_dequantise_q8_0(const View& dst, const ConstView& blocks, int axis,
+                          const BlockOptions& options) {
+  return plan_for(q8_call(dst, blocks, axis, true, true), options);
+}
+
+void quantise_mxfp8(const View& values, const View& scales, const ConstView& src, int axis,
+                    const BlockOptions& options) {
+  run(mx_call(src, values, scales, axis, false, options), options);
+}
+
+Plan plan_quantise_mxfp8(const View& values, const View& scales, const ConstView& src, int axis,
+                         const BlockOptions& options) {
+  return plan_for(mx_call(src, values, scales, axis, false, options), options);
+}
+
+void dequantise_mxfp8(const View& dst, const ConstView& values, const ConstView& scales, int axis,
+                      const BlockOptions& options) {
+  run(mx_call(dst, values, scales, axis, true, options), options);
+}
+
+Plan plan_dequantise_mxfp8(const View& dst, const ConstView& values, const ConstView& scales,
+                           int axis, const BlockOptions& options) {
+  return plan_for(mx_call(dst, values, scales, axis, true, options), options);
+}
+
+void quantise_mxfp8_both(const View& rows, const View& row_scales, const View& columns,
+                         const View& column_scales, const ConstView& src,
+                         const BlockOptions& options) {
+  run(both_call(rows, row_scales, columns, column_scales, src, options), options);
+}
+
+Plan plan_quantise_mxfp8_both(const View& rows, const View& row_scales, const View& columns,
+                              const View& column_scales, const ConstView& src,
+                              const BlockOptions& options) {
+  return plan_for(both_call(rows, row_scales, columns, column_scales, src, options), options);
 }
 
 }  // namespace cornerturn

@@ -16,6 +16,7 @@
 #include "api/measure.hpp"
 #include "core/validate.hpp"
 #include "cpu/cpu_info.hpp"
+#include "cpu/engine.hpp"
 #include "cpu/threads.hpp"
 #include "cuda/backend.hpp"
 #include "plan/cache.hpp"
@@ -25,12 +26,8 @@
 namespace cornerturn {
 namespace {
 
-using plan::AnyPlan;
-
-// One cache for the plans of the CPU, and one for those of the GPUs.
-template <class Key>
-plan::BoundedCache<Key, AnyPlan>& cache() {
-  static plan::BoundedCache<Key, AnyPlan> instance;
+plan::PlanCache& cache() {
+  static plan::PlanCache instance;
   return instance;
 }
 
@@ -58,8 +55,7 @@ plan::Winners& winners() {
 std::atomic<std::uint64_t> forgotten = 0;
 
 void forget_cached() {
-  cache<plan::CacheKey>().clear();
-  cache<plan::GpuCacheKey>().clear();
+  cache().clear();
   forgotten.fetch_add(1, std::memory_order_release);
 }
 
@@ -68,14 +64,18 @@ std::string_view forced_by_environment() {
   return kernel == nullptr ? std::string_view() : kernel;
 }
 
-std::string kernel_of(const Options& options) {
-  return options.kernel.empty() ? std::string(forced_by_environment()) : options.kernel;
+// The environment speaks of moves and conversions: what blocks and reductions need has other names.
+std::string kernel_of(const Options& options, const Problem& problem) {
+  const bool other = problem.blocks != nullptr || problem.reduces;
+  if (!options.kernel.empty() || other) return options.kernel;
+  return std::string(forced_by_environment());
 }
 
 // What a GPU's plan does not depend on is left alone.
 plan::Request request_of(const Options& options, const Problem& problem, const Target& target) {
-  if (target.gpu >= 0) return {1, kernel_of(options)};
-  return {cpu::resolve_threads(options.threads, plan::useful_threads(problem)), kernel_of(options)};
+  if (target.gpu >= 0) return {1, kernel_of(options, problem), target.alignment};
+  return {cpu::resolve_threads(options.threads, plan::useful_threads(problem)),
+          kernel_of(options, problem)};
 }
 
 // A plan depends on whether there are vectors, not on where they lie.
@@ -92,7 +92,7 @@ class LastCall {
  public:
   void remember(const View& dst, const ConstView& src, const Epilogue& epilogue,
                 const Options& options, const Target& target, const plan::Request& request,
-                std::uint64_t when, std::shared_ptr<const AnyPlan> plan) {
+                std::uint64_t when, std::shared_ptr<const plan::Plan> plan) {
     epilogue_ = without_addresses(epilogue);
     src_type_ = src.type;
     dst_type_ = dst.type;
@@ -108,9 +108,9 @@ class LastCall {
   }
 
   /// Null when this call differs.
-  std::shared_ptr<const AnyPlan> find(const View& dst, const ConstView& src,
-                                      const Epilogue& epilogue, const Options& options,
-                                      const Target& target) const {
+  std::shared_ptr<const plan::Plan> find(const View& dst, const ConstView& src,
+                                         const Epilogue& epilogue, const Options& options,
+                                         const Target& target) const {
     const bool same =
         plan_ != nullptr && src.shape == src_shape_ && dst.shape == dst_shape_ &&
         src.strides == src_strides_ && dst.strides == dst_strides_ && src.type == src_type_ &&
@@ -118,7 +118,7 @@ class LastCall {
         options.threads == options_.threads && options.kernel == options_.kernel &&
         options.effort == options_.effort && when_ == forgotten.load(std::memory_order_acquire);
     // The environment and the processors that may be used can change from call to call.
-    if (!same || request_of(options, plan_->problem(), target) != request_) return nullptr;
+    if (!same || request_of(options, plan_->problem, target) != request_) return nullptr;
     return plan_;
   }
 
@@ -130,62 +130,56 @@ class LastCall {
   Target target_;
   plan::Request request_;
   std::uint64_t when_ = 0;
-  std::shared_ptr<const AnyPlan> plan_;
+  std::shared_ptr<const plan::Plan> plan_;
 };
 
 thread_local LastCall last_call;
 
-// In the cache, or made by `make(found)`, which says whether it has run as well.
-template <class Key, class Make>
-FoundPlan look_up(const Key& key, const Make& make) {
-  if (auto known = cache<Key>().find(key)) return {std::move(known), false};
+// Not where the destination is read as well: each run would change what the next one finds.
+bool to_be_measured(bool asked, const plan::Plan& plan) {
+  return asked && plan.choice == plan::Choice::estimated && plan.normal.elements() > 0 &&
+         plan.normal.values.beta == 0;
+}
+
+// A pointer of a move or a conversion that is null shows before the first candidate is timed. Other
+// operations have been checked.
+void check_before_timing(const Problem& problem, const Buffers& buffers) {
+  if (problem.blocks != nullptr || problem.reduces) return;
+  check_pointers(problem, buffers.dst, buffers.src);
+  check_vectors(problem, buffers.vectors);
+}
+
+FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* stream) {
+  if (auto known = cache().find(key)) return {std::move(known), false};
   FoundPlan found;
-  found.plan = std::make_shared<const AnyPlan>(make(found.executed));
-  cache<Key>().insert(key, found.plan);
+  plan::Plan plan = plan::make_plan(
+      key.problem, key.gpu >= 0 ? cuda::machine_of(key.gpu) : cpu::machine(), key.request);
+  plan.gpu = key.gpu;
+  if (key.request.kernel.empty()) winners().apply(plan);
+  if (to_be_measured(key.measured, plan)) {
+    check_before_timing(key.problem, buffers);
+    plan = measured(std::move(plan), buffers, stream);
+    winners().remember(plan);
+    found.executed = true;
+  }
+  found.plan = std::make_shared<const plan::Plan>(std::move(plan));
+  cache().insert(key, found.plan);
+  if (found.executed) {  // whoever asks for an estimate from now on gets the winner
+    plan::CacheKey estimated = key;
+    estimated.measured = false;
+    cache().insert(estimated, found.plan);
+  }
   return found;
 }
 
-// Not where the destination is read as well: each run would change what the next one finds.
-bool to_be_measured(bool asked, plan::Choice choice, const Problem& normal) {
-  return asked && choice == plan::Choice::estimated && normal.elements() > 0 &&
-         normal.values.beta == 0;
-}
-
-FoundPlan plan_on_cpu(const plan::CacheKey& key, void* dst, const void* src,
-                      const Vectors& vectors) {
-  return look_up(key, [&](bool& executed) -> AnyPlan {
-    const plan::CpuInfo& cpu = cpu::cpu_info();
-    plan::Plan plan = plan::make_plan(key.problem, cpu, key.request);
-    if (key.request.kernel.empty()) winners().apply(cpu, plan);
-    if (to_be_measured(key.measured, plan.choice, plan.normal)) {
-      check_pointers(key.problem, src, dst);
-      check_vectors(key.problem, vectors);
-      plan = measured(std::move(plan), dst, src, vectors);
-      winners().remember(cpu, plan);
-      executed = true;
-    }
-    return {std::move(plan), -1};
-  });
-}
-
-FoundPlan plan_on_gpu(const plan::GpuCacheKey& key, void* dst, const void* src,
-                      const Vectors& vectors, void* stream) {
-  return look_up(key, [&](bool& executed) -> AnyPlan {
-    plan::gpu::Plan plan = plan::gpu::make_plan(key.problem, {true, key.src, key.dst},
-                                                cuda::description_of(key.gpu), key.kernel);
-    if (key.kernel.empty()) winners().apply(plan);
-    if (to_be_measured(key.measured, plan.choice, plan.normal)) {
-      check_pointers(key.problem, src, dst);
-      check_vectors(key.problem, vectors);
-      plan = measured(std::move(plan), dst, src, vectors, stream);
-      winners().remember(plan);
-      executed = true;
-    }
-    return {std::move(plan), key.gpu};
-  });
-}
-
 }  // namespace
+
+FoundPlan find_plan(const Problem& problem, const Options& options, const Target& target,
+                    const Buffers& buffers) {
+  return look_up({problem, request_of(options, problem, target), target.gpu,
+                  options.effort == Effort::measure},
+                 buffers, options.stream);
+}
 
 FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
                     const Options& options, const Target& target) {
@@ -193,21 +187,16 @@ FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilo
     return {std::move(known), false};
   }
   const std::uint64_t when = forgotten.load(std::memory_order_acquire);
-  const Problem problem = make_problem(src, dst, epilogue);
+  const Problem problem = make_problem(dst, src, epilogue);
   const plan::Request request = request_of(options, problem, target);
-  const bool measure = options.effort == Effort::measure;
-  FoundPlan found =
-      target.gpu < 0
-          ? plan_on_cpu({problem, request, measure}, dst.data, src.data,
-                        {epilogue.scale, epilogue.bias})
-          : plan_on_gpu({problem, target.gpu, target.src, target.dst, request.kernel, measure},
-                        dst.data, src.data, {epilogue.scale, epilogue.bias}, options.stream);
+  FoundPlan found = look_up({problem, request, target.gpu, options.effort == Effort::measure},
+                            {dst.data, src.data, {epilogue.scale, epilogue.bias}}, options.stream);
   last_call.remember(dst, src, epilogue, options, target, request, when, found.plan);
   return found;
 }
 
-Plan plan_for(const plan::gpu::DeviceInfo& device, const View& dst, const ConstView& src,
-              const Epilogue& epilogue, const Options& options) {
+std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
+                                           const Problem& problem, const Options& options) {
   if (options.effort == Effort::measure) {
     throw Error(
         Status::invalid_argument,
@@ -215,10 +204,17 @@ Plan plan_for(const plan::gpu::DeviceInfo& device, const View& dst, const ConstV
                     "it cannot be timed",
                     options.device));
   }
-  plan::gpu::Plan plan =
-      plan::gpu::make_plan(make_problem(src, dst, epilogue), {}, device, kernel_of(options));
+  plan::Plan plan = plan::make_plan(problem, device, {1, kernel_of(options, problem)});
   if (plan.choice == plan::Choice::estimated) winners().apply(plan);
-  return Plan(std::make_shared<const AnyPlan>(AnyPlan{std::move(plan), -1}));
+  return std::make_shared<const plan::Plan>(std::move(plan));
+}
+
+void run(const plan::Plan& plan, const Buffers& buffers, void* stream) {
+  if (plan.machine.gpu() != nullptr) {
+    cuda::execute(plan, buffers, static_cast<cuda::Stream>(stream));
+  } else {
+    cpu::execute(plan, buffers);
+  }
 }
 
 void load_winners(const std::string& path) {

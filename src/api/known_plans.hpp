@@ -3,14 +3,15 @@
 
 #include <memory>
 
-#include "api/any_plan.hpp"
 #include "api/target.hpp"
+#include "core/buffers.hpp"
 #include "cornerturn/cornerturn.hpp"
+#include "plan/plan.hpp"
 
 namespace cornerturn {
 
 struct FoundPlan {
-  std::shared_ptr<const plan::AnyPlan> plan;
+  std::shared_ptr<const plan::Plan> plan;
   bool executed = false;  ///< measuring has solved the problem already
 };
 
@@ -19,8 +20,16 @@ struct FoundPlan {
 FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
                     const Options& options, const Target& target);
 
+/// The same for a problem of any operation, in the cache or new. `buffers` is where it lies, which
+/// has been checked, for plans that are measured.
+FoundPlan find_plan(const Problem& problem, const Options& options, const Target& target,
+                    const Buffers& buffers);
+
 /// A new plan for a GPU that is only described.
-Plan plan_for(const plan::gpu::DeviceInfo& device, const View& dst, const ConstView& src,
-              const Epilogue& epilogue, const Options& options);
+std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
+                                           const Problem& problem, const Options& options);
+
+/// Runs a plan, after all checks. `stream` is a cudaStream_t.
+void run(const plan::Plan& plan, const Buffers& buffers, void* stream);
 
 }  // namespace cornerturn

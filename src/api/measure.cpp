@@ -1,8 +1,8 @@
 #include "api/measure.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <utility>
 #include <vector>
 
 #include "cpu/engine.hpp"
@@ -15,52 +15,46 @@ constexpr std::size_t candidates_timed = 8;
 constexpr double hopeless = 6.0;  // predicted this many times slower than the best: not tried
 constexpr int rounds = 3;
 
-double seconds_of(const plan::Plan& plan, void* dst, const void* src, const Vectors& vectors) {
-  const auto start = std::chrono::steady_clock::now();
-  cpu::execute(plan, src, dst, vectors);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::size_t worth_timing(const std::vector<double>& costs) {
+// So many of a plan's candidates.
+std::size_t worth_timing(const plan::Candidates& candidates) {
+  const double most = hopeless * candidates[0].seconds();
   std::size_t count = 0;
-  while (count < std::min(costs.size(), candidates_timed) && costs[count] <= hopeless * costs[0]) {
+  while (count < std::min(candidates.size(), candidates_timed) &&
+         candidates[count].seconds() <= most) {
     ++count;
   }
   return count;
 }
 
-}  // namespace
-
-plan::Plan measured(plan::Plan plan, void* dst, const void* src, const Vectors& vectors) {
-  std::vector<double> costs;
-  for (const plan::Candidate& candidate : plan.candidates) costs.push_back(candidate.cost_ns);
-  const std::size_t count = worth_timing(costs);
-  // Rounds over all candidates, so that a disturbance hits none of them alone; each one's best
-  // round counts.
-  std::array<double, candidates_timed> best;
-  best.fill(1e300);
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < count; ++i) {
-      plan.chosen = plan.candidates[i];
-      best[i] = std::min(best[i], seconds_of(plan, dst, src, vectors));
-    }
-  }
-  const auto winner = std::min_element(best.begin(), best.begin() + static_cast<long>(count));
-  plan.chosen = plan.candidates[static_cast<std::size_t>(winner - best.begin())];
-  plan.choice = plan::Choice::measured;
-  return plan;
+double seconds_of(const plan::Plan& plan, const Buffers& buffers) {
+  const auto start = std::chrono::steady_clock::now();
+  cpu::execute(plan, buffers);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-plan::gpu::Plan measured(plan::gpu::Plan plan, void* dst, const void* src, const Vectors& vectors,
-                         void* stream) {
-  std::vector<double> costs;
-  for (const auto& candidate : plan.candidates) costs.push_back(candidate.cost_seconds);
-  std::vector<plan::gpu::Plan> plans(worth_timing(costs), plan);
+// Rounds over all plans, so that a disturbance hits none of them alone; each one's best round
+// counts.
+std::vector<double> seconds_on_cpu(const std::vector<plan::Plan>& plans, const Buffers& buffers) {
+  std::vector<double> best(plans.size(), 1e300);
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      best[i] = std::min(best[i], seconds_of(plans[i], buffers));
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+plan::Plan measured(plan::Plan plan, const Buffers& buffers, void* stream) {
+  std::vector<plan::Plan> plans(worth_timing(plan.candidates), plan);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     plans[i].choose(plan.candidates[i], plan::Choice::measured);
   }
   const std::vector<double> seconds =
-      cuda::seconds_of(plans, dst, src, static_cast<cuda::Stream>(stream), vectors);
+      plan.machine.gpu() != nullptr
+          ? cuda::seconds_of(plans, buffers, static_cast<cuda::Stream>(stream))
+          : seconds_on_cpu(plans, buffers);
   const auto winner = std::min_element(seconds.begin(), seconds.end());
   return std::move(plans[static_cast<std::size_t>(winner - seconds.begin())]);
 }

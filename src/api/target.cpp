@@ -52,6 +52,14 @@ std::array<Argument, 4> look_at(const void* dst, const void* src, const Vectors&
   return arguments;
 }
 
+std::vector<Argument> arguments_of(const std::vector<NamedPointer>& pointers) {
+  std::vector<Argument> arguments;
+  arguments.reserve(pointers.size());
+  for (const NamedPointer& one : pointers) arguments.push_back({one.name, one.pointer});
+  look_at(arguments);
+  return arguments;
+}
+
 void require_cpu(Arguments arguments, const char* why) {
   for (const Argument& argument : arguments) {
     if (argument.place.kind == Kind::device) refuse(fmt::format("{}, {}", argument.text(), why));
@@ -90,11 +98,28 @@ std::optional<plan::gpu::DeviceInfo> described_device(const Options& options) {
   return plan::gpu::device_named(options.device, "options.device");
 }
 
+void require_here(const Options& options) {
+  if (!described_device(options)) return;
+  throw Error(Status::unsupported,
+              fmt::format("options.device = '{}' is a described GPU: plans can be made for it, but "
+                          "not run",
+                          options.device));
+}
+
+Target target_of(const Options& options, const std::vector<NamedPointer>& pointers) {
+  std::vector<Argument> arguments = arguments_of(pointers);
+  if (options.device == "cpu") {
+    require_cpu(arguments, "options.device = 'cpu' needs host memory");
+    return {};
+  }
+  if (options.device == "gpu") {
+    return {require_gpu(arguments, [] { return "options.device = 'gpu' needs the GPU's memory"; })};
+  }
+  return {gpu_of(pointers)};
+}
+
 int gpu_of(const std::vector<NamedPointer>& pointers) {
-  std::vector<Argument> arguments;
-  arguments.reserve(pointers.size());
-  for (const NamedPointer& one : pointers) arguments.push_back({one.name, one.pointer});
-  look_at(arguments);
+  const std::vector<Argument> arguments = arguments_of(pointers);
   const auto there = std::find_if(arguments.begin(), arguments.end(),
                                   [](const Argument& a) { return a.on_gpu(); });
   if (there == arguments.end()) return -1;
@@ -132,31 +157,30 @@ Target target_of(const Options& options, const void* dst, const void* src, const
     require_cpu(arguments, "dst and src are host memory");
     return target;
   }
-  target.dst = alignment_of(arguments[0].pointer);
-  target.src = alignment_of(arguments[1].pointer);
+  target.alignment.dst = alignment_of(arguments[0].pointer);
+  target.alignment.src = alignment_of(arguments[1].pointer);
   return target;
 }
 
-void check_runs_on(const plan::AnyPlan& plan, const void* dst, const void* src,
-                   const Vectors& vectors) {
-  const plan::gpu::Plan* on_gpu = plan.of_gpu();
-  if (on_gpu != nullptr && plan.gpu < 0) {
+void check_runs_on(const plan::Plan& plan, const Buffers& buffers) {
+  const plan::gpu::DeviceInfo* gpu = plan.machine.gpu();
+  if (gpu != nullptr && plan.gpu < 0) {
     throw Error(Status::unsupported,
                 fmt::format("plan: it was made for a described {}: only plans for a device that is "
                             "here can be run",
-                            on_gpu->device.name));
+                            gpu->name));
   }
-  check_pointers(plan.problem(), src, dst);
-  check_vectors(plan.problem(), vectors);
-  const std::array arguments = look_at(dst, src, vectors);
-  if (on_gpu == nullptr) return require_cpu(arguments, "the plan is for the CPU");
+  check_pointers(plan.problem, buffers.dst, buffers.src);
+  check_vectors(plan.problem, buffers.vectors);
+  const std::array arguments = look_at(buffers.dst, buffers.src, buffers.vectors);
+  if (gpu == nullptr) return require_cpu(arguments, "the plan is for the CPU");
 
-  const auto name = [&] { return fmt::format("GPU {} ({})", plan.gpu, on_gpu->device.name); };
+  const auto name = [&] { return fmt::format("GPU {} ({})", plan.gpu, gpu->name); };
   const int current = require_gpu(arguments, [&] { return "the plan is for " + name(); });
   if (current != plan.gpu) {
     refuse(fmt::format("plan: it is for {}, the current one is GPU {}", name(), current));
   }
-  const std::array needed = {on_gpu->alignment.dst, on_gpu->alignment.src};
+  const std::array needed = {plan.alignment.dst, plan.alignment.src};
   for (std::size_t i = 0; i < needed.size(); ++i) {
     if (alignment_of(arguments[i].pointer) >= needed[i]) continue;
     refuse(fmt::format(

@@ -4,18 +4,18 @@
 #include <optional>
 #include <vector>
 
-#include "api/any_plan.hpp"
+#include "core/buffers.hpp"
 #include "core/normalise.hpp"
 #include "cornerturn/epilogue.hpp"
 #include "cornerturn/plan.hpp"
 #include "cornerturn/view.hpp"
+#include "plan/plan.hpp"
 
 namespace cornerturn {
 
 struct Target {
-  int gpu = -1;           ///< the number of the current GPU; -1: the CPU
-  std::int64_t src = 16;  ///< for a GPU: the alignment of the source pointer, at most 16
-  std::int64_t dst = 16;
+  int gpu = -1;               ///< the number of the current GPU; -1: the CPU
+  Alignment alignment{true};  ///< for a GPU: of the pointers, each at most 16
 
   friend bool operator==(const Target&, const Target&) = default;
 };
@@ -24,6 +24,15 @@ struct Target {
 inline std::int64_t alignment_of(const void* pointer) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer) | 16;
   return static_cast<std::int64_t>(address & -address);
+}
+
+/// The target of pointers of which the caller knows that they lie there. gpu = -1: the CPU.
+inline Target target_on(int gpu, const void* dst, const void* src) {
+  Target target{gpu};
+  if (gpu < 0) return target;
+  target.alignment.dst = alignment_of(dst);
+  target.alignment.src = alignment_of(src);
+  return target;
 }
 
 /// Throws an Error that names the argument unless both pointers (where they are set) lie where
@@ -50,12 +59,17 @@ void check_elements_aligned(const char* name, const void* data, ElementType type
 void copy_on(const Target& target, const View& dst, const ConstView& src, const Epilogue& epilogue,
              const Options& options);
 
+/// The same for any number of pointers; the caller fills in the alignments of a GPU's.
+Target target_of(const Options& options, const std::vector<NamedPointer>& pointers);
+
+/// Throws unless options.device is a device that is here.
+void require_here(const Options& options);
+
 /// The GPU that options.device describes; nothing when it asks for the CPU or a GPU here.
 std::optional<plan::gpu::DeviceInfo> described_device(const Options& options);
 
 /// Throws unless the pointers are set, do not overlap, lie where the plan runs and are aligned as
 /// it needs.
-void check_runs_on(const plan::AnyPlan& plan, const void* dst, const void* src,
-                   const Vectors& vectors);
+void check_runs_on(const plan::Plan& plan, const Buffers& buffers);
 
 }  // namespace cornerturn

@@ -299,6 +299,13 @@ ct_status ct_ggml_can_cpy(int dst_type, const int64_t dst_ne[4], const size_t ds
   });
 }
 
+static ct::Options on_stream(int threads, void* stream) {
+  ct::Options options;
+  options.threads = threads;
+  options.stream = stream;
+  return options;
+}
+
 ct_status ct_amax(double* amax, const ct_const_view* src, int threads) {
   return ct_amax_on(amax, src, threads, nullptr);
 }
@@ -306,7 +313,7 @@ ct_status ct_amax(double* amax, const ct_const_view* src, int threads) {
 ct_status ct_amax_on(double* amax, const ct_const_view* src, int threads, void* stream) {
   return guarded([&] {
     double& result = *required(amax, "amax");
-    result = ct::amax(to_view<ct::ConstView>(src, "src"), threads, stream);
+    result = ct::amax(to_view<ct::ConstView>(src, "src"), on_stream(threads, stream));
   });
 }
 
@@ -320,7 +327,7 @@ ct_status ct_quantise_tensor_on(const ct_view* dst, double* scale, const ct_cons
   return guarded([&] {
     double& result = *required(scale, "scale");
     result = ct::quantise_tensor(to_view<ct::View>(dst, "dst"), to_view<ct::ConstView>(src, "src"),
-                                 threads, stream);
+                                 on_stream(threads, stream));
   });
 }
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 namespace cornerturn {
 namespace {
@@ -25,8 +28,25 @@ class Normaliser {
     problem_.dst_offset = 0;
     problem_.scale = {};
     problem_.bias = {};
-    if (!problem_.converts()) set_element(1);
+    if (problem_.operation() == Operation::move) set_element(1);
     return true;
+  }
+
+  // What a reduction reads repeatedly counts once, in the order of the memory.
+  void read_in_order() {
+    for (int i = problem_.rank(); i-- > 0;) {
+      Mode& mode = problem_.modes[i];
+      mode.dst_stride = mode.src_stride;
+      if (mode.src_stride != 0) continue;
+      note([&] { return fmt::format("drop mode {}: it repeats the same elements", i); });
+      problem_.modes.erase(i);
+    }
+    drop_ones();
+    flip();
+    sort();
+    fuse();
+    for (Mode& mode : problem_.modes) mode.dst_stride = 0;
+    problem_.dst_offset = 0;
   }
 
   void drop_ones() {
@@ -161,12 +181,118 @@ class Normaliser {
   std::vector<std::string>* steps_;
 };
 
+// The modes of a problem with blocks, each with its strides in all arrays.
+class BlockNormaliser {
+ public:
+  BlockNormaliser(const Problem& problem, std::vector<std::string>* steps)
+      : problem_(problem), blocks_(*problem.blocks), steps_(steps) {}
+
+  Problem run() {
+    drop_ones();
+    sort();
+    fuse();
+    problem_.blocks = std::make_shared<const Blocks>(std::move(blocks_));
+    return problem_;
+  }
+
+ private:
+  bool has_blocks(int mode) const {
+    return mode == blocks_.first.axis || (blocks_.second && mode == blocks_.second->axis);
+  }
+
+  // Calls use(layout) for the arrays of blocks that there are.
+  template <class Use>
+  void for_layouts(const Use& use) {
+    use(blocks_.first);
+    if (blocks_.second) use(*blocks_.second);
+  }
+  // Calls use(strides) for all lists with a stride a mode.
+  template <class Use>
+  void for_strides(const Use& use) {
+    for_layouts([&](BlockLayout& layout) {
+      use(layout.value_strides);
+      if (!layout.scale_strides.empty()) use(layout.scale_strides);
+    });
+  }
+
+  void erase(int mode) {
+    problem_.modes.erase(mode);
+    for_strides([&](Extents& strides) { strides.erase(strides.begin() + mode); });
+    for_layouts([&](BlockLayout& layout) {
+      if (layout.axis > mode) --layout.axis;
+    });
+  }
+
+  void swap(int a, int b) {
+    std::swap(problem_.modes[a], problem_.modes[b]);
+    for_strides([&](Extents& strides) {
+      std::swap(strides[static_cast<std::size_t>(a)], strides[static_cast<std::size_t>(b)]);
+    });
+    for_layouts([&](BlockLayout& layout) {
+      if (layout.axis == a || layout.axis == b) layout.axis = a + b - layout.axis;
+    });
+  }
+
+  void drop_ones() {
+    for (int i = problem_.rank(); i-- > 0;) {
+      if (problem_.modes[i].extent != 1 || has_blocks(i)) continue;
+      note(fmt::format("drop mode {}: its extent is 1", i));
+      erase(i);
+    }
+  }
+
+  void sort() {
+    bool moved = false;
+    const auto stride = [&](int i) { return std::abs(problem_.modes[i].dst_stride); };
+    for (int i = 1; i < problem_.rank(); ++i) {
+      for (int k = i; k > 0 && stride(k - 1) < stride(k); --k) {
+        swap(k - 1, k);
+        moved = true;
+      }
+    }
+    if (moved) note("sort by destination stride");
+  }
+
+  void fuse() {
+    for (int i = problem_.rank() - 1; i > 0; --i) {
+      Mode& outer = problem_.modes[i - 1];
+      const Mode& inner = problem_.modes[i];
+      const auto inside = static_cast<std::size_t>(i);
+      if (has_blocks(i - 1) || has_blocks(i)) continue;
+      bool one = outer.src_stride == inner.src_stride * inner.extent &&
+                 outer.dst_stride == inner.dst_stride * inner.extent;
+      for_strides([&](const Extents& strides) {
+        one = one && strides[inside - 1] == strides[inside] * inner.extent;
+      });
+      if (!one) continue;
+      note(fmt::format("fuse the modes of extent {} and {}: all arrays go through both in one step",
+                       outer.extent, inner.extent));
+      const std::int64_t extent = outer.extent * inner.extent;
+      erase(i - 1);
+      problem_.modes[i - 1].extent = extent;
+    }
+  }
+
+  void note(std::string text) {
+    if (steps_ != nullptr) steps_->push_back(std::move(text));
+  }
+
+  Problem problem_;
+  Blocks blocks_;
+  std::vector<std::string>* steps_;
+};
+
 }  // namespace
 
 Problem normalise(const Problem& problem, const Alignment& alignment,
                   std::vector<std::string>* steps) {
+  if (problem.blocks != nullptr) return BlockNormaliser(problem, steps).run();
   Normaliser work(problem, steps);
   if (work.empty()) return work.result();
+  if (problem.reduces) {
+    work.read_in_order();
+    return work.result();
+  }
   const bool moves_bytes = !problem.converts();
   work.drop_ones();
   work.flip();

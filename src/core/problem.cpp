@@ -4,7 +4,30 @@
 
 namespace cornerturn {
 
+const char* name_of(Operation operation) {
+  switch (operation) {
+    case Operation::convert:
+      return "convert";
+    case Operation::quantise:
+      return "quantise";
+    case Operation::dequantise:
+      return "dequantise";
+    case Operation::reduce:
+      return "reduce";
+    case Operation::move:
+      break;
+  }
+  return "move";
+}
+
+Operation Problem::operation() const noexcept {
+  if (blocks != nullptr) return blocks->back ? Operation::dequantise : Operation::quantise;
+  if (reduces) return Operation::reduce;
+  return converts() ? Operation::convert : Operation::move;
+}
+
 bool Problem::converts() const noexcept {
+  if (blocks != nullptr || reduces) return false;
   const bool complex = src_type.kind() == Kind::c64 || src_type.kind() == Kind::c128;
   return !(src_type == dst_type) || values.alpha != 1 || values.beta != 0 || scale.present ||
          bias.present || (values.conjugate && complex);
@@ -17,7 +40,46 @@ std::int64_t Problem::elements() const noexcept {
   return static_cast<std::int64_t>(product);
 }
 
+std::int64_t Problem::bytes() const noexcept {
+  if (reduces) return elements() * src_type.size();
+  if (operation() != Operation::quantise) return elements() * dst_type.size();
+  const auto bytes_along = [&](const BlockLayout& layout) {
+    const std::int64_t length = modes[layout.axis].extent;
+    if (length == 0) return std::int64_t{0};
+    const bool q8 = blocks->rule.format == BlockFormat::q8_0;
+    return elements() / length * ((length + 31) / 32) * (q8 ? dst_type.size() : 32 + 1);
+  };
+  return bytes_along(blocks->first) + (blocks->second ? bytes_along(*blocks->second) : 0);
+}
+
+bool operator==(const Problem& a, const Problem& b) noexcept {
+  const bool same_blocks = a.blocks == b.blocks ||
+                           (a.blocks != nullptr && b.blocks != nullptr && *a.blocks == *b.blocks);
+  return a.src_type == b.src_type && a.dst_type == b.dst_type && a.modes == b.modes &&
+         a.src_offset == b.src_offset && a.dst_offset == b.dst_offset && a.values == b.values &&
+         a.scale == b.scale && a.bias == b.bias && a.reduces == b.reduces && same_blocks;
+}
+
 namespace {
+
+std::string blocks_text(const Problem& problem) {
+  const Blocks& blocks = *problem.blocks;
+  std::string text = fmt::format(" {} {} along {}", name_of(problem.operation()),
+                                 name_of(blocks.rule.format), blocks.first.axis);
+  if (blocks.rule.scale == MxScale::ceil) text += " ceil";
+  const auto scales = [&](const BlockLayout& layout) {
+    if (!layout.scale_strides.empty()) {
+      text += fmt::format(" scales ({})", fmt::join(layout.scale_strides, ","));
+    }
+  };
+  scales(blocks.first);
+  if (blocks.second) {
+    text += fmt::format(" and along {} ({})", blocks.second->axis,
+                        fmt::join(blocks.second->value_strides, ","));
+    scales(*blocks.second);
+  }
+  return text;
+}
 
 std::string vector_text(const char* name, const ModeVector& vector) {
   if (!vector.present) return "";
@@ -61,6 +123,8 @@ std::string to_string(const Problem& problem) {
     text += fmt::format(" from +{} to +{}", problem.src_offset, problem.dst_offset);
   }
   if (problem.converts()) text += values_text(problem);
+  if (problem.blocks != nullptr) text += blocks_text(problem);
+  if (problem.reduces) text += " reduce";
   return text;
 }
 

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 
+#include "core/blocks.hpp"
 #include "core/values.hpp"
 #include "cornerturn/element_type.hpp"
 
@@ -76,9 +78,43 @@ class ModeList {
   int size_ = 0;
 };
 
+/// What a problem does with its elements.
+enum class Operation : std::uint8_t {
+  move,        ///< bytes are moved unread
+  convert,     ///< values change on their way
+  quantise,    ///< values become blocks that share a scale
+  dequantise,  ///< and blocks become values
+  reduce,      ///< the largest magnitude of all values is found
+};
+
+/// "move", "convert", ...
+const char* name_of(Operation operation);
+
+/// Some of them: those that a kernel can do.
+class Operations {
+ public:
+  constexpr Operations() = default;
+  constexpr Operations(std::initializer_list<Operation> all) {
+    for (const Operation operation : all) bits_ |= bit(operation);
+  }
+  constexpr bool has(Operation operation) const { return (bits_ & bit(operation)) != 0; }
+
+ private:
+  static constexpr unsigned bit(Operation operation) {
+    return 1U << static_cast<unsigned>(operation);
+  }
+  unsigned bits_ = 0;
+};
+
 /// dst[dst_offset + sum(i_k * dst_stride_k)] = src[src_offset + sum(i_k * src_stride_k)] for every
 /// index i with 0 <= i_k < extent_k. Offsets and strides are in bytes. No modes: one element.
-/// Where it converts(), the value is changed on its way as values/epilogue.hpp says.
+///   convert               The value is changed on its way as values/epilogue.hpp says.
+///   quantise, dequantise  One side is an array of plain values, the other one holds blocks.
+///   Extents
+///                         count plain values. core/blocks.hpp says what the strides of blocks are.
+///   reduce                The destination strides are 0. The destination holds numbers of 64 bits
+///                         (values/magnitude.hpp) whose largest is the result; the plan says how
+///                         many.
 struct Problem {
   ElementType src_type{Kind::u8};
   ElementType dst_type{Kind::u8};
@@ -90,18 +126,24 @@ struct Problem {
   ModeVector scale;
   ModeVector bias;
 
-  /// Do values change? Otherwise bytes are moved unread.
+  /// Where values become blocks or are made of them; null for all other problems.
+  std::shared_ptr<const Blocks> blocks;
+  bool reduces = false;
+
+  Operation operation() const noexcept;
+  /// Is the operation a conversion?
   bool converts() const noexcept;
   int rank() const noexcept { return modes.size(); }
   /// Elements moved: the product of the extents.
   std::int64_t elements() const noexcept;
-  /// Bytes of all elements on the destination side.
-  std::int64_t bytes() const noexcept { return elements() * dst_type.size(); }
+  /// Bytes of all elements that are written; of a reduction, of those that are read.
+  std::int64_t bytes() const noexcept;
 
-  friend bool operator==(const Problem&, const Problem&) = default;
+  friend bool operator==(const Problem& a, const Problem& b) noexcept;
 };
 
-/// "f32 (3,5):(4,12)->(20,4)": extents, source strides, destination strides, in bytes.
+/// "f32 (3,5):(4,12)->(20,4)": extents, source strides, destination strides, in bytes. An operation
+/// that is no move follows: "f32->b34 (6,64):(256,4)->(68,34) quantise q8_0 along 1".
 std::string to_string(const Problem& problem);
 
 }  // namespace cornerturn

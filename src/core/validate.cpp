@@ -187,7 +187,7 @@ void set_values(Problem& problem, std::size_t rank, const Epilogue& epilogue) {
 
 }  // namespace
 
-Problem make_problem(const ConstView& src, const View& dst, const Epilogue& epilogue) {
+Problem make_problem(const View& dst, const ConstView& src, const Epilogue& epilogue) {
   check_view(src, "src");
   check_view(dst, "dst");
   if (src.shape.size() != dst.shape.size()) {
@@ -233,7 +233,7 @@ Reach dst_reach(const Problem& problem) {
                [](const Mode& m) { return m.dst_stride; });
 }
 
-void check_pointers(const Problem& problem, const void* src, const void* dst) {
+void check_pointers(const Problem& problem, const void* dst, const void* src) {
   if (problem.elements() == 0) return;
   if (src == nullptr) refuse("src = null, but the problem has elements to read");
   if (dst == nullptr) refuse("dst = null, but the problem has elements to write");

@@ -13,7 +13,7 @@ namespace cornerturn {
 /// negative, values of one type cannot become those of the other, the epilogue names no axis, an
 /// offset does not fit in 64 bits, or two destination elements share a byte. The views' pointers
 /// are not looked at, those of the epilogue only for whether they are null.
-Problem make_problem(const ConstView& src, const View& dst, const Epilogue& epilogue = {});
+Problem make_problem(const View& dst, const ConstView& src, const Epilogue& epilogue = {});
 
 /// Bytes before and after the first element that a side of the problem reaches: [low, high).
 struct Reach {
@@ -25,7 +25,7 @@ Reach dst_reach(const Problem& problem);
 
 /// Throws unless the pointers are set (for a problem that is not empty) and the address ranges of
 /// the two sides are apart.
-void check_pointers(const Problem& problem, const void* src, const void* dst);
+void check_pointers(const Problem& problem, const void* dst, const void* src);
 
 /// Throws unless every vector of the problem is there.
 void check_vectors(const Problem& problem, const Vectors& vectors);

@@ -1,14 +1,11 @@
-#include "cpu/amax.hpp"
-
+// amax: one maximum over the bits of |x|, a piece after the other.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #include "core/divide.hpp"
-#include "core/memory_order.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/kernel.hpp"
 #include "values/magnitude.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -112,75 +109,66 @@ namespace {
 
 HWY_EXPORT(largest_of_kind);
 
-constexpr std::int64_t piece_bytes = 256 << 10;
-
-// An array cut into pieces of some rows, in the order of the memory.
+// The pieces of an array: the modes of their rows first, from the last one on.
 class Pieces {
  public:
-  Pieces(const MemoryOrder& order, std::int64_t size) : data_(order.first) {
-    const std::int64_t most = piece_bytes / size;
-    std::int64_t elements = 1;
-    for (const MemoryAxis& axis : order.axes) {
-      const bool in_rows = axes_.size() < 2;
-      const std::int64_t at_once =
-          in_rows ? std::clamp(most / elements, std::int64_t{1}, axis.extent) : 1;
-      axes_.push_back(axis);
-      at_once_.push_back(at_once);
-      elements *= at_once;
-      count_ *= ceil_div(axis.extent, at_once);
-    }
-    while (axes_.size() < 2) {
-      axes_.push_back({1, size});
-      at_once_.push_back(1);
-    }
+  Pieces(const plan::AmaxConfig& config, const Problem& normal)
+      : config_(config), modes_(normal.modes) {
+    for (int i = 0; i < modes_.size(); ++i) count_ *= steps(i);
   }
 
   std::int64_t count() const { return count_; }
 
-  Rows piece(std::int64_t index) const {
-    Rows rows{data_, 0, axes_[0].stride, 0, axes_[1].stride};
-    for (std::size_t i = 0; i < axes_.size(); ++i) {
-      const std::int64_t steps = ceil_div(axes_[i].extent, at_once_[i]);
-      const std::int64_t first = index % steps * at_once_[i];
-      index /= steps;
-      rows.data += first * axes_[i].stride;
-      const std::int64_t extent = std::min(at_once_[i], axes_[i].extent - first);
-      if (i == 0) rows.count = extent;
-      if (i == 1) rows.rows = extent;
+  Rows piece(std::int64_t index, const std::byte* data) const {
+    Rows rows{data, 1, 0, 1, 0};
+    for (int i = modes_.size(); i-- > 0;) {
+      const Mode& mode = modes_[i];
+      const std::int64_t first = index % steps(i) * at_once(i);
+      index /= steps(i);
+      rows.data += first * mode.src_stride;
+      const std::int64_t extent = std::min(at_once(i), mode.extent - first);
+      if (i == modes_.size() - 1) {
+        rows.count = extent;
+        rows.step = mode.src_stride;
+      } else if (i == modes_.size() - 2) {
+        rows.rows = extent;
+        rows.row_step = mode.src_stride;
+      }
     }
     return rows;
   }
 
  private:
-  const std::byte* data_;
-  std::vector<MemoryAxis> axes_;
-  Extents at_once_;
+  std::int64_t at_once(int i) const {
+    const int from_last = modes_.size() - 1 - i;
+    return from_last == 0 ? config_.row : from_last == 1 ? config_.rows : 1;
+  }
+  std::int64_t steps(int i) const { return ceil_div(modes_[i].extent, at_once(i)); }
+
+  const plan::AmaxConfig& config_;
+  const ModeList& modes_;
   std::int64_t count_ = 1;
 };
 
 }  // namespace
 
-double amax(const std::byte* data, ElementType type, const Extents& shape, const Extents& strides,
-            int threads) {
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
-  const Pieces pieces(memory_order(data, shape, strides), type.size());
-  std::atomic<std::uint64_t> most{0};
-  const auto find = [&](std::int64_t first, std::int64_t last) {
-    std::uint64_t found = 0;
-    for (std::int64_t i = first; i < last; ++i) {
-      found = std::max(found, HWY_DYNAMIC_DISPATCH(largest_of_kind)(type.kind(), pieces.piece(i)));
-    }
-    std::uint64_t known = most.load();
-    while (known < found && !most.compare_exchange_weak(known, found)) {
-    }
-  };
-  const std::int64_t grain = std::max<std::int64_t>(1, pieces.count() / (threads * 8L));
-  if (threads == 1) {
-    find(0, pieces.count());
-  } else {
-    parallel_ranges(threads, pieces.count(), grain, find);
+std::int64_t pieces(const plan::AmaxConfig& config, const Problem& normal) {
+  return Pieces(config, normal).count();
+}
+
+void run(const plan::AmaxConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last) {
+  const Pieces pieces(config, normal);
+  const auto* const data = static_cast<const std::byte*>(buffers.src);
+  std::uint64_t found = 0;
+  for (std::int64_t i = first; i < last; ++i) {
+    found = std::max(found, HWY_DYNAMIC_DISPATCH(largest_of_kind)(normal.src_type.kind(),
+                                                                  pieces.piece(i, data)));
   }
-  return values::magnitude_number(type.kind(), most.load());
+  const std::atomic_ref<std::uint64_t> most(*static_cast<std::uint64_t*>(buffers.dst));
+  std::uint64_t known = most.load(std::memory_order_relaxed);
+  while (known < found && !most.compare_exchange_weak(known, found, std::memory_order_relaxed)) {
+  }
 }
 
 }  // namespace cornerturn::cpu

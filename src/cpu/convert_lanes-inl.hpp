@@ -176,6 +176,60 @@ HWY_NOINLINE void store_integers(VF value, Overflow overflow, T* to) {
                [&](float lane, std::size_t) { return values::convert<T>(lane, overflow); });
 }
 
+// Floats of 8 or 16 bits, rounded in integers.
+template <class T>
+HWY_INLINE void store_small_float(VF value, bool saturate, T* to) {
+  using F = FormatOf<T>;
+  constexpr int shift = 23 - F::mantissa_bits;
+  constexpr std::uint32_t rebias = static_cast<std::uint32_t>(127 - F::bias) << 23;
+#if HWY_TARGET <= HWY_AVX2
+  if constexpr (std::is_same_v<T, F16>) {
+    // The processor's own conversion differs in NaNs, and does not saturate.
+    if (!saturate && hn::AllFalse(df, hn::IsNaN(value))) {
+      const hn::Rebind<hwy::float16_t, DF> d;
+      const hn::Rebind<std::uint16_t, DF> d16;
+      hn::StoreU(hn::BitCast(d16, hn::DemoteTo(d, value)), d16,
+                 reinterpret_cast<std::uint16_t*>(to));
+      return;
+    }
+  }
+#endif
+  const VU bits = hn::BitCast(du, value);
+  const VU magnitude = hn::And(bits, u32(0x7fffffffU));
+  const VU odd = hn::And(hn::ShiftRight<shift>(magnitude), u32(1));
+  VU code = hn::ShiftRight<shift>(
+      hn::Add(hn::Add(magnitude, u32((1U << (shift - 1)) - 1 - rebias)), odd));
+  if constexpr (F::exponent_bits != 8) {
+    constexpr std::uint32_t ruler = static_cast<std::uint32_t>(128 - F::bias + shift) << 23;
+    const VU denormal =
+        hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(df, magnitude), f32(ruler))), u32(ruler));
+    code = hn::IfThenElse(hn::Gt(u32(rebias + (1U << 23)), magnitude), denormal, code);
+  }
+  store_codes(code, bits, saturate, to);
+}
+
+template <class T>
+HWY_INLINE void store_integer(VF value, bool saturate, T* to) {
+  if constexpr (sizeof(T) < 4) {
+    if (saturate) {
+      value = hn::IfThenZeroElse(hn::IsNaN(value), value);
+      value = hn::Max(value, hn::Set(df, static_cast<float>(values::least<T>)));
+      value = hn::Min(value, hn::Set(df, static_cast<float>(values::most<T>)));
+      const hn::Rebind<T, DF> d;
+      return hn::StoreU(hn::DemoteTo(d, hn::ConvertTo(di, value)), d, to);
+    }
+  }
+  const auto inside = hn::Lt(hn::Abs(value), hn::Set(df, 2147483648.0F));
+  if (!hn::AllTrue(df, inside)) {
+    store_integers(value, saturate ? Overflow::saturate : Overflow::standard, to);
+  } else if constexpr (sizeof(T) == 4) {
+    hn::StoreU(hn::ConvertTo(di, value), di, to);
+  } else {
+    const VU bits = hn::BitCast(du, hn::ConvertTo(di, value));
+    store_bits(hn::And(bits, u32((1U << (8 * sizeof(T))) - 1)), to);
+  }
+}
+
 /// Stores what f32 values become as elements of T.
 template <class T>
 HWY_INLINE void store(VF value, bool saturate, T* to) {
@@ -190,55 +244,12 @@ HWY_INLINE void store(VF value, bool saturate, T* to) {
     hn::StoreU(hn::PromoteTo(dd, hn::LowerHalf(half, value)), dd, to);
     hn::StoreU(hn::PromoteTo(dd, hn::UpperHalf(half, value)), dd, to + hn::Lanes(dd));
   } else if constexpr (values::is_small_float<T>) {
-    using F = FormatOf<T>;
-    constexpr int shift = 23 - F::mantissa_bits;
-    constexpr std::uint32_t rebias = static_cast<std::uint32_t>(127 - F::bias) << 23;
-#if HWY_TARGET <= HWY_AVX2
-    if constexpr (std::is_same_v<T, F16>) {
-      // The processor's own conversion differs in NaNs, and does not saturate.
-      if (!saturate && hn::AllFalse(df, hn::IsNaN(value))) {
-        const hn::Rebind<hwy::float16_t, DF> d;
-        const hn::Rebind<std::uint16_t, DF> d16;
-        hn::StoreU(hn::BitCast(d16, hn::DemoteTo(d, value)), d16,
-                   reinterpret_cast<std::uint16_t*>(to));
-        return;
-      }
-    }
-#endif
-    const VU bits = hn::BitCast(du, value);
-    const VU magnitude = hn::And(bits, u32(0x7fffffffU));
-    const VU odd = hn::And(hn::ShiftRight<shift>(magnitude), u32(1));
-    VU code = hn::ShiftRight<shift>(
-        hn::Add(hn::Add(magnitude, u32((1U << (shift - 1)) - 1 - rebias)), odd));
-    if constexpr (F::exponent_bits != 8) {
-      constexpr std::uint32_t ruler = static_cast<std::uint32_t>(128 - F::bias + shift) << 23;
-      const VU denormal =
-          hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(df, magnitude), f32(ruler))), u32(ruler));
-      code = hn::IfThenElse(hn::Gt(u32(rebias + (1U << 23)), magnitude), denormal, code);
-    }
-    store_codes(code, bits, saturate, to);
+    store_small_float(value, saturate, to);
   } else if constexpr (std::is_same_v<T, Boolean>) {
     const auto zero = hn::Eq(value, hn::Zero(df));
     store_bits(hn::BitCast(du, hn::IfThenZeroElse(zero, hn::BitCast(df, u32(1)))), to);
   } else {
-    if constexpr (sizeof(T) < 4) {
-      if (saturate) {
-        value = hn::IfThenZeroElse(hn::IsNaN(value), value);
-        value = hn::Max(value, hn::Set(df, static_cast<float>(values::least<T>)));
-        value = hn::Min(value, hn::Set(df, static_cast<float>(values::most<T>)));
-        const hn::Rebind<T, DF> d;
-        return hn::StoreU(hn::DemoteTo(d, hn::ConvertTo(di, value)), d, to);
-      }
-    }
-    const auto inside = hn::Lt(hn::Abs(value), hn::Set(df, 2147483648.0F));
-    if (!hn::AllTrue(df, inside)) {
-      store_integers(value, saturate ? Overflow::saturate : Overflow::standard, to);
-    } else if constexpr (sizeof(T) == 4) {
-      hn::StoreU(hn::ConvertTo(di, value), di, to);
-    } else {
-      const VU bits = hn::BitCast(du, hn::ConvertTo(di, value));
-      store_bits(hn::And(bits, u32((1U << (8 * sizeof(T))) - 1)), to);
-    }
+    store_integer(value, saturate, to);
   }
 }
 
@@ -285,7 +296,7 @@ HWY_INLINE VF load_for(const S* from) {
 
 /// `count` elements at any address, from type to type, by way of f32.
 template <class S, class D>
-void convert_all(const std::byte* src, std::byte* dst, std::int64_t count, bool saturate) {
+void convert_all(std::byte* dst, const std::byte* src, std::int64_t count, bool saturate) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
   const auto* from = reinterpret_cast<const S*>(src);
   auto* to = reinterpret_cast<D*>(dst);

@@ -28,14 +28,14 @@ struct ConvertRun {
 
   /// What each of several such runs adds to where the one before began.
   struct Step {
-    std::int64_t src = 0;
-    std::int64_t dst = 0;
-    std::int64_t place = 0;
-    std::int64_t scale = 0;
-    std::int64_t bias = 0;
+    std::int64_t src;
+    std::int64_t dst;
+    std::int64_t place;
+    std::int64_t scale;
+    std::int64_t bias;
   };
   std::int64_t rows = 1;
-  Step row;
+  Step row{};
 
   void advance(const Step& step, std::int64_t times) {
     src += times * step.src;

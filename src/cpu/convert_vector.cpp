@@ -26,21 +26,21 @@ namespace {
 // `convert` for the elements before the first whole line, then a few lines at a time on their way
 // around the caches, then what is left.
 template <class Convert>
-HWY_INLINE void stream_row(const std::byte* src, std::byte* dst, std::int64_t count,
-                           std::int64_t src_size, std::int64_t dst_size, const Convert& convert) {
+HWY_INLINE void stream_row(std::byte* dst, const std::byte* src, std::int64_t count,
+                           std::int64_t dst_size, std::int64_t src_size, const Convert& convert) {
   constexpr std::int64_t block = 1024;
   alignas(line) std::byte lines[block];
   const std::int64_t to_line = (line - line_phase(dst)) % line;
   std::int64_t i = to_line % dst_size == 0 ? std::min(count, to_line / dst_size) : count;
-  if (i > 0) convert(src, dst, 0, i);
+  if (i > 0) convert(dst, src, 0, i);
   const std::int64_t per_line = line / dst_size;
   while (count - i >= per_line) {
     const std::int64_t whole = std::min(block / line, (count - i) / per_line);
-    convert(src + i * src_size, lines, i, whole * per_line);
+    convert(lines, src + i * src_size, i, whole * per_line);
     store_lines<true>(dst + i * dst_size, lines, whole);
     i += whole * per_line;
   }
-  if (i < count) convert(src + i * src_size, dst + i * dst_size, i, count - i);
+  if (i < count) convert(dst + i * dst_size, src + i * src_size, i, count - i);
 }
 
 // By any function.
@@ -48,7 +48,7 @@ void stream_run(const Problem& problem, const ConvertRun& run, ConvertFunction c
   ConvertRun row = run;
   row.rows = 1;
   for (std::int64_t r = 0; r < run.rows; ++r, row.advance(run.row, 1)) {
-    const auto part = [&](const std::byte* src, std::byte* dst, std::int64_t i,
+    const auto part = [&](std::byte* dst, const std::byte* src, std::int64_t i,
                           std::int64_t count) {
       ConvertRun piece = row;
       piece.src = src;
@@ -59,7 +59,7 @@ void stream_run(const Problem& problem, const ConvertRun& run, ConvertFunction c
       piece.count = count;
       convert(problem, piece);
     };
-    stream_row(row.src, row.dst, row.count, problem.src_type.size(), problem.dst_type.size(), part);
+    stream_row(row.dst, row.src, row.count, problem.dst_type.size(), problem.src_type.size(), part);
   }
 }
 
@@ -224,7 +224,7 @@ bool narrow_to_odd(WideBuffers& buffers, std::int64_t count) {
 
 // The same straight from memory to memory.
 template <class T>
-bool narrow_all(const std::byte* src, std::byte* dst, std::int64_t count, bool saturate) {
+bool narrow_all(std::byte* dst, const std::byte* src, std::int64_t count, bool saturate) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
   if (count < lanes) return false;
   const auto* const from = reinterpret_cast<const double*>(src);
@@ -240,11 +240,11 @@ bool narrow_all(const std::byte* src, std::byte* dst, std::int64_t count, bool s
   return hn::AllFalse(dd, seen);
 }
 
-bool narrow_small(Kind kind, const std::byte* src, std::byte* dst, std::int64_t count,
+bool narrow_small(Kind kind, std::byte* dst, const std::byte* src, std::int64_t count,
                   bool saturate) {
   return values::with_kind(kind, [&](auto type) {
     using T = typename decltype(type)::type;
-    if constexpr (values::is_small_float<T>) return narrow_all<T>(src, dst, count, saturate);
+    if constexpr (values::is_small_float<T>) return narrow_all<T>(dst, src, count, saturate);
     return false;
   });
 }
@@ -298,7 +298,7 @@ void convert_wide(const Problem& problem, const ConvertRun& run) {
     part.src = run.src + i * problem.src_type.size();
     part.dst = run.dst + i * problem.dst_type.size();
     // NaNs of f16 stay signalling on their way to f64, alone among all.
-    if (src_kind == Kind::f64 && narrow_small(dst_kind, part.src, part.dst, part.count, saturate)) {
+    if (src_kind == Kind::f64 && narrow_small(dst_kind, part.dst, part.src, part.count, saturate)) {
       continue;
     }
     const bool done = load_wide(src_kind, part.src, part.count, buffers) &&
@@ -377,8 +377,8 @@ class Pass {
 
   explicit operator bool() const { return is_straight_; }
 
-  void operator()(const std::byte* src, std::byte* dst, std::int64_t count) const {
-    if (direct_ != nullptr) return direct_(src, dst, count, saturate_);
+  void operator()(std::byte* dst, const std::byte* src, std::int64_t count) const {
+    if (direct_ != nullptr) return direct_(dst, src, count, saturate_);
     alignas(64) float x[chunk + most_lanes];
     for (std::int64_t i = 0; i < count; i += chunk) {
       const std::int64_t part = std::min(chunk, count - i);
@@ -389,7 +389,7 @@ class Pass {
   }
 
  private:
-  using Function = void (*)(const std::byte* src, std::byte* dst, std::int64_t count,
+  using Function = void (*)(std::byte* dst, const std::byte* src, std::int64_t count,
                             bool saturate);
 
   static Function direct(Kind src, Kind dst) {
@@ -432,13 +432,13 @@ class Pass {
   Function direct_;
 };
 
-// call(src, dst) for every row of `run`.
+// call(dst, src) for every row of `run`.
 template <class Call>
 HWY_INLINE void for_rows(const Problem& problem, const ConvertRun& run, const Call& call) {
   ConvertRun row = run;
   for (std::int64_t r = 0; r < run.rows; ++r) {
     fetch_ahead(row, run, problem.src_type.size(), r);
-    call(row.src, row.dst);
+    call(row.dst, row.src);
     row.src += run.row.src;
     row.dst += run.row.dst;
   }
@@ -447,7 +447,7 @@ HWY_INLINE void for_rows(const Problem& problem, const ConvertRun& run, const Ca
 void convert_in_vectors(const Problem& problem, const ConvertRun& run) {
   if (const Pass pass(problem); pass) {
     for_rows(problem, run,
-             [&](const std::byte* src, std::byte* dst) { pass(src, dst, run.count); });
+             [&](std::byte* dst, const std::byte* src) { pass(dst, src, run.count); });
     return;
   }
   const values::Conversion<float, float> conversion(problem.values, problem.scale.present,
@@ -474,17 +474,17 @@ void convert_in_vectors(const Problem& problem, const ConvertRun& run) {
 void rows_in_vectors(const Problem& problem, const RowBlock& rows) {
   const Pass pass(problem);
   for (int i = 0; i < rows.count; ++i) {
-    pass(rows.src + rows.offset[i], rows.dst + i * rows.pitch, rows.columns);
+    pass(rows.dst + i * rows.pitch, rows.src + rows.offset[i], rows.columns);
   }
 }
 
 void stream_in_vectors(const Problem& problem, const ConvertRun& run, ConvertFunction convert) {
   const Pass pass(problem);
   if (!pass) return stream_run(problem, run, convert);
-  for_rows(problem, run, [&](const std::byte* src, std::byte* dst) HWY_ATTR {
-    stream_row(src, dst, run.count, problem.src_type.size(), problem.dst_type.size(),
-               [&](const std::byte* from, std::byte* to, std::int64_t, std::int64_t count) {
-                 pass(from, to, count);
+  for_rows(problem, run, [&](std::byte* dst, const std::byte* src) HWY_ATTR {
+    stream_row(dst, src, run.count, problem.dst_type.size(), problem.src_type.size(),
+               [&](std::byte* to, const std::byte* from, std::int64_t, std::int64_t count) {
+                 pass(to, from, count);
                });
   });
 }

@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::cpu::HWY_NAMESPACE {
 
-void copy_forward(const std::byte* src, std::byte* dst, std::int64_t bytes, bool non_temporal) {
+void copy_forward(std::byte* dst, const std::byte* src, std::int64_t bytes, bool non_temporal) {
   if (!non_temporal || bytes < 2 * line) {
     std::memcpy(dst, src, static_cast<std::size_t>(bytes));
     return;
@@ -27,15 +27,15 @@ void copy_forward(const std::byte* src, std::byte* dst, std::int64_t bytes, bool
 
 // `src` is the address of the run's last element, the first one that is read.
 template <int width>
-void copy_backward_singly(const std::byte*& src, std::byte*& dst, std::int64_t count) {
+void copy_backward_singly(std::byte*& dst, const std::byte*& src, std::int64_t count) {
   for (; count > 0; --count, src -= width, dst += width) std::memcpy(dst, src, width);
 }
 
 #if HWY_TARGET == HWY_SCALAR
 
 template <int width, bool non_temporal>
-void copy_backward(const std::byte* src, std::byte* dst, std::int64_t count) {
-  copy_backward_singly<width>(src, dst, count);
+void copy_backward(std::byte* dst, const std::byte* src, std::int64_t count) {
+  copy_backward_singly<width>(dst, src, count);
 }
 
 #else
@@ -57,14 +57,14 @@ HWY_INLINE hn::VFromD<D> reversed(D d, hn::VFromD<D> v) {
 }
 
 template <int width, bool non_temporal>
-void copy_backward(const std::byte* src, std::byte* dst, std::int64_t count) {
+void copy_backward(std::byte* dst, const std::byte* src, std::int64_t count) {
   const hn::CappedTag<std::uint8_t, 64> d;
   const auto vector = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t head = (line - line_phase(dst)) % line;
   const bool aligns = head % width == 0;  // else no vector store can be aligned
   if (aligns) {
     const std::int64_t singly = HWY_MIN(head / width, count);
-    copy_backward_singly<width>(src, dst, singly);
+    copy_backward_singly<width>(dst, src, singly);
     count -= singly;
   }
   for (; count >= vector / width; count -= vector / width, src -= vector, dst += vector) {
@@ -77,37 +77,38 @@ void copy_backward(const std::byte* src, std::byte* dst, std::int64_t count) {
       hn::StoreU(v, d, to);
     }
   }
-  copy_backward_singly<width>(src, dst, count);
+  copy_backward_singly<width>(dst, src, count);
 }
 
 #endif
 
 template <bool non_temporal>
-void copy_backward_any(const std::byte* src, std::byte* dst, std::int64_t count, int width) {
+void copy_backward_any(std::byte* dst, const std::byte* src, std::int64_t count, int width) {
   switch (width) {
     case 1:
-      return copy_backward<1, non_temporal>(src, dst, count);
+      return copy_backward<1, non_temporal>(dst, src, count);
     case 2:
-      return copy_backward<2, non_temporal>(src, dst, count);
+      return copy_backward<2, non_temporal>(dst, src, count);
     case 4:
-      return copy_backward<4, non_temporal>(src, dst, count);
+      return copy_backward<4, non_temporal>(dst, src, count);
     case 8:
-      return copy_backward<8, non_temporal>(src, dst, count);
+      return copy_backward<8, non_temporal>(dst, src, count);
     default:
-      return copy_backward<16, non_temporal>(src, dst, count);
+      return copy_backward<16, non_temporal>(dst, src, count);
   }
 }
 
-void copy_run(const std::byte* src, std::byte* dst, std::int64_t count, int width,
+void copy_run(std::byte* dst, const std::byte* src, std::int64_t count, int width,
               const plan::CopyConfig& config) {
+  const bool non_temporal = plan::past_caches(config.stores);
   if (!config.reversed) {
-    copy_forward(src, dst, count * width, config.non_temporal);
-  } else if (config.non_temporal) {
-    copy_backward_any<true>(src, dst, count, width);
+    copy_forward(dst, src, count * width, non_temporal);
+  } else if (non_temporal) {
+    copy_backward_any<true>(dst, src, count, width);
   } else {
-    copy_backward_any<false>(src, dst, count, width);
+    copy_backward_any<false>(dst, src, count, width);
   }
-  if (config.non_temporal) hwy::FlushStream();
+  if (non_temporal) hwy::FlushStream();
 }
 
 }  // namespace cornerturn::cpu::HWY_NAMESPACE
@@ -127,15 +128,17 @@ std::int64_t pieces(const plan::CopyConfig&, const Problem& normal) {
   return (normal.bytes() + bytes_per_piece - 1) / bytes_per_piece;
 }
 
-void run(const plan::CopyConfig& config, const Problem& normal, const std::byte* src,
-         std::byte* dst, std::int64_t first, std::int64_t last) {
+void run(const plan::CopyConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last) {
+  std::byte* const dst = dst_of(buffers);
+  const std::byte* const src = src_of(buffers);
   const int width = normal.dst_type.size();
   const std::int64_t per_piece = bytes_per_piece / width;
   const std::int64_t begin = first * per_piece;
   const std::int64_t end = std::min(last * per_piece, normal.elements());
   const std::int64_t stride = config.reversed ? -width : width;
   HWY_DYNAMIC_DISPATCH(copy_run)
-  (src + begin * stride, dst + begin * width, end - begin, width, config);
+  (dst + begin * width, src + begin * stride, end - begin, width, config);
 }
 
 }  // namespace cornerturn::cpu

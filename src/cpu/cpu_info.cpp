@@ -8,6 +8,7 @@
 
 #include "cpu/targets.hpp"
 #include "cpu/threads.hpp"
+#include "plan/cpu_files.hpp"
 
 namespace cornerturn::cpu {
 namespace {
@@ -56,14 +57,19 @@ plan::CpuInfo look() {
   info.l1_bytes = cache_bytes(1, _SC_LEVEL1_DCACHE_SIZE, info.l1_bytes);
   info.l2_bytes = cache_bytes(2, _SC_LEVEL2_CACHE_SIZE, info.l2_bytes);
   info.l3_bytes = cache_bytes(3, _SC_LEVEL3_CACHE_SIZE, info.l3_bytes);
+  info.costs = plan::costs_of(info.model, info.isa);
   return info;
 }
 
 }  // namespace
 
+const plan::Machine& machine() {
+  static const plan::Machine here = look();
+  return here;
+}
+
 const plan::CpuInfo& cpu_info() {
-  static const plan::CpuInfo info = look();
-  return info;
+  return *machine().cpu();
 }
 
 }  // namespace cornerturn::cpu

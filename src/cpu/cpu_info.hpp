@@ -1,11 +1,12 @@
 // What this processor is.
 #pragma once
 
-#include "plan/cpu_info.hpp"
+#include "plan/machine.hpp"
 
 namespace cornerturn::cpu {
 
 /// This machine, looked at once.
 const plan::CpuInfo& cpu_info();
+const plan::Machine& machine();
 
 }  // namespace cornerturn::cpu

@@ -14,21 +14,8 @@ namespace cornerturn::cpu {
 
 namespace {
 
-template <class Config>
-void run_pieces(const Config& config, const Problem& normal, const std::byte* src, std::byte* dst,
-                const Vectors& vectors, std::int64_t first, std::int64_t last) {
-  if constexpr (requires { run_converting(config, normal, src, dst, vectors, first, last); }) {
-    if (normal.converts()) {
-      return run_converting(config, normal, src, dst, vectors, first, last);
-    }
-  }
-  if constexpr (requires { run(config, normal, src, dst, first, last); }) {
-    run(config, normal, src, dst, first, last);
-  }
-}
-
-// Does the kernel still have to provide the memory that is written to? Three pages tell.
-bool is_untouched(const Problem& normal, const std::byte* dst) {
+// Does the operating system still have to provide the memory that is written to? Three pages tell.
+bool is_fresh(const Problem& normal, const std::byte* dst) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const Reach reach = dst_reach(normal);
   for (int quarter = 1; quarter <= 3; ++quarter) {
@@ -43,45 +30,80 @@ bool is_untouched(const Problem& normal, const std::byte* dst) {
   return true;
 }
 
-template <class Config>
-const Config& suited(const Config& config, const Problem&, const std::byte*) {
-  return config;
+// Calls use(config) with the rule of Stores::past_caches_unless_fresh applied: before any page is
+// written to, once for all pieces.
+template <class Config, class Use>
+void with_stores_settled(const Config& config, const Problem& normal, const std::byte* dst,
+                         const Use& use) {
+  if constexpr (requires { config.stores; }) {
+    if (config.stores == plan::Stores::past_caches_unless_fresh) {
+      Config settled = config;
+      settled.stores = is_fresh(normal, dst) ? plan::Stores::regular : plan::Stores::past_caches;
+      return use(settled);
+    }
+  }
+  use(config);
 }
 
-// Fresh pages come into the caches when the kernel clears them. Long runs stored around the caches
-// would have to drive them out again.
-plan::ConvertConfig suited(plan::ConvertConfig config, const Problem& normal,
-                           const std::byte* dst) {
-  if (config.order == plan::ConvertConfig::Order::direct && config.non_temporal) {
-    config.non_temporal = !is_untouched(normal, dst);
-  }
-  return config;
+// The buffers, from the first elements on.
+Buffers at_first(const Problem& normal, const Buffers& buffers) {
+  Buffers first = buffers;
+  first.dst = dst_of(buffers) + normal.dst_offset;
+  first.src = src_of(buffers) + normal.src_offset;
+  return first;
+}
+
+template <class Family>
+void run_family(const plan::AnyConfig& planned, const Problem& normal, int threads,
+                const Buffers& buffers) {
+  const auto run_all = [&](const auto& config) {
+    const std::int64_t count = pieces(config, normal);
+    if (threads == 1 || count == 1) return run(config, normal, buffers, 0, count);
+    // A few ranges for each thread: whoever is late does not hold up the rest for long.
+    const std::int64_t grain = std::max<std::int64_t>(1, count / (threads * 16L));
+    const auto ranges = [&](std::int64_t first, std::int64_t last) {
+      run(config, normal, buffers, first, last);
+    };
+    // By reference: a function object of its own would be allocated.
+    parallel_ranges(threads, count, grain, std::ref(ranges));
+  };
+  with_stores_settled(planned.as<typename Family::Config>(), normal, dst_of(buffers), run_all);
+}
+
+template <class Family>
+void run_family_alone(const plan::AnyConfig& planned, const Problem& normal,
+                      const Buffers& buffers) {
+  const auto& config = planned.as<typename Family::Config>();
+  run(config, normal, buffers, 0, pieces(config, normal));
+}
+
+using RunFamily = void (*)(const plan::AnyConfig&, const Problem&, int threads, const Buffers&);
+using RunFamilyAlone = void (*)(const plan::AnyConfig&, const Problem&, const Buffers&);
+
+template <class... Family>
+RunFamily of_number(int number, plan::TypeList<Family...>) {
+  static constexpr RunFamily runs[] = {&run_family<Family>...};
+  return runs[number];
+}
+
+template <class... Family>
+RunFamilyAlone alone_of_number(int number, plan::TypeList<Family...>) {
+  static constexpr RunFamilyAlone runs[] = {&run_family_alone<Family>...};
+  return runs[number];
 }
 
 }  // namespace
 
-void execute(const plan::Plan& plan, const void* src_pointer, void* dst_pointer,
-             const Vectors& vectors) {
+void execute(const plan::Plan& plan, const Buffers& buffers) {
   const Problem& normal = plan.normal;
   if (normal.elements() == 0) return;
-  const auto* src = static_cast<const std::byte*>(src_pointer) + normal.src_offset;
-  auto* dst = static_cast<std::byte*>(dst_pointer) + normal.dst_offset;
-  std::visit(
-      [&](const auto& planned) {
-        const auto& config = suited(planned, normal, dst);
-        const std::int64_t count = pieces(config, normal);
-        if (plan.threads == 1 || count == 1) {
-          return run_pieces(config, normal, src, dst, vectors, 0, count);
-        }
-        // A few ranges for each thread: whoever is late does not hold up the rest for long.
-        const std::int64_t grain = std::max<std::int64_t>(1, count / (plan.threads * 16L));
-        const auto ranges = [&](std::int64_t first, std::int64_t last) {
-          run_pieces(config, normal, src, dst, vectors, first, last);
-        };
-        // By reference: a function object of its own would be allocated.
-        parallel_ranges(plan.threads, count, grain, std::ref(ranges));
-      },
-      plan.chosen.config);
+  of_number(plan.chosen.row->number, plan::CpuFamilies())(plan.chosen.config, normal, plan.threads,
+                                                          at_first(normal, buffers));
+}
+
+void run_move(const plan::BoxMove& move, std::byte* dst, const std::byte* src) {
+  alone_of_number(move.chosen.row->number, plan::CpuFamilies())(move.chosen.config, move.normal,
+                                                                at_first(move.normal, {dst, src}));
 }
 
 }  // namespace cornerturn::cpu

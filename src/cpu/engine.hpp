@@ -1,13 +1,20 @@
-// Runs a plan: its pieces over the threads it asks for.
+// Runs plans for the CPU.
 #pragma once
 
+#include <cstddef>
+
+#include "core/buffers.hpp"
+#include "plan/box_moves.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn::cpu {
 
-/// Executes `plan` from `src` to `dst` (the pointers the problem's offsets count from), with the
-/// scale and the bias that it asks for, and returns when all of it is done. Nothing is allocated
-/// beyond each thread's scratch.
-void execute(const plan::Plan& plan, const void* src, void* dst, const Vectors& vectors = {});
+/// Runs the plan on its threads; returns when all is done. The pointers are those that the
+/// problem's offsets count from. Nothing is allocated beyond each thread's scratch. A reduction
+/// raises the std::uint64_t at the destination to its result: whoever calls sets it to 0.
+void execute(const plan::Plan& plan, const Buffers& buffers);
+
+/// Moves a box to `dst` from `src`, on this thread: what a kernel runs that moves boxes by others.
+void run_move(const plan::BoxMove& move, std::byte* dst, const std::byte* src);
 
 }  // namespace cornerturn::cpu

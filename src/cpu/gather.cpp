@@ -24,7 +24,7 @@ Shape shape_of(const Problem& normal) {
 }
 
 template <int width>
-void run_width(const Problem& normal, const std::byte* src, std::byte* dst, std::int64_t first_run,
+void run_width(const Problem& normal, std::byte* dst, const std::byte* src, std::int64_t first_run,
                std::int64_t last_run, std::int64_t run) {
   const int outer_rank = normal.rank() > 0 ? normal.rank() - 1 : 0;
   const Mode inner = normal.modes.empty() ? Mode{1, 0, 0} : normal.modes.back();
@@ -69,27 +69,29 @@ std::int64_t pieces(const plan::GatherConfig&, const Problem& normal) {
   return (shape.runs + shape.runs_a_piece - 1) / shape.runs_a_piece;
 }
 
-void run(const plan::GatherConfig&, const Problem& normal, const std::byte* src, std::byte* dst,
-         std::int64_t first, std::int64_t last) {
+namespace {
+
+void move(const Problem& normal, std::byte* dst, const std::byte* src, std::int64_t first,
+          std::int64_t last) {
   const Shape shape = shape_of(normal);
   const std::int64_t first_run = first * shape.runs_a_piece;
   const std::int64_t last_run = std::min(last * shape.runs_a_piece, shape.runs);
   switch (normal.dst_type.size()) {
     case 1:
-      return run_width<1>(normal, src, dst, first_run, last_run, shape.run);
+      return run_width<1>(normal, dst, src, first_run, last_run, shape.run);
     case 2:
-      return run_width<2>(normal, src, dst, first_run, last_run, shape.run);
+      return run_width<2>(normal, dst, src, first_run, last_run, shape.run);
     case 4:
-      return run_width<4>(normal, src, dst, first_run, last_run, shape.run);
+      return run_width<4>(normal, dst, src, first_run, last_run, shape.run);
     case 8:
-      return run_width<8>(normal, src, dst, first_run, last_run, shape.run);
+      return run_width<8>(normal, dst, src, first_run, last_run, shape.run);
     default:
-      return run_width<16>(normal, src, dst, first_run, last_run, shape.run);
+      return run_width<16>(normal, dst, src, first_run, last_run, shape.run);
   }
 }
 
-void run_converting(const plan::GatherConfig&, const Problem& normal, const std::byte* src,
-                    std::byte* dst, const Vectors& vectors, std::int64_t first, std::int64_t last) {
+void convert(const Problem& normal, std::byte* dst, const std::byte* src, const Vectors& vectors,
+             std::int64_t first, std::int64_t last) {
   const Shape shape = shape_of(normal);
   const ConvertFunction convert = convert_function(normal.dst_type, normal.src_type);
   const int outer_rank = normal.rank() > 0 ? normal.rank() - 1 : 0;
@@ -118,6 +120,16 @@ void run_converting(const plan::GatherConfig&, const Problem& normal, const std:
     run.bias = at(vectors.bias, normal.bias, index, outer_rank);
     convert(normal, run);
   }
+}
+
+}  // namespace
+
+void run(const plan::GatherConfig&, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last) {
+  std::byte* const dst = dst_of(buffers);
+  const std::byte* const src = src_of(buffers);
+  if (!normal.converts()) return move(normal, dst, src, first, last);
+  convert(normal, dst, src, buffers.vectors, first, last);
 }
 
 }  // namespace cornerturn::cpu

@@ -4,57 +4,73 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "plan/config.hpp"
+#include "core/buffers.hpp"
+#include "plan/families.hpp"
 
 namespace cornerturn::cpu {
 
-// Each family overloads these two for its own configuration:
+// Each family of plan/families.hpp overloads these two for its own configuration:
 //
 //   std::int64_t pieces(const XConfig& config, const Problem& normal);
 //     How many pieces the work has. Any two may run at once: they write different bytes.
 //
-//   void run(const XConfig& config, const Problem& normal, const std::byte* src, std::byte* dst,
+//   void run(const XConfig& config, const Problem& normal, const Buffers& buffers,
 //            std::int64_t first, std::int64_t last);
-//     Does pieces [first, last). `src` and `dst` are the first elements (offsets already added).
-//
-// One that converts values offers, beside `run`, the same as `run_converting` with the scale and
-// the bias of the problem before `first`.
+//     Does pieces [first, last). The destination and the source of `buffers` are the first elements
+//     (offsets already added).
+
+/// The place in a list of what mode, shape or axis number `i` has.
+inline std::size_t slot(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+inline std::byte* dst_of(const Buffers& buffers) {
+  return static_cast<std::byte*>(buffers.dst);
+}
+inline const std::byte* src_of(const Buffers& buffers) {
+  return static_cast<const std::byte*>(buffers.src);
+}
 
 std::int64_t pieces(const plan::CopyConfig& config, const Problem& normal);
-void run(const plan::CopyConfig& config, const Problem& normal, const std::byte* src,
-         std::byte* dst, std::int64_t first, std::int64_t last);
+void run(const plan::CopyConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
 
 std::int64_t pieces(const plan::RowsConfig& config, const Problem& normal);
-void run(const plan::RowsConfig& config, const Problem& normal, const std::byte* src,
-         std::byte* dst, std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::PackLinesConfig& config, const Problem& normal);
-void run(const plan::PackLinesConfig& config, const Problem& normal, const std::byte* src,
-         std::byte* dst, std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::PackConfig& config, const Problem& normal);
-void run(const plan::PackConfig& config, const Problem& normal, const std::byte* src,
-         std::byte* dst, std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::StridedConfig& config, const Problem& normal);
-void run(const plan::StridedConfig& config, const Problem& normal, const std::byte* src,
-         std::byte* dst, std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::GatherConfig& config, const Problem& normal);
-void run(const plan::GatherConfig& config, const Problem& normal, const std::byte* src,
-         std::byte* dst, std::int64_t first, std::int64_t last);
-void run_converting(const plan::GatherConfig& config, const Problem& normal, const std::byte* src,
-                    std::byte* dst, const Vectors& vectors, std::int64_t first, std::int64_t last);
-
-/// Has no plain `run`: it takes no problem whose values stay what they are.
-std::int64_t pieces(const plan::ConvertConfig& config, const Problem& normal);
-void run_converting(const plan::ConvertConfig& config, const Problem& normal, const std::byte* src,
-                    std::byte* dst, const Vectors& vectors, std::int64_t first, std::int64_t last);
+void run(const plan::RowsConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
 
 std::int64_t pieces(const plan::TileConfig& config, const Problem& normal);
-void run(const plan::TileConfig& config, const Problem& normal, const std::byte* src,
-         std::byte* dst, std::int64_t first, std::int64_t last);
-void run_converting(const plan::TileConfig& config, const Problem& normal, const std::byte* src,
-                    std::byte* dst, const Vectors& vectors, std::int64_t first, std::int64_t last);
+void run(const plan::TileConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
+
+std::int64_t pieces(const plan::PackLinesConfig& config, const Problem& normal);
+void run(const plan::PackLinesConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
+
+std::int64_t pieces(const plan::PackConfig& config, const Problem& normal);
+void run(const plan::PackConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
+
+std::int64_t pieces(const plan::StridedConfig& config, const Problem& normal);
+void run(const plan::StridedConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
+
+std::int64_t pieces(const plan::ConvertConfig& config, const Problem& normal);
+void run(const plan::ConvertConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
+
+std::int64_t pieces(const plan::GatherConfig& config, const Problem& normal);
+void run(const plan::GatherConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
+
+std::int64_t pieces(const plan::BlocksConfig& config, const Problem& normal);
+void run(const plan::BlocksConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
+
+/// The destination is one std::uint64_t. Each piece raises it to the largest magnitude that it
+/// finds (values/magnitude.hpp): these pieces write the same bytes, atomically.
+std::int64_t pieces(const plan::AmaxConfig& config, const Problem& normal);
+void run(const plan::AmaxConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
 
 }  // namespace cornerturn::cpu

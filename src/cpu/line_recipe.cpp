@@ -99,6 +99,29 @@ void write_indices(const Line& line, const VectorKind& vector, const std::int64_
   });
 }
 
+template <int width>
+void copy_elements(const Atoms& atoms, std::byte* run, const std::byte* src, std::int64_t first,
+                   std::int64_t last) {
+  std::int64_t in_atom = first % atoms.bytes;
+  const std::byte* atom = src + first / atoms.bytes * atoms.src_stride;
+  for (std::int64_t r = first; r < last;) {
+    const std::byte* const from = atom + atoms.from[static_cast<std::size_t>(in_atom)];
+    std::int64_t bytes = width - in_atom % width;
+    if (bytes == width && last - r >= width) {
+      std::memcpy(run + r, from, width);
+    } else {
+      bytes = std::min(bytes, last - r);
+      for (std::int64_t k = 0; k < bytes; ++k) run[r + k] = from[k];
+    }
+    r += bytes;
+    in_atom += bytes;
+    if (in_atom == atoms.bytes) {
+      in_atom = 0;
+      atom += atoms.src_stride;
+    }
+  }
+}
+
 }  // namespace
 
 void set_up_atoms(const plan::PackLinesConfig& config, const Problem& normal,
@@ -126,17 +149,31 @@ void set_up_atoms(const plan::PackLinesConfig& config, const Problem& normal,
   }
 }
 
-void copy_bytes(const Atoms& atoms, const std::byte* src, std::byte* run, std::int64_t first,
+void copy_bytes(const Atoms& atoms, std::byte* run, const std::byte* src, std::int64_t first,
                 std::int64_t last) {
-  std::int64_t atom = first / atoms.bytes;
-  std::int64_t in_atom = first % atoms.bytes;
-  for (std::int64_t r = first; r < last; ++r) {
-    run[r] = src[atom * atoms.src_stride + atoms.from[static_cast<std::size_t>(in_atom)]];
-    if (++in_atom == atoms.bytes) {
-      in_atom = 0;
-      ++atom;
-    }
+  switch (atoms.width) {
+    case 1:
+      return copy_elements<1>(atoms, run, src, first, last);
+    case 2:
+      return copy_elements<2>(atoms, run, src, first, last);
+    case 4:
+      return copy_elements<4>(atoms, run, src, first, last);
+    case 8:
+      return copy_elements<8>(atoms, run, src, first, last);
+    default:
+      return copy_elements<16>(atoms, run, src, first, last);
   }
+}
+
+int steps_for(const Atoms& atoms, const VectorKind& vector) {
+  const auto lines = static_cast<int>(atoms.bytes / atoms.common);
+  int most = 2;
+  for (int n = 0; n < lines && lines * most <= plan::pack_lines::max_steps; ++n) {
+    const Line line(atoms, vector.bytes, std::int64_t{n} * vector.bytes);
+    most = std::max(most, line.cover(-1, [](std::int64_t) {}));
+  }
+  // A line that starts within an element has a piece of one more.
+  return lines * (most + 1);
 }
 
 void make_recipe(const Atoms& atoms, const VectorKind& vector, std::int64_t residue,

@@ -43,8 +43,8 @@ struct Atoms {
 void set_up_atoms(const plan::PackLinesConfig& config, const Problem& normal,
                   const VectorKind& vector, Atoms& atoms);
 
-/// Bytes [first, last) of a run of atoms, one by one: for what is less than a whole line.
-void copy_bytes(const Atoms& atoms, const std::byte* src, std::byte* run, std::int64_t first,
+/// Bytes [first, last) of a run of atoms, an element at a time: for what is less than a whole line.
+void copy_bytes(const Atoms& atoms, std::byte* run, const std::byte* src, std::int64_t first,
                 std::int64_t last);
 
 /// Each of `steps_a_line` steps loads the vector at `from` and takes bytes of it into the line, as
@@ -70,6 +70,10 @@ struct Place {
   int line;
   std::int64_t base;
 };
+
+/// Steps that a recipe takes room for, for lines that start anywhere in an element, with loads that
+/// start anywhere.
+int steps_for(const Atoms& atoms, const VectorKind& vector);
 
 /// Makes the recipe for lines that start `residue` bytes into a run (modulo the atom and the
 /// line). `src_phase`: the address of the run's source within a line, or negative if runs with

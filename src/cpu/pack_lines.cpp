@@ -11,6 +11,7 @@
 #include "core/problem.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/line_recipe.hpp"
+#include "cpu/scratch.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/pack_lines.cpp"
@@ -46,8 +47,8 @@ struct RecipeBook {
   Atoms atoms;
   std::int64_t streams;
   std::array<Stream, limits::max_streams> stream;
-  // Streams differ in where their source starts within a line, so that each has its own recipe, as
-  // long as there are few and all of them stay in the first-level cache.
+  // One for each stream where loads are aligned, else as many as there is room for: runs begin in
+  // several places of a line, and a recipe is for one of these.
   std::int64_t recipes;
   std::array<Recipe, limits::max_recipes> recipe;
   alignas(64) std::array<std::uint8_t, 64 * limits::max_steps> index;
@@ -74,8 +75,10 @@ inline void open_for(const PackLinesConfig& config, const Problem& normal, const
   book.problem = normal;
   set_up_atoms(config, normal, vector, book.atoms);
   book.streams = streams_of(config, normal);
-  const bool own = book.streams <= limits::max_recipes && book.atoms.bytes <= 64;
-  book.recipes = own ? book.streams : 1;
+  const std::int64_t fitting = limits::max_steps / steps_for(book.atoms, vector);
+  book.recipes = config.aligned
+                     ? book.streams
+                     : std::clamp<std::int64_t>(fitting, 1, std::int64_t{limits::max_recipes});
   const int room = limits::max_steps / static_cast<int>(book.recipes);
   for (std::int64_t i = 0; i < book.recipes; ++i) {
     Recipe& recipe = book.recipe[static_cast<std::size_t>(i)];
@@ -164,7 +167,7 @@ constexpr int vector_bytes = vector_kind.bytes;
 
 // `count` lines to `to`. step...: 0, 1, ... one for each step of a line.
 template <bool non_temporal, std::size_t... step>
-HWY_INLINE Place follow_steps(const Recipe& recipe, const std::byte* src, std::byte* to,
+HWY_INLINE Place follow_steps(const Recipe& recipe, std::byte* to, const std::byte* src,
                               Place place, std::int64_t count, std::index_sequence<step...>) {
   constexpr int steps = sizeof...(step);
   const int lines = recipe.lines;
@@ -204,15 +207,15 @@ HWY_INLINE Place follow_steps(const Recipe& recipe, const std::byte* src, std::b
 }
 
 template <int steps, bool non_temporal>
-Place follow(const Recipe& recipe, const std::byte* src, std::byte* to, Place place,
+Place follow(const Recipe& recipe, std::byte* to, const std::byte* src, Place place,
              std::int64_t count) {
-  return follow_steps<non_temporal>(recipe, src, to, place, count,
+  return follow_steps<non_temporal>(recipe, to, src, place, count,
                                     std::make_index_sequence<steps>());
 }
 
 // The same for any number of steps.
 template <bool non_temporal>
-Place follow_long(const Recipe& recipe, const std::byte* src, std::byte* to, Place place,
+Place follow_long(const Recipe& recipe, std::byte* to, const std::byte* src, Place place,
                   std::int64_t count) {
   for (std::int64_t n = 0; n < count; ++n, to += vector_bytes) {
     const std::int64_t* from = recipe.from + place.line * recipe.steps_a_line;
@@ -232,27 +235,27 @@ Place follow_long(const Recipe& recipe, const std::byte* src, std::byte* to, Pla
 }
 
 template <bool non_temporal>
-Place follow_any(const Recipe& recipe, const std::byte* src, std::byte* to, Place place,
+Place follow_any(const Recipe& recipe, std::byte* to, const std::byte* src, Place place,
                  std::int64_t count) {
   switch (recipe.steps_a_line) {
     case 2:
-      return follow<2, non_temporal>(recipe, src, to, place, count);
+      return follow<2, non_temporal>(recipe, to, src, place, count);
     case 3:
-      return follow<3, non_temporal>(recipe, src, to, place, count);
+      return follow<3, non_temporal>(recipe, to, src, place, count);
     case 4:
-      return follow<4, non_temporal>(recipe, src, to, place, count);
+      return follow<4, non_temporal>(recipe, to, src, place, count);
     case 5:
-      return follow<5, non_temporal>(recipe, src, to, place, count);
+      return follow<5, non_temporal>(recipe, to, src, place, count);
     case 6:
-      return follow<6, non_temporal>(recipe, src, to, place, count);
+      return follow<6, non_temporal>(recipe, to, src, place, count);
     case 7:
-      return follow<7, non_temporal>(recipe, src, to, place, count);
+      return follow<7, non_temporal>(recipe, to, src, place, count);
     case 8:
-      return follow<8, non_temporal>(recipe, src, to, place, count);
+      return follow<8, non_temporal>(recipe, to, src, place, count);
     case 16:
-      return follow<16, non_temporal>(recipe, src, to, place, count);
+      return follow<16, non_temporal>(recipe, to, src, place, count);
     default:
-      return follow_long<non_temporal>(recipe, src, to, place, count);
+      return follow_long<non_temporal>(recipe, to, src, place, count);
   }
 }
 
@@ -263,7 +266,7 @@ void follow_to(const Atoms& atoms, Stream& stream, std::int64_t end) {
   const Recipe& recipe = *stream.recipe;
   Place& place = stream.place;
   if (!recipe.fits) {
-    copy_bytes(atoms, stream.src, stream.run, stream.next, end);
+    copy_bytes(atoms, stream.run, stream.src, stream.next, end);
     stream.next = end;
   }
   const auto safe = [&](std::int64_t base) {
@@ -276,10 +279,10 @@ void follow_to(const Atoms& atoms, Stream& stream, std::int64_t end) {
     };
     while (count > 0 && !(safe(place.base) && safe(last_base()))) count /= 2;
     if (count > 0) {
-      place = follow_any<non_temporal>(recipe, stream.src, stream.run + stream.next, place, count);
+      place = follow_any<non_temporal>(recipe, stream.run + stream.next, stream.src, place, count);
     } else {
       count = 1;
-      copy_bytes(atoms, stream.src, stream.run, stream.next, stream.next + vector_bytes);
+      copy_bytes(atoms, stream.run, stream.src, stream.next, stream.next + vector_bytes);
       if (++place.line == recipe.lines) place = {0, place.base + recipe.src_advance};
     }
     stream.next += count * vector_bytes;
@@ -300,11 +303,11 @@ void prepare(RecipeBook& book, const Stream& stream) {
 }
 
 // Sets a stream to atom `first` of the run whose first element is `src_at` from the problem's.
-void start(RecipeBook& book, std::int64_t number, const std::byte* src, std::int64_t src_at,
-           std::byte* run, std::int64_t first) {
+void start(RecipeBook& book, std::int64_t number, std::byte* run, const std::byte* src,
+           std::int64_t src_at, std::int64_t first) {
+  const bool aligned = book.config.aligned;
   const Atoms& atoms = book.atoms;
   Stream& stream = book.stream[static_cast<std::size_t>(number)];
-  const bool own_recipe = number < book.recipes;
   const std::int64_t bytes = atoms.count * atoms.bytes;
   const std::int64_t phase = line_phase(run);
   stream.src = src + src_at;
@@ -314,18 +317,19 @@ void start(RecipeBook& book, std::int64_t number, const std::byte* src, std::int
   stream.head = std::min((line - phase) % line, bytes);
   stream.tail = std::max((bytes + phase) / line * line - phase, stream.head);
   stream.next = line_in(stream, first * atoms.bytes);
-  stream.recipe = &book.recipe[static_cast<std::size_t>(own_recipe ? number : 0)];
   if (stream.next == stream.tail) return;
 
   stream.residue = stream.next % atoms.common;
-  stream.src_phase = own_recipe ? line_phase(stream.src) : -1;
+  stream.src_phase = aligned ? line_phase(stream.src) : -1;
+  const std::int64_t recipe = aligned ? number : stream.residue / atoms.width % book.recipes;
+  stream.recipe = &book.recipe[static_cast<std::size_t>(recipe)];
   prepare(book, stream);
   if (stream.recipe->fits) stream.place = place_of(atoms, vector_kind, *stream.recipe, stream.next);
 }
 
 // The streams of batch `batch`, from atom `first` on.
 void start_all(const PackLinesConfig& config, const Problem& normal, RecipeBook& book,
-               const std::byte* src, std::byte* dst, std::int64_t batch, std::int64_t first) {
+               std::byte* dst, const std::byte* src, std::int64_t batch, std::int64_t first) {
   for (std::int64_t number = 0; number < book.streams; ++number) {
     std::int64_t src_at = 0, dst_at = 0;
     std::int64_t rest[] = {batch, number};
@@ -336,40 +340,41 @@ void start_all(const PackLinesConfig& config, const Problem& normal, RecipeBook&
       dst_at += index % mode.extent * mode.dst_stride;
       index /= mode.extent;
     }
-    start(book, number, src, src_at, dst + dst_at, first);
+    start(book, number, dst + dst_at, src, src_at, first);
   }
 }
 
-void run_pieces(const PackLinesConfig& config, const Problem& normal, const std::byte* src,
-                std::byte* dst, std::int64_t first, std::int64_t last) {
-  static thread_local RecipeBook book;
+void run_pieces(const PackLinesConfig& config, const Problem& normal, std::byte* dst,
+                const std::byte* src, std::int64_t first, std::int64_t last) {
+  auto& book = thread_memo<RecipeBook>();
   open_for(config, normal, vector_kind, book);
   const Atoms& atoms = book.atoms;
   const std::int64_t chunks = (atoms.count + config.chunk - 1) / config.chunk;
+  const bool non_temporal = plan::past_caches(config.stores);
+  const auto follow_lines = non_temporal ? follow_to<true> : follow_to<false>;
   std::int64_t chunk = first % chunks;
-  start_all(config, normal, book, src, dst, first / chunks, chunk * config.chunk);
+  start_all(config, normal, book, dst, src, first / chunks, chunk * config.chunk);
   for (std::int64_t piece = first; piece < last; ++piece) {
     const bool ends = chunk + 1 == chunks;
     for (std::int64_t number = 0; number < book.streams; ++number) {
       Stream& stream = book.stream[static_cast<std::size_t>(number)];
-      if (chunk == 0) copy_bytes(atoms, stream.src, stream.run, 0, stream.head);
+      if (chunk == 0) copy_bytes(atoms, stream.run, stream.src, 0, stream.head);
       const std::int64_t end =
           ends ? stream.tail : line_in(stream, (chunk + 1) * config.chunk * atoms.bytes);
       if (stream.next < end) {
         prepare(book, stream);
-        const auto follow_lines = config.non_temporal ? follow_to<true> : follow_to<false>;
         follow_lines(atoms, stream, end);
       }
       if (ends) {
-        copy_bytes(atoms, stream.src, stream.run, stream.tail, atoms.count * atoms.bytes);
+        copy_bytes(atoms, stream.run, stream.src, stream.tail, atoms.count * atoms.bytes);
       }
     }
     if (++chunk == chunks && piece + 1 < last) {
       chunk = 0;
-      start_all(config, normal, book, src, dst, (piece + 1) / chunks, 0);
+      start_all(config, normal, book, dst, src, (piece + 1) / chunks, 0);
     }
   }
-  if (config.non_temporal) hwy::FlushStream();
+  if (non_temporal) hwy::FlushStream();
 }
 
 }  // namespace cornerturn::cpu::HWY_NAMESPACE
@@ -389,9 +394,9 @@ std::int64_t pieces(const PackLinesConfig& config, const Problem& normal) {
   return batch * ((count + config.chunk - 1) / config.chunk);
 }
 
-void run(const PackLinesConfig& config, const Problem& normal, const std::byte* src, std::byte* dst,
+void run(const plan::PackLinesConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last) {
-  HWY_DYNAMIC_DISPATCH(run_pieces)(config, normal, src, dst, first, last);
+  HWY_DYNAMIC_DISPATCH(run_pieces)(config, normal, dst_of(buffers), src_of(buffers), first, last);
 }
 
 }  // namespace cornerturn::cpu

@@ -55,7 +55,7 @@ class StagedRows {
         std::byte* to = stage_ + fill_;
         const std::byte* from = src;
         for (std::int64_t i = 0; i < count; ++i, from += rows.src_stride, to += rows.bytes) {
-          move_row<step>(from, to, rows.bytes);
+          move_row<step>(to, from, rows.bytes);
         }
       }
       src += count * rows.src_stride;
@@ -78,7 +78,7 @@ class StagedRows {
     std::byte* to = stage_ + fill_;
     const std::byte* highest = rows.src_stride > 0 ? src + (count - 1) * rows.src_stride : src;
     if (HWY_LIKELY(src_end_ - highest >= step)) {
-      return move_short_rows<step>(src, rows.src_stride, to, rows.bytes, count);
+      return move_short_rows<step>(to, rows.bytes, src, rows.src_stride, count);
     }
     for (; count > 0; --count, src += rows.src_stride, to += rows.bytes) {
       std::memcpy(to, src, static_cast<std::size_t>(rows.bytes));
@@ -124,7 +124,7 @@ class ApartRows {
     const std::byte* src = rows.src;
     std::byte* dst = rows.dst;
     for (std::int64_t i = 0; i < rows.count; ++i, src += rows.src_stride, dst += rows.dst_stride) {
-      move_row<step>(src, dst, rows.bytes);
+      move_row<step>(dst, src, rows.bytes);
       if (non_temporal) fetcher.fetch(rows.bytes);
     }
   }
@@ -164,7 +164,7 @@ class LongRows {
 
 // Boxes [first, last): in each, all series in the order of the destination.
 template <class Rows, bool fetches>
-void walk_boxes(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
+void walk_boxes(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
                 const std::byte* src_end, std::int64_t first, std::int64_t last) {
   Rows rows(src_end);
   BoxCounter box(boxes, first);
@@ -219,7 +219,7 @@ class BoxStage {
       strides_[boxes.inner[slot(k)]] = size;
       size *= boxes[boxes.inner[slot(k)]].block;
     }
-    stage_ = thread_scratch(static_cast<std::size_t>(size));
+    stage_ = thread_scratch(Scratch::moving, static_cast<std::size_t>(size));
   }
 
   // `fetch(bytes)` is called after about so many bytes.
@@ -241,7 +241,7 @@ class BoxStage {
     std::byte* to = stage_;
     std::int64_t index[RowBoxes::most_inner] = {};
     for (int k = 0; k >= 0;) {
-      load_plane(box, src, to, may_overrun, moved);
+      load_plane(box, to, src, may_overrun, moved);
       for (k = boxes_.lines_rank - 2; k-- > 0;) {
         const int dim = boxes_.lines[slot(k)];
         src += boxes_[dim].src_stride;
@@ -282,7 +282,7 @@ class BoxStage {
 
   // The two fastest modes of the source.
   template <class Moved>
-  HWY_INLINE void load_plane(const BoxCounter& box, const std::byte* src, std::byte* to,
+  HWY_INLINE void load_plane(const BoxCounter& box, std::byte* to, const std::byte* src,
                              bool may_overrun, const Moved& moved) {
     const std::int64_t fast_count = box.count(fast_);
     const std::int64_t fast_stride = boxes_[fast_].src_stride;
@@ -293,7 +293,7 @@ class BoxStage {
       const ShortRowTransposer<step> transposer(bytes_);
       if (may_overrun && slow_ == along_ && fast_stride == bytes_) {
         for (; slow_count >= transposer.side; slow_count -= transposer.side) {
-          transposer.move(src, slow_stride, to, strides_[fast_], fast_count);
+          transposer.move(to, strides_[fast_], src, slow_stride, fast_count);
           src += transposer.side * slow_stride;
           to += transposer.side * bytes_;
           moved(transposer.side * fast_count);
@@ -306,7 +306,7 @@ class BoxStage {
       if (may_overrun && slow_ == along_ && Joiner::takes(bytes_)) {
         const Joiner joiner(bytes_);
         for (; slow_count >= Joiner::rows; slow_count -= Joiner::rows) {
-          joiner.move(src, slow_stride, fast_stride, to, strides_[fast_], fast_count);
+          joiner.move(to, strides_[fast_], src, slow_stride, fast_stride, fast_count);
           src += Joiner::rows * slow_stride;
           to += Joiner::rows * bytes_;
           moved(Joiner::rows * fast_count);
@@ -316,7 +316,7 @@ class BoxStage {
 #endif
     for (; slow_count > 0; --slow_count, src += slow_stride, to += slow_step) {
       if (HWY_LIKELY(may_overrun)) {
-        move_short_rows<step>(src, fast_stride, to, strides_[fast_], fast_count);
+        move_short_rows<step>(to, strides_[fast_], src, fast_stride, fast_count);
       } else {
         for (std::int64_t i = 0; i < fast_count; ++i) {
           std::memcpy(to + i * strides_[fast_], src + i * fast_stride,
@@ -338,7 +338,7 @@ class BoxStage {
 };
 
 template <int step, bool non_temporal>
-void walk_through_stage(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
+void walk_through_stage(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
                         const std::byte* src_end, std::int64_t first, std::int64_t last) {
   BoxStage<step, non_temporal> stage(boxes, src_end);
   BoxCounter box(boxes, first);
@@ -364,11 +364,11 @@ void walk_through_stage(const RowBoxes& boxes, const std::byte* src, std::byte* 
 }
 
 template <bool non_temporal>
-void run_rows_with(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
+void run_rows_with(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
                    const std::byte* src_end, std::int64_t first, std::int64_t last, bool staged) {
   const std::int64_t bytes = boxes.run().block;
   const auto walk = [&](auto rows) {
-    walk_boxes<typename decltype(rows)::type, non_temporal>(boxes, src, dst, src_end, first, last);
+    walk_boxes<typename decltype(rows)::type, non_temporal>(boxes, dst, src, src_end, first, last);
   };
   const bool apart = boxes.along().extent > 1 && boxes.along().dst_stride != boxes.run().extent;
   if (bytes >= 1024) return walk(std::type_identity<LongRows<non_temporal>>());
@@ -382,7 +382,7 @@ void run_rows_with(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
   }
   if (staged) {
     const auto go = [&](auto step) {
-      walk_through_stage<decltype(step)::value, non_temporal>(boxes, src, dst, src_end, first,
+      walk_through_stage<decltype(step)::value, non_temporal>(boxes, dst, src, src_end, first,
                                                               last);
     };
     if (bytes <= 4) return go(std::integral_constant<int, 4>());
@@ -399,10 +399,10 @@ void run_rows_with(const RowBoxes& boxes, const std::byte* src, std::byte* dst,
   return walk(std::type_identity<StagedRows<64, non_temporal>>());
 }
 
-void run_rows(const RowBoxes& boxes, const std::byte* src, std::byte* dst, const std::byte* src_end,
+void run_rows(const RowBoxes& boxes, std::byte* dst, const std::byte* src, const std::byte* src_end,
               std::int64_t first, std::int64_t last, bool non_temporal, bool staged) {
-  if (!non_temporal) return run_rows_with<false>(boxes, src, dst, src_end, first, last, staged);
-  run_rows_with<true>(boxes, src, dst, src_end, first, last, staged);
+  if (!non_temporal) return run_rows_with<false>(boxes, dst, src, src_end, first, last, staged);
+  run_rows_with<true>(boxes, dst, src, src_end, first, last, staged);
   hwy::FlushStream();
 }
 
@@ -421,11 +421,14 @@ std::int64_t pieces(const plan::RowsConfig& config, const Problem& normal) {
   return RowBoxes(config, normal).count();
 }
 
-void run(const plan::RowsConfig& config, const Problem& normal, const std::byte* src,
-         std::byte* dst, std::int64_t first, std::int64_t last) {
+void run(const plan::RowsConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last) {
+  std::byte* const dst = dst_of(buffers);
+  const std::byte* const src = src_of(buffers);
   const std::byte* src_end = src + (src_reach(normal).high - normal.src_offset);
   HWY_DYNAMIC_DISPATCH(run_rows)
-  (RowBoxes(config, normal), src, dst, src_end, first, last, config.non_temporal, config.staged);
+  (RowBoxes(config, normal), dst, src, src_end, first, last, plan::past_caches(config.stores),
+   config.staged);
 }
 
 }  // namespace cornerturn::cpu

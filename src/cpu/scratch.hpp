@@ -1,29 +1,41 @@
-// Memory that a thread works in, kept from call to call.
+// Memory that a thread works in, kept from call to call so that running a plan allocates nothing
+// once it has run before.
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 namespace cornerturn::cpu {
 
-/// At least `bytes` bytes of this thread's own, aligned to a cache line, with any contents. One
-/// kernel at a time uses it. Throws std::bad_alloc.
-inline std::byte* thread_scratch(std::size_t bytes) {
-  constexpr std::size_t line = 64;
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-  static thread_local std::unique_ptr<std::byte, Free> memory;
-  static thread_local std::size_t size = 0;
-  if (bytes > size) {
-    bytes = (bytes + line - 1) / line * line;
-    memory.reset(static_cast<std::byte*>(std::aligned_alloc(line, bytes)));
-    size = memory ? bytes : 0;
-    if (!memory) throw std::bad_alloc();
-  }
-  return memory.get();
+/// Who works in a thread's scratch. A converting kernel holds a box in its own while a moving
+/// kernel moves that box, and the blocks kernel one that a converting kernel works on, so each has
+/// its own; two kernels of the same kind never run inside each other.
+enum class Scratch : std::uint8_t { moving, converting, blocks };
+
+/// Scratch begins with a page, so that where it begins in a line, or in the sets of a cache, is the
+/// same in every run.
+inline constexpr std::size_t scratch_alignment = 4096;
+
+/// At least `bytes` bytes of this thread's own, with any contents. They stay where they are until
+/// the next call for the same use. Throws std::bad_alloc.
+std::byte* thread_scratch(Scratch use, std::size_t bytes);
+
+/// The same as an object, made anew by its default initialisation.
+template <class T>
+T& thread_scratch(Scratch use) {
+  static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= scratch_alignment);
+  return *new (thread_scratch(use, sizeof(T))) T;
+}
+
+/// This thread's own T as its last user left it: what a kernel works out once for many calls.
+template <class T>
+T& thread_memo() {
+  static thread_local std::unique_ptr<T> memo;
+  if (!memo) memo.reset(new T);
+  return *memo;
 }
 
 }  // namespace cornerturn::cpu

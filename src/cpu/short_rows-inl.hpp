@@ -18,7 +18,7 @@ namespace cornerturn::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <int bytes>
-HWY_INLINE void move_bytes(const std::byte* src, std::byte* dst) {
+HWY_INLINE void move_bytes(std::byte* dst, const std::byte* src) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (bytes >= 16) {
     const hn::CappedTag<std::uint8_t, (bytes & -bytes)> d;  // 48 bytes: three times 16
@@ -35,23 +35,23 @@ HWY_INLINE void move_bytes(const std::byte* src, std::byte* dst) {
 
 // All `bytes` >= step of a row, not one more: the last move overlaps the one before.
 template <int step>
-HWY_INLINE void move_row(const std::byte* src, std::byte* dst, std::int64_t bytes) {
-  for (std::int64_t k = 0; k + step < bytes; k += step) move_bytes<step>(src + k, dst + k);
-  move_bytes<step>(src + bytes - step, dst + bytes - step);
+HWY_INLINE void move_row(std::byte* dst, const std::byte* src, std::int64_t bytes) {
+  for (std::int64_t k = 0; k + step < bytes; k += step) move_bytes<step>(dst + k, src + k);
+  move_bytes<step>(dst + bytes - step, src + bytes - step);
 }
 
 // Moves rows of at most `step` bytes, each together with what lies behind it in the source. What
 // that spoils behind the row's place is for the caller to write later.
 template <int step>
-HWY_INLINE void move_short_rows(const std::byte* src, std::int64_t src_stride, std::byte* dst,
-                                std::int64_t dst_stride, std::int64_t count) {
+HWY_INLINE void move_short_rows(std::byte* dst, std::int64_t dst_stride, const std::byte* src,
+                                std::int64_t src_stride, std::int64_t count) {
   for (; count >= 4; count -= 4, src += 4 * src_stride, dst += 4 * dst_stride) {
-    move_bytes<step>(src, dst);
-    move_bytes<step>(src + src_stride, dst + dst_stride);
-    move_bytes<step>(src + 2 * src_stride, dst + 2 * dst_stride);
-    move_bytes<step>(src + 3 * src_stride, dst + 3 * dst_stride);
+    move_bytes<step>(dst, src);
+    move_bytes<step>(dst + dst_stride, src + src_stride);
+    move_bytes<step>(dst + 2 * dst_stride, src + 2 * src_stride);
+    move_bytes<step>(dst + 3 * dst_stride, src + 3 * src_stride);
   }
-  for (; count > 0; --count, src += src_stride, dst += dst_stride) move_bytes<step>(src, dst);
+  for (; count > 0; --count, src += src_stride, dst += dst_stride) move_bytes<step>(dst, src);
 }
 
 // Transposes rows of at most `step` (4 or 8) bytes that lie side by side in the source: 4 x 4 or
@@ -74,8 +74,8 @@ class ShortRowTransposer {
   // `side` source lines, `src_stride` apart, of `count` rows each, go to `count` lines of the
   // destination, `dst_stride` apart, of `side` rows each. Reads and writes up to 16 bytes from the
   // beginning of any row.
-  HWY_INLINE void move(const std::byte* src, std::int64_t src_stride, std::byte* dst,
-                       std::int64_t dst_stride, std::int64_t count) const {
+  HWY_INLINE void move(std::byte* dst, std::int64_t dst_stride, const std::byte* src,
+                       std::int64_t src_stride, std::int64_t count) const {
 #if HWY_TARGET != HWY_SCALAR
     for (; count >= side; count -= side, src += side * bytes_, dst += side * dst_stride) {
       if constexpr (step == 4) {
@@ -103,7 +103,7 @@ class ShortRowTransposer {
 #endif
     for (; count > 0; --count, src += bytes_, dst += dst_stride) {
       for (int i = 0; i < side; ++i) {
-        move_bytes<step>(src + i * src_stride, dst + i * bytes_);
+        move_bytes<step>(dst + i * bytes_, src + i * src_stride);
       }
     }
   }
@@ -152,8 +152,8 @@ class ShortRowJoiner {
 
   // `count` times: a row from each of `rows` source lines, `src_stride` apart, side by side to
   // `dst`; then on by `src_step` and `dst_step`. Writes a whole vector at each `dst`.
-  HWY_INLINE void move(const std::byte* src, std::int64_t src_stride, std::int64_t src_step,
-                       std::byte* dst, std::int64_t dst_step, std::int64_t count) const {
+  HWY_INLINE void move(std::byte* dst, std::int64_t dst_step, const std::byte* src,
+                       std::int64_t src_stride, std::int64_t src_step, std::int64_t count) const {
     const hn::ScalableTag<std::uint32_t> d;
     const auto index = hn::SetTableIndices(d, index_);
     for (; count > 0; --count, src += src_step, dst += dst_step) {

@@ -18,8 +18,8 @@ constexpr std::int64_t picked_bytes = 2048;
 
 // Elements 0, 2, 4, ... of `src`. Reads nothing behind the last of them.
 template <int width>
-HWY_INLINE std::int64_t pick_pairs([[maybe_unused]] const std::byte* src,
-                                   [[maybe_unused]] std::byte* dst,
+HWY_INLINE std::int64_t pick_pairs([[maybe_unused]] std::byte* dst,
+                                   [[maybe_unused]] const std::byte* src,
                                    [[maybe_unused]] std::int64_t count) {
   std::int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
@@ -44,7 +44,7 @@ void pick(const std::byte* src, std::int64_t src_stride, bool pairs, std::int64_
   alignas(64) std::byte picked[picked_bytes];
   while (count > 0) {
     const std::int64_t part = HWY_MIN(count, picked_bytes / width);
-    std::int64_t i = pairs ? pick_pairs<width>(src, picked, part) : 0;
+    std::int64_t i = pairs ? pick_pairs<width>(picked, src, part) : 0;
     for (; i < part; ++i) std::memcpy(picked + i * width, src + i * src_stride, width);
     writer.append(picked, part * width);
     src += part * src_stride;
@@ -53,8 +53,8 @@ void pick(const std::byte* src, std::int64_t src_stride, bool pairs, std::int64_
 }
 
 template <int width, bool non_temporal>
-void run_strided_with(const plan::StridedConfig& config, const Problem& normal,
-                      const std::byte* src, std::byte* dst, std::int64_t first, std::int64_t last) {
+void run_strided_with(const plan::StridedConfig& config, const Problem& normal, std::byte* dst,
+                      const std::byte* src, std::int64_t first, std::int64_t last) {
   const Mode& fastest = normal.modes.back();
   const std::int64_t chunks = (fastest.extent + config.chunk - 1) / config.chunk;
   LineWriter<non_temporal> writer(nullptr);
@@ -81,29 +81,28 @@ void run_strided_with(const plan::StridedConfig& config, const Problem& normal,
 }
 
 template <int width>
-void run_strided_width(const plan::StridedConfig& config, const Problem& normal,
-                       const std::byte* src, std::byte* dst, std::int64_t first,
-                       std::int64_t last) {
-  if (config.non_temporal) {
-    run_strided_with<width, true>(config, normal, src, dst, first, last);
+void run_strided_width(const plan::StridedConfig& config, const Problem& normal, std::byte* dst,
+                       const std::byte* src, std::int64_t first, std::int64_t last) {
+  if (plan::past_caches(config.stores)) {
+    run_strided_with<width, true>(config, normal, dst, src, first, last);
   } else {
-    run_strided_with<width, false>(config, normal, src, dst, first, last);
+    run_strided_with<width, false>(config, normal, dst, src, first, last);
   }
 }
 
-void run_strided(const plan::StridedConfig& config, const Problem& normal, const std::byte* src,
-                 std::byte* dst, std::int64_t first, std::int64_t last) {
+void run_strided(const plan::StridedConfig& config, const Problem& normal, std::byte* dst,
+                 const std::byte* src, std::int64_t first, std::int64_t last) {
   switch (normal.dst_type.size()) {
     case 1:
-      return run_strided_width<1>(config, normal, src, dst, first, last);
+      return run_strided_width<1>(config, normal, dst, src, first, last);
     case 2:
-      return run_strided_width<2>(config, normal, src, dst, first, last);
+      return run_strided_width<2>(config, normal, dst, src, first, last);
     case 4:
-      return run_strided_width<4>(config, normal, src, dst, first, last);
+      return run_strided_width<4>(config, normal, dst, src, first, last);
     case 8:
-      return run_strided_width<8>(config, normal, src, dst, first, last);
+      return run_strided_width<8>(config, normal, dst, src, first, last);
     default:
-      return run_strided_width<16>(config, normal, src, dst, first, last);
+      return run_strided_width<16>(config, normal, dst, src, first, last);
   }
 }
 
@@ -124,9 +123,9 @@ std::int64_t pieces(const plan::StridedConfig& config, const Problem& normal) {
   return normal.elements() / extent * ((extent + config.chunk - 1) / config.chunk);
 }
 
-void run(const plan::StridedConfig& config, const Problem& normal, const std::byte* src,
-         std::byte* dst, std::int64_t first, std::int64_t last) {
-  HWY_DYNAMIC_DISPATCH(run_strided)(config, normal, src, dst, first, last);
+void run(const plan::StridedConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last) {
+  HWY_DYNAMIC_DISPATCH(run_strided)(config, normal, dst_of(buffers), src_of(buffers), first, last);
 }
 
 }  // namespace cornerturn::cpu

@@ -8,13 +8,12 @@
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include <hwy/cache_control.h>
 #include "cpu/convert_vector.hpp"
 #include "cpu/kernel.hpp"
-
+#include "cpu/scratch.hpp"
 #include "cpu/tile_grid.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -47,29 +46,13 @@ struct StripRows {
   std::int64_t offset[max_rows];  // padded to whole lines by repeating the last
 };
 
-struct Scratch {
+struct TileScratch {
   alignas(line) u8 stage[stage_bytes + line];
   alignas(line) u8 block[line * block_pitch];
   std::int64_t column_offset[max_columns];
   u8* column[max_columns];
   StripRows rows[2];
 };
-static_assert(sizeof(Scratch) <= 1 << 20);
-
-struct Free {
-  void operator()(Scratch* scratch) const { std::free(scratch); }
-};
-
-Scratch& thread_scratch() {
-  static thread_local std::unique_ptr<Scratch, Free> scratch;
-  if (!scratch) {
-    void* memory = std::aligned_alloc(4096, (sizeof(Scratch) + 4095) / 4096 * 4096);
-    if (memory == nullptr) throw std::bad_alloc();
-    scratch.reset(new (memory) Scratch);
-  }
-  scratch->rows[0].strip = scratch->rows[1].strip = -1;
-  return *scratch;
-}
 
 inline void copy_bytes(u8* to, const u8* from, std::int64_t bytes) {
   for (; bytes >= 16; bytes -= 16, to += 16, from += 16) std::memcpy(to, from, 16);
@@ -115,12 +98,13 @@ HWY_INLINE void copy_run(u8* to, const u8* from, std::int64_t bytes) {
 template <int width>
 class Sweep {
  public:
-  Sweep(const TileConfig& config, const Problem& normal, const u8* src, u8* dst)
+  Sweep(const TileConfig& config, const Problem& normal, u8* dst, const u8* src)
       : config_(config),
+        non_temporal_(plan::past_caches(config.stores)),
         grid_(make_grid(config, normal)),
-        src_(src),
         dst_(dst),
-        scratch_(thread_scratch()),
+        src_(src),
+        scratch_(thread_scratch<TileScratch>(Scratch::moving)),
         run_bytes_(grid_.split.run * width),
         src_width_(normal.src_type.size()),
         phase_(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst) % line)),
@@ -145,7 +129,7 @@ class Sweep {
         tile(piece, window, rows);
       }
     }
-    if (config_.non_temporal) hwy::FlushStream();
+    if (non_temporal_) hwy::FlushStream();
   }
 
  private:
@@ -154,7 +138,7 @@ class Sweep {
 
   // Rows before the strip are needed unless every destination row starts at a line boundary.
   bool needs_margin() const {
-    if (direct_ || !config_.non_temporal || grid_.strips == 1) return false;
+    if (direct_ || !non_temporal_ || grid_.strips == 1) return false;
     std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(dst_);
     const int rank = grid_.problem->rank();
     for (int i = 0; i < rank - grid_.split.run_modes; ++i) {
@@ -218,7 +202,7 @@ class Sweep {
     grid_.column_offsets(first_column, columns, scratch_.column_offset);
     u8* const dst = dst_ + piece.dst_offset;
     const u8* const src = src_ + piece.src_offset + first_column * src_width_;
-    const bool to_stage = !direct_ && (config_.non_temporal || rows.count < V);
+    const bool to_stage = !direct_ && (non_temporal_ || rows.count < V);
     for (std::int64_t c = 0; c < columns; ++c) {
       scratch_.column[c] = to_stage ? scratch_.stage + c * stage_pitch_
                                     : dst + scratch_.column_offset[c] + rows.first * width;
@@ -305,21 +289,21 @@ class Sweep {
                           : boundary(run + (strip + 1) * grid_.strip_rows * width);
       const u8* const staged =
           scratch_.stage + begin * stage_pitch_ + (from - run - rows.first * width);
-      config_.non_temporal ? stream_run(from, staged, to - from)
-                           : copy_run(from, staged, to - from);
+      non_temporal_ ? stream_run(from, staged, to - from) : copy_run(from, staged, to - from);
     }
   }
 
   // Where a strip that ends at p hands over to the next one.
   u8* boundary(u8* p) const {
-    return config_.non_temporal ? p - reinterpret_cast<std::uintptr_t>(p) % line : p;
+    return non_temporal_ ? p - reinterpret_cast<std::uintptr_t>(p) % line : p;
   }
 
   const TileConfig config_;
+  const bool non_temporal_;
   const TileGrid grid_;
-  const u8* const src_;
   u8* const dst_;
-  Scratch& scratch_;
+  const u8* const src_;
+  TileScratch& scratch_;
   const std::int64_t run_bytes_;
   const std::int64_t src_width_;
   const std::int64_t phase_;  // of the destination's first byte within its line
@@ -330,19 +314,19 @@ class Sweep {
   const StripRows* prefetch_rows_ = nullptr;
 };
 
-void run_tile(const TileConfig& config, const Problem& normal, const u8* src, u8* dst,
+void run_tile(const TileConfig& config, const Problem& normal, u8* dst, const u8* src,
               std::int64_t first, std::int64_t last) {
   switch (normal.dst_type.size()) {
     case 1:
-      return Sweep<1>(config, normal, src, dst).run(first, last);
+      return Sweep<1>(config, normal, dst, src).run(first, last);
     case 2:
-      return Sweep<2>(config, normal, src, dst).run(first, last);
+      return Sweep<2>(config, normal, dst, src).run(first, last);
     case 4:
-      return Sweep<4>(config, normal, src, dst).run(first, last);
+      return Sweep<4>(config, normal, dst, src).run(first, last);
     case 8:
-      return Sweep<8>(config, normal, src, dst).run(first, last);
+      return Sweep<8>(config, normal, dst, src).run(first, last);
     default:
-      return Sweep<16>(config, normal, src, dst).run(first, last);
+      return Sweep<16>(config, normal, dst, src).run(first, last);
   }
 }
 
@@ -360,15 +344,10 @@ std::int64_t pieces(const TileConfig& config, const Problem& normal) {
   return make_grid(config, normal).pieces();
 }
 
-void run(const TileConfig& config, const Problem& normal, const std::byte* src, std::byte* dst,
+void run(const plan::TileConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last) {
   HWY_DYNAMIC_DISPATCH(run_tile)
-  (config, normal, reinterpret_cast<const u8*>(src), reinterpret_cast<u8*>(dst), first, last);
-}
-
-void run_converting(const TileConfig& config, const Problem& normal, const std::byte* src,
-                    std::byte* dst, const Vectors&, std::int64_t first, std::int64_t last) {
-  run(config, normal, src, dst, first, last);
+  (config, normal, static_cast<u8*>(buffers.dst), static_cast<const u8*>(buffers.src), first, last);
 }
 
 }  // namespace cornerturn::cpu

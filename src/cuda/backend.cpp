@@ -67,9 +67,9 @@ int current_device() {
   return device;
 }
 
-const plan::gpu::DeviceInfo& description_of(int device) {
+const plan::Machine& machine_of(int device) {
   static std::mutex mutex;
-  static std::map<int, plan::gpu::DeviceInfo> known;
+  static std::map<int, plan::Machine> known;
   const std::lock_guard<std::mutex> lock(mutex);
   const auto found = known.find(device);
   if (found != known.end()) return found->second;
@@ -90,8 +90,8 @@ void refuse_captured(Stream stream, const char* what, const char* why) {
   check_launch(asked);  // an earlier error, or no stream
 }
 
-std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>& plans, void* dst,
-                               const void* src, Stream stream, const Vectors& vectors) {
+std::vector<double> seconds_of(const std::vector<plan::Plan>& plans, const Buffers& buffers,
+                               Stream stream) {
   refuse_captured(stream, "options.effort = measure", "timing has to wait for the stream");
   constexpr int rounds = 4;         // the first one loads the kernels
   constexpr double enough = 50e-6;  // that the events' own time does not count
@@ -102,7 +102,7 @@ std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>& plans, void* 
       const int launches = std::clamp(
           static_cast<int>(enough / std::max(plans[i].predicted_seconds(), 1e-7)), 1, 20);
       watch.start(stream);
-      for (int n = 0; n < launches; ++n) execute(plans[i], dst, src, stream, vectors);
+      for (int n = 0; n < launches; ++n) execute(plans[i], buffers, stream);
       watch.stop(stream);
       const double seconds = watch.seconds() / launches;
       if (round > 0) best[i] = std::min(best[i], seconds);

@@ -14,14 +14,14 @@ int current_device();
 
 /// What the planner needs to know of the current GPU, whose number is `device`; asked once. Throws
 /// Error(unsupported) when this build has no code for it.
-const plan::gpu::DeviceInfo& description_of(int device);
+const plan::Machine& machine_of(int device);
 
 /// Throws Error(unsupported), "... but the stream is being captured: `why`", while it is.
 void refuse_captured(Stream stream, const char* what, const char* why);
 
 /// Seconds of one run of each plan on `stream`, the best of a few taken in turns; waits for them.
 /// Each run solves the problem. Throws Error(unsupported) while the stream is being captured.
-std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>& plans, void* dst,
-                               const void* src, Stream stream, const Vectors& vectors = {});
+std::vector<double> seconds_of(const std::vector<plan::Plan>& plans, const Buffers& buffers,
+                               Stream stream);
 
 }  // namespace cornerturn::cuda

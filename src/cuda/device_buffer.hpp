@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cuda/check.hpp"
-#include "cuda/device_rung.hpp"
+#include "cuda/stream.hpp"
 
 namespace cornerturn::cuda {
 

@@ -1,27 +1,25 @@
 #include "cuda/engine.hpp"
 
 #include "cuda/engine_kernels.hpp"
+#include "plan/gpu/families.hpp"
 
 namespace cornerturn::cuda {
 
-void execute(const plan::gpu::Plan& plan, void* dst, const void* src, Stream stream,
-             const Vectors& vectors) {
-  if (plan.normal.elements() == 0) return;
-  std::visit(
-      [&](auto args) {
-        args.src = static_cast<const std::byte*>(src) + plan.normal.src_offset;
-        args.dst = static_cast<std::byte*>(dst) + plan.normal.dst_offset;
-        if constexpr (requires { args.scale; }) {
-          args.scale.data = vectors.scale;
-          args.bias.data = vectors.bias;
-        }
-        launch_kernel(args, plan.ready.launch, stream);
-      },
-      plan.ready.args);
+namespace {
+
+using LaunchFamily = void (*)(const plan::Plan&, const Buffers&, Stream);
+
+template <class... Family>
+LaunchFamily of_number(int number, plan::TypeList<Family...>) {
+  static constexpr LaunchFamily launches[] = {&launch_family<Family>...};
+  return launches[number];
 }
 
-void execute(const plan::gpu::BlocksWork& work, Stream stream) {
-  std::visit([&](const auto& args) { launch_kernel(args, work.launch, stream); }, work.args);
+}  // namespace
+
+void execute(const plan::Plan& plan, const Buffers& buffers, Stream stream) {
+  if (plan.normal.elements() == 0) return;
+  of_number(plan.chosen.row->number, plan::gpu::Families())(plan, buffers, stream);
 }
 
 }  // namespace cornerturn::cuda

@@ -8,7 +8,9 @@
 #include <string>
 
 #include "cuda/check.hpp"
+#include "cuda/engine_kernels.hpp"
 #include "kernels/gpu_context.cuh"
+#include "plan/gpu/bind.hpp"
 
 namespace cornerturn::cuda {
 
@@ -62,6 +64,12 @@ void launch(const Args& args, const Launch& launch, cudaStream_t stream) {
       check_launch(error);
     }
   });
+}
+
+template <class Family>
+void launch_family(const plan::Plan& plan, const Buffers& buffers, Stream stream) {
+  plan::gpu::for_each_launch<Family>(
+      plan, buffers, [&](const auto& args, const Launch& one) { launch(args, one, stream); });
 }
 
 }  // namespace cornerturn::cuda

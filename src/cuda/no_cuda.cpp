@@ -31,23 +31,19 @@ int current_device() {
   if (const auto device = device_of_context()) return *device;
   refuse();
 }
-const plan::gpu::DeviceInfo& description_of(int) {
+const plan::Machine& machine_of(int) {
   refuse();
 }
 void refuse_captured(Stream, const char*, const char*) {
   refuse();
 }
-std::vector<double> seconds_of(const std::vector<plan::gpu::Plan>&, void*, const void*, Stream,
-                               const Vectors&) {
+std::vector<double> seconds_of(const std::vector<plan::Plan>&, const Buffers&, Stream) {
   refuse();
 }
-void execute(const plan::gpu::Plan&, void*, const void*, Stream, const Vectors&) {
+void execute(const plan::Plan&, const Buffers&, Stream) {
   refuse();
 }
-void execute(const plan::gpu::BlocksWork&, Stream) {
-  refuse();
-}
-std::uint64_t largest_magnitude(const plan::gpu::AmaxWork&, Stream) {
+std::uint64_t largest_magnitude(const plan::Plan&, const void*, Stream) {
   refuse();
 }
 

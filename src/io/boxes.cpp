@@ -31,7 +31,7 @@ void write_box(const Problem& problem, const Sink& sink, const Box& box, const s
     sink.file->write_at(conversion.converts() ? work : data, written,
                         sink.offset + conversion.result_bytes(offset));
     data += run;
-    progress.bytes_written += written;
+    progress.wrote(written);
   });
 }
 
@@ -43,7 +43,7 @@ void write_converted_box(const Problem& problem, const Sink& sink, const Box& bo
   for_each_run(problem, box, Side::destination, [&](std::int64_t offset) {
     sink.file->write_at(data, run, sink.offset + conversion.result_bytes(offset));
     data += run;
-    progress.bytes_written += run;
+    progress.wrote(run);
   });
 }
 

@@ -7,7 +7,7 @@ namespace cornerturn::io {
 
 FileConversion::FileConversion(ElementType src, ElementType dst, const Epilogue& epilogue)
     : epilogue_(epilogue) {
-  problem_ = make_problem(ConstView(nullptr, src, {1}), View(nullptr, dst, {1}), epilogue);
+  problem_ = make_problem(View(nullptr, dst, {1}), ConstView(nullptr, src, {1}), epilogue);
   if (epilogue.bias != nullptr) bias_ = *epilogue.bias;
   if (problem_.converts()) function_ = cpu::contiguous_convert_function(dst, src);
 }

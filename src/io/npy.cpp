@@ -1,6 +1,7 @@
 #include "io/npy.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/problem.hpp"
 #include "cornerturn/error.hpp"
@@ -61,6 +62,46 @@ std::vector<std::int64_t> parse_shape(const Literal& literal) {
   return shape;
 }
 
+// The dictionary's text, and the version of the format.
+std::string_view header_text(std::string_view bytes, int& version) {
+  const auto data_offset = static_cast<std::size_t>(npy_data_offset(bytes));
+  if (bytes.size() < data_offset) refuse("is truncated in its header");
+  version = static_cast<unsigned char>(bytes[6]);
+  const std::size_t begin = magic.size() + 2 + length_bytes(version);
+  std::string_view text = bytes.substr(begin, data_offset - begin);
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  if (text.find('\0') != std::string_view::npos) refuse("header holds a zero byte");
+  if (version == 3 && !is_utf8(text)) refuse("header of version 3.0 is not UTF-8");
+  return text;
+}
+
+struct Entries {
+  Literal descr;
+  Literal order;
+  Literal shape;
+};
+
+Entries entries_of(std::string_view text) {
+  const Literal dict = parse_python_literal(text);
+  if (dict.type != Literal::Type::dict) refuse("header is not a dictionary");
+  constexpr std::array<std::string_view, 3> keys = {"descr", "fortran_order", "shape"};
+  std::array<const Literal*, 3> found = {};
+  for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    const std::string_view key = dict.items[i].string();
+    const auto slot =
+        static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+    if (slot == keys.size() || found[slot] != nullptr) {
+      refuse("header key '" + std::string(key.substr(0, 60)) +
+             "' is unknown or repeated: descr, fortran_order and shape stand there once");
+    }
+    found[slot] = &dict.items[i + 1];
+  }
+  for (std::size_t slot = 0; slot < keys.size(); ++slot) {
+    if (found[slot] == nullptr) refuse("header has no key '" + std::string(keys[slot]) + "'");
+  }
+  return {*found[0], *found[1], *found[2]};
+}
+
 }  // namespace
 
 std::int64_t npy_data_offset(std::string_view preamble) {
@@ -88,46 +129,17 @@ std::int64_t npy_data_offset(std::string_view preamble) {
 }
 
 NpyHeader parse_npy_header(std::string_view bytes) {
-  const auto data_offset = static_cast<std::size_t>(npy_data_offset(bytes));
-  if (bytes.size() < data_offset) refuse("is truncated in its header");
   NpyHeader header;
-  header.version = static_cast<unsigned char>(bytes[6]);
-  const std::size_t begin = magic.size() + 2 + length_bytes(header.version);
-  std::string_view text = bytes.substr(begin, data_offset - begin);
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  if (text.find('\0') != std::string_view::npos) refuse("header holds a zero byte");
-  if (header.version == 3 && !is_utf8(text)) refuse("header of version 3.0 is not UTF-8");
-
-  const Literal dict = parse_python_literal(text);
-  if (dict.type != Literal::Type::dict) refuse("header is not a dictionary");
-  const Literal *descr = nullptr, *order = nullptr, *shape = nullptr;
-  for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
-    const std::string_view key = dict.items[i].string();
-    const Literal** slot = key == "descr"           ? &descr
-                           : key == "fortran_order" ? &order
-                           : key == "shape"         ? &shape
-                                                    : nullptr;
-    if (slot == nullptr || *slot != nullptr) {
-      refuse("header key '" + std::string(key.substr(0, 60)) +
-             "' is unknown or repeated: descr, fortran_order and shape stand there once");
-    }
-    *slot = &dict.items[i + 1];
-  }
-  if (!descr || !order || !shape) {
-    refuse(std::string("header has no key '") +
-           (!descr   ? "descr"
-            : !order ? "fortran_order"
-                     : "shape") +
-           "'");
-  }
-  if (order->type != Literal::Type::boolean) {
-    refuse("header key 'fortran_order' = " + std::string(order->text.substr(0, 60)) +
+  const std::string_view text = header_text(bytes, header.version);
+  const Entries entries = entries_of(text);
+  if (entries.order.type != Literal::Type::boolean) {
+    refuse("header key 'fortran_order' = " + std::string(entries.order.text.substr(0, 60)) +
            " is neither True nor False");
   }
-  header.descr = std::string(descr->text);
-  header.item_size = dtype_size(*descr);
-  header.fortran_order = order->integer != 0;
-  header.shape = parse_shape(*shape);
+  header.descr = std::string(entries.descr.text);
+  header.item_size = dtype_size(entries.descr);
+  header.fortran_order = entries.order.integer != 0;
+  header.shape = parse_shape(entries.shape);
   array_bytes(header.shape, header.item_size);
   return header;
 }

@@ -67,6 +67,37 @@ bool is_time_unit(std::string_view unit, std::string_view descr) {
   return false;
 }
 
+// "[25s]" behind <M8.
+bool is_unit_in_brackets(std::string_view text, std::string_view descr) {
+  return text.size() > 2 && text.front() == '[' && text.back() == ']' &&
+         is_time_unit(text.substr(1, text.size() - 2), descr);
+}
+
+// Is there a type of this letter with this number behind it? -1: no number.
+bool is_known(char kind, std::int64_t number) {
+  switch (kind) {
+    case 'b':
+      return number == 1;
+    case 'i':
+    case 'u':
+      return one_of(number, {1, 2, 4, 8, 16});
+    case 'f':
+      return one_of(number, {1, 2, 4, 8, 10, 12, 16});
+    case 'c':
+      return one_of(number, {4, 8, 16, 20, 24, 32});
+    case 'm':
+    case 'M':
+      return number == 8;
+    case 'S':
+    case 'a':
+    case 'V':
+    case 'U':
+      return number >= 0;
+    default:
+      return false;
+  }
+}
+
 std::int64_t simple_size(std::string_view code, std::string_view descr) {
   std::string_view rest = code;
   if (!rest.empty() && std::string_view("<>|=").find(rest.front()) != std::string_view::npos) {
@@ -81,45 +112,12 @@ std::int64_t simple_size(std::string_view code, std::string_view descr) {
   }
   if (kind == '?' && rest.empty()) return 1;
 
-  const std::optional<std::int64_t> count = take_number(rest, descr);
-  const std::int64_t size = count.value_or(-1);
-  bool known = false;
-  switch (kind) {
-    case 'b':
-      known = size == 1;
-      break;
-    case 'i':
-    case 'u':
-      known = one_of(size, {1, 2, 4, 8, 16});
-      break;
-    case 'f':
-      known = one_of(size, {1, 2, 4, 8, 10, 12, 16});
-      break;
-    case 'c':
-      known = one_of(size, {4, 8, 16, 20, 24, 32});
-      break;
-    case 'm':
-    case 'M':
-      known = size == 8;
-      if (known && !rest.empty()) {
-        known = rest.size() > 2 && rest.front() == '[' && rest.back() == ']' &&
-                is_time_unit(rest.substr(1, rest.size() - 2), descr);
-        rest = {};
-      }
-      break;
-    case 'S':
-    case 'a':
-    case 'V':
-      known = count.has_value();
-      break;
-    case 'U':
-      if (count && rest.empty()) return checked_product(size, 4, descr);
-      break;
-    default:
-      break;
+  const std::int64_t number = take_number(rest, descr).value_or(-1);
+  const bool time = kind == 'm' || kind == 'M';
+  if (!is_known(kind, number) || !(rest.empty() || (time && is_unit_in_brackets(rest, descr)))) {
+    refuse(descr, "is not a dtype of a fixed size");
   }
-  if (!known || !rest.empty()) refuse(descr, "is not a dtype of a fixed size");
-  return size;
+  return kind == 'U' ? checked_product(number, 4, descr) : number;
 }
 
 // A sub-array shape: one number or a tuple of numbers.
@@ -137,6 +135,24 @@ std::int64_t shape_product(const Literal& shape, std::string_view descr) {
     product = checked_product(product, extent.integer, descr);
   }
   return product;
+}
+
+struct Name {
+  std::string_view code;
+  Kind kind;
+};
+constexpr Name names[] = {
+    {"b1", Kind::boolean}, {"?", Kind::boolean},  {"i1", Kind::i8},  {"i2", Kind::i16},
+    {"i4", Kind::i32},     {"i8", Kind::i64},     {"u1", Kind::u8},  {"u2", Kind::u16},
+    {"u4", Kind::u32},     {"u8", Kind::u64},     {"f2", Kind::f16}, {"f4", Kind::f32},
+    {"f8", Kind::f64},     {"f1", Kind::f8_e5m2}, {"c8", Kind::c64}, {"c16", Kind::c128}};
+
+// NumPy without ml_dtypes does not read "f1": it is not written.
+char letter_of(Kind kind) {
+  for (const Name& name : names) {
+    if (name.kind == kind && kind != Kind::f8_e5m2) return name.code.front();
+  }
+  return 'V';
 }
 
 bool is_field_name(const Literal& name) {
@@ -188,15 +204,6 @@ ElementType element_type_of(std::string_view descr, std::int64_t size) {
   if (!descr.empty() && descr.front() == (little ? '<' : '>')) descr.remove_prefix(1);
   if (!descr.empty() && (descr.front() == '|' || descr.front() == '=')) descr.remove_prefix(1);
 
-  struct Name {
-    std::string_view code;
-    Kind kind;
-  };
-  constexpr Name names[] = {
-      {"b1", Kind::boolean}, {"?", Kind::boolean},  {"i1", Kind::i8},  {"i2", Kind::i16},
-      {"i4", Kind::i32},     {"i8", Kind::i64},     {"u1", Kind::u8},  {"u2", Kind::u16},
-      {"u4", Kind::u32},     {"u8", Kind::u64},     {"f2", Kind::f16}, {"f4", Kind::f32},
-      {"f8", Kind::f64},     {"f1", Kind::f8_e5m2}, {"c8", Kind::c64}, {"c16", Kind::c128}};
   for (const Name& name : names) {
     if (descr == name.code) return ElementType(name.kind);
   }
@@ -205,38 +212,7 @@ ElementType element_type_of(std::string_view descr, std::int64_t size) {
 
 std::string descr_of(ElementType type) {
   constexpr char order = std::endian::native == std::endian::little ? '<' : '>';
-  char kind = 'V';
-  switch (type.kind()) {
-    case Kind::boolean:
-      kind = 'b';
-      break;
-    case Kind::i8:
-    case Kind::i16:
-    case Kind::i32:
-    case Kind::i64:
-      kind = 'i';
-      break;
-    case Kind::u8:
-    case Kind::u16:
-    case Kind::u32:
-    case Kind::u64:
-      kind = 'u';
-      break;
-    case Kind::f16:
-    case Kind::f32:
-    case Kind::f64:
-      kind = 'f';
-      break;
-    case Kind::c64:
-    case Kind::c128:
-      kind = 'c';
-      break;
-    case Kind::bytes:
-    case Kind::bf16:
-    case Kind::f8_e4m3:
-    case Kind::f8_e5m2:
-      break;
-  }
+  const char kind = letter_of(type.kind());
   const bool one_byte = type.size() == 1 && kind != 'V';
   return fmt::format("'{}{}{}'", one_byte ? '|' : order, kind, type.size());
 }

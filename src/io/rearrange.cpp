@@ -102,7 +102,7 @@ class Rearrangement {
       scratch_.file->write_at(out, bytes,
                               scratch_.offset + offset_of(problem_, panel, Side::destination) +
                                   part_offset(panel, part));
-      progress_.bytes_written += bytes;
+      progress_.wrote(bytes);
     });
   }
 
@@ -214,7 +214,7 @@ class Rearrangement {
     }
     turns_.take(index, [&] {
       sink_.file->write(data, bytes);
-      progress_.bytes_written += bytes;
+      progress_.wrote(bytes);
     });
   }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cornerturn/error.hpp"
 #include "cornerturn/plan.hpp"
 #include "io/file.hpp"
 #include "io/file_conversion.hpp"
@@ -31,6 +32,12 @@ struct Progress {
   std::atomic<std::int64_t> bytes_read{0};  ///< from files; a mapping is not counted
   std::atomic<std::int64_t> bytes_written{0};
   std::atomic<std::int64_t> bytes_compared{0};
+  std::atomic<bool> stop{false};  ///< set from another thread: the work ends soon, by an Error
+
+  void wrote(std::int64_t bytes) {
+    bytes_written += bytes;
+    if (stop) throw Error(Status::io_error, "the work was stopped");
+  }
 };
 
 /// Rearranges `source` into `sink` as `schedule` says. The first pass of two goes into `scratch`,

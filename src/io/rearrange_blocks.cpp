@@ -55,6 +55,12 @@ std::int64_t part_bytes(const BlockTask& task, const std::vector<BlockOperand>& 
   return bytes;
 }
 
+Extents source_strides(const Problem& problem) {
+  Extents strides;
+  for (const Mode& mode : problem.modes) strides.push_back(mode.src_stride);
+  return strides;
+}
+
 // The length of a run that is no shorter for being counted in blocks.
 std::int64_t run_goal(const BlockTask& task, Side side) {
   for (const int m : fastest_first(task.blocks, side)) {
@@ -70,14 +76,20 @@ class BlockRearrangement {
                      Progress& progress)
       : task_(task), schedule_(schedule), sources_(sources), sinks_(sinks), progress_(progress) {}
 
+  // Times the candidates; the winner is remembered for all pieces of this shape.
+  void measure(const BlockStage& stage) const {
+    BlockOptions options = stage.options();
+    options.effort = Effort::measure;
+    stage.with_piece(brought(stage, schedule_.pieces.box(0)),
+                     [&](const BlockPiece& there) { piece_plan(task_, there, options); });
+  }
+
   void move(const BlockStage& stage, std::int64_t index) {
     try {
       const Box box = schedule_.pieces.box(index);
-      BlockPiece piece = block_piece(task_, box, stage.in(), stage.out());
-      for (std::size_t i = 0; i < piece.from.size(); ++i) {
-        stage.in() != nullptr ? read(i, box, stage, piece.from[i]) : look(i, box, piece.from[i]);
-      }
-      stage.make(task_, piece);
+      const BlockPiece piece = brought(stage, box);
+      stage.with_piece(piece,
+                       [&](const BlockPiece& there) { make_piece(task_, there, stage.options()); });
       if (!schedule_.in_order) return write(box, piece);
       turns_.take(index, [&] { write(box, piece); });
     } catch (...) {
@@ -87,20 +99,22 @@ class BlockRearrangement {
   }
 
  private:
-  void read(std::size_t i, const Box& box, const BlockStage& stage, const ConstView& to) {
-    const BlockOperand& operand = task_.from[i];
-    std::byte* place = stage.in() + (static_cast<const std::byte*>(to.data) - stage.in());
-    read_box(operand.problem, sources_[i], operand.part(box, task_.axis), place, progress_);
-  }
-
-  // Where it lies.
-  void look(std::size_t i, const Box& box, ConstView& view) const {
-    const Problem& problem = task_.from[i].problem;
-    const Box part = task_.from[i].part(box, task_.axis);
-    view.data = sources_[i].memory + offset_of(problem, part, Side::source);
-    for (int m = 0; m < problem.rank(); ++m) {
-      view.strides[static_cast<std::size_t>(m)] = problem.modes[m].src_stride;
+  // Its parts are in the stage, or where they lie.
+  BlockPiece brought(const BlockStage& stage, const Box& box) const {
+    BlockPiece piece = block_piece(task_, box, stage.in(), stage.out());
+    for (std::size_t i = 0; i < piece.from.size(); ++i) {
+      const Problem& problem = task_.from[i].problem;
+      const Box part = task_.from[i].part(box, task_.axis);
+      ConstView& view = piece.from[i];
+      if (stage.in() != nullptr) {
+        std::byte* place = stage.in() + (static_cast<const std::byte*>(view.data) - stage.in());
+        read_box(problem, sources_[i], part, place, progress_);
+      } else {
+        view.data = sources_[i].memory + offset_of(problem, part, Side::source);
+        view.strides = source_strides(problem);
+      }
     }
+    return piece;
   }
 
   void write(const Box& box, const BlockPiece& piece) {
@@ -110,7 +124,7 @@ class BlockRearrangement {
       const auto* data = static_cast<const std::byte*>(piece.to[i].data);
       if (schedule_.in_order) {
         sinks_[i].file->write(data, operand.bytes(part));
-        progress_.bytes_written += operand.bytes(part);
+        progress_.wrote(operand.bytes(part));
       } else {
         write_converted_box(operand.problem, sinks_[i], part, data, {}, progress_);
       }
@@ -131,9 +145,11 @@ class CpuBlockStage : public BlockStage {
       : out_(bytes_out), options_(options) {}
   std::byte* in() const override { return nullptr; }
   std::byte* out() const override { return out_.data(); }
-  void make(const BlockTask& task, const BlockPiece& piece) const override {
-    make_piece(task, piece, options_);
+  void with_piece(const BlockPiece& piece,
+                  const std::function<void(const BlockPiece&)>& work) const override {
+    work(piece);
   }
+  BlockOptions options() const override { return options_; }
 
  private:
   Buffer out_;
@@ -270,22 +286,60 @@ BlockPiece block_piece(const BlockTask& task, const Box& piece, const std::byte*
   return made;
 }
 
+Box whole_piece(const BlockTask& task) {
+  Box whole;
+  for (const Mode& mode : task.blocks.modes) {
+    whole.start.push_back(0);
+    whole.extent.push_back(mode.extent);
+  }
+  return whole;
+}
+
 void make_piece(const BlockTask& task, const BlockPiece& piece, const BlockOptions& options) {
   const std::vector<ConstView>& from = piece.from;
   const std::vector<View>& to = piece.to;
+  BlockOptions some = options;
+  with_kernel(options.kernel, [&](const std::string& kernel) {
+    some.kernel = kernel;
+    if (task.back) {
+      task.is_mxfp8() ? dequantise_mxfp8(to[0], from[0], from[1], task.axis, some)
+                      : dequantise_q8_0(to[0], from[0], task.axis, some);
+    } else {
+      task.is_mxfp8() ? quantise_mxfp8(to[0], to[1], from[0], task.axis, some)
+                      : quantise_q8_0(to[0], from[0], task.axis, some);
+    }
+  });
+}
+
+Plan piece_plan(const BlockTask& task, const BlockPiece& piece, const BlockOptions& options) {
+  const std::vector<ConstView>& from = piece.from;
+  const std::vector<View>& to = piece.to;
   if (task.back) {
-    task.is_mxfp8() ? dequantise_mxfp8(to[0], from[0], from[1], task.axis, options)
-                    : dequantise_q8_0(to[0], from[0], task.axis, options);
-  } else {
-    task.is_mxfp8() ? quantise_mxfp8(to[0], to[1], from[0], task.axis, options)
-                    : quantise_q8_0(to[0], from[0], task.axis, options);
+    return task.is_mxfp8() ? plan_dequantise_mxfp8(to[0], from[0], from[1], task.axis, options)
+                           : plan_dequantise_q8_0(to[0], from[0], task.axis, options);
   }
+  return task.is_mxfp8() ? plan_quantise_mxfp8(to[0], to[1], from[0], task.axis, options)
+                         : plan_quantise_q8_0(to[0], from[0], task.axis, options);
+}
+
+Plan block_plan(const BlockTask& task, const BlockSchedule& schedule, const BlockOptions& options) {
+  BlockPiece first = block_piece(task, schedule.pieces.box(0), nullptr, nullptr);
+  if (schedule.route == Route::mapped) {
+    for (std::size_t i = 0; i < first.from.size(); ++i) {
+      first.from[i].strides = source_strides(task.from[i].problem);
+    }
+  }
+  BlockOptions estimating = options;
+  estimating.effort = Effort::estimate;
+  return piece_plan(task, first, estimating);
 }
 
 void rearrange_blocks(const BlockTask& task, const BlockSchedule& schedule,
                       const std::vector<Source>& sources, const std::vector<Sink>& sinks,
-                      const std::vector<std::unique_ptr<BlockStage>>& stages, Progress& progress) {
+                      const std::vector<std::unique_ptr<BlockStage>>& stages, Progress& progress,
+                      bool measure) {
   BlockRearrangement work(task, schedule, sources, sinks, progress);
+  if (measure) work.measure(*stages[0]);
   run_workers(static_cast<int>(stages.size()), schedule.pieces.size(),
               [&](int worker, std::int64_t index) {
                 work.move(*stages[static_cast<std::size_t>(worker)], index);
@@ -296,9 +350,12 @@ void rearrange_blocks_on_cpu(const BlockTask& task, const BlockSchedule& schedul
                              const std::vector<Source>& sources, const std::vector<Sink>& sinks,
                              const BlockOptions& options, Progress& progress) {
   const std::int64_t bytes = part_bytes(task, task.to, schedule.pieces.box(0));
+  BlockOptions estimating = options;
+  estimating.effort = Effort::estimate;
   std::vector<std::unique_ptr<BlockStage>> stages;
-  stages.push_back(std::make_unique<CpuBlockStage>(bytes, options));
-  rearrange_blocks(task, schedule, sources, sinks, stages, progress);
+  stages.push_back(std::make_unique<CpuBlockStage>(bytes, estimating));
+  rearrange_blocks(task, schedule, sources, sinks, stages, progress,
+                   options.effort == Effort::measure);
 }
 
 }  // namespace cornerturn::io

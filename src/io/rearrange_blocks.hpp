@@ -1,6 +1,7 @@
 // Values in a file that become blocks of 32 in files, and blocks that become values: in pieces.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -77,8 +78,19 @@ struct BlockPiece {
 BlockPiece block_piece(const BlockTask& task, const Box& piece, const std::byte* in,
                        std::byte* out);
 
-/// Quantises or dequantises the piece, wherever it lies.
+/// All of the array, as one piece.
+Box whole_piece(const BlockTask& task);
+
+/// Quantises or dequantises the piece, wherever it lies. A forced kernel that refuses it, as it may
+/// a sliver at the edge, leaves it to another.
 void make_piece(const BlockTask& task, const BlockPiece& piece, const BlockOptions& options);
+
+/// The plan of make_piece(). Throws Error when options.kernel is unknown or refuses the piece. The
+/// piece needs memory only where candidates are timed.
+Plan piece_plan(const BlockTask& task, const BlockPiece& piece, const BlockOptions& options);
+
+/// The plan of the first piece, which is a whole one. Nothing is timed.
+Plan block_plan(const BlockTask& task, const BlockSchedule& schedule, const BlockOptions& options);
 
 class BlockStage {
  public:
@@ -86,18 +98,32 @@ class BlockStage {
   /// Null where parts are worked on in the memory of the source.
   virtual std::byte* in() const = 0;
   virtual std::byte* out() const = 0;
-  virtual void make(const BlockTask& task, const BlockPiece& piece) const = 0;
+  /// Calls work(the piece where it is made): what the stage moves there is there before, and what
+  /// becomes of it is in out() after.
+  virtual void with_piece(const BlockPiece& piece,
+                          const std::function<void(const BlockPiece& there)>& work) const = 0;
+  virtual BlockOptions options() const = 0;
 };
 
 /// One thread a stage. in() and out() have room for what block_piece() says of the first piece.
-/// `sources` belong to task.from, `sinks` to task.to.
+/// `sources` belong to task.from, `sinks` to task.to. With `measure` the candidates of the first
+/// piece are timed before the work begins; the winner makes all pieces of that shape.
 void rearrange_blocks(const BlockTask& task, const BlockSchedule& schedule,
                       const std::vector<Source>& sources, const std::vector<Sink>& sinks,
-                      const std::vector<std::unique_ptr<BlockStage>>& stages, Progress& progress);
+                      const std::vector<std::unique_ptr<BlockStage>>& stages, Progress& progress,
+                      bool measure = false);
 
-/// The same on the CPU; sources lie in memory.
+/// The same on the CPU, timed where options.effort asks for it; sources lie in memory.
 void rearrange_blocks_on_cpu(const BlockTask& task, const BlockSchedule& schedule,
                              const std::vector<Source>& sources, const std::vector<Sink>& sinks,
                              const BlockOptions& options, Progress& progress);
+
+/// Compares all that was written with blocks, or values, that plain loops make of the sources, in
+/// pieces. `results` belong to task.to; their files are named in errors, also where they lie in
+/// memory. `memory` bounds the buffers; 0 means little. Throws Error that names the first
+/// difference found.
+void verify_blocks(const BlockTask& task, const std::vector<Source>& sources,
+                   const std::vector<Source>& results, const BlockOptions& options,
+                   std::int64_t memory, Progress& progress);
 
 }  // namespace cornerturn::io

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "cuda/lane.hpp"
 #include "io/rearrange_gpu.hpp"
-#include "plan/gpu/quantise.hpp"
+#include "workshop/cuda/lane.hpp"
 
 namespace cornerturn::io {
 namespace {
@@ -26,49 +25,21 @@ class GpuBlockStage : public BlockStage {
   std::byte* in() const override { return lane_.in(); }
   std::byte* out() const override { return lane_.out(); }
 
-  void make(const BlockTask& task, const BlockPiece& piece) const override {
+  void with_piece(const BlockPiece& piece,
+                  const std::function<void(const BlockPiece&)>& work) const override {
     BlockPiece there;
     for (const ConstView& view : piece.from) {
       there.from.push_back(moved(view, in(), lane_.device_in()));
     }
     for (const View& view : piece.to) there.to.push_back(moved(view, out(), lane_.device_out()));
-    lane_.run(piece.bytes_in, piece.bytes_out, [&] { make_piece(task, there, options_); });
+    lane_.run(piece.bytes_in, piece.bytes_out, [&] { work(there); });
   }
+  BlockOptions options() const override { return options_; }
 
  private:
   cuda::Lane lane_;
   BlockOptions options_;
 };
-
-// A place that suits any kernel: nothing is read or written there.
-std::byte* any_place() {
-  alignas(256) static std::byte place[1];
-  return place;
-}
-
-template <class Void>
-PlainArray plain_array(const BasicView<Void>& values) {
-  return {any_place(), values.type, values.shape, values.strides};
-}
-
-template <class Void>
-BlockArrays block_arrays(const std::vector<BasicView<Void>>& blocks, int axis) {
-  BlockArrays arrays;
-  arrays.values = any_place();
-  arrays.value_strides = blocks[0].strides;
-  if (blocks.size() > 1) {
-    arrays.scales = any_place();
-    arrays.scale_strides = blocks[1].strides;
-  }
-  arrays.axis = axis;
-  return arrays;
-}
-
-values::BlockFormat format_of(ElementType stored) {
-  if (stored.kind() == Kind::bytes) return values::BlockFormat::q8_0;
-  return stored.kind() == Kind::f8_e4m3 ? values::BlockFormat::mx_e4m3
-                                        : values::BlockFormat::mx_e5m2;
-}
 
 }  // namespace
 
@@ -77,29 +48,19 @@ BlockSchedule make_gpu_block_schedule(const BlockTask& task, std::int64_t memory
                                     in_order);
 }
 
-std::string gpu_block_kernel(const BlockTask& task, const BlockSchedule& schedule) {
-  const BlockPiece piece = block_piece(task, schedule.pieces.box(0), nullptr, nullptr);
-  const values::BlockFormat format = format_of(task.stored);
-  if (task.back) {
-    return plan::gpu::dequantise_work(plain_array(piece.to[0]), block_arrays(piece.from, task.axis),
-                                      format)
-        .kernel();
-  }
-  return plan::gpu::quantise_works(plain_array(piece.from[0]), block_arrays(piece.to, task.axis),
-                                   nullptr, {format})
-      .front()
-      .kernel();
-}
-
 void rearrange_blocks_on_gpu(const BlockTask& task, const BlockSchedule& schedule,
                              const std::vector<Source>& sources, const std::vector<Sink>& sinks,
                              const BlockOptions& options, Progress& progress) {
+  BlockOptions estimating = options;
+  estimating.effort = Effort::estimate;
   const BlockPiece largest = block_piece(task, schedule.pieces.box(0), nullptr, nullptr);
   std::vector<std::unique_ptr<BlockStage>> stages;
   for (int i = 0; i < std::min<std::int64_t>(schedule.threads, schedule.pieces.size()); ++i) {
-    stages.push_back(std::make_unique<GpuBlockStage>(largest.bytes_in, largest.bytes_out, options));
+    stages.push_back(
+        std::make_unique<GpuBlockStage>(largest.bytes_in, largest.bytes_out, estimating));
   }
-  rearrange_blocks(task, schedule, sources, sinks, stages, progress);
+  rearrange_blocks(task, schedule, sources, sinks, stages, progress,
+                   options.effort == Effort::measure);
 }
 
 }  // namespace cornerturn::io

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/any_plan.hpp"
 #include "core/validate.hpp"
 #include "cuda/backend.hpp"
-#include "cuda/lane.hpp"
 #include "io/boxes.hpp"
 #include "io/rearrange_staged.hpp"
+#include "plan/planner.hpp"
+#include "workshop/cuda/lane.hpp"
 
 namespace cornerturn::io {
 namespace {
@@ -20,14 +20,13 @@ constexpr std::int64_t bias_place(std::int64_t box_bytes) {
 }
 
 Problem problem_of(const Turn& turn) {
-  Problem problem = make_problem(turn.from, View(nullptr, turn.to, turn.from.shape), turn.epilogue);
+  Problem problem = make_problem(View(nullptr, turn.to, turn.from.shape), turn.from, turn.epilogue);
   problem.values.place = turn.place;
   return problem;
 }
 
-plan::gpu::Plan plan_of(const Problem& problem, const std::string& kernel) {
-  const plan::gpu::DeviceInfo& device = cuda::description_of(cuda::current_device());
-  return plan::gpu::make_plan(problem, {true, 16, 16}, device, kernel);
+plan::Plan plan_of(const Problem& problem, const std::string& kernel) {
+  return plan::make_plan(problem, cuda::machine_of(cuda::current_device()), {1, kernel});
 }
 
 class GpuStage : public Stage {
@@ -79,8 +78,9 @@ class GpuStage : public Stage {
   void turn_at_place(const Turn& turn, const Epilogue& epilogue) const {
     const Problem problem = problem_of(turn);
     const auto execute = [&](const std::string& kernel) {
-      cuda::execute(plan_of(problem, kernel), lane_.device_out(), lane_.device_in(),
-                    static_cast<cuda::Stream>(options_.stream), {nullptr, epilogue.bias});
+      cuda::execute(plan_of(problem, kernel),
+                    {lane_.device_out(), lane_.device_in(), {nullptr, epilogue.bias}},
+                    static_cast<cuda::Stream>(options_.stream));
     };
     with_kernel(options_.kernel, execute);
   }
@@ -113,8 +113,7 @@ Plan gpu_box_plan(const Schedule& schedule, const Options& options,
       ConstView(nullptr, problem.src_type, shape, packed_like(problem, shape, Side::source)),
       conversion);
   if (turn.epilogue.bias != nullptr) {  // which lies on the host still
-    return Plan(std::make_shared<const plan::AnyPlan>(
-        plan::AnyPlan{plan_of(problem_of(turn), options.kernel), -1}));
+    return Plan(std::make_shared<const plan::Plan>(plan_of(problem_of(turn), options.kernel)));
   }
   Options on_gpu = options;
   on_gpu.device = "gpu";

@@ -43,7 +43,7 @@ class StagedRearrangement {
     }
     turns_.take(index, [&] {
       sink_.file->write(data, bytes);
-      progress_.bytes_written += bytes;
+      progress_.wrote(bytes);
     });
   }
 

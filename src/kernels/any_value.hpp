@@ -21,7 +21,7 @@ struct AnyValueArgs {
   float addend = 0;         ///< the same for all elements, where it is not 0
 };
 
-/// Of one of the two types: what decides how it is converted.
+/// What decides how values of a type are converted.
 struct KindFacts {
   bool integer = false;  ///< or boolean
   bool fits_f32 = false;
@@ -165,7 +165,8 @@ CT_NO_INLINE std::uint64_t any_part(const AnyValueArgs& a, const KindFacts& src,
     return integer_converted(src.part, dst.part, bits, a.values.overflow);
   }
   if (!arithmetic && a.values.rounding != Rounding::stochastic) {
-    // Of one type, or both of at most 16 bits: f32 in between would lose something of a NaN.
+    // The types are one, or both have at most 16 bits: f32 in between would lose something of a
+    // NaN.
     bool done = false;
     std::uint64_t result = 0;
     with_part(src.part, [&]<class S>() {

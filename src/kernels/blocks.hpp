@@ -1,8 +1,8 @@
 // blocks: an array of any strides becomes blocks of 32 values that share a scale, or is made of
 // them. A warp takes one block of each of 32 lines, a lane one of them: its values lie in the
 // lane's registers, where the scale is found and applied. Where lanes shall follow a line instead,
-// because what lies next to each other there belongs to one, the values or their codes are turned
-// in shared memory.
+// because what lies next to each other there belongs to one, the values or their codes are
+// transposed in shared memory.
 //
 //   array    lanes across lines   straight to registers, and from them
 //            lanes along a line   through 32 x 32 numbers of the warp
@@ -78,7 +78,7 @@ struct BlocksArgs {
   CT_HOST_DEVICE constexpr int block_bytes() const {
     return q8() ? static_cast<int>(sizeof(values::Q8Block)) : values::block_size;
   }
-  /// Of byte `at` of a line's codes from block `block` on, from where the line begins.
+  /// Where byte `at` of a line's codes from block `block` on lies, from where the line begins.
   CT_HOST_DEVICE constexpr std::int64_t codes_at(std::int64_t block, int at) const {
     if (!q8()) return (block * values::block_size + at) * value_step;
     if (unit == 4) return block * value_step + at;
@@ -131,12 +131,12 @@ struct AnyBlocks {
   static constexpr unsigned codes_at = 3 * threads * 8;  // after where lines begin
   static constexpr unsigned numbers_at = codes_at + threads * (side + 4);
 
-  /// Are the array's values turned in shared memory?
-  CT_HOST_DEVICE static constexpr bool is_turned(const BlocksArgs& a) {
+  /// Are the array's values transposed in shared memory?
+  CT_HOST_DEVICE static constexpr bool is_transposed(const BlocksArgs& a) {
     return !Element::known || !a.plain_across;
   }
   CT_HOST_DEVICE static constexpr unsigned shared_bytes(const BlocksArgs& a) {
-    return numbers_at + (is_turned(a) ? warps * number_span * 4U : 0U);
+    return numbers_at + (is_transposed(a) ? warps * number_span * 4U : 0U);
   }
 
   /// What a thread block has in hand, and of it a warp.
@@ -418,11 +418,11 @@ struct AnyBlocks {
     } else {
       CT_NO_UNROLL
       for (int i = 0; i < side; ++i) {
-        const Turn turn(a, tile, lane, i);
+        const Value value(a, tile, lane, i);
         const std::byte* const at =
-            from + ctx.load(starts + (tile.group + turn.line)) + turn.k * a.plain_step;
-        const Raw raw = ctx.load_if(turn.inside, reinterpret_cast<const Raw*>(at));
-        ctx.store(numbers + Numbers::at(turn.line, turn.k), Element::number(a, raw));
+            from + ctx.load(starts + (tile.group + value.line)) + value.k * a.plain_step;
+        const Raw raw = ctx.load_if(value.inside, reinterpret_cast<const Raw*>(at));
+        ctx.store(numbers + Numbers::at(value.line, value.k), Element::number(a, raw));
       }
     }
     ctx.warp_barrier();
@@ -462,22 +462,22 @@ struct AnyBlocks {
     } else {
       CT_NO_UNROLL
       for (int i = 0; i < side; ++i) {
-        const Turn turn(a, tile, lane, i);
+        const Value value(a, tile, lane, i);
         std::byte* const at =
-            to + ctx.load(starts + (tile.group + turn.line)) + turn.k * a.plain_step;
-        const float product = ctx.load(numbers + Numbers::at(turn.line, turn.k));
-        ctx.store_if(turn.inside, reinterpret_cast<Raw*>(at), Element::element(a, product));
+            to + ctx.load(starts + (tile.group + value.line)) + value.k * a.plain_step;
+        const float product = ctx.load(numbers + Numbers::at(value.line, value.k));
+        ctx.store_if(value.inside, reinterpret_cast<Raw*>(at), Element::element(a, product));
       }
     }
   }
 
-  // What a lane's turn number i is about: a value of the warp's blocks.
-  struct Turn {
+  // Which of the values of the warp's blocks a lane takes as number i.
+  struct Value {
     int line;
     int k;
     bool inside;
 
-    CT_DEVICE Turn(const BlocksArgs& a, const Tile& tile, int lane, int i)
+    CT_DEVICE Value(const BlocksArgs& a, const Tile& tile, int lane, int i)
         : line(a.plain_across ? lane : i),
           k(a.plain_across ? i : lane),
           inside(tile.group + line < tile.lines && k < tile.left) {}

@@ -1,5 +1,5 @@
-// Values that change their type on their way through a kernel: a Change says what an element is on
-// either side, as bits, and what becomes of it.
+// What happens to elements on their way through a kernel: a Change says what an element is on
+// either side, as bits, and what becomes of it. Move: nothing, its bytes are not looked at.
 #pragma once
 
 #include <cstdint>
@@ -49,9 +49,14 @@ struct Move {
     return element;
   }
 };
+template <class Change>
+inline constexpr bool changes_values = true;
+template <class T>
+inline constexpr bool changes_values<Move<T>> = false;
 
 /// What becomes of an element whose value is all that counts: no vectors, no old value, no chance.
 struct ValueArgs {
+  bool converts = false;  ///< else elements are moved, and nothing else here counts
   Kind src_kind = Kind::f32;
   Kind dst_kind = Kind::f32;
   float alpha = 1;

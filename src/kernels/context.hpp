@@ -4,7 +4,7 @@
 //   CT_DEVICE void run(Ctx& ctx, const MatrixArgs<T>& a);
 //
 // The context is the GPU (gpu_context.cuh: bare instructions), or a thread of the emulator
-// (simt/context.hpp), which checks every access and can record it. It offers
+// (workshop/simt/context.hpp), which checks every access and can record it. It offers
 //
 //   thread_id() block_id() block_dim() grid_dim()   Dim3
 //   thread_index() lane() warp()                    x fastest, then y, then z

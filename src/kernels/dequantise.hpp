@@ -36,11 +36,11 @@ struct DequantiseArgs {
   std::uint32_t length = 0;  ///< of a line, in values: the last block need not be full
   Kind kind = Kind::f32;     ///< of the destination: f32, f16 or bf16
   BlockFormat format = BlockFormat::mx_e4m3;
-  bool turned = false;    ///< lines become columns
-  FastDivide tiles_fast;  ///< tiles side by side along the rows of the destination
+  bool transposed = false;  ///< lines become columns
+  FastDivide tiles_fast;    ///< tiles side by side along the rows of the destination
 };
 
-template <BlockFormat format, class D, bool turned>
+template <BlockFormat format, class D, bool transposed>
 struct Dequantise {
   static constexpr bool q8 = format == BlockFormat::q8_0;
   static constexpr int size = static_cast<int>(sizeof(D));
@@ -80,8 +80,8 @@ struct Dequantise {
     if constexpr (!q8) load_scales(ctx, a, tile, scales);
     ctx.template wait_async<0>();
     ctx.barrier();
-    if constexpr (turned) {
-      store_turned(ctx, a, tile, codes, scales);
+    if constexpr (transposed) {
+      store_transposed(ctx, a, tile, codes, scales);
     } else {
       store(ctx, a, tile, codes, scales);
     }
@@ -100,10 +100,10 @@ struct Dequantise {
   CT_DEVICE static Tile tile_of(const DequantiseArgs& a, std::uint32_t block, std::int64_t matrix) {
     const std::uint32_t slow = a.tiles_fast.quotient(block);
     const std::uint32_t fast = block - slow * a.tiles_fast.divisor;
-    const std::uint32_t line = (turned ? fast : slow) * lines;
-    const std::uint32_t first = (turned ? slow : fast) * length;
-    const std::int64_t row = turned ? first : line;
-    const std::int64_t col = turned ? line : first;
+    const std::uint32_t line = (transposed ? fast : slow) * lines;
+    const std::uint32_t first = (transposed ? slow : fast) * length;
+    const std::int64_t row = transposed ? first : line;
+    const std::int64_t col = transposed ? line : first;
     const auto at_most = [](std::uint32_t left, int most) {
       return left < static_cast<unsigned>(most) ? static_cast<int>(left) : most;
     };
@@ -240,8 +240,8 @@ struct Dequantise {
 
   // Eight neighbouring lanes make 128 bytes of a row.
   template <class Ctx>
-  CT_DEVICE static void store_turned(Ctx& ctx, const DequantiseArgs& a, const Tile& tile,
-                                     Codes codes, Scales scales) {
+  CT_DEVICE static void store_transposed(Ctx& ctx, const DequantiseArgs& a, const Tile& tile,
+                                         Codes codes, Scales scales) {
     constexpr int warps_across = lines / (8 * V);
     constexpr int step = threads / 32 / warps_across * 16;
     const int lane = index_of(ctx) % 32;
@@ -287,8 +287,8 @@ template <class Visit>
 void dispatch(const DequantiseArgs& a, Visit&& visit) {
   const auto of_format = [&]<BlockFormat format>() {
     const auto to = [&]<class D>() {
-      a.turned ? visit.template operator()<Dequantise<format, D, true>>()
-               : visit.template operator()<Dequantise<format, D, false>>();
+      a.transposed ? visit.template operator()<Dequantise<format, D, true>>()
+                   : visit.template operator()<Dequantise<format, D, false>>();
     };
     switch (a.kind) {
       case Kind::f32:

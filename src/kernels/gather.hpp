@@ -1,14 +1,27 @@
-// gather: one element after the other, in the order of the destination. Takes every problem; the
-// kernel that the others are compared with.
+// gather: one element after the other, in the order of the destination. Takes every problem, and
+// everything that can happen to a value; the kernel that the others are compared with. Values that
+// change have a body of their own: it also reads scales, biases and old values, one element at a
+// time, while moves take several elements and narrow indices.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/casts.hpp"
 #include "kernels/context.hpp"
 #include "kernels/elements.hpp"
 #include "kernels/walk.hpp"
 
 namespace cornerturn::kernels {
+
+/// A number for each index of an axis, `first` elements into a vector and `step` apart; one for all
+/// where there is no such axis.
+struct AxisVector {
+  const float* data = nullptr;
+  bool present = false;
+  int axis = -1;
+  std::int64_t step = 1;
+  std::int64_t first = 0;
+};
 
 struct GatherArgs {
   const std::byte* src = nullptr;
@@ -18,21 +31,27 @@ struct GatherArgs {
   bool single = false;  ///< one element a thread, for problems that do not fill the GPU
   Walk mode;            ///< the destination's fastest first; axes beyond its rank have one index
   FastDivide64 wide[max_axes];  ///< extents, for problems of 2^30 elements or more
+  bool converts = false;        ///< values change; else they are moved, and nothing below counts
+  int src_bytes = 1;            ///< of an element
+  AnyValueArgs change;
+  AxisVector scale;
+  AxisVector bias;
 
   /// Where element number `n` of the destination's order comes from and goes to. The first `known`
-  /// axes are taken without a look at the rank: none waits for another one's arguments.
-  template <int known, class Index>
-  CT_HOST_DEVICE constexpr Offsets at(Index n) const {
+  /// axes are taken without a look at the rank: none waits for another one's arguments. see(axis,
+  /// index) hears of every axis.
+  template <int known, class Index, class See>
+  CT_HOST_DEVICE constexpr Offsets at(Index n, See&& see) const {
     Offsets offsets;
     CT_UNROLL
-    for (int i = 0; i < known; ++i) take(i, n, offsets);
-    for (int i = known; i < mode.rank; ++i) take(i, n, offsets);
+    for (int i = 0; i < known; ++i) take(i, n, offsets, see);
+    for (int i = known; i < mode.rank; ++i) take(i, n, offsets, see);
     return offsets;
   }
 
  private:
-  template <class Index>
-  CT_HOST_DEVICE constexpr void take(int i, Index& n, Offsets& offsets) const {
+  template <class Index, class See>
+  CT_HOST_DEVICE constexpr void take(int i, Index& n, Offsets& offsets, See&& see) const {
     const Axis& axis = mode.axis[i];
     Index rest, extent;
     if constexpr (sizeof(Index) == 4) {
@@ -45,6 +64,7 @@ struct GatherArgs {
     const auto index = static_cast<std::int64_t>(n - rest * extent);
     offsets.src += index * axis.src_step;
     offsets.dst += index * axis.dst_step;
+    see(i, index);
     n = rest;
   }
 };
@@ -66,7 +86,7 @@ struct Gather {
       CT_UNROLL
       for (int i = 0; i < of_thread; ++i) {
         const Index n = first + static_cast<Index>(thread_of(ctx) + i * threads);
-        at[i] = a.at<known_axes>(n);
+        at[i] = a.at<known_axes>(n, [](int, std::int64_t) {});
         v[i] = ctx.load_if(n < all, reinterpret_cast<const T*>(a.src + at[i].src));
       }
       CT_UNROLL
@@ -78,8 +98,97 @@ struct Gather {
   }
 };
 
+/// All that can happen to a value of type S on its way to one of type D.
+template <class S, class D>
+struct KnownChange {
+  using Src = Bits<S>;
+  using Dst = Bits<D>;
+  static constexpr int min_blocks = 4;
+
+  values::Conversion<D, S> conversion;
+  bool biased = false;
+  float addend = 0;
+
+  CT_DEVICE explicit KnownChange(const AnyValueArgs& a)
+      : conversion(a.values, a.scaled, a.biased || a.addend != 0),
+        biased(a.biased),
+        addend(a.addend) {
+    conversion.arithmetic |= a.arithmetic;
+  }
+  CT_DEVICE Dst operator()(Src x, float scale, float bias, Dst old, std::uint64_t place) const {
+    return values::bits_as<Dst>(conversion(values::bits_as<S>(x), scale, biased ? bias : addend,
+                                           values::bits_as<D>(old), place));
+  }
+};
+
+/// The same for types that are known when the kernel runs.
+template <int src_size, int dst_size>
+struct AnyChange {
+  using Src = typename BitsOf<src_size>::type;
+  using Dst = typename BitsOf<dst_size>::type;
+  static constexpr int min_blocks = 2;
+
+  const AnyValueArgs& args;
+
+  CT_DEVICE explicit AnyChange(const AnyValueArgs& a) : args(a) {}
+  CT_DEVICE Dst operator()(const Src& x, float scale, float bias, const Dst& old,
+                           std::uint64_t place) const {
+    return any_value(args, x, scale, bias, old, place);
+  }
+};
+
+template <class Change>
+struct GatherChanged {
+  using Src = typename Change::Src;
+  using Dst = typename Change::Dst;
+  static constexpr int threads = 256;
+  static constexpr int min_blocks = Change::min_blocks;
+
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const GatherArgs& a) {
+    const Change change(a.change);
+    const auto all = static_cast<std::uint64_t>(a.elements);
+    const std::uint64_t step = std::uint64_t{ctx.grid_dim().x} * threads;
+    for (std::uint64_t first = std::uint64_t{ctx.block_id().x} * threads; first < all;
+         first += step) {
+      const std::uint64_t number = first + static_cast<std::uint64_t>(thread_of(ctx));
+      const bool mine = number < all;
+      std::int64_t scale_at = a.scale.first;
+      std::int64_t bias_at = a.bias.first;
+      const Offsets at = a.at<0>(number, [&](int axis, std::int64_t index) {
+        if (axis == a.scale.axis) scale_at += index * a.scale.step;
+        if (axis == a.bias.axis) bias_at += index * a.bias.step;
+      });
+      auto* const to = reinterpret_cast<Dst*>(a.dst + at.dst);
+      const Src value = ctx.load_if(mine, reinterpret_cast<const Src*>(a.src + at.src));
+      const Dst old = ctx.load_if(mine && a.change.values.beta != 0, static_cast<const Dst*>(to));
+      const float scale = ctx.load_if(mine && a.scale.present, a.scale.data + scale_at);
+      const float bias = ctx.load_if(mine && a.bias.present, a.bias.data + bias_at);
+      constexpr auto size = static_cast<std::int64_t>(sizeof(Dst));
+      const auto place = static_cast<std::uint64_t>(a.change.values.place + at.dst / size);
+      if (mine) ctx.store(to, change(value, scale, bias, old, place));
+    }
+  }
+};
+
+/// Kernels that change values: those of two types that were compiled for, or of two sizes.
+template <class Visit>
+void dispatch_changed(const GatherArgs& a, Visit&& visit) {
+  const auto known = [&]<class Pair>() {
+    visit.template operator()<GatherChanged<KnownChange<typename Pair::S, typename Pair::D>>>();
+  };
+  if (with_cast(a.change.src_kind, a.change.dst_kind, known) ||
+      with_scaled_cast(a.change.src_kind, a.change.dst_kind, known)) {
+    return;
+  }
+  with_sizes<16>(a.src_bytes, a.element_bytes, [&]<int src_size, int dst_size>() {
+    visit.template operator()<GatherChanged<AnyChange<src_size, dst_size>>>();
+  });
+}
+
 template <class Visit>
 void dispatch(const GatherArgs& a, Visit&& visit) {
+  if (a.converts) return dispatch_changed(a, visit);
   with_element(a.element_bytes, [&]<class T>(T) {
     if (a.single) {
       visit.template operator()<Gather<T, std::uint32_t, 1>>();

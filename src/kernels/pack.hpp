@@ -9,6 +9,9 @@
 //
 //   run of the destination   | period | period | period | ...
 //   table                    |--------|+V
+//
+// Values may change their type: the box is staged as it was read, and its elements are converted as
+// vectors of the destination are gathered.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +24,9 @@
 
 namespace cornerturn::kernels {
 
+/// The shifted form: runs begin anywhere.
 template <class Change>
-struct Pack {
+struct PackShifted {
   using Src = typename Change::Src;
   using Dst = typename Change::Dst;
   static constexpr int size = static_cast<int>(sizeof(Dst));
@@ -31,8 +35,8 @@ struct Pack {
   static constexpr int min_blocks = 4;
   static constexpr unsigned loads_at_once = 2;
 
-  template <class Ctx, class Args>
-  CT_DEVICE static void run(Ctx& ctx, const Args& a) {
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const PackArgs& a) {
     const PackShared shared = begin_pack<Src, Dst>(ctx, a);
     ctx.barrier();
     load(ctx, a, shared.box, shared.src_runs);
@@ -83,10 +87,10 @@ struct Pack {
     }
   }
 
-  template <class Ctx, class Args>
-  CT_DEVICE static void store(Ctx& ctx, const Args& a, SharedPointer<std::uint8_t> buffer,
+  template <class Ctx>
+  CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, SharedPointer<std::uint8_t> buffer,
                               RunTable runs, SharedPointer<std::uint16_t> table) {
-    // Kept in registers: the arguments would be read again in every turn.
+    // Kept in registers: the arguments would be read again every time.
     const FastDivide by_groups = a.groups;
     const FastDivide by_period = a.period;
     const int last_stride = a.last_stride;
@@ -142,12 +146,17 @@ struct Pack {
 
 template <class Visit>
 void dispatch(const PackArgs& a, Visit&& visit) {
-  with_element(a.element_bytes, [&]<class T>(T) {
-    if (a.shifted) {
-      visit.template operator()<Pack<Move<T>>>();
-    } else {
-      visit.template operator()<PackAligned<Move<T>>>();
-    }
+  const auto with_form = [&]<class Change>() {
+    a.shifted ? visit.template operator()<PackShifted<Change>>()
+              : visit.template operator()<PackAligned<Change>>();
+  };
+  if (!a.values.converts) {
+    return with_element(a.element_bytes,
+                        [&]<class T>(T) { with_form.template operator()<Move<T>>(); });
+  }
+  if (with_common_cast(a.values.src_kind, a.values.dst_kind, with_form)) return;
+  with_sizes<4>(a.src_element_bytes, a.element_bytes, [&]<int src_size, int dst_size>() {
+    visit.template operator()<PackShifted<AnyCast<src_size, dst_size>>>();
   });
 }
 

@@ -1,6 +1,6 @@
-// pack, where all runs begin at multiples of 16 bytes: they go to shared memory by asynchronous
-// copies, and a thread has the same place in every run of the destination that it writes. So it
-// looks up once where the elements of a vector lie. A run may end within a vector.
+// The aligned form of pack: all runs begin at multiples of 16 bytes. They go to shared memory by
+// asynchronous copies, and a thread has the same place in every run of the destination that it
+// writes. So it looks up once where the elements of a vector lie. A run may end within a vector.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct PackAligned {
   static constexpr int threads = 1024;  ///< at most
   static constexpr int min_blocks = 1;
 
-  template <class Ctx, class Args>
-  CT_DEVICE static void run(Ctx& ctx, const Args& a) {
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const PackArgs& a) {
     const PackShared shared = begin_pack<Src, Dst>(ctx, a);
     ctx.barrier();
     load(ctx, a, shared.box, shared.src_runs);
@@ -60,8 +60,8 @@ struct PackAligned {
     }
   }
 
-  template <class Ctx, class Args>
-  CT_DEVICE static void store(Ctx& ctx, const Args& a, SharedPointer<std::uint8_t> buffer,
+  template <class Ctx>
+  CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, SharedPointer<std::uint8_t> buffer,
                               RunTable runs, SharedPointer<std::uint16_t> table) {
     // Some neighbours in a run, then the runs, then the other neighbours.
     const std::uint32_t thread = ctx.thread_id().x;
@@ -70,13 +70,14 @@ struct PackAligned {
     const std::uint32_t first = group - column * a.down.divisor;
     const std::uint32_t v = thread - group * a.across.divisor + column * a.across.divisor;
     const bool mine = v < a.to.vectors.divisor;
-    const std::uint32_t turn = V < 4 ? 0 : a.turn_of(thread % 32);
+    const std::uint32_t rotation = V < 4 ? 0 : a.rotation_of(thread % 32);
     const std::uint32_t periods = a.period.quotient(v * V);
     const auto entry = table + (v * V - periods * a.period.divisor);
     SharedPointer<std::uint8_t> from[V];
     CT_UNROLL
     for (unsigned k = 0; k < V; ++k) {
-      const auto at = static_cast<int>(ctx.load_if(mine, entry + PackArgs::turned(k, turn, V)));
+      const auto at =
+          static_cast<int>(ctx.load_if(mine, entry + PackArgs::rotated(k, rotation, V)));
       from[k] = buffer + (at + static_cast<int>(periods) * a.last_stride);
     }
     ctx.template wait_async<0>();
@@ -92,7 +93,8 @@ struct PackAligned {
         CT_UNROLL
         for (int k = 0; k < V; ++k) elements[k] = ctx.load(cast<Src>(from[k] + place.shared));
         Words words = change<Change>(a, elements);
-        if (V >= 4 && a.turn_shift != PackArgs::no_turns) words = turned_back(words, turn);
+        if (V >= 4 && a.rotation_shift != PackArgs::no_rotation)
+          words = rotated_back(words, rotation);
         ctx.store(reinterpret_cast<Words*>(to), words);
       } else {
         CT_NO_UNROLL
@@ -106,9 +108,9 @@ struct PackAligned {
     }
   }
 
-  CT_DEVICE static Words turned_back(const Words& w, std::uint32_t turn) {
-    const bool one = (turn & 1) != 0;
-    const bool two = (turn & 2) != 0;
+  CT_DEVICE static Words rotated_back(const Words& w, std::uint32_t rotation) {
+    const bool one = (rotation & 1) != 0;
+    const bool two = (rotation & 2) != 0;
     Words a, b;
     CT_UNROLL
     for (int i = 0; i < 4; ++i) a[i] = one ? w[(i + 3) % 4] : w[i];

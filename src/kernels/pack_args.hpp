@@ -1,8 +1,9 @@
-// What the two kernels of pack share: arguments, and the lists of runs that a block makes.
+// What the two forms of pack share: arguments, and the lists of runs that a block makes.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/casts.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 
@@ -70,7 +71,7 @@ struct PackSide {
 
 struct PackArgs {
   static constexpr int max_cuts = 4;
-  static constexpr int no_turns = 31;
+  static constexpr int no_rotation = 31;
 
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
@@ -78,7 +79,7 @@ struct PackArgs {
   std::int64_t src_high = 0;  ///< and ends here
   int element_bytes = 1;      ///< of the destination
   int src_element_bytes = 1;  ///< another number only where values are converted
-  bool shifted = false;       ///< runs begin anywhere
+  bool shifted = false;       ///< runs begin anywhere, else they are aligned to 16 bytes
   int cuts = 0;
   PackCut cut[max_cuts];
   Walk boxes;
@@ -87,9 +88,9 @@ struct PackArgs {
   int line_shift = 31;  ///< after every 2^line_shift bytes of a source run 16 stay free
   int lanes = 5;        ///< shifted: 2^lanes lanes of a warp are neighbours in a run
   FastDivide groups;    ///< shifted: groups of `1 << lanes` vectors of a run of the destination
-  FastDivide across;    ///< not shifted: neighbouring threads that are neighbours in a run of it
+  FastDivide across;    ///< aligned: neighbouring threads that are neighbours in a run of it
   FastDivide down;      ///< and the runs of it that a block writes at once
-  int turn_shift = no_turns;  ///< not shifted: see turn_of()
+  int rotation_shift = no_rotation;  ///< aligned: see rotation_of()
 
   // Where the elements of a destination run lie in shared memory.
   FastDivide period;  ///< elements
@@ -100,14 +101,16 @@ struct PackArgs {
   int runs_at = 0;   ///< where in shared memory the lists of runs begin
   int table_at = 0;  ///< and where the table
 
+  ValueArgs values;
+
   /// Lanes may begin with another word of their vectors, so that they read from other banks.
-  CT_HOST_DEVICE constexpr std::uint32_t turn_of(std::uint32_t lane) const {
-    return lane >> turn_shift & 3U;
+  CT_HOST_DEVICE constexpr std::uint32_t rotation_of(std::uint32_t lane) const {
+    return lane >> rotation_shift & 3U;
   }
   /// Which of its `all` elements a lane takes as number `k`.
-  CT_HOST_DEVICE static constexpr std::uint32_t turned(std::uint32_t k, std::uint32_t turn,
-                                                       std::uint32_t all) {
-    return (k + turn * (all / 4)) % all;
+  CT_HOST_DEVICE static constexpr std::uint32_t rotated(std::uint32_t k, std::uint32_t rotation,
+                                                        std::uint32_t all) {
+    return (k + rotation * (all / 4)) % all;
   }
 
   /// Where element `n` of a destination run lies in shared memory, from where its run does.
@@ -163,8 +166,8 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
   return offsets;
 }
 
-/// One run: where it begins on its side and in shared memory, and its bytes; none if this block has
-/// it not.
+/// One run: where it begins on its side and in shared memory, and its bytes. There are 0 where this
+/// block does not have the run.
 struct alignas(16) RunPlace {
   std::byte* at = nullptr;
   int shared = 0;

@@ -155,9 +155,9 @@ struct QuantiseMx {
   static constexpr int blocks = side / 32;
   static constexpr int threads = 256;
   static constexpr int min_blocks = rows && cols && sizeof(S) == 4 ? 3 : 4;
-  /// Of the values as they lie: groups of lanes write rows R apart.
+  /// Where the values lie that keep their rows: groups of lanes write rows R apart.
   using RowMap = Padded<side, side, 32, R>;
-  /// Of the transposed values: lanes of a group write columns V apart.
+  /// Where the transposed values lie: lanes of a group write columns V apart.
   using ColMap = Padded<side, side, 128 / R, V>;
   static constexpr unsigned row_bytes =
       rows ? static_cast<unsigned>(RowMap::required_span_size()) : 0;
@@ -191,34 +191,8 @@ struct QuantiseMx {
       const std::int64_t col = col0 + static_cast<unsigned>(c0);
       Block block;
       block.load(ctx, src + row * a.pitch + col * static_cast<int>(sizeof(S)), a.pitch);
-      if constexpr (rows) {
-        const std::uint8_t code = values::mx_scale<T>(block.of_row(ctx), a.rule);
-        const float inverse = values::mx_inverse(code);
-        ctx.store(row_scales + ((r0 + group * R + place) * blocks + c0 / 32), code);
-        CT_UNROLL
-        for (int r = 0; r < R; ++r) {
-          float x[V];
-          CT_UNROLL
-          for (int c = 0; c < V; ++c) x[c] = block.at(r, c);
-          const int at = group * R + r;
-          ctx.store(cast<Vec<std::uint32_t, V / 4>>(row_tile + RowMap::at(r0 + at, c0 + place * V)),
-                    mx_codes<T>(x, ctx.shuffle(inverse, group * Block::across + r)));
-        }
-      }
-      if constexpr (cols) {
-        const std::uint8_t code = values::mx_scale<T>(block.of_column(ctx), a.rule);
-        const float inverse = values::mx_inverse(code);
-        ctx.store(col_scales + ((c0 + place * V + group) * blocks + r0 / 32), code);
-        CT_UNROLL
-        for (int c = 0; c < V; ++c) {
-          float x[R];
-          CT_UNROLL
-          for (int r = 0; r < R; ++r) x[r] = block.at(r, c);
-          const int at = c0 + place * V + c;
-          ctx.store(cast<Vec<std::uint32_t, R / 4>>(col_tile + ColMap::at(at, r0 + group * R)),
-                    mx_codes<T>(x, ctx.shuffle(inverse, c * Block::across + place)));
-        }
-      }
+      if constexpr (rows) stage_rows(ctx, a, block, group, place, r0, c0, row_tile, row_scales);
+      if constexpr (cols) stage_columns(ctx, a, block, group, place, r0, c0, col_tile, col_scales);
     }
     ctx.barrier();
     if constexpr (rows) {
@@ -232,6 +206,45 @@ struct QuantiseMx {
   }
 
  private:
+  // The blocks along the rows of a warp's part of the tile, which begins at row r0 and column c0.
+  template <class Ctx>
+  CT_DEVICE static void stage_rows(Ctx& ctx, const QuantiseArgs& a, const Block& block, int group,
+                                   int place, int r0, int c0, SharedPointer<std::uint8_t> tile,
+                                   SharedPointer<std::uint8_t> scales) {
+    const std::uint8_t code = values::mx_scale<T>(block.of_row(ctx), a.rule);
+    const float inverse = values::mx_inverse(code);
+    ctx.store(scales + ((r0 + group * R + place) * blocks + c0 / 32), code);
+    CT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      float x[V];
+      CT_UNROLL
+      for (int c = 0; c < V; ++c) x[c] = block.at(r, c);
+      const int at = group * R + r;
+      ctx.store(cast<Vec<std::uint32_t, V / 4>>(tile + RowMap::at(r0 + at, c0 + place * V)),
+                mx_codes<T>(x, ctx.shuffle(inverse, group * Block::across + r)));
+    }
+  }
+
+  // The blocks along its columns.
+  template <class Ctx>
+  CT_DEVICE static void stage_columns(Ctx& ctx, const QuantiseArgs& a, const Block& block,
+                                      int group, int place, int r0, int c0,
+                                      SharedPointer<std::uint8_t> tile,
+                                      SharedPointer<std::uint8_t> scales) {
+    const std::uint8_t code = values::mx_scale<T>(block.of_column(ctx), a.rule);
+    const float inverse = values::mx_inverse(code);
+    ctx.store(scales + ((c0 + place * V + group) * blocks + r0 / 32), code);
+    CT_UNROLL
+    for (int c = 0; c < V; ++c) {
+      float x[R];
+      CT_UNROLL
+      for (int r = 0; r < R; ++r) x[r] = block.at(r, c);
+      const int at = c0 + place * V + c;
+      ctx.store(cast<Vec<std::uint32_t, R / 4>>(tile + ColMap::at(at, r0 + group * R)),
+                mx_codes<T>(x, ctx.shuffle(inverse, c * Block::across + place)));
+    }
+  }
+
   // The values of lines `line0` and following, of which each has `all`, from `first` on.
   template <class Map, class Ctx>
   CT_DEVICE static void store_values(Ctx& ctx, std::byte* to, SharedPointer<std::uint8_t> from,
@@ -271,17 +284,17 @@ struct QuantiseMx {
   }
 };
 
-/// One direction: `turned` blocks run along the source's columns. Lines of the result are put
+/// One direction: `transposed` blocks run along the source's columns. Lines of the result are put
 /// together in shared memory, as blocks of 34 bytes begin anywhere.
-template <class S, bool turned>
+template <class S, bool transposed>
 struct QuantiseQ8 {
   using Block = WarpBlock<S>;
   static constexpr int V = Block::V;
   static constexpr int R = Block::R;
-  static constexpr int tile_rows = turned ? 256 : 64;
-  static constexpr int tile_cols = turned ? 64 : 256;
-  static constexpr int lines = turned ? tile_cols : tile_rows;  ///< of the result
-  static constexpr int of_line = 256 / 32;                      ///< blocks
+  static constexpr int tile_rows = transposed ? 256 : 64;
+  static constexpr int tile_cols = transposed ? 64 : 256;
+  static constexpr int lines = transposed ? tile_cols : tile_rows;  ///< of the result
+  static constexpr int of_line = 256 / 32;                          ///< blocks
   static constexpr int line_bytes = of_line * 34;
   static constexpr int pitch = line_bytes + 4;  ///< in shared memory
   static constexpr int threads = 256;
@@ -310,35 +323,43 @@ struct QuantiseQ8 {
       block.load(ctx, src + row * a.pitch + col * static_cast<int>(sizeof(S)), a.pitch);
       // The lane's own line, and those of its values.
       const values::Q8Scale scale =
-          values::q8_scale(turned ? block.of_column(ctx) : block.of_row(ctx));
-      const int own = turned ? c0 + place * V + group : r0 + group * R + place;
-      const int at = (turned ? r0 : c0) / 32 * 34;
+          values::q8_scale(transposed ? block.of_column(ctx) : block.of_row(ctx));
+      const int own = transposed ? c0 + place * V + group : r0 + group * R + place;
+      const int at = (transposed ? r0 : c0) / 32 * 34;
       ctx.store(cast<std::uint16_t>(tile + (own * pitch + at)), scale.stored.bits);
       const float own_inverse = q8_inverse(scale);
-      constexpr int of_lane = turned ? V : R;  // lines
-      constexpr int along = turned ? R : V;
+      constexpr int of_lane = transposed ? V : R;  // lines
+      constexpr int along = transposed ? R : V;
       CT_UNROLL
       for (int i = 0; i < of_lane; ++i) {
         const float inverse = ctx.shuffle(
-            own_inverse, turned ? i * Block::across + place : group * Block::across + i);
+            own_inverse, transposed ? i * Block::across + place : group * Block::across + i);
         std::uint8_t v[along];
         CT_UNROLL
         for (int k = 0; k < along; ++k) {
-          v[k] =
-              static_cast<std::uint8_t>(q8_code(turned ? block.at(k, i) : block.at(i, k), inverse));
+          v[k] = static_cast<std::uint8_t>(
+              q8_code(transposed ? block.at(k, i) : block.at(i, k), inverse));
         }
-        const int line = turned ? c0 + place * V + i : r0 + group * R + i;
-        put(ctx, tile + (line * pitch + at), (turned ? group : place) * along, v);
+        const int line = transposed ? c0 + place * V + i : r0 + group * R + i;
+        put(ctx, tile + (line * pitch + at), (transposed ? group : place) * along, v);
       }
     }
     ctx.barrier();
+    store_tile(ctx, a, row0, col0, tile);
+  }
 
-    const std::uint32_t line0 = turned ? col0 : row0;
-    const std::uint32_t all_lines = turned ? a.cols : a.rows;
-    const std::uint32_t along0 = turned ? row0 : col0;
-    const std::uint32_t along = turned ? a.rows : a.cols;
+ private:
+  // All lines of the tile that begins at row0 and col0.
+  template <class Ctx>
+  CT_DEVICE static void store_tile(Ctx& ctx, const QuantiseArgs& a, std::uint32_t row0,
+                                   std::uint32_t col0, SharedPointer<std::uint8_t> tile) {
+    const std::uint32_t line0 = transposed ? col0 : row0;
+    const std::uint32_t all_lines = transposed ? a.cols : a.rows;
+    const std::uint32_t along0 = transposed ? row0 : col0;
+    const std::uint32_t along = transposed ? a.rows : a.cols;
     const std::int64_t dst_pitch = static_cast<std::int64_t>(along / 32) * 34;
-    std::byte* const values = (turned ? a.along_cols : a.along_rows).of(matrix).values;
+    std::byte* const values =
+        (transposed ? a.along_cols : a.along_rows).of(ctx.block_id().y).values;
     std::byte* const to = values + line0 * dst_pitch + along0 / 32 * 34;
     const std::uint32_t left = (along - along0) / 32 * 34;
     const int bytes = left < line_bytes ? static_cast<int>(left) : line_bytes;
@@ -356,7 +377,6 @@ struct QuantiseQ8 {
     }
   }
 
- private:
   // Values begin two bytes past a multiple of two.
   template <int count, class Ctx>
   CT_DEVICE static void put(Ctx& ctx, SharedPointer<std::uint8_t> block, int first,

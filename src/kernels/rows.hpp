@@ -1,11 +1,14 @@
 // rows: runs of at least 16 bytes that source and destination share. Every thread moves vectors of
 // 16 bytes, the destination's aligned ones, one after the other; where the source has another
-// phase, each is shifted together from two.
+// phase, each is shifted together from two. Where values change their type, all rows begin and end
+// at whole vectors: of 16 bytes of the larger type, and as many elements of the other.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/casts.hpp"
 #include "kernels/context.hpp"
+#include "kernels/scaled.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 
@@ -33,6 +36,9 @@ struct RowsArgs {
   int in_flight = 4;       ///< vectors a thread
   int granule = 1;         ///< bytes: a divisor of all addresses
   Walk walk;               ///< over the rows
+  ValueArgs values;        ///< if they change, `form` is aligned and `in_flight` 4
+  GroupVector scale;
+  GroupVector bias;
 };
 
 constexpr int rows_threads = 256;
@@ -80,10 +86,15 @@ struct RowsOfBlock {
   CT_DEVICE static int max(int x, int y) { return x > y ? x : y; }
 };
 
-template <bool long_rows, int count>
+template <class Change, bool long_rows, int count>
 struct RowsAligned {
   static constexpr int threads = rows_threads;
-  static constexpr int min_blocks = count == 1 ? 8 : 4;
+  static constexpr int src_size = static_cast<int>(sizeof(typename Change::Src));
+  static constexpr int dst_size = static_cast<int>(sizeof(typename Change::Dst));
+  static constexpr int V = 16 / (src_size > dst_size ? src_size : dst_size);
+  static constexpr int min_blocks = count == 1 ? 8 : is_scaled<Change> && V == 8 ? 3 : 4;
+  using From = Vec<std::uint32_t, V * src_size / 4>;
+  using To = Vec<std::uint32_t, V * dst_size / 4>;
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const RowsArgs& a) {
@@ -92,16 +103,28 @@ struct RowsAligned {
     CT_UNROLL
     for (int i = 0; i < count; ++i) place[i] = ctx.thread_index() + i * threads;
     const RowsOfBlock<long_rows, count> rows(a, first, place);
-    Element16 v[count];
+    const Scaling<Change> scaling(ctx, a, 0);
+    From v[count];
     CT_UNROLL
     for (int i = 0; i < count; ++i) {
-      const std::byte* from = a.src + rows.begin[i].src + 16 * rows.at[i];
-      v[i] = ctx.load_if(rows.row[i] < a.rows, reinterpret_cast<const Element16*>(from));
+      const std::byte* from = a.src + rows.begin[i].src + V * src_size * rows.at[i];
+      v[i] = ctx.load_if(rows.row[i] < a.rows, reinterpret_cast<const From*>(from));
     }
     CT_UNROLL
     for (int i = 0; i < count; ++i) {
-      std::byte* to = a.dst + rows.begin[i].dst + 16 * rows.at[i];
-      ctx.store_if(rows.row[i] < a.rows, reinterpret_cast<Element16*>(to), v[i]);
+      const bool inside = rows.row[i] < a.rows;
+      std::byte* to = a.dst + rows.begin[i].dst + V * dst_size * rows.at[i];
+      if constexpr (changes_values<Change>) {
+        const auto across =
+            scaling.template line<Along::rows, false, 1>(ctx, a, inside, rows.row[i]);
+        const auto line = scaling.template line<Along::columns, true, V>(
+            ctx, a, inside, static_cast<std::uint32_t>(V * rows.at[i]));
+        ctx.store_if(
+            inside, reinterpret_cast<To*>(to),
+            To{changed<Change>(a, v[i], scaling.template with<Along::rows>(a, line, across, 0))});
+      } else {
+        ctx.store_if(inside, reinterpret_cast<To*>(to), v[i]);
+      }
     }
   }
 };
@@ -214,10 +237,17 @@ struct RowsGapped {
 template <class Visit>
 void dispatch(const RowsArgs& a, Visit&& visit) {
   const auto of_length = [&]<bool long_rows>() {
+    if (a.values.converts) {
+      with_change(a, [&]<class Change>() {
+        visit.template operator()<RowsAligned<Change, long_rows, 4>>();
+      });
+      return;
+    }
+    using Vectors = Move<Element16>;
     switch (a.form) {
       case RowForm::aligned:
-        a.in_flight == 1 ? visit.template operator()<RowsAligned<long_rows, 1>>()
-                         : visit.template operator()<RowsAligned<long_rows, 4>>();
+        a.in_flight == 1 ? visit.template operator()<RowsAligned<Vectors, long_rows, 1>>()
+                         : visit.template operator()<RowsAligned<Vectors, long_rows, 4>>();
         break;
       case RowForm::dense:
         a.in_flight == 1 ? visit.template operator()<RowsDense<long_rows, 1>>()

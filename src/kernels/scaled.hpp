@@ -28,7 +28,7 @@ struct GroupVector {
 
   CT_DEVICE bool goes(Along other) const { return present && along == other; }
 
-  /// Of an element of the group. `alone`: the group has no other modes.
+  /// The number of an element of the group. `alone`: the group has no other modes.
   template <bool alone>
   CT_DEVICE const float* at(std::uint32_t place) const {
     if constexpr (!alone) {
@@ -38,7 +38,7 @@ struct GroupVector {
     return data + first + static_cast<std::int64_t>(place) * step;
   }
 
-  /// Of elements that follow each other, the first at a multiple of `count`.
+  /// The numbers of elements that follow each other, the first at a multiple of `count`.
   template <bool alone, int count, class Ctx>
   CT_DEVICE void load(Ctx& ctx, bool inside, std::uint32_t place, float (&to)[count]) const {
     if constexpr (alone && count % 4 == 0) {
@@ -104,7 +104,7 @@ struct Scaling<ScaledCast<S, D>> {
     if (a.bias.goes(Along::rest)) bias = ctx.load(a.bias.template at<false>(number));
   }
 
-  /// Of elements that follow each other along rows or columns.
+  /// The numbers of elements that follow each other along rows or columns.
   template <Along along, bool alone, int count, class Ctx, class Args>
   CT_DEVICE Line<count> line(Ctx& ctx, const Args& a, bool inside, std::uint32_t place) const {
     Line<count> to;

@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "kernels/skew_args.hpp"
-#include "kernels/skew_turned.hpp"
+#include "kernels/skew_registers.hpp"
 
 namespace cornerturn::kernels {
 
@@ -183,35 +183,47 @@ struct Skew {
   }
 };
 
+/// `shape`: of those above, then of those that transpose in registers.
 template <class Visit>
 void dispatch(const SkewArgs& a, Visit&& visit) {
+  const bool one_mode = a.rows.modes == 1 && a.cols.modes == 1;
+  const auto in_registers = [&]<class Change, int shape>() {
+    one_mode ? visit.template operator()<SkewInRegisters<Change, shape, true>>()
+             : visit.template operator()<SkewInRegisters<Change, shape, false>>();
+  };
+  if (a.values.converts) {
+    with_common_cast(a.values.src_kind, a.values.dst_kind, [&]<class Change>() {
+      constexpr auto& shapes = changing_skew_shapes;
+      a.shape - skew_shape_count == shapes[0]
+          ? in_registers.template operator()<Change, shapes[0]>()
+          : in_registers.template operator()<Change, shapes[1]>();
+    });
+    return;
+  }
   with_element(a.element_bytes, [&]<class T>(T) {
-    const auto with_modes = [&]<bool one_mode>() {
-      switch (a.shape) {
-        case 0:
-          return visit.template operator()<Skew<T, 0, one_mode>>();
-        case 1:
-          return visit.template operator()<Skew<T, 1, one_mode>>();
-        case 2:
-          return visit.template operator()<Skew<T, 2, one_mode>>();
-        default:
-          break;
-      }
-      if constexpr (sizeof(T) <= 4) {
-        switch (a.shape) {
-          case 3:
-            return visit.template operator()<SkewTurned<Move<T>, 0, one_mode>>();
-          case 4:
-            return visit.template operator()<SkewTurned<Move<T>, 1, one_mode>>();
-          default:
-            return visit.template operator()<SkewTurned<Move<T>, 2, one_mode>>();
-        }
-      }
+    const auto gathered = [&]<int shape>() {
+      one_mode ? visit.template operator()<Skew<T, shape, true>>()
+               : visit.template operator()<Skew<T, shape, false>>();
     };
-    if (a.rows.modes == 1 && a.cols.modes == 1) {
-      with_modes.template operator()<true>();
-    } else {
-      with_modes.template operator()<false>();
+    switch (a.shape) {
+      case 0:
+        return gathered.template operator()<0>();
+      case 1:
+        return gathered.template operator()<1>();
+      case 2:
+        return gathered.template operator()<2>();
+      default:
+        break;
+    }
+    if constexpr (sizeof(T) <= 4) {
+      switch (a.shape - skew_shape_count) {
+        case 0:
+          return in_registers.template operator()<Move<T>, 0>();
+        case 1:
+          return in_registers.template operator()<Move<T>, 1>();
+        default:
+          return in_registers.template operator()<Move<T>, 2>();
+      }
     }
   });
 }

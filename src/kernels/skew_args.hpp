@@ -1,8 +1,9 @@
-// What the two kernels of skew share: arguments, and how they treat the rows of the destination.
+// What the two forms of skew share: arguments, and how they treat the rows of the destination.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/casts.hpp"
 #include "kernels/elements.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/unaligned.hpp"
@@ -20,6 +21,7 @@ struct SkewArgs {
   TileGroup rows;  ///< without a gap in the destination; strides of the source
   TileGroup cols;  ///< without a gap in the source; strides of the destination
   Walk rest;
+  ValueArgs values;
 };
 
 /// Where the rows of both sides begin.

@@ -1,6 +1,7 @@
-// structures: arrays of small structures to one array a member (a plane), and back. A warp turns
+// structures: arrays of small structures to one array a member (a plane), and back. A warp takes
 // 32 x `length` vectors: it meets the structures' side in order through its own shared memory, each
 // lane the planes in vectors of neighbouring structures; between the two lie constant permutations.
+// On their way to planes values may change their type, when they are written.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct StructuresArgs {
   std::uint32_t chunks = 0;       ///< warps' work, of all batches
   FastDivide of_batch;            ///< chunks
   Walk batches;
+  ValueArgs values;
 };
 
 /// Word number `i` of the bytes w[from(0)], w[from(1)], ... where bytes of one T stay together.
@@ -77,7 +79,7 @@ CT_DEVICE std::uint32_t permuted_word(const std::uint32_t (&w)[words], int i, co
   }
 }
 
-/// What one warp turns: structures [first, first + 32 of_lane) of a batch.
+/// What one warp takes: structures [first, first + 32 of_lane) of a batch.
 template <class T, int length>
 struct StructuresChunk {
   static constexpr int element = sizeof(T);
@@ -109,19 +111,17 @@ struct StructuresChunk {
   std::int64_t first = 0;
 };
 
-/// Values may change their type when they are written.
 template <class Change, int length>
 struct ToPlanes {
   using T = typename Change::Src;
   using Dst = typename Change::Dst;
-  static constexpr bool changes = !std::is_same_v<Change, Move<T>>;
   static constexpr int dst_size = static_cast<int>(sizeof(Dst));
   static constexpr int threads = 256;
   static constexpr int min_blocks = length <= 4 ? 4 : 3;
   using Chunk = StructuresChunk<T, length>;
 
-  template <class Ctx, class Args>
-  CT_DEVICE static void run(Ctx& ctx, const Args& a) {
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const StructuresArgs& a) {
     constexpr int warps = threads / 32, element = sizeof(T), of_lane = 16 / element;
     const auto shared =
         ctx.template shared<Element16, warps * Chunk::places>() + ctx.warp() * Chunk::places;
@@ -129,7 +129,47 @@ struct ToPlanes {
     if (!chunk.find(ctx, a, warps)) return;
     const int lane = ctx.lane();
 
-    // Structures, by the aligned vectors that hold them, to shared memory.
+    const int phase = stage(ctx, a, chunk, shared);
+    ctx.warp_barrier();
+
+    // This lane's structures.
+    std::uint32_t w[4 * length + 4];
+    CT_UNROLL
+    for (int j = 0; j <= length; ++j) {
+      const Element16 own =
+          ctx.load_if(j < length || phase != 0, shared + Chunk::place(length * lane + j));
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) w[4 * j + i] = own[i];
+    }
+    if (phase != 0) shift(w, phase);
+
+    const std::int64_t at = (chunk.first + lane * of_lane) * element;  // in a plane
+    CT_UNROLL
+    for (int k = 0; k < length; ++k) {
+      if (k >= a.planes) break;
+      Element16 plane;
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        plane[i] = permuted_word<T>(w, i, [&](int byte) {
+          return (byte / element * length + k) * element + byte % element;
+        });
+      }
+      std::byte* const to = a.dst + chunk.base.dst + k * a.plane_stride;
+      if constexpr (changes_values<Change>) {
+        store_changed(ctx, a, to, chunk.first, plane);
+      } else {
+        store(ctx, a, to, at, plane);
+      }
+    }
+  }
+
+ private:
+  // Structures, by the aligned vectors that hold them, to shared memory; the phase of the first.
+  template <class Ctx>
+  CT_DEVICE static int stage(Ctx& ctx, const StructuresArgs& a, const Chunk& chunk,
+                             SharedPointer<Element16> shared) {
+    constexpr int element = sizeof(T);
+    const int lane = ctx.lane();
     const Span span{a.src + a.src_low, a.src + a.src_high};
     const std::byte* from = a.src + chunk.base.src + chunk.first * length * element;
     const int phase = phase_of(from);
@@ -157,40 +197,9 @@ struct ToPlanes {
         ctx.store(shared + Chunk::place(c), load_inside<T>(ctx, true, p, span));
       }
     }
-    ctx.warp_barrier();
-
-    // This lane's structures.
-    std::uint32_t w[4 * length + 4];
-    CT_UNROLL
-    for (int j = 0; j <= length; ++j) {
-      const Element16 own =
-          ctx.load_if(j < length || phase != 0, shared + Chunk::place(length * lane + j));
-      CT_UNROLL
-      for (int i = 0; i < 4; ++i) w[4 * j + i] = own[i];
-    }
-    if (phase != 0) shift(w, phase);
-
-    const std::int64_t at = (chunk.first + lane * of_lane) * element;  // in a plane
-    CT_UNROLL
-    for (int k = 0; k < length; ++k) {
-      if (k >= a.planes) break;
-      Element16 plane;
-      CT_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        plane[i] = permuted_word<T>(w, i, [&](int byte) {
-          return (byte / element * length + k) * element + byte % element;
-        });
-      }
-      std::byte* const to = a.dst + chunk.base.dst + k * a.plane_stride;
-      if constexpr (changes) {
-        store_changed(ctx, a, to, chunk.first, plane);
-      } else {
-        store(ctx, a, to, at, plane);
-      }
-    }
+    return phase;
   }
 
- private:
   // Moves the words down by `phase` bytes.
   CT_DEVICE static void shift(std::uint32_t (&w)[4 * length + 4], int phase) {
     CT_UNROLL
@@ -229,24 +238,24 @@ struct ToPlanes {
 
   // This lane's elements of a plane, from structure `first` of the warp's on. Where they become
   // larger, lanes exchange them, so that neighbours write neighbouring vectors.
-  template <class Ctx, class Args>
-  CT_DEVICE static void store_changed(Ctx& ctx, const Args& a, std::byte* plane, std::int64_t first,
-                                      const Element16& v) {
-    constexpr int turns = dst_size > Chunk::element ? dst_size / Chunk::element : 1;
+  template <class Ctx>
+  CT_DEVICE static void store_changed(Ctx& ctx, const StructuresArgs& a, std::byte* plane,
+                                      std::int64_t first, const Element16& v) {
+    constexpr int repeats = dst_size > Chunk::element ? dst_size / Chunk::element : 1;
     const std::int64_t bytes = a.count * dst_size;
-    if constexpr (turns == 1) {
+    if constexpr (repeats == 1) {
       constexpr int of_lane = Chunk::of_lane * dst_size;
       put(ctx, plane, first * dst_size + ctx.lane() * of_lane, bytes, changed<Change>(a, v));
     } else {
-      constexpr int words = 4 / turns;  // of a lane's, in a turn
+      constexpr int words = 4 / repeats;  // of a lane's, each time
       CT_UNROLL
-      for (int t = 0; t < turns; ++t) {
+      for (int t = 0; t < repeats; ++t) {
         const int number = 32 * t + ctx.lane();  // of a vector of the plane
         Vec<std::uint32_t, words> some{};
         CT_UNROLL
         for (int i = 0; i < 4; ++i) {
-          const std::uint32_t word = ctx.shuffle(v[i], number / turns);
-          if (i / words == number % turns) some[i % words] = word;
+          const std::uint32_t word = ctx.shuffle(v[i], number / repeats);
+          if (i / words == number % repeats) some[i % words] = word;
         }
         put(ctx, plane, first * dst_size + number * 16, bytes, changed<Change>(a, some));
       }
@@ -378,8 +387,33 @@ struct FromPlanes {
   }
 };
 
+/// Calls call.operator()<length>() where structures of so many elements have kernels that change
+/// values.
+template <class Call>
+bool with_changing_length(int length, Call&& call) {
+  switch (length) {
+    case 2:
+      return call.template operator()<2>(), true;
+    case 3:
+      return call.template operator()<3>(), true;
+    case 4:
+      return call.template operator()<4>(), true;
+    case 8:
+      return call.template operator()<8>(), true;
+    default:
+      return false;
+  }
+}
+
 template <class Visit>
 void dispatch(const StructuresArgs& a, Visit&& visit) {
+  if (a.values.converts) {
+    with_common_cast(a.values.src_kind, a.values.dst_kind, [&]<class Change>() {
+      with_changing_length(
+          a.length, [&]<int length>() { visit.template operator()<ToPlanes<Change, length>>(); });
+    });
+    return;
+  }
   const auto of_length = [&]<class T, int length>() {
     if (a.to_planes) {
       visit.template operator()<ToPlanes<Move<T>, length>>();

@@ -1,6 +1,6 @@
 // tile: the source and the destination run along different modes, both for long. A block takes some
 // rows of the source (neighbours in the destination) by some columns (neighbours in the source),
-// turns them in blocks of four rows by 16 bytes, and lays the turned blocks down in shared memory
+// transposes them in blocks of four rows by 16 bytes, and lays these blocks down in shared memory
 // as rows of the destination.
 //
 //   source     rows n          shared memory     destination
@@ -8,11 +8,18 @@
 //   ........   16 bytes        padded by 16      a lane
 //   ........   a lane          bytes every V
 //   ........
+//
+// Values may change their type on the way. What lies in shared memory has the smaller of the two
+// types: values that become smaller are converted when they have been read, others before they are
+// written.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "kernels/casts.hpp"
 #include "kernels/elements.hpp"
+#include "kernels/scaled.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 #include "maps/proofs.hpp"
@@ -50,6 +57,9 @@ struct TileArgs {
   TileGroup rows;  ///< without a gap in the destination; strides of the source
   TileGroup cols;  ///< without a gap in the source; strides of the destination
   Walk rest;
+  ValueArgs values;
+  GroupVector scale;
+  GroupVector bias;
 };
 
 /// Where a block's tile begins: its first row and column, and the offsets of the other modes.
@@ -104,13 +114,13 @@ struct RowStarts {
   }
 };
 
-/// Of a group's elements, those from `from` on, `most` at most.
+/// How many elements of a group there are from `from` on, `most` at most.
 CT_DEVICE int left_of(const TileGroup& group, std::uint32_t from, int most) {
   const std::uint32_t left = group.count - from;
   return left < static_cast<std::uint32_t>(most) ? static_cast<int>(left) : most;
 }
 
-/// Across: 16-byte vectors of a source row. Down: bytes of a destination row.
+/// Across: 16-byte vectors of a source row. Down: bytes of a destination row in shared memory.
 struct TileShape {
   int across = 16;
   int down_bytes = 256;
@@ -120,12 +130,16 @@ inline constexpr TileShape tile_shapes[] = {{16, 256}, {8, 128}, {16, 128}, {8, 
 constexpr int tile_shape_count(int element_bytes) {
   return element_bytes <= 2 ? 5 : 4;
 }
+/// The one shape that there is where values change; `staged_bytes`: an element in shared memory.
+constexpr int changing_tile_shape(int staged_bytes) {
+  return staged_bytes == 1 ? 2 : 0;
+}
 
 /// Four rows of some words become as many rows of four elements as the words hold; they go to (m,
 /// n) and below it.
 template <class T, class Map, int words = 4, class Ctx>
-CT_DEVICE void put_turned(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4], int m, int n,
-                          SharedPointer<T> buffer) {
+CT_DEVICE void put_transposed(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4], int m, int n,
+                              SharedPointer<T> buffer) {
   constexpr int size = static_cast<int>(sizeof(T));
   const auto put = [&]<int count>(int row, int column, const Vec<std::uint32_t, count>& value) {
     ctx.store(cast<Vec<std::uint32_t, count>>(buffer + Map::at(row, column)), value);
@@ -172,25 +186,36 @@ CT_DEVICE void put_turned(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4], int
   }
 }
 
-template <class T, int shape, bool one_mode>
+template <class Change, int shape, bool one_mode>
 struct Tile {
+  using Src = typename Change::Src;
+  using Dst = typename Change::Dst;
+  static constexpr int src_size = static_cast<int>(sizeof(Src));
+  static constexpr int dst_size = static_cast<int>(sizeof(Dst));
+  static constexpr bool when_read = dst_size <= src_size;  ///< values change, else when written
+  static constexpr bool changes_read = changes_values<Change> && when_read;
+  static constexpr bool changes_written = changes_values<Change> && !when_read;
+  using T = std::conditional_t<when_read, Dst, Src>;  ///< in shared memory
   static constexpr int size = static_cast<int>(sizeof(T));
-  static constexpr int V = 16 / size;
+  static constexpr int read = 16 / src_size;     ///< elements of a vector of the source
+  static constexpr int written = 16 / dst_size;  ///< and of the destination
   static constexpr int across = tile_shapes[shape].across;
-  static constexpr int columns = across * V;
+  static constexpr int columns = across * read;
   static constexpr int down = tile_shapes[shape].down_bytes / size;
   static constexpr int lanes_across = across < 8 ? across : 8;
   static constexpr int lanes_down = 32 / lanes_across;
   static constexpr int fours = (down / 4 + lanes_down - 1) / lanes_down * lanes_down;
   static constexpr int items = across * fours;
-  static constexpr int turns = items > 256 ? 2 : 1;
-  static constexpr int threads = ((items + turns - 1) / turns + 31) / 32 * 32;
-  static constexpr int min_blocks = 1024 / threads;
+  static constexpr int repeats = items > 256 ? 2 : 1;  ///< fours of rows that a lane takes
+  static constexpr int threads = ((items + repeats - 1) / repeats + 31) / 32 * 32;
+  /// The numbers of a line of eight take registers.
+  static constexpr bool long_lines = is_scaled<Change> && when_read && read == 8;
+  static constexpr int min_blocks = (long_lines ? 768 : 1024) / threads;
   static constexpr bool exact = fours * 4 == down && items % threads == 0;
   static_assert(down % 4 == 0);
 
-  /// Of the turned tile: its rows are the destination's.
-  using Map = Padded<columns, down, V, V>;
+  /// Where the transposed tile lies: its rows are the destination's.
+  using Map = Padded<columns, down, 16 / size, read>;
   static constexpr unsigned tile_bytes = static_cast<unsigned>(Map::required_span_size()) * size;
   static constexpr unsigned shared_bytes = tile_bytes + (one_mode ? 0 : (down + columns) * 8);
 
@@ -201,63 +226,102 @@ struct Tile {
     const auto tables = cast<std::byte*>(cast<std::uint8_t>(buffer) + tile_bytes);
     RowStarts<one_mode> src{.table = tables};
     RowStarts<one_mode> dst{.table = tables + down};
-    src.fill(
-        ctx, a.rows,
-        const_cast<std::byte*>(a.src) + tile.rest.src + static_cast<std::int64_t>(tile.col) * size,
-        tile.row, down, threads);
-    dst.fill(ctx, a.cols, a.dst + tile.rest.dst + static_cast<std::int64_t>(tile.row) * size,
+    src.fill(ctx, a.rows,
+             const_cast<std::byte*>(a.src) + tile.rest.src +
+                 static_cast<std::int64_t>(tile.col) * src_size,
+             tile.row, down, threads);
+    dst.fill(ctx, a.cols, a.dst + tile.rest.dst + static_cast<std::int64_t>(tile.row) * dst_size,
              tile.col, columns, threads);
     if constexpr (!one_mode) ctx.barrier();
     const int rows = left_of(a.rows, tile.row, down);
     const int cols = left_of(a.cols, tile.col, columns);
+    const Scaling<Change> scaling(ctx, a, tile.number);
+    load(ctx, a, tile, rows, cols, src, scaling, buffer);
 
-    Words v[turns][4];
+    ctx.barrier();
+
+    using Staged = Vec<std::uint32_t, written * size / 4>;
+    constexpr int vectors = down / written;  // of a row
+    constexpr int all = columns * vectors;
+    constexpr int at_once = all / threads >= 4 ? 4 : all / threads >= 2 ? 2 : 1;
+    static_assert(!changes_written || threads % vectors == 0);
+    // A thread writes elements of the same rows each time: the numbers of these.
+    const int row = thread_of(ctx) % vectors * written;
+    const auto line = scaling.template line<Along::rows, one_mode, written>(
+        ctx, a, changes_written && row < rows, tile.row + static_cast<unsigned>(row));
     CT_UNROLL
-    for (int u = 0; u < turns; ++u) {  // Load
+    for (int first = 0; first < all; first += at_once * threads) {  // Store
+      Staged value[at_once];
+      CT_UNROLL
+      for (int k = 0; k < at_once; ++k) {
+        const int i = first + k * threads + thread_of(ctx);
+        const bool mine = all % (at_once * threads) == 0 || i < all;
+        value[k] =
+            ctx.load_if(mine, cast<Staged>(buffer + Map::at(i / vectors, i % vectors * written)));
+      }
+      CT_UNROLL
+      for (int k = 0; k < at_once; ++k) {
+        const int i = first + k * threads + thread_of(ctx);
+        const int m = i / vectors;
+        const int n = i % vectors * written;
+        const bool inside = m < cols && n < rows;
+        auto* const to = reinterpret_cast<Words*>(
+            dst.at(ctx, all % threads == 0 ? m : m % columns) + n * dst_size);
+        if constexpr (changes_written) {
+          const auto over = scaling.template line<Along::columns, one_mode, 1>(
+              ctx, a, m < cols, tile.col + static_cast<unsigned>(m));
+          ctx.store_if(inside, to,
+                       changed<Change>(a, value[k],
+                                       scaling.template with<Along::columns>(a, line, over, 0)));
+        } else {
+          ctx.store_if(inside, to, value[k]);
+        }
+      }
+    }
+  }
+
+ private:
+  template <class Ctx>
+  CT_DEVICE static void load(Ctx& ctx, const TileArgs& a, const TilePlace& tile, int rows, int cols,
+                             const RowStarts<one_mode>& src, const Scaling<Change>& scaling,
+                             SharedPointer<T> buffer) {
+    Words v[repeats][4];
+    CT_UNROLL
+    for (int u = 0; u < repeats; ++u) {
       const Item item = item_of(thread_of(ctx) + u * threads);
       const int row = exact ? item.row : item.row % down;
       std::byte* from = src.at(ctx, row);
       CT_UNROLL
       for (int i = 0; i < 4; ++i) {
         if (i > 0) from = src.after(ctx, from, row + i);
-        const bool inside = item.vector * V < cols && item.row + i < rows;
+        const bool inside = item.vector * read < cols && item.row + i < rows;
         v[u][i] = ctx.load_line_if(inside, reinterpret_cast<const Words*>(from + item.vector * 16));
       }
     }
     CT_UNROLL
-    for (int u = 0; u < turns; ++u) {
+    for (int u = 0; u < repeats; ++u) {
       const Item item = item_of(thread_of(ctx) + u * threads);
       if (!exact && item.row >= down) continue;
-      put_turned<T, Map>(ctx, v[u], item.vector * V, item.row, buffer);
-    }
-
-    ctx.barrier();
-
-    constexpr int vectors = down / V;  // of a row
-    constexpr int all = columns * vectors;
-    constexpr int at_once = all / threads >= 4 ? 4 : all / threads >= 2 ? 2 : 1;
-    CT_UNROLL
-    for (int first = 0; first < all; first += at_once * threads) {  // Store
-      Words value[at_once];
-      CT_UNROLL
-      for (int k = 0; k < at_once; ++k) {
-        const int i = first + k * threads + thread_of(ctx);
-        const bool mine = all % (at_once * threads) == 0 || i < all;
-        value[k] = ctx.load_if(mine, cast<Words>(buffer + Map::at(i / vectors, i % vectors * V)));
-      }
-      CT_UNROLL
-      for (int k = 0; k < at_once; ++k) {
-        const int i = first + k * threads + thread_of(ctx);
-        const int m = i / vectors;
-        const int n = i % vectors * V;
-        const bool inside = m < cols && n < rows;
-        std::byte* const to = dst.at(ctx, all % threads == 0 ? m : m % columns) + n * size;
-        ctx.store_if(inside, reinterpret_cast<Words*>(to), value[k]);
+      const int col = item.vector * read;
+      if constexpr (changes_read) {
+        constexpr int words = read * size / 4;
+        const auto over = scaling.template line<Along::rows, one_mode, 4>(
+            ctx, a, item.row < rows, tile.row + static_cast<unsigned>(item.row));
+        const auto line = scaling.template line<Along::columns, one_mode, read>(
+            ctx, a, col < cols, tile.col + static_cast<unsigned>(col));
+        Vec<std::uint32_t, words> narrow[4];
+        CT_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          narrow[i] =
+              changed<Change>(a, v[u][i], scaling.template with<Along::rows>(a, line, over, i));
+        }
+        put_transposed<T, Map, words>(ctx, narrow, col, item.row, buffer);
+      } else {
+        put_transposed<T, Map>(ctx, v[u], col, item.row, buffer);
       }
     }
   }
 
- private:
   // Which four rows and which vector of them an item is: lanes of a warp take `lanes_across`
   // neighbouring vectors.
   struct Item {
@@ -275,25 +339,32 @@ struct Tile {
 
 template <class Visit>
 void dispatch(const TileArgs& a, Visit&& visit) {
+  const auto with_modes = [&]<class Change, int shape>() {
+    if (a.rows.modes == 1 && a.cols.modes == 1) {
+      visit.template operator()<Tile<Change, shape, true>>();
+    } else {
+      visit.template operator()<Tile<Change, shape, false>>();
+    }
+  };
+  if (a.values.converts) {
+    with_change(a, [&]<class Change>() {
+      constexpr int staged = std::min(sizeof(typename Change::Src), sizeof(typename Change::Dst));
+      with_modes.template operator()<Change, changing_tile_shape(staged)>();
+    });
+    return;
+  }
   with_element(a.element_bytes, [&]<class T>(T) {
-    const auto with_shape = [&]<int shape>() {
-      if (a.rows.modes == 1 && a.cols.modes == 1) {
-        visit.template operator()<Tile<T, shape, true>>();
-      } else {
-        visit.template operator()<Tile<T, shape, false>>();
-      }
-    };
     switch (a.shape) {
       case 0:
-        return with_shape.template operator()<0>();
+        return with_modes.template operator()<Move<T>, 0>();
       case 1:
-        return with_shape.template operator()<1>();
+        return with_modes.template operator()<Move<T>, 1>();
       case 2:
-        return with_shape.template operator()<2>();
+        return with_modes.template operator()<Move<T>, 2>();
       case 3:
-        return with_shape.template operator()<3>();
+        return with_modes.template operator()<Move<T>, 3>();
       default:
-        if constexpr (sizeof(T) <= 2) return with_shape.template operator()<4>();
+        if constexpr (sizeof(T) <= 2) return with_modes.template operator()<Move<T>, 4>();
     }
   });
 }

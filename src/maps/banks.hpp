@@ -25,7 +25,7 @@ inline constexpr int warp_lanes = 32;
 inline constexpr int bank_count = 32;
 inline constexpr int bank_bytes = 4;
 
-/// How a warp reaches shared memory. (Asynchronous copies: analyse/async_copy.hpp.)
+/// How a warp reaches shared memory. (Asynchronous copies: workshop/analyse/async_copy.hpp.)
 enum class SharedOp : std::uint8_t {
   load,
   store,

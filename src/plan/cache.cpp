@@ -9,6 +9,10 @@ class Hash {
     for (const Mode& mode : problem.modes) mix(mode.extent, mode.src_stride, mode.dst_stride);
     mix(static_cast<std::int64_t>(problem.src_type.kind()), problem.src_type.size(),
         static_cast<std::int64_t>(problem.dst_type.kind()), problem.dst_type.size());
+    if (problem.blocks != nullptr) {
+      mix(problem.blocks->back, problem.blocks->rule.format, problem.blocks->first.axis,
+          problem.blocks->second.has_value());
+    }
     if (!problem.converts()) return;
     const Values& values = problem.values;
     mix(__builtin_bit_cast(std::int64_t, values.alpha),
@@ -35,14 +39,10 @@ class Hash {
 }  // namespace
 
 std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
+  const Request& request = key.request;
   Hash hash(key.problem);
-  hash.mix(key.request.threads, std::hash<std::string>()(key.request.kernel), key.measured);
-  return hash.value();
-}
-
-std::size_t CacheKeyHash::operator()(const GpuCacheKey& key) const noexcept {
-  Hash hash(key.problem);
-  hash.mix(key.gpu, key.src, key.dst, std::hash<std::string>()(key.kernel), key.measured);
+  hash.mix(key.gpu, request.threads, request.alignment.src, request.alignment.dst,
+           std::hash<std::string>()(request.kernel), key.measured);
   return hash.value();
 }
 

@@ -3,12 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/problem.hpp"
-#include "plan/cpu_info.hpp"
+#include "plan/cost.hpp"
+#include "plan/family.hpp"
+#include "plan/stores.hpp"
 
 namespace cornerturn::plan {
+
+struct BoxMoves;
 
 struct ConvertConfig {
   enum class Order : std::uint8_t {
@@ -19,12 +25,26 @@ struct ConvertConfig {
   Order order = Order::direct;
   std::int64_t src_run = 256;  ///< elements of a box along the source's fastest modes, at least
   std::int64_t dst_run = 256;  ///< along the destination's
-  bool non_temporal = false;
+  Stores stores = Stores::regular;
+  /// How other kernels move boxes between their side and the stage. None where the order is direct.
+  std::shared_ptr<const BoxMoves> moves;
 
-  friend bool operator==(const ConvertConfig&, const ConvertConfig&) = default;
+  friend bool operator==(const ConvertConfig& a, const ConvertConfig& b);
 };
 
 namespace convert {
+
+/// What things cost one thread. Assumed, except that most conversions are far faster here than one
+/// element after the other in gather.
+struct Costs {
+  Cost start_ns{"start_ns", 60, "the call"};
+  Cost element_ns{"element_ns", 0.25, "an element"};
+  Cost byte_ns{"byte_ns", 0.12, "a byte of either side"};
+  Cost stage_start_ns{"stage_start_ns", 4000, "more for a call where boxes pass through a stage"};
+  Cost staged_element_ns{"staged_element_ns", 0.1, "more for an element of theirs"};
+
+  friend bool operator==(const Costs&, const Costs&) = default;
+};
 
 /// Does nothing change but the type, from f32 or to it, or by way of it? Whole vectors then go
 /// straight from one type to the other.
@@ -33,10 +53,18 @@ bool is_straight(const Problem& problem);
 /// The mode that is contiguous in the source, forwards or backwards; -1: none.
 int source_mode(const Problem& normal);
 
-const char* why_not(const Problem& normal, const CpuInfo& cpu);
-ConvertConfig configure(const Problem& normal, const CpuInfo& cpu);
-double cost_ns(const ConvertConfig& config, const Problem& normal, const CpuInfo& cpu);
-std::string describe(const ConvertConfig& config, const Problem& normal);
+struct Family {
+  static constexpr std::string_view name = "convert";
+  static constexpr std::string_view idea = "contiguous runs converted in vectors, box by box";
+  static constexpr Operations operations{Operation::convert};
+  using Config = ConvertConfig;
+
+  static const char* why_not(const Problem& normal, const CpuInfo& cpu);
+  static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static std::string describe(const Config& config, const Problem& normal);
+  static std::string details(const Config& config);
+};
 
 }  // namespace convert
 }  // namespace cornerturn::plan

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "plan/planner.hpp"
+#include "plan/cpu_info.hpp"
 
 namespace cornerturn::plan::copy {
 
-const char* why_not(const Problem& normal, const CpuInfo&) {
+const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   if (normal.rank() > 1) return "it needs a single mode";
   if (normal.rank() == 0) return nullptr;
   const Mode& mode = normal.modes.back();
@@ -17,21 +17,22 @@ const char* why_not(const Problem& normal, const CpuInfo&) {
   return nullptr;
 }
 
-CopyConfig configure(const Problem& normal, const CpuInfo& cpu) {
-  return {normal.rank() == 1 && normal.modes.back().src_stride < 0,
-          stores_bypass_cache(normal, cpu)};
+void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<CopyConfig>& add) {
+  add({normal.rank() == 1 && normal.modes.back().src_stride < 0, stores_for(normal, cpu)});
 }
 
-double cost_ns(const CopyConfig& config, const Problem& normal, const CpuInfo&) {
-  const double bytes_per_ns = config.non_temporal ? 24.0 : 25.0;  // of payload
-  return 20.0 + static_cast<double>(normal.bytes()) / bytes_per_ns;
+double Family::cost_ns(const CopyConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  const Costs& c = cpu.costs.copy;
+  return c.start_ns +
+         static_cast<double>(normal.bytes()) /
+             (past_caches(config.stores) ? c.past_caches_bytes_a_ns : c.cached_bytes_a_ns);
 }
 
-std::string describe(const CopyConfig& config, const Problem& normal) {
+std::string Family::describe(const CopyConfig& config, const Problem& normal) {
   return fmt::format(
       "{}{}",
       config.reversed ? fmt::format("{} B at a time, backwards, ", normal.dst_type.size()) : "",
-      config.non_temporal ? "whole lines around the caches" : "through the caches");
+      past_caches(config.stores) ? "whole lines around the caches" : "through the caches");
 }
 
 }  // namespace cornerturn::plan::copy

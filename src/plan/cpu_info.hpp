@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "plan/cpu_costs.hpp"
+
 namespace cornerturn::plan {
 
 struct CpuInfo {
@@ -15,6 +17,10 @@ struct CpuInfo {
   std::int64_t l1_bytes = 32 << 10;
   std::int64_t l2_bytes = 1 << 20;   ///< of one core
   std::int64_t l3_bytes = 32 << 20;  ///< shared
+  /// The caches are taken by a larger problem of which parts are planned: what a part reads is not
+  /// in them yet, and what it writes does not stay there, however small it is.
+  bool caches_taken = false;
+  CpuCosts costs{};  ///< see cpu_files.hpp
 
   friend bool operator==(const CpuInfo&, const CpuInfo&) = default;
 };

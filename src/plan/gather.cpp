@@ -2,54 +2,82 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
+
+#include "plan/cpu_info.hpp"
+#include "plan/stores.hpp"
 
 namespace cornerturn::plan::gather {
 
-const char* why_not(const Problem&, const CpuInfo&) {
+const char* Family::why_not(const Problem&, const CpuInfo&) {
   return nullptr;
 }
 
-GatherConfig configure(const Problem&, const CpuInfo&) {
-  return {};
+void Family::configure(const Problem&, const CpuInfo&, const Add<GatherConfig>& add) {
+  add({});
 }
 
-// An element costs its loop or the memory traffic of its bytes, whichever takes longer. Where the
-// source jumps from line to line it costs more: the way to memory, or, while the problem stays in
-// the second-level cache, that to lines that the first-level cache has lost because they share few
-// of its sets. In one or two sets, loads wait for stores 4096 bytes away besides.
-double cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo& cpu) {
-  constexpr double start_ns = 20;
-  constexpr double loop_ns = 0.5;
-  constexpr double converting_ns = 4.0;
-  constexpr double run_ns = 1.5;
-  constexpr double traffic_ns_per_byte = 0.12;
-  constexpr double lost_line_ns = 0.35;
-  constexpr double one_set_ns = 1.6;
-  constexpr double missed_line_ns = 6.0;
-  constexpr std::int64_t ways = 8;
+namespace {
+
+constexpr std::int64_t ways = 8;  // of the first two levels of cache
+
+// Bytes of the source's lines that are read between one element and its neighbour in the source,
+// which shares its line: a run, and runs of the modes in between.
+double touched_before_neighbour(const Problem& normal, const CpuInfo& cpu) {
+  const std::int64_t line = cpu.line_bytes;
+  const Mode& run = normal.modes.back();
+  double touched = static_cast<double>(std::min<std::int64_t>(std::abs(run.src_stride), line)) *
+                   static_cast<double>(run.extent);
+  for (int i = normal.rank() - 1; i-- > 0;) {
+    if (std::abs(normal.modes[i].src_stride) < line) return touched;
+    touched *= static_cast<double>(normal.modes[i].extent);
+  }
+  return std::numeric_limits<double>::infinity();  // no neighbour is read
+}
+
+// So many lines of a run stay in a cache: those that its sets hold, which lines a power of two
+// apart share.
+std::int64_t lines_that_stay(const Mode& run, std::int64_t cache_bytes) {
+  const std::int64_t way = cache_bytes / ways;
+  return way / std::gcd(run.src_stride, way) * ways;
+}
+
+}  // namespace
+
+// An element costs its loop or the memory traffic of its bytes, whichever takes longer. Where lines
+// of the source are lost before the elements beside them are read, whole lines take the place of
+// elements; those that it jumps between are late as well. In the second-level cache jumps cost
+// where the first level has lost lines that share few of its sets; in one or two sets, loads wait
+// for stores 4096 bytes away besides.
+double Family::cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo& cpu) {
+  const Costs& c = cpu.costs.gather;
   const auto elements = static_cast<double>(normal.elements());
-  if (normal.modes.empty()) return start_ns + loop_ns;
+  if (normal.modes.empty()) return c.start_ns + c.loop_ns;
   const Mode& run = normal.modes.back();
   const bool jumps = std::abs(run.src_stride) >= cpu.line_bytes;
-  double element_ns = normal.converts() ? converting_ns : loop_ns;
-  if (normal.bytes() > cpu.l2_bytes) {
-    element_ns = std::max(element_ns, traffic_ns_per_byte * normal.dst_type.size());
-    if (jumps) element_ns += missed_line_ns;
+  double element_ns = normal.converts() ? c.converting_ns : c.loop_ns;
+  if (!fits_l2(normal, cpu)) {
+    const auto l2_bytes = static_cast<double>(cpu.l2_bytes);
+    const bool lost = touched_before_neighbour(normal, cpu) > l2_bytes / 2 ||
+                      (jumps && run.extent > lines_that_stay(run, cpu.l2_bytes));
+    const std::int64_t width = normal.dst_type.size();
+    const std::int64_t bytes = lost && !jumps ? std::max(width, std::abs(run.src_stride)) : width;
+    element_ns = std::max(element_ns, c.traffic_ns_a_byte * static_cast<double>(bytes));
+    if (jumps) element_ns += lost ? c.missed_line_ns : c.lost_line_ns;
   } else if (jumps && normal.bytes() > cpu.l1_bytes) {
-    const std::int64_t way = cpu.l1_bytes / ways;
-    const std::int64_t sets = way / std::gcd(run.src_stride, way);
-    if (sets <= 2) {
-      element_ns += one_set_ns;
-    } else if (run.extent > sets * ways) {
-      element_ns += lost_line_ns;
+    const std::int64_t lines = lines_that_stay(run, cpu.l1_bytes);
+    if (lines <= 2 * ways) {
+      element_ns += c.one_set_ns;
+    } else if (run.extent > lines) {
+      element_ns += c.lost_line_ns;
     }
   }
   const double runs = elements / static_cast<double>(std::max<std::int64_t>(run.extent, 1));
-  return start_ns + elements * element_ns + runs * run_ns;
+  return c.start_ns + elements * element_ns + runs * c.run_ns;
 }
 
-std::string describe(const GatherConfig&, const Problem& normal) {
+std::string Family::describe(const GatherConfig&, const Problem& normal) {
   if (normal.converts()) {
     return normal.src_type.name() + " to " + normal.dst_type.name() + ", one after the other";
   }

@@ -6,10 +6,20 @@
 #include <cstdlib>
 
 #include "core/divide.hpp"
-#include "plan/planner.hpp"
+#include "plan/cpu_info.hpp"
 
 namespace cornerturn::plan::pack {
 namespace {
+
+// Policies, found by trying sizes on a Zen 4 processor. A box should have runs of these lengths on
+// either side, and so many bytes; a mode that is at most half as long again as is wanted of it is
+// taken whole. The largest box stays in the second-level cache beside its stage.
+constexpr std::int64_t src_target = 256;
+constexpr std::int64_t dst_target = 512;
+constexpr std::int64_t box_target = 8 << 10;
+constexpr std::int64_t box_limit = 128 << 10;
+constexpr std::int64_t piece_bytes = 256 << 10;  // of work that one thread takes at a time
+constexpr std::int64_t long_run = 256;  // bytes of the destination whose ends no longer count
 
 // Grows a box: along the source and along the destination in turns, whichever has further to go.
 class BoxMaker {
@@ -19,7 +29,6 @@ class BoxMaker {
   }
 
   PackConfig make() {
-    constexpr std::int64_t src_target = 256, dst_target = 512, box_target = 8 << 10;
     while (true) {
       const std::int64_t src_share = source_.run * dst_target;
       const std::int64_t dst_share = destination_.run * src_target;
@@ -112,8 +121,6 @@ class BoxMaker {
     }
   }
 
-  static constexpr std::int64_t box_limit = 128 << 10;
-
   const Problem& normal_;
   const std::int64_t width_;
   PackConfig config_;
@@ -140,18 +147,17 @@ BoxShape shape_of(const PackConfig& config) {
 
 }  // namespace
 
-const char* why_not(const Problem&, const CpuInfo&) {
+const char* Family::why_not(const Problem&, const CpuInfo&) {
   return nullptr;
 }
 
-PackConfig configure(const Problem& normal, const CpuInfo& cpu) {
+void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<PackConfig>& add) {
   PackConfig config = BoxMaker(normal).make();
   const BoxShape box = shape_of(config);
-  config.non_temporal = stores_bypass_cache(normal, cpu);
-  constexpr std::int64_t piece_bytes = 256 << 10;
+  config.stores = stores_for(normal, cpu);
   config.boxes_a_piece = std::max<std::int64_t>(
       1, piece_bytes / (box.across * box.down * box.deep * normal.dst_type.size()));
-  return config;
+  add(config);
 }
 
 std::int64_t row_spread(const PackConfig& config, const Problem& normal) {
@@ -167,11 +173,8 @@ std::int64_t row_spread(const PackConfig& config, const Problem& normal) {
 // A line costs its way through the registers and the stage; more where blocks do not fit, where the
 // rows of a box lie far apart, where the source is read in short pieces, and where the destination
 // is written in short ones.
-double cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  constexpr double stage_ns = 3.5, far_stage_ns = 8.0, block_ns = 2.0;
-  constexpr double byte_block_ns = 6.0, far_block_ns = 8.0;
-  constexpr double element_ns = 0.6, missed_line_ns = 8.0, partial_line_ns = 14.0;
-  constexpr std::int64_t far_bytes = 16 << 10;
+double Family::cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  const Costs& c = cpu.costs.pack;
   const BoxShape box = shape_of(config);
   const std::int64_t width = normal.dst_type.size();
   const std::int64_t unit_rows = 64 / width, unit_columns = 16 / width;
@@ -191,21 +194,22 @@ double cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& c
     in_units = padded(down, unit_rows) * padded(across, unit_columns);
   }
   const double elements_a_line = 64.0 / static_cast<double>(width);
-  const double unit_line_ns = far ? far_block_ns : width == 1 ? byte_block_ns : block_ns;
+  const double unit_line_ns = far ? c.far_block_ns : width == 1 ? c.byte_block_ns : c.block_ns;
   const double units_ns = in_units / elements_a_line * unit_line_ns;
-  const double move_ns = (singly * element_ns + units_ns) / elements * elements_a_line;
-  double a_line = (far ? far_stage_ns : stage_ns) + std::min(move_ns, element_ns * elements_a_line);
+  const double move_ns = (singly * c.element_ns + units_ns) / elements * elements_a_line;
+  double a_line =
+      (far ? c.far_stage_ns : c.stage_ns) + std::min(move_ns, c.element_ns * elements_a_line);
   const auto src_run = static_cast<double>(std::max(config.src_run, width));
   const auto dst_run = static_cast<double>(std::max(config.dst_run, width));
-  if (normal.bytes() > cpu.l2_bytes) a_line += missed_line_ns * 64 / src_run;
-  if (dst_run < 256) a_line += partial_line_ns * 64 / dst_run;
-  return static_cast<double>(normal.bytes()) / 64 * a_line + 2000;
+  if (!fits_l2(normal, cpu)) a_line += c.missed_line_ns * 64 / src_run;
+  if (dst_run < static_cast<double>(long_run)) a_line += c.partial_line_ns * 64 / dst_run;
+  return static_cast<double>(normal.bytes()) / 64 * a_line + c.start_ns;
 }
 
-std::string describe(const PackConfig& config, const Problem&) {
+std::string Family::describe(const PackConfig& config, const Problem&) {
   const BoxShape box = shape_of(config);
   return fmt::format("boxes of {} across x {} down x {} deep{}", box.across, box.down, box.deep,
-                     config.non_temporal ? ", non-temporal" : "");
+                     past_caches(config.stores) ? ", non-temporal" : "");
 }
 
 }  // namespace cornerturn::plan::pack

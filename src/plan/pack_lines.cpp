@@ -5,12 +5,20 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "plan/planner.hpp"
+#include "core/divide.hpp"
+#include "plan/cpu_info.hpp"
 
 namespace cornerturn::plan::pack_lines {
 namespace {
 
 constexpr std::int64_t line_bytes = 64;
+
+// Policies. Lines of so few steps read few streams, which do not share sets of a cache. The source
+// of a chunk fills half of the first-level cache. Runs of the destination have to be some lines
+// long, and a source read in pieces of some lines is read without a loss.
+constexpr double few_steps = 4;
+constexpr std::int64_t chunk_bytes = 16 << 10;
+constexpr std::int64_t some_lines = 4 * line_bytes;
 
 // The mode to walk: the longest of those under which the destination is contiguous, so long as the
 // atom stays small.
@@ -26,11 +34,12 @@ int walk_of(const Problem& normal) {
   return walk;
 }
 
-// Vectors that a line of the destination comes from: those of the line that starts with an atom.
-int steps_of(const Problem& normal, int walk) {
+// Vectors that a line of `line` bytes of the destination comes from: the line that starts with an
+// atom.
+int steps_of(const Problem& normal, int walk, std::int64_t line = line_bytes) {
   const std::int64_t width = normal.dst_type.size();
   std::array<std::int64_t, line_bytes> from;
-  const int elements = static_cast<int>(line_bytes / width);
+  const int elements = static_cast<int>(line / width);
   std::int64_t index[ModeList::capacity] = {};
   std::int64_t offset = 0;
   for (int n = 0; n < elements; ++n) {
@@ -49,15 +58,89 @@ int steps_of(const Problem& normal, int walk) {
   for (int n = 0; n < elements; ++n) {
     const std::int64_t at = from[static_cast<std::size_t>(n)];
     if (steps > 0 && at + width <= covered) continue;
-    covered = at + line_bytes;
+    covered = at + line;
     ++steps;
   }
   return steps;
 }
 
-std::int64_t lines_of(const Problem& normal, int walk) {
+// After so many lines the pattern repeats.
+std::int64_t lines_of(const Problem& normal, int walk, std::int64_t line = line_bytes) {
   const std::int64_t atom = normal.modes[walk].dst_stride;
-  return atom / std::gcd(atom, line_bytes);
+  return atom / std::gcd(atom, line);
+}
+
+// Bytes that one step of a recipe permutes.
+std::int64_t vector_of(const CpuInfo& cpu) {
+  return cpu.isa == "AVX3_DL" ? 64 : 16;
+}
+
+bool is_stream(const PackLinesConfig& config, int mode) {
+  return (config.streams >> mode & 1) != 0;
+}
+
+// The runs of atoms that are written, and what making the recipes for them depends on.
+struct Runs {
+  std::int64_t streams = 1;  // runs written by turns
+  std::int64_t batches = 1;  // so many times
+  // Do all runs of a stream begin at the same place of a line, on both sides?
+  bool alike = true;
+  std::int64_t unit = 0;  // bytes: a divisor of the distances of runs in the destination
+  double chunks = 1;      // of a run
+
+  double count() const { return static_cast<double>(streams) * static_cast<double>(batches); }
+};
+
+Runs runs_of(const PackLinesConfig& config, const Problem& normal) {
+  Runs runs;
+  runs.chunks = static_cast<double>(ceil_div(normal.modes[config.walk].extent, config.chunk));
+  for (int i = 0; i < config.walk; ++i) {
+    const Mode& mode = normal.modes[i];
+    runs.unit = std::gcd(runs.unit, mode.dst_stride);
+    if (is_stream(config, i)) {
+      runs.streams *= mode.extent;
+    } else {
+      runs.batches *= mode.extent;
+      runs.alike =
+          runs.alike && mode.src_stride % line_bytes == 0 && mode.dst_stride % line_bytes == 0;
+    }
+  }
+  return runs;
+}
+
+// Aligned loads are faster, but recipes for them hold for one place of the source within a line.
+// They are made anew for each run that begins in another one, so runs have to be long in
+// comparison.
+bool aligns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  constexpr std::int64_t worth_a_line = 256;  // lines of a run, for each line of a recipe
+  const Mode& walk = normal.modes[config.walk];
+  const Runs runs = runs_of(config, normal);
+  const std::int64_t lines = lines_of(normal, config.walk, vector_of(cpu));
+  const std::int64_t steps = steps_of(normal, config.walk, vector_of(cpu));
+  // Recipes of several streams have to stay in the first-level cache together.
+  const bool few =
+      runs.streams == 1 || (runs.streams <= max_recipes && walk.dst_stride <= line_bytes);
+  if (!few || runs.streams * lines * (steps + steps / 4 + 1) > max_steps) return false;
+  const std::int64_t run_lines = walk.extent * walk.dst_stride / line_bytes;
+  return runs.alike || run_lines >= worth_a_line * lines;
+}
+
+// How often a recipe is made again. Aligned ones hold for one place of the source's line, others
+// for one place of a line within an atom: where there are more of these places than recipes are
+// kept, every run needs another one than the run before, and runs that are written by turns need
+// theirs anew at every turn.
+double remakes_of(const PackLinesConfig& config, const Problem& normal, const Runs& runs,
+                  const CpuInfo& cpu) {
+  if (config.aligned) return runs.alike || runs.batches == 1 ? 0 : runs.count();
+  const std::int64_t vector = vector_of(cpu);
+  const std::int64_t lines = lines_of(normal, config.walk, vector);
+  const std::int64_t steps = steps_of(normal, config.walk, vector);
+  const std::int64_t common = std::gcd(normal.modes[config.walk].dst_stride, vector);
+  const std::int64_t places = common / std::gcd(common, runs.unit);
+  const std::int64_t kept =
+      std::clamp<std::int64_t>(max_steps / (lines * (steps + 1)), 1, max_recipes);
+  if (places <= kept) return 0;
+  return runs.streams == 1 ? runs.count() : runs.count() * runs.chunks;
 }
 
 // Bytes of the source read side by side by one piece of work.
@@ -81,7 +164,7 @@ std::int64_t src_run_of(const PackLinesConfig& config, const Problem& normal) {
 
 }  // namespace
 
-const char* why_not(const Problem& normal, const CpuInfo&) {
+const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   if (normal.rank() == 0 || normal.rank() > 64) return "it takes 1 to 64 modes";
   const int width = normal.dst_type.size();
   if (normal.modes.back().src_stride == width && normal.modes.back().dst_stride == width) {
@@ -90,7 +173,7 @@ const char* why_not(const Problem& normal, const CpuInfo&) {
   const int walk = walk_of(normal);
   if (walk < 0) return "the destination's fastest mode has to be contiguous";
   const Mode& mode = normal.modes[walk];
-  if (mode.extent * mode.dst_stride < 4 * line_bytes) {
+  if (mode.extent * mode.dst_stride < some_lines) {
     return "the destination's contiguous runs have to be some lines long";
   }
   if (lines_of(normal, walk) * steps_of(normal, walk) > max_steps) {
@@ -99,14 +182,14 @@ const char* why_not(const Problem& normal, const CpuInfo&) {
   return nullptr;
 }
 
-PackLinesConfig configure(const Problem& normal, const CpuInfo& cpu) {
+void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<PackLinesConfig>& add) {
   PackLinesConfig config;
   config.walk = walk_of(normal);
-  config.non_temporal = stores_bypass_cache(normal, cpu);
+  config.stores = stores_for(normal, cpu);
   const Mode& walk = normal.modes[config.walk];
   const std::int64_t src_bytes =
       std::max<std::int64_t>({std::abs(walk.src_stride), walk.dst_stride, 1});
-  config.chunk = std::max<std::int64_t>(1, (16 << 10) / src_bytes);
+  config.chunk = std::max<std::int64_t>(1, chunk_bytes / src_bytes);
   std::int64_t streams = 1;
   for (int i = config.walk; i-- > 0;) {
     const Mode& mode = normal.modes[i];
@@ -117,37 +200,41 @@ PackLinesConfig configure(const Problem& normal, const CpuInfo& cpu) {
       streams *= mode.extent;
     }
   }
-  return config;
+  config.aligned = aligns(config, normal, cpu);
+  add(config);
 }
 
-// A line costs its store and its steps; more where the source is read in short pieces. The recipe
-// is made by the first of many calls.
-double cost_ns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  constexpr double start_ns = 100, recipe_line_ns = 100;
-  constexpr double line_ns = 2.0, step_ns = 0.7, missed_line_ns = 5.0;
-  // In the caches: few steps are few streams, many jump from set to set.
-  constexpr double cached_line_ns = 0.5, few_steps = 4, cached_step_ns = 0.3;
-  constexpr double l1_far_step_ns = 1.3, l2_far_step_ns = 3.0;
+// A line costs its store and its steps; more where the source is read in short pieces. Each run
+// costs its ends, which are less than lines, and each time that it is taken up again for a chunk.
+// The recipe is made by the first of many calls; some problems need others again and again.
+double Family::cost_ns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  const Costs& c = cpu.costs.pack_lines;
   const double steps = steps_of(normal, config.walk);
   const auto src_run = static_cast<double>(src_run_of(config, normal));
-  const bool long_run = src_run >= 4 * line_bytes;
-  double per_line = line_ns + step_ns * steps;
-  if (normal.bytes() <= cpu.l2_bytes) {
-    const double far_step_ns = normal.bytes() <= cpu.l1_bytes ? l1_far_step_ns : l2_far_step_ns;
-    per_line = cached_line_ns + (steps <= few_steps ? cached_step_ns : far_step_ns) * steps;
+  const bool long_run = src_run >= some_lines;
+  double per_line = c.line_ns + c.step_ns * steps;
+  if (fits_l2(normal, cpu)) {
+    const double far_step_ns = normal.bytes() <= cpu.l1_bytes ? c.l1_far_step_ns : c.l2_far_step_ns;
+    per_line = c.cached_line_ns + (steps <= few_steps ? c.cached_step_ns : far_step_ns) * steps;
   } else if (src_run < line_bytes) {
-    per_line += missed_line_ns * line_bytes / src_run;
+    per_line += c.missed_line_ns * line_bytes / src_run;
   } else if (!long_run) {
-    per_line += missed_line_ns / 2;
+    per_line += c.missed_line_ns / 2;
   }
-  return start_ns + recipe_line_ns * static_cast<double>(lines_of(normal, config.walk)) +
+  const Runs runs = runs_of(config, normal);
+  const auto recipe_lines = static_cast<double>(lines_of(normal, config.walk));
+  const double again_ns = recipe_lines * (c.recipe_line_ns + c.recipe_step_ns * (steps - 1));
+  return c.start_ns + c.recipe_line_ns * recipe_lines +
+         remakes_of(config, normal, runs, cpu) * again_ns + runs.count() * c.run_ns +
+         runs.count() * runs.chunks * c.visit_ns +
          static_cast<double>(normal.bytes()) / line_bytes * per_line;
 }
 
-std::string describe(const PackLinesConfig& config, const Problem& normal) {
+std::string Family::describe(const PackLinesConfig& config, const Problem& normal) {
   return std::to_string(steps_of(normal, config.walk)) + " vectors a line along mode " +
          std::to_string(config.walk) + ", " + std::to_string(config.chunk) + " at a time" +
-         (config.non_temporal ? ", non-temporal" : "");
+         (config.aligned ? ", aligned loads" : "") +
+         (past_caches(config.stores) ? ", non-temporal" : "");
 }
 
 }  // namespace cornerturn::plan::pack_lines

@@ -1,74 +1,118 @@
-// A plan is a value: which kernel, how it is set up, on how many threads, what it should cost, and
-// what else was considered.
+// A plan is a value: which kernel, how it is set up, what it should cost, and what else was
+// considered. There is one kind of plan, for every machine and every operation.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/normalise.hpp"
 #include "core/problem.hpp"
+#include "kernels/context.hpp"
+#include "plan/any_config.hpp"
 #include "plan/choice.hpp"
-#include "plan/config.hpp"
-#include "plan/cpu_info.hpp"
+#include "plan/estimate.hpp"
+#include "plan/machine.hpp"
 
 namespace cornerturn::plan {
 
 struct Row;
+struct Setting;
 
-/// One kernel in one configuration, with its predicted time on one thread.
+/// One kernel in one configuration, with its predicted time: of a CPU, on one thread.
 struct Candidate {
   const Row* row = nullptr;
-  Config config;
-  double cost_ns = 0;
+  AnyConfig config;
+  Estimate estimate;
+
+  double seconds() const { return estimate.seconds; }
 
   friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 using Candidates = std::vector<Candidate>;
 
-/// A row of the registry: a kernel as the planner sees it.
-struct Row {
-  std::string_view name;
-  std::string_view idea;
-  /// Null when the kernel takes the (normalised) problem, else the rule that the problem breaks.
-  const char* (*why_not)(const Problem& normal, const CpuInfo& cpu);
-  /// Appends the configurations worth considering, with their cost.
-  void (*configure)(const Row& row, const Problem& normal, const CpuInfo& cpu, Candidates& out);
-  std::string (*describe)(const Config& config, const Problem& normal);
-  bool converts = false;  ///< takes problems whose values change
+/// A launch on a GPU, complete but for the pointers in its arguments.
+struct Prepared {
+  std::shared_ptr<const void> args;  ///< Family::Args of the row's family
+  Launch launch;
+  std::shared_ptr<const Prepared> then = {};  ///< the same family's launch that follows, if any
+
+  template <class Family>
+  const typename Family::Args& args_of() const {
+    return *static_cast<const typename Family::Args*>(args.get());
+  }
 };
 
-/// Row::why_not, and the rule that holds for all: values change in kernels that say so.
-const char* why_not(const Row& row, const Problem& normal, const CpuInfo& cpu);
+/// A row of a registry: a family of kernels as the planner sees it.
+struct Row {
+  int number = 0;  ///< of the family in the list of its kind of machine
+  std::string_view name;
+  std::string_view idea;
+  Operations operations;     ///< that it takes
+  bool takes_empty = false;  ///< of GPUs: stands for problems without elements
+  /// Null when the kernel takes the (normalised) problem, else the rule that the problem breaks.
+  const char* (*why_not)(const Problem& normal, const Machine& machine);
+  /// Appends the configurations worth considering, with their estimates.
+  void (*configure)(const Row& row, const Setting& setting, Candidates& out);
+  Estimate (*estimate)(const AnyConfig& config, const Setting& setting);
+  /// The configuration in words, also its name in a file of remembered winners.
+  std::string (*describe)(const AnyConfig& config, const Problem& normal);
+  /// Lines that explain() adds, each with its end; null: none.
+  std::string (*details)(const AnyConfig& config);
+  /// Null for a CPU, whose kernels take their configurations as they are.
+  Prepared (*prepare)(const AnyConfig& config, const Problem& normal);
+};
 
-/// THE table: every kernel of the CPU backend, in the order in which equals are preferred.
-const std::vector<Row>& registry();
+/// Why a kernel that takes a problem is no candidate for it.
+inline constexpr const char* no_config = "it has no configuration for these strides and addresses";
+
+/// Row::why_not, and the rules that hold for all: a kernel takes some operations, and on a GPU one
+/// kernel, which launches nothing, stands for all problems without elements.
+const char* why_not(const Row& row, const Problem& normal, const Machine& machine);
+
+/// THE tables: every kernel of a CPU, and every kernel of GPUs, in the order in which equals are
+/// preferred.
+const std::vector<Row>& cpu_registry();
+const std::vector<Row>& gpu_registry();
+const std::vector<Row>& registry_of(const Machine& machine);
 
 struct Plan {
   Problem problem;  ///< as asked for
   Problem normal;   ///< as executed
+  Machine machine;
+  /// The number of the GPU here that it was made for; -1: the CPU, or a GPU that is only described.
+  int gpu = -1;
+  int threads = 1;      ///< of a CPU
+  Alignment alignment;  ///< that the addresses on a GPU must have, at least
   Candidate chosen;
-  int threads = 1;
   Choice choice = Choice::estimated;
   Candidates candidates;  ///< all, cheapest first
+  Prepared ready;         ///< of the chosen one, on a GPU
 
   std::string_view kernel() const { return chosen.row->name; }
-  /// Predicted time on `threads` threads, in nanoseconds.
-  double predicted_ns() const;
+  /// Of one run, on all its threads.
+  double predicted_seconds() const { return seconds_of(chosen); }
+  double seconds_of(const Candidate& candidate) const { return candidate.seconds() / threads; }
+  /// Makes another candidate the chosen one.
+  void choose(const Candidate& candidate, Choice how);
 
   friend bool operator==(const Plan& a, const Plan& b) {
-    return a.problem == b.problem && a.chosen == b.chosen && a.threads == b.threads;
+    return a.problem == b.problem && a.machine == b.machine && a.gpu == b.gpu &&
+           a.threads == b.threads && a.alignment == b.alignment && a.chosen == b.chosen;
   }
 };
 
 /// The configuration in words, also its name in a file of remembered winners.
 std::string describe(const Candidate& candidate, const Problem& normal);
-/// One line: kernel, configuration, threads, bytes, predicted time.
+/// One line: kernel, configuration, bytes, threads or GPU, predicted time.
 std::string to_string(const Plan& plan);
 /// Why this kernel: how it was chosen, and how far the best of every other kernel is behind.
 std::string why(const Plan& plan);
 /// Several lines: the problem, how it was normalised, the kernel, why, and every candidate.
-std::string explain(const Plan& plan, const CpuInfo& cpu);
+std::string explain(const Plan& plan);
 /// The same for programs.
-std::string to_json(const Plan& plan, const CpuInfo& cpu);
+std::string to_json(const Plan& plan);
 
 }  // namespace cornerturn::plan

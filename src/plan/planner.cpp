@@ -3,68 +3,150 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "core/normalise.hpp"
 #include "cornerturn/error.hpp"
+#include "plan/gpu/families.hpp"
 
 namespace cornerturn::plan {
 namespace {
 
 constexpr std::int64_t bytes_per_thread = 512 << 10;
+constexpr std::int64_t values_in_blocks_per_thread = 64 << 10;
 
-const Row& forced_row(const std::string& name, const Problem& normal, const CpuInfo& cpu) {
+// So much work there is, where a thread is worth starting for each 1.
+std::int64_t work_for_threads(const Problem& problem) {
+  if (problem.blocks != nullptr) return problem.elements() / values_in_blocks_per_thread;
+  if (problem.reduces) return problem.bytes() / bytes_per_thread;
+  const int size = std::max(problem.src_type.size(), problem.dst_type.size());
+  return problem.elements() * size / bytes_per_thread;
+}
+
+[[noreturn]] void refuse_forced(const std::string& name, const Machine& machine, const char* rule) {
+  const std::string on = machine.gpu() != nullptr ? " on " + machine.name() : "";
+  throw Error(Status::invalid_argument,
+              fmt::format("kernel = '{}' does not take this problem{}: {}", name, on, rule));
+}
+
+const Row& forced_row(const std::string& name, const Problem& normal, const Machine& machine) {
   std::string known;
-  for (const Row& row : registry()) {
+  for (const Row& row : registry_of(machine)) {
     known += known.empty() ? "" : ", ";
     known += row.name;
     if (row.name != name) continue;
-    if (const char* rule = why_not(row, normal, cpu)) {
-      throw Error(Status::invalid_argument,
-                  fmt::format("kernel = '{}' does not take this problem: {}", name, rule));
-    }
+    if (const char* rule = why_not(row, normal, machine)) refuse_forced(name, machine, rule);
     return row;
   }
   throw Error(Status::invalid_argument,
-              fmt::format("kernel = '{}' is unknown: use one of {}", name, known));
+              fmt::format("kernel = '{}' is unknown{}: use one of {}", name,
+                          machine.gpu() != nullptr ? " on a GPU" : "", known));
+}
+
+// Of the first element's address: that of the pointer, unless the offset breaks it.
+std::int64_t alignment_after(std::int64_t pointer, std::int64_t offset) {
+  return std::gcd(std::gcd(pointer, offset), std::int64_t{16});
+}
+
+Alignment start_of(const Plan& plan) {
+  Alignment start = plan.alignment;
+  start.src = alignment_after(start.src, plan.normal.src_offset);
+  start.dst = alignment_after(start.dst, plan.normal.dst_offset);
+  return start;
+}
+
+// What a kernel says to a problem whose operation it does not know.
+const char* rule_against(Operation operation) {
+  switch (operation) {
+    case Operation::convert:
+      return "values are converted";
+    case Operation::quantise:
+      return "values are quantised";
+    case Operation::dequantise:
+      return "values are dequantised";
+    case Operation::reduce:
+      return "values are reduced to one number";
+    case Operation::move:
+      break;
+  }
+  return "values are only moved";
+}
+
+// Why no kernel takes a problem: the rules of those that take its operation.
+std::string rules_of(const Plan& plan) {
+  std::string rules;
+  for (const Row& row : registry_of(plan.machine)) {
+    if (!row.operations.has(plan.normal.operation())) continue;
+    const char* rule = why_not(row, plan.normal, plan.machine);
+    rules += fmt::format("; {}: {}", row.name, rule != nullptr ? rule : no_config);
+  }
+  return rules;
+}
+
+void consider(const std::string& kernel, Plan& plan) {
+  std::optional<gpu::Model> model;
+  if (const gpu::DeviceInfo* gpu = plan.machine.gpu()) {
+    model.emplace(
+        gpu::Model{*gpu, plan.machine.gpu_costs().shared, gpu::least_traffic(plan.normal)});
+  }
+  const Setting setting{plan.normal, plan.machine, start_of(plan), model ? &*model : nullptr};
+  if (!kernel.empty()) {
+    const Row& row = forced_row(kernel, plan.normal, plan.machine);
+    return row.configure(row, setting, plan.candidates);
+  }
+  for (const Row& row : registry_of(plan.machine)) {
+    if (why_not(row, plan.normal, plan.machine) == nullptr) {
+      row.configure(row, setting, plan.candidates);
+    }
+  }
 }
 
 }  // namespace
 
-const char* why_not(const Row& row, const Problem& normal, const CpuInfo& cpu) {
-  if (normal.converts() && !row.converts) return "values are converted";
-  return row.why_not(normal, cpu);
-}
-
-bool stores_bypass_cache(const Problem& normal, const CpuInfo& cpu) {
-  return normal.bytes() * 4 > cpu.l3_bytes;
+const char* why_not(const Row& row, const Problem& normal, const Machine& machine) {
+  if (machine.gpu() != nullptr && normal.elements() == 0) {
+    return row.takes_empty ? nullptr : "there is nothing to move";
+  }
+  const Operation operation = normal.operation();
+  if (!row.operations.has(operation)) return rule_against(operation);
+  return row.why_not(normal, machine);
 }
 
 int useful_threads(const Problem& problem) {
-  const std::int64_t bytes =
-      problem.elements() * std::max(problem.src_type.size(), problem.dst_type.size());
-  return static_cast<int>(std::clamp<std::int64_t>(bytes / bytes_per_thread, 1, 1024));
+  return static_cast<int>(std::clamp<std::int64_t>(work_for_threads(problem), 1, 1024));
 }
 
-Plan make_plan(const Problem& problem, const CpuInfo& cpu, const Request& request) {
+void Plan::choose(const Candidate& candidate, Choice how) {
+  chosen = candidate;
+  choice = how;
+  if (chosen.row->prepare != nullptr) ready = chosen.row->prepare(chosen.config, normal);
+}
+
+Plan make_plan(const Problem& problem, const Machine& machine, const Request& request) {
   Plan plan;
   plan.problem = problem;
-  plan.normal = normalise(problem);
-  plan.candidates.reserve(16);
-  if (request.kernel.empty()) {
-    for (const Row& row : registry()) {
-      if (why_not(row, plan.normal, cpu) == nullptr) {
-        row.configure(row, plan.normal, cpu, plan.candidates);
-      }
-    }
-  } else {
-    const Row& row = forced_row(request.kernel, plan.normal, cpu);
-    row.configure(row, plan.normal, cpu, plan.candidates);
-    plan.choice = Choice::forced;
+  plan.machine = machine;
+  if (machine.gpu() != nullptr) {
+    plan.alignment = request.alignment;
+    plan.alignment.required = true;
   }
-  std::stable_sort(plan.candidates.begin(), plan.candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.cost_ns < b.cost_ns; });
-  plan.chosen = plan.candidates.front();
-  plan.threads = std::clamp(useful_threads(plan.normal), 1, request.threads);
+  plan.normal = normalise(problem, plan.alignment);
+  if (machine.cpu() != nullptr) {
+    plan.threads = std::clamp(useful_threads(plan.normal), 1, std::max(request.threads, 1));
+  }
+  plan.candidates.reserve(16);
+  consider(request.kernel, plan);
+  if (plan.candidates.empty()) {
+    if (!request.kernel.empty()) refuse_forced(request.kernel, machine, no_config);
+    throw Error(Status::unsupported,
+                fmt::format("no kernel takes {} on {}{}", to_string(plan.normal), machine.name(),
+                            rules_of(plan)));
+  }
+  std::stable_sort(
+      plan.candidates.begin(), plan.candidates.end(),
+      [](const Candidate& a, const Candidate& b) { return a.seconds() < b.seconds(); });
+  plan.choose(plan.candidates.front(), request.kernel.empty() ? Choice::estimated : Choice::forced);
   return plan;
 }
 

@@ -1,4 +1,5 @@
-// Chooses: registry rows that apply x their configurations -> cost -> best.
+// Chooses: rows of the machine's registry that apply x their configurations -> estimates -> the
+// best.
 #pragma once
 
 #include <string>
@@ -7,21 +8,32 @@
 
 namespace cornerturn::plan {
 
+namespace gpu {
+struct Model;
+}
+
 struct Request {
-  int threads = 1;     ///< at most so many; small problems use fewer
+  int threads = 1;     ///< of a CPU, at most so many; small problems use fewer
   std::string kernel;  ///< force this kernel; empty: choose
+  /// Of the addresses on a GPU. A CPU takes any.
+  Alignment alignment{true};
 
   friend bool operator==(const Request&, const Request&) = default;
+};
+
+/// Everything that the estimate of a candidate depends on.
+struct Setting {
+  const Problem& normal;
+  const Machine& machine;
+  Alignment start;  ///< of the addresses of first elements, at most 16: those of GPUs depend on it
+  const gpu::Model* model = nullptr;  ///< of a GPU
 };
 
 /// So many threads are of use to a problem of this size, at most 1024: below some bytes a second
 /// thread costs more than it brings.
 int useful_threads(const Problem& problem);
 
-/// A plan for `problem` on `cpu`. Throws when the forced kernel is unknown or does not apply.
-Plan make_plan(const Problem& problem, const CpuInfo& cpu, const Request& request);
-
-/// Bypass the caches on stores? Pays once the destination would push everything else out of them.
-bool stores_bypass_cache(const Problem& normal, const CpuInfo& cpu);
+/// A plan for `problem` on `machine`. Throws when the forced kernel is unknown or does not apply.
+Plan make_plan(const Problem& problem, const Machine& machine, const Request& request = {});
 
 }  // namespace cornerturn::plan

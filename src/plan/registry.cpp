@@ -1,54 +1,113 @@
+#include <utility>
+
+#include "plan/families.hpp"
+#include "plan/gpu/families.hpp"
 #include "plan/plan.hpp"
+#include "plan/planner.hpp"
 
 namespace cornerturn::plan {
 namespace {
 
-// Wraps a family's own functions, which speak of its own configuration type.
-#define CT_ROW(family, ConfigType, text)                                                   \
-  Row {                                                                                    \
-#family, text, &family::why_not,                                                         \
-        [](const Row& row, const Problem& normal, const CpuInfo& cpu, Candidates& out) {     \
-          const ConfigType config = family::configure(normal, cpu);                          \
-          out.push_back({&row, config, family::cost_ns(config, normal, cpu)});               \
-        },                                                                                   \
-        [](const Config& config, const Problem& normal) {                                    \
-          return family::describe(std::get<ConfigType>(config), normal);                     \
-        } \
+// What rows of both kinds of machines have in common.
+template <class Family>
+Row named_row(int number) {
+  using Config = typename Family::Config;
+  Row row{};
+  row.number = number;
+  row.name = Family::name;
+  row.idea = Family::idea;
+  row.operations = Family::operations;
+  row.describe = [](const AnyConfig& config, const Problem& normal) {
+    return Family::describe(config.as<Config>(), normal);
+  };
+  if constexpr (requires(const Config& config) { Family::details(config); }) {
+    row.details = [](const AnyConfig& config) { return Family::details(config.as<Config>()); };
   }
-
-Row converting(Row row) {
-  row.converts = true;
   return row;
 }
 
-// tile has one configuration for each way to split the modes.
-void configure_tile(const Row& row, const Problem& normal, const CpuInfo& cpu, Candidates& out) {
-  const tile::Configs configs = tile::configure(normal, cpu);
-  for (int i = 0; i < configs.size; ++i) {
-    const TileConfig& config = configs.list[static_cast<std::size_t>(i)];
-    out.push_back({&row, config, tile::cost_ns(config, normal, cpu)});
+template <class Family, int number>
+Row cpu_row() {
+  using Config = typename Family::Config;
+  Row row = named_row<Family>(number);
+  row.why_not = [](const Problem& normal, const Machine& machine) {
+    return Family::why_not(normal, *machine.cpu());
+  };
+  row.configure = [](const Row& self, const Setting& setting, Candidates& out) {
+    Family::configure(setting.normal, *setting.machine.cpu(), [&](const Config& config) {
+      out.push_back({&self, config, self.estimate(config, setting)});
+    });
+  };
+  row.estimate = [](const AnyConfig& config, const Setting& setting) {
+    return Estimate{1e-9 *
+                    Family::cost_ns(config.as<Config>(), setting.normal, *setting.machine.cpu())};
+  };
+  return row;
+}
+
+template <class Args>
+Prepared prepared(const gpu::Launchable<Args>& ready) {
+  Prepared first{std::make_shared<const Args>(ready.args), ready.launch};
+  if (ready.then) first.then = std::make_shared<const Prepared>(prepared(*ready.then));
+  return first;
+}
+
+template <class Family, int number>
+Row gpu_row() {
+  using Config = typename Family::Config;
+  Row row = named_row<Family>(number);
+  row.takes_empty = requires {
+    Family::takes_empty;
+  };
+  row.why_not = [](const Problem& normal, const Machine& machine) {
+    return Family::why_not(normal, *machine.gpu());
+  };
+  row.configure = [](const Row& self, const Setting& setting, Candidates& out) {
+    Family::configure(setting.normal, setting.start, *setting.machine.gpu(),
+                      [&](const Config& config) {
+                        out.push_back({&self, config, self.estimate(config, setting)});
+                      });
+  };
+  row.estimate = [](const AnyConfig& config, const Setting& setting) {
+    return Family::estimate(config.as<Config>(), setting.normal, *setting.model,
+                            std::get<number>(setting.machine.gpu_costs().families.of));
+  };
+  row.prepare = [](const AnyConfig& config, const Problem& normal) {
+    return prepared(Family::prepare(config.as<Config>(), normal));
+  };
+  return row;
+}
+
+template <class... Family>
+std::vector<Row> cpu_rows(TypeList<Family...>) {
+  return [&]<int... number>(std::integer_sequence<int, number...>) {
+    return std::vector<Row>{cpu_row<Family, number>()...};
   }
+  (std::make_integer_sequence<int, sizeof...(Family)>());
+}
+
+template <class... Family>
+std::vector<Row> gpu_rows(TypeList<Family...>) {
+  return [&]<int... number>(std::integer_sequence<int, number...>) {
+    return std::vector<Row>{gpu_row<Family, number>()...};
+  }
+  (std::make_integer_sequence<int, sizeof...(Family)>());
 }
 
 }  // namespace
 
-const std::vector<Row>& registry() {
-  static const std::vector<Row> rows = {
-      CT_ROW(copy, CopyConfig, "one run on both sides"),
-      CT_ROW(rows, RowsConfig, "both sides share their fastest mode, its rows are moved whole"),
-      converting(Row{"tile", "long runs on both sides, transposed in registers", &tile::why_not,
-                     &configure_tile,
-                     [](const Config& config, const Problem& normal) {
-                       return tile::describe(std::get<TileConfig>(config), normal);
-                     }}),
-      CT_ROW(pack_lines, PackLinesConfig, "whole lines put together in registers"),
-      CT_ROW(pack, PackConfig, "boxes contiguous in pieces on both sides, through a stage"),
-      CT_ROW(strided, StridedConfig, "source elements a step apart, joined into lines"),
-      converting(
-          CT_ROW(convert, ConvertConfig, "contiguous runs converted in vectors, box by box")),
-      converting(CT_ROW(gather, GatherConfig, "one element after the other, in destination order")),
-  };
+const std::vector<Row>& cpu_registry() {
+  static const std::vector<Row> rows = cpu_rows(CpuFamilies());
   return rows;
+}
+
+const std::vector<Row>& gpu_registry() {
+  static const std::vector<Row> rows = gpu_rows(gpu::Families());
+  return rows;
+}
+
+const std::vector<Row>& registry_of(const Machine& machine) {
+  return machine.gpu() != nullptr ? gpu_registry() : cpu_registry();
 }
 
 }  // namespace cornerturn::plan

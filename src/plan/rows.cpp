@@ -8,10 +8,19 @@
 #include <numeric>
 
 #include "core/divide.hpp"
-#include "plan/planner.hpp"
+#include "plan/cpu_info.hpp"
 
 namespace cornerturn::plan::rows {
 namespace {
+
+// Policies. A stretch of either side is long enough with so many bytes: what its ends cost no
+// longer counts. A long run is done in parts that leave room in the first-level cache. Staged boxes
+// fill a share of the first-level cache, others of the second level, where the next box is fetched
+// to.
+constexpr std::int64_t long_enough = 4 << 10;
+constexpr std::int64_t longest_chunk = 16 << 10;
+constexpr std::int64_t staged_l1_share = 2;
+constexpr std::int64_t l2_share = 4;
 
 // The last mode is the run, unless the run is a single (widened) element.
 bool run_is_a_mode(const Problem& normal) {
@@ -56,82 +65,110 @@ std::int64_t rows_that_stay(std::int64_t stride, const CpuInfo& cpu) {
   return spacing == 0 ? way : std::max<std::int64_t>(4, ways * 3 / 8 * way / spacing);
 }
 
+// Staged rows leave in short stretches: only worth it when those begin and end with lines.
+bool may_stage(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  const int along = config.outer_rank - 1;
+  if (config.run_bytes >= cpu.line_bytes || normal.modes[along].dst_stride != config.run_bytes) {
+    return false;
+  }
+  for (int i = 0; i < along; ++i) {
+    if (normal.modes[i].dst_stride % cpu.line_bytes != 0) return false;
+  }
+  return true;
+}
+
+// Of the modes that are not taken, the one with the smallest source stride that continues a stretch
+// of `bytes`; -1: none does.
+int next_in_source(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
+                   const bool* taken, std::int64_t bytes) {
+  int next = -1;
+  for (int i = 0; i < config.outer_rank; ++i) {
+    const std::int64_t stride = std::abs(normal.modes[i].src_stride);
+    if (!taken[i] && stride != 0 && stride <= 2 * bytes + cpu.line_bytes &&
+        (next < 0 || stride < std::abs(normal.modes[next].src_stride))) {
+      next = i;
+    }
+  }
+  return next;
+}
+
+// Takes blocks of modes until a stretch of the source has `wanted` bytes; returns those that it
+// has.
+std::int64_t take_in_source(RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
+                            std::int64_t wanted) {
+  Blocks blocks(config, normal);
+  std::int64_t bytes = config.run_bytes;
+  bool taken[ModeList::capacity] = {};
+  while (bytes < wanted) {
+    const int next = next_in_source(config, normal, cpu, taken, bytes);
+    if (next < 0) break;
+    taken[next] = true;
+    blocks.take(next, ceil_div(wanted, bytes));
+    bytes *= normal.modes[next].extent;
+  }
+  return bytes;
+}
+
+// The same for the destination, in whole lines where that is possible.
+void take_in_destination(RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
+                         std::int64_t wanted) {
+  Blocks blocks(config, normal);
+  const int along = config.outer_rank - 1;
+  std::int64_t bytes = config.run_bytes;
+  for (int i = along; i >= 0 && bytes < wanted; --i) {
+    const Mode& mode = normal.modes[i];
+    if (i < along && mode.dst_stride > 2 * bytes) break;
+    std::int64_t rows = ceil_div(wanted, bytes);
+    if (!config.staged) rows = std::min(rows, rows_that_stay(std::abs(mode.src_stride), cpu));
+    const std::int64_t whole_lines = cpu.line_bytes / std::gcd(config.run_bytes, cpu.line_bytes);
+    blocks.take(i, rows, i == along ? whole_lines : 1);
+    bytes *= mode.extent;
+  }
+}
+
 }  // namespace
 
-const char* why_not(const Problem& normal, const CpuInfo&) {
+const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   if (!run_is_a_mode(normal) && normal.dst_type.size() < 16) {
     return "it needs a fastest mode that both sides share, or elements of 16 bytes";
   }
   return nullptr;
 }
 
-RowsConfig configure(const Problem& normal, const CpuInfo& cpu) {
-  constexpr std::int64_t longest_chunk = 16 << 10;
-  constexpr std::int64_t long_enough = 4 << 10;  // for a stretch of either side
+void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<RowsConfig>& add) {
   const std::int64_t run = run_bytes(normal);
   RowsConfig config;
   config.run_bytes = run;
   config.chunk_bytes = std::min(run, longest_chunk);
   config.outer_rank = normal.rank() - (run_is_a_mode(normal) ? 1 : 0);
-  config.non_temporal = stores_bypass_cache(normal, cpu);
-  if (run >= long_enough || config.outer_rank == 0) return config;
+  config.stores = stores_for(normal, cpu);
+  if (run >= long_enough || config.outer_rank == 0) return add(config);
 
-  // Staged rows leave in short stretches: only worth it when those begin and end with lines.
-  const int along = config.outer_rank - 1;
-  bool staged = run < cpu.line_bytes && normal.modes[along].dst_stride == run;
-  for (int i = 0; i < along; ++i) {
-    staged = staged && normal.modes[i].dst_stride % cpu.line_bytes == 0;
-  }
-  // A box is a stretch of the source times one of the destination. Staged, it fills half of the
-  // first-level cache; otherwise it stays in the second-level cache beside the next one.
-  const auto box_bytes = static_cast<double>(staged ? cpu.l1_bytes / 2 : cpu.l2_bytes / 4);
+  // A box is a stretch of the source times one of the destination.
+  const bool staged = may_stage(config, normal, cpu);
+  const auto box_bytes =
+      static_cast<double>(staged ? cpu.l1_bytes / staged_l1_share : cpu.l2_bytes / l2_share);
   const std::int64_t wanted = std::min(
       long_enough, static_cast<std::int64_t>(std::sqrt(box_bytes * static_cast<double>(run))));
-  Blocks blocks(config, normal);
-
-  // The source's stretch.
-  std::int64_t bytes = run;
-  bool taken[ModeList::capacity] = {};
-  while (bytes < wanted) {
-    int next = -1;
-    for (int i = 0; i < config.outer_rank; ++i) {
-      const std::int64_t stride = std::abs(normal.modes[i].src_stride);
-      if (!taken[i] && stride != 0 && stride <= 2 * bytes + cpu.line_bytes &&
-          (next < 0 || stride < std::abs(normal.modes[next].src_stride))) {
-        next = i;
-      }
-    }
-    if (next < 0) break;
-    taken[next] = true;
-    blocks.take(next, ceil_div(wanted, bytes));
-    bytes *= normal.modes[next].extent;
-  }
-  config.staged = staged && bytes > run;
-  // The destination's stretch, in whole lines where that is possible.
-  bytes = run;
-  for (int i = along; i >= 0 && bytes < wanted; --i) {
-    const Mode& mode = normal.modes[i];
-    if (i < along && mode.dst_stride > 2 * bytes) break;
-    std::int64_t rows = ceil_div(wanted, bytes);
-    if (!config.staged) rows = std::min(rows, rows_that_stay(std::abs(mode.src_stride), cpu));
-    blocks.take(i, rows, i == along ? cpu.line_bytes / std::gcd(run, cpu.line_bytes) : 1);
-    bytes *= mode.extent;
-  }
-  return config;
+  config.staged = take_in_source(config, normal, cpu, wanted) > run && staged;
+  take_in_destination(config, normal, cpu, wanted);
+  add(config);
 }
 
-double cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
+double Family::cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  const Costs& c = cpu.costs.rows;
   const double run = static_cast<double>(std::max<std::int64_t>(config.run_bytes, 1));
   const double rows = static_cast<double>(normal.bytes()) / run;
-  double row_ns = 0.4 + run / (config.non_temporal ? 16.0 : 25.0);
+  double row_ns = c.row_ns + run / (past_caches(config.stores) ? c.past_caches_bytes_a_ns
+                                                               : c.cached_bytes_a_ns);
   const bool joined =
       config.outer_rank > 0 && normal.modes[config.outer_rank - 1].dst_stride == config.run_bytes;
   // Rows that stand alone in the destination write partial lines.
-  if (!joined && run < 4096) row_ns += static_cast<double>(cpu.line_bytes) / 8.0;
-  return 20.0 + rows * row_ns;
+  if (!joined && run < static_cast<double>(long_enough)) row_ns += c.apart_row_ns;
+  return c.start_ns + rows * row_ns;
 }
 
-std::string describe(const RowsConfig& config, const Problem&) {
+std::string Family::describe(const RowsConfig& config, const Problem&) {
   std::string text = fmt::format("rows of {} B", config.run_bytes);
   std::string box;
   for (const RowsConfig::Block& block : config.blocks) {
@@ -142,7 +179,7 @@ std::string describe(const RowsConfig& config, const Problem&) {
     text += fmt::format(", {} B at a time", config.chunk_bytes);
   }
   if (config.staged) text += ", through a stage";
-  return text + (config.non_temporal ? ", fetched ahead, stored around the caches" : "");
+  return text + (past_caches(config.stores) ? ", fetched ahead, stored around the caches" : "");
 }
 
 }  // namespace cornerturn::plan::rows

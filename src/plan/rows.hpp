@@ -3,9 +3,12 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 #include "core/problem.hpp"
-#include "plan/cpu_info.hpp"
+#include "plan/cost.hpp"
+#include "plan/family.hpp"
+#include "plan/stores.hpp"
 
 namespace cornerturn::plan {
 
@@ -25,7 +28,7 @@ struct RowsConfig {
   int outer_rank = 0;                       ///< modes other than the run
   std::array<Block, most_blocks> blocks{};  ///< modes of which a box takes several rows
   bool staged = false;                      ///< boxes are read in the order of the source
-  bool non_temporal = false;                ///< stores bypass the caches, sources are fetched ahead
+  Stores stores = Stores::regular;          ///< where past the caches, sources are fetched ahead
 
   std::int64_t block_of(int mode) const {
     for (const Block& block : blocks) {
@@ -39,10 +42,29 @@ struct RowsConfig {
 
 namespace rows {
 
-const char* why_not(const Problem& normal, const CpuInfo& cpu);
-RowsConfig configure(const Problem& normal, const CpuInfo& cpu);
-double cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu);
-std::string describe(const RowsConfig& config, const Problem& normal);
+/// What things cost one thread. Assumed, with rows of some sizes in view.
+struct Costs {
+  Cost start_ns{"start_ns", 20, "the call"};
+  Cost row_ns{"row_ns", 0.4, "a row"};
+  Cost cached_bytes_a_ns{"cached_bytes_a_ns", 25, "bytes of rows stored through the caches"};
+  Cost past_caches_bytes_a_ns{"past_caches_bytes_a_ns", 16, "bytes of rows stored around them"};
+  Cost apart_row_ns{"apart_row_ns", 8, "more for a row that stands alone: its lines are partial"};
+
+  friend bool operator==(const Costs&, const Costs&) = default;
+};
+
+struct Family {
+  static constexpr std::string_view name = "rows";
+  static constexpr std::string_view idea =
+      "both sides share their fastest mode, its rows are moved whole";
+  static constexpr Operations operations{Operation::move};
+  using Config = RowsConfig;
+
+  static const char* why_not(const Problem& normal, const CpuInfo& cpu);
+  static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static std::string describe(const Config& config, const Problem& normal);
+};
 
 }  // namespace rows
 }  // namespace cornerturn::plan

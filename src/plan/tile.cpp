@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "plan/convert.hpp"
+#include "plan/cpu_info.hpp"
 
 namespace cornerturn::plan {
 
@@ -77,6 +78,21 @@ bool rows_collide(const Problem& normal, int run_modes, const CpuInfo& cpu) {
   return together >= 8;
 }
 
+// So many destination modes, from the fastest on, can form the run.
+int most_run_modes(const Problem& normal) {
+  int most = 0;
+  for (int modes = 1; modes < normal.rank(); ++modes) {
+    const Mode& mode = normal.modes[normal.rank() - modes];
+    if (modes > 1) {
+      const Mode& inner = normal.modes[normal.rank() - modes + 1];
+      if (mode.dst_stride != inner.dst_stride * inner.extent) break;
+    }
+    if (!has_unit(split_tile(normal, modes), normal)) break;
+    most = modes;
+  }
+  return most;
+}
+
 // Do destination rows start inside a line?
 bool rows_misaligned(const Problem& normal, int run_modes) {
   for (int i = 0; i < normal.rank() - run_modes; ++i) {
@@ -99,16 +115,66 @@ void fit_to_conversion(TileConfig& config, const Problem& normal) {
   config.copy_rows = true;
 }
 
+// Strips and windows through a stage, by the size of the wider element: policies, found by trying
+// sizes on matrices of 1 to 8 bytes on a Zen 4 processor.
+void size_staged(TileConfig& config, std::int64_t width, bool misaligned) {
+  const bool collide = config.copy_rows;
+  const bool narrow = width == 1 || (width == 2 && collide);
+  config.strip_bytes = narrow ? 512 : 1024;
+  config.window_bytes = narrow ? 64 : 128;
+  if (collide && misaligned) {
+    // Near a power of two: long visits make up for the lines that the caches lose.
+    config.strip_bytes = 1024;
+    config.window_bytes = width == 8 ? 128 : 256;
+  }
+}
+
+// The same where lines go from the registers to memory.
+void size_direct(TileConfig& config, std::int64_t width) {
+  const bool narrow = config.copy_rows || width <= 2;
+  config.strip_bytes = narrow ? 256 : 512;
+  config.window_bytes = narrow ? 64 : 128;
+}
+
+TileConfig config_of(const TileSplit& split, const Problem& normal, const CpuInfo& cpu) {
+  // A run as short as this is written together with its neighbours.
+  constexpr std::int64_t packed_run = 10 * line;
+  const std::int64_t dst_width = normal.dst_type.size();
+  const std::int64_t width = std::max<std::int64_t>(normal.src_type.size(), dst_width);
+  const std::int64_t run_bytes = split.run * dst_width;
+  const std::int64_t chain_bytes = split.columns * dst_width;
+  const bool misaligned = rows_misaligned(normal, split.run_modes);
+  TileConfig config;
+  config.run_modes = split.run_modes;
+  // Streaming saves reading the destination's lines: it pays as soon as they are not cached.
+  config.stores = fits_l2(normal, cpu) ? Stores::regular : Stores::past_caches;
+  config.copy_rows = rows_collide(normal, split.run_modes, cpu);
+  config.direct = past_caches(config.stores) && !misaligned && run_bytes >= 2 * line &&
+                  vector_bytes(cpu) == line;
+  if (config.direct) {
+    size_direct(config, width);
+  } else {
+    size_staged(config, width, misaligned);
+    // A source run a little longer than a line is done at once.
+    if (chain_bytes > line && chain_bytes < 2 * line) config.window_bytes = 2 * line;
+    const Mode& chain = normal.modes[split.chain[0]];
+    config.packed =
+        run_bytes <= packed_run && chain.dst_stride == run_bytes && chain.src_stride > 0;
+  }
+  if (normal.converts()) fit_to_conversion(config, normal);
+  return config;
+}
+
 }  // namespace
 
-const char* why_not(const Problem& normal, const CpuInfo& cpu) {
+const char* Family::why_not(const Problem& normal, const CpuInfo& cpu) {
   const std::int64_t width = normal.dst_type.size();
   if (normal.rank() < 2) return "it has fewer than two modes";
   if (normal.converts()) {
     if (!convert::is_straight(normal))
       return "it takes no more than a change of type, from f32, to it or by way of it";
     if (normal.src_type.size() > normal.dst_type.size()) return "values become narrower";
-    if (normal.bytes() < cpu.l2_bytes) return "values are converted, and stay in the cache";
+    if (fits_l2(normal, cpu)) return "values are converted, and stay in the cache";
   }
   if (normal.modes.back().extent == 0) return "it is empty";
   if (normal.modes.back().dst_stride != width) return "its destination has no contiguous run";
@@ -118,99 +184,56 @@ const char* why_not(const Problem& normal, const CpuInfo& cpu) {
   return nullptr;
 }
 
-Configs configure(const Problem& normal, const CpuInfo& cpu) {
-  Configs configs;
-  const std::int64_t dst_width = normal.dst_type.size();
-  const std::int64_t width = std::max<std::int64_t>(normal.src_type.size(), dst_width);
-  int most = 0;  // destination modes that can form the run
-  for (int modes = 1; modes < normal.rank(); ++modes) {
-    const Mode& mode = normal.modes[normal.rank() - modes];
-    if (modes > 1) {
-      const Mode& inner = normal.modes[normal.rank() - modes + 1];
-      if (mode.dst_stride != inner.dst_stride * inner.extent) break;
-    }
-    if (!has_unit(split_tile(normal, modes), normal)) break;
-    most = modes;
-  }
-  for (int modes = 1; modes <= most && configs.size < max_configs; ++modes) {
+// At most so many configurations are offered for one problem.
+constexpr int max_configs = 4;
+
+void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<TileConfig>& add) {
+  int offered = 0;
+  const int most = most_run_modes(normal);
+  for (int modes = 1; modes <= most && offered < max_configs; ++modes) {
     const TileSplit split = split_tile(normal, modes);
-    const std::int64_t run_bytes = split.run * dst_width;
     // Of many small modes, those that make short runs are left out.
-    if (most - modes >= max_configs && run_bytes < 4 * line) continue;
-    const bool collide = rows_collide(normal, modes, cpu);
-    TileConfig config;
-    config.run_modes = modes;
-    // Streaming saves reading the destination's lines: it pays as soon as they are not cached.
-    config.non_temporal = normal.bytes() >= cpu.l2_bytes;
-    config.copy_rows = collide;
-    config.strip_bytes = width == 1 || (width == 2 && collide) ? 512 : 1024;
-    config.window_bytes = width == 1 || (width == 2 && collide) ? 64 : 128;
-    const bool misaligned = rows_misaligned(normal, modes);
-    if (collide && misaligned) {
-      // Near a power of two: long visits make up for the lines that the caches lose.
-      config.strip_bytes = 1024;
-      config.window_bytes = width == 8 ? 128 : 256;
-    }
-    const std::int64_t chain_bytes = split.columns * dst_width;
-    if (chain_bytes > 64 && chain_bytes < 128) config.window_bytes = 128;
-    const Mode& chain = normal.modes[split.chain[0]];
-    config.direct =
-        config.non_temporal && !misaligned && run_bytes >= 2 * line && vector_bytes(cpu) == line;
-    if (config.direct) {
-      config.strip_bytes = collide || width <= 2 ? 256 : 512;
-      config.window_bytes = collide || width <= 2 ? 64 : 128;
-    }
-    config.packed =
-        !config.direct && run_bytes <= 640 && chain.dst_stride == run_bytes && chain.src_stride > 0;
-    if (normal.converts()) fit_to_conversion(config, normal);
-    configs.list[static_cast<std::size_t>(configs.size++)] = config;
+    if (most - modes >= max_configs && split.run * normal.dst_type.size() < 4 * line) continue;
+    add(config_of(split, normal, cpu));
+    ++offered;
   }
-  return configs;
 }
 
-// One thread of a Zen 4 processor: what memory costs a byte, what each interrupted run costs on
-// either side, and the work in registers, which covers whole lines by 16 bytes.
-double cost_ns(const TileConfig& config, const Problem& normal, const CpuInfo&) {
-  constexpr double start_ns = 60;
-  constexpr double piece_ns = 60;
-  constexpr double row_ns = 0.6;
-  constexpr double read_line_ns = 2.0;
-  constexpr double write_line_ns = 1.5;
-  constexpr double cached_line_ns = 1.0;
-  constexpr double source_run_ns = 6.0;
-  constexpr double destination_run_ns = 3.0;
-  constexpr double partial_line_ns = 4.0;
+double Family::cost_ns(const TileConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  const Costs& c = cpu.costs.tile;
   const std::int64_t width = normal.dst_type.size();
   const TileSplit split = split_tile(normal, config.run_modes);
   const auto bytes = static_cast<double>(normal.bytes());
   const auto run = static_cast<double>(split.run * width);
   const auto chain = static_cast<double>(split.columns * width);
   const double strip = std::min<double>(run, config.strip_bytes);
-  const double written = config.packed ? 4096 : strip;
+  const double written = config.packed ? c.packed_bytes : strip;
   const bool misaligned = !config.packed && rows_misaligned(normal, config.run_modes);
 
+  // The work covers whole lines by whole units.
   const double padded_run = std::ceil(run / line) * line;
   const double padded_chain = std::ceil(chain / unit_bytes) * unit_bytes;
-  double line_of_work = (config.direct ? 0.8 : 1.9) + (width == 1 ? 0.4 : 0.0);
-  if (config.copy_rows) line_of_work += width == 1 ? 2.0 : 1.0;
+  double line_of_work =
+      (config.direct ? c.direct_line_ns : c.staged_line_ns) + (width == 1 ? c.byte_line_ns : 0.0);
+  if (config.copy_rows) line_of_work += width == 1 ? c.copied_byte_line_ns : c.copied_line_ns;
   const double work = line_of_work * padded_run / run * padded_chain / chain / line;
-  double read = read_line_ns / line + source_run_ns / chain;
+  double read = c.read_line_ns / line + c.source_run_ns / chain;
   if (normal.converts())
     read *= static_cast<double>(normal.src_type.size()) / static_cast<double>(width);
-  double write = cached_line_ns / line;
-  if (config.non_temporal) {
-    write = write_line_ns / line + destination_run_ns / written;
-    if (misaligned) write += 2 * partial_line_ns / run;
+  double write = c.cached_line_ns / line;
+  if (past_caches(config.stores)) {
+    write = c.write_line_ns / line + c.destination_run_ns / written;
+    if (misaligned) write += 2 * c.partial_line_ns / run;
     if (misaligned && run > strip) read *= 1 + line / strip;
-  } else if (normal.bytes() * 2 < 1 << 20) {
-    read = cached_line_ns / line;
+  } else if (bytes < c.cached_bytes) {
+    read = c.cached_line_ns / line;
   }
   const double pieces = bytes / (strip * chain);
-  return start_ns + pieces * (piece_ns + row_ns * strip / static_cast<double>(width)) +
+  return c.start_ns + pieces * (c.piece_ns + c.row_ns * strip / static_cast<double>(width)) +
          bytes * (work + read + write);
 }
 
-std::string describe(const TileConfig& config, const Problem& normal) {
+std::string Family::describe(const TileConfig& config, const Problem& normal) {
   const TileSplit split = split_tile(normal, config.run_modes);
   return fmt::format(
       "runs of {} and {} elements in strips of {} B by windows of {} B{}{}, {} stores", split.run,
@@ -221,7 +244,7 @@ std::string describe(const TileConfig& config, const Problem& normal) {
       config.packed   ? ", packed"
       : config.direct ? ", lines from registers"
                       : "",
-      config.non_temporal ? "non-temporal" : "regular");
+      past_caches(config.stores) ? "non-temporal" : "regular");
 }
 
 }  // namespace tile

@@ -5,9 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/problem.hpp"
-#include "plan/cpu_info.hpp"
+#include "plan/cost.hpp"
+#include "plan/family.hpp"
+#include "plan/stores.hpp"
 
 namespace cornerturn::plan {
 
@@ -22,9 +25,10 @@ struct TileConfig {
   /// The destination runs of a tile follow one another and are written as one.
   bool packed = false;
   /// Whole lines go from the registers to memory, without a stage: all destination rows begin at
-  /// the same place within a line.
+  /// the same place within a line. Through a stage all the same if elements do not lie at multiples
+  /// of their size, or a vector of the target that runs is shorter than a line.
   bool direct = false;
-  bool non_temporal = false;
+  Stores stores = Stores::regular;
 
   friend bool operator==(const TileConfig&, const TileConfig&) = default;
 };
@@ -45,18 +49,41 @@ TileSplit split_tile(const Problem& normal, int run_modes);
 
 namespace tile {
 
-/// At most so many configurations are offered for one problem.
-inline constexpr int max_configs = 4;
+/// What things cost one thread: what memory costs, what each run that ends costs on either side,
+/// and the work in registers. Measured with matrices of many shapes on a Zen 4 processor.
+struct Costs {
+  Cost start_ns{"start_ns", 60, "the call"};
+  Cost piece_ns{"piece_ns", 60, "a strip of a sweep"};
+  Cost row_ns{"row_ns", 0.6, "a row of such a strip"};
+  Cost read_line_ns{"read_line_ns", 2, "a line of the source from memory"};
+  Cost write_line_ns{"write_line_ns", 1.5, "a line of the destination past the caches"};
+  Cost cached_line_ns{"cached_line_ns", 1, "a line of either through the caches"};
+  Cost cached_bytes{"cached_bytes", 512 << 10, "bytes of a source that stays in the caches"};
+  Cost source_run_ns{"source_run_ns", 6, "each run of the source"};
+  Cost destination_run_ns{"destination_run_ns", 3,
+                          "each stretch of the destination written at once"};
+  Cost packed_bytes{"packed_bytes", 4096, "bytes of a stretch where runs follow one another"};
+  Cost partial_line_ns{"partial_line_ns", 4, "each end of a run that lies within a line"};
+  Cost direct_line_ns{"direct_line_ns", 0.8, "work on a line that goes straight to memory"};
+  Cost staged_line_ns{"staged_line_ns", 1.9, "work on a line that goes to a stage"};
+  Cost byte_line_ns{"byte_line_ns", 0.4, "more work on a line of elements of one byte"};
+  Cost copied_line_ns{"copied_line_ns", 1, "more work on a line where rows are copied first"};
+  Cost copied_byte_line_ns{"copied_byte_line_ns", 2, "the same of elements of one byte"};
 
-struct Configs {
-  std::array<TileConfig, max_configs> list;
-  int size = 0;
+  friend bool operator==(const Costs&, const Costs&) = default;
 };
 
-const char* why_not(const Problem& normal, const CpuInfo& cpu);
-Configs configure(const Problem& normal, const CpuInfo& cpu);
-double cost_ns(const TileConfig& config, const Problem& normal, const CpuInfo& cpu);
-std::string describe(const TileConfig& config, const Problem& normal);
+struct Family {
+  static constexpr std::string_view name = "tile";
+  static constexpr std::string_view idea = "long runs on both sides, transposed in registers";
+  static constexpr Operations operations{Operation::move, Operation::convert};
+  using Config = TileConfig;
+
+  static const char* why_not(const Problem& normal, const CpuInfo& cpu);
+  static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static std::string describe(const Config& config, const Problem& normal);
+};
 
 }  // namespace tile
 }  // namespace cornerturn::plan

@@ -12,26 +12,24 @@ namespace {
 
 constexpr std::string_view first_line = "# cornerturn winners 1";
 
-std::string key_of(const CpuInfo& cpu, const Plan& plan) {
+std::string alignment_text(const Plan& plan) {
+  const Alignment& a = plan.alignment;
+  std::string sides = fmt::format("{}:{}", a.src, a.dst);
+  if (plan.problem.blocks == nullptr) return sides;
+  return fmt::format("{}:{}:{}:{}", sides, a.scales, a.second, a.second_scales);
+}
+
+std::string key_of(const Plan& plan) {
+  if (const gpu::DeviceInfo* gpu = plan.machine.gpu()) {
+    return fmt::format("{} sm_{}\t{}\t{}", gpu->name, gpu->arch, alignment_text(plan),
+                       to_string(plan.normal));
+  }
+  const CpuInfo& cpu = *plan.machine.cpu();
   return fmt::format("{} {}\t{}\t{}", cpu.model, cpu.isa, plan.threads, to_string(plan.normal));
 }
 
-std::string key_of(const gpu::Plan& plan) {
-  return fmt::format("{} sm_{}\t{}:{}\t{}", plan.device.name, plan.device.arch, plan.alignment.src,
-                     plan.alignment.dst, to_string(plan.normal));
-}
-
-template <class AnyCandidate>
-std::string value_of(const AnyCandidate& candidate, const Problem& normal) {
+std::string value_of(const Candidate& candidate, const Problem& normal) {
   return fmt::format("{}\t{}", candidate.row->name, describe(candidate, normal));
-}
-
-// The candidate that `value` names; null when it is none of the plan's.
-template <class AnyPlan>
-auto* named(const AnyPlan& plan, const std::string& value) {
-  const auto found = std::find_if(plan.candidates.begin(), plan.candidates.end(),
-                                  [&](const auto& c) { return value_of(c, plan.normal) == value; });
-  return found == plan.candidates.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -81,28 +79,18 @@ std::optional<std::string> Winners::find(const std::string& key) const {
   return found == winner_of_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Winners::remember(const CpuInfo& cpu, const Plan& plan) {
-  remember(key_of(cpu, plan), value_of(plan.chosen, plan.normal));
-}
-
-void Winners::remember(const gpu::Plan& plan) {
+void Winners::remember(const Plan& plan) {
   remember(key_of(plan), value_of(plan.chosen, plan.normal));
 }
 
-void Winners::apply(const CpuInfo& cpu, Plan& plan) const {
-  if (empty()) return;
-  const auto value = find(key_of(cpu, plan));
-  const Candidate* winner = value ? named(plan, *value) : nullptr;
-  if (winner == nullptr) return;
-  plan.chosen = *winner;
-  plan.choice = Choice::remembered;
-}
-
-void Winners::apply(gpu::Plan& plan) const {
+void Winners::apply(Plan& plan) const {
   if (empty()) return;
   const auto value = find(key_of(plan));
-  const gpu::Candidate* winner = value ? named(plan, *value) : nullptr;
-  if (winner != nullptr) plan.choose(gpu::Candidate(*winner), Choice::remembered);
+  if (!value) return;
+  for (const Candidate& candidate : plan.candidates) {
+    if (value_of(candidate, plan.normal) != *value) continue;
+    return plan.choose(Candidate(candidate), Choice::remembered);
+  }
 }
 
 void Winners::clear() {

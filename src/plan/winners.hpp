@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "plan/gpu/plan.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn::plan {
@@ -15,7 +14,8 @@ namespace cornerturn::plan {
 /// Thread-safe. A line of the file:
 ///   processor <tab> threads <tab> normalised problem <tab> kernel <tab> configuration
 /// For a GPU its name stands in the place of the processor, and the alignment of source and
-/// destination, as 16:4, in that of the threads.
+/// destination, as 16:4, in that of the threads;
+/// where there are blocks, those of all their arrays.
 class Winners {
  public:
   /// Reads the lines of `text` (the contents of the file `name`). Throws an Error with the line's
@@ -23,11 +23,9 @@ class Winners {
   void parse(const std::string& text, const std::string& name);
   std::string to_text() const;
 
-  void remember(const CpuInfo& cpu, const Plan& plan);
-  void remember(const gpu::Plan& plan);
+  void remember(const Plan& plan);
   /// Makes the remembered winner the chosen one, if there is one among the plan's candidates.
-  void apply(const CpuInfo& cpu, Plan& plan) const;
-  void apply(gpu::Plan& plan) const;
+  void apply(Plan& plan) const;
   void clear();
   bool empty() const;
 

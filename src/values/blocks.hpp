@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "core/block_format.hpp"
 #include "maps/host_device.hpp"
 #include "values/convert.hpp"
 #include "values/epilogue.hpp"
@@ -25,7 +26,8 @@ namespace cornerturn::values {
 
 inline constexpr int block_size = 32;
 
-enum class BlockFormat : std::uint8_t { q8_0, mx_e4m3, mx_e5m2 };
+using cornerturn::BlockFormat;
+using cornerturn::MxScale;
 
 /// ggml's block_q8_0.
 struct Q8Block {
@@ -76,12 +78,6 @@ CT_HOST_DEVICE inline float q8_dequantised(std::int8_t value, F16 scale) {
   const float result = product(static_cast<float>(value), widen(scale));
   return is_nan(result) ? bits_as<float>(f32_nan) : result;
 }
-
-/// How the scale of an MXFP8 block follows from the largest magnitude, amax.
-enum class MxScale : std::uint8_t {
-  floor,  ///< 2^(floor(log2(amax)) - emax), as the OCP specification has it: amax may saturate
-  ceil,   ///< the least power of two with which amax does not
-};
 
 /// The exponent of the largest finite value of an element.
 template <class T>

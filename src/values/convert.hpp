@@ -352,6 +352,52 @@ CT_HOST_DEVICE constexpr T finite(T value, Overflow overflow) {
   return value > limit ? limit : value < -limit ? -limit : value;
 }
 
+template <class D, class S>
+CT_HOST_DEVICE constexpr D convert(S value, Overflow overflow);
+
+/// Of booleans and real numbers: everything but 0 is true, also a NaN.
+template <class S>
+CT_HOST_DEVICE constexpr Boolean boolean_of(S value) {
+  if constexpr (is_boolean<S>) {
+    return Boolean{static_cast<std::uint8_t>(value.bits != 0)};
+  } else if constexpr (is_small_float<S>) {
+    return Boolean{static_cast<std::uint8_t>((value.bits & (FormatOf<S>::sign - 1)) != 0)};
+  } else {
+    return Boolean{static_cast<std::uint8_t>(value != S{0})};
+  }
+}
+
+template <class D, class S>
+CT_HOST_DEVICE constexpr D of_small_float(S value, Overflow overflow) {
+  if constexpr (std::is_same_v<D, S>) {
+    const std::uint32_t magnitude = value.bits & (FormatOf<S>::sign - 1);
+    if (FormatOf<S>::infinity && overflow == Overflow::saturate &&
+        magnitude == FormatOf<S>::overflow) {
+      return S{static_cast<decltype(S::bits)>(value.bits - 1)};
+    }
+    return value;
+  } else if constexpr (std::is_same_v<S, BF16> && std::is_same_v<D, F16>) {
+    return convert<D>(without_payload(widen(value)), overflow);
+  } else if constexpr (std::is_same_v<S, F16> && std::is_same_v<D, double>) {
+    return finite(f64_of(value), overflow);
+  } else {
+    return convert<D>(widen(value), overflow);
+  }
+}
+
+template <class D, class S>
+CT_HOST_DEVICE constexpr D small_float_of(S value, Overflow overflow) {
+  if constexpr (std::is_same_v<S, float>) {
+    return narrow<D>(value, overflow);
+  } else if constexpr (std::is_same_v<S, double>) {
+    return narrow<D>(f32_odd(value), overflow);
+  } else if constexpr (sizeof(S) <= 2) {
+    return narrow<D>(static_cast<float>(value), overflow);
+  } else {
+    return narrow<D>(f32_odd(f64_odd(value)), overflow);
+  }
+}
+
 /// `value` as a D, rounded once. Complex values become complex ones only.
 template <class D, class S>
 CT_HOST_DEVICE constexpr D convert(S value, Overflow overflow) {
@@ -360,45 +406,18 @@ CT_HOST_DEVICE constexpr D convert(S value, Overflow overflow) {
     return D{convert<Real<D>>(value.re, overflow), convert<Real<D>>(value.im, overflow)};
   } else if constexpr (is_complex<D>) {
     return D{convert<Real<D>>(value, overflow), 0};
-  } else if constexpr (is_boolean<S>) {
-    if constexpr (is_boolean<D>) {
-      return D{static_cast<std::uint8_t>(value.bits != 0)};
-    } else {
-      return convert<D>(static_cast<std::uint8_t>(value.bits != 0), overflow);
-    }
-  } else if constexpr (is_small_float<S> && std::is_same_v<D, Boolean>) {
-    return D{static_cast<std::uint8_t>((value.bits & (FormatOf<S>::sign - 1)) != 0)};
   } else if constexpr (is_boolean<D>) {
-    return D{static_cast<std::uint8_t>(value != S{0})};
+    return boolean_of(value);
+  } else if constexpr (is_boolean<S>) {
+    return convert<D>(boolean_of(value).bits, overflow);
   } else if constexpr (is_small_float<S>) {
-    if constexpr (std::is_same_v<D, S>) {
-      const std::uint32_t magnitude = value.bits & (FormatOf<S>::sign - 1);
-      if (FormatOf<S>::infinity && overflow == Overflow::saturate &&
-          magnitude == FormatOf<S>::overflow) {
-        return S{static_cast<decltype(S::bits)>(value.bits - 1)};
-      }
-      return value;
-    } else if constexpr (std::is_same_v<S, BF16> && std::is_same_v<D, F16>) {
-      return convert<D>(without_payload(widen(value)), overflow);
-    } else if constexpr (std::is_same_v<S, F16> && std::is_same_v<D, double>) {
-      return finite(f64_of(value), overflow);
-    } else {
-      return convert<D>(widen(value), overflow);
-    }
+    return of_small_float<D>(value, overflow);
   } else if constexpr (is_integer<S> && is_integer<D>) {
     return integer_of_integer<D>(value, overflow);
   } else if constexpr (is_integer<D>) {
     return integer_of<D>(value, overflow);
   } else if constexpr (is_small_float<D>) {
-    if constexpr (std::is_same_v<S, float>) {
-      return narrow<D>(value, overflow);
-    } else if constexpr (std::is_same_v<S, double>) {
-      return narrow<D>(f32_odd(value), overflow);
-    } else if constexpr (sizeof(S) <= 2) {
-      return narrow<D>(static_cast<float>(value), overflow);
-    } else {
-      return narrow<D>(f32_odd(f64_odd(value)), overflow);
-    }
+    return small_float_of<D>(value, overflow);
   } else if constexpr (is_integer<S>) {
     return static_cast<D>(value);
   } else if constexpr (std::is_same_v<S, D>) {

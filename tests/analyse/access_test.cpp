@@ -1,5 +1,5 @@
 // The access model: rules in small, and all of what was measured on GPUs.
-#include "analyse/access.hpp"
+#include "workshop/analyse/access.hpp"
 
 #include <gtest/gtest.h>
 

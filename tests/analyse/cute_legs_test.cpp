@@ -1,12 +1,12 @@
 // What the analyser says of the rungs in CuTe's words: each leg as it was worked out by hand.
-#include "analyse/cute_legs.hpp"
+#include "workshop/analyse/cute_legs.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "simt/warp_log.hpp"
+#include "workshop/simt/warp_log.hpp"
 
 namespace cornerturn {
 namespace {

@@ -1,5 +1,5 @@
 // The ladder's predicted figures: what each rung does to sectors and banks, and what is said of it.
-#include "analyse/kernel_report.hpp"
+#include "workshop/analyse/kernel_report.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/ladder/registry.hpp"
-#include "simt/emulator.hpp"
 #include "simt/support.hpp"
+#include "workshop/rungs/registry.hpp"
+#include "workshop/simt/emulator.hpp"
 
 namespace cornerturn {
 namespace {

@@ -1,11 +1,11 @@
 // Layouts and what reading them costs: against the proofs, which know nothing of this report.
-#include "analyse/layout_report.hpp"
+#include "workshop/analyse/layout_report.hpp"
 
 #include <gtest/gtest.h>
 
-#include "analyse/notation.hpp"
 #include "cornerturn/error.hpp"
 #include "maps/proofs.hpp"
+#include "workshop/analyse/notation.hpp"
 
 namespace cornerturn {
 namespace {

@@ -1,4 +1,4 @@
-#include "analyse/notation.hpp"
+#include "workshop/analyse/notation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
-#include "analyse/plan_report.hpp"
+#include "workshop/analyse/plan_report.hpp"
 
 #include <gtest/gtest.h>
 
 #include "plan/gpu/device_files.hpp"
+#include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn {
@@ -66,7 +67,7 @@ TEST(PlanReport, OfRandomProblems) {
   for (int i = 0; i < 60; ++i) {
     const Problem problem = random.next();
     if (problem.elements() > 20'000) continue;
-    const plan::gpu::Plan plan = plan::gpu::make_plan(problem, {true, 16, 16}, device);
+    const plan::Plan plan = plan::make_plan(problem, device);
     const auto report = report_of(plan, 3);
     if (!report) continue;
     ++reported;

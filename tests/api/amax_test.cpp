@@ -6,17 +6,13 @@
 #include <limits>
 #include <random>
 
+#include "api/element_types.hpp"
 #include "cornerturn/cornerturn.h"
 #include "cornerturn/cornerturn.hpp"
 
 namespace cornerturn {
 namespace {
 
-const ElementType f32(Kind::f32);
-const ElementType f64(Kind::f64);
-const ElementType i8(Kind::i8);
-const ElementType e4m3(Kind::f8_e4m3);
-const ElementType e5m2(Kind::f8_e5m2);
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
@@ -64,7 +60,7 @@ void expect_rule(ElementType from, ElementType to, T size) {
 
   std::vector<std::uint8_t> got(x.size());
   const double scale =
-      quantise_tensor(View(got.data(), to, {columns, rows}), view.permuted({1, 0}), 2);
+      quantise_tensor(View(got.data(), to, {columns, rows}), view.permuted({1, 0}), {.threads = 2});
   EXPECT_EQ(scale, T{1} / factor);
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
@@ -163,7 +159,9 @@ TEST(QuantiseTensor, WhatIsWrongIsNamed) {
       "or f8_e5m2");
   EXPECT_EQ(refused(Status::invalid_argument, [&] { amax(ConstView(nullptr, f32, {3})); }),
             "src.data = null, but there are elements to read");
-  EXPECT_EQ(refused(Status::invalid_argument, [&] { amax(view, -1); }).find("threads = -1"), 0U);
+  EXPECT_EQ(
+      refused(Status::invalid_argument, [&] { amax(view, {.threads = -1}); }).find("threads = -1"),
+      0U);
   const auto shapes = refused(Status::invalid_argument, [&] {
     quantise_tensor(View(out.data(), e4m3, {4, 3}), view);
   });

@@ -165,6 +165,22 @@ TEST(Api, MeasuredPlansAreRightAndRemembered) {
   forget_plans();
 }
 
+TEST(Api, WhatWasTimedIsTheEstimateFromThenOn) {
+  forget_plans();
+  const std::vector<int> src(200 * 300);
+  std::vector<int> dst(src.size());
+  const ConstView from = view(src.data(), {200, 300}).permuted({1, 0});
+  const auto plan_with = [&](Effort effort) {
+    Options options;
+    options.effort = effort;
+    return make_plan(view(dst.data(), {300, 200}), from, options);
+  };
+  plan_with(Effort::estimate);
+  const Plan timed = plan_with(Effort::measure);
+  EXPECT_EQ(plan_with(Effort::estimate).to_json(), timed.to_json());
+  forget_plans();
+}
+
 TEST(Api, ManyThreadsAtOnce) {
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};

@@ -6,14 +6,12 @@
 #include <numeric>
 #include <random>
 
+#include "api/element_types.hpp"
 #include "cornerturn/cornerturn.hpp"
 
 namespace cornerturn {
 namespace {
 
-const ElementType f32(Kind::f32);
-const ElementType u8(Kind::u8);
-const ElementType e4m3(Kind::f8_e4m3);
 const ElementType q8 = ElementType::bytes(q8_0_bytes);
 using Bytes = std::vector<std::uint8_t>;
 

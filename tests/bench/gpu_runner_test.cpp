@@ -216,12 +216,12 @@ TEST(GpuRunner, ChecksEveryCandidateAndTimesTheRightOnes) {
   const Result r = o.measure(small_case("matrix-odd"));
   ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
   EXPECT_EQ(o.gpu.checks, 4);
-  ASSERT_EQ(r.gpu->candidates.size(), 3u);
-  EXPECT_NEAR(r.gpu->candidates[0].seconds, 3e-6, 1e-12);
-  EXPECT_EQ(r.gpu->candidates[0].description, "a fast one");
-  EXPECT_NE(r.gpu->candidates[1].wrong, "");
-  EXPECT_NEAR(r.gpu->candidates[1].seconds, 0, 1e-12);
-  EXPECT_NEAR(r.gpu->candidates[2].seconds, 12e-6, 1e-12);
+  ASSERT_EQ(r.candidates.size(), 3u);
+  EXPECT_NEAR(r.candidates[0].seconds, 3e-6, 1e-12);
+  EXPECT_EQ(r.candidates[0].description, "a fast one");
+  EXPECT_NE(r.candidates[1].wrong, "");
+  EXPECT_NEAR(r.candidates[1].seconds, 0, 1e-12);
+  EXPECT_NEAR(r.candidates[2].seconds, 12e-6, 1e-12);
   const ChoiceScore score = score_choices({r});
   EXPECT_EQ(score.cases, 1);
   EXPECT_EQ(score.good, 0) << "6 us were chosen, 3 us were to be had";

@@ -86,6 +86,33 @@ TEST_P(RunnerOfSize, MeasuresARightSubject) {
   EXPECT_GT(r.non_temporal_seconds, 0);
 }
 
+// Two ways to do the case, of which the second spoils a byte.
+class TwoWays : public NaiveSubject {
+ public:
+  std::vector<Candidate> candidates() override {
+    return {{"naive", "as it should be", 1e-6}, {"naive", "with a flaw", 2e-6}};
+  }
+  void run_candidate(std::size_t i, const std::byte* src, std::byte* dst) override {
+    run(src, dst);
+    if (i == 1) dst[0] ^= std::byte{1};
+  }
+};
+
+TEST(Runner, ChecksAndTimesAllCandidates) {
+  TwoWays subject;
+  const std::atomic<bool> stop{false};
+  const Result r = Runner(1, short_rule(), true).measure(small_case(4), subject, stop);
+  EXPECT_EQ(r.outcome, Outcome::ok) << r.reason;
+  ASSERT_EQ(r.candidates.size(), 2U);
+  EXPECT_EQ(r.candidates[0].kernel, "naive");
+  EXPECT_EQ(r.candidates[0].description, "as it should be");
+  EXPECT_EQ(r.candidates[0].wrong, "");
+  EXPECT_GT(r.candidates[0].seconds, 0);
+  EXPECT_NE(r.candidates[1].wrong, "");
+  EXPECT_EQ(r.candidates[1].seconds, 0);
+  EXPECT_TRUE(Runner(1, short_rule()).measure(small_case(4), subject, stop).candidates.empty());
+}
+
 TEST_P(RunnerOfSize, FindsAnyWrongByte) {
   const Case c = small_case(GetParam());
   // Large elements: a sample, whose step meets every position within an element sooner or later.

@@ -24,6 +24,7 @@ def test_it_adds_up(tmp_path):
     result = {
         "provenance": {"gpu": "some GPU", "date": "2026-01-02T03", "commit": "abc"},
         "cases": [case, case | {"case": "other", "share": 0.98}],
+        "scaled": [blocks | {"to": "i8", "kernel": "tile_convert", "share": 0.5}],
         "quantise": [blocks | {"share": 0.731}],
     }
     (tmp_path / "result.json").write_text(json.dumps(result))
@@ -36,6 +37,7 @@ def test_it_adds_up(tmp_path):
     mean = math.sqrt(0.5 * 0.98)
     assert f"| f32 to bf16 | 2 | {100 * mean:.0f} | 50 | 50 | 25 |" in text
     assert "| bf16 to q8_0, transposed | 64 x 32 | `quantise` | 73 |" in text
+    assert "| bf16 to i8, transposed | 64 x 32 | `tile` | 50 |" in text
     assert "torch" not in text
     torch = {"torch": "2.0+x", "cases": []}
     for name, compiled in (("matrix_16384", 4.0), ("other", 1.0), ("not ours", 1.0)):

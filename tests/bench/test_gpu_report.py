@@ -1,4 +1,4 @@
-"""The tables and plots of the GPU's results, from made-up results; and that the pages say what the
+"""The tables and plots of the GPU's results, from made-up results; and that the page says what the
 committed results say."""
 
 import json
@@ -37,13 +37,13 @@ def part(subject, records, date="2026-01-02"):
 
 @pytest.fixture
 def project(tmp_path):
-    """A copy of the scripts and the pages, where the made-up results may be published."""
+    """A copy of the scripts and the page, where the made-up results may be published."""
     for name in ["report.py", "gpu_report.py", "gpu_plots.py"]:
         (tmp_path / "bench").mkdir(exist_ok=True)
         shutil.copy(ROOT / "bench" / name, tmp_path / "bench" / name)
     (tmp_path / "docs").mkdir()
-    for page in ["README.md", "docs/benchmark.md"]:
-        (tmp_path / page).write_text("before\n<!-- bench-gpu:begin -->\n<!-- bench-gpu:end -->\nafter\n")
+    page = tmp_path / "docs" / "benchmark.md"
+    page.write_text("before\n<!-- bench-gpu:begin -->\n<!-- bench-gpu:end -->\nafter\n")
     return tmp_path
 
 
@@ -89,20 +89,20 @@ def test_collect_publish_and_check(project, parts):
     assert len(runs[0]["cases"]) == len(list(cases())) + 1
     (results / "peers-2026-08.csv").write_text(
         "# a comment\nsuite,case,element_bytes,cutensor_2_8_1_pct,cudax_copy_2026_08_pct\n"
-        "everyday,matrix_4096_b4,4,97.0,\nviews,every_second_column_b4,4,,20\n"
+        "everyday,matrix_4096_b4,4,97.0,\neveryday,matrix_4096_b8,8,110,\nviews,every_second_column_b4,4,,20\n"
     )
     published = run(project, "publish")
     assert published.returncode == 0, published.stderr
-    for page in ["README.md", "docs/benchmark.md"]:
-        text = (project / page).read_text()
-        assert text.startswith("before\n") and text.endswith("after\n")
-        assert "| matrices | 36 | " in text  # without the warm one
-        assert "| **95** / 95 (80) |" in text  # ours, the worst, the best peer
-        assert "| 1024 x 1024, in the cache | 1 | - | - | **90** / 90 | - | - |" in text
-        assert "driver" in text.lower() and "bench/results/gpu-x100/2026-01-03.json" in text
-    details = (project / "docs" / "benchmark.md").read_text()
+    page = project / "docs" / "benchmark.md"
+    details = page.read_text()
+    assert details.startswith("before\n") and details.endswith("after\n")
+    assert "| matrices | 36 | " in details  # without the warm one
+    assert "| **95** / 95 (80) |" in details  # ours, the worst, the best peer
+    assert "| 1024 x 1024, in the cache | 1 | - | - | **90** / 90 | - | - |" in details
+    assert "driver" in details.lower() and "bench/results/gpu-x100/2026-01-03.json" in details
     assert "cuTENSOR 2.8.1 *" in details
-    assert "A peer is ahead in: everyday/matrix_4096 4 B (cuTENSOR 2.8.1 *, 0.98x)." in details
+    far = "everyday/matrix_4096 8 B (cuTENSOR 2.8.1 *, 0.86x)"
+    assert f"A peer is ahead by 5 % or more in {far}. A peer is ahead by less than 5 % in 1 case." in details
     assert "a call with a ready plan 2.5 us" in details
     assert "in 1 of 2 cases (50.0 %)" in details
     for picture in ["benchmark-gpu", "benchmark-gpu-cases"]:
@@ -110,10 +110,9 @@ def test_collect_publish_and_check(project, parts):
             assert (project / "docs" / "images" / f"{picture}.{kind}").stat().st_size > 10000
 
     assert run(project, "check").returncode == 0
-    page = project / "README.md"
-    page.write_text(page.read_text().replace("**95** / 95 (80)", "**99** / 95 (80)", 1))
+    page.write_text(details.replace("**95** / 95 (80)", "**99** / 95 (80)", 1))
     stale = run(project, "check")
-    assert stale.returncode == 1 and "README.md" in stale.stderr and "benchmark.md" not in stale.stderr
+    assert stale.returncode == 1 and "docs/benchmark.md" in stale.stderr
 
 
 def test_holes_of_earlier_peers_count_their_sectors(project, parts):
@@ -123,7 +122,8 @@ def test_holes_of_earlier_peers_count_their_sectors(project, parts):
     (results / "peers-2026-08.csv").write_text(
         "suite,case,element_bytes,cutensor_2_8_1_pct,cudax_copy_2026_08_pct\nviews,every_second_column_b4,4,60,\n"
     )
-    assert "**80** / 80 (90)" in run(project, "publish") .stdout + (project / "README.md").read_text()
+    assert run(project, "publish").returncode == 0
+    assert "**80** / 80 (90)" in (project / "docs" / "benchmark.md").read_text()
 
 
 def test_parts_that_do_not_belong_together_are_refused(project, parts):
@@ -158,12 +158,6 @@ def test_weak_names_classes_below_their_goals_and_cases_below_a_peer(project, pa
     text = run(project, "weak", write(project, "a.json", part("cornerturn", slow)),
                write(project, "b.json", part("torch", fast))).stdout  # fmt: skip
     assert "1 cases below a peer" in text and "0.50x PyTorch" in text
-
-
-@pytest.mark.skipif(not list((ROOT / "bench" / "results").glob("gpu-*/2*.json")), reason="no results of a GPU")
-def test_the_pages_say_what_the_results_say():
-    checked = subprocess.run([sys.executable, ROOT / "bench" / "gpu_report.py", "check"], capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stderr
 
 
 def test_the_earlier_peers_are_cases_of_the_suites():

@@ -13,7 +13,7 @@ import pytest
 from command_line import PROGRAM, ROOT, done, refused
 
 RUNGS = re.findall(r'name = "(\w+)"', "".join(
-    path.read_text() for path in (ROOT / "src" / "kernels" / "ladder").glob("*.hpp")
+    path.read_text() for path in (ROOT / "src" / "workshop" / "rungs").glob("*.hpp")
 )) + ["naive_read", "naive_read_8", "naive_read_32"]  # fmt: skip
 
 

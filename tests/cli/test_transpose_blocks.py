@@ -174,12 +174,136 @@ def test_a_first_axis_of_one_is_cut_as_well(folder):
     assert np.abs(np.load("back.npy", mmap_mode="r") - x).max() <= 0.5
 
 
+FORMATS = ["q8_0", *MX]
+
+
+def scales(format):
+    return [] if format == "q8_0" else ["--scales", "s.npy"]
+
+
+@pytest.mark.parametrize("options", [(), ("--memory", "32MiB"), ("--threads", "1")], ids=" ".join)
+@pytest.mark.parametrize("format", FORMATS)
+def test_verified(folder, format, options):
+    x = ordinary((330, 7, 70))
+    x[5] = np.inf
+    x[7] = np.nan
+    np.save("in.npy", np.asfortranarray(x))
+    order = ("--perm", "0,2,1")
+    words = ("transpose", "in.npy", "out.npy", *order, "--to", format, *scales(format), "--pad")
+    done(*words)
+    plain = (folder / "out.npy").read_bytes()
+    report = json.loads(done(*words, *options, "--verify", "--json"))
+    assert report["verified"] and report["verify_seconds"] > 0
+    assert report["device"] == "cpu" and report["kernel"]
+    assert (folder / "out.npy").read_bytes() == plain
+    text = done("transpose", "out.npy", "back.npy", "--from", format, *scales(format),
+                "--to", "bf16", *options, "--verify")  # fmt: skip
+    assert "verified every element" in text and f"kernel   {report['kernel']}" in text
+
+
+def test_verified_through_a_pipe(folder):
+    blocks = gguf_blocks(ordinary((40, 64)))
+    words = [PROGRAM, "transpose", "-", "out.npy", "--from", "q8_0", "--verify"]
+    subprocess.run(words, input=saved(blocks), capture_output=True, check=True)
+    assert (folder / "out.npy").read_bytes() == saved(gguf_values(blocks).T)
+    np.save("in.npy", blocks)
+    refused("transpose", "in.npy", "-", "--from", "q8_0", "--verify",
+            part="OUT = '-' cannot be read again: --verify needs a file")  # fmt: skip
+
+
+def test_nothing_is_verified_of_an_empty_array(folder):
+    np.save("in.npy", np.zeros((64, 0), "f4"))
+    done("transpose", "in.npy", "out.npy", "--to", "q8_0", "--verify", "--force", "blocks")
+    assert np.load("out.npy").shape == (0, 68)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_forced_and_measured_kernels(folder, format):
+    x = ordinary((1500, 96))
+    np.save("in.npy", x)
+    words = ("transpose", "in.npy", "out.npy", "--to", format, *scales(format), "--pad", "--json")
+    done(*words)
+    expected = (folder / "out.npy").read_bytes()
+    plan = json.loads(done("plan", "in.npy", "--to", format, "--pad", "--json"))
+    for kernel in {candidate["kernel"] for candidate in plan["candidates"]}:
+        assert json.loads(done(*words, "--force", kernel))["kernel"] == kernel
+        assert (folder / "out.npy").read_bytes() == expected
+        report = json.loads(done("transpose", "out.npy", "back.npy", "--from", format,
+                                 *scales(format), "--force", kernel, "--json"))  # fmt: skip
+        assert report["kernel"] == kernel
+    for refusal in plan["refused"]:
+        refused(*words, "--force", refusal["kernel"], part="does not take this problem")
+    done(*words, "--effort", "measure", "--verify")
+    assert (folder / "out.npy").read_bytes() == expected
+    done("transpose", "out.npy", "back.npy", "--from", format, *scales(format), "--effort",
+         "measure", "--verify")  # fmt: skip
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_plan(folder, format):
+    shape = ("plan", "--shape", "4096,1024", "--to", format)
+    np.save("in.npy", np.zeros((4096, 1024), "f4"))
+    plan = json.loads(done(*shape, "--json"))
+    operation = plan["operation"]
+    assert (operation, plan["device"]) == ("quantise", "cpu")
+    assert plan["kernel"] in {candidate["kernel"] for candidate in plan["candidates"]}
+    assert "values are quantised" in {refusal["rule"] for refusal in plan["refused"]}
+    assert done("plan", "in.npy", "--to", format) == done(*shape) == done(*shape, "--perm", "1,0")
+    assert done(*shape, "--pattern", "a b -> a b") != done(*shape)
+    text = done(*shape, "--explain")
+    assert "candidates" in text and f"{operation} " in text and "why " in text
+    forced = done(*shape, "--force", plan["kernel"])
+    assert forced.startswith(plan["kernel"] + ":") and "forced by name" in forced
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_plan_on_a_described_gpu(folder, format):
+    there = ("plan", "--shape", "4096,4096", "--dtype", "bf16", "--to", format, "--on", "h200")
+    plan = json.loads(done(*there, "--json"))
+    assert plan["device"] == "NVIDIA H200" and plan["kernel"] == "quantise"
+    assert {"quantise", "blocks"} <= {candidate["kernel"] for candidate in plan["candidates"]}
+    assert "accesses" not in plan and "accesses" not in done(*there, "--explain")
+    forced = json.loads(done(*there, "--force", "blocks", "--json"))
+    assert forced["kernel"] == "blocks" and forced["predicted_ns"] >= plan["predicted_ns"]
+    bytes_of_a_row = 4096 // 32 * 34 if format == "q8_0" else 4096
+    back = ("plan", "--shape", f"4096,{bytes_of_a_row}", "--from", format, "--on", "h200")
+    plan = json.loads(done(*back, "--json"))
+    assert (plan["operation"], plan["kernel"]) == ("dequantise", "dequantise")
+    assert done(*back, "--to", "f32") == done(*back) != done(*back, "--to", "bf16")
+
+
+WRONG_PLANS = [
+    (["70,64"], ["--to", "q8_0"], "--to q8_0: the last axis of OUT has 70 values"),
+    (["70,64"], ["--to", "q8_0", "--pad", "--bias", "1"], "--to q8_0: --bias does not go with it"),
+    (["64,64"], ["--to", "q8_0", "--force", "tile"], "kernel = 'tile' does not take this problem"),
+    (["64,64"], ["--to", "q8_0", "--force", "no", "--on", "h200"], "kernel = 'no' is unknown on a GPU"),
+    (["64,64"], ["--to", "q8_0", "--dtype", "c64"], "src.type = c64 has no real values"),
+    (["64,68"], ["--from", "q8_0", "--to", "mxfp8_e4m3"], "values become blocks, or blocks values"),
+    (["64,68"], ["--from", "q8_0", "--pad"], "--pad: it belongs to --to"),
+    (["64,68"], ["--from", "q8_0", "--dtype", "f32"], "the array of --shape holds f32: q8_0 is stored as"),
+    (["64,70"], ["--from", "q8_0"], "its last axis of 70 is no multiple of 34, a block of q8_0"),
+    (["64,68"], ["--from", "q8_0", "--to", "b4"], "dst.type = b4 has no real values"),
+    ([""], ["--to", "mxfp8_e4m3"], "an array of no axes has no blocks"),
+    (["64,64"], ["--to", "f16", "--pad"], "--pad: it belongs to"),
+    (["64,64"], ["--pad"], "--pad: it belongs to"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "options", "part"), WRONG_PLANS)
+def test_what_is_wrong_in_a_plan_is_named(shape, options, part):
+    refused("plan", "--shape", *shape, *options, part=part)
+
+
 WRONG = [
-    ("in", ["--to", "q8_0", "--scale", "2"], "--to q8_0: it goes with --from, --to, --pad"),
-    ("in", ["--to", "q8_0", "--verify"], "--to q8_0: it goes with"),
-    ("in", ["--to", "q8_0", "--device", "gpu", "--verify"], "--to q8_0: it goes with"),
-    ("in", ["--to", "q8_0", "--device", "gpu", "--force", "tile"], "--to q8_0: it goes with"),
-    ("q8", ["--from", "q8_0", "--device", "gpu", "--effort", "measure"], "--from q8_0: it goes with"),
+    ("in", ["--to", "q8_0", "--scale", "2"], "--to q8_0: --scale does not go with it"),
+    ("in", ["--to", "q8_0", "--bias", "2"], "--to q8_0: --bias does not go with it"),
+    ("in", ["--to", "q8_0", "--saturate"], "--to q8_0: --saturate does not go with it"),
+    ("q8", ["--from", "q8_0", "--stochastic", "2"], "--from q8_0: --stochastic does not go with it"),
+    ("in", ["--to", "q8_0", "--raw"], "--to q8_0: --raw does not go with it"),
+    ("in", ["--to", "q8_0", "--force", "tile"], "kernel = 'tile' does not take this problem"),
+    ("q8", ["--from", "q8_0", "--force", "no"], "kernel = 'no' is unknown"),
+    ("in", ["--to", "q8_0", "--effort", "great"], "--effort = 'great' is neither"),
+    ("in", ["--to", "q8_0", "--device", "gpu", "--scale", "2"], "--scale does not go with it"),
     ("values", ["--from", "mxfp8_e4m3", "--device", "gpu"], "--scales is missing"),
     ("in", ["--to", "q8_0", "--memory", "1MiB"], "memory = 1 MiB is too little: the least is 32 MiB"),
     ("in", ["--to", "q8_0", "--device", "tpu"], "--device = 'tpu' is neither"),

@@ -122,6 +122,21 @@ def test_values_are_those_of_the_cpu(folder, format, perm, to):
     same_on_the_gpu(folder, "blocks.npy", words)
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_blocks_are_verified_forced_and_measured(folder, format):
+    np.save("in.npy", np.random.default_rng(9).standard_normal((1024, 2048)).astype("f4"))
+    to = ["--to", format, *scales(format, "s.npy"), "--device", "gpu", "--verify", "--json"]
+    back = ["--from", format, *scales(format, "s.npy"), "--device", "gpu", "--verify", "--json"]
+    for kernel, other in [("quantise", "dequantise"), ("blocks", "blocks")]:
+        report = json.loads(done("transpose", "in.npy", "out.npy", *to, "--force", kernel))
+        assert report["kernel"] == kernel and report["verified"]
+        report = json.loads(done("transpose", "out.npy", "back.npy", *back, "--force", other))
+        assert report["kernel"] == other and report["verified"]
+    for memory in [[], ["--memory", "32MiB"]]:
+        done("transpose", "in.npy", "out.npy", *to, "--effort", "measure", *memory)
+        done("transpose", "out.npy", "back.npy", *back, "--effort", "measure", *memory)
+
+
 def test_blocks_go_through_pipes(folder):
     x = np.random.default_rng(8).standard_normal((320, 2048)).astype("f4")
     np.save("in.npy", x)
@@ -143,8 +158,9 @@ def test_empty_arrays_of_blocks(folder):
 REFUSED = [
     (["--to", "q8_0"], "the last axis of OUT has 70 values, no multiple of 32"),
     (["--to", "q8_0", "--pad", "--memory", "1MiB"], "the least is 32 MiB"),
-    (["--to", "q8_0", "--pad", "--verify"], "--to q8_0: it goes with"),
-    (["--to", "q8_0", "--pad", "--force", "blocks"], "--to q8_0: it goes with"),
+    (["--to", "q8_0", "--pad", "--scale", "2"], "--to q8_0: --scale does not go with it"),
+    (["--to", "q8_0", "--pad", "--force", "quantise"], "kernel = 'quantise' does not take this"),
+    (["--to", "q8_0", "--pad", "--force", "tile"], "kernel = 'tile' does not take this problem"),
     (["--to", "mxfp8_e4m3", "--pad", "--scales", "no/s.npy"], "--scales = 'no/s.npy' cannot be"),
     (["--from", "q8_0"], "q8_0 is stored as '|u1'"),
 ]

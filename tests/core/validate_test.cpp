@@ -35,8 +35,8 @@ Refused refused(const Call& call) {
 
 Refused make(Extents src_shape, Extents src_strides, Extents dst_shape, Extents dst_strides) {
   return refused([&] {
-    make_problem(ConstView(nullptr, f32, src_shape, src_strides),
-                 View(nullptr, f32, dst_shape, dst_strides));
+    make_problem(View(nullptr, f32, dst_shape, dst_strides),
+                 ConstView(nullptr, f32, src_shape, src_strides));
   });
 }
 
@@ -68,7 +68,7 @@ TEST(Validate, SizesAndOffsetsFitIn64Bits) {
 TEST(Validate, TypesThatCannotBeConverted) {
   const auto types = [](ElementType src, ElementType dst, const Epilogue& epilogue = {}) {
     return refused(
-        [&] { make_problem(ConstView(nullptr, src, {2}), View(nullptr, dst, {2}), epilogue); });
+        [&] { make_problem(View(nullptr, dst, {2}), ConstView(nullptr, src, {2}), epilogue); });
   };
   EXPECT_EQ(types(f32, ElementType(Kind::f16)).status, Status::ok);
   EXPECT_EQ(types(f32, ElementType::bytes(4)).status, Status::ok);
@@ -93,7 +93,7 @@ TEST(Validate, VectorsBelongToAnAxis) {
     result.bias = &value;
     result.bias_mode = bias_mode;
     return refused([&] {
-      make_problem(ConstView(nullptr, f32, {2, 3}), View(nullptr, f32, {2, 3}), result);
+      make_problem(View(nullptr, f32, {2, 3}), ConstView(nullptr, f32, {2, 3}), result);
     });
   };
   EXPECT_EQ(epilogue(1, -1).status, Status::ok);
@@ -106,7 +106,7 @@ TEST(Validate, VectorsBelongToAnAxis) {
 TEST(Validate, WhatChangesNothingIsNotKept) {
   const auto problem = [](const Epilogue& epilogue, Kind src = Kind::f32) {
     const ElementType type(src);
-    return make_problem(ConstView(nullptr, type, {2}), View(nullptr, type, {2}), epilogue);
+    return make_problem(View(nullptr, type, {2}), ConstView(nullptr, type, {2}), epilogue);
   };
   Epilogue idle;
   idle.overflow = Overflow::saturate;

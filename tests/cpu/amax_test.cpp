@@ -1,6 +1,4 @@
 // The largest magnitude, on every vector target, against one obvious loop.
-#include "cpu/amax.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +7,13 @@
 #include <limits>
 #include <random>
 
+#include "cpu/cpu_info.hpp"
+#include "cpu/engine.hpp"
 #include "cpu/targets.hpp"
+#include "plan/planner.hpp"
 #include "support/conversions.hpp"
 #include "support/strided_view.hpp"
+#include "values/magnitude.hpp"
 
 namespace cornerturn::cpu {
 namespace {
@@ -28,6 +30,20 @@ double reference(Kind kind, const std::byte* data, const Extents& shape, const E
     most = std::max(most, found);
   }
   return most;
+}
+
+double largest(const plan::Plan& plan, const std::byte* data) {
+  std::uint64_t magnitude = 0;
+  execute(plan, Buffers{&magnitude, data});
+  return values::magnitude_number(plan.problem.src_type.kind(), magnitude);
+}
+
+// As planned, on so many threads also where the array is small.
+double amax(const std::byte* data, ElementType type, const Extents& shape, const Extents& strides,
+            int threads) {
+  plan::Plan plan = make_plan(reduce_problem(type, shape, strides), cpu_info(), {threads, ""});
+  plan.threads = threads;
+  return largest(plan, data);
 }
 
 TEST(Amax, OfEveryTypeOnEveryTarget) {
@@ -68,6 +84,32 @@ TEST(Amax, FindsOneValueAmongMany) {
     EXPECT_EQ(amax(data + 8, f32, {100'000}, {28}, 2), counted ? 3 : 1) << at;
     x[at] = 1;
   }
+}
+
+// Small pieces of any form, which no array is a multiple of.
+TEST(Amax, PiecesOfAnyForm) {
+  std::mt19937 random(33);
+  for (int i = 0; i < 400; ++i) {
+    test::StridedView view(random, 2);
+    view.fill(Kind::i16, random, false);
+    plan::Plan plan =
+        make_plan(reduce_problem(ElementType(Kind::i16), view.shape, view.strides), cpu_info(), {});
+    plan.chosen.config = plan::AmaxConfig{1 + i % 7, 1 + i % 5};
+    plan.threads = 1 + i % 3;
+    ASSERT_EQ(largest(plan, view.data()),
+              reference(Kind::i16, view.data(), view.shape, view.strides))
+        << to_string(plan.normal) << " " << to_string(plan);
+  }
+}
+
+// What the destination holds already takes part: whoever calls sets it to 0.
+TEST(Amax, TheDestinationIsRaised) {
+  const float x[] = {1, -2};
+  const plan::Plan plan =
+      make_plan(reduce_problem(ElementType(Kind::f32), {2}, {4}), cpu_info(), {});
+  std::uint64_t magnitude = values::magnitude_bits(3.0F);
+  execute(plan, Buffers{&magnitude, x});
+  EXPECT_EQ(magnitude, values::magnitude_bits(3.0F));
 }
 
 TEST(Amax, InfinitiesAreLessThanNaNs) {

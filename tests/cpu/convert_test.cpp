@@ -80,8 +80,8 @@ TEST_P(Conversions, ModerateValues) {
         std::vector<std::byte> dst(static_cast<std::size_t>(count * 16));
         std::vector<std::byte> expected = dst;
         reference_convert(problem, {}, src.data(), expected.data());
-        cpu::execute(plan::make_plan(problem, cpu::cpu_info(), {1, "convert"}), src.data(),
-                     dst.data());
+        cpu::execute(plan::make_plan(problem, cpu::machine(), {1, "convert"}),
+                     {dst.data(), src.data()});
         EXPECT_EQ(dst, expected) << to_string(problem);
       }
     }
@@ -112,7 +112,7 @@ TEST_P(Conversions, EveryValueBetweenSmallFloats) {
           std::vector<std::byte> dst(static_cast<std::size_t>(count * 2));
           std::vector<std::byte> expected = dst;
           reference_convert(problem, {}, src, expected.data());
-          cpu::execute(plan::make_plan(problem, cpu::cpu_info(), {1, "convert"}), src, dst.data());
+          cpu::execute(plan::make_plan(problem, cpu::machine(), {1, "convert"}), {dst.data(), src});
           EXPECT_EQ(dst, expected) << to_string(problem);
         }
       }
@@ -140,7 +140,7 @@ TEST_P(Conversions, DoublesBesideTies) {
       std::vector<std::byte> expected = dst;
       const auto* const from = reinterpret_cast<const std::byte*>(src.data());
       reference_convert(problem, {}, from, expected.data());
-      cpu::execute(plan::make_plan(problem, cpu::cpu_info(), {1, "convert"}), from, dst.data());
+      cpu::execute(plan::make_plan(problem, cpu::machine(), {1, "convert"}), {dst.data(), from});
       EXPECT_EQ(dst, expected) << to_string(problem);
     }
   }

@@ -57,13 +57,13 @@ class Comparison {
     const std::int64_t pieces = cpu::pieces(config, problem);
     for (std::int64_t first = 0; first < pieces;) {
       const std::int64_t last = random_.uniform(first + 1, pieces);
-      cpu::run(config, problem, in + problem.src_offset, out + origin + problem.dst_offset, first,
+      cpu::run(config, problem, {out + origin + problem.dst_offset, in + problem.src_offset}, first,
                last);
       first = last;
     }
     ASSERT_EQ(std::memcmp(out, reference, dst_bytes), 0)
         << to_string(problem) << ", phase " << phase << "\n  "
-        << plan::tile::describe(config, problem);
+        << plan::tile::Family::describe(config, problem);
   }
 
  private:
@@ -74,6 +74,13 @@ class Comparison {
   GuardedBuffer expected_{capacity};
 };
 
+std::vector<plan::TileConfig> offered_for(const Problem& problem, const plan::CpuInfo& cpu) {
+  std::vector<plan::TileConfig> all;
+  plan::tile::Family::configure(problem, cpu,
+                                [&](const plan::TileConfig& config) { all.push_back(config); });
+  return all;
+}
+
 TEST_P(Tile, AnyConfiguration) {
   RandomProblems random(5, {5, 60 << 10, true});
   Comparison comparison(random);
@@ -81,17 +88,17 @@ TEST_P(Tile, AnyConfiguration) {
   for (int i = 0; taken < 1500; ++i) {
     ASSERT_LT(i, 100'000) << "too few random problems are for the tile kernel";
     const Problem problem = normalise(random.next());
-    if (plan::tile::why_not(problem, cpu::cpu_info()) != nullptr) continue;
+    if (plan::tile::Family::why_not(problem, cpu::cpu_info()) != nullptr) continue;
     ++taken;
-    const plan::tile::Configs offered = plan::tile::configure(problem, cpu::cpu_info());
-    plan::TileConfig config =
-        offered.list[static_cast<std::size_t>(random.uniform(0, offered.size - 1))];
+    const std::vector<plan::TileConfig> offered = offered_for(problem, cpu::cpu_info());
+    plan::TileConfig config = offered[static_cast<std::size_t>(
+        random.uniform(0, static_cast<std::int64_t>(offered.size()) - 1))];
     config.strip_bytes = comparison.pick({64, 128, 256, 1024});
     config.window_bytes = comparison.pick({16, 64, 128, 256});
     config.prefetch_bytes = comparison.pick({0, 64, 256});
     config.copy_rows = random.chance(0.5);
     config.packed = config.packed && random.chance(0.7);
-    config.non_temporal = random.chance(0.7);
+    config.stores = random.chance(0.7) ? plan::Stores::past_caches : plan::Stores::regular;
     comparison.run(config, problem, 0);
     if (HasFatalFailure()) return;
   }
@@ -116,8 +123,8 @@ TEST_P(Tile, LinesFromRegisters) {
     if (batch > 1) problem.modes.push_back({batch, rows * src_pitch, columns * dst_pitch});
     problem.modes.push_back({columns, width, dst_pitch});
     problem.modes.push_back({rows, src_pitch, width});
-    ASSERT_EQ(plan::tile::why_not(problem, small_caches), nullptr);
-    plan::TileConfig config = plan::tile::configure(problem, small_caches).list[0];
+    ASSERT_EQ(plan::tile::Family::why_not(problem, small_caches), nullptr);
+    plan::TileConfig config = offered_for(problem, small_caches).front();
     ASSERT_EQ(config.direct, rows * width >= 128);
     config.strip_bytes = comparison.pick({64, 128, 256, 512});
     config.window_bytes = comparison.pick({16, 64, 128});

@@ -1,19 +1,19 @@
-// Runs every kernel of src/cuda/cute on the host, with the launch and the copy engine of
+// Runs every kernel of src/workshop/cuda/cute on the host, with the launch and the copy engine of
 // tests/cuda/host in front of the project's own, and compares each element. Prints what differs.
 #include <cstdio>
 #include <vector>
 
-#include "cuda/cute/launch.cuh"
+#include "workshop/cuda/cute/launch.cuh"
 
-#include "../../src/cuda/cute/cute_copy.cu"
-#include "../../src/cuda/cute/cute_naive.cu"
-#include "../../src/cuda/cute/cute_smem.cu"
-#include "../../src/cuda/cute/cute_smem_pad.cu"
-#include "../../src/cuda/cute/cute_smem_swizzle.cu"
-#include "../../src/cuda/cute/cute_tma.cu"
-#include "../../src/cuda/cute/cute_tma_copy.cu"
-#include "../../src/cuda/cute/cute_tma_store.cu"
-#include "kernels/ladder/cute.hpp"
+#include "../../src/workshop/cuda/cute/cute_copy.cu"
+#include "../../src/workshop/cuda/cute/cute_naive.cu"
+#include "../../src/workshop/cuda/cute/cute_smem.cu"
+#include "../../src/workshop/cuda/cute/cute_smem_pad.cu"
+#include "../../src/workshop/cuda/cute/cute_smem_swizzle.cu"
+#include "../../src/workshop/cuda/cute/cute_tma.cu"
+#include "../../src/workshop/cuda/cute/cute_tma_copy.cu"
+#include "../../src/workshop/cuda/cute/cute_tma_store.cu"
+#include "workshop/rungs/cute.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CORNERTURN_BUILD_DIR", ROOT / "build" / "release"))
 PROGRAM = BUILD / "bin" / "cornerturn"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def output(*words):
@@ -64,6 +64,11 @@ def test_the_readme_shows_what_the_command_says():
         assert words(excerpt) in words(output(*command.split()))
 
 
+def test_the_start_page_shows_an_example():
+    shown = re.search(r"^```cpp\n(.*?)^```", (ROOT / "docs" / "reference.md").read_text(), re.S | re.M)[1]
+    assert shown == (ROOT / "examples" / "permute_4d.cpp").read_text()
+
+
 def test_stale_figures_are_found(tmp_path):
     """A copy of the pages and the script, with one figure changed."""
     for name in ["scripts/kernel_pages.py", "python/cornerturn/ladder/_rung.py", *(f"docs/kernels/{page.name}" for page in (ROOT / "docs" / "kernels").glob("*.md"))]:
@@ -97,14 +102,33 @@ def test_every_kernel_is_in_the_architecture():
     assert kernels <= set(re.findall(r"^\| `(\w+)`", families, re.M))
 
 
+def test_the_version_is_in_one_place():
+    """Everything but the changelog, which has a section for it, reads it from the header."""
+    header = (ROOT / "include" / "cornerturn" / "version.hpp").read_text()
+    major, minor, patch = re.findall(r"VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header)
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert re.search(rf"^## \[{major}\.{minor}\.{patch}\] - \d{{4}}-\d\d-\d\d$", changelog, re.M)
+    assert changelog.index("## [Unreleased]") < changelog.index(f"## [{major}.")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode != 0:
+        pytest.skip("no clone of the repository")
+    kinds = (".md", ".txt", ".toml", ".cmake", ".in", ".py", ".sh", ".hpp", ".h", ".cpp", ".yml")
+    written = re.compile(rf"(?i)\b(cornerturn|version)\b[\"' =:(]+v?{major}\.{minor}(\.{patch})?\b")
+    files = [ROOT / name for name in listed.stdout.split("\0") if name.endswith(kinds) and (ROOT / name).exists()]
+    assert len(files) > 300
+    assert [str(path) for path in files if written.search(path.read_text())] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links_and_paths_exist(page):
     text = re.sub(r"<!--.*?-->", "", page.read_text(), flags=re.S)  # the templates of tables
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
-    # Files of the example kernel, and the folders that `make bench` and `make bundle` fill.
-    made_up = {"src/plan/fold.hpp", "src/plan/fold.cpp", "src/cpu/fold.cpp", "bench/results/",
+    # Files of the example kernels, and the folders that `make bench` and `make bundle` fill.
+    made_up = {"src/plan/fold.hpp", "src/plan/fold.cpp", "src/cpu/fold.cpp", "src/kernels/each.hpp",
+               "src/plan/gpu/each.hpp", "src/plan/gpu/each.cpp", "devices/cpu/my-cpu.json",
+               "bench/results/",
                "bench/results/ladder"}  # fmt: skip
     for path in re.findall(r"`((?:src|tests|docs|bench|scripts|include)/[\w./-]*)`", text):
         assert path in made_up or (ROOT / path).exists(), path

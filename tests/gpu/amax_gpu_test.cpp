@@ -76,7 +76,8 @@ void expect_quantised_alike(const ConstView& here, const ConstView& there, Kind 
   Bytes expected(elements * static_cast<std::size_t>(step), std::byte{0xa5});
   const Device dst(expected);
   const ElementType type(to);
-  const double scale = quantise_tensor(View(expected.data(), type, here.shape, strides), here, 1);
+  const double scale =
+      quantise_tensor(View(expected.data(), type, here.shape, strides), here, {.threads = 1});
   const double found = quantise_tensor(View(dst.at(), type, here.shape, strides), there);
   EXPECT_EQ(bits_of(found), bits_of(scale)) << found << " is not " << scale;
   EXPECT_TRUE(dst.get() == expected) << "to " << type.name() << ", " << step << " bytes apart";
@@ -95,7 +96,7 @@ void check_views(unsigned seed, int count) {
       const Device src(view.memory);
       const ConstView here(view.data(), type, view.shape, view.strides);
       const ConstView there(src.at() + view.first, type, view.shape, view.strides);
-      const double expected = amax(here, 1);
+      const double expected = amax(here, {.threads = 1});
       const double found = amax(there);
       EXPECT_EQ(bits_of(found), bits_of(expected)) << found << " is not " << expected;
       for (const Kind to : {Kind::f8_e4m3, Kind::f8_e5m2, Kind::i8}) {
@@ -189,13 +190,13 @@ TEST(AmaxOnGpu, FollowsWhatIsOnTheStream) {
   const ConstView view(src.get(), f32, {count});
   check(cudaMemcpyAsync(src.get(), pinned, 4 * count, cudaMemcpyHostToDevice, stream),
         "cudaMemcpy");
-  EXPECT_EQ(amax(view, 0, on), 7);
+  EXPECT_EQ(amax(view, {.stream = on}), 7);
 
   static_cast<float*>(pinned)[0] = 14;
   check(cudaMemcpyAsync(src.get(), pinned, 4 * count, cudaMemcpyHostToDevice, stream),
         "cudaMemcpy");
   const double scale =
-      quantise_tensor(View(dst.get(), ElementType(Kind::i8), {count}), view, 0, on);
+      quantise_tensor(View(dst.get(), ElementType(Kind::i8), {count}), view, {.stream = on});
   EXPECT_EQ(scale, static_cast<double>(1.0F / (127.0F / 14.0F)));
   std::int8_t first = 0, last = 0;
   check(cudaMemcpyAsync(&first, dst.get(), 1, cudaMemcpyDeviceToHost, stream), "cudaMemcpy");
@@ -219,8 +220,8 @@ TEST(AmaxOnGpu, FromManyThreads) {
       const Device src(x.data(), 4 * x.size());
       const OwnStream stream;
       for (int i = 0; i < 50; ++i) {
-        wrong +=
-            amax(ConstView(src.at(), f32, {count}), 0, static_cast<cuda::Stream>(stream)) != 1 + t;
+        wrong += amax(ConstView(src.at(), f32, {count}),
+                      {.stream = static_cast<cuda::Stream>(stream)}) != 1 + t;
       }
     });
   }
@@ -287,15 +288,15 @@ void expect_refused_while_captured(cuda::Stream captured, cuda::Stream on) {
   cudaGraph_t graph = nullptr;
   check(cudaStreamBeginCapture(captured, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
   const std::string message = "but the stream is being captured";
-  expect_refused(Status::unsupported, message, [&] { amax(from, 0, on); });
-  expect_refused(Status::unsupported, message, [&] { quantise_tensor(to, from, 0, on); });
+  expect_refused(Status::unsupported, message, [&] { amax(from, {.stream = on}); });
+  expect_refused(Status::unsupported, message, [&] { quantise_tensor(to, from, {.stream = on}); });
   copy(to, from, options);  // the capture goes on
   check(cudaStreamEndCapture(captured, &graph), "cudaStreamEndCapture");
   std::size_t nodes = 0;
   check(cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes");
   EXPECT_EQ(nodes, 1U);
   check(cudaGraphDestroy(graph), "cudaGraphDestroy");
-  EXPECT_EQ(amax(from, 0, on), 3);
+  EXPECT_EQ(amax(from, {.stream = on}), 3);
 }
 
 TEST(AmaxOnGpu, IsRefusedWhileTheStreamIsCaptured) {

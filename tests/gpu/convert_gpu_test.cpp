@@ -14,7 +14,7 @@
 #include "cuda/check.hpp"
 #include "cuda/device_buffer.hpp"
 #include "cuda/engine.hpp"
-#include "plan/gpu/plan.hpp"
+#include "plan/planner.hpp"
 #include "support/conversions.hpp"
 
 namespace cornerturn {
@@ -59,17 +59,17 @@ int check_all(const Problem& problem, int src_phase = 0, int dst_phase = 0,
   };
   std::byte* const src_zero = gpu_src.get() + src_skip - from.low;
   std::byte* const dst_zero = gpu_dst.get() + dst_skip - to.low;
-  plan::gpu::Plan plan =
-      make_plan(problem, {true, alignment(src_skip - from.low), alignment(dst_skip - to.low)},
-                cuda::description_of(cuda::current_device()));
+  plan::Plan plan =
+      make_plan(problem, cuda::machine_of(cuda::current_device()),
+                {1, "", {true, alignment(src_skip - from.low), alignment(dst_skip - to.low)}});
   Bytes expected = before;
   test::reference_convert(plan.normal, vectors, src.data() + src_skip - from.low,
                           expected.data() + dst_skip - to.low);
-  const plan::gpu::Candidates candidates = plan.candidates;
-  for (const plan::gpu::Candidate& candidate : candidates) {
+  const plan::Candidates candidates = plan.candidates;
+  for (const plan::Candidate& candidate : candidates) {
     plan.choose(candidate, plan::Choice::forced);
     upload(gpu_dst, before.data(), before.size());
-    cuda::execute(plan, dst_zero, src_zero, nullptr, there);
+    cuda::execute(plan, {dst_zero, src_zero, there}, nullptr);
     check(cudaDeviceSynchronize(), "kernel");
     Bytes got(before.size());
     check(cudaMemcpy(got.data(), gpu_dst.get(), got.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
@@ -161,15 +161,15 @@ void check_vectors(int problems) {
   int turn = 0;
   for (const auto& [from, to] : test::scaled_pairs()) {
     for (const auto& [kernel, shape] : {
-             std::pair{"tile_convert", test::Shape{"", {160, 144}, {1, 0}}},
-             {"tile_convert", {"", {528, 784}, {1, 0}}},
-             {"tile_convert", {"", {3, 48, 32}, {0, 2, 1}}},
-             {"tile_convert", {"", {4, 8, 48}, {2, 1, 0}}},
-             {"tile_convert", {"", {32, 6, 16}, {2, 1, 0}}},
-             {"tile_convert", {"", {2, 3, 16, 48}, {1, 3, 0, 2}}},
-             {"rows_convert", {"", {60, 80}, {0, 1}}},
-             {"rows_convert", {"", {5, 3, 7, 48}, {2, 0, 1, 3}}},
-             {"rows_convert", {"", {20, 4912}, {0, 1}}},
+             std::pair{"tile", test::Shape{"", {160, 144}, {1, 0}}},
+             {"tile", {"", {528, 784}, {1, 0}}},
+             {"tile", {"", {3, 48, 32}, {0, 2, 1}}},
+             {"tile", {"", {4, 8, 48}, {2, 1, 0}}},
+             {"tile", {"", {32, 6, 16}, {2, 1, 0}}},
+             {"tile", {"", {2, 3, 16, 48}, {1, 3, 0, 2}}},
+             {"rows", {"", {60, 80}, {0, 1}}},
+             {"rows", {"", {5, 3, 7, 48}, {2, 0, 1, 3}}},
+             {"rows", {"", {20, 4912}, {0, 1}}},
          }) {
       for (int i = 0; i < problems; ++i) {
         const Problem problem =

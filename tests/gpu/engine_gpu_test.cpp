@@ -14,7 +14,7 @@
 #include "cuda/check.hpp"
 #include "cuda/device_buffer.hpp"
 #include "cuda/engine.hpp"
-#include "plan/gpu/plan.hpp"
+#include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference.hpp"
 #include "support/shapes.hpp"
@@ -87,14 +87,14 @@ int check_all(const Problem& problem, std::int64_t src_phase, std::int64_t dst_p
   test::reference_copy(problem, src.host_zero(), dst.host_zero());
   const Bytes& poison = dst.host();
 
-  plan::gpu::Plan plan =
-      make_plan(problem, {true, alignment_of(src.gpu_zero()), alignment_of(dst.gpu_zero())},
-                cuda::description_of(cuda::current_device()));
-  const plan::gpu::Candidates candidates = plan.candidates;
-  for (const plan::gpu::Candidate& candidate : candidates) {
+  plan::Plan plan =
+      make_plan(problem, cuda::machine_of(cuda::current_device()),
+                {1, "", {true, alignment_of(src.gpu_zero()), alignment_of(dst.gpu_zero())}});
+  const plan::Candidates candidates = plan.candidates;
+  for (const plan::Candidate& candidate : candidates) {
     plan.choose(candidate, plan::Choice::forced);
     dst.upload(poison);
-    cuda::execute(plan, dst.gpu_zero(), src.gpu_zero(), nullptr);
+    cuda::execute(plan, {dst.gpu_zero(), src.gpu_zero()}, nullptr);
     check(cudaDeviceSynchronize(), "kernel");
     const Bytes got = dst.download();
     const auto wrong = std::mismatch(expected.begin(), expected.end(), got.begin()).first;

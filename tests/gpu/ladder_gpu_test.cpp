@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "cornerturn/cornerturn.hpp"
-#include "cuda/ladder.hpp"
-#include "cuda/reference.hpp"
 #include "support/matrix_shapes.hpp"
+#include "workshop/cuda/ladder.hpp"
+#include "workshop/cuda/reference.hpp"
 
 namespace cornerturn::cuda {
 namespace {

@@ -6,13 +6,14 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "cornerturn/cornerturn.hpp"
+#include "cuda/backend.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_buffer.hpp"
 #include "cuda/engine.hpp"
-#include "cuda/engine_kernels.hpp"
-#include "plan/gpu/quantise.hpp"
+#include "plan/planner.hpp"
 #include "support/any_blocks.hpp"
 #include "support/blocks.hpp"
 #include "support/stacks_of_blocks.hpp"
@@ -22,7 +23,12 @@ namespace {
 
 using cuda::check;
 using cuda::DeviceBuffer;
-using kernels::BlockFormat;
+using plan::Plan;
+
+Plan plan_for(const Problem& problem, std::int64_t src_alignment = 16) {
+  return make_plan(problem, cuda::machine_of(cuda::current_device()),
+                   {1, "", {true, src_alignment}});
+}
 
 void check_matrix(Kind kind, BlockFormat format, std::int64_t rows, std::int64_t cols,
                   bool along_rows, bool along_cols, values::MxScale rule = values::MxScale::floor) {
@@ -48,18 +54,17 @@ void check_matrix(Kind kind, BlockFormat format, std::int64_t rows, std::int64_t
   };
   const DeviceBuffer row_values = poisoned(of_rows.values), row_scales = poisoned(of_rows.scales);
   const DeviceBuffer col_values = poisoned(of_cols.values), col_scales = poisoned(of_cols.scales);
-  kernels::QuantiseArgs args;
-  args.src = src.get();
-  args.pitch = pitch;
-  args.rows = static_cast<std::uint32_t>(rows);
-  args.cols = static_cast<std::uint32_t>(cols);
-  args.kind = kind;
-  args.format = format;
-  args.rule = rule;
-  if (along_rows) args.along_rows = {row_values.get(), row_scales.get()};
-  if (along_cols) args.along_cols = {col_values.get(), col_scales.get()};
-  const Launch launch = plan::gpu::prepare_quantise(args);
-  cuda::launch_kernel(args, launch, nullptr);
+  const Problem problem =
+      test::matrix_problem(kind, {format, rule}, rows, cols, pitch, along_rows, along_cols);
+  Buffers buffers{row_values.get(), src.get(), {}, {row_scales.get()}};
+  if (!along_rows) buffers = {col_values.get(), src.get(), {}, {col_scales.get()}};
+  if (along_rows && along_cols) {
+    buffers.blocks.second = col_values.get();
+    buffers.blocks.second_scales = col_scales.get();
+  }
+  const Plan plan = plan_for(problem);
+  EXPECT_EQ(plan.kernel(), "quantise");
+  cuda::execute(plan, buffers, nullptr);
   check(cudaDeviceSynchronize(), "quantise");
   const auto same = [&](const char* what, const std::vector<std::byte>& expected,
                         const DeviceBuffer& gpu) {
@@ -125,11 +130,11 @@ void check_dequantised(test::AnyBlocksCase c) {
   c.plain.bytes.insert(c.plain.bytes.begin(), guard, std::byte{0x5a});
   c.plain.bytes.insert(c.plain.bytes.end(), guard, std::byte{0x5a});
   const OnGpu plain(c.plain), values(c.values), scales(c.scales);
-  const plan::gpu::BlocksWork work =
-      plan::gpu::dequantise_work(c.array(plain.buffer.get()),
-                                 c.blocks(values.buffer.get(), scales.buffer.get()), c.rule.format);
-  EXPECT_STREQ(work.kernel(), "dequantise");
-  cuda::execute(work, nullptr);
+  const Buffers buffers =
+      c.buffers(true, plain.buffer.get(), values.buffer.get(), scales.buffer.get());
+  const Plan plan = plan_for(c.problem(true), std::gcd(c.values.first, 16));
+  EXPECT_EQ(plan.kernel(), "dequantise");
+  cuda::execute(plan, buffers, nullptr);
   check(cudaDeviceSynchronize(), "dequantise");
   test::dequantise_obviously(c);
   EXPECT_TRUE(plain.get() == c.plain.bytes);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cuda/device_buffer.hpp"
-#include "cuda/strided_check.hpp"
+#include "workshop/cuda/strided_check.hpp"
 
 namespace cornerturn::cuda {
 namespace {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <string>
 
 #include "cornerturn/error.hpp"
 #include "io/output_file.hpp"
@@ -112,11 +113,13 @@ class HostStage : public BlockStage {
   std::byte* in() const override { return in_.data(); }
   std::byte* out() const override { return out_.data(); }
 
-  void make(const BlockTask& task, const BlockPiece& piece) const override {
+  void with_piece(const BlockPiece& piece,
+                  const std::function<void(const BlockPiece&)>& work) const override {
     EXPECT_LE(piece.bytes_in, in_.size());
     EXPECT_LE(piece.bytes_out, out_.size());
-    make_piece(task, piece, padding());
+    work(piece);
   }
+  BlockOptions options() const override { return padding(); }
 
  private:
   Buffer in_;
@@ -174,8 +177,9 @@ void expect_pieces_make(std::mt19937& random, const BlockTask& task,
     schedule.pieces = block_pieces(task, 1 + random() % 40, in_order);
     const auto stages = host_stages(task, schedule);
     const bool in_memory = random() % 2 == 0;
+    const bool measure = random() % 8 == 0;
     const auto staged = [&](Files& files) {
-      rearrange_blocks(task, schedule, files.sources, files.sinks, stages, files.progress);
+      rearrange_blocks(task, schedule, files.sources, files.sinks, stages, files.progress, measure);
     };
     EXPECT_EQ(made_in_files(task, in_order, sources, in_memory, staged), expected)
         << to_string(summary_of(task, schedule)) << ", " << to_string(task.blocks);
@@ -250,7 +254,9 @@ TEST(RearrangeBlocks, RunsAreLongOnBothSides) {
 
 TEST(RearrangeBlocks, TheKernelIsThatOfAWholePiece) {
   const auto kernel = [](const BlockTask& task) {
-    return gpu_block_kernel(task, make_gpu_block_schedule(task, 0, false));
+    BlockOptions options = padding();
+    options.device = "h200";
+    return block_plan(task, make_gpu_block_schedule(task, 0, false), options).kernel();
   };
   const ElementType q8 = ElementType::bytes(q8_0_bytes);
   const ElementType e4m3(Kind::f8_e4m3);
@@ -264,6 +270,116 @@ TEST(RearrangeBlocks, TheKernelIsThatOfAWholePiece) {
   EXPECT_EQ(
       kernel(task_from_blocks(e4m3, ElementType(Kind::f64), {256, 8}, {false, {1, 0}}, false)),
       "blocks");
+}
+
+TEST(RearrangeBlocks, AKernelThatIsUnknownIsRefused) {
+  const BlockTask task =
+      task_to_blocks(ElementType(Kind::f8_e5m2), ElementType(Kind::f32), {64}, {false, {0}});
+  BlockOptions options = padding();
+  options.kernel = "nothing";
+  EXPECT_THROW(block_plan(task, make_block_schedule(task, 1), options), Error);
+}
+
+// Arrays in memory, and results in files: what verify_blocks() reads.
+class Verified {
+ public:
+  Verified(const BlockTask& task, const std::vector<Memory>& sources,
+           const std::vector<Memory>& results)
+      : task_(task) {
+    for (const Memory& source : sources) sources_.push_back({source.data(), nullptr, 0});
+    files_.reserve(results.size());
+    for (const Memory& result : results) {
+      files_.push_back(temporary_file(::testing::TempDir(), 0));
+      files_.back().write_at(result.data(), static_cast<std::int64_t>(result.size()),
+                             start_of_file);
+      results_.push_back({nullptr, &files_.back(), start_of_file});
+    }
+  }
+
+  // Changes a byte of a result.
+  void spoil(std::size_t result, std::int64_t place) const {
+    std::byte byte{};
+    files_[result].read_at(&byte, 1, start_of_file + place);
+    byte ^= std::byte{1};
+    files_[result].write_at(&byte, 1, start_of_file + place);
+  }
+
+  // What the check finds; nothing when all is right.
+  std::string difference(int threads) const {
+    BlockOptions options = padding();
+    options.threads = threads;
+    Progress progress;
+    try {
+      verify_blocks(task_, sources_, results_, options, least_memory, progress);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), Status::internal);
+      return error.what();
+    }
+    EXPECT_EQ(progress.bytes_compared, task_.result_bytes());
+    return "";
+  }
+
+ private:
+  const BlockTask& task_;
+  std::vector<File> files_;
+  std::vector<Source> sources_, results_;
+};
+
+// "block at index (2, 0)": what has the byte at `place`.
+std::string place_text(const BlockTask& task, std::size_t result, std::int64_t place) {
+  const BlockOperand& operand = task.to[result];
+  std::string index;
+  std::int64_t element = place / operand.type.size();
+  for (int m = operand.problem.rank(); m-- > 0; element /= operand.problem.modes[m].extent) {
+    const std::string step = std::to_string(element % operand.problem.modes[m].extent);
+    index = index.empty() ? step : step + ", " + index;
+  }
+  const bool whole = operand.type.kind() == Kind::bytes;
+  return std::string(result == 1 ? "scale"
+                     : whole     ? "block"
+                                 : "value") +
+         " at index (" + index + ")";
+}
+
+void expect_verified(std::mt19937& random, const BlockTask& task) {
+  const std::vector<Memory> sources = random_sources(random, task);
+  const std::vector<Memory> results = made_at_once(task, sources);
+  const Verified verified(task, sources, results);
+  EXPECT_EQ(verified.difference(1 + static_cast<int>(random() % 2)), "") << to_string(task.blocks);
+  const std::size_t spoilt = random() % results.size();
+  const auto place = static_cast<std::int64_t>(random() % results[spoilt].size());
+  verified.spoil(spoilt, place);
+  EXPECT_NE(verified.difference(1).find("wrong " + place_text(task, spoilt, place)),
+            std::string::npos)
+      << verified.difference(1) << ": " << place_text(task, spoilt, place) << " in "
+      << to_string(task.blocks);
+}
+
+TEST(RearrangeBlocks, VerifyFindsEveryChangedByte) {
+  std::mt19937 random(23);
+  for (int i = 0; i < 200; ++i) {
+    const Extents shape = random_shape(random, 8000);
+    const FileOrder file{random() % 2 == 0, random_order(random, shape.size())};
+    expect_verified(random,
+                    task_to_blocks(random_format(random), random_values(random), shape, file));
+    const Extents blocks = random_shape(random, 300);
+    const FileOrder there{random() % 2 == 0, random_order(random, blocks.size())};
+    expect_verified(random, task_from_blocks(random_format(random), random_values(random), blocks,
+                                             there, random() % 2 == 0));
+  }
+}
+
+TEST(RearrangeBlocks, VerifyWorksInPieces) {
+  std::mt19937 random(24);
+  const ElementType f32(Kind::f32);
+  const ElementType q8 = ElementType::bytes(q8_0_bytes);
+  const BlockTask task = task_to_blocks(q8, f32, {1 << 13, 3001}, {false, {1, 0}});
+  const std::vector<Memory> sources = random_sources(random, task);
+  const Verified verified(task, sources, made_at_once(task, sources));
+  EXPECT_EQ(verified.difference(2), "");
+  const std::int64_t place = task.result_bytes() - 1;
+  verified.spoil(0, place);
+  EXPECT_NE(verified.difference(2).find("wrong " + place_text(task, 0, place)), std::string::npos);
 }
 
 }  // namespace

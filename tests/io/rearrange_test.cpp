@@ -104,10 +104,10 @@ class CpuStage : public Stage {
     EXPECT_LE(turn.bytes_in(), in_.size());
     EXPECT_LE(turn.bytes_out(), out_.size());
     Problem problem =
-        make_problem(turn.from, View(nullptr, turn.to, turn.from.shape), turn.epilogue);
+        make_problem(View(nullptr, turn.to, turn.from.shape), turn.from, turn.epilogue);
     problem.values.place = turn.place;
-    cpu::execute(plan::make_plan(problem, cpu::cpu_info(), {1, ""}), in(), out_.data(),
-                 {nullptr, turn.epilogue.bias});
+    cpu::execute(plan::make_plan(problem, cpu::machine()),
+                 {out_.data(), in(), {nullptr, turn.epilogue.bias}});
   }
 
  private:

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kernels/gpu_context.cuh"
-#include "kernels/ladder/registry.hpp"
+#include "workshop/rungs/registry.hpp"
 
 using namespace cornerturn;
 

@@ -1,12 +1,12 @@
 // Accesses as text: what access_text() writes, parse_access() reads as the same access.
 #include <gtest/gtest.h>
 
-#include "analyse/notation.hpp"
 #include "cornerturn/error.hpp"
-#include "lab/access.hpp"
-#include "lab/explain.hpp"
-#include "lab/rung_access.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "workshop/analyse/notation.hpp"
+#include "workshop/lab/access.hpp"
+#include "workshop/lab/explain.hpp"
+#include "workshop/lab/rung_access.hpp"
 
 namespace cornerturn::lab {
 namespace {

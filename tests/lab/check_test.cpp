@@ -1,5 +1,5 @@
 // The linter for layouts: what passes, what fails, and with which words.
-#include "lab/check.hpp"
+#include "workshop/lab/check.hpp"
 
 #include <gtest/gtest.h>
 

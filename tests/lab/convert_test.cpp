@@ -1,10 +1,10 @@
 // Swizzles in other words: each against what it does to every element.
-#include "lab/convert.hpp"
+#include "workshop/lab/convert.hpp"
 
 #include <gtest/gtest.h>
 
-#include "analyse/notation.hpp"
 #include "cornerturn/error.hpp"
+#include "workshop/analyse/notation.hpp"
 
 namespace cornerturn::lab {
 namespace {

@@ -1,10 +1,10 @@
-#include "lab/explain_picture.hpp"
+#include "workshop/lab/explain_picture.hpp"
 
 #include <gtest/gtest.h>
 
-#include "analyse/notation.hpp"
 #include "cornerturn/error.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "workshop/analyse/notation.hpp"
 
 namespace cornerturn::lab {
 namespace {

@@ -1,5 +1,5 @@
 // Explanations: against the hardware's table, against the proofs, and in their words.
-#include "lab/explain.hpp"
+#include "workshop/lab/explain.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "access/patterns.hpp"
-#include "analyse/notation.hpp"
 #include "cornerturn/error.hpp"
-#include "lab/rung_access.hpp"
 #include "maps/proofs.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "workshop/analyse/notation.hpp"
+#include "workshop/lab/rung_access.hpp"
 
 namespace cornerturn::lab {
 namespace {

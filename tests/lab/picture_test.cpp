@@ -1,13 +1,13 @@
-#include "lab/picture.hpp"
+#include "workshop/lab/picture.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "analyse/notation.hpp"
 #include "cornerturn/error.hpp"
-#include "lab/block_order.hpp"
-#include "lab/warp_picture.hpp"
+#include "workshop/analyse/notation.hpp"
+#include "workshop/lab/block_order.hpp"
+#include "workshop/lab/warp_picture.hpp"
 
 namespace cornerturn::lab {
 namespace {

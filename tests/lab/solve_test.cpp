@@ -1,17 +1,17 @@
 // The solver: against a search over the same layouts that knows none of its short cuts, against
 // explain() and the proofs, and in its answers.
-#include "lab/solve.hpp"
+#include "workshop/lab/solve.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "analyse/notation.hpp"
 #include "cornerturn/error.hpp"
-#include "lab/explain.hpp"
 #include "maps/proofs.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "workshop/analyse/notation.hpp"
+#include "workshop/lab/explain.hpp"
 
 namespace cornerturn::lab {
 namespace {

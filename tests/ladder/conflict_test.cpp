@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "analyse/kernel_report.hpp"
-#include "kernels/ladder/smem_vec.hpp"
-#include "ladder/emulate.hpp"
-#include "simt/emulator.hpp"
+#include "workshop/analyse/kernel_report.hpp"
+#include "workshop/ladder/emulate.hpp"
+#include "workshop/rungs/smem_vec.hpp"
+#include "workshop/simt/emulator.hpp"
 
 namespace cornerturn::ladder {
 namespace {

@@ -1,5 +1,5 @@
 // What `cornerturn ladder` prints of a GPU's figures, from figures made up here.
-#include "ladder/report.hpp"
+#include "workshop/ladder/report.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cornerturn/error.hpp"
-#include "ladder/emulate.hpp"
-#include "ladder/explain.hpp"
-#include "ladder/rung.hpp"
+#include "workshop/ladder/emulate.hpp"
+#include "workshop/ladder/explain.hpp"
+#include "workshop/ladder/rung.hpp"
 
 namespace cornerturn::ladder {
 namespace {

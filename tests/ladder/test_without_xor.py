@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-RUNG = '#include "kernels/ladder/smem_chunk_xor.hpp"\ntemplate struct cornerturn::ladder::ChunkTile<float>;\n'
+RUNG = '#include "workshop/rungs/smem_chunk_xor.hpp"\ntemplate struct cornerturn::ladder::ChunkTile<float>;\n'
 
 
 def compiled(compiler, folder):

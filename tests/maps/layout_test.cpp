@@ -7,8 +7,8 @@
 #include <sstream>
 #include <vector>
 
-#include "analyse/notation.hpp"
 #include "maps/composed.hpp"
+#include "workshop/analyse/notation.hpp"
 
 namespace cornerturn {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analyse/notation.hpp"
 #include "maps/banks.hpp"
 #include "maps/composed.hpp"
+#include "workshop/analyse/notation.hpp"
 
 namespace cornerturn {
 namespace {

@@ -43,9 +43,9 @@ pytestmark = [
 
 # name: source, what else it is linked with, options
 PROGRAMS = {
-    "maps": ("maps/compile/cute.cpp", ["analyse/notation.cpp"], ["-O0"]),
+    "maps": ("maps/compile/cute.cpp", ["workshop/analyse/notation.cpp"], ["-O0"]),
     "legs": ("maps/compile/cute_rungs.cpp",
-             ["analyse/cute_legs.cpp", "analyse/kernel_report.cpp", "analyse/access.cpp"], ["-O0"]),
+             ["workshop/analyse/cute_legs.cpp", "workshop/analyse/kernel_report.cpp", "workshop/analyse/access.cpp"], ["-O0"]),
     "kernels": ("cuda/host_cute.cpp", [], ["-O1", f"-I{ROOT / 'tests/cuda/host'}"]),
 }
 

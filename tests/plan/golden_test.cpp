@@ -34,8 +34,8 @@ Problem problem_of(const bench::Case& c) {
     return strides;
   };
   const ElementType type = ElementType::bytes(c.element_bytes);
-  return make_problem(ConstView(nullptr, type, c.shape, in_bytes(c.src_strides)),
-                      View(nullptr, type, c.shape, in_bytes(c.dst_strides)));
+  return make_problem(View(nullptr, type, c.shape, in_bytes(c.dst_strides)),
+                      ConstView(nullptr, type, c.shape, in_bytes(c.src_strides)));
 }
 
 std::vector<std::string> plans_for(const CpuInfo& cpu) {
@@ -79,12 +79,58 @@ std::vector<std::string> conversions_for(const CpuInfo& cpu) {
         Epilogue epilogue;
         epilogue.beta = beta;
         const Problem problem =
-            make_problem(src, View(nullptr, ElementType(to), src.shape), epilogue);
+            make_problem(View(nullptr, ElementType(to), src.shape), src, epilogue);
         const Plan plan = make_plan(problem, cpu, {cpu.cores, ""});
         lines.push_back(fmt::format("{}: {}: {}; {} thread{}", to_string(problem), plan.kernel(),
                                     describe(plan.chosen, plan.normal), plan.threads,
                                     plan.threads == 1 ? "" : "s"));
       }
+    }
+  }
+  return lines;
+}
+
+// Matrices and stacks of them, plain and with the last two axes exchanged, quantised and back.
+std::vector<std::string> operations_for(const CpuInfo& cpu) {
+  std::vector<std::string> lines;
+  const auto add = [&](const Problem& problem) {
+    const Plan plan = make_plan(problem, cpu, {cpu.cores, ""});
+    lines.push_back(fmt::format("{}: {}: {}; {} thread{}", to_string(problem), plan.kernel(),
+                                describe(plan.chosen, plan.normal), plan.threads,
+                                plan.threads == 1 ? "" : "s"));
+  };
+  const auto packed = [](const Extents& shape, std::int64_t element) {
+    return View(nullptr, ElementType::bytes(static_cast<int>(element)), shape).strides;
+  };
+  for (const Extents& shape : {Extents{4096, 4096}, Extents{3, 1000, 777}, Extents{20, 40}}) {
+    const auto axis = static_cast<int>(shape.size()) - 1;
+    Extents counted = shape, whole = shape;
+    counted.back() = (shape.back() + 31) / 32;
+    whole.back() = counted.back() * 32;
+    for (const Kind kind : {Kind::f32, Kind::bf16}) {
+      const ElementType type(kind);
+      Extents transposed_shape = shape;
+      std::swap(transposed_shape[shape.size() - 1], transposed_shape[shape.size() - 2]);
+      Extents transposed = packed(transposed_shape, type.size());
+      std::swap(transposed[shape.size() - 1], transposed[shape.size() - 2]);
+      for (const Extents& strides : {packed(shape, type.size()), transposed}) {
+        for (const bool back : {false, true}) {
+          add(block_problem(type, shape, strides, {{}, back, {axis, packed(counted, 34), {}}, {}}));
+          add(block_problem(type, shape, strides,
+                            {{BlockFormat::mx_e4m3, MxScale::floor},
+                             back,
+                             {axis, packed(whole, 1), packed(counted, 1)},
+                             {}}));
+        }
+        add(reduce_problem(type, shape, strides));
+      }
+      if (shape.size() != 2) continue;
+      const std::int64_t rows = (shape[0] + 31) / 32;
+      add(block_problem(type, shape, packed(shape, type.size()),
+                        {{BlockFormat::mx_e5m2, MxScale::ceil},
+                         false,
+                         {axis, packed(whole, 1), packed(counted, 1)},
+                         BlockLayout{0, {1, rows * 32}, {1, rows}}}));
     }
   }
   return lines;
@@ -120,6 +166,10 @@ TEST_P(GoldenPlans, AreTheExpectedOnes) {
 
 TEST_P(GoldenPlans, OfConversions) {
   compare("convert_" + GetParam().name, conversions_for(GetParam().cpu));
+}
+
+TEST_P(GoldenPlans, OfOperations) {
+  compare("operations_" + GetParam().name, operations_for(GetParam().cpu));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, GoldenPlans, testing::ValuesIn(machines),

@@ -20,7 +20,7 @@ TEST(Winners, AreRememberedThroughTheirText) {
   for (int i = 0; i < 100; ++i) {
     Plan plan = make_plan(random.next(), cpu, {1, ""});
     plan.chosen = plan.candidates.back();  // any other than the estimate
-    winners.remember(cpu, plan);
+    winners.remember(plan);
     plans.push_back(plan);
   }
   Winners read;
@@ -28,12 +28,12 @@ TEST(Winners, AreRememberedThroughTheirText) {
   EXPECT_EQ(read.to_text(), winners.to_text());
   for (const Plan& plan : plans) {
     Plan again = make_plan(plan.problem, cpu, {1, ""});
-    read.apply(cpu, again);
+    read.apply(again);
     EXPECT_EQ(again.choice, Choice::remembered);
     CpuInfo other = cpu;
     other.model = "Other CPU";
     Plan elsewhere = make_plan(plan.problem, other, {1, ""});
-    read.apply(other, elsewhere);
+    read.apply(elsewhere);
     EXPECT_EQ(elsewhere.choice, Choice::estimated);
   }
 }
@@ -42,10 +42,10 @@ TEST(Winners, OfAGpuDependOnItsNameAndTheAlignment) {
   gpu::DeviceInfo device = gpu::device_named("h200");
   test::RandomProblems random(22);
   Winners winners;
-  std::vector<gpu::Plan> plans;
+  std::vector<Plan> plans;
   for (int i = 0; i < 50; ++i) {
-    gpu::Plan plan = gpu::make_plan(random.next(), {true, 8, 4}, device);
-    plan.choose(gpu::Candidate(plan.candidates.back()), Choice::measured);
+    Plan plan = make_plan(random.next(), device, {1, "", {true, 8, 4}});
+    plan.choose(Candidate(plan.candidates.back()), Choice::measured);
     winners.remember(plan);
     plans.push_back(plan);
   }
@@ -53,14 +53,14 @@ TEST(Winners, OfAGpuDependOnItsNameAndTheAlignment) {
   read.parse(winners.to_text(), "test");
   EXPECT_EQ(read.to_text(), winners.to_text());
   EXPECT_NE(winners.to_text().find("NVIDIA H200 sm_90\t8:4\t"), std::string::npos);
-  for (const gpu::Plan& plan : plans) {
+  for (const Plan& plan : plans) {
     const auto made = [&](const Alignment& alignment) {
-      gpu::Plan again = gpu::make_plan(plan.problem, alignment, device);
+      Plan again = make_plan(plan.problem, device, {1, "", alignment});
       read.apply(again);
       return again;
     };
     device.name = "NVIDIA H200";
-    const gpu::Plan again = made(plan.alignment);
+    const Plan again = made(plan.alignment);
     EXPECT_EQ(again.choice, Choice::remembered);
     EXPECT_EQ(again.chosen, plan.chosen);
     EXPECT_EQ(made({true, 8, 2}).choice, Choice::estimated);

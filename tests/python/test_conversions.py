@@ -170,6 +170,8 @@ def test_copy_converts_when_asked():
         cornerturn.copy(dst, src)
     cornerturn.copy(dst, src, convert=True, alpha=2)
     np.testing.assert_array_equal(dst, src * 2)
+    with pytest.raises(ValueError, match=r"dst.shape = \(3, 4\) differs from \(4, 3\), the shape of src"):
+        cornerturn.copy(dst, src.T, convert=True)
     cornerturn.copy(src, dst, convert=True, beta=1)
     np.testing.assert_array_equal(src, np.arange(12).reshape(3, 4) * 3)
 
@@ -177,15 +179,18 @@ def test_copy_converts_when_asked():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"rounding": "up"}, ValueError, "rounding = 'up' is neither"),
-        ({"seed": -1}, ValueError, "seed = -1 is not an integer"),
+        ({"rounding": "up"}, ValueError, "rounding = 'up' is none of None, 'nearest'"),
+        ({"seed": -1}, ValueError, "seed = -1 is out of range"),
         ({"alpha": "two"}, TypeError, "alpha = 'two' is not a number"),
         ({"beta": 1.0}, ValueError, "there is no out"),
         ({"dtype": "float7"}, TypeError, "dtype = 'float7' is no dtype of NumPy"),
-        ({"scale": np.ones(2)}, TypeError, "scale.dtype = float64: it has to be float32"),
+        ({"seed": 1.5}, TypeError, "seed = 1.5 is not an integer"),
+        ({"scale": ["a"]}, TypeError, "scale = .* are no real numbers"),
+        ({"dtype": "int8", "rounding": "nearest"}, ValueError, "say 'towards_zero', or quantise"),
+        ({"dtype": "float16", "rounding": "towards_zero"}, ValueError, "is rounded to float16 as 'nearest'"),
         ({"bias": np.ones(2, np.float32)}, ValueError, "does not broadcast"),
         ({"scale": np.ones((1, 3, 4), np.float32)}, ValueError, "scale has rank 3"),
-        ({"out": np.ones((4, 3), np.int8), "dtype": "int16"}, TypeError, "out.dtype = int8"),
+        ({"out": np.ones((4, 3), np.int8), "dtype": "int16"}, TypeError, "out.dtype = int8 differs from dtype = int16"),
     ],
 )
 def test_what_is_wrong_is_named(arguments, error, message):

@@ -6,6 +6,7 @@ import pytest
 
 import cornerturn
 
+AxisError = np.exceptions.AxisError
 X = np.arange(24, dtype="f4").reshape(2, 3, 4)
 
 
@@ -20,13 +21,14 @@ def refused(error, message, call, *args, **kwargs):
 AXES = [
     ((0, 1), ValueError, "axes = (0, 1) has 2 entries, x has rank 3"),
     ((0, 1, 2, 3), ValueError, "axes = (0, 1, 2, 3) has 4 entries, x has rank 3"),
-    ((0, 1, 3), ValueError, "axes[2] = 3 is out of range for rank 3"),
-    ((0, -4, 1), ValueError, "axes[1] = -4 is out of range for rank 3"),
+    ((0, 1, 3), AxisError, "axes[2] = 3 is out of range for rank 3"),
+    ((0, -4, 1), AxisError, "axes[1] = -4 is out of range for rank 3"),
     ((0, 1, 0), ValueError, "axes[2] = 0 repeats axes[0]"),
     ((0, 2, -1), ValueError, "axes[2] = -1 repeats axes[1]"),
-    ((0, 1, 2**70), ValueError, f"axes[2] = {2**70} is out of range for rank 3"),
+    ((0, 1, 2**70), AxisError, f"axes[2] = {2**70} is out of range for rank 3"),
     ((0, 1, 2.0), TypeError, "axes = (0, 1, 2.0): axes has to be a sequence of integers"),
-    (5, TypeError, "axes = 5: axes has to be a sequence of integers"),
+    (5, ValueError, "axes = (5,) has 1 entries, x has rank 3"),
+    (1.5, TypeError, "axes = 1.5: axes has to be a sequence of integers"),
     ("012", TypeError, "axes = '012': axes has to be a sequence of integers"),
     (np.array([0.5, 1, 2]), TypeError, "axes has to be a sequence of integers"),
 ]
@@ -50,7 +52,11 @@ def test_integers_of_any_type_are_axes():
 
 
 def test_what_is_no_array():
-    for thing in ([1, 2], 3, None, "text", {}, object(), np.ndarray):
+    refused(TypeError, "dst is a builtins.list: it shows copies of its values", cornerturn.copy, [1, 2], X)
+    refused(TypeError, "out is a builtins.list", cornerturn.transpose, X, out=[1, 2])
+    refused(TypeError, "x = [object(), 2]".split("object")[0], cornerturn.transpose, [object(), 2])
+    refused(ValueError, "inhomogeneous", cornerturn.transpose, [[1], [2, 3]])
+    for thing in (3, None, "text", {}, object(), np.ndarray):
         refused(TypeError, "x is a ", cornerturn.transpose, thing)
         refused(TypeError, "none of __dlpack__", cornerturn.transpose, thing)
         refused(TypeError, "dst is a ", cornerturn.copy, thing, X)

@@ -42,13 +42,13 @@ def check(text, names, name):
     assert result.attempted and not result.failed
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/lab.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/python-cookbook.md", "docs/lab.md"])
 def test_pages_show_what_happens(page):
     names = {}
     found = blocks(page)
     assert found
     for number, text in enumerate(found):
-        frameworks = set(re.findall(r"\b(torch|jax)\b", text))
+        frameworks = set(re.findall(r"\b(torch|jax|xarray)\b", text))
         if all(importlib.util.find_spec(framework) for framework in frameworks):
             check(text, names, f"{page} block {number}")
 
@@ -56,11 +56,24 @@ def test_pages_show_what_happens(page):
 def test_docstrings_show_what_happens():
     import numpy
 
-    images = numpy.zeros((2, 32, 48, 3), numpy.uint8)
+    images = numpy.zeros((8, 224, 224, 3), numpy.uint8)  # of the package's docstring
     names = {"cornerturn": cornerturn, "numpy": numpy, "images": images}
     check(cornerturn.__doc__, {}, "cornerturn")
     check(cornerturn.transpose.__doc__, names, "transpose")
-    check(cornerturn.rearrange.__doc__, names, "rearrange")
+    for function in ("rearrange", "repeat", "moveaxis"):
+        check(getattr(cornerturn, function).__doc__, names, function)
+
+
+def test_blocks_of_conversions_run_one_after_the_other():
+    """They need ml_dtypes, for its small floats."""
+    pytest.importorskip("ml_dtypes")
+    text = (ROOT / "docs/conversions.md").read_text()
+    found = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+    assert len(found) == 3
+    names = {}
+    for block in found:
+        exec(block, names)
+    assert names["x"].shape == (64, 96) and names["x"].dtype == "float32"
 
 
 def test_the_reference_is_that_of_the_docstrings():

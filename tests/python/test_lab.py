@@ -103,7 +103,7 @@ def test_composition():
         (lambda: Layout("(2,2,2)").offsets(), ValueError, "3 modes"),
         (lambda: Layout("4:1").svg(unit=0), ValueError, "unit = 0"),
         (lambda: Layout("4:1").svg(dtype="b12"), ValueError, "dtype = 'b12': elements of 12 B"),
-        (lambda: Layout("4:1").svg(dtype="f5"), ValueError, "dtype = 'f5'"),
+        (lambda: Layout("4:1").svg(dtype="f5"), TypeError, "dtype = 'f5'"),
         (lambda: Swizzle(3, 2, 1), ValueError, "|S| = 1 is less than B = 3"),
         (lambda: Swizzle(3, 2, 3.0), TypeError, "float"),
         (lambda: Swizzle(1, 0, 1)(-1), ValueError, "offset = -1"),

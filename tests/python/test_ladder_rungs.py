@@ -98,7 +98,7 @@ READ_ONLY.flags.writeable = False
 @pytest.mark.parametrize(
     "a, b, error, words",
     [
-        (A, [[1.0]], TypeError, "b is a builtins.list: it has none of __dlpack__"),
+        (A, [[1.0]], TypeError, "b is a builtins.list: it shows copies of its values, and cannot be written to"),
         (A.astype(object), B, TypeError, "a.dtype = object: its elements hold references"),
         (A[0], B, ValueError, r"a.shape = \(6,\): a matrix has 2 dimensions"),
         (A, A, ValueError, r"b.shape = \(4, 6\) differs from \(6, 4\), a's transposed"),

@@ -1,7 +1,9 @@
 """The package as such: what importing it brings with it, its types, its symbols, its version."""
 
+import ast
 import importlib.metadata
 import inspect
+import os
 import re
 import shutil
 import subprocess
@@ -37,6 +39,27 @@ def test_working_on_numpy_imports_no_other_framework():
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     assert not {"torch", "jax", "cupy", "triton"} & set(run(sys.executable, "-c", code).split())
+
+
+def imports_of(path):
+    """The modules of the package that a file imports, at its beginning or later."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("cornerturn."))
+        elif isinstance(node, ast.ImportFrom) and node.module == "cornerturn":
+            yield from (f"cornerturn.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module.startswith("cornerturn."):
+            yield node.module
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    package = Path(cornerturn.__file__).parent
+    wanted = {f"cornerturn.{p.stem}": set(imports_of(p)) for p in package.glob("*.py") if p.stem != "__init__"}
+    assert len(wanted) > 10 and "cornerturn._arrays" in wanted["cornerturn._frameworks"]
+    done = set()
+    while ready := {name for name in wanted.keys() - done if not (wanted[name] & wanted.keys()) - done}:
+        done |= ready
+    assert not wanted.keys() - done
 
 
 def test_version():
@@ -82,6 +105,31 @@ def test_the_extension_shows_nothing_but_its_entry(extension):
 @pytest.mark.parametrize("extension", [_core, _lab], ids=["_core", "_lab"])
 def test_stable_abi(extension):
     assert (".abi3." in Path(extension.__file__).name) == (sys.version_info >= (3, 12))
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake here")
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("0", "Device code: none is built, because CORNERTURN_CUDA=0"),
+        ("no", 'CORNERTURN_CUDA = "no" in the environment has to be 0 or 1'),
+        ("1", "Device code: it is built for all supported GPUs, because CORNERTURN_CUDA=1"),
+        ("", "Device code: none is built, because no GPU is here (CORNERTURN_CUDA=1 in the environment"),
+    ],
+)
+def test_device_code_is_built_where_it_is_of_use_or_asked_for(tmp_path, asked, said):
+    """The configuration stops where a package is missing, after this is decided."""
+    nvcc = shutil.which("nvcc") or os.path.exists("/usr/local/cuda/bin/nvcc")
+    gpu = os.path.exists("/dev/nvidia0") or shutil.which("nvidia-smi")
+    if asked == "1" and not nvcc:
+        said = "CORNERTURN_CUDA=1 asks for device code, but nvcc is neither on the PATH nor"
+    elif asked == "" and gpu:
+        said = "Device code: it is built for the GPU that is here" if nvcc else "a GPU is here, but nvcc is"
+    command = ["cmake", "-S", ROOT, "-B", tmp_path, "-DSKBUILD=2", "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON"]
+    environment = {**os.environ, "CORNERTURN_CUDA": asked}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode != 0
+    assert said in " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake here")

@@ -1,6 +1,8 @@
 """plan: what it says, and that it shows itself in a notebook."""
 
+import copy
 import json
+import pickle
 from html.parser import HTMLParser
 
 import numpy as np
@@ -86,7 +88,6 @@ def test_measured():
         ("device = 'x100' is no described GPU", {"device": "x100"}),
         ("kernel = 'nope' is unknown", {"kernel": "nope"}),
         ("kernel = 'copy' ", {"kernel": "copy"}),
-        ("dtype = 'f99': ", {"dtype": "f99"}),
         ("threads = -1 ", {"threads": -1}),
         ("measure = True, but out is None", {"measure": True}),
     ],
@@ -98,9 +99,21 @@ def test_errors(message, options):
 
 
 def test_errors_of_shapes():
+    with pytest.raises(TypeError, match="dtype = 'f99' is no dtype: name one of NumPy's"):
+        cornerturn.plan((64, 96), dtype="f99")
     with pytest.raises(ValueError, match=r"x\[1\] = -3"):
         cornerturn.plan((2, -3))
     with pytest.raises(TypeError, match="x is a "):
         cornerturn.plan("text")
     with pytest.raises(ValueError, match="out.shape"):
         cornerturn.plan(np.zeros((2, 3)), out=np.zeros((2, 3)))
+
+
+def test_plans_can_be_pickled_and_copied():
+    x = np.zeros((64, 96), "f4")
+    for plan in (
+        cornerturn.plan((8, 224, 224, 3), (0, 3, 1, 2), dtype="uint8", device="h200"),
+        cornerturn.plan(x, kernel="gather", threads=1),
+        cornerturn.plan(x, out=np.zeros((96, 64), "f4")),
+    ):
+        assert pickle.loads(pickle.dumps(plan)) == plan == copy.deepcopy(plan)

@@ -6,39 +6,38 @@
 #include <limits>
 #include <random>
 
+#include "cornerturn/amax.hpp"
 #include "cornerturn/error.hpp"
-#include "cpu/amax.hpp"
 #include "plan/gpu/amax.hpp"
-#include "simt/emulator.hpp"
-#include "support.hpp"
+#include "run_blocks.hpp"
 #include "support/conversions.hpp"
 #include "support/strided_view.hpp"
 
 namespace cornerturn::simt {
 namespace {
 
-using plan::gpu::AmaxWork;
+using plan::Plan;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
-// With the memory that may be read.
-double emulated(const AmaxWork& work, ElementType type, const std::byte* memory,
-                std::size_t bytes) {
-  const std::size_t blocks = work.launch.grid.x;
-  std::vector<std::uint64_t> found(blocks, ~std::uint64_t{0});
-  kernels::AmaxArgs args = work.args;
-  args.found = found.data();
+Plan reducing(const std::byte* data, ElementType type, const Extents& shape,
+              const Extents& strides) {
+  return plan_for(reduce_problem(type, shape, strides), {nullptr, data});
+}
+
+// Of the array at `data`, of which the `bytes` from `memory` on may be read.
+double emulated(const Plan& plan, const std::byte* data, const std::byte* memory, std::size_t bytes,
+                Mode mode = Mode::recording) {
+  std::vector<std::uint64_t> found(plan.ready.launch.grid.count(), ~std::uint64_t{0});
   static Emulator emulator;
   emulator.clear();
   emulator.input("src", memory, bytes);
-  emulator.output("found", found.data(), blocks * sizeof found[0]);
-  kernels::dispatch(args, [&]<class Kernel>() {
-    emulator.launch("amax", Mode::recording, work.launch,
-                    [&](auto& ctx) { Kernel::run(ctx, args); });
-  });
+  emulator.output("found", found.data(), found.size() * sizeof found[0]);
+  execute(emulator, plan, {found.data(), data}, mode);
   expect_clean(emulator);
-  return values::magnitude_number(type.kind(), *std::max_element(found.begin(), found.end()));
+  return values::magnitude_number(plan.problem.src_type.kind(),
+                                  *std::max_element(found.begin(), found.end()));
 }
 
 std::uint64_t bits_of(double x) {
@@ -53,9 +52,9 @@ void expect_as_on_the_cpu(const std::byte* data, ElementType type, const Extents
   for (std::size_t i = 0; i < shape.size(); ++i) {
     (strides[i] < 0 ? low : high) += (shape[i] - 1) * strides[i];
   }
-  const AmaxWork work = plan::gpu::amax_work(data, type, shape, strides);
-  const double found = emulated(work, type, low, static_cast<std::size_t>(high - low));
-  const double expected = cpu::amax(data, type, shape, strides, 1);
+  const double found = emulated(reducing(data, type, shape, strides), data, low,
+                                static_cast<std::size_t>(high - low));
+  const double expected = amax(ConstView(data, type, shape, strides), {.threads = 1});
   EXPECT_EQ(bits_of(found), bits_of(expected)) << found << " is not " << expected;
 }
 
@@ -74,8 +73,8 @@ TEST(Amax, RandomViewsOfEveryType) {
       if (view.is_empty()) continue;
       view.fill(kind, random, i % 8 == 0);
       SCOPED_TRACE(type.name() + ": " + view.text());
-      const AmaxWork work = plan::gpu::amax_work(view.data(), type, view.shape, view.strides);
-      ++(work.args.row_bytes > 0 ? in_vectors : in_elements);
+      const Plan plan = reducing(view.data(), type, view.shape, view.strides);
+      ++(plan.chosen.config.as<plan::gpu::AmaxConfig>().vectors ? in_vectors : in_elements);
       expect_as_on_the_cpu(view.data(), type, view.shape, view.strides);
       if (HasFailure()) return;
     }
@@ -102,12 +101,12 @@ void expect_every_place_counts(Kind kind, T low, T high, std::int64_t columns, s
     const Extents shape{rows, columns};
     const auto size = static_cast<std::int64_t>(sizeof(T));
     const Extents strides{pitch * size, size};
-    const AmaxWork work = plan::gpu::amax_work(data, type, shape, strides);
+    const Plan plan = reducing(data, type, shape, strides);
     const auto of = [&](T x) { return values::magnitude_number(kind, values::magnitude_bits(x)); };
     const auto bytes = static_cast<std::size_t>(((rows - 1) * pitch + columns) * size);
-    ASSERT_EQ(emulated(work, type, data, bytes), of(high)) << at;
+    ASSERT_EQ(emulated(plan, data, data, bytes), of(high)) << at;
     *place = low;
-    ASSERT_EQ(emulated(work, type, data, bytes), of(low)) << at;
+    ASSERT_EQ(emulated(plan, data, data, bytes), of(low)) << at;
   }
 }
 
@@ -130,21 +129,11 @@ TEST(Amax, BlocksGoRound) {
   std::vector<std::uint8_t> x(count + 1, 1);
   const auto* data = reinterpret_cast<const std::byte*>(x.data());
   const ElementType u8(Kind::u8);
-  AmaxWork work = plan::gpu::amax_work(data, u8, {count}, {1});
-  work.launch.grid.x = 3;
+  Plan plan = reducing(data, u8, {count}, {1});
+  plan.ready.launch.grid.x = 3;
   for (const std::int64_t at : {std::int64_t{0}, count / 2, count - 1}) {
     x[static_cast<std::size_t>(at)] = 200;
-    std::vector<std::uint64_t> found(3);
-    kernels::AmaxArgs args = work.args;
-    args.found = found.data();
-    Emulator emulator;
-    emulator.input("src", data, count);
-    emulator.output("found", found.data(), 24);
-    kernels::dispatch(args, [&]<class Kernel>() {
-      emulator.launch("amax", Mode::fast, work.launch, [&](auto& ctx) { Kernel::run(ctx, args); });
-    });
-    expect_clean(emulator);
-    EXPECT_EQ(*std::max_element(found.begin(), found.end()), 200U) << at;
+    EXPECT_EQ(emulated(plan, data, data, count, Mode::fast), 200) << at;
     x[static_cast<std::size_t>(at)] = 1;
   }
 }
@@ -152,7 +141,7 @@ TEST(Amax, BlocksGoRound) {
 TEST(Amax, LaunchesFillTheGpuAndNoMore) {
   const ElementType f32(Kind::f32);
   const auto blocks = [&](std::int64_t count) {
-    return plan::gpu::amax_work(nullptr, f32, {count}, {4}).launch.grid.x;
+    return reducing(nullptr, f32, {count}, {4}).ready.launch.grid.count();
   };
   EXPECT_EQ(blocks(1), 1U);
   EXPECT_EQ(blocks(4096), 1U);
@@ -166,7 +155,7 @@ TEST(Amax, InfinitiesNansAndDenormals) {
     const auto* data = reinterpret_cast<const std::byte*>(x.data());
     const auto count = static_cast<std::int64_t>(x.size());
     expect_as_on_the_cpu(data, f32, {count}, {4});
-    return emulated(plan::gpu::amax_work(data, f32, {count}, {4}), f32, data, 4 * x.size());
+    return emulated(reducing(data, f32, {count}, {4}), data, data, 4 * x.size());
   };
   std::vector<float> x(100, -0.0F);
   EXPECT_EQ(of(x), 0);
@@ -203,11 +192,11 @@ TEST(Amax, TooManyAxesAreRefused) {
     strides.push_back(4000 + 4 * i);
   }
   try {
-    plan::gpu::amax_work(nullptr, ElementType(Kind::f32), shape, strides);
+    plan_for(reduce_problem(ElementType(Kind::f32), shape, strides), {});
     FAIL() << "nothing was refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), Status::unsupported);
-    EXPECT_NE(std::string(error.what()).find("on a GPU amax takes 40"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("amax: more than 40 modes"), std::string::npos)
         << error.what();
   }
 }

@@ -9,7 +9,46 @@
 namespace cornerturn::simt {
 namespace {
 
-using plan::gpu::BlocksWork;
+using plan::Plan;
+
+// Makes the blocks of c.plain with the kernel that is chosen, whose name it returns, and with the
+// one for any layout. They are in `c` then.
+std::string check_quantised(test::AnyBlocksCase& c) {
+  const Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
+  test::quantise_obviously(c);
+  std::string chosen;
+  for (const char* forced : {"", "blocks"}) {
+    if (chosen == "blocks") break;
+    const Memory to_values(values.bytes()), to_scales(scales.bytes());
+    const Buffers buffers = c.buffers(false, plain.at, to_values.at, to_scales.at);
+    const Plan plan = plan_for(c.problem(false), buffers, forced);
+    if (chosen.empty()) chosen = plan.kernel();
+    EXPECT_EQ(plan.ready.then, nullptr);
+    run(plan, buffers, {&plain}, {&to_values, &to_scales});
+    EXPECT_TRUE(to_values.bytes() == c.values.bytes);
+    EXPECT_TRUE(to_scales.bytes() == c.scales.bytes);
+  }
+  return chosen;
+}
+
+// The way back.
+std::string check_dequantised(test::AnyBlocksCase& c) {
+  const Memory values(c.values.bytes), scales(c.scales.bytes);
+  std::fill(c.plain.bytes.begin(), c.plain.bytes.end(), std::byte{0x5a});
+  const Memory plain(c.plain.bytes);
+  test::dequantise_obviously(c);
+  std::string chosen;
+  for (const char* forced : {"", "blocks"}) {
+    if (chosen == "blocks") break;
+    const Memory to_plain(plain.bytes());
+    const Buffers buffers = c.buffers(true, to_plain.at, values.at, scales.at);
+    const Plan plan = plan_for(c.problem(true), buffers, forced);
+    if (chosen.empty()) chosen = plan.kernel();
+    run(plan, buffers, {&values, &scales}, {&to_plain});
+    EXPECT_TRUE(to_plain.bytes() == c.plain.bytes);
+  }
+  return chosen;
+}
 
 TEST(Blocks, AnyLayout) {
   test::RandomBlocks random(1);
@@ -17,23 +56,8 @@ TEST(Blocks, AnyLayout) {
   for (int i = 0; i < 120; ++i) {
     test::AnyBlocksCase c = random.next();
     SCOPED_TRACE(std::to_string(i) + ": " + c.text());
-    Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
-    test::quantise_obviously(c);
-    const PlainArray array = c.array(plain.at);
-    const BlockArrays blocks = c.blocks(values.at, scales.at);
-    const std::vector<BlocksWork> works = plan::gpu::quantise_works(array, blocks, nullptr, c.rule);
-    ASSERT_EQ(works.size(), 1U);
-    general += works[0].kernel() == std::string_view("blocks") ? 1 : 0;
-    run(works[0], {&plain}, {&values, &scales});
-    ASSERT_EQ(values.bytes(), c.values.bytes);
-    ASSERT_EQ(scales.bytes(), c.scales.bytes);
-
-    std::fill(c.plain.bytes.begin(), c.plain.bytes.end(), std::byte{0x5a});
-    Memory back(c.plain.bytes);
-    test::dequantise_obviously(c);
-    run(plan::gpu::dequantise_work(c.array(back.at), blocks, c.rule.format), {&values, &scales},
-        {&back});
-    ASSERT_EQ(back.bytes(), c.plain.bytes);
+    general += check_quantised(c) == "blocks" ? 1 : 0;
+    check_dequantised(c);
     ASSERT_FALSE(HasFailure());
   }
   EXPECT_GT(general, 80);
@@ -44,38 +68,17 @@ TEST(Blocks, OddStacks) {
     if (testing::Test::HasFailure()) return;
     test::AnyBlocksCase c = test::stack_of_lines(stack);
     SCOPED_TRACE(c.text());
-    Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
-    const BlocksWork back = plan::gpu::dequantise_work(
-        c.array(plain.at), c.blocks(values.at, scales.at), c.rule.format);
-    EXPECT_STREQ(back.kernel(), "blocks");
-    run(back, {&values, &scales}, {&plain});
-    test::dequantise_obviously(c);
-    ASSERT_TRUE(plain.bytes() == c.plain.bytes);
-
+    EXPECT_EQ(check_dequantised(c), "blocks");
     for (test::Side* side : {&c.values, &c.scales}) {
       std::fill(side->bytes.begin(), side->bytes.end(), std::byte{0xa5});
     }
-    Memory to_values(c.values.bytes), to_scales(c.scales.bytes);
-    const std::vector<BlocksWork> works = plan::gpu::quantise_works(
-        c.array(plain.at), c.blocks(to_values.at, to_scales.at), nullptr, c.rule);
-    ASSERT_EQ(works.size(), 1U);
-    EXPECT_STREQ(works[0].kernel(), "blocks");
-    run(works[0], {&plain}, {&to_values, &to_scales});
-    test::quantise_obviously(c);
-    ASSERT_TRUE(to_values.bytes() == c.values.bytes);
-    ASSERT_TRUE(to_scales.bytes() == c.scales.bytes);
+    EXPECT_EQ(check_quantised(c), "blocks");
   });
 }
 
 TEST(Blocks, HalvesGoAwayFromZero) {
   test::AnyBlocksCase c = test::halves();
-  Memory plain(c.plain.bytes), values(c.values.bytes);
-  const std::vector<BlocksWork> works =
-      plan::gpu::quantise_works(c.array(plain.at), c.blocks(values.at, nullptr), nullptr, c.rule);
-  ASSERT_EQ(works.size(), 1U);
-  run(works[0], {&plain}, {&values});
-  test::quantise_obviously(c);
-  EXPECT_TRUE(values.bytes() == c.values.bytes);
+  check_quantised(c);
 }
 
 // A packed array and its packed blocks, both in the order of `shape`, permuted.
@@ -145,15 +148,7 @@ TEST(Blocks, MatricesHaveAKernelOfTheirOwn) {
         Packed made(kind, one.stored, one.order, q8);
         test::AnyBlocksCase& c = made.c;
         SCOPED_TRACE(c.text());
-        Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
-        const std::vector<BlocksWork> works = plan::gpu::quantise_works(
-            c.array(plain.at), c.blocks(values.at, scales.at), nullptr, c.rule);
-        ASSERT_EQ(works.size(), 1U);
-        EXPECT_STREQ(works[0].kernel(), one.kernel);
-        test::quantise_obviously(c);
-        run(works[0], {&plain}, {&values, &scales});
-        EXPECT_EQ(values.bytes(), c.values.bytes);
-        EXPECT_EQ(scales.bytes(), c.scales.bytes);
+        EXPECT_EQ(check_quantised(c), one.kernel);
       }
     }
   }
@@ -161,7 +156,7 @@ TEST(Blocks, MatricesHaveAKernelOfTheirOwn) {
 
 TEST(Blocks, BothWaysFromOneReading) {
   for (const bool turned_source : {false, true}) {
-    for (const std::int64_t cols : {96, 80}) {
+    for (const auto& [cols, forced] : {std::pair{96, ""}, {96, "blocks"}, {80, ""}}) {
       const Extents stored{64, cols};
       const std::vector<int> order =
           turned_source ? std::vector<int>{1, 0} : std::vector<int>{0, 1};
@@ -183,13 +178,16 @@ TEST(Blocks, BothWaysFromOneReading) {
       Memory plain(along.c.plain.bytes);
       Memory values(along.c.values.bytes), scales(along.c.scales.bytes);
       Memory turned_values(across.c.values.bytes), turned_scales(across.c.scales.bytes);
-      const BlockArrays turned = across.c.blocks(turned_values.at, turned_scales.at);
-      const std::vector<BlocksWork> works = plan::gpu::quantise_works(
-          along.c.array(plain.at), along.c.blocks(values.at, scales.at), &turned, along.c.rule);
-      EXPECT_EQ(works.size(), cols == 96 ? 1U : 2U);
-      for (const BlocksWork& work : works) {
-        run(work, {&plain}, {&values, &scales, &turned_values, &turned_scales});
-      }
+      Problem problem = along.c.problem(false);
+      Blocks both = *problem.blocks;
+      both.second = across.c.problem(false).blocks->first;
+      problem.blocks = std::make_shared<const Blocks>(both);
+      const Buffers buffers{
+          values.at, plain.at, {}, {scales.at, turned_values.at, turned_scales.at}};
+      const Plan plan = plan_for(problem, buffers, forced);
+      EXPECT_EQ(plan.kernel(), cols == 96 && *forced == 0 ? "quantise" : "blocks");
+      EXPECT_EQ(plan.ready.then != nullptr, plan.kernel() == "blocks");
+      run(plan, buffers, {&plain}, {&values, &scales, &turned_values, &turned_scales});
       test::quantise_obviously(along.c);
       test::quantise_obviously(across.c);
       EXPECT_EQ(values.bytes(), along.c.values.bytes);

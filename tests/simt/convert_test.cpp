@@ -5,32 +5,28 @@
 
 #include "core/validate.hpp"
 #include "plan/gpu/device_files.hpp"
-#include "plan/gpu/plan.hpp"
-#include "simt/execute.hpp"
+#include "plan/planner.hpp"
 #include "support.hpp"
 #include "support/conversions.hpp"
+#include "workshop/simt/execute.hpp"
 
 namespace cornerturn::simt {
 namespace {
 
-using plan::gpu::Candidate;
-using plan::gpu::Plan;
+using plan::Candidate;
+using plan::Plan;
 
 constexpr std::size_t numbers = 5000;  // of a vector
 
 // What a plan is told of when it runs.
-struct Late {
-  double factor;
-  float addend;
-};
 
 // The bytes of the destination as they have to become.
-void expect_into(std::byte* dst, const Problem& normal, const Vectors& vectors, const Late* late,
-                 const std::byte* src) {
+void expect_into(std::byte* dst, const Problem& normal, const Vectors& vectors,
+                 const LateFactor* late, const std::byte* src) {
   if (late == nullptr) return test::reference_convert(normal, vectors, src, dst);
   static constexpr float one = 1;
   Problem problem = normal;
-  problem.values.alpha = late->factor;
+  problem.values.alpha = late->alpha;
   problem.scale.present = true;
   problem.bias.present = late->addend != 0;
   test::reference_convert(problem, {&one, &late->addend}, src, dst);
@@ -38,13 +34,13 @@ void expect_into(std::byte* dst, const Problem& normal, const Vectors& vectors, 
 
 // All candidates; answers how many there were, or how many of one kernel. Phases in elements.
 int check(const Problem& problem, int src_phase = 0, int dst_phase = 0, const Vectors& vectors = {},
-          const Late* late = nullptr, std::string_view kernel = {}) {
+          const LateFactor* late = nullptr, std::string_view kernel = {}) {
   if (problem.elements() == 0 || !problem.converts()) return 0;
   Side src(src_reach(problem), src_phase * problem.src_type.size());
   Side dst(dst_reach(problem), dst_phase * problem.dst_type.size());
   test::fill_values(problem.src_type.kind(), src.first, src.bytes);
-  Plan plan = make_plan(problem, {true, alignment_of(src.zero), alignment_of(dst.zero)},
-                        plan::gpu::device_named("h200"));
+  Plan plan = plan::make_plan(problem, plan::gpu::device_named("h200"),
+                              {1, "", {true, alignment_of(src.zero), alignment_of(dst.zero)}});
   std::vector<std::byte> before(static_cast<std::size_t>(dst.bytes));
   test::fill_values(problem.dst_type.kind(), before.data(), dst.bytes, 99);
   std::vector<std::byte> expected = before;
@@ -64,9 +60,9 @@ int check(const Problem& problem, int src_phase = 0, int dst_phase = 0, const Ve
                  std::to_string(dst_phase));
     plan.choose(candidate, plan::Choice::forced);
     std::memcpy(dst.first, before.data(), before.size());
-    const Plan to_run = late == nullptr ? plan : with_factor(plan, late->factor, late->addend);
-    execute(
-        emulator, to_run, dst.zero, src.zero, Mode::recording, [](const Request&) {}, vectors);
+    Buffers buffers{dst.zero, src.zero, vectors};
+    if (late != nullptr) buffers.late = *late;
+    execute(emulator, plan, buffers, Mode::recording);
     for (const Finding& finding : emulator.findings()) {
       if (!packed && finding.kind == FindingKind::never_written) continue;
       if (reads_old && finding.kind == FindingKind::unwritten_read) continue;
@@ -132,7 +128,7 @@ TEST(Convert, Matrices) {
 // Boxes whose runs end with a vector, as they would be too large if they ended with a sector.
 TEST(Convert, BoxesOfWholeVectors) {
   const Problem problem = test::converting({"", {64, 17, 33}, {0, 2, 1}}, Kind::f32, Kind::f8_e4m3);
-  const Plan plan = make_plan(problem, {true, 16, 16}, plan::gpu::device_named("h200"));
+  const Plan plan = plan::make_plan(problem, plan::gpu::device_named("h200"));
   const auto is_one = [&](const Candidate& c) {
     return describe(c, plan.normal).find("runs of 35904 and 8976 B, f32") != std::string::npos;
   };
@@ -148,7 +144,7 @@ TEST(Convert, Structures) {
       for (const int count : {64, 1031, 2000}) {
         Problem problem = test::converting({"", {length, count}, {1, 0}}, from, to);
         if (turn++ % 3 == 0) problem.values.alpha = 0.37;
-        const int taken = check(problem, 0, 0, {}, nullptr, "structures_convert");
+        const int taken = check(problem, 0, 0, {}, nullptr, "structures");
         EXPECT_EQ(taken, count == 1031 ? 0 : 1) << problem.src_type.name() << " " << length;
         check(test::converting({"", {3, length, 80}, {0, 2, 1}}, from, to), turn % 5, 0);
         if (HasFailure()) FAIL();
@@ -157,16 +153,16 @@ TEST(Convert, Structures) {
   }
 }
 
-// Rows that begin anywhere, of all pairs of types that skew_convert takes.
+// Rows that begin anywhere, of all pairs of types that skew takes.
 TEST(Convert, OddMatrices) {
   int turn = 0;
   for (const auto& [from, to] : common_pairs) {
     for (const auto& [rows, columns] : {std::pair{301, 67}, {70, 333}, {131, 259}}) {
       Problem problem = test::converting({"", {columns, rows}, {1, 0}}, from, to);
       if (turn++ % 2 == 0) problem.values.overflow = Overflow::saturate;
-      EXPECT_GT(check(problem, turn % 3, turn % 7, {}, nullptr, "skew_convert"), 0);
+      EXPECT_GT(check(problem, turn % 3, turn % 7, {}, nullptr, "skew"), 0);
       EXPECT_GT(check(test::converting({"", {2, columns, 5, 13}, {0, 3, 2, 1}}, from, to), 0,
-                      turn % 5, {}, nullptr, "skew_convert"),
+                      turn % 5, {}, nullptr, "skew"),
                 0);
       if (HasFailure()) FAIL();
     }
@@ -222,15 +218,15 @@ TEST(Convert, ScalesAndBiases) {
   int turn = 0;
   for (const auto& [from, to] : test::scaled_pairs()) {
     for (const auto& [kernel, shape] : {
-             std::pair{"tile_convert", test::Shape{"", {160, 144}, {1, 0}}},
-             {"tile_convert", {"", {48, 272}, {1, 0}}},
-             {"tile_convert", {"", {3, 48, 32}, {0, 2, 1}}},
-             {"tile_convert", {"", {4, 8, 48}, {2, 1, 0}}},
-             {"tile_convert", {"", {32, 6, 16}, {2, 1, 0}}},
-             {"tile_convert", {"", {2, 3, 16, 48}, {1, 3, 0, 2}}},
-             {"rows_convert", {"", {6, 80}, {0, 1}}},
-             {"rows_convert", {"", {5, 3, 7, 48}, {2, 0, 1, 3}}},
-             {"rows_convert", {"", {2, 4912}, {0, 1}}},
+             std::pair{"tile", test::Shape{"", {160, 144}, {1, 0}}},
+             {"tile", {"", {48, 272}, {1, 0}}},
+             {"tile", {"", {3, 48, 32}, {0, 2, 1}}},
+             {"tile", {"", {4, 8, 48}, {2, 1, 0}}},
+             {"tile", {"", {32, 6, 16}, {2, 1, 0}}},
+             {"tile", {"", {2, 3, 16, 48}, {1, 3, 0, 2}}},
+             {"rows", {"", {6, 80}, {0, 1}}},
+             {"rows", {"", {5, 3, 7, 48}, {2, 0, 1, 3}}},
+             {"rows", {"", {2, 4912}, {0, 1}}},
          }) {
       const Problem plain = test::converting(shape, from, to);
       for (int i = 0; i < (plain.elements() < 8000 ? 5 : 2); ++i) {
@@ -253,8 +249,8 @@ TEST(Convert, WholeNumbers) {
         Problem rows = turned;
         rows.modes = {{48, 160 * turned.src_type.size(), 80 * turned.dst_type.size()},
                       {80, turned.src_type.size(), turned.dst_type.size()}};
-        EXPECT_EQ(check(turned, 0, 0, {}, nullptr, "tile_convert"), 1);
-        EXPECT_EQ(check(rows, 0, 0, {}, nullptr, "rows_convert"), 1);
+        EXPECT_EQ(check(turned, 0, 0, {}, nullptr, "tile"), 1);
+        EXPECT_EQ(check(rows, 0, 0, {}, nullptr, "rows"), 1);
         if (HasFailure()) FAIL() << turned.src_type.name() << turned.dst_type.name();
       }
     }
@@ -272,7 +268,7 @@ TEST(Convert, WithAFactorThatComesLater) {
           values::with_kind(from, []<class S>(values::Type<S>) { return !values::fits_f32<S>; });
       const float ruler = wide ? 0x1.8p52F : 0x1.8p23F;
       for (const double factor : {1.0, 0.25, 3e-5, 0.0}) {
-        const Late late{factor, whole ? ruler : 0};
+        const LateFactor late{factor, whole ? ruler : 0};
         for (const std::vector<int>& axes : {std::vector<int>{2, 0, 1}, {1, 0, 2}}) {
           Problem problem = test::converting({"", {9, 5, 32}, axes}, from, to);
           problem.values.alpha = 2;

@@ -19,10 +19,10 @@ TEST(Dequantise, Stacks) {
     Memory lines = values;
     lines.at = values.at + c.values.first;
     lines.size -= static_cast<std::size_t>(c.values.first);
-    const plan::gpu::BlocksWork work = plan::gpu::dequantise_work(
-        c.array(plain.at), c.blocks(values.at, scales.at), c.rule.format);
-    EXPECT_STREQ(work.kernel(), "dequantise");
-    run(work, {&lines, &scales}, {&plain});
+    const Buffers buffers = c.buffers(true, plain.at, values.at, scales.at);
+    const plan::Plan plan = plan_for(c.problem(true), buffers);
+    EXPECT_EQ(plan.kernel(), "dequantise");
+    run(plan, buffers, {&lines, &scales}, {&plain});
     test::dequantise_obviously(c);
     EXPECT_TRUE(plain.bytes() == c.plain.bytes);
   });
@@ -39,10 +39,10 @@ TEST(Dequantise, StridesOfAnyKind) {
       c.scales.strides = {1, 1, c.shape[1]};
       SCOPED_TRACE(c.text());
       Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
-      const plan::gpu::BlocksWork work =
-          plan::gpu::dequantise_work(c.array(plain.at), c.blocks(values.at, scales.at), format);
-      EXPECT_STREQ(work.kernel(), "dequantise");
-      run(work, {&values, &scales}, {&plain});
+      const Buffers buffers = c.buffers(true, plain.at, values.at, scales.at);
+      const plan::Plan plan = plan_for(c.problem(true), buffers);
+      EXPECT_EQ(plan.kernel(), "dequantise");
+      run(plan, buffers, {&values, &scales}, {&plain});
       test::dequantise_obviously(c);
       EXPECT_TRUE(plain.bytes() == c.plain.bytes);
     }
@@ -52,9 +52,7 @@ TEST(Dequantise, StridesOfAnyKind) {
 TEST(Dequantise, WhatItDoesNotTake) {
   const auto kernel = [](const test::AnyBlocksCase& c) {
     Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
-    return std::string(
-        plan::gpu::dequantise_work(c.array(plain.at), c.blocks(values.at, scales.at), c.rule.format)
-            .kernel());
+    return plan_for(c.problem(true), c.buffers(true, plain.at, values.at, scales.at)).kernel();
   };
   const test::AnyBlocksCase taken =
       test::stack_of_lines({Kind::f32, BlockFormat::mx_e4m3, true, 2, 64, 64, 0, 0});

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cornerturn/error.hpp"
-#include "simt/emulator.hpp"
 #include "simt/support.hpp"
+#include "workshop/simt/emulator.hpp"
 
 namespace cornerturn::simt {
 namespace {

@@ -5,19 +5,19 @@
 #include <iterator>
 
 #include "core/validate.hpp"
-#include "plan/gpu/plan.hpp"
-#include "simt/execute.hpp"
+#include "plan/planner.hpp"
 #include "support.hpp"
 #include "support/random_problem.hpp"
 #include "support/shapes.hpp"
+#include "workshop/simt/execute.hpp"
 
 namespace cornerturn::simt {
 namespace {
 
-using plan::gpu::Candidate;
-using plan::gpu::Candidates;
+using plan::Candidate;
+using plan::Candidates;
+using plan::Plan;
 using plan::gpu::DeviceInfo;
-using plan::gpu::Plan;
 
 DeviceInfo some_device() {
   DeviceInfo device;
@@ -56,7 +56,7 @@ constexpr int each = -1;
 // One candidate of every kernel, another one the next turn.
 Candidates in_turn(const Candidates& all, int turn) {
   Candidates some;
-  for (const auto& row : plan::gpu::registry()) {
+  for (const auto& row : plan::gpu_registry()) {
     Candidates own;
     std::copy_if(all.begin(), all.end(), std::back_inserter(own),
                  [&](const Candidate& candidate) { return candidate.row == &row; });
@@ -83,8 +83,8 @@ void check(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phas
     std::memcpy(&expected[static_cast<std::size_t>(to - reach.low)], src.zero + from, size);
   });
 
-  Plan plan = make_plan(problem, {true, alignment_of(src.zero), alignment_of(dst.zero)},
-                        some_device(), kernel);
+  Plan plan = plan::make_plan(problem, some_device(),
+                              {1, kernel, {true, alignment_of(src.zero), alignment_of(dst.zero)}});
   Emulator emulator;
   emulator.input("src", src.first, static_cast<std::size_t>(src.bytes));
   // Gaps in the destination are nobody's: only the elements are outputs that must be written.
@@ -97,7 +97,7 @@ void check(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phas
                  std::to_string(src_phase) + ", " + std::to_string(dst_phase));
     plan.choose(candidate, plan::Choice::forced);
     std::memset(dst.first, 0xa5, static_cast<std::size_t>(dst.bytes));
-    execute(emulator, plan, dst.zero, src.zero, kernel.empty() ? Mode::fast : Mode::recording);
+    execute(emulator, plan, {dst.zero, src.zero}, kernel.empty() ? Mode::fast : Mode::recording);
     for (const Finding& finding : emulator.findings()) {
       if (!packed && finding.kind == FindingKind::never_written) continue;
       ADD_FAILURE() << finding.message();

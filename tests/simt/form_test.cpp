@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "simt/emulator.hpp"
 #include "simt/support.hpp"
+#include "workshop/simt/emulator.hpp"
 
 namespace cornerturn::simt {
 namespace {

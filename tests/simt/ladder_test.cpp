@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "cornerturn/ggml.hpp"
-#include "kernels/ladder/cpy_transpose.hpp"
-#include "kernels/ladder/registry.hpp"
-#include "simt/emulator.hpp"
 #include "simt/support.hpp"
 #include "support/matrix_shapes.hpp"
+#include "workshop/rungs/cpy_transpose.hpp"
+#include "workshop/rungs/registry.hpp"
+#include "workshop/simt/emulator.hpp"
 
 namespace cornerturn::simt {
 namespace {

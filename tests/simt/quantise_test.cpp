@@ -2,71 +2,62 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plan/gpu/quantise.hpp"
-#include "simt/emulator.hpp"
-#include "support.hpp"
+#include "run_blocks.hpp"
 #include "support/blocks.hpp"
 
 namespace cornerturn::simt {
 namespace {
 
-using kernels::BlockFormat;
-
-struct Aligned {
-  explicit Aligned(std::size_t bytes) : size(bytes), storage(bytes + 512, std::byte{0xa5}) {
-    at = storage.data() + (256 - reinterpret_cast<std::uintptr_t>(storage.data()) % 256);
-  }
-  std::size_t size;
-  std::vector<std::byte> storage;
-  std::byte* at;
-};
+using plan::Plan;
 
 void check(Kind kind, BlockFormat format, std::int64_t rows, std::int64_t cols, bool along_rows,
            bool along_cols, values::MxScale rule = values::MxScale::floor) {
   const std::int64_t size = ElementType(kind).size();
   const std::int64_t pitch = (cols + 16) * size;
-  Aligned src(static_cast<std::size_t>(rows * pitch));
-  const std::vector<std::byte> elements = test::values_for_blocks(kind, rows * (cols + 16));
-  std::memcpy(src.at, elements.data(), elements.size());
+  const Memory src(test::values_for_blocks(kind, rows * (cols + 16)));
   const auto at = [&](std::int64_t r, std::int64_t c) {
     return test::value_at(kind, src.at + r * pitch + c * size);
   };
   const test::QuantisedLines of_rows = test::quantised_lines(format, rule, rows, cols, at);
   const test::QuantisedLines of_cols = test::quantised_lines(
       format, rule, cols, rows, [&](std::int64_t c, std::int64_t r) { return at(r, c); });
-  Aligned row_values(of_rows.values.size()), row_scales(of_rows.scales.size());
-  Aligned col_values(of_cols.values.size()), col_scales(of_cols.scales.size());
+  const auto poisoned = [](std::size_t bytes) {
+    return Memory(std::vector<std::byte>(bytes, std::byte{0xa5}));
+  };
+  const Memory row_values = poisoned(of_rows.values.size());
+  const Memory row_scales = poisoned(of_rows.scales.size());
+  const Memory col_values = poisoned(of_cols.values.size());
+  const Memory col_scales = poisoned(of_cols.scales.size());
 
-  kernels::QuantiseArgs args;
-  args.src = src.at;
-  args.pitch = pitch;
-  args.rows = static_cast<std::uint32_t>(rows);
-  args.cols = static_cast<std::uint32_t>(cols);
-  args.kind = kind;
-  args.format = format;
-  args.rule = rule;
+  Buffers buffers{row_values.at, src.at, {}, {row_scales.at}};
+  if (!along_rows) buffers = {col_values.at, src.at, {}, {col_scales.at}};
+  if (along_rows && along_cols) {
+    buffers.blocks.second = col_values.at;
+    buffers.blocks.second_scales = col_scales.at;
+  }
+  const Plan plan = plan_for(
+      test::matrix_problem(kind, {format, rule}, rows, cols, pitch, along_rows, along_cols),
+      buffers);
+  EXPECT_EQ(plan.kernel(), "quantise");
   Emulator emulator;
   emulator.input("src", src.at, src.size);
+  const auto output = [&](const char* name, const Memory& memory) {
+    if (memory.size > 0) emulator.output(name, memory.at, memory.size);
+  };
   if (along_rows) {
-    args.along_rows = {row_values.at, row_scales.at};
-    emulator.output("row values", row_values.at, row_values.size);
-    if (row_scales.size > 0) emulator.output("row scales", row_scales.at, row_scales.size);
+    output("row values", row_values);
+    output("row scales", row_scales);
   }
   if (along_cols) {
-    args.along_cols = {col_values.at, col_scales.at};
-    emulator.output("column values", col_values.at, col_values.size);
-    if (col_scales.size > 0) emulator.output("column scales", col_scales.at, col_scales.size);
+    output("column values", col_values);
+    output("column scales", col_scales);
   }
-  const Launch launch = plan::gpu::prepare_quantise(args);
-  kernels::dispatch(args, [&]<class Kernel>() {
-    emulator.launch("quantise", Mode::recording, launch,
-                    [&](auto& ctx) { Kernel::run(ctx, args); });
-  });
+  execute(emulator, plan, buffers, Mode::recording);
   SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols) + " of " +
                ElementType(kind).name() + ", format " + std::to_string(static_cast<int>(format)));
-  for (const Finding& finding : emulator.findings()) ADD_FAILURE() << finding.message();
+  expect_clean(emulator);
   const auto same = [](const char* what, const std::vector<std::byte>& expected,
-                       const Aligned& got) {
+                       const Memory& got) {
     const auto wrong = std::mismatch(expected.begin(), expected.end(), got.at).first;
     EXPECT_TRUE(wrong == expected.end()) << what << " differ first at " << wrong - expected.begin();
   };

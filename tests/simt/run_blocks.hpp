@@ -1,14 +1,18 @@
-// Runs one launch of the kernels for blocks of 32 in the emulator, over memory of the test's own.
+// Plans for blocks of 32 and for reductions, made for memory of the test's own and run in the
+// emulator.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
+#include <string>
 #include <vector>
 
-#include "plan/gpu/quantise.hpp"
-#include "simt/emulator.hpp"
+#include "core/buffers.hpp"
+#include "plan/gpu/device_files.hpp"
+#include "plan/planner.hpp"
 #include "support.hpp"
+#include "workshop/simt/execute.hpp"
 
 namespace cornerturn::simt {
 
@@ -26,8 +30,22 @@ struct Memory {
   std::size_t size;
 };
 
+inline plan::Plan plan_for(const Problem& problem, const Buffers& buffers,
+                           const std::string& kernel = {}) {
+  const auto of = [](const void* p) { return p == nullptr ? 16 : alignment_of(p); };
+  const BlockBuffers& blocks = buffers.blocks;
+  const Alignment alignment{true,
+                            of(buffers.src),
+                            of(buffers.dst),
+                            of(blocks.scales),
+                            of(blocks.second),
+                            of(blocks.second_scales)};
+  return plan::make_plan(problem, plan::gpu::device_named("h200"), {1, kernel, alignment});
+}
+
 /// Gaps between elements need not be written; that nothing else is is seen from the bytes.
-inline void run(const plan::gpu::BlocksWork& work, std::initializer_list<const Memory*> read,
+inline void run(const plan::Plan& plan, const Buffers& buffers,
+                std::initializer_list<const Memory*> read,
                 std::initializer_list<const Memory*> written) {
   Emulator emulator;
   for (const Memory* memory : read) {
@@ -36,14 +54,7 @@ inline void run(const plan::gpu::BlocksWork& work, std::initializer_list<const M
   for (const Memory* memory : written) {
     if (memory->size > 0) emulator.output("written", memory->at, memory->size);
   }
-  std::visit(
-      [&](const auto& args) {
-        kernels::dispatch(args, [&]<class Kernel>() {
-          emulator.launch(work.kernel(), Mode::recording, work.launch,
-                          [&](auto& ctx) { Kernel::run(ctx, args); });
-        });
-      },
-      work.args);
+  execute(emulator, plan, buffers, Mode::recording);
   for (const Finding& finding : emulator.findings()) {
     if (finding.kind != FindingKind::never_written) ADD_FAILURE() << finding.message();
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/validate.hpp"
-#include "simt/emulator.hpp"
+#include "workshop/simt/emulator.hpp"
 
 namespace cornerturn::simt {
 

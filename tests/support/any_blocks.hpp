@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "core/blocks.hpp"
+#include "core/buffers.hpp"
+#include "core/problem.hpp"
+#include "values/blocks.hpp"
 #include "values/types.hpp"
 
 namespace cornerturn::test {
@@ -30,6 +33,17 @@ struct AnyBlocksCase {
   BlockArrays blocks(std::byte* to_values, std::byte* to_scales) const {
     return {to_values + values.first, values.strides, q8() ? nullptr : to_scales + scales.first,
             scales.strides, axis};
+  }
+  Problem problem(bool back) const {
+    return block_problem(type, shape, plain.strides,
+                         {rule, back, {axis, values.strides, scales.strides}, {}});
+  }
+  Buffers buffers(bool back, std::byte* to_plain, std::byte* to_values,
+                  std::byte* to_scales) const {
+    std::byte* const array = to_plain + plain.first;
+    std::byte* const codes = to_values + values.first;
+    const BlockBuffers others{q8() ? nullptr : to_scales + scales.first};
+    return {back ? array : codes, back ? codes : array, {}, others};
   }
   std::string text() const {
     std::string out = type.name() + " format " + std::to_string(static_cast<int>(rule.format)) +
@@ -59,6 +73,12 @@ class RandomBlocks {
     c.axis = below(rank);
     for (int i = 0; i < rank; ++i) c.shape.push_back(1 + below(i == 1 ? 40 : 7));
     c.shape[static_cast<std::size_t>(c.axis)] = below(2) == 0 ? 32 * (1 + below(3)) : 1 + below(90);
+    lay_out(c);
+    return c;
+  }
+
+  /// Gives a case of some type, shape, axis and rule its memory, in any order of the axes.
+  void lay_out(AnyBlocksCase& c) {
     Extents counted = c.shape, whole = c.shape;
     std::int64_t& blocks = counted[static_cast<std::size_t>(c.axis)];
     blocks = (blocks + 31) / 32;
@@ -67,7 +87,6 @@ class RandomBlocks {
     c.values = c.q8() ? side(counted, 34) : side(whole, 1);
     if (!c.q8()) c.scales = side(counted, 1);
     fill(c);
-    return c;
   }
 
  private:

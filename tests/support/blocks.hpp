@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/quantise.hpp"
+#include "core/problem.hpp"
 #include "values/blocks.hpp"
 
 namespace cornerturn::test {
@@ -16,10 +16,28 @@ struct QuantisedLines {
   std::vector<std::byte> scales;
 };
 
+/// The problem of making packed blocks of a matrix whose rows lie `pitch` bytes apart, along its
+/// rows, along its columns, or both: then those along the columns are the second result.
+inline Problem matrix_problem(Kind kind, const BlockRule& rule, std::int64_t rows,
+                              std::int64_t cols, std::int64_t pitch, bool along_rows,
+                              bool along_cols) {
+  const bool q8 = rule.format == BlockFormat::q8_0;
+  const auto count = [](std::int64_t length) { return (length + 31) / 32; };
+  const auto line = [&](std::int64_t length) { return count(length) * (q8 ? 34 : 32); };
+  const std::int64_t unit = q8 ? 34 : 1;
+  BlockLayout of_rows{1, {line(cols), unit}, {count(cols), 1}};
+  BlockLayout of_cols{0, {unit, line(rows)}, {1, count(rows)}};
+  if (q8) of_rows.scale_strides = of_cols.scale_strides = {};
+  Blocks blocks{rule, false, along_rows ? of_rows : of_cols, {}};
+  if (along_rows && along_cols) blocks.second = of_cols;
+  const ElementType type(kind);
+  return block_problem(type, {rows, cols}, {pitch, type.size()}, blocks);
+}
+
 /// `lines` lines of `length` values each, the value k of line i being at(i, k).
 template <class At>
-QuantisedLines quantised_lines(kernels::BlockFormat format, values::MxScale rule,
-                               std::int64_t lines, std::int64_t length, const At& at) {
+QuantisedLines quantised_lines(BlockFormat format, values::MxScale rule, std::int64_t lines,
+                               std::int64_t length, const At& at) {
   QuantisedLines out;
   const auto push = [](std::vector<std::byte>& to, const auto& value) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);
@@ -39,11 +57,11 @@ QuantisedLines quantised_lines(kernels::BlockFormat format, values::MxScale rule
         x[i] = at(line, first + i);
         amax = std::max(amax, values::magnitude_of(x[i]));
       }
-      if (format == kernels::BlockFormat::q8_0) {
+      if (format == BlockFormat::q8_0) {
         const values::Q8Scale scale = values::q8_scale(amax);
         push(out.values, scale.stored.bits);
         for (const float value : x) push(out.values, values::q8_value(value, scale.inverse));
-      } else if (format == kernels::BlockFormat::mx_e4m3) {
+      } else if (format == BlockFormat::mx_e4m3) {
         mx(x, amax, values::E4M3{});
       } else {
         mx(x, amax, values::E5M2{});

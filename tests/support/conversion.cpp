@@ -156,14 +156,14 @@ std::string ConversionRunner::run(const ConversionCase& c, int threads,
   std::memcpy(expected, before_.data(), dst_bytes);
   reference_convert(c, src, expected - to.low);
 
-  static const plan::CpuInfo no_caches = without_caches();
+  static const plan::Machine no_caches = without_caches();
   const bool as_large = ++runs_ % 4 >= 2;
-  plan::Plan plan = plan::make_plan(problem, as_large ? no_caches : cpu::cpu_info(), {threads, ""});
+  plan::Plan plan = plan::make_plan(problem, as_large ? no_caches : cpu::machine(), {threads, ""});
   plan.threads = threads;
   for (const plan::Candidate& candidate : plan.candidates) {
     plan.chosen = candidate;
     std::memcpy(dst, before_.data(), dst_bytes);
-    cpu::execute(plan, src, dst - to.low, c.vectors());
+    cpu::execute(plan, {dst - to.low, src, c.vectors()});
     for (std::size_t i = 0; i < dst_bytes; ++i) {
       if (dst[i] == expected[i]) continue;
       return fmt::format("byte {} of {} is {:#x}, not {:#x}\n  {}\n  normalised {}\n  by {} ({})",

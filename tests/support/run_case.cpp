@@ -50,14 +50,14 @@ std::string CaseRunner::run(const Problem& problem, const std::string& kernel, i
   std::memset(expected, 0xA5, dst_bytes);
   reference_copy(problem, src - from.low, expected - to.low);
 
-  static const plan::CpuInfo no_caches = without_caches();
+  static const plan::Machine no_caches = without_caches();
   const bool as_large = ++runs_ % 4 >= 2;  // of front and back one, in turns
   plan::Plan plan =
-      plan::make_plan(problem, as_large ? no_caches : cpu::cpu_info(), {threads, kernel});
+      plan::make_plan(problem, as_large ? no_caches : cpu::machine(), {threads, kernel});
   plan.threads = threads;  // small cases too
   for (const plan::Candidate& candidate : plan.candidates) {
     plan.chosen = candidate;
-    cpu::execute(plan, src - from.low, dst - to.low);
+    cpu::execute(plan, {dst - to.low, src - from.low});
     if (std::memcmp(dst, expected, dst_bytes) != 0) {
       return fmt::format("{}\n  {}\n  normalised {}\n  by {} ({}){}",
                          first_difference(dst, expected, dst_bytes), to_string(problem),

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <random>
+
+#include "values/special_values.hpp"
 
 namespace cornerturn::values {
 namespace {
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 Q8Block q8_of(const std::array<float, block_size>& values) {
   std::uint32_t amax = 0;

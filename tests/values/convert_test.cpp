@@ -8,13 +8,13 @@
 #include <limits>
 #include <random>
 
+#include "values/special_values.hpp"
+
 namespace cornerturn::values {
 namespace {
 
 constexpr Overflow standard = Overflow::standard;
 constexpr Overflow saturate = Overflow::saturate;
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 template <class D, class S>
 auto code(S value, Overflow overflow = standard) {

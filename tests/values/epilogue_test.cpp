@@ -6,10 +6,10 @@
 #include <limits>
 #include <random>
 
+#include "values/special_values.hpp"
+
 namespace cornerturn::values {
 namespace {
-
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 Values scaled_by(double alpha, double beta = 0) {
   Values values;

@@ -11,14 +11,16 @@ receives the transpose of `a`, of shape (rows, cols). A rung that copies (`copy`
     >>> b[1]
     array([1., 5., 9.], dtype=float32)
 
-- On a GPU: tensors of PyTorch, CuPy and all that has `__cuda_array_interface__`, packed row by row,
-  on the caller's current stream.
-- In host memory, NumPy's arrays for instance, the CUDA rungs run in an emulator, which looks for
-  races, stray accesses and elements left out, and the Triton rungs in Triton's interpreter, if
+- On a GPU a rung takes tensors of PyTorch, arrays of CuPy and all that has
+  `__cuda_array_interface__`, packed row by row. It runs on the caller's current stream.
+- In host memory, for NumPy's arrays for instance, the CUDA rungs run in an emulator, which looks for
+  races, stray accesses and elements left out. The Triton rungs run in Triton's interpreter, if
   TRITON_INTERPRET=1 was set before `triton` was first imported.
-- A rung that cannot do a matrix raises ValueError, which says why; `rung.why_not(rows, cols)` asks before.
+- A rung that does not take a matrix raises ValueError, which says why. `rung.why_not(rows, cols)` asks
+  before.
 
-`rungs()` lists them, `run()` verifies and measures all, `python -m cornerturn.ladder` shows that.
+`rungs()` lists them, `run()` verifies and measures all of them, and `python -m cornerturn.ladder`
+shows that.
 """
 
 from __future__ import annotations

@@ -1,28 +1,53 @@
-// How the kernel amax is launched for an array. Plain host code.
+// amax: the largest magnitude of an array. The destination of such a plan takes a number of 64 bits
+// for each block of its launch, of which the largest is the result.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <string>
 
-#include "cornerturn/element_type.hpp"
-#include "cornerturn/view.hpp"
+#include "core/buffers.hpp"
+#include "core/normalise.hpp"
+#include "core/problem.hpp"
 #include "kernels/amax.hpp"
+#include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
 
 namespace cornerturn::plan::gpu {
 
-/// Blocks of a launch, and so magnitudes that it leaves. They fill the largest GPUs.
+/// Blocks of a launch at most, and so numbers that it leaves. They fill the largest GPUs.
 inline constexpr int most_amax_blocks = 1024;
 
-/// One launch, complete but for `found`: a number for each of its blocks, of which the largest is
-/// the array's.
-struct AmaxWork {
-  kernels::AmaxArgs args;
-  Launch launch;
+struct AmaxConfig {
+  bool vectors = false;  ///< of 16 bytes, of rows that lie without gaps; else single elements
+  int phase = 0;         ///< the most bytes that a row begins past a multiple of 16
+
+  friend bool operator==(const AmaxConfig&, const AmaxConfig&) = default;
 };
 
-/// `type` is real, no extent is 0; elements lie at multiples of their size. Throws Error where
-/// there are more axes than the kernel takes, which elements that overlap alone can have.
-AmaxWork amax_work(const std::byte* data, ElementType type, const Extents& shape,
-                   const Extents& strides);
+namespace amax {
 
+struct Family {
+  static constexpr std::string_view name = "amax";
+  static constexpr std::string_view idea = "the order of the memory, magnitudes as whole numbers";
+  static constexpr Operations operations{Operation::reduce};
+  using Config = AmaxConfig;
+  using Args = kernels::AmaxArgs;
+  struct Costs {  // all assumed
+    Cost vector{"vector", 60, "instructions for each vector of 16 bytes: assumed"};
+    Cost element{"element", 30, "instructions for an element that is read alone: assumed"};
+    Cost axis{"axis", 6.2, "instructions for each mode of its place: assumed"};
+    Cost block{"block", 3e-06, "seconds of a block that is alone: assumed"};
+  };
+
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
+  static void bind(Args& args, const Problem& normal, const Buffers& buffers, int launch);
+};
+
+}  // namespace amax
 }  // namespace cornerturn::plan::gpu

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "plan/gpu/plan.hpp"
 #include "plan/gpu/row_runs.hpp"
 
 namespace cornerturn::plan::gpu::boxes {
@@ -96,7 +95,8 @@ std::int64_t blocks_of(const BoxesConfig& config, const Rows& rows) {
 
 }  // namespace
 
-const char* why_not(const Problem& normal, const DeviceInfo&) {
+const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
+  if (normal.converts()) return "values are changed";
   const Rows rows(normal);
   if (rows.bytes < vector_bytes) return "the runs that both sides share are shorter than 16 B";
   if (rows.outer.empty()) return "all of it is one run";
@@ -109,8 +109,8 @@ const char* why_not(const Problem& normal, const DeviceInfo&) {
   return nullptr;
 }
 
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
-               const std::function<void(const BoxesConfig&)>& add) {
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+                       const Add<BoxesConfig>& add) {
   const Rows rows(normal);
   BoxesConfig config;
   std::int64_t granule = std::gcd(start.dst, vector_bytes);
@@ -127,33 +127,33 @@ void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
   }
 }
 
-Estimate estimate(const BoxesConfig& config, const Problem& normal, const Model& model) {
-  const Costs& c = model.costs;
+Estimate Family::estimate(const BoxesConfig& config, const Problem& normal, const Model& model,
+                          const Costs& c) {
   const Rows rows(normal);
   const bool aligned = rows.granule == vector_bytes;
-  double efficiency = config.in_flight == 1 ? 0.97 : 0.94;
+  double share = config.in_flight == 1 ? c.shifted_single : c.shifted_share;
   if (aligned) {
-    efficiency = rows.bytes >= 256   ? 0.955
-                 : rows.bytes >= 128 ? 0.945
-                 : rows.bytes >= 64  ? 0.92
-                 : rows.bytes >= 32  ? 0.91
-                                     : 0.85;
-    if (config.in_flight == 2) efficiency -= 0.002;
-    if (config.in_flight == 1) efficiency -= 0.02;
+    share = rows.bytes >= 256   ? c.share_256
+            : rows.bytes >= 128 ? c.share_128
+            : rows.bytes >= 64  ? c.share_64
+            : rows.bytes >= 32  ? c.share_32
+                                : c.share_16;
+    if (config.in_flight == 2) share -= c.loss_two;
+    if (config.in_flight == 1) share -= c.loss_one;
   }
   Work work;
   work.blocks = static_cast<double>(blocks_of(config, rows));
   work.resident = resident_blocks(model.device, config.threads, 0, config.in_flight == 4 ? 5 : 8);
-  const double of_thread = c.boxes_thread + c.boxes_axis * rows.outer.size() +
-                           config.in_flight * (c.boxes_lane + (aligned ? 0 : c.boxes_shifted));
+  const double of_thread = c.thread + c.axis * rows.outer.size() +
+                           config.in_flight * (c.lane + (aligned ? 0.0 : c.shifted));
   work.instructions = work.blocks * config.threads * of_thread;
-  work.block_seconds = c.rows_block;
-  work.src_bytes = model.least.src_bytes / efficiency;
-  work.dst_bytes = model.least.dst_bytes / efficiency;
+  work.block_seconds = model.costs.rows_block;
+  work.src_bytes = model.least.src_bytes / share;
+  work.dst_bytes = model.least.dst_bytes / share;
   return estimate_of(model, work);
 }
 
-std::string describe(const BoxesConfig& config, const Problem& normal) {
+std::string Family::describe(const BoxesConfig& config, const Problem& normal) {
   const Rows rows(normal);
   const std::int64_t bytes = std::min(rows.bytes, config.width * vector_bytes);
   return std::to_string(config.dst_rows) + " x " + std::to_string(config.src_rows) + " rows of " +
@@ -161,7 +161,7 @@ std::string describe(const BoxesConfig& config, const Problem& normal) {
          " vectors, " + std::to_string(config.in_flight) + " a thread";
 }
 
-Prepared prepare(const BoxesConfig& config, const Problem& normal) {
+Launchable<kernels::BoxesArgs> Family::prepare(const BoxesConfig& config, const Problem& normal) {
   const Rows rows(normal);
   kernels::BoxesArgs args;
   args.row_bytes = rows.bytes;

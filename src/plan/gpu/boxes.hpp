@@ -2,7 +2,6 @@
 // together.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "core/normalise.hpp"
@@ -10,10 +9,9 @@
 #include "kernels/boxes.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
 
 namespace cornerturn::plan::gpu {
-
-struct Prepared;
 
 struct BoxesConfig {
   int in_flight = 4;       ///< vectors of 16 bytes a thread
@@ -30,12 +28,37 @@ struct BoxesConfig {
 
 namespace boxes {
 
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const BoxesConfig&)>& add);
-Estimate estimate(const BoxesConfig& config, const Problem& normal, const Model& model);
-std::string describe(const BoxesConfig& config, const Problem& normal);
-Prepared prepare(const BoxesConfig& config, const Problem& normal);
+struct Family {
+  static constexpr std::string_view name = "boxes";
+  static constexpr std::string_view idea =
+      "rows that both sides share, neighbours of either together";
+  static constexpr Operations operations{Operation::move, Operation::convert};
+  using Config = BoxesConfig;
+  using Args = kernels::BoxesArgs;
+  struct Costs {
+    Cost lane{"lane", 29.9, "instructions for each vector of 16 bytes"};
+    Cost shifted{"shifted", 205, "instructions more for a vector put together from two"};
+    Cost thread{"thread", 6.97, "instructions of a thread"};
+    Cost axis{"axis", 10.8, "instructions of a thread for each mode"};
+    Cost shifted_share{"shifted_share", 0.94, "share of the memory's speed where rows are shifted"};
+    Cost shifted_single{"shifted_single", 0.97, "the same with one vector a thread"};
+    Cost share_256{"share_256", 0.955, "share with aligned rows of 256 bytes or more"};
+    Cost share_128{"share_128", 0.945, "share with aligned rows of 128 to 255 bytes"};
+    Cost share_64{"share_64", 0.92, "share with aligned rows of 64 to 127 bytes"};
+    Cost share_32{"share_32", 0.91, "share with aligned rows of 32 to 63 bytes"};
+    Cost share_16{"share_16", 0.85, "share with aligned rows of 16 to 31 bytes"};
+    Cost loss_two{"loss_two", 0.002, "of that share: lost with two vectors a thread"};
+    Cost loss_one{"loss_one", 0.02, "lost with one vector a thread"};
+  };
+
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
+};
 
 }  // namespace boxes
 }  // namespace cornerturn::plan::gpu

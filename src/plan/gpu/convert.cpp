@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "kernels/casts.hpp"
-#include "plan/gpu/plan.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -53,8 +51,10 @@ const char* why_misplaced(const Problem& normal) {
 }
 
 kernels::ValueArgs value_args(const Problem& normal) {
+  if (!normal.converts()) return {};
   const Values& v = normal.values;
   kernels::ValueArgs args;
+  args.converts = true;
   args.src_kind = normal.src_type.kind();
   args.dst_kind = normal.dst_type.kind();
   args.alpha = static_cast<float>(v.alpha);
@@ -85,9 +85,10 @@ kernels::ValueArgs value_args(const Problem& normal) {
   return args;
 }
 
-double convert_lane(const Problem& normal) {
-  const double of_vectors = normal.scale.present || normal.bias.present ? 5 : 0;
-  return of_vectors + (normal.dst_type.size() < normal.src_type.size() ? 6 : 3);
+double convert_lane(const Problem& normal, const SharedCosts& c) {
+  const double of_vectors = normal.scale.present || normal.bias.present ? c.change_vectors : 0.0;
+  return of_vectors +
+         (normal.dst_type.size() < normal.src_type.size() ? c.change_narrow : c.change_wide);
 }
 
 kernels::GroupVector group_vector(const ModeVector& vector, const Problem& normal, const Run& rows,
@@ -112,188 +113,6 @@ kernels::GroupVector group_vector(const ModeVector& vector, const Problem& norma
   look(kernels::Along::columns, columns);
   look(kernels::Along::rest, rest);
   return to;
-}
-
-double gather_convert_lane(const Problem& normal, const Costs& costs) {
-  const Kind from = normal.src_type.kind(), to = normal.dst_type.kind();
-  const auto known = []<class Change>() {};
-  const bool is_known =
-      kernels::with_cast(from, to, known) || kernels::with_scaled_cast(from, to, known);
-  return is_known ? costs.gather_known : costs.any_value;
-}
-
-namespace rows_convert {
-namespace {
-
-// The rows that both sides share, in vectors of 16 bytes of the larger type.
-struct Rows {
-  explicit Rows(const Problem& normal)
-      : elements(16 / std::max(normal.src_type.size(), normal.dst_type.size())),
-        outer(normal.modes) {
-    if (outer.empty()) return;
-    const Mode& run = outer.back();
-    if (run.src_stride != normal.src_type.size() || run.dst_stride != normal.dst_type.size()) {
-      return;
-    }
-    vectors = run.extent / elements;
-    whole = run.extent % elements == 0;
-    outer.pop_back();
-    for (const Mode& mode : outer) count *= mode.extent;
-    const std::int64_t src_vector = elements * normal.src_type.size();
-    const std::int64_t dst_vector = elements * normal.dst_type.size();
-    for (const Mode& mode : outer) {
-      whole = whole && mode.src_stride % src_vector == 0 && mode.dst_stride % dst_vector == 0;
-    }
-  }
-
-  int elements;              // of a vector
-  std::int64_t vectors = 0;  // of a row; 0: both sides do not run along the same mode
-  bool whole = false;        // all rows begin and end at whole vectors
-  std::int64_t count = 1;
-  ModeList outer;
-};
-
-constexpr std::int64_t of_block = kernels::rows_threads * 4L;  // vectors
-
-std::int64_t blocks_of(const Rows& rows) {
-  return (rows.vectors * rows.count + of_block - 1) / of_block;
-}
-
-}  // namespace
-
-const char* why_not(const Problem& normal, const DeviceInfo&) {
-  if (const char* rule = why_no_cast(normal)) return rule;
-  const Rows rows(normal);
-  if (rows.vectors == 0) return "the sides do not share their fastest mode";
-  if (!rows.whole) return "rows are no whole vectors";
-  if (rows.count >= std::int64_t{1} << 31 || blocks_of(rows) >= std::int64_t{1} << 31) {
-    return "2^31 rows or blocks, or more";
-  }
-  if (rows.vectors * rows.elements >= std::int64_t{1} << 31) {
-    if (normal.scale.present || normal.bias.present) return "vectors for 2^31 elements or more";
-  }
-  return nullptr;
-}
-
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
-               const std::function<void(const RowsConvertConfig&)>& add) {
-  const Rows rows(normal);
-  const bool aligned = start.src % (rows.elements * normal.src_type.size()) == 0 &&
-                       start.dst % (rows.elements * normal.dst_type.size()) == 0;
-  if (aligned) add({});
-}
-
-Estimate estimate(const RowsConvertConfig&, const Problem& normal, const Model& model) {
-  const Costs& c = model.costs;
-  const Rows rows(normal);
-  Work work;
-  work.blocks = static_cast<double>(blocks_of(rows));
-  work.resident = resident_blocks(model.device, kernels::rows_threads, 0, 4);
-  const bool long_rows = rows.vectors >= of_block;
-  const double of_lane = c.rows_lane + rows.elements * convert_lane(normal) +
-                         (long_rows ? 0 : c.rows_axis * rows.outer.size());
-  work.instructions = work.blocks * kernels::rows_threads * (c.rows_thread + 4 * of_lane);
-  work.block_seconds = c.rows_block;
-  const auto efficiency = [&](std::int64_t bytes) {
-    return bytes >= 256 ? 0.96 : bytes >= 128 ? 0.93 : 0.8;
-  };
-  const std::int64_t elements = rows.vectors * rows.elements;
-  work.src_bytes = model.least.src_bytes / efficiency(elements * normal.src_type.size());
-  work.dst_bytes = model.least.dst_bytes / efficiency(elements * normal.dst_type.size());
-  return estimate_of(model, work);
-}
-
-std::string describe(const RowsConvertConfig&, const Problem& normal) {
-  return normal.src_type.name() + " to " + normal.dst_type.name() + ", " +
-         std::to_string(Rows(normal).elements) + " at a time";
-}
-
-Prepared prepare(const RowsConvertConfig&, const Problem& normal) {
-  const Rows rows(normal);
-  kernels::RowsConvertArgs args;
-  args.values = value_args(normal);
-  const Run run{.size = 1, .mode = {static_cast<std::uint8_t>(normal.rank() - 1)}};
-  Run outer{.size = rows.outer.size()};
-  for (int i = 0; i < outer.size; ++i) {
-    outer.mode[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(outer.size - 1 - i);
-  }
-  args.scale = group_vector(normal.scale, normal, outer, run, {});
-  args.bias = group_vector(normal.bias, normal, outer, run, {});
-  args.rows = rows.count;
-  args.length = FastDivide64(static_cast<std::uint64_t>(rows.vectors));
-  args.long_rows = rows.vectors >= of_block;
-  if (!args.long_rows) args.short_length = FastDivide(static_cast<std::uint32_t>(rows.vectors));
-  args.walk.rank = rows.outer.size();
-  for (int i = 0; i < rows.outer.size(); ++i) {
-    const Mode& mode = rows.outer[rows.outer.size() - 1 - i];
-    args.walk.axis[i] = {FastDivide(static_cast<std::uint32_t>(mode.extent)), mode.src_stride,
-                         mode.dst_stride};
-  }
-  return {args, {{static_cast<unsigned>(blocks_of(rows)), 1, 1}, {kernels::rows_threads, 1, 1}, 0}};
-}
-
-}  // namespace rows_convert
-
-namespace gather_convert {
-
-const char* why_not(const Problem& normal, const DeviceInfo& device) {
-  if (const char* rule = why_misplaced(normal)) return rule;
-  return gather::why_not(normal, device);
-}
-
-void configure(const Problem&, const Alignment&, const DeviceInfo&,
-               const std::function<void(const GatherConvertConfig&)>& add) {
-  add({});
-}
-
-Estimate estimate(const GatherConvertConfig&, const Problem& normal, const Model& model) {
-  return gather::estimate({}, normal, model);
-}
-
-std::string describe(const GatherConvertConfig&, const Problem& normal) {
-  return normal.src_type.name() + " to " + normal.dst_type.name() + " in destination order";
-}
-
-Prepared prepare(const GatherConvertConfig&, const Problem& normal) {
-  const Prepared moved = gather::prepare({}, normal);
-  kernels::GatherConvertArgs args;
-  static_cast<kernels::GatherArgs&>(args) = std::get<kernels::GatherArgs>(moved.args);
-  args.src_bytes = normal.src_type.size();
-  args.change = {.src_kind = normal.src_type.kind(),
-                 .dst_kind = normal.dst_type.kind(),
-                 .values = normal.values,
-                 .scaled = normal.scale.present,
-                 .biased = normal.bias.present};
-  const auto fill = [&](kernels::AxisVector& to, const ModeVector& from) {
-    to.present = from.present;
-    if (from.mode >= 0)
-      to.axis = normal.rank() - 1 - from.mode;  // the axes are the modes, reversed
-    to.step = from.step;
-    to.first = from.first;
-  };
-  fill(args.scale, normal.scale);
-  fill(args.bias, normal.bias);
-  return {args, moved.launch};
-}
-
-}  // namespace gather_convert
-
-Plan with_factor(const Plan& plan, double factor, float addend) {
-  Plan result = plan;
-  std::visit(
-      [&](auto& args) {
-        if constexpr (requires { args.values.wide_alpha; }) {
-          args.values.alpha = static_cast<float>(factor);
-          args.values.wide_alpha = factor;
-          args.values.addend = addend;
-        } else if constexpr (requires { args.change; }) {
-          args.change.values.alpha = factor;
-          args.change.arithmetic = true;
-          args.change.addend = addend;
-        }
-      },
-      result.ready.args);
-  return result;
 }
 
 }  // namespace cornerturn::plan::gpu

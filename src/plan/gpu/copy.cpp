@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "plan/gpu/plan.hpp"
 #include "plan/gpu/row_runs.hpp"
 
 namespace cornerturn::plan::gpu::copy {
@@ -19,7 +18,8 @@ std::int64_t blocks_of(const CopyConfig& config, const Rows& run) {
 
 }  // namespace
 
-const char* why_not(const Problem& normal, const DeviceInfo&) {
+const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
+  if (normal.converts()) return "values are changed";
   const Rows run(normal);
   if (!run.outer.empty()) return "it is not one run on both sides";
   if (run.bytes < vector_bytes) return "less than 16 B";
@@ -27,35 +27,34 @@ const char* why_not(const Problem& normal, const DeviceInfo&) {
   return nullptr;
 }
 
-void configure(const Problem&, const Alignment&, const DeviceInfo&,
-               const std::function<void(const CopyConfig&)>& add) {
+void Family::configure(const Problem&, const Alignment&, const DeviceInfo&,
+                       const Add<CopyConfig>& add) {
   for (const int in_flight : {1, 2}) add({in_flight});
 }
 
-Estimate estimate(const CopyConfig& config, const Problem& normal, const Model& model) {
-  const Costs& c = model.costs;
+Estimate Family::estimate(const CopyConfig& config, const Problem& normal, const Model& model,
+                          const Costs& c) {
   const Rows run(normal);
   const bool aligned = run.granule == vector_bytes;
   Work work;
   work.blocks = static_cast<double>(blocks_of(config, run));
   work.resident = resident_blocks(model.device, threads, 0, 8 / config.in_flight);
-  const double of_thread =
-      c.copy_thread + config.in_flight * (c.copy_lane + (aligned ? 0 : c.copy_shifted));
+  const double of_thread = c.thread + config.in_flight * (c.lane + (aligned ? 0.0 : c.shifted));
   work.instructions = work.blocks * threads * of_thread;
-  work.block_seconds = c.copy_block * config.in_flight;
+  work.block_seconds = c.block * config.in_flight;
   // More than one place at a time: less of a burst that neighbours use together.
-  const double apart = 1 + c.copy_apart * (config.in_flight - 1);
+  const double apart = 1 + c.apart * (config.in_flight - 1);
   work.src_bytes = static_cast<double>(run.bytes) * apart;
   work.dst_bytes = static_cast<double>(run.bytes) * apart;
   return estimate_of(model, work);
 }
 
-std::string describe(const CopyConfig& config, const Problem& normal) {
+std::string Family::describe(const CopyConfig& config, const Problem& normal) {
   return std::string(Rows(normal).granule == vector_bytes ? "aligned" : "shifted") + " vectors, " +
          std::to_string(config.in_flight) + " a thread";
 }
 
-Prepared prepare(const CopyConfig& config, const Problem& normal) {
+Launchable<kernels::CopyArgs> Family::prepare(const CopyConfig& config, const Problem& normal) {
   const Rows run(normal);
   kernels::CopyArgs args;
   args.bytes = run.bytes;

@@ -1,7 +1,6 @@
 // copy: source and destination are one run of bytes each.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "core/normalise.hpp"
@@ -9,10 +8,9 @@
 #include "kernels/copy.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
 
 namespace cornerturn::plan::gpu {
-
-struct Prepared;
 
 struct CopyConfig {
   int in_flight = 1;  ///< vectors of 16 bytes a thread
@@ -22,12 +20,28 @@ struct CopyConfig {
 
 namespace copy {
 
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const CopyConfig&)>& add);
-Estimate estimate(const CopyConfig& config, const Problem& normal, const Model& model);
-std::string describe(const CopyConfig& config, const Problem& normal);
-Prepared prepare(const CopyConfig& config, const Problem& normal);
+struct Family {
+  static constexpr std::string_view name = "copy";
+  static constexpr std::string_view idea = "one run of bytes";
+  static constexpr Operations operations{Operation::move, Operation::convert};
+  using Config = CopyConfig;
+  using Args = kernels::CopyArgs;
+  struct Costs {
+    Cost thread{"thread", 4.88, "instructions of a thread"};
+    Cost lane{"lane", 8.44, "instructions for each vector of 16 bytes"};
+    Cost apart{"apart", 0.00208, "more memory time for each vector more that a thread takes"};
+    Cost shifted{"shifted", 54, "instructions more for a vector put together from two"};
+    Cost block{"block", 9.58e-07, "seconds of a block that is alone, for each vector of a thread"};
+  };
+
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
+};
 
 }  // namespace copy
 }  // namespace cornerturn::plan::gpu

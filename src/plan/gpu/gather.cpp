@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "core/divide.hpp"
-#include "plan/gpu/plan.hpp"
+#include "kernels/scaled.hpp"
+#include "plan/gpu/convert.hpp"
 #include "plan/gpu/row_runs.hpp"
 
 namespace cornerturn::plan::gpu::gather {
@@ -15,12 +16,12 @@ constexpr std::int64_t least_four = 1 << 15;  // elements: fewer leave SMs witho
 constexpr std::int64_t most_single = 1 << 20;
 constexpr int threads = 256;
 
-// Elements: those of kernels::Gather.
+// The elements that a block of kernels::Gather takes at a time.
 std::int64_t of_block(const GatherConfig& config) {
   return config.single ? threads : 4 * threads;
 }
 
-// Of the source, that a warp touches which takes 32 elements one after the other.
+// The sectors of the source that a warp touches which takes 32 elements one after the other.
 int sectors_of_warp(const Problem& normal) {
   std::array<std::int64_t, 32> seen{};
   int count = 0;
@@ -40,55 +41,95 @@ int sectors_of_warp(const Problem& normal) {
   return count;
 }
 
+// Instructions that change the value of an element.
+double value_lane(const Problem& normal, const Family::Costs& c) {
+  const Kind from = normal.src_type.kind(), to = normal.dst_type.kind();
+  const auto known = []<class Change>() {};
+  const bool is_known =
+      kernels::with_cast(from, to, known) || kernels::with_scaled_cast(from, to, known);
+  return is_known ? c.known_value : c.any_value;
+}
+
+// What happens to the values.
+void set_change(kernels::GatherArgs& args, const Problem& normal) {
+  args.converts = true;
+  args.src_bytes = normal.src_type.size();
+  args.change = {.src_kind = normal.src_type.kind(),
+                 .dst_kind = normal.dst_type.kind(),
+                 .values = normal.values,
+                 .scaled = normal.scale.present,
+                 .biased = normal.bias.present};
+  const auto fill = [&](kernels::AxisVector& to, const ModeVector& from) {
+    to.present = from.present;
+    if (from.mode >= 0) {
+      to.axis = normal.rank() - 1 - from.mode;  // the axes are the modes, reversed
+    }
+    to.step = from.step;
+    to.first = from.first;
+  };
+  fill(args.scale, normal.scale);
+  fill(args.bias, normal.bias);
+}
+
 }  // namespace
 
-const char* why_not(const Problem& normal, const DeviceInfo&) {
+const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
+  if (normal.converts() && normal.elements() > 0) {
+    if (const char* rule = why_misplaced(normal)) return rule;
+  }
   if (normal.rank() > kernels::max_axes) return "more modes than any memory has elements for";
   return nullptr;
 }
 
-void configure(const Problem& normal, const Alignment&, const DeviceInfo&,
-               const std::function<void(const GatherConfig&)>& add) {
+void Family::configure(const Problem& normal, const Alignment&, const DeviceInfo&,
+                       const Add<GatherConfig>& add) {
+  if (normal.converts()) return add({});
   const std::int64_t elements = normal.elements();
   if (elements == 0 || elements > least_four) add({});
   if (elements > 0 && elements <= most_single) add({true});
 }
 
-Estimate estimate(const GatherConfig& config, const Problem& normal, const Model& model) {
+Estimate Family::estimate(const GatherConfig& config, const Problem& normal, const Model& model,
+                          const Costs& c) {
   if (normal.elements() == 0) return {};
-  const Costs& c = model.costs;
   const auto elements = static_cast<double>(normal.elements());
   Work work;
   work.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
   work.resident = resident_blocks(model.device, threads, 0, 4);
-  work.instructions = elements * (c.gather_lane + c.gather_axis * normal.rank() +
-                                  (normal.converts() ? gather_convert_lane(normal, c) : 0));
+  work.instructions = elements * (c.lane + c.axis * normal.rank() +
+                                  (normal.converts() ? value_lane(normal, c) : 0));
   const Rows rows(normal);
   const auto run = static_cast<double>(rows.bytes);
   if (rows.granule == 16 && rows.bytes > rows.granule) {
-    const double efficiency = run >= 256 ? 0.965 : run >= 128 ? 0.91 : run >= 64 ? 0.84 : 0.75;
-    work.block_seconds = config.single ? c.gather_single : c.rows_block;
-    work.src_bytes = model.least.src_bytes / efficiency;
-    work.dst_bytes = model.least.dst_bytes / efficiency;
+    const double share = run >= 256   ? c.share_256
+                         : run >= 128 ? c.share_128
+                         : run >= 64  ? c.share_64
+                                      : c.share_32;
+    work.block_seconds = config.single ? c.single_block : model.costs.rows_block;
+    work.src_bytes = model.least.src_bytes / share;
+    work.dst_bytes = model.least.dst_bytes / share;
     return estimate_of(model, work);
   }
   // Lanes far apart take a sector each.
   work.wavefronts =
       elements / 32 *
-      (sectors_of_warp(normal) * c.gather_sector + static_cast<double>(normal.dst_type.size()));
-  work.block_seconds = config.single ? c.gather_single : c.gather_block;
+      (sectors_of_warp(normal) * c.sector + static_cast<double>(normal.dst_type.size()));
+  work.block_seconds = config.single ? c.single_block : c.block;
   work.src_bytes = src_moved(model, {run, granule_of(rows, &Mode::src_stride)}) *
                    (1 + fetched_again(rows, model, run));
   work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32});
   return estimate_of(model, work);
 }
 
-std::string describe(const GatherConfig& config, const Problem& normal) {
+std::string Family::describe(const GatherConfig& config, const Problem& normal) {
+  if (normal.converts()) {
+    return normal.src_type.name() + " to " + normal.dst_type.name() + " in destination order";
+  }
   return std::to_string(normal.dst_type.size()) + " B at a time in destination order" +
          (config.single ? ", one a thread" : "");
 }
 
-Prepared prepare(const GatherConfig& config, const Problem& normal) {
+Launchable<kernels::GatherArgs> Family::prepare(const GatherConfig& config, const Problem& normal) {
   kernels::GatherArgs args;
   args.elements = normal.elements();
   args.element_bytes = normal.dst_type.size();
@@ -103,6 +144,7 @@ Prepared prepare(const GatherConfig& config, const Problem& normal) {
     axis.src_step = mode.src_stride;
     axis.dst_step = mode.dst_stride;
   }
+  if (normal.converts()) set_change(args, normal);
   const std::int64_t blocks = std::min<std::int64_t>(ceil_div(args.elements, of_block(config)),
                                                      (std::int64_t{1} << 31) - 1);
   return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};

@@ -1,32 +1,56 @@
-// gather: one element after the other, destination in order. Takes every problem.
+// gather: one element after the other, destination in order. Takes every problem, and everything
+// that can happen to values.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
+#include "kernels/gather.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
 
 namespace cornerturn::plan::gpu {
 
-struct Prepared;
-
 struct GatherConfig {
-  bool single = false;  ///< one element a thread, not four
+  bool single = false;  ///< one element a thread, not four; of moves alone
 
   friend bool operator==(const GatherConfig&, const GatherConfig&) = default;
 };
 
 namespace gather {
 
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const GatherConfig&)>& add);
-Estimate estimate(const GatherConfig& config, const Problem& normal, const Model& model);
-std::string describe(const GatherConfig& config, const Problem& normal);
-Prepared prepare(const GatherConfig& config, const Problem& normal);
+struct Family {
+  static constexpr std::string_view name = "gather";
+  static constexpr std::string_view idea = "one element after the other, in destination order";
+  static constexpr Operations operations{Operation::move, Operation::convert};
+  static constexpr bool takes_empty = true;
+  using Config = GatherConfig;
+  using Args = kernels::GatherArgs;
+  struct Costs {
+    Cost lane{"lane", 42.4, "instructions for each element"};
+    Cost axis{"axis", 6.2, "instructions for each mode of an element's place"};
+    Cost sector{"sector", 0.633, "wavefronts for each sector that a warp touches"};
+    Cost block{"block", 1.34e-06, "seconds of a block that is alone"};
+    Cost single_block{"single_block", 1.34e-06, "the same with one element a thread"};
+    Cost share_256{"share_256", 0.965,
+                   "share of the memory's speed with runs of 256 bytes or more"};
+    Cost share_128{"share_128", 0.91, "share with runs of 128 to 255 bytes"};
+    Cost share_64{"share_64", 0.84, "share with runs of 64 to 127 bytes"};
+    Cost share_32{"share_32", 0.75, "share with runs of 32 bytes"};
+    Cost any_value{"any_value", 400, "instructions for a value of types known at run time alone"};
+    Cost known_value{"known_value", 60, "instructions for a value of types compiled for: assumed"};
+  };
+
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
+};
 
 }  // namespace gather
 }  // namespace cornerturn::plan::gpu

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/divide.hpp"
+#include "kernels/tile.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -95,15 +95,6 @@ bool is_aligned(const Groups& groups, const Problem& normal, const Alignment& st
   return src_bits % vector == 0 && dst_bits % vector == 0 &&
          groups.col_count * normal.src_type.size() % vector == 0 &&
          groups.row_count * normal.dst_type.size() % vector == 0;
-}
-
-TileCounts count_tiles(const Groups& groups, std::int64_t tile_rows, std::int64_t tile_cols,
-                       std::int64_t halo) {
-  TileCounts counts;
-  counts.down = ceil_div(std::max<std::int64_t>(groups.row_count - halo, 1), tile_rows);
-  counts.across = ceil_div(groups.col_count, tile_cols);
-  counts.all = counts.down * counts.across * groups.rest;
-  return counts;
 }
 
 }  // namespace cornerturn::plan::gpu

@@ -1,52 +1,77 @@
-// pack: a box of the tensor goes through shared memory, in long pieces on both sides.
+// pack: a box of the tensor goes through shared memory, in long pieces on both sides. Values may
+// change their type.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
+#include "kernels/pack.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
 
 namespace cornerturn::plan::gpu {
-
-struct Prepared;
 
 struct PackConfig {
   std::int32_t run_bytes = 0;  ///< what a run of a box should have on either side
   std::int16_t threads = 256;  ///< of a block
-  bool shifted = false;        ///< runs begin anywhere
+  bool shifted = false;        ///< runs begin anywhere, else they are aligned to 16 bytes
 
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
 };
 
-struct PackConvertConfig : PackConfig {
-  friend bool operator==(const PackConvertConfig&, const PackConvertConfig&) = default;
-};
-
 namespace pack {
 
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const PackConfig&)>& add);
-Estimate estimate(const PackConfig& config, const Problem& normal, const Model& model);
-std::string describe(const PackConfig& config, const Problem& normal);
-Prepared prepare(const PackConfig& config, const Problem& normal);
+struct Family {
+  static constexpr std::string_view name = "pack";
+  static constexpr std::string_view idea =
+      "boxes contiguous in pieces on both sides, gathered through a table";
+  static constexpr Operations operations{Operation::move, Operation::convert};
+  using Config = PackConfig;
+  using Args = kernels::PackArgs;
+  struct Costs {
+    // The shifted form.
+    Cost load{"load", 9.97, "instructions for each vector that is loaded"};
+    Cost lane{"lane", 65.1, "instructions for each vector that is stored"};
+    Cost element{"element", 1.64, "instructions for each element of those"};
+    Cost thread{"thread", 111, "instructions of a thread"};
+    Cost axis{"axis", 42.2, "instructions of a thread for each mode that boxes cut"};
+    Cost entry{"entry", 14, "instructions for each entry of the table"};
+    Cost entry_digit{"entry_digit", 7.29, "instructions for each digit of an entry"};
+    Cost edge{"edge", 13, "instructions for each element of a vector that is cut, of all lanes"};
+    Cost phases{"phases", 0.263, "as the shared `phases`: two barriers a box, more between them"};
+    Cost run_digit{"run_digit", 12.2, "instructions for each digit of a run's place"};
+    Cost wavefront{"wavefront", 1.81, "wavefronts for each that the layout asks for"};
+    Cost block{"block", 2.69e-06, "seconds of a block that is alone"};
+    Cost block_lane{"block_lane", 2.81e-07, "seconds of such a block for each vector of a thread"};
+    // The aligned form.
+    Cost aligned_load{"aligned_load", 4.98, "instructions for each vector that is loaded"};
+    Cost aligned_lane{"aligned_lane", 7.14, "instructions for each vector that is stored"};
+    Cost aligned_element{"aligned_element", 1.94, "instructions for each element of those"};
+    Cost aligned_thread{"aligned_thread", 59.7, "instructions of a thread"};
+    Cost aligned_phases{"aligned_phases", 0.507, "as `phases`"};
+    Cost aligned_wavefront{"aligned_wavefront", 0.684,
+                           "wavefronts for each that the layout asks for"};
+    Cost aligned_block{"aligned_block", 1.77e-06, "seconds of a block that is alone"};
+    Cost aligned_block_lane{"aligned_block_lane", 6.17e-08, "seconds for each vector of a thread"};
+    // Values that change in the aligned form, as measured of six pairs of types.
+    Cost change_work{"change_work", 1.5, "times the instructions"};
+    Cost narrow_block{"narrow_block", 3, "times the time of a block where elements become smaller"};
+    Cost wide_block{"wide_block", 1.4, "times the time of a block where they do not"};
+    Cost any_value{"any_value", 400,
+                   "instructions for an element of types known at run time alone"};
+  };
+
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
+};
 
 }  // namespace pack
-
-/// The same, for values that change their type.
-namespace pack_convert {
-
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const PackConvertConfig&)>& add);
-Estimate estimate(const PackConvertConfig& config, const Problem& normal, const Model& model);
-std::string describe(const PackConvertConfig& config, const Problem& normal);
-Prepared prepare(const PackConvertConfig& config, const Problem& normal);
-
-}  // namespace pack_convert
 }  // namespace cornerturn::plan::gpu

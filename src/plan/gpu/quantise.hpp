@@ -1,38 +1,45 @@
-// Which kernel makes blocks of an array, or an array of blocks, and how it is launched: quantise
-// for matrices of f32, f16 and bf16 whose rows are whole vectors and whose results are packed,
-// dequantise for the way back to such matrices, blocks for everything else. Plain host code.
+// quantise: matrices of f32, f16 and bf16 become packed blocks of 32 values that share a scale,
+// along their rows, along their columns, or both from one reading.
 #pragma once
 
-#include <variant>
-#include <vector>
+#include <string>
 
-#include "core/blocks.hpp"
-#include "kernels/blocks.hpp"
-#include "kernels/dequantise.hpp"
+#include "core/buffers.hpp"
+#include "core/normalise.hpp"
+#include "core/problem.hpp"
 #include "kernels/quantise.hpp"
+#include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
 
 namespace cornerturn::plan::gpu {
 
-/// One launch.
-struct BlocksWork {
-  std::variant<kernels::QuantiseArgs, kernels::DequantiseArgs, kernels::BlocksArgs> args;
-  Launch launch;
-
-  /// "quantise", "dequantise" or "blocks".
-  const char* kernel() const;
+struct QuantiseConfig {  // the problem decides everything
+  friend bool operator==(const QuantiseConfig&, const QuantiseConfig&) = default;
 };
 
-/// Launches that quantise `plain` to `blocks` and, of a matrix, with blocks along its other mode to
-/// `turned` as well: from one reading where quantise takes both, else one launch each. An array
-/// without elements needs none. Addresses are those of the arguments.
-std::vector<BlocksWork> quantise_works(const PlainArray& plain, const BlockArrays& blocks,
-                                       const BlockArrays* turned, const BlockRule& rule);
-/// The way back.
-BlocksWork dequantise_work(const PlainArray& plain, const BlockArrays& blocks,
-                           values::BlockFormat format);
+namespace quantise {
 
-/// Fills in what follows from the other arguments.
-Launch prepare_quantise(kernels::QuantiseArgs& args);
-Launch prepare_dequantise(kernels::DequantiseArgs& args);
+struct Family {
+  static constexpr std::string_view name = "quantise";
+  static constexpr std::string_view idea = "matrices whose lanes share what they know of scales";
+  static constexpr Operations operations{Operation::quantise};
+  using Config = QuantiseConfig;
+  using Args = kernels::QuantiseArgs;
+  struct Costs {
+    Cost value{"value", 15, "instructions for each value of each result"};
+    Cost block{"block", 3e-06, "seconds of a block that is alone: assumed"};
+  };
 
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
+  static void bind(Args& args, const Problem& normal, const Buffers& buffers, int launch);
+};
+
+}  // namespace quantise
 }  // namespace cornerturn::plan::gpu

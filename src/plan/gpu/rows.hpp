@@ -1,7 +1,6 @@
-// rows: runs of 16 bytes or more that source and destination share.
+// rows: runs of 16 bytes or more that source and destination share. Values may change their type.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "core/normalise.hpp"
@@ -9,11 +8,11 @@
 #include "kernels/rows.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
 
 namespace cornerturn::plan::gpu {
 
-struct Prepared;
-
+/// Where values change there is one: aligned, four vectors a thread.
 struct RowsConfig {
   kernels::RowForm form = kernels::RowForm::aligned;
   int in_flight = 4;    ///< vectors of 16 bytes a thread
@@ -24,12 +23,35 @@ struct RowsConfig {
 
 namespace rows {
 
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const RowsConfig&)>& add);
-Estimate estimate(const RowsConfig& config, const Problem& normal, const Model& model);
-std::string describe(const RowsConfig& config, const Problem& normal);
-Prepared prepare(const RowsConfig& config, const Problem& normal);
+struct Family {
+  static constexpr std::string_view name = "rows";
+  static constexpr std::string_view idea = "rows that both sides share, in vectors";
+  static constexpr Operations operations{Operation::move, Operation::convert};
+  using Config = RowsConfig;
+  using Args = kernels::RowsArgs;
+  struct Costs {
+    Cost lane{"lane", 9.52, "instructions for each vector of 16 bytes"};
+    Cost axis{"axis", 3.77, "instructions for each mode of a short row's place"};
+    Cost shifted{"shifted", 310, "instructions more for a vector put together from two"};
+    Cost thread{"thread", 9.52, "instructions of a thread"};
+    Cost together{"together", 0.96, "share of the memory's speed with several vectors a thread"};
+    Cost single{"single", 0.93, "share of the memory's speed with one vector a thread"};
+    Cost loss_256{"loss_256", 0.01, "of that share: lost with aligned rows of 256 bytes or more"};
+    Cost loss_128{"loss_128", 0.03, "lost with aligned rows of 128 to 255 bytes"};
+    Cost loss_short{"loss_short", 0.16, "lost with shorter aligned rows"};
+    Cost change_256{"change_256", 0.96, "share where values change in rows of 256 bytes or more"};
+    Cost change_128{"change_128", 0.93, "share where they change in rows of 128 to 255 bytes"};
+    Cost change_short{"change_short", 0.8, "share where they change in shorter rows"};
+  };
+
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
+};
 
 }  // namespace rows
 }  // namespace cornerturn::plan::gpu

@@ -4,9 +4,8 @@
 #include <optional>
 
 #include "plan/gpu/convert.hpp"
-#include "plan/gpu/plan.hpp"
 
-namespace cornerturn::plan::gpu {
+namespace cornerturn::plan::gpu::structures {
 namespace {
 
 constexpr std::int64_t longest = 8;  // elements a structure
@@ -82,6 +81,17 @@ bool is_whole(const StructuresConfig& config, const Problem& normal, const Align
   return true;
 }
 
+// Whether all that a lane writes at once, of values that change, begins at a multiple of its bytes.
+bool are_pieces_aligned(const StructuresConfig& config, const Problem& normal,
+                        const Alignment& start) {
+  const std::int64_t piece = std::min(16, 16 / normal.src_type.size() * normal.dst_type.size());
+  bool aligned = start.dst % piece == 0;
+  for (int i = 0; i < normal.rank(); ++i) {
+    aligned = aligned && (i == config.elements || normal.modes[i].dst_stride % piece == 0);
+  }
+  return aligned;
+}
+
 const char* why_no_structures(const Problem& normal) {
   if (normal.dst_type.size() > 8) return "elements of 16 B";
   const auto config = parts(normal);
@@ -94,21 +104,6 @@ const char* why_no_structures(const Problem& normal) {
   return nullptr;
 }
 
-// Of a lane's work, which it does for each vector of a structure.
-Estimate estimate_of_lanes(const StructuresConfig& config, const Problem& normal,
-                           const Model& model, double of_lane) {
-  Work work;
-  const double chunks = static_cast<double>(batches(config, normal)) *
-                        static_cast<double>(chunks_of_batch(config, normal));
-  work.blocks = chunks / warps;
-  work.resident = config.length <= 4 ? 4 : 3;
-  work.instructions = chunks * 32 * config.length * of_lane;
-  work.block_seconds = model.costs.structures_block;
-  work.src_bytes = model.least.src_bytes;
-  work.dst_bytes = model.least.dst_bytes;
-  return estimate_of(model, work);
-}
-
 std::string describe_parts(const StructuresConfig& config, const Problem& normal) {
   std::string text = "structures of " + std::to_string(config.length);
   if (!config.to_planes) return text + " from planes";
@@ -117,9 +112,62 @@ std::string describe_parts(const StructuresConfig& config, const Problem& normal
          (members == config.length ? " to planes" : " to " + std::to_string(members) + " planes");
 }
 
-// Arguments, and the launch.
-template <class Args>
-Prepared prepared(Args args, const StructuresConfig& config, const Problem& normal) {
+}  // namespace
+
+const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
+  if (normal.converts()) {
+    if (const char* rule = why_no_common_cast(normal)) return rule;
+    if (const char* rule = why_misplaced(normal)) return rule;
+  }
+  if (const char* rule = why_no_structures(normal)) return rule;
+  if (normal.converts() && !kernels::with_changing_length(parts(normal)->length, []<int>() {})) {
+    return "structures of other than 2, 3, 4 and 8 elements";
+  }
+  return nullptr;
+}
+
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+                       const Add<StructuresConfig>& add) {
+  auto config = *parts(normal);
+  if (normal.converts()) {
+    if (are_pieces_aligned(config, normal, start)) add(config);
+    return;
+  }
+  config.shifted = is_shifted(config, normal, start);
+  config.whole = is_whole(config, normal, start);
+  add(config);
+}
+
+Estimate Family::estimate(const StructuresConfig& config, const Problem& normal, const Model& model,
+                          const Costs& c) {
+  const double elements = 16.0 / normal.src_type.size();  // of a vector
+  const double of_lane = c.lane + (normal.src_type.size() == 1 ? c.byte : 0.0) +
+                         (config.shifted ? c.shifted : 0.0) +
+                         (normal.converts() ? elements * convert_lane(normal, model.costs) : 0.0);
+  Work work;
+  const double chunks = static_cast<double>(batches(config, normal)) *
+                        static_cast<double>(chunks_of_batch(config, normal));
+  work.blocks = chunks / warps;
+  work.resident = config.length <= 4 ? 4 : 3;
+  work.instructions = chunks * 32 * config.length * of_lane;
+  work.block_seconds = c.block;
+  work.src_bytes = model.least.src_bytes;
+  work.dst_bytes = model.least.dst_bytes;
+  return estimate_of(model, work);
+}
+
+std::string Family::describe(const StructuresConfig& config, const Problem& normal) {
+  const std::string text = describe_parts(config, normal);
+  if (normal.converts()) {
+    return text + ", " + normal.src_type.name() + " to " + normal.dst_type.name();
+  }
+  return text + (config.shifted ? ", shifted vectors" : ", aligned vectors");
+}
+
+Launchable<kernels::StructuresArgs> Family::prepare(const StructuresConfig& config,
+                                                    const Problem& normal) {
+  kernels::StructuresArgs args;
+  args.values = value_args(normal);
   args.element_bytes = normal.src_type.size();
   args.length = config.length;
   args.to_planes = config.to_planes;
@@ -150,86 +198,4 @@ Prepared prepared(Args args, const StructuresConfig& config, const Problem& norm
   return {args, {{blocks, 1, 1}, {32 * warps, 1, 1}, 0}};
 }
 
-}  // namespace
-
-namespace structures {
-
-const char* why_not(const Problem& normal, const DeviceInfo&) {
-  return why_no_structures(normal);
-}
-
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
-               const std::function<void(const StructuresConfig&)>& add) {
-  auto config = *parts(normal);
-  config.shifted = is_shifted(config, normal, start);
-  config.whole = is_whole(config, normal, start);
-  add(config);
-}
-
-Estimate estimate(const StructuresConfig& config, const Problem& normal, const Model& model) {
-  const Costs& c = model.costs;
-  return estimate_of_lanes(config, normal, model,
-                           c.structures_lane +
-                               (normal.dst_type.size() == 1 ? c.structures_byte : 0) +
-                               (config.shifted ? c.structures_shifted : 0));
-}
-
-std::string describe(const StructuresConfig& config, const Problem& normal) {
-  return describe_parts(config, normal) +
-         (config.shifted ? ", shifted vectors" : ", aligned vectors");
-}
-
-Prepared prepare(const StructuresConfig& config, const Problem& normal) {
-  return prepared(kernels::StructuresArgs{}, config, normal);
-}
-
-}  // namespace structures
-
-namespace structures_convert {
-
-const char* why_not(const Problem& normal, const DeviceInfo&) {
-  if (const char* rule = why_no_common_cast(normal)) return rule;
-  if (const char* rule = why_misplaced(normal)) return rule;
-  if (const char* rule = why_no_structures(normal)) return rule;
-  const int length = parts(normal)->length;
-  if (!kernels::with_converted_length(length, []<int>() {})) {
-    return "structures of other than 2, 3, 4 and 8 elements";
-  }
-  return nullptr;
-}
-
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
-               const std::function<void(const StructuresConvertConfig&)>& add) {
-  const StructuresConvertConfig config{*parts(normal)};
-  // What a lane writes at once.
-  const std::int64_t unit = std::min(16, 16 / normal.src_type.size() * normal.dst_type.size());
-  bool aligned = start.dst % unit == 0;
-  for (int i = 0; i < normal.rank(); ++i) {
-    aligned = aligned && (i == config.elements || normal.modes[i].dst_stride % unit == 0);
-  }
-  if (aligned) add(config);
-}
-
-Estimate estimate(const StructuresConvertConfig& config, const Problem& normal,
-                  const Model& model) {
-  const Costs& c = model.costs;
-  const double elements = 16.0 / normal.src_type.size();
-  return estimate_of_lanes(config, normal, model,
-                           c.structures_lane +
-                               (normal.src_type.size() == 1 ? c.structures_byte : 0) +
-                               elements * convert_lane(normal));
-}
-
-std::string describe(const StructuresConvertConfig& config, const Problem& normal) {
-  return describe_parts(config, normal) + ", " + normal.src_type.name() + " to " +
-         normal.dst_type.name();
-}
-
-Prepared prepare(const StructuresConvertConfig& config, const Problem& normal) {
-  kernels::StructuresConvertArgs args;
-  args.values = value_args(normal);
-  return prepared(args, config, normal);
-}
-
-}  // namespace structures_convert
-}  // namespace cornerturn::plan::gpu
+}  // namespace cornerturn::plan::gpu::structures

@@ -1,9 +1,7 @@
 // structures: arrays of structures of a few elements to one array a member, and back; also what
-// lies in every second, third, ... element. structures_convert: to planes, of values that change
-// their type.
+// lies in every second, third, ... element. On their way to planes values may change their type.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "core/normalise.hpp"
@@ -11,10 +9,9 @@
 #include "kernels/structures.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
 
 namespace cornerturn::plan::gpu {
-
-struct Prepared;
 
 struct StructuresConfig {
   bool to_planes = true;
@@ -27,29 +24,29 @@ struct StructuresConfig {
   friend bool operator==(const StructuresConfig&, const StructuresConfig&) = default;
 };
 
-struct StructuresConvertConfig : StructuresConfig {
-  friend bool operator==(const StructuresConvertConfig&, const StructuresConvertConfig&) = default;
-};
-
 namespace structures {
 
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const StructuresConfig&)>& add);
-Estimate estimate(const StructuresConfig& config, const Problem& normal, const Model& model);
-std::string describe(const StructuresConfig& config, const Problem& normal);
-Prepared prepare(const StructuresConfig& config, const Problem& normal);
+struct Family {
+  static constexpr std::string_view name = "structures";
+  static constexpr std::string_view idea = "structures to planes or back, in registers";
+  static constexpr Operations operations{Operation::move, Operation::convert};
+  using Config = StructuresConfig;
+  using Args = kernels::StructuresArgs;
+  struct Costs {
+    Cost lane{"lane", 7.96, "instructions for each vector of a structure"};
+    Cost byte{"byte", 54.6, "instructions more for elements of one byte"};
+    Cost shifted{"shifted", 125, "instructions more for a vector put together from two"};
+    Cost block{"block", 1.78e-06, "seconds of a block that is alone"};
+  };
+
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
+};
 
 }  // namespace structures
-
-namespace structures_convert {
-
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const StructuresConvertConfig&)>& add);
-Estimate estimate(const StructuresConvertConfig& config, const Problem& normal, const Model& model);
-std::string describe(const StructuresConvertConfig& config, const Problem& normal);
-Prepared prepare(const StructuresConvertConfig& config, const Problem& normal);
-
-}  // namespace structures_convert
 }  // namespace cornerturn::plan::gpu

@@ -1,79 +1,44 @@
-// tile: both sides have long runs along different modes, turned through shared memory in vectors.
-// skew: the same where rows begin at any address. tile_convert, skew_convert: for values that
-// change their type.
+// tile: both sides have long runs along different modes, transposed through shared memory in
+// vectors. Values may change their type.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <string>
 
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
+#include "kernels/tile.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
+#include "plan/gpu/tiles.hpp"
 
-namespace cornerturn::plan::gpu {
+namespace cornerturn::plan::gpu::tile {
 
-struct Prepared;
+struct Family {
+  static constexpr std::string_view name = "tile";
+  static constexpr std::string_view idea =
+      "long runs on both sides, transposed through shared memory";
+  static constexpr Operations operations{Operation::move, Operation::convert};
+  using Config = TileConfig;
+  using Args = kernels::TileArgs;
+  struct Costs {
+    Cost lane{"lane", 25.5, "instructions for each 16 bytes"};
+    Cost element{"element", 2.29, "instructions for each element"};
+    Cost thread{"thread", 81.4, "instructions of a thread"};
+    Cost mode{"mode", 4, "instructions of a thread for each mode beyond two"};
+    Cost repeat{"repeat", 0.0054,
+                "more memory time for each time more that lanes take four vectors"};
+    Cost block{"block", 1.1e-06, "seconds of a block that is alone"};
+    Cost block_byte{"block_byte", 3.12e-11, "seconds of such a block for each byte of its tile"};
+  };
 
-struct TileConfig {
-  std::uint8_t shape = 0;      ///< which of the kernel's shapes
-  std::uint8_t row_modes = 1;  ///< of the destination's run, its fastest first
-  std::uint8_t col_modes = 1;  ///< of the source's run, its fastest first
-
-  friend bool operator==(const TileConfig&, const TileConfig&) = default;
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
 };
-struct TileConvertConfig : TileConfig {
-  friend bool operator==(const TileConvertConfig&, const TileConvertConfig&) = default;
-};
-struct SkewConvertConfig : TileConfig {
-  friend bool operator==(const SkewConvertConfig&, const SkewConvertConfig&) = default;
-};
-struct SkewConfig : TileConfig {
-  friend bool operator==(const SkewConfig&, const SkewConfig&) = default;
-};
 
-namespace tile {
-
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const TileConfig&)>& add);
-Estimate estimate(const TileConfig& config, const Problem& normal, const Model& model);
-std::string describe(const TileConfig& config, const Problem& normal);
-Prepared prepare(const TileConfig& config, const Problem& normal);
-
-}  // namespace tile
-
-namespace tile_convert {
-
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const TileConvertConfig&)>& add);
-Estimate estimate(const TileConvertConfig& config, const Problem& normal, const Model& model);
-std::string describe(const TileConvertConfig& config, const Problem& normal);
-Prepared prepare(const TileConvertConfig& config, const Problem& normal);
-
-}  // namespace tile_convert
-
-namespace skew {
-
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const SkewConfig&)>& add);
-Estimate estimate(const SkewConfig& config, const Problem& normal, const Model& model);
-std::string describe(const SkewConfig& config, const Problem& normal);
-Prepared prepare(const SkewConfig& config, const Problem& normal);
-
-}  // namespace skew
-
-namespace skew_convert {
-
-const char* why_not(const Problem& normal, const DeviceInfo& device);
-void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-               const std::function<void(const SkewConvertConfig&)>& add);
-Estimate estimate(const SkewConvertConfig& config, const Problem& normal, const Model& model);
-std::string describe(const SkewConvertConfig& config, const Problem& normal);
-Prepared prepare(const SkewConvertConfig& config, const Problem& normal);
-
-}  // namespace skew_convert
-}  // namespace cornerturn::plan::gpu
+}  // namespace cornerturn::plan::gpu::tile

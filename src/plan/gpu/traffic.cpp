@@ -3,21 +3,24 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "plan/gpu/runs.hpp"
+#include "core/divide.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
 
 constexpr double sector = 32;
+constexpr std::int64_t block_size = 32;
 
 // Bytes of whole sectors for one side: runs of `run` bytes (as the modes allow), and what lies
 // between elements of a step shorter than a sector.
-double side_bytes(const Problem& normal, std::int64_t Mode::*stride) {
-  const auto element = static_cast<double>(element_size(normal, stride));
-  auto elements = static_cast<double>(normal.elements());
+double side_bytes(const ModeList& modes, std::int64_t Mode::*stride, std::int64_t element_bytes) {
+  const auto element = static_cast<double>(element_bytes);
+  double elements = 1;
+  for (const Mode& mode : modes) elements *= static_cast<double>(mode.extent);
   // The mode of the smallest stride decides how densely sectors are used.
   const Mode* fastest = nullptr;
-  for (const Mode& mode : normal.modes) {
+  for (const Mode& mode : modes) {
+    if (mode.extent == 1) continue;
     if (mode.*stride == 0) {  // repeated, not moved again
       elements /= static_cast<double>(std::max<std::int64_t>(mode.extent, 1));
       continue;
@@ -32,9 +35,10 @@ double side_bytes(const Problem& normal, std::int64_t Mode::*stride) {
   double of_run = static_cast<double>(fastest->extent);
   for (bool grown = true; grown;) {
     grown = false;
-    for (const Mode& mode : normal.modes) {
+    for (const Mode& mode : modes) {
       const auto step = static_cast<double>(std::abs(mode.*stride));
-      if (&mode == fastest || step < run || step >= run + sector) continue;
+      if (&mode == fastest || mode.extent == 1) continue;
+      if (step < run || step >= run + sector) continue;
       run = step * static_cast<double>(mode.extent - 1) + run;
       of_run *= static_cast<double>(mode.extent);
       grown = true;
@@ -47,10 +51,44 @@ double side_bytes(const Problem& normal, std::int64_t Mode::*stride) {
   return runs * (run + sector / 2);  // half a sector is cut off, on the average
 }
 
+// An array of which there are `count` elements along the axis of blocks.
+double array_bytes(const Problem& normal, const BlockLayout& layout, const Extents& strides,
+                   std::int64_t count, std::int64_t element_bytes) {
+  ModeList modes = normal.modes;
+  for (int i = 0; i < modes.size(); ++i) {
+    modes[i].src_stride = strides[static_cast<std::size_t>(i)];
+    if (i == layout.axis) modes[i].extent = count;
+  }
+  return side_bytes(modes, &Mode::src_stride, element_bytes);
+}
+
+// The values of blocks, and their scales.
+double blocks_bytes(const Problem& normal, const BlockLayout& layout) {
+  const std::int64_t blocks = ceil_div(normal.modes[layout.axis].extent, block_size);
+  const std::int64_t size = type_of_blocks(normal.blocks->rule.format).size();
+  if (layout.scale_strides.empty()) {
+    return array_bytes(normal, layout, layout.value_strides, blocks, size);
+  }
+  return array_bytes(normal, layout, layout.value_strides, blocks * block_size, size) +
+         array_bytes(normal, layout, layout.scale_strides, blocks, 1);
+}
+
 }  // namespace
 
 Traffic least_traffic(const Problem& normal) {
-  return {side_bytes(normal, &Mode::src_stride), side_bytes(normal, &Mode::dst_stride)};
+  if (normal.elements() == 0) return {};
+  const bool back = normal.blocks != nullptr && normal.blocks->back;
+  Traffic least;
+  if (normal.blocks == nullptr || !back) {
+    least.src_bytes = side_bytes(normal.modes, &Mode::src_stride, normal.src_type.size());
+  }
+  if (normal.blocks == nullptr || back) {
+    least.dst_bytes = side_bytes(normal.modes, &Mode::dst_stride, normal.dst_type.size());
+  }
+  if (normal.blocks == nullptr) return least;
+  (back ? least.src_bytes : least.dst_bytes) = blocks_bytes(normal, normal.blocks->first);
+  if (normal.blocks->second) least.dst_bytes += blocks_bytes(normal, *normal.blocks->second);
+  return least;
 }
 
 }  // namespace cornerturn::plan::gpu

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <type_traits>
 
-#include "cuda/cute/layouts.hpp"
+#include "workshop/cuda/cute/layouts.hpp"
 
 namespace {
 

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <vector>
 
-#include "cuda/cute/launch.cuh"
+#include "workshop/cuda/cute/launch.cuh"
 
-#include "cuda/cute/staged.cuh"
+#include "workshop/cuda/cute/staged.cuh"
 
 namespace cornerturn::with_cute {
 

@@ -6,7 +6,7 @@
 #include <cute/layout.hpp>
 #include <cute/swizzle_layout.hpp>
 
-#include "analyse/notation.hpp"
+#include "workshop/analyse/notation.hpp"
 
 namespace ct = cornerturn;
 

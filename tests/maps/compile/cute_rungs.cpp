@@ -1,9 +1,9 @@
 // The legs that the analyser gives the CuTe rungs, against CuTe's own partitions of the layouts
 // that the kernels use. Each thread's elements in order, and where they lie. Prints what differs.
 // CuTe's names first: the maps have some of the same.
-#include "cuda/cute/layouts.hpp"
+#include "workshop/cuda/cute/layouts.hpp"
 
-#include "analyse/cute_legs.hpp"
+#include "workshop/analyse/cute_legs.hpp"
 
 #include <cstdio>
 #include <numeric>

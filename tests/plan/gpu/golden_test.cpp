@@ -1,6 +1,6 @@
 // The plans of every case of the public suites, for GPUs that are described, not there: a change of
 // policy shows as a change of tests/plan/golden/gpu_*.txt. To write the files anew:
-//   CORNERTURN_UPDATE_GOLDEN=1 test_plan --gtest_filter='*GoldenGpuPlans*'
+//   CORNERTURN_UPDATE_GOLDEN=1 test_plan --gtest_filter='*GoldenGpu*'
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +9,8 @@
 
 #include "gpu/measured_candidates.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "plan/planner.hpp"
+#include "support/blocks.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -19,7 +21,7 @@ std::vector<std::string> plans_for(const DeviceInfo& device) {
     const bench::Suite suite =
         bench::parse_suite(std::string(embedded.text), std::string(embedded.name));
     for (const bench::Case& c : suite.cases) {
-      const Plan plan = make_plan(bench::problem_of(c), bench::alignment_of(c), device);
+      const Plan plan = make_plan(bench::problem_of(c), device, {1, "", bench::alignment_of(c)});
       lines.push_back(fmt::format("{}: {}: {}", to_string(c), plan.kernel(),
                                   describe(plan.chosen, plan.normal)));
     }
@@ -27,12 +29,37 @@ std::vector<std::string> plans_for(const DeviceInfo& device) {
   return lines;
 }
 
+// Blocks of matrices along rows, columns or both, and back; of an array of three modes; reductions.
+std::vector<Problem> operations() {
+  constexpr BlockRule q8{}, mx{BlockFormat::mx_e4m3};
+  std::vector<Problem> all;
+  for (const auto& [rows, cols] : {std::pair{32, 64}, {4096, 4096}, {16384, 1056}, {1000, 777}}) {
+    for (const Kind kind : {Kind::f32, Kind::bf16, Kind::i32}) {
+      const ElementType type(kind);
+      const std::int64_t pitch = (cols + 15) / 16 * 16 * type.size();
+      for (const BlockRule& rule : {q8, mx}) {
+        for (const bool columns : {false, true}) {
+          all.push_back(test::matrix_problem(kind, rule, rows, cols, pitch, !columns, columns));
+          Blocks back = *all.back().blocks;
+          back.back = true;
+          all.push_back(block_problem(type, {rows, cols}, {pitch, type.size()}, back));
+        }
+      }
+      all.push_back(test::matrix_problem(kind, mx, rows, cols, pitch, true, true));
+      all.push_back(reduce_problem(type, {rows, cols}, {pitch, type.size()}));
+      all.push_back(reduce_problem(type, {rows, cols}, {2 * type.size(), 2 * rows * type.size()}));
+    }
+  }
+  const Blocks heads{q8, false, {3, {16 * 68, 68, 64 * 16 * 68, 34}, {}}, {}};
+  all.push_back(
+      block_problem(ElementType(Kind::bf16), {64, 16, 8, 64}, {2048, 128, 131072, 2}, heads));
+  return all;
+}
+
 class GoldenGpuPlans : public testing::TestWithParam<std::string> {};
 
-TEST_P(GoldenGpuPlans, AreTheExpectedOnes) {
-  const std::string path =
-      fmt::format("{}/tests/plan/golden/gpu_{}.txt", CORNERTURN_SOURCE_DIR, GetParam());
-  const std::vector<std::string> plans = plans_for(device_named(GetParam()));
+void compare(const std::string& name, const std::vector<std::string>& plans) {
+  const std::string path = fmt::format("{}/tests/plan/golden/{}.txt", CORNERTURN_SOURCE_DIR, name);
   if (std::getenv("CORNERTURN_UPDATE_GOLDEN") != nullptr) {
     std::ofstream file(path);
     for (const std::string& line : plans) file << line << '\n';
@@ -46,6 +73,20 @@ TEST_P(GoldenGpuPlans, AreTheExpectedOnes) {
   for (std::size_t i = 0; i < plans.size(); ++i) {
     EXPECT_EQ(plans[i], expected[i]) << path << ":" << i + 1;
   }
+}
+
+TEST_P(GoldenGpuPlans, AreTheExpectedOnes) {
+  compare("gpu_" + GetParam(), plans_for(device_named(GetParam())));
+}
+
+TEST(GoldenGpuOperations, AreTheExpectedOnes) {
+  std::vector<std::string> lines;
+  for (const Problem& problem : operations()) {
+    const Plan plan = make_plan(problem, device_named("h200"));
+    lines.push_back(fmt::format("{}: {}: {}", to_string(problem), plan.kernel(),
+                                describe(plan.chosen, plan.normal)));
+  }
+  compare("gpu_operations", lines);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, GoldenGpuPlans,

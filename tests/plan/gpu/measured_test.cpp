@@ -9,6 +9,8 @@
 
 #include "gpu/measured_candidates.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "plan/planner.hpp"
+#include "support/blocks.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -66,14 +68,14 @@ TEST(MeasuredPlans, OfConversionsAreAmongTheBestToo) {
       problem.modes.push_back({found->shape[k], found->src_strides[k] * problem.src_type.size(),
                                found->dst_strides[k] * problem.dst_type.size()});
     }
-    const Plan plan = make_plan(problem, {true, 16, 16}, device_named("h200"));
+    const Plan plan = make_plan(problem, device_named("h200"));
     const Candidate& choice = plan.chosen;
     const std::string name = fmt::format("{}: {}", choice.row->name, describe(choice, plan.normal));
     double best = 1, chosen = 0;
     for (const nlohmann::json& candidate : one.at("candidates")) {
       const double seconds = candidate.at("seconds");
       best = std::min(best, seconds);
-      if (candidate.at("name") == name) chosen = seconds;
+      if (bench::name_today(candidate.at("name")) == name) chosen = seconds;
     }
     ++all;
     if (chosen > 0 && chosen <= (1 + close) * best) {
@@ -87,6 +89,35 @@ TEST(MeasuredPlans, OfConversionsAreAmongTheBestToo) {
   EXPECT_GE(static_cast<double>(good), 0.88 * static_cast<double>(all))
       << good << " of " << all << " plans; not\n"
       << others;
+}
+
+// Blocks have one kernel that is right for each: its estimate has to be about what was measured.
+TEST(MeasuredPlans, OfBlocksAreEstimatedWell) {
+  const std::string path =
+      std::string(CORNERTURN_SOURCE_DIR) + "/bench/results/gpu-h200/conversions.json";
+  const nlohmann::json measured = nlohmann::json::parse(std::ifstream(path));
+  ASSERT_GE(measured.at("quantise").size(), 15U);
+  for (const nlohmann::json& one : measured.at("quantise")) {
+    const std::string name = one.at("case"), from = one.at("from"), to = one.at("to");
+    const bool back = from == "q8_0" || from == "mxfp8_e4m3";
+    const std::string plain = back ? to : from, format = back ? from : to;
+    const ElementType type = ElementType::parse(plain);
+    const BlockRule rule{format == "q8_0" ? BlockFormat::q8_0 : BlockFormat::mx_e4m3};
+    const std::int64_t rows = one.at("shape").at(0), cols = one.at("shape").at(1);
+    const bool along_rows = name.starts_with("both") || name.starts_with("as it lies");
+    const bool along_cols = name.starts_with("both") || name.starts_with("transposed");
+    Problem problem = test::matrix_problem(type.kind(), rule, rows, cols, cols * type.size(),
+                                           along_rows, along_cols);
+    if (back) {
+      Blocks blocks = *problem.blocks;
+      blocks.back = true;
+      problem = block_problem(type, {rows, cols}, {cols * type.size(), type.size()}, blocks);
+    }
+    const Plan plan = make_plan(problem, device_named("h200"));
+    EXPECT_EQ(plan.kernel(), one.at("kernel").get<std::string>()) << name << from << to;
+    const double ratio = plan.predicted_seconds() / one.at("seconds").get<double>();
+    EXPECT_NEAR(ratio, 1, 0.12) << name << " " << from << " " << to;
+  }
 }
 
 }  // namespace

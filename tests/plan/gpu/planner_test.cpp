@@ -3,7 +3,7 @@
 #include <string>
 
 #include "plan/gpu/device_files.hpp"
-#include "plan/gpu/plan.hpp"
+#include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -13,7 +13,7 @@ TEST(GpuPlanner, ProblemsWithoutElementsAreGathers) {
   Problem problem;
   problem.src_type = problem.dst_type = ElementType::bytes(2);
   problem.modes = {{500, 2, 0}, {0, 1000, 1000}, {3, 1, 1}};
-  const Plan plan = make_plan(problem, {true, 16, 16}, device_named("h200"));
+  const Plan plan = make_plan(problem, device_named("h200"));
   EXPECT_EQ(plan.kernel(), "gather");
   EXPECT_EQ(plan.candidates.size(), 1U);
   EXPECT_NE(explain(plan).find("there is nothing to move"), std::string::npos);
@@ -24,7 +24,7 @@ TEST(GpuPlanner, PlansPrintThemselvesOnEveryDescribedDevice) {
   for (int i = 0; i < 200; ++i) {
     const Problem problem = random.next();
     for (const DeviceInfo& device : known_devices()) {
-      const Plan plan = make_plan(problem, {true, 4, 16}, device);
+      const Plan plan = make_plan(problem, device, {1, "", {true, 4, 16}});
       EXPECT_NE(to_string(plan).find(device.name), std::string::npos);
       EXPECT_NE(explain(plan).find(why(plan)), std::string::npos);
       EXPECT_NE(to_json(plan).find(plan.kernel()), std::string::npos);
@@ -44,13 +44,13 @@ TEST(GpuPlanner, ScalesGoThroughTheFastKernels) {
   const auto kernel = [&](std::int64_t rows, std::int64_t columns, bool transposed) {
     problem.modes = {{rows, columns * 4, transposed ? 1 : columns},
                      {columns, 4, transposed ? rows : 1}};
-    return std::string(make_plan(problem, {true, 16, 16}, device_named("h200")).kernel());
+    return std::string(make_plan(problem, device_named("h200")).kernel());
   };
-  EXPECT_EQ(kernel(4096, 4096, true), "tile_convert");
-  EXPECT_EQ(kernel(4096, 4096, false), "rows_convert");
-  EXPECT_EQ(kernel(4095, 4095, true), "gather_convert");
+  EXPECT_EQ(kernel(4096, 4096, true), "tile");
+  EXPECT_EQ(kernel(4096, 4096, false), "rows");
+  EXPECT_EQ(kernel(4095, 4095, true), "gather");
   problem.values.rounding = Rounding::stochastic;
-  EXPECT_EQ(kernel(4096, 4096, true), "gather_convert");
+  EXPECT_EQ(kernel(4096, 4096, true), "gather");
 }
 
 }  // namespace

@@ -1,0 +1,188 @@
+#include "cpu/measured_plans.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "cornerturn/error.hpp"
+#include "fit.hpp"
+#include "plan/planner.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+// "L2 Unified 512K" -> 512 KiB.
+std::int64_t cache_bytes(const nlohmann::json& caches, const std::string& level) {
+  for (const nlohmann::json& cache : caches) {
+    std::istringstream text(cache.get<std::string>());
+    std::string name, kind;
+    std::int64_t size = 0;
+    char unit = 0;
+    text >> name >> kind >> size >> unit;
+    if (name == level && kind != "Instruction") {
+      return unit == 'K' ? size << 10 : unit == 'M' ? size << 20 : size;
+    }
+  }
+  return 0;
+}
+
+plan::CpuInfo cpu_of(const nlohmann::json& provenance) {
+  plan::CpuInfo cpu;
+  cpu.model = provenance.at("cpu").get<std::string>();
+  cpu.isa = provenance.at("non_temporal_copy").get<std::string>();
+  const nlohmann::json& caches = provenance.at("caches");
+  for (const auto& [level, bytes] :
+       {std::pair{"L1", &cpu.l1_bytes}, {"L2", &cpu.l2_bytes}, {"L3", &cpu.l3_bytes}}) {
+    if (const std::int64_t found = cache_bytes(caches, level)) *bytes = found;
+  }
+  return cpu;
+}
+
+// The geometry of measured cases.
+class Geometry {
+ public:
+  explicit Geometry(const std::vector<std::string>& files) {
+    for (const std::string& file : files) {
+      const Suite suite = load_suite(file);
+      suites_[suite.name] = suite;
+    }
+  }
+
+  const Case& of(const MeasuredCase& measured) {
+    if (!suites_.contains(measured.suite)) suites_[measured.suite] = load_suite(measured.suite);
+    for (const Case& c : suites_[measured.suite].cases) {
+      if (c.name == measured.name && c.element_bytes == measured.element_bytes) return c;
+    }
+    throw Error(Status::invalid_argument,
+                fmt::format("case = '{}' of {} B is not in suite '{}'", measured.name,
+                            measured.element_bytes, measured.suite));
+  }
+
+ private:
+  std::map<std::string, Suite> suites_;
+};
+
+// All candidates in the order of the registry, which does not depend on what they cost.
+plan::Candidates candidates_of(const Problem& normal, const plan::Machine& machine) {
+  plan::Candidates all;
+  for (const plan::Row& row : plan::cpu_registry()) {
+    if (why_not(row, normal, machine) == nullptr) row.configure(row, {normal, machine, {}}, all);
+  }
+  return all;
+}
+
+// What a fit knows of one case: which of the candidates were timed, and the processor.
+struct Fit {
+  const plan::CpuInfo* cpu;
+  Problem normal;
+  std::vector<std::size_t> timed;
+  FitCase times;
+};
+
+std::vector<Fit> fits_of(const CpuMeasurement& measured, Geometry& geometry) {
+  std::vector<Fit> fits;
+  for (const MeasuredCase& m : measured.cases) {
+    Fit fit{&measured.cpu,
+            plan::make_plan(problem_of(geometry.of(m)), measured.cpu, {}).normal,
+            {},
+            {}};
+    for (const MeasuredCandidate& known : m.candidates) {
+      if (fit.times.best == 0 || known.seconds < fit.times.best) fit.times.best = known.seconds;
+    }
+    const plan::Candidates all = candidates_of(fit.normal, measured.cpu);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string text = describe(all[i], fit.normal);
+      for (const MeasuredCandidate& known : m.candidates) {
+        if (known.kernel != all[i].row->name || known.description != text) continue;
+        fit.timed.push_back(i);
+        fit.times.seconds.push_back(known.seconds);
+        break;
+      }
+    }
+    if (!fit.timed.empty()) fits.push_back(std::move(fit));
+  }
+  return fits;
+}
+
+plan::CpuCosts with_values(plan::CpuCosts costs, const std::vector<double>& values) {
+  const auto named = costs.named();
+  for (std::size_t i = 0; i < named.size(); ++i) named[i].cost->value = values[i];
+  return costs;
+}
+
+}  // namespace
+
+CpuMeasurement cpu_measurement(const std::string& path) {
+  std::ifstream file(path);
+  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  if (!json.is_object() || json.value("device", "") != "cpu" || json.value("threads", 0) != 1 ||
+      !json.contains("provenance")) {
+    throw Error(
+        Status::invalid_argument,
+        fmt::format("file = '{}' is not a result of the benchmark on a CPU with one thread", path));
+  }
+  return {cpu_of(json["provenance"]), measured_cases(path)};
+}
+
+std::vector<PlanCheck> check_cpu_plans(const CpuMeasurement& measured,
+                                       const std::vector<std::string>& suites,
+                                       const plan::CpuCosts& costs) {
+  Geometry geometry(suites);
+  plan::CpuInfo cpu = measured.cpu;
+  cpu.costs = costs;
+  std::vector<PlanCheck> checks;
+  for (const MeasuredCase& m : measured.cases) {
+    const Case& c = geometry.of(m);
+    const plan::Plan plan = plan::make_plan(problem_of(c), cpu, {});
+    PlanCheck& check = checks.emplace_back();
+    check.name = to_string(c);
+    check.group = c.group;
+    check.element_bytes = c.element_bytes;
+    check.predicted_seconds = plan.predicted_seconds();
+    check.candidates = static_cast<int>(plan.candidates.size());
+    const std::string chosen = describe(plan.chosen, plan.normal);
+    check.chosen = fmt::format("{}: {}", plan.kernel(), chosen);
+    for (const MeasuredCandidate& candidate : m.candidates) {
+      if (candidate.kernel == plan.kernel() && candidate.description == chosen) {
+        check.chosen_seconds = candidate.seconds;
+      }
+      if (check.best_seconds == 0 || candidate.seconds < check.best_seconds) {
+        check.best_seconds = candidate.seconds;
+        check.best = fmt::format("{}: {}", candidate.kernel, candidate.description);
+      }
+    }
+  }
+  return checks;
+}
+
+plan::CpuCosts fitted_cpu_costs(const std::vector<CpuMeasurement>& measured,
+                                const std::vector<std::string>& suites, plan::CpuCosts costs,
+                                int steps, unsigned seed) {
+  Geometry geometry(suites);
+  std::vector<Fit> fits;
+  for (const CpuMeasurement& one : measured) {
+    for (Fit& fit : fits_of(one, geometry)) fits.push_back(std::move(fit));
+  }
+  std::vector<FitCase> cases;
+  cases.reserve(fits.size());
+  for (const Fit& fit : fits) cases.push_back(fit.times);
+  const auto badness_of = [&](const std::vector<double>& values) {
+    const plan::CpuCosts trial = with_values(costs, values);
+    plan::Candidates all;
+    return badness(cases, [&](std::size_t i, std::size_t k) {
+      if (k == 0) {
+        plan::CpuInfo cpu = *fits[i].cpu;
+        cpu.costs = trial;
+        all = candidates_of(fits[i].normal, cpu);
+      }
+      return all[fits[i].timed[k]].seconds();
+    });
+  };
+  std::vector<double> start;
+  for (const auto& [name, cost] : costs.named()) start.push_back(*cost);
+  return with_values(costs, fitted(start, badness_of, steps, seed));
+}
+
+}  // namespace cornerturn::bench

@@ -1,0 +1,145 @@
+// cpu_planning_check RESULT.json ...: how far the plans for a CPU are behind the best of all
+// candidates, as that CPU timed them, and costs fitted to such timings. A result is what
+//   cornerturn bench --threads 1 --all-candidates --suite everyday,... --json RESULT.json
+// writes; the processor is the one that the result names.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <map>
+
+#include "cornerturn/error.hpp"
+#include "cpu/measured_plans.hpp"
+#include "plan/cpu_files.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> results;
+  std::vector<std::string> suites;
+  std::string cpu;    // whose costs the plans are made with
+  std::string write;  // where fitted costs go
+  bool cases = false;
+  int steps = 0;
+  unsigned seed = 1;
+};
+
+struct Summary {
+  int cases = 0;
+  int unmeasured = 0;
+  int close = 0;
+  double log_loss = 0;
+  double worst = 0;
+  double log_off = 0;
+
+  void add(const PlanCheck& check) {
+    ++cases;
+    if (check.chosen_seconds == 0) {
+      ++unmeasured;
+      return;
+    }
+    close += check.loss() <= 0.1 ? 1 : 0;
+    log_loss += std::log1p(check.loss());
+    worst = std::max(worst, check.loss());
+    log_off += std::abs(std::log(check.predicted_seconds / check.chosen_seconds));
+  }
+
+  void print(const std::string& label) const {
+    const int timed = std::max(cases - unmeasured, 1);
+    fmt::print(
+        "{:<30} {:4} cases, {:5.1f} % within 10 %, mean regret {:5.1f} %, worst {:6.0f} %, "
+        "estimates off by {:5.1f} %{}\n",
+        label, cases, 100.0 * close / timed, 100 * std::expm1(log_loss / timed), 100 * worst,
+        100 * std::expm1(log_off / timed),
+        unmeasured > 0 ? fmt::format(", {} not measured", unmeasured) : "");
+  }
+};
+
+void judge(const Arguments& arguments, const std::vector<CpuMeasurement>& measured,
+           const plan::CpuCosts& costs) {
+  std::map<std::string, Summary> classes;
+  Summary all;
+  for (const CpuMeasurement& one : measured) {
+    for (const PlanCheck& check : check_cpu_plans(one, arguments.suites, costs)) {
+      classes[fmt::format("{} {:>2} B", check.group, check.element_bytes)].add(check);
+      all.add(check);
+      if (!arguments.cases || (check.chosen_seconds != 0 && check.loss() <= 0.1)) continue;
+      fmt::print("{:<40} {:6.1f} %  {} {:.1f} us (predicted {:.1f}); best {} {:.1f} us\n",
+                 check.name, 100 * check.loss(), check.chosen, 1e6 * check.chosen_seconds,
+                 1e6 * check.predicted_seconds, check.best, 1e6 * check.best_seconds);
+    }
+  }
+  if (arguments.cases) {
+    for (const auto& [label, summary] : classes) summary.print(label);
+  }
+  all.print("all");
+}
+
+void check(const Arguments& arguments) {
+  std::vector<CpuMeasurement> measured;
+  for (const std::string& path : arguments.results) measured.push_back(cpu_measurement(path));
+  const plan::CpuInfo& first = measured.front().cpu;
+  plan::CpuFile cpu;
+  cpu.costs = plan::costs_of(first.model, first.isa);
+  if (!arguments.cpu.empty()) cpu = plan::cpu_file_named(arguments.cpu, "--cpu");
+  judge(arguments, measured, cpu.costs);
+  if (arguments.steps == 0) return;
+
+  plan::CpuCosts before = cpu.costs;
+  cpu.costs =
+      fitted_cpu_costs(measured, arguments.suites, cpu.costs, arguments.steps, arguments.seed);
+  fmt::print("\n");
+  const auto from = before.named();
+  const auto to = cpu.costs.named();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    // Four digits are more than measurements tell.
+    to[i].cost->value = std::stod(fmt::format("{:.4g}", to[i].cost->value));
+    fmt::print("{:<32} {:>9.4g} -> {:>9.4g}  {}\n", to[i].name, from[i].cost->value,
+               to[i].cost->value, to[i].cost->meaning);
+  }
+  fmt::print("\nafter the fit\n");
+  judge(arguments, measured, cpu.costs);
+  if (arguments.write.empty()) return;
+  if (arguments.cpu.empty()) {
+    cpu.name = first.model;
+    cpu.models = {first.model};
+    cpu.isa = first.isa;
+  }
+  std::ofstream file(arguments.write);
+  if (!(file << plan::to_json(cpu)).flush()) {
+    throw Error(Status::io_error, fmt::format("{} cannot be written", arguments.write));
+  }
+}
+
+int run(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app{"Plans for a CPU beside what it measured, and costs fitted to that"};
+  app.add_option("results", arguments.results, "Results of bench --threads 1 --all-candidates")
+      ->required();
+  app.add_option("--suite", arguments.suites, "Files of suites that the results name");
+  app.add_option("--cpu", arguments.cpu, "Plan with the costs of this file of devices/cpu/");
+  app.add_flag("--cases", arguments.cases, "List what is more than 10 % behind, and all classes");
+  app.add_option("--fit", arguments.steps, "Search so many steps for better costs");
+  app.add_option("--seed", arguments.seed, "Of the search")->capture_default_str();
+  app.add_option("--write", arguments.write, "Write the fitted costs to this file");
+  CLI11_PARSE(app, argc, argv);
+  check(arguments);
+  return 0;
+}
+
+}  // namespace
+}  // namespace cornerturn::bench
+
+int main(int argc, char** argv) {
+  try {
+    return cornerturn::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cpu_planning_check: %s\n", error.what());
+    return 2;
+  }
+}

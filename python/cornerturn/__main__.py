@@ -1,0 +1,25 @@
+"""The command `cornerturn`, which `python -m cornerturn` runs as well."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+PROGRAM = Path(__file__).parent / "_bin" / "cornerturn"
+
+
+def main() -> int:
+    if not PROGRAM.exists():
+        print(
+            "cornerturn: this package was built without the command. It needs the headers of CLI11, toml++ "
+            "and Boost.Context, on Debian and Ubuntu:\n"
+            "  apt-get install libcli11-dev libtomlplusplus-dev libboost-context-dev",
+            file=sys.stderr,
+        )
+        return 1
+    os.execv(PROGRAM, ["cornerturn", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""transpose_file: .npy files, also larger than memory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from operator import index
+from typing import Any, Union
+
+from cornerturn import _core
+from cornerturn._arrays import dtype_name, order_of, shown
+from cornerturn._threads import with_threads
+
+Path = Union[str, "os.PathLike[str]"]
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def transpose_file(
+    src: Path,
+    dst: Path,
+    axes: Sequence[int] | None = None,
+    *,
+    dtype: Any = None,
+    memory: int | str | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+    threads: int | None = None,
+) -> None:
+    """Writes the array in the .npy file `src` to the .npy file `dst` with its axes in the order `axes`.
+
+    The file may be larger than memory. `dst` appears whole or not at all: an error or Ctrl-C leaves what
+    was there before.
+
+    Args:
+        src: the path of a .npy file, of any shape and any dtype without references.
+        dst: the path of the .npy file to write, which may be there, and may not be `src`.
+        axes: as in `transpose`.
+        dtype: the dtype of the result, as in `transpose`. None is that of `src`.
+        memory: the most bytes of memory to use, 32 MiB at least: a number, or "512M", "2GiB". None lets
+            the system keep of the files what it can, and takes half of the memory that is free for a
+            file that is larger than that.
+        progress: is called about ten times a second with the bytes that are written and those that will
+            be. What it raises ends the work.
+        threads: as in `transpose`.
+
+    Raises:
+        OSError: a file cannot be read or written, is no .npy file, or there is no room for it.
+        TypeError: `memory` is no number of bytes, or the values of `src` are not converted.
+        ValueError: as in `transpose`; `memory` is too little; `dst` is `src`, or no file.
+
+    Example:
+        >>> cornerturn.transpose_file("images.npy", "planes.npy", (0, 3, 1, 2), memory="512M")
+    """
+    if threads is not None:
+        options = dict(dtype=dtype, memory=memory, progress=progress)
+        return with_threads(threads, transpose_file, src, dst, axes, **options)
+    source, target = os.fspath(src), os.fspath(dst)
+    if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
+        raise ValueError(f"dst = {target!r} is the same file as src: it has to be another")
+    shape, size = _core.file_shape(source)
+    order = order_of(axes, len(shape))
+    limit = _bytes_of(memory) if memory is not None else 0
+    if memory is None and size > _free_memory() // 2:
+        limit = max(_free_memory() // 2, 32 << 20)
+    name = "" if dtype is None else _type_name(dtype)
+    try:
+        _core.transpose_file(source, target, order, name, limit, progress)
+    except RuntimeError as error:
+        if name and str(error).startswith(("dst.type", "elements")):
+            raise TypeError(f"src has other values than dtype = {name} can be made of: {error}") from None
+        raise
+
+
+def _type_name(dtype: Any) -> str:
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype_name(dtype))
+    name = name.removeprefix("torch.")
+    try:
+        _core.itemsize(name)
+    except ValueError:
+        import numpy
+
+        try:
+            name = str(numpy.dtype(dtype))
+            _core.itemsize(name)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"dtype = {shown(dtype)} is no dtype that values are converted to: name bool, int8 to "
+                "int64, uint8 to uint64, float16 to float64, bfloat16, float8_e4m3fn, complex64, ..."
+            ) from None
+    return name
+
+
+def _bytes_of(memory: Any) -> int:
+    if isinstance(memory, str):
+        found = re.fullmatch(r"\s*(\d+)\s*([KMGT]?)i?B?\s*", memory)
+        if found is None:
+            raise ValueError(f'memory = {memory!r} is no number of bytes: write 536870912, "512M" or "2GiB"')
+        number = int(found[1]) * _UNITS[found[2]]
+    else:
+        try:
+            number = index(memory)
+        except TypeError:
+            raise TypeError(f'memory = {shown(memory)} is no number of bytes, and none as "512M"') from None
+    if number < 32 << 20:
+        raise ValueError(f"memory = {shown(memory)} is too little: the least is 32 MiB")
+    return number
+
+
+def _free_memory() -> int:
+    try:
+        with open("/proc/meminfo") as lines:
+            return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return 1 << 62

@@ -1,0 +1,106 @@
+"""The names that NumPy and the array API standard have for permutations, made contiguous."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any, TypeVar
+
+from cornerturn._arrays import axis_error, is_integer, shown
+from cornerturn._frameworks import framework_of
+from cornerturn._operations import contiguous, transpose
+
+ArrayT = TypeVar("ArrayT")
+
+
+def permute_dims(x: ArrayT, axes: Sequence[int], **options: Any) -> ArrayT:
+    """Returns `transpose(x, axes)`, under the name of the array API standard.
+
+    Args:
+        x, axes: as in `transpose`.
+        options: those of `transpose`.
+
+    Raises:
+        TypeError, ValueError: as in `transpose`.
+    """
+    return transpose(x, axes, **options)
+
+
+def moveaxis(
+    x: ArrayT, source: int | Sequence[int], destination: int | Sequence[int], **options: Any
+) -> ArrayT:
+    """Returns `x` with the axes `source` moved to the places `destination`, packed.
+
+    Args:
+        x: as in `transpose`.
+        source: an axis or several, each once.
+        destination: where each of them is in the result. The other axes keep their order.
+        options: those of `transpose`.
+
+    Raises:
+        TypeError, ValueError: as in `transpose`; or `source` and `destination` differ in length.
+
+    Example:
+        >>> cornerturn.moveaxis(numpy.zeros((8, 224, 224, 3)), -1, 1).shape
+        (8, 3, 224, 224)
+    """
+    rank = framework_of(x).rank(x, "x")
+    moved = _axes(source, rank, "source")
+    places = _axes(destination, rank, "destination")
+    if len(moved) != len(places):
+        raise ValueError(
+            f"source = {shown(source)} and destination = {shown(destination)} differ in length"
+        )
+    order = [axis for axis in range(rank) if axis not in moved]
+    for place, axis in sorted(zip(places, moved, strict=True)):
+        order.insert(place, axis)
+    return transpose(x, tuple(order), **options)
+
+
+def swapaxes(x: ArrayT, axis1: int, axis2: int, **options: Any) -> ArrayT:
+    """Returns `x` with two axes exchanged, packed.
+
+    Args:
+        x: as in `transpose`.
+        axis1, axis2: the axes.
+        options: those of `transpose`.
+
+    Raises:
+        TypeError, ValueError: as in `transpose`.
+    """
+    rank = framework_of(x).rank(x, "x")
+    (first,) = _axes(index(axis1), rank, "axis1")
+    (second,) = _axes(index(axis2), rank, "axis2")
+    order = list(range(rank))
+    order[first], order[second] = second, first
+    return transpose(x, tuple(order), **options)
+
+
+def ascontiguousarray(x: ArrayT, dtype: Any = None) -> ArrayT:
+    """Returns `contiguous(x, dtype=dtype)` with one axis at least, as `numpy.ascontiguousarray` does.
+
+    Args:
+        x, dtype: as in `contiguous`. An array that is packed and of this dtype is returned as it is.
+
+    Raises:
+        TypeError, ValueError: as in `transpose`.
+    """
+    framework = framework_of(x)
+    if dtype is not None and framework.dtype(dtype) == getattr(x, "dtype", None):
+        dtype = None
+    result: Any = contiguous(x, dtype=dtype)
+    return result.reshape(1) if framework.rank(x, "x") == 0 else result
+
+
+def _axes(axes: int | Sequence[int], rank: int, name: str) -> list[int]:
+    try:
+        numbers = [index(axis) for axis in ((axes,) if is_integer(axes) else axes)]  # type: ignore[union-attr]
+    except TypeError:
+        raise TypeError(f"{name} = {shown(axes)} is neither an integer nor several") from None
+    for axis in numbers:
+        if not -rank <= axis < rank:
+            raise axis_error(f"{name} = {shown(axes)}: {axis} is out of range for rank {rank}")
+    found = [axis % rank for axis in numbers]
+    if len(set(found)) != len(found):
+        raise ValueError(f"{name} = {shown(axes)} names an axis twice")
+    return found

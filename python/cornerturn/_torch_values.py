@@ -1,0 +1,357 @@
+"""PyTorch: the operators that change values on their way, that write into a tensor, and that quantise.
+
+torch.compile, torch.export, torch.func, subclasses of tensors and profilers see each call as one
+operator. Plain tensors go to the engine without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+from cornerturn import _blocks, _tensor
+from cornerturn._frameworks import framework_of
+from cornerturn._move import fill_memory, new_copy
+from cornerturn._torch_permute import (
+    apply_at_one_level,
+    below_autograd,
+    for_outer_levels,
+    inverse_of,
+    library,
+    order_of,
+    wants_derivatives,
+)
+from cornerturn._values import Values
+
+_TAGS = (torch.Tag.pt2_compliant_tag,)
+_VALUES = (
+    "ScalarType? dtype=None, float alpha=1.0, Tensor? scale=None, Tensor? bias=None, float beta=0.0, "
+    "bool conjugate=False, bool saturate=False, str? rounding=None, int seed=0"
+)
+_TARGETS = ("CPU",) if torch.version.hip is not None else ("CPU", "CUDA")
+
+
+def _as_arguments(values: Values, x: Tensor) -> tuple[Any, ...]:
+    """`values` as the operators take them: tensors for vectors, a seed of 64 bits with a sign."""
+    dtype = None if values.dtype is None else framework_of(x).dtype(values.dtype)
+    seed = values.seed if values.seed < 1 << 63 else values.seed - (1 << 64)
+    alpha, scale = float(values.alpha), values.scale
+    if isinstance(scale, Real):
+        alpha, scale = alpha * float(scale), None
+    vectors = []
+    for name, value in (("scale", scale), ("bias", values.bias)):
+        if isinstance(value, Tensor) and _has_derivatives(value):
+            raise ValueError(f"{name} requires grad: a gradient is made for x alone; detach it")
+        vectors.append(framework_of(x).vector(value, x, name))
+    return (
+        dtype,
+        alpha,
+        *vectors,
+        float(values.beta),
+        values.conjugate,
+        values.saturate,
+        values.rounding,
+        seed,
+    )
+
+
+def _as_values(*arguments: Any) -> Values:
+    values = Values(*arguments)
+    return values._replace(seed=values.seed % (1 << 64))
+
+
+def _has_derivatives(x: Tensor) -> bool:
+    if x.requires_grad and torch.is_grad_enabled():
+        return True
+    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
+
+
+def _fake_permuted(x: Tensor, dims: Sequence[int], dtype: torch.dtype | None) -> Tensor:
+    return x.new_empty([x.shape[d] for d in order_of(tuple(dims), x.dim())], dtype=dtype or x.dtype)
+
+
+# permute_convert: a new tensor.
+library.define(f"permute_convert(Tensor x, int[] dims, {_VALUES}) -> Tensor", tags=_TAGS)
+_convert = torch.ops.cornerturn.permute_convert.default
+
+
+def _convert_on_device(x: Tensor, dims: Sequence[int], *arguments: Any) -> Tensor:
+    framework = framework_of(x)
+    source = framework.read(x, "x").permuted(order_of(tuple(dims), x.dim()))
+    return new_copy(framework, x, source, values=_as_values(*arguments))
+
+
+def _convert_fake(
+    x: Tensor, dims: Sequence[int], dtype: torch.dtype | None = None, *_: Any, **__: Any
+) -> Tensor:
+    return _fake_permuted(x, dims, dtype)
+
+
+class _PermuteConvert(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: Sequence[int], keyset: Any, *arguments: Any) -> Tensor:
+        ctx.dims, ctx.values, ctx.dtype = tuple(dims), Values(*arguments), x.dtype
+        with for_outer_levels():
+            return below_autograd(_convert, keyset, x, dims, *arguments)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        # The factor of an element goes with it to where it came from.
+        values, inverse = ctx.values, inverse_of(ctx.dims)
+        scale = values.scale
+        if scale is not None:
+            rank = len(ctx.dims)
+            scale = scale.reshape((1,) * (rank - scale.dim()) + tuple(scale.shape))
+            scale = scale.permute(inverse).contiguous()
+        back = values._replace(dtype=ctx.dtype, scale=scale, bias=None)
+        return _convert(grad, inverse, *back), *(None,) * (2 + len(values))
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, *_: None) -> Tensor | None:
+        dtype = ctx.values.dtype or ctx.dtype
+        if not (dtype.is_floating_point or dtype.is_complex):
+            return None
+        return _convert(tangent, ctx.dims, *ctx.values._replace(bias=None))
+
+
+def _convert_with_autograd(keyset: Any, x: Tensor, dims: Sequence[int], *arguments: Any) -> Tensor:
+    arguments = tuple(Values(*arguments))
+    if wants_derivatives(x):
+        return apply_at_one_level(_PermuteConvert, x, dims, keyset, *arguments)
+    return below_autograd(_convert, keyset, x, dims, *arguments)
+
+
+def _convert_batched(info: Any, in_dims: Any, x: Tensor, dims: Sequence[int], *arguments: Any) -> Any:
+    if in_dims[0] is None or any(isinstance(dim, int) for dim in in_dims[1:]):
+        return _one_by_one(_convert, info, in_dims, (x, dims, *arguments))  # scales differ
+    batched = x.movedim(in_dims[0], 0)
+    return _convert(batched, _with_batch(dims, x.dim() - 1), *arguments), 0
+
+
+# permute_into: a tensor that is there.
+library.define(f"permute_into(Tensor(a!) out, Tensor x, int[] dims, {_VALUES}) -> ()", tags=_TAGS)
+_into = torch.ops.cornerturn.permute_into.default
+
+
+def _into_on_device(out: Tensor, x: Tensor, dims: Sequence[int], *arguments: Any) -> None:
+    framework = framework_of(x)
+    source = framework.read(x, "x").permuted(order_of(tuple(dims), x.dim()))
+    fill_memory(out, x, source, 0, _as_values(*arguments), ("out", "x", "the shape of the result"))
+
+
+def _into_fake(
+    out: Tensor, x: Tensor, dims: Sequence[int], dtype: torch.dtype | None = None, *_: Any, **__: Any
+) -> None:
+    order = order_of(tuple(dims), x.dim())
+    shape = torch.Size([x.shape[d] for d in order])
+    if out.shape != shape:
+        raise ValueError(
+            f"out.shape = {tuple(out.shape)} differs from {tuple(shape)}, the shape of the result"
+        )
+    if out.dtype != (dtype or x.dtype):
+        raise TypeError(f"out.dtype = {out.dtype} differs from the result's dtype {dtype or x.dtype}")
+
+
+def _into_written(keyset: Any, out: Tensor, *arguments: Any) -> None:
+    torch.autograd.graph.increment_version(out)
+    with torch._C._AutoDispatchBelowADInplaceOrView():
+        _into.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, out, *arguments)
+
+
+def _into_without_gradient(keyset: Any, out: Tensor, x: Tensor, *arguments: Any) -> None:
+    _refuse_gradients(x, "x")
+    framework_of(out).will_write(out, "out")
+    below_autograd(_into, keyset, out, x, *arguments)
+
+
+def _into_batched(
+    info: Any, in_dims: Any, out: Tensor, x: Tensor, dims: Sequence[int], *arguments: Any
+) -> tuple[None, None]:
+    if in_dims[0] is None or any(isinstance(dim, int) for dim in in_dims[2:]):
+        raise ValueError("out, scale and bias: under vmap out has the batch, scale and bias have not")
+    batched = out.movedim(in_dims[0], 0)
+    source = x.expand(info.batch_size, *x.shape) if in_dims[1] is None else x.movedim(in_dims[1], 0)
+    _into(batched, source, _with_batch(dims, source.dim() - 1), *arguments)
+    return None, None
+
+
+# What quantises: whole numbers and codes come out, which have no gradient.
+library.define(
+    "quantise(Tensor x, str format, int[] dims, int axis, bool pad, str scale) -> Tensor[]", tags=_TAGS
+)
+library.define("quantise_tensor(Tensor x, str format, int[] dims) -> (Tensor, Tensor)", tags=_TAGS)
+library.define("quantise_both(Tensor x, str format, bool pad, str scale) -> Tensor[]", tags=_TAGS)
+library.define(
+    "dequantise(Tensor blocks, str format, int[] dims, Tensor? scales, ScalarType dtype) -> Tensor",
+    tags=_TAGS,
+)
+library.define("amax(Tensor x) -> Tensor", tags=_TAGS)
+_quantise = torch.ops.cornerturn.quantise.default
+_quantise_tensor = torch.ops.cornerturn.quantise_tensor.default
+_quantise_both = torch.ops.cornerturn.quantise_both.default
+_dequantise = torch.ops.cornerturn.dequantise.default
+_amax = torch.ops.cornerturn.amax.default
+
+
+def _dtype(name: str) -> torch.dtype:
+    return getattr(torch, name)
+
+
+def _quantise_on_device(
+    x: Tensor, format: str, dims: Sequence[int], axis: int, pad: bool, scale: str
+) -> list[Tensor]:
+    found = _blocks.quantise_blocks(x, format, dims, axis, pad, scale == "ceil")
+    return [found] if isinstance(found, Tensor) else list(found)
+
+
+def _quantise_fake(
+    x: Tensor, format: str, dims: Sequence[int], axis: int, pad: bool, scale: str
+) -> list[Tensor]:
+    order = order_of(tuple(dims), x.dim())
+    shapes = _blocks.quantised_shapes(tuple(x.shape[d] for d in order), format, axis, pad)
+    dtypes = (_dtype(_blocks.FORMATS[format]), torch.uint8)[: 1 if format == "q8_0" else 2]
+    return [x.new_empty(shape, dtype=dtype) for shape, dtype in zip(shapes, dtypes)]
+
+
+def _quantise_tensor_on_device(x: Tensor, format: str, dims: Sequence[int]) -> tuple[Tensor, Tensor]:
+    values, scale = _tensor.quantise_tensor(x, format, dims, None)
+    return values, torch.tensor(scale, dtype=torch.float64, device=x.device)
+
+
+def _quantise_tensor_fake(x: Tensor, format: str, dims: Sequence[int]) -> tuple[Tensor, Tensor]:
+    values = _fake_permuted(x, dims, _dtype(_tensor.FORMATS[format]))
+    return values, x.new_empty((), dtype=torch.float64)
+
+
+def _quantise_both_on_device(x: Tensor, format: str, pad: bool, scale: str) -> list[Tensor]:
+    return _blocks.quantise_blocks_both(x, format, pad, scale == "ceil")
+
+
+def _quantise_both_fake(x: Tensor, format: str, pad: bool, scale: str) -> list[Tensor]:
+    rows = _quantise_fake(x, format, (0, 1), -1, pad, scale)
+    return rows + _quantise_fake(x, format, (1, 0), -1, pad, scale)
+
+
+def _dequantise_on_device(
+    blocks: Tensor, format: str, dims: Sequence[int], scales: Tensor | None, dtype: torch.dtype
+) -> Tensor:
+    return _blocks.dequantise_blocks(blocks, format, dims, scales, dtype)
+
+
+def _dequantise_fake(
+    blocks: Tensor, format: str, dims: Sequence[int], scales: Tensor | None, dtype: torch.dtype
+) -> Tensor:
+    shape = _blocks.dequantised_shape(tuple(blocks.shape), format)
+    return blocks.new_empty([shape[d] for d in order_of(tuple(dims), len(shape))], dtype=dtype)
+
+
+def _amax_on_device(x: Tensor) -> Tensor:
+    return torch.tensor(_tensor.amax(x), dtype=torch.float64, device=x.device)
+
+
+def _amax_fake(x: Tensor) -> Tensor:
+    return x.new_empty((), dtype=torch.float64)
+
+
+def _without_gradient(operator: Any) -> Callable[..., Any]:
+    def work(keyset: Any, x: Tensor, *arguments: Any) -> Any:
+        _refuse_gradients(x, "x")
+        return below_autograd(operator, keyset, x, *arguments)
+
+    return work
+
+
+def _refuse_gradients(x: Tensor, name: str) -> None:
+    framework_of(x).will_lose_gradient(x, name)
+
+
+def _with_batch(dims: Sequence[int], rank: int) -> tuple[int, ...]:
+    return (0, *(d + 1 for d in order_of(tuple(dims), rank)))
+
+
+def _one_by_one(operator: Any, info: Any, in_dims: Any, arguments: Sequence[Any]) -> Any:
+    """vmap where one pass cannot do it: a call for each of the batch, stacked."""
+    found = [
+        operator(
+            *(
+                value.select(dim, i) if isinstance(dim, int) else value
+                for value, dim in zip(arguments, in_dims, strict=True)
+            )
+        )
+        for i in range(info.batch_size)
+    ]
+    if isinstance(found[0], Tensor):
+        return torch.stack(found), 0
+    stacked = [torch.stack(parts) for parts in zip(*found)]
+    if isinstance(found[0], tuple):
+        return tuple(stacked), (0,) * len(stacked)
+    return stacked, [0] * len(stacked)
+
+
+def _batched(operator: Any) -> Callable[..., Any]:
+    def rule(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        return _one_by_one(operator, info, in_dims, arguments)
+
+    return rule
+
+
+def _register(name: str, on_device: Any, fake: Any, batched: Any, autograd: Any) -> None:
+    for target in _TARGETS:
+        library.impl(name, on_device, target)
+    torch.library.register_fake(f"cornerturn::{name}", fake, lib=library)
+    torch.library.register_vmap(f"cornerturn::{name}", batched, lib=library)
+    library.impl(name, autograd, "Autograd", with_keyset=True)
+
+
+_register(
+    "permute_convert", _convert_on_device, _convert_fake, _convert_batched, _convert_with_autograd
+)
+_register("permute_into", _into_on_device, _into_fake, _into_batched, _into_without_gradient)
+library.impl("permute_into", _into_written, "ADInplaceOrView", with_keyset=True)
+for _name, _operator, _on_device, _fake in (
+    ("quantise", _quantise, _quantise_on_device, _quantise_fake),
+    ("quantise_tensor", _quantise_tensor, _quantise_tensor_on_device, _quantise_tensor_fake),
+    ("quantise_both", _quantise_both, _quantise_both_on_device, _quantise_both_fake),
+    ("dequantise", _dequantise, _dequantise_on_device, _dequantise_fake),
+    ("amax", _amax, _amax_on_device, _amax_fake),
+):
+    _register(_name, _on_device, _fake, _batched(_operator), _without_gradient(_operator))
+
+
+# What the general functions call.
+def permute_values(x: Tensor, dims: tuple[int, ...], values: Values) -> Tensor:
+    """A permuted copy whose values change. The gradient is converted back."""
+    return _convert(x, dims, *_as_arguments(values, x))
+
+
+def permute_into(out: Tensor, x: Tensor, dims: tuple[int, ...], values: Values) -> None:
+    _into(out, x, dims, *_as_arguments(values, x))
+
+
+def quantise(
+    x: Tensor, format: str, dims: tuple[int, ...], axis: int, pad: bool, scale: str
+) -> Any:
+    if format in _tensor.FORMATS:
+        values, factor = _quantise_tensor(x, format, dims)
+        return values, factor.item()
+    found = _quantise(x, format, dims, axis, pad, scale)
+    return found[0] if len(found) == 1 else (found[0], found[1])
+
+
+def quantise_both(x: Tensor, format: str, pad: bool, scale: str) -> list[Tensor]:
+    return _quantise_both(x, format, pad, scale)
+
+
+def dequantise(
+    blocks: Tensor, format: str, dims: tuple[int, ...], scales: Tensor | None, dtype: torch.dtype
+) -> Tensor:
+    return _dequantise(blocks, format, dims, scales, dtype)
+
+
+def amax(x: Tensor) -> float:
+    return _amax(x.detach()).item()  # a number has no derivative

@@ -1,0 +1,35 @@
+#include "cpu/scratch.hpp"
+
+#include <array>
+#include <cstdlib>
+
+namespace cornerturn::cpu {
+namespace {
+
+constexpr std::size_t uses = 3;
+
+struct Free {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+struct Block {
+  std::unique_ptr<std::byte, Free> memory;
+  std::size_t size = 0;
+};
+
+}  // namespace
+
+std::byte* thread_scratch(Scratch use, std::size_t bytes) {
+  static thread_local std::array<Block, uses> blocks;
+  Block& block = blocks[static_cast<std::size_t>(use)];
+  if (bytes > block.size) {
+    bytes = (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
+    block.memory.reset();  // first, so that not both exist
+    block.memory.reset(static_cast<std::byte*>(std::aligned_alloc(scratch_alignment, bytes)));
+    block.size = block.memory ? bytes : 0;
+    if (!block.memory) throw std::bad_alloc();
+  }
+  return block.memory.get();
+}
+
+}  // namespace cornerturn::cpu

@@ -1,0 +1,234 @@
+// skew for small elements: rows that begin anywhere, transposed on the way to shared memory. A lane
+// takes four rows by 16 bytes, each row shifted together from two aligned vectors, transposes them
+// in registers, and lays them down, as tile does. A vector of the destination is then shifted
+// together from two neighbours of its row. Gathering it element by element, as the other form does,
+// would take 8 or 16 loads whose banks collide, since every row has its own phase. Values may
+// change their type: what lies in shared memory has the smaller of the two.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/casts.hpp"
+#include "kernels/skew_args.hpp"
+
+namespace cornerturn::kernels {
+
+inline constexpr int skew_register_shape_count = 3;
+inline constexpr TileShape skew_register_shapes[skew_register_shape_count] = {
+    {8, 128}, {16, 128}, {16, 256}};
+/// How often a lane takes another four rows, by shape.
+inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2};
+/// Those that there are where values change.
+inline constexpr int changing_skew_shapes[] = {0, 2};
+
+template <class Change, int shape, bool one_mode>
+struct SkewInRegisters {
+  using Src = typename Change::Src;
+  using Dst = typename Change::Dst;
+  static constexpr int src_size = static_cast<int>(sizeof(Src));
+  static constexpr int dst_size = static_cast<int>(sizeof(Dst));
+  static constexpr bool when_read = dst_size <= src_size;  ///< values change, else when written
+  static constexpr bool changes_read = changes_values<Change> && when_read;
+  static constexpr bool changes_written = changes_values<Change> && !when_read;
+  using T = std::conditional_t<when_read, Dst, Src>;  ///< in shared memory
+  static constexpr int size = static_cast<int>(sizeof(T));
+  static constexpr int read = 16 / src_size;  ///< elements of a vector of the source
+  static constexpr int V = 16 / dst_size;     ///< and of the destination
+  static constexpr int across = skew_register_shapes[shape].across;
+  static constexpr int columns = across * read;
+  static constexpr int down = skew_register_shapes[shape].down_bytes / size;
+  static constexpr int rows = down + 32 / dst_size;
+  static constexpr int lanes_down = 4;  // and eight across
+  static constexpr int fours = (rows / 4 + lanes_down - 1) / lanes_down * lanes_down;
+  static constexpr int items = across * fours;
+  static constexpr int repeats = skew_register_repeats[shape];
+  static constexpr int of_row = down / V;  ///< vectors that a tile has of every row
+  static constexpr int unit = of_row > 32 ? of_row : 32;
+  static constexpr int threads = ((items + repeats - 1) / repeats + unit - 1) / unit * unit;
+  static constexpr int min_blocks = threads > 512
+                                        ? 2
+                                        : (size <= 2 && repeats == 1 ? 1280 : 1024) / threads;
+  static_assert(rows % 4 == 0 && threads <= 1024);
+
+  using Map = Padded<columns, rows, 16 / size, read>;
+  using Starts = SkewStarts<one_mode>;
+  static constexpr unsigned tile_bytes = static_cast<unsigned>(Map::required_span_size()) * size;
+  static constexpr unsigned shared_bytes = tile_bytes + Starts::bytes(rows, columns);
+
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const SkewArgs& a) {
+    const auto buffer = ctx.template dynamic_shared<T>();
+    const auto tables = cast<std::byte*>(cast<std::uint8_t>(buffer) + tile_bytes);
+    const TilePlace tile = tile_place(a, ctx.block_id().x, down, columns);
+    const Starts starts =
+        Starts::template make<Src, Dst>(ctx, a, tile, tables, rows, columns, threads);
+    const int rows_left = left_of(a.rows, tile.row, rows);
+    const int cols_left = left_of(a.cols, tile.col, columns);
+    const bool last = a.rows.count - tile.row <= static_cast<std::uint32_t>(rows);
+    load(ctx, a, starts, rows_left, cols_left, buffer);
+    ctx.barrier();
+    if (rows_left == rows && cols_left == columns) {
+      store<true>(ctx, a, starts, rows, columns, buffer);
+    } else {
+      store<false>(ctx, a, starts, rows_left, cols_left, buffer);
+    }
+    if (tile.row == 0) {
+      // What lies before the first whole sector
+      store_edge<2>(ctx, a, starts, rows_left, cols_left, buffer, [](int v, int) { return v - 2; });
+    }
+    if (last) {
+      // The next tile's sector, which there is none for, and the vector that the row ends in
+      store_edge<3>(ctx, a, starts, rows_left, cols_left, buffer, [](int v, int n) {
+        return v < 2 ? of_row + v : n < of_row * V ? n / V : of_row + 2;
+      });
+    }
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void load(Ctx& ctx, const SkewArgs& a, const Starts& starts, int rows_left,
+                             int cols_left, SharedPointer<T> buffer) {
+    const bool full = rows_left == rows && cols_left == columns;
+    const Span span{a.src + a.src_low, a.src + a.src_high};
+    CT_NO_UNROLL
+    for (unsigned u = 0; u < repeats; ++u) {
+      const unsigned item = ctx.thread_id().x + u * threads;
+      const unsigned lane = item % 32;
+      constexpr unsigned warps_across = across / 8;
+      const unsigned vector = lane % 8 + item / 32 % warps_across * 8;
+      const auto four = static_cast<int>(4 * (lane / 8 + item / 32 / warps_across * lanes_down));
+      // What the store may look at, and no more.
+      const bool needed = four < rows && four < rows_left + 32 / dst_size &&
+                          static_cast<int>(vector) * read < cols_left;
+      if (needed) load_four(ctx, a, starts, span, full, rows_left, vector, four, buffer);
+    }
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void load_four(Ctx& ctx, const SkewArgs& a, const Starts& starts,
+                                  const Span& span, bool full, int rows_left, unsigned vector,
+                                  int four, SharedPointer<T> buffer) {
+    const std::byte* from[4];
+    bool whole = true;
+    std::byte* begin = starts.src.at(ctx, four);
+    CT_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      if (i > 0) begin = starts.src.after(ctx, begin, four + i);
+      from[i] = begin + vector * 16;
+      // A step that is the same everywhere: its ends tell of all.
+      if (!one_mode || i % 3 == 0) whole = whole & span.has_vectors(from[i]);
+    }
+    Words v[4];
+    if (full & whole) {
+      VectorPair pair[4];
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) pair[i] = VectorPair::load<one_mode>(ctx, from[i]);
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) v[i] = pair[i].template from<src_size>(phase_of(from[i]));
+    } else if (whole) {
+      VectorPair pair[4];
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        pair[i] = VectorPair::load_if(ctx, four + i < rows_left, from[i]);
+      }
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) v[i] = pair[i].template from<src_size>(phase_of(from[i]));
+    } else {  // Next to an end of the source
+      CT_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const bool active = four + i < rows_left;
+        const int phase = phase_of(from[i]);
+        const Words low = load_inside<Src>(ctx, active, from[i] - phase, span);
+        const Words high = load_inside<Src>(ctx, active && phase != 0, from[i] - phase + 16, span);
+        v[i] = funnel<src_size>(low, high, static_cast<unsigned>(phase));
+      }
+    }
+    const int column = static_cast<int>(vector) * read;
+    if constexpr (changes_read) {
+      constexpr int words = read * size / 4;
+      const Vec<std::uint32_t, words> narrow[4] = {
+          changed<Change>(a, v[0]), changed<Change>(a, v[1]), changed<Change>(a, v[2]),
+          changed<Change>(a, v[3])};
+      put_transposed<T, Map, words>(ctx, narrow, column, four, buffer);
+    } else {
+      put_transposed<T, Map>(ctx, v, column, four, buffer);
+    }
+  }
+
+  static constexpr int staged_bytes = V * size;  // of a vector of the destination
+  static constexpr int piece_bytes = staged_bytes < 8 ? 4 : 8;
+  using Piece = Vec<std::uint32_t, piece_bytes / 4>;
+
+  // The vector from element n of a row on. `inside`: the row has all of it.
+  template <bool inside, class Ctx>
+  CT_DEVICE static Words vector_at(Ctx& ctx, const SkewArgs& a, int m, int n,
+                                   SharedPointer<T> buffer) {
+    const int aligned = n & -(piece_bytes / size);
+    const auto at = cast<Piece>(buffer + Map::at(m, aligned));
+    std::uint32_t w[8] = {};
+    CT_UNROLL
+    for (int i = 0; i <= staged_bytes / piece_bytes; ++i) {
+      const Piece piece = ctx.load_if(inside || aligned + i * (piece_bytes / size) < rows, at + i);
+      CT_UNROLL
+      for (int k = 0; k < piece_bytes / 4; ++k) w[i * piece_bytes / 4 + k] = piece[k];
+    }
+    const Words staged =
+        funnel<size, piece_bytes>({w[0], w[1], w[2], w[3]}, {w[4], w[5], w[6], w[7]},
+                                  static_cast<unsigned>(n - aligned) * size);
+    if constexpr (changes_written) {
+      Vec<std::uint32_t, staged_bytes / 4> narrow;
+      CT_UNROLL
+      for (int i = 0; i < staged_bytes / 4; ++i) narrow[i] = staged[i];
+      return changed<Change>(a, narrow);
+    } else {
+      return staged;
+    }
+  }
+
+  // The whole vectors of a tile, every row's from its first whole sector on.
+  template <bool full, class Ctx>
+  CT_DEVICE static void store(Ctx& ctx, const SkewArgs& a, const Starts& starts, int rows_left,
+                              int cols_left, SharedPointer<T> buffer) {
+    static_assert(threads % of_row == 0);
+    const unsigned thread = ctx.thread_id().x;
+    const auto vector = static_cast<int>(thread % of_row * V);
+    CT_PARTLY_UNROLL
+    for (auto m = static_cast<int>(thread / of_row); m < cols_left; m += threads / of_row) {
+      std::byte* const row = starts.dst.at(ctx, m);
+      const int n = elements_to_sector<Dst>(row) + vector;
+      if (!full && n + V > rows_left) continue;
+      ctx.store(reinterpret_cast<Words*>(row + n * dst_size),
+                vector_at<true>(ctx, a, m, n, buffer));
+    }
+  }
+
+  // Some vectors of each row, also those that begin before it or end after it: which(i, left)
+  // numbers them from the first whole sector on, after which there are `left` elements.
+  template <int count, class Ctx, class Which>
+  CT_DEVICE static void store_edge(Ctx& ctx, const SkewArgs& a, const Starts& starts, int rows_left,
+                                   int cols_left, SharedPointer<T> buffer, Which&& which) {
+    const unsigned all = static_cast<unsigned>(cols_left) * count;
+    CT_NO_UNROLL
+    for (unsigned i = ctx.thread_id().x; i < all; i += threads) {
+      const auto m = static_cast<int>(i / count);
+      std::byte* const row = starts.dst.at(ctx, m);
+      const int first = elements_to_sector<Dst>(row);
+      const int n = first + which(static_cast<int>(i % count), rows_left - first) * V;
+      const int left = rows_left - n;
+      if (n <= -V || left <= 0) continue;
+      std::byte* const to = row + n * dst_size;
+      const Words value = vector_at<false>(ctx, a, m, n > 0 ? n : 0, buffer);
+      const int end = left < V ? left * dst_size : 16;
+      if (n >= 0 && end == 16) {
+        ctx.store(reinterpret_cast<Words*>(to), value);
+      } else {
+        const int begin = n < 0 ? -n * dst_size : 0;
+        store_part<dst_size>(
+            ctx, to,
+            begin == 0 ? value : funnel<dst_size>({}, value, 16U - static_cast<unsigned>(begin)),
+            begin, end);
+      }
+    }
+  }
+};
+
+}  // namespace cornerturn::kernels

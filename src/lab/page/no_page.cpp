@@ -1,9 +1,0 @@
-#include "lab/page/embedded_page.hpp"
-
-namespace cornerturn::lab {
-
-std::string_view embedded_page() {
-  return {};
-}
-
-}  // namespace cornerturn::lab

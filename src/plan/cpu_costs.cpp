@@ -1,0 +1,27 @@
+#include "plan/cpu_costs.hpp"
+
+#include <string_view>
+
+namespace cornerturn::plan {
+
+std::vector<CpuCosts::Named> CpuCosts::named() {
+  std::vector<Named> all;
+  const auto add = [&](std::string_view family, auto& costs) {
+    for (Cost& cost : costs_in(costs)) {
+      all.push_back({std::string(family) + "." + std::string(cost.name), &cost});
+    }
+  };
+  add("copy", copy);
+  add("rows", rows);
+  add("tile", tile);
+  add("pack_lines", pack_lines);
+  add("pack", pack);
+  add("strided", strided);
+  add("convert", convert);
+  add("gather", gather);
+  add("blocks", blocks);
+  add("amax", amax);
+  return all;
+}
+
+}  // namespace cornerturn::plan

@@ -1,0 +1,159 @@
+#include "plan/cpu_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::plan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class CpuFileReader {
+ public:
+  CpuFileReader(std::string_view text, std::string_view file) : file_(file) {
+    try {
+      json_ = Json::parse(text);
+    } catch (const Json::parse_error& error) {
+      refuse(fmt::format("is no JSON: byte {} breaks its syntax", error.byte));
+    }
+    if (!json_.is_object()) refuse("holds no JSON object");
+  }
+
+  CpuFile read() const {
+    for (const auto& [key, value] : json_.items()) {
+      if (key != "name" && key != "models" && key != "isa" && key != "note" && key != "costs") {
+        refuse(fmt::format("has the field '{}', which is none of name, models, isa, note, costs",
+                           key.substr(0, 60)));
+      }
+    }
+    CpuFile cpu;
+    cpu.name = text("name");
+    cpu.isa = text("isa");
+    if (json_.contains("note")) cpu.note = text("note");
+    const Json& models = field("models");
+    const auto is_text = [](const Json& model) { return model.is_string(); };
+    if (!models.is_array() || models.empty() ||
+        !std::all_of(models.begin(), models.end(), is_text)) {
+      refuse_value("models", models, "must be a list of texts, of one at least");
+    }
+    cpu.models = models.get<std::vector<std::string>>();
+    const Json& costs = field("costs");
+    if (!costs.is_object()) refuse_value("costs", costs, "must be an object");
+    for (const auto& [name, value] : costs.items()) read_cost(name, value, cpu.costs);
+    return cpu;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& rule) const {
+    throw Error(Status::invalid_argument, fmt::format("CPU file '{}' {}", file_, rule));
+  }
+  [[noreturn]] void refuse_value(const std::string& name, const Json& value,
+                                 const std::string& rule) const {
+    const std::string shown = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+    throw Error(Status::invalid_argument,
+                fmt::format("CPU file '{}': {} = {} {}", file_, name, shown.substr(0, 60), rule));
+  }
+
+  const Json& field(const char* name) const {
+    if (!json_.contains(name)) refuse(fmt::format("has no field '{}'", name));
+    return json_[name];
+  }
+
+  std::string text(const char* name) const {
+    const Json& value = field(name);
+    if (!value.is_string()) refuse_value(name, value, "must be a text");
+    return value.get<std::string>();
+  }
+
+  void read_cost(const std::string& name, const Json& value, CpuCosts& costs) const {
+    const std::vector<CpuCosts::Named> known = costs.named();
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const CpuCosts::Named& one) { return one.name == name; });
+    if (found == known.end()) refuse(fmt::format("has the cost '{}', which no kernel has", name));
+    // Costs are divided by, and their logarithms taken.
+    if (!value.is_number() || !(value.get<double>() > 0 && value.get<double>() <= 1e9)) {
+      refuse_value(name, value, "must be a number above 0, up to 1e9");
+    }
+    found->cost->value = value.get<double>();
+  }
+
+  std::string file_;
+  Json json_;
+};
+
+std::string read_cpu_file(const std::string& path, std::string_view argument) {
+  errno = 0;
+  std::ifstream file(path);
+  std::stringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    throw Error(Status::io_error, fmt::format("{} = '{}' cannot be read: {}", argument, path,
+                                              errno != 0 ? std::strerror(errno) : "it is empty"));
+  }
+  return text.str();
+}
+
+}  // namespace
+
+bool CpuFile::describes(std::string_view model, std::string_view widest_target) const {
+  const auto names = [&](const std::string& part) {
+    return model.find(part) != std::string_view::npos;
+  };
+  return widest_target.starts_with(isa) && std::any_of(models.begin(), models.end(), names);
+}
+
+CpuFile parse_cpu_file(std::string_view text, std::string_view file) {
+  return CpuFileReader(text, file).read();
+}
+
+const std::vector<CpuFile>& known_cpus() {
+  static const std::vector<CpuFile> cpus = [] {
+    std::vector<CpuFile> list;
+    for (const EmbeddedCpu& cpu : embedded_cpus()) {
+      list.push_back(parse_cpu_file(cpu.text, fmt::format("{}.json", cpu.name)));
+    }
+    return list;
+  }();
+  return cpus;
+}
+
+CpuCosts costs_of(std::string_view model, std::string_view widest_target) {
+  for (const CpuFile& cpu : known_cpus()) {
+    if (cpu.describes(model, widest_target)) return cpu.costs;
+  }
+  return {};
+}
+
+CpuFile cpu_file_named(const std::string& name_or_path, std::string_view argument) {
+  std::string names;
+  for (std::size_t i = 0; i < embedded_cpus().size(); ++i) {
+    const std::string_view name = embedded_cpus()[i].name;
+    if (name_or_path == name) return known_cpus()[i];
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  }
+  if (name_or_path.find('/') == std::string::npos && !name_or_path.ends_with(".json")) {
+    throw Error(Status::invalid_argument,
+                fmt::format("{} = '{}' is no described CPU: use one of {}, or a JSON file",
+                            argument, name_or_path, names));
+  }
+  return parse_cpu_file(read_cpu_file(name_or_path, argument), name_or_path);
+}
+
+std::string to_json(const CpuFile& cpu) {
+  Json costs = Json::object();
+  CpuCosts all = cpu.costs;
+  for (const auto& [name, cost] : all.named()) costs[name] = cost->value;
+  Json json = {{"name", cpu.name}, {"models", cpu.models}, {"isa", cpu.isa}};
+  if (!cpu.note.empty()) json["note"] = cpu.note;
+  json["costs"] = costs;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace cornerturn::plan

@@ -1,0 +1,50 @@
+// What things cost on CPUs that are described by JSON files: those of devices/cpu/, compiled in,
+// and any other. A file says which processors it is for, and holds costs under the names that
+// CpuCosts::named() lists; those that it leaves out are the defaults of CpuCosts.
+//
+//   {"name": "AMD Zen 4", "models": ["AMD"], "isa": "AVX3", "note": "any text",
+//    "costs": {"tile.read_line_ns": 2, ...}}
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/cpu_costs.hpp"
+
+namespace cornerturn::plan {
+
+/// A file of devices/cpu/: its name without ".json", and what is in it.
+struct EmbeddedCpu {
+  std::string_view name;
+  std::string_view text;
+};
+const std::vector<EmbeddedCpu>& embedded_cpus();
+
+struct CpuFile {
+  std::string name;
+  std::vector<std::string> models;  ///< the processor's name, as the system has it, contains one
+  std::string isa;                  ///< how the name of its widest vector target begins
+  std::string note;
+  CpuCosts costs;
+
+  bool describes(std::string_view model, std::string_view widest_target) const;
+};
+
+/// The files of devices/cpu/, in the order of embedded_cpus().
+const std::vector<CpuFile>& known_cpus();
+
+/// The costs of the first known file that describes the processor, else the defaults.
+CpuCosts costs_of(std::string_view model, std::string_view widest_target);
+
+/// "amd-zen4", or the path of a JSON file. Throws an Error that begins with `argument`.
+CpuFile cpu_file_named(const std::string& name_or_path, std::string_view argument = "cpu");
+
+/// The processor that `text`, the contents of `file`, describes. Throws an Error that names the
+/// file, the field, its value and the rule.
+CpuFile parse_cpu_file(std::string_view text, std::string_view file);
+
+/// The same as text, with all costs.
+std::string to_json(const CpuFile& cpu);
+
+}  // namespace cornerturn::plan

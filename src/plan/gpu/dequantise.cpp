@@ -1,0 +1,143 @@
+#include "plan/gpu/dequantise.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/divide.hpp"
+#include "plan/gpu/block_lines.hpp"
+
+namespace cornerturn::plan::gpu::dequantise {
+namespace {
+
+constexpr std::int64_t block_size = values::block_size;
+constexpr std::int64_t q8_bytes = sizeof(values::Q8Block);
+
+// Bytes that lines of blocks begin at multiples of: the kernel reads codes in these units.
+std::int64_t unit_of(const Problem& normal) {
+  return normal.blocks->rule.format == BlockFormat::q8_0 ? 2 : 8;
+}
+
+LineStack stack_of(const Problem& normal) {
+  LineStack stack(BlockLines(normal, normal.blocks->first));
+  // Where lines stay lines, as many of them in a matrix as there can be.
+  if (!stack.columns && stack.batch.extent > stack.line.extent) std::swap(stack.line, stack.batch);
+  return stack;
+}
+
+std::int64_t line_bytes(const LineStack& stack) {
+  return ceil_div(stack.along.extent, block_size) * (stack.q8 ? q8_bytes : block_size);
+}
+
+// An offset in the place of an address, until bind() adds the address.
+const std::byte* as_address(std::int64_t offset) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): nothing is read through it
+  return reinterpret_cast<const std::byte*>(static_cast<std::intptr_t>(offset));
+}
+const std::byte* moved_by(const std::byte* base, const std::byte* offset) {
+  return base + reinterpret_cast<std::intptr_t>(offset);
+}
+
+}  // namespace
+
+const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
+  if (normal.blocks->second) return "blocks along two modes are made, not read";
+  const LineStack stack = stack_of(normal);
+  if (const char* rule = stack.why_not(normal)) return rule;
+  if (stack.along.values != (stack.q8 ? q8_bytes : 1)) {
+    return "the blocks of a line are not next to each other";
+  }
+  if (stack.line.values % unit_of(normal) != 0 || stack.batch.values % unit_of(normal) != 0) {
+    return stack.q8 ? "lines of blocks do not begin at multiples of 2 B"
+                    : "lines of blocks do not begin at multiples of 8 B";
+  }
+  return nullptr;
+}
+
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+                       const Add<DequantiseConfig>& add) {
+  if (start.dst % 16 == 0 && start.src % unit_of(normal) == 0) add({});
+}
+
+Estimate Family::estimate(const DequantiseConfig& config, const Problem& normal, const Model& model,
+                          const Costs& c) {
+  const LineStack stack = stack_of(normal);
+  const Launchable<Args> ready = prepare(config, normal);
+  const auto values = static_cast<double>(normal.elements());
+  Work work;
+  work.blocks = static_cast<double>(ready.launch.grid.count());
+  work.block_seconds = c.block;
+  const bool wide = normal.dst_type.size() == 4;
+  work.instructions = values * (c.value + (wide ? c.wide : 0.0) + (stack.q8 ? c.q8 : 0.0) +
+                                (stack.columns ? c.transposed : 0.0));
+  work.wavefronts = 2 * values / 128;  // codes go to shared memory and come from there
+  kernels::dispatch(ready.args, [&]<class Kernel>() {
+    // Blocks that follow each other continue rows of the destination.
+    const std::int64_t row = stack.cols() * normal.dst_type.size();
+    work.dst_bytes = dst_moved(model, {static_cast<double>(row), std::gcd(stack.pitch(), 64L)});
+    const std::int64_t line = line_bytes(stack);
+    const std::int64_t of_tile = std::min<std::int64_t>(line, Kernel::blocks * Kernel::block_bytes);
+    const std::int64_t run = stack.columns ? of_tile : line;
+    const std::int64_t granule = std::gcd(std::gcd(stack.line.values, run), 64L);
+    work.src_bytes = src_moved(model, {static_cast<double>(run), granule});
+    work.resident = resident_blocks(model.device, Kernel::threads, ready.launch.dynamic_shared,
+                                    Kernel::min_blocks);
+  });
+  return estimate_of(model, work);
+}
+
+std::string Family::describe(const DequantiseConfig& config, const Problem& normal) {
+  const Launchable<Args> ready = prepare(config, normal);
+  std::string text;
+  kernels::dispatch(ready.args, [&]<class Kernel>() {
+    text = std::to_string(Kernel::lines) + " lines x " + std::to_string(Kernel::length) + " values";
+  });
+  return text + (ready.args.transposed ? ", lines become columns" : ", lines stay rows");
+}
+
+Launchable<kernels::DequantiseArgs> Family::prepare(const DequantiseConfig&,
+                                                    const Problem& normal) {
+  const LineStack stack = stack_of(normal);
+  const LineMode& line = stack.line;
+  const LineMode& batch = stack.batch;
+  kernels::DequantiseArgs args;
+  args.dst_pitch = stack.pitch();
+  args.dst_step = batch.plain;
+  args.value_pitch = line.values;
+  args.value_step = batch.values;
+  const std::int64_t last_line = (line.extent - 1) * line.values;
+  const std::int64_t last_matrix = (batch.extent - 1) * batch.values;
+  const std::int64_t zero = 0;
+  args.span.low = as_address(std::min(zero, last_line) + std::min(zero, last_matrix));
+  args.span.high =
+      as_address(std::max(zero, last_line) + std::max(zero, last_matrix) + line_bytes(stack));
+  args.scale_along = stack.along.scales;
+  args.scale_pitch = line.scales;
+  args.scale_step = batch.scales;
+  args.matrices = static_cast<std::uint32_t>(batch.extent);
+  args.lines = static_cast<std::uint32_t>(line.extent);
+  args.length = static_cast<std::uint32_t>(stack.along.extent);
+  args.kind = normal.dst_type.kind();
+  args.format = normal.blocks->rule.format;
+  args.transposed = stack.columns;
+  Launch launch;
+  kernels::dispatch(args, [&]<class Kernel>() {
+    const auto down = static_cast<std::uint32_t>(ceil_div(args.lines, Kernel::lines));
+    const auto along = static_cast<std::uint32_t>(ceil_div(args.length, Kernel::length));
+    args.tiles_fast = FastDivide(args.transposed ? down : along);
+    launch.grid = {down * along, args.matrices, 1};
+    launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
+    launch.dynamic_shared = Kernel::shared_bytes;
+  });
+  return {args, launch};
+}
+
+void Family::bind(kernels::DequantiseArgs& args, const Problem& normal, const Buffers& buffers,
+                  int) {
+  args.dst = static_cast<std::byte*>(buffers.dst) + normal.dst_offset;
+  args.values = static_cast<const std::byte*>(buffers.src) + normal.src_offset;
+  args.span = {moved_by(args.values, args.span.low), moved_by(args.values, args.span.high)};
+  args.scales = static_cast<const std::byte*>(buffers.blocks.scales);
+}
+
+}  // namespace cornerturn::plan::gpu::dequantise

@@ -1,0 +1,48 @@
+// dequantise: blocks of 32 values that share a scale become matrices of f32, f16 or bf16, as they
+// lie or transposed.
+#pragma once
+
+#include <string>
+
+#include "core/buffers.hpp"
+#include "core/normalise.hpp"
+#include "core/problem.hpp"
+#include "kernels/dequantise.hpp"
+#include "plan/gpu/device_info.hpp"
+#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
+
+namespace cornerturn::plan::gpu {
+
+struct DequantiseConfig {  // the problem decides everything
+  friend bool operator==(const DequantiseConfig&, const DequantiseConfig&) = default;
+};
+
+namespace dequantise {
+
+struct Family {
+  static constexpr std::string_view name = "dequantise";
+  static constexpr std::string_view idea = "matrices of whole vectors, made of blocks in tiles";
+  static constexpr Operations operations{Operation::dequantise};
+  using Config = DequantiseConfig;
+  using Args = kernels::DequantiseArgs;
+  struct Costs {
+    Cost value{"value", 11, "instructions for each value"};
+    Cost wide{"wide", 12, "instructions more for a value of 4 bytes"};
+    Cost q8{"q8", 2, "instructions more for a value of q8_0"};
+    Cost transposed{"transposed", 4, "instructions more where lines become columns"};
+    Cost block{"block", 3e-06, "seconds of a block that is alone: assumed"};
+  };
+
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
+  static void bind(Args& args, const Problem& normal, const Buffers& buffers, int launch);
+};
+
+}  // namespace dequantise
+}  // namespace cornerturn::plan::gpu

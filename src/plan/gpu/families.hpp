@@ -1,0 +1,63 @@
+// THE list: every family of kernels for GPUs, in the order in which equals are preferred. The build
+// reads it as well, for the files that are compiled once a family.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "plan/gpu/amax.hpp"
+#include "plan/gpu/blocks.hpp"
+#include "plan/gpu/boxes.hpp"
+#include "plan/gpu/copy.hpp"
+#include "plan/gpu/dequantise.hpp"
+#include "plan/gpu/family.hpp"
+#include "plan/gpu/gather.hpp"
+#include "plan/gpu/pack.hpp"
+#include "plan/gpu/quantise.hpp"
+#include "plan/gpu/rows.hpp"
+#include "plan/gpu/skew.hpp"
+#include "plan/gpu/structures.hpp"
+#include "plan/gpu/tile.hpp"
+
+namespace cornerturn::plan::gpu {
+
+// The build reads one a line.
+// clang-format off
+using Families = TypeList<
+    copy::Family,
+    rows::Family,
+    boxes::Family,
+    structures::Family,
+    tile::Family,
+    skew::Family,
+    pack::Family,
+    gather::Family,
+    quantise::Family,
+    dequantise::Family,
+    blocks::Family,
+    amax::Family>;
+// clang-format on
+
+/// What the families cost, in the order of the list.
+template <class List>
+struct CostsOf;
+template <class... Family>
+struct CostsOf<TypeList<Family...>> {
+  std::tuple<typename Family::Costs...> of;
+};
+
+/// Everything that `planning_check --fit` fits.
+struct Costs {
+  SharedCosts shared;
+  CostsOf<Families> families;
+
+  /// All numbers with their full names: "src_run", "tile.lane".
+  struct Named {
+    std::string name;
+    Cost* cost;
+  };
+  std::vector<Named> named();
+};
+
+}  // namespace cornerturn::plan::gpu

@@ -1,0 +1,373 @@
+#include "plan/gpu/pack_setup.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+
+#include "core/divide.hpp"
+#include "core/validate.hpp"
+#include "maps/banks.hpp"
+#include "plan/gpu/convert.hpp"
+
+namespace cornerturn::plan::gpu::pack {
+namespace {
+
+using kernels::PackArgs;
+using kernels::PackDigit;
+using kernels::PackSide;
+
+constexpr std::int64_t most_shared = 60 << 10;
+constexpr std::int64_t most_offset = 64 << 10;  // that the table can hold
+constexpr std::int64_t line = 128;              // bytes: all banks once
+
+struct Layout {
+  std::array<int, ModeList::capacity> shared{};  // bytes for each index of a mode
+  std::array<int, ModeList::capacity> pad_shift{};
+  std::int64_t pitch = 0;  // of a run of the source, there
+  std::int64_t bytes = 0;
+  std::int64_t src_runs = 1;
+  bool lines = false;  // 16 bytes stay free after each line of a run
+};
+
+std::int64_t with_lines(std::int64_t bytes) {
+  return bytes + bytes / line * vector;
+}
+
+// Whether a run of the source may have 16 bytes free after each line: what an index of a mode adds
+// to the address must not depend on the other modes.
+bool lines_suit(const Box& box, const Problem& normal) {
+  const int last =
+      box.dst.run_modes > 1 ? box.dst.order[static_cast<std::size_t>(box.dst.run_modes - 1)] : -1;
+  for (int i = 0; i < box.src.run_modes; ++i) {
+    const int which = box.src.order[static_cast<std::size_t>(i)];
+    const std::int64_t stride = normal.modes[which].src_stride;
+    const std::int64_t all = stride * box.extent[static_cast<std::size_t>(which)];
+    const bool inside = all <= line && line % all == 0;
+    const bool whole = stride % line == 0;
+    const bool across = line % stride == 0 && all % line == 0 && which != last;
+    if (!inside && !whole && !across) return false;
+  }
+  return box.src.run * normal.src_type.size() > line;
+}
+
+// Runs of the source one after the other, each in whole vectors. If the destination runs along a
+// mode that the source does not, V indices of it are 16 bytes further apart.
+Layout layout_of(const Box& box, const Problem& normal, bool lines) {
+  Layout layout;
+  layout.lines = lines;
+  layout.pad_shift.fill(31);
+  const std::int64_t size = normal.src_type.size();
+  layout.pitch = ceil_div(box.src.run * size, vector) * vector;
+  std::int64_t next = lines ? with_lines(layout.pitch) + vector : layout.pitch;
+  const int first = box.dst.run_modes > 0 ? box.dst.order[0] : -1;
+  for (int i = 0; i < box.src.modes; ++i) {
+    const int which = box.src.order[static_cast<std::size_t>(i)];
+    const auto at = static_cast<std::size_t>(which);
+    if (i < box.src.run_modes) {
+      const std::int64_t stride = normal.modes[which].src_stride;
+      layout.shared[at] =
+          static_cast<int>(lines && stride % line == 0 ? with_lines(stride) : stride);
+      if (lines && stride < line && stride * box.extent[at] > line) {
+        layout.pad_shift[at] = std::countr_zero(static_cast<std::uint64_t>(line / stride));
+      }
+      continue;
+    }
+    layout.shared[at] = static_cast<int>(next);
+    next *= box.extent[at];
+    layout.src_runs *= box.extent[at];
+    if (which == first && box.extent[at] > vector_elements(normal)) {
+      layout.pad_shift[at] = std::countr_zero(static_cast<unsigned>(vector_elements(normal)));
+      next += ceil_div(box.extent[at], vector_elements(normal)) * vector;
+    }
+  }
+  layout.bytes = next;
+  return layout;
+}
+
+int count_cuts(const Box& box, const Problem& normal) {
+  int cuts = 0;
+  for (int i = 0; i < normal.rank(); ++i) {
+    const std::int64_t extent = box.extent[static_cast<std::size_t>(i)];
+    cuts += extent > 1 && extent < normal.modes[i].extent ? 1 : 0;
+  }
+  return cuts;
+}
+
+std::int64_t period_of(const Box& box) {
+  if (box.dst.run_modes <= 1) return box.dst.run;
+  const int last = box.dst.order[static_cast<std::size_t>(box.dst.run_modes - 1)];
+  return box.dst.run / box.extent[static_cast<std::size_t>(last)];
+}
+
+// Long runs become pieces: of a vector a thread in the source, of those that threads write at once
+// in the destination.
+void split(PackArgs& args, const PackConfig& config, const Box& box, const Layout& layout,
+           const Problem& normal) {
+  const std::int64_t size = args.element_bytes;
+  const std::int64_t threads = threads_of(config, box, normal);
+  const std::int64_t vectors = args.from.vectors.divisor;
+  const auto cut = [](PackSide& side, std::int64_t all, std::int64_t piece, std::int64_t shared) {
+    const std::int64_t pieces = ceil_div(all, piece);
+    side.vectors = FastDivide(static_cast<std::uint32_t>(std::min(all, piece)));
+    if (pieces == 1) return;
+    side.pieces = FastDivide(static_cast<std::uint32_t>(pieces));
+    side.runs *= static_cast<std::uint32_t>(pieces);
+    side.piece_bytes = static_cast<int>(piece * vector);
+    side.piece_shared = static_cast<int>(shared);
+  };
+  cut(args.from, vectors, threads, layout.lines ? with_lines(threads * vector) : threads * vector);
+  const Piece piece = piece_of(box, normal, config);
+  cut(args.to, ceil_div(box.dst.run * size, vector), piece.vectors,
+      piece.vectors * vector / size / args.period.divisor * args.last_stride);
+}
+
+// Which of the cuts tells how many indices of the mode a box has.
+int cut_of(PackArgs& args, int which, const Box& box, const Problem& normal) {
+  const auto extent = static_cast<std::uint32_t>(box.extent[static_cast<std::size_t>(which)]);
+  if (extent == normal.modes[which].extent || extent == 1) return -1;
+  for (int c = 0; c < args.cuts; ++c) {
+    if (args.cut[c].axis == which) return c;
+  }
+  args.cut[args.cuts] = {which, extent, static_cast<std::uint32_t>(normal.modes[which].extent)};
+  return args.cuts++;
+}
+
+PackDigit digit_of(PackArgs& args, int which, std::int64_t stride, const Box& box,
+                   const Layout& layout, const Problem& normal) {
+  const auto at = static_cast<std::size_t>(which);
+  PackDigit digit;
+  digit.extent = FastDivide(static_cast<std::uint32_t>(box.extent[at]));
+  digit.cut = cut_of(args, which, box, normal);
+  digit.shared_stride = layout.shared[at];
+  digit.pad_shift = layout.pad_shift[at];
+  digit.stride = stride;
+  return digit;
+}
+
+// The modes of a side's run, and those beside it; `each` hears of the former.
+template <class Each>
+void set_side(PackArgs& args, PackSide& side, const Box::Side& order, std::int64_t Mode::*stride,
+              const Box& box, const Layout& layout, const Problem& normal, const Each& each) {
+  for (int i = 0; i < order.modes; ++i) {
+    const int which = order.order[static_cast<std::size_t>(i)];
+    const auto extent = static_cast<std::uint32_t>(box.extent[static_cast<std::size_t>(which)]);
+    if (extent == 1) continue;
+    if (i >= order.run_modes) {
+      side.digit[side.digits++] =
+          digit_of(args, which, normal.modes[which].*stride, box, layout, normal);
+      side.runs *= extent;
+      continue;
+    }
+    const bool is_last = i + 1 == order.run_modes;
+    if (is_last) {
+      side.last = extent;
+      side.cut = cut_of(args, which, box, normal);
+      side.unit = static_cast<std::uint32_t>(order.run) / extent;
+    }
+    each(which, extent, is_last);
+  }
+}
+
+// The walk from box to box, and which of its axes the cuts are of.
+void set_boxes(PackArgs& args, const Box& box, const Problem& normal) {
+  for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
+    const Mode& mode = normal.modes[i];
+    const std::int64_t step = box.extent[static_cast<std::size_t>(i)];
+    if (step == mode.extent) continue;
+    for (int c = 0; c < args.cuts; ++c) {
+      if (args.cut[c].axis == i) args.cut[c].axis = -1 - args.boxes.rank;  // marked as done
+    }
+    args.boxes.axis[args.boxes.rank++] = {
+        FastDivide(static_cast<std::uint32_t>(ceil_div(mode.extent, step))), step * mode.src_stride,
+        step * mode.dst_stride};
+  }
+  for (int c = 0; c < args.cuts; ++c) args.cut[c].axis = -1 - args.cut[c].axis;
+}
+
+PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
+                 const Problem& normal) {
+  PackArgs args;
+  args.element_bytes = normal.dst_type.size();
+  args.src_element_bytes = normal.src_type.size();
+  args.values = value_args(normal);
+  args.shifted = config.shifted;
+  const Reach reach = src_reach(normal);
+  args.src_low = reach.low - normal.src_offset;
+  args.src_high = reach.high - normal.src_offset;
+  set_side(args, args.from, box.src, &Mode::src_stride, box, layout, normal,
+           [](int, std::uint32_t, bool) {});
+  std::uint32_t period = 1;
+  set_side(args, args.to, box.dst, &Mode::dst_stride, box, layout, normal,
+           [&](int which, std::uint32_t extent, bool is_last) {
+             if (is_last) args.last_stride = layout.shared[static_cast<std::size_t>(which)];
+             if (!is_last || box.dst.run_modes == 1) {
+               args.period_digit[args.period_digits++] =
+                   digit_of(args, which, 0, box, layout, normal);
+               period *= extent;
+             }
+           });
+  args.period = FastDivide(period);
+  args.from.vectors = FastDivide(static_cast<std::uint32_t>(layout.pitch / vector));
+  if (layout.lines) args.line_shift = std::countr_zero(static_cast<std::uint64_t>(line));
+  if (!config.shifted) split(args, config, box, layout, normal);
+  args.runs_at = static_cast<int>(layout.bytes);
+  args.table_at = args.runs_at + static_cast<int>(args.from.runs + args.to.runs) * 16;
+  set_boxes(args, box, normal);
+  return args;
+}
+
+// Wavefronts of a request of a warp that gathers, its first. `across` lanes are
+// neighbours in a run of the destination, then come `down` runs.
+int wavefronts(const PackArgs& args, std::uint32_t across, std::uint32_t down, std::int64_t run) {
+  const auto V = static_cast<std::uint32_t>(16 / args.element_bytes);
+  WarpRequest request;
+  request.active = 0;
+  request.width = args.src_element_bytes;
+  std::uint32_t known = ~0U;  // the run of the lane before
+  int start = 0;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    const std::uint32_t group = lane / across;
+    const std::uint32_t n = group % down;
+    const std::uint32_t place = lane - group * across + group / down * across;
+    const std::uint32_t element =
+        place * V + (V < 4 ? 0 : PackArgs::rotated(0, args.rotation_of(lane), V));
+    if (n >= args.to.runs || element >= static_cast<std::uint32_t>(run)) continue;
+    if (n != known) start = args.to.start(n, [](const PackDigit&, std::uint32_t) {}).shared;
+    known = n;
+    request.active |= 1U << lane;
+    const int at = start + args.element_at(element);
+    request.address[lane] = static_cast<std::uint64_t>(at);
+  }
+  return shared_cost(request, SharedOp::load).wavefronts;
+}
+
+struct Lanes {
+  int shift = 5;
+  double wavefronts = 1;
+};
+
+// The widest group of neighbours whose loads do not collide more than those of narrower ones.
+Lanes choose_lanes(const PackArgs& args, std::int64_t run) {
+  const std::int64_t vectors = std::max<std::int64_t>(1, run * args.element_bytes / 16);
+  Lanes best{-1, 1e9};
+  for (int shift = 5; shift >= 1; --shift) {
+    if (shift > 1 && (std::int64_t{1} << shift) >= 2 * vectors) continue;  // idle lanes
+    if ((32U >> shift) > 2 * args.to.runs && best.shift >= 0) continue;
+    const double w = wavefronts(args, 1U << shift, 32U >> shift, run);
+    if (w < 0.8 * best.wavefronts) best = {shift, w};
+  }
+  return best;
+}
+
+// Groups of lanes that a run of the destination takes.
+std::int64_t groups_of(const PackArgs& args, const Box& box, int shift) {
+  const std::int64_t vectors =
+      ceil_div(box.dst.run * args.element_bytes + vector - args.element_bytes, vector);
+  return ceil_div(vectors, std::int64_t{1} << shift);
+}
+
+// How threads are laid over the runs of the destination: as many neighbours as do not collide more
+// than fewer would.
+void choose_order(Setup& setup, const PackConfig& config, const Box& box, const Problem& normal) {
+  PackArgs& args = setup.args;
+  const std::uint32_t vectors = args.to.vectors.divisor;
+  const auto threads = static_cast<std::uint32_t>(threads_of(config, box, normal));
+  setup.wavefronts = 1e9;
+  for (std::uint32_t across = vectors; across > 1 || across == vectors;
+       across = across == vectors ? std::bit_floor(std::min(across - 1, 16U)) : across / 2) {
+    const std::uint32_t columns = (vectors + across - 1) / across;
+    const std::uint32_t down = std::min(args.to.runs, threads / (columns * across));
+    if (down == 0) continue;
+    const double idle = static_cast<double>(vectors) / static_cast<double>(columns * across);
+    const double w = wavefronts(args, across, down, box.dst.run) / idle;
+    if (w < 0.8 * setup.wavefronts) {
+      setup.wavefronts = w;
+      args.across = FastDivide(across);
+      args.down = FastDivide(down);
+    }
+    if (setup.wavefronts <= 1.25 || across <= 2) break;
+  }
+  int best = args.rotation_shift;
+  for (int shift = 0; args.element_bytes <= 4 && shift <= 4 && setup.wavefronts > 1.25; ++shift) {
+    args.rotation_shift = shift;
+    const double w = wavefronts(args, args.across.divisor, args.down.divisor, box.dst.run);
+    if (w >= 0.8 * setup.wavefronts) continue;
+    setup.wavefronts = w;
+    best = shift;
+  }
+  args.rotation_shift = best;
+}
+
+}  // namespace
+
+int vector_elements(const Problem& normal) {
+  return static_cast<int>(vector) / normal.dst_type.size();
+}
+
+Box box_of_runs(const Problem& normal, std::int64_t run_bytes) {
+  Box box = box_of(normal, run_bytes);
+  return box.bytes > most_bytes ? box_of(normal, run_bytes, vector) : box;
+}
+
+Piece piece_of(const Box& box, const Problem& normal, const PackConfig& config) {
+  constexpr std::int64_t most = 1024, comfortable = 320;
+  const std::int64_t all = ceil_div(box.dst.run * normal.dst_type.size(), vector);
+  const std::int64_t threads = config.threads;
+  if (all <= comfortable) return {all, all * std::max<std::int64_t>(1, threads / all)};
+  const std::int64_t period = period_of(box);
+  const std::int64_t unit = period / std::gcd<std::int64_t>(period, vector_elements(normal));
+  const std::int64_t piece = unit * std::max<std::int64_t>(1, threads / unit);
+  if (piece < all && piece <= most) return {piece, piece};
+  return all <= most ? Piece{all, all} : Piece{};
+}
+
+std::int64_t threads_of(const PackConfig& config, const Box& box, const Problem& normal) {
+  if (config.shifted) return config.threads;
+  return ceil_div(piece_of(box, normal, config).threads, 32) * 32;
+}
+
+std::int64_t count_boxes(const Box& box, const Problem& normal) {
+  std::int64_t boxes = 1;
+  for (int i = 0; i < normal.rank(); ++i) {
+    boxes *= ceil_div(normal.modes[i].extent, box.extent[static_cast<std::size_t>(i)]);
+  }
+  return boxes;
+}
+
+bool fits(const Box& box, const Problem& normal, const DeviceInfo& device) {
+  if (count_cuts(box, normal) > PackArgs::max_cuts) return false;
+  if (count_boxes(box, normal) >= (std::int64_t{1} << 31)) return false;
+  const Layout layout = layout_of(box, normal, false);
+  const auto digits = std::count_if(box.extent.begin(), box.extent.end(),
+                                    [](std::int32_t extent) { return extent > 1; });
+  // Offsets of the table have 16 bits; lists of runs must not outgrow the box.
+  const std::int64_t runs = layout.src_runs + box.elements / box.dst.run;
+  const std::int64_t shared =
+      with_lines(layout.bytes) + runs * 32 + (box.dst.run + vector_elements(normal)) * 2;
+  return layout.bytes <= most_shared && shared <= device.shared_per_block &&
+         shared <= 4 * box.bytes + 4096 && digits <= PackSide::max_digits;
+}
+
+Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal) {
+  Setup setup{args_of(config, box, layout_of(box, normal, false), normal)};
+  PackArgs& args = setup.args;
+  if (config.shifted) {
+    const Lanes lanes = choose_lanes(args, box.dst.run);
+    args.lanes = lanes.shift;
+    args.groups = FastDivide(static_cast<std::uint32_t>(groups_of(args, box, lanes.shift)));
+    setup.wavefronts = lanes.wavefronts;
+    return setup;
+  }
+  choose_order(setup, config, box, normal);
+  if (setup.wavefronts > 1 && lines_suit(box, normal)) {
+    const Layout layout = layout_of(box, normal, true);
+    if (layout.bytes > most_offset) return setup;
+    Setup with{args_of(config, box, layout, normal)};
+    choose_order(with, config, box, normal);
+    if (with.wavefronts < setup.wavefronts) setup = with;
+  }
+  return setup;
+}
+
+}  // namespace cornerturn::plan::gpu::pack

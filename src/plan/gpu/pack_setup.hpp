@@ -1,0 +1,53 @@
+// How the kernel of pack is set up for a box: where its elements lie in shared memory, how its runs
+// are cut into pieces, and how threads are laid over them.
+#pragma once
+
+#include <cstdint>
+
+#include "core/problem.hpp"
+#include "kernels/pack.hpp"
+#include "plan/gpu/box.hpp"
+#include "plan/gpu/device_info.hpp"
+#include "plan/gpu/pack.hpp"
+
+namespace cornerturn::plan::gpu::pack {
+
+inline constexpr std::int64_t vector = 16;            // bytes
+inline constexpr std::int64_t most_bytes = 48 << 10;  // of a box
+
+/// A box whose runs end with a sector, or, where such boxes are too large, at least with a vector.
+Box box_of_runs(const Problem& normal, std::int64_t run_bytes);
+
+/// What the threads of a block write at once of a run of the destination, in the aligned form: the
+/// run, or as many whole periods of it as there are threads. Each thread has the same place in all
+/// pieces.
+struct Piece {
+  std::int64_t vectors = 0;  ///< 0: runs have no such pieces
+  std::int64_t threads = 0;
+};
+Piece piece_of(const Box& box, const Problem& normal, const PackConfig& config);
+
+/// The threads of a block.
+std::int64_t threads_of(const PackConfig& config, const Box& box, const Problem& normal);
+
+/// Elements of a vector of the destination.
+int vector_elements(const Problem& normal);
+
+std::int64_t count_boxes(const Box& box, const Problem& normal);
+
+/// Whether the arguments, shared memory and the table have room for the box.
+bool fits(const Box& box, const Problem& normal, const DeviceInfo& device);
+
+/// All of a configuration that its box decides.
+struct Setup {
+  kernels::PackArgs args;
+  double wavefronts = 1;  ///< of a gathering request
+
+  std::int64_t table_bytes() const {
+    return (args.period.divisor + std::int64_t{16} / args.element_bytes) * 2;
+  }
+  unsigned shared_bytes() const { return static_cast<unsigned>(args.table_at + table_bytes()); }
+};
+Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal);
+
+}  // namespace cornerturn::plan::gpu::pack

@@ -1,0 +1,100 @@
+#include "plan/gpu/skew.hpp"
+
+#include <bit>
+
+#include "core/validate.hpp"
+#include "plan/gpu/convert.hpp"
+
+namespace cornerturn::plan::gpu::skew {
+namespace {
+
+constexpr std::int64_t sector = 32;  // bytes of a row that neighbouring tiles both take
+
+// Shapes of the form that gathers are numbered before those of the one that transposes in
+// registers.
+bool is_in_registers(const TileConfig& config) {
+  return config.shape >= kernels::skew_shape_count;
+}
+
+TileSides sides_of(const TileConfig& config, const Problem& normal) {
+  if (is_in_registers(config)) {
+    const int shape = config.shape - kernels::skew_shape_count;
+    return gpu::sides_of(kernels::skew_register_shapes[shape], normal, sector);
+  }
+  const int size = normal.dst_type.size();
+  const int kind = std::countr_zero(static_cast<unsigned>(size));
+  const kernels::SkewShape& shape = kernels::skew_shapes[kind][config.shape];
+  return {shape.down_bytes / size, shape.column_bytes / size};
+}
+
+// Whether rows and columns of values that change are long enough: else most of a tile would be
+// empty.
+bool are_long(const Groups& groups, const Problem& normal) {
+  constexpr int least = 64;  // bytes
+  return groups.row_count * normal.dst_type.size() >= least &&
+         groups.col_count * normal.src_type.size() >= least;
+}
+
+}  // namespace
+
+const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
+  if (normal.converts()) {
+    if (const char* rule = why_no_common_cast(normal)) return rule;
+    if (const char* rule = why_misplaced(normal)) return rule;
+  }
+  return why_no_groups(normal);
+}
+
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+                       const Add<TileConfig>& add) {
+  constexpr int gathered = kernels::skew_shape_count;
+  for_each_grouping(normal, [&](const Groups& groups) {
+    if (is_aligned(groups, normal, start)) return;
+    const auto offer = [&](int shape) {
+      const TileConfig config{static_cast<std::uint8_t>(shape),
+                              static_cast<std::uint8_t>(groups.row_modes),
+                              static_cast<std::uint8_t>(groups.col_modes)};
+      if (counts_of(sides_of(config, normal), groups).all <= most_tiles) add(config);
+    };
+    if (normal.converts()) {
+      if (!are_long(groups, normal)) return;
+      for (const int shape : kernels::changing_skew_shapes) offer(gathered + shape);
+      return;
+    }
+    const int size = normal.dst_type.size();
+    // Single bytes gathered from rows of any phase would collide.
+    for (int shape = size == 1 ? gathered : 0; shape < gathered; ++shape) offer(shape);
+    for (int shape = 0; size <= 4 && shape < kernels::skew_register_shape_count; ++shape) {
+      if (is_too_large(kernels::skew_register_shapes, shape, groups, normal)) continue;
+      offer(gathered + shape);
+    }
+  });
+}
+
+Estimate Family::estimate(const TileConfig& config, const Problem& normal, const Model& model,
+                          const Costs& c) {
+  const TileCosts costs =
+      is_in_registers(config)
+          ? TileCosts{c.register_lane, c.register_element, c.register_thread,
+                      c.register_mode, c.register_block,   c.register_block_byte}
+          : TileCosts{c.lane, c.element, c.thread, c.mode, c.block, c.block_byte};
+  return estimate_of_tiles(config, sides_of(config, normal),
+                           kernel_of<kernels::SkewArgs>(config, normal), costs, sector, normal,
+                           model);
+}
+
+std::string Family::describe(const TileConfig& config, const Problem& normal) {
+  const bool says_how = is_in_registers(config) && !normal.converts();
+  return describe_tiles(config, sides_of(config, normal), normal) +
+         (says_how ? ", turned in registers" : "");
+}
+
+Launchable<kernels::SkewArgs> Family::prepare(const TileConfig& config, const Problem& normal) {
+  kernels::SkewArgs args;
+  const Reach reach = src_reach(normal);
+  args.src_low = reach.low - normal.src_offset;
+  args.src_high = reach.high - normal.src_offset;
+  return launch_of_tiles(args, config, sides_of(config, normal), normal);
+}
+
+}  // namespace cornerturn::plan::gpu::skew

@@ -1,0 +1,110 @@
+#include "plan/gpu/tiles.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "core/divide.hpp"
+
+namespace cornerturn::plan::gpu {
+namespace {
+
+// Runs of a side: of `count` elements in pieces of `most`; the modes of `run` are in them.
+MovedRuns runs_of(const Problem& normal, const Run& run, int modes, std::int64_t count,
+                  std::int64_t most, std::int64_t Mode::*stride) {
+  const std::int64_t size = element_size(normal, stride);
+  MovedRuns runs;
+  runs.granule = count > most ? std::gcd(std::int64_t{64}, most * size) : 64;
+  for (int i = 0; i < normal.rank(); ++i) {
+    bool inside = false;
+    for (int k = 0; k < modes; ++k) inside |= run[k] == i;
+    if (!inside) runs.granule = std::gcd(runs.granule, normal.modes[i].*stride);
+  }
+  runs.bytes = static_cast<double>(count * size) / static_cast<double>(ceil_div(count, most));
+  runs.between = runs.bytes;
+  return runs;
+}
+
+}  // namespace
+
+TileSides sides_of(const kernels::TileShape& shape, const Problem& normal,
+                   std::int64_t halo_bytes) {
+  const std::int64_t src_size = normal.src_type.size(), dst_size = normal.dst_type.size();
+  return {shape.down_bytes / std::min(src_size, dst_size), shape.across * 16 / src_size,
+          halo_bytes / dst_size};
+}
+
+bool is_too_large(std::span<const kernels::TileShape> shapes, int shape, const Groups& groups,
+                  const Problem& normal) {
+  const std::int64_t size = normal.dst_type.size();
+  const kernels::TileShape& one = shapes[static_cast<std::size_t>(shape)];
+  return std::any_of(shapes.begin(), shapes.end(), [&](const kernels::TileShape& other) {
+    const bool narrower = other.across < one.across && other.down_bytes == one.down_bytes &&
+                          groups.col_count * size <= other.across * 16;
+    const bool lower = other.down_bytes < one.down_bytes && other.across == one.across &&
+                       groups.row_count * size <= other.down_bytes;
+    return narrower || lower;
+  });
+}
+
+TileCounts counts_of(const TileSides& sides, const Groups& groups) {
+  TileCounts counts;
+  counts.down = ceil_div(std::max<std::int64_t>(groups.row_count - sides.halo, 1), sides.rows);
+  counts.across = ceil_div(groups.col_count, sides.cols);
+  counts.all = counts.down * counts.across * groups.rest;
+  return counts;
+}
+
+std::string describe_tiles(const TileConfig& config, const TileSides& sides,
+                           const Problem& normal) {
+  std::string text =
+      fmt::format("{} x {} of {}", sides.cols, sides.rows,
+                  normal.converts() ? normal.src_type.name() + " to " + normal.dst_type.name()
+                                    : std::to_string(normal.dst_type.size()) + " B");
+  if (config.row_modes + config.col_modes > 2) {
+    text += fmt::format(", {} + {} modes", config.col_modes, config.row_modes);
+  }
+  return text;
+}
+
+Estimate estimate_of_tiles(const TileConfig& config, const TileSides& sides,
+                           const TileKernel& kernel, const TileCosts& costs, double halo_bytes,
+                           const Problem& normal, const Model& model) {
+  const SharedCosts& c = model.costs;
+  const Groups groups = groups_of(normal, config.row_modes, config.col_modes);
+  const double src_size = normal.src_type.size(), dst_size = normal.dst_type.size();
+  const auto elements = static_cast<double>(sides.rows * sides.cols);
+  const double tile_bytes = elements * (src_size + dst_size) / 2;  // of the two sides, on average
+  const double vectors = tile_bytes / 16;
+  const double halo = halo_bytes / (static_cast<double>(sides.rows) * dst_size);
+  const int more_modes = config.row_modes + config.col_modes - 2;
+
+  Work work;
+  work.blocks = static_cast<double>(counts_of(sides, groups).all);
+  work.resident =
+      resident_blocks(model.device, kernel.threads, kernel.shared_bytes, kernel.min_blocks);
+  const double of_element = costs.element + (normal.converts() ? convert_lane(normal, c) : 0.0);
+  work.instructions = work.blocks * ((1 + halo) * (vectors * costs.lane + elements * of_element) +
+                                     kernel.threads * (costs.thread + costs.mode * more_modes));
+  // Whole vectors on both legs: four wavefronts for each 512 bytes.
+  work.wavefronts = work.blocks * elements * std::min(src_size, dst_size) * (1 + halo) / 512 * 8;
+  work.block_seconds =
+      costs.block + costs.block_byte * tile_bytes + (more_modes > 0 ? c.table_block : 0.0);
+  work.src_bytes = src_moved(model, runs_of(normal, groups.cols, config.col_modes, groups.col_count,
+                                            sides.cols, &Mode::src_stride)) *
+                   (1 + c.halo * halo);
+  MovedRuns written = runs_of(normal, groups.rows, config.row_modes, groups.row_count, sides.rows,
+                              &Mode::dst_stride);
+  if (halo_bytes > 0) written.between = static_cast<double>(groups.row_count) * dst_size;
+  work.dst_bytes = dst_moved(model, written);
+  if (!normal.converts()) {  // Fitted to moves alone
+    const double repeats = 1 + costs.repeat * (tile_bytes / 64 / kernel.threads - 1);
+    const double src_group = static_cast<double>(groups.col_count) * src_size;
+    const double dst_group = static_cast<double>(groups.row_count) * dst_size;
+    work.src_bytes *= repeats * (1 + c.src_group / src_group);
+    work.dst_bytes *= repeats * (1 + c.dst_group / dst_group);
+  }
+  return estimate_of(model, work);
+}
+
+}  // namespace cornerturn::plan::gpu

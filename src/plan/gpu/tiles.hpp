@@ -1,0 +1,133 @@
+// What tile and skew share: a block takes some rows by some columns of a matrix (groups.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/problem.hpp"
+#include "kernels/tile.hpp"
+#include "plan/gpu/convert.hpp"
+#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/family.hpp"
+#include "plan/gpu/groups.hpp"
+
+namespace cornerturn::plan::gpu {
+
+struct TileConfig {
+  std::uint8_t shape = 0;      ///< which of the kernels' shapes
+  std::uint8_t row_modes = 1;  ///< of the destination's run, its fastest first
+  std::uint8_t col_modes = 1;  ///< of the source's run, its fastest first
+
+  friend bool operator==(const TileConfig&, const TileConfig&) = default;
+};
+
+/// Elements of a tile.
+struct TileSides {
+  std::int64_t rows = 1;  ///< elements of a destination row
+  std::int64_t cols = 1;
+  std::int64_t halo = 0;  ///< rows more that the last tile of a column takes
+};
+
+/// The tile that is transposed in registers and laid down as rows of the destination. `halo_bytes`:
+/// of a row of the destination.
+TileSides sides_of(const kernels::TileShape& shape, const Problem& normal,
+                   std::int64_t halo_bytes = 0);
+
+/// Whether a smaller one of the shapes holds all of the rows, or all of the columns, too.
+bool is_too_large(std::span<const kernels::TileShape> shapes, int shape, const Groups& groups,
+                  const Problem& normal);
+
+inline constexpr std::int64_t most_tiles = (std::int64_t{1} << 31) - 1;
+
+/// The tiles of one matrix, and of all.
+struct TileCounts {
+  std::int64_t down = 1;
+  std::int64_t across = 1;
+  std::int64_t all = 1;
+};
+TileCounts counts_of(const TileSides& sides, const Groups& groups);
+
+/// "64 x 64 of 4 B, 2 + 1 modes"
+std::string describe_tiles(const TileConfig& config, const TileSides& sides, const Problem& normal);
+
+/// What a vector, an element, a thread, a mode beyond two, and a block cost.
+struct TileCosts {
+  double lane, element, thread, mode, block, block_byte;
+  double repeat = 0;
+};
+
+/// The kernel that a configuration names, as far as estimates ask.
+struct TileKernel {
+  int threads = 0;
+  int min_blocks = 0;
+  unsigned shared_bytes = 0;
+};
+template <class Args>
+TileKernel kernel_of(const TileConfig& config, const Problem& normal) {
+  Args args;
+  args.element_bytes = normal.dst_type.size();
+  args.values = value_args(normal);
+  if constexpr (requires { args.scale; }) {
+    args.scale.present = normal.scale.present;
+    args.bias.present = normal.bias.present;
+  }
+  args.shape = config.shape;
+  args.rows.modes = config.row_modes;
+  args.cols.modes = config.col_modes;
+  TileKernel kernel;
+  dispatch(args, [&]<class K>() { kernel = {K::threads, K::min_blocks, K::shared_bytes}; });
+  return kernel;
+}
+
+/// `halo_bytes`: of a row of the destination, which neighbouring tiles both take, so that their
+/// shares of it meet between sectors.
+Estimate estimate_of_tiles(const TileConfig& config, const TileSides& sides,
+                           const TileKernel& kernel, const TileCosts& costs, double halo_bytes,
+                           const Problem& normal, const Model& model);
+
+/// Fills in the groups and the rest.
+template <class Args>
+void fill_groups(Args& args, const Groups& groups, const TileCounts& tiles, const Problem& normal) {
+  const auto fill = [&](kernels::TileGroup& to, const Run& run, int modes, std::int64_t count,
+                        std::int64_t of_tiles, std::int64_t Mode::*stride) {
+    to.modes = modes;
+    to.count = static_cast<std::uint32_t>(count);
+    to.tiles = FastDivide(static_cast<std::uint32_t>(of_tiles));
+    for (int i = 0; i < modes; ++i) {
+      const Mode& mode = normal.modes[run[i]];
+      to.extent[i] = FastDivide(static_cast<std::uint32_t>(mode.extent));
+      to.stride[i] = mode.*stride;
+    }
+  };
+  args.element_bytes = normal.dst_type.size();
+  fill(args.rows, groups.rows, groups.row_modes, groups.row_count, tiles.down, &Mode::src_stride);
+  fill(args.cols, groups.cols, groups.col_modes, groups.col_count, tiles.across, &Mode::dst_stride);
+  for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
+    if (groups.in_rows(i) || groups.in_cols(i)) continue;
+    const Mode& mode = normal.modes[i];
+    args.rest.axis[args.rest.rank++] = {FastDivide(static_cast<std::uint32_t>(mode.extent)),
+                                        mode.src_stride, mode.dst_stride};
+  }
+}
+
+/// Completes the arguments, and the launch.
+template <class Args>
+Launchable<Args> launch_of_tiles(Args args, const TileConfig& config, const TileSides& sides,
+                                 const Problem& normal) {
+  const Groups groups = groups_of(normal, config.row_modes, config.col_modes);
+  const TileCounts tiles = counts_of(sides, groups);
+  args.shape = config.shape;
+  args.values = value_args(normal);
+  fill_groups(args, groups, tiles, normal);
+  Launchable<Args> ready{args, {}};
+  dispatch(args, [&]<class Kernel>() {
+    ready.launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
+    ready.launch.dynamic_shared = Kernel::shared_bytes;
+  });
+  ready.launch.grid = {static_cast<unsigned>(tiles.all), 1, 1};
+  return ready;
+}
+
+}  // namespace cornerturn::plan::gpu

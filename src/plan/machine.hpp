@@ -1,0 +1,49 @@
+// The machine that a plan is for: a CPU or a GPU, here or only described.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "plan/cpu_info.hpp"
+#include "plan/gpu/device_info.hpp"
+
+namespace cornerturn::plan {
+
+namespace gpu {
+struct Costs;
+const Costs& standard_costs();
+}  // namespace gpu
+
+/// A value that is cheap to copy.
+class Machine {
+ public:
+  Machine() : Machine(CpuInfo()) {}
+  Machine(const CpuInfo& cpu)  // NOLINT: a processor is a machine
+      : of_(std::make_shared<const Info>(cpu)) {}
+  /// `costs` outlives the machine.
+  Machine(const gpu::DeviceInfo& device,  // NOLINT: so is a GPU
+          const gpu::Costs& costs = gpu::standard_costs())
+      : of_(std::make_shared<const Info>(device)), gpu_costs_(&costs) {}
+
+  /// Null when it is the other kind of machine.
+  const CpuInfo* cpu() const { return std::get_if<CpuInfo>(of_.get()); }
+  const gpu::DeviceInfo* gpu() const { return std::get_if<gpu::DeviceInfo>(of_.get()); }
+  /// What the kernels of a GPU cost.
+  const gpu::Costs& gpu_costs() const { return *gpu_costs_; }
+
+  /// "cpu", or the name of the GPU.
+  std::string name() const { return gpu() != nullptr ? gpu()->name : "cpu"; }
+
+  friend bool operator==(const Machine& a, const Machine& b) {
+    return a.of_ == b.of_ || *a.of_ == *b.of_;
+  }
+
+ private:
+  using Info = std::variant<CpuInfo, gpu::DeviceInfo>;
+
+  std::shared_ptr<const Info> of_;
+  const gpu::Costs* gpu_costs_ = nullptr;
+};
+
+}  // namespace cornerturn::plan

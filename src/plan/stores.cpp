@@ -1,0 +1,22 @@
+#include "plan/stores.hpp"
+
+#include "plan/cpu_info.hpp"
+
+namespace cornerturn::plan {
+namespace {
+
+// A destination may take so much of the third-level cache, which others use as well: a policy.
+constexpr std::int64_t l3_shares = 4;
+
+}  // namespace
+
+bool fits_l2(const Problem& normal, const CpuInfo& cpu) {
+  return !cpu.caches_taken && normal.bytes() < cpu.l2_bytes;
+}
+
+Stores stores_for(const Problem& normal, const CpuInfo& cpu) {
+  const bool large = cpu.caches_taken || normal.bytes() * l3_shares > cpu.l3_bytes;
+  return large ? Stores::past_caches : Stores::regular;
+}
+
+}  // namespace cornerturn::plan

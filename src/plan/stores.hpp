@@ -1,0 +1,34 @@
+// What a CPU's caches hold of a problem, and how a kernel's stores pass them.
+#pragma once
+
+#include <cstdint>
+
+#include "core/problem.hpp"
+
+namespace cornerturn::plan {
+
+struct CpuInfo;
+
+enum class Stores : std::uint8_t {
+  regular,      ///< through the caches
+  past_caches,  ///< whole lines go around them to memory; parts of lines still go through them
+  /// As past_caches, except where the operating system has yet to provide the destination's pages.
+  /// It clears pages when they are first written to, which brings them into the caches: long runs
+  /// stored around the caches would have to drive them out again, so stores are then regular. The
+  /// engine asks once, when a plan begins to run, at three places of the destination.
+  past_caches_unless_fresh,
+};
+
+/// Do kernels set up like this store around the caches?
+constexpr bool past_caches(Stores stores) {
+  return stores != Stores::regular;
+}
+
+/// Do the source and the destination stay in a core's second-level cache?
+bool fits_l2(const Problem& normal, const CpuInfo& cpu);
+
+/// How a destination of this size is best stored: past the caches once it would push everything
+/// else out of them.
+Stores stores_for(const Problem& normal, const CpuInfo& cpu);
+
+}  // namespace cornerturn::plan

@@ -1,0 +1,72 @@
+// What a kernel does to memory, leg by leg: from the requests that the emulator saw.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "maps/banks.hpp"
+#include "workshop/simt/warp_log.hpp"
+
+namespace cornerturn {
+
+/// All requests of one access in the source. An async copy has both the global and the shared part.
+struct Leg {
+  simt::Site site;
+  simt::Op op = simt::Op::global_load;
+  int width = 4;  ///< bytes a lane
+  std::uint64_t requests = 0;
+
+  // Global memory.
+  std::uint64_t sectors = 0;
+  std::uint64_t sectors_ideal = 0;  ///< if each request's bytes lay together, aligned
+  int sectors_min = 0;              ///< of one request
+  int sectors_max = 0;
+  std::uint64_t bytes_used = 0;  ///< of the 32 bytes a sector that were moved
+
+  // Shared memory.
+  std::uint64_t wavefronts = 0;
+  std::uint64_t wavefronts_ideal = 0;  ///< if each request's bytes lay together
+  std::uint64_t conflicts = 0;         ///< wavefronts due to different words in one bank
+  int wavefronts_max = 0;              ///< of one request
+  Collision collision;                 ///< of that request, if it has conflicts
+
+  bool is_global() const { return simt::is_global(op) || op == simt::Op::async_copy; }
+  bool is_shared() const { return !simt::is_global(op); }
+  std::uint64_t bytes_moved() const { return sectors * 32; }
+  bool conflict_free() const { return conflicts == 0; }
+};
+
+/// `global load`, `shared store`, ...
+const char* name(simt::Op op);
+
+struct KernelReport {
+  std::string kernel;
+  std::vector<Leg> legs;  ///< in the order in which they were first met
+
+  /// Takes in one request: the emulator's visitor.
+  void add(const simt::Request& request);
+
+  /// A table, one line a leg, and the sentence.
+  std::string text() const;
+  std::string json() const;
+  /// What limits the kernel and what would help, in plain words.
+  std::string sentence() const;
+  /// The same in a few words, without the place and the remedy.
+  std::string limit() const;
+
+  /// All legs of one kind as one, its place that of the first; no requests if there is none.
+  Leg total(simt::Op op) const;
+
+ private:
+  /// The legs that cost more than they must, each the worst of its kind; null where there is none.
+  struct Limits {
+    const Leg* scattered = nullptr;   ///< too many sectors
+    const Leg* conflicted = nullptr;  ///< too many wavefronts
+    const Leg* narrow = nullptr;      ///< less than 16 bytes a lane
+  };
+  Limits limits() const;
+  Leg& leg_of(const simt::Request& request);
+};
+
+}  // namespace cornerturn

@@ -1,0 +1,269 @@
+#include "workshop/analyse/notation.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace cornerturn {
+namespace {
+
+constexpr int max_depth = 16;
+
+/// A number or a tuple, with the place where it was written.
+struct Tree {
+  std::size_t position = 0;
+  std::optional<std::int64_t> number;
+  std::vector<Tree> items;
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  SwizzledLayout swizzled_layout() {
+    SwizzledLayout result;
+    skip_blanks();
+    if (!at_end() && peek() == 'S') {
+      result.swizzle = swizzle();
+      expect_o();
+      // A number is an offset only if another "o" follows it.
+      const std::size_t before = at_;
+      if (!at_end() && peek() != '(') {
+        const std::int64_t offset = number("an offset or a layout");
+        skip_blanks();
+        if (!at_end() && peek() == 'o') {
+          expect_o();
+          result.offset = offset;
+        } else {
+          at_ = before;
+        }
+      }
+    }
+    result.layout = layout();
+    expect_end();
+    return result;
+  }
+
+  Layout plain_layout() {
+    const Layout result = layout();
+    expect_end();
+    return result;
+  }
+
+  AnySwizzle plain_swizzle() {
+    skip_blanks();
+    const AnySwizzle result = swizzle();
+    expect_end();
+    return result;
+  }
+
+ private:
+  [[noreturn]] void fail(std::size_t position, const std::string& problem) const {
+    throw NotationError(text_, position, problem);
+  }
+  bool at_end() const { return at_ == text_.size(); }
+  char peek() const { return text_[at_]; }
+  void skip_blanks() {
+    while (!at_end() && (peek() == ' ' || peek() == '\t')) ++at_;
+  }
+  bool take(char wanted) {
+    skip_blanks();
+    if (at_end() || peek() != wanted) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char wanted) {
+    if (!take(wanted)) fail(at_, fmt::format("'{}' expected", wanted));
+  }
+  void expect_o() {
+    if (!take('o')) fail(at_, "' o ' and a layout expected after the swizzle");
+    skip_blanks();
+  }
+  void expect_end() {
+    skip_blanks();
+    if (!at_end()) fail(at_, "nothing more expected");
+  }
+
+  std::int64_t number(const char* wanted, bool may_be_negative = false) {
+    skip_blanks();
+    const std::size_t first = at_;
+    if (!at_end() && peek() == '_') ++at_;
+    const bool negative = may_be_negative && !at_end() && peek() == '-';
+    if (negative) ++at_;
+    const std::size_t digits = at_;
+    std::int64_t value = 0;
+    for (; !at_end() && peek() >= '0' && peek() <= '9'; ++at_) {
+      const std::int64_t digit = peek() - '0';
+      if (value > (std::numeric_limits<std::int32_t>::max() - digit) / 10) {
+        fail(first, "the number is larger than 2147483647");
+      }
+      value = value * 10 + digit;
+    }
+    if (at_ == digits) {
+      at_ = first;
+      fail(first, fmt::format("{} expected", wanted));
+    }
+    return negative ? -value : value;
+  }
+
+  AnySwizzle swizzle() {
+    const std::size_t first = at_;
+    for (const std::string_view name : {"Swizzle", "Sw"}) {
+      if (text_.substr(at_, name.size()) == name) {
+        at_ += name.size();
+        break;
+      }
+    }
+    if (at_ == first) fail(first, "'Swizzle<B,M,S>' expected");
+    expect('<');
+    const std::int64_t b = number("B, a number of bits,");
+    expect(',');
+    const std::int64_t m = number("M, a number of bits,");
+    expect(',');
+    const std::int64_t s = number("S, a number of bits,", true);
+    expect('>');
+    try {
+      return make_swizzle(static_cast<int>(b), static_cast<int>(m), static_cast<int>(s));
+    } catch (const Error& error) {
+      fail(first, error.what());
+    }
+  }
+
+  Tree tree(const char* what, bool may_be_negative, int depth) {
+    skip_blanks();
+    Tree result;
+    result.position = at_;
+    if (!take('(')) {
+      result.number = number(what, may_be_negative);
+      return result;
+    }
+    if (depth == max_depth)
+      fail(result.position, fmt::format("more than {} tuples in each other", max_depth));
+    do {
+      result.items.push_back(tree(what, may_be_negative, depth + 1));
+    } while (take(','));
+    if (!take(')')) fail(at_, "',' or ')' expected");
+    return result;
+  }
+
+  Layout layout() {
+    const Tree shape = tree("an extent or '('", false, 0);
+    Layout result;
+    if (take(':')) {
+      const Tree stride = tree("a stride or '('", true, 0);
+      leaves_ = 0;
+      build(result, shape, stride);
+    } else {
+      std::int64_t reached = 1;
+      leaves_ = 0;
+      build_compact(result, shape, reached);
+    }
+    result.leaves = leaves_;
+    return result;
+  }
+
+  void add_leaf(Layout& layout, const Tree& shape, std::int64_t stride) {
+    if (*shape.number == 0) fail(shape.position, "an extent of 0 is no layout");
+    if (leaves_ == Layout::max_leaves) {
+      fail(shape.position, fmt::format("more than {} extents", Layout::max_leaves));
+    }
+    layout.leaf[leaves_].extent = *shape.number;
+    layout.leaf[leaves_].stride = stride;
+    size_ *= *shape.number;
+    if (size_ > (std::int64_t{1} << 31))
+      fail(shape.position, "the layout has more than 2^31 elements");
+    ++leaves_;
+  }
+
+  void build(Layout& layout, const Tree& shape, const Tree& stride) {
+    if (shape.number.has_value() != stride.number.has_value()) {
+      fail(stride.position, shape.number
+                                ? "a stride for one extent expected, this is a tuple"
+                                : "a tuple of strides expected, as the extents are a tuple");
+    }
+    if (shape.number) return add_leaf(layout, shape, *stride.number);
+    if (shape.items.size() != stride.items.size()) {
+      fail(stride.position,
+           fmt::format("{} strides for {} extents", stride.items.size(), shape.items.size()));
+    }
+    const int first = leaves_;
+    for (std::size_t i = 0; i < shape.items.size(); ++i)
+      build(layout, shape.items[i], stride.items[i]);
+    ++layout.leaf[first].opens;
+    ++layout.leaf[leaves_ - 1].closes;
+  }
+
+  void build_compact(Layout& layout, const Tree& shape, std::int64_t& reached) {
+    if (shape.number) {
+      add_leaf(layout, shape, reached);
+      reached *= *shape.number;
+      return;
+    }
+    const int first = leaves_;
+    for (const Tree& item : shape.items) build_compact(layout, item, reached);
+    ++layout.leaf[first].opens;
+    ++layout.leaf[leaves_ - 1].closes;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int leaves_ = 0;
+  std::int64_t size_ = 1;
+};
+
+std::string quoted_character(std::string_view text, std::size_t position) {
+  return position < text.size() ? fmt::format("'{}'", text[position]) : "the end";
+}
+
+void append_numbers(std::string& out, const Layout& layout, bool extents) {
+  for (int i = 0; i < layout.leaves; ++i) {
+    const Layout::Leaf& leaf = layout.leaf[i];
+    if (i > 0) out += ',';
+    out.append(static_cast<std::size_t>(leaf.opens), '(');
+    out += std::to_string(extents ? leaf.extent : leaf.stride);
+    out.append(static_cast<std::size_t>(leaf.closes), ')');
+  }
+}
+
+}  // namespace
+
+NotationError::NotationError(std::string_view text, std::size_t position,
+                             const std::string& problem)
+    : Error(Status::invalid_argument,
+            fmt::format("layout \"{}\", character {} ({}): {}", text, position + 1,
+                        quoted_character(text, position), problem)),
+      position_(position),
+      picture_(fmt::format("{}\n{}^", text, std::string(position, ' '))) {}
+
+Layout parse_layout(std::string_view text) {
+  return Parser(text).plain_layout();
+}
+SwizzledLayout parse_swizzled_layout(std::string_view text) {
+  return Parser(text).swizzled_layout();
+}
+AnySwizzle parse_swizzle(std::string_view text) {
+  return Parser(text).plain_swizzle();
+}
+
+std::string to_string(const Layout& layout) {
+  std::string out;
+  append_numbers(out, layout, true);
+  out += ':';
+  append_numbers(out, layout, false);
+  return out;
+}
+
+std::string to_string(const AnySwizzle& swizzle) {
+  return fmt::format("Swizzle<{},{},{}>", swizzle.bits, swizzle.base, swizzle.shift);
+}
+
+std::string to_string(const SwizzledLayout& layout) {
+  if (layout.swizzle.bits == 0 && layout.offset == 0) return to_string(layout.layout);
+  const std::string offset = layout.offset == 0 ? "" : fmt::format("{} o ", layout.offset);
+  return fmt::format("{} o {}{}", to_string(layout.swizzle), offset, to_string(layout.layout));
+}
+
+}  // namespace cornerturn

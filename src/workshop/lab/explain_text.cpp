@@ -1,0 +1,131 @@
+// An explanation as text.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "workshop/analyse/notation.hpp"
+#include "workshop/lab/explain.hpp"
+#include "workshop/lab/explain_words.hpp"
+
+namespace cornerturn::lab {
+namespace {
+
+// One row of the bit diagram, the highest bit first.
+template <class Cell>
+std::string bit_row(const char* name, const std::vector<AddressBit>& bits, Cell cell) {
+  std::string line = fmt::format("  {:<11}", name);
+  for (auto bit = bits.rbegin(); bit != bits.rend(); ++bit) {
+    line += fmt::format("{:>4}", cell(*bit));
+  }
+  return line + "\n";
+}
+
+std::string bit_diagram(const Explanation& e) {
+  std::string out = "\nBits of the byte address\n";
+  out += bit_row("bit", e.bits, [](const AddressBit& b) { return fmt::format("{}", b.bit); });
+  if (e.linear) {
+    out += bit_row("from", e.bits, [](const AddressBit& b) { return b.from; });
+  } else {
+    out +=
+        "  (the strides are not all powers of two of their own: no bit of a coordinate is one of "
+        "these)\n";
+  }
+  if (e.layout.swizzle.bits > 0) {
+    out += bit_row("swizzle", e.bits, [](const AddressBit& b) {
+      return std::string(b.is_y ? "Y" : b.is_z ? "Z" : ".");
+    });
+    out += bit_row("xor with", e.bits, [](const AddressBit& b) {
+      return b.xored_with < 0 ? std::string(".") : fmt::format("{}", b.xored_with);
+    });
+  }
+  out += bit_row("bank", e.bits, [](const AddressBit& b) {
+    return b.bank_bit < 0 ? std::string(".") : fmt::format("k{}", b.bank_bit);
+  });
+  return out;
+}
+
+std::string period_text(const Explanation& e) {
+  const RowPeriod& p = e.period;
+  std::string rows;
+  for (const std::int64_t row : p.unchanged) {
+    if (rows.size() > 60) {
+      rows += ", ...";
+      break;
+    }
+    rows += fmt::format("{}{}", rows.empty() ? "" : ", ", row);
+  }
+  return fmt::format(
+      "\nThe swizzle\n  {}\n  {}\n  {}\n  the pattern repeats after {}; of these {} as without the "
+      "swizzle\n",
+      p.b, p.m, p.s, counted(p.rows, "row"),
+      rows.empty() ? "none stays"
+                   : fmt::format("row{} {} stay{}", p.unchanged.size() == 1 ? "" : "s", rows,
+                                 p.unchanged.size() == 1 ? "s" : ""));
+}
+
+std::string access_text(const AccessExplanation& a) {
+  std::string out =
+      fmt::format("\n{}: {} of {} B a lane\n  {}\n", a.name, name(a.op), a.width, a.verdict);
+  if (!a.clean()) {
+    out += fmt::format("  {}\n", a.why);
+    const Request& worst = a.worst_request();
+    out += fmt::format("  request {}:", a.worst);
+    for (std::size_t i = 0; i < worst.phases.size(); ++i) {
+      const Phase& phase = worst.phases[i];
+      out += fmt::format("{} lanes {} take {}", i == 0 ? "" : ";", ranges(phase.lanes),
+                         counted(phase.wavefronts, "wavefront"));
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+std::string time_text(const TimeCost& t) {
+  std::string out = fmt::format(
+      "\nTime, in a transposition through this tile on {}\n"
+      "  memory brings 128 B of payload to an SM every {:.1f} clocks; their way through the L1 and "
+      "shared memory takes {:.1f} of them: 2 for global memory, {:.1f} for these accesses{}\n",
+      t.device, t.clocks, t.wavefronts, t.wavefronts - 2 - t.assumed_legs,
+      t.assumed_legs == 0 ? ""
+                          : fmt::format(", {} for the {} that is not given", t.assumed_legs,
+                                        t.assumed_legs == 1 ? "one" : "two"));
+  if (t.slowdown() > 1) {
+    out += fmt::format(
+        "  that is {:.1f} times what there is: it takes {:.1f} times as long as a "
+        "plain copy\n",
+        t.share(), t.slowdown());
+  } else {
+    out += fmt::format("  that is {:.0f} % of what there is: the memory is the limit\n",
+                       100 * t.share());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string Explanation::to_text() const {
+  std::string out = to_string(layout) + "\n";
+  out += fmt::format("tile        {} x {} elements of {} B\n", tile.rows, tile.columns, tile.bytes);
+  const std::int64_t payload = tile.rows * tile.columns * tile.bytes;
+  out += fmt::format("shared      {} B", shared_bytes);
+  if (shared_bytes > payload) out += fmt::format(", {} of them free", shared_bytes - payload);
+  out += "\n";
+  if (same_place) {
+    out += fmt::format("NOT INJECTIVE: ({},{}) and ({},{}) both lie at offset {}\n",
+                       same_place->a.row, same_place->a.column, same_place->b.row,
+                       same_place->b.column, same_place->offset);
+  }
+  for (const AccessExplanation& access : accesses) out += access_text(access);
+  if (remedy) out += fmt::format("\nRemedy: {}\n", remedy->text);
+  if (!remedy && !clean() && !same_place) {
+    out +=
+        "\nRemedy: neither one swizzle nor padded rows part them all; `cornerturn solve` looks "
+        "for other maps of lanes as well\n";
+  }
+  out += bit_diagram(*this);
+  if (layout.swizzle.bits > 0) out += period_text(*this);
+  if (time) out += time_text(*time);
+  return out;
+}
+
+}  // namespace cornerturn::lab

@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "core/checked.hpp"
+#include "workshop/analyse/cute_legs.hpp"
+#include "workshop/ladder/rung.hpp"
+#include "workshop/rungs/cute.hpp"
+#include "workshop/rungs/registry.hpp"
+
+namespace cornerturn::ladder {
+namespace {
+
+// A rung is explained by what it does otherwise than this one.
+constexpr auto before = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"naive_read", "copy"},
+    {"naive_read_8", "naive_read"},
+    {"naive_read_32", "naive_read"},
+    {"naive_write", "naive_read"},
+    {"smem", "naive_read"},
+    {"smem_pad", "smem"},
+    {"smem_pad_vec", "smem_pad"},
+    {"smem_xor_vec", "smem_pad_vec"},
+    {"smem_rotate", "smem_pad"},
+    {"smem_chunk_xor", "smem_xor_vec"},
+    {"shuffle", "smem_chunk_xor"},
+    {"block_order_rows", "smem_chunk_xor"},
+    {"block_order_columns", "smem_chunk_xor"},
+    {"block_order_grouped", "smem_chunk_xor"},
+    {"block_order_morton", "smem_chunk_xor"},
+    {"block_order_hilbert", "smem_chunk_xor"},
+    {"cpy_flat", "naive_write"},
+    {"cpy_one_element", "cpy_flat"},
+    {"cpy_rows", "cpy_one_element"},
+    {"cpy_transpose", "smem_pad"},
+    {"cpy_by_hand", "cpy_rows"},
+    {"cute_copy", "copy"},
+    {"cute_tma_copy", "cute_copy"},
+    {"cute_naive", "naive_read"},
+    {"cute_naive_wide", "cute_naive"},
+    {"cute_smem", "smem"},
+    {"cute_smem_pad", "cute_smem"},
+    {"cute_smem_swizzle", "cute_smem_pad"},
+    {"cute_smem_swizzle_2way", "cute_smem_swizzle"},
+    {"cute_smem_swizzle_64", "cute_smem_swizzle_2way"},
+    {"cute_tma_store", "cute_smem_swizzle_64"},
+    {"cute_tma", "cute_tma_store"},
+    {"cute_tma_diagonal", "cute_tma"},
+});
+
+std::string_view rung_before(std::string_view name) {
+  for (const auto& [rung, earlier] : before) {
+    if (rung == name) return earlier;
+  }
+  return {};
+}
+
+template <class T>
+MatrixArgs<T> args_of(const void* src, void* dst, const Matrix& matrix) {
+  return matrix_args(static_cast<const T*>(src), static_cast<T*>(dst), matrix.rows, matrix.cols);
+}
+
+template <class Kernel, class T>
+std::optional<TileMap> tile_of() {
+  if constexpr (requires { typename Kernel::template SharedMap<T>; }) {
+    using Map = typename Kernel::template SharedMap<T>;
+    TileMap tile{Map::rows, Map::columns, static_cast<int>(sizeof(T)), 1, &Map::at};
+    if constexpr (requires { Map::chunks; }) tile.chunk = Map::columns / Map::chunks;
+    if constexpr (requires { Kernel::slot_bytes; }) tile.slot_bytes = Kernel::slot_bytes;
+    return tile;
+  }
+  return std::nullopt;
+}
+
+template <class Kernel, class T>
+RungBody body_of() {
+  return {static_cast<int>(sizeof(T)), tile_of<Kernel, T>(),
+          [](const void* src, void* dst, const Matrix& matrix) {
+            return Kernel::launch(args_of<T>(src, dst, matrix));
+          },
+          [](simt::Emulator& emulator, simt::Mode mode, const void* src, void* dst,
+             const Matrix& matrix, const simt::Visitor& visitor) {
+            const auto args = args_of<T>(src, dst, matrix);
+            emulator.launch(
+                Kernel::name, mode, Kernel::launch(args),
+                [&](simt::Context& ctx) { Kernel::run(ctx, args); }, visitor);
+          }};
+}
+
+template <class Kernel>
+bool convert(simt::Emulator& emulator, const void* src, void* dst, std::int64_t rows,
+             std::int64_t cols, const Conversion& types) {
+  return with_cpy_types(types.src.kind(), types.dst.kind(), [&]<class S, class D>() {
+    const auto args = Kernel::template of_matrix<S, D>(
+        static_cast<const kernels::Bits<S>*>(src), static_cast<kernels::Bits<D>*>(dst), rows, cols);
+    emulator.launch(Kernel::name, simt::Mode::recording, Kernel::launch(args),
+                    [&](simt::Context& ctx) { Kernel::run(ctx, args); });
+  });
+}
+
+template <class Kernel>
+Rung rung_of() {
+  Rung rung{.name = Kernel::name,
+            .shows = Kernel::shows,
+            .after = rung_before(Kernel::name),
+            .transposes = Kernel::transposes};
+  const auto add = [&]<class T>(T) {
+    if constexpr (Kernel::template takes<T>) rung.bodies.push_back(body_of<Kernel, T>());
+  };
+  add(std::uint8_t{});
+  add(std::uint16_t{});
+  add(std::uint32_t{});
+  add(std::uint64_t{});
+  if constexpr (Converts<Kernel>) rung.convert = &convert<Kernel>;
+  return rung;
+}
+
+template <const SwizzledLayout& layout>
+TileMap cute_tile_of(int chunk) {
+  return {static_cast<int>(layout.layout.mode(0).size()),
+          static_cast<int>(layout.layout.mode(1).size()), 4, chunk,
+          [](int row, int column) { return layout(row, column); }};
+}
+
+// By (row, col) of the source; the first of two.
+std::optional<TileMap> cute_tile(std::string_view name) {
+  namespace tiles = cute_tiles;
+  if (name == "cute_smem") return cute_tile_of<tiles::plain>(1);
+  if (name == "cute_smem_pad") return cute_tile_of<tiles::padded>(1);
+  if (name == "cute_smem_swizzle") return cute_tile_of<tiles::swizzled>(1);
+  if (name == "cute_smem_swizzle_2way") return cute_tile_of<tiles::swizzled_two_way>(1);
+  if (name == "cute_smem_swizzle_64") return cute_tile_of<tiles::swizzled_64>(1);
+  if (name == "cute_tma_store") return cute_tile_of<tiles::tma_store>(1);
+  if (name == "cute_tma") return cute_tile_of<tiles::tma_source>(1);
+  if (name == "cute_tma_diagonal") return cute_tile_of<tiles::tma_source>(4);
+  return std::nullopt;
+}
+
+}  // namespace
+
+const RungBody* Rung::body(int bytes) const {
+  for (const RungBody& candidate : bodies) {
+    if (candidate.bytes == bytes) return &candidate;
+  }
+  return nullptr;
+}
+
+std::optional<TileMap> Rung::tile(int bytes) const {
+  if (const RungBody* with_tile = body(bytes)) return with_tile->tile;
+  return bytes == 4 ? cute_tile : std::nullopt;
+}
+
+std::span<const Rung> rungs() {
+  static const std::vector<Rung> all = [] {
+    std::vector<Rung> list;
+    for_each_rung([&](auto kernel) { list.push_back(rung_of<decltype(kernel)>()); });
+    for (const CuteInfo& info : cute_infos) {
+      list.push_back({.name = info.name,
+                      .shows = info.shows,
+                      .after = rung_before(info.name),
+                      .family = Family::cute,
+                      .transposes = info.transposes,
+                      .cute_tile = cute_tile(info.name)});
+    }
+    return list;
+  }();
+  return all;
+}
+
+const Rung* find_rung(std::string_view name) {
+  for (const Rung& rung : rungs()) {
+    if (rung.name == name) return &rung;
+  }
+  return nullptr;
+}
+
+std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix) {
+  if (rung.family == Family::cute) {
+    const char* why = cute_why_not(*find_cute(rung.name), matrix.rows, matrix.cols, matrix.bytes);
+    return why == nullptr ? std::nullopt : std::optional<std::string>(why);
+  }
+  if (rung.body(matrix.bytes) != nullptr) return std::nullopt;
+  std::string sizes;
+  for (const RungBody& body : rung.bodies) {
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", body.bytes);
+  }
+  return fmt::format("it takes elements of {} B, not of {} B", sizes, matrix.bytes);
+}
+
+std::optional<std::string> why_not(const Rung& rung, const Conversion& types) {
+  if (rung.convert == nullptr) return "it moves elements, and converts none";
+  if (with_cpy_types(types.src.kind(), types.dst.kind(), []<class, class>() {})) {
+    return std::nullopt;
+  }
+  return fmt::format("it converts f32, f16, bf16 and i32 into each other, not {} into {}",
+                     types.src.name(), types.dst.name());
+}
+
+Matrix make_matrix(std::int64_t rows, std::int64_t cols, int bytes) {
+  const auto what = [&] {
+    return fmt::format("shape = {},{}: the size of its elements of {} B each", rows, cols, bytes);
+  };
+  checked_mul(checked_mul(rows, cols, what), bytes, what);
+  return {rows, cols, bytes};
+}
+
+}  // namespace cornerturn::ladder

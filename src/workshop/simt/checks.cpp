@@ -1,0 +1,290 @@
+// The checks that each access goes through, and what they note.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "cornerturn/error.hpp"
+#include "workshop/simt/engine.hpp"
+
+namespace cornerturn::simt {
+
+namespace {
+
+constexpr std::size_t kept_findings = 32;
+
+}  // namespace
+
+// Memory -------------------------------------------------------------------------------------
+
+std::uint32_t Engine::find_static_shared(const void* key, std::uint64_t bytes) {
+  for (const SharedArray& array : arrays_) {
+    if (array.key == key) return array.address;
+  }
+  // Arrays keep a distance, so that a step over the end of one is no step into the next.
+  const std::uint32_t address = (shared_used_ + 127) / 128 * 128 + (arrays_.empty() ? 0 : 128);
+  if (address + bytes > largest_shared) {
+    throw Error(Status::invalid_argument,
+                fmt::format("{} wants {} bytes of shared memory; a block has {}", kernel_,
+                            address + bytes, largest_shared));
+  }
+  arrays_.push_back({key, address, bytes});
+  shared_used_ = address + static_cast<std::uint32_t>(bytes);
+  shadow_.begin_block(shared_used_, shadow_.first_epoch());
+  return address;
+}
+
+Request& Engine::log(Op op, int width, bool active, std::uint64_t address, const Site& site) {
+  Request& request = warps_[current_ / 32].log.add(static_cast<int>(current_ % 32), op, width,
+                                                   active, address, site);
+  if (request.site_index == WarpLog::unnumbered) request.site_index = number(site);
+  return request;
+}
+
+std::uint16_t Engine::number(const Site& site) {
+  const auto at = std::find(sites_.begin(), sites_.end(), site);
+  if (at == sites_.end()) {
+    sites_.push_back(site);
+    return static_cast<std::uint16_t>(sites_.size() - 1);
+  }
+  return static_cast<std::uint16_t>(at - sites_.begin());
+}
+
+Moment Engine::now(std::uint16_t site) const {
+  return {static_cast<std::uint16_t>(current_), site, block_epoch_, warps_[current_ / 32].epoch};
+}
+
+Buffer* Engine::checked_global(const void* p, int width, const Site& site, Op op) {
+  const auto bytes = static_cast<std::size_t>(width);
+  Buffer* buffer = memory_->find(p, bytes);
+  const bool stores = op == Op::global_store;
+  if (buffer == nullptr) {
+    const Buffer* near = memory_->nearest(p);
+    if (near == nullptr) {
+      note(FindingKind::out_of_bounds, "", 0, me(site, op, width), {}, "there is no buffer at all");
+      return nullptr;
+    }
+    const std::int64_t offset = static_cast<const std::byte*>(p) - near->base;
+    note(FindingKind::out_of_bounds, near->name,
+         offset < 0 ? 0 : static_cast<std::uint64_t>(offset), me(site, op, width), {},
+         offset < 0 ? fmt::format("{} B before its beginning", -offset)
+                    : fmt::format("it has {} B", near->bytes));
+    return nullptr;
+  }
+  const std::uint64_t offset = *buffer->offset_of(p, bytes);
+  if (reinterpret_cast<std::uintptr_t>(p) % bytes != 0) {
+    note(FindingKind::misaligned, buffer->name, offset, me(site, op, width), {},
+         fmt::format("the address must be a multiple of {}", width));
+    return nullptr;
+  }
+  if (stores && !buffer->output) {
+    note(FindingKind::out_of_bounds, buffer->name, offset, me(site, op, width), {},
+         "it is an input");
+    return nullptr;
+  }
+  return buffer;
+}
+
+void Engine::check_written(Buffer& buffer, std::uint64_t offset, int width, const Site& site,
+                           Op op) {
+  if (!buffer.output || buffer.written(offset, static_cast<std::uint64_t>(width))) return;
+  note(FindingKind::unwritten_read, buffer.name, offset, me(site, op, width), {}, "");
+}
+
+const std::byte* Engine::checked_global_load(const void* p, int width, bool active,
+                                             const Site& site) {
+  Buffer* buffer = active ? checked_global(p, width, site, Op::global_load) : nullptr;
+  if (mode_ == Mode::fast) {
+    if (buffer == nullptr) return nullptr;
+    last_loaded_ = {reinterpret_cast<std::uintptr_t>(buffer->base), buffer->bytes};
+    return static_cast<const std::byte*>(p);
+  }
+  if (buffer == nullptr) {
+    log(Op::global_load, width, false, 0, site);
+    return nullptr;
+  }
+  const std::uint64_t offset = *buffer->offset_of(p, static_cast<std::size_t>(width));
+  log(Op::global_load, width, true, buffer->device_address + offset, site);
+  check_written(*buffer, offset, width, site, Op::global_load);
+  return static_cast<const std::byte*>(p);
+}
+
+std::byte* Engine::checked_global_store(const void* p, int width, bool active, const Site& site) {
+  Buffer* buffer = active ? checked_global(p, width, site, Op::global_store) : nullptr;
+  if (mode_ == Mode::recording) {
+    if (buffer == nullptr) {
+      log(Op::global_store, width, false, 0, site);
+      return nullptr;
+    }
+    const std::uint64_t offset = *buffer->offset_of(p, static_cast<std::size_t>(width));
+    const Request& request =
+        log(Op::global_store, width, true, buffer->device_address + offset, site);
+    const auto earlier = buffer->write(
+        offset, static_cast<std::uint64_t>(width),
+        {block_linear_ + 1, static_cast<std::uint16_t>(current_), request.site_index});
+    if (earlier) {
+      const std::uint64_t linear = earlier->block - 1;
+      Party other = party(earlier->thread, sites_[earlier->site], Action::store, width);
+      other.block = {static_cast<unsigned>(linear % launch_.grid.x),
+                     static_cast<unsigned>(linear / launch_.grid.x % launch_.grid.y),
+                     static_cast<unsigned>(linear / launch_.grid.x / launch_.grid.y)};
+      note(FindingKind::written_twice, buffer->name, offset, me(site, Op::global_store, width),
+           other, "");
+    }
+  }
+  if (buffer == nullptr) return nullptr;
+  last_stored_ = {reinterpret_cast<std::uintptr_t>(buffer->base), buffer->bytes};
+  return buffer->base + *buffer->offset_of(p, static_cast<std::size_t>(width));
+}
+
+bool Engine::checked_shared(std::uint32_t address, int width, const Site& site, Op op) {
+  const auto bytes = static_cast<std::uint32_t>(width);
+  const SharedArray* near = nullptr;
+  bool inside = false;
+  for (const SharedArray& array : arrays_) {
+    if (near == nullptr || address >= array.address) near = &array;
+    const std::uint32_t offset = address - array.address;
+    if (offset < array.bytes && array.bytes - offset >= bytes) {
+      inside = true;
+      last_shared_ = {array.address, array.bytes};
+      break;
+    }
+  }
+  if (!inside) {
+    note(FindingKind::out_of_bounds, "shared memory", address, me(site, op, width), {},
+         near == nullptr ? std::string("the kernel has none")
+                         : fmt::format("the array has the bytes {} to {}", near->address,
+                                       near->address + near->bytes - 1));
+    return false;
+  }
+  if (address % bytes != 0) {
+    note(FindingKind::misaligned, "shared memory", address, me(site, op, width), {},
+         fmt::format("the address must be a multiple of {}", width));
+    return false;
+  }
+  return true;
+}
+
+void Engine::shadow_shared(std::uint32_t address, int width, const Site& site, std::uint16_t number,
+                           Op op) {
+  const auto bytes = static_cast<std::uint32_t>(width);
+  const bool stores = op == Op::shared_store || op == Op::async_copy || op == Op::stmatrix;
+  const auto conflict = stores ? shadow_.write(address, bytes, now(number), op == Op::async_copy)
+                               : shadow_.read(address, bytes, now(number));
+  if (!conflict) return;
+  using Kind = SharedConflict::Kind;
+  const Party self = me(site, op, width);
+  if (conflict->kind == Kind::unwritten) {
+    note(FindingKind::unwritten_read, "shared memory", conflict->address, self, {}, "");
+    return;
+  }
+  const Action action = conflict->kind == Kind::read        ? Action::load
+                        : conflict->kind == Kind::in_flight ? Action::async_copy
+                                                            : Action::store;
+  note(FindingKind::race, "shared memory", conflict->address, self,
+       party(conflict->thread, sites_[conflict->site], action, width),
+       conflict->kind == Kind::in_flight ? "the copy is still in flight: nobody has waited for it"
+                                         : "no barrier between them");
+}
+
+std::byte* Engine::checked_shared_access(std::uint32_t address, int width, bool active,
+                                         const Site& site, Op op) {
+  const bool good = active && checked_shared(address, width, site, op);
+  if (mode_ == Mode::recording) {
+    const Request& request = log(op, width, good, address, site);
+    if (good) shadow_shared(address, width, site, request.site_index, op);
+  }
+  return good ? shared_.data() + address : nullptr;
+}
+
+void Engine::copy_async(std::uint32_t to, const void* from, int width, bool active,
+                        const Site& site) {
+  Buffer* buffer = active ? checked_global(from, width, site, Op::async_copy) : nullptr;
+  const bool good = buffer != nullptr && checked_shared(to, width, site, Op::async_copy);
+  if (mode_ == Mode::recording) {
+    Request& request = log(Op::async_copy, width, good, to, site);
+    if (good) {
+      const std::uint64_t offset = *buffer->offset_of(from, static_cast<std::size_t>(width));
+      request.source[current_ % 32] = buffer->device_address + offset;
+      check_written(*buffer, offset, width, site, Op::async_copy);
+      shadow_shared(to, width, site, request.site_index, Op::async_copy);
+    }
+  }
+  if (good) {
+    threads_[current_].copies.push_back(
+        {to, static_cast<const std::byte*>(from), width, threads_[current_].group});
+  }
+}
+
+void Engine::commit_async() {
+  ++threads_[current_].group;
+}
+
+// The bytes arrive no earlier than here: a kernel that reads them before sees what was there.
+void Engine::wait_async(int pending, const Site& site) {
+  Thread& thread = threads_[current_];
+  auto landed = thread.copies.begin();
+  for (; landed != thread.copies.end() && landed->group < thread.group - pending; ++landed) {
+    std::memcpy(shared_.data() + landed->to, landed->from, static_cast<std::size_t>(landed->width));
+    if (mode_ == Mode::recording) {
+      shadow_.land(landed->to, static_cast<std::uint32_t>(landed->width), now(number(site)));
+    }
+  }
+  thread.copies.erase(thread.copies.begin(), landed);
+}
+
+void Engine::log_matrix_row(Op op, std::uint32_t address, bool active, const Site& site) {
+  const bool good = active && checked_shared(address, 16, site, op);
+  if (mode_ == Mode::recording) log(op, 16, good, address, site);
+}
+
+std::byte* Engine::matrix_bytes(Op op, std::uint32_t address, int width, const Site& site) {
+  if (!checked_shared(address, width, site, op)) return nullptr;
+  if (mode_ == Mode::recording) shadow_shared(address, width, site, number(site), op);
+  return shared_.data() + address;
+}
+
+// Findings -----------------------------------------------------------------------------------
+
+Party Engine::party(std::uint32_t thread, const Site& site, Action action, int bytes) const {
+  return {block_id_, threads_[thread].id, site, action, bytes};
+}
+
+Party Engine::me(const Site& site, Op op, int bytes) const {
+  Action action = Action::load;
+  if (op == Op::global_store || op == Op::shared_store || op == Op::stmatrix) {
+    action = Action::store;
+  } else if (op == Op::async_copy) {
+    action = Action::async_copy;
+  }
+  return party(current_, site, action, bytes);
+}
+
+// Each pair of places is told once: a broken loop breaks a million times.
+void Engine::note(FindingKind kind, std::string memory, std::uint64_t address,
+                  std::optional<Party> first, std::optional<Party> second, std::string detail) {
+  ++finding_count_;
+  if (findings_.size() >= kept_findings) return;
+  const auto place = [](const std::optional<Party>& party) { return party ? party->site : Site{}; };
+  for (const Finding& known : findings_) {
+    if (known.kind == kind && known.memory == memory && place(known.first) == place(first) &&
+        place(known.second) == place(second)) {
+      return;
+    }
+  }
+  findings_.push_back(
+      {kind, kernel_, std::move(memory), address, first, second, std::move(detail)});
+}
+
+void Engine::report_unwritten_outputs() {
+  for (const Buffer& buffer : memory_->buffers()) {
+    if (!buffer.output) continue;
+    const Buffer::Gap gap = buffer.unwritten();
+    if (gap.bytes == 0) continue;
+    note(FindingKind::never_written, buffer.name, gap.first, {}, {},
+         fmt::format("{} of its {} B", gap.bytes, buffer.bytes));
+  }
+}
+
+}  // namespace cornerturn::simt

@@ -1,0 +1,226 @@
+// Runs the threads of a block in turns. A thread runs until it meets a barrier, a shuffle, a warp
+// barrier or its end; then the next one runs on a stack of its own. Lanes of a warp run in order,
+// then the next warp, so that the order is always the same.
+//
+//   warp 0   lane 0 ==| lane 1 ==| ... lane 31 ==|           all 32 meet: released together
+//   warp 1                                         lane 0 ==| ...
+//   all warps meet at the block's barrier: released together
+//
+// A thread that never waits needs no stack of its own: the next one starts where it ended.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/context.hpp"
+#include "workshop/simt/fiber.hpp"
+#include "workshop/simt/finding.hpp"
+#include "workshop/simt/global_memory.hpp"
+#include "workshop/simt/shared_shadow.hpp"
+#include "workshop/simt/warp_log.hpp"
+
+namespace cornerturn::simt {
+
+/// fast: addresses are checked for bounds and alignment, barriers for divergence.
+/// recording: every access is checked against all others, and each warp's requests are visited.
+enum class Mode { fast, recording };
+
+using Visitor = std::function<void(const Request&)>;
+
+class Engine {
+ public:
+  Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  /// Runs `thread(user)` for each thread of the launch, block after block.
+  void run(std::string kernel, const Launch& launch, Mode mode, GlobalMemory& memory,
+           const Visitor& visitor, void (*thread)(void* user), void* user);
+
+  const std::vector<Finding>& findings() const { return findings_; }
+  std::uint64_t finding_count() const { return finding_count_; }
+  std::int64_t shared_bytes() const;
+
+  // What the context of the running thread asks for. ------------------------------------------
+  const Launch& launch() const { return launch_; }
+  const Dim3& block_id() const { return block_id_; }
+  const Dim3& thread_id() const { return threads_[current_].id; }
+  int thread_index() const { return static_cast<int>(current_); }
+
+  void barrier(const Site& site);
+  void warp_barrier(const Site& site);
+
+  /// A slot of 8 bytes a lane, of the running thread's warp. `exchange` fills the thread's own and
+  /// returns when all lanes have filled theirs.
+  using Slot = std::uint64_t;
+  const Slot* exchange(Slot value, const Site& site);
+
+  /// Shared memory of the block: where the array with this key begins. Each thread meets the arrays
+  /// in the same order.
+  std::uint32_t static_shared(const void* key, std::uint64_t bytes) {
+    if (!arrays_.empty() && arrays_.front().key == key) return arrays_.front().address;
+    return find_static_shared(key, bytes);
+  }
+  std::uint32_t dynamic_shared() const { return 0; }
+
+  /// Where the bytes are, if the access is allowed; else a finding is noted. In the fast mode most
+  /// accesses hit the memory that the last one of their kind hit: that much is inlined.
+  const std::byte* global_load(const void* p, int width, bool active, const Site& site) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    if (mode_ == Mode::fast) {
+      if (!active) return nullptr;
+      if (last_loaded_.allows(address, width)) return static_cast<const std::byte*>(p);
+    }
+    return checked_global_load(p, width, active, site);
+  }
+  std::byte* global_store(void* p, int width, bool active, const Site& site) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    if (mode_ == Mode::fast) {
+      if (!active) return nullptr;
+      if (last_stored_.allows(address, width)) return static_cast<std::byte*>(p);
+    }
+    return checked_global_store(p, width, active, site);
+  }
+  const std::byte* shared_load(std::uint32_t address, int width, bool active, const Site& site) {
+    return shared_access(address, width, active, site, Op::shared_load);
+  }
+  std::byte* shared_store(std::uint32_t address, int width, bool active, const Site& site) {
+    return shared_access(address, width, active, site, Op::shared_store);
+  }
+
+  void copy_async(std::uint32_t to, const void* from, int width, bool active, const Site& site);
+  void commit_async();
+  void wait_async(int pending, const Site& site);
+
+  /// One row of ldmatrix or stmatrix: logged under the lane that gave its address.
+  void log_matrix_row(Op op, std::uint32_t address, bool active, const Site& site);
+  /// A lane's bytes of a matrix row: checked, not logged.
+  std::byte* matrix_bytes(Op op, std::uint32_t address, int width, const Site& site);
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffU;
+  static constexpr std::uint64_t largest_shared = 227 * 1024;
+
+  /// Memory in which an access was found to be allowed.
+  struct Range {
+    std::uintptr_t first = 0;
+    std::uintptr_t bytes = 0;
+
+    bool allows(std::uintptr_t address, int width) const {
+      const std::uintptr_t offset = address - first;
+      const auto size = static_cast<std::uintptr_t>(width);
+      return offset < bytes && bytes - offset >= size && address % size == 0;
+    }
+  };
+  struct AsyncCopy {
+    std::uint32_t to = 0;
+    const std::byte* from = nullptr;
+    int width = 0;
+    int group = 0;
+  };
+  struct Thread {
+    Dim3 id;
+    Fiber* fiber = nullptr;
+    Site waits_at;
+    bool started = false;
+    unsigned exchanges = 0;
+    int group = 0;
+    std::vector<AsyncCopy> copies;
+  };
+  struct Warp {
+    std::uint32_t ready = 0;
+    std::uint32_t at_warp = 0;
+    std::uint32_t at_barrier = 0;
+    std::uint32_t ended = 0;
+    std::uint32_t all = 0;
+    std::uint32_t epoch = 0;
+    std::array<std::array<Slot, 32>, 2> slots;
+    WarpLog log;
+  };
+
+  static void fiber_main(Fiber& self, void* engine);
+  void work(Fiber& self);
+  void run_block(std::uint64_t linear);
+  void wait();
+  std::uint32_t pick();
+  bool release_warp(Warp& warp);
+  bool release_block();
+  void prepare_fibers();
+
+  void note(FindingKind kind, std::string memory, std::uint64_t address, std::optional<Party> first,
+            std::optional<Party> second, std::string detail);
+  Party party(std::uint32_t thread, const Site& site, Action action, int bytes = 0) const;
+  Party me(const Site& site, Op op, int bytes) const;
+  std::uint16_t number(const Site& site);
+  Request& log(Op op, int width, bool active, std::uint64_t address, const Site& site);
+  Moment now(std::uint16_t site) const;
+  Buffer* checked_global(const void* p, int width, const Site& site, Op op);
+  bool checked_shared(std::uint32_t address, int width, const Site& site, Op op);
+  std::uint32_t find_static_shared(const void* key, std::uint64_t bytes);
+  const std::byte* checked_global_load(const void* p, int width, bool active, const Site& site);
+  std::byte* checked_global_store(const void* p, int width, bool active, const Site& site);
+  std::byte* shared_access(std::uint32_t address, int width, bool active, const Site& site, Op op) {
+    if (mode_ == Mode::fast) {
+      if (!active) return nullptr;
+      if (last_shared_.allows(address, width)) return shared_.data() + address;
+    }
+    return checked_shared_access(address, width, active, site, op);
+  }
+  std::byte* checked_shared_access(std::uint32_t address, int width, bool active, const Site& site,
+                                   Op op);
+  void shadow_shared(std::uint32_t address, int width, const Site& site, std::uint16_t number,
+                     Op op);
+  void check_written(Buffer& buffer, std::uint64_t offset, int width, const Site& site, Op op);
+  void report_unwritten_outputs();
+
+  std::string kernel_;
+  Launch launch_;
+  Mode mode_ = Mode::fast;
+  GlobalMemory* memory_ = nullptr;
+  const Visitor* visitor_ = nullptr;
+  void (*body_)(void*) = nullptr;
+  void* user_ = nullptr;
+
+  Dim3 block_id_;
+  std::uint32_t block_linear_ = 0;
+  std::uint32_t current_ = 0;
+  std::size_t current_warp_ = 0;
+  bool abandoned_ = false;
+  std::exception_ptr failure_;
+  std::uint32_t clock_ = 0;
+  std::uint32_t block_epoch_ = 0;
+
+  std::vector<Thread> threads_;
+  std::vector<Warp> warps_;
+  StackPool stacks_;
+  std::unique_ptr<Fiber[]> fibers_;
+  std::size_t fiber_count_ = 0;
+  std::vector<Fiber*> free_;
+  Fiber main_;
+
+  struct SharedArray {
+    const void* key = nullptr;
+    std::uint32_t address = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<SharedArray> arrays_;
+  Range last_loaded_;
+  Range last_stored_;
+  Range last_shared_;
+  std::vector<std::byte> shared_;
+  std::uint32_t shared_used_ = 0;
+  SharedShadow shadow_;
+
+  std::vector<Site> sites_;
+  std::vector<Finding> findings_;
+  std::uint64_t finding_count_ = 0;
+};
+
+}  // namespace cornerturn::simt

@@ -1,0 +1,90 @@
+#include "workshop/simt/global_memory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cornerturn::simt {
+
+void Buffer::refine_to(std::uint64_t offset, std::uint64_t width) {
+  if (((offset | width) & ((std::uint64_t{1} << shift_) - 1)) == 0) return;
+  int shift = shift_;
+  while (((offset | width) & ((std::uint64_t{1} << shift) - 1)) != 0) --shift;
+  const std::size_t parts = std::size_t{1} << (shift_ - shift);
+  std::vector<Writer> finer;
+  finer.reserve(cells_.size() * parts);
+  for (const Writer& cell : cells_) finer.insert(finer.end(), parts, cell);
+  cells_ = std::move(finer);
+  shift_ = shift;
+}
+
+std::optional<Writer> Buffer::write(std::uint64_t offset, std::uint64_t width, Writer who) {
+  refine_to(offset, width);
+  std::optional<Writer> earlier;
+  for (std::uint64_t i = offset >> shift_; i < (offset + width) >> shift_; ++i) {
+    if (cells_[i].block == 0) {
+      cells_[i] = who;
+    } else if (!earlier) {
+      earlier = cells_[i];
+    }
+  }
+  return earlier;
+}
+
+bool Buffer::written(std::uint64_t offset, std::uint64_t width) {
+  refine_to(offset, width);
+  for (std::uint64_t i = offset >> shift_; i < (offset + width) >> shift_; ++i) {
+    if (cells_[i].block == 0) return false;
+  }
+  return true;
+}
+
+Buffer::Gap Buffer::unwritten() const {
+  Gap gap;
+  for (std::uint64_t i = 0; i < cells_.size() && i << shift_ < bytes; ++i) {
+    if (cells_[i].block != 0) continue;
+    const std::uint64_t first = i << shift_;
+    if (gap.bytes == 0) gap.first = first;
+    gap.bytes += std::min<std::uint64_t>(std::uint64_t{1} << shift_, bytes - first);
+  }
+  return gap;
+}
+
+void GlobalMemory::add(std::string name, const void* base, std::size_t bytes, bool output) {
+  Buffer buffer;
+  buffer.name = std::move(name);
+  buffer.base = const_cast<std::byte*>(static_cast<const std::byte*>(base));
+  buffer.bytes = bytes;
+  buffer.output = output;
+  const std::uint64_t phase = reinterpret_cast<std::uintptr_t>(base) % 16;
+  std::uint64_t end = 1 << 20;
+  if (!buffers_.empty()) end = buffers_.back().device_address + buffers_.back().bytes;
+  buffer.device_address = (end + 255) / 256 * 256 + phase;
+  buffers_.push_back(std::move(buffer));
+}
+
+void GlobalMemory::begin_launch() {
+  for (Buffer& buffer : buffers_) {
+    if (!buffer.output) continue;
+    const std::size_t cell = std::size_t{1} << buffer.shift_;
+    buffer.cells_.assign((buffer.bytes + cell - 1) / cell, Writer{});
+  }
+}
+
+const Buffer* GlobalMemory::nearest(const void* p) const {
+  const Buffer* best = nullptr;
+  std::uint64_t least = ~std::uint64_t{0};
+  const auto at = reinterpret_cast<std::uintptr_t>(p);
+  for (const Buffer& buffer : buffers_) {
+    const auto base = reinterpret_cast<std::uintptr_t>(buffer.base);
+    const std::uint64_t distance = at < base                  ? base - at
+                                   : at - base > buffer.bytes ? at - base - buffer.bytes
+                                                              : 0;
+    if (distance < least) {
+      least = distance;
+      best = &buffer;
+    }
+  }
+  return best;
+}
+
+}  // namespace cornerturn::simt

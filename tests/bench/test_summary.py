@@ -1,0 +1,120 @@
+"""The README's table from made-up results, the CPU's tables from the same; and that the pages say what
+the committed results say."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ["report.py", "gpu_report.py", "gpu_plots.py", "summary.py"]
+CASES = [
+    # suite, name, bytes, class; then the share of Cornerturn and of its peer on each machine.
+    ("everyday", "matrix", 4, "matrix-aligned", (0.9, 0.1), (0.95, 0.8)),
+    ("everyday", "batch", 4, "batched-matrix-aligned", (0.4, 0.1), (0.95, 0.8)),
+    ("awkward", "one_row_too_many_4097", 4, "matrix-odd", (0.5, 0.25), (0.8, 0.9)),
+    ("small", "matrix_64", 4, "latency", (0.3, 0.2), (0.7, 0.6)),
+]
+
+
+def run(project, script, *arguments):
+    command = [sys.executable, project / "bench" / script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=project)
+
+
+def results(side, subjects):
+    """A collection: our run and a peer's, of all cases."""
+    runs = []
+    for which, (subject, threads) in enumerate(subjects):
+        cases = [
+            {"suite": suite, "case": name, "class": group, "element_bytes": size, "payload_bytes": 8192,
+             "outcome": "ok", "method": "tile: made up", "memcpy_seconds": 1e-4, "seconds": 1e-4 / shares[which % 2],
+             "share_of_copy": shares[which % 2], **({"graph_calls": 100} if group == "latency" else {})}
+            for suite, name, size, group, *both in CASES for shares in [both[side]]
+        ]  # fmt: skip
+        provenance = {"commit": "abc", "date": "2026-01-02T00:00:00Z", "cpu": "Some CPU", "virtual_machine": False,
+                      "processors": 2, "kernel": "Linux 1", "gpu": "NVIDIA X100", "driver": "1.2",
+                      "cuda_of_driver": "13.0", "cuda_of_build": "13.0"}  # fmt: skip
+        runs.append({"subject": subject, "version": "9.8", "threads": threads, "provenance": provenance, "cases": cases})
+    return {"kind": "cornerturn-bench-collection", "schema": 1, "runs": runs}
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "bench").mkdir()
+    for name in SCRIPTS:
+        shutil.copy(ROOT / "bench" / name, tmp_path / "bench" / name)
+    (tmp_path / "docs").mkdir()
+    for page, marker in (("README.md", "bench-summary"), ("docs/benchmark.md", "bench")):
+        (tmp_path / page).write_text(f"before\n<!-- {marker}:begin -->\n<!-- {marker}:end -->\nafter\n")
+    both = [("cornerturn", 1), ("numpy", 1), ("cornerturn", 2)], [("cornerturn", 1), ("torch", 1)]
+    for side, folder in enumerate(["cpu-some-cpu", "gpu-x100"]):
+        (tmp_path / "bench" / "results" / folder).mkdir(parents=True)
+        newest = tmp_path / "bench" / "results" / folder / "2026-01-02.json"
+        newest.write_text(json.dumps(results(side, both[side])))
+    # Results of something else, in the same folder and of a later day.
+    (tmp_path / "bench" / "results" / "cpu-some-cpu" / "python-2026-01-03.json").write_text("{}")
+    return tmp_path
+
+
+def test_the_table_of_the_readme(project):
+    published = run(project, "summary.py", "publish")
+    assert published.returncode == 0, published.stderr
+    text = (project / "README.md").read_text()
+    assert text.startswith("before\n") and text.endswith("after\n")
+    rows = [line for line in text.splitlines() if line.startswith("| ")][2:]
+    assert rows == [
+        "| matrices | **60** | 10 | **95** | 80 |",
+        "| three to six axes | - | - | - | - |",
+        "| odd sizes | **50** | 25 | **80** | 90 |",
+        "| long rows stay rows | - | - | - | - |",
+        "| short rows, arrays of structures | - | - | - | - |",
+        "| several axes of 2 to 8 | - | - | - | - |",
+        "| every second element | - | - | - | - |",
+        "| copies, also misaligned | - | - | - | - |",
+        "| **all above** | **56** | 14 | **90** | 83 |",
+        "| small, in the caches | **30** | 20 | **70** | 60 |",
+    ]
+    assert "first in 4 of 4 cases on the CPU and in 3 of 4 on the GPU" in text
+    assert "the peers are NumPy." in text and "the peers are PyTorch." in text
+    for source in ["cpu-some-cpu/2026-01-02.json", "gpu-x100/2026-01-02.json"]:
+        assert f"`bench/results/{source}`" in text
+
+    assert run(project, "summary.py", "check").returncode == 0
+    (project / "README.md").write_text(text.replace("**60**", "**61**"))
+    stale = run(project, "summary.py", "check")
+    assert stale.returncode == 1 and "README.md says something else" in stale.stderr
+
+
+def test_the_tables_of_the_cpu(project):
+    published = run(project, "report.py", "publish")
+    assert published.returncode == 0, published.stderr
+    page = project / "docs" / "benchmark.md"
+    text = page.read_text()
+    assert "| matrices | 1 | **90** | 90 | 10 | 9.0 |" in text
+    assert "| 8193 x 8191 | 1 | **50** | 50 | 25 | 2.0 |" in text
+    assert "No peer is ahead in any case." in text and "Some CPU, 2 processors" in text
+    assert (project / "docs" / "images" / "benchmark.svg").stat().st_size > 10000
+    assert run(project, "report.py", "check").returncode == 0
+    page.write_text(text.replace("**90**", "**91**"))
+    stale = run(project, "report.py", "check")
+    assert stale.returncode == 1 and "docs/benchmark.md" in stale.stderr
+
+
+@pytest.mark.parametrize("script", ["report.py", "gpu_report.py", "summary.py"])
+def test_the_pages_say_what_the_results_say(script):
+    checked = run(ROOT, script, "check")
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_the_readme_has_one_table_with_one_number_a_cell():
+    text = (ROOT / "README.md").read_text()
+    inside = text.partition("<!-- bench-summary:begin -->")[2].partition("<!-- bench-summary:end -->")[0]
+    rows = [line for line in inside.splitlines() if line.startswith("| ")][2:]
+    assert 1 < len(rows) <= 10
+    for row in rows:
+        cells = [cell.strip(" *") for cell in row.strip("|").split("|")][1:]
+        assert all(cell == "-" or cell.isdigit() for cell in cells), row

@@ -1,0 +1,100 @@
+#include "plan/cpu_files.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::plan {
+namespace {
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_cpu_file(text, "x.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CpuFiles, OfTheTreeAreAsTheFitWritesThem) {
+  ASSERT_FALSE(embedded_cpus().empty());
+  for (const EmbeddedCpu& cpu : embedded_cpus()) {
+    EXPECT_EQ(to_json(parse_cpu_file(cpu.text, cpu.name)), cpu.text) << cpu.name;
+  }
+}
+
+TEST(CpuFiles, EveryCostHasOneName) {
+  CpuCosts costs;
+  std::set<const Cost*> places;
+  std::set<std::string> names;
+  for (const auto& [name, cost] : costs.named()) {
+    places.insert(cost);
+    names.insert(name);
+    EXPECT_TRUE(name.ends_with("." + std::string(cost->name))) << name;
+    EXPECT_GT(cost->value, 0) << name;
+    EXPECT_FALSE(cost->meaning.empty()) << name;
+  }
+  EXPECT_EQ(names.size(), places.size());
+  EXPECT_EQ(places.size() * sizeof(Cost), sizeof(CpuCosts));
+}
+
+TEST(CpuFiles, TheDefaultsAreThoseOfTheProcessorTheyWereFoundOn) {
+  EXPECT_EQ(cpu_file_named("amd-zen4").costs, CpuCosts{});
+}
+
+TEST(CpuFiles, AProcessorIsKnownByItsNameAndItsVectors) {
+  CpuFile cpu;
+  cpu.models = {"Epyc 9", "EPYC 9"};
+  cpu.isa = "AVX3";
+  EXPECT_TRUE(cpu.describes("AMD EPYC 9654", "AVX3_DL"));
+  EXPECT_FALSE(cpu.describes("AMD EPYC 9654", "AVX2"));
+  EXPECT_FALSE(cpu.describes("AMD EPYC 7763", "AVX3_DL"));
+  EXPECT_EQ(costs_of("a processor that nobody has described", "AVX2"), CpuCosts{});
+}
+
+TEST(CpuFiles, CostsThatAreLeftOutAreTheDefaults) {
+  const CpuFile cpu = parse_cpu_file(
+      R"({"name": "a", "models": ["b"], "isa": "AVX2", "costs": {"tile.row_ns": 7}})", "x.json");
+  CpuCosts expected;
+  expected.tile.row_ns.value = 7;
+  EXPECT_EQ(cpu.costs, expected);
+}
+
+TEST(CpuFiles, WhatIsWrongIsNamed) {
+  const std::string head = R"({"name": "a", "models": ["b"], "isa": "AVX2", )";
+  EXPECT_EQ(refusal("{"), "CPU file 'x.json' is no JSON: byte 2 breaks its syntax");
+  EXPECT_EQ(refusal("[]"), "CPU file 'x.json' holds no JSON object");
+  EXPECT_EQ(refusal(R"({"name": "a"})"), "CPU file 'x.json' has no field 'isa'");
+  EXPECT_EQ(refusal(R"({"name": 1})"), "CPU file 'x.json': name = 1 must be a text");
+  EXPECT_EQ(refusal(R"({"name": "a", "isa": "b", "models": []})"),
+            "CPU file 'x.json': models = [] must be a list of texts, of one at least");
+  EXPECT_EQ(refusal(head + R"("costs": 1})"), "CPU file 'x.json': costs = 1 must be an object");
+  EXPECT_EQ(refusal(head + R"("costs": {"tile.x": 1}})"),
+            "CPU file 'x.json' has the cost 'tile.x', which no kernel has");
+  EXPECT_EQ(refusal(head + R"("costs": {"tile.row_ns": 0}})"),
+            "CPU file 'x.json': tile.row_ns = 0 must be a number above 0, up to 1e9");
+  EXPECT_EQ(refusal(head + R"("cores": 4, "costs": {}})"),
+            "CPU file 'x.json' has the field 'cores', which is none of name, models, isa, note, "
+            "costs");
+}
+
+TEST(CpuFiles, AreFoundByNameOrPath) {
+  const auto message_of = [](const std::string& name) -> std::string {
+    try {
+      cpu_file_named(name, "--cpu");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(cpu_file_named("amd-zen4").isa, "AVX3");
+  EXPECT_NE(message_of("z80").find("--cpu = 'z80' is no described CPU: use one of "),
+            std::string::npos);
+  EXPECT_EQ(message_of("/no/such/file.json"),
+            "--cpu = '/no/such/file.json' cannot be read: No such file or directory");
+}
+
+}  // namespace
+}  // namespace cornerturn::plan
