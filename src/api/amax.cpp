@@ -19,8 +19,7 @@ namespace cornerturn {
 namespace {
 
 void check_real(ElementType type) {
-  const Kind kind = type.kind();
-  if (kind == Kind::bytes || kind == Kind::c64 || kind == Kind::c128) {
+  if (!is_real(type.kind())) {
     throw Error(
         Status::unsupported,
         fmt::format("src.type = {} has no real values: it has to be bool, i8, ... f64, f16, "

@@ -22,6 +22,17 @@ void check_matrix(std::int64_t rows, std::int64_t columns) {
   }
 }
 
+// The plans of other operations have more arrays than a source and a destination.
+void check_two_arrays(Operation operation) {
+  if (operation == Operation::move || operation == Operation::convert) return;
+  const char* header = operation == Operation::reduce ? "amax.hpp" : "blocks.hpp";
+  throw Error(
+      Status::invalid_argument,
+      fmt::format("plan: its operation is {}, execute() runs move and convert; the functions "
+                  "of cornerturn/{} find and run such plans",
+                  name_of(operation), header));
+}
+
 }  // namespace
 
 void copy(const View& dst, const ConstView& src, const Options& options) {
@@ -84,6 +95,7 @@ void execute(const Plan& plan, void* dst, const void* src, void* stream) {
 }
 
 void execute(const Plan& plan, void* dst, const void* src, const Epilogue& epilogue, void* stream) {
+  check_two_arrays(plan.impl().problem.operation());
   if (plan.impl().problem.elements() == 0) return;
   const Buffers buffers{dst, src, vectors_of(epilogue)};
   check_runs_on(plan.impl(), buffers);

@@ -96,8 +96,7 @@ void check_memory(const Operand& written, const Operand& read) {
 }
 
 void check_real(const Operand& plain) {
-  const Kind kind = plain.type.kind();
-  if (kind == Kind::bytes || kind == Kind::c64 || kind == Kind::c128) {
+  if (!is_real(plain.type.kind())) {
     throw Error(Status::unsupported,
                 fmt::format("{}.type = {} has no real values: blocks hold bool, i8, ... f64, f16, "
                             "bf16, f8_e4m3 and f8_e5m2",

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "core/problem.hpp"
+#include "cornerturn/blocks.hpp"
 
 namespace cornerturn {
 
 ElementType type_of_blocks(BlockFormat format) {
-  constexpr int q8_bytes = 34;
   switch (format) {
     case BlockFormat::mx_e4m3:
       return ElementType(Kind::f8_e4m3);
@@ -16,7 +16,7 @@ ElementType type_of_blocks(BlockFormat format) {
     case BlockFormat::q8_0:
       break;
   }
-  return ElementType::bytes(q8_bytes);
+  return ElementType::bytes(q8_0_bytes);
 }
 
 const char* name_of(BlockFormat format) {
@@ -53,6 +53,10 @@ Problem reduce_problem(ElementType type, const Extents& shape, const Extents& st
   problem.reduces = true;
   for (std::size_t i = 0; i < shape.size(); ++i) problem.modes.push_back({shape[i], strides[i], 0});
   return problem;
+}
+
+ElementType plain_type(const Problem& problem) {
+  return problem.blocks->back ? problem.dst_type : problem.src_type;
 }
 
 std::int64_t plain_stride(const Problem& problem, int mode) {

@@ -61,24 +61,8 @@ Problem block_problem(ElementType plain, const Extents& shape, const Extents& st
 /// The problem of finding the largest magnitude of an array.
 Problem reduce_problem(ElementType type, const Extents& shape, const Extents& strides);
 
-/// Strides of the plain values of a problem whose one side holds blocks.
+/// Of the plain values of a problem whose one side holds blocks: their type, and their strides.
+ElementType plain_type(const Problem& problem);
 std::int64_t plain_stride(const Problem& problem, int mode);
-
-/// An array of real values, as the kernels for blocks see it.
-struct PlainArray {
-  std::byte* data = nullptr;  ///< not written to when it is quantised
-  ElementType type{Kind::f32};
-  Extents shape;
-  Extents strides;
-};
-
-/// An array of blocks, as the kernels for blocks see it.
-struct BlockArrays {
-  std::byte* values = nullptr;
-  Extents value_strides;
-  std::byte* scales = nullptr;  ///< none for q8_0
-  Extents scale_strides;
-  int axis = 0;
-};
 
 }  // namespace cornerturn

@@ -3,9 +3,15 @@
 
 #include <cstdint>
 
+#include "cornerturn/element_type.hpp"
 #include "cornerturn/epilogue.hpp"
 
 namespace cornerturn {
+
+/// Are values of this kind numbers without an imaginary part?
+constexpr bool is_real(Kind kind) {
+  return kind != Kind::bytes && kind != Kind::c64 && kind != Kind::c128;
+}
 
 /// The plain part of an Epilogue.
 struct Values {

@@ -24,11 +24,7 @@ bool follow_one_another(const Problem& normal) {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
-  const Kind kind = normal.src_type.kind();
-  if (kind == Kind::bytes || kind == Kind::c64 || kind == Kind::c128) {
-    return "the values are not real";
-  }
-  return nullptr;
+  return is_real(normal.src_type.kind()) ? nullptr : "the values are not real";
 }
 
 void Family::configure(const Problem& normal, const CpuInfo&, const Add<AmaxConfig>& add) {

@@ -64,11 +64,7 @@ Extents box_extents(const Problem& normal) {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
-  const Kind plain = normal.blocks->back ? normal.dst_type.kind() : normal.src_type.kind();
-  if (plain == Kind::bytes || plain == Kind::c64 || plain == Kind::c128) {
-    return "the plain values are not real";
-  }
-  return nullptr;
+  return is_real(plain_type(normal).kind()) ? nullptr : "the plain values are not real";
 }
 
 void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<BlocksConfig>& add) {

@@ -18,7 +18,7 @@ const Costs& standard_costs();
 /// A value that is cheap to copy.
 class Machine {
  public:
-  Machine() : Machine(CpuInfo()) {}
+  Machine() : of_(undescribed()) {}
   Machine(const CpuInfo& cpu)  // NOLINT: a processor is a machine
       : of_(std::make_shared<const Info>(cpu)) {}
   /// `costs` outlives the machine.
@@ -41,6 +41,11 @@ class Machine {
 
  private:
   using Info = std::variant<CpuInfo, gpu::DeviceInfo>;
+
+  static const std::shared_ptr<const Info>& undescribed() {
+    static const auto info = std::make_shared<const Info>(CpuInfo());
+    return info;
+  }
 
   std::shared_ptr<const Info> of_;
   const gpu::Costs* gpu_costs_ = nullptr;

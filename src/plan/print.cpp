@@ -76,6 +76,16 @@ nlohmann::json launch_json(const Prepared& ready) {
   return json;
 }
 
+nlohmann::json alignment_json(const Plan& plan) {
+  const Alignment& a = plan.alignment;
+  nlohmann::json json = {{"src", a.src}, {"dst", a.dst}};
+  if (plan.problem.blocks == nullptr) return json;
+  json["scales"] = a.scales;
+  json["second"] = a.second;
+  json["second_scales"] = a.second_scales;
+  return json;
+}
+
 std::vector<std::string> steps_of(const Plan& plan) {
   std::vector<std::string> steps;
   normalise(plan.problem, plan.alignment, &steps);
@@ -172,7 +182,7 @@ std::string to_json(const Plan& plan) {
     return json.dump(2);
   }
   json["estimate"] = estimate_json(plan.chosen.estimate);
-  json["alignment"] = {{"src", plan.alignment.src}, {"dst", plan.alignment.dst}};
+  json["alignment"] = alignment_json(plan);
   json["launch"] = launch_json(plan.ready);
   return json.dump(2);
 }

@@ -1,3 +1,4 @@
+#include <functional>
 #include <utility>
 
 #include "plan/families.hpp"
@@ -34,9 +35,10 @@ Row cpu_row() {
     return Family::why_not(normal, *machine.cpu());
   };
   row.configure = [](const Row& self, const Setting& setting, Candidates& out) {
-    Family::configure(setting.normal, *setting.machine.cpu(), [&](const Config& config) {
+    const auto add = [&](const Config& config) {
       out.push_back({&self, config, self.estimate(config, setting)});
-    });
+    };
+    Family::configure(setting.normal, *setting.machine.cpu(), std::ref(add));  // nothing allocated
   };
   row.estimate = [](const AnyConfig& config, const Setting& setting) {
     return Estimate{1e-9 *
@@ -63,10 +65,10 @@ Row gpu_row() {
     return Family::why_not(normal, *machine.gpu());
   };
   row.configure = [](const Row& self, const Setting& setting, Candidates& out) {
-    Family::configure(setting.normal, setting.start, *setting.machine.gpu(),
-                      [&](const Config& config) {
-                        out.push_back({&self, config, self.estimate(config, setting)});
-                      });
+    const auto add = [&](const Config& config) {
+      out.push_back({&self, config, self.estimate(config, setting)});
+    };
+    Family::configure(setting.normal, setting.start, *setting.machine.gpu(), std::ref(add));
   };
   row.estimate = [](const AnyConfig& config, const Setting& setting) {
     return Family::estimate(config.as<Config>(), setting.normal, *setting.model,

@@ -123,6 +123,22 @@ TEST(Blocks, PaddingIsZeros) {
   for (std::size_t i = 0; i < src.size(); ++i) EXPECT_NEAR(back[i], src[i], 0.1);
 }
 
+// Such a plan has more arrays than execute() takes.
+TEST(Blocks, ExecuteRefusesTheirPlans) {
+  const std::vector<float> src(64 * 32, 1.0F);
+  Bytes out(src.size(), 7);
+  const Plan plan =
+      plan_quantise_q8_0(View(out.data(), q8, {64, 1}), ConstView(src.data(), f32, {64, 32}), 1);
+  EXPECT_EQ(refused([&] { execute(plan, out.data(), src.data()); }),
+            "plan: its operation is quantise, execute() runs move and convert; the functions of "
+            "cornerturn/blocks.hpp find and run such plans");
+  EXPECT_EQ(out, Bytes(src.size(), 7));
+  const Plan reduces = plan_amax(ConstView(src.data(), f32, {64, 32}));
+  EXPECT_EQ(refused([&] { execute(reduces, out.data(), src.data()); }),
+            "plan: its operation is reduce, execute() runs move and convert; the functions of "
+            "cornerturn/amax.hpp find and run such plans");
+}
+
 TEST(Blocks, WhatIsWrongIsNamed) {
   std::vector<float> src(64 * 32);
   Bytes out(src.size());

@@ -58,10 +58,6 @@ void expect_as_on_the_cpu(const std::byte* data, ElementType type, const Extents
   EXPECT_EQ(bits_of(found), bits_of(expected)) << found << " is not " << expected;
 }
 
-bool is_real(Kind kind) {
-  return kind != Kind::c64 && kind != Kind::c128;
-}
-
 TEST(Amax, RandomViewsOfEveryType) {
   std::mt19937 random(41);
   int in_vectors = 0, in_elements = 0;

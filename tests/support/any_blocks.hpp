@@ -29,11 +29,6 @@ struct AnyBlocksCase {
   Side plain, values, scales;
 
   bool q8() const { return rule.format == values::BlockFormat::q8_0; }
-  PlainArray array(std::byte* at) const { return {at + plain.first, type, shape, plain.strides}; }
-  BlockArrays blocks(std::byte* to_values, std::byte* to_scales) const {
-    return {to_values + values.first, values.strides, q8() ? nullptr : to_scales + scales.first,
-            scales.strides, axis};
-  }
   Problem problem(bool back) const {
     return block_problem(type, shape, plain.strides,
                          {rule, back, {axis, values.strides, scales.strides}, {}});

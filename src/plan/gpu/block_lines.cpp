@@ -9,8 +9,6 @@
 namespace cornerturn::plan::gpu {
 namespace {
 
-constexpr std::int64_t block_size = values::block_size;
-
 // More than kernels of tiles can count, of 64 x 64 elements at least.
 bool has_too_many_tiles(std::int64_t length, std::int64_t lines) {
   constexpr std::int64_t most = std::int64_t{1} << 31, side = 64;
@@ -67,7 +65,7 @@ std::int64_t BlockLines::blocks() const {
 }
 
 std::int64_t BlockLines::block_bytes() const {
-  return q8 ? static_cast<std::int64_t>(sizeof(values::Q8Block)) : block_size;
+  return q8 ? q8_bytes : block_size;
 }
 
 LineStack::LineStack(const BlockLines& lines)

@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "core/problem.hpp"
+#include "values/blocks.hpp"
 
 namespace cornerturn::plan::gpu {
+
+inline constexpr std::int64_t block_size = values::block_size;
+inline constexpr std::int64_t q8_bytes = sizeof(values::Q8Block);
 
 /// A mode that tells lines apart, or that of a line's values. Strides are in bytes.
 struct LineMode {
@@ -63,15 +67,5 @@ struct LineStack {
   LineMode line;   ///< from one line to the next
   LineMode batch;  ///< from one matrix to the next
 };
-
-/// The type of the plain values.
-inline ElementType plain_type(const Problem& normal) {
-  return normal.blocks->back ? normal.dst_type : normal.src_type;
-}
-
-/// Are the values of this kind numbers without an imaginary part?
-inline bool is_real(Kind kind) {
-  return kind != Kind::bytes && kind != Kind::c64 && kind != Kind::c128;
-}
 
 }  // namespace cornerturn::plan::gpu

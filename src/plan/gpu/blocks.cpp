@@ -10,7 +10,6 @@
 namespace cornerturn::plan::gpu::blocks {
 namespace {
 
-constexpr std::int64_t block_size = values::block_size;
 constexpr int threads = 256;
 
 // Lines as the kernel goes through them.

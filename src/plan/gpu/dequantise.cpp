@@ -10,9 +10,6 @@
 namespace cornerturn::plan::gpu::dequantise {
 namespace {
 
-constexpr std::int64_t block_size = values::block_size;
-constexpr std::int64_t q8_bytes = sizeof(values::Q8Block);
-
 // Bytes that lines of blocks begin at multiples of: the kernel reads codes in these units.
 std::int64_t unit_of(const Problem& normal) {
   return normal.blocks->rule.format == BlockFormat::q8_0 ? 2 : 8;

@@ -10,9 +10,6 @@
 namespace cornerturn::plan::gpu::quantise {
 namespace {
 
-constexpr std::int64_t block_size = values::block_size;
-constexpr std::int64_t q8_bytes = sizeof(values::Q8Block);
-
 // Bytes of a line of packed codes.
 std::int64_t code_bytes(bool q8, std::int64_t values) {
   return q8 ? values / block_size * q8_bytes : values;

@@ -4,12 +4,12 @@
 #include <cstdlib>
 
 #include "core/divide.hpp"
+#include "plan/gpu/block_lines.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
 
 constexpr double sector = 32;
-constexpr std::int64_t block_size = 32;
 
 // Bytes of whole sectors for one side: runs of `run` bytes (as the modes allow), and what lies
 // between elements of a step shorter than a sector.
