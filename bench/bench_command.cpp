@@ -24,6 +24,12 @@ Extents in_bytes(const std::vector<std::int64_t>& strides, int element_bytes) {
   return out;
 }
 
+std::string effort_name(Effort effort) {
+  return effort == Effort::measure    ? "measure"
+         : effort == Effort::estimate ? "estimate"
+                                      : "automatic";
+}
+
 // Cornerturn as a user calls it: copy() between two views, with the plan found in the cache.
 class CornerturnSubject : public bench::Subject {
  public:
@@ -33,7 +39,7 @@ class CornerturnSubject : public bench::Subject {
   std::string version() const override { return cornerturn::version(); }
 
   std::map<std::string, std::string> details() const override {
-    return {{"effort", options_.effort == Effort::measure ? "measure" : "estimate"},
+    return {{"effort", effort_name(options_.effort)},
             {"kernel", options_.kernel.empty() ? "chosen" : options_.kernel}};
   }
 
@@ -47,11 +53,7 @@ class CornerturnSubject : public bench::Subject {
     src_->data = src + src_offset_;
     dst_->data = dst + dst_offset_;
     try {
-      // "tile: strips of 128 x 512; 67.1 MB on 1 thread": sizes and threads are known anyway.
-      const Plan plan = make_plan(*dst_, *src_, options_);
-      method_ = plan.to_string();
-      method_ = method_.substr(0, method_.find(';'));
-      plan_ = plan.impl();
+      plan_ = make_plan(*dst_, *src_, options_).impl();
     } catch (const Error& error) {
       // A kernel that was asked for by name and does not apply is no failure of the case.
       if (error.status() == Status::unsupported ||
@@ -69,7 +71,12 @@ class CornerturnSubject : public bench::Subject {
     copy(*dst_, *src_, options_);
   }
 
-  std::string method() const override { return method_; }
+  // "tile: strips of 128 x 512; 67.1 MB on 1 thread": sizes and threads are known anyway. A race in
+  // the first run may have chosen another kernel than the model did.
+  std::string method() const override {
+    const std::string text = make_plan(*dst_, *src_, options_).to_string();
+    return text.substr(0, text.find(';'));
+  }
 
   std::vector<bench::Candidate> candidates() override {
     std::vector<bench::Candidate> out;
@@ -93,7 +100,6 @@ class CornerturnSubject : public bench::Subject {
   std::optional<View> dst_;
   std::int64_t src_offset_ = 0;
   std::int64_t dst_offset_ = 0;
-  std::string method_;
   plan::Plan plan_;
   std::vector<plan::Plan> others_;
 };
@@ -102,7 +108,7 @@ struct BenchArguments {
   bench::SessionOptions session;
   Options options;
   std::vector<std::string> types;
-  std::string effort = "estimate";
+  std::string effort = "automatic";
   std::string device = "cpu";
 };
 
@@ -115,7 +121,9 @@ int run_bench(BenchArguments& arguments) {
   for (const std::string& name : arguments.types) {
     session.filter.element_bytes.push_back(ElementType::parse(name).size());
   }
-  arguments.options.effort = arguments.effort == "measure" ? Effort::measure : Effort::estimate;
+  for (const Effort effort : {Effort::automatic, Effort::estimate, Effort::measure}) {
+    if (arguments.effort == effort_name(effort)) arguments.options.effort = effort;
+  }
   if (arguments.device == "gpu" && measures(session)) {
     const std::unique_ptr<bench::Accelerator> gpu = bench::open_gpu();
     const auto subject = bench::cornerturn_on_gpu(arguments.options);
@@ -141,8 +149,11 @@ void add_bench_command(CLI::App& app) {
       ->add_option("--dtype", arguments->types,
                    "Measure only elements of the size of these types, e.g. f32")
       ->delimiter(',');
-  command->add_option("--effort", arguments->effort, "Choose plans by a model, or by timing")
-      ->check(CLI::IsMember({"estimate", "measure"}))
+  command
+      ->add_option("--effort", arguments->effort,
+                   "Choose plans by a model, by timing all, or by a model and a race of the best "
+                   "at the start of large jobs")
+      ->check(CLI::IsMember({"automatic", "estimate", "measure"}))
       ->capture_default_str();
   command->add_option("--force", arguments->options.kernel, "Use this kernel for every case");
   command->callback([arguments] {

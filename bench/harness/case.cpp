@@ -11,6 +11,7 @@
 #include <set>
 
 #include "cornerturn/error.hpp"
+#include "harness/random_suite.hpp"
 
 namespace cornerturn::bench {
 namespace {
@@ -211,6 +212,7 @@ Suite parse_suite(const std::string& text, const std::string& origin) {
 }
 
 Suite load_suite(const std::string& name_or_path) {
+  if (is_random(name_or_path)) return random_suite(parse_random(name_or_path));
   for (const EmbeddedSuite& suite : embedded_suites()) {
     if (suite.name == name_or_path) {
       return parse_suite(std::string(suite.text), fmt::format("suite {}", suite.name));

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cornerturn/error.hpp"
+#include "harness/random_suite.hpp"
 
 namespace cornerturn::bench {
 namespace {
@@ -136,6 +137,89 @@ ChoiceScore score_choices(const std::vector<Result>& results) {
   return score;
 }
 
+namespace {
+
+// The fastest of all candidates; 0: none was timed.
+double best_seconds(const Result& r) {
+  double best = 0;
+  for (const CandidateResult& candidate : r.candidates) {
+    if (candidate.seconds > 0 && (best == 0 || candidate.seconds < best)) best = candidate.seconds;
+  }
+  return best == 0 ? 0 : std::min(best, r.seconds);
+}
+
+double quantile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+// How much time was lost by the choices, by class: time of the chosen over that of the fastest.
+std::string regret_table(const std::vector<Result>& results) {
+  std::map<std::string, std::vector<double>> groups;
+  const Result* worst = nullptr;
+  const auto regret_of = [](const Result& r) { return r.seconds / best_seconds(r); };
+  for (const Result& r : results) {
+    if (r.outcome != Outcome::ok || best_seconds(r) == 0) continue;
+    groups[r.c.group].push_back(regret_of(r));
+    groups["all"].push_back(regret_of(r));
+    if (worst == nullptr || regret_of(r) > regret_of(*worst)) worst = &r;
+  }
+  if (worst == nullptr) return "";
+  std::string out = fmt::format("\n{:<20} {:>6} {:>6} {:>6} {:>6} {:>5}\n", "regret", "mean",
+                                "95 %", "worst", "<=1.1", "cases");
+  const auto line = [&](const std::string& group) {
+    const std::vector<double>& all = groups.at(group);
+    const auto good = std::count_if(all.begin(), all.end(), [](double r) { return r <= 1.1; });
+    out += fmt::format("{:<20} {:>6.2f} {:>6.2f} {:>6.2f} {:>4.0f} % {:>5}\n", group,
+                       geometric_mean(all), quantile(all, 0.95), quantile(all, 1),
+                       100.0 * static_cast<double>(good) / static_cast<double>(all.size()),
+                       all.size());
+  };
+  for (const auto& [group, unused] : groups) {
+    if (group != "all") line(group);
+  }
+  line("all");
+  return out + fmt::format("most regretted: {}, {:.2f} times the best candidate's time\n",
+                           to_string(worst->c), regret_of(*worst));
+}
+
+// How far the estimates of each kernel are from what was measured.
+std::string prediction_table(const std::vector<Result>& results) {
+  std::map<std::string, std::vector<double>> kernels;
+  for (const Result& r : results) {
+    for (const CandidateResult& candidate : r.candidates) {
+      if (candidate.seconds <= 0 || candidate.predicted_seconds <= 0) continue;
+      kernels[candidate.kernel].push_back(candidate.predicted_seconds / candidate.seconds);
+    }
+  }
+  if (kernels.empty()) return "";
+  std::string out =
+      fmt::format("\n{:<20} {:>7} {:>7} {:>7} {:>7} {:>7} {:>6}\n", "predicted / measured", "least",
+                  "5 %", "median", "95 %", "most", "times");
+  for (const auto& [kernel, all] : kernels) {
+    out += fmt::format("{:<20} {:>7.3f} {:>7.2f} {:>7.2f} {:>7.2f} {:>7.2f} {:>6}\n", kernel,
+                       quantile(all, 0), quantile(all, 0.05), quantile(all, 0.5),
+                       quantile(all, 0.95), quantile(all, 1), all.size());
+  }
+  return out;
+}
+
+// The slowest of the cases that were drawn at random, to be pasted into a suite.
+std::string worst_random_cases(const std::vector<Result>& results) {
+  std::vector<const Result*> drawn;
+  for (const Result& r : results) {
+    if (r.outcome == Outcome::ok && is_random(r.c.suite)) drawn.push_back(&r);
+  }
+  std::sort(drawn.begin(), drawn.end(),
+            [](const Result* a, const Result* b) { return a->share() < b->share(); });
+  drawn.resize(std::min<std::size_t>(drawn.size(), 3));
+  std::string out = drawn.empty() ? "" : "\nthe slowest, as cases of a suite:\n";
+  for (const Result* r : drawn) out += json_of(r->c) + "\n";
+  return out;
+}
+
+}  // namespace
+
 std::string summary(const std::vector<Result>& results) {
   ShareTable table;
   const Result* slowest = nullptr;
@@ -159,6 +243,7 @@ std::string summary(const std::vector<Result>& results) {
     out += fmt::format("chosen within 3 % of the fastest candidate: {} of {} cases ({:.1f} %)\n",
                        score.good, score.cases, 100.0 * score.good / score.cases);
   }
+  out += regret_table(results) + prediction_table(results) + worst_random_cases(results);
   if (skipped > 0) out += fmt::format("{} skipped\n", skipped);
   if (failed > 0) out += fmt::format("{} FAILED\n", failed);
   return out;

@@ -155,8 +155,6 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
   Slots slots = make_slots(c);
   result.reason = subject.prepare(c, team_.size(), slots.src(0), slots.dst(0));
   if (!result.reason.empty()) return result;
-  result.method = subject.method();
-
   if (interrupted) {
     result.reason = "interrupted";
     return result;
@@ -164,6 +162,7 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
   double first_seconds = 0;
   const Run run = [&](const std::byte* src, std::byte* dst) { subject.run(src, dst); };
   result.reason = verify(c, run, slots, first_seconds);
+  result.method = subject.method();
   if (!result.reason.empty()) {
     result.outcome = Outcome::failed;
     return result;

@@ -11,6 +11,7 @@
 
 #include "cornerturn/error.hpp"
 #include "harness/machine.hpp"
+#include "harness/random_suite.hpp"
 #include "harness/report.hpp"
 #include "harness/runner.hpp"
 
@@ -57,9 +58,20 @@ class ProgressLine {
   bool shown_ = isatty(STDERR_FILENO) != 0;
 };
 
+std::vector<std::string> suites_of(const SessionOptions& options) {
+  if (options.random == 0) return options.suites;
+  RandomSpec spec;
+  spec.count = options.random;
+  spec.seed = options.seed;
+  spec.element_bytes = options.filter.element_bytes;
+  if (options.min_bytes > 0) spec.min_bytes = options.min_bytes;
+  if (options.filter.max_payload_bytes > 0) spec.max_bytes = options.filter.max_payload_bytes;
+  return {name_of(spec)};
+}
+
 std::vector<Case> chosen_cases(const SessionOptions& options) {
   std::vector<Case> cases;
-  for (const std::string& name : options.suites) {
+  for (const std::string& name : suites_of(options)) {
     for (Case& c : load_suite(name).cases) {
       if (options.filter.accepts(c)) cases.push_back(std::move(c));
     }
@@ -89,6 +101,15 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
   app.add_option("--suite", options.suites, "Measure these suites: " + names + " or a JSON file")
       ->delimiter(',')
       ->capture_default_str();
+  app.add_option("--random", options.random,
+                 "Measure so many problems drawn at random instead of suites, of the sizes of "
+                 "--bytes, --min-bytes and --max-bytes")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--seed", options.seed, "Of the random problems: the same seed draws the same")
+      ->capture_default_str();
+  app.add_option("--min-bytes", options.min_bytes,
+                 "Draw random problems that move at least so much (default: 1 MiB)")
+      ->transform(CLI::AsSizeValue(false));
   app.add_option("--bytes", options.filter.element_bytes, "Measure only elements of these sizes")
       ->delimiter(',')
       ->check(CLI::Range(1, 256));

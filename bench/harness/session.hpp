@@ -19,6 +19,9 @@ namespace cornerturn::bench {
 
 struct SessionOptions {
   std::vector<std::string> suites;
+  std::int64_t random = 0;  ///< measure so many random problems instead of suites
+  std::uint64_t seed = 1;   ///< of these
+  std::int64_t min_bytes = 0;
   CaseFilter filter;
   int threads = 0;               ///< 0: all that the process may use
   std::optional<double> budget;  ///< these three change a stop rule

@@ -39,7 +39,7 @@ typedef enum ct_status {
   CT_DEVICE_ERROR = 8 /**< CUDA reports an error, of this call or from before it */
 } ct_status;
 
-typedef enum ct_effort { CT_ESTIMATE = 0, CT_MEASURE = 1 } ct_effort;
+typedef enum ct_effort { CT_ESTIMATE = 0, CT_MEASURE = 1, CT_AUTOMATIC = 2 } ct_effort;
 
 /** What a call may ask for. Start from CT_OPTIONS_INIT; NULL means the same. */
 typedef struct ct_options {
@@ -52,7 +52,7 @@ typedef struct ct_options {
                          ct_plan_make also takes "h200", ... or a JSON file that describes a GPU */
 } ct_options;
 #define CT_OPTIONS_INIT \
-  { sizeof(ct_options), 0, CT_ESTIMATE, NULL, NULL, NULL }
+  { sizeof(ct_options), 0, CT_AUTOMATIC, NULL, NULL, NULL }
 
 typedef enum ct_rounding {
   CT_NEAREST_EVEN = 0, /**< to the nearest, with ties to even; to integers towards zero */

@@ -18,6 +18,10 @@ struct Plan;
 enum class Effort {
   estimate,  ///< a model of costs chooses, which takes microseconds
   measure,   ///< the best candidates run on the caller's data, and the winner is remembered
+  /// A model of costs chooses. Where a call has 16 MiB or more to move or to convert on a CPU, the
+  /// first few per cent of that are a race: the best candidates do some each, the fastest of them
+  /// does the rest, and is remembered. Plans without a call are those of `estimate`.
+  automatic,
 };
 
 /// What a call may ask for. The defaults suit nearly everybody.
@@ -30,7 +34,7 @@ struct Options {
   /// the environment variable CORNERTURN_KERNEL says, or else that the library chooses.
   std::string kernel = {};
   /// With Effort::measure on a GPU the call waits for the stream.
-  Effort effort = Effort::estimate;
+  Effort effort = Effort::automatic;
   /// The cudaStream_t on which a GPU works; null means the default stream. The CPU does not use it:
   /// its work is done when the call returns.
   void* stream = nullptr;

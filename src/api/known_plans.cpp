@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "api/measure.hpp"
+#include "api/race.hpp"
 #include "core/validate.hpp"
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
@@ -156,18 +157,26 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
       key.problem, key.gpu >= 0 ? cuda::machine_of(key.gpu) : cpu::machine(), key.request);
   plan.gpu = key.gpu;
   if (key.request.kernel.empty()) winners().apply(plan);
-  if (to_be_measured(key.measured, plan)) {
+  if (to_be_measured(key.effort == Effort::measure, plan)) {
     check_before_timing(key.problem, buffers);
     plan = measured(std::move(plan), buffers, stream);
-    winners().remember(plan);
     found.executed = true;
+  } else if (key.effort == Effort::automatic && plan.normal.elements() > 0) {
+    check_before_timing(key.problem, buffers);
+    if (auto winner = raced(plan, buffers)) {
+      plan = std::move(*winner);
+      found.executed = true;
+    }
   }
   found.plan = std::make_shared<const plan::Plan>(std::move(plan));
   cache().insert(key, found.plan);
-  if (found.executed) {  // whoever asks for an estimate from now on gets the winner
-    plan::CacheKey estimated = key;
-    estimated.measured = false;
-    cache().insert(estimated, found.plan);
+  if (found.executed) {  // whoever asks for less from now on gets the winner
+    winners().remember(*found.plan);
+    plan::CacheKey lesser = key;
+    for (const Effort effort : {Effort::estimate, Effort::automatic}) {
+      lesser.effort = effort;
+      cache().insert(lesser, found.plan);
+    }
   }
   return found;
 }
@@ -177,7 +186,7 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
 FoundPlan find_plan(const Problem& problem, const Options& options, const Target& target,
                     const Buffers& buffers) {
   return look_up({problem, request_of(options, problem, target), target.gpu,
-                  options.effort == Effort::measure},
+                  options.effort == Effort::measure ? Effort::measure : Effort::estimate},
                  buffers, options.stream);
 }
 
@@ -189,7 +198,7 @@ FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilo
   const std::uint64_t when = forgotten.load(std::memory_order_acquire);
   const Problem problem = make_problem(dst, src, epilogue);
   const plan::Request request = request_of(options, problem, target);
-  FoundPlan found = look_up({problem, request, target.gpu, options.effort == Effort::measure},
+  FoundPlan found = look_up({problem, request, target.gpu, options.effort},
                             {dst.data, src.data, {epilogue.scale, epilogue.bias}}, options.stream);
   last_call.remember(dst, src, epilogue, options, target, request, when, found.plan);
   return found;

@@ -99,15 +99,20 @@ ct::Options to_options(const ct_options* c_options) {
   }
   options.threads = c_options->threads;
   switch (c_options->effort) {
+    case CT_AUTOMATIC:
+      break;
     case CT_ESTIMATE:
+      options.effort = ct::Effort::estimate;
       break;
     case CT_MEASURE:
       options.effort = ct::Effort::measure;
       break;
     default:
-      throw ct::Error(ct::Status::invalid_argument,
-                      fmt::format("options.effort = {} is unknown: use CT_ESTIMATE or CT_MEASURE",
-                                  c_options->effort));
+      throw ct::Error(
+          ct::Status::invalid_argument,
+          fmt::format("options.effort = {} is unknown: use CT_AUTOMATIC, CT_ESTIMATE or "
+                      "CT_MEASURE",
+                      c_options->effort));
   }
   if (c_options->kernel != nullptr) options.kernel = c_options->kernel;
   return options;

@@ -18,8 +18,8 @@ std::mutex slot_in_use[slots];
 }  // namespace
 
 std::uint64_t largest_magnitude(const plan::Plan& plan, const void* src, Stream stream) {
-  static std::atomic<unsigned> turn = 0;
-  const unsigned slot = turn.fetch_add(1, std::memory_order_relaxed) % slots;
+  static std::atomic<unsigned> next = 0;
+  const unsigned slot = next.fetch_add(1, std::memory_order_relaxed) % slots;
   const std::lock_guard<std::mutex> lock(slot_in_use[slot]);
   void* first = nullptr;
   check(cudaGetSymbolAddress(&first, found), "the address of what amax leaves");

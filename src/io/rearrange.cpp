@@ -47,7 +47,7 @@ class Rearrangement {
       try {
         (this->*work)(worker, index);
       } catch (...) {
-        turns_.abandon();
+        in_order_.abandon();
         throw;
       }
     });
@@ -203,7 +203,7 @@ class Rearrangement {
     return conversion_.converts() ? converted_[static_cast<std::size_t>(worker)].data() : nullptr;
   }
 
-  // A contiguous piece of the destination that begins at byte `place` of it, in its turn.
+  // A contiguous piece of the destination that begins at byte `place` of it, in order.
   void append(int worker, std::int64_t index, const void* data, std::int64_t elements,
               std::int64_t place) {
     std::int64_t bytes = elements * problem_.dst_type.size();
@@ -212,7 +212,7 @@ class Rearrangement {
       data = conversion_space(worker);
       bytes = conversion_.result_bytes(bytes);
     }
-    turns_.take(index, [&] {
+    in_order_.take(index, [&] {
       sink_.file->write(data, bytes);
       progress_.wrote(bytes);
     });
@@ -229,7 +229,7 @@ class Rearrangement {
   std::vector<Buffer> converted_;
   std::vector<Buffer> in_;
   std::vector<Buffer> out_;
-  Turns turns_;
+  InOrder in_order_;
 };
 
 }  // namespace

@@ -91,9 +91,9 @@ class BlockRearrangement {
       stage.with_piece(piece,
                        [&](const BlockPiece& there) { make_piece(task_, there, stage.options()); });
       if (!schedule_.in_order) return write(box, piece);
-      turns_.take(index, [&] { write(box, piece); });
+      in_order_.take(index, [&] { write(box, piece); });
     } catch (...) {
-      turns_.abandon();
+      in_order_.abandon();
       throw;
     }
   }
@@ -136,7 +136,7 @@ class BlockRearrangement {
   const std::vector<Source>& sources_;
   const std::vector<Sink>& sinks_;
   Progress& progress_;
-  Turns turns_;
+  InOrder in_order_;
 };
 
 class CpuBlockStage : public BlockStage {
@@ -184,10 +184,11 @@ BlockTask task_to_blocks(ElementType stored, ElementType values, const Extents& 
   task.blocks = file_problem(blocks, 1, file.fortran_order, file.order);
   task.from = {source_operand(values, shape, file, block_values)};
 
-  const Extents turned = permuted(blocks, file.order);
+  const Extents permuted_blocks = permuted(blocks, file.order);
   const std::int64_t per_block = stored_per_block(stored);
-  task.to = {result_operand(stored, scaled(turned, turned.size() - 1, per_block), per_block)};
-  if (task.is_mxfp8()) task.to.push_back(result_operand(ElementType(Kind::u8), turned, 1));
+  task.to = {result_operand(stored, scaled(permuted_blocks, permuted_blocks.size() - 1, per_block),
+                            per_block)};
+  if (task.is_mxfp8()) task.to.push_back(result_operand(ElementType(Kind::u8), permuted_blocks, 1));
   return task;
 }
 
@@ -207,9 +208,9 @@ BlockTask task_from_blocks(ElementType stored, ElementType values, const Extents
     const FileOrder scales{scales_fortran_order, file.order};
     task.from.push_back(source_operand(ElementType(Kind::u8), blocks, scales, 1));
   }
-  const Extents turned = permuted(blocks, file.order);
+  const Extents permuted_blocks = permuted(blocks, file.order);
   const auto to = static_cast<std::size_t>(task.axis);
-  task.to = {result_operand(values, scaled(turned, to, block_values), block_values)};
+  task.to = {result_operand(values, scaled(permuted_blocks, to, block_values), block_values)};
   return task;
 }
 

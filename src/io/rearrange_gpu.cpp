@@ -19,9 +19,9 @@ constexpr std::int64_t bias_place(std::int64_t box_bytes) {
   return (box_bytes + 15) / 16 * 16;
 }
 
-Problem problem_of(const Turn& turn) {
-  Problem problem = make_problem(View(nullptr, turn.to, turn.from.shape), turn.from, turn.epilogue);
-  problem.values.place = turn.place;
+Problem problem_of(const BoxMove& move) {
+  Problem problem = make_problem(View(nullptr, move.to, move.from.shape), move.from, move.epilogue);
+  problem.values.place = move.place;
   return problem;
 }
 
@@ -40,16 +40,16 @@ class GpuStage : public Stage {
   std::byte* in() const override { return lane_.in(); }
   const std::byte* out() const override { return lane_.out(); }
 
-  void turn(const Turn& turn) const override {
-    on_lane(turn, [&](const View& to, const ConstView& from, const Epilogue& epilogue) {
-      if (epilogue.rounding == Rounding::stochastic) return turn_at_place(turn, epilogue);
+  void run(const BoxMove& move) const override {
+    on_lane(move, [&](const View& to, const ConstView& from, const Epilogue& epilogue) {
+      if (epilogue.rounding == Rounding::stochastic) return run_at_place(move, epilogue);
       copy_box(to, from, options_, epilogue);
     });
   }
 
   // Times the candidates; the winner is remembered for all boxes of this shape.
-  void measure(const Turn& turn) const {
-    on_lane(turn, [&](const View& to, const ConstView& from, const Epilogue& epilogue) {
+  void measure(const BoxMove& move) const {
+    on_lane(move, [&](const View& to, const ConstView& from, const Epilogue& epilogue) {
       Options options = options_;
       options.effort = Effort::measure;
       make_plan(to, from, epilogue, options);
@@ -58,25 +58,25 @@ class GpuStage : public Stage {
 
  private:
   template <class Work>
-  void on_lane(const Turn& turn, const Work& work) const {
-    Epilogue epilogue = turn.epilogue;
-    std::int64_t bytes_in = turn.bytes_in();
+  void on_lane(const BoxMove& move, const Work& work) const {
+    Epilogue epilogue = move.epilogue;
+    std::int64_t bytes_in = move.bytes_in();
     if (epilogue.bias != nullptr) {
       const std::int64_t place = bias_place(bytes_in);
       std::memcpy(lane_.in() + place, epilogue.bias, sizeof(float));
       epilogue.bias = reinterpret_cast<const float*>(lane_.device_in() + place);
       bytes_in = place + std::int64_t{sizeof(float)};
     }
-    lane_.run(bytes_in, turn.bytes_out(), [&] {
-      const ConstView& from = turn.from;
-      work(View(lane_.device_out(), turn.to, from.shape),
+    lane_.run(bytes_in, move.bytes_out(), [&] {
+      const ConstView& from = move.from;
+      work(View(lane_.device_out(), move.to, from.shape),
            ConstView(lane_.device_in(), from.type, from.shape, from.strides), epilogue);
     });
   }
 
   // By a plan of its own, which knows where in the result the box begins.
-  void turn_at_place(const Turn& turn, const Epilogue& epilogue) const {
-    const Problem problem = problem_of(turn);
+  void run_at_place(const BoxMove& move, const Epilogue& epilogue) const {
+    const Problem problem = problem_of(move);
     const auto execute = [&](const std::string& kernel) {
       cuda::execute(plan_of(problem, kernel),
                     {lane_.device_out(), lane_.device_in(), {nullptr, epilogue.bias}},
@@ -109,16 +109,16 @@ Plan gpu_box_plan(const Schedule& schedule, const Options& options,
                   const FileConversion& conversion) {
   const Problem& problem = schedule.problem;
   const Extents& shape = schedule.boxes.tile;
-  const Turn turn = turn_of(
+  const BoxMove move = box_move(
       ConstView(nullptr, problem.src_type, shape, packed_like(problem, shape, Side::source)),
       conversion);
-  if (turn.epilogue.bias != nullptr) {  // which lies on the host still
-    return Plan(std::make_shared<const plan::Plan>(plan_of(problem_of(turn), options.kernel)));
+  if (move.epilogue.bias != nullptr) {  // which lies on the host still
+    return Plan(std::make_shared<const plan::Plan>(plan_of(problem_of(move), options.kernel)));
   }
   Options on_gpu = options;
   on_gpu.device = "gpu";
   on_gpu.effort = Effort::estimate;
-  return make_plan(View(nullptr, turn.to, turn.from.shape), turn.from, turn.epilogue, on_gpu);
+  return make_plan(View(nullptr, move.to, move.from.shape), move.from, move.epilogue, on_gpu);
 }
 
 void rearrange_on_gpu(const Schedule& schedule, const Source& source, const Sink& sink,
@@ -131,12 +131,12 @@ void rearrange_on_gpu(const Schedule& schedule, const Source& source, const Sink
   for (int i = 0; i < std::min<std::int64_t>(schedule.workers, schedule.boxes.size()); ++i) {
     stages.push_back(std::make_unique<GpuStage>(bytes, conversion.result_bytes(bytes), estimating));
   }
-  const auto measure = [](const Stage& stage, const Turn& turn) {
-    static_cast<const GpuStage&>(stage).measure(turn);
+  const auto measure = [](const Stage& stage, const BoxMove& move) {
+    static_cast<const GpuStage&>(stage).measure(move);
   };
   const bool measured = options.effort == Effort::measure && !conversion.is_stochastic();
   rearrange_staged(schedule, source, sink, stages, progress, conversion,
-                   measured ? measure : std::function<void(const Stage&, const Turn&)>());
+                   measured ? measure : std::function<void(const Stage&, const BoxMove&)>());
 }
 
 }  // namespace cornerturn::io

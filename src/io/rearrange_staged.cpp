@@ -18,20 +18,20 @@ class StagedRearrangement {
         conversion_(conversion) {}
 
   // Reads the box.
-  Turn turn_of(const Box& box, const Stage& stage) {
+  BoxMove move_of(const Box& box, const Stage& stage) {
     const ConstView read = read_box(problem_, source_, box, stage.in(), progress_);
     const std::int64_t element = conversion_.converts() ? conversion_.src_size() : 1;
-    return io::turn_of(read, conversion_, offset_of(problem_, box, Side::destination) / element);
+    return io::box_move(read, conversion_, offset_of(problem_, box, Side::destination) / element);
   }
 
   void move(const Stage& stage, std::int64_t index) {
     try {
       const Box box = schedule_.boxes.box(index);
-      const Turn turn = turn_of(box, stage);
-      stage.turn(turn);
-      write(box, stage.out(), turn.bytes_out(), index);
+      const BoxMove move = move_of(box, stage);
+      stage.run(move);
+      write(box, stage.out(), move.bytes_out(), index);
     } catch (...) {
-      turns_.abandon();
+      in_order_.abandon();
       throw;
     }
   }
@@ -41,7 +41,7 @@ class StagedRearrangement {
     if (!schedule_.in_order) {
       return write_converted_box(problem_, sink_, box, data, conversion_, progress_);
     }
-    turns_.take(index, [&] {
+    in_order_.take(index, [&] {
       sink_.file->write(data, bytes);
       progress_.wrote(bytes);
     });
@@ -53,12 +53,12 @@ class StagedRearrangement {
   Sink sink_;
   Progress& progress_;
   const FileConversion& conversion_;
-  Turns turns_;
+  InOrder in_order_;
 };
 
 }  // namespace
 
-Turn turn_of(const ConstView& read, const FileConversion& conversion, std::int64_t place) {
+BoxMove box_move(const ConstView& read, const FileConversion& conversion, std::int64_t place) {
   if (!conversion.converts()) return {read, read.type, {}, place};
   // Elements that were joined to wider ones are taken apart again.
   const ElementType from = conversion.src_type();
@@ -70,7 +70,7 @@ Turn turn_of(const ConstView& read, const FileConversion& conversion, std::int64
           conversion.epilogue(), place};
 }
 
-std::int64_t Turn::elements() const {
+std::int64_t BoxMove::elements() const {
   std::int64_t product = 1;
   for (const std::int64_t extent : from.shape) product *= extent;
   return product;
@@ -79,10 +79,10 @@ std::int64_t Turn::elements() const {
 void rearrange_staged(const Schedule& schedule, const Source& source, const Sink& sink,
                       const std::vector<std::unique_ptr<Stage>>& stages, Progress& progress,
                       const FileConversion& conversion,
-                      const std::function<void(const Stage&, const Turn&)>& first) {
+                      const std::function<void(const Stage&, const BoxMove&)>& first) {
   if (schedule.problem.bytes() == 0) return;
   StagedRearrangement work(schedule, source, sink, progress, conversion);
-  if (first) first(*stages[0], work.turn_of(schedule.boxes.box(0), *stages[0]));
+  if (first) first(*stages[0], work.move_of(schedule.boxes.box(0), *stages[0]));
   run_workers(static_cast<int>(stages.size()), schedule.boxes.size(),
               [&](int worker, std::int64_t index) {
                 work.move(*stages[static_cast<std::size_t>(worker)], index);

@@ -1,4 +1,4 @@
-// Carries a schedule out through stages: boxes are read into one, turned and converted there by
+// Carries a schedule out through stages: boxes are read into one, permuted and converted there by
 // whatever it is, and written from it.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace cornerturn::io {
 
 /// What becomes of a box in a stage.
-struct Turn {
+struct BoxMove {
   ConstView from;  ///< as it lies in Stage::in(), where `data` points to
   ElementType to;  ///< the elements of Stage::out(), packed in the order of from's axes
   Epilogue epilogue;
@@ -27,14 +27,14 @@ struct Turn {
 };
 
 /// That of a box that lies as `read` says, in elements of a schedule.
-Turn turn_of(const ConstView& read, const FileConversion& conversion, std::int64_t place = 0);
+BoxMove box_move(const ConstView& read, const FileConversion& conversion, std::int64_t place = 0);
 
 class Stage {
  public:
   virtual ~Stage() = default;
   virtual std::byte* in() const = 0;
   virtual const std::byte* out() const = 0;
-  virtual void turn(const Turn& turn) const = 0;
+  virtual void run(const BoxMove& move) const = 0;
 };
 
 /// One thread a stage. in() has room for the largest box, out() for what becomes of it. `first`,
@@ -42,6 +42,6 @@ class Stage {
 void rearrange_staged(const Schedule& schedule, const Source& source, const Sink& sink,
                       const std::vector<std::unique_ptr<Stage>>& stages, Progress& progress,
                       const FileConversion& conversion,
-                      const std::function<void(const Stage&, const Turn&)>& first = {});
+                      const std::function<void(const Stage&, const BoxMove&)>& first = {});
 
 }  // namespace cornerturn::io

@@ -36,7 +36,7 @@ void run_workers(int workers, std::int64_t count,
   if (first_error) std::rethrow_exception(first_error);
 }
 
-void Turns::take(std::int64_t index, const std::function<void()>& work) {
+void InOrder::take(std::int64_t index, const std::function<void()>& work) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return next_ == index || abandoned_; });
@@ -48,7 +48,7 @@ void Turns::take(std::int64_t index, const std::function<void()>& work) {
   changed_.notify_all();
 }
 
-void Turns::abandon() noexcept {
+void InOrder::abandon() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   abandoned_ = true;
   changed_.notify_all();

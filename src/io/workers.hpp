@@ -14,9 +14,9 @@ void run_workers(int workers, std::int64_t count,
                  const std::function<void(int worker, std::int64_t index)>& body);
 
 /// Lets pieces finish in the order of their indices.
-class Turns {
+class InOrder {
  public:
-  /// Runs `work` once all indices before `index` have had their turn, or not at all after
+  /// Runs `work` once all indices before `index` have finished, or not at all after
   /// abandon().
   void take(std::int64_t index, const std::function<void()>& work);
   void abandon() noexcept;

@@ -37,7 +37,7 @@ struct Padded {
 template <int Rows, int Columns>
 using RowMajor = Padded<Rows, Columns>;
 
-/// Each row is turned Step places further than the one before: column + row * Step mod Columns.
+/// Each row is rotated by Step places further than the one before: column + row * Step mod Columns.
 template <int Rows, int Columns, int Step = 1>
 struct Rotated {
   static_assert(Rows > 0 && Columns > 0 && Step >= 0);

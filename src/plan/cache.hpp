@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/problem.hpp"
+#include "cornerturn/plan.hpp"
 #include "plan/plan.hpp"
 #include "plan/planner.hpp"
 
@@ -20,7 +21,7 @@ struct CacheKey {
   Problem problem;
   Request request;
   int gpu = -1;  ///< its number; -1: the CPU
-  bool measured = false;
+  Effort effort = Effort::estimate;
 
   friend bool operator==(const CacheKey&, const CacheKey&) = default;
 };

@@ -3,6 +3,6 @@
 
 namespace cornerturn::plan {
 
-enum class Choice { estimated, forced, measured, remembered };
+enum class Choice { estimated, forced, measured, remembered, raced };
 
 }  // namespace cornerturn::plan

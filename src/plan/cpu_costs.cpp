@@ -16,6 +16,7 @@ std::vector<CpuCosts::Named> CpuCosts::named() {
   add("tile", tile);
   add("pack_lines", pack_lines);
   add("pack", pack);
+  add("boxes", boxes);
   add("strided", strided);
   add("convert", convert);
   add("gather", gather);

@@ -7,6 +7,7 @@
 
 #include "plan/amax.hpp"
 #include "plan/blocks.hpp"
+#include "plan/boxes.hpp"
 #include "plan/convert.hpp"
 #include "plan/copy.hpp"
 #include "plan/cost.hpp"
@@ -27,6 +28,7 @@ struct CpuCosts {
   plan::tile::Costs tile;
   plan::pack_lines::Costs pack_lines;
   plan::pack::Costs pack;
+  plan::boxes::Costs boxes;
   plan::strided::Costs strided;
   plan::convert::Costs convert;
   plan::gather::Costs gather;

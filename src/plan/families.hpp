@@ -18,6 +18,7 @@
 
 #include "plan/amax.hpp"
 #include "plan/blocks.hpp"
+#include "plan/boxes.hpp"
 #include "plan/convert.hpp"
 #include "plan/copy.hpp"
 #include "plan/family.hpp"
@@ -37,6 +38,7 @@ using CpuFamilies = TypeList<
     tile::Family,
     pack_lines::Family,
     pack::Family,
+    boxes::Family,
     strided::Family,
     convert::Family,
     gather::Family,

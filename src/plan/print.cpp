@@ -145,6 +145,7 @@ std::string explain(const Plan& plan) {
   const Row& row = *plan.chosen.row;
   if (row.details != nullptr) text += row.details(plan.chosen.config);
   text += fmt::format("why         {}\n", why(plan));
+  if (!plan.race.empty()) text += fmt::format("race        {}\n", plan.race);
   if (plan.machine.gpu() != nullptr) {
     text += estimate_text(plan.chosen.estimate) + launches_text(plan.ready);
   }
@@ -177,6 +178,7 @@ std::string to_json(const Plan& plan) {
                          {"steps", steps_of(plan)},
                          {"candidates", candidates},
                          {"refused", refused}};
+  if (!plan.race.empty()) json["race"] = plan.race;
   if (plan.machine.gpu() == nullptr) {
     json["threads"] = plan.threads;
     return json.dump(2);

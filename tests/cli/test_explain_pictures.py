@@ -52,7 +52,7 @@ def test_the_solvers_winner_is_drawn(folder):
     assert "again" not in [t.text for t in root.iter(SVG + "text")]
 
 
-@pytest.mark.parametrize("tile, vector, kind", [("40x100", 4, "chunk of"), ("20x100", 16, "turned by")])
+@pytest.mark.parametrize("tile, vector, kind", [("40x100", 4, "chunk of"), ("20x100", 16, "rotated by")])
 def test_a_winner_that_cute_cannot_write_is_drawn(folder, tile, vector, kind):
     words = ["solve", "--tile", tile, "--vector", vector]
     best = json.loads(done(*words, "--json"))["answers"][0]

@@ -99,15 +99,15 @@ class CpuStage : public Stage {
   std::byte* in() const override { return in_.data(); }
   const std::byte* out() const override { return out_.data(); }
 
-  void turn(const Turn& turn) const override {
-    EXPECT_EQ(turn.from.data, in());
-    EXPECT_LE(turn.bytes_in(), in_.size());
-    EXPECT_LE(turn.bytes_out(), out_.size());
+  void run(const BoxMove& move) const override {
+    EXPECT_EQ(move.from.data, in());
+    EXPECT_LE(move.bytes_in(), in_.size());
+    EXPECT_LE(move.bytes_out(), out_.size());
     Problem problem =
-        make_problem(View(nullptr, turn.to, turn.from.shape), turn.from, turn.epilogue);
-    problem.values.place = turn.place;
+        make_problem(View(nullptr, move.to, move.from.shape), move.from, move.epilogue);
+    problem.values.place = move.place;
     cpu::execute(plan::make_plan(problem, cpu::machine()),
-                 {out_.data(), in(), {nullptr, turn.epilogue.bias}});
+                 {out_.data(), in(), {nullptr, move.epilogue.bias}});
   }
 
  private:
@@ -139,9 +139,9 @@ TEST(Rearrange, StagesGiveWhatTheReferenceGives) {
       Progress progress;
       int firsts = 0;
       rearrange_staged(schedule, source, sink, stages, progress, array.conversion,
-                       [&](const Stage& stage, const Turn& turn) {
+                       [&](const Stage& stage, const BoxMove& move) {
                          EXPECT_EQ(&stage, stages[0].get());
-                         EXPECT_EQ(turn.place, 0);
+                         EXPECT_EQ(move.place, 0);
                          ++firsts;
                        });
       EXPECT_EQ(firsts, 1);

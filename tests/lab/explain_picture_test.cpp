@@ -37,7 +37,7 @@ TEST(Phases, DrawAsManyRowsAsTheModelCounts) {
         continue;  // elements that do not lie together have no such access
       }
       for (const Request& request : e.accesses[0].requests) {
-        const Panel panel = phases_panel(request);
+        const Panel panel = groups_panel(request);
         EXPECT_EQ(panel.rows(), std::min(request.cost.wavefronts, 64)) << layout << " " << text;
         int conflicts = 0;
         for (int row = 0; row < panel.rows(); ++row) {
@@ -53,7 +53,7 @@ TEST(Phases, DrawAsManyRowsAsTheModelCounts) {
 
 TEST(Phases, SayWhoMeets) {
   const Explanation e = drawn("(32,32):(32,1)", 4, {"columns"});
-  const Panel panel = phases_panel(e.accesses[0].requests[0]);
+  const Panel panel = groups_panel(e.accesses[0].requests[0]);
   ASSERT_EQ(panel.rows(), 32);
   EXPECT_EQ(panel.at(0, 0).label, "0");
   EXPECT_EQ(panel.at(0, 0).mark, Mark::none);
@@ -64,7 +64,7 @@ TEST(Phases, SayWhoMeets) {
 
 TEST(Phases, SharedWordsAreNoConflict) {
   const Explanation e = drawn("(32,32):(32,1)", 4, {"tv:(32,1):(0,1)"});
-  const Panel panel = phases_panel(e.accesses[0].requests[0]);
+  const Panel panel = groups_panel(e.accesses[0].requests[0]);
   ASSERT_EQ(panel.rows(), 1);
   EXPECT_EQ(panel.at(0, 0).label, "0+");
   EXPECT_EQ(panel.at(0, 0).lanes, "0-31");

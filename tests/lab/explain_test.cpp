@@ -75,9 +75,9 @@ TEST(Explain, TheVerdictIsTheHardwaresOnEveryPattern) {
       EXPECT_EQ(e.accesses[0].wavefronts, row["counts"][c]) << pattern.name;
       ++compared;
     }
-    int phases = 0;
-    for (const Phase& phase : e.accesses[0].requests[0].phases) phases += phase.wavefronts;
-    EXPECT_EQ(std::max(phases, 1), e.accesses[0].wavefronts) << pattern.name;
+    int groups = 0;
+    for (const LaneGroup& group : e.accesses[0].requests[0].groups) groups += group.wavefronts;
+    EXPECT_EQ(std::max(groups, 1), e.accesses[0].wavefronts) << pattern.name;
     EXPECT_EQ(e.accesses[0].clean(), e.accesses[0].why.empty()) << pattern.name;
   }
   EXPECT_GT(compared, 300);
@@ -185,8 +185,8 @@ TEST(Explain, AccessesInTheirNotations) {
   const Explanation matrices =
       explained("Swizzle<3,3,3> o (64,64):(64,1)", 2, {"ldmatrix", "ldmatrix.x2", "stmatrix.x1"});
   EXPECT_TRUE(matrices.clean());
-  EXPECT_EQ(matrices.accesses[0].worst_request().phases.size(), 4U);
-  EXPECT_EQ(matrices.accesses[1].worst_request().phases.size(), 2U);
+  EXPECT_EQ(matrices.accesses[0].worst_request().groups.size(), 4U);
+  EXPECT_EQ(matrices.accesses[1].worst_request().groups.size(), 2U);
   EXPECT_EQ(
       explained("(64,64):(64,1)", 2, {"ldmatrix"}).accesses[0].worst_request().cost.wavefronts, 32);
 }

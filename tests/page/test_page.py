@@ -90,7 +90,7 @@ def test_it_says_what_the_command_line_says(lab, layout, access):
     assert kind(lab) == ("clean" if says["wavefronts"] == says["floor"] else "conflict")
 
 
-def test_steps_through_requests_and_phases(lab):
+def test_steps_through_requests_and_groups(lab):
     assert "request 0 of 32" in lab.run("document.getElementById('request').textContent")
     lab.click("#after")
     assert "request 1 of 32" in lab.run("document.getElementById('request').textContent")
@@ -98,13 +98,13 @@ def test_steps_through_requests_and_phases(lab):
     lab.click("#before")
     lab.click("#before")
     assert "request 31 of 32" in lab.run("document.getElementById('request').textContent")
-    for phase in range(1, 5):
-        lab.click("#phase")
-        assert lab.run("document.getElementById('phase').textContent") == f"phase {phase} of 4"
-        assert f"phase={phase - 1}" in address(lab)
-        assert lab.run("answer.lines[0][0].rowLabels") == [f"{8 * phase - 8}-{8 * phase - 1}"]
-    lab.click("#phase")
-    assert "phase" not in address(lab)
+    for group in range(1, 5):
+        lab.click("#group")
+        assert lab.run("document.getElementById('group').textContent") == f"group {group} of 4"
+        assert f"group={group - 1}" in address(lab)
+        assert lab.run("answer.lines[0][0].rowLabels") == [f"{8 * group - 8}-{8 * group - 1}"]
+    lab.click("#group")
+    assert "group" not in address(lab)
 
 
 def test_a_cell_says_coordinate_offset_bank_and_lane(lab):
@@ -124,13 +124,13 @@ def test_arrow_keys_reach_every_cell(lab):
 
 
 def test_the_address_restores_the_state(lab, page):
-    wanted = "#layout=Swizzle%3C2%2C3%2C3%3E%20o%20(32%2C64)%3A(64%2C1)&bytes=2&access=ldmatrix&show=0&request=2&phase=1"
+    wanted = "#layout=Swizzle%3C2%2C3%2C3%3E%20o%20(32%2C64)%3A(64%2C1)&bytes=2&access=ldmatrix&show=0&request=2&group=1"
     lab.open("about:blank", "true")
     lab.open(page.as_uri() + wanted, "window.lab && window.lab.ready")
     assert lab.run("document.getElementById('B').value") == "2"
     assert lab.run("document.getElementById('bytes').value") == "2"
     assert "request 2 of" in lab.run("document.getElementById('request').textContent")
-    assert lab.run("document.getElementById('phase').textContent") == "phase 2 of 4"
+    assert lab.run("document.getElementById('group').textContent") == "group 2 of 4"
     lab.run("location.hash = '#layout=(16,16):(16,1)&bytes=8&access=rows'")
     lab.run("new Promise(done => setTimeout(done, 50))")
     assert lab.run("document.getElementById('rows').value") == "16"

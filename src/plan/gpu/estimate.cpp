@@ -60,8 +60,8 @@ Estimate estimate_of(const Model& model, const Work& work) {
     if (part > 0) sum += std::pow(part / longest, model.costs.norm);
   }
   const double busy = longest * (longest > 0 ? std::pow(sum, 1 / model.costs.norm) : 0);
-  const double phases = work.phases > 0 ? work.phases : model.costs.phases;
-  e.seconds = e.start_seconds + busy * (1 + phases / work.resident);
+  const double barriers = work.barriers > 0 ? work.barriers : model.costs.barriers;
+  e.seconds = e.start_seconds + busy * (1 + barriers / work.resident);
   return e;
 }
 

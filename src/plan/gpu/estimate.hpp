@@ -38,7 +38,8 @@ struct SharedCosts {
   Cost kept{"kept", 0.483, "share of the L2 between two uses of a burst that loses half of them"};
   Cost norm{"norm", 2.5, "work takes the norm of this order of its four parts"};
   Cost rounds{"rounds", 0.265, "share of a block's time alone that other blocks do not hide"};
-  Cost phases{"phases", 0.0225, "more work with one resident block: nothing else runs at barriers"};
+  Cost barriers{"barriers", 0.0225,
+                "more work with one resident block: nothing else runs at barriers"};
   Cost table_block{"table_block", 6.74e-07, "seconds for a table of rows in shared memory"};
   Cost rows_block{"rows_block", 1.93e-06, "seconds of a block that moves rows"};
   Cost change_vectors{"change_vectors", 5, "instructions for a scale or a bias of an element"};
@@ -75,7 +76,7 @@ struct Work {
   double blocks = 1;
   double resident = 1;       ///< blocks at a time on an SM
   double block_seconds = 0;  ///< of a block that is alone
-  double phases = 0;         ///< see SharedCosts; 0: the shared one
+  double barriers = 0;       ///< see SharedCosts; 0: the shared one
 };
 
 /// Bytes that memory moves for one side, where runs begin and end as given.

@@ -103,7 +103,7 @@ struct BoxWork {
     const double lookups = std::max(1.0, entries * V * 2 / (bank_count * bank_bytes));
     work.wavefronts = work.blocks * c.wavefront *
                       (loads / 32 * 8 + stores / 32 * (V * (setup.wavefronts + lookups) + 4));
-    work.phases = c.phases;
+    work.barriers = c.barriers;
     work.block_seconds = c.block + c.block_lane * static_cast<double>(box.bytes) / 16 / threads;
   }
 
@@ -121,7 +121,7 @@ struct BoxWork {
          repeats * threads * (c.aligned_lane + c.aligned_element * V));
     work.wavefronts = work.blocks * c.aligned_wavefront *
                       (loads / 32 * 8 + repeats * threads / 32 * (V * setup.wavefronts + 6));
-    work.phases = c.aligned_phases;
+    work.barriers = c.aligned_barriers;
     work.block_seconds = c.aligned_block + c.aligned_block_lane * repeats;
     if (normal.converts()) {
       work.instructions *= c.change_work;

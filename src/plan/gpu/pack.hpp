@@ -41,7 +41,8 @@ struct Family {
     Cost entry{"entry", 14, "instructions for each entry of the table"};
     Cost entry_digit{"entry_digit", 7.29, "instructions for each digit of an entry"};
     Cost edge{"edge", 13, "instructions for each element of a vector that is cut, of all lanes"};
-    Cost phases{"phases", 0.263, "as the shared `phases`: two barriers a box, more between them"};
+    Cost barriers{"barriers", 0.263,
+                  "as the shared `barriers`: two barriers a box, more between them"};
     Cost run_digit{"run_digit", 12.2, "instructions for each digit of a run's place"};
     Cost wavefront{"wavefront", 1.81, "wavefronts for each that the layout asks for"};
     Cost block{"block", 2.69e-06, "seconds of a block that is alone"};
@@ -51,7 +52,7 @@ struct Family {
     Cost aligned_lane{"aligned_lane", 7.14, "instructions for each vector that is stored"};
     Cost aligned_element{"aligned_element", 1.94, "instructions for each element of those"};
     Cost aligned_thread{"aligned_thread", 59.7, "instructions of a thread"};
-    Cost aligned_phases{"aligned_phases", 0.507, "as `phases`"};
+    Cost aligned_barriers{"aligned_barriers", 0.507, "as `barriers`"};
     Cost aligned_wavefront{"aligned_wavefront", 0.684,
                            "wavefronts for each that the layout asks for"};
     Cost aligned_block{"aligned_block", 1.77e-06, "seconds of a block that is alone"};

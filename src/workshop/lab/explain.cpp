@@ -194,23 +194,23 @@ Request explain_request(const WarpRequest& lanes, SharedOp op) {
   request.cost = shared_cost(lanes, op);
   const LaneGroups groups = lane_groups(lanes, op);
   for (int first = 0; first < warp_lanes; first += groups.size) {
-    Phase phase;
-    phase.lanes = lanes.active & cornerturn::detail::lanes_from(first, groups.size);
-    if (phase.lanes == 0) continue;
-    phase.room = groups.room;
+    LaneGroup group;
+    group.lanes = lanes.active & cornerturn::detail::lanes_from(first, groups.size);
+    if (group.lanes == 0) continue;
+    group.room = groups.room;
     cornerturn::detail::BankUse use;
-    for (std::uint32_t rest = phase.lanes; rest != 0; rest &= rest - 1) {
+    for (std::uint32_t rest = group.lanes; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       const std::uint64_t address = lanes.address[static_cast<std::size_t>(lane)];
       use.add_access(address, lanes.width, lane);
       for (int byte = 0; byte < lanes.width; byte += bank_bytes) {
         const std::uint64_t word = (address + static_cast<std::uint64_t>(byte)) / bank_bytes;
-        phase.by[static_cast<std::size_t>(word % bank_count)] |= 1U << lane;
+        group.by[static_cast<std::size_t>(word % bank_count)] |= 1U << lane;
       }
     }
-    phase.words = use.words;
-    phase.wavefronts = *std::max_element(use.words.begin(), use.words.end());
-    request.phases.push_back(phase);
+    group.words = use.words;
+    group.wavefronts = *std::max_element(use.words.begin(), use.words.end());
+    request.groups.push_back(group);
   }
   return request;
 }

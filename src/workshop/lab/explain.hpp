@@ -18,7 +18,7 @@
 namespace cornerturn::lab {
 
 /// Lanes that are served together.
-struct Phase {
+struct LaneGroup {
   std::uint32_t lanes = 0;  ///< bit i: lane i is active and in this group
   int wavefronts = 0;
   int room = 1;                                   ///< words a bank that are no conflict
@@ -31,7 +31,7 @@ struct Request {
   LanePoints points = {};  ///< (row, column) each lane begins at
   WarpRequest lanes;       ///< byte addresses
   SharedCost cost;
-  std::vector<Phase> phases;
+  std::vector<LaneGroup> groups;
 };
 
 /// One access over the whole tile.

@@ -23,19 +23,19 @@ Json json_of(const Request& request) {
                      {"address", request.lanes.address[i]},
                      {"bank", request.lanes.address[i] / bank_bytes % bank_count}});
   }
-  Json phases = Json::array();
-  for (const Phase& phase : request.phases) {
+  Json groups = Json::array();
+  for (const LaneGroup& group : request.groups) {
     Json members = Json::array();
     for (int lane = 0; lane < warp_lanes; ++lane) {
-      if ((phase.lanes >> lane & 1U) != 0) members.push_back(lane);
+      if ((group.lanes >> lane & 1U) != 0) members.push_back(lane);
     }
-    phases.push_back(
-        {{"lanes", members}, {"wavefronts", phase.wavefronts}, {"words_per_bank", phase.words}});
+    groups.push_back(
+        {{"lanes", members}, {"wavefronts", group.wavefronts}, {"words_per_bank", group.words}});
   }
   return {{"wavefronts", request.cost.wavefronts},
           {"conflicts", request.cost.conflicts},
           {"lanes", lanes},
-          {"phases", phases}};
+          {"groups", groups}};
 }
 
 Json json_of(const AccessExplanation& access) {

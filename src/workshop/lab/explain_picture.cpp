@@ -39,15 +39,15 @@ std::vector<Served> words_of(const WarpRequest& request, std::uint32_t lanes, in
   return words;
 }
 
-bool is_drawn(const Request& request, std::size_t phase, int only) {
-  return phase < request.phases.size() && (only < 0 || static_cast<int>(phase) == only);
+bool is_drawn(const Request& request, std::size_t group, int only) {
+  return group < request.groups.size() && (only < 0 || static_cast<int>(group) == only);
 }
 
 // Lanes that want a bank which is asked for more words than it serves at once.
-std::uint32_t in_conflict(const Phase& phase) {
+std::uint32_t in_conflict(const LaneGroup& group) {
   std::uint32_t lanes = 0;
   for (std::size_t bank = 0; bank < bank_count; ++bank) {
-    if (phase.words[bank] > phase.room) lanes |= phase.by[bank];
+    if (group.words[bank] > group.room) lanes |= group.by[bank];
   }
   return lanes;
 }
@@ -99,7 +99,7 @@ std::optional<Request> moved(const Placement& placed, int bytes, const AccessExp
 }
 
 std::vector<Panel> tiles(const Drawing& drawing, const AccessExplanation* access,
-                         const Request* request, int phase) {
+                         const Request* request, int group) {
   const int bytes = drawing.tile.bytes;
   TileView view;
   view.unit = drawn_unit(drawing.placed.back().second, bytes, common_vector(drawing.accesses));
@@ -108,7 +108,7 @@ std::vector<Panel> tiles(const Drawing& drawing, const AccessExplanation* access
     Panel& tile = panels.emplace_back(tile_panel(title, placed, bytes, view));
     if (request == nullptr) continue;
     const auto shown = moved(placed, bytes, *access, *request);
-    if (shown) mark_lanes(tile, *shown, access->vector, view.unit, phase);
+    if (shown) mark_lanes(tile, *shown, access->vector, view.unit, group);
   }
   return panels;
 }
@@ -147,7 +147,7 @@ Picture whole(const Drawing& drawing) {
   }
   for (const AccessExplanation& access : drawing.accesses) {
     if (access.requests.empty()) continue;
-    Panel panel = phases_panel(access.worst_request());
+    Panel panel = groups_panel(access.worst_request());
     panel.title = phases_title(access, access.worst);
     picture.lines.push_back({std::move(panel)});
   }
@@ -159,12 +159,12 @@ Picture whole(const Drawing& drawing) {
 
 }  // namespace
 
-Panel phases_panel(const Request& request, int only) {
+Panel groups_panel(const Request& request, int only) {
   int rows = 0;
   int all = 0;
-  for (std::size_t p = 0; p < request.phases.size(); ++p) {
-    all += request.phases[p].wavefronts;
-    if (is_drawn(request, p, only)) rows += request.phases[p].wavefronts;
+  for (std::size_t p = 0; p < request.groups.size(); ++p) {
+    all += request.groups[p].wavefronts;
+    if (is_drawn(request, p, only)) rows += request.groups[p].wavefronts;
   }
   const int drawn = std::min(rows, most_wavefronts);
   Panel panel = make_panel("Wavefronts over the banks", drawn, bank_count);
@@ -177,17 +177,17 @@ Panel phases_panel(const Request& request, int only) {
                       "serves in it; + stands for further lanes that want the same word.";
   if (drawn < rows) panel.description += " Drawn are the first " + std::to_string(drawn) + ".";
   int top = 0;
-  for (std::size_t p = 0; p < request.phases.size(); ++p) {
+  for (std::size_t p = 0; p < request.groups.size(); ++p) {
     if (!is_drawn(request, p, only)) continue;
-    const Phase& phase = request.phases[p];
-    for (int pass = 0; pass < phase.wavefronts && top + pass < drawn; ++pass) {
+    const LaneGroup& group = request.groups[p];
+    for (int pass = 0; pass < group.wavefronts && top + pass < drawn; ++pass) {
       const int row = top + pass;
       panel.row_labels[static_cast<std::size_t>(row)] =
-          pass == 0 ? lanes_text(phase.lanes) : "again";
+          pass == 0 ? lanes_text(group.lanes) : "again";
     }
     for (int bank = 0; bank < bank_count; ++bank) {
       const std::vector<Served> words =
-          words_of(request.lanes, phase.by[static_cast<std::size_t>(bank)], bank);
+          words_of(request.lanes, group.by[static_cast<std::size_t>(bank)], bank);
       for (std::size_t k = 0; k < words.size(); ++k) {
         const int row = top + static_cast<int>(k);
         if (row >= drawn) break;
@@ -198,23 +198,23 @@ Panel phases_panel(const Request& request, int only) {
         cell.bank = bank;
         cell.text = "word " + std::to_string(words[k].word);
         cell.tone = static_cast<std::int16_t>(p % 2);
-        if (static_cast<int>(k) >= phase.room) {
+        if (static_cast<int>(k) >= group.room) {
           cell.mark = Mark::conflict;
           cell.text += ", one of " + std::to_string(words.size()) + " that meet here";
         }
       }
     }
-    top += phase.wavefronts;
+    top += group.wavefronts;
   }
   return panel;
 }
 
 void mark_lanes(Panel& tile, const Request& request, int vector, int unit, int only) {
-  for (std::size_t p = 0; p < request.phases.size(); ++p) {
+  for (std::size_t p = 0; p < request.groups.size(); ++p) {
     if (!is_drawn(request, p, only)) continue;
-    const Phase& phase = request.phases[p];
-    const std::uint32_t bad = in_conflict(phase);
-    for (std::uint32_t rest = phase.lanes; rest != 0; rest &= rest - 1) {
+    const LaneGroup& group = request.groups[p];
+    const std::uint32_t bad = in_conflict(group);
+    for (std::uint32_t rest = group.lanes; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       const TilePoint& point = request.points[static_cast<std::size_t>(lane)];
       const int last = (point.column + vector - 1) / unit;
@@ -246,19 +246,19 @@ Picture picture_of(const std::string& name, const Placement& placed, int bytes,
   return whole({tile, {{"Rows one after the other", plain}, {name, placed}}, accesses, {}});
 }
 
-Picture picture_of(const Explanation& e, std::size_t access, std::size_t request, int phase) {
+Picture picture_of(const Explanation& e, std::size_t access, std::size_t request, int group) {
   const Drawing drawing = drawing_of(e);
   Picture picture = empty_picture(drawing);
   if (e.accesses.empty()) {
-    picture.lines.push_back(tiles(drawing, nullptr, nullptr, phase));
+    picture.lines.push_back(tiles(drawing, nullptr, nullptr, group));
   } else {
     if (access >= e.accesses.size() || request >= e.accesses[access].requests.size()) {
       throw Error(Status::invalid_argument, "there is no request " + std::to_string(request) +
                                                 " of access " + std::to_string(access));
     }
     const AccessExplanation& shown = e.accesses[access];
-    picture.lines.push_back({phases_panel(shown.requests[request], phase)});
-    picture.lines.push_back(tiles(drawing, &shown, &shown.requests[request], phase));
+    picture.lines.push_back({groups_panel(shown.requests[request], group)});
+    picture.lines.push_back(tiles(drawing, &shown, &shown.requests[request], group));
   }
   picture.lines.push_back({bits_panel(e.layout.swizzle, e.tile.bytes)});
   return picture;

@@ -10,14 +10,14 @@
 namespace cornerturn::lab {
 
 /// The wavefronts of one request over the 32 banks, a row each: in a cell are the lanes that are
-/// served, and those beyond what a bank serves without a conflict are marked. `only` is one phase's
+/// served, and those beyond what a bank serves without a conflict are marked. `only` is one group's
 /// index, or -1 for all.
-Panel phases_panel(const Request& request, int only = -1);
+Panel groups_panel(const Request& request, int only = -1);
 
 /// Marks what a request's lanes take in a tile drawn by tile_panel().
 void mark_lanes(Panel& tile, const Request& request, int vector, int unit, int only = -1);
 
-/// The tile before and after its swizzle with the lanes of the access that costs most, the phases
+/// The tile before and after its swizzle with the lanes of the access that costs most, the groups
 /// of each access's worst request, and the bits of an address.
 Picture picture_of(const Explanation& explanation);
 
@@ -26,9 +26,9 @@ Picture picture_of(const Explanation& explanation);
 Picture picture_of(const std::string& name, const Placement& placed, int bytes,
                    const std::vector<AccessExplanation>& accesses);
 
-/// The same for one request of one access, and one of its phases or (-1) all: what the page shows.
+/// The same for one request of one access, and one of its groups or (-1) all: what the page shows.
 /// Throws Error when there is no such access or request.
 Picture picture_of(const Explanation& explanation, std::size_t access, std::size_t request,
-                   int phase);
+                   int group);
 
 }  // namespace cornerturn::lab

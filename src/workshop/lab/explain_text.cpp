@@ -70,10 +70,10 @@ std::string access_text(const AccessExplanation& a) {
     out += fmt::format("  {}\n", a.why);
     const Request& worst = a.worst_request();
     out += fmt::format("  request {}:", a.worst);
-    for (std::size_t i = 0; i < worst.phases.size(); ++i) {
-      const Phase& phase = worst.phases[i];
-      out += fmt::format("{} lanes {} take {}", i == 0 ? "" : ";", ranges(phase.lanes),
-                         counted(phase.wavefronts, "wavefront"));
+    for (std::size_t i = 0; i < worst.groups.size(); ++i) {
+      const LaneGroup& group = worst.groups[i];
+      out += fmt::format("{} lanes {} take {}", i == 0 ? "" : ";", ranges(group.lanes),
+                         counted(group.wavefronts, "wavefront"));
     }
     out += "\n";
   }

@@ -47,10 +47,11 @@ Distances distances(const Request& request, std::uint32_t lanes) {
   return result;
 }
 
-const Phase& worst_phase(const Request& request) {
-  return *std::max_element(
-      request.phases.begin(), request.phases.end(),
-      [](const Phase& a, const Phase& b) { return a.wavefronts - a.room < b.wavefronts - b.room; });
+const LaneGroup& worst_group(const Request& request) {
+  return *std::max_element(request.groups.begin(), request.groups.end(),
+                           [](const LaneGroup& a, const LaneGroup& b) {
+                             return a.wavefronts - a.room < b.wavefronts - b.room;
+                           });
 }
 
 std::string reason(const Request& request, std::uint32_t lanes) {
@@ -141,25 +142,25 @@ std::string verdict(const AccessExplanation& access) {
 std::string why(const AccessExplanation& access) {
   if (access.clean()) return {};
   const Request& request = access.worst_request();
-  const Phase& phase = worst_phase(request);
+  const LaneGroup& group = worst_group(request);
   const auto fullest = static_cast<std::size_t>(
-      std::max_element(phase.words.begin(), phase.words.end()) - phase.words.begin());
+      std::max_element(group.words.begin(), group.words.end()) - group.words.begin());
   std::uint32_t banks = 0;
   std::uint32_t lanes = 0;
   for (std::size_t bank = 0; bank < bank_count; ++bank) {
-    if (phase.words[bank] != phase.words[fullest]) continue;
+    if (group.words[bank] != group.words[fullest]) continue;
     banks |= 1U << bank;
-    lanes |= phase.by[bank];
+    lanes |= group.by[bank];
   }
   const char* served = access.op == SharedOp::ldmatrix || access.op == SharedOp::stmatrix
                            ? "the rows of one matrix"
-                       : request.phases.size() == 1 ? "served at once"
+                       : request.groups.size() == 1 ? "served at once"
                                                     : "one group of them";
   const int bank_number = std::popcount(banks);
   return fmt::format("lanes {} of a {}-byte {}, {}, want {} with {} different words{}, because {}",
                      ranges(lanes), access.width, name(access.op), served, bank_list(banks),
-                     phase.words[fullest], bank_number == 1 ? "" : " each",
-                     reason(request, phase.by[fullest]));
+                     group.words[fullest], bank_number == 1 ? "" : " each",
+                     reason(request, group.by[fullest]));
 }
 
 void name_numbers(Explanation& explanation) {

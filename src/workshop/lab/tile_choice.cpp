@@ -231,7 +231,7 @@ std::string TileChoice::text() const {
     return fmt::format("rows of {}, chunk of {} ^ (row / {}) % {}", tile.columns, chunk, every,
                        xor_steps());
   }
-  return fmt::format("rows of {}, turned by {} every {}", tile.columns, step,
+  return fmt::format("rows of {}, rotated by {} every {}", tile.columns, step,
                      every == 1 ? "row" : fmt::format("{} rows", every));
 }
 

@@ -1,5 +1,5 @@
 // The ways to lay out a tile among which the solver chooses: rows one after the other, under a
-// swizzle, with chunks xor-ed, turned, with free space behind them, or in boxes of TMA.
+// swizzle, with chunks xor-ed, rotated, with free space behind them, or in boxes of TMA.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ struct TileChoice {
   bool fits_tma() const;
   /// As a CuTe layout, if it is one.
   std::optional<SwizzledLayout> layout() const;
-  /// "Swizzle<3,2,6> o (64,64):(64,1)", "rows of 40, turned by 4 every row"
+  /// "Swizzle<3,2,6> o (64,64):(64,1)", "rows of 40, rotated by 4 every row"
   std::string text() const;
 
   /// The forms to paste; empty where there is none.

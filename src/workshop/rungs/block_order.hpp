@@ -37,7 +37,7 @@ CT_HOST_DEVICE constexpr TileIndex morton(std::uint32_t n) {
   return at;
 }
 
-// Each quarter is the whole again, the first turned about one diagonal, the last about the other.
+// Each quarter is the whole again, the first mirrored at one diagonal, the last at the other.
 CT_HOST_DEVICE constexpr TileIndex hilbert(std::uint32_t n, std::uint32_t side) {
   std::uint32_t x = 0;
   std::uint32_t y = 0;

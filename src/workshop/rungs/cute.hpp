@@ -37,11 +37,11 @@ inline constexpr std::array cute_infos = {
              64, 256, 16384},
     CuteInfo{"cute_smem_swizzle_64", "Swizzle<5,0,6> on 64 x 64: a column is all banks", true, 64,
              64, 256, 16384},
-    CuteInfo{"cute_tma_store", "16-byte loads, turned on the way into the tile, TMA store", true,
-             32, 64, 256, 8192},
-    CuteInfo{"cute_tma", "TMA load and store, turned element by element: 4 wavefronts", true, 64,
-             64, 256, 32768},
-    CuteInfo{"cute_tma_diagonal", "TMA load and store, turned along diagonals of 4 x 4 blocks",
+    CuteInfo{"cute_tma_store", "16-byte loads, transposed on the way into the tile, TMA store",
+             true, 32, 64, 256, 8192},
+    CuteInfo{"cute_tma", "TMA load and store, transposed element by element: 4 wavefronts", true,
+             64, 64, 256, 32768},
+    CuteInfo{"cute_tma_diagonal", "TMA load and store, transposed along diagonals of 4 x 4 blocks",
              true, 64, 64, 256, 32768},
 };
 

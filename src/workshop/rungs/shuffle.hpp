@@ -1,8 +1,8 @@
-// The corner turned in registers, without shared memory. Q lanes hold a block of V x V elements
-// (V = 16 bytes / element), R rows of 16 bytes each, and turn it together, twice:
+// The transposition in registers, without shared memory. Q lanes hold a block of V x V elements
+// (V = 16 bytes / element), R rows of 16 bytes each, and transpose it together, twice:
 //
 //   lane q loads rows R q ... R q + R - 1        of two blocks, 0 and 1, below each other
-//   the lanes turn both blocks (turn.hpp)        now a lane has columns R q ... of both
+//   the lanes transpose both blocks              now a lane has columns R q ... of both
 //   the two lanes of a block (Q = 2) exchange    lane q has all columns of block q
 //   lane q stores these columns                  as 16 bytes of a destination row each
 //
@@ -12,7 +12,7 @@
 #pragma once
 
 #include "workshop/rungs/matrix.hpp"
-#include "workshop/rungs/turn.hpp"
+#include "workshop/rungs/transpose_block.hpp"
 
 namespace cornerturn::ladder {
 
@@ -52,8 +52,8 @@ struct ShuffleTile {
         v[n][i] = ctx.load_if(a.inside(row, col), as_vec<V>(a.src + a.src_at(row, col)));
       }
     }
-    turn<T>(ctx, v[0]);
-    turn<T>(ctx, v[1]);
+    transpose_block<T>(ctx, v[0]);
+    transpose_block<T>(ctx, v[1]);
     if constexpr (Q == 2) exchange<T>(ctx, v[0], v[1]);
     CT_UNROLL
     for (int n = 0; n < 2; ++n) {  // Store

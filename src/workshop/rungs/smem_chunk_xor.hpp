@@ -1,11 +1,11 @@
-// 16-byte accesses on all four legs. Blocks of V x V elements (V = 16 bytes / element) are turned
-// in registers, a block by one lane or, where it has more than 64 bytes, by two lanes together;
-// then a row of the turned block is one chunk of V elements of the turned tile. Chunk c of row r
-// lies at c ^ (r / V), so that eight lanes that store V rows apart, and eight lanes that read one
-// row, both touch all 32 banks once. Rows of the tile have 256 bytes: a block then moves whole runs
-// of two lines of the source and of the destination.
+// 16-byte accesses on all four legs. Blocks of V x V elements (V = 16 bytes / element) are
+// transposed in registers, a block by one lane or, where it has more than 64 bytes, by two lanes
+// together; then a row of the transposed block is one chunk of V elements of the transposed tile.
+// Chunk c of row r lies at c ^ (r / V), so that eight lanes that store V rows apart, and eight
+// lanes that read one row, both touch all 32 banks once. Rows of the tile have 256 bytes: a block
+// then moves whole runs of two lines of the source and of the destination.
 //
-//   turned row   chunks in memory (V = 4)
+//   transposed row chunks in memory (V = 4)
 //   0 - 3        0 1 2 3 4 5 6 7
 //   4 - 7        1 0 3 2 5 4 7 6
 //   8 - 11       2 3 0 1 6 7 4 5
@@ -14,7 +14,7 @@
 #include "maps/proofs.hpp"
 #include "maps/tile_maps.hpp"
 #include "workshop/rungs/matrix.hpp"
-#include "workshop/rungs/turn.hpp"
+#include "workshop/rungs/transpose_block.hpp"
 
 namespace cornerturn::ladder {
 
@@ -28,7 +28,7 @@ struct ChunkTile {
   static constexpr int blocks = side / V;  // along a row; neighbouring lanes have neighbours
   static constexpr int threads = blocks * (side / R);
   static_assert(32 % (blocks * Q) == 0, "the lanes of a block are in one warp");
-  using Map = ChunkXor<side, side, V>;  // of the turned tile
+  using Map = ChunkXor<side, side, V>;  // of the transposed tile
   static constexpr int span = static_cast<int>(Map::required_span_size());
   static constexpr unsigned bytes = span * sizeof(T);
   static_assert(conflict_free<T, Map, Access::columns, 16> &&
@@ -56,7 +56,7 @@ struct ChunkTile {
       const std::int64_t col = tile.col + across;
       v[i] = ctx.load_if(a.inside(row, col), as_vec<V>(a.src + a.src_at(row, col)));
     }
-    turn<T>(ctx, v, blocks);
+    transpose_block<T>(ctx, v, blocks);
     const int turned_row = across + down % V;
     const int turned_col = down / V * V;
     CT_UNROLL

@@ -77,7 +77,7 @@ std::string json_of(const lab::AccessExplanation& access) {
          member("floor", std::to_string(access.floor)) +
          member("worst", std::to_string(access.worst)) + "\"requests\":" +
          list(access.requests,
-              [](const lab::Request& r) { return std::to_string(r.phases.size()); }) +
+              [](const lab::Request& r) { return std::to_string(r.groups.size()); }) +
          "}";
 }
 
@@ -91,9 +91,9 @@ std::vector<lab::Access> accesses_of(std::string_view texts, const lab::TileShap
   return accesses;
 }
 
-// `accesses`: one a line. `request`: -1 for the worst. `phase`: -1 for all.
+// `accesses`: one a line. `request`: -1 for the worst. `group`: -1 for all.
 std::string answer(const char* layout_text, int bytes, const char* accesses, int access,
-                   int request, int phase, bool remedy) {
+                   int request, int group, bool remedy) {
   static const plan::gpu::DeviceInfo device = plan::gpu::device_named("h200");
   const SwizzledLayout layout = parse_swizzled_layout(layout_text);
   const lab::TileShape tile = lab::tile_shape(layout.layout, bytes);
@@ -107,9 +107,9 @@ std::string answer(const char* layout_text, int bytes, const char* accesses, int
     number = request < 0 || static_cast<std::size_t>(request) >= chosen.requests.size()
                  ? chosen.worst
                  : static_cast<std::size_t>(request);
-    if (phase >= static_cast<int>(chosen.requests[number].phases.size())) phase = -1;
+    if (group >= static_cast<int>(chosen.requests[number].groups.size())) group = -1;
   }
-  shown = lab::picture_of(e, at, number, phase);
+  shown = lab::picture_of(e, at, number, group);
   const AnySwizzle& s = layout.swizzle;
   std::string out =
       "{" + member("layout", quoted(to_string(layout))) +
@@ -122,7 +122,7 @@ std::string answer(const char* layout_text, int bytes, const char* accesses, int
       member("periodRows", std::to_string(e.period.rows)) +
       member("period", list(std::array{e.period.b, e.period.m, e.period.s}, quoted)) +
       member("clean", e.clean() ? "true" : "false") + member("access", std::to_string(at)) +
-      member("request", std::to_string(number)) + member("phase", std::to_string(phase));
+      member("request", std::to_string(number)) + member("group", std::to_string(group));
   if (e.remedy) {
     out += member("remedy", quoted(e.remedy->text)) +
            member("remedyLayout", quoted(to_string(e.remedy->layout)));
@@ -157,10 +157,10 @@ extern "C" {
 /// JSON; its "error" says what is wrong with the arguments, "position" at which character of the
 /// layout. A remedy is sought if `remedy` is not 0. Valid until the next call.
 const char* lab_answer(const char* layout, int bytes, const char* accesses, int access, int request,
-                       int phase, int remedy) {
+                       int group, int remedy) {
   static std::string result;
   try {
-    result = answer(layout, bytes, accesses, access, request, phase, remedy != 0);
+    result = answer(layout, bytes, accesses, access, request, group, remedy != 0);
   } catch (const NotationError& error) {
     result = "{" + member("position", std::to_string(error.position())) +
              "\"error\":" + quoted(error.what()) + "}";

@@ -23,7 +23,7 @@ function parse(text) {
     accesses: given.getAll("access").concat("", "").slice(0, Math.max(2, given.getAll("access").length)),
     access: whole("show", 0),
     request: whole("request", -1),
-    phase: whole("phase", -1),
+    group: whole("group", -1),
   };
 }
 
@@ -32,12 +32,12 @@ function address() {
   for (const access of state.accesses) if (access) put.push(["access", access]);
   if (state.access) put.push(["show", state.access]);
   if (state.request >= 0) put.push(["request", state.request]);
-  if (state.phase >= 0) put.push(["phase", state.phase]);
+  if (state.group >= 0) put.push(["group", state.group]);
   return "#" + put.map(([name, value]) => name + "=" + encodeURIComponent(value)).join("&");
 }
 
 function change(what, restart = true) {
-  if (restart) Object.assign(state, { request: -1, phase: -1 });
+  if (restart) Object.assign(state, { request: -1, group: -1 });
   Object.assign(state, what);
   show();
   history.replaceState(null, "", address());
@@ -46,7 +46,7 @@ function change(what, restart = true) {
 function show() {
   const from = performance.now();
   const given = state.accesses.join("\n");
-  const question = [state.layout, state.bytes, given, state.access, state.request, state.phase];
+  const question = [state.layout, state.bytes, given, state.access, state.request, state.group];
   const next = JSON.parse(ask(...question, false));
   fill(next);
   verdict(next);
@@ -122,8 +122,8 @@ function steps() {
   $("which").value = answer.access;
   const now = answer.accesses[answer.access];
   $("request").textContent = now ? `request ${answer.request} of ${now.requests.length}` : "no access";
-  const phases = now ? now.requests[answer.request] : 0;
-  $("phase").textContent = answer.phase < 0 ? "phase: all" : `phase ${answer.phase + 1} of ${phases}`;
+  const groups = now ? now.requests[answer.request] : 0;
+  $("group").textContent = answer.group < 0 ? "group: all" : `group ${answer.group + 1} of ${groups}`;
 }
 
 // Drawing. Cells of one look are drawn once and copied.
@@ -303,9 +303,9 @@ const step = (by) => {
 };
 $("before").addEventListener("click", () => step(-1));
 $("after").addEventListener("click", () => step(1));
-$("phase").addEventListener("click", () => {
-  const phases = answer.accesses[answer.access]?.requests[answer.request];
-  if (phases) change({ request: answer.request, phase: answer.phase + 1 < phases ? answer.phase + 1 : -1 }, false);
+$("group").addEventListener("click", () => {
+  const groups = answer.accesses[answer.access]?.requests[answer.request];
+  if (groups) change({ request: answer.request, group: answer.group + 1 < groups ? answer.group + 1 : -1 }, false);
 });
 $("apply").addEventListener("click", () => change({ layout: $("apply").dataset.layout }));
 const load = () => {

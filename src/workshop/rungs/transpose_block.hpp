@@ -1,7 +1,7 @@
-// Turns a block of V x V elements (V = 16 bytes / element) that lies in registers: R rows, 16 bytes
-// each, in each of Q = V / R lanes. Swapping bit s of the row number with bit s of the column
-// number, for each s, turns the block; each swap exchanges the off-diagonal quarters of squares of
-// 2 s elements:
+// Transposes a block of V x V elements (V = 16 bytes / element) that lies in registers: R rows, 16
+// bytes each, in each of Q = V / R lanes. Swapping bit s of the row number with bit s of the column
+// number, for each s, transposes the block; each swap exchanges the off-diagonal quarters of
+// squares of 2 s elements:
 //
 //   s < R    rows i and i + s are in one lane: whole words only change names, bytes are permuted
 //   s >= R   rows are in two lanes, and the quarters whole words: one shuffle a word
@@ -57,10 +57,11 @@ CT_DEVICE void swap_lanes(Ctx& ctx, Words (&w)[R], int mask, bool upper) {
 
 }  // namespace detail
 
-/// Lane q of a block holds its rows R q ... R q + R - 1, and afterwards those of the turned block.
-/// The Q lanes of a block are `apart` lanes from each other, and all lanes of the warp take part.
+/// Lane q of a block holds its rows R q ... R q + R - 1, and afterwards those of the transposed
+/// block. The Q lanes of a block are `apart` lanes from each other, and all lanes of the warp take
+/// part.
 template <class T, int R, class Ctx>
-CT_DEVICE void turn(Ctx& ctx, Vec<T, vector_of<T>> (&v)[R], int apart = 1) {
+CT_DEVICE void transpose_block(Ctx& ctx, Vec<T, vector_of<T>> (&v)[R], int apart = 1) {
   constexpr int V = vector_of<T>;
   constexpr int Q = V / R;
   constexpr int size = static_cast<int>(sizeof(T));

@@ -1,0 +1,22 @@
+// A race on the caller's data: the first few per cent of a large job are done by the best
+// candidates, one after the other, and the rest by the fastest of them. All of it is useful work,
+// so a wrong estimate costs per cents.
+#pragma once
+
+#include <optional>
+
+#include "core/buffers.hpp"
+#include "plan/plan.hpp"
+
+namespace cornerturn {
+
+/// Jobs of fewer bytes are not raced.
+inline constexpr std::int64_t race_bytes = 16 << 20;
+
+/// Solves the plan's problem, and returns the plan with the winner chosen. Nothing is done, and
+/// nothing returned, where a race is not worth it: for a GPU, for less than race_bytes, where no
+/// other kernel is expected to take less than four times as long, and where the problem cannot be
+/// cut into slices.
+std::optional<plan::Plan> raced(const plan::Plan& plan, const Buffers& buffers);
+
+}  // namespace cornerturn

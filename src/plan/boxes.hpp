@@ -1,0 +1,78 @@
+// boxes: boxes of rows or of single elements, each copied from its place to its place, which tables
+// tell. For many short modes, and for rows of a few to some hundred bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/problem.hpp"
+#include "plan/box_grid.hpp"
+#include "plan/cost.hpp"
+#include "plan/family.hpp"
+
+namespace cornerturn::plan {
+
+struct CpuInfo;
+
+/// An *atom* is what both sides keep together: a row that they share, or an element.
+struct BoxesConfig {
+  struct Part {
+    std::int32_t mode = -1;
+    std::int32_t extent = 1;
+
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  static constexpr int most_parts = 16;
+
+  std::int64_t atom_bytes = 1;
+  int outer_rank = 0;                    ///< modes beside those of an atom
+  std::array<Part, most_parts> parts{};  ///< modes of which a box has more than one index
+  int part_count = 0;
+  std::int64_t src_run = 0;  ///< bytes of a box that lie side by side, about
+  std::int64_t dst_run = 0;
+  std::int64_t boxes_a_piece = 1;
+
+  friend bool operator==(const BoxesConfig&, const BoxesConfig&) = default;
+};
+
+namespace boxes {
+
+/// A box has at most so many atoms.
+inline constexpr std::int64_t most_atoms = 16 << 10;
+/// Longer rows are no atoms.
+inline constexpr std::int64_t longest_atom = 512;
+
+/// The boxes over the outer modes, and the problem without its run.
+BoxGrid grid_of(const BoxesConfig& config, const Problem& normal);
+
+/// What things cost one thread.
+struct Costs {
+  Cost start_ns{"start_ns", 300, "the call, with its tables"};
+  Cost box_ns{"box_ns", 100, "a box: its place, and its share of the tables"};
+  Cost atom_ns{"atom_ns", 0.45, "an atom: its place, its load and its store"};
+  Cost byte_ns{"byte_ns", 0.6, "an atom of one byte"};
+  Cost run_ns{"run_ns", 1.5, "a run of the destination"};
+  Cost line_ns{"line_ns", 4.5, "a line from memory to memory"};
+  Cost cached_line_ns{"cached_line_ns", 1.5, "the same in the second-level cache"};
+  Cost source_end_ns{"source_end_ns", 3, "the ends of a run of the source: lines read again"};
+  Cost destination_end_ns{"destination_end_ns", 4, "and of the destination: lines written again"};
+
+  friend bool operator==(const Costs&, const Costs&) = default;
+};
+
+struct Family {
+  static constexpr std::string_view name = "boxes";
+  static constexpr std::string_view idea = "boxes that both sides read and write in whole lines";
+  static constexpr Operations operations{Operation::move};
+  using Config = BoxesConfig;
+
+  static const char* why_not(const Problem& normal, const CpuInfo& cpu);
+  static void configure(const Problem& normal, const CpuInfo& cpu, const Add<BoxesConfig>& add);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static std::string describe(const Config& config, const Problem& normal);
+};
+
+}  // namespace boxes
+}  // namespace cornerturn::plan
