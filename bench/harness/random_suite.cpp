@@ -160,23 +160,25 @@ class CaseMaker {
     return shape;
   }
 
-  // Rounding may leave the bounds: the longest mode makes up for it.
+  // Rounding may leave the bounds: the longest modes make up for it.
   void fit(std::vector<std::int64_t>& shape, int element_bytes) const {
     const auto bytes = [&] {
       double product = element_bytes;
       for (const std::int64_t extent : shape) product *= static_cast<double>(extent);
       return product;
     };
-    std::int64_t& longest = *std::max_element(shape.begin(), shape.end());
     const auto scale = [&](std::int64_t bound) {
-      longest = std::max<std::int64_t>(
-          2, static_cast<std::int64_t>(static_cast<double>(longest) *
-                                       (static_cast<double>(bound) / bytes())));
+      std::int64_t& longest = *std::max_element(shape.begin(), shape.end());
+      const double exact = static_cast<double>(longest) * (static_cast<double>(bound) / bytes());
+      longest = std::max<std::int64_t>(2, static_cast<std::int64_t>(exact));
+      return longest > 2;
     };
-    if (bytes() > static_cast<double>(spec_.max_bytes)) scale(spec_.max_bytes);
+    while (bytes() > static_cast<double>(spec_.max_bytes)) {
+      if (!scale(spec_.max_bytes) && shape.size() > 2) shape.pop_back();
+    }
     if (bytes() < static_cast<double>(spec_.min_bytes)) {
       scale(spec_.min_bytes);
-      ++longest;
+      ++*std::max_element(shape.begin(), shape.end());
     }
   }
 

@@ -17,14 +17,14 @@ namespace cornerturn {
 namespace {
 
 // Policies. A slice is long enough to tell kernels apart, and so short that even a kernel that is
-// twenty times slower than expected costs a few per cent. A cut through runs leaves them long.
+// ten times slower than expected costs a few per cent. A cut through runs leaves them so long.
 constexpr std::size_t most_entrants = 3;
 constexpr double too_slow = 4.0;  // predicted to take so many times as long: does not take part
 constexpr double nearly_as_fast = 1.5;     // so close to the fastest: runs again, for longer
-constexpr std::int64_t first_slices = 256;  // of the whole problem
-constexpr std::int64_t second_slices = 64;
+constexpr std::int64_t most_slices = 256;  // of the whole problem
+constexpr std::int64_t fewest_slices = 32;
 constexpr std::int64_t least_slice_bytes = 128 << 10;
-constexpr std::int64_t long_run = 256;
+constexpr std::int64_t long_run = 128;
 
 // Takes the first `count` indices of a mode from a problem, as a problem of their own.
 Problem cut(Problem& from, int mode, std::int64_t count) {
@@ -40,9 +40,8 @@ Problem cut(Problem& from, int mode, std::int64_t count) {
 // is what is left of one index of the level before.
 class Track {
  public:
-  explicit Track(const Problem& normal) {
+  Track(const Problem& normal, std::int64_t wanted) {
     const std::int64_t width = normal.dst_type.size();
-    const std::int64_t wanted = std::min(first_slices, normal.bytes() / least_slice_bytes);
     for (int i = 0; i < normal.rank() && indices_ < wanted; ++i) {
       const Mode& mode = normal.modes[i];
       const bool run = mode.dst_stride == width || mode.src_stride == normal.src_type.size();
@@ -125,22 +124,23 @@ bool can_be_cut(const Problem& problem) {
 
 class Race {
  public:
-  Race(const plan::Plan& plan, const Buffers& buffers, const Track& track,
+  Race(const plan::Plan& plan, const Buffers& buffers, const Track& track, std::int64_t slices,
        std::vector<Entrant> entrants)
-      : plan_(plan), buffers_(buffers), track_(track), entrants_(std::move(entrants)) {}
+      : plan_(plan),
+        buffers_(buffers),
+        track_(track),
+        slices_(slices),
+        entrants_(std::move(entrants)) {}
 
   plan::Plan run() {
-    const std::int64_t all = track_.indices();
-    const std::int64_t slice =
-        ceil_div(all, std::min(first_slices, plan_.normal.bytes() / least_slice_bytes));
+    const std::int64_t slice = ceil_div(track_.indices(), slices_);
     // Whoever is first pays for what is made once, such as scratch memory: it runs again.
     lap(entrants_.front(), slice);
     entrants_.front().seconds = std::numeric_limits<double>::infinity();
     for (Entrant& entrant : entrants_) lap(entrant, slice);
     const double fastest = winner().seconds;
     for (Entrant& entrant : entrants_) {
-      if (entrant.seconds <= nearly_as_fast * fastest)
-        lap(entrant, std::max(2 * slice, all / second_slices));
+      if (entrant.seconds <= nearly_as_fast * fastest) lap(entrant, 2 * slice);
     }
     const Entrant& first = winner();
     plan::Plan result = plan_;
@@ -194,6 +194,7 @@ class Race {
   const plan::Plan& plan_;
   const Buffers& buffers_;
   Track track_;
+  std::int64_t slices_;
   std::vector<Entrant> entrants_;
 };
 
@@ -205,9 +206,13 @@ std::optional<plan::Plan> raced(const plan::Plan& plan, const Buffers& buffers) 
     return std::nullopt;
   }
   std::vector<Entrant> entrants = entrants_of(plan);
-  const Track track(plan.normal);
-  if (entrants.size() < 2 || !track.usable()) return std::nullopt;
-  return Race(plan, buffers, track, std::move(entrants)).run();
+  if (entrants.size() < 2) return std::nullopt;
+  std::int64_t slices = std::min(most_slices, plan.normal.bytes() / least_slice_bytes);
+  for (; slices >= fewest_slices; slices /= 2) {
+    const Track track(plan.normal, slices);
+    if (track.usable()) return Race(plan, buffers, track, slices, std::move(entrants)).run();
+  }
+  return std::nullopt;
 }
 
 }  // namespace cornerturn

@@ -88,7 +88,7 @@ struct Plan {
   Alignment alignment;  ///< that the addresses on a GPU must have, at least
   Candidate chosen;
   Choice choice = Choice::estimated;
-  std::string race;  ///< who took part, and how much slower than the winner they were
+  std::string race;       ///< who took part, and how much slower than the winner they were
   Candidates candidates;  ///< all, cheapest first
   Prepared ready;         ///< of the chosen one, on a GPU
 

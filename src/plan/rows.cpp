@@ -9,6 +9,7 @@
 
 #include "core/divide.hpp"
 #include "plan/cpu_info.hpp"
+#include "plan/stores.hpp"
 
 namespace cornerturn::plan::rows {
 namespace {
@@ -126,6 +127,23 @@ void take_in_destination(RowsConfig& config, const Problem& normal, const CpuInf
   }
 }
 
+// Bytes of a box that lie side by side on one side, or nearly so.
+double side_by_side(const RowsConfig& config, const Problem& normal, std::int64_t Mode::*stride) {
+  std::int64_t run = config.run_bytes;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (int i = 0; i < config.outer_rank && !grew; ++i) {
+      const std::int64_t step = std::abs(normal.modes[i].*stride);
+      const std::int64_t reach = step * config.block_of(i);
+      if (step == 0 || step > 2 * run || reach <= run) continue;
+      run = reach;
+      grew = config.block_of(i) == normal.modes[i].extent;
+      if (!grew) return static_cast<double>(run);
+    }
+  }
+  return static_cast<double>(run);
+}
+
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
@@ -165,7 +183,17 @@ double Family::cost_ns(const RowsConfig& config, const Problem& normal, const Cp
       config.outer_rank > 0 && normal.modes[config.outer_rank - 1].dst_stride == config.run_bytes;
   // Rows that stand alone in the destination write partial lines.
   if (!joined && run < static_cast<double>(long_enough)) row_ns += c.apart_row_ns;
-  return c.start_ns + rows * row_ns;
+  double box_rows = 1;
+  for (const RowsConfig::Block& block : config.blocks) box_rows *= static_cast<double>(block.rows);
+  const double group =
+      config.outer_rank > 0 ? static_cast<double>(config.block_of(config.outer_rank - 1)) : 1.0;
+  double ns = c.start_ns + rows * row_ns + rows / group * c.group_ns + rows / box_rows * c.box_ns;
+  if (!fits_l2(normal, cpu) && run < static_cast<double>(long_enough)) {
+    const auto bytes = static_cast<double>(normal.bytes());
+    ns += bytes / side_by_side(config, normal, &Mode::src_stride) * c.source_end_ns;
+    ns += bytes / side_by_side(config, normal, &Mode::dst_stride) * c.destination_end_ns;
+  }
+  return ns;
 }
 
 std::string Family::describe(const RowsConfig& config, const Problem&) {

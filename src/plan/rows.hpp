@@ -49,6 +49,10 @@ struct Costs {
   Cost cached_bytes_a_ns{"cached_bytes_a_ns", 25, "bytes of rows stored through the caches"};
   Cost past_caches_bytes_a_ns{"past_caches_bytes_a_ns", 16, "bytes of rows stored around them"};
   Cost apart_row_ns{"apart_row_ns", 8, "more for a row that stands alone: its lines are partial"};
+  Cost group_ns{"group_ns", 8.812, "rows of a box that follow each other in the destination"};
+  Cost box_ns{"box_ns", 48.34, "a box"};
+  Cost source_end_ns{"source_end_ns", 4.465, "the ends of what a box reads side by side"};
+  Cost destination_end_ns{"destination_end_ns", 5.842, "the ends of what it writes side by side"};
 
   friend bool operator==(const Costs&, const Costs&) = default;
 };

@@ -214,7 +214,9 @@ double Family::cost_ns(const TileConfig& config, const Problem& normal, const Cp
   const double padded_run = std::ceil(run / line) * line;
   const double padded_chain = std::ceil(chain / unit_bytes) * unit_bytes;
   double line_of_work =
-      (config.direct ? c.direct_line_ns : c.staged_line_ns) + (width == 1 ? c.byte_line_ns : 0.0);
+      (config.direct ? c.direct_line_ns : c.staged_line_ns) + (width == 1    ? c.byte_line_ns
+                                                               : width == 16 ? c.wide_line_ns
+                                                                             : 0.0);
   if (config.copy_rows) line_of_work += width == 1 ? c.copied_byte_line_ns : c.copied_line_ns;
   const double work = line_of_work * padded_run / run * padded_chain / chain / line;
   double read = c.read_line_ns / line + c.source_run_ns / chain;
@@ -229,7 +231,9 @@ double Family::cost_ns(const TileConfig& config, const Problem& normal, const Cp
     read = c.cached_line_ns / line;
   }
   const double pieces = bytes / (strip * chain);
-  return c.start_ns + pieces * (c.piece_ns + c.row_ns * strip / static_cast<double>(width)) +
+  const bool joins = config.packed && past_caches(config.stores);
+  const double joined = joins ? bytes / run * c.packed_run_ns : 0;
+  return c.start_ns + joined + pieces * (c.piece_ns + c.row_ns * strip / static_cast<double>(width)) +
          bytes * (work + read + write);
 }
 

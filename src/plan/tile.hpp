@@ -63,10 +63,12 @@ struct Costs {
   Cost destination_run_ns{"destination_run_ns", 3,
                           "each stretch of the destination written at once"};
   Cost packed_bytes{"packed_bytes", 4096, "bytes of a stretch where runs follow one another"};
+  Cost packed_run_ns{"packed_run_ns", 2.018, "each such run on its way past the caches"};
   Cost partial_line_ns{"partial_line_ns", 4, "each end of a run that lies within a line"};
   Cost direct_line_ns{"direct_line_ns", 0.8, "work on a line that goes straight to memory"};
   Cost staged_line_ns{"staged_line_ns", 1.9, "work on a line that goes to a stage"};
   Cost byte_line_ns{"byte_line_ns", 0.4, "more work on a line of elements of one byte"};
+  Cost wide_line_ns{"wide_line_ns", 1.397, "more work on a line of elements of 16 bytes"};
   Cost copied_line_ns{"copied_line_ns", 1, "more work on a line where rows are copied first"};
   Cost copied_byte_line_ns{"copied_byte_line_ns", 2, "the same of elements of one byte"};
 

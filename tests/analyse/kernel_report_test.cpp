@@ -151,7 +151,7 @@ struct Chunks {
     for (int i = 0; i < V; ++i) {
       v[i] = ctx.load(as_vec<V>(a.src + a.src_at(tile.row + down + i, tile.col + across)));
     }
-    ladder::turn<T>(ctx, v);
+    ladder::transpose_block<T>(ctx, v);
     for (int i = 0; i < V; ++i) ctx.store(as_vec<V>(buffer + (across + i) * side + down), v[i]);
     ctx.barrier();
     for (int i = 0; i < V; ++i) v[i] = ctx.load(as_vec<V>(buffer + (down + i) * side + across));

@@ -86,7 +86,7 @@ Estimate Family::estimate(const TileConfig& config, const Problem& normal, const
 std::string Family::describe(const TileConfig& config, const Problem& normal) {
   const bool says_how = is_in_registers(config) && !normal.converts();
   return describe_tiles(config, sides_of(config, normal), normal) +
-         (says_how ? ", transposed in registers" : "");
+         (says_how ? ", turned in registers" : "");
 }
 
 Launchable<kernels::SkewArgs> Family::prepare(const TileConfig& config, const Problem& normal) {

@@ -7,25 +7,6 @@ namespace cornerturn::cuda {
 
 namespace {
 
-class PinnedBuffer {
- public:
-  explicit PinnedBuffer(std::int64_t bytes) {
-    if (cudaMallocHost(&at_, static_cast<std::size_t>(bytes)) != cudaSuccess) {
-      cudaGetLastError();
-      throw Error(Status::out_of_memory, "too little memory: " + std::to_string(bytes) +
-                                             " bytes of pinned memory are not to be had");
-    }
-  }
-  PinnedBuffer(const PinnedBuffer&) = delete;
-  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
-  ~PinnedBuffer() { cudaFreeHost(at_); }
-
-  std::byte* get() const { return static_cast<std::byte*>(at_); }
-
- private:
-  void* at_ = nullptr;
-};
-
 // Before anything is allocated.
 std::int64_t with_gpu(std::int64_t bytes) {
   if (const auto why = why_no_gpu()) throw Error(Status::unsupported, "no GPU: " + *why);
@@ -35,6 +16,25 @@ std::int64_t with_gpu(std::int64_t bytes) {
 }  // namespace
 
 struct Lane::Buffers {
+  class PinnedBuffer {
+   public:
+    explicit PinnedBuffer(std::int64_t bytes) {
+      if (cudaMallocHost(&at_, static_cast<std::size_t>(bytes)) != cudaSuccess) {
+        cudaGetLastError();
+        throw Error(Status::out_of_memory, "too little memory: " + std::to_string(bytes) +
+                                               " bytes of pinned memory are not to be had");
+      }
+    }
+    PinnedBuffer(const PinnedBuffer&) = delete;
+    PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+    ~PinnedBuffer() { cudaFreeHost(at_); }
+
+    std::byte* get() const { return static_cast<std::byte*>(at_); }
+
+   private:
+    void* at_ = nullptr;
+  };
+
   Buffers(std::int64_t bytes_in, std::int64_t bytes_out)
       : device_in(bytes_in), device_out(bytes_out), in(bytes_in), out(bytes_out) {}
 
