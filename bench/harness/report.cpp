@@ -145,7 +145,7 @@ double best_seconds(const Result& r) {
   for (const CandidateResult& candidate : r.candidates) {
     if (candidate.seconds > 0 && (best == 0 || candidate.seconds < best)) best = candidate.seconds;
   }
-  return best == 0 ? 0 : std::min(best, r.seconds);
+  return best == 0 ? 0 : std::min(best, r.best_seconds);
 }
 
 double quantile(std::vector<double> values, double share) {
@@ -157,7 +157,8 @@ double quantile(std::vector<double> values, double share) {
 std::string regret_table(const std::vector<Result>& results) {
   std::map<std::string, std::vector<double>> groups;
   const Result* worst = nullptr;
-  const auto regret_of = [](const Result& r) { return r.seconds / best_seconds(r); };
+  // Fastest run against fastest run: both are what others disturbed least.
+  const auto regret_of = [](const Result& r) { return r.best_seconds / best_seconds(r); };
   for (const Result& r : results) {
     if (r.outcome != Outcome::ok || best_seconds(r) == 0) continue;
     groups[r.c.group].push_back(regret_of(r));

@@ -57,7 +57,8 @@ struct Costs {
   Cost line_ns{"line_ns", 8.428, "a line from memory to memory"};
   Cost cached_line_ns{"cached_line_ns", 1.5, "the same in the second-level cache"};
   Cost source_end_ns{"source_end_ns", 8.011, "the ends of a run of the source: lines read again"};
-  Cost destination_end_ns{"destination_end_ns", 7.38, "and of the destination: lines written again"};
+  Cost destination_end_ns{"destination_end_ns", 7.38,
+                          "and of the destination: lines written again"};
 
   friend bool operator==(const Costs&, const Costs&) = default;
 };

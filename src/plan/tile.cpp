@@ -233,7 +233,8 @@ double Family::cost_ns(const TileConfig& config, const Problem& normal, const Cp
   const double pieces = bytes / (strip * chain);
   const bool joins = config.packed && past_caches(config.stores);
   const double joined = joins ? bytes / run * c.packed_run_ns : 0;
-  return c.start_ns + joined + pieces * (c.piece_ns + c.row_ns * strip / static_cast<double>(width)) +
+  return c.start_ns + joined +
+         pieces * (c.piece_ns + c.row_ns * strip / static_cast<double>(width)) +
          bytes * (work + read + write);
 }
 

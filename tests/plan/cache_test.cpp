@@ -15,7 +15,10 @@ TEST(PlanCache, FindsWhatWasPutIn) {
   test::RandomProblems random(5);
   std::vector<CacheKey> keys;
   for (int i = 0; i < 200; ++i) {
-    CacheKey key{random.next(), {1 + i % 3, i % 2 ? "gather" : ""}, -1, i % 5 == 0 ? Effort::measure : Effort::estimate};
+    CacheKey key{random.next(),
+                 {1 + i % 3, i % 2 ? "gather" : ""},
+                 -1,
+                 i % 5 == 0 ? Effort::measure : Effort::estimate};
     auto plan = std::make_shared<Plan>(make_plan(key.problem, CpuInfo{}, key.request));
     cache.insert(key, plan);
     keys.push_back(key);
