@@ -150,7 +150,8 @@ double best_seconds(const Result& r) {
 
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[static_cast<std::size_t>(
+      std::lround(share * static_cast<double>(values.size() - 1)))];
 }
 
 // How much time was lost by the choices, by class: time of the chosen over that of the fastest.

@@ -18,9 +18,10 @@ struct Plan;
 enum class Effort {
   estimate,  ///< a model of costs chooses, which takes microseconds
   measure,   ///< the best candidates run on the caller's data, and the winner is remembered
-  /// A model of costs chooses. Where a call has 16 MiB or more to move or to convert on a CPU, the
-  /// first few per cent of that are a race: the best candidates do some each, the fastest of them
-  /// does the rest, and is remembered. Plans without a call are those of `estimate`.
+  /// A model of costs chooses. Where a call has 16 MiB or more to move or to convert on a CPU, and
+  /// 4 MiB for each thread, the first few per cent of that are a race: the best candidates do some
+  /// each, the fastest of them does the rest, and is remembered. Plans without a call are those of
+  /// `estimate`.
   automatic,
 };
 

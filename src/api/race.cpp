@@ -23,7 +23,7 @@ constexpr double too_slow = 4.0;  // predicted to take so many times as long: do
 constexpr double nearly_as_fast = 1.5;     // so close to the fastest: runs again, for longer
 constexpr std::int64_t most_slices = 256;  // of the whole problem
 constexpr std::int64_t fewest_slices = 32;
-constexpr std::int64_t least_slice_bytes = 128 << 10;
+constexpr std::int64_t least_slice_bytes = 128 << 10;  // for each thread
 constexpr std::int64_t long_run = 128;
 
 // Takes the first `count` indices of a mode from a problem, as a problem of their own.
@@ -162,9 +162,10 @@ class Race {
   bool solve(const Entrant& entrant, const Problem& slice) const {
     const plan::Row& row = *entrant.candidate->row;
     const bool takes = why_not(row, normalise(slice, plan_.alignment), plan_.machine) == nullptr;
-    cpu::execute(
-        plan::make_plan(slice, plan_.machine, {plan_.threads, takes ? entrant.name() : ""}),
-        buffers_);
+    plan::Plan plan =
+        plan::make_plan(slice, plan_.machine, {plan_.threads, takes ? entrant.name() : ""});
+    plan.threads = plan_.threads;
+    cpu::execute(plan, buffers_);
     return takes;
   }
 
@@ -207,7 +208,8 @@ std::optional<plan::Plan> raced(const plan::Plan& plan, const Buffers& buffers) 
   }
   std::vector<Entrant> entrants = entrants_of(plan);
   if (entrants.size() < 2) return std::nullopt;
-  std::int64_t slices = std::min(most_slices, plan.normal.bytes() / least_slice_bytes);
+  std::int64_t slices =
+      std::min(most_slices, plan.normal.bytes() / (least_slice_bytes * plan.threads));
   for (; slices >= fewest_slices; slices /= 2) {
     const Track track(plan.normal, slices);
     if (track.usable()) return Race(plan, buffers, track, slices, std::move(entrants)).run();

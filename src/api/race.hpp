@@ -10,7 +10,7 @@
 
 namespace cornerturn {
 
-/// Jobs of fewer bytes are not raced.
+/// Jobs of fewer bytes are not raced, nor are those of less than 4 MiB for each thread.
 inline constexpr std::int64_t race_bytes = 16 << 20;
 
 /// Solves the plan's problem, and returns the plan with the winner chosen. Nothing is done, and
