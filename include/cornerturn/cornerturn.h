@@ -84,6 +84,9 @@ typedef struct ct_epilogue {
 #define CT_EPILOGUE_INIT \
   { sizeof(ct_epilogue), 1, 0, 0, CT_NEAREST_EVEN, CT_STANDARD, 0, NULL, NULL, -1, -1 }
 
+/** The rank of a view is at most this. */
+#define CT_MAX_RANK 64
+
 /** A strided array. `type` is "f32", "u8", "c64", ... or "b12" for elements of 12 bytes. `strides`
  * are in bytes, one an extent; NULL means packed, last index fastest. */
 typedef struct ct_view {

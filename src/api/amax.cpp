@@ -9,6 +9,7 @@
 #include "api/known_plans.hpp"
 #include "api/target.hpp"
 #include "core/blocks.hpp"
+#include "core/fp_environment.hpp"
 #include "core/refuse.hpp"
 #include "core/validate.hpp"
 #include "cornerturn/cornerturn.hpp"
@@ -170,6 +171,7 @@ double quantise_tensor(const View& dst, const ConstView& src, const Options& opt
   const Target target = target_of(options, {{"dst", dst.data}, {"src", src.data}});
   Options reduction = options;
   reduction.kernel.clear();
+  const DefaultFpEnvironment environment;  // for the scale, too
   const Quantising how(src.type, to, largest(src, reduction, target));
   if (target.gpu < 0) {
     quantise_on_cpu(dst, src, how, options);

@@ -50,7 +50,7 @@ void copy_on(const Target& target, const View& dst, const ConstView& src, const 
   const FoundPlan found = find_plan(dst, src, epilogue, options, target);
   if (found.executed) return;
   check_pointers(found.plan->problem, dst.data, src.data);
-  check_vectors(found.plan->problem, vectors_of(epilogue));
+  check_vectors(found.plan->problem, dst.data, vectors_of(epilogue));
   run(*found.plan, {dst.data, src.data, vectors_of(epilogue)}, options.stream);
 }
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -112,18 +113,25 @@ class LastCall {
   std::shared_ptr<const plan::Plan> find(const View& dst, const ConstView& src,
                                          const Epilogue& epilogue, const Options& options,
                                          const Target& target) const {
-    const bool same =
-        plan_ != nullptr && src.shape == src_shape_ && dst.shape == dst_shape_ &&
-        src.strides == src_strides_ && dst.strides == dst_strides_ && src.type == src_type_ &&
-        dst.type == dst_type_ && target == target_ && without_addresses(epilogue) == epilogue_ &&
-        options.threads == options_.threads && options.kernel == options_.kernel &&
-        options.effort == options_.effort && when_ == forgotten.load(std::memory_order_acquire);
+    const bool same = plan_ != nullptr && src.shape == src_shape_ && dst.shape == dst_shape_ &&
+                      src.strides == src_strides_ && dst.strides == dst_strides_ &&
+                      src.type == src_type_ && dst.type == dst_type_ && target == target_ &&
+                      same_epilogue(epilogue) && options.threads == options_.threads &&
+                      options.kernel == options_.kernel && options.effort == options_.effort &&
+                      when_ == forgotten.load(std::memory_order_acquire);
     // The environment and the processors that may be used can change from call to call.
     if (!same || request_of(options, plan_->problem, target) != request_) return nullptr;
     return plan_;
   }
 
  private:
+  // To the bit: a factor of -0 gives other zeros than one of 0.
+  bool same_epilogue(const Epilogue& epilogue) const {
+    return without_addresses(epilogue) == epilogue_ &&
+           std::signbit(epilogue.alpha) == std::signbit(epilogue_.alpha) &&
+           std::signbit(epilogue.beta) == std::signbit(epilogue_.beta);
+  }
+
   ElementType src_type_{Kind::u8}, dst_type_{Kind::u8};
   Extents src_shape_, dst_shape_, src_strides_, dst_strides_;
   Epilogue epilogue_;
@@ -147,7 +155,7 @@ bool to_be_measured(bool asked, const plan::Plan& plan) {
 void check_before_timing(const Problem& problem, const Buffers& buffers) {
   if (problem.blocks != nullptr || problem.reduces) return;
   check_pointers(problem, buffers.dst, buffers.src);
-  check_vectors(problem, buffers.vectors);
+  check_vectors(problem, buffers.dst, buffers.vectors);
 }
 
 FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* stream) {

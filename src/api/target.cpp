@@ -171,7 +171,7 @@ void check_runs_on(const plan::Plan& plan, const Buffers& buffers) {
                             gpu->name));
   }
   check_pointers(plan.problem, buffers.dst, buffers.src);
-  check_vectors(plan.problem, buffers.vectors);
+  check_vectors(plan.problem, buffers.dst, buffers.vectors);
   const std::array arguments = look_at(buffers.dst, buffers.src, buffers.vectors);
   if (gpu == nullptr) return require_cpu(arguments, "the plan is for the CPU");
 

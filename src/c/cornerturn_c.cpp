@@ -75,6 +75,11 @@ Result to_view(const CView* c_view, const char* name) {
     throw ct::Error(ct::Status::invalid_argument,
                     fmt::format("{}.rank = {} is negative", name, view.rank));
   }
+  if (view.rank > CT_MAX_RANK) {  // before the shape is read
+    throw ct::Error(
+        ct::Status::invalid_argument,
+        fmt::format("{}.rank = {}, at most {} are supported", name, view.rank, CT_MAX_RANK));
+  }
   const auto type = ct::ElementType::parse(required(view.type, "type"));
   if (view.rank > 0) required(view.shape, "shape");
   ct::Extents shape(view.shape, view.shape + view.rank);

@@ -40,7 +40,7 @@ void check_reach(const Problem& problem, std::string_view name, int element_size
     std::int64_t& end = last < 0 ? low : high;
     end = checked_add(end, last, what);
   }
-  checked_add(high, -low, what);
+  checked_add(high, checked_mul(low, -1, what), what);
 }
 
 // Is `target` = sum of k_i * stride_i for some |k_i| < extent_i, not all zero? Searched from the
@@ -233,31 +233,47 @@ Reach dst_reach(const Problem& problem) {
                [](const Mode& m) { return m.dst_stride; });
 }
 
+namespace {
+
+std::uintptr_t address_of(const void* base, std::int64_t offset) {
+  return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
+}
+
+}  // namespace
+
 void check_pointers(const Problem& problem, const void* dst, const void* src) {
   if (problem.elements() == 0) return;
   if (src == nullptr) refuse("src = null, but the problem has elements to read");
   if (dst == nullptr) refuse("dst = null, but the problem has elements to write");
   const Reach from = src_reach(problem);
   const Reach to = dst_reach(problem);
-  const auto address = [](const void* base, std::int64_t offset) {
-    return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
-  };
-  const bool apart = address(src, from.high) <= address(dst, to.low) ||
-                     address(dst, to.high) <= address(src, from.low);
+  const bool apart = address_of(src, from.high) <= address_of(dst, to.low) ||
+                     address_of(dst, to.high) <= address_of(src, from.low);
   if (!apart) {
     refuse(
         fmt::format("dst = {} overlaps src = {}: source [{:#x}, {:#x}), destination [{:#x}, "
                     "{:#x}); a transposition works out of place",
-                    dst, src, address(src, from.low), address(src, from.high), address(dst, to.low),
-                    address(dst, to.high)));
+                    dst, src, address_of(src, from.low), address_of(src, from.high),
+                    address_of(dst, to.low), address_of(dst, to.high)));
   }
 }
 
-void check_vectors(const Problem& problem, const Vectors& vectors) {
+void check_vectors(const Problem& problem, const void* dst, const Vectors& vectors) {
   if (problem.elements() == 0) return;
-  const auto check = [](const char* name, const ModeVector& vector, const float* data) {
-    if (vector.present && data == nullptr) {
+  const auto check = [&](const char* name, const ModeVector& vector, const float* data) {
+    if (!vector.present) return;
+    if (data == nullptr) {
       refuse(fmt::format("epilogue.{} = null, but the problem was made with one", name));
+    }
+    const std::int64_t steps = vector.mode < 0 ? 0 : problem.modes[vector.mode].extent - 1;
+    const std::int64_t end = vector.first + steps * vector.step;
+    const auto first = address_of(data, std::min(vector.first, end) * std::int64_t{sizeof(float)});
+    const auto last =
+        address_of(data, (std::max(vector.first, end) + 1) * std::int64_t{sizeof(float)});
+    const Reach to = dst_reach(problem);
+    if (first < address_of(dst, to.high) && address_of(dst, to.low) < last) {
+      refuse(fmt::format("epilogue.{} = {} overlaps dst = {} in memory", name,
+                         static_cast<const void*>(data), dst));
     }
   };
   check("scale", problem.scale, vectors.scale);

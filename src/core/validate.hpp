@@ -27,7 +27,7 @@ Reach dst_reach(const Problem& problem);
 /// the two sides are apart.
 void check_pointers(const Problem& problem, const void* dst, const void* src);
 
-/// Throws unless every vector of the problem is there.
-void check_vectors(const Problem& problem, const Vectors& vectors);
+/// Throws unless every vector of the problem is there and lies outside the destination.
+void check_vectors(const Problem& problem, const void* dst, const Vectors& vectors);
 
 }  // namespace cornerturn

@@ -25,7 +25,13 @@ struct Values {
   /// that, counted in elements. Stochastic rounding counts from there.
   std::int64_t place = 0;
 
-  friend bool operator==(const Values&, const Values&) = default;
+  /// To the bit: a factor of -0 gives other zeros than one of 0.
+  friend bool operator==(const Values& a, const Values& b) {
+    const auto bits = [](double x) { return __builtin_bit_cast(std::uint64_t, x); };
+    return bits(a.alpha) == bits(b.alpha) && bits(a.beta) == bits(b.beta) &&
+           a.conjugate == b.conjugate && a.rounding == b.rounding && a.overflow == b.overflow &&
+           a.seed == b.seed && a.place == b.place;
+  }
 };
 
 /// Where the values of a scale or a bias lie: element (i0, i1, ...) of the problem uses

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/fp_environment.hpp"
 #include "core/validate.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/parallel.hpp"
@@ -53,16 +54,25 @@ Buffers at_first(const Problem& normal, const Buffers& buffers) {
   return first;
 }
 
+// Pieces of whatever changes values, in the environment that all threads share.
+template <class Config>
+void run_pieces(const Config& config, const Problem& normal, const Buffers& buffers,
+                std::int64_t first, std::int64_t last) {
+  if (normal.operation() == Operation::move) return run(config, normal, buffers, first, last);
+  const DefaultFpEnvironment environment;
+  run(config, normal, buffers, first, last);
+}
+
 template <class Family>
 void run_family(const plan::AnyConfig& planned, const Problem& normal, int threads,
                 const Buffers& buffers) {
   const auto run_all = [&](const auto& config) {
     const std::int64_t count = pieces(config, normal);
-    if (threads == 1 || count == 1) return run(config, normal, buffers, 0, count);
+    if (threads == 1 || count == 1) return run_pieces(config, normal, buffers, 0, count);
     // A few ranges for each thread: whoever is late does not hold up the rest for long.
     const std::int64_t grain = std::max<std::int64_t>(1, count / (threads * 16L));
     const auto ranges = [&](std::int64_t first, std::int64_t last) {
-      run(config, normal, buffers, first, last);
+      run_pieces(config, normal, buffers, first, last);
     };
     // By reference: a function object of its own would be allocated.
     parallel_ranges(threads, count, grain, std::ref(ranges));

@@ -1,6 +1,7 @@
 // The public C++ interface, linked as a user links it.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,10 @@
 #include <vector>
 
 #include "cornerturn/cornerturn.hpp"
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 namespace cornerturn {
 namespace {
@@ -304,6 +309,71 @@ TEST(Api, HostPointersBelongToTheCpu) {
   transpose(dst.data(), src.data(), 2, 3, options);
   EXPECT_EQ(dst, src);
 }
+
+TEST(Api, AStrideOfTheLeastNumberOverflows) {
+  const std::uint8_t src[2] = {1, 2};
+  std::uint8_t dst[2] = {7, 7};
+  const ElementType u8(Kind::u8);
+  try {
+    copy(View(dst, u8, {2}, {1}), ConstView(src, u8, {2}, {INT64_MIN}));
+    ADD_FAILURE() << "was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Status::overflow);
+  }
+  EXPECT_EQ(dst[1], 7);
+}
+
+TEST(Api, VectorsInTheDestinationAreRefused) {
+  const std::vector<float> src(64 * 64, 3.0F);
+  std::vector<float> dst(64 * 64, 2.0F);
+  Epilogue scaled, biased;
+  scaled.scale = dst.data() + 4000;
+  scaled.scale_mode = 0;
+  biased.bias = dst.data();
+  EXPECT_NE(message_of([&] {
+              transpose(dst.data(), src.data(), 64, 64, scaled);
+            }).find("epilogue.scale = "),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              transpose(dst.data(), src.data(), 64, 64, biased);
+            }).find(" overlaps dst = "),
+            std::string::npos);
+  EXPECT_EQ(dst, std::vector<float>(64 * 64, 2.0F));
+}
+
+// The same thread, the same shape: the plan of the call before is not taken.
+TEST(Api, AFactorOfMinusZeroIsAnotherProblem) {
+  const std::vector<float> src(32 * 32, 3.0F);
+  std::vector<float> dst(32 * 32);
+  Epilogue epilogue;
+  for (const double alpha : {0.0, -0.0, 0.0}) {
+    epilogue.alpha = alpha;
+    transpose(dst.data(), src.data(), 32, 32, epilogue);
+    EXPECT_EQ(std::signbit(dst[5]), std::signbit(alpha));
+  }
+}
+
+#if defined(__SSE2__)
+// A thread that flushes denormals or rounds upwards gets the same bits as all others, and does not
+// change what the workers of later calls do.
+TEST(Api, TheCallersFloatingPointEnvironmentDoesNotCount) {
+  constexpr std::int64_t n = 1500;
+  const std::vector<float> src(n * n, 1e-40F);
+  const auto converted = [&](int threads) {
+    std::vector<double> dst(n * n);
+    transpose(dst.data(), src.data(), n, n, Epilogue(), {.threads = threads});
+    return dst;
+  };
+  const std::vector<double> expected(n * n, static_cast<double>(1e-40F));
+  std::thread([&] {
+    const unsigned mine = _mm_getcsr() | 0x8040U | 0x4000U;  // flushes, and rounds upwards
+    _mm_setcsr(mine);
+    for (const int threads : {1, 2}) EXPECT_EQ(converted(threads), expected) << threads;
+    EXPECT_EQ(_mm_getcsr() & 0xffc0U, mine & 0xffc0U);
+  }).join();
+  for (const int threads : {1, 2}) EXPECT_EQ(converted(threads), expected) << threads;
+}
+#endif
 
 TEST(Api, VersionMatchesTheHeaders) {
   EXPECT_STREQ(version(), CORNERTURN_VERSION);

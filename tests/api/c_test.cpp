@@ -75,6 +75,19 @@ TEST(C, ErrorsSayWhatIsWrongAndWriteNothing) {
   EXPECT_STREQ(ct_last_error(), "");
 }
 
+// The shape has fewer extents than that: it is not read.
+TEST(C, ARankThatIsTooLargeIsRefused) {
+  const float src[6] = {0, 1, 2, 3, 4, 5};
+  float dst[6] = {9};
+  const int64_t shape[2] = {3, 2};
+  const int perm[2] = {1, 0};
+  const ct_const_view view = {src, "f32", 100000000, shape, nullptr};
+  EXPECT_EQ(ct_permute(dst, &view, perm, nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ct_last_error()).find("rank = 100000000, at most 64 are supported"),
+            std::string::npos);
+  EXPECT_EQ(dst[0], 9);
+}
+
 TEST(C, OptionsOfAnOlderProgramAreTaken) {
   const float src[6] = {0, 1, 2, 3, 4, 5};
   float dst[6] = {};
