@@ -28,8 +28,10 @@ struct GatherArgs {
   std::byte* dst = nullptr;
   std::int64_t elements = 0;
   int element_bytes = 1;
-  bool single = false;  ///< one element a thread, for problems that do not fill the GPU
-  Walk mode;            ///< the destination's fastest first; axes beyond its rank have one index
+  bool single = false;   ///< one element a thread, for problems that do not fill the GPU
+  bool near = false;     ///< all offsets fit 32 bits, and there are fewer than 2^30 elements
+  bool one_run = false;  ///< the destination is one run without gaps
+  Walk mode;             ///< the destination's fastest first; axes beyond its rank have one index
   FastDivide64 wide[max_axes];  ///< extents, for problems of 2^30 elements or more
   bool converts = false;        ///< values change; else they are moved, and nothing below counts
   int src_bytes = 1;            ///< of an element
@@ -37,39 +39,71 @@ struct GatherArgs {
   AxisVector scale;
   AxisVector bias;
 
-  /// Where element number `n` of the destination's order comes from and goes to. The first `known`
-  /// axes are taken without a look at the rank: none waits for another one's arguments. see(axis,
-  /// index) hears of every axis.
-  template <int known, class Index, class See>
-  CT_HOST_DEVICE constexpr Offsets at(Index n, See&& see) const {
+  /// Where element number `n` of the destination's order comes from and goes to. see(axis, index)
+  /// hears of every axis.
+  template <class See>
+  CT_HOST_DEVICE constexpr Offsets at(std::uint64_t n, See&& see) const {
     Offsets offsets;
-    CT_UNROLL
-    for (int i = 0; i < known; ++i) take(i, n, offsets, see);
-    for (int i = known; i < mode.rank; ++i) take(i, n, offsets, see);
+    for (int i = 0; i < mode.rank; ++i) {
+      const std::uint64_t rest = wide[i].quotient(n);
+      const auto index = static_cast<std::int64_t>(n - rest * wide[i].divisor);
+      offsets.src += index * mode.axis[i].src_step;
+      offsets.dst += index * mode.axis[i].dst_step;
+      see(i, index);
+      n = rest;
+    }
     return offsets;
   }
 
- private:
-  template <class Index, class See>
-  CT_HOST_DEVICE constexpr void take(int i, Index& n, Offsets& offsets, See&& see) const {
-    const Axis& axis = mode.axis[i];
-    Index rest, extent;
-    if constexpr (sizeof(Index) == 4) {
-      rest = axis.count.quotient(n);
-      extent = axis.count.divisor;
-    } else {
-      rest = wide[i].quotient(n);
-      extent = wide[i].divisor;
+  /// The same for several elements at once: what an axis needs is read once for all of them, and
+  /// their divisions do not wait for each other. The first `known` axes are taken without a look at
+  /// the rank: none waits for another one's arguments. With `Step` of 32 bits all offsets fit them.
+  template <int known, class Step, class Index, int N>
+  CT_HOST_DEVICE constexpr void at(const Index (&n)[N], Offsets (&offsets)[N]) const {
+    Index left[N];
+    Step src[N] = {};
+    Step dst[N] = {};
+    CT_UNROLL
+    for (int k = 0; k < N; ++k) left[k] = n[k];
+    const auto take = [&](int i) {
+      const auto by = divide<Index>(i);
+      const auto src_step = static_cast<Step>(mode.axis[i].src_step);
+      const auto dst_step = static_cast<Step>(mode.axis[i].dst_step);
+      CT_UNROLL
+      for (int k = 0; k < N; ++k) {
+        const Index rest = by.quotient(left[k]);
+        const auto index = static_cast<Step>(left[k] - rest * by.divisor);
+        src[k] += index * src_step;
+        if (!one_run) dst[k] += index * dst_step;
+        left[k] = rest;
+      }
+    };
+    CT_UNROLL
+    for (int i = 0; i < known; ++i) take(i);
+    for (int i = known; i < mode.rank; ++i) take(i);
+    CT_UNROLL
+    for (int k = 0; k < N; ++k) {
+      offsets[k].src = src[k];
+      offsets[k].dst = one_run ? static_cast<std::int64_t>(n[k]) * element_bytes : dst[k];
     }
-    const auto index = static_cast<std::int64_t>(n - rest * extent);
-    offsets.src += index * axis.src_step;
-    offsets.dst += index * axis.dst_step;
-    see(i, index);
-    n = rest;
+  }
+
+ private:
+  template <class Index>
+  CT_HOST_DEVICE constexpr BasicFastDivide<Index> divide(int i) const {
+    if constexpr (sizeof(Index) == 4) {
+      return mode.axis[i].count;
+    } else {
+      return wide[i];
+    }
   }
 };
 
-template <class T, class Index, int of_thread>
+/// Elements of a thread, where there are many.
+inline constexpr int gather_at_once = 4;
+
+/// Index: of an element. Step: of a byte on either side.
+template <class T, class Index, class Step, int of_thread>
 struct Gather {
   static constexpr int threads = 256;
   static constexpr int min_blocks = 4;
@@ -81,18 +115,21 @@ struct Gather {
     const Index step = Index{ctx.grid_dim().x} * (threads * of_thread);
     for (Index first = Index{ctx.block_id().x} * (threads * of_thread); first < all;
          first += step) {
-      T v[of_thread];
-      Offsets at[of_thread];
+      Index n[of_thread];
       CT_UNROLL
       for (int i = 0; i < of_thread; ++i) {
-        const Index n = first + static_cast<Index>(thread_of(ctx) + i * threads);
-        at[i] = a.at<known_axes>(n, [](int, std::int64_t) {});
-        v[i] = ctx.load_if(n < all, reinterpret_cast<const T*>(a.src + at[i].src));
+        n[i] = first + static_cast<Index>(thread_of(ctx) + i * threads);
+      }
+      T v[of_thread];
+      Offsets at[of_thread];
+      a.at<known_axes, Step>(n, at);
+      CT_UNROLL
+      for (int i = 0; i < of_thread; ++i) {
+        v[i] = ctx.load_if(n[i] < all, reinterpret_cast<const T*>(a.src + at[i].src));
       }
       CT_UNROLL
       for (int i = 0; i < of_thread; ++i) {
-        const Index n = first + static_cast<Index>(thread_of(ctx) + i * threads);
-        ctx.store_if(n < all, reinterpret_cast<T*>(a.dst + at[i].dst), v[i]);
+        ctx.store_if(n[i] < all, reinterpret_cast<T*>(a.dst + at[i].dst), v[i]);
       }
     }
   }
@@ -155,7 +192,7 @@ struct GatherChanged {
       const bool mine = number < all;
       std::int64_t scale_at = a.scale.first;
       std::int64_t bias_at = a.bias.first;
-      const Offsets at = a.at<0>(number, [&](int axis, std::int64_t index) {
+      const Offsets at = a.at(number, [&](int axis, std::int64_t index) {
         if (axis == a.scale.axis) scale_at += index * a.scale.step;
         if (axis == a.bias.axis) bias_at += index * a.bias.step;
       });
@@ -191,11 +228,13 @@ void dispatch(const GatherArgs& a, Visit&& visit) {
   if (a.converts) return dispatch_changed(a, visit);
   with_element(a.element_bytes, [&]<class T>(T) {
     if (a.single) {
-      visit.template operator()<Gather<T, std::uint32_t, 1>>();
+      visit.template operator()<Gather<T, std::uint32_t, std::int64_t, 1>>();
+    } else if (a.near) {
+      visit.template operator()<Gather<T, std::uint32_t, std::int32_t, gather_at_once>>();
     } else if (a.elements < (std::int64_t{1} << 30)) {
-      visit.template operator()<Gather<T, std::uint32_t, 4>>();
+      visit.template operator()<Gather<T, std::uint32_t, std::int64_t, gather_at_once>>();
     } else {
-      visit.template operator()<Gather<T, std::uint64_t, 4>>();
+      visit.template operator()<Gather<T, std::uint64_t, std::int64_t, gather_at_once>>();
     }
   });
 }

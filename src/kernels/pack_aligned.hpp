@@ -12,6 +12,41 @@
 
 namespace cornerturn::kernels {
 
+/// Shared memory's offsets of the elements of one period and of a vector of the destination more.
+template <class T, class Ctx>
+CT_DEVICE void fill_table(Ctx& ctx, const PackArgs& a, SharedPointer<std::uint16_t> table) {
+  const std::uint32_t entries = a.period.divisor + 16 / sizeof(T);
+  for (auto i = ctx.thread_id().x; i < entries; i += ctx.block_dim().x) {
+    ctx.store(table + i, static_cast<std::uint16_t>(a.element_at(i)));
+  }
+}
+
+/// A block's shared memory: the box, its runs on either side, and the table.
+struct PackShared {
+  SharedPointer<std::uint8_t> box;
+  RunTable src_runs;
+  RunTable dst_runs;
+  SharedPointer<std::uint16_t> table;
+};
+
+/// All of it but the box is filled; a barrier has to follow.
+template <class Src, class Dst, class Ctx>
+CT_DEVICE PackShared begin_pack(Ctx& ctx, const PackArgs& a) {
+  PackShared shared;
+  shared.box = ctx.template dynamic_shared<std::uint8_t>();
+  shared.src_runs = cast<RunPlace>(shared.box + a.runs_at);
+  shared.dst_runs = shared.src_runs + a.from.runs;
+  shared.table = cast<std::uint16_t>(shared.box + a.table_at);
+  PackLimits limits;
+  const Offsets box = pack_box(a, ctx.block_id().x, limits);
+  const auto as_it_is = [](RunPlace place) { return place; };
+  fill_runs<Src>(ctx, a.from, limits, const_cast<std::byte*>(a.src) + box.src, shared.src_runs,
+                 as_it_is);
+  fill_runs<Dst>(ctx, a.to, limits, a.dst + box.dst, shared.dst_runs, as_it_is);
+  fill_table<Dst>(ctx, a, shared.table);
+  return shared;
+}
+
 template <class Change>
 struct PackAligned {
   using Src = typename Change::Src;

@@ -79,17 +79,18 @@ struct PackArgs {
   std::int64_t src_high = 0;  ///< and ends here
   int element_bytes = 1;      ///< of the destination
   int src_element_bytes = 1;  ///< another number only where values are converted
-  bool shifted = false;       ///< runs begin anywhere, else they are aligned to 16 bytes
+  bool anywhere = false;      ///< where runs begin, else they are aligned to 16 bytes
   int cuts = 0;
   PackCut cut[max_cuts];
   Walk boxes;
   PackSide from;
   PackSide to;
   int line_shift = 31;  ///< after every 2^line_shift bytes of a source run 16 stay free
-  int lanes = 5;        ///< shifted: 2^lanes lanes of a warp are neighbours in a run
-  FastDivide groups;    ///< shifted: groups of `1 << lanes` vectors of a run of the destination
+  int rounds = 1;       ///< anywhere: times that `from.vectors` make a run
+  int lanes = 5;        ///< anywhere: 2^lanes lanes of a warp are neighbours in a run
+  int columns = 1;      ///< anywhere: 2^lanes units each make a run of the destination
   FastDivide across;    ///< aligned: neighbouring threads that are neighbours in a run of it
-  FastDivide down;      ///< and the runs of it that a block writes at once
+  FastDivide down;      ///< runs of the destination that a block writes at once
   int rotation_shift = no_rotation;  ///< aligned: see rotation_of()
 
   // Where the elements of a destination run lie in shared memory.
@@ -99,7 +100,7 @@ struct PackArgs {
   int last_stride = 0;  ///< bytes for each index of the run's last mode
 
   int runs_at = 0;   ///< where in shared memory the lists of runs begin
-  int table_at = 0;  ///< and where the table
+  int table_at = 0;  ///< aligned: and where the table
 
   ValueArgs values;
 
@@ -175,9 +176,10 @@ struct alignas(16) RunPlace {
 };
 using RunTable = SharedPointer<RunPlace>;
 
-template <class T, class Ctx>
+/// finish(place) may say otherwise.
+template <class T, class Ctx, class Finish>
 CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limits, std::byte* base,
-                         RunTable table) {
+                         RunTable table, Finish&& finish) {
   const auto length = static_cast<int>(side.unit * limits.count(side.cut, side.last) * sizeof(T));
   for (auto i = ctx.thread_id().x; i < side.runs; i += ctx.block_dim().x) {
     bool inside = true;
@@ -188,42 +190,10 @@ CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limit
     RunPlace place{base + start.at, start.shared,
                    left < side.piece_bytes ? left : side.piece_bytes};
     inside &= left > 0;
+    place = finish(place);
     if (!inside) place.bytes = 0;
     ctx.store(table + i, place);
   }
-}
-
-/// Shared memory's offsets of the elements of one period and of a vector of the destination more.
-template <class T, class Ctx>
-CT_DEVICE void fill_table(Ctx& ctx, const PackArgs& a, SharedPointer<std::uint16_t> table) {
-  const std::uint32_t entries = a.period.divisor + 16 / sizeof(T);
-  for (auto i = ctx.thread_id().x; i < entries; i += ctx.block_dim().x) {
-    ctx.store(table + i, static_cast<std::uint16_t>(a.element_at(i)));
-  }
-}
-
-/// A block's shared memory: the box, its runs on either side, and the table.
-struct PackShared {
-  SharedPointer<std::uint8_t> box;
-  RunTable src_runs;
-  RunTable dst_runs;
-  SharedPointer<std::uint16_t> table;
-};
-
-/// All of it but the box is filled; a barrier has to follow.
-template <class Src, class Dst, class Ctx>
-CT_DEVICE PackShared begin_pack(Ctx& ctx, const PackArgs& a) {
-  PackShared shared;
-  shared.box = ctx.template dynamic_shared<std::uint8_t>();
-  shared.src_runs = cast<RunPlace>(shared.box + a.runs_at);
-  shared.dst_runs = shared.src_runs + a.from.runs;
-  shared.table = cast<std::uint16_t>(shared.box + a.table_at);
-  PackLimits limits;
-  const Offsets box = pack_box(a, ctx.block_id().x, limits);
-  fill_runs<Src>(ctx, a.from, limits, const_cast<std::byte*>(a.src) + box.src, shared.src_runs);
-  fill_runs<Dst>(ctx, a.to, limits, a.dst + box.dst, shared.dst_runs);
-  fill_table<Dst>(ctx, a, shared.table);
-  return shared;
 }
 
 }  // namespace cornerturn::kernels

@@ -20,6 +20,13 @@ struct Box {
     int modes = 0;                                         ///< in the order
     int run_modes = 0;     ///< of them in the run; the last may be cut
     std::int64_t run = 1;  ///< elements
+
+    bool runs_along(int which) const {
+      for (int i = 0; i < run_modes; ++i) {
+        if (order[static_cast<std::size_t>(i)] == which) return true;
+      }
+      return false;
+    }
   };
   Side src, dst;
 

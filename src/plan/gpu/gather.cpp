@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/divide.hpp"
+#include "core/validate.hpp"
 #include "kernels/scaled.hpp"
 #include "plan/gpu/convert.hpp"
 #include "plan/gpu/row_runs.hpp"
@@ -18,7 +19,7 @@ constexpr int threads = 256;
 
 // The elements that a block of kernels::Gather takes at a time.
 std::int64_t of_block(const GatherConfig& config) {
-  return config.single ? threads : 4 * threads;
+  return config.single ? threads : kernels::gather_at_once * threads;
 }
 
 // The sectors of the source that a warp touches which takes 32 elements one after the other.
@@ -48,6 +49,22 @@ double value_lane(const Problem& normal, const Family::Costs& c) {
   const bool is_known =
       kernels::with_cast(from, to, known) || kernels::with_scaled_cast(from, to, known);
   return is_known ? c.known_value : c.any_value;
+}
+
+// Whether 32 bits hold how far any element lies from the first.
+bool is_near(const Reach& reach, std::int64_t offset) {
+  constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
+  return reach.low - offset >= -most && reach.high - offset <= most;
+}
+
+// Whether element number n of the destination's order lies n elements behind the first.
+bool dst_is_one_run(const Problem& normal) {
+  std::int64_t next = normal.dst_type.size();
+  for (int i = normal.rank(); i-- > 0;) {
+    if (normal.modes[i].dst_stride != next) return false;
+    next *= normal.modes[i].extent;
+  }
+  return true;
 }
 
 // What happens to the values.
@@ -145,6 +162,10 @@ Launchable<kernels::GatherArgs> Family::prepare(const GatherConfig& config, cons
     axis.dst_step = mode.dst_stride;
   }
   if (normal.converts()) set_change(args, normal);
+  args.near = args.elements < (std::int64_t{1} << 30) &&
+              is_near(src_reach(normal), normal.src_offset) &&
+              is_near(dst_reach(normal), normal.dst_offset);
+  args.one_run = dst_is_one_run(normal);
   const std::int64_t blocks = std::min<std::int64_t>(ceil_div(args.elements, of_block(config)),
                                                      (std::int64_t{1} << 31) - 1);
   return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};

@@ -20,17 +20,11 @@ namespace {
 using kernels::PackArgs;
 
 // So many that each has several vectors of the destination to write, as far as there are.
-std::int16_t threads_for(const Box& box, const Problem& normal) {
+std::int16_t threads_for(const Box& box, const Problem& normal, bool anywhere) {
+  if (anywhere && box.bytes > 40 << 10) return 512;
   if (!normal.converts() || normal.dst_type.size() > 1) return box.bytes >= 8192 ? 256 : 128;
   const std::int64_t vectors = box.elements * normal.dst_type.size() / vector;
   return vectors >= 2048 ? 256 : vectors >= 512 ? 128 : 64;
-}
-
-bool in_run(const Box::Side& side, int mode) {
-  for (int i = 0; i < side.run_modes; ++i) {
-    if (side.order[static_cast<std::size_t>(i)] == mode) return true;
-  }
-  return false;
 }
 
 // Whether all runs of all boxes begin at multiples of 16 bytes: the steps from box to box and from
@@ -45,8 +39,8 @@ bool has_aligned_runs(const Box& box, const Problem& normal, const Alignment& st
       if (mode.dst_stride * extent % vector != 0) return false;
     }
     if (extent > 1) {
-      if (!in_run(box.src, i) && mode.src_stride % vector != 0) return false;
-      if (!in_run(box.dst, i) && mode.dst_stride % vector != 0) return false;
+      if (!box.src.runs_along(i) && mode.src_stride % vector != 0) return false;
+      if (!box.dst.runs_along(i) && mode.dst_stride % vector != 0) return false;
     }
   }
   return true;
@@ -77,32 +71,33 @@ struct BoxWork {
       return std::ceil(static_cast<double>(n) / threads) * threads;
     };
     loads = static_cast<double>(args.from.runs) * args.from.vectors.divisor;
+    loads *= args.rounds;
     const double digits = args.from.digits + args.to.digits + args.period_digits;
-    setup_lanes = rounded(std::int64_t{args.period.divisor} + vector_elements(normal)) *
-                      (c.entry + c.entry_digit * digits) +
-                  (rounded(args.from.runs) + rounded(args.to.runs)) * c.run_digit * digits;
+    setup_lanes = (rounded(args.from.runs) + rounded(args.to.runs)) * c.run_digit * digits;
+    if (args.anywhere) return;
+    setup_lanes += rounded(std::int64_t{args.period.divisor} + vector_elements(normal)) *
+                   (c.entry + c.entry_digit * digits);
   }
 
-  // Boxes that begin anywhere.
-  void add_shifted(Work& work, const Box& box, const Family::Costs& c) const {
+  // Boxes whose runs begin anywhere.
+  void add_anywhere(Work& work, const Box& box, const Family::Costs& c) const {
     const PackArgs& args = setup.args;
     const double rank = args.boxes.rank;
-    // Lanes that store, where groups of lanes are not full too.
-    const double down = 32 >> args.lanes;
-    const double groups = args.groups.divisor;
-    const double stores = groups * std::ceil(static_cast<double>(args.to.runs) / down) * 32;
-    // Warps with a vector that is cut take its elements one by one.
-    const double cut_warps =
-        std::min(2.0, groups) * std::ceil(static_cast<double>(args.to.runs) / down);
-    work.instructions = work.blocks * (setup_lanes + threads * (c.thread + c.axis * rank) +
-                                       cut_warps * 32 * V * c.edge + loads * c.load +
-                                       stores * (c.lane + c.element * V));
-    // Whole vectors are stored to shared memory and by the lanes; elements, and where they lie, are
-    // loaded one by one. Lanes read the table V entries of two bytes apart.
-    const double entries = std::min<double>(1U << args.lanes, std::ceil(args.period.divisor / V));
-    const double lookups = std::max(1.0, entries * V * 2 / (bank_count * bank_bytes));
+    const double W = kernels::pack_unit_bytes(args.element_bytes) / args.element_bytes;
+    // Lanes that store, where groups of lanes are not full too; and where their elements lie.
+    const double lanes = 1 << args.lanes;
+    const double stores = args.columns * lanes * static_cast<double>(args.to.runs);
+    const double groups = threads / lanes;
+    const double columns = std::max(1.0, std::ceil(args.columns / groups));  // of a thread
+    const double places = threads * (columns * (2 * W - 1) + (W > 1 ? 1 : 0)) *
+                          (c.entry + c.entry_digit * args.period_digits);
+    const double ends = W > 1 ? static_cast<double>(args.to.runs) * 2 * W : 0;
+    work.instructions =
+        work.blocks * (setup_lanes + threads * (c.thread + c.axis * rank) + places + ends * c.edge +
+                       loads * c.load + stores * (c.lane + c.element * W * setup.phases));
+    // Whole vectors are stored to shared memory; elements are loaded one by one.
     work.wavefronts = work.blocks * c.wavefront *
-                      (loads / 32 * 8 + stores / 32 * (V * (setup.wavefronts + lookups) + 4));
+                      (loads / 32 * 8 + stores / 32 * (W * setup.wavefronts + 1) + ends / 32 * 4);
     work.barriers = c.barriers;
     work.block_seconds = c.block + c.block_lane * static_cast<double>(box.bytes) / 16 / threads;
   }
@@ -131,6 +126,11 @@ struct BoxWork {
   }
 };
 
+// Blocks of an SM that the registers suffice for.
+int promised_blocks(const PackConfig& config, const Problem& normal) {
+  return (config.anywhere && !normal.converts() ? 1536 : 1024) / config.threads;
+}
+
 const char* why_not_changing(const Problem& normal) {
   if (const char* rule = why_not_by_value(normal)) return rule;
   if (std::max(normal.src_type.size(), normal.dst_type.size()) > 4) return "elements of 8 B";
@@ -153,7 +153,7 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                        const Add<PackConfig>& add) {
-  // Types that are known at run time alone have a kernel of the shifted form.
+  // Types that are known at run time alone have a kernel of one form.
   const bool may_be_aligned = !normal.converts() || why_no_common_cast(normal) == nullptr;
   std::vector<Box> seen;
   for (std::int64_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
@@ -161,12 +161,13 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     if (box.bytes > most_bytes) break;
     if (std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
     seen.push_back(box);
-    if (!fits(box, normal, device)) continue;
     PackConfig config;
     config.run_bytes = static_cast<std::int32_t>(run_bytes);
-    config.threads = threads_for(box, normal);
-    config.shifted = !may_be_aligned || !has_aligned_runs(box, normal, start) ||
-                     piece_of(box, normal, config).vectors == 0;
+    config.threads = threads_for(box, normal, false);
+    config.anywhere = !may_be_aligned || !has_aligned_runs(box, normal, start) ||
+                      piece_of(box, normal, config).vectors == 0;
+    if (!fits(box, normal, device, config.anywhere)) continue;
+    config.threads = threads_for(box, normal, config.anywhere);
     add(config);
   }
 }
@@ -179,10 +180,10 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
   Work work;
   work.blocks = static_cast<double>(count_boxes(box, normal));
   work.resident = resident_blocks(model.device, static_cast<int>(threads), setup.shared_bytes(),
-                                  static_cast<int>(1024 / threads));
+                                  promised_blocks(config, normal));
   const BoxWork of_box(setup, threads, normal, c);
-  if (config.shifted) {
-    of_box.add_shifted(work, box, c);
+  if (config.anywhere) {
+    of_box.add_anywhere(work, box, c);
   } else {
     of_box.add_aligned(work, normal, c);
   }
@@ -200,7 +201,7 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
   const Box box = box_of_runs(normal, config.run_bytes);
   std::string text = fmt::format(
       "boxes of {} B in runs of {} and {} B{}", box.bytes, box.src.run * normal.src_type.size(),
-      box.dst.run * normal.dst_type.size(), config.shifted ? ", begin anywhere" : "");
+      box.dst.run * normal.dst_type.size(), config.anywhere ? ", begin anywhere" : "");
   if (normal.converts()) {
     text += ", " + normal.src_type.name() + " to " + normal.dst_type.name();
   }

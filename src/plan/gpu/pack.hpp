@@ -17,7 +17,7 @@ namespace cornerturn::plan::gpu {
 struct PackConfig {
   std::int32_t run_bytes = 0;  ///< what a run of a box should have on either side
   std::int16_t threads = 256;  ///< of a block
-  bool shifted = false;        ///< runs begin anywhere, else they are aligned to 16 bytes
+  bool anywhere = false;       ///< where runs begin, else they are aligned to 16 bytes
 
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
 };
@@ -32,15 +32,15 @@ struct Family {
   using Config = PackConfig;
   using Args = kernels::PackArgs;
   struct Costs {
-    // The shifted form.
+    // The form whose runs begin anywhere.
     Cost load{"load", 9.97, "instructions for each vector that is loaded"};
-    Cost lane{"lane", 65.1, "instructions for each vector that is stored"};
+    Cost lane{"lane", 25, "instructions for each unit that is stored"};
     Cost element{"element", 1.64, "instructions for each element of those"};
     Cost thread{"thread", 111, "instructions of a thread"};
     Cost axis{"axis", 42.2, "instructions of a thread for each mode that boxes cut"};
-    Cost entry{"entry", 14, "instructions for each entry of the table"};
-    Cost entry_digit{"entry_digit", 7.29, "instructions for each digit of an entry"};
-    Cost edge{"edge", 13, "instructions for each element of a vector that is cut, of all lanes"};
+    Cost entry{"entry", 14, "instructions for where an element of a run lies"};
+    Cost entry_digit{"entry_digit", 7.29, "instructions for each digit of that"};
+    Cost edge{"edge", 13, "instructions for each element that may lie in no whole unit"};
     Cost barriers{"barriers", 0.263,
                   "as the shared `barriers`: two barriers a box, more between them"};
     Cost run_digit{"run_digit", 12.2, "instructions for each digit of a run's place"};

@@ -18,8 +18,9 @@ using kernels::PackDigit;
 using kernels::PackSide;
 
 constexpr std::int64_t most_shared = 60 << 10;
-constexpr std::int64_t most_offset = 64 << 10;  // that the table can hold
-constexpr std::int64_t line = 128;              // bytes: all banks once
+constexpr std::int64_t most_offset = 64 << 10;     // that the table can hold
+constexpr std::int64_t line = 128;                 // bytes: all banks once
+constexpr std::int64_t instructions_of_unit = 14;  // beside the loads of its elements
 
 struct Layout {
   std::array<int, ModeList::capacity> shared{};  // bytes for each index of a mode
@@ -49,6 +50,40 @@ bool lines_suit(const Box& box, const Problem& normal) {
     if (!inside && !whole && !across) return false;
   }
   return box.src.run * normal.src_type.size() > line;
+}
+
+// The smallest stride of shared memory from `least` on whose places have the phases of the source.
+std::int64_t same_phase(std::int64_t least, std::int64_t src_stride) {
+  return least + ((src_stride - least) % vector + vector) % vector;
+}
+
+// Runs of the source so far apart that no two touch the same vector, whatever their phases. After
+// each index of the first two modes beside the run so many more vectors stay free.
+Layout layout_anywhere(const Box& box, const Problem& normal, std::array<int, 2> pads) {
+  Layout layout;
+  layout.pad_shift.fill(31);
+  const std::int64_t size = normal.src_type.size();
+  const std::int64_t touched = box.src.run * size + 2 * (vector - size);
+  layout.pitch = (touched - (vector - size) + vector - 1) / vector * vector;
+  std::int64_t next = touched;
+  std::size_t beside = 0;
+  for (int i = 0; i < box.src.modes; ++i) {
+    const int which = box.src.order[static_cast<std::size_t>(i)];
+    const auto at = static_cast<std::size_t>(which);
+    const std::int64_t src_stride = normal.modes[which].src_stride;
+    if (i < box.src.run_modes) {
+      layout.shared[at] = static_cast<int>(src_stride);
+      continue;
+    }
+    if (box.extent[at] == 1) continue;
+    std::int64_t stride = same_phase(next, src_stride);
+    if (beside < pads.size()) stride += pads[beside++] * vector;
+    layout.shared[at] = static_cast<int>(stride);
+    next += stride * (box.extent[at] - 1);
+    layout.src_runs *= box.extent[at];
+  }
+  layout.bytes = ceil_div(next + vector, vector) * vector;
+  return layout;
 }
 
 // Runs of the source one after the other, each in whole vectors. If the destination runs along a
@@ -171,7 +206,21 @@ void set_side(PackArgs& args, PackSide& side, const Box::Side& order, std::int64
 
 // The walk from box to box, and which of its axes the cuts are of.
 void set_boxes(PackArgs& args, const Box& box, const Problem& normal) {
-  for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
+  std::array<int, ModeList::capacity + 2> order{};
+  std::size_t count = 0;
+  if (args.anywhere) {  // neighbouring blocks share the sectors at the ends of their runs
+    for (const Box::Side* side : {&box.src, &box.dst}) {
+      if (side->run_modes == 0) continue;
+      order[count++] = side->order[static_cast<std::size_t>(side->run_modes - 1)];
+    }
+  }
+  for (int i = normal.rank(); i-- > 0;) order[count++] = i;  // the destination's fastest first
+  for (std::size_t at = 0; at < count; ++at) {
+    const int i = order[at];
+    if (std::find(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(at), i) !=
+        order.begin() + static_cast<std::ptrdiff_t>(at)) {
+      continue;
+    }
     const Mode& mode = normal.modes[i];
     const std::int64_t step = box.extent[static_cast<std::size_t>(i)];
     if (step == mode.extent) continue;
@@ -191,7 +240,7 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
   args.element_bytes = normal.dst_type.size();
   args.src_element_bytes = normal.src_type.size();
   args.values = value_args(normal);
-  args.shifted = config.shifted;
+  args.anywhere = config.anywhere;
   const Reach reach = src_reach(normal);
   args.src_low = reach.low - normal.src_offset;
   args.src_high = reach.high - normal.src_offset;
@@ -208,9 +257,13 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
              }
            });
   args.period = FastDivide(period);
-  args.from.vectors = FastDivide(static_cast<std::uint32_t>(layout.pitch / vector));
+  const std::int64_t vectors = layout.pitch / vector;
+  const std::int64_t at_once =
+      config.anywhere ? std::min<std::int64_t>(vectors, config.threads) : vectors;
+  args.from.vectors = FastDivide(static_cast<std::uint32_t>(at_once));
+  args.rounds = static_cast<int>(ceil_div(vectors, at_once));
   if (layout.lines) args.line_shift = std::countr_zero(static_cast<std::uint64_t>(line));
-  if (!config.shifted) split(args, config, box, layout, normal);
+  if (!config.anywhere) split(args, config, box, layout, normal);
   args.runs_at = static_cast<int>(layout.bytes);
   args.table_at = args.runs_at + static_cast<int>(args.from.runs + args.to.runs) * 16;
   set_boxes(args, box, normal);
@@ -220,7 +273,8 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
 // Wavefronts of a request of a warp that gathers, its first. `across` lanes are
 // neighbours in a run of the destination, then come `down` runs.
 int wavefronts(const PackArgs& args, std::uint32_t across, std::uint32_t down, std::int64_t run) {
-  const auto V = static_cast<std::uint32_t>(16 / args.element_bytes);
+  const auto V = static_cast<std::uint32_t>(
+      (args.anywhere ? kernels::pack_unit_bytes(args.element_bytes) : 16) / args.element_bytes);
   WarpRequest request;
   request.active = 0;
   request.width = args.src_element_bytes;
@@ -242,29 +296,57 @@ int wavefronts(const PackArgs& args, std::uint32_t across, std::uint32_t down, s
   return shared_cost(request, SharedOp::load).wavefronts;
 }
 
-struct Lanes {
-  int shift = 5;
-  double wavefronts = 1;
-};
-
-// The widest group of neighbours whose loads do not collide more than those of narrower ones.
-Lanes choose_lanes(const PackArgs& args, std::int64_t run) {
-  const std::int64_t vectors = std::max<std::int64_t>(1, run * args.element_bytes / 16);
-  Lanes best{-1, 1e9};
-  for (int shift = 5; shift >= 1; --shift) {
-    if (shift > 1 && (std::int64_t{1} << shift) >= 2 * vectors) continue;  // idle lanes
-    if ((32U >> shift) > 2 * args.to.runs && best.shift >= 0) continue;
-    const double w = wavefronts(args, 1U << shift, 32U >> shift, run);
-    if (w < 0.8 * best.wavefronts) best = {shift, w};
+// How lanes are laid over the runs of the destination where these begin anywhere. Fewer neighbours
+// leave fewer idle, and take more branches for runs of different phases.
+void choose_lanes(Setup& setup, const PackConfig& config, const Box& box, const Problem& normal) {
+  PackArgs& args = setup.args;
+  const std::int64_t unit = kernels::pack_unit_bytes(args.element_bytes);
+  const std::int64_t W = unit / args.element_bytes;
+  const std::int64_t units = ceil_div(box.dst.run + W - 1, W);
+  bool one_phase = true;
+  for (int i = 0; i < normal.rank(); ++i) {
+    const bool inside = box.extent[static_cast<std::size_t>(i)] > 1 && !box.dst.runs_along(i);
+    if (inside && normal.modes[i].dst_stride % unit != 0) one_phase = false;
   }
-  return best;
+  double best = 1e9;
+  for (int shift = 5; shift >= 0; --shift) {
+    const std::int64_t columns = ceil_div(units, std::int64_t{1} << shift);
+    const std::int64_t phases = one_phase ? 1 : std::min(W, std::int64_t{32} >> shift);
+    const double busy = static_cast<double>(units) / static_cast<double>(columns << shift);
+    const double cost = static_cast<double>(instructions_of_unit + W * phases) / busy;
+    if (cost >= best) continue;
+    best = cost;
+    args.lanes = shift;
+    args.columns = static_cast<int>(columns);
+    setup.phases = static_cast<int>(phases);
+  }
+  const std::int64_t groups = config.threads >> args.lanes;
+  args.down =
+      FastDivide(static_cast<std::uint32_t>(std::max<std::int64_t>(1, groups / args.columns)));
 }
 
-// Groups of lanes that a run of the destination takes.
-std::int64_t groups_of(const PackArgs& args, const Box& box, int shift) {
-  const std::int64_t vectors =
-      ceil_div(box.dst.run * args.element_bytes + vector - args.element_bytes, vector);
-  return ceil_div(vectors, std::int64_t{1} << shift);
+Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
+  std::array<int, 2> pads{};
+  const auto with = [&](std::array<int, 2> tried) {
+    Setup setup{args_of(config, box, layout_anywhere(box, normal, tried), normal)};
+    choose_lanes(setup, config, box, normal);
+    setup.wavefronts =
+        wavefronts(setup.args, 1U << setup.args.lanes, 32U >> setup.args.lanes, box.dst.run);
+    return setup;
+  };
+  Setup best = with(pads);
+  for (std::size_t mode = 0; mode < pads.size(); ++mode) {
+    for (int pad = 1; pad < 8 && best.wavefronts > 1; ++pad) {
+      std::array<int, 2> tried = pads;
+      tried[mode] = pad;
+      if (layout_anywhere(box, normal, tried).bytes > most_shared) break;
+      const Setup setup = with(tried);
+      if (setup.wavefronts >= 0.8 * best.wavefronts) continue;
+      best = setup;
+      pads = tried;
+    }
+  }
+  return best;
 }
 
 // How threads are laid over the runs of the destination: as many neighbours as do not collide more
@@ -323,7 +405,7 @@ Piece piece_of(const Box& box, const Problem& normal, const PackConfig& config) 
 }
 
 std::int64_t threads_of(const PackConfig& config, const Box& box, const Problem& normal) {
-  if (config.shifted) return config.threads;
+  if (config.anywhere) return config.threads;
   return ceil_div(piece_of(box, normal, config).threads, 32) * 32;
 }
 
@@ -335,30 +417,24 @@ std::int64_t count_boxes(const Box& box, const Problem& normal) {
   return boxes;
 }
 
-bool fits(const Box& box, const Problem& normal, const DeviceInfo& device) {
+bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool anywhere) {
   if (count_cuts(box, normal) > PackArgs::max_cuts) return false;
   if (count_boxes(box, normal) >= (std::int64_t{1} << 31)) return false;
-  const Layout layout = layout_of(box, normal, false);
+  const Layout layout = anywhere ? layout_anywhere(box, normal, {}) : layout_of(box, normal, false);
   const auto digits = std::count_if(box.extent.begin(), box.extent.end(),
                                     [](std::int32_t extent) { return extent > 1; });
   // Offsets of the table have 16 bits; lists of runs must not outgrow the box.
   const std::int64_t runs = layout.src_runs + box.elements / box.dst.run;
+  const std::int64_t table = (box.dst.run + vector_elements(normal)) * 2;
   const std::int64_t shared =
-      with_lines(layout.bytes) + runs * 32 + (box.dst.run + vector_elements(normal)) * 2;
+      anywhere ? layout.bytes + runs * 16 : with_lines(layout.bytes) + runs * 32 + table;
   return layout.bytes <= most_shared && shared <= device.shared_per_block &&
          shared <= 4 * box.bytes + 4096 && digits <= PackSide::max_digits;
 }
 
 Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal) {
+  if (config.anywhere) return setup_anywhere(config, box, normal);
   Setup setup{args_of(config, box, layout_of(box, normal, false), normal)};
-  PackArgs& args = setup.args;
-  if (config.shifted) {
-    const Lanes lanes = choose_lanes(args, box.dst.run);
-    args.lanes = lanes.shift;
-    args.groups = FastDivide(static_cast<std::uint32_t>(groups_of(args, box, lanes.shift)));
-    setup.wavefronts = lanes.wavefronts;
-    return setup;
-  }
   choose_order(setup, config, box, normal);
   if (setup.wavefronts > 1 && lines_suit(box, normal)) {
     const Layout layout = layout_of(box, normal, true);

@@ -36,14 +36,16 @@ int vector_elements(const Problem& normal);
 std::int64_t count_boxes(const Box& box, const Problem& normal);
 
 /// Whether the arguments, shared memory and the table have room for the box.
-bool fits(const Box& box, const Problem& normal, const DeviceInfo& device);
+bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool anywhere);
 
 /// All of a configuration that its box decides.
 struct Setup {
   kernels::PackArgs args;
   double wavefronts = 1;  ///< of a gathering request
+  int phases = 1;         ///< of the runs that a warp writes at once
 
   std::int64_t table_bytes() const {
+    if (args.anywhere) return 0;
     return (args.period.divisor + std::int64_t{16} / args.element_bytes) * 2;
   }
   unsigned shared_bytes() const { return static_cast<unsigned>(args.table_at + table_bytes()); }

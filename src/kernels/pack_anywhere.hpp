@@ -1,0 +1,193 @@
+// The form of pack for runs that begin anywhere. Nothing is shifted: a run of the source lies in
+// shared memory at the same distance from a multiple of 16 bytes as in global memory, so that it
+// arrives in whole aligned vectors, by asynchronous copies. Strides of shared memory are congruent
+// to those of the source, modulo 16, and where an element lies is still a sum over its indices.
+//
+//   source          ..|......RR|RRRRRRRR|RRR.....|..      vectors of 16 bytes
+//   shared memory     |......RR|RRRRRRRR|RRR.....|        the same phase
+//   destination       .DDD|DDDD|DDDD|DDDD|D..             aligned units of a few elements
+//
+// A lane writes the same unit of every run that it takes. From run to run only two things change:
+// where the run lies in shared memory, and its phase, which element of it begins a unit. A lane
+// keeps the offsets of all elements that its unit can hold in any phase, and chooses among them by
+// a branch that its neighbours take with it. The elements before the first whole unit of a run and
+// behind the last one follow one by one.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/casts.hpp"
+#include "kernels/elements.hpp"
+#include "kernels/pack_args.hpp"
+#include "kernels/unaligned.hpp"
+
+namespace cornerturn::kernels {
+
+/// Bytes of the destination that a lane writes at once.
+CT_HOST_DEVICE constexpr int pack_unit_bytes(int element_bytes) {
+  return element_bytes == 1 ? 4 : element_bytes == 2 ? 8 : 16;
+}
+
+template <class Change>
+struct PackAnywhere {
+  using Src = typename Change::Src;
+  using Dst = typename Change::Dst;
+  static constexpr int size = static_cast<int>(sizeof(Dst));
+  static constexpr int W = pack_unit_bytes(size) / size;  // elements of a unit
+  using Unit = PackedWords<Dst, W>;
+  static constexpr int threads = 512;  ///< at most
+  static constexpr int min_blocks = changes_values<Change> ? 2 : 3;
+
+  /// A block's shared memory and the elements of its runs of the destination.
+  struct Shared {
+    SharedPointer<std::uint8_t> box;
+    RunTable src_runs;
+    RunTable dst_runs;
+    int length = 0;
+  };
+
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const PackArgs& a) {
+    const Shared shared = begin(ctx, a);
+    ctx.barrier();
+    load(ctx, a, shared);
+    ctx.commit_async();
+    ctx.template wait_async<0>();
+    ctx.barrier();
+    store_units(ctx, a, shared);
+    if constexpr (W > 1) store_ends(ctx, a, shared);
+  }
+
+  template <class Ctx>
+  CT_DEVICE static Shared begin(Ctx& ctx, const PackArgs& a) {
+    Shared shared;
+    shared.box = ctx.template dynamic_shared<std::uint8_t>();
+    shared.src_runs = cast<RunPlace>(shared.box + a.runs_at);
+    shared.dst_runs = shared.src_runs + a.from.runs;
+    PackLimits limits;
+    const Offsets box = pack_box(a, ctx.block_id().x, limits);
+    shared.length = static_cast<int>(a.to.unit * limits.count(a.to.cut, a.to.last));
+    std::byte* const from = const_cast<std::byte*>(a.src) + box.src;
+    const int phase = phase_of(from);
+    // The vectors that a run touches; a negative number where some lie outside what may be read.
+    const auto in_vectors = [&](RunPlace place) {
+      const int before = phase_of(place.at);
+      place.at -= before;
+      place.shared += phase - before;
+      place.bytes += before;
+      const std::byte* const end = place.at + (place.bytes + 15) / 16 * 16;
+      if (place.at < a.src + a.src_low || end > a.src + a.src_high) place.bytes = -place.bytes;
+      return place;
+    };
+    const auto at_phase = [&](RunPlace place) {
+      place.shared += phase;
+      return place;
+    };
+    fill_runs<Src>(ctx, a.from, limits, from, shared.src_runs, in_vectors);
+    fill_runs<Dst>(ctx, a.to, limits, a.dst + box.dst, shared.dst_runs, at_phase);
+    return shared;
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const Shared& shared) {
+    const std::uint32_t thread = ctx.thread_id().x;
+    const std::uint32_t across = a.from.vectors.divisor;
+    const std::uint32_t first = a.from.vectors.quotient(thread);
+    const std::uint32_t at_once = a.from.vectors.quotient(ctx.block_dim().x);
+    if (first >= at_once) return;
+    const auto begin = static_cast<int>((thread - first * across) * 16);
+    const auto end = begin + a.rounds * static_cast<int>(across) * 16;
+    CT_PARTLY_UNROLL
+    for (std::uint32_t n = first; n < a.from.runs; n += at_once) {
+      const RunPlace place = ctx.load(shared.src_runs + n);
+      for (int at = begin; at < end; at += static_cast<int>(across) * 16) {
+        const auto to = shared.box + (place.shared + at);
+        ctx.copy_async_if(at < place.bytes, cast<Words>(to),
+                          reinterpret_cast<const Words*>(place.at + at));
+        if (at < -place.bytes) load_elements(ctx, a, place.at + at, to);
+      }
+    }
+  }
+
+  /// Those of a vector that may be read.
+  template <class Ctx>
+  CT_DEVICE static void load_elements(Ctx& ctx, const PackArgs& a, const std::byte* from,
+                                      SharedPointer<std::uint8_t> to) {
+    CT_NO_UNROLL
+    for (int at = 0; at < 16; at += static_cast<int>(sizeof(Src))) {
+      const std::byte* const element = from + at;
+      if (element < a.src + a.src_low || element + sizeof(Src) > a.src + a.src_high) continue;
+      ctx.store(cast<Src>(to + at), ctx.load(reinterpret_cast<const Src*>(element)));
+    }
+  }
+
+  /// Which element of a run's first unit the run begins with.
+  CT_DEVICE static int phase_in_unit(const std::byte* at) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) / size) & (W - 1);
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void store_units(Ctx& ctx, const PackArgs& a, const Shared& shared) {
+    const int thread = thread_of(ctx);
+    const int group = thread >> a.lanes;
+    const int groups = static_cast<int>(ctx.block_dim().x) >> a.lanes;
+    const auto down = static_cast<int>(a.down.divisor);
+    const auto of_block = static_cast<int>(a.down.quotient(static_cast<std::uint32_t>(groups)));
+    const auto first_column = static_cast<int>(a.down.quotient(static_cast<std::uint32_t>(group)));
+    const int runs = static_cast<int>(a.to.runs);
+    for (int column = first_column; column < a.columns; column += of_block) {
+      // Element of the run that the unit begins with where the run begins with a unit.
+      const int unit = ((column << a.lanes) + (thread & ((1 << a.lanes) - 1))) * W;
+      SharedPointer<std::uint8_t> from[2 * W - 1];
+      CT_UNROLL
+      for (int k = 0; k < 2 * W - 1; ++k) {
+        const int element = unit + k - (W - 1);
+        const bool inside = element >= 0 && element < shared.length;
+        from[k] = shared.box + (inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0);
+      }
+      CT_PARTLY_UNROLL
+      for (int n = group - first_column * down; n < runs; n += down) {
+        const RunPlace place = ctx.load(shared.dst_runs + n);
+        const int phase = phase_in_unit(place.at);
+        const int first = unit - phase;
+        if (first < 0 || (first + W) * size > place.bytes) continue;
+        Src elements[W];
+        CT_UNROLL
+        for (int p = 0; p < W; ++p) {
+          if (p != phase) continue;
+          CT_UNROLL
+          for (int k = 0; k < W; ++k) {
+            elements[k] = ctx.load(cast<Src>(from[k - p + W - 1] + place.shared));
+          }
+        }
+        ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
+      }
+    }
+  }
+
+  /// The elements of runs that lie in no whole unit: W - 1 at most at each end, a thread each.
+  template <class Ctx>
+  CT_DEVICE static void store_ends(Ctx& ctx, const PackArgs& a, const Shared& shared) {
+    constexpr int slots = 2 * W;
+    const int thread = thread_of(ctx);
+    const int slot = thread % W;
+    const bool behind = thread % slots >= W;
+    const int element = behind ? shared.length - 1 - slot : slot;
+    const bool inside = slot < W - 1 && element >= 0 && element < shared.length;
+    const auto from = shared.box + (inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0);
+    const int runs = static_cast<int>(a.to.runs);
+    const int step = static_cast<int>(ctx.block_dim().x) / slots;
+    CT_PARTLY_UNROLL
+    for (int n = thread / slots; n < runs; n += step) {
+      const RunPlace place = ctx.load(shared.dst_runs + n);
+      const int count = place.bytes / size;
+      const int to_unit = -phase_in_unit(place.at) & (W - 1);
+      const int before = to_unit < count ? to_unit : count;
+      const bool mine = slot < (behind ? (count - before) & (W - 1) : before);
+      const Src value = ctx.load_if(mine, cast<Src>(from + place.shared));
+      ctx.store_if(mine, reinterpret_cast<Dst*>(place.at) + element, Change::of(a, value));
+    }
+  }
+};
+
+}  // namespace cornerturn::kernels
