@@ -39,7 +39,7 @@ CT_DEVICE PackShared begin_pack(Ctx& ctx, const PackArgs& a) {
   shared.table = cast<std::uint16_t>(shared.box + a.table_at);
   PackLimits limits;
   const Offsets box = pack_box(a, ctx.block_id().x, limits);
-  const auto as_it_is = [](RunPlace place) { return place; };
+  const auto as_it_is = [](RunPlace place, int) { return place; };
   fill_runs<Src>(ctx, a.from, limits, const_cast<std::byte*>(a.src) + box.src, shared.src_runs,
                  as_it_is);
   fill_runs<Dst>(ctx, a.to, limits, a.dst + box.dst, shared.dst_runs, as_it_is);

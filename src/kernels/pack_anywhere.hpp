@@ -70,7 +70,7 @@ struct PackAnywhere {
     std::byte* const from = const_cast<std::byte*>(a.src) + box.src;
     const int phase = phase_of(from);
     // The vectors that a run touches; a negative number where some lie outside what may be read.
-    const auto in_vectors = [&](RunPlace place) {
+    const auto in_vectors = [&](RunPlace place, int) {
       const int before = phase_of(place.at);
       place.at -= before;
       place.shared += phase - before;
@@ -79,12 +79,13 @@ struct PackAnywhere {
       if (place.at < a.src + a.src_low || end > a.src + a.src_high) place.bytes = -place.bytes;
       return place;
     };
-    const auto at_phase = [&](RunPlace place) {
+    const auto to_the_end = [&](RunPlace place, int left) {
       place.shared += phase;
+      place.bytes = left;
       return place;
     };
     fill_runs<Src>(ctx, a.from, limits, from, shared.src_runs, in_vectors);
-    fill_runs<Dst>(ctx, a.to, limits, a.dst + box.dst, shared.dst_runs, at_phase);
+    fill_runs<Dst>(ctx, a.to, limits, a.dst + box.dst, shared.dst_runs, to_the_end);
     return shared;
   }
 
@@ -121,9 +122,9 @@ struct PackAnywhere {
     }
   }
 
-  /// Which element of a run's first unit the run begins with.
-  CT_DEVICE static int phase_in_unit(const std::byte* at) {
-    return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) / size) & (W - 1);
+  /// Elements of a run before its first unit.
+  CT_DEVICE static int before_units(const std::byte* at) {
+    return -static_cast<int>(reinterpret_cast<std::uintptr_t>(at) / size) & (W - 1);
   }
 
   template <class Ctx>
@@ -136,29 +137,24 @@ struct PackAnywhere {
     const auto first_column = static_cast<int>(a.down.quotient(static_cast<std::uint32_t>(group)));
     const int runs = static_cast<int>(a.to.runs);
     for (int column = first_column; column < a.columns; column += of_block) {
-      // Element of the run that the unit begins with where the run begins with a unit.
+      // The first of the elements that the unit can hold.
       const int unit = ((column << a.lanes) + (thread & ((1 << a.lanes) - 1))) * W;
-      SharedPointer<std::uint8_t> from[2 * W - 1];
-      CT_UNROLL
-      for (int k = 0; k < 2 * W - 1; ++k) {
-        const int element = unit + k - (W - 1);
-        const bool inside = element >= 0 && element < shared.length;
-        from[k] = shared.box + (inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0);
-      }
+      if (unit >= a.of_piece) continue;
+      int from[2 * W - 1];
+      a.elements_at(static_cast<std::uint32_t>(unit), from);
       CT_PARTLY_UNROLL
       for (int n = group - first_column * down; n < runs; n += down) {
         const RunPlace place = ctx.load(shared.dst_runs + n);
-        const int phase = phase_in_unit(place.at);
-        const int first = unit - phase;
-        if (first < 0 || (first + W) * size > place.bytes) continue;
+        const int before = before_units(place.at);
+        const int first = unit + before;
+        if ((first + W) * size > place.bytes) continue;
+        const auto box = shared.box + place.shared;
         Src elements[W];
         CT_UNROLL
-        for (int p = 0; p < W; ++p) {
-          if (p != phase) continue;
+        for (int b = 0; b < W; ++b) {
+          if (b != before) continue;
           CT_UNROLL
-          for (int k = 0; k < W; ++k) {
-            elements[k] = ctx.load(cast<Src>(from[k - p + W - 1] + place.shared));
-          }
+          for (int k = 0; k < W; ++k) elements[k] = ctx.load(cast<Src>(box + from[b + k]));
         }
         ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
       }
@@ -176,12 +172,13 @@ struct PackAnywhere {
     const bool inside = slot < W - 1 && element >= 0 && element < shared.length;
     const auto from = shared.box + (inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0);
     const int runs = static_cast<int>(a.to.runs);
-    const int step = static_cast<int>(ctx.block_dim().x) / slots;
+    const auto pieces = static_cast<int>(a.to.pieces.divisor);
+    const int step = static_cast<int>(ctx.block_dim().x) / slots * pieces;
     CT_PARTLY_UNROLL
-    for (int n = thread / slots; n < runs; n += step) {
+    for (int n = thread / slots * pieces; n < runs; n += step) {
       const RunPlace place = ctx.load(shared.dst_runs + n);
       const int count = place.bytes / size;
-      const int to_unit = -phase_in_unit(place.at) & (W - 1);
+      const int to_unit = before_units(place.at);
       const int before = to_unit < count ? to_unit : count;
       const bool mine = slot < (behind ? (count - before) & (W - 1) : before);
       const Src value = ctx.load_if(mine, cast<Src>(from + place.shared));

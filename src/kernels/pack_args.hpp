@@ -88,7 +88,8 @@ struct PackArgs {
   int line_shift = 31;  ///< after every 2^line_shift bytes of a source run 16 stay free
   int rounds = 1;       ///< anywhere: times that `from.vectors` make a run
   int lanes = 5;        ///< anywhere: 2^lanes lanes of a warp are neighbours in a run
-  int columns = 1;      ///< anywhere: 2^lanes units each make a run of the destination
+  int columns = 1;      ///< anywhere: 2^lanes units each make a run, or piece, of the destination
+  int of_piece = 0;     ///< anywhere: elements of such a run or piece, in whole units
   FastDivide across;    ///< aligned: neighbouring threads that are neighbours in a run of it
   FastDivide down;      ///< runs of the destination that a block writes at once
   int rotation_shift = no_rotation;  ///< aligned: see rotation_of()
@@ -117,14 +118,32 @@ struct PackArgs {
   /// Where element `n` of a destination run lies in shared memory, from where its run does.
   CT_HOST_DEVICE constexpr int element_at(std::uint32_t n) const {
     const std::uint32_t periods = period.quotient(n);
-    int at = static_cast<int>(periods) * last_stride;
-    n -= periods * period.divisor;
+    return static_cast<int>(periods) * last_stride + in_period(n - periods * period.divisor);
+  }
+  /// The same for an element of the first period.
+  CT_HOST_DEVICE constexpr int in_period(std::uint32_t n) const {
+    if (period_digits == 1) return period_digit[0].shared_at(n);
+    int at = 0;
     for (int d = 0; d < period_digits; ++d) {
       const std::uint32_t rest = period_digit[d].extent.quotient(n);
       at += period_digit[d].shared_at(n - rest * period_digit[d].extent.divisor);
       n = rest;
     }
     return at;
+  }
+  /// The same for `count` neighbours of a run.
+  template <int count>
+  CT_DEVICE void elements_at(std::uint32_t first, int (&at)[count]) const {
+    const std::uint32_t periods = period.quotient(first);
+    std::uint32_t n = first - periods * period.divisor;
+    int begin = static_cast<int>(periods) * last_stride;
+    CT_UNROLL
+    for (int k = 0; k < count; ++k) {
+      at[k] = begin + in_period(n);
+      const bool next = ++n == period.divisor;
+      n = next ? 0 : n;
+      begin += next ? last_stride : 0;
+    }
   }
 };
 
@@ -176,7 +195,7 @@ struct alignas(16) RunPlace {
 };
 using RunTable = SharedPointer<RunPlace>;
 
-/// finish(place) may say otherwise.
+/// finish(place, left) says otherwise, where `left` bytes of the run are left at the place.
 template <class T, class Ctx, class Finish>
 CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limits, std::byte* base,
                          RunTable table, Finish&& finish) {
@@ -190,7 +209,7 @@ CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limit
     RunPlace place{base + start.at, start.shared,
                    left < side.piece_bytes ? left : side.piece_bytes};
     inside &= left > 0;
-    place = finish(place);
+    place = finish(place, left);
     if (!inside) place.bytes = 0;
     ctx.store(table + i, place);
   }

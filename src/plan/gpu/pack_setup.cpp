@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "core/divide.hpp"
@@ -250,7 +251,7 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
   set_side(args, args.to, box.dst, &Mode::dst_stride, box, layout, normal,
            [&](int which, std::uint32_t extent, bool is_last) {
              if (is_last) args.last_stride = layout.shared[static_cast<std::size_t>(which)];
-             if (!is_last || box.dst.run_modes == 1) {
+             if (!is_last || (box.dst.run_modes == 1 && !config.anywhere)) {
                args.period_digit[args.period_digits++] =
                    digit_of(args, which, 0, box, layout, normal);
                period *= extent;
@@ -296,13 +297,40 @@ int wavefronts(const PackArgs& args, std::uint32_t across, std::uint32_t down, s
   return shared_cost(request, SharedOp::load).wavefronts;
 }
 
+// Cuts long runs of the destination that begin anywhere into pieces of whole units and periods, so
+// that each thread needs the places of one unit only, and few lanes are idle.
+void cut_to_pieces(PackArgs& args, const PackConfig& config, const Box& box, std::int64_t W) {
+  const std::int64_t period = args.period.divisor;
+  const std::int64_t least = period * (W / std::gcd(W, period));
+  std::int64_t piece = box.dst.run / W * W;
+  if (piece > config.threads * W && least <= box.dst.run / 2) {
+    double best = 0;
+    const std::int64_t most = std::max<std::int64_t>(1, config.threads * W / least);
+    for (std::int64_t count = most; count > 0 && count > most - 16; --count) {
+      const auto units = static_cast<double>(count * least / W);
+      const double busy = units / (std::ceil(units / 32) * 32);
+      if (busy <= best) continue;
+      best = busy;
+      piece = count * least;
+    }
+    const auto pieces = static_cast<std::uint32_t>(ceil_div(box.dst.run, piece));
+    args.to.pieces = FastDivide(pieces);
+    args.to.runs *= pieces;
+    args.table_at = args.runs_at + static_cast<int>(args.from.runs + args.to.runs) * 16;
+    args.to.piece_bytes = static_cast<int>(piece * args.element_bytes);
+    args.to.piece_shared = static_cast<int>(piece / period) * args.last_stride;
+  }
+  args.of_piece = static_cast<int>(piece);
+}
+
 // How lanes are laid over the runs of the destination where these begin anywhere. Fewer neighbours
-// leave fewer idle, and take more branches for runs of different phases.
+// leave fewer idle, and take more branches for runs that begin differently.
 void choose_lanes(Setup& setup, const PackConfig& config, const Box& box, const Problem& normal) {
   PackArgs& args = setup.args;
   const std::int64_t unit = kernels::pack_unit_bytes(args.element_bytes);
   const std::int64_t W = unit / args.element_bytes;
-  const std::int64_t units = ceil_div(box.dst.run + W - 1, W);
+  cut_to_pieces(args, config, box, W);
+  const std::int64_t units = std::max<std::int64_t>(1, args.of_piece / W);
   bool one_phase = true;
   for (int i = 0; i < normal.rank(); ++i) {
     const bool inside = box.extent[static_cast<std::size_t>(i)] > 1 && !box.dst.runs_along(i);
@@ -321,8 +349,8 @@ void choose_lanes(Setup& setup, const PackConfig& config, const Box& box, const 
     setup.phases = static_cast<int>(phases);
   }
   const std::int64_t groups = config.threads >> args.lanes;
-  args.down =
-      FastDivide(static_cast<std::uint32_t>(std::max<std::int64_t>(1, groups / args.columns)));
+  const std::int64_t down = std::max<std::int64_t>(1, groups / args.columns);
+  args.down = FastDivide(static_cast<std::uint32_t>(down));
 }
 
 Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
