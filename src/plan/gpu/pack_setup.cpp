@@ -19,8 +19,9 @@ using kernels::PackDigit;
 using kernels::PackSide;
 
 constexpr std::int64_t most_shared = 60 << 10;
-constexpr std::int64_t most_offset = 64 << 10;     // that the table can hold
-constexpr std::int64_t line = 128;                 // bytes: all banks once
+constexpr std::int64_t most_offset = 64 << 10;  // that the table can hold
+constexpr std::int64_t line = 128;              // bytes: all banks once
+constexpr int no_pads = 31;
 constexpr std::int64_t instructions_of_unit = 14;  // beside the loads of its elements
 
 struct Layout {
@@ -58,11 +59,21 @@ std::int64_t same_phase(std::int64_t least, std::int64_t src_stride) {
   return least + ((src_stride - least) % vector + vector) % vector;
 }
 
-// Runs of the source so far apart that no two touch the same vector, whatever their phases. After
-// each index of the first two modes beside the run so many more vectors stay free.
-Layout layout_anywhere(const Box& box, const Problem& normal, std::array<int, 2> pads) {
+// Vectors of shared memory that stay free, so that lanes read from other banks.
+struct Pads {
+  std::array<int, 2> stride{};  // after each index of the first two modes beside the source's run
+  bool unit = false;  // one after as many indices of the destination's first mode as a unit holds
+};
+
+int log2_of_unit(const Problem& normal) {
+  const int size = normal.dst_type.size();
+  return std::countr_zero(static_cast<unsigned>(kernels::pack_unit_bytes(size) / size));
+}
+
+// Runs of the source so far apart that no two touch the same vector, whatever their phases.
+Layout layout_anywhere(const Box& box, const Problem& normal, const Pads& pads) {
   Layout layout;
-  layout.pad_shift.fill(31);
+  layout.pad_shift.fill(no_pads);
   const std::int64_t size = normal.src_type.size();
   const std::int64_t touched = box.src.run * size + 2 * (vector - size);
   layout.pitch = (touched - (vector - size) + vector - 1) / vector * vector;
@@ -78,9 +89,13 @@ Layout layout_anywhere(const Box& box, const Problem& normal, std::array<int, 2>
     }
     if (box.extent[at] == 1) continue;
     std::int64_t stride = same_phase(next, src_stride);
-    if (beside < pads.size()) stride += pads[beside++] * vector;
+    if (beside < pads.stride.size()) stride += pads.stride[beside++] * vector;
     layout.shared[at] = static_cast<int>(stride);
     next += stride * (box.extent[at] - 1);
+    if (pads.unit && box.dst.run_modes > 0 && which == box.dst.order[0]) {
+      layout.pad_shift[at] = log2_of_unit(normal);
+      next += ((box.extent[at] - 1) >> log2_of_unit(normal)) * vector;
+    }
     layout.src_runs *= box.extent[at];
   }
   layout.bytes = ceil_div(next + vector, vector) * vector;
@@ -92,7 +107,7 @@ Layout layout_anywhere(const Box& box, const Problem& normal, std::array<int, 2>
 Layout layout_of(const Box& box, const Problem& normal, bool lines) {
   Layout layout;
   layout.lines = lines;
-  layout.pad_shift.fill(31);
+  layout.pad_shift.fill(no_pads);
   const std::int64_t size = normal.src_type.size();
   layout.pitch = ceil_div(box.src.run * size, vector) * vector;
   std::int64_t next = lines ? with_lines(layout.pitch) + vector : layout.pitch;
@@ -250,10 +265,17 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
   std::uint32_t period = 1;
   set_side(args, args.to, box.dst, &Mode::dst_stride, box, layout, normal,
            [&](int which, std::uint32_t extent, bool is_last) {
+             const int shift = layout.pad_shift[static_cast<std::size_t>(which)];
              if (is_last) args.last_stride = layout.shared[static_cast<std::size_t>(which)];
-             if (!is_last || (box.dst.run_modes == 1 && !config.anywhere)) {
-               args.period_digit[args.period_digits++] =
+             if (is_last && config.anywhere) {
+               if (shift == no_pads) return;
+               extent = 1U << shift;  // as many as lie evenly
+               args.last_stride = static_cast<int>(extent) * args.last_stride + vector;
+             }
+             if (!is_last || box.dst.run_modes == 1) {
+               args.period_digit[args.period_digits] =
                    digit_of(args, which, 0, box, layout, normal);
+               args.period_digit[args.period_digits++].extent = FastDivide(extent);
                period *= extent;
              }
            });
@@ -354,24 +376,29 @@ void choose_lanes(Setup& setup, const PackConfig& config, const Box& box, const 
 }
 
 Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
-  std::array<int, 2> pads{};
-  const auto with = [&](std::array<int, 2> tried) {
-    Setup setup{args_of(config, box, layout_anywhere(box, normal, tried), normal)};
+  const auto with = [&](const Pads& pads) {
+    Setup setup{args_of(config, box, layout_anywhere(box, normal, pads), normal)};
     choose_lanes(setup, config, box, normal);
     setup.wavefronts =
         wavefronts(setup.args, 1U << setup.args.lanes, 32U >> setup.args.lanes, box.dst.run);
     return setup;
   };
-  Setup best = with(pads);
-  for (std::size_t mode = 0; mode < pads.size(); ++mode) {
-    for (int pad = 1; pad < 8 && best.wavefronts > 1; ++pad) {
-      std::array<int, 2> tried = pads;
-      tried[mode] = pad;
-      if (layout_anywhere(box, normal, tried).bytes > most_shared) break;
-      const Setup setup = with(tried);
-      if (setup.wavefronts >= 0.8 * best.wavefronts) continue;
-      best = setup;
-      pads = tried;
+  Pads best_pads;
+  Setup best = with(best_pads);
+  const auto attempt = [&](const Pads& pads) {
+    if (best.wavefronts <= 1) return;
+    if (layout_anywhere(box, normal, pads).bytes > most_shared) return;
+    const Setup setup = with(pads);
+    if (setup.wavefronts >= 0.8 * best.wavefronts) return;
+    best = setup;
+    best_pads = pads;
+  };
+  attempt({{}, true});
+  for (std::size_t mode = 0; mode < best_pads.stride.size(); ++mode) {
+    for (int count = 1; count < 8; ++count) {
+      Pads pads = best_pads;
+      pads.stride[mode] = count;
+      attempt(pads);
     }
   }
   return best;
