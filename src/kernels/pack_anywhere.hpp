@@ -67,24 +67,29 @@ struct PackAnywhere {
     PackLimits limits;
     const Offsets box = pack_box(a, ctx.block_id().x, limits);
     shared.length = static_cast<int>(a.to.unit * limits.count(a.to.cut, a.to.last));
+    int back = 0;  // bytes from the lowest element to the first
+    for (int i = 0; i < a.flips; ++i) {
+      const PackFlip& flip = a.flip[i];
+      back += static_cast<int>(limits.count(flip.cut, flip.extent) - 1) * flip.bytes;
+    }
     std::byte* const from = const_cast<std::byte*>(a.src) + box.src;
-    const int phase = phase_of(from);
+    const int first = a.room + phase_of(from);  // where the first element lies
     // The vectors that a run touches; a negative number where some lie outside what may be read.
     const auto in_vectors = [&](RunPlace place, int) {
       const int before = phase_of(place.at);
       place.at -= before;
-      place.shared += phase - before;
+      place.shared += first - back - before;
       place.bytes += before;
       const std::byte* const end = place.at + (place.bytes + 15) / 16 * 16;
       if (place.at < a.src + a.src_low || end > a.src + a.src_high) place.bytes = -place.bytes;
       return place;
     };
     const auto to_the_end = [&](RunPlace place, int left) {
-      place.shared += phase;
+      place.shared += first;
       place.bytes = left;
       return place;
     };
-    fill_runs<Src>(ctx, a.from, limits, from, shared.src_runs, in_vectors);
+    fill_runs<Src>(ctx, a.from, limits, from - back, shared.src_runs, in_vectors);
     fill_runs<Dst>(ctx, a.to, limits, a.dst + box.dst, shared.dst_runs, to_the_end);
     return shared;
   }

@@ -29,6 +29,13 @@ struct PackCut {
   std::uint32_t extent = 1;  ///< of the mode
 };
 
+/// A mode along which the runs of the source go backwards.
+struct PackFlip {
+  std::uint32_t extent = 1;  ///< indices that a whole box takes
+  int cut = -1;              ///< as of a PackDigit
+  int bytes = 0;             ///< from an index to the one before
+};
+
 /// The runs of a box on one side. A long run may be taken in pieces, each a run of the list.
 struct PackSide {
   static constexpr int max_digits = 20;
@@ -71,6 +78,7 @@ struct PackSide {
 
 struct PackArgs {
   static constexpr int max_cuts = 4;
+  static constexpr int max_flips = 4;
   static constexpr int no_rotation = 31;
 
   const std::byte* src = nullptr;
@@ -82,6 +90,9 @@ struct PackArgs {
   bool anywhere = false;      ///< where runs begin, else they are aligned to 16 bytes
   int cuts = 0;
   PackCut cut[max_cuts];
+  int flips = 0;  ///< anywhere
+  PackFlip flip[max_flips];
+  int room = 0;  ///< bytes before the first element of a box, for what lies behind it backwards
   Walk boxes;
   PackSide from;
   PackSide to;

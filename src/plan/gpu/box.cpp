@@ -38,7 +38,7 @@ void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
   for (int i = 0; i < side.modes && run < run_bytes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
     const Mode& mode = normal.modes[which];
-    if (mode.*stride != run) return;
+    if (std::abs(mode.*stride) != run) return;
     std::int32_t& extent = box.extent[static_cast<std::size_t>(which)];
     const std::int64_t wanted = ceil_div(run_bytes, run);
     if (mode.extent <= wanted + wanted / 2) {
@@ -59,7 +59,7 @@ void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride) {
   side.run_modes = 0;
   for (int i = 0; i < side.modes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
-    if (normal.modes[which].*stride != side.run * size) return;
+    if (std::abs(normal.modes[which].*stride) != side.run * size) return;
     const std::int32_t extent = box.extent[static_cast<std::size_t>(which)];
     if (extent == 1) return;
     side.run *= extent;

@@ -14,7 +14,8 @@ struct Box {
   std::int64_t elements = 1;
   std::int64_t bytes = 0;  ///< of the source
 
-  /// The run of a side: elements, and how many modes, fastest first, of `order`.
+  /// The run of a side: elements, and how many modes, fastest first, of `order`. It may run
+  /// backwards along some of them.
   struct Side {
     std::array<std::uint8_t, ModeList::capacity> order{};  ///< modes by stride, the smallest first
     int modes = 0;                                         ///< in the order

@@ -39,6 +39,7 @@ bool has_aligned_runs(const Box& box, const Problem& normal, const Alignment& st
       if (mode.dst_stride * extent % vector != 0) return false;
     }
     if (extent > 1) {
+      if (box.src.runs_along(i) && mode.src_stride < 0) return false;
       if (!box.src.runs_along(i) && mode.src_stride % vector != 0) return false;
       if (!box.dst.runs_along(i) && mode.dst_stride % vector != 0) return false;
     }

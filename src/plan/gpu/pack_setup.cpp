@@ -98,8 +98,14 @@ Layout layout_anywhere(const Box& box, const Problem& normal, const Pads& pads) 
     }
     layout.src_runs *= box.extent[at];
   }
-  layout.bytes = ceil_div(next + vector, vector) * vector;
+  layout.bytes = ceil_div(next + 2 * vector, vector) * vector;
   return layout;
+}
+
+// Whether the source's runs go backwards along the mode.
+bool is_flipped(const Box& box, const Problem& normal, int which) {
+  return box.src.runs_along(which) && normal.modes[which].src_stride < 0 &&
+         box.extent[static_cast<std::size_t>(which)] > 1;
 }
 
 // Runs of the source one after the other, each in whole vectors. If the destination runs along a
@@ -261,7 +267,13 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
   args.src_low = reach.low - normal.src_offset;
   args.src_high = reach.high - normal.src_offset;
   set_side(args, args.from, box.src, &Mode::src_stride, box, layout, normal,
-           [](int, std::uint32_t, bool) {});
+           [&](int which, std::uint32_t extent, bool) {
+             if (!is_flipped(box, normal, which)) return;
+             const auto bytes = static_cast<int>(-normal.modes[which].src_stride);
+             args.flip[args.flips++] = {extent, cut_of(args, which, box, normal), bytes};
+             args.room += static_cast<int>(extent - 1) * bytes;
+           });
+  args.room = static_cast<int>(ceil_div(args.room, int{vector}) * vector);
   std::uint32_t period = 1;
   set_side(args, args.to, box.dst, &Mode::dst_stride, box, layout, normal,
            [&](int which, std::uint32_t extent, bool is_last) {
@@ -475,6 +487,9 @@ std::int64_t count_boxes(const Box& box, const Problem& normal) {
 bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool anywhere) {
   if (count_cuts(box, normal) > PackArgs::max_cuts) return false;
   if (count_boxes(box, normal) >= (std::int64_t{1} << 31)) return false;
+  int flips = 0;
+  for (int i = 0; i < normal.rank(); ++i) flips += is_flipped(box, normal, i) ? 1 : 0;
+  if (flips > PackArgs::max_flips) return false;
   const Layout layout = anywhere ? layout_anywhere(box, normal, {}) : layout_of(box, normal, false);
   const auto digits = std::count_if(box.extent.begin(), box.extent.end(),
                                     [](std::int32_t extent) { return extent > 1; });
