@@ -75,12 +75,15 @@ struct PackAnywhere {
     std::byte* const from = const_cast<std::byte*>(a.src) + box.src;
     const int first = a.room + phase_of(from);  // where the first element lies
     // The vectors that a run touches; a negative number where some lie outside what may be read.
+    const bool safe =
+        box.src + a.box_low - 15 >= a.src_low && box.src + a.box_high + 15 <= a.src_high;
     const auto in_vectors = [&](RunPlace place, int) {
       const int before = phase_of(place.at);
       place.at -= before;
       place.shared += first - back - before;
       place.bytes += before;
-      const std::byte* const end = place.at + (place.bytes + 15) / 16 * 16;
+      if (safe) return place;
+      const std::byte* const end = place.at + ((place.bytes + 15) & ~15);
       if (place.at < a.src + a.src_low || end > a.src + a.src_high) place.bytes = -place.bytes;
       return place;
     };
@@ -132,6 +135,22 @@ struct PackAnywhere {
     return -static_cast<int>(reinterpret_cast<std::uintptr_t>(at) / size) & (W - 1);
   }
 
+  /// all[before], all[before + 1], ...
+  CT_DEVICE static void choose(const int (&all)[2 * W - 1], int before, int (&from)[W]) {
+    if constexpr (W == 1) {
+      from[0] = all[0];
+    } else if constexpr (W == 2) {
+      CT_UNROLL
+      for (int k = 0; k < W; ++k) from[k] = (before & 1) != 0 ? all[k + 1] : all[k];
+    } else {
+      int two[W + 1];
+      CT_UNROLL
+      for (int k = 0; k <= W; ++k) two[k] = (before & 2) != 0 ? all[k + 2] : all[k];
+      CT_UNROLL
+      for (int k = 0; k < W; ++k) from[k] = (before & 1) != 0 ? two[k + 1] : two[k];
+    }
+  }
+
   template <class Ctx>
   CT_DEVICE static void store_units(Ctx& ctx, const PackArgs& a, const Shared& shared) {
     const int thread = thread_of(ctx);
@@ -145,22 +164,24 @@ struct PackAnywhere {
       // The first of the elements that the unit can hold.
       const int unit = ((column << a.lanes) + (thread & ((1 << a.lanes) - 1))) * W;
       if (unit >= a.of_piece) continue;
-      int from[2 * W - 1];
-      a.elements_at(static_cast<std::uint32_t>(unit), from);
+      int all[2 * W - 1];
+      a.elements_at(static_cast<std::uint32_t>(unit), all);
+      int from[W];
+      int known = -1;
       CT_PARTLY_UNROLL
       for (int n = group - first_column * down; n < runs; n += down) {
         const RunPlace place = ctx.load(shared.dst_runs + n);
         const int before = before_units(place.at);
         const int first = unit + before;
         if ((first + W) * size > place.bytes) continue;
+        if (before != known) {
+          choose(all, before, from);
+          known = before;
+        }
         const auto box = shared.box + place.shared;
         Src elements[W];
         CT_UNROLL
-        for (int b = 0; b < W; ++b) {
-          if (b != before) continue;
-          CT_UNROLL
-          for (int k = 0; k < W; ++k) elements[k] = ctx.load(cast<Src>(box + from[b + k]));
-        }
+        for (int k = 0; k < W; ++k) elements[k] = ctx.load(cast<Src>(box + from[k]));
         ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
       }
     }

@@ -92,6 +92,8 @@ struct PackArgs {
   PackCut cut[max_cuts];
   int flips = 0;  ///< anywhere
   PackFlip flip[max_flips];
+  std::int64_t box_low = 0;  ///< anywhere: from the first element of a whole box to its lowest byte
+  std::int64_t box_high = 0;  ///< and behind its highest
   int room = 0;  ///< bytes before the first element of a box, for what lies behind it backwards
   Walk boxes;
   PackSide from;
@@ -133,7 +135,6 @@ struct PackArgs {
   }
   /// The same for an element of the first period.
   CT_HOST_DEVICE constexpr int in_period(std::uint32_t n) const {
-    if (period_digits == 1) return period_digit[0].shared_at(n);
     int at = 0;
     for (int d = 0; d < period_digits; ++d) {
       const std::uint32_t rest = period_digit[d].extent.quotient(n);
@@ -142,27 +143,36 @@ struct PackArgs {
     }
     return at;
   }
-  /// The same for `count` neighbours of a run.
+  /// The same for `count` neighbours of a run, in the anywhere form.
   template <int count>
   CT_DEVICE void elements_at(std::uint32_t first, int (&at)[count]) const {
     const std::uint32_t periods = period.quotient(first);
     std::uint32_t n = first - periods * period.divisor;
     int begin = static_cast<int>(periods) * last_stride;
-    CT_UNROLL
-    for (int k = 0; k < count; ++k) {
-      at[k] = begin + in_period(n);
-      const bool next = ++n == period.divisor;
-      n = next ? 0 : n;
-      begin += next ? last_stride : 0;
+    const auto each = [&](auto&& inside) {
+      CT_UNROLL
+      for (int k = 0; k < count; ++k) {
+        at[k] = begin + inside(n);
+        const bool next = ++n == period.divisor;
+        n = next ? 0 : n;
+        begin += next ? last_stride : 0;
+      }
+    };
+    if (period_digits <= 1) {
+      const PackDigit digit = period_digit[0];
+      return each([&](std::uint32_t index) { return digit.shared_at(index); });
     }
+    each([&](std::uint32_t index) { return in_period(index); });
   }
 };
 
 /// How many indices of each cut mode a block has.
 struct PackLimits {
   std::uint32_t of[PackArgs::max_cuts];
+  bool all = true;  ///< of every mode as many as a whole box
 
   CT_DEVICE bool allow(int cut, std::uint32_t index) const {
+    if (all) return true;
     bool inside = true;
     CT_UNROLL
     for (int i = 0; i < PackArgs::max_cuts; ++i) inside &= cut != i || index < of[i];
@@ -191,6 +201,7 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
       if (c >= a.cuts || a.cut[c].axis != i) continue;
       const std::uint32_t left = a.cut[c].extent - index * a.cut[c].step;
       limits.of[c] = left < a.cut[c].step ? left : a.cut[c].step;
+      limits.all &= left >= a.cut[c].step;
     }
     n = rest;
   }

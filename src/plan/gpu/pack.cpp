@@ -96,7 +96,7 @@ struct BoxWork {
         W > 1 ? static_cast<double>(args.to.runs / args.to.pieces.divisor) * 2 * W : 0;
     work.instructions =
         work.blocks * (setup_lanes + threads * (c.thread + c.axis * rank) + places + ends * c.edge +
-                       loads * c.load + stores * (c.lane + c.element * W * setup.phases));
+                       loads * c.load + stores * (c.lane + c.element * W));
     // Whole vectors are stored to shared memory; elements are loaded one by one.
     work.wavefronts = work.blocks * c.wavefront *
                       (loads / 32 * 8 + stores / 32 * (W * setup.wavefronts + 1) + ends / 32 * 4);

@@ -22,7 +22,6 @@ constexpr std::int64_t most_shared = 60 << 10;
 constexpr std::int64_t most_offset = 64 << 10;  // that the table can hold
 constexpr std::int64_t line = 128;              // bytes: all banks once
 constexpr int no_pads = 31;
-constexpr std::int64_t instructions_of_unit = 14;  // beside the loads of its elements
 
 struct Layout {
   std::array<int, ModeList::capacity> shared{};  // bytes for each index of a mode
@@ -274,6 +273,12 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
              args.room += static_cast<int>(extent - 1) * bytes;
            });
   args.room = static_cast<int>(ceil_div(args.room, int{vector}) * vector);
+  args.box_high = normal.src_type.size();
+  for (int i = 0; i < normal.rank(); ++i) {
+    const std::int64_t last =
+        (box.extent[static_cast<std::size_t>(i)] - 1) * normal.modes[i].src_stride;
+    (last < 0 ? args.box_low : args.box_high) += last;
+  }
   std::uint32_t period = 1;
   set_side(args, args.to, box.dst, &Mode::dst_stride, box, layout, normal,
            [&](int which, std::uint32_t extent, bool is_last) {
@@ -357,40 +362,31 @@ void cut_to_pieces(PackArgs& args, const PackConfig& config, const Box& box, std
   args.of_piece = static_cast<int>(piece);
 }
 
-// How lanes are laid over the runs of the destination where these begin anywhere. Fewer neighbours
-// leave fewer idle, and take more branches for runs that begin differently.
-void choose_lanes(Setup& setup, const PackConfig& config, const Box& box, const Problem& normal) {
-  PackArgs& args = setup.args;
-  const std::int64_t unit = kernels::pack_unit_bytes(args.element_bytes);
-  const std::int64_t W = unit / args.element_bytes;
+// How lanes are laid over the runs of the destination where these begin anywhere: as many
+// neighbours in a run as do not leave many idle.
+void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
+  const std::int64_t W = kernels::pack_unit_bytes(args.element_bytes) / args.element_bytes;
   cut_to_pieces(args, config, box, W);
   const std::int64_t units = std::max<std::int64_t>(1, args.of_piece / W);
-  bool one_phase = true;
-  for (int i = 0; i < normal.rank(); ++i) {
-    const bool inside = box.extent[static_cast<std::size_t>(i)] > 1 && !box.dst.runs_along(i);
-    if (inside && normal.modes[i].dst_stride % unit != 0) one_phase = false;
-  }
-  double best = 1e9;
+  double best = 0;
   for (int shift = 5; shift >= 0; --shift) {
     const std::int64_t columns = ceil_div(units, std::int64_t{1} << shift);
-    const std::int64_t phases = one_phase ? 1 : std::min(W, std::int64_t{32} >> shift);
     const double busy = static_cast<double>(units) / static_cast<double>(columns << shift);
-    const double cost = static_cast<double>(instructions_of_unit + W * phases) / busy;
-    if (cost >= best) continue;
-    best = cost;
+    if (busy < 1.15 * best) continue;
+    best = busy;
     args.lanes = shift;
     args.columns = static_cast<int>(columns);
-    setup.phases = static_cast<int>(phases);
   }
   const std::int64_t groups = config.threads >> args.lanes;
-  const std::int64_t down = std::max<std::int64_t>(1, groups / args.columns);
+  std::int64_t down = std::max<std::int64_t>(1, groups / args.columns);
+  if (down > W) down -= down % W;
   args.down = FastDivide(static_cast<std::uint32_t>(down));
 }
 
 Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
   const auto with = [&](const Pads& pads) {
     Setup setup{args_of(config, box, layout_anywhere(box, normal, pads), normal)};
-    choose_lanes(setup, config, box, normal);
+    choose_lanes(setup.args, config, box);
     setup.wavefronts =
         wavefronts(setup.args, 1U << setup.args.lanes, 32U >> setup.args.lanes, box.dst.run);
     return setup;

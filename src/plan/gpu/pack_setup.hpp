@@ -42,7 +42,6 @@ bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool 
 struct Setup {
   kernels::PackArgs args;
   double wavefronts = 1;  ///< of a gathering request
-  int phases = 1;         ///< of the runs that a warp writes at once
 
   std::int64_t table_bytes() const {
     if (args.anywhere) return 0;
