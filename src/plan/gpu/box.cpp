@@ -10,8 +10,6 @@
 namespace cornerturn::plan::gpu {
 namespace {
 
-constexpr std::int64_t least_bytes = 4096;  // of a box, where there are so many
-
 using Stride = std::int64_t Mode::*;
 
 Box::Side side_of(const Problem& normal, Stride stride) {
@@ -70,7 +68,8 @@ void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride) {
 
 }  // namespace
 
-Box box_of(const Problem& normal, std::int64_t run_bytes, std::int64_t granule) {
+Box box_of(const Problem& normal, std::int64_t run_bytes, std::int64_t least_bytes,
+           std::int64_t granule) {
   Box box;
   box.extent.fill(1);
   box.src = side_of(normal, &Mode::src_stride);

@@ -34,8 +34,9 @@ struct Box {
   friend bool operator==(const Box& a, const Box& b) { return a.extent == b.extent; }
 };
 
-/// A box whose runs have about `run_bytes` on both sides, where the problem allows it. They end at
-/// multiples of `granule` bytes.
-Box box_of(const Problem& normal, std::int64_t run_bytes, std::int64_t granule = sector_bytes);
+/// A box whose runs have about `run_bytes` on both sides, and `least_bytes` in all, where the
+/// problem allows it. They end at multiples of `granule` bytes.
+Box box_of(const Problem& normal, std::int64_t run_bytes, std::int64_t least_bytes,
+           std::int64_t granule = sector_bytes);
 
 }  // namespace cornerturn::plan::gpu

@@ -128,11 +128,6 @@ struct BoxWork {
   }
 };
 
-// Blocks of an SM that the registers suffice for.
-int promised_blocks(const PackConfig& config, const Problem& normal) {
-  return (config.anywhere && !normal.converts() ? 1536 : 1024) / config.threads;
-}
-
 const char* why_not_changing(const Problem& normal) {
   if (const char* rule = why_not_by_value(normal)) return rule;
   if (std::max(normal.src_type.size(), normal.dst_type.size()) > 4) return "elements of 8 B";
@@ -158,31 +153,33 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   // Types that are known at run time alone have a kernel of one form.
   const bool may_be_aligned = !normal.converts() || why_no_common_cast(normal) == nullptr;
   std::vector<Box> seen;
-  for (std::int64_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
-    const Box box = box_of_runs(normal, run_bytes);
-    if (box.bytes > most_bytes) break;
-    if (std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
-    seen.push_back(box);
+  for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
     PackConfig config;
-    config.run_bytes = static_cast<std::int32_t>(run_bytes);
+    config.run_bytes = run_bytes;
+    Box box = box_of_runs(normal, config);
+    if (box.bytes > most_bytes) break;
     config.threads = threads_for(box, normal, false);
     config.anywhere = !may_be_aligned || !has_aligned_runs(box, normal, start) ||
                       piece_of(box, normal, config).vectors == 0;
-    if (!fits(box, normal, device, config.anywhere)) continue;
-    config.threads = threads_for(box, normal, config.anywhere);
-    add(config);
+    if (config.anywhere) {
+      box = box_of_runs(normal, config);
+      config.threads = threads_for(box, normal, true);
+    }
+    if (std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
+    seen.push_back(box);
+    if (fits(box, normal, device, config.anywhere)) add(config);
   }
 }
 
 Estimate Family::estimate(const PackConfig& config, const Problem& normal, const Model& model,
                           const Costs& c) {
-  const Box box = box_of_runs(normal, config.run_bytes);
+  const Box box = box_of_runs(normal, config);
   const Setup setup = setup_of(config, box, normal);
   const auto threads = static_cast<double>(threads_of(config, box, normal));
   Work work;
   work.blocks = static_cast<double>(count_boxes(box, normal));
   work.resident = resident_blocks(model.device, static_cast<int>(threads), setup.shared_bytes(),
-                                  promised_blocks(config, normal));
+                                  1024 / config.threads);
   const BoxWork of_box(setup, threads, normal, c);
   if (config.anywhere) {
     of_box.add_anywhere(work, box, c);
@@ -200,7 +197,7 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
 }
 
 std::string Family::describe(const PackConfig& config, const Problem& normal) {
-  const Box box = box_of_runs(normal, config.run_bytes);
+  const Box box = box_of_runs(normal, config);
   std::string text = fmt::format(
       "boxes of {} B in runs of {} and {} B{}", box.bytes, box.src.run * normal.src_type.size(),
       box.dst.run * normal.dst_type.size(), config.anywhere ? ", begin anywhere" : "");
@@ -211,7 +208,7 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
 }
 
 Launchable<PackArgs> Family::prepare(const PackConfig& config, const Problem& normal) {
-  const Box box = box_of_runs(normal, config.run_bytes);
+  const Box box = box_of_runs(normal, config);
   const Setup setup = setup_of(config, box, normal);
   Launchable<PackArgs> ready{setup.args, {}};
   ready.launch.dynamic_shared = setup.shared_bytes();

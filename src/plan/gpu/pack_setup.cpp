@@ -450,9 +450,12 @@ int vector_elements(const Problem& normal) {
   return static_cast<int>(vector) / normal.dst_type.size();
 }
 
-Box box_of_runs(const Problem& normal, std::int64_t run_bytes) {
-  Box box = box_of(normal, run_bytes);
-  return box.bytes > most_bytes ? box_of(normal, run_bytes, vector) : box;
+Box box_of_runs(const Problem& normal, const PackConfig& config) {
+  const std::int64_t run_bytes = config.run_bytes;
+  const std::int64_t least =
+      config.anywhere ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
+  Box box = box_of(normal, run_bytes, least);
+  return box.bytes > most_bytes ? box_of(normal, run_bytes, least, vector) : box;
 }
 
 Piece piece_of(const Box& box, const Problem& normal, const PackConfig& config) {
