@@ -36,8 +36,7 @@ struct PackAnywhere {
   static constexpr int W = pack_unit_bytes(size) / size;  // elements of a unit
   using Unit = PackedWords<Dst, W>;
   static constexpr int threads = 512;  ///< at most
-  static constexpr int min_blocks = 2;
-  static constexpr int at_once = 4;  ///< runs that a lane writes to
+  static constexpr int min_blocks = changes_values<Change> ? 2 : 3;
 
   /// A block's shared memory and the elements of its runs of the destination.
   struct Shared {
@@ -167,53 +166,24 @@ struct PackAnywhere {
       if (unit >= a.of_piece) continue;
       int all[2 * W - 1];
       a.elements_at(static_cast<std::uint32_t>(unit), all);
-      int from[W] = {};
-      int known = -1;  // `from` is for runs with so many elements before their first unit
-      CT_NO_UNROLL
-      for (int n = group - first_column * down; n < runs; n += at_once * down) {
-        RunPlace place[at_once];
-        bool same = true;
+      int from[W];
+      int known = -1;
+      CT_PARTLY_UNROLL
+      for (int n = group - first_column * down; n < runs; n += down) {
+        const RunPlace place = ctx.load(shared.dst_runs + n);
+        const int before = before_units(place.at);
+        const int first = unit + before;
+        if ((first + W) * size > place.bytes) continue;
+        if (before != known) {
+          choose(all, before, from);
+          known = before;
+        }
+        const auto box = shared.box + place.shared;
+        Src elements[W];
         CT_UNROLL
-        for (int j = 0; j < at_once; ++j) {
-          place[j] = ctx.load_if(n + j * down < runs, shared.dst_runs + (n + j * down));
-          same &= place[j].bytes == 0 || before_units(place[j].at) == known;
-        }
-        if (same) {
-          store_unit(ctx, a, shared, place, unit + known, from);
-          continue;
-        }
-        CT_NO_UNROLL
-        for (int j = 0; j < at_once; ++j) {
-          RunPlace one[1] = {place[0]};
-          CT_UNROLL
-          for (int k = 1; k < at_once; ++k) one[0] = j == k ? place[k] : one[0];
-          if (one[0].bytes == 0) continue;
-          known = before_units(one[0].at);
-          choose(all, known, from);
-          store_unit(ctx, a, shared, one, unit + known, from);
-        }
+        for (int k = 0; k < W; ++k) elements[k] = ctx.load(cast<Src>(box + from[k]));
+        ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
       }
-    }
-  }
-
-  /// The unit that begins with element `first`, of several runs.
-  template <int count, class Ctx>
-  CT_DEVICE static void store_unit(Ctx& ctx, const PackArgs& a, const Shared& shared,
-                                   const RunPlace (&place)[count], int first,
-                                   const int (&from)[W]) {
-    Src elements[count][W];
-    bool whole[count];
-    CT_UNROLL
-    for (int j = 0; j < count; ++j) {
-      whole[j] = (first + W) * size <= place[j].bytes;
-      const auto box = shared.box + place[j].shared;
-      CT_UNROLL
-      for (int k = 0; k < W; ++k) elements[j][k] = ctx.load_if(whole[j], cast<Src>(box + from[k]));
-    }
-    CT_UNROLL
-    for (int j = 0; j < count; ++j) {
-      ctx.store_if(whole[j], reinterpret_cast<Unit*>(place[j].at + first * size),
-                   change<Change>(a, elements[j]));
     }
   }
 
