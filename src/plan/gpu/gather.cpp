@@ -132,8 +132,11 @@ Estimate Family::estimate(const GatherConfig& config, const Problem& normal, con
       elements / 32 *
       (sectors_of_warp(normal) * c.sector + static_cast<double>(normal.dst_type.size()));
   work.block_seconds = config.single ? c.single_block : c.block;
-  work.src_bytes = src_moved(model, {run, granule_of(rows, &Mode::src_stride)}) *
-                   (1 + fetched_again(rows, model, run));
+  // Of single elements the neighbours in a burst belong to others, who may find them in the L2.
+  constexpr double burst = 64;
+  const double once = run < burst ? model.least.src_bytes
+                                  : src_moved(model, {run, granule_of(rows, &Mode::src_stride)});
+  work.src_bytes = once * (1 + fetched_again(rows, model, run));
   work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32});
   return estimate_of(model, work);
 }

@@ -310,11 +310,10 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
   return args;
 }
 
-// Wavefronts of a request of a warp that gathers, its first. `across` lanes are
+// Wavefronts of a request of a warp that gathers whole vectors, its first. `across` lanes are
 // neighbours in a run of the destination, then come `down` runs.
 int wavefronts(const PackArgs& args, std::uint32_t across, std::uint32_t down, std::int64_t run) {
-  const auto V = static_cast<std::uint32_t>(
-      (args.anywhere ? kernels::pack_unit_bytes(args.element_bytes) : 16) / args.element_bytes);
+  const auto V = static_cast<std::uint32_t>(16 / args.element_bytes);
   WarpRequest request;
   request.active = 0;
   request.width = args.src_element_bytes;
@@ -383,33 +382,96 @@ void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
   args.down = FastDivide(static_cast<std::uint32_t>(down));
 }
 
+// The indices of the elements that the lanes of a warp gather with their first request.
+class GatheredIndices {
+ public:
+  GatheredIndices(const PackArgs& args, const Box& box) : width_(args.src_element_bytes) {
+    const auto W = static_cast<std::uint32_t>(kernels::pack_unit_bytes(args.element_bytes) /
+                                              args.element_bytes);
+    std::array<std::uint32_t, 32> element{}, run{};
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      run[lane] = lane >> args.lanes;
+      element[lane] = (lane - (run[lane] << args.lanes)) * W;
+      const bool inside = run[lane] < args.to.runs && element[lane] < box.dst.run;
+      active_ |= inside ? 1U << lane : 0U;
+    }
+    for (int i = 0; i < box.dst.modes; ++i) {
+      const int which = box.dst.order[static_cast<std::size_t>(i)];
+      const auto extent = static_cast<std::uint32_t>(box.extent[static_cast<std::size_t>(which)]);
+      auto& number = i < box.dst.run_modes ? element : run;
+      if (extent > 1 && std::any_of(number.begin(), number.end(), [](auto n) { return n > 0; })) {
+        add(which, extent, number);
+      }
+    }
+  }
+
+  int wavefronts(const Layout& layout) const {
+    WarpRequest request;
+    request.active = active_;
+    request.width = width_;
+    request.address.fill(0);
+    for (std::size_t m = 0; m < modes_; ++m) {
+      const auto stride = layout.shared[mode_[m]];
+      const int shift = layout.pad_shift[mode_[m]];
+      for (std::size_t lane = 0; lane < 32; ++lane) {
+        const auto index = static_cast<int>(index_[m][lane]);
+        request.address[lane] +=
+            static_cast<std::uint64_t>(std::int64_t{index} * stride + (index >> shift) * vector);
+      }
+    }
+    return shared_cost(request, SharedOp::load).wavefronts;
+  }
+
+ private:
+  void add(int which, std::uint32_t extent, std::array<std::uint32_t, 32>& number) {
+    if (modes_ == mode_.size()) return;  // 32 lanes with more digits than these do not collide more
+    mode_[modes_] = static_cast<std::size_t>(which);
+    for (std::size_t lane = 0; lane < 32; ++lane) {
+      index_[modes_][lane] = number[lane] % extent;
+      number[lane] /= extent;
+    }
+    ++modes_;
+  }
+
+  int width_;
+  std::uint32_t active_ = 0;
+  std::size_t modes_ = 0;
+  std::array<std::size_t, 12> mode_{};
+  std::array<std::array<std::uint32_t, 32>, 12> index_;
+};
+
 Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
-  const auto with = [&](const Pads& pads) {
-    Setup setup{args_of(config, box, layout_anywhere(box, normal, pads), normal)};
-    choose_lanes(setup.args, config, box);
-    setup.wavefronts =
-        wavefronts(setup.args, 1U << setup.args.lanes, 32U >> setup.args.lanes, box.dst.run);
-    return setup;
-  };
-  Pads best_pads;
-  Setup best = with(best_pads);
+  Pads best;
+  Layout layout = layout_anywhere(box, normal, best);
+  Setup setup{args_of(config, box, layout, normal)};
+  choose_lanes(setup.args, config, box);
+  const GatheredIndices gathered(setup.args, box);
+  const int first = gathered.wavefronts(layout);
+  int least = first;
   const auto attempt = [&](const Pads& pads) {
-    if (best.wavefronts <= 1) return;
-    if (layout_anywhere(box, normal, pads).bytes > most_shared) return;
-    const Setup setup = with(pads);
-    if (setup.wavefronts >= 0.8 * best.wavefronts) return;
-    best = setup;
-    best_pads = pads;
+    if (least <= 2) return;  // little to be won
+    const Layout other = layout_anywhere(box, normal, pads);
+    if (other.bytes > most_shared) return;
+    const int wavefronts = gathered.wavefronts(other);
+    if (wavefronts >= 0.8 * least) return;
+    least = wavefronts;
+    best = pads;
+    layout = other;
   };
   attempt({{}, true});
-  for (std::size_t mode = 0; mode < best_pads.stride.size(); ++mode) {
+  for (std::size_t mode = 0; mode < best.stride.size(); ++mode) {
     for (int count = 1; count < 8; ++count) {
-      Pads pads = best_pads;
+      Pads pads = best;
       pads.stride[mode] = count;
       attempt(pads);
     }
   }
-  return best;
+  if (least < first) {
+    setup = {args_of(config, box, layout, normal)};
+    choose_lanes(setup.args, config, box);
+  }
+  setup.wavefronts = least;
+  return setup;
 }
 
 // How threads are laid over the runs of the destination: as many neighbours as do not collide more
