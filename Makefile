@@ -55,7 +55,7 @@ bench-convert: ## measures conversions of NumPy arrays against astype and a plai
 	@scripts/python.sh > build/python.log
 	@.venv/bin/python bench/python/conversions.py $(OPTIONS)
 
-docs:   ## builds the reference of the C++, C and Python interfaces, in build/docs/html
+docs:   ## builds the site of the documentation, with search, in build/docs/html/index.html
 	@scripts/setup.sh docs
 	@scripts/docs.sh
 
