@@ -74,7 +74,7 @@ quietly install "$work/empty/bin/python" -m pip install --disable-pip-version-ch
 said=$(cd "$work" && empty/bin/python -c "import cornerturn
 print(cornerturn.__version__, bytes(cornerturn.transpose(memoryview(b'abcdef').cast('B', (2, 3)))))")
 [ "$said" = "$version b'adbecf'" ] || { echo "release: the installed wheel says: $said" >&2; exit 1; }
-said=$(cd "$work" && PATH=/nowhere empty/bin/cornerturn --version)
+said=$(cd "$work" && PATH=/nowhere empty/bin/cornerturn version)
 [[ "$said" = *"$version"* ]] || { echo "release: the command of the wheel says: $said" >&2; exit 1; }
 bytes=$(stat -c %s "$wheel")
 [ "$bytes" -lt $((60 << 20)) ] || { echo "release: the wheel has $bytes bytes, over 60 MiB" >&2; exit 1; }

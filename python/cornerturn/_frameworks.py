@@ -17,6 +17,9 @@ from cornerturn._arrays import HOST, Array, dtype_name, packed_strides, place, s
 def framework_of(x: Any) -> Framework:
     """The framework that `x` belongs to. Where none is known, one that reads the array protocols."""
     kind = type(x)
+    # Tensors are not looked up: torch.compile has no guard for a dictionary whose keys are classes.
+    if kind.__module__.startswith("torch") and _TORCH.owns(x):
+        return _TORCH
     known = _BY_TYPE.get(kind)
     if known is not None:
         return known

@@ -76,7 +76,10 @@ def test_every_conversion_is_the_first_call():
     fresh(
         """
         import numpy
+        cornerturn.contiguous(numpy.ones((2, 3)).T, dtype="f4")  # another framework's arrays were there before
         x = torch.randn(4, 64)
+        first = compiled(lambda t: cornerturn.quantise(t))(x)
+        same(first, cornerturn.quantise(x))
         rows, columns = torch.randn(64, 1), torch.randn(4)
         blocks = cornerturn.quantise(x)
         values, codes = cornerturn.quantise(x, "mxfp8_e4m3")
