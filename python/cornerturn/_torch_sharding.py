@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from cornerturn import _torch_values  # noqa: F401: defines permute_convert
 from cornerturn._torch_permute import order_of
 
 _Spread = tuple[list[Any], list[Any]]  # placements of the results, and of the arguments
