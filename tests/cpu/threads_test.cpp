@@ -167,7 +167,7 @@ TEST(CpuInfo, IsPlausible) {
   EXPECT_LE(info.l2_bytes, info.l3_bytes);
 }
 
-TEST(Threads, AsManyAsFindAProcessor) {
+TEST(LoadedMachine, ThreadsThatFindAProcessor) {
   EXPECT_EQ(threads_that_run(2, -1, 2), 2);  // the machine does not say
   EXPECT_EQ(threads_that_run(2, 2, 2), 2);   // our own two
   EXPECT_EQ(threads_that_run(2, 3, 2), 1);   // another one's beside them
