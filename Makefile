@@ -45,17 +45,19 @@ profile-gpu: ## compares predicted with profiled sectors and wavefronts of every
 bundle: setup ## makes a folder that tests, measures and profiles on a GPU elsewhere, build/bundle
 	@scripts/bundle.sh
 
-bench-python: ## measures the Python package on the CPU against NumPy, and PyTorch where .venv has it; OPTIONS="--json FILE"
+bench-python: ## measures the Python package on the CPU against NumPy, and PyTorch where .venv has it; PAGES=1 writes the tables
 	@scripts/setup.sh test
 	@scripts/python.sh > build/python.log
-	@.venv/bin/python bench/python/cpu.py $(OPTIONS)
+	@.venv/bin/python bench/python/small.py $(if $(PAGES),--page docs/python.md)
+	@.venv/bin/python bench/python/recipes.py $(if $(PAGES),--page docs/python-cookbook.md)
+	@.venv/bin/python bench/python/cpu.py $(if $(PAGES),--page docs/python.md) $(OPTIONS)
 
 bench-convert: ## measures conversions of NumPy arrays against astype and a plain copy; OPTIONS="--json FILE"
 	@scripts/setup.sh test
 	@scripts/python.sh > build/python.log
 	@.venv/bin/python bench/python/conversions.py $(OPTIONS)
 
-docs:   ## builds the reference of the C++, C and Python interfaces, in build/docs/html
+docs:   ## builds the site of the documentation, with search, in build/docs/html/index.html
 	@scripts/setup.sh docs
 	@scripts/docs.sh
 

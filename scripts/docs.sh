@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The reference of the public headers, by Doxygen, with the other pages. A warning is an error. That
-# of the Python package is written anew from its docstrings first, and the guide from what the command
-# line says.
+# The site of the documentation, by MkDocs, with the reference of the public headers, by Doxygen. A
+# warning is an error. The reference of the Python package is written anew from its docstrings first, and
+# the guide from what the command line says.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/docs
@@ -13,5 +13,7 @@ if [ -f build/release/build.ninja ]; then
 fi
 "${build[@]}" > build/docs/build.log 2>&1 || { tail -n 40 build/docs/build.log >&2; exit 1; }
 python3 scripts/guide.py
+rm -rf build/docs/cpp
 doxygen docs/Doxyfile
+NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs --quiet build --strict
 echo "docs: build/docs/html/index.html"

@@ -52,9 +52,19 @@ tools=$work/tools-$("$python" -c 'import sys; print(*sys.version_info[:2], sep="
 quietly tools "$tools/bin/python" -m pip install --disable-pip-version-check \
   $(.venv/bin/python -c 'import tomllib
 print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+# From the package's sources, unpacked where they were the last time, in a build folder of the same name
+# as that of scripts/python.sh, and with its flags: the compiler cache then knows most of it.
+rm -rf "$work/unpacked"
+mkdir -p "$work/unpacked"
+tar -xzf "$sdist" -C "$work/unpacked"
 export CORNERTURN_CUDA=${CUDA:-0} CC=${CC:-cc} CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)}
-quietly wheel "$tools/bin/python" -m pip wheel "$sdist" --disable-pip-version-check --no-deps \
-  --no-build-isolation --wheel-dir "$work/wheels" --config-settings=install.strip=true
+[ -n "$(ccache --get-config base_dir 2> /dev/null)" ] || export CCACHE_BASEDIR=$work/unpacked/cornerturn-$version
+(
+  cd "$work/unpacked/cornerturn-$version"
+  quietly wheel "$tools/bin/python" -m pip wheel . --disable-pip-version-check --no-deps \
+    --no-build-isolation --wheel-dir "$work/wheels" --config-settings=install.strip=true \
+    --config-settings=build-dir=build/python --config-settings=cmake.define.CORNERTURN_WERROR=ON
+)
 plain=$(echo "$work"/wheels/cornerturn-*.whl)
 if PATH=$PWD/.venv/bin:$PATH "$auditwheel" repair --wheel-dir dist "$plain" > "$work/auditwheel.log" 2>&1; then
   wheel=$(echo dist/cornerturn-*.whl)
@@ -74,7 +84,7 @@ quietly install "$work/empty/bin/python" -m pip install --disable-pip-version-ch
 said=$(cd "$work" && empty/bin/python -c "import cornerturn
 print(cornerturn.__version__, bytes(cornerturn.transpose(memoryview(b'abcdef').cast('B', (2, 3)))))")
 [ "$said" = "$version b'adbecf'" ] || { echo "release: the installed wheel says: $said" >&2; exit 1; }
-said=$(cd "$work" && PATH=/nowhere empty/bin/cornerturn --version)
+said=$(cd "$work" && PATH=/nowhere empty/bin/cornerturn version)
 [[ "$said" = *"$version"* ]] || { echo "release: the command of the wheel says: $said" >&2; exit 1; }
 bytes=$(stat -c %s "$wheel")
 [ "$bytes" -lt $((60 << 20)) ] || { echo "release: the wheel has $bytes bytes, over 60 MiB" >&2; exit 1; }

@@ -31,7 +31,7 @@ case $task in
   full) needs="$compiler $library $python $headers $clang $format clang-tidy=command:clang-tidy $doxygen $emscripten chromium=command:chromium" venv=yes ;;
   page) needs="$compiler $library $emscripten" venv=no ;;
   bench) needs="$compiler $library $python" venv=yes ;;
-  docs) needs="$compiler $library $doxygen" venv=no ;;
+  docs) needs="$compiler $library $python $doxygen" venv=yes ;;
   format) needs="$format" venv=no ;;
   fuzz) needs="$compiler $library $clang" venv=no ;;
   release) needs="$compiler $library $python $headers" venv=yes ;;
@@ -114,6 +114,7 @@ add_packages() {  # add_packages NAME [REMARK]: those of scripts/requirements-NA
 }
 [ $task != full ] || add_packages frameworks ": about 5 GB"
 [ $task != release ] || add_packages release
+case $task in full | docs) add_packages docs ;; esac
 
 if [ ${#missing[@]} -eq 0 ]; then
   say "all $count packages for '$task' are here"

@@ -272,7 +272,8 @@ std::string compare(const Report& a, const Report& b) {
     if (r.outcome != Outcome::ok || found == before.end()) continue;
     const Result& old = *found->second;
     const double ratio = r.share() / old.share();
-    const double threshold = std::max(0.03, 2 * std::hypot(r.noise, old.noise));
+    const double threshold =
+        std::max(0.03, 2 * std::sqrt(r.noise * r.noise + old.noise * old.noise));
     const bool changed = std::abs(ratio - 1) > threshold;
     (!changed ? same : ratio > 1 ? faster : slower) += 1;
     out += fmt::format("{:<30} {:>2} {:>9} {:>9} {:>7.2f}  {}\n", r.c.name, r.c.element_bytes,

@@ -117,6 +117,10 @@ def _of_list(arrays: Sequence[Any], pattern: str, lengths: dict[str, int], repea
     framework = framework_of(arrays[0])
     if framework.stacks(arrays):
         return _arranged(framework.stack(arrays), pattern, lengths, repeats)
+    if framework.may_stack(arrays):
+        layout = layout_of(pattern, (len(arrays), *arrays[0].shape), lengths, repeats)
+        if _stacks_first(layout, arrays[0].dtype.itemsize):
+            return _arranged(framework.stack(arrays), pattern, lengths, repeats)
     sources = [framework_of(array).read(array, f"x[{i}]") for i, array in enumerate(arrays)]
     first = sources[0]
     for i, source in enumerate(sources):
@@ -128,8 +132,7 @@ def _of_list(arrays: Sequence[Any], pattern: str, lengths: dict[str, int], repea
     result = framework.empty(arrays[0], first, layout.shape, None)
     whole = framework_of(result).read(result, "the result")
     stream = stream_for(framework, first.device, None, "x")
-    if layout.new or _row_of_one_array(layout) * first.itemsize < _LONG_ROW:
-        # Writes to single elements here and there are slower than a second pass.
+    if _stacks_first(layout, first.itemsize):
         stacked = framework.empty(arrays[0], first, (len(sources), *first.shape), None)
         pile = framework_of(stacked).read(stacked, "the arrays")
         for i, source in enumerate(sources):
@@ -158,6 +161,11 @@ def _of_list(arrays: Sequence[Any], pattern: str, lengths: dict[str, int], repea
 
 
 _LONG_ROW = 256  # bytes
+
+
+def _stacks_first(layout: Layout, itemsize: int) -> bool:
+    """Are writes to single elements here and there slower than a second pass?"""
+    return bool(layout.new) or _row_of_one_array(layout) * itemsize < _LONG_ROW
 
 
 def _row_of_one_array(layout: Layout) -> int:

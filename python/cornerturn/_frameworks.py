@@ -17,6 +17,9 @@ from cornerturn._arrays import HOST, Array, dtype_name, packed_strides, place, s
 def framework_of(x: Any) -> Framework:
     """The framework that `x` belongs to. Where none is known, one that reads the array protocols."""
     kind = type(x)
+    # Tensors are not looked up: torch.compile has no guard for a dictionary whose keys are classes.
+    if kind.__module__.startswith("torch") and _TORCH.owns(x):
+        return _TORCH
     known = _BY_TYPE.get(kind)
     if known is not None:
         return known
@@ -123,6 +126,10 @@ class Framework:
         """Must the framework itself stack a list of such arrays, for gradients and tracing?"""
         return False
 
+    def may_stack(self, arrays: Sequence[Any]) -> bool:
+        """Does the framework stack such a list at the speed of memory?"""
+        return False
+
     def stack(self, arrays: Sequence[Any]) -> Any:
         raise NotImplementedError
 
@@ -143,6 +150,16 @@ class NumPy(Framework):
 
     def splits_to_views(self, x: Any) -> bool:
         return type(x) is sys.modules["numpy"].ndarray
+
+    def may_stack(self, arrays: Sequence[Any]) -> bool:
+        array, first = sys.modules["numpy"].ndarray, arrays[0]
+        return all(
+            type(x) is array and x.flags.c_contiguous and x.shape == first.shape and x.dtype == first.dtype
+            for x in arrays
+        )
+
+    def stack(self, arrays: Sequence[Any]) -> Any:
+        return sys.modules["numpy"].stack(arrays)
 
     def rank(self, x: Any, name: str) -> int:
         return x.ndim if self.splits_to_views(x) else super().rank(x, name)

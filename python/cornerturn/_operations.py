@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Sequence
-from typing import Any, Literal, TypeVar, Union, overload
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar, Union, cast, overload
 
 from cornerturn import _core
 from cornerturn._arrays import dtype_name, order_of, shown
@@ -18,9 +19,58 @@ from cornerturn._values import Values, changes, numpy_dtype, seed_of
 
 _quick_transpose = _core.quick_transpose
 _modules = sys.modules
+_ndarray: type | None = None  # NumPy's, once an array has been seen
 ArrayT = TypeVar("ArrayT")
+CallT = TypeVar("CallT", bound=Callable[..., Any])
 _ONE, _ZERO = 1.0, 0.0
+_IN_ORDER = tuple([tuple(range(rank)) for rank in range(65)])
 Axes = Union[Sequence[int], Sequence[str], int, str, None]
+
+
+def _quick_transpose_first(general: CallT) -> CallT:
+    """`general`, called where the engine does not take the arrays as they are.
+
+    Plain arrays of NumPy and tensors of PyTorch that are only permuted go there at once. A function
+    with all the options of `general` would take longer to be called than a small array to be moved.
+    """
+
+    @functools.wraps(general)
+    def quick(x: Any, axes: Any = None, *more: Any, out: Any = None, **options: Any) -> Any:
+        if more:
+            axes = (axes, *more)
+        if not options and (type(x) is _ndarray or not _is_traced(x)):
+            result = _quick_transpose(x, axes, out)
+            if result is not None:
+                return result
+        return general(x, axes, out=out, **options)
+
+    return cast(CallT, quick)
+
+
+def _quick_copy_first(general: CallT) -> CallT:
+    """The same for `copy`."""
+
+    @functools.wraps(general)
+    def quick(dst: Any, src: Any, **options: Any) -> None:
+        if not options and dst is not None and (type(dst) is _ndarray or not _is_traced(dst)):
+            rank = getattr(src, "ndim", None)
+            axes = _IN_ORDER[rank] if isinstance(rank, int) and 0 <= rank <= 64 else None
+            if axes is not None and _quick_transpose(src, axes, dst) is not None:
+                return
+        general(dst, src, **options)
+
+    return cast(CallT, quick)
+
+
+def _is_traced(x: Any) -> bool:
+    """Is torch.compile (or torch.export) looking at what happens to the tensor `x`?"""
+    global _ndarray
+    torch = _modules.get("torch")
+    if torch is not None and isinstance(x, torch.Tensor):
+        return torch.compiler.is_compiling()
+    if type(x).__name__ == "ndarray" and type(x).__module__ == "numpy":
+        _ndarray = type(x)
+    return False
 
 
 @overload
@@ -42,6 +92,7 @@ def transpose(x: Any, axes: Axes = None, *more: int | str, out: ArrayT, **option
 def transpose(x: Any, axes: Axes = None, *more: int | str, **options: Any) -> Any: ...
 
 
+@_quick_transpose_first
 def transpose(
     x: Any,
     axes: Axes = None,
@@ -105,28 +156,27 @@ def transpose(
     """
     if more:
         axes = (axes, *more)  # type: ignore[assignment]
-    # The fast path: plain arrays of NumPy and tensors of PyTorch, whose elements are moved or whose
-    # dtype alone changes. Defaults are known by identity: asking costs as much as a small copy.
+    # Arrays of NumPy whose dtype alone changes. Defaults are known by identity: asking costs as much
+    # as a small copy.
     if (
-        stream is scale is bias is rounding is order is memory_format is threads is None
+        dtype is not None
+        and stream is scale is bias is rounding is order is memory_format is threads is None
         and conjugate is saturate is False
         and alpha is _ONE
         and beta is _ZERO
         and seed == 0
         and not _is_traced(x)
+        and (known := numpy_dtype(dtype)) is not None
+        and (result := _quick_transpose(x, axes, out, known)) is not None
     ):
-        known = None if dtype is None else numpy_dtype(dtype)
-        if dtype is None or known is not None:
-            result = _quick_transpose(x, axes, out, known)
-            if result is not None:
-                return result
+        return result
     # The general path: all arrays, and all that can be asked for.
     if threads is not None or order is not None or memory_format is not None or is_labelled(x):
         options = dict(dtype=dtype, alpha=alpha, scale=scale, bias=bias, beta=beta, seed=seed)
         options |= dict(stream=stream, conjugate=conjugate, saturate=saturate, rounding=rounding)
         if threads is not None:
             options |= dict(out=out, order=order, memory_format=memory_format)
-            return with_threads(threads, transpose, x, axes, **options)
+            return with_threads(threads, transpose, x, axes, **_given(options))
         if is_labelled(x):
             options |= dict(out=out, order=order, memory_format=memory_format)
             return transpose_labelled(transpose, x, axes, options)
@@ -193,9 +243,13 @@ def contiguous(
             return in_order(contiguous(sorted_view, **options), inverse_of(places))
     if dtype is None and framework.is_packed(view, "view"):
         return view
-    return transpose(view, tuple(range(rank)), stream=stream, dtype=dtype, threads=threads)
+    axes = tuple(range(rank))
+    if stream is dtype is threads is None:
+        return transpose(view, axes)
+    return transpose(view, axes, stream=stream, dtype=dtype, threads=threads)
 
 
+@_quick_copy_first
 def copy(
     dst: Any,
     src: Any,
@@ -226,22 +280,10 @@ def copy(
     Raises:
         TypeError, ValueError: as in `transpose`.
     """
-    if (
-        stream is scale is bias is rounding is threads is None
-        and convert is conjugate is saturate is False
-        and alpha is _ONE
-        and beta is _ZERO
-        and seed == 0
-        and dst is not None
-        and not _is_traced(dst)
-    ):
-        rank = getattr(src, "ndim", None)
-        if isinstance(rank, int) and _quick_transpose(src, tuple(range(rank)), dst) is not None:
-            return
     if threads is not None:
         options = dict(alpha=alpha, scale=scale, bias=bias, beta=beta, conjugate=conjugate)
         options |= dict(stream=stream, convert=convert, saturate=saturate, rounding=rounding, seed=seed)
-        return with_threads(threads, copy, dst, src, **options)
+        return with_threads(threads, copy, dst, src, **_given(options))
     values = Values(None, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
     writer = framework_of(dst)
     if stream is None and _needs_operator(writer, src, dst):
@@ -253,6 +295,16 @@ def copy(
     source = framework_of(src).read(src, "src")
     number = stream_for(writer, source.device, stream, "dst")
     fill(dst, src, source, stream, number, values, ("dst", "src", "the shape of src"))
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Those that are not the defaults, which are known by identity."""
+    defaults = (None, False, _ONE, _ZERO)
+    return {
+        name: value
+        for name, value in options.items()
+        if not any(value is default for default in defaults) and not (name == "seed" and value == 0)
+    }
 
 
 def _in_memory_order(
@@ -282,12 +334,6 @@ def _turned(options: dict[str, Any], places: tuple[int, ...]) -> dict[str, Any]:
         elif len(shape) > 0:
             raise TypeError(f"{name} is a list, whose axis order= would move: pass an array")
     return options
-
-
-def _is_traced(x: Any) -> bool:
-    """Is torch.compile (or torch.export) looking at what happens to the tensor `x`?"""
-    torch = _modules.get("torch")
-    return torch is not None and isinstance(x, torch.Tensor) and torch.compiler.is_compiling()
 
 
 def _by_operator(framework: Framework, x: Any, order: tuple[int, ...], values: Values) -> Any:

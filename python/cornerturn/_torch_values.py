@@ -65,6 +65,14 @@ def _as_values(*arguments: Any) -> Values:
     return values._replace(seed=values.seed % (1 << 64))
 
 
+def spread(x: Tensor) -> None:
+    """Lets DTensor spread the operators over its devices, where `x` is one."""
+    if type(x).__name__ == "DTensor" and not torch.compiler.is_compiling():
+        from cornerturn import _torch_sharding
+
+        _torch_sharding.register()
+
+
 def _has_derivatives(x: Tensor) -> bool:
     if x.requires_grad and torch.is_grad_enabled():
         return True
@@ -326,6 +334,7 @@ for _name, _operator, _on_device, _fake in (
 # What the general functions call.
 def permute_values(x: Tensor, dims: tuple[int, ...], values: Values) -> Tensor:
     """A permuted copy whose values change. The gradient is converted back."""
+    spread(x)
     return _convert(x, dims, *_as_arguments(values, x))
 
 

@@ -46,6 +46,7 @@ def permute(x: Tensor, dims: Sequence[int]) -> Tensor:
         order = tuple(map(index, dims))
     except TypeError:
         raise TypeError(f"dims = {dims!r} is not a sequence of integers") from None
+    _torch_values.spread(x)
     return permute_copy(x, order)
 
 

@@ -215,8 +215,16 @@ class KnownDtypes {
 class NumPy {
  public:
   /// `x` is any array.
-  NumPy(nb::handle module, nb::handle x)
-      : empty_(nb::object(module.attr("empty")).release()), is_known_(is_laid_out_as_known(x)) {}
+  explicit NumPy(nb::handle x) : is_known_(is_laid_out_as_known(x)) {
+    if (!is_known_) return;
+    // By the functions of NumPy's binary interface, as extensions that are built with its headers.
+    const nb::object multiarray = nb::module_::import_(
+        has_private_core() ? "numpy._core.multiarray" : "numpy.core.multiarray");
+    void* const* api = static_cast<void* const*>(
+        PyCapsule_GetPointer(nb::object(multiarray.attr("_ARRAY_API")).ptr(), nullptr));
+    if (api == nullptr) nb::raise_python_error();
+    new_array_ = reinterpret_cast<NewArray>(api[new_from_descr]);
+  }
 
   nb::object transpose(nb::handle x, nb::handle axes, nb::handle out, nb::handle dtype) {
     Array source;
@@ -226,10 +234,7 @@ class NumPy {
     const nb::handle of_result = converts ? dtype : nb::handle(fields(x)->dtype);
     nb::object result = nb::borrow(out);
     if (out.is_none()) {
-      const nb::object shape = shape_of_result(source, order);
-      result = nb::steal(
-          PyObject_CallFunctionObjArgs(empty_.ptr(), shape.ptr(), of_result.ptr(), nullptr));
-      if (!result.is_valid()) nb::raise_python_error();
+      result = new_array(x, of_result, source, order);
     } else if (Py_TYPE(out.ptr()) != Py_TYPE(x.ptr()) || (fields(out)->flags & writeable) == 0 ||
                (converts && fields(out)->dtype != dtype.ptr())) {
       return nb::none();
@@ -246,6 +251,30 @@ class NumPy {
 
  private:
   static constexpr int writeable = 0x400;
+  // PyArray_NewFromDescr, which takes over the reference to the dtype, and its place.
+  using NewArray = PyObject* (*)(PyTypeObject* type, PyObject* dtype, int rank,
+                                 const Py_intptr_t* shape, const Py_intptr_t* strides, void* data,
+                                 int flags, PyObject* like);
+  static constexpr int new_from_descr = 94;
+
+  static bool has_private_core() {  // from NumPy 2.0 on
+    const nb::object version = nb::module_::import_("numpy").attr("__version__");
+    return nb::cast<std::string>(version).substr(0, 2) != "1.";
+  }
+
+  nb::object new_array(nb::handle x, nb::handle dtype, const Array& source,
+                       const std::array<int, max_rank>& order) const {
+    std::array<Py_intptr_t, max_rank> shape;
+    for (int i = 0; i < source.rank; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      shape[k] = source.shape[order[k]];
+    }
+    nb::object result =
+        nb::steal(new_array_(Py_TYPE(x.ptr()), nb::borrow(dtype).release().ptr(), source.rank,
+                             shape.data(), nullptr, nullptr, 0, nullptr));
+    if (!result.is_valid()) nb::raise_python_error();
+    return result;
+  }
 
   static const ArrayFields* fields(nb::handle x) {
     return reinterpret_cast<const ArrayFields*>(x.ptr());
@@ -298,8 +327,8 @@ class NumPy {
     return true;
   }
 
-  nb::handle empty_;
   bool is_known_;
+  NewArray new_array_ = nullptr;
   KnownDtypes dtypes_;
 };
 
@@ -471,7 +500,7 @@ bool is_type(PyTypeObject* type, std::string_view module, std::string_view name)
 void look_at(nb::handle x) {
   PyTypeObject* type = Py_TYPE(x.ptr());
   if (known.numpy == nullptr && is_type(type, "numpy", "ndarray")) {
-    known.numpy = new NumPy(nb::module_::import_("numpy"), x);
+    known.numpy = new NumPy(x);
     known.numpy_type = type;
   } else if (known.torch == nullptr && is_type(type, "torch", "Tensor")) {
     known.torch = new Torch(reinterpret_cast<PyObject*>(type));

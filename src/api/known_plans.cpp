@@ -3,6 +3,7 @@
 #include "api/known_plans.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -66,18 +67,27 @@ std::string_view forced_by_environment() {
   return kernel == nullptr ? std::string_view() : kernel;
 }
 
+// Is there no variable of this library? Most processes have none, and to ask once takes a small
+// part of the time that a small array takes.
+bool environment_is_silent() {
+  for (char* const* variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    if (**variable == 'C' && std::strncmp(*variable, "CORNERTURN_", 11) == 0) return false;
+  }
+  return true;
+}
+
 // The environment speaks of moves and conversions: what blocks and reductions need has other names.
-std::string kernel_of(const Options& options, const Problem& problem) {
+std::string_view kernel_of(const Options& options, const Problem& problem) {
   const bool other = problem.blocks != nullptr || problem.reduces;
   if (!options.kernel.empty() || other) return options.kernel;
-  return std::string(forced_by_environment());
+  return forced_by_environment();
 }
 
 // What a GPU's plan does not depend on is left alone.
 plan::Request request_of(const Options& options, const Problem& problem, const Target& target) {
-  if (target.gpu >= 0) return {1, kernel_of(options, problem), target.alignment};
-  return {cpu::resolve_threads(options.threads, plan::useful_threads(problem)),
-          kernel_of(options, problem)};
+  std::string kernel(kernel_of(options, problem));
+  if (target.gpu >= 0) return {1, std::move(kernel), target.alignment};
+  return {cpu::resolve_threads(options.threads, plan::useful_threads(problem)), std::move(kernel)};
 }
 
 // A plan depends on whether there are vectors, not on where they lie.
@@ -106,6 +116,7 @@ class LastCall {
     target_ = target;
     request_ = request;
     when_ = when;
+    useful_threads_ = plan::useful_threads(plan->problem);
     plan_ = std::move(plan);
   }
 
@@ -119,12 +130,21 @@ class LastCall {
                       same_epilogue(epilogue) && options.threads == options_.threads &&
                       options.kernel == options_.kernel && options.effort == options_.effort &&
                       when_ == forgotten.load(std::memory_order_acquire);
-    // The environment and the processors that may be used can change from call to call.
-    if (!same || request_of(options, plan_->problem, target) != request_) return nullptr;
+    if (!same || !asks_for_the_same(options, target)) return nullptr;
     return plan_;
   }
 
  private:
+  // The environment and the processors that may be used can change from call to call.
+  bool asks_for_the_same(const Options& options, const Target& target) const {
+    if (target.gpu < 0 && useful_threads_ == 1 && environment_is_silent()) {
+      return request_.threads == 1 && options.kernel == request_.kernel;
+    }
+    return kernel_of(options, plan_->problem) == request_.kernel &&
+           (target.gpu >= 0 ||
+            cpu::resolve_threads(options.threads, useful_threads_) == request_.threads);
+  }
+
   // To the bit: a factor of -0 gives other zeros than one of 0.
   bool same_epilogue(const Epilogue& epilogue) const {
     return without_addresses(epilogue) == epilogue_ &&
@@ -139,6 +159,7 @@ class LastCall {
   Target target_;
   plan::Request request_;
   std::uint64_t when_ = 0;
+  int useful_threads_ = 1;
   std::shared_ptr<const plan::Plan> plan_;
 };
 
@@ -221,7 +242,7 @@ std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
                     "it cannot be timed",
                     options.device));
   }
-  plan::Plan plan = plan::make_plan(problem, device, {1, kernel_of(options, problem)});
+  plan::Plan plan = plan::make_plan(problem, device, {1, std::string(kernel_of(options, problem))});
   if (plan.choice == plan::Choice::estimated) winners().apply(plan);
   return std::make_shared<const plan::Plan>(std::move(plan));
 }

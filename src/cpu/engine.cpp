@@ -10,6 +10,7 @@
 #include "core/validate.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/threads.hpp"
 
 namespace cornerturn::cpu {
 
@@ -107,7 +108,10 @@ RunFamilyAlone alone_of_number(int number, plan::TypeList<Family...>) {
 void execute(const plan::Plan& plan, const Buffers& buffers) {
   const Problem& normal = plan.normal;
   if (normal.elements() == 0) return;
-  of_number(plan.chosen.row->number, plan::CpuFamilies())(plan.chosen.config, normal, plan.threads,
+  constexpr double shorter_than_a_time_slice = 2e-3;  // seconds
+  const bool is_short = plan.threads > 1 && plan.predicted_seconds() < shorter_than_a_time_slice;
+  const int threads = is_short ? threads_that_run(plan.threads) : plan.threads;
+  of_number(plan.chosen.row->number, plan::CpuFamilies())(plan.chosen.config, normal, threads,
                                                           at_first(normal, buffers));
 }
 

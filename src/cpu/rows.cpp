@@ -372,7 +372,8 @@ void run_rows_with(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
   };
   const bool apart = boxes.along().extent > 1 && boxes.along().dst_stride != boxes.run().extent;
   if (bytes >= 1024) return walk(std::type_identity<LongRows<non_temporal>>());
-  if (apart) {
+  // Rows of lines and more are put together in a stage only for stores that need whole lines.
+  if (apart || (!non_temporal && bytes >= line)) {
     if (bytes >= 64) return walk(std::type_identity<ApartRows<64, non_temporal>>());
     if (bytes >= 32) return walk(std::type_identity<ApartRows<32, non_temporal>>());
     if (bytes >= 16) return walk(std::type_identity<ApartRows<16, non_temporal>>());

@@ -1,10 +1,15 @@
 #include "cpu/threads.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -35,7 +40,41 @@ int allowed_cores() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_threads);
 }
 
+// Threads of the machine that run or wait for a processor, as Linux counts them in the fourth
+// field: "0.52 0.58 0.59 3/461 3281". -1 where it does not say.
+int running_threads() {
+  static const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+  std::array<char, 128> text;
+  const ssize_t size = file < 0 ? -1 : pread(file, text.data(), text.size(), 0);
+  if (size <= 0) return -1;
+  const char* const end = text.data() + size;
+  const char* at = text.data();
+  for (int spaces = 0; at != end && spaces < 3; ++at) spaces += *at == ' ';
+  int running = -1;
+  std::from_chars(at, end, running);
+  return running;
+}
+
 }  // namespace
+
+int threads_that_run(int threads, int running, int processors) {
+  return std::clamp(threads - std::max(running - processors, 0), 1, threads);
+}
+
+int threads_that_run(int threads) {
+  using Clock = std::chrono::steady_clock;
+  static std::atomic<Clock::rep> looked_at = 0;
+  static std::atomic<int> running = -1;
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  constexpr Clock::rep a_millisecond =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::milliseconds(1)).count();
+  if (now - looked_at.load(std::memory_order_relaxed) > a_millisecond) {
+    looked_at.store(now, std::memory_order_relaxed);
+    running.store(running_threads(), std::memory_order_relaxed);
+  }
+  static const auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return threads_that_run(threads, running.load(std::memory_order_relaxed), processors);
+}
 
 int usable_cores() {
   // A process does not change its groups in mid-life, and reading them takes a while.

@@ -149,6 +149,8 @@ TileConfig config_of(const TileSplit& split, const Problem& normal, const CpuInf
   // Streaming saves reading the destination's lines: it pays as soon as they are not cached.
   config.stores = fits_l2(normal, cpu) ? Stores::regular : Stores::past_caches;
   config.copy_rows = rows_collide(normal, split.run_modes, cpu);
+  // What small problems read is in the cache, or there soon without being asked for.
+  if (fits_l2(normal, cpu) && normal.bytes() <= cpu.l1_bytes * 4) config.prefetch_bytes = 0;
   config.direct = past_caches(config.stores) && !misaligned && run_bytes >= 2 * line &&
                   vector_bytes(cpu) == line;
   if (config.direct) {
@@ -213,10 +215,11 @@ double Family::cost_ns(const TileConfig& config, const Problem& normal, const Cp
   // The work covers whole lines by whole units.
   const double padded_run = std::ceil(run / line) * line;
   const double padded_chain = std::ceil(chain / unit_bytes) * unit_bytes;
-  double line_of_work =
-      (config.direct ? c.direct_line_ns : c.staged_line_ns) + (width == 1    ? c.byte_line_ns
-                                                               : width == 16 ? c.wide_line_ns
-                                                                             : 0.0);
+  double line_of_work = config.direct                ? c.direct_line_ns
+                        : past_caches(config.stores) ? c.staged_line_ns
+                                                     : c.regular_line_ns;
+  if (width == 1) line_of_work += c.byte_line_ns;
+  if (width == 16) line_of_work += c.wide_line_ns;
   if (config.copy_rows) line_of_work += width == 1 ? c.copied_byte_line_ns : c.copied_line_ns;
   const double work = line_of_work * padded_run / run * padded_chain / chain / line;
   double read = c.read_line_ns / line + c.source_run_ns / chain;

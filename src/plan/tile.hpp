@@ -67,6 +67,7 @@ struct Costs {
   Cost partial_line_ns{"partial_line_ns", 4, "each end of a run that lies within a line"};
   Cost direct_line_ns{"direct_line_ns", 0.8, "work on a line that goes straight to memory"};
   Cost staged_line_ns{"staged_line_ns", 1.9, "work on a line that goes to a stage"};
+  Cost regular_line_ns{"regular_line_ns", 1.9, "work on a line that goes to the caches"};
   Cost byte_line_ns{"byte_line_ns", 0.4, "more work on a line of elements of one byte"};
   Cost wide_line_ns{"wide_line_ns", 1.397, "more work on a line of elements of 16 bytes"};
   Cost copied_line_ns{"copied_line_ns", 1, "more work on a line where rows are copied first"};

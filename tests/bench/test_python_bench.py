@@ -78,3 +78,25 @@ def test_no_case_is_left(script):
     command = [sys.executable, ROOT / "bench/python" / script, "--cases", "none of them"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0 and "no case is left" in done.stderr
+
+
+def test_small_matrices_and_recipes(tmp_path):
+    """What is measured of small ones is put on a page; so is what was measured of the recipes."""
+    page = tmp_path / "page.md"
+    page.write_text("<!-- python-small:begin -->\nold\n<!-- python-small:end -->\n"
+                    "<!-- python-recipes:begin -->\nold\n<!-- python-recipes:end -->\n")  # fmt: skip
+    small = [sys.executable, ROOT / "bench/python/small.py"]
+    subprocess.run([*small, "--rounds", "1", "--json", tmp_path / "small.json"], check=True, capture_output=True)
+    report = json.loads((tmp_path / "small.json").read_text())
+    assert len(report["cases"]) == 20
+    for case in report["cases"]:  # ahead from 48 x 48 on
+        case["seconds"]["numpy new"] = case["seconds"]["new"] * (2 if case["side"] in (2, *range(48, 300)) else 0.5)
+    (tmp_path / "small.json").write_text(json.dumps(report))
+    subprocess.run([*small, "--from", tmp_path / "small.json", "--page", page], check=True, capture_output=True)
+    report["cases"] = [{"title": "heads", "line": "x.permute()", "before": 0.004, "after": 0.0016}]
+    (tmp_path / "recipes.json").write_text(json.dumps(report))
+    recipes = [sys.executable, ROOT / "bench/python/recipes.py", "--from", tmp_path / "recipes.json", "--page", page]
+    subprocess.run(recipes, check=True, capture_output=True)
+    text = page.read_text()
+    assert "from 48 x 48 float32 on, and from 48 x 48 float64 on" in text and "| 2 x 2 float32 |" in text
+    assert "| heads | `x.permute()` | 4.00 | 1.60 | 2.5 |" in text and "old" not in text

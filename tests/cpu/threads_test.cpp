@@ -167,5 +167,15 @@ TEST(CpuInfo, IsPlausible) {
   EXPECT_LE(info.l2_bytes, info.l3_bytes);
 }
 
+TEST(LoadedMachine, ThreadsThatFindAProcessor) {
+  EXPECT_EQ(threads_that_run(2, -1, 2), 2);  // the machine does not say
+  EXPECT_EQ(threads_that_run(2, 2, 2), 2);   // our own two
+  EXPECT_EQ(threads_that_run(2, 3, 2), 1);   // another one's beside them
+  EXPECT_EQ(threads_that_run(8, 11, 8), 5);
+  EXPECT_EQ(threads_that_run(8, 1000, 8), 1);
+  const int now = threads_that_run(4);
+  EXPECT_TRUE(1 <= now && now <= 4);
+}
+
 }  // namespace
 }  // namespace cornerturn::cpu

@@ -42,7 +42,13 @@ def check(text, names, name):
     assert result.attempted and not result.failed
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/python-cookbook.md", "docs/lab.md"])
+PAGES = sorted(
+    str(path.relative_to(ROOT))
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "python").glob("*.md")]
+)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page) and "reference" not in page])
 def test_pages_show_what_happens(page):
     names = {}
     found = blocks(page)
@@ -51,6 +57,39 @@ def test_pages_show_what_happens(page):
         frameworks = set(re.findall(r"\b(torch|jax|xarray)\b", text))
         if all(importlib.util.find_spec(framework) for framework in frameworks):
             check(text, names, f"{page} block {number}")
+
+
+def test_pages_with_other_python_are_run_too():
+    """By the tests below, and by test_framework_docs.py. Those of the reference are signatures."""
+    found = {page for page in PAGES if re.search(r"^```python\n", (ROOT / page).read_text(), re.M)}
+    assert found == {
+        *("docs/conversions.md", "docs/python-frameworks.md", "docs/python-reference.md", "python/README.md")
+    }
+
+
+def test_the_reference_shows_what_happens(tmp_path, monkeypatch):
+    import numpy
+
+    monkeypatch.chdir(tmp_path)
+    numpy.save("images.npy", numpy.zeros((2, 4, 5, 3)))
+    names = {"cornerturn": cornerturn, "numpy": numpy, "x": numpy.zeros((3, 4))}
+    found = blocks("docs/python-reference.md")
+    assert len(found) > 10
+    for number, text in enumerate(found):
+        if "cornerturn.ladder" not in text or importlib.util.find_spec("cornerturn._ladder"):
+            check(text, names, f"docs/python-reference.md block {number}")
+
+
+def test_the_package_index_shows_what_happens(tmp_path, monkeypatch):
+    import numpy
+
+    monkeypatch.chdir(tmp_path)
+    numpy.save("in.npy", numpy.arange(12.0).reshape(3, 4))
+    (code,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "python/README.md").read_text(), re.S | re.M)
+    names = {}
+    exec(code, names)
+    assert numpy.array_equal(names["before"], names["after"])
+    assert numpy.load("out.npy").shape == (4, 3)
 
 
 def test_docstrings_show_what_happens():

@@ -26,7 +26,7 @@ def test_axes_and_memory(paths, axes, memory):
 
 def test_larger_than_the_memory_that_is_allowed(paths):
     src, dst = paths
-    x = np.arange(3000 * 4000, dtype="f8").reshape(3000, 4000)
+    x = np.arange(2100 * 2200, dtype="f8").reshape(2100, 2200)
     np.save(src, x)
     heard = []
     cornerturn.transpose_file(src, dst, memory="32M", progress=lambda *numbers: heard.append(numbers))

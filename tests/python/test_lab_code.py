@@ -82,11 +82,15 @@ def needs_cute(test):
 
 
 def compiled(folder, source, *options):
-    done = subprocess.run(
-        ["g++", "-std=c++20", *map(str, options), str(source), "-o", str(folder / "program")],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[:4000]
+    """What the program prints. The compiler cache, where there is one, knows it from the last time."""
+    cache = ["ccache"] if shutil.which("ccache") else []
+    for command in (
+        [*cache, "g++", "-std=c++20", *map(str, options), "-c", str(source), "-o", "program.o"],
+        ["g++", "program.o", "-o", "program"],
+    ):
+        env = {**os.environ, "CCACHE_BASEDIR": str(folder)}
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env)
+        assert done.returncode == 0, done.stderr[:4000]
     return subprocess.run([str(folder / "program")], capture_output=True, text=True).stdout.splitlines()
 
 

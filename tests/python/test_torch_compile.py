@@ -1,7 +1,8 @@
-"""torch.compile and torch.export as a program meets them that has called nothing before: every test starts
-an interpreter of its own, where no cache is warm. One interpreter makes several checks, as importing
-PyTorch takes seconds."""
+"""torch.compile and torch.export as a program meets them that has called nothing before: every test works in
+a process of its own, where no cache is warm. All are forked from one that has imported PyTorch and Dynamo,
+which takes seconds, and has called nothing."""
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -28,12 +29,44 @@ def same(got, want):
 """
 
 
-def fresh(code):
-    done = subprocess.run([sys.executable, "-c", HEAD + textwrap.dedent(code)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+FORKS = """
+import json, os, sys, traceback, torch, torch._dynamo, cornerturn
+for line in sys.stdin:
+    read, write = os.pipe()
+    if os.fork() == 0:
+        said = ""
+        try:
+            exec(json.loads(line), {"__name__": "__main__"})
+        except BaseException:
+            said = traceback.format_exc()
+        os.write(write, said[-3000:].encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as end:
+        said = end.read()
+    status = os.wait()[1]
+    print(json.dumps(said or ("" if status == 0 else f"ended with status {status}")), flush=True)
+"""
 
 
-def test_rearrange_is_the_first_call():
+@pytest.fixture(scope="module")
+def fresh():
+    process = subprocess.Popen(
+        [sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+    def run(code):
+        process.stdin.write(json.dumps(HEAD + textwrap.dedent(code)) + "\n")
+        process.stdin.flush()
+        said = process.stdout.readline()
+        assert said and json.loads(said) == "", said and json.loads(said)
+
+    yield run
+    process.stdin.close()
+    process.wait(timeout=60)
+
+
+def test_rearrange_is_the_first_call(fresh):
     fresh(
         """
         x = torch.randn(4, 6)
@@ -54,7 +87,7 @@ def test_rearrange_is_the_first_call():
     )
 
 
-def test_rearrange_and_conversions_are_exported_first():
+def test_rearrange_and_conversions_are_exported_first(fresh):
     fresh(
         """
         class Turn(torch.nn.Module):
@@ -72,11 +105,14 @@ def test_rearrange_and_conversions_are_exported_first():
     )
 
 
-def test_every_conversion_is_the_first_call():
+def test_every_conversion_is_the_first_call(fresh):
     fresh(
         """
         import numpy
+        cornerturn.contiguous(numpy.ones((2, 3)).T, dtype="f4")  # another framework's arrays were there before
         x = torch.randn(4, 64)
+        first = compiled(lambda t: cornerturn.quantise(t))(x)
+        same(first, cornerturn.quantise(x))
         rows, columns = torch.randn(64, 1), torch.randn(4)
         blocks = cornerturn.quantise(x)
         values, codes = cornerturn.quantise(x, "mxfp8_e4m3")
@@ -115,7 +151,7 @@ def test_every_conversion_is_the_first_call():
     )
 
 
-def test_gradients_of_compiled_conversions():
+def test_gradients_of_compiled_conversions(fresh):
     fresh(
         """
         warnings.simplefilter("default")
