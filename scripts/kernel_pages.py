@@ -85,9 +85,14 @@ def picture(rung):
 
 def prediction(rung, entry):
     predicted = entry["predicted"]
-    resident = ", ".join(
-        f"{fits['threads']} threads of an SM of {sm}" for sm, fits in predicted["resident"].items()
+    resident = "; ".join(
+        f"{fits['blocks']} on an SM of {sm}, which are {fits['threads']} threads (bound: {fits['bound']})"
+        for sm, fits in predicted["resident"].items()
     )
+    registers = next(fits.get("registers") for fits in predicted["resident"].values())
+    code = f" A thread has {registers} registers." if registers else ""
+    if "instructions" in predicted:
+        code += f" The kernel has {predicted['instructions']} instructions, with all its paths."
     lines = [
         f"Predicted for {predicted['shape'][0]} x {predicted['shape'][1]} of f32; for one request of a warp:",
         "",
@@ -96,7 +101,8 @@ def prediction(rung, entry):
         *leg_rows(predicted["legs"]),
         "",
         f"- A block has {predicted['launch']['block'][0] * predicted['launch']['block'][1]} threads and "
-        f"{predicted['shared_bytes']} B of shared memory; resident are {resident}.",
+        f"{predicted['shared_bytes']} B of shared memory.{code}",
+        f"- So many blocks run at a time: {resident}.",
         f"- Limit: {predicted['limit']}.",
     ]
     if "than_after" in entry:

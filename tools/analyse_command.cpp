@@ -13,6 +13,7 @@
 #include "progress.hpp"
 #include "workshop/analyse/layout_report.hpp"
 #include "workshop/analyse/notation.hpp"
+#include "workshop/ladder/compiled.hpp"
 #include "workshop/ladder/explain.hpp"
 #include "workshop/ladder/report.hpp"
 
@@ -53,10 +54,18 @@ void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const s
   fmt::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
   fmt::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
              run.launch.grid.count(), dim(run.launch.block), run.shared_bytes);
-  for (const ladder::Sm& sm : ladder::sms) {
-    const ladder::Residency resident = ladder::residency(run.launch, run.shared_bytes, sm);
-    fmt::print("resident  {} blocks, {} of {} threads of an SM of compute capability {}\n",
-               resident.blocks, resident.threads, sm.threads, sm.name);
+  const ladder::CompiledRung* compiled = ladder::find_compiled(rung.name, run.matrix.bytes);
+  for (std::size_t i = 0; i < ladder::sms.size(); ++i) {
+    const ladder::Sm& sm = ladder::sms[i];
+    const ladder::Residency resident = ladder::residency(run, sm);
+    fmt::print(
+        "resident  {} blocks, {} of {} threads of an SM of compute capability {}; the bound "
+        "is its {}{}\n",
+        resident.blocks, resident.threads, sm.threads, sm.name, resident.bound,
+        compiled == nullptr ? "" : fmt::format(", {} registers a thread", compiled->registers[i]));
+  }
+  if (compiled != nullptr && compiled->instructions > 0) {
+    fmt::print("code      {} instructions for compute capability 9.0\n", compiled->instructions);
   }
   fmt::print("verified  {}\n\n{}", verdict, run.report.text());
   if (!otherwise.empty()) fmt::print("Against {} it {}.\n", rung.after, otherwise);

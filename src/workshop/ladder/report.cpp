@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "workshop/ladder/compiled.hpp"
 #include "workshop/ladder/explain.hpp"
 
 namespace cornerturn::ladder {
@@ -161,8 +162,8 @@ std::string predicted_table(const Report& report) {
     const auto shared = row.predicted->shared_bytes;
     std::string resident;
     for (const Sm& sm : sms) {
-      resident += fmt::format("{}{}", resident.empty() ? "" : "/",
-                              residency(row.predicted->launch, shared, sm).threads);
+      resident +=
+          fmt::format("{}{}", resident.empty() ? "" : "/", residency(*row.predicted, sm).threads);
     }
     out += row_text(row.name, width, lane, sectors(load), wavefronts(fill), wavefronts(read),
                     sectors(store), shared == 0 ? "-" : fmt::format("{}", shared), resident,
@@ -181,7 +182,7 @@ std::string predicted_table(const Report& report) {
   }
   note += "; resident threads those that fit an SM of compute capability";
   for (const Sm& sm : sms) note += fmt::format("{}{}", &sm == sms.data() ? " " : "/", sm.name);
-  return out + wrapped(note + ", registers not counted.", 0) + "\n";
+  return out + wrapped(note + ".", 0) + "\n";
 }
 
 std::string reasons(const Report& report) {
@@ -285,10 +286,16 @@ nlohmann::ordered_json json_of(const Prediction& run) {
   out["shape"] = {run.matrix.rows, run.matrix.cols};
   out["launch"] = json_of(run.launch);
   out["shared_bytes"] = run.shared_bytes;
-  for (const Sm& sm : sms) {
-    const Residency resident = residency(run.launch, run.shared_bytes, sm);
-    out["resident"][fmt::format("compute capability {}", sm.name)] = {
-        {"blocks", resident.blocks}, {"threads", resident.threads}};
+  const CompiledRung* compiled = find_compiled(run.report.kernel, run.matrix.bytes);
+  if (compiled != nullptr && compiled->instructions > 0) {
+    out["instructions"] = compiled->instructions;
+  }
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    const Residency resident = residency(run, sms[i]);
+    nlohmann::ordered_json& entry =
+        out["resident"][fmt::format("compute capability {}", sms[i].name)];
+    entry = {{"blocks", resident.blocks}, {"threads", resident.threads}, {"bound", resident.bound}};
+    if (compiled != nullptr) entry["registers"] = compiled->registers[i];
   }
   return out;
 }
