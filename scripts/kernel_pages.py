@@ -83,6 +83,32 @@ def picture(rung):
     ]  # fmt: skip
 
 
+def ledger(name, entry, measurements):
+    """Where the predicted time goes, beside the share that was measured at the same size."""
+    predicted = entry["predicted"]["ledger"]
+    parts = {**predicted["parts"], "launch": predicted["start_seconds"]}
+    rows, cols = predicted["shape"]
+    lines = [
+        "",
+        f"Predicted for {rows} x {cols} on {predicted['device']}, with a cold L2 cache:",
+        "",
+        f"| share of the copy | {' | '.join(parts)} |",
+        "| --- |" + " --- |" * len(parts),
+        f"| {100 * predicted['share_of_copy']:.0f} % | "
+        + " | ".join(f"{100 * seconds / predicted['seconds']:.0f} %" for seconds in parts.values())
+        + " |",
+        "",
+        "The parts overlap; the largest one bounds the time.",
+    ]
+    found = measurements[0].get((name, predicted["device"], (rows, cols), "f32"))
+    if found is not None:
+        points = 100 * (predicted["share_of_copy"] - found[0])
+        apart = f"{abs(points):.0f} points {'more' if points > 0 else 'less'} than was measured"
+        near = "within 5 points of what was measured"
+        lines[-1] += f" The prediction is {near if abs(points) <= 5 else apart}."
+    return lines
+
+
 def prediction(rung, entry):
     predicted = entry["predicted"]
     resident = "; ".join(
@@ -208,7 +234,8 @@ def section(names, entries, results):
         if len(names) > 1:
             lines += [f"### `{name}`", ""]
         rung = report("analyse", name)
-        lines += picture(rung) + prediction(rung, entries[name]) + measured(name, results) + [""]
+        lines += picture(rung) + prediction(rung, entries[name]) + ledger(name, entries[name], results)
+        lines += measured(name, results) + [""]
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@
 #include "io/output_file.hpp"
 #include "io/schedule.hpp"
 #include "matrix_arguments.hpp"
+#include "plan/gpu/device_files.hpp"
 #include "progress.hpp"
 #include "workshop/cuda/ladder.hpp"
 #include "workshop/ladder/explain.hpp"
@@ -142,6 +143,10 @@ class Climb {
     } else {
       row.predicted = predict(rung);
     }
+    row.ledger = ladder::ledger_of(
+        *row.predicted,
+        arguments_.shape.empty() ? ladder::predicted_matrix(report_.matrix.bytes) : report_.matrix,
+        h200_);
     const ladder::Rung* before = ladder::find_rung(row.after);
     if (before != nullptr && !ladder::why_not(*before, report_.matrix)) {
       row.otherwise = ladder::difference(*row.predicted, predict(*before));
@@ -154,6 +159,7 @@ class Climb {
   }
 
   const LadderArguments& arguments_;
+  const plan::gpu::DeviceInfo h200_ = plan::gpu::device_named("h200");
   ladder::Report report_;
   std::map<std::string_view, ladder::Prediction> predicted_;
   std::atomic<std::int64_t> done_{0};

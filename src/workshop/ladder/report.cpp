@@ -199,10 +199,12 @@ std::string reasons(const Report& report) {
       };
       if (!row.otherwise.empty()) line(fmt::format("against {}: {}", row.after, row.otherwise));
       if (row.predicted) line("limit: " + row.predicted->report.limit());
+      if (row.ledger && row.ledger->copy_seconds > 0) line("predicted: " + row.ledger->text());
     }
     out += fmt::format("{:<{}}{}\n", row.name, indent, text);
   }
   out += "\nFigures against another rung are for 128 B of the matrix, a request of 4 B a lane.\n";
+  out += "Predictions were fitted to an H200, to 4096 squared and above, and to a cold L2 cache.\n";
   return out;
 }
 
@@ -279,6 +281,16 @@ nlohmann::ordered_json json_of(const cuda::Measurement& m, const Report& report)
   return out;
 }
 
+nlohmann::ordered_json json_of(const Ledger& ledger) {
+  nlohmann::ordered_json out = {{"device", ledger.device},
+                                {"shape", {ledger.matrix.rows, ledger.matrix.cols}},
+                                {"share_of_copy", ledger.share_of_copy()},
+                                {"seconds", ledger.seconds},
+                                {"start_seconds", ledger.start_seconds}};
+  for (const LedgerPart& part : ledger.parts) out["parts"][part.name] = part.seconds;
+  return out;
+}
+
 nlohmann::ordered_json json_of(const Prediction& run) {
   nlohmann::ordered_json out = nlohmann::ordered_json::parse(run.report.json());
   out.erase("kernel");
@@ -302,8 +314,10 @@ nlohmann::ordered_json json_of(const Prediction& run) {
 
 }  // namespace
 
-std::string to_json(const Prediction& predicted) {
-  return json_of(predicted).dump();
+std::string to_json(const Prediction& predicted, const Ledger& ledger) {
+  nlohmann::ordered_json out = json_of(predicted);
+  out["ledger"] = json_of(ledger);
+  return out.dump();
 }
 
 std::string to_json(const Report& report) {
@@ -338,6 +352,7 @@ std::string to_json(const Report& report) {
       if (row.measured || row.emulated) entry["verified"] = verdict(row) == "yes";
       if (!row.otherwise.empty()) entry["than_after"] = row.otherwise;
       if (row.predicted) entry["predicted"] = json_of(*row.predicted);
+      if (row.ledger) entry["predicted"]["ledger"] = json_of(*row.ledger);
       if (row.measured) entry["measured"] = json_of(*row.measured, report);
     }
     out["rungs"].push_back(std::move(entry));

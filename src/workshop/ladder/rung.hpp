@@ -80,6 +80,9 @@ std::span<const Rung> rungs();
 /// Null if there is none of this name.
 const Rung* find_rung(std::string_view name);
 
+/// Why a rung of the kernel form does not take elements of this size, if so.
+std::optional<std::string> refused_bytes(const Rung& rung, int bytes);
+
 /// Why the rung cannot run on this matrix, if so.
 std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix);
 
