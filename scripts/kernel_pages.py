@@ -7,7 +7,7 @@ measured from Python; in README.md also the list of pages and, between `<!-- sum
 
 usage: scripts/kernel_pages.py [--check]
 
-The picture of the tile and the predictions come from `cornerturn analyse` and `cornerturn ladder`
+The drawings (docs/kernels/images), the picture of the tile and the predictions come from `cornerturn draw rung`, `cornerturn analyse` and `cornerturn ladder`
 (build/release, or the program named by CORNERTURN), the measured share of the copy from
 bench/results/ladder/<gpu>.json, which bench/ladder/collect.py makes on a GPU, and from Python from
 <gpu>.python.json, which `python -m cornerturn.ladder --json` makes. --check changes nothing and fails
@@ -19,6 +19,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,9 +69,28 @@ def leg_rows(legs):
         yield f"| {name} | {width} | {sectors} | {used} | {fronts} |"
 
 
+def drawing(name):
+    """The SVG of a rung's first accesses, as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rung.svg"
+        subprocess.run([PROGRAM, "draw", "rung", name, "--svg", file], check=True, stdout=subprocess.DEVNULL)
+        return file.read_text()
+
+
+def has_drawing(entry):
+    """Not those that only the GPU runs, nor those that differ from another one in their order of blocks."""
+    return entry["family"] == "cuda" and not entry["name"].startswith("block_order")
+
+
 def picture(rung):
     path = rung.get("path")
-    lines = [] if path is None else [
+    name = rung["rung"]
+    image = [] if path is None or name.startswith("block_order") else [
+        f"![The way of a warp's first accesses in {name}: the lanes in the source, in the banks of shared memory, "
+        f"and in the destination](images/{name}.svg)", "",
+    ]  # fmt: skip
+    lines = image if path is None else [
+        *image,
         "The first accesses of the first warp, from the emulator: row,column of the matrices, slots of the tile:",
         "", "```", *path.splitlines(), "```", "",
     ]  # fmt: skip
@@ -284,6 +304,15 @@ def main():
         stale.append(page.name)
         if not check:
             page.write_text(text)
+    for entry in filter(has_drawing, entries.values()):
+        image = PAGES / "images" / f"{entry['name']}.svg"
+        text = drawing(entry["name"])
+        if image.exists() and text == image.read_text():
+            continue
+        stale.append(f"images/{image.name}")
+        if not check:
+            image.parent.mkdir(exist_ok=True)
+            image.write_text(text)
     if check and stale:
         sys.exit(f"not current: {', '.join(stale)}; run scripts/kernel_pages.py")
 

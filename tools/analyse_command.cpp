@@ -69,7 +69,7 @@ void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const s
     fmt::print("code      {} instructions for compute capability 9.0\n", compiled->instructions);
   }
   fmt::print("verified  {}\n\n{}", verdict, run.report.text());
-  if (run.matrix.size() > 0) fmt::print("Predicted: {}.\n", ledger.text());
+  if (run.matrix.size() > 0) fmt::print("\nPredicted: {}.\n", ledger.text());
   if (!otherwise.empty()) fmt::print("Against {} it {}.\n", rung.after, otherwise);
   if (ran && !run.report.legs.empty()) {
     fmt::print(
