@@ -2,16 +2,17 @@
 """Fills in what docs/kernels/*.md say in numbers: between `<!-- figures: RUNG... -->` and `<!-- end -->`,
 and between `<!-- contest: RUNG... | RUNG... | RUNG... -->` and `<!-- end -->`, which of the first two
 groups of rungs is faster, next to the third; between `<!-- python: RUNG -->` and `<!-- end -->`, what was
-measured from Python; in README.md also the list of pages and, between `<!-- summary -->` and
-`<!-- end -->`, all rungs' measured shares, from Python between `<!-- python summary -->` and `<!-- end -->`.
+measured from Python; between `<!-- code: FILE | FIRST | AFTER -->` and `<!-- end -->`, lines of a source; in
+README.md also the list of pages and, between `<!-- summary -->` and `<!-- end -->`, all rungs' measured
+shares, from Python between `<!-- python summary -->` and `<!-- end -->`.
 
 usage: scripts/kernel_pages.py [--check]
 
-The drawings (docs/kernels/images), the picture of the tile and the predictions come from `cornerturn draw rung`, `cornerturn analyse` and `cornerturn ladder`
-(build/release, or the program named by CORNERTURN), the measured share of the copy from
-bench/results/ladder/<gpu>.json, which bench/ladder/collect.py makes on a GPU, and from Python from
-<gpu>.python.json, which `python -m cornerturn.ladder --json` makes. --check changes nothing and fails
-when a page is not what would be written.
+The drawings (docs/kernels/images), the picture of the tile and the predictions come from `cornerturn draw`,
+`cornerturn analyse` and `cornerturn ladder` (build/release, or the program named by CORNERTURN), the
+measured share of the copy from bench/results/ladder/<gpu>.json, which bench/ladder/collect.py makes on a
+GPU, and from Python from <gpu>.python.json, which `python -m cornerturn.ladder --json` makes. --check
+changes nothing and fails when a page is not what would be written.
 """
 
 import json
@@ -20,6 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,6 +33,7 @@ CONTEST = re.compile(r"(<!-- contest: ([\w ]+)\|([\w ]+)\|([\w ]+) -->\n).*?(<!-
 PYTHON = re.compile(r"(<!-- python: (\w+) -->\n).*?(<!-- end -->)", re.S)
 PYTHON_SUMMARY = re.compile(r"(<!-- python summary -->\n).*?(<!-- end -->)", re.S)
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(<!-- end -->)", re.S)
+CODE = re.compile(r"(<!-- code: (\S+) \| (.+?) \| (.+?) -->\n).*?(<!-- end -->)", re.S)
 INDEX = re.compile(r"(<!-- index -->\n).*?(<!-- end -->)", re.S)
 
 
@@ -278,7 +281,18 @@ def written(page, entries, results):
         return INDEX.sub(lambda m: m[1] + "\n".join(rows) + "\n" + m[2], text)
     text = PYTHON.sub(lambda m: m[1] + from_python(m[2], measurements("*.python.json")) + m[3], text)
     text = CONTEST.sub(lambda m: m[1] + contest(*(m[i].split() for i in (2, 3, 4)), results) + m[5], text)
+    text = CODE.sub(lambda m: m[1] + excerpt(m[2], m[3], m[4]) + m[5], text)
     return MARKED.sub(lambda m: m[1] + section(m[2].split(), entries, results) + m[3], text)
+
+
+def excerpt(path, first, after):
+    """The lines of a source from the one that has `first` to the last before the one that has `after`."""
+    lines = (ROOT / path).read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if first in line)
+    end = next(i for i, line in enumerate(lines) if i > start and after in line)
+    if "template" in lines[start - 1]:
+        start -= 1
+    return "\n".join(["```cpp", *textwrap.dedent("\n".join(lines[start:end])).strip().splitlines(), "```", ""])
 
 
 def rungs_of(page):

@@ -114,6 +114,23 @@ def test_other_elements(dtype, bytes):
     assert f"not of {bytes} B" in rung(report, "smem")["why_not"]
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f16", "u8"])
+@pytest.mark.parametrize("words", [("--batch", "1"), ("--batch", "11"), ("--batch", "9", "--fused")])
+def test_stacks_of_matrices(dtype, words):
+    """Eight matrices a block and some left over; and the fused case, which is one matrix to the kernel."""
+    report = ladder("--shape", "40,33", "--dtype", dtype, "--rung", "cpy_transpose", "--rung", "cpy_flat", *words)
+    assert report["verified"] and all(entry["verified"] for entry in report["rungs"])
+    blocks = rung(report, "cpy_transpose")["predicted"]["launch"]["grid"][0]
+    # Two tiles down and two across; 9 x 33 columns in a row are ten tiles across.
+    assert blocks == {"1": 4, "11": 8, "9": 20}[words[1]]
+
+
+def test_bad_stacks():
+    refused("ladder", "--no-gpu", "--batch", "0", part="--batch = '0' is no number of matrices")
+    report = ladder("--shape", "8,8", "--batch", "3", "--rung", "smem", "--rung", "cute_smem")
+    assert {entry["why_not"] for entry in report["rungs"]} == {"it takes one matrix, not a stack of 3"}
+
+
 @pytest.mark.parametrize("shape", ["0,5", "1,1", "1,700", "33,31"])
 def test_odd_shapes(shape):
     assert ladder("--shape", shape)["verified"]

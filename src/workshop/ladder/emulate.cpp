@@ -44,12 +44,17 @@ void number(std::byte* data, std::int64_t bytes) {
 std::string first_mismatch(const Rung& rung, const Matrix& m, const std::byte* src,
                            const std::byte* dst) {
   const auto width = static_cast<std::size_t>(m.bytes);
-  for (std::int64_t row = 0; row < m.rows; ++row) {
-    for (std::int64_t col = 0; col < m.cols; ++col) {
-      const std::int64_t to = rung.transposes ? col * m.rows + row : row * m.cols + col;
-      if (std::memcmp(src + (row * m.cols + col) * m.bytes, dst + to * m.bytes, width) != 0) {
-        return fmt::format("element ({}, {}) of the source is not at element {} of the destination",
-                           row, col, to);
+  for (std::int64_t k = 0; k < m.batch; ++k) {
+    for (std::int64_t row = 0; row < m.rows; ++row) {
+      for (std::int64_t col = 0; col < m.cols; ++col) {
+        const std::int64_t to =
+            rung.transposes ? (k * m.cols + col) * m.rows + row : (k * m.rows + row) * m.cols + col;
+        if (std::memcmp(src + m.src_at(k, row, col) * m.bytes, dst + to * m.bytes, width) == 0) {
+          continue;
+        }
+        return fmt::format(
+            "element ({}, {}) of the source{} is not at element {} of the destination", row, col,
+            m.batch == 1 ? "" : fmt::format("'s matrix {}", k), to);
       }
     }
   }
@@ -72,7 +77,7 @@ const RungBody& emulated_body(const Rung& rung, const Matrix& matrix) {
   if (rung.family != Family::kernel_form) {
     throw Error(Status::unsupported, fmt::format("{}: it runs on a GPU only", rung.name));
   }
-  if (const auto reason = refused_bytes(rung, matrix.bytes)) {
+  if (const auto reason = refused(rung, matrix)) {
     throw Error(Status::unsupported, fmt::format("{}: {}", rung.name, *reason));
   }
   return *rung.body(matrix.bytes);
@@ -82,7 +87,7 @@ const RungBody& emulated_body(const Rung& rung, const Matrix& matrix) {
 
 std::int64_t emulation_bytes(const Matrix& matrix) {
   // Both sides, and who wrote each element: 16 bytes.
-  return matrix.rows * matrix.cols * (2 * matrix.bytes + 16);
+  return matrix.batch * matrix.rows * matrix.cols * (2 * matrix.bytes + 16);
 }
 
 void check_findings(const Rung& rung, const simt::Emulator& emulator) {
@@ -95,7 +100,9 @@ Matrix representative(const Matrix& matrix) {
   // Every tile's sides divide the period, and so do the elements of a sector.
   constexpr std::int64_t period = 256;
   const auto shrink = [](std::int64_t n) { return n < 2 * period ? n : period + n % period; };
-  return {shrink(matrix.rows), shrink(matrix.cols), matrix.bytes};
+  // Matrices go eight a block, and the last block has the rest.
+  const std::int64_t batch = matrix.batch <= 16 ? matrix.batch : 8 + matrix.batch % 8;
+  return {shrink(matrix.rows), shrink(matrix.cols), matrix.bytes, batch, matrix.fused};
 }
 
 Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64_t>* stored,

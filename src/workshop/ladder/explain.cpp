@@ -151,7 +151,9 @@ std::string path_picture(const Emulation& run, const Rung& rung) {
   out += "\n";
   for (const simt::Request& request : run.first) {
     out += fmt::format("{:<13}", cornerturn::name(request.op));
-    const std::int64_t width = request.op == Op::global_store && rung.transposes ? m.rows : m.cols;
+    const std::int64_t width = request.op == Op::global_store && rung.transposes ? m.rows
+                               : m.fused                                         ? m.cols * m.batch
+                                                                                 : m.cols;
     for (const std::size_t lane : lanes) {
       const auto offset = static_cast<std::int64_t>(request.lanes.address[lane]);
       if (!request.lanes.is_active(static_cast<int>(lane))) {

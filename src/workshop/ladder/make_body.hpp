@@ -15,7 +15,7 @@ MatrixArgs<T> args_of(const void* src, void* dst, const Matrix& matrix) {
 }
 
 template <class Kernel, class T>
-std::optional<TileMap> tile_of() {
+std::optional<TileMap> tile_map_of() {
   if constexpr (requires { typename Kernel::template SharedMap<T>; }) {
     using Map = typename Kernel::template SharedMap<T>;
     TileMap tile{Map::rows, Map::columns, static_cast<int>(sizeof(T)), 1, &Map::at};
@@ -32,19 +32,44 @@ constexpr const char* kernel_name() {
   return "kernel";
 }
 
+/// It has of_stack<T>(src, dst, rows, cols, batch, fused): arguments for a stack of matrices.
+template <class Kernel, class T>
+concept TakesStacks = requires {
+  Kernel::template of_stack<T>(nullptr, nullptr, std::int64_t{}, std::int64_t{}, std::int64_t{},
+                               bool{});
+};
+
+/// Calls call(args) with the kernel's arguments for a matrix, or for a stack where it takes stacks.
+template <class Kernel, class T, class Call>
+decltype(auto) with_args(const void* src, void* dst, const Matrix& m, Call&& call) {
+  if constexpr (TakesStacks<Kernel, T>) {
+    if (m.batch != 1 || m.fused) {
+      return call(Kernel::template of_stack<T>(static_cast<const T*>(src), static_cast<T*>(dst),
+                                               m.rows, m.cols, m.batch, m.fused));
+    }
+  }
+  return call(args_of<T>(src, dst, m));
+}
+
 template <class Kernel, class T>
 RungBody body_of() {
-  return {static_cast<int>(sizeof(T)), tile_of<Kernel, T>(),
-          [](const void* src, void* dst, const Matrix& matrix) {
-            return Kernel::launch(args_of<T>(src, dst, matrix));
-          },
-          [](simt::Emulator& emulator, simt::Mode mode, const void* src, void* dst,
-             const Matrix& matrix, const simt::Visitor& visitor) {
-            const auto args = args_of<T>(src, dst, matrix);
-            emulator.launch(
-                kernel_name<Kernel>(), mode, Kernel::launch(args),
-                [&](simt::Context& ctx) { Kernel::run(ctx, args); }, visitor);
-          }};
+  RungBody body;
+  body.bytes = static_cast<int>(sizeof(T));
+  body.tile = tile_map_of<Kernel, T>();
+  body.takes_stacks = TakesStacks<Kernel, T>;
+  body.launch = [](const void* src, void* dst, const Matrix& matrix) {
+    return with_args<Kernel, T>(src, dst, matrix,
+                                [](const auto& args) { return Launch(Kernel::launch(args)); });
+  };
+  body.run = [](simt::Emulator& emulator, simt::Mode mode, const void* src, void* dst,
+                const Matrix& matrix, const simt::Visitor& visitor) {
+    with_args<Kernel, T>(src, dst, matrix, [&](const auto& args) {
+      emulator.launch(
+          kernel_name<Kernel>(), mode, Kernel::launch(args),
+          [&](simt::Context& ctx) { Kernel::run(ctx, args); }, visitor);
+    });
+  };
+  return body;
 }
 
 }  // namespace cornerturn::ladder

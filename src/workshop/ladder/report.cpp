@@ -96,8 +96,12 @@ std::size_t name_width(const Report& report) {
 
 std::string heading(const Report& report) {
   const Matrix& m = report.matrix;
-  const std::string what = fmt::format("{} x {} of {}, {:.1f} MB each side", m.rows, m.cols,
-                                       report.dtype, static_cast<double>(m.size()) / 1e6);
+  std::string what = fmt::format("{} x {} of {}, {:.1f} MB each side", m.rows, m.cols, report.dtype,
+                                 static_cast<double>(m.size()) / 1e6);
+  if (m.batch > 1) {
+    what = fmt::format("{} matrices of {}{}", m.batch, what,
+                       m.fused ? ", row 0 of each before row 1 of each" : "");
+  }
   if (report.device) {
     return fmt::format("{}; verified, every element, and timed on {}\n", what, report.device->name);
   }
@@ -324,6 +328,8 @@ std::string to_json(const Report& report) {
   nlohmann::ordered_json out;
   out["shape"] = {report.matrix.rows, report.matrix.cols};
   out["dtype"] = report.dtype;
+  if (report.matrix.batch > 1) out["batch"] = report.matrix.batch;
+  if (report.matrix.fused) out["fused"] = true;
   out["bytes"] = report.matrix.size();
   out["verified_by"] = report.device ? "GPU" : "emulator";
   out["verified"] = report.verified();

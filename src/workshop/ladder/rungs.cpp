@@ -133,10 +133,12 @@ const Rung* find_rung(std::string_view name) {
 
 std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix) {
   if (rung.family == Family::cute) {
+    if (matrix.batch != 1)
+      return fmt::format("it takes one matrix, not a stack of {}", matrix.batch);
     const char* why = cute_why_not(*find_cute(rung.name), matrix.rows, matrix.cols, matrix.bytes);
     return why == nullptr ? std::nullopt : std::optional<std::string>(why);
   }
-  return refused_bytes(rung, matrix.bytes);
+  return refused(rung, matrix);
 }
 
 std::optional<std::string> why_not(const Rung& rung, const Conversion& types) {
