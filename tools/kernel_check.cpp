@@ -18,6 +18,8 @@
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "matrix_arguments.hpp"
+#include "plan/gpu/device_files.hpp"
+#include "workshop/ladder/ledger.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -275,6 +277,39 @@ nlohmann::ordered_json run_check(const KernelCheck& check, const std::vector<std
   return report;
 }
 
+// The last shape's accesses as the ledger takes them.
+ladder::Prediction prediction_of(const nlohmann::ordered_json& report) {
+  using simt::Op;
+  ladder::Prediction run;
+  const auto& shape = report["shapes"].back()["shape"];
+  run.matrix = ladder::make_matrix(shape[0], shape[1], report["element_bytes"]);
+  const auto dim = [](const auto& of) { return Dim3{of[0], of[1], of[2]}; };
+  run.launch = {dim(report["launch"]["grid"]), dim(report["launch"]["block"])};
+  run.shared_bytes = report["shared_bytes"];
+  for (const auto& row : report["legs"]) {
+    Leg leg;
+    for (int op = 0; op <= static_cast<int>(Op::stmatrix); ++op) {
+      if (row["leg"] == name(static_cast<Op>(op))) leg.op = static_cast<Op>(op);
+    }
+    leg.width = row["bytes_a_lane"];
+    leg.requests = row["requests"];
+    if (row.contains("bytes")) leg.sectors = row["bytes"]["moved"].get<std::uint64_t>() / 32;
+    if (row.contains("wavefronts")) leg.wavefronts = row["wavefronts"]["actual"];
+    run.report.legs.push_back(leg);
+  }
+  return run;
+}
+
+// Of a large matrix, unless somebody asks about another one.
+std::string predicted(const KernelCheck& check, const nlohmann::ordered_json& report) {
+  const ladder::Prediction run = prediction_of(report);
+  if (run.matrix.size() == 0) return {};
+  const ladder::Matrix matrix =
+      check.shapes.empty() ? ladder::predicted_matrix(run.matrix.bytes) : run.matrix;
+  return fmt::format("\nPredicted: {}.\n",
+                     ladder::ledger_of(run, matrix, plan::gpu::device_named("h200")).text());
+}
+
 }  // namespace
 
 bool is_kernel_file(const std::string& path) {
@@ -299,7 +334,8 @@ int check_kernel_file(const KernelCheck& check) {
   nlohmann::ordered_json report = run_check(check, words);
   const std::string text = report["text"];
   report.erase("text");
-  fmt::print("{}", check.json ? report.dump(2) + "\n" : text);
+  const bool right = report["verified"];
+  fmt::print("{}", check.json ? report.dump(2) + "\n" : text + predicted(check, report));
   for (const auto& shape : report["shapes"]) {
     const std::string where = fmt::format("{} x {}", shape["shape"][0].get<std::int64_t>(),
                                           shape["shape"][1].get<std::int64_t>());
@@ -310,7 +346,7 @@ int check_kernel_file(const KernelCheck& check) {
     if (shape["findings"].empty() && !wrong.empty())
       fmt::print(stderr, "cornerturn: {}: {}\n", where, wrong);
   }
-  return report["verified"].get<bool>() ? 0 : exit_failed;
+  return right ? 0 : exit_failed;
 }
 
 }  // namespace cornerturn::cli
