@@ -8,6 +8,28 @@ install(TARGETS cornerturn
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cornerturn
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+
+# The emulator, for kernels of one's own: its library, and the headers that a kernel includes.
+set(emulator_dir ${CMAKE_INSTALL_INCLUDEDIR}/cornerturn/emulator)
+if(TARGET cornerturn_emulator)
+  install(TARGETS cornerturn_emulator ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${PROJECT_SOURCE_DIR}/src/workshop/ladder/cornerturn_emulator.hpp DESTINATION ${emulator_dir})
+  install(FILES
+    ${PROJECT_SOURCE_DIR}/src/kernels/context.hpp
+    ${PROJECT_SOURCE_DIR}/src/kernels/gpu_context.cuh
+    DESTINATION ${emulator_dir}/kernels)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/maps DESTINATION ${emulator_dir}
+    FILES_MATCHING PATTERN "*.hpp")
+  install(FILES
+    ${PROJECT_SOURCE_DIR}/src/workshop/rungs/matrix.hpp DESTINATION ${emulator_dir}/workshop/rungs)
+  install(FILES
+    ${PROJECT_SOURCE_DIR}/src/workshop/ladder/check_kernel.hpp
+    ${PROJECT_SOURCE_DIR}/src/workshop/ladder/make_body.hpp
+    ${PROJECT_SOURCE_DIR}/src/workshop/ladder/rung.hpp
+    DESTINATION ${emulator_dir}/workshop/ladder)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/workshop/simt DESTINATION ${emulator_dir}/workshop
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "execute.hpp" EXCLUDE PATTERN "run_family.hpp" EXCLUDE)
+endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cornerturn)
@@ -15,7 +37,8 @@ install(EXPORT cornerturnTargets NAMESPACE cornerturn:: DESTINATION ${package_di
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/cornerturnConfig.cmake.in
   ${PROJECT_BINARY_DIR}/cornerturnConfig.cmake
-  INSTALL_DESTINATION ${package_dir})
+  INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR emulator_dir)
 write_basic_package_version_file(
   ${PROJECT_BINARY_DIR}/cornerturnConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)

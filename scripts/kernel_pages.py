@@ -2,16 +2,17 @@
 """Fills in what docs/kernels/*.md say in numbers: between `<!-- figures: RUNG... -->` and `<!-- end -->`,
 and between `<!-- contest: RUNG... | RUNG... | RUNG... -->` and `<!-- end -->`, which of the first two
 groups of rungs is faster, next to the third; between `<!-- python: RUNG -->` and `<!-- end -->`, what was
-measured from Python; in README.md also the list of pages and, between `<!-- summary -->` and
-`<!-- end -->`, all rungs' measured shares, from Python between `<!-- python summary -->` and `<!-- end -->`.
+measured from Python; between `<!-- code: FILE | FIRST | AFTER -->` and `<!-- end -->`, lines of a source; in
+README.md also the list of pages and, between `<!-- summary -->` and `<!-- end -->`, all rungs' measured
+shares, from Python between `<!-- python summary -->` and `<!-- end -->`.
 
 usage: scripts/kernel_pages.py [--check]
 
-The picture of the tile and the predictions come from `cornerturn analyse` and `cornerturn ladder`
-(build/release, or the program named by CORNERTURN), the measured share of the copy from
-bench/results/ladder/<gpu>.json, which bench/ladder/collect.py makes on a GPU, and from Python from
-<gpu>.python.json, which `python -m cornerturn.ladder --json` makes. --check changes nothing and fails
-when a page is not what would be written.
+The drawings (docs/kernels/images), the picture of the tile and the predictions come from `cornerturn draw`,
+`cornerturn analyse` and `cornerturn ladder` (build/release, or the program named by CORNERTURN), the
+measured share of the copy from bench/results/ladder/<gpu>.json, which bench/ladder/collect.py makes on a
+GPU, and from Python from <gpu>.python.json, which `python -m cornerturn.ladder --json` makes. --check
+changes nothing and fails when a page is not what would be written.
 """
 
 import json
@@ -19,6 +20,8 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,6 +33,7 @@ CONTEST = re.compile(r"(<!-- contest: ([\w ]+)\|([\w ]+)\|([\w ]+) -->\n).*?(<!-
 PYTHON = re.compile(r"(<!-- python: (\w+) -->\n).*?(<!-- end -->)", re.S)
 PYTHON_SUMMARY = re.compile(r"(<!-- python summary -->\n).*?(<!-- end -->)", re.S)
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(<!-- end -->)", re.S)
+CODE = re.compile(r"(<!-- code: (\S+) \| (.+?) \| (.+?) -->\n).*?(<!-- end -->)", re.S)
 INDEX = re.compile(r"(<!-- index -->\n).*?(<!-- end -->)", re.S)
 
 
@@ -68,9 +72,28 @@ def leg_rows(legs):
         yield f"| {name} | {width} | {sectors} | {used} | {fronts} |"
 
 
+def drawing(name):
+    """The SVG of a rung's first accesses, as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rung.svg"
+        subprocess.run([PROGRAM, "draw", "rung", name, "--svg", file], check=True, stdout=subprocess.DEVNULL)
+        return file.read_text()
+
+
+def has_drawing(entry):
+    """Not those that only the GPU runs, nor those that differ from another one in their order of blocks."""
+    return entry["family"] == "cuda" and not entry["name"].startswith("block_order")
+
+
 def picture(rung):
     path = rung.get("path")
-    lines = [] if path is None else [
+    name = rung["rung"]
+    image = [] if path is None or name.startswith("block_order") else [
+        f"![The way of a warp's first accesses in {name}: the lanes in the source, in the banks of shared memory, "
+        f"and in the destination](images/{name}.svg)", "",
+    ]  # fmt: skip
+    lines = image if path is None else [
+        *image,
         "The first accesses of the first warp, from the emulator: row,column of the matrices, slots of the tile:",
         "", "```", *path.splitlines(), "```", "",
     ]  # fmt: skip
@@ -83,11 +106,42 @@ def picture(rung):
     ]  # fmt: skip
 
 
+def ledger(name, entry, measurements):
+    """Where the predicted time goes, beside the share that was measured at the same size."""
+    predicted = entry["predicted"]["ledger"]
+    parts = {**predicted["parts"], "launch": predicted["start_seconds"]}
+    rows, cols = predicted["shape"]
+    lines = [
+        "",
+        f"Predicted for {rows} x {cols} on {predicted['device']}, with a cold L2 cache:",
+        "",
+        f"| share of the copy | {' | '.join(parts)} |",
+        "| --- |" + " --- |" * len(parts),
+        f"| {100 * predicted['share_of_copy']:.0f} % | "
+        + " | ".join(f"{100 * seconds / predicted['seconds']:.0f} %" for seconds in parts.values())
+        + " |",
+        "",
+        "The parts overlap; the largest one bounds the time.",
+    ]
+    found = measurements[0].get((name, predicted["device"], (rows, cols), "f32"))
+    if found is not None:
+        points = 100 * (predicted["share_of_copy"] - found[0])
+        apart = f"{abs(points):.0f} points {'more' if points > 0 else 'less'} than was measured"
+        near = "within 5 points of what was measured"
+        lines[-1] += f" The prediction is {near if abs(points) <= 5 else apart}."
+    return lines
+
+
 def prediction(rung, entry):
     predicted = entry["predicted"]
-    resident = ", ".join(
-        f"{fits['threads']} threads of an SM of {sm}" for sm, fits in predicted["resident"].items()
+    resident = "; ".join(
+        f"{fits['blocks']} on an SM of {sm}, which are {fits['threads']} threads (bound: {fits['bound']})"
+        for sm, fits in predicted["resident"].items()
     )
+    registers = next(fits.get("registers") for fits in predicted["resident"].values())
+    code = f" A thread has {registers} registers." if registers else ""
+    if "instructions" in predicted:
+        code += f" The kernel has {predicted['instructions']} instructions, with all its paths."
     lines = [
         f"Predicted for {predicted['shape'][0]} x {predicted['shape'][1]} of f32; for one request of a warp:",
         "",
@@ -96,7 +150,8 @@ def prediction(rung, entry):
         *leg_rows(predicted["legs"]),
         "",
         f"- A block has {predicted['launch']['block'][0] * predicted['launch']['block'][1]} threads and "
-        f"{predicted['shared_bytes']} B of shared memory; resident are {resident}.",
+        f"{predicted['shared_bytes']} B of shared memory.{code}",
+        f"- So many blocks run at a time: {resident}.",
         f"- Limit: {predicted['limit']}.",
     ]
     if "than_after" in entry:
@@ -202,7 +257,8 @@ def section(names, entries, results):
         if len(names) > 1:
             lines += [f"### `{name}`", ""]
         rung = report("analyse", name)
-        lines += picture(rung) + prediction(rung, entries[name]) + measured(name, results) + [""]
+        lines += picture(rung) + prediction(rung, entries[name]) + ledger(name, entries[name], results)
+        lines += measured(name, results) + [""]
     return "\n".join(lines)
 
 
@@ -225,7 +281,18 @@ def written(page, entries, results):
         return INDEX.sub(lambda m: m[1] + "\n".join(rows) + "\n" + m[2], text)
     text = PYTHON.sub(lambda m: m[1] + from_python(m[2], measurements("*.python.json")) + m[3], text)
     text = CONTEST.sub(lambda m: m[1] + contest(*(m[i].split() for i in (2, 3, 4)), results) + m[5], text)
+    text = CODE.sub(lambda m: m[1] + excerpt(m[2], m[3], m[4]) + m[5], text)
     return MARKED.sub(lambda m: m[1] + section(m[2].split(), entries, results) + m[3], text)
+
+
+def excerpt(path, first, after):
+    """The lines of a source from the one that has `first` to the last before the one that has `after`."""
+    lines = (ROOT / path).read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if first in line)
+    end = next(i for i, line in enumerate(lines) if i > start and after in line)
+    if "template" in lines[start - 1]:
+        start -= 1
+    return "\n".join(["```cpp", *textwrap.dedent("\n".join(lines[start:end])).strip().splitlines(), "```", ""])
 
 
 def rungs_of(page):
@@ -251,6 +318,15 @@ def main():
         stale.append(page.name)
         if not check:
             page.write_text(text)
+    for entry in filter(has_drawing, entries.values()):
+        image = PAGES / "images" / f"{entry['name']}.svg"
+        text = drawing(entry["name"])
+        if image.exists() and text == image.read_text():
+            continue
+        stale.append(f"images/{image.name}")
+        if not check:
+            image.parent.mkdir(exist_ok=True)
+            image.write_text(text)
     if check and stale:
         sys.exit(f"not current: {', '.join(stale)}; run scripts/kernel_pages.py")
 

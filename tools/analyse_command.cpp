@@ -10,9 +10,11 @@
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "matrix_arguments.hpp"
+#include "plan/gpu/device_files.hpp"
 #include "progress.hpp"
 #include "workshop/analyse/layout_report.hpp"
 #include "workshop/analyse/notation.hpp"
+#include "workshop/ladder/compiled.hpp"
 #include "workshop/ladder/explain.hpp"
 #include "workshop/ladder/report.hpp"
 
@@ -48,17 +50,26 @@ struct Ran {
 
 void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const std::string& dtype,
                 const std::string& verdict, const std::string& otherwise,
-                const std::optional<Ran>& ran) {
+                const std::optional<Ran>& ran, const ladder::Ledger& ledger) {
   fmt::print("{}: {}\n", rung.name, rung.shows);
   fmt::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
   fmt::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
              run.launch.grid.count(), dim(run.launch.block), run.shared_bytes);
-  for (const ladder::Sm& sm : ladder::sms) {
-    const ladder::Residency resident = ladder::residency(run.launch, run.shared_bytes, sm);
-    fmt::print("resident  {} blocks, {} of {} threads of an SM of compute capability {}\n",
-               resident.blocks, resident.threads, sm.threads, sm.name);
+  const ladder::CompiledRung* compiled = ladder::find_compiled(rung.name, run.matrix.bytes);
+  for (std::size_t i = 0; i < ladder::sms.size(); ++i) {
+    const ladder::Sm& sm = ladder::sms[i];
+    const ladder::Residency resident = ladder::residency(run, sm);
+    fmt::print(
+        "resident  {} blocks, {} of {} threads of an SM of compute capability {}; the bound "
+        "is its {}{}\n",
+        resident.blocks, resident.threads, sm.threads, sm.name, resident.bound,
+        compiled == nullptr ? "" : fmt::format(", {} registers a thread", compiled->registers[i]));
+  }
+  if (compiled != nullptr && compiled->instructions > 0) {
+    fmt::print("code      {} instructions for compute capability 9.0\n", compiled->instructions);
   }
   fmt::print("verified  {}\n\n{}", verdict, run.report.text());
+  if (run.matrix.size() > 0) fmt::print("\nPredicted: {}.\n", ledger.text());
   if (!otherwise.empty()) fmt::print("Against {} it {}.\n", rung.after, otherwise);
   if (ran && !run.report.legs.empty()) {
     fmt::print(
@@ -101,6 +112,9 @@ int analyse_rung(const AnalyseArguments& arguments) {
     otherwise =
         ladder::difference(predicted, ladder::predict(*before, ladder::representative(matrix)));
   }
+  const ladder::Ledger ledger = ladder::ledger_of(
+      predicted, arguments.shape.empty() ? ladder::predicted_matrix(matrix.bytes) : matrix,
+      plan::gpu::device_named("h200"));
   const bool failed = ran && !ran->wrong.empty();
   if (arguments.json) {
     nlohmann::ordered_json json = {{"rung", rung->name}, {"shows", rung->shows}, {"dtype", dtype}};
@@ -113,7 +127,7 @@ int analyse_rung(const AnalyseArguments& arguments) {
       json["after"] = rung->after;
       json["than_after"] = otherwise;
     }
-    json.update(nlohmann::ordered_json::parse(ladder::to_json(predicted)));
+    json.update(nlohmann::ordered_json::parse(ladder::to_json(predicted, ledger)));
     if (const auto tile = rung->tile(matrix.bytes)) {
       json["tile"] = {
           {"rows", tile->rows}, {"columns", tile->columns}, {"banks", ladder::bank_picture(*tile)}};
@@ -124,7 +138,7 @@ int analyse_rung(const AnalyseArguments& arguments) {
                !ran     ? "no: it runs on a GPU only; the figures follow from its layouts"
                : failed ? "NO"
                         : "every element, in the emulator with all detectors on",
-               otherwise, ran);
+               otherwise, ran, ledger);
   }
   if (failed) {
     for (const std::string& line : ran->wrong) fmt::print(stderr, "cornerturn: {}\n", line);

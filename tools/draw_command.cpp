@@ -9,9 +9,11 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "matrix_arguments.hpp"
 #include "picture_output.hpp"
 #include "workshop/analyse/notation.hpp"
 #include "workshop/lab/block_order.hpp"
+#include "workshop/lab/rung_picture.hpp"
 #include "workshop/lab/warp_picture.hpp"
 
 namespace cornerturn::cli {
@@ -60,6 +62,14 @@ lab::Picture blocks(const DrawArguments& arguments) {
                             number("--resident", arguments.resident));
 }
 
+// One warp's first accesses do not depend on how large the matrix is: a small one will do.
+lab::Picture rung_way(const DrawArguments& arguments) {
+  const ladder::Rung* rung = ladder::find_rung(arguments.layout);
+  if (rung == nullptr) refuse_rung("LAYOUT", arguments.layout);
+  const ladder::Matrix matrix = ladder::make_matrix(512, 512, number("--bytes", arguments.bytes));
+  return lab::rung_picture(*rung, ladder::emulate(*rung, ladder::representative(matrix)));
+}
+
 lab::Picture drawn(const DrawArguments& arguments) {
   if (arguments.kind == "blocks") {
     if (!arguments.layout.empty()) {
@@ -67,15 +77,17 @@ lab::Picture drawn(const DrawArguments& arguments) {
     }
     return blocks(arguments);
   }
-  if (arguments.kind != "tile" && arguments.kind != "threads" && arguments.kind != "sectors") {
-    throw Error(
-        Status::invalid_argument,
-        fmt::format("KIND = '{}' is none of tile, threads, sectors and blocks", arguments.kind));
+  if (arguments.kind != "tile" && arguments.kind != "threads" && arguments.kind != "sectors" &&
+      arguments.kind != "rung") {
+    throw Error(Status::invalid_argument,
+                fmt::format("KIND = '{}' is none of tile, threads, sectors, blocks and rung",
+                            arguments.kind));
   }
   if (arguments.layout.empty()) {
     throw Error(Status::invalid_argument,
                 fmt::format("LAYOUT is missing: what is to be drawn as {}", arguments.kind));
   }
+  if (arguments.kind == "rung") return rung_way(arguments);
   if (arguments.kind == "tile") {
     return lab::tile_picture(parse_swizzled_layout(arguments.layout),
                              number("--bytes", arguments.bytes),
@@ -105,15 +117,17 @@ void add_draw_command(CLI::App& app) {
       .add_option("KIND", arguments->kind,
                   "What is drawn: a layout over the banks, without and with its swizzle (tile); a "
                   "thread-value layout (threads); what the lanes take of global memory (sectors); "
-                  "the order in which blocks take the tiles of a matrix (blocks)")
+                  "the order in which blocks take the tiles of a matrix (blocks); the way of a "
+                  "warp's data in a rung of the ladder (rung)")
       ->required()
-      ->type_name("tile|threads|sectors|blocks");
+      ->type_name("tile|threads|sectors|blocks|rung");
   command
       .add_option(
           "LAYOUT", arguments->layout,
           "A layout as CuTe writes it. It leads from rows and columns to offsets (tile), from "
-          "thread and value to the tile's elements (threads), or from lanes to elements (sectors)")
-      ->type_name("LAYOUT");
+          "thread and value to the tile's elements (threads), or from lanes to elements (sectors); "
+          "or the name of a rung (rung)")
+      ->type_name("LAYOUT|RUNG");
   command.add_option("--bytes", arguments->bytes, "Take so many bytes for an element (default: 4)")
       ->type_name("1|2|4|8|16");
   command

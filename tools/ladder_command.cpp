@@ -12,6 +12,7 @@
 #include "io/output_file.hpp"
 #include "io/schedule.hpp"
 #include "matrix_arguments.hpp"
+#include "plan/gpu/device_files.hpp"
 #include "progress.hpp"
 #include "workshop/cuda/ladder.hpp"
 #include "workshop/ladder/explain.hpp"
@@ -23,6 +24,8 @@ namespace {
 struct LadderArguments {
   std::string shape;
   std::string dtype = "f32";
+  std::string batch = "1";
+  bool fused = false;
   std::vector<std::string> rungs;
   std::string plot;
   bool gpu = false;
@@ -39,6 +42,7 @@ class Climb {
     choose_device();
     report_.matrix =
         parse_matrix(arguments.shape.empty() ? default_shape() : arguments.shape, arguments.dtype);
+    stack(report_.matrix);
     report_.dtype = arguments.dtype;
     if (!report_.device) require_memory(report_.matrix);
     report_.why_no_cute = cuda::why_no_cute();
@@ -85,6 +89,21 @@ class Climb {
       return;
     }
     report_.device = cuda::device_info();
+  }
+
+  void stack(ladder::Matrix& matrix) const {
+    const std::vector<std::int64_t> batch = parse_numbers("--batch", arguments_.batch);
+    if (batch.size() != 1 || batch[0] < 1) {
+      throw Error(
+          Status::invalid_argument,
+          fmt::format("--batch = '{}' is no number of matrices from 1 on", arguments_.batch));
+    }
+    matrix =
+        ladder::make_matrix(matrix.rows, matrix.cols, matrix.bytes, batch[0], arguments_.fused);
+    if (report_.device && (matrix.batch > 1 || matrix.fused)) {
+      throw Error(Status::unsupported,
+                  "--batch: a stack of matrices runs in the emulator alone (--no-gpu)");
+    }
   }
 
   const char* default_shape() const { return report_.device ? "4096,4096" : "512,512"; }
@@ -142,6 +161,11 @@ class Climb {
     } else {
       row.predicted = predict(rung);
     }
+    row.ledger = ladder::ledger_of(*row.predicted,
+                                   arguments_.shape.empty() && report_.matrix.batch == 1
+                                       ? ladder::predicted_matrix(report_.matrix.bytes)
+                                       : report_.matrix,
+                                   h200_);
     const ladder::Rung* before = ladder::find_rung(row.after);
     if (before != nullptr && !ladder::why_not(*before, report_.matrix)) {
       row.otherwise = ladder::difference(*row.predicted, predict(*before));
@@ -154,6 +178,7 @@ class Climb {
   }
 
   const LadderArguments& arguments_;
+  const plan::gpu::DeviceInfo h200_ = plan::gpu::device_named("h200");
   ladder::Report report_;
   std::map<std::string_view, ladder::Prediction> predicted_;
   std::atomic<std::int64_t> done_{0};
@@ -176,6 +201,14 @@ void add_ladder_command(CLI::App& app) {
       .add_option("--dtype", arguments->dtype,
                   "Take elements of this type, of 1, 2, 4 or 8 bytes: f32, u8, ...")
       ->type_name("TYPE");
+  command
+      .add_option("--batch", arguments->batch,
+                  "Take a stack of so many matrices: for the rungs of ggml's copy (default: 1)")
+      ->type_name("N");
+  command.add_flag(
+      "--fused", arguments->fused,
+      "Let the source have row 0 of each matrix of the stack, then row 1 of each: what "
+      "ggml's copy takes for one matrix");
   std::string names;
   for (const ladder::Rung& rung : ladder::rungs()) {
     names += (names.empty() ? "" : "|") + std::string(rung.name);

@@ -13,8 +13,8 @@
 //   load(pointer) store(pointer, value)             1, 2, 4, 8 or 16 bytes in one access, aligned;
 //                                                   `const V*` is global, SharedPointer<V> is
 //                                                   shared
-//   load_if(active, pointer) store_if(...)          the same with a predicate; V{} where it is
-//   false barrier() warp_barrier()                        all threads of the block; of the warp
+//   load_if(active, pointer) store_if(...)          with a predicate; V{} where it is false
+//   barrier() warp_barrier()                        all threads of the block; of the warp
 //   load_line_if(active, pointer)                   16 global bytes; the L2 fetches their line
 //   shuffle(value, lane) shuffle_xor(value, mask)   4 or 8 bytes, all lanes of the warp
 //   copy_async(to, from) copy_async_if(...)         global to shared, 4, 8 or 16 bytes

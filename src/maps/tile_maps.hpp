@@ -38,6 +38,8 @@ template <int Rows, int Columns>
 using RowMajor = Padded<Rows, Columns>;
 
 /// Each row is rotated by Step places further than the one before: column + row * Step mod Columns.
+/// The remainder is one of unsigned numbers of 32 bits: where Columns is a power of two it is one
+/// instruction, and a signed one of 64 bits would be several for each access.
 template <int Rows, int Columns, int Step = 1>
 struct Rotated {
   static_assert(Rows > 0 && Columns > 0 && Step >= 0);
@@ -46,7 +48,8 @@ struct Rotated {
   static constexpr bool linear = false;
 
   CT_HOST_DEVICE static constexpr std::int64_t at(int row, int column) {
-    return std::int64_t{row} * Columns + (std::int64_t{row} * Step + column) % Columns;
+    const auto place = static_cast<std::uint32_t>(row) * Step + static_cast<std::uint32_t>(column);
+    return std::int64_t{row} * Columns + place % Columns;
   }
   static constexpr std::int64_t required_span_size() { return std::int64_t{Rows} * Columns; }
 };

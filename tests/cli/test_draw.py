@@ -48,6 +48,7 @@ def test_a_tile_in_the_terminal_is_plain_where_colours_are_unwelcome():
         ["tile", "(64,64):(65,1)", "--bytes", "2", "--offsets"],
         ["threads", "((4,8),(2,2)):((32,1),(16,8))", "--tile", "16x8"],
         ["sectors", "32:64"],
+        ["rung", "cpy_rows"],
         ["blocks", "--shape", "100,70", "--tile", "16x16", "--order", "groups", "--group", "2"],
     ],
 )
@@ -79,7 +80,7 @@ def test_curves_launch_blocks_that_have_no_tile():
 @pytest.mark.parametrize(
     "words, part",
     [
-        (["chart", "8:1"], "KIND = 'chart' is none of tile, threads, sectors and blocks"),
+        (["chart", "8:1"], "KIND = 'chart' is none of tile, threads, sectors, blocks and rung"),
         (["tile"], "LAYOUT is missing"),
         (["tile", "(8,8"], "(8,8"),
         (["tile", "(8,8):(8,1)", "--bytes", "5"], "elements of 5 B"),
@@ -97,3 +98,21 @@ def test_curves_launch_blocks_that_have_no_tile():
 def test_refusals(words, part, folder):
     refused("draw", *words, part=part)
     assert os.listdir(folder) == []
+
+
+def test_a_rung_is_drawn_with_its_lanes_and_banks(folder):
+    """32 lanes in one bank without padding, in all banks with it."""
+    def read(name):
+        text = done("draw", "rung", name)
+        panel = text[text.index("3. Shared memory") :].split("\n\n")[0]
+        return [line.split()[1:] for line in panel.splitlines()[2:34]]
+
+    for name, mark, bank in (("smem", "!", lambda lane: 0), ("smem_pad", "*", lambda lane: lane)):
+        for lane, cells in enumerate(read(name)):
+            if lane < len(cells):  # as many banks as fit the width
+                assert cells[bank(lane)] == f"{lane}{mark}" and set(cells) <= {".", f"{lane}{mark}"}, (name, lane)
+    done("draw", "rung", "naive_read_32", "--svg", "rung.svg")
+    descriptions = [element.text for element in ElementTree.parse("rung.svg").iter(SVG + "desc")]
+    assert "32 sectors where 4 would do; 128 of their 1024 bytes are used." in descriptions
+    refused("draw", "rung", "smen", part="LAYOUT = 'smen' is no rung")
+    refused("draw", "rung", "smem", "--bytes", "2", part="it takes elements of 4 B")

@@ -94,6 +94,31 @@ def test_cpp_example_builds_with_pkg_config(pkg_config, library, tmp_path):
     run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library.parent)})
 
 
+def test_a_kernel_is_checked_from_the_installed_package(prefix, tmp_path):
+    """From a copy, as the build's own folder knows where the sources are."""
+    kernel = tmp_path / "my_kernel.hpp"
+    kernel.write_text((EXAMPLES / "my_kernel.hpp").read_text())
+    output = run(prefix / "bin" / "cornerturn", "check", kernel, "--shape", "33,31")
+    assert "every element is right" in output and "my_kernel.hpp:21" in output
+
+
+def test_the_emulator_is_found_by_cmake(prefix, tmp_path):
+    page = (ROOT / "docs" / "your-own-kernel.md").read_text()
+    program, = re.findall(r"```cpp\n(#include <cornerturn_emulator.hpp>\n#include <cstdio>.*?)```", page, re.S)
+    package, = re.findall(r"```cmake\n(.*?)```", page, re.S)
+    (tmp_path / "main.cpp").write_text(program)
+    (tmp_path / "my_kernel.hpp").write_text((EXAMPLES / "my_kernel.hpp").read_text())
+    head, links = package.split("\n", 1)
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.25)\nproject(mine CXX)\n{head}\n"
+        f"add_executable(my_tests main.cpp)\n{links}"
+    )
+    build = tmp_path / "build"
+    run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", build)
+    assert '"verified": true' in run(build / "my_tests")
+
+
 def test_versions_agree(prefix, examples, pkg_config):
     header = (prefix / "include/cornerturn/version.hpp").read_text()
     numbers = [re.search(rf"VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")]
@@ -125,7 +150,7 @@ def test_only_our_symbols_are_exported(library):
 def test_nothing_private_is_installed(prefix):
     public = {path.name for path in (ROOT / "include" / "cornerturn").iterdir()}
     installed = {path.name for path in (prefix / "include" / "cornerturn").iterdir()}
-    assert installed == public
+    assert installed == public | {"emulator"}
     files = [path for path in prefix.rglob("*") if path.suffix in (".cmake", ".pc", ".hpp", ".h")]
     assert len(files) > len(public)
     assert [path for path in files if str(ROOT) in path.read_text()] == []

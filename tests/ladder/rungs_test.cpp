@@ -5,9 +5,11 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cornerturn/error.hpp"
+#include "workshop/ladder/compiled.hpp"
 #include "workshop/ladder/emulate.hpp"
 #include "workshop/ladder/explain.hpp"
 #include "workshop/ladder/rung.hpp"
@@ -205,11 +207,11 @@ TEST(BankPicture, ShowsWhatTheMapDoes) {
   EXPECT_FALSE(rung("shuffle").body(4)->tile);
 }
 
-TEST(Residency, IsBoundedByThreadsBlocksAndSharedMemory) {
+TEST(Residency, IsBoundedByThreadsBlocksRegistersAndSharedMemory) {
   const Sm& large = sms[0];
   const Sm& small = sms[1];
   const auto of = [](unsigned threads, std::int64_t shared, const Sm& sm) {
-    return residency({{1, 1, 1}, {threads, 1, 1}}, shared, sm);
+    return residency({{1, 1, 1}, {threads, 1, 1}}, shared, 0, sm);
   };
   EXPECT_EQ(of(1024, 0, large).threads, 2048);
   EXPECT_EQ(of(1024, 0, small).threads, 1024);
@@ -217,6 +219,27 @@ TEST(Residency, IsBoundedByThreadsBlocksAndSharedMemory) {
   EXPECT_EQ(of(33, 0, large).threads, 2048);
   EXPECT_EQ(of(32, 0, small).blocks, 24);
   EXPECT_EQ(of(256, 64 * 1024, large).blocks, 3);
+  // Blocks of 256 threads that the driver reported to be resident on an H200.
+  const std::pair<int, int> reported[] = {{32, 8}, {36, 6}, {40, 6}, {58, 4}, {96, 2}, {254, 1}};
+  for (const auto& [registers, blocks] : reported) {
+    const Residency fits = residency({{1, 1, 1}, {256, 1, 1}}, 0, registers, large);
+    EXPECT_EQ(fits.blocks, blocks) << registers;
+    EXPECT_STREQ(fits.bound, blocks == 8 ? "threads" : "registers");
+  }
+}
+
+TEST(CompiledRungs, HaveEveryRungAndSize) {
+  for (const Rung& rung : rungs()) {
+    for (const int bytes : {1, 2, 4, 8}) {
+      const bool taken = !why_not(rung, {64, 64, bytes});
+      EXPECT_EQ(find_compiled(rung.name, bytes) != nullptr, taken) << rung.name << " " << bytes;
+    }
+  }
+  // The same tile with the same accesses costs no more instructions than padding by more than a
+  // little, however the place is computed.
+  EXPECT_LT(find_compiled("smem_rotate", 4)->instructions,
+            find_compiled("smem_pad", 4)->instructions * 5 / 4);
+  EXPECT_LE(find_compiled("smem_rotate", 4)->registers[0], 32);
 }
 
 }  // namespace

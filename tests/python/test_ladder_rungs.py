@@ -23,6 +23,21 @@ def numbered(rows, cols, dtype):
     return np.random.default_rng(size).integers(0, 256, size, np.uint8).view(dtype).reshape(rows, cols)
 
 
+@pytest.mark.parametrize("name", ["cpy_transpose", "cpy_flat"])
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4"])
+def test_stacks_of_matrices(name, dtype):
+    """Eight matrices a block and some left over."""
+    for batch in (1, 8, 11):
+        a = numbered(batch * 33, 40, dtype).reshape(batch, 33, 40)
+        b = np.zeros((batch, 40, 33), dtype)
+        getattr(ladder, name)(a, b)
+        assert b.tobytes() == np.ascontiguousarray(a.swapaxes(1, 2)).tobytes()
+    with pytest.raises(ValueError, match="it takes one matrix, not a stack of 11"):
+        ladder.smem(numbered(11 * 33, 40, "f4").reshape(11, 33, 40), np.zeros((11, 40, 33), "f4"))
+    with pytest.raises(ValueError, match=r"b.shape = \(11, 33, 40\)"):
+        ladder.cpy_transpose(a, a.copy())
+
+
 def test_the_climb_is_listed_in_order():
     names = ladder.rungs()
     assert names[:2] == ["copy", "naive_read"] and names[-1] == "triton_block_tuned"

@@ -194,6 +194,71 @@ TEST(Race, TheLoopOverMatricesWithoutASecondBarrier) {
   }
 }
 
+TEST(Race, ABlockReadsWhatAnotherOneWrote) {
+  unsigned store = 0;
+  unsigned load = 0;
+  const auto found = findings({{2, 1, 1}, {32, 1, 1}}, [&](Context& ctx, const Word*, Word* dst) {
+    const unsigned block = ctx.block_id().x;
+    store = __LINE__ + 1;
+    ctx.store(dst + 32 * block + static_cast<unsigned>(ctx.lane()), Word{1});
+    load = __LINE__ + 1;
+    ctx.load_if(block == 1 && ctx.lane() == 5, dst + 7);
+  });
+  expect_one(
+      found, FindingKind::race,
+      {"block (1,0,0)", "in dst at byte 28", "thread (5,0,0) loads 4 B", line(load),
+       "thread (7,0,0) of block (0,0,0) stores 4 B", line(store), "nothing orders two blocks"});
+}
+
+TEST(Race, ABlockWritesWhatAnEarlierOneRead) {
+  const auto found = findings({{2, 1, 1}, {32, 1, 1}}, [](Context& ctx, const Word*, Word* dst) {
+    const unsigned block = ctx.block_id().x;
+    if (block == 0) ctx.load_if(ctx.lane() == 3, dst + 40);
+    ctx.store(dst + 32 * block + static_cast<unsigned>(ctx.lane()), Word{1});
+  });
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].kind, FindingKind::unwritten_read);
+  EXPECT_EQ(found[1].kind, FindingKind::race);
+  EXPECT_NE(found[1].message().find("thread (3,0,0) of block (0,0,0) loads"), std::string::npos);
+}
+
+TEST(Race, ABarrierOrdersGlobalMemoryWithinItsBlock) {
+  for (const bool orders : {true, false}) {
+    const auto found = findings(two_warps, [&](Context& ctx, const Word*, Word* dst) {
+      ctx.store(dst + ctx.thread_index(), Word{1});
+      if (orders) ctx.barrier();
+      ctx.load(dst + (63 - ctx.thread_index()));
+    });
+    if (orders) {
+      EXPECT_TRUE(found.empty());
+    } else {
+      ASSERT_FALSE(found.empty());
+      EXPECT_EQ(found.back().kind, FindingKind::race);
+    }
+  }
+}
+
+TEST(Steps, AThreadThatNeverEndsIsStopped) {
+  std::array<Word, 64> words{};
+  Emulator emulator;
+  emulator.output("dst", words.data(), sizeof(words));
+  emulator.limit_steps(1000);
+  const auto spin = [&](auto&& wait) {
+    emulator.launch("spins", Mode::recording, two_warps, [&](Context& ctx) {
+      while (true) wait(ctx);
+    });
+    ASSERT_EQ(emulator.findings().size(), 1U);
+    EXPECT_EQ(emulator.findings()[0].kind, FindingKind::never_ends);
+    EXPECT_NE(emulator.findings()[0].message().find("1000 accesses and waits"), std::string::npos);
+  };
+  spin([](Context& ctx) { ctx.barrier(); });
+  spin([](Context& ctx) { ctx.warp_barrier(); });
+  spin([&](Context& ctx) { ctx.load_if(false, words.data()); });
+  emulator.launch("fills", Mode::recording, two_warps,
+                  [&](Context& ctx) { fill(ctx, words.data()); });
+  EXPECT_TRUE(emulator.findings().empty());
+}
+
 TEST(Race, AnAsyncCopyThatNobodyWaitedFor) {
   const auto copy = [](bool wait) {
     return [=](Context& ctx, const Word* src, Word* dst) {
@@ -237,10 +302,10 @@ TEST(Unwritten, WhatTheLastBlockLeftInSharedMemory) {
 
 TEST(Unwritten, GlobalMemory) {
   const auto found = findings(one_warp, [&](Context& ctx, const Word*, Word* dst) {
-    ctx.load_if(ctx.lane() == 3, dst + 60);
+    ctx.load_if(ctx.lane() == 28, dst + 60);
     fill(ctx, dst);
   });
-  expect_one(found, FindingKind::unwritten_read, {"in dst at byte 240", "thread (3,0,0)"});
+  expect_one(found, FindingKind::unwritten_read, {"in dst at byte 240", "thread (28,0,0)"});
 }
 
 // Bounds and alignment -----------------------------------------------------------------------
@@ -251,7 +316,8 @@ TEST(Bounds, GlobalMemory) {
                         ctx.load(src + 33 + ctx.lane());
                         fill(ctx, dst);
                       }),
-             FindingKind::out_of_bounds, {"in src at byte 256", "thread (31,0,0) loads", "256 B"});
+             FindingKind::out_of_bounds,
+             {"in src at byte 256", "thread (31,0,0) loads", "lane 31 of warp 0", "src has 256 B"});
   expect_one(findings(one_warp,
                       [&](Context& ctx, const Word*, Word* dst) {
                         ctx.store_if(ctx.lane() == 5, dst + 64, Word{1});

@@ -152,6 +152,7 @@ TEST(Ladder, CpyTransposeTakesWhatIsContiguousInTheSwappedOrder) {
   EXPECT_EQ(fused->rows, 6);
   EXPECT_EQ(fused->cols, 20);
   EXPECT_EQ(fused->batch, 1);
+  EXPECT_TRUE(args({{6, 4, 1, 1}, {8, 2, 2, 0}}));       // one matrix: its stride says nothing
   EXPECT_FALSE(args({{6, 4, 5, 1}, {2, 12, 48, 240}}));  // not swapped
   EXPECT_FALSE(args({{6, 4, 5, 2}, {8, 2, 48, 240}}));   // a fourth dimension
   EXPECT_FALSE(args({{6, 4, 5, 1}, {10, 2, 60, 300}}));  // rows with gaps

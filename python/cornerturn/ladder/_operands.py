@@ -16,16 +16,21 @@ class Pair(NamedTuple):
     stream: int  # a cudaStream_t
 
     @property
+    def batch(self) -> int:
+        """Matrices of the stack."""
+        return self.a.shape[0] if self.a.rank == 3 else 1
+
+    @property
     def rows(self) -> int:
-        return self.a.shape[0]
+        return self.a.shape[-2]
 
     @property
     def cols(self) -> int:
-        return self.a.shape[1]
+        return self.a.shape[-1]
 
     @property
     def size(self) -> int:
-        return self.rows * self.cols * self.a.itemsize
+        return self.batch * self.rows * self.cols * self.a.itemsize
 
     @property
     def types(self) -> tuple[str, str] | None:
@@ -41,14 +46,15 @@ def pair(a: Any, b: Any, *, transposes: bool, converts: bool, stream: Any) -> Pa
     framework.will_write(b, "b")
     source, target = framework_of(a).read(a, "a"), framework.read(b, "b")
     for name, array in (("a", source), ("b", target)):
-        if array.rank != 2:
-            raise ValueError(f"{name}.shape = {array.shape}: a matrix has 2 dimensions")
+        if array.rank not in (2, 3):
+            raise ValueError(f"{name}.shape = {array.shape}: a matrix has 2 dimensions, a stack of them 3")
         if not array.is_packed():
             raise ValueError(f"{name}.strides = {array.strides} bytes: a rung takes matrices that are "
                              "packed row by row")  # fmt: skip
     like = source._replace(dtype=target.dtype) if converts else source
     if transposes:
-        check_pair(target, like.permuted((1, 0)), "b", "a", "a's transposed")
+        last = (1, 0) if source.rank == 2 else (0, 2, 1)
+        check_pair(target, like.permuted(last), "b", "a", "a's transposed")
     else:
         check_pair(target, like, "b", "a", "that of a: this rung copies")
     if source.device == HOST:

@@ -33,7 +33,8 @@ class Rung:
     """`rung(a, b, *, stream=None)` puts the transpose of `a` into `b`.
 
     Args:
-        a: a matrix of shape (rows, cols), packed row by row, on a GPU or in host memory.
+        a: a matrix of shape (rows, cols), packed row by row, on a GPU or in host memory. `cpy_flat` and
+            `cpy_transpose` also take a stack of shape (batch, rows, cols) in host memory.
         b: its transpose, of shape (cols, rows), packed, of a's dtype, on a's device, apart from `a`. A
             rung that copies (`rung.transposes` is False) takes one of the shape of `a`; one that converts
             (`rung.converts`: `cpy_flat`, `cpy_transpose`) also one of another dtype, both of float32,
@@ -71,6 +72,8 @@ class Rung:
             self.launch(operands)
 
     def why_not_pair(self, operands: Pair) -> str | None:
+        if operands.a.rank == 3:
+            return f"it takes one matrix, not a stack of {operands.batch}"
         return self.why_not(operands.rows, operands.cols, operands.a.itemsize)
 
     def launch(self, operands: Pair) -> None:
@@ -84,7 +87,11 @@ class CompiledRung(Rung):
         return _ladder.why_not(self.name, rows, cols, itemsize)
 
     def why_not_pair(self, operands: Pair) -> str | None:
-        if operands.types is None:
+        if operands.types is None and operands.a.rank == 3:
+            if operands.a.device != HOST:
+                return "stacks of matrices run in the emulator alone: a and b are on a GPU"
+            return _ladder.why_not(self.name, operands.rows, operands.cols, operands.a.itemsize, operands.batch)
+        if operands.types is None or operands.a.rank == 3:
             return super().why_not_pair(operands)
         return _ladder.why_not_convert(self.name, *operands.types)
 
@@ -101,7 +108,7 @@ class CompiledRung(Rung):
         elif operands.a.device != HOST:
             _ladder.launch(*numbers, a.itemsize, a.device, operands.stream)
         else:
-            _ladder.emulate(*numbers, a.itemsize)
+            _ladder.emulate(*numbers, a.itemsize, operands.batch)
 
 
 class TritonRung(Rung):

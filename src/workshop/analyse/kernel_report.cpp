@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workshop/analyse/access.hpp"
+#include "workshop/analyse/access_costs.hpp"
 
 namespace cornerturn {
 
@@ -117,18 +118,35 @@ void KernelReport::add(const simt::Request& request) {
   }
 }
 
+// The legs are compared by the time that their excess takes, of which a twentieth of what the
+// memory needs for the bytes themselves is worth a word.
 KernelReport::Limits KernelReport::limits() const {
-  Limits worst;
+  const AccessCosts& costs = access_costs;
+  double bytes = 0;
   for (const Leg& leg : legs) {
-    const auto waste = [](const Leg& l) { return per(l.sectors, l.sectors_ideal); };
-    const auto extra = [](const Leg& l) { return per(l.wavefronts, l.wavefronts_ideal); };
-    if (leg.is_global() && waste(leg) >= 1.5 &&
-        (!worst.scattered || waste(leg) > waste(*worst.scattered))) {
-      worst.scattered = &leg;
+    if (leg.is_global()) bytes += static_cast<double>(leg.bytes_used);
+  }
+  Limits worst;
+  double most = bytes / costs.copy_bandwidth / 20;
+  for (const Leg& leg : legs) {
+    if (leg.is_global()) {
+      const bool stores = leg.op == Op::global_store;
+      const double excess = static_cast<double>(leg.sectors - leg.sectors_ideal) *
+                            (stores ? costs.sector_store : costs.sector_load) *
+                            costs.sector_seconds();
+      if (excess > most) {
+        most = excess;
+        // Lanes that want neighbouring bytes touch one sector more where they begin within one.
+        const bool together = leg.sectors <= leg.sectors_ideal + leg.requests;
+        worst = {together ? nullptr : &leg, together ? &leg : nullptr, nullptr, worst.narrow};
+      }
     }
-    if (leg.is_shared() && extra(leg) >= 1.5 &&
-        (!worst.conflicted || extra(leg) > extra(*worst.conflicted))) {
-      worst.conflicted = &leg;
+    if (leg.is_shared() && leg.conflicts > 0) {
+      const double excess = static_cast<double>(leg.conflicts) * costs.wavefront_seconds();
+      if (excess > most) {
+        most = excess;
+        worst = {nullptr, nullptr, &leg, worst.narrow};
+      }
     }
     if (leg.width < 16 && (!worst.narrow || (leg.is_global() && !worst.narrow->is_global()))) {
       worst.narrow = &leg;
@@ -137,26 +155,55 @@ KernelReport::Limits KernelReport::limits() const {
   return worst;
 }
 
+namespace {
+
+const char* remedy_of_conflicts(TileKind tile) {
+  switch (tile) {
+    case TileKind::unknown:
+      return "let the lanes of a request want different banks: pad the rows of its tile, or "
+             "swizzle them";
+    case TileKind::plain:
+      return "pad the rows of the tile, or swizzle them";
+    case TileKind::arranged:
+      return "the tile is padded or swizzled already, but not for accesses of this width in this "
+             "order: `cornerturn solve` finds what serves them";
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string KernelReport::sentence() const {
-  const auto [scattered, conflicted, narrow] = limits();
+  const auto [scattered, offset, conflicted, narrow] = limits();
   if (legs.empty()) return "The kernel touches no memory.";
   if (scattered != nullptr) {
+    const bool staged = total(Op::shared_load).requests > 0;
     return fmt::format(
         "The {} at {} is what limits it: {:.1f} sectors a request where {:.1f} would do, so that "
-        "{:.0f} % of the bytes moved are used; let neighbouring lanes touch neighbouring elements, "
-        "by turning the tile in shared memory or registers.",
+        "{:.0f} % of the bytes moved are used; let neighbouring lanes touch neighbouring "
+        "elements{}.",
         name(scattered->op), to_string(scattered->site),
         per(scattered->sectors, scattered->requests),
         per(scattered->sectors_ideal, scattered->requests),
-        100 * per(scattered->bytes_used, scattered->bytes_moved()));
+        100 * per(scattered->bytes_used, scattered->bytes_moved()),
+        staged ? " there as well" : ", by transposing a tile in shared memory or in registers");
+  }
+  if (offset != nullptr) {
+    return fmt::format(
+        "The {} at {} is what limits it: {:.1f} sectors a request where {:.1f} would do. Its lanes "
+        "touch neighbouring elements, but begin within a sector: begin the rows of the matrix at "
+        "multiples of 32 B, or let a request take more bytes.",
+        name(offset->op), to_string(offset->site), per(offset->sectors, offset->requests),
+        per(offset->sectors_ideal, offset->requests));
   }
   if (conflicted != nullptr) {
     return fmt::format(
         "The {} at {} is what limits it: {:.1f} wavefronts a request where {:.1f} would do ({}); "
-        "pad the rows of the tile, or swizzle them.",
+        "{}.",
         name(conflicted->op), to_string(conflicted->site),
         per(conflicted->wavefronts, conflicted->requests),
-        per(conflicted->wavefronts_ideal, conflicted->requests), who_collides(*conflicted));
+        per(conflicted->wavefronts_ideal, conflicted->requests), who_collides(*conflicted),
+        remedy_of_conflicts(tile));
   }
   if (narrow != nullptr) {
     return fmt::format(
@@ -169,12 +216,12 @@ std::string KernelReport::sentence() const {
 }
 
 std::string KernelReport::limit() const {
-  const auto [scattered, conflicted, narrow] = limits();
+  const auto [scattered, offset, conflicted, narrow] = limits();
   if (legs.empty()) return "it touches no memory";
-  if (scattered != nullptr) {
-    return fmt::format("{}: {:.1f} sectors a request, {:.1f} would do", name(scattered->op),
-                       per(scattered->sectors, scattered->requests),
-                       per(scattered->sectors_ideal, scattered->requests));
+  if (const Leg* leg = scattered != nullptr ? scattered : offset) {
+    return fmt::format("{}: {:.1f} sectors a request, {:.1f} would do{}", name(leg->op),
+                       per(leg->sectors, leg->requests), per(leg->sectors_ideal, leg->requests),
+                       leg == offset ? " where rows begin with a sector" : "");
   }
   if (conflicted != nullptr) {
     return fmt::format("{}: {:.1f} wavefronts a request, {:.1f} would do ({})",

@@ -40,8 +40,16 @@ struct Leg {
 /// `global load`, `shared store`, ...
 const char* name(simt::Op op);
 
+/// How the rows of a kernel's tile lie in shared memory.
+enum class TileKind {
+  unknown,
+  plain,    ///< one after the other
+  arranged  ///< padded or swizzled
+};
+
 struct KernelReport {
   std::string kernel;
+  TileKind tile = TileKind::unknown;
   std::vector<Leg> legs;  ///< in the order in which they were first met
 
   /// Takes in one request: the emulator's visitor.
@@ -59,9 +67,10 @@ struct KernelReport {
   Leg total(simt::Op op) const;
 
  private:
-  /// The legs that cost more than they must, each the worst of its kind; null where there is none.
+  /// The leg that costs most beyond what it must, under what makes it so; null where there is none.
   struct Limits {
-    const Leg* scattered = nullptr;   ///< too many sectors
+    const Leg* scattered = nullptr;   ///< too many sectors, for lanes far from each other
+    const Leg* offset = nullptr;      ///< too many sectors, for neighbours that begin within one
     const Leg* conflicted = nullptr;  ///< too many wavefronts
     const Leg* narrow = nullptr;      ///< less than 16 bytes a lane
   };

@@ -230,7 +230,8 @@ void mark_lanes(Panel& tile, const Request& request, int vector, int unit, int o
       }
     }
   }
-  tile.description += " Framed is what the lanes take; red with a corner: they meet in a bank.";
+  tile.description +=
+      " A frame marks what the lanes take. A red frame with a corner marks a bank conflict.";
 }
 
 Picture picture_of(const Explanation& e) {

@@ -55,10 +55,10 @@ std::string period_text(const Explanation& e) {
     rows += fmt::format("{}{}", rows.empty() ? "" : ", ", row);
   }
   return fmt::format(
-      "\nThe swizzle\n  {}\n  {}\n  {}\n  the pattern repeats after {}; of these {} as without the "
-      "swizzle\n",
+      "\nThe swizzle\n  {}\n  {}\n  {}\n  the pattern repeats after {}; {} where it is without "
+      "it\n",
       p.b, p.m, p.s, counted(p.rows, "row"),
-      rows.empty() ? "none stays"
+      rows.empty() ? "no row stays"
                    : fmt::format("row{} {} stay{}", p.unchanged.size() == 1 ? "" : "s", rows,
                                  p.unchanged.size() == 1 ? "s" : ""));
 }
@@ -83,8 +83,8 @@ std::string access_text(const AccessExplanation& a) {
 std::string time_text(const TimeCost& t) {
   std::string out = fmt::format(
       "\nTime, in a transposition through this tile on {}\n"
-      "  memory brings 128 B of payload to an SM every {:.1f} clocks; their way through the L1 and "
-      "shared memory takes {:.1f} of them: 2 for global memory, {:.1f} for these accesses{}\n",
+      "  memory brings 128 B of payload to an SM every {:.1f} clocks; the L1 and shared memory are "
+      "busy with them for {:.1f} clocks: 2 for global memory, {:.1f} for these accesses{}\n",
       t.device, t.clocks, t.wavefronts, t.wavefronts - 2 - t.assumed_legs,
       t.assumed_legs == 0 ? ""
                           : fmt::format(", {} for the {} that is not given", t.assumed_legs,

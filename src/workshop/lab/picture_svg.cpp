@@ -129,7 +129,7 @@ struct Paths {
 void add_cell(Paths& paths, const Cell& cell, int tones, int x, int y, int width) {
   const std::string whole = box(x, y, width, cell_height);
   if (cell.tone != Cell::no_tone) paths.tones[cell.tone] += whole;
-  paths.outline += whole;
+  if (!cell.empty()) paths.outline += whole;  // it is as white as the background
   const std::string frame = box(x + 1, y + 1, width - 2, cell_height - 2);
   if (cell.mark == Mark::touched) paths.touched += frame;
   if (cell.mark == Mark::conflict) {

@@ -30,10 +30,12 @@ struct Emulation : Prediction {
 };
 
 /// Runs the rung on numbered elements into a poisoned destination, all detectors on, and compares
-/// every element. `stored` grows by the bytes that are written, `visitor` sees each request. Throws
-/// Error where why_not() says so, and for a rung that is not of the kernel form.
+/// every element. `stored` grows by the bytes that are written, `visitor` sees each request; a
+/// thread that takes more than `steps` is stopped (0: none is). Throws Error where why_not() says
+/// so, and for a rung that is not of the kernel form.
 Emulation emulate(const Rung& rung, const Matrix& matrix,
-                  std::atomic<std::int64_t>* stored = nullptr, const simt::Visitor& visitor = {});
+                  std::atomic<std::int64_t>* stored = nullptr, const simt::Visitor& visitor = {},
+                  std::uint64_t steps = 0);
 
 /// Runs the rung in the emulator, all detectors on, from `src` to `dst`, which hold the matrix and
 /// what becomes of it, apart from each other. Throws Error: unsupported as above, internal when a
@@ -46,6 +48,9 @@ void emulate(const Rung& rung, std::int64_t rows, std::int64_t cols, const Conve
 
 /// From the emulator, or from the layouts of a CuTe rung. Throws Error where why_not() says so.
 Prediction predict(const Rung& rung, const Matrix& matrix);
+
+/// Throws Error(internal) with the first finding, if there is one.
+void check_findings(const Rung& rung, const simt::Emulator& emulator);
 
 /// Bytes of memory that emulate() takes.
 std::int64_t emulation_bytes(const Matrix& matrix);

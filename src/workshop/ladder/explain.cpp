@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "workshop/ladder/compiled.hpp"
+
 namespace cornerturn::ladder {
 namespace {
 
@@ -71,15 +73,34 @@ class Clauses {
 
 }  // namespace
 
-Residency residency(const Launch& launch, std::int64_t shared_bytes, const Sm& sm) {
-  const auto threads = static_cast<int>((launch.block.count() + 31) / 32 * 32);
-  if (threads == 0) return {};
-  int blocks = std::min(sm.blocks, sm.threads / threads);
-  if (shared_bytes > 0) {
-    blocks =
-        std::min(blocks, static_cast<int>(sm.shared_bytes / (shared_bytes + sm.reserved_bytes)));
+Residency residency(const Launch& launch, std::int64_t shared_bytes, int registers, const Sm& sm) {
+  constexpr int quarters = 4;
+  constexpr int portion = 256;  // registers that a warp gets at a time
+  const auto warps = static_cast<int>((launch.block.count() + 31) / 32);
+  if (warps == 0) return {};
+  Residency fits{sm.threads / (32 * warps), 0, "threads"};
+  const auto bound = [&](int blocks, const char* by) {
+    if (blocks >= fits.blocks) return;
+    fits.blocks = blocks;
+    fits.bound = by;
+  };
+  bound(sm.blocks, "blocks");
+  if (registers > 0) {
+    const int of_warp = (32 * registers + portion - 1) / portion * portion;
+    bound(sm.registers / quarters / of_warp * quarters / warps, "registers");
   }
-  return {blocks, blocks * threads};
+  if (shared_bytes > 0) {
+    bound(static_cast<int>(sm.shared_bytes / (shared_bytes + sm.reserved_bytes)), "shared memory");
+  }
+  fits.threads = fits.blocks * 32 * warps;
+  return fits;
+}
+
+Residency residency(const Prediction& run, const Sm& sm) {
+  const CompiledRung* compiled = find_compiled(run.report.kernel, run.matrix.bytes);
+  const auto of_sm = static_cast<std::size_t>(&sm - sms.data());
+  const int registers = compiled == nullptr ? 0 : compiled->registers[of_sm];
+  return residency(run.launch, run.shared_bytes, registers, sm);
 }
 
 std::string difference(const Prediction& now, const Prediction& before) {
@@ -110,11 +131,12 @@ std::string difference(const Prediction& now, const Prediction& before) {
     now.shared_bytes < before.shared_bytes ? clauses.less(clause) : clauses.more(clause);
   }
   const Sm& small = sms.back();
-  const int threads = residency(now.launch, now.shared_bytes, small).threads;
-  const int threads_before = residency(before.launch, before.shared_bytes, small).threads;
+  const int threads = residency(now, small).threads;
+  const int threads_before = residency(before, small).threads;
   if (threads != threads_before) {
-    const std::string clause = fmt::format("has {} threads resident on an SM of {} instead of {}",
-                                           threads, small.threads, threads_before);
+    const std::string clause =
+        fmt::format("has {} threads at a time on an SM of compute capability {} instead of {}",
+                    threads, small.name, threads_before);
     threads > threads_before ? clauses.less(clause) : clauses.more(clause);
   }
   return clauses.text();
@@ -129,7 +151,9 @@ std::string path_picture(const Emulation& run, const Rung& rung) {
   out += "\n";
   for (const simt::Request& request : run.first) {
     out += fmt::format("{:<13}", cornerturn::name(request.op));
-    const std::int64_t width = request.op == Op::global_store && rung.transposes ? m.rows : m.cols;
+    const std::int64_t width = request.op == Op::global_store && rung.transposes ? m.rows
+                               : m.fused                                         ? m.cols * m.batch
+                                                                                 : m.cols;
     for (const std::size_t lane : lanes) {
       const auto offset = static_cast<std::int64_t>(request.lanes.address[lane]);
       if (!request.lanes.is_active(static_cast<int>(lane))) {

@@ -16,6 +16,7 @@ struct Sm {
   int blocks = 0;
   std::int64_t shared_bytes = 0;
   std::int64_t reserved_bytes = 0;  ///< of it, for each block
+  int registers = 65536;
 };
 
 /// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -24,12 +25,17 @@ inline constexpr std::array<Sm, 2> sms = {{
     {"8.9", 1536, 24, 100 * 1024, 1024},
 }};
 
-/// What fits an SM at once; registers are not counted.
+/// What fits an SM at once, and what bounds it. A quarter of an SM has a quarter of the registers,
+/// and gives them to a warp in portions of 256.
 struct Residency {
   int blocks = 0;
   int threads = 0;
+  const char* bound = "";  ///< "threads", "blocks", "registers" or "shared memory"
 };
-Residency residency(const Launch& launch, std::int64_t shared_bytes, const Sm& sm);
+/// `registers` of a thread; 0 where nobody counted them.
+Residency residency(const Launch& launch, std::int64_t shared_bytes, int registers, const Sm& sm);
+/// Of a rung, with the registers of its compiled code.
+Residency residency(const Prediction& run, const Sm& sm);
 
 /// What `now` does otherwise than `before`, for each 128 bytes of the matrix, in one line:
 /// "stores 4 sectors instead of 16; but fills a tile in 1 and reads it in 32 wavefronts".

@@ -24,7 +24,7 @@ struct Bar {
   std::vector<Part> parts;
 };
 
-struct Picture {
+struct LadderPicture {
   std::string title;
   std::string legend;
   std::vector<Bar> bars;
@@ -39,7 +39,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-std::string drawn(const Picture& picture) {
+std::string drawn(const LadderPicture& picture) {
   const double height = top + pitch * static_cast<double>(picture.bars.size()) + 20;
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 900 {0:.0f}\" width=\"900\" "
@@ -73,8 +73,8 @@ std::string drawn(const Picture& picture) {
   return out + "</svg>\n";
 }
 
-Picture measured(const Report& report) {
-  Picture picture;
+LadderPicture measured(const Report& report) {
+  LadderPicture picture;
   const double bytes = 2.0 * static_cast<double>(report.matrix.size());
   double best = 0;
   double copy = 0;
@@ -100,32 +100,24 @@ Picture measured(const Report& report) {
   return picture;
 }
 
-Picture predicted(const Report& report) {
-  Picture picture;
-  picture.title = fmt::format("{} x {} of {}: what each rung asks of the memories",
-                              report.matrix.rows, report.matrix.cols, report.dtype);
-  picture.legend =
-      "for each 128 B of the matrix: sectors of global memory (blue), wavefronts of shared memory "
-      "(orange)";
-  double most = 1;
-  for (const bool draws : {false, true}) {  // first to find the longest
-    for (const ReportRow& row : report.rows) {
-      if (!row.predicted || row.predicted->matrix.size() == 0) continue;
-      double sectors = 0;
-      double wavefronts = 0;
-      for (const Leg& leg : row.predicted->report.legs) {
-        sectors += static_cast<double>(leg.sectors);
-        wavefronts += static_cast<double>(leg.wavefronts);
-      }
-      const double lines = static_cast<double>(row.predicted->matrix.size()) / 128;
-      sectors /= lines;
-      wavefronts /= lines;
-      most = std::max(most, sectors + wavefronts);
-      if (!draws) continue;
-      picture.bars.push_back({row.name,
-                              fmt::format("{:.1f} + {:.1f}", sectors, wavefronts),
-                              {{sectors / most, "#3778b8"}, {wavefronts / most, "#e08a2e"}}});
-    }
+LadderPicture predicted(const Report& report) {
+  LadderPicture picture;
+  picture.title = fmt::format("{}: predicted for an H200, nothing was measured", report.dtype);
+  picture.legend = "share of a plain copy's speed, and what the time goes to; dashed: the copy";
+  double best = 1;
+  for (const ReportRow& row : report.rows) {
+    if (row.ledger) best = std::max(best, row.ledger->share_of_copy());
+  }
+  picture.mark = 1 / best;
+  for (const ReportRow& row : report.rows) {
+    if (!row.ledger || row.ledger->seconds <= 0) continue;
+    picture.title = fmt::format("{} x {} of {}: predicted for {}, nothing was measured",
+                                row.ledger->matrix.rows, row.ledger->matrix.cols, report.dtype,
+                                row.ledger->device);
+    const double share = row.ledger->share_of_copy();
+    picture.bars.push_back({row.name,
+                            fmt::format("{:.0f} %, {}", 100 * share, row.ledger->largest().name),
+                            {{share / best, "#3778b8"}}});
   }
   return picture;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "workshop/ladder/compiled.hpp"
 #include "workshop/ladder/explain.hpp"
 
 namespace cornerturn::ladder {
@@ -95,8 +96,12 @@ std::size_t name_width(const Report& report) {
 
 std::string heading(const Report& report) {
   const Matrix& m = report.matrix;
-  const std::string what = fmt::format("{} x {} of {}, {:.1f} MB each side", m.rows, m.cols,
-                                       report.dtype, static_cast<double>(m.size()) / 1e6);
+  std::string what = fmt::format("{} x {} of {}, {:.1f} MB each side", m.rows, m.cols, report.dtype,
+                                 static_cast<double>(m.size()) / 1e6);
+  if (m.batch > 1) {
+    what = fmt::format("{} matrices of {}{}", m.batch, what,
+                       m.fused ? ", row 0 of each before row 1 of each" : "");
+  }
   if (report.device) {
     return fmt::format("{}; verified, every element, and timed on {}\n", what, report.device->name);
   }
@@ -161,8 +166,8 @@ std::string predicted_table(const Report& report) {
     const auto shared = row.predicted->shared_bytes;
     std::string resident;
     for (const Sm& sm : sms) {
-      resident += fmt::format("{}{}", resident.empty() ? "" : "/",
-                              residency(row.predicted->launch, shared, sm).threads);
+      resident +=
+          fmt::format("{}{}", resident.empty() ? "" : "/", residency(*row.predicted, sm).threads);
     }
     out += row_text(row.name, width, lane, sectors(load), wavefronts(fill), wavefronts(read),
                     sectors(store), shared == 0 ? "-" : fmt::format("{}", shared), resident,
@@ -181,7 +186,7 @@ std::string predicted_table(const Report& report) {
   }
   note += "; resident threads those that fit an SM of compute capability";
   for (const Sm& sm : sms) note += fmt::format("{}{}", &sm == sms.data() ? " " : "/", sm.name);
-  return out + wrapped(note + ", registers not counted.", 0) + "\n";
+  return out + wrapped(note + ".", 0) + "\n";
 }
 
 std::string reasons(const Report& report) {
@@ -198,10 +203,12 @@ std::string reasons(const Report& report) {
       };
       if (!row.otherwise.empty()) line(fmt::format("against {}: {}", row.after, row.otherwise));
       if (row.predicted) line("limit: " + row.predicted->report.limit());
+      if (row.ledger && row.ledger->copy_seconds > 0) line("predicted: " + row.ledger->text());
     }
     out += fmt::format("{:<{}}{}\n", row.name, indent, text);
   }
   out += "\nFigures against another rung are for 128 B of the matrix, a request of 4 B a lane.\n";
+  out += "Predictions were fitted to an H200, to 4096 squared and above, and to a cold L2 cache.\n";
   return out;
 }
 
@@ -278,6 +285,16 @@ nlohmann::ordered_json json_of(const cuda::Measurement& m, const Report& report)
   return out;
 }
 
+nlohmann::ordered_json json_of(const Ledger& ledger) {
+  nlohmann::ordered_json out = {{"device", ledger.device},
+                                {"shape", {ledger.matrix.rows, ledger.matrix.cols}},
+                                {"share_of_copy", ledger.share_of_copy()},
+                                {"seconds", ledger.seconds},
+                                {"start_seconds", ledger.start_seconds}};
+  for (const LedgerPart& part : ledger.parts) out["parts"][part.name] = part.seconds;
+  return out;
+}
+
 nlohmann::ordered_json json_of(const Prediction& run) {
   nlohmann::ordered_json out = nlohmann::ordered_json::parse(run.report.json());
   out.erase("kernel");
@@ -285,24 +302,34 @@ nlohmann::ordered_json json_of(const Prediction& run) {
   out["shape"] = {run.matrix.rows, run.matrix.cols};
   out["launch"] = json_of(run.launch);
   out["shared_bytes"] = run.shared_bytes;
-  for (const Sm& sm : sms) {
-    const Residency resident = residency(run.launch, run.shared_bytes, sm);
-    out["resident"][fmt::format("compute capability {}", sm.name)] = {
-        {"blocks", resident.blocks}, {"threads", resident.threads}};
+  const CompiledRung* compiled = find_compiled(run.report.kernel, run.matrix.bytes);
+  if (compiled != nullptr && compiled->instructions > 0) {
+    out["instructions"] = compiled->instructions;
+  }
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    const Residency resident = residency(run, sms[i]);
+    nlohmann::ordered_json& entry =
+        out["resident"][fmt::format("compute capability {}", sms[i].name)];
+    entry = {{"blocks", resident.blocks}, {"threads", resident.threads}, {"bound", resident.bound}};
+    if (compiled != nullptr) entry["registers"] = compiled->registers[i];
   }
   return out;
 }
 
 }  // namespace
 
-std::string to_json(const Prediction& predicted) {
-  return json_of(predicted).dump();
+std::string to_json(const Prediction& predicted, const Ledger& ledger) {
+  nlohmann::ordered_json out = json_of(predicted);
+  out["ledger"] = json_of(ledger);
+  return out.dump();
 }
 
 std::string to_json(const Report& report) {
   nlohmann::ordered_json out;
   out["shape"] = {report.matrix.rows, report.matrix.cols};
   out["dtype"] = report.dtype;
+  if (report.matrix.batch > 1) out["batch"] = report.matrix.batch;
+  if (report.matrix.fused) out["fused"] = true;
   out["bytes"] = report.matrix.size();
   out["verified_by"] = report.device ? "GPU" : "emulator";
   out["verified"] = report.verified();
@@ -331,6 +358,7 @@ std::string to_json(const Report& report) {
       if (row.measured || row.emulated) entry["verified"] = verdict(row) == "yes";
       if (!row.otherwise.empty()) entry["than_after"] = row.otherwise;
       if (row.predicted) entry["predicted"] = json_of(*row.predicted);
+      if (row.ledger) entry["predicted"]["ledger"] = json_of(*row.ledger);
       if (row.measured) entry["measured"] = json_of(*row.measured, report);
     }
     out["rungs"].push_back(std::move(entry));

@@ -17,13 +17,21 @@
 
 namespace cornerturn::ladder {
 
-/// What a rung is run on: rows x cols elements of `bytes` bytes, row-major.
+/// What a rung is run on: rows x cols elements of `bytes` bytes, row-major; or a stack of such
+/// matrices, which becomes the stack of their transposes.
 struct Matrix {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   int bytes = 4;  ///< of an element
+  std::int64_t batch = 1;
+  /// The source has row 0 of each matrix, then row 1 of each: ggml's fused case, nb00 > nb02.
+  bool fused = false;
 
-  std::int64_t size() const { return rows * cols * bytes; }
+  std::int64_t size() const { return rows * cols * bytes * batch; }
+  /// Which element of the source element (row, col) of matrix m is.
+  std::int64_t src_at(std::int64_t m, std::int64_t row, std::int64_t col) const {
+    return (fused ? row * batch + m : m * rows + row) * cols + col;
+  }
   friend bool operator==(const Matrix&, const Matrix&) = default;
 };
 
@@ -40,6 +48,7 @@ struct TileMap {
 struct RungBody {
   int bytes = 0;
   std::optional<TileMap> tile;  ///< if it has one
+  bool takes_stacks = false;
   Launch (*launch)(const void* src, void* dst, const Matrix& matrix) = nullptr;
   /// All threads of the launch, over buffers that `emulator` knows.
   void (*run)(simt::Emulator& emulator, simt::Mode mode, const void* src, void* dst,
@@ -80,6 +89,9 @@ std::span<const Rung> rungs();
 /// Null if there is none of this name.
 const Rung* find_rung(std::string_view name);
 
+/// Why a rung of the kernel form does not take such elements, or a stack of such matrices, if so.
+std::optional<std::string> refused(const Rung& rung, const Matrix& matrix);
+
 /// Why the rung cannot run on this matrix, if so.
 std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix);
 
@@ -87,6 +99,7 @@ std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix);
 std::optional<std::string> why_not(const Rung& rung, const Conversion& types);
 
 /// Throws Error when the matrix has more bytes than fit in 64 bits.
-Matrix make_matrix(std::int64_t rows, std::int64_t cols, int bytes);
+Matrix make_matrix(std::int64_t rows, std::int64_t cols, int bytes, std::int64_t batch = 1,
+                   bool fused = false);
 
 }  // namespace cornerturn::ladder

@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
-#include "core/checked.hpp"
 #include "workshop/analyse/cute_legs.hpp"
+#include "workshop/ladder/make_body.hpp"
 #include "workshop/ladder/rung.hpp"
 #include "workshop/rungs/cute.hpp"
 #include "workshop/rungs/registry.hpp"
@@ -54,38 +54,6 @@ std::string_view rung_before(std::string_view name) {
     if (rung == name) return earlier;
   }
   return {};
-}
-
-template <class T>
-MatrixArgs<T> args_of(const void* src, void* dst, const Matrix& matrix) {
-  return matrix_args(static_cast<const T*>(src), static_cast<T*>(dst), matrix.rows, matrix.cols);
-}
-
-template <class Kernel, class T>
-std::optional<TileMap> tile_of() {
-  if constexpr (requires { typename Kernel::template SharedMap<T>; }) {
-    using Map = typename Kernel::template SharedMap<T>;
-    TileMap tile{Map::rows, Map::columns, static_cast<int>(sizeof(T)), 1, &Map::at};
-    if constexpr (requires { Map::chunks; }) tile.chunk = Map::columns / Map::chunks;
-    if constexpr (requires { Kernel::slot_bytes; }) tile.slot_bytes = Kernel::slot_bytes;
-    return tile;
-  }
-  return std::nullopt;
-}
-
-template <class Kernel, class T>
-RungBody body_of() {
-  return {static_cast<int>(sizeof(T)), tile_of<Kernel, T>(),
-          [](const void* src, void* dst, const Matrix& matrix) {
-            return Kernel::launch(args_of<T>(src, dst, matrix));
-          },
-          [](simt::Emulator& emulator, simt::Mode mode, const void* src, void* dst,
-             const Matrix& matrix, const simt::Visitor& visitor) {
-            const auto args = args_of<T>(src, dst, matrix);
-            emulator.launch(
-                Kernel::name, mode, Kernel::launch(args),
-                [&](simt::Context& ctx) { Kernel::run(ctx, args); }, visitor);
-          }};
 }
 
 template <class Kernel>
@@ -139,18 +107,6 @@ std::optional<TileMap> cute_tile(std::string_view name) {
 
 }  // namespace
 
-const RungBody* Rung::body(int bytes) const {
-  for (const RungBody& candidate : bodies) {
-    if (candidate.bytes == bytes) return &candidate;
-  }
-  return nullptr;
-}
-
-std::optional<TileMap> Rung::tile(int bytes) const {
-  if (const RungBody* with_tile = body(bytes)) return with_tile->tile;
-  return bytes == 4 ? cute_tile : std::nullopt;
-}
-
 std::span<const Rung> rungs() {
   static const std::vector<Rung> all = [] {
     std::vector<Rung> list;
@@ -177,15 +133,12 @@ const Rung* find_rung(std::string_view name) {
 
 std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix) {
   if (rung.family == Family::cute) {
+    if (matrix.batch != 1)
+      return fmt::format("it takes one matrix, not a stack of {}", matrix.batch);
     const char* why = cute_why_not(*find_cute(rung.name), matrix.rows, matrix.cols, matrix.bytes);
     return why == nullptr ? std::nullopt : std::optional<std::string>(why);
   }
-  if (rung.body(matrix.bytes) != nullptr) return std::nullopt;
-  std::string sizes;
-  for (const RungBody& body : rung.bodies) {
-    sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", body.bytes);
-  }
-  return fmt::format("it takes elements of {} B, not of {} B", sizes, matrix.bytes);
+  return refused(rung, matrix);
 }
 
 std::optional<std::string> why_not(const Rung& rung, const Conversion& types) {
@@ -195,14 +148,6 @@ std::optional<std::string> why_not(const Rung& rung, const Conversion& types) {
   }
   return fmt::format("it converts f32, f16, bf16 and i32 into each other, not {} into {}",
                      types.src.name(), types.dst.name());
-}
-
-Matrix make_matrix(std::int64_t rows, std::int64_t cols, int bytes) {
-  const auto what = [&] {
-    return fmt::format("shape = {},{}: the size of its elements of {} B each", rows, cols, bytes);
-  };
-  checked_mul(checked_mul(rows, cols, what), bytes, what);
-  return {rows, cols, bytes};
 }
 
 }  // namespace cornerturn::ladder

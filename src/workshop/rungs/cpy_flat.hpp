@@ -93,6 +93,17 @@ struct CpyFlatArgs {
   }
 };
 
+/// batch matrices of rows x cols, packed, as ggml sees them transposed: dimension 0 counts rows,
+/// dimension 1 columns. They lie one after the other; or, fused, row by row: row 0 of each matrix,
+/// row 1 of each, ..., so that dimension 0 has the largest stride (nb00 > nb02).
+constexpr CpyTensor stacked(std::int64_t rows, std::int64_t cols, std::int64_t batch, bool fused,
+                            std::int64_t bytes) {
+  const std::int64_t of_row = cols * bytes;
+  return {{rows, cols, batch, 1},
+          {fused ? batch * of_row : of_row, bytes, fused ? of_row : rows * of_row,
+           batch * rows * of_row}};
+}
+
 struct CpyFlat {
   static constexpr const char* name = "cpy_flat";
   static constexpr const char* shows = "ggml's copy of any strides, one thread an element";
@@ -114,7 +125,19 @@ struct CpyFlat {
     ctx.store(a.destination(i), converted<S, D>(ctx.load(a.source(i))));
   }
 
-  /// As a rung: the matrix seen transposed, into a packed tensor.
+  /// As a rung: a stack of matrices seen transposed, into a packed tensor.
+  template <class T>
+  static constexpr CpyFlatArgs<T> of_stack(const T* src, T* dst, std::int64_t rows,
+                                           std::int64_t cols, std::int64_t batch, bool fused) {
+    constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+    const CpyTensor from = stacked(rows, cols, batch, fused, size);
+    const std::int64_t column = from.ne[0] * size;
+    const std::int64_t matrix = from.ne[1] * column;
+    const CpyTensor to{{from.ne[0], from.ne[1], from.ne[2], 1},
+                       {size, column, matrix, from.ne[2] * matrix}};
+    return {src, dst, from, to};
+  }
+  /// The matrix seen transposed, into a packed tensor.
   template <class S, class D>
   CT_HOST_DEVICE static constexpr CpyFlatArgs<S, D> of_matrix(const kernels::Bits<S>* src,
                                                               kernels::Bits<D>* dst,

@@ -48,7 +48,8 @@ constexpr std::optional<CpyTransposeArgs<S, D>> as_transpose(const kernels::Bits
                                                              const CpyTensor& from) {
   const auto& [ne, nb] = from;
   if (ne[3] != 1 || nb[1] != static_cast<std::int64_t>(sizeof(S))) return std::nullopt;
-  if (nb[0] == ne[1] * nb[1] && nb[2] == ne[0] * nb[0]) {
+  // The stride of a dimension of one index says nothing.
+  if (nb[0] == ne[1] * nb[1] && (ne[2] == 1 || nb[2] == ne[0] * nb[0])) {
     return CpyTransposeArgs<S, D>{src, dst, ne[0], ne[1], ne[2]};
   }
   if (nb[2] == ne[1] * nb[1] && nb[0] == ne[2] * nb[2]) {
@@ -82,7 +83,13 @@ struct CpyTranspose {
     return {grid_of(blocks), {side, height, 1}};
   }
 
-  /// As a rung: a batch of one matrix.
+  /// As a rung: what as_transpose() makes of the stack, which it takes.
+  template <class T>
+  static constexpr CpyTransposeArgs<T> of_stack(const T* src, T* dst, std::int64_t rows,
+                                                std::int64_t cols, std::int64_t batch, bool fused) {
+    return *as_transpose<T>(src, dst, stacked(rows, cols, batch, fused, std::int64_t{sizeof(T)}));
+  }
+  /// A batch of one matrix.
   template <class S, class D>
   CT_HOST_DEVICE static constexpr CpyTransposeArgs<S, D> of_matrix(const kernels::Bits<S>* src,
                                                                    kernels::Bits<D>* dst,

@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::size_t kept_findings = 32;
 
+const char* unordered_because(bool same_block) {
+  return same_block ? "no barrier between them" : "nothing orders two blocks of a launch";
+}
+
 }  // namespace
 
 // Memory -------------------------------------------------------------------------------------
@@ -36,6 +40,7 @@ std::uint32_t Engine::find_static_shared(const void* key, std::uint64_t bytes) {
 }
 
 Request& Engine::log(Op op, int width, bool active, std::uint64_t address, const Site& site) {
+  if (step_limit_ != 0) step(site, me(site, op, width).action);
   Request& request = warps_[current_ / 32].log.add(static_cast<int>(current_ % 32), op, width,
                                                    active, address, site);
   if (request.site_index == WarpLog::unnumbered) request.site_index = number(site);
@@ -68,8 +73,9 @@ Buffer* Engine::checked_global(const void* p, int width, const Site& site, Op op
     const std::int64_t offset = static_cast<const std::byte*>(p) - near->base;
     note(FindingKind::out_of_bounds, near->name,
          offset < 0 ? 0 : static_cast<std::uint64_t>(offset), me(site, op, width), {},
-         offset < 0 ? fmt::format("{} B before its beginning", -offset)
-                    : fmt::format("it has {} B", near->bytes));
+         fmt::format("{}; {}{} has {} B", lane_text(),
+                     offset < 0 ? fmt::format("{} B before its beginning: ", -offset) : "",
+                     near->name, near->bytes));
     return nullptr;
   }
   const std::uint64_t offset = *buffer->offset_of(p, bytes);
@@ -86,10 +92,18 @@ Buffer* Engine::checked_global(const void* p, int width, const Site& site, Op op
   return buffer;
 }
 
-void Engine::check_written(Buffer& buffer, std::uint64_t offset, int width, const Site& site,
-                           Op op) {
-  if (!buffer.output || buffer.written(offset, static_cast<std::uint64_t>(width))) return;
-  note(FindingKind::unwritten_read, buffer.name, offset, me(site, op, width), {}, "");
+void Engine::check_read(Buffer& buffer, std::uint64_t offset, int width, const Site& site, Op op) {
+  if (!buffer.output) return;
+  const auto conflict =
+      buffer.read(offset, static_cast<std::uint64_t>(width), toucher(number(site)));
+  if (!conflict) return;
+  if (conflict->writer.block == 0) {
+    note(FindingKind::unwritten_read, buffer.name, offset, me(site, op, width), {}, "");
+    return;
+  }
+  note(FindingKind::race, buffer.name, conflict->offset, me(site, op, width),
+       party(conflict->writer, Action::store, width),
+       unordered_because(conflict->writer.block == block_linear_ + 1));
 }
 
 const std::byte* Engine::checked_global_load(const void* p, int width, bool active,
@@ -106,7 +120,7 @@ const std::byte* Engine::checked_global_load(const void* p, int width, bool acti
   }
   const std::uint64_t offset = *buffer->offset_of(p, static_cast<std::size_t>(width));
   log(Op::global_load, width, true, buffer->device_address + offset, site);
-  check_written(*buffer, offset, width, site, Op::global_load);
+  check_read(*buffer, offset, width, site, Op::global_load);
   return static_cast<const std::byte*>(p);
 }
 
@@ -120,17 +134,15 @@ std::byte* Engine::checked_global_store(const void* p, int width, bool active, c
     const std::uint64_t offset = *buffer->offset_of(p, static_cast<std::size_t>(width));
     const Request& request =
         log(Op::global_store, width, true, buffer->device_address + offset, site);
-    const auto earlier = buffer->write(
-        offset, static_cast<std::uint64_t>(width),
-        {block_linear_ + 1, static_cast<std::uint16_t>(current_), request.site_index});
-    if (earlier) {
-      const std::uint64_t linear = earlier->block - 1;
-      Party other = party(earlier->thread, sites_[earlier->site], Action::store, width);
-      other.block = {static_cast<unsigned>(linear % launch_.grid.x),
-                     static_cast<unsigned>(linear / launch_.grid.x % launch_.grid.y),
-                     static_cast<unsigned>(linear / launch_.grid.x / launch_.grid.y)};
-      note(FindingKind::written_twice, buffer->name, offset, me(site, Op::global_store, width),
-           other, "");
+    const auto conflict =
+        buffer->write(offset, static_cast<std::uint64_t>(width), toucher(request.site_index));
+    if (conflict) {
+      const Toucher& other = conflict->other;
+      const Action action = conflict->reads ? Action::load : Action::store;
+      note(conflict->reads ? FindingKind::race : FindingKind::written_twice, buffer->name,
+           conflict->reads ? conflict->offset : offset, me(site, Op::global_store, width),
+           party(other, action, width),
+           conflict->reads ? unordered_because(other.block == block_linear_ + 1) : "");
     }
   }
   if (buffer == nullptr) return nullptr;
@@ -207,7 +219,7 @@ void Engine::copy_async(std::uint32_t to, const void* from, int width, bool acti
     if (good) {
       const std::uint64_t offset = *buffer->offset_of(from, static_cast<std::size_t>(width));
       request.source[current_ % 32] = buffer->device_address + offset;
-      check_written(*buffer, offset, width, site, Op::async_copy);
+      check_read(*buffer, offset, width, site, Op::async_copy);
       shadow_shared(to, width, site, request.site_index, Op::async_copy);
     }
   }
@@ -259,6 +271,29 @@ Party Engine::me(const Site& site, Op op, int bytes) const {
     action = Action::async_copy;
   }
   return party(current_, site, action, bytes);
+}
+
+Party Engine::party(const Toucher& who, Action action, int bytes) const {
+  Party other = party(who.thread, sites_[who.site], action, bytes);
+  other.block = block_of(who.block - 1);
+  return other;
+}
+
+Toucher Engine::toucher(std::uint16_t site) const {
+  return {block_linear_ + 1, static_cast<std::uint16_t>(current_), site, block_epoch_,
+          warps_[current_ / 32].epoch};
+}
+
+std::string Engine::lane_text() const {
+  return fmt::format("lane {} of warp {}", current_ % 32, current_ / 32);
+}
+
+void Engine::step(const Site& site, Action action) {
+  if (step_limit_ == 0 || mode_ == Mode::fast) return;
+  if (++threads_[current_].steps <= step_limit_) return;
+  note(FindingKind::never_ends, "", 0, party(current_, site, action), {},
+       fmt::format("it has made {} accesses and waits and not ended", step_limit_));
+  throw Stopped();
 }
 
 // Each pair of places is told once: a broken loop breaks a million times.

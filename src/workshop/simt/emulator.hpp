@@ -48,6 +48,9 @@ class Emulator {
     engine_.run(kernel, launch, mode, memory_, visitor, thread, &call);
   }
 
+  /// A thread that makes more accesses and waits than this is stopped. 0: no limit.
+  void limit_steps(std::uint64_t steps) { engine_.limit_steps(steps); }
+
   /// What the last launch did wrong: one finding for each pair of places, the first 32.
   const std::vector<Finding>& findings() const { return engine_.findings(); }
   /// How often it happened.

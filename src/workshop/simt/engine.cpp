@@ -63,9 +63,13 @@ void Engine::run(std::string kernel, const Launch& launch, Mode mode, GlobalMemo
   }
   if (fiber_count_ < count) prepare_fibers();
   bool complete = true;
-  for (std::uint64_t i = 0; i < launch.grid.count(); ++i) {
-    run_block(i);
-    complete = complete && !abandoned_;
+  try {
+    for (std::uint64_t i = 0; i < launch.grid.count(); ++i) {
+      run_block(i);
+      complete = complete && !abandoned_;
+    }
+  } catch (const Stopped&) {
+    complete = false;
   }
   if (mode_ == Mode::recording && complete) report_unwritten_outputs();
 }
@@ -90,18 +94,22 @@ void Engine::prepare_fibers() {
   }
 }
 
-void Engine::run_block(std::uint64_t linear) {
+Dim3 Engine::block_of(std::uint64_t linear) const {
   const Dim3& grid = launch_.grid;
+  return {static_cast<unsigned>(linear % grid.x), static_cast<unsigned>(linear / grid.x % grid.y),
+          static_cast<unsigned>(linear / grid.x / grid.y)};
+}
+
+void Engine::run_block(std::uint64_t linear) {
   block_linear_ = static_cast<std::uint32_t>(linear);
-  block_id_ = {static_cast<unsigned>(linear % grid.x),
-               static_cast<unsigned>(linear / grid.x % grid.y),
-               static_cast<unsigned>(linear / grid.x / grid.y)};
+  block_id_ = block_of(linear);
   block_epoch_ = ++clock_;
   shadow_.begin_block(shared_used_, block_epoch_);
   for (Thread& thread : threads_) {
     thread.started = false;
     thread.exchanges = 0;
     thread.group = 0;
+    thread.steps = 0;
     thread.copies.clear();
   }
   for (Warp& warp : warps_) {
@@ -251,12 +259,14 @@ bool Engine::release_block() {
 }
 
 void Engine::barrier(const Site& site) {
+  step(site, Action::wait);
   threads_[current_].waits_at = site;
   warps_[current_ / 32].at_barrier |= 1U << (current_ % 32);
   wait();
 }
 
 void Engine::warp_barrier(const Site& site) {
+  step(site, Action::wait);
   threads_[current_].waits_at = site;
   warps_[current_ / 32].at_warp |= 1U << (current_ % 32);
   wait();

@@ -44,6 +44,10 @@ class Engine {
   void run(std::string kernel, const Launch& launch, Mode mode, GlobalMemory& memory,
            const Visitor& visitor, void (*thread)(void* user), void* user);
 
+  /// When recording: a thread that makes more accesses and waits than this is stopped, and the
+  /// launch with it. 0: no limit.
+  void limit_steps(std::uint64_t steps) { step_limit_ = steps; }
+
   const std::vector<Finding>& findings() const { return findings_; }
   std::uint64_t finding_count() const { return finding_count_; }
   std::int64_t shared_bytes() const;
@@ -132,8 +136,10 @@ class Engine {
     bool started = false;
     unsigned exchanges = 0;
     int group = 0;
+    std::uint64_t steps = 0;
     std::vector<AsyncCopy> copies;
   };
+  struct Stopped {};
   struct Warp {
     std::uint32_t ready = 0;
     std::uint32_t at_warp = 0;
@@ -157,6 +163,11 @@ class Engine {
   void note(FindingKind kind, std::string memory, std::uint64_t address, std::optional<Party> first,
             std::optional<Party> second, std::string detail);
   Party party(std::uint32_t thread, const Site& site, Action action, int bytes = 0) const;
+  Party party(const Toucher& who, Action action, int bytes) const;
+  Toucher toucher(std::uint16_t site) const;
+  std::string lane_text() const;
+  Dim3 block_of(std::uint64_t linear) const;
+  void step(const Site& site, Action action);
   Party me(const Site& site, Op op, int bytes) const;
   std::uint16_t number(const Site& site);
   Request& log(Op op, int width, bool active, std::uint64_t address, const Site& site);
@@ -177,7 +188,7 @@ class Engine {
                                    Op op);
   void shadow_shared(std::uint32_t address, int width, const Site& site, std::uint16_t number,
                      Op op);
-  void check_written(Buffer& buffer, std::uint64_t offset, int width, const Site& site, Op op);
+  void check_read(Buffer& buffer, std::uint64_t offset, int width, const Site& site, Op op);
   void report_unwritten_outputs();
 
   std::string kernel_;
@@ -221,6 +232,7 @@ class Engine {
   std::vector<Site> sites_;
   std::vector<Finding> findings_;
   std::uint64_t finding_count_ = 0;
+  std::uint64_t step_limit_ = 0;
 };
 
 }  // namespace cornerturn::simt

@@ -47,6 +47,8 @@ const char* name(FindingKind kind) {
       return "written twice";
     case FindingKind::never_written:
       return "never written";
+    case FindingKind::never_ends:
+      return "stopped";
   }
   return "";
 }

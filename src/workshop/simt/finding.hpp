@@ -11,13 +11,14 @@
 namespace cornerturn::simt {
 
 enum class FindingKind {
-  race,               ///< shared memory: two threads, one of them writes, no barrier between
+  race,               ///< two threads touch a byte, one of them writes, nothing orders them
   unwritten_read,     ///< memory that nobody wrote
   out_of_bounds,      ///< outside every buffer, or a store into an input
   misaligned,         ///< not a multiple of the access's width
   divergent_barrier,  ///< not all threads meet at it
   written_twice,      ///< two stores into one place of an output
   never_written,      ///< a place of an output that no store reached
+  never_ends,         ///< a thread that takes more steps than it may
 };
 
 const char* name(FindingKind kind);

@@ -1,6 +1,7 @@
 #include "workshop/simt/global_memory.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace cornerturn::simt {
@@ -10,32 +11,51 @@ void Buffer::refine_to(std::uint64_t offset, std::uint64_t width) {
   int shift = shift_;
   while (((offset | width) & ((std::uint64_t{1} << shift) - 1)) != 0) --shift;
   const std::size_t parts = std::size_t{1} << (shift_ - shift);
-  std::vector<Writer> finer;
-  finer.reserve(cells_.size() * parts);
-  for (const Writer& cell : cells_) finer.insert(finer.end(), parts, cell);
-  cells_ = std::move(finer);
+  const auto split = [&](auto& cells) {
+    std::remove_reference_t<decltype(cells)> finer;
+    finer.reserve(cells.size() * parts);
+    for (const auto& cell : cells) finer.insert(finer.end(), parts, cell);
+    cells = std::move(finer);
+  };
+  split(cells_);
+  split(readers_);
   shift_ = shift;
 }
 
-std::optional<Writer> Buffer::write(std::uint64_t offset, std::uint64_t width, Writer who) {
+std::optional<Buffer::WriteConflict> Buffer::write(std::uint64_t offset, std::uint64_t width,
+                                                   const Toucher& who) {
   refine_to(offset, width);
-  std::optional<Writer> earlier;
+  std::optional<WriteConflict> conflict;
   for (std::uint64_t i = offset >> shift_; i < (offset + width) >> shift_; ++i) {
+    if (!conflict && !readers_.empty()) {
+      for (const Toucher& reader : {readers_[i].first, readers_[i].other}) {
+        if (reader.unordered_with(who)) conflict = {reader, true, i << shift_};
+      }
+    }
     if (cells_[i].block == 0) {
       cells_[i] = who;
-    } else if (!earlier) {
-      earlier = cells_[i];
+    } else if (!conflict) {
+      conflict = {cells_[i], false, i << shift_};
     }
   }
-  return earlier;
+  return conflict;
 }
 
-bool Buffer::written(std::uint64_t offset, std::uint64_t width) {
+std::optional<Buffer::ReadConflict> Buffer::read(std::uint64_t offset, std::uint64_t width,
+                                                 const Toucher& who) {
   refine_to(offset, width);
+  if (readers_.empty()) readers_.resize(cells_.size());
+  std::optional<ReadConflict> conflict;
   for (std::uint64_t i = offset >> shift_; i < (offset + width) >> shift_; ++i) {
-    if (cells_[i].block == 0) return false;
+    Readers& readers = readers_[i];
+    const bool known = readers.first.block == 0 || readers.first.same_thread(who);
+    (known ? readers.first : readers.other) = who;
+    if (conflict) continue;
+    if (cells_[i].block == 0 || cells_[i].unordered_with(who)) {
+      conflict = {cells_[i], i << shift_};
+    }
   }
-  return true;
+  return conflict;
 }
 
 Buffer::Gap Buffer::unwritten() const {
@@ -66,7 +86,8 @@ void GlobalMemory::begin_launch() {
   for (Buffer& buffer : buffers_) {
     if (!buffer.output) continue;
     const std::size_t cell = std::size_t{1} << buffer.shift_;
-    buffer.cells_.assign((buffer.bytes + cell - 1) / cell, Writer{});
+    buffer.cells_.assign((buffer.bytes + cell - 1) / cell, Toucher{});
+    buffer.readers_.clear();
   }
 }
 

@@ -1,4 +1,4 @@
-// The buffers that a kernel may touch, and for the outputs who wrote which byte.
+// The buffers that a kernel may touch, and for the outputs who wrote and who read which byte.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,25 @@
 
 namespace cornerturn::simt {
 
-/// Who wrote a cell of an output first.
-struct Writer {
+/// Who touched a cell of an output, and when. Nothing orders the blocks of a launch; threads of one
+/// block are ordered by barriers, which the epochs count (shared_shadow.hpp).
+struct Toucher {
   std::uint32_t block = 0;   ///< linear index + 1; 0: nobody
   std::uint16_t thread = 0;  ///< linear index in the block
   std::uint16_t site = 0;
+  std::uint32_t block_epoch = 0;
+  std::uint32_t warp_epoch = 0;
+
+  bool same_thread(const Toucher& other) const {
+    return block == other.block && thread == other.thread;
+  }
+  /// Both are somebody, and either may come first.
+  bool unordered_with(const Toucher& other) const {
+    if (block == 0 || other.block == 0 || same_thread(other)) return false;
+    if (block != other.block) return true;
+    return thread / 32 == other.thread / 32 ? warp_epoch == other.warp_epoch
+                                            : block_epoch == other.block_epoch;
+  }
 };
 
 struct Buffer {
@@ -33,10 +47,23 @@ struct Buffer {
     return offset;
   }
 
-  /// The first writer of a byte in [offset, offset + width) that has one; else marks them with
-  /// `who`.
-  std::optional<Writer> write(std::uint64_t offset, std::uint64_t width, Writer who);
-  bool written(std::uint64_t offset, std::uint64_t width);
+  /// What a store collides with: bytes that were written before, or that a thread has read which no
+  /// barrier orders with this one.
+  struct WriteConflict {
+    Toucher other;
+    bool reads = false;
+    std::uint64_t offset = 0;  ///< the first such byte
+  };
+  /// Marks the bytes in [offset, offset + width) that nobody wrote before with `who`.
+  std::optional<WriteConflict> write(std::uint64_t offset, std::uint64_t width, const Toucher& who);
+
+  /// What a load collides with: bytes that nobody wrote, or that a thread wrote which no barrier
+  /// orders with this one.
+  struct ReadConflict {
+    Toucher writer;  ///< nobody: the byte is unwritten
+    std::uint64_t offset = 0;
+  };
+  std::optional<ReadConflict> read(std::uint64_t offset, std::uint64_t width, const Toucher& who);
 
   struct Gap {
     std::uint64_t first = 0;  ///< the first byte that nobody wrote
@@ -48,7 +75,14 @@ struct Buffer {
   friend class GlobalMemory;
   void refine_to(std::uint64_t offset, std::uint64_t width);
 
-  std::vector<Writer> cells_;  // one for each 1 << shift_ bytes, outputs only
+  // Two different threads are enough to find a reader that is not the writer.
+  struct Readers {
+    Toucher first;
+    Toucher other;
+  };
+
+  std::vector<Toucher> cells_;    // one for each 1 << shift_ bytes, outputs only
+  std::vector<Readers> readers_;  // the same; empty while nobody has read
   int shift_ = 4;
 };
 

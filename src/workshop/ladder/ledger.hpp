@@ -1,0 +1,50 @@
+// Where the time of a rung goes, without a GPU: by the planner's formula (plan/gpu/estimate.hpp),
+// with numbers that were fitted to the rungs' times on an H200 (workshop/analyse/access_costs.hpp).
+// Work is what the emulator counted:
+//
+//   memory   the bytes, and the sectors beyond the fewest
+//   shared   wavefronts of shared memory
+//   issue    instructions: so many for each request and each thread
+//   blocks   each begins for itself
+//
+// The parts overlap: their norm is the time, and the largest one bounds it. How many blocks are
+// resident is no part: the fit found nothing that the rungs' occupancy explains.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "plan/gpu/device_info.hpp"
+#include "workshop/ladder/emulate.hpp"
+
+namespace cornerturn::ladder {
+
+struct LedgerPart {
+  const char* name = "";
+  double seconds = 0;
+};
+
+struct Ledger {
+  std::string device;
+  Matrix matrix;
+  std::array<LedgerPart, 4> parts;
+  double start_seconds = 0;  ///< of the launch
+  double seconds = 0;
+  double copy_seconds = 0;  ///< what a plain copy of the same bytes should take
+
+  double share_of_copy() const { return seconds > 0 ? copy_seconds / seconds : 0; }
+  const LedgerPart& largest() const;
+  /// "83 % of a copy's speed at 16384 x 16384 on NVIDIA H200; of that time issue 99 %, memory 72 %,
+  /// blocks 20 %"
+  std::string text() const;
+};
+
+/// What is predicted where nobody says of which matrix: the numbers were fitted to such.
+inline Matrix predicted_matrix(int bytes) {
+  return {16384, 16384, bytes};
+}
+
+/// Of the whole `matrix`, which `run` stands for (representative()).
+Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::DeviceInfo& device);
+
+}  // namespace cornerturn::ladder

@@ -1,0 +1,352 @@
+#include "kernel_check.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "arguments.hpp"
+#include "child_process.hpp"
+#include "commands.hpp"
+#include "cornerturn/error.hpp"
+#include "matrix_arguments.hpp"
+#include "plan/gpu/device_files.hpp"
+#include "workshop/ladder/ledger.hpp"
+
+namespace cornerturn::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned compile_seconds = 300;
+constexpr unsigned run_seconds = 60;
+
+[[noreturn]] void refuse_kernel(const std::string& message) {
+  throw Error(Status::invalid_argument, message);
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || fs::is_directory(path)) {
+    throw Error(Status::io_error, fmt::format("FILE = '{}' cannot be read", path));
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Comments and texts become blanks, so that lines keep their numbers.
+std::string code_alone(const std::string& text) {
+  std::string out = text;
+  const auto blank = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < std::min(to, out.size()); ++i) {
+      if (out[i] != '\n') out[i] = ' ';
+    }
+    return to;
+  };
+  for (std::size_t i = 0; i < text.size();) {
+    if (text.compare(i, 2, "//") == 0) {
+      i = blank(i, std::min(text.find('\n', i), text.size()));
+    } else if (text.compare(i, 2, "/*") == 0) {
+      const std::size_t end = text.find("*/", i + 2);
+      i = blank(i, end == std::string::npos ? text.size() : end + 2);
+    } else if (text[i] == '"') {
+      std::size_t end = i + 1;
+      while (end < text.size() && text[end] != '"' && text[end] != '\n') {
+        end += text[end] == '\\' ? 2 : 1;
+      }
+      i = blank(i, end + 1);
+    } else {
+      ++i;
+    }
+  }
+  return out;
+}
+
+std::ptrdiff_t line_of(const std::string& text, std::size_t at) {
+  return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+}
+
+// What the emulator has no words for is refused by name, with what to write instead.
+void refuse_foreign_words(const std::string& file, const std::string& code) {
+  static const std::pair<const char*, const char*> foreign[] = {
+      {R"(\b(atomic[A-Z]\w*|atomic_(ref|add|fetch\w*))\b|\bcuda::atomic\w*)",
+       "the kernel form has no atomics: the emulator could not say in which order they run"},
+      {R"(\b(__threadfence\w*|this_grid|grid_group|cooperative_groups)\b)",
+       "nothing orders the blocks of a launch here: divide the kernel into two launches"},
+      {R"(\b(threadIdx|blockIdx|blockDim|gridDim)\b)",
+       "in the kernel form it is ctx.thread_id(), ctx.block_id(), ctx.block_dim(), ctx.grid_dim()"},
+      {R"(\b(__syncthreads|__syncwarp|__shfl\w*)\b)",
+       "in the kernel form it is ctx.barrier(), ctx.warp_barrier(), ctx.shuffle()"},
+      {R"(\b(__global__|__shared__)\b)",
+       "in the kernel form a kernel is a function over a context, with ctx.shared<T, count>()"},
+  };
+  for (const auto& [words, instead] : foreign) {
+    std::smatch found;
+    if (std::regex_search(code, found, std::regex(words))) {
+      refuse_kernel(fmt::format("{}:{}: '{}' is not known here: {}", file,
+                                line_of(code, static_cast<std::size_t>(found.position())),
+                                found.str(), instead));
+    }
+  }
+}
+
+// The structs that have a function `run`.
+std::vector<std::string> kernels_in(const std::string& code) {
+  static const std::regex head(R"(\b(?:struct|class)\s+(\w+)[^;{()]*\{)");
+  static const std::regex run(R"(\bvoid\s+run\s*\()");
+  std::vector<std::pair<std::string, std::size_t>> heads;
+  for (std::sregex_iterator it(code.begin(), code.end(), head), end; it != end; ++it) {
+    heads.emplace_back((*it)[1].str(), static_cast<std::size_t>(it->position()));
+  }
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const std::size_t to = i + 1 < heads.size() ? heads[i + 1].second : code.size();
+    const std::string body = code.substr(heads[i].second, to - heads[i].second);
+    if (std::regex_search(body, run)) names.push_back(heads[i].first);
+  }
+  return names;
+}
+
+std::string chosen_kernel(const KernelCheck& check, const std::string& code) {
+  if (!check.kernel.empty()) {
+    if (!std::regex_match(check.kernel, std::regex(R"([A-Za-z_][\w:<>, ]*)"))) {
+      refuse_kernel(fmt::format("--kernel = '{}' is no name of a type", check.kernel));
+    }
+    return check.kernel;
+  }
+  const std::vector<std::string> names = kernels_in(code);
+  if (names.size() == 1) return names[0];
+  if (names.empty()) {
+    refuse_kernel(
+        fmt::format("{}: there is no struct with a function `run`, which is what a kernel "
+                    "is here (--kernel names one)",
+                    check.file));
+  }
+  refuse_kernel(fmt::format("{} has the kernels {}: --kernel says which", check.file,
+                            fmt::join(names, ", ")));
+}
+
+// The emulator's headers and its library: beside this program when it is installed, else in the
+// tree that it was built from.
+struct Emulator {
+  std::vector<std::string> include;
+  std::string library;
+};
+
+Emulator emulator_here() {
+  std::error_code ignored;
+  const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+  const fs::path installed = prefix / CORNERTURN_INCLUDEDIR / "cornerturn" / "emulator";
+  Emulator here;
+  for (const char* folder : {CORNERTURN_LIBDIR, "lib"}) {
+    const fs::path library = prefix / folder / "libcornerturn_emulator.a";
+    if (here.library.empty() && fs::exists(library)) here.library = library.string();
+  }
+  const fs::path tree = CORNERTURN_SOURCE_DIR;
+  if (fs::exists(installed)) {
+    here.include = {(prefix / CORNERTURN_INCLUDEDIR).string(), installed.string()};
+  } else if (fs::exists(tree / "src" / "workshop" / "ladder")) {
+    here.include = {(tree / "include").string(), (tree / "src").string(),
+                    (tree / "src" / "workshop" / "ladder").string()};
+  }
+  if (here.library.empty() || here.include.empty()) {
+    throw Error(Status::unsupported,
+                fmt::format("the emulator's library is neither in {} nor in a build folder: "
+                            "`cmake --install` puts it there",
+                            prefix.string()));
+  }
+  return here;
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "cornerturn-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw Error(Status::io_error, fmt::format("no temporary folder {}", name));
+    }
+    path_ = name;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  std::string file(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+// The compiler's first error, with the kernel's line that led to it where it stands elsewhere.
+[[noreturn]] void refuse_uncompiled(const KernelCheck& check, const std::string& said) {
+  static const std::regex error(R"(^(.*?):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$)");
+  const std::string path = fs::absolute(check.file).string();
+  std::istringstream lines(said);
+  std::string from;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch found;
+    const std::size_t at = line.find(path + ":");
+    if (!std::regex_match(line, found, error)) {
+      if (at != std::string::npos) from = std::to_string(std::atoi(&line[at + path.size() + 1]));
+      continue;
+    }
+    if (found[1] == path) {
+      refuse_kernel(fmt::format("{}:{}: {}", check.file, found[2].str(), found[3].str()));
+    }
+    refuse_kernel(fmt::format("{}{}: {} (at {}:{})", check.file, from.empty() ? "" : ":" + from,
+                              found[3].str(), fs::path(found[1].str()).filename().string(),
+                              found[2].str()));
+  }
+  refuse_kernel(
+      fmt::format("{} cannot be compiled: {}", check.file, said.substr(0, said.find('\n'))));
+}
+
+const char* unsigned_of(int bytes) {
+  return bytes == 1   ? "std::uint8_t"
+         : bytes == 2 ? "std::uint16_t"
+         : bytes == 4 ? "std::uint32_t"
+                      : "std::uint64_t";
+}
+
+void compile(const KernelCheck& check, const std::string& kernel, int bytes, const Folder& folder,
+             const std::string& program) {
+  const Emulator emulator = emulator_here();
+  const std::string source = folder.file("check.cpp");
+  std::ofstream(source) << fmt::format(
+      "#include <cornerturn_emulator.hpp>\n#include \"{0}\"\n"
+      "int main(int argc, char** argv) {{\n"
+      "  return cornerturn::ladder::check_main(\n"
+      "      cornerturn::ladder::kernel_of<{1}, {2}>(\"{1}\"), {3}, argc, argv);\n}}\n",
+      fs::absolute(check.file).string(), kernel, unsigned_of(bytes), bytes);
+  const char* named = std::getenv("CXX");
+  std::istringstream compiler(named != nullptr && *named != '\0' ? named : "c++");
+  std::vector<std::string> words(std::istream_iterator<std::string>(compiler), {});
+  words.insert(words.end(), {"-std=c++20", "-O1", "-fdiagnostics-color=never"});
+  for (const std::string& folder_name : emulator.include) words.push_back("-I" + folder_name);
+  words.insert(words.end(), {source, "-o", program, emulator.library, "-lfmt", "-lboost_context"});
+  const Finished done = run_program(words, compile_seconds);
+  if (done.exit_code != 0) refuse_uncompiled(check, done.errors);
+}
+
+std::vector<std::string> run_words(const KernelCheck& check, const std::string& program,
+                                   int& bytes) {
+  const std::vector<std::int64_t> steps = parse_numbers("--steps", check.steps);
+  if (steps.size() != 1 || steps[0] < 1) {
+    refuse_kernel(fmt::format("--steps = '{}' is no number from 1 on", check.steps));
+  }
+  std::vector<std::string> shapes = check.shapes;
+  if (shapes.empty()) shapes = {"64,64", "33,31", "100,36", "256,256"};
+  std::vector<std::string> words = {program, std::to_string(steps[0])};
+  for (const std::string& shape : shapes) {
+    const ladder::Matrix matrix = parse_matrix(shape, check.dtype);
+    require_memory(matrix);
+    bytes = matrix.bytes;
+    words.push_back(std::to_string(matrix.rows));
+    words.push_back(std::to_string(matrix.cols));
+  }
+  return words;
+}
+
+nlohmann::ordered_json run_check(const KernelCheck& check, const std::vector<std::string>& words) {
+  const Finished done = run_program(words, run_seconds);
+  if (done.signal == SIGKILL || done.signal == SIGXCPU) {
+    refuse_kernel(
+        fmt::format("{}: stopped after {} seconds of processor time: a thread runs on "
+                    "without an access to memory",
+                    check.file, run_seconds));
+  }
+  if (done.signal != 0) {
+    refuse_kernel(
+        fmt::format("{}: the kernel ended with signal {} ({}): it touches memory without "
+                    "the context",
+                    check.file, done.signal, strsignal(done.signal)));
+  }
+  auto report = nlohmann::ordered_json::parse(done.output);
+  if (report.contains("error")) {
+    refuse_kernel(fmt::format("{}: {}", check.file, report["error"].get<std::string>()));
+  }
+  return report;
+}
+
+// The last shape's accesses as the ledger takes them.
+ladder::Prediction prediction_of(const nlohmann::ordered_json& report) {
+  using simt::Op;
+  ladder::Prediction run;
+  const auto& shape = report["shapes"].back()["shape"];
+  run.matrix = ladder::make_matrix(shape[0], shape[1], report["element_bytes"]);
+  const auto dim = [](const auto& of) { return Dim3{of[0], of[1], of[2]}; };
+  run.launch = {dim(report["launch"]["grid"]), dim(report["launch"]["block"])};
+  run.shared_bytes = report["shared_bytes"];
+  for (const auto& row : report["legs"]) {
+    Leg leg;
+    for (int op = 0; op <= static_cast<int>(Op::stmatrix); ++op) {
+      if (row["leg"] == name(static_cast<Op>(op))) leg.op = static_cast<Op>(op);
+    }
+    leg.width = row["bytes_a_lane"];
+    leg.requests = row["requests"];
+    if (row.contains("bytes")) leg.sectors = row["bytes"]["moved"].get<std::uint64_t>() / 32;
+    if (row.contains("wavefronts")) leg.wavefronts = row["wavefronts"]["actual"];
+    run.report.legs.push_back(leg);
+  }
+  return run;
+}
+
+// Of a large matrix, unless somebody asks about another one.
+std::string predicted(const KernelCheck& check, const nlohmann::ordered_json& report) {
+  const ladder::Prediction run = prediction_of(report);
+  if (run.matrix.size() == 0) return {};
+  const ladder::Matrix matrix =
+      check.shapes.empty() ? ladder::predicted_matrix(run.matrix.bytes) : run.matrix;
+  return fmt::format("\nPredicted: {}.\n",
+                     ladder::ledger_of(run, matrix, plan::gpu::device_named("h200")).text());
+}
+
+}  // namespace
+
+bool is_kernel_file(const std::string& path) {
+  const std::string ending = fs::path(path).extension().string();
+  if (ending == ".toml") return false;
+  for (const char* of_code : {".hpp", ".h", ".hh", ".cuh", ".cu", ".cpp", ".cc"}) {
+    if (ending == of_code) return true;
+  }
+  const std::string text = contents(path);
+  return text.find("[[layout]]") == std::string::npos && !kernels_in(code_alone(text)).empty();
+}
+
+int check_kernel_file(const KernelCheck& check) {
+  const std::string code = code_alone(contents(check.file));
+  refuse_foreign_words(check.file, code);
+  const std::string kernel = chosen_kernel(check, code);
+  const Folder folder;
+  const std::string program = folder.file("check");
+  int bytes = 4;
+  const std::vector<std::string> words = run_words(check, program, bytes);
+  compile(check, kernel, bytes, folder, program);
+  nlohmann::ordered_json report = run_check(check, words);
+  const std::string text = report["text"];
+  report.erase("text");
+  const bool right = report["verified"];
+  fmt::print("{}", check.json ? report.dump(2) + "\n" : text + predicted(check, report));
+  for (const auto& shape : report["shapes"]) {
+    const std::string where = fmt::format("{} x {}", shape["shape"][0].get<std::int64_t>(),
+                                          shape["shape"][1].get<std::int64_t>());
+    for (const auto& finding : shape["findings"]) {
+      fmt::print(stderr, "cornerturn: {}: {}\n", where, finding.get<std::string>());
+    }
+    const std::string wrong = shape["mismatch"];
+    if (shape["findings"].empty() && !wrong.empty())
+      fmt::print(stderr, "cornerturn: {}: {}\n", where, wrong);
+  }
+  return right ? 0 : exit_failed;
+}
+
+}  // namespace cornerturn::cli
