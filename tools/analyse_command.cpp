@@ -9,6 +9,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "io/print.hpp"
 #include "matrix_arguments.hpp"
 #include "progress.hpp"
 #include "workshop/analyse/layout_report.hpp"
@@ -49,26 +50,26 @@ struct Ran {
 void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const std::string& dtype,
                 const std::string& verdict, const std::string& otherwise,
                 const std::optional<Ran>& ran) {
-  fmt::print("{}: {}\n", rung.name, rung.shows);
-  fmt::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
-  fmt::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
-             run.launch.grid.count(), dim(run.launch.block), run.shared_bytes);
+  io::print("{}: {}\n", rung.name, rung.shows);
+  io::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
+  io::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
+            run.launch.grid.count(), dim(run.launch.block), run.shared_bytes);
   for (const ladder::Sm& sm : ladder::sms) {
     const ladder::Residency resident = ladder::residency(run.launch, run.shared_bytes, sm);
-    fmt::print("resident  {} blocks, {} of {} threads of an SM of compute capability {}\n",
-               resident.blocks, resident.threads, sm.threads, sm.name);
+    io::print("resident  {} blocks, {} of {} threads of an SM of compute capability {}\n",
+              resident.blocks, resident.threads, sm.threads, sm.name);
   }
-  fmt::print("verified  {}\n\n{}", verdict, run.report.text());
-  if (!otherwise.empty()) fmt::print("Against {} it {}.\n", rung.after, otherwise);
+  io::print("verified  {}\n\n{}", verdict, run.report.text());
+  if (!otherwise.empty()) io::print("Against {} it {}.\n", rung.after, otherwise);
   if (ran && !run.report.legs.empty()) {
-    fmt::print(
+    io::print(
         "\nThe first accesses of the first warp: row,column of the matrices, slots of the tile\n{}",
         ran->path);
   }
   const std::optional<ladder::TileMap> tile = rung.tile(run.matrix.bytes);
   if (!tile) return;
-  fmt::print("\nThe banks in which elements of its {} x {} tile lie\n{}", tile->rows, tile->columns,
-             ladder::bank_picture(*tile));
+  io::print("\nThe banks in which elements of its {} x {} tile lie\n{}", tile->rows, tile->columns,
+            ladder::bank_picture(*tile));
 }
 
 int analyse_rung(const AnalyseArguments& arguments) {
@@ -118,7 +119,7 @@ int analyse_rung(const AnalyseArguments& arguments) {
       json["tile"] = {
           {"rows", tile->rows}, {"columns", tile->columns}, {"banks", ladder::bank_picture(*tile)}};
     }
-    fmt::print("{}\n", json.dump(2));
+    io::print_json(json);
   } else {
     print_text(*rung, predicted, dtype,
                !ran     ? "no: it runs on a GPU only; the figures follow from its layouts"
@@ -127,7 +128,7 @@ int analyse_rung(const AnalyseArguments& arguments) {
                otherwise, ran);
   }
   if (failed) {
-    for (const std::string& line : ran->wrong) fmt::print(stderr, "cornerturn: {}\n", line);
+    for (const std::string& line : ran->wrong) io::complain(line);
   }
   return failed ? exit_failed : 0;
 }
@@ -149,7 +150,7 @@ void analyse_layout(const AnalyseArguments& arguments) {
   }
   const LayoutReport report =
       report_layout(parse_swizzled_layout(arguments.what), static_cast<int>(bytes));
-  fmt::print("{}", arguments.json ? report.json() + "\n" : report.text());
+  io::print("{}", arguments.json ? report.json() + "\n" : report.text());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "io/print.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "workshop/lab/check.hpp"
 
@@ -126,7 +127,7 @@ int check_file(const CheckArguments& arguments) {
   CheckFile file(arguments.file);
   const lab::CheckReport report =
       lab::check(file.layouts(), plan::gpu::device_named(file.gpu(), arguments.file + ": gpu"));
-  fmt::print("{}", arguments.json ? report.to_json() + "\n" : report.to_text());
+  io::print("{}", arguments.json ? report.to_json() + "\n" : report.to_text());
   return report.failed() == 0 ? 0 : exit_failed;
 }
 

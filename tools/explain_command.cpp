@@ -6,6 +6,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "io/print.hpp"
 #include "picture_output.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "workshop/analyse/notation.hpp"
@@ -61,7 +62,8 @@ int explain_layout(const ExplainArguments& arguments) {
   if (arguments.pictures.asked()) {
     picture = arguments.pictures.write(lab::picture_of(explanation), page);
   }
-  fmt::print("{}", arguments.json ? explanation.to_json() + "\n" : explanation.to_text() + picture);
+  io::print("{}", arguments.json ? explanation.to_json() + "\n" : explanation.to_text());
+  if (!arguments.json) io::print_as_is(picture);
   return explanation.same_place ? exit_failed : 0;
 }
 

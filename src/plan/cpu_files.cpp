@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cornerturn/error.hpp"
+#include "files/file.hpp"
 
 namespace cornerturn::plan {
 namespace {
@@ -23,6 +20,8 @@ class CpuFileReader {
       json_ = Json::parse(text);
     } catch (const Json::parse_error& error) {
       refuse(fmt::format("is no JSON: byte {} breaks its syntax", error.byte));
+    } catch (const Json::exception& error) {  // a number that no double holds
+      refuse(fmt::format("is no JSON: {}", error.what()));
     }
     if (!json_.is_object()) refuse("holds no JSON object");
   }
@@ -89,17 +88,6 @@ class CpuFileReader {
   Json json_;
 };
 
-std::string read_cpu_file(const std::string& path, std::string_view argument) {
-  errno = 0;
-  std::ifstream file(path);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw Error(Status::io_error, fmt::format("{} = '{}' cannot be read: {}", argument, path,
-                                              errno != 0 ? std::strerror(errno) : "it is empty"));
-  }
-  return text.str();
-}
-
 }  // namespace
 
 bool CpuFile::describes(std::string_view model, std::string_view widest_target) const {
@@ -143,7 +131,7 @@ CpuFile cpu_file_named(const std::string& name_or_path, std::string_view argumen
                 fmt::format("{} = '{}' is no described CPU: use one of {}, or a JSON file",
                             argument, name_or_path, names));
   }
-  return parse_cpu_file(read_cpu_file(name_or_path, argument), name_or_path);
+  return parse_cpu_file(files::read_text(name_or_path, std::string(argument)), name_or_path);
 }
 
 std::string to_json(const CpuFile& cpu) {

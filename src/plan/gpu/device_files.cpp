@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cornerturn/error.hpp"
+#include "files/file.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -25,6 +23,8 @@ class DeviceFile {
       json_ = json::parse(text);
     } catch (const json::parse_error& error) {
       refuse(fmt::format("is no JSON: byte {} breaks its syntax", error.byte));
+    } catch (const json::exception& error) {  // a number that no double holds
+      refuse(fmt::format("is no JSON: {}", error.what()));
     }
     if (!json_.is_object()) refuse("holds no JSON object");
   }
@@ -162,14 +162,7 @@ DeviceInfo device_named(const std::string& name_or_path, std::string_view argume
     refuse(Status::invalid_argument,
            fmt::format("is no described GPU: use one of {}, or a JSON file", names));
   }
-  errno = 0;
-  std::ifstream file(name_or_path);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    refuse(Status::io_error,
-           fmt::format("cannot be read: {}", errno != 0 ? std::strerror(errno) : "it is empty"));
-  }
-  return parse_device(text.str(), name_or_path);
+  return parse_device(files::read_text(name_or_path, std::string(argument)), name_or_path);
 }
 
 }  // namespace cornerturn::plan::gpu
