@@ -86,7 +86,7 @@ int analyse_rung(const AnalyseArguments& arguments) {
   ladder::Prediction predicted;
   std::optional<Ran> ran;
   if (rung->family == ladder::Family::kernel_form) {
-    require_memory(matrix);
+    require_emulation(matrix);
     std::atomic<std::int64_t> stored{0};
     const ProgressLine line(matrix.size(), [&] { return stored.load(); });
     ladder::Emulation run = ladder::emulate(*rung, matrix, &stored);

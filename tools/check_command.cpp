@@ -10,6 +10,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "files/file.hpp"
 #include "io/print.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "workshop/lab/check.hpp"
@@ -27,7 +28,7 @@ class CheckFile {
  public:
   explicit CheckFile(const std::string& path) : path_(path) {
     try {
-      root_ = toml::parse_file(path);
+      root_ = toml::parse(files::read_text(path, "FILE"), path);
     } catch (const toml::parse_error& error) {
       const auto& at = error.source().begin;
       if (at.line == 0) refuse(0, std::string(error.description()));

@@ -13,6 +13,7 @@
 #include "workshop/lab/explain.hpp"
 #include "workshop/lab/explain_picture.hpp"
 #include "workshop/lab/rung_access.hpp"
+#include "workshop/lab/solve.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -47,7 +48,7 @@ int explain_layout(const ExplainArguments& arguments) {
   const auto bytes = static_cast<int>(parse_dtype("--dtype", arguments.dtype).size);
   const lab::TileShape tile = lab::tile_shape(layout.layout, bytes);
   const lab::AccessDefaults defaults = {arguments.store ? SharedOp::store : SharedOp::load,
-                                        arguments.vector};
+                                        lab::checked_width("--vector", arguments.vector)};
   std::vector<lab::Access> accesses;
   PageQuestion page = {layout, bytes, {}};
   for (const std::string& text : arguments.accesses) {

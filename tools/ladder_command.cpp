@@ -41,7 +41,7 @@ class Climb {
     report_.matrix =
         parse_matrix(arguments.shape.empty() ? default_shape() : arguments.shape, arguments.dtype);
     report_.dtype = arguments.dtype;
-    if (!report_.device) require_memory(report_.matrix);
+    if (!report_.device) require_emulation(report_.matrix);
     report_.why_no_cute = cuda::why_no_cute();
     for (const ladder::Rung& rung : ladder::rungs()) {
       const auto& wanted = arguments.rungs;

@@ -7,10 +7,12 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
-#include <mutex>
+#include <memory>
 
 #include "api/measure.hpp"
 #include "api/race.hpp"
+#include "core/fork.hpp"
+#include "core/per_thread.hpp"
 #include "core/validate.hpp"
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
@@ -24,19 +26,26 @@
 namespace cornerturn {
 namespace {
 
+// Neither is ever destroyed: calls may come from destructors of static objects.
 plan::PlanCache& cache() {
-  static plan::PlanCache instance;
+  static plan::PlanCache& instance = []() -> plan::PlanCache& {
+    auto& made = *new plan::PlanCache;
+    hold_over_forks(made);
+    return made;
+  }();
   return instance;
 }
 
 plan::Winners& winners() {
-  static plan::Winners instance;
-  static std::once_flag loaded;
-  std::call_once(loaded, [] {
+  static plan::Winners& instance = []() -> plan::Winners& {
+    auto made = std::make_unique<plan::Winners>();
     const char* path = std::getenv("CORNERTURN_WINNERS");
-    if (path != nullptr && *path != '\0')
-      instance.parse(files::read_text(path, "CORNERTURN_WINNERS"), path);
-  });
+    if (path != nullptr && *path != '\0') {
+      made->parse(files::read_text(path, "CORNERTURN_WINNERS"), path);
+    }
+    hold_over_forks(*made);
+    return *made.release();
+  }();
   return instance;
 }
 
@@ -137,8 +146,6 @@ class LastCall {
   std::shared_ptr<const plan::Plan> plan_;
 };
 
-thread_local LastCall last_call;
-
 // Not where the destination is read as well: each run would change what the next one finds.
 bool to_be_measured(bool asked, const plan::Plan& plan) {
   return asked && plan.choice == plan::Choice::estimated && plan.normal.elements() > 0 &&
@@ -195,6 +202,7 @@ FoundPlan find_plan(const Problem& problem, const Options& options, const Target
 
 FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
                     const Options& options, const Target& target) {
+  LastCall& last_call = PerThread<LastCall>::get();
   if (auto known = last_call.find(dst, src, epilogue, options, target)) {
     return {std::move(known), false};
   }

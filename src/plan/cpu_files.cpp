@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 class CpuFileReader {
  public:
   CpuFileReader(std::string_view text, std::string_view file) : file_(file) {
+    if (text.empty()) refuse("is empty");
     try {
       json_ = Json::parse(text);
     } catch (const Json::parse_error& error) {
@@ -102,10 +103,10 @@ CpuFile parse_cpu_file(std::string_view text, std::string_view file) {
 }
 
 const std::vector<CpuFile>& known_cpus() {
-  static const std::vector<CpuFile> cpus = [] {
-    std::vector<CpuFile> list;
+  static const auto& cpus = *[] {
+    auto* list = new std::vector<CpuFile>;
     for (const EmbeddedCpu& cpu : embedded_cpus()) {
-      list.push_back(parse_cpu_file(cpu.text, fmt::format("{}.json", cpu.name)));
+      list->push_back(parse_cpu_file(cpu.text, fmt::format("{}.json", cpu.name)));
     }
     return list;
   }();

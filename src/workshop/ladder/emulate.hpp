@@ -47,6 +47,9 @@ void emulate(const Rung& rung, std::int64_t rows, std::int64_t cols, const Conve
 /// From the emulator, or from the layouts of a CuTe rung. Throws Error where why_not() says so.
 Prediction predict(const Rung& rung, const Matrix& matrix);
 
+/// The elements of the largest matrix that is worth emulating: about half a minute a rung.
+inline constexpr std::int64_t most_emulated = std::int64_t{1} << 26;
+
 /// Bytes of memory that emulate() takes.
 std::int64_t emulation_bytes(const Matrix& matrix);
 
