@@ -80,7 +80,7 @@ def test_what_errors_name(folder):
         part = f"winners file '{path}' is empty: its first line is '# cornerturn winners 1'"
         refused(*plan, env=dict(os.environ, CORNERTURN_WINNERS=path), part=part)
     refused(*plan, env=dict(os.environ, CORNERTURN_WINNERS="none"), part="CORNERTURN_WINNERS = 'none' cannot be opened")
-    for kernel, part in [("xyz", "is unknown"), ("pack", "does not take this problem")]:
+    for kernel, part in [("xyz", "is unknown"), ("copy", "does not take this problem")]:
         refused(*plan, env=dict(os.environ, CORNERTURN_KERNEL=kernel), part=f"CORNERTURN_KERNEL = '{kernel}' {part}")
     transpose = ["transpose", "a.npy", "o.npy"]
     refused(*transpose, "--memory", "33554431", part="memory = 33554431 B is too little: the least is 33554432 B")
