@@ -31,7 +31,7 @@ void require_emulation(const ladder::Matrix& matrix) {
       elements > ladder::most_emulated) {
     throw Error(Status::unsupported,
                 fmt::format("--shape = {},{} is too large for the emulator, which takes at most {} "
-                            "elements",
+                            "elements: give a smaller shape",
                             matrix.rows, matrix.cols, ladder::most_emulated));
   }
   const std::int64_t needed = ladder::emulation_bytes(matrix);
