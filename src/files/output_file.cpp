@@ -70,7 +70,8 @@ int open_unnamed(const std::string& directory, unsigned mode) {
 bool has_room(const File& file, std::int64_t bytes) {
   struct statvfs space {};
   if (fstatvfs(file.descriptor(), &space) != 0 || space.f_blocks == 0) return true;  // unlimited
-  return static_cast<std::uint64_t>(bytes) / space.f_frsize < space.f_bavail;
+  const auto free = ::geteuid() == 0 ? space.f_bfree : space.f_bavail;
+  return static_cast<std::uint64_t>(bytes) / space.f_frsize < free;
 }
 
 bool lies_in_memory(const File& file) {
@@ -87,14 +88,15 @@ bool allocate(const File& file, std::int64_t bytes) {
   return true;
 }
 
-// Where reserving is impossible, or takes as long as writing, all that can be done is to look
-// whether there is room now.
+// First it is looked whether there is room: some file systems would otherwise give away all that
+// they have, and take it from everybody else, before they find that it is not enough. Where
+// reserving is impossible, or takes as long as writing, that is all that can be done.
 void reserve(const File& file, std::int64_t bytes) {
-  if (bytes == 0 || (!lies_in_memory(file) && allocate(file, bytes))) return;
+  if (bytes == 0) return;
   errno = ENOSPC;
-  if (!has_room(file, bytes) || ::ftruncate(file.descriptor(), bytes) != 0) {
-    fail_for_room(file, bytes);
-  }
+  if (!has_room(file, bytes)) fail_for_room(file, bytes);
+  if (!lies_in_memory(file) && allocate(file, bytes)) return;
+  if (::ftruncate(file.descriptor(), bytes) != 0) fail_for_room(file, bytes);
 }
 
 // Two names of one file system change places. False with errno: older systems cannot.
