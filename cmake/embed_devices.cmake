@@ -11,7 +11,8 @@ set(content "#include \"${HEADER}\"
 namespace ${NAMESPACE} {
 
 const std::vector<${TYPE}>& ${FUNCTION}() {
-  static const std::vector<${TYPE}> devices = {
+  // Never destroyed, as all that calls need.
+  static const auto& devices = *new std::vector<${TYPE}>{
 ${entries}  };
   return devices;
 }

@@ -9,6 +9,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "io/print.hpp"
 #include "matrix_arguments.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "progress.hpp"
@@ -51,35 +52,35 @@ struct Ran {
 void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const std::string& dtype,
                 const std::string& verdict, const std::string& otherwise,
                 const std::optional<Ran>& ran, const ladder::Ledger& ledger) {
-  fmt::print("{}: {}\n", rung.name, rung.shows);
-  fmt::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
-  fmt::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
+  io::print("{}: {}\n", rung.name, rung.shows);
+  io::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
+  io::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
              run.launch.grid.count(), dim(run.launch.block), run.shared_bytes);
   const ladder::CompiledRung* compiled = ladder::find_compiled(rung.name, run.matrix.bytes);
   for (std::size_t i = 0; i < ladder::sms.size(); ++i) {
     const ladder::Sm& sm = ladder::sms[i];
     const ladder::Residency resident = ladder::residency(run, sm);
-    fmt::print(
+    io::print(
         "resident  {} blocks, {} of {} threads of an SM of compute capability {}; the bound "
         "is its {}{}\n",
         resident.blocks, resident.threads, sm.threads, sm.name, resident.bound,
         compiled == nullptr ? "" : fmt::format(", {} registers a thread", compiled->registers[i]));
   }
   if (compiled != nullptr && compiled->instructions > 0) {
-    fmt::print("code      {} instructions for compute capability 9.0\n", compiled->instructions);
+    io::print("code      {} instructions for compute capability 9.0\n", compiled->instructions);
   }
-  fmt::print("verified  {}\n\n{}", verdict, run.report.text());
-  if (run.matrix.size() > 0) fmt::print("\nPredicted: {}.\n", ledger.text());
-  if (!otherwise.empty()) fmt::print("Against {} it {}.\n", rung.after, otherwise);
+  io::print("verified  {}\n\n{}", verdict, run.report.text());
+  if (run.matrix.size() > 0) io::print("\nPredicted: {}.\n", ledger.text());
+  if (!otherwise.empty()) io::print("Against {} it {}.\n", rung.after, otherwise);
   if (ran && !run.report.legs.empty()) {
-    fmt::print(
+    io::print(
         "\nThe first accesses of the first warp: row,column of the matrices, slots of the tile\n{}",
         ran->path);
   }
   const std::optional<ladder::TileMap> tile = rung.tile(run.matrix.bytes);
   if (!tile) return;
-  fmt::print("\nThe banks in which elements of its {} x {} tile lie\n{}", tile->rows, tile->columns,
-             ladder::bank_picture(*tile));
+  io::print("\nThe banks in which elements of its {} x {} tile lie\n{}", tile->rows, tile->columns,
+            ladder::bank_picture(*tile));
 }
 
 int analyse_rung(const AnalyseArguments& arguments) {
@@ -96,7 +97,7 @@ int analyse_rung(const AnalyseArguments& arguments) {
   ladder::Prediction predicted;
   std::optional<Ran> ran;
   if (rung->family == ladder::Family::kernel_form) {
-    require_memory(matrix);
+    require_emulation(matrix);
     std::atomic<std::int64_t> stored{0};
     const ProgressLine line(matrix.size(), [&] { return stored.load(); });
     ladder::Emulation run = ladder::emulate(*rung, matrix, &stored);
@@ -132,7 +133,7 @@ int analyse_rung(const AnalyseArguments& arguments) {
       json["tile"] = {
           {"rows", tile->rows}, {"columns", tile->columns}, {"banks", ladder::bank_picture(*tile)}};
     }
-    fmt::print("{}\n", json.dump(2));
+    io::print_json(json);
   } else {
     print_text(*rung, predicted, dtype,
                !ran     ? "no: it runs on a GPU only; the figures follow from its layouts"
@@ -141,7 +142,7 @@ int analyse_rung(const AnalyseArguments& arguments) {
                otherwise, ran, ledger);
   }
   if (failed) {
-    for (const std::string& line : ran->wrong) fmt::print(stderr, "cornerturn: {}\n", line);
+    for (const std::string& line : ran->wrong) io::complain(line);
   }
   return failed ? exit_failed : 0;
 }
@@ -163,7 +164,7 @@ void analyse_layout(const AnalyseArguments& arguments) {
   }
   const LayoutReport report =
       report_layout(parse_swizzled_layout(arguments.what), static_cast<int>(bytes));
-  fmt::print("{}", arguments.json ? report.json() + "\n" : report.text());
+  io::print("{}", arguments.json ? report.json() + "\n" : report.text());
 }
 
 }  // namespace

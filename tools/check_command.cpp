@@ -11,6 +11,8 @@
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "kernel_check.hpp"
+#include "files/file.hpp"
+#include "io/print.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "workshop/lab/check.hpp"
 
@@ -27,7 +29,7 @@ class CheckFile {
  public:
   explicit CheckFile(const std::string& path) : path_(path) {
     try {
-      root_ = toml::parse_file(path);
+      root_ = toml::parse(files::read_text(path, "FILE"), path);
     } catch (const toml::parse_error& error) {
       const auto& at = error.source().begin;
       if (at.line == 0) refuse(0, std::string(error.description()));
@@ -135,7 +137,7 @@ int check_file(const CheckArguments& arguments) {
   CheckFile file(path);
   const lab::CheckReport report =
       lab::check(file.layouts(), plan::gpu::device_named(file.gpu(), path + ": gpu"));
-  fmt::print("{}", arguments.kernel.json ? report.to_json() + "\n" : report.to_text());
+  io::print("{}", arguments.kernel.json ? report.to_json() + "\n" : report.to_text());
   return report.failed() == 0 ? 0 : exit_failed;
 }
 

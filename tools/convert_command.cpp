@@ -7,6 +7,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "io/print.hpp"
 #include "workshop/lab/access.hpp"
 #include "workshop/lab/convert.hpp"
 
@@ -38,10 +39,10 @@ void convert_swizzle(const ConvertArguments& arguments) {
     for (const lab::Conversion& one : all) {
       out.push_back(nlohmann::ordered_json::parse(one.to_json()));
     }
-    fmt::print("{}\n", out.dump(2));
+    io::print_json(out);
     return;
   }
-  for (const lab::Conversion& one : all) fmt::print("{}", one.to_text());
+  for (const lab::Conversion& one : all) io::print("{}", one.to_text());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "matrix_arguments.hpp"
+#include "io/print.hpp"
 #include "picture_output.hpp"
 #include "workshop/analyse/notation.hpp"
 #include "workshop/lab/block_order.hpp"
@@ -159,7 +160,8 @@ void add_draw_command(CLI::App& app) {
   command.callback([arguments] {
     const lab::Picture picture = drawn(*arguments);
     arguments->output.write(picture);
-    fmt::print("{}\n{}\n\n{}", picture.title, picture.description, for_terminal(picture));
+    io::print("{}\n{}\n\n", picture.title, picture.description);
+    io::print_as_is(for_terminal(picture));
   });
 }
 

@@ -6,12 +6,14 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "io/print.hpp"
 #include "picture_output.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "workshop/analyse/notation.hpp"
 #include "workshop/lab/explain.hpp"
 #include "workshop/lab/explain_picture.hpp"
 #include "workshop/lab/rung_access.hpp"
+#include "workshop/lab/solve.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -46,7 +48,7 @@ int explain_layout(const ExplainArguments& arguments) {
   const auto bytes = static_cast<int>(parse_dtype("--dtype", arguments.dtype).size);
   const lab::TileShape tile = lab::tile_shape(layout.layout, bytes);
   const lab::AccessDefaults defaults = {arguments.store ? SharedOp::store : SharedOp::load,
-                                        arguments.vector};
+                                        lab::checked_width("--vector", arguments.vector)};
   std::vector<lab::Access> accesses;
   PageQuestion page = {layout, bytes, {}};
   for (const std::string& text : arguments.accesses) {
@@ -61,7 +63,8 @@ int explain_layout(const ExplainArguments& arguments) {
   if (arguments.pictures.asked()) {
     picture = arguments.pictures.write(lab::picture_of(explanation), page);
   }
-  fmt::print("{}", arguments.json ? explanation.to_json() + "\n" : explanation.to_text() + picture);
+  io::print("{}", arguments.json ? explanation.to_json() + "\n" : explanation.to_text());
+  if (!arguments.json) io::print_as_is(picture);
   return explanation.same_place ? exit_failed : 0;
 }
 

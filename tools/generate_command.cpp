@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "cornerturn/version.hpp"
+#include "io/print.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -294,7 +295,7 @@ void add_generate_command(CLI::App& app) {
                                   {"fish", fish_completion}};
     for (const Writer& writer : writers) {
       if (*what != writer.name) continue;
-      fmt::print("{}", writer.write(app));
+      io::print_as_is(writer.write(app));
       return;
     }
     throw Error(Status::invalid_argument,

@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "io/array_file.hpp"
 #include "io/npy_dtype.hpp"
+#include "io/print.hpp"
 #include "io/schedule.hpp"
 
 namespace cornerturn::cli {
@@ -32,17 +33,17 @@ void info(const InfoArguments& arguments) {
                                  {"elements", elements},
                                  {"offset", input.offset},
                                  {"bytes", input.bytes}};
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    io::print_json(json);
     return;
   }
-  fmt::print("file     {}\n", arguments.file);
-  fmt::print("format   .npy {}.0\n", header.version);
-  fmt::print("dtype    {}  {} bytes each\n", io::descr_text(header), header.item_size);
-  fmt::print("shape    {}  {} order\n", io::shape_text(header.shape),
-             header.fortran_order ? "Fortran" : "C");
-  fmt::print("elements {}\n", elements);
-  fmt::print("bytes    {} ({}) from byte {}\n", input.bytes, io::size_text(input.bytes),
-             input.offset);
+  io::print("file     {}\n", arguments.file);
+  io::print("format   .npy {}.0\n", header.version);
+  io::print("dtype    {}  {} bytes each\n", io::descr_text(header), header.item_size);
+  io::print("shape    {}  {} order\n", io::shape_text(header.shape),
+            header.fortran_order ? "Fortran" : "C");
+  io::print("elements {}\n", elements);
+  io::print("bytes    {} ({}) from byte {}\n", input.bytes, io::size_text(input.bytes),
+            input.offset);
 }
 
 }  // namespace

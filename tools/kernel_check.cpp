@@ -17,6 +17,7 @@
 #include "child_process.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "io/print.hpp"
 #include "matrix_arguments.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "workshop/ladder/ledger.hpp"
@@ -335,16 +336,16 @@ int check_kernel_file(const KernelCheck& check) {
   const std::string text = report["text"];
   report.erase("text");
   const bool right = report["verified"];
-  fmt::print("{}", check.json ? report.dump(2) + "\n" : text + predicted(check, report));
+  io::print("{}", check.json ? report.dump(2) + "\n" : text + predicted(check, report));
   for (const auto& shape : report["shapes"]) {
     const std::string where = fmt::format("{} x {}", shape["shape"][0].get<std::int64_t>(),
                                           shape["shape"][1].get<std::int64_t>());
     for (const auto& finding : shape["findings"]) {
-      fmt::print(stderr, "cornerturn: {}: {}\n", where, finding.get<std::string>());
+      io::complain(fmt::format("{}: {}", where, finding.get<std::string>()));
     }
     const std::string wrong = shape["mismatch"];
     if (shape["findings"].empty() && !wrong.empty())
-      fmt::print(stderr, "cornerturn: {}: {}\n", where, wrong);
+      io::complain(fmt::format("{}: {}", where, wrong));
   }
   return right ? 0 : exit_failed;
 }

@@ -9,7 +9,8 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
-#include "io/output_file.hpp"
+#include "files/output_file.hpp"
+#include "io/print.hpp"
 #include "io/schedule.hpp"
 #include "matrix_arguments.hpp"
 #include "plan/gpu/device_files.hpp"
@@ -44,7 +45,7 @@ class Climb {
         parse_matrix(arguments.shape.empty() ? default_shape() : arguments.shape, arguments.dtype);
     stack(report_.matrix);
     report_.dtype = arguments.dtype;
-    if (!report_.device) require_memory(report_.matrix);
+    if (!report_.device) require_emulation(report_.matrix);
     report_.why_no_cute = cuda::why_no_cute();
     for (const ladder::Rung& rung : ladder::rungs()) {
       const auto& wanted = arguments.rungs;
@@ -55,14 +56,14 @@ class Climb {
   }
 
   int run() {
-    std::unique_ptr<io::OutputFile> plot;
+    std::unique_ptr<files::OutputFile> plot;
     if (!arguments_.plot.empty()) {
       if (!arguments_.plot.ends_with(".svg")) {
         throw Error(Status::invalid_argument,
                     fmt::format("{} does not end in .svg: an SVG is all that can be drawn",
-                                io::label_of("--plot", arguments_.plot)));
+                                files::label_of("--plot", arguments_.plot)));
       }
-      plot = std::make_unique<io::OutputFile>(arguments_.plot, 0, "--plot");
+      plot = std::make_unique<files::OutputFile>(arguments_.plot, 0, "--plot");
     }
     work();
     if (plot) {
@@ -70,10 +71,10 @@ class Climb {
       plot->file().write(picture.data(), static_cast<std::int64_t>(picture.size()));
       plot->commit();
     }
-    fmt::print("{}{}", arguments_.json ? ladder::to_json(report_) : ladder::to_text(report_),
-               arguments_.json ? "\n" : "");
+    io::print("{}{}", arguments_.json ? ladder::to_json(report_) : ladder::to_text(report_),
+              arguments_.json ? "\n" : "");
     const std::vector<std::string> complaints = report_.complaints();
-    for (const std::string& line : complaints) fmt::print(stderr, "cornerturn: {}\n", line);
+    for (const std::string& line : complaints) io::complain(line);
     return complaints.empty() ? 0 : exit_failed;
   }
 

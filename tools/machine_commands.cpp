@@ -10,6 +10,7 @@
 #include "cpu/cpu_info.hpp"
 #include "cpu/threads.hpp"
 #include "cuda/device.hpp"
+#include "io/print.hpp"
 #include "io/schedule.hpp"
 #include "plan/gpu/device_files.hpp"
 
@@ -96,24 +97,24 @@ void devices(bool as_json) {
   const plan::CpuInfo& cpu = cpu::cpu_info();
   const int threads = cpu::resolve_threads(0);
   if (as_json) {
-    fmt::print("{}\n", devices_json(cpu, threads).dump(2));
+    io::print_json(devices_json(cpu, threads));
     return;
   }
-  fmt::print("cpu      {}\n", cpu.model);
-  fmt::print("vectors  {}\n", cpu.isa);
-  fmt::print("cores    {}, {} threads used\n", cpu.cores, threads);
-  fmt::print("caches   {} L1, {} L2 a core, {} L3, lines of {} B\n", io::size_text(cpu.l1_bytes),
-             io::size_text(cpu.l2_bytes), io::size_text(cpu.l3_bytes), cpu.line_bytes);
+  io::print("cpu      {}\n", cpu.model);
+  io::print("vectors  {}\n", cpu.isa);
+  io::print("cores    {}, {} threads used\n", cpu.cores, threads);
+  io::print("caches   {} L1, {} L2 a core, {} L3, lines of {} B\n", io::size_text(cpu.l1_bytes),
+            io::size_text(cpu.l2_bytes), io::size_text(cpu.l3_bytes), cpu.line_bytes);
   for (int i = 0; i < cuda::device_count(); ++i) {
     const cuda::DeviceInfo gpu = cuda::device_info(i);
-    fmt::print("gpu {:<4} {}\n", i, line_of(gpu).text());
-    if (i == 0) fmt::print("         CUDA {}, driver up to {}\n", gpu.runtime, gpu.driver);
+    io::print("gpu {:<4} {}\n", i, line_of(gpu).text());
+    if (i == 0) io::print("         CUDA {}, driver up to {}\n", gpu.runtime, gpu.driver);
   }
-  if (const auto why = cuda::why_no_gpu()) fmt::print("gpu      none to use: {}\n", *why);
-  fmt::print("described GPUs, for plan --on:\n");
+  if (const auto why = cuda::why_no_gpu()) io::print("gpu      none to use: {}\n", *why);
+  io::print("described GPUs, for plan --on:\n");
   for (std::size_t i = 0; i < plan::gpu::known_devices().size(); ++i) {
-    fmt::print("{:<8} {}\n", plan::gpu::embedded_devices()[i].name,
-               line_of(plan::gpu::known_devices()[i]).text());
+    io::print("{:<8} {}\n", plan::gpu::embedded_devices()[i].name,
+              line_of(plan::gpu::known_devices()[i]).text());
   }
 }
 
@@ -128,7 +129,7 @@ void add_devices_command(CLI::App& app) {
 
 void add_version_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("version", "Says which version this is");
-  command.callback([] { fmt::print("cornerturn {}\n", version()); });
+  command.callback([] { io::print("cornerturn {}\n", version()); });
 }
 
 }  // namespace cornerturn::cli

@@ -1,16 +1,15 @@
 // cornerturn: the command line.
 #include <fmt/format.h>
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <string>
 
 #include "bench_command.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "io/print.hpp"
 #include "signals.hpp"
 #include "workshop/analyse/notation.hpp"
 
@@ -19,14 +18,38 @@ namespace {
 using cornerturn::Error;
 using cornerturn::Status;
 namespace cli = cornerturn::cli;
+namespace io = cornerturn::io;
 
-// One line on standard error, whatever the message holds.
-int complain(std::string message, int code) {
-  for (char& c : message) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  fmt::print(stderr, "cornerturn: {}\n", message);
+int complain(const std::string& message, int code) {
+  io::complain(message);
   return code;
+}
+
+int answer(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::Success& help) {
+    std::ostringstream text;
+    const int code = app.exit(help, text, text);
+    io::print_as_is(text.str());
+    return code;
+  } catch (const CLI::RuntimeError& failed) {
+    return failed.get_exit_code();
+  } catch (const CLI::ParseError& error) {
+    return complain(error.what(), cli::exit_bad_input);
+  } catch (const cornerturn::NotationError& error) {
+    complain(error.what(), cli::exit_bad_input);
+    if (io::shows_progress()) io::print_error(error.picture() + "\n");
+    return cli::exit_bad_input;
+  } catch (const Error& error) {
+    const bool defect = error.status() == Status::internal;
+    return complain(error.what(), defect ? cli::exit_failed : cli::exit_bad_input);
+  } catch (const std::bad_alloc&) {
+    return complain("memory is short", cli::exit_bad_input);
+  } catch (const std::exception& error) {
+    return complain(error.what(), cli::exit_failed);
+  }
 }
 
 }  // namespace
@@ -34,6 +57,7 @@ int complain(std::string message, int code) {
 // Setting the commands up throws only where a command is described wrongly.
 // NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
+  io::keep_standard_streams();
   cli::catch_signals();
   CLI::App app(
       "Transposes and permutes arrays in files at the speed of memory.\n"
@@ -58,26 +82,6 @@ int main(int argc, char** argv) {
   cli::add_version_command(app);
   cli::add_generate_command(app);
 
-  try {
-    app.parse(argc, argv);
-    if (std::fflush(stdout) != 0) return complain("standard output cannot be written", 2);
-    return 0;
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::RuntimeError& failed) {
-    return failed.get_exit_code();
-  } catch (const CLI::ParseError& error) {
-    return complain(error.what(), cli::exit_bad_input);
-  } catch (const cornerturn::NotationError& error) {
-    complain(error.what(), cli::exit_bad_input);
-    if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "{}\n", error.picture());
-    return cli::exit_bad_input;
-  } catch (const Error& error) {
-    const bool defect = error.status() == Status::internal;
-    return complain(error.what(), defect ? cli::exit_failed : cli::exit_bad_input);
-  } catch (const std::bad_alloc&) {
-    return complain("memory is short", cli::exit_bad_input);
-  } catch (const std::exception& error) {
-    return complain(error.what(), cli::exit_failed);
-  }
+  const int code = answer(app, argc, argv);
+  return io::finish_output() || code != 0 ? code : cli::exit_bad_input;
 }

@@ -25,7 +25,15 @@ ladder::Matrix parse_matrix(const std::string& shape, const std::string& dtype) 
   return ladder::make_matrix(extents[0], extents[1], static_cast<int>(bytes));
 }
 
-void require_memory(const ladder::Matrix& matrix) {
+void require_emulation(const ladder::Matrix& matrix) {
+  std::int64_t elements = 0;
+  if (__builtin_mul_overflow(matrix.rows, matrix.cols, &elements) ||
+      elements > ladder::most_emulated) {
+    throw Error(Status::unsupported,
+                fmt::format("--shape = {},{} is too large for the emulator, which takes at most {} "
+                            "elements: give a smaller shape",
+                            matrix.rows, matrix.cols, ladder::most_emulated));
+  }
   const std::int64_t needed = ladder::emulation_bytes(matrix);
   const std::int64_t available = available_memory();
   if (needed <= available) return;

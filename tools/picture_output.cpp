@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "cornerturn/error.hpp"
-#include "io/output_file.hpp"
+#include "files/output_file.hpp"
 #include "workshop/analyse/notation.hpp"
 #include "workshop/lab/page/embedded_page.hpp"
 
@@ -59,9 +59,7 @@ void write_whole(const std::string& option, const std::string& path, const std::
     throw Error(Status::invalid_argument,
                 fmt::format("{} = '{}' does not end in {}", option, path, ending));
   }
-  io::OutputFile file(path, static_cast<std::int64_t>(text.size()), option);
-  file.file().write(text.data(), static_cast<std::int64_t>(text.size()));
-  file.commit();
+  files::write_text(path, text, option);
 }
 
 void PictureArguments::add_to(CLI::App& command) {

@@ -10,6 +10,7 @@
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/threads.hpp"
 #include "io/array_file.hpp"
+#include "io/print.hpp"
 #include "io/rearrange_blocks.hpp"
 #include "io/schedule.hpp"
 #include "plan/gpu/device_files.hpp"
@@ -138,16 +139,16 @@ void print(const PlanArguments& arguments, const Plan& plan,
     nlohmann::json json = nlohmann::json::parse(plan.to_json());
     if (accesses) json["accesses"] = nlohmann::json::parse(accesses->json(made));
     if (schedule) json["schedule"] = nlohmann::json::parse(io::to_json(*schedule));
-    fmt::print("{}\n", json.dump(2));
+    io::print_json(json);
     return;
   }
   if (arguments.explain) {
-    fmt::print("{}", plan.explain());
-    if (accesses) fmt::print("{}", accesses->text(made));
+    io::print("{}", plan.explain());
+    if (accesses) io::print("{}", accesses->text(made));
   } else {
-    fmt::print("{}\nwhy: {}\n", plan.to_string(), plan.why());
+    io::print("{}\nwhy: {}\n", plan.to_string(), plan.why());
   }
-  if (schedule) fmt::print("{}\n", io::to_string(*schedule));
+  if (schedule) io::print("{}\n", io::to_string(*schedule));
 }
 
 void plan(const PlanArguments& arguments) {

@@ -1,13 +1,12 @@
 #include "progress.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 
+#include "io/print.hpp"
 #include "io/schedule.hpp"
 
 namespace cornerturn::cli {
@@ -39,7 +38,7 @@ std::string progress_text(std::int64_t done, std::int64_t total, double seconds)
 
 ProgressLine::ProgressLine(std::int64_t total, std::function<std::int64_t()> done)
     : total_(total), done_(std::move(done)) {
-  if (isatty(STDERR_FILENO) != 0) thread_ = std::thread([this] { show(); });
+  if (io::shows_progress()) thread_ = std::thread([this] { show(); });
 }
 
 ProgressLine::~ProgressLine() {
@@ -58,10 +57,9 @@ void ProgressLine::show() {
   if (wake_.wait_for(lock, quiet_time, [&] { return finished_; })) return;
   do {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    fmt::print(stderr, "\r{}\033[K", progress_text(done_(), total_, seconds.count()));
-    std::fflush(stderr);
+    io::show_progress(progress_text(done_(), total_, seconds.count()));
   } while (!wake_.wait_for(lock, period, [&] { return finished_; }));
-  fmt::print(stderr, "\r\033[K");
+  io::show_progress("");
 }
 
 }  // namespace cornerturn::cli

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "commands.hpp"
-#include "io/output_file.hpp"
+#include "files/output_file.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -29,7 +29,7 @@ void clear_progress() {
 }
 
 extern "C" void on_end(int signal) {
-  io::remove_temporary_files();
+  files::remove_temporary_files();
   clear_progress();
   _exit(128 + signal);
 }
@@ -41,7 +41,7 @@ extern "C" void on_bus_error(int signal, siginfo_t* info, void*) {
     ::signal(signal, SIG_DFL);
     return;
   }
-  io::remove_temporary_files();
+  files::remove_temporary_files();
   clear_progress();
   [[maybe_unused]] const ssize_t put =
       ::write(STDERR_FILENO, shrank_message.data(), shrank_length.load());
@@ -61,7 +61,7 @@ void handle(int signal, void (*handler)(int)) {
 }  // namespace
 
 void catch_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, on_end);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) handle(signal, on_end);
   // A file-size limit is then an error of write(), like a full disk.
   ::signal(SIGXFSZ, SIG_IGN);
   struct sigaction action {};

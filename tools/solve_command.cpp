@@ -9,6 +9,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "io/print.hpp"
 #include "picture_output.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "workshop/lab/solve.hpp"
@@ -35,16 +36,16 @@ class SearchLine {
  public:
   void show(std::size_t done, std::size_t all) const {
     if (!terminal_ || Clock::now() - start_ < std::chrono::seconds(1)) return;
-    fmt::print(stderr, "\r{} of {} layouts\033[K", done, all);
+    io::show_progress(fmt::format("{} of {} layouts", done, all));
   }
   void wipe() const {
-    if (terminal_) fmt::print(stderr, "\r\033[K");
+    if (terminal_) io::show_progress("");
   }
 
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
-  bool terminal_ = isatty(STDERR_FILENO) != 0;
+  bool terminal_ = io::shows_progress();
 };
 
 // "64x64"
@@ -91,7 +92,8 @@ void solve_tile(const SolveArguments& arguments) {
       question, device, [&](std::size_t done, std::size_t all) { line.show(done, all); });
   line.wipe();
   const std::string picture = pictured(arguments, solution.winner(), device);
-  fmt::print("{}", arguments.json ? solution.to_json() + "\n" : solution.to_text() + picture);
+  io::print("{}", arguments.json ? solution.to_json() + "\n" : solution.to_text());
+  if (!arguments.json) io::print_as_is(picture);
 }
 
 }  // namespace

@@ -7,12 +7,16 @@
 
 #include "cornerturn/error.hpp"
 #include "cuda/device.hpp"
-#include "io/output_file.hpp"
+#include "files/output_file.hpp"
 
 namespace cornerturn::cli {
 
 std::string temporary_directory(const TransposeArguments& arguments) {
-  if (!arguments.to_pipe()) return io::directory_of(arguments.out);
+  const files::Place place = files::place_of(arguments.out);
+  struct stat out {};
+  const bool in_order = arguments.to_pipe || place.descriptor >= 0 ||
+                        (stat(place.path.c_str(), &out) == 0 && !S_ISREG(out.st_mode));
+  if (!in_order) return files::directory_of(place.path);
   const char* directory = std::getenv("TMPDIR");
   return directory != nullptr && *directory != '\0' ? directory : "/tmp";
 }
@@ -44,14 +48,15 @@ io::InputArray open_input(const TransposeArguments& arguments, std::int64_t memo
 bool check_output(const io::InputArray& input, const std::string& name, const std::string& path) {
   struct stat in {};
   struct stat out {};
-  const bool to_pipe = path == "-";
-  const bool exists = to_pipe ? fstat(STDOUT_FILENO, &out) == 0 : stat(path.c_str(), &out) == 0;
+  const int descriptor = path == "-" ? STDOUT_FILENO : files::place_of(path).descriptor;
+  const bool exists =
+      descriptor >= 0 ? fstat(descriptor, &out) == 0 : stat(path.c_str(), &out) == 0;
   if (exists && fstat(input.file.descriptor(), &in) == 0 && S_ISREG(out.st_mode) &&
       in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-    throw Error(Status::invalid_argument, io::label_of(name, path) + " is the same file as " +
+    throw Error(Status::invalid_argument, files::label_of(name, path) + " is the same file as " +
                                               input.file.label() + ": it has to be another");
   }
-  return to_pipe || (exists && !S_ISREG(out.st_mode));
+  return descriptor >= 0 || (exists && !S_ISREG(out.st_mode));
 }
 
 }  // namespace cornerturn::cli

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "arguments.hpp"
+#include "files/output_file.hpp"
 #include "io/array_file.hpp"
 
 namespace cornerturn::cli {
@@ -21,9 +22,12 @@ struct TransposeArguments {
   std::string scales;
   bool pad = false;
   bool verify = false;
+  bool no_sync = false;
   bool json = false;
+  /// Standard output takes the array and not the report: OUT is "-" or another name of it.
+  bool to_pipe = false;
 
-  bool to_pipe() const { return out == "-"; }
+  files::Sync sync() const { return no_sync ? files::Sync::no : files::Sync::yes; }
 };
 
 /// Does --device ask for the GPU? Throws where there is none.

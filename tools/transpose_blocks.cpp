@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <deque>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -25,12 +24,6 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(Status::invalid_argument, message);
-}
-
-// Neither file need be there.
-bool same_place(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  return fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
 }
 
 class BlockTransposition {
@@ -64,8 +57,7 @@ class BlockTransposition {
     }
     input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
     if (arguments_.verify && schedule_) verify();
-    for (ArrayOutput& output : outputs_) output.prepare();
-    for (std::size_t i = outputs_.size(); i-- > 0;) outputs_[i].commit();
+    commit();
     report();
   }
 
@@ -84,7 +76,9 @@ class BlockTransposition {
       refuse(fmt::format("--scales = '{}': the blocks of {} hold their scales", arguments_.scales,
                          format.name));
     }
-    if (arguments_.scales == "-") refuse("--scales = '-': it has to be a file");
+    if (arguments_.scales == "-" || files::is_standard_output(arguments_.scales)) {
+      refuse(files::label_of("--scales", arguments_.scales) + ": it has to be a file");
+    }
   }
 
   void plan() {
@@ -166,14 +160,14 @@ class BlockTransposition {
     const bool to_pipe = check_output(input_, argument, path);
     in_order_ = to_pipe || in_order_;
     if (arguments_.verify && to_pipe) {
-      refuse(io::label_of(argument, path) + " cannot be read again: --verify needs a file");
+      refuse(files::label_of(argument, path) + " cannot be read again: --verify needs a file");
     }
     if (scales_.file.is_open()) check_output(scales_, argument, path);
-    if (!outputs_.empty() && same_place(path, arguments_.out)) {
+    if (!outputs_.empty() && files::same_place(path, arguments_.out)) {
       refuse(fmt::format("{} is OUT as well: it has to be another file",
-                         io::label_of(argument, path)));
+                         files::label_of(argument, path)));
     }
-    outputs_.emplace_back(argument, path, header_of(result), false);
+    outputs_.emplace_back(argument, path, header_of(result), false, arguments_.sync());
   }
 
   // As a file has it, where a block of q8_0 is 34 bytes in a row.
@@ -186,6 +180,14 @@ class BlockTransposition {
     for (const Mode& mode : result.problem.modes) header.shape.push_back(mode.extent);
     if (q8) header.shape.back() *= q8_0_bytes;
     return header;
+  }
+
+  void commit() {
+    const Clock::time_point start = Clock::now();
+    std::vector<files::OutputFile*> all;
+    for (ArrayOutput& output : outputs_) all.push_back(&output.output_file());
+    files::OutputFile::commit(all);
+    sync_seconds_ = seconds_since(start);
   }
 
   void report() const {
@@ -203,6 +205,8 @@ class BlockTransposition {
     report.device = device_;
     report.seconds = seconds_;
     report.verify_seconds = verify_seconds_;
+    report.sync_seconds = sync_seconds_;
+    report.synced = outputs_[0].syncs();
     report.print(arguments_, input_, progress_);
   }
 
@@ -225,6 +229,7 @@ class BlockTransposition {
   io::Progress progress_;
   double seconds_ = 0;
   double verify_seconds_ = 0;
+  double sync_seconds_ = 0;
 };
 
 }  // namespace

@@ -37,13 +37,13 @@ class Transposition {
     }
     find_output();
     plan();
-    output_.emplace("OUT", arguments_.out, header_, arguments_.raw);
+    output_.emplace("OUT", arguments_.out, header_, arguments_.raw, arguments_.sync());
     const Clock::time_point start = Clock::now();
     move();
     move_seconds_ = seconds_since(start);
     input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
     if (arguments_.verify) verify();
-    output_->commit();
+    commit();
     report();
   }
 
@@ -79,7 +79,7 @@ class Transposition {
   void find_output() {
     in_order_ = check_output(input_, "OUT", arguments_.out);
     if (arguments_.verify && in_order_) {
-      throw Error(Status::invalid_argument, io::label_of("OUT", arguments_.out) +
+      throw Error(Status::invalid_argument, files::label_of("OUT", arguments_.out) +
                                                 " cannot be read again: --verify needs a file");
     }
   }
@@ -127,9 +127,9 @@ class Transposition {
     }
     const io::Sink sink = output_->sink();
     io::Sink scratch = sink;
-    io::File temporary;
+    files::File temporary;
     if (schedule_->route == io::Route::two_pass && (in_order_ || conversion_.converts())) {
-      temporary = io::temporary_file(temporary_directory(arguments_), input_.bytes);
+      temporary = files::temporary_file(temporary_directory(arguments_), input_.bytes);
       scratch = {&temporary, 0};
     }
     const ProgressLine line(schedule_->bytes_written() - input_.bytes + result_bytes(),
@@ -159,6 +159,12 @@ class Transposition {
     verify_seconds_ = seconds_since(start);
   }
 
+  void commit() {
+    const Clock::time_point start = Clock::now();
+    output_->commit();
+    sync_seconds_ = seconds_since(start);
+  }
+
   void report() const {
     TransposeReport report;
     report.permutation = permutation_;
@@ -171,6 +177,8 @@ class Transposition {
     report.device = device_;
     report.seconds = move_seconds_;
     report.verify_seconds = verify_seconds_;
+    report.sync_seconds = sync_seconds_;
+    report.synced = output_->syncs();
     report.print(arguments_, input_, progress_);
   }
 
@@ -194,6 +202,7 @@ class Transposition {
   io::Progress progress_;
   double move_seconds_ = 0;
   double verify_seconds_ = 0;
+  double sync_seconds_ = 0;
 };
 
 }  // namespace
@@ -238,8 +247,11 @@ void add_transpose_command(CLI::App& app) {
       ->needs(raw);
   command.add_flag("--verify", arguments->verify,
                    "Read the result again and compare every element, before OUT appears");
+  command.add_flag("--no-sync", arguments->no_sync,
+                   "Do not wait until OUT is on the disk: a power failure may then lose it");
   command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments] {
+    arguments->to_pipe = files::is_standard_output(arguments->out);
     if (has_blocks(arguments->values)) return transpose_blocks(*arguments);
     Transposition(*arguments).run();
   });

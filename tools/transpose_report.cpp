@@ -1,4 +1,5 @@
 #include "transpose_report.hpp"
+#include "io/print.hpp"
 
 #include <fmt/format.h>
 
@@ -28,6 +29,8 @@ nlohmann::json to_json(const TransposeReport& report, const TransposeArguments& 
                          {"seconds", report.seconds},
                          {"bytes_per_second", rate_of(report, input)},
                          {"verified", arguments.verify}};
+  json["synced"] = report.synced;
+  if (report.synced) json["sync_seconds"] = report.sync_seconds;
   if (arguments.verify) json["verify_seconds"] = report.verify_seconds;
   if (!report.blocks.empty()) json["blocks"] = report.blocks;
   if (!arguments.scales.empty()) json["scales"] = arguments.scales;
@@ -45,21 +48,21 @@ nlohmann::json to_json(const TransposeReport& report, const TransposeArguments& 
 void TransposeReport::print(const TransposeArguments& arguments, const io::InputArray& input,
                             const io::Progress& progress) const {
   if (arguments.json) {
-    fmt::print(arguments.to_pipe() ? stderr : stdout, "{}\n",
-               to_json(*this, arguments, input, progress)
-                   .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    const std::string text = io::report_text(to_json(*this, arguments, input, progress));
+    arguments.to_pipe ? io::print_error(text) : io::print_as_is(text);
     return;
   }
-  if (arguments.to_pipe()) return;
-  fmt::print("{} {} -> {} {}  {}\n", arguments.in, io::shape_text(input.header.shape),
-             arguments.out, io::shape_text(result.shape), types);
+  if (arguments.to_pipe) return;
+  io::print("{} {} -> {} {}  {}\n", visible(arguments.in), io::shape_text(input.header.shape),
+            visible(arguments.out), io::shape_text(result.shape), visible(types));
   if (!schedule) return;
-  fmt::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(input.bytes), seconds,
-             io::size_text(static_cast<std::int64_t>(rate_of(*this, input))));
+  io::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(input.bytes), seconds,
+            io::size_text(static_cast<std::int64_t>(rate_of(*this, input))));
   const bool on_gpu = device != "cpu";
-  if (!kernel.empty()) fmt::print("kernel   {}{}\n", kernel, on_gpu ? " on " + device : "");
-  fmt::print("route    {}\n", io::to_string(*schedule));
-  if (arguments.verify) fmt::print("verified every element, {:.3f} s\n", verify_seconds);
+  if (!kernel.empty()) io::print("kernel   {}{}\n", kernel, on_gpu ? " on " + device : "");
+  io::print("route    {}\n", io::to_string(*schedule));
+  if (synced) io::print("synced   to the disk in {:.3f} s\n", sync_seconds);
+  if (arguments.verify) io::print("verified every element, {:.3f} s\n", verify_seconds);
 }
 
 }  // namespace cornerturn::cli

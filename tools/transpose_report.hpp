@@ -31,6 +31,8 @@ struct TransposeReport {
   std::string device = "cpu";
   double seconds = 0;
   double verify_seconds = 0;
+  bool synced = false;  ///< OUT is on the disk
+  double sync_seconds = 0;
 
   /// On standard output, unless that is the result's.
   void print(const TransposeArguments& arguments, const io::InputArray& input,

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "cornerturn/error.hpp"
+#include "files/file.hpp"
 #include "harness/random_suite.hpp"
 
 namespace cornerturn::bench {
@@ -197,7 +197,7 @@ Suite parse_suite(const std::string& text, const std::string& origin) {
   json file;
   try {
     file = json::parse(text);
-  } catch (const json::parse_error& e) {
+  } catch (const json::exception& e) {
     reject(fmt::format("{} is not JSON: {}", origin, e.what()));
   }
   const Entry top(file, origin);
@@ -218,15 +218,13 @@ Suite load_suite(const std::string& name_or_path) {
       return parse_suite(std::string(suite.text), fmt::format("suite {}", suite.name));
     }
   }
-  std::ifstream file(name_or_path, std::ios::binary);
-  if (!file) {
+  if (::access(name_or_path.c_str(), R_OK) != 0) {
     std::vector<std::string_view> names;
     for (const EmbeddedSuite& suite : embedded_suites()) names.push_back(suite.name);
     reject(fmt::format("suite = {} is neither a readable file nor one of {}", name_or_path,
                        fmt::join(names, ", ")));
   }
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return parse_suite(text, name_or_path);
+  return parse_suite(files::read_text(name_or_path, "suite"), name_or_path);
 }
 
 bool CaseFilter::accepts(const Case& c) const {

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <fstream>
 
 #include "cornerturn/error.hpp"
+#include "files/output_file.hpp"
 #include "harness/report.hpp"
 
 namespace cornerturn::bench {
@@ -198,11 +195,9 @@ Report report_from_json(const nlohmann::json& json, const std::string& origin) {
 }
 
 Report load_report(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(Status::io_error, fmt::format("{} cannot be read", path));
   nlohmann::json json;
   try {
-    file >> json;
+    json = nlohmann::json::parse(files::read_text(path, "--compare"));
   } catch (const nlohmann::json::exception& e) {
     throw Error(Status::invalid_argument, fmt::format("{} is not JSON: {}", path, e.what()));
   }
@@ -210,33 +205,20 @@ Report load_report(const std::string& path) {
 }
 
 void save_report(const Report& report, const std::string& path) {
-  const std::string temporary = fmt::format("{}.{}.part", path, getpid());
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    // One case a line: diffs of results stay readable.
-    ordered_json head = to_json(report);
-    ordered_json cases;
-    cases.swap(head["cases"]);
-    head.erase("cases");
-    std::string text = head.dump(1);
-    text.resize(text.rfind('\n'));
-    text += ",\n \"cases\": [";
-    const char* separator = "\n  ";
-    for (const ordered_json& item : cases) {
-      text += separator + item.dump();
-      separator = ",\n  ";
-    }
-    file << text << "\n ]\n}\n";
-    file.close();
-    if (!file) {
-      std::remove(temporary.c_str());
-      throw Error(Status::io_error, fmt::format("{} cannot be written", path));
-    }
+  // One case a line: diffs of results stay readable.
+  ordered_json head = to_json(report);
+  ordered_json cases;
+  cases.swap(head["cases"]);
+  head.erase("cases");
+  std::string text = head.dump(1);
+  text.resize(text.rfind('\n'));
+  text += ",\n \"cases\": [";
+  const char* separator = "\n  ";
+  for (const ordered_json& item : cases) {
+    text += separator + item.dump();
+    separator = ",\n  ";
   }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    throw Error(Status::io_error, fmt::format("{} cannot be written", path));
-  }
+  files::write_text(path, text + "\n ]\n}\n", "--json");
 }
 
 }  // namespace cornerturn::bench

@@ -1,7 +1,6 @@
 #include "harness/session.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +13,7 @@
 #include "harness/random_suite.hpp"
 #include "harness/report.hpp"
 #include "harness/runner.hpp"
+#include "io/print.hpp"
 
 namespace cornerturn::bench {
 namespace {
@@ -48,14 +48,14 @@ class InterruptGuard {
 class ProgressLine {
  public:
   void show(std::size_t i, std::size_t n, const Case& c) {
-    if (shown_) fmt::print(stderr, "\r\033[K[{}/{}] {}", i + 1, n, to_string(c));
+    if (shown_) io::show_progress(fmt::format("[{}/{}] {}", i + 1, n, to_string(c)));
   }
   void clear() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
+    if (shown_) io::show_progress("");
   }
 
  private:
-  bool shown_ = isatty(STDERR_FILENO) != 0;
+  bool shown_ = io::shows_progress();
 };
 
 std::vector<std::string> suites_of(const SessionOptions& options) {
@@ -86,8 +86,8 @@ std::vector<Case> chosen_cases(const SessionOptions& options) {
 
 void list_cases(const std::vector<Case>& cases) {
   for (const Case& c : cases) {
-    fmt::print("{:<10} {:<30} {:>3} B {:>9.1f} MB  {}\n", c.suite, c.name, c.element_bytes,
-               1e-6 * static_cast<double>(c.payload_bytes()), c.group);
+    io::print("{:<10} {:<30} {:>3} B {:>9.1f} MB  {}\n", c.suite, c.name, c.element_bytes,
+              1e-6 * static_cast<double>(c.payload_bytes()), c.group);
   }
 }
 
@@ -174,7 +174,7 @@ int run_session_at(const SessionOptions& options, const Subject& subject, const 
   if (!options.compare.empty()) {
     const Report before = load_report(options.compare[0]);
     const Report after = load_report(options.compare[1]);
-    fmt::print("{}", compare(before, after));
+    io::print("{}", compare(before, after));
     return 0;
   }
   const std::vector<Case> cases = chosen_cases(options);
@@ -189,11 +189,11 @@ int run_session_at(const SessionOptions& options, const Subject& subject, const 
   report.details = subject.details();
   report.device = place.device;
   report.threads = place.threads;
-  fmt::print("{} {} on {}{}; GB/s = bytes read + written\n", report.subject, report.version,
-             place.name,
-             place.device == "gpu"
-                 ? ""
-                 : fmt::format(", {} thread{}", place.threads, place.threads == 1 ? "" : "s"));
+  io::print("{} {} on {}{}; GB/s = bytes read + written\n", report.subject, report.version,
+            place.name,
+            place.device == "gpu"
+                ? ""
+                : fmt::format(", {} thread{}", place.threads, place.threads == 1 ? "" : "s"));
 
   InterruptGuard guard;
   ProgressLine progress;
@@ -215,19 +215,22 @@ int run_session_at(const SessionOptions& options, const Subject& subject, const 
     progress.clear();
     if (suite != cases[i].suite) {
       suite = cases[i].suite;
-      fmt::print("\n{}\n{}\n", suite, table_header(place.device));
+      io::print("\n{}\n{}\n", suite, table_header(place.device));
     }
-    fmt::print("{}\n", table_line(result));
+    io::print("{}\n", table_line(result));
     std::fflush(stdout);
     report.results.push_back(result);
   }
   report.provenance = place.provenance();
-  fmt::print("\n{}", summary(report.results));
+  io::print("\n{}", summary(report.results));
   if (interrupted) {
-    fmt::print("interrupted after {} of {} cases\n", report.results.size(), cases.size());
+    io::print("interrupted after {} of {} cases\n", report.results.size(), cases.size());
     return 130;
   }
-  if (!options.json.empty()) save_report(report, options.json);
+  if (!options.json.empty()) {
+    std::fflush(stdout);  // the file may be standard output
+    save_report(report, options.json);
+  }
   for (const Result& r : report.results) {
     if (r.outcome == Outcome::failed) return 1;
   }

@@ -104,8 +104,11 @@ CT_API void execute(const Plan& plan, void* dst, const void* src, const Epilogue
 
 /// Winners that Effort::measure has found are lines of text, which machines with the same processor
 /// or GPU can use as well. `load_winners` adds the winners of a file to those that are known;
-/// `save_winners` writes all of them, to a file that appears whole or not at all. The file that the
-/// environment variable CORNERTURN_WINNERS names is loaded at first use.
+/// `save_winners` writes all of them, to a file that appears whole or not at all, also where
+/// several threads or processes save to one path at a time: the last of them stays. The file is on
+/// the disk when the function returns. A symbolic link is followed, and what is no regular file is
+/// written into. The file that the environment variable CORNERTURN_WINNERS names is loaded at first
+/// use.
 CT_API void load_winners(const std::string& path);
 CT_API void save_winners(const std::string& path);
 /// Forgets all winners and all cached plans.

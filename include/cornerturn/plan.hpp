@@ -32,7 +32,8 @@ struct Options {
   /// its container).
   int threads = 0;
   /// Forces this kernel: "copy", "rows", "tile", "pack", "convert", "gather", ... Empty means what
-  /// the environment variable CORNERTURN_KERNEL says, or else that the library chooses.
+  /// the environment variable CORNERTURN_KERNEL says, or else that the library chooses. "any" means
+  /// that it chooses whatever the environment says.
   std::string kernel = {};
   /// With Effort::measure on a GPU the call waits for the stream.
   Effort effort = Effort::automatic;

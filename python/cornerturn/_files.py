@@ -29,7 +29,7 @@ def transpose_file(
     """Writes the array in the .npy file `src` to the .npy file `dst` with its axes in the order `axes`.
 
     The file may be larger than memory. `dst` appears whole or not at all: an error or Ctrl-C leaves what
-    was there before.
+    was there before. It is on the disk when the function returns.
 
     Args:
         src: the path of a .npy file, of any shape and any dtype without references.

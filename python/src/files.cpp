@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "cpu/threads.hpp"
+#include "files/output_file.hpp"
 #include "io/array_file.hpp"
 #include "io/npy_dtype.hpp"
-#include "io/output_file.hpp"
 #include "io/rearrange.hpp"
 #include "threads.hpp"
 
@@ -76,7 +76,7 @@ class FileTransposition {
 
   void run() {
     const auto header_bytes = static_cast<std::int64_t>(text_.size());
-    io::OutputFile output(dst_, header_bytes + result_bytes_, "dst");
+    files::OutputFile output(dst_, header_bytes + result_bytes_, "dst");
     if (!output.seekable()) {
       throw Error(Status::invalid_argument, "dst = '" + dst_ + "' is no file: it has to be one");
     }
@@ -97,9 +97,9 @@ class FileTransposition {
       source.memory = mapping.data() + input_.offset;
     }
     io::Sink scratch = sink;
-    io::File temporary;
+    files::File temporary;
     if (schedule_.route == io::Route::two_pass && conversion_.converts()) {
-      temporary = io::temporary_file(io::directory_of(dst_), input_.bytes);
+      temporary = files::temporary_file(files::directory_of(dst_), input_.bytes);
       scratch = {&temporary, 0};
     }
     io::rearrange(schedule_, source, sink, scratch, options_, progress_, conversion_);

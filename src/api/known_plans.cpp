@@ -6,22 +6,21 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <mutex>
-#include <sstream>
+#include <memory>
 
 #include "api/measure.hpp"
 #include "api/race.hpp"
+#include "core/fork.hpp"
+#include "core/per_thread.hpp"
 #include "core/validate.hpp"
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
 #include "cpu/threads.hpp"
 #include "cuda/backend.hpp"
+#include "files/output_file.hpp"
 #include "plan/cache.hpp"
 #include "plan/planner.hpp"
 #include "plan/winners.hpp"
@@ -29,28 +28,26 @@
 namespace cornerturn {
 namespace {
 
+// Neither is ever destroyed: calls may come from destructors of static objects.
 plan::PlanCache& cache() {
-  static plan::PlanCache instance;
+  static plan::PlanCache& instance = []() -> plan::PlanCache& {
+    auto& made = *new plan::PlanCache;
+    hold_over_forks(made);
+    return made;
+  }();
   return instance;
 }
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw Error(Status::io_error,
-                fmt::format("winners file '{}' cannot be read: {}", path, std::strerror(errno)));
-  }
-  return text.str();
-}
-
 plan::Winners& winners() {
-  static plan::Winners instance;
-  static std::once_flag loaded;
-  std::call_once(loaded, [] {
+  static plan::Winners& instance = []() -> plan::Winners& {
+    auto made = std::make_unique<plan::Winners>();
     const char* path = std::getenv("CORNERTURN_WINNERS");
-    if (path != nullptr && *path != '\0') instance.parse(read_text(path), path);
-  });
+    if (path != nullptr && *path != '\0') {
+      made->parse(files::read_text(path, "CORNERTURN_WINNERS"), path);
+    }
+    hold_over_forks(*made);
+    return *made.release();
+  }();
   return instance;
 }
 
@@ -77,17 +74,25 @@ bool environment_is_silent() {
 }
 
 // The environment speaks of moves and conversions: what blocks and reductions need has other names.
-std::string_view kernel_of(const Options& options, const Problem& problem) {
+void force_kernel(const Options& options, const Problem& problem, plan::Request& request) {
+  if (options.kernel == any_kernel) return;
+  request.kernel = options.kernel;
   const bool other = problem.blocks != nullptr || problem.reduces;
-  if (!options.kernel.empty() || other) return options.kernel;
-  return forced_by_environment();
+  if (!options.kernel.empty() || other) return;
+  request.kernel = forced_by_environment();
+  request.kernel_of_environment = !request.kernel.empty();
 }
 
 // What a GPU's plan does not depend on is left alone.
 plan::Request request_of(const Options& options, const Problem& problem, const Target& target) {
-  std::string kernel(kernel_of(options, problem));
-  if (target.gpu >= 0) return {1, std::move(kernel), target.alignment};
-  return {cpu::resolve_threads(options.threads, plan::useful_threads(problem)), std::move(kernel)};
+  plan::Request request;
+  if (target.gpu >= 0) {
+    request.alignment = target.alignment;
+  } else {
+    request.threads = cpu::resolve_threads(options.threads, plan::useful_threads(problem));
+  }
+  force_kernel(options, problem, request);
+  return request;
 }
 
 // A plan depends on whether there are vectors, not on where they lie.
@@ -163,8 +168,6 @@ class LastCall {
   std::shared_ptr<const plan::Plan> plan_;
 };
 
-thread_local LastCall last_call;
-
 // Not where the destination is read as well: each run would change what the next one finds.
 bool to_be_measured(bool asked, const plan::Plan& plan) {
   return asked && plan.choice == plan::Choice::estimated && plan.normal.elements() > 0 &&
@@ -221,6 +224,7 @@ FoundPlan find_plan(const Problem& problem, const Options& options, const Target
 
 FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
                     const Options& options, const Target& target) {
+  LastCall& last_call = PerThread<LastCall>::get();
   if (auto known = last_call.find(dst, src, epilogue, options, target)) {
     return {std::move(known), false};
   }
@@ -242,7 +246,9 @@ std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
                     "it cannot be timed",
                     options.device));
   }
-  plan::Plan plan = plan::make_plan(problem, device, {1, std::string(kernel_of(options, problem))});
+  plan::Request request;
+  force_kernel(options, problem, request);
+  plan::Plan plan = plan::make_plan(problem, device, request);
   if (plan.choice == plan::Choice::estimated) winners().apply(plan);
   return std::make_shared<const plan::Plan>(std::move(plan));
 }
@@ -256,29 +262,12 @@ void run(const plan::Plan& plan, const Buffers& buffers, void* stream) {
 }
 
 void load_winners(const std::string& path) {
-  winners().parse(read_text(path), path);
+  winners().parse(files::read_text(path, "winners file"), path);
   forget_cached();  // plans made before may now lose
 }
 
 void save_winners(const std::string& path) {
-  const std::string temporary = path + ".tmp";
-  {
-    std::ofstream file(temporary);
-    file << winners().to_text();
-    file.flush();
-    if (!file) {
-      const std::string reason = std::strerror(errno);
-      std::remove(temporary.c_str());
-      throw Error(Status::io_error,
-                  fmt::format("winners file '{}' cannot be written: {}", path, reason));
-    }
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    std::remove(temporary.c_str());
-    throw Error(Status::io_error,
-                fmt::format("winners file '{}' cannot be written: {}", path, reason));
-  }
+  files::write_text(path, winners().to_text(), "winners file");
 }
 
 void forget_plans() {

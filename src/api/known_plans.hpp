@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "api/target.hpp"
 #include "core/buffers.hpp"
@@ -9,6 +10,9 @@
 #include "plan/plan.hpp"
 
 namespace cornerturn {
+
+/// As Options::kernel: any kernel, even where CORNERTURN_KERNEL names one.
+inline constexpr std::string_view any_kernel = "any";
 
 struct FoundPlan {
   std::shared_ptr<const plan::Plan> plan;

@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "core/per_thread.hpp"
 #include "cornerturn/cornerturn.h"
 #include "cornerturn/cornerturn.hpp"
 
@@ -29,16 +30,17 @@ static_assert(CT_INTERRUPTED == static_cast<int>(ct::Status::interrupted));
 static_assert(CT_INTERNAL == static_cast<int>(ct::Status::internal));
 static_assert(CT_DEVICE_ERROR == static_cast<int>(ct::Status::device_error));
 
-std::string& last_error() noexcept {
-  thread_local std::string message;
-  return message;
+using LastError = ct::PerThread<std::string>;
+
+void forget_last_error() noexcept {
+  if (std::string* message = LastError::find()) message->clear();
 }
 
 ct_status failed(ct_status status, const char* message) noexcept {
   try {
-    last_error() = message;
+    LastError::get() = message;
   } catch (...) {  // no memory for the message: the status must do
-    last_error().clear();
+    forget_last_error();
   }
   return status;
 }
@@ -47,7 +49,7 @@ template <class Body>
 ct_status guarded(const Body& body) noexcept {
   try {
     body();
-    last_error().clear();
+    forget_last_error();
     return CT_OK;
   } catch (const ct::Error& error) {
     return failed(static_cast<ct_status>(error.status()), error.what());
@@ -195,7 +197,8 @@ int ct_abi_version(void) {
   return CT_ABI_VERSION;
 }
 const char* ct_last_error(void) {
-  return last_error().c_str();
+  const std::string* message = LastError::find();
+  return message != nullptr ? message->c_str() : "";
 }
 
 ct_status ct_copy(const ct_view* dst, const ct_const_view* src, const ct_options* options) {

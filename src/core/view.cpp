@@ -2,17 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/checked.hpp"
 
 namespace cornerturn {
 
 Extents packed_strides(const Extents& shape, int element_size) {
+  // Strides of an empty array are never used, and may be anything that fits.
+  const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   Extents strides(shape.size());
   std::int64_t stride = element_size;
   for (std::size_t i = shape.size(); i-- > 0;) {
     strides[i] = stride;
-    // An extent of 0 makes an empty array; its outer strides are never used.
-    stride = checked_mul(stride, std::max<std::int64_t>(shape[i], 1), [&] {
+    const std::int64_t extent = std::max<std::int64_t>(shape[i], 1);
+    std::int64_t next = 0;
+    if (empty && __builtin_mul_overflow(stride, extent, &next)) continue;
+    stride = checked_mul(stride, extent, [&] {
       return fmt::format("the size of shape ({}) with elements of {} bytes", fmt::join(shape, ","),
                          element_size);
     });

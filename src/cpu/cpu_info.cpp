@@ -64,7 +64,7 @@ plan::CpuInfo look() {
 }  // namespace
 
 const plan::Machine& machine() {
-  static const plan::Machine here = look();
+  static const auto& here = *new plan::Machine(look());
   return here;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <memory>
 
 namespace cornerturn::cpu {
 namespace {
@@ -17,11 +18,12 @@ struct Block {
   std::size_t size = 0;
 };
 
+using Blocks = std::array<Block, uses>;
+
 }  // namespace
 
 std::byte* thread_scratch(Scratch use, std::size_t bytes) {
-  static thread_local std::array<Block, uses> blocks;
-  Block& block = blocks[static_cast<std::size_t>(use)];
+  Block& block = PerThread<Blocks>::get()[static_cast<std::size_t>(use)];
   if (bytes > block.size) {
     bytes = (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
     block.memory.reset();  // first, so that not both exist

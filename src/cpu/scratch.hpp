@@ -4,9 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <type_traits>
+
+#include "core/per_thread.hpp"
 
 namespace cornerturn::cpu {
 
@@ -33,9 +34,7 @@ T& thread_scratch(Scratch use) {
 /// This thread's own T as its last user left it: what a kernel works out once for many calls.
 template <class T>
 T& thread_memo() {
-  static thread_local std::unique_ptr<T> memo;
-  if (!memo) memo.reset(new T);
-  return *memo;
+  return PerThread<T>::get();
 }
 
 }  // namespace cornerturn::cpu

@@ -69,7 +69,7 @@ int current_device() {
 
 const plan::Machine& machine_of(int device) {
   static std::mutex mutex;
-  static std::map<int, plan::Machine> known;
+  static auto& known = *new std::map<int, plan::Machine>;
   const std::lock_guard<std::mutex> lock(mutex);
   const auto found = known.find(device);
   if (found != known.end()) return found->second;

@@ -6,7 +6,10 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
+#include <mutex>
 
+#include "core/fork.hpp"
 #include "cornerturn/error.hpp"
 #include "cuda/driver_numbers.hpp"
 
@@ -21,16 +24,39 @@ struct Driver {
   int (*error_text)(int error, const char** text) = nullptr;
 };
 
-// How many libraries the process has loaded so far.
-unsigned long long loaded_libraries() {
-  unsigned long long count = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* to) {
-        *static_cast<unsigned long long*>(to) = info->dlpi_adds;
-        return 1;  // the first one knows it
-      },
-      &count);
-  return count;
+// The system's list of loaded libraries. Its lock is not given back in a forked child, so nobody
+// here is to hold it while the process forks.
+class LoadedLibraries {
+ public:
+  // How many the process has loaded so far.
+  unsigned long long count() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    unsigned long long count = 0;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* to) {
+          *static_cast<unsigned long long*>(to) = info->dlpi_adds;
+          return 1;  // the first one knows it
+        },
+        &count);
+    return count;
+  }
+
+  // For forks (core/fork.hpp).
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+  void renew() { std::construct_at(&mutex_); }
+
+ private:
+  std::mutex mutex_;
+};
+
+LoadedLibraries& loaded_libraries() {
+  static LoadedLibraries& instance = []() -> LoadedLibraries& {
+    auto& made = *new LoadedLibraries;  // never destroyed: calls may come from destructors
+    hold_over_forks(made);
+    return made;
+  }();
+  return instance;
 }
 
 template <class Function>
@@ -54,7 +80,7 @@ const Driver* loaded_driver() {
   static std::atomic<const Driver*> known = nullptr;
   static std::atomic<unsigned long long> looked_at = 0;
   if (const Driver* driver = known.load(std::memory_order_acquire)) return driver;
-  const unsigned long long now = loaded_libraries();
+  const unsigned long long now = loaded_libraries().count();
   if (now == looked_at.load(std::memory_order_relaxed)) return nullptr;
   if (const std::optional<Driver> driver = look()) {
     static const Driver instance = *driver;

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "cornerturn/error.hpp"
-#include "io/output_file.hpp"
+#include "files/output_file.hpp"
 
 namespace cornerturn::io {
 namespace {
@@ -75,7 +75,7 @@ void spool(InputArray& input, const std::string& directory) {
   if (directory.empty()) {
     input.spooled = Buffer(input.bytes);
   } else {
-    target = temporary_file(directory, input.bytes);
+    target = files::temporary_file(directory, input.bytes);
     buffer = Buffer(spool_piece);
   }
   std::int64_t done = 0;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "api/known_plans.hpp"
 #include "cornerturn/error.hpp"
 
 namespace cornerturn::io {
@@ -48,12 +49,11 @@ void write_converted_box(const Problem& problem, const Sink& sink, const Box& bo
 }
 
 void with_kernel(const std::string& kernel, const std::function<void(const std::string&)>& work) {
-  if (kernel.empty()) return work(kernel);
   try {
     work(kernel);
   } catch (const Error& error) {
     if (error.status() != Status::invalid_argument) throw;
-    work("");
+    work(std::string(any_kernel));
   }
 }
 

@@ -77,8 +77,9 @@ std::int64_t Schedule::bytes_written() const noexcept {
 
 void require_memory(std::int64_t memory) {
   if (memory >= least_memory) return;
-  throw Error(Status::invalid_argument, fmt::format("memory = {} is too little: the least is {}",
-                                                    size_text(memory), size_text(least_memory)));
+  throw Error(Status::invalid_argument,
+              fmt::format("memory = {} B is too little: the least is {} B ({})", memory,
+                          least_memory, size_text(least_memory)));
 }
 
 Schedule make_schedule(const Problem& problem, const Limits& limits) {
@@ -193,6 +194,12 @@ Problem file_problem(const Extents& shape, std::int64_t item_size, bool fortran_
   // Items that are no element type become a mode of smaller ones.
   std::int64_t element = std::min<std::int64_t>(item_size, ElementType::max_size);
   while (item_size % element != 0) --element;
+  if (element < item_size && shape.size() == static_cast<std::size_t>(max_rank)) {
+    throw Error(Status::unsupported,
+                fmt::format("elements of {} bytes, more than {}, take one of the {} axes that are "
+                            "supported: there are {} others",
+                            item_size, ElementType::max_size, max_rank, shape.size()));
+  }
   Problem problem;
   problem.src_type = ElementType::bytes(element);
   problem.dst_type = problem.src_type;

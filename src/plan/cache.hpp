@@ -48,6 +48,11 @@ class PlanCache {
     plans_.insert_or_assign(key, std::move(plan));
   }
 
+  /// For forks (core/fork.hpp).
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+  void renew() { std::construct_at(&mutex_); }
+
   void clear() {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     plans_.clear();

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cornerturn/error.hpp"
+#include "files/file.hpp"
 
 namespace cornerturn::plan {
 namespace {
@@ -19,10 +16,13 @@ using Json = nlohmann::ordered_json;
 class CpuFileReader {
  public:
   CpuFileReader(std::string_view text, std::string_view file) : file_(file) {
+    if (text.empty()) refuse("is empty");
     try {
       json_ = Json::parse(text);
     } catch (const Json::parse_error& error) {
       refuse(fmt::format("is no JSON: byte {} breaks its syntax", error.byte));
+    } catch (const Json::exception& error) {  // a number that no double holds
+      refuse(fmt::format("is no JSON: {}", error.what()));
     }
     if (!json_.is_object()) refuse("holds no JSON object");
   }
@@ -89,17 +89,6 @@ class CpuFileReader {
   Json json_;
 };
 
-std::string read_cpu_file(const std::string& path, std::string_view argument) {
-  errno = 0;
-  std::ifstream file(path);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw Error(Status::io_error, fmt::format("{} = '{}' cannot be read: {}", argument, path,
-                                              errno != 0 ? std::strerror(errno) : "it is empty"));
-  }
-  return text.str();
-}
-
 }  // namespace
 
 bool CpuFile::describes(std::string_view model, std::string_view widest_target) const {
@@ -114,10 +103,10 @@ CpuFile parse_cpu_file(std::string_view text, std::string_view file) {
 }
 
 const std::vector<CpuFile>& known_cpus() {
-  static const std::vector<CpuFile> cpus = [] {
-    std::vector<CpuFile> list;
+  static const auto& cpus = *[] {
+    auto* list = new std::vector<CpuFile>;
     for (const EmbeddedCpu& cpu : embedded_cpus()) {
-      list.push_back(parse_cpu_file(cpu.text, fmt::format("{}.json", cpu.name)));
+      list->push_back(parse_cpu_file(cpu.text, fmt::format("{}.json", cpu.name)));
     }
     return list;
   }();
@@ -143,7 +132,7 @@ CpuFile cpu_file_named(const std::string& name_or_path, std::string_view argumen
                 fmt::format("{} = '{}' is no described CPU: use one of {}, or a JSON file",
                             argument, name_or_path, names));
   }
-  return parse_cpu_file(read_cpu_file(name_or_path, argument), name_or_path);
+  return parse_cpu_file(files::read_text(name_or_path, std::string(argument)), name_or_path);
 }
 
 std::string to_json(const CpuFile& cpu) {

@@ -43,7 +43,7 @@ class Machine {
   using Info = std::variant<CpuInfo, gpu::DeviceInfo>;
 
   static const std::shared_ptr<const Info>& undescribed() {
-    static const auto info = std::make_shared<const Info>(CpuInfo());
+    static const auto& info = *new auto(std::make_shared<const Info>(CpuInfo()));
     return info;
   }
 

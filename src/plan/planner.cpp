@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/normalise.hpp"
+#include "core/visible.hpp"
 #include "cornerturn/error.hpp"
 #include "plan/gpu/families.hpp"
 
@@ -24,23 +25,29 @@ std::int64_t work_for_threads(const Problem& problem) {
   return problem.elements() * size / bytes_per_thread;
 }
 
-[[noreturn]] void refuse_forced(const std::string& name, const Machine& machine, const char* rule) {
-  const std::string on = machine.gpu() != nullptr ? " on " + machine.name() : "";
-  throw Error(Status::invalid_argument,
-              fmt::format("kernel = '{}' does not take this problem{}: {}", name, on, rule));
+// "kernel = 'tile'"
+std::string label_of_kernel(const Request& request) {
+  return fmt::format("{} = '{}'", request.kernel_of_environment ? "CORNERTURN_KERNEL" : "kernel",
+                     visible(request.kernel));
 }
 
-const Row& forced_row(const std::string& name, const Problem& normal, const Machine& machine) {
+[[noreturn]] void refuse_forced(const Request& request, const Machine& machine, const char* rule) {
+  const std::string on = machine.gpu() != nullptr ? " on " + machine.name() : "";
+  throw Error(Status::invalid_argument, fmt::format("{} does not take this problem{}: {}",
+                                                    label_of_kernel(request), on, rule));
+}
+
+const Row& forced_row(const Request& request, const Problem& normal, const Machine& machine) {
   std::string known;
   for (const Row& row : registry_of(machine)) {
     known += known.empty() ? "" : ", ";
     known += row.name;
-    if (row.name != name) continue;
-    if (const char* rule = why_not(row, normal, machine)) refuse_forced(name, machine, rule);
+    if (row.name != request.kernel) continue;
+    if (const char* rule = why_not(row, normal, machine)) refuse_forced(request, machine, rule);
     return row;
   }
   throw Error(Status::invalid_argument,
-              fmt::format("kernel = '{}' is unknown{}: use one of {}", name,
+              fmt::format("{} is unknown{}: use one of {}", label_of_kernel(request),
                           machine.gpu() != nullptr ? " on a GPU" : "", known));
 }
 
@@ -84,15 +91,15 @@ std::string rules_of(const Plan& plan) {
   return rules;
 }
 
-void consider(const std::string& kernel, Plan& plan) {
+void consider(const Request& request, Plan& plan) {
   std::optional<gpu::Model> model;
   if (const gpu::DeviceInfo* gpu = plan.machine.gpu()) {
     model.emplace(
         gpu::Model{*gpu, plan.machine.gpu_costs().shared, gpu::least_traffic(plan.normal)});
   }
   const Setting setting{plan.normal, plan.machine, start_of(plan), model ? &*model : nullptr};
-  if (!kernel.empty()) {
-    const Row& row = forced_row(kernel, plan.normal, plan.machine);
+  if (!request.kernel.empty()) {
+    const Row& row = forced_row(request, plan.normal, plan.machine);
     return row.configure(row, setting, plan.candidates);
   }
   for (const Row& row : registry_of(plan.machine)) {
@@ -136,9 +143,9 @@ Plan make_plan(const Problem& problem, const Machine& machine, const Request& re
     plan.threads = std::clamp(useful_threads(plan.normal), 1, std::max(request.threads, 1));
   }
   plan.candidates.reserve(16);
-  consider(request.kernel, plan);
+  consider(request, plan);
   if (plan.candidates.empty()) {
-    if (!request.kernel.empty()) refuse_forced(request.kernel, machine, no_config);
+    if (!request.kernel.empty()) refuse_forced(request, machine, no_config);
     throw Error(Status::unsupported,
                 fmt::format("no kernel takes {} on {}{}", to_string(plan.normal), machine.name(),
                             rules_of(plan)));

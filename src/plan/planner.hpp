@@ -17,6 +17,7 @@ struct Request {
   std::string kernel;  ///< force this kernel; empty: choose
   /// Of the addresses on a GPU. A CPU takes any.
   Alignment alignment{true};
+  bool kernel_of_environment = false;  ///< CORNERTURN_KERNEL named it: errors say so
 
   friend bool operator==(const Request&, const Request&) = default;
 };

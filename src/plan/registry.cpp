@@ -99,12 +99,13 @@ std::vector<Row> gpu_rows(TypeList<Family...>) {
 }  // namespace
 
 const std::vector<Row>& cpu_registry() {
-  static const std::vector<Row> rows = cpu_rows(CpuFamilies());
+  // Here and elsewhere, what is made once is never destroyed: later destructors may need it.
+  static const auto& rows = *new std::vector<Row>(cpu_rows(CpuFamilies()));
   return rows;
 }
 
 const std::vector<Row>& gpu_registry() {
-  static const std::vector<Row> rows = gpu_rows(gpu::Families());
+  static const auto& rows = *new std::vector<Row>(gpu_rows(gpu::Families()));
   return rows;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/visible.hpp"
 #include "cornerturn/error.hpp"
 
 namespace cornerturn::plan {
@@ -35,16 +36,21 @@ std::string value_of(const Candidate& candidate, const Problem& normal) {
 }  // namespace
 
 void Winners::parse(const std::string& text, const std::string& name) {
+  if (text.empty()) {
+    throw Error(Status::invalid_argument,
+                fmt::format("winners file '{}' is empty: its first line is '{}'", visible(name),
+                            first_line));
+  }
   std::map<std::string, std::string> read;
   std::istringstream lines(text);
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     const auto refuse = [&](std::string_view rule) {
       throw Error(Status::invalid_argument,
-                  fmt::format("winners file '{}' line {}: {}", name, number, rule));
+                  fmt::format("winners file '{}' line {}: {}", visible(name), number, rule));
     };
     if (number == 1 && line != first_line) {
-      refuse(fmt::format("'{}' is not '{}'", line.substr(0, 40), first_line));
+      refuse(fmt::format("'{}' is not '{}'", visible(line.substr(0, 40)), first_line));
     }
     if (line.empty() || line[0] == '#') continue;
     if (std::count(line.begin(), line.end(), '\t') != 4) {

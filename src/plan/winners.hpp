@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -28,6 +29,11 @@ class Winners {
   void apply(Plan& plan) const;
   void clear();
   bool empty() const;
+
+  /// For forks (core/fork.hpp).
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+  void renew() { std::construct_at(&mutex_); }
 
  private:
   void remember(const std::string& key, const std::string& value);

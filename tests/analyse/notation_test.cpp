@@ -47,7 +47,7 @@ TEST(Notation, MistakesPointAtTheCharacter) {
       {"99999999999:1", 0,
        "layout \"99999999999:1\", character 1 ('9'): the number is larger than 2147483647"},
       {"(65536,65536)", 7,
-       "layout \"(65536,65536)\", character 8 ('6'): the layout has more than 2^31 elements"},
+       "layout \"(65536,65536)\", character 8 ('6'): the layout has more than 2^24 elements"},
       {"Swizzle<3,0,2> o 8:1", 0,
        "layout \"Swizzle<3,0,2> o 8:1\", character 1 ('S'): Swizzle<3,0,2>: |S| = 2 is less than B "
        "= "

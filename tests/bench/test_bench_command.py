@@ -129,7 +129,7 @@ def test_the_public_suites_are_in_the_program(tmp_path):
         (["--threads", "0"], "--threads"),
         (["--effort", "heroic"], "heroic"),
         (["--case", "nothing-is-called-so"], "no case of the suites passes"),
-        (["--compare", "missing-a.json", "missing-b.json"], "missing-a.json cannot be read"),
+        (["--compare", "missing-a.json", "missing-b.json"], "--compare = 'missing-a.json' cannot be opened"),
         (["--dtype", "float31"], "float31"),
         (["--device", "tpu"], "tpu"),
         (["--max-seconds", "-1"], "--max-seconds"),

@@ -101,7 +101,7 @@ def test_files_cut_anywhere(folder, length):
         (["--effort", "little"], "--effort = 'little'"),
         (["--threads", "1025"], "--threads = '1025' is not a number from 1 to 1024"),
         (["--memory", "0"], "--memory = '0' is too little: the least is 32 MiB"),
-        (["--memory", "1KiB"], "memory = 1 KiB is too little"),
+        (["--memory", "1KiB"], "memory = 1024 B is too little: the least is 33554432 B (32 MiB)"),
         (["--memory", "lots"], "--memory = 'lots'"),
         (["--memory", "99999999999T"], "--memory = '99999999999T'"),
         (["--shape", "3,4"], "--raw"),

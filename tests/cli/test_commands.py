@@ -98,7 +98,7 @@ def test_plan_counts_what_a_gpu_would_do():
 def test_plan_refuses_devices_that_are_not_there(folder):
     words = ["plan", "--shape", "64,64"]
     refused(*words, "--on", "h300", part="--on = 'h300' is no described GPU: use one of a100, ")
-    refused(*words, "--on", "no.json", part="--on = 'no.json' cannot be read: No such file")
+    refused(*words, "--on", "no.json", part="--on = 'no.json' cannot be opened: No such file")
     (folder / "bad.json").write_text('{"name": "x"}')
     refused(*words, "--on", "bad.json", part="device file 'bad.json' has no field 'arch'")
     refused(*words, "--device", "tpu", part="--device = 'tpu' is neither cpu nor gpu")

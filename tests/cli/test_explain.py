@@ -58,7 +58,7 @@ def test_explain_reports_two_elements_at_one_place_and_fails():
         (["(512,512):(512,1)"], "more than the 232448 B of shared memory"),
         ([TILE, "--access", "sideways"], "access 'sideways'"),
         ([TILE, "--access", "table:0,(1,64)"], "character 3"),
-        ([TILE, "--access", "rows", "--vector", "3"], "3 B a lane"),
+        ([TILE, "--access", "rows", "--vector", "3"], "--vector = 3 is none of 1, 2, 4, 8 and 16 bytes"),
         ([TILE, "--access", "rows", "--dtype", "b12"], "elements of 12 B"),
         ([TILE, "--access", "rung:nothing"], "no such rung"),
         ([TILE, "--on", "gpu9000"], "--on"),

@@ -305,7 +305,7 @@ WRONG = [
     ("in", ["--to", "q8_0", "--effort", "great"], "--effort = 'great' is neither"),
     ("in", ["--to", "q8_0", "--device", "gpu", "--scale", "2"], "--scale does not go with it"),
     ("values", ["--from", "mxfp8_e4m3", "--device", "gpu"], "--scales is missing"),
-    ("in", ["--to", "q8_0", "--memory", "1MiB"], "memory = 1 MiB is too little: the least is 32 MiB"),
+    ("in", ["--to", "q8_0", "--memory", "1MiB"], "memory = 1048576 B is too little: the least is 33554432 B"),
     ("in", ["--to", "q8_0", "--device", "tpu"], "--device = 'tpu' is neither"),
     ("in", ["--to", "q8_0", "--scales", "s.npy"], "the blocks of q8_0 hold their scales"),
     ("in", ["--to", "mxfp8_e4m3"], "--scales is missing: --to mxfp8_e4m3 needs"),

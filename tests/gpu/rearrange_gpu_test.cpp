@@ -3,7 +3,7 @@
 
 #include "core/normalise.hpp"
 #include "cornerturn/error.hpp"
-#include "io/output_file.hpp"
+#include "files/output_file.hpp"
 #include "io/rearrange_gpu.hpp"
 #include "support/file_conversions.hpp"
 
@@ -19,7 +19,7 @@ TEST(RearrangeOnGpu, GivesWhatTheReferenceGives) {
     const test::RandomArray array = test::random_array(random, 20000);
     const Bytes expected = test::reference(array.problem, array.source);
     const auto bytes = static_cast<std::int64_t>(array.source.size());
-    const File in = temporary_file(::testing::TempDir(), 0);
+    const File in = files::temporary_file(::testing::TempDir(), 0);
     in.write_at(array.source.data(), bytes, shift);
     for (const bool in_order : {false, true}) {
       Schedule schedule = make_gpu_schedule(array.problem, 0, in_order);
@@ -29,7 +29,7 @@ TEST(RearrangeOnGpu, GivesWhatTheReferenceGives) {
       const bool in_memory = i % 2 == 0;
       const Source source =
           in_memory ? Source{array.source.data(), nullptr, 0} : Source{nullptr, &in, shift};
-      const File out = temporary_file(::testing::TempDir(), 0);
+      const File out = files::temporary_file(::testing::TempDir(), 0);
       const Sink sink{&out, in_order ? 0 : shift};
       Options options;
       if (i % 10 == 0) options.effort = Effort::measure;
@@ -55,7 +55,7 @@ TEST(RearrangeOnGpu, ConvertsAsTheReferenceDoes) {
       schedule.boxes = schedule.in_order
                            ? contiguous_grid(schedule.problem, budget, Side::destination)
                            : balanced_grid(schedule.problem, budget, 1, 1);
-      const File out = temporary_file(::testing::TempDir(), 0);
+      const File out = files::temporary_file(::testing::TempDir(), 0);
       const Sink sink{&out, schedule.in_order ? 0 : shift};
       Options options;
       if (i % 10 == 0) options.effort = Effort::measure;
@@ -83,7 +83,7 @@ TEST(RearrangeOnGpu, AForcedKernelThatRefusesABoxIsReplaced) {
     const Schedule schedule = make_gpu_schedule(problem, 0, false, conversion);
     Options options;
     options.kernel = "copy";
-    const File out = temporary_file(::testing::TempDir(), 0);
+    const File out = files::temporary_file(::testing::TempDir(), 0);
     Progress progress;
     rearrange_on_gpu(schedule, {source.data(), nullptr, 0}, {&out, 0}, options, progress,
                      conversion);
@@ -95,8 +95,8 @@ TEST(RearrangeOnGpu, AnErrorStopsAllLanes) {
   const Problem problem = file_problem({500, 700}, 4, false, {1, 0});
   Schedule schedule = make_gpu_schedule(problem, 0, true);
   schedule.boxes = contiguous_grid(schedule.problem, 10'000, Side::destination);
-  const File in = temporary_file(::testing::TempDir(), 1000);  // too short
-  const File out = temporary_file(::testing::TempDir(), 0);
+  const File in = files::temporary_file(::testing::TempDir(), 1000);  // too short
+  const File out = files::temporary_file(::testing::TempDir(), 0);
   Progress progress;
   EXPECT_THROW(rearrange_on_gpu(schedule, {nullptr, &in, 0}, {&out, 0}, {}, progress), Error);
 }

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cornerturn/error.hpp"
-#include "io/output_file.hpp"
+#include "files/output_file.hpp"
 #include "io/rearrange_blocks_gpu.hpp"
 #include "io/rearrange_gpu.hpp"
 
@@ -151,13 +151,13 @@ std::vector<Memory> made_in_files(const BlockTask& task, bool in_order,
   inputs.reserve(arrays.size());
   outputs.reserve(task.to.size());
   for (const Memory& array : arrays) {
-    inputs.push_back(temporary_file(::testing::TempDir(), 0));
+    inputs.push_back(files::temporary_file(::testing::TempDir(), 0));
     inputs.back().write_at(array.data(), static_cast<std::int64_t>(array.size()), start_of_file);
     files.sources.push_back(in_memory ? Source{array.data(), nullptr, 0}
                                       : Source{nullptr, &inputs.back(), start_of_file});
   }
   for (std::size_t i = 0; i < task.to.size(); ++i) {
-    outputs.push_back(temporary_file(::testing::TempDir(), 0));
+    outputs.push_back(files::temporary_file(::testing::TempDir(), 0));
     files.sinks.push_back({&outputs.back(), in_order ? 0 : start_of_file});
   }
   rearrange(files);
@@ -289,7 +289,7 @@ class Verified {
     for (const Memory& source : sources) sources_.push_back({source.data(), nullptr, 0});
     files_.reserve(results.size());
     for (const Memory& result : results) {
-      files_.push_back(temporary_file(::testing::TempDir(), 0));
+      files_.push_back(files::temporary_file(::testing::TempDir(), 0));
       files_.back().write_at(result.data(), static_cast<std::int64_t>(result.size()),
                              start_of_file);
       results_.push_back({nullptr, &files_.back(), start_of_file});

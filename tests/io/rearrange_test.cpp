@@ -16,7 +16,7 @@
 #include "cornerturn/error.hpp"
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
-#include "io/output_file.hpp"
+#include "files/output_file.hpp"
 #include "io/rearrange_gpu.hpp"
 #include "io/rearrange_staged.hpp"
 #include "plan/planner.hpp"
@@ -32,7 +32,7 @@ using test::RandomArray;
 using test::reference;
 
 File scratch_file() {
-  return temporary_file(::testing::TempDir(), 0);
+  return files::temporary_file(::testing::TempDir(), 0);
 }
 
 // A schedule with boxes so small that there are many of them.

@@ -93,7 +93,7 @@ TEST(CpuFiles, AreFoundByNameOrPath) {
   EXPECT_NE(message_of("z80").find("--cpu = 'z80' is no described CPU: use one of "),
             std::string::npos);
   EXPECT_EQ(message_of("/no/such/file.json"),
-            "--cpu = '/no/such/file.json' cannot be read: No such file or directory");
+            "--cpu = '/no/such/file.json' cannot be opened: No such file or directory");
 }
 
 }  // namespace

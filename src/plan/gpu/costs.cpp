@@ -21,7 +21,7 @@ std::vector<Costs::Named> Costs::named() {
 }
 
 const Costs& standard_costs() {
-  static const Costs costs;
+  static const auto& costs = *new Costs;
   return costs;
 }
 

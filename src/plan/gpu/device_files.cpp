@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cornerturn/error.hpp"
+#include "files/file.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -21,10 +19,13 @@ using nlohmann::json;
 class DeviceFile {
  public:
   DeviceFile(std::string_view text, std::string_view file) : file_(file) {
+    if (text.empty()) refuse("is empty");
     try {
       json_ = json::parse(text);
     } catch (const json::parse_error& error) {
       refuse(fmt::format("is no JSON: byte {} breaks its syntax", error.byte));
+    } catch (const json::exception& error) {  // a number that no double holds
+      refuse(fmt::format("is no JSON: {}", error.what()));
     }
     if (!json_.is_object()) refuse("holds no JSON object");
   }
@@ -43,8 +44,8 @@ class DeviceFile {
     number("copy_bandwidth", 1e6, 1e15, device.copy_bandwidth);
     number("launch_seconds", 0, 1, device.launch_seconds);
     whole("l2_bytes", 0, std::int64_t{1} << 40, device.l2_bytes);
-    whole("shared_per_sm", 1 << 10, 1 << 30, device.shared_per_sm);
-    whole("shared_per_block", 1 << 10, 1 << 30, device.shared_per_block);
+    whole("shared_per_sm", 1 << 10, 1 << 24, device.shared_per_sm);
+    whole("shared_per_block", 1 << 10, 1 << 24, device.shared_per_block);
     whole("threads_per_sm", 32, 1 << 20, device.threads_per_sm);
     whole("blocks_per_sm", 1, 1 << 20, device.blocks_per_sm);
     whole("registers_per_sm", 1 << 10, 1 << 30, device.registers_per_sm);
@@ -136,10 +137,10 @@ DeviceInfo parse_device(std::string_view text, std::string_view file) {
 }
 
 const std::vector<DeviceInfo>& known_devices() {
-  static const std::vector<DeviceInfo> devices = [] {
-    std::vector<DeviceInfo> list;
+  static const auto& devices = *[] {
+    auto* list = new std::vector<DeviceInfo>;
     for (const EmbeddedDevice& device : embedded_devices()) {
-      list.push_back(parse_device(device.text, fmt::format("{}.json", device.name)));
+      list->push_back(parse_device(device.text, fmt::format("{}.json", device.name)));
     }
     return list;
   }();
@@ -162,14 +163,7 @@ DeviceInfo device_named(const std::string& name_or_path, std::string_view argume
     refuse(Status::invalid_argument,
            fmt::format("is no described GPU: use one of {}, or a JSON file", names));
   }
-  errno = 0;
-  std::ifstream file(name_or_path);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    refuse(Status::io_error,
-           fmt::format("cannot be read: {}", errno != 0 ? std::strerror(errno) : "it is empty"));
-  }
-  return parse_device(text.str(), name_or_path);
+  return parse_device(files::read_text(name_or_path, std::string(argument)), name_or_path);
 }
 
 }  // namespace cornerturn::plan::gpu

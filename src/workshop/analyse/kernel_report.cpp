@@ -311,7 +311,7 @@ std::string KernelReport::json() const {
     out["legs"].push_back(row);
   }
   out["sentence"] = sentence();
-  return out.dump(2);
+  return out.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace cornerturn

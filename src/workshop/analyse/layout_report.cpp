@@ -177,7 +177,7 @@ std::string LayoutReport::json() const {
   out["swizzle_period"] = layout.swizzle.period();
   if (!why_no_access.empty()) out["why_no_access"] = why_no_access;
   for (const LayoutAccess& access : accesses) out["accesses"].push_back(json_of(access));
-  return out.dump(2);
+  return out.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace cornerturn

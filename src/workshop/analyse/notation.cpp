@@ -173,8 +173,8 @@ class Parser {
     layout.leaf[leaves_].extent = *shape.number;
     layout.leaf[leaves_].stride = stride;
     size_ *= *shape.number;
-    if (size_ > (std::int64_t{1} << 31))
-      fail(shape.position, "the layout has more than 2^31 elements");
+    if (size_ > most_layout_elements)
+      fail(shape.position, "the layout has more than 2^24 elements");
     ++leaves_;
   }
 

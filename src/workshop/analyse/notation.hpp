@@ -28,6 +28,9 @@ class NotationError : public Error {
   std::string picture_;
 };
 
+/// Larger layouts are refused: whoever reads one may walk over all of it.
+inline constexpr std::int64_t most_layout_elements = std::int64_t{1} << 24;
+
 /// Throws NotationError.
 Layout parse_layout(std::string_view text);
 /// A layout, or one under a swizzle.

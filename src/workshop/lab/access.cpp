@@ -214,6 +214,11 @@ TileShape tile_shape(const Layout& layout, int bytes) {
                             "((2,4),8)",
                             to_string(layout), rank));
   }
+  if (layout.size() > most_tile_elements) {
+    throw Error(Status::unsupported,
+                fmt::format("{} has {} elements: a tile has at most {}", to_string(layout),
+                            layout.size(), most_tile_elements));
+  }
   if (rank == 1) return {1, layout.size(), bytes};
   return {layout.mode(0).size(), layout.mode(1).size(), bytes};
 }

@@ -46,7 +46,10 @@ struct TileShape {
   std::int64_t columns = 1;
   int bytes = 4;
 };
-/// Of a layout of one mode (a row) or two. Throws Error for more, and for other sizes of elements.
+/// More than any shared memory holds: what several elements at one place would take without an end.
+inline constexpr std::int64_t most_tile_elements = std::int64_t{1} << 20;
+/// Of a layout of one mode (a row) or two. Throws Error for more, for other sizes of elements, and
+/// for more than most_tile_elements of them.
 TileShape tile_shape(const Layout& layout, int bytes);
 
 /// Throws Error that names the access, NotationError inside a tv layout or a table.

@@ -94,7 +94,7 @@ std::string CheckReport::to_json() const {
     row["message"] = finding.message;
     out["findings"].push_back(row);
   }
-  return out.dump(2);
+  return out.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 CheckReport check(const std::vector<CheckedLayout>& layouts, const plan::gpu::DeviceInfo& device) {

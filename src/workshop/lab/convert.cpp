@@ -176,7 +176,7 @@ std::string Conversion::to_json() const {
     out["triton_why_not"] = triton.why_not;
   }
   out["tma"] = tma ? nlohmann::ordered_json(*tma) : nullptr;
-  return out.dump(2);
+  return out.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace cornerturn::lab

@@ -96,7 +96,7 @@ std::string Explanation::to_json() const {
                    {"share_of_data_stage", time->share()},
                    {"slowdown", time->slowdown()}};
   }
-  return out.dump(2);
+  return out.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace cornerturn::lab

@@ -100,7 +100,7 @@ std::string Solution::to_json() const {
   }
   out["answers"] = nlohmann::ordered_json::array();
   for (const Answer& answer : ranked) out["answers"].push_back(json_of(answer));
-  return out.dump(2);
+  return out.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace cornerturn::lab

@@ -52,6 +52,9 @@ Prediction predict(const Rung& rung, const Matrix& matrix);
 /// Throws Error(internal) with the first finding, if there is one.
 void check_findings(const Rung& rung, const simt::Emulator& emulator);
 
+/// The elements of the largest matrix that is worth emulating: about half a minute a rung.
+inline constexpr std::int64_t most_emulated = std::int64_t{1} << 26;
+
 /// Bytes of memory that emulate() takes.
 std::int64_t emulation_bytes(const Matrix& matrix);
 

@@ -363,7 +363,7 @@ std::string to_json(const Report& report) {
     }
     out["rungs"].push_back(std::move(entry));
   }
-  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  return out.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace cornerturn::ladder

@@ -108,13 +108,13 @@ TEST(DeviceFiles, APathIsRead) {
             "--on = 'h300' is no described GPU: use one of a100, b200, h100, h200, rtx4090, or a "
             "JSON file");
   EXPECT_EQ(message("/nonexistent/x"),
-            "--on = '/nonexistent/x' cannot be read: No such file or directory");
+            "--on = '/nonexistent/x' cannot be opened: No such file or directory");
   const auto path =
       std::filesystem::temp_directory_path() / ("device_" + std::to_string(getpid()) + ".json");
   std::ofstream(path) << with("name", "My GPU");
   EXPECT_EQ(device_named(path.string()).name, "My GPU");
   std::ofstream(path) << "";
-  EXPECT_NE(message(path.string()).find("it is empty"), std::string::npos);
+  EXPECT_NE(message(path.string()).find("is empty"), std::string::npos);
   std::filesystem::remove(path);
 }
 

@@ -1,4 +1,4 @@
-#include "io/output_file.hpp"
+#include "files/output_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 
 #include "cornerturn/error.hpp"
 
-namespace cornerturn::io {
+namespace cornerturn::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,4 +128,4 @@ TEST_F(OutputFileTest, InputsThatShrinkAreNoticed) {
 }
 
 }  // namespace
-}  // namespace cornerturn::io
+}  // namespace cornerturn::files

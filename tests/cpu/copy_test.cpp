@@ -1,0 +1,80 @@
+// The copy kernel at every phase and with every ragged end: no byte beside its run changes, through
+// the caches and around them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "cpu/kernel.hpp"
+#include "cpu/targets.hpp"
+#include "plan/copy.hpp"
+
+namespace cornerturn::cpu {
+namespace {
+
+constexpr std::int64_t line_bytes = 64;
+constexpr std::int64_t longest_copy = 5 * line_bytes;
+constexpr auto canary = std::byte{0xA5};
+
+class CopyKernel : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { use_target(GetParam()); }
+  void TearDown() override { use_target(""); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Targets, CopyKernel, testing::ValuesIn(targets()),
+                         [](const auto& target) { return target.param; });
+
+// Copies `count` elements of `width` bytes to an address of that phase, between canaries.
+::testing::AssertionResult copies(const plan::CopyConfig& config, int width, std::int64_t count,
+                                  std::int64_t phase) {
+  const std::int64_t bytes = count * width;
+  std::vector<std::byte> from(static_cast<std::size_t>(bytes));
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + 1);
+  std::vector<std::byte> expected = from;
+  for (std::int64_t i = 0; config.reversed && i < count; ++i) {
+    std::memcpy(expected.data() + i * width, from.data() + (count - 1 - i) * width,
+                static_cast<std::size_t>(width));
+  }
+  std::vector<std::byte> memory(static_cast<std::size_t>(longest_copy + 4 * line_bytes), canary);
+  void* start = memory.data() + line_bytes;
+  std::size_t space = memory.size() - line_bytes;
+  auto* to = static_cast<std::byte*>(std::align(line_bytes, line_bytes, start, space)) + phase;
+
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(width);
+  problem.modes.push_back({count, config.reversed ? -width : width, width});
+  const std::byte* first = from.data() + (config.reversed ? bytes - width : 0);
+  run(config, problem, {to, first}, 0, pieces(config, problem));
+
+  if (std::memcmp(to, expected.data(), expected.size()) != 0) {
+    return ::testing::AssertionFailure() << "other bytes";
+  }
+  const auto is_canary = [](std::byte byte) { return byte == canary; };
+  const bool before = std::all_of(memory.data(), to, is_canary);
+  const bool after = std::all_of(to + bytes, memory.data() + memory.size(), is_canary);
+  if (before && after) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
+         << "bytes " << (before ? "behind" : "before") << " the run have changed";
+}
+
+TEST_P(CopyKernel, WritesItsRunAndNothingElse) {
+  for (const plan::Stores stores : {plan::Stores::regular, plan::Stores::past_caches}) {
+    for (const bool reversed : {false, true}) {
+      for (const int width : {1, 2, 4, 8, 16}) {
+        for (std::int64_t phase = 0; phase < line_bytes; phase += width == 1 ? 1 : width / 2) {
+          for (std::int64_t bytes = width; bytes <= longest_copy; bytes += width * 3) {
+            ASSERT_TRUE(copies({reversed, stores}, width, bytes / width, phase))
+                << "reversed " << reversed << ", width " << width << ", " << bytes
+                << " bytes to phase " << phase << ", around the caches "
+                << plan::past_caches(stores);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::cpu
