@@ -249,7 +249,7 @@ std::vector<std::string> run_words(const KernelCheck& check, const std::string& 
   std::vector<std::string> words = {program, std::to_string(steps[0])};
   for (const std::string& shape : shapes) {
     const ladder::Matrix matrix = parse_matrix(shape, check.dtype);
-    require_memory(matrix);
+    require_emulation(matrix);
     bytes = matrix.bytes;
     words.push_back(std::to_string(matrix.rows));
     words.push_back(std::to_string(matrix.cols));
