@@ -1,5 +1,7 @@
-// planning_check DEVICE RESULT.json ... [--cases] [--condense OUT.json]: how far the plans for a
-// described GPU are behind the best of all candidates, as that GPU timed them.
+// planning_check DEVICE RESULT.json ... [--cases] [--condense OUT.json] [--fit STEPS [--seed N]
+// [--only FAMILY]...]: how far the plans for a described GPU are behind the best of all candidates,
+// as that GPU timed them. --fit first searches for better costs, all or those of some families, and
+// prints them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,8 +50,7 @@ int run(int argc, char** argv) {
   std::vector<MeasuredCase> measured;
   bool list = false;
   std::string condense;
-  int steps = 0;
-  unsigned seed = 1;
+  CostFit fit;
   for (int i = 2; i < argc; ++i) {
     const std::string arg = argv[i];
     if (arg == "--cases") {
@@ -57,24 +58,28 @@ int run(int argc, char** argv) {
     } else if (arg == "--condense" && i + 1 < argc) {
       condense = argv[++i];
     } else if (arg == "--fit" && i + 1 < argc) {
-      steps = std::stoi(argv[++i]);
+      fit.steps = std::stoi(argv[++i]);
     } else if (arg == "--seed" && i + 1 < argc) {
-      seed = static_cast<unsigned>(std::stoi(argv[++i]));
+      fit.seed = static_cast<unsigned>(std::stoi(argv[++i]));
+    } else if (arg == "--only" && i + 1 < argc) {
+      fit.families.emplace_back(argv[++i]);
     } else {
       const auto cases = measured_cases(arg);
       measured.insert(measured.end(), cases.begin(), cases.end());
     }
   }
   if (measured.empty()) {
-    fmt::print(stderr, "usage: planning_check DEVICE RESULT.json ... [--cases] [--condense OUT]\n");
+    fmt::print(stderr,
+               "usage: planning_check DEVICE RESULT.json ... [--cases] [--condense OUT] "
+               "[--fit STEPS [--seed N] [--only FAMILY]...]\n");
     return 2;
   }
   const plan::gpu::DeviceInfo device = plan::gpu::device_named(argv[1]);
   if (!condense.empty()) std::ofstream(condense) << condensed(measured, argv[1]).dump(0) << '\n';
 
   plan::gpu::Costs costs;
-  if (steps > 0) {
-    costs = fitted_costs(measured, device, costs, steps, seed);
+  if (fit.steps > 0) {
+    costs = fitted_costs(measured, device, costs, fit);
     for (const auto& [name, cost] : costs.named()) {
       fmt::print("{} = {:.3g}\n", name, cost->value);
     }

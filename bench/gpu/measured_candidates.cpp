@@ -188,23 +188,35 @@ std::vector<TimedCase> timed_cases(const std::vector<MeasuredCase>& measured,
   return cases;
 }
 
-plan::gpu::Costs with_values(plan::gpu::Costs costs, const std::vector<double>& values) {
-  const auto named = costs.named();
-  for (std::size_t i = 0; i < named.size(); ++i) named[i].cost->value = values[i];
-  return costs;
+// The costs that a fit may change: those of the families that are named, or all.
+std::vector<plan::Cost*> free_costs(plan::gpu::Costs& costs,
+                                         const std::vector<std::string>& families) {
+  std::vector<plan::Cost*> free;
+  for (const auto& [name, cost] : costs.named()) {
+    const std::string family = name.substr(0, name.find('.'));
+    const bool named = std::find(families.begin(), families.end(), family) != families.end();
+    if (families.empty() || named) free.push_back(cost);
+  }
+  return free;
 }
 
 }  // namespace
 
 plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
                               const plan::gpu::DeviceInfo& device, plan::gpu::Costs costs,
-                              int steps, unsigned seed) {
+                              const CostFit& fit) {
   const std::vector<TimedCase> timed = timed_cases(measured, device);
   std::vector<FitCase> cases;
   cases.reserve(timed.size());
   for (const TimedCase& one : timed) cases.push_back(one.times);
+  const auto with_values = [&](const std::vector<double>& values) {
+    plan::gpu::Costs trial = costs;
+    const auto free = free_costs(trial, fit.families);
+    for (std::size_t i = 0; i < free.size(); ++i) free[i]->value = values[i];
+    return trial;
+  };
   const auto badness_of = [&](const std::vector<double>& values) {
-    const plan::gpu::Costs trial = with_values(costs, values);
+    const plan::gpu::Costs trial = with_values(values);
     const plan::Machine machine(device, trial);
     return badness(cases, [&](std::size_t i, std::size_t k) {
       const plan::Candidate& candidate = timed[i].candidates[k];
@@ -214,8 +226,8 @@ plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
     });
   };
   std::vector<double> start;
-  for (const auto& [name, cost] : costs.named()) start.push_back(*cost);
-  return with_values(costs, fitted(start, badness_of, steps, seed));
+  for (const auto* cost : free_costs(costs, fit.families)) start.push_back(*cost);
+  return with_values(fitted(start, badness_of, fit.steps, fit.seed));
 }
 
 }  // namespace cornerturn::bench

@@ -65,10 +65,16 @@ std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
                                    const plan::gpu::Costs& costs = plan::gpu::standard_costs(),
                                    int plannings = 1);
 
-/// Costs near `costs` with which estimates and plans are closer to what was measured: a random
-/// search of so many steps.
+/// A random search for better costs.
+struct CostFit {
+  int steps = 0;
+  unsigned seed = 1;
+  std::vector<std::string> families = {};  ///< whose costs may change; none: all costs may
+};
+
+/// Costs near `costs` with which estimates and plans are closer to what was measured.
 plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
                               const plan::gpu::DeviceInfo& device, plan::gpu::Costs costs,
-                              int steps, unsigned seed);
+                              const CostFit& fit);
 
 }  // namespace cornerturn::bench
