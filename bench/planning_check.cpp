@@ -1,7 +1,7 @@
 // planning_check DEVICE RESULT.json ... [--cases] [--condense OUT.json] [--fit STEPS [--seed N]
-// [--only FAMILY]...]: how far the plans for a described GPU are behind the best of all candidates,
-// as that GPU timed them. --fit first searches for better costs, all or those of some families, and
-// prints them.
+// [--only NAME]...]: how far the plans for a described GPU are behind the best of all candidates,
+// as that GPU timed them. --fit first searches for better costs, all or those of some families or
+// names, and prints them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ int run(int argc, char** argv) {
     } else if (arg == "--seed" && i + 1 < argc) {
       fit.seed = static_cast<unsigned>(std::stoi(argv[++i]));
     } else if (arg == "--only" && i + 1 < argc) {
-      fit.families.emplace_back(argv[++i]);
+      fit.only.emplace_back(argv[++i]);
     } else {
       const auto cases = measured_cases(arg);
       measured.insert(measured.end(), cases.begin(), cases.end());
@@ -71,7 +71,7 @@ int run(int argc, char** argv) {
   if (measured.empty()) {
     fmt::print(stderr,
                "usage: planning_check DEVICE RESULT.json ... [--cases] [--condense OUT] "
-               "[--fit STEPS [--seed N] [--only FAMILY]...]\n");
+               "[--fit STEPS [--seed N] [--only NAME]...]\n");
     return 2;
   }
   const plan::gpu::DeviceInfo device = plan::gpu::device_named(argv[1]);

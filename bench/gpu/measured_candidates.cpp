@@ -188,14 +188,15 @@ std::vector<TimedCase> timed_cases(const std::vector<MeasuredCase>& measured,
   return cases;
 }
 
-// The costs that a fit may change: those of the families that are named, or all.
-std::vector<plan::Cost*> free_costs(plan::gpu::Costs& costs,
-                                         const std::vector<std::string>& families) {
+// The costs that a fit may change: those that are named, by themselves or by their families, or
+// all.
+std::vector<plan::Cost*> free_costs(plan::gpu::Costs& costs, const std::vector<std::string>& only) {
   std::vector<plan::Cost*> free;
   for (const auto& [name, cost] : costs.named()) {
-    const std::string family = name.substr(0, name.find('.'));
-    const bool named = std::find(families.begin(), families.end(), family) != families.end();
-    if (families.empty() || named) free.push_back(cost);
+    const bool named = std::any_of(only.begin(), only.end(), [&](const std::string& one) {
+      return one == name || one == name.substr(0, name.find('.'));
+    });
+    if (only.empty() || named) free.push_back(cost);
   }
   return free;
 }
@@ -211,7 +212,7 @@ plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
   for (const TimedCase& one : timed) cases.push_back(one.times);
   const auto with_values = [&](const std::vector<double>& values) {
     plan::gpu::Costs trial = costs;
-    const auto free = free_costs(trial, fit.families);
+    const auto free = free_costs(trial, fit.only);
     for (std::size_t i = 0; i < free.size(); ++i) free[i]->value = values[i];
     return trial;
   };
@@ -226,7 +227,7 @@ plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
     });
   };
   std::vector<double> start;
-  for (const auto* cost : free_costs(costs, fit.families)) start.push_back(*cost);
+  for (const auto* cost : free_costs(costs, fit.only)) start.push_back(*cost);
   return with_values(fitted(start, badness_of, fit.steps, fit.seed));
 }
 

@@ -69,7 +69,7 @@ std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
 struct CostFit {
   int steps = 0;
   unsigned seed = 1;
-  std::vector<std::string> families = {};  ///< whose costs may change; none: all costs may
+  std::vector<std::string> only = {};  ///< families or costs that may change; none: all may
 };
 
 /// Costs near `costs` with which estimates and plans are closer to what was measured.

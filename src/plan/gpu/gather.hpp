@@ -29,16 +29,15 @@ struct Family {
   using Config = GatherConfig;
   using Args = kernels::GatherArgs;
   struct Costs {
-    Cost lane{"lane", 42.4, "instructions for each element"};
-    Cost axis{"axis", 6.2, "instructions for each mode of an element's place"};
-    Cost sector{"sector", 0.633, "wavefronts for each sector that a warp touches"};
-    Cost block{"block", 1.34e-06, "seconds of a block that is alone"};
+    Cost lane{"lane", 33.1, "instructions for each element"};
+    Cost axis{"axis", 8.62, "instructions for each mode of an element's place"};
+    Cost sector{"sector", 0.928, "wavefronts for each sector that a warp touches"};
+    Cost block{"block", 1.27e-06, "seconds of a block that is alone"};
     Cost single_block{"single_block", 1.34e-06, "the same with one element a thread"};
-    Cost share_256{"share_256", 0.965,
-                   "share of the memory's speed with runs of 256 bytes or more"};
-    Cost share_128{"share_128", 0.91, "share with runs of 128 to 255 bytes"};
-    Cost share_64{"share_64", 0.84, "share with runs of 64 to 127 bytes"};
-    Cost share_32{"share_32", 0.75, "share with runs of 32 bytes"};
+    Cost share_256{"share_256", 1.04, "share of the memory's speed with runs of 256 bytes or more"};
+    Cost share_128{"share_128", 0.96, "share with runs of 128 to 255 bytes"};
+    Cost share_64{"share_64", 0.929, "share with runs of 64 to 127 bytes"};
+    Cost share_32{"share_32", 0.918, "share with runs of 32 bytes"};
     Cost any_value{"any_value", 400, "instructions for a value of types known at run time alone"};
     Cost known_value{"known_value", 60, "instructions for a value of types compiled for: assumed"};
   };

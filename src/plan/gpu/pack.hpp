@@ -33,20 +33,20 @@ struct Family {
   using Args = kernels::PackArgs;
   struct Costs {
     // The form whose runs begin anywhere.
-    Cost load{"load", 9.97, "instructions for each vector that is loaded"};
-    Cost lane{"lane", 25, "instructions for each unit that is stored"};
-    Cost element{"element", 1.64, "instructions for each element of those"};
-    Cost thread{"thread", 111, "instructions of a thread"};
+    Cost load{"load", 8.87, "instructions for each vector that is loaded"};
+    Cost lane{"lane", 27.9, "instructions for each unit that is stored"};
+    Cost element{"element", 1.4, "instructions for each element of those"};
+    Cost thread{"thread", 126, "instructions of a thread"};
     Cost axis{"axis", 42.2, "instructions of a thread for each mode that boxes cut"};
     Cost entry{"entry", 14, "instructions for where an element of a run lies"};
     Cost entry_digit{"entry_digit", 7.29, "instructions for each digit of that"};
-    Cost edge{"edge", 13, "instructions for each element that may lie in no whole unit"};
-    Cost barriers{"barriers", 0.263,
+    Cost edge{"edge", 17.8, "instructions for each element that may lie in no whole unit"};
+    Cost barriers{"barriers", 0.107,
                   "as the shared `barriers`: two barriers a box, more between them"};
     Cost run_digit{"run_digit", 12.2, "instructions for each digit of a run's place"};
-    Cost wavefront{"wavefront", 1.81, "wavefronts for each that the layout asks for"};
-    Cost block{"block", 2.69e-06, "seconds of a block that is alone"};
-    Cost block_lane{"block_lane", 2.81e-07, "seconds of such a block for each vector of a thread"};
+    Cost wavefront{"wavefront", 0.802, "wavefronts for each that the layout asks for"};
+    Cost block{"block", 3.58e-06, "seconds of a block that is alone"};
+    Cost block_lane{"block_lane", 3.2e-07, "seconds of such a block for each vector of a thread"};
     // The aligned form.
     Cost aligned_load{"aligned_load", 4.98, "instructions for each vector that is loaded"};
     Cost aligned_lane{"aligned_lane", 7.14, "instructions for each vector that is stored"};

