@@ -55,7 +55,7 @@ void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const s
   io::print("{}: {}\n", rung.name, rung.shows);
   io::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
   io::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
-             run.launch.grid.count(), dim(run.launch.block), run.shared_bytes);
+            run.launch.grid.count(), dim(run.launch.block), run.shared_bytes);
   const ladder::CompiledRung* compiled = ladder::find_compiled(rung.name, run.matrix.bytes);
   for (std::size_t i = 0; i < ladder::sms.size(); ++i) {
     const ladder::Sm& sm = ladder::sms[i];

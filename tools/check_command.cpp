@@ -10,9 +10,9 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
-#include "kernel_check.hpp"
 #include "files/file.hpp"
 #include "io/print.hpp"
+#include "kernel_check.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "workshop/lab/check.hpp"
 
