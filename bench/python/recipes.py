@@ -9,21 +9,16 @@ usage: recipes.py [--json FILE] [--page PAGE.md]
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from cpu import ROOT, installed, provenance, seconds_of
+import tabled
+from cpu import installed, seconds_of
 
 import cornerturn
-
-sys.path.insert(0, str(ROOT / "bench"))
-import marked_page  # noqa: E402
 
 # What it is, NumPy's or the framework's line, and two functions that return the same.
 Recipe = tuple[str, str, Callable[[], object], Callable[[], object]]
@@ -126,27 +121,10 @@ def markdown(report: dict) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=21)
-    parser.add_argument("--json", type=Path, help="write all of it to this file")
-    parser.add_argument("--page", type=Path, help="put the table between the marks on this page")
-    parser.add_argument("--from", dest="known", type=Path, help="do not measure: results that --json wrote")
-    arguments = parser.parse_args()
-    if arguments.known:
-        report = json.loads(arguments.known.read_text())
-    else:
-        origin = provenance(argparse.Namespace(suite=["recipes.py"], max_bytes=None, seconds=None))
-        with tempfile.TemporaryDirectory() as folder:
-            recipes = [*of_numpy(), *of_torch(), *of_files(Path(folder))]
-            cases = [measure(recipe, arguments.rounds) for recipe in recipes]
-        report = {"provenance": origin, "cases": cases}
-    print(markdown(report), end="")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
-    if arguments.page:
-        marked_page.put(arguments.page, "python-recipes", markdown(report))
+def measure_all(rounds: int) -> list[dict]:
+    with tempfile.TemporaryDirectory() as folder:
+        return [measure(recipe, rounds) for recipe in [*of_numpy(), *of_torch(), *of_files(Path(folder))]]
 
 
 if __name__ == "__main__":
-    main()
+    tabled.run(__doc__, 21, measure_all, markdown, "python-recipes")

@@ -10,20 +10,14 @@ usage: small.py [--json FILE] [--page PAGE.md]
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from cpu import ROOT, installed, provenance, seconds_of
+import tabled
+from cpu import installed, seconds_of
 
 import cornerturn
-
-sys.path.insert(0, str(ROOT / "bench"))
-import marked_page  # noqa: E402
 
 SIDES = (2, 4, 8, 16, 32, 48, 64, 96, 128, 256)
 DTYPES = ("float32", "float64")
@@ -101,25 +95,9 @@ def markdown(report: dict) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=101)
-    parser.add_argument("--json", type=Path, help="write all of it to this file")
-    parser.add_argument("--page", type=Path, help="put the table between the marks on this page")
-    parser.add_argument("--from", dest="known", type=Path, help="do not measure: results that --json wrote")
-    arguments = parser.parse_args()
-    if arguments.known:
-        report = json.loads(arguments.known.read_text())
-    else:
-        origin = provenance(argparse.Namespace(suite=["small.py"], max_bytes=None, seconds=None))
-        cases = [measure(side, dtype, arguments.rounds) for dtype in DTYPES for side in SIDES]
-        report = {"provenance": origin, "cases": cases}
-    print(markdown(report), end="")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
-    if arguments.page:
-        marked_page.put(arguments.page, "python-small", markdown(report))
+def measure_all(rounds: int) -> list[dict]:
+    return [measure(side, dtype, rounds) for dtype in DTYPES for side in SIDES]
 
 
 if __name__ == "__main__":
-    main()
+    tabled.run(__doc__, 101, measure_all, markdown, "python-small")
