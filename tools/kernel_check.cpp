@@ -17,6 +17,7 @@
 #include "child_process.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "files/file.hpp"
 #include "io/print.hpp"
 #include "matrix_arguments.hpp"
 #include "plan/gpu/device_files.hpp"
@@ -32,14 +33,6 @@ constexpr unsigned run_seconds = 60;
 
 [[noreturn]] void refuse_kernel(const std::string& message) {
   throw Error(Status::invalid_argument, message);
-}
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || fs::is_directory(path)) {
-    throw Error(Status::io_error, fmt::format("FILE = '{}' cannot be read", path));
-  }
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // Comments and texts become blanks, so that lines keep their numbers.
@@ -319,12 +312,12 @@ bool is_kernel_file(const std::string& path) {
   for (const char* of_code : {".hpp", ".h", ".hh", ".cuh", ".cu", ".cpp", ".cc"}) {
     if (ending == of_code) return true;
   }
-  const std::string text = contents(path);
+  const std::string text = files::read_text(path, "FILE");
   return text.find("[[layout]]") == std::string::npos && !kernels_in(code_alone(text)).empty();
 }
 
 int check_kernel_file(const KernelCheck& check) {
-  const std::string code = code_alone(contents(check.file));
+  const std::string code = code_alone(files::read_text(check.file, "FILE"));
   refuse_foreign_words(check.file, code);
   const std::string kernel = chosen_kernel(check, code);
   const Folder folder;

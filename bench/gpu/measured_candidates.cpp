@@ -192,11 +192,12 @@ std::vector<TimedCase> timed_cases(const std::vector<MeasuredCase>& measured,
 // all.
 std::vector<plan::Cost*> free_costs(plan::gpu::Costs& costs, const std::vector<std::string>& only) {
   std::vector<plan::Cost*> free;
-  for (const auto& [name, cost] : costs.named()) {
+  for (const plan::gpu::Costs::Named& cost : costs.named()) {
+    const std::string family = cost.name.substr(0, cost.name.find('.'));
     const bool named = std::any_of(only.begin(), only.end(), [&](const std::string& one) {
-      return one == name || one == name.substr(0, name.find('.'));
+      return one == cost.name || one == family;
     });
-    if (only.empty() || named) free.push_back(cost);
+    if (only.empty() || named) free.push_back(cost.cost);
   }
   return free;
 }
