@@ -16,12 +16,12 @@ class PerThread {
  public:
   /// Made at its first use. Throws what that throws.
   static T& get() {
-    if (value_ == nullptr) make();
-    return *value_;
+    if (kept == nullptr) make();
+    return *kept;
   }
 
   /// Null where the thread has not used it.
-  static T* find() noexcept { return value_; }
+  static T* find() noexcept { return kept; }
 
  private:
   static void make() {
@@ -29,11 +29,11 @@ class PerThread {
     static const Key key;
     // Without a key, of which a process has some hundreds, the value stays when the thread ends.
     if (key.exists) pthread_setspecific(key.key, made.get());
-    value_ = made.release();
+    kept = made.release();
   }
 
   static void destroy(void* value) noexcept {
-    value_ = nullptr;
+    kept = nullptr;
     delete static_cast<T*>(value);
   }
 
@@ -42,7 +42,7 @@ class PerThread {
     bool exists = pthread_key_create(&key, destroy) == 0;
   };
 
-  static inline constinit thread_local T* value_ = nullptr;
+  static inline constinit thread_local T* kept = nullptr;
 };
 
 }  // namespace cornerturn

@@ -84,7 +84,8 @@ struct BoxWork {
   void add_anywhere(Work& work, const Box& box, const Family::Costs& c) const {
     const PackArgs& args = setup.args;
     const double rank = args.boxes.rank;
-    const double W = kernels::pack_unit_bytes(args.element_bytes) / args.element_bytes;
+    const int of_unit = kernels::pack_unit_bytes(args.element_bytes) / args.element_bytes;
+    const double W = of_unit;  // elements of a unit
     // Lanes that store, where groups of lanes are not full too; and where their elements lie.
     const double lanes = 1 << args.lanes;
     const double stores = args.columns * lanes * static_cast<double>(args.to.runs);
@@ -93,7 +94,7 @@ struct BoxWork {
     const double places = threads * (columns * (2 * W - 1) + (W > 1 ? 1 : 0)) *
                           (c.entry + c.entry_digit * args.period_digits);
     const double ends =
-        W > 1 ? static_cast<double>(args.to.runs / args.to.pieces.divisor) * 2 * W : 0;
+        W > 1 ? static_cast<double>(args.to.runs) / args.to.pieces.divisor * 2 * W : 0;
     work.instructions =
         work.blocks * (setup_lanes + threads * (c.thread + c.axis * rank) + places + ends * c.edge +
                        loads * c.load + stores * (c.lane + c.element * W));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <numeric>
 
 #include "core/divide.hpp"
@@ -335,18 +334,20 @@ int wavefronts(const PackArgs& args, std::uint32_t across, std::uint32_t down, s
   return shared_cost(request, SharedOp::load).wavefronts;
 }
 
-// Cuts long runs of the destination that begin anywhere into pieces of whole units and periods, so
-// that each thread needs the places of one unit only, and few lanes are idle.
-void cut_to_pieces(PackArgs& args, const PackConfig& config, const Box& box, std::int64_t W) {
+// Cuts long runs of the destination that begin anywhere into pieces of whole units, of so many
+// elements each, and whole periods, so that each thread needs the places of one unit only, and few
+// lanes are idle.
+void cut_to_pieces(PackArgs& args, const PackConfig& config, const Box& box, std::int64_t of_unit) {
   const std::int64_t period = args.period.divisor;
-  const std::int64_t least = period * (W / std::gcd(W, period));
-  std::int64_t piece = box.dst.run / W * W;
-  if (piece > config.threads * W && least <= box.dst.run / 2) {
+  const std::int64_t least = period * (of_unit / std::gcd(of_unit, period));
+  std::int64_t piece = box.dst.run / of_unit * of_unit;
+  if (piece > config.threads * of_unit && least <= box.dst.run / 2) {
     double best = 0;
-    const std::int64_t most = std::max<std::int64_t>(1, config.threads * W / least);
+    const std::int64_t most = std::max<std::int64_t>(1, config.threads * of_unit / least);
     for (std::int64_t count = most; count > 0 && count > most - 16; --count) {
-      const auto units = static_cast<double>(count * least / W);
-      const double busy = units / (std::ceil(units / 32) * 32);
+      const std::int64_t units = count * least / of_unit;
+      const double busy =
+          static_cast<double>(units) / static_cast<double>(ceil_div(units, 32) * 32);
       if (busy <= best) continue;
       best = busy;
       piece = count * least;

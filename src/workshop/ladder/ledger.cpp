@@ -77,7 +77,8 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   work.src_bytes = moved + 32 * costs.sector_load * excess[0];
   work.dst_bytes = moved + 32 * costs.sector_store * excess[1];
   work.blocks = scale * static_cast<double>(run.launch.grid.count());
-  const auto warps = static_cast<double>((run.launch.block.count() + 31) / 32);
+  const std::uint64_t warps_of_block = (run.launch.block.count() + 31) / 32;
+  const auto warps = static_cast<double>(warps_of_block);
   work.instructions = 32 * (costs.request * requests + costs.thread * work.blocks * warps);
   work.wavefronts = costs.wavefront * wavefronts;
   work.resident = 1;
