@@ -20,6 +20,7 @@ constexpr int no_program = 127;
 [[noreturn]] void become(const std::vector<std::string>& words, int output, int errors,
                          unsigned cpu_seconds) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   dup2(output, STDOUT_FILENO);
