@@ -61,8 +61,8 @@ struct GatherArgs {
   template <int known, class Step, class Index, int N>
   CT_HOST_DEVICE constexpr void at(const Index (&n)[N], Offsets (&offsets)[N]) const {
     Index left[N];
-    Step src[N] = {};
-    Step dst[N] = {};
+    Step from[N] = {};
+    Step to[N] = {};
     CT_UNROLL
     for (int k = 0; k < N; ++k) left[k] = n[k];
     const auto take = [&](int i) {
@@ -73,8 +73,8 @@ struct GatherArgs {
       for (int k = 0; k < N; ++k) {
         const Index rest = by.quotient(left[k]);
         const auto index = static_cast<Step>(left[k] - rest * by.divisor);
-        src[k] += index * src_step;
-        if (!one_run) dst[k] += index * dst_step;
+        from[k] += index * src_step;
+        if (!one_run) to[k] += index * dst_step;
         left[k] = rest;
       }
     };
@@ -83,8 +83,8 @@ struct GatherArgs {
     for (int i = known; i < mode.rank; ++i) take(i);
     CT_UNROLL
     for (int k = 0; k < N; ++k) {
-      offsets[k].src = src[k];
-      offsets[k].dst = one_run ? static_cast<std::int64_t>(n[k]) * element_bytes : dst[k];
+      offsets[k].src = from[k];
+      offsets[k].dst = one_run ? static_cast<std::int64_t>(n[k]) * element_bytes : to[k];
     }
   }
 
