@@ -37,8 +37,8 @@ ctest_in() {  # ctest_in PRESET [CTEST ARGUMENT...]
 nvcc_is_here() { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
 
 run_pytest() { .venv/bin/python -m pytest -q -n "$JOBS" --dist loadfile --junitxml=$reports/pytest.xml; }
-run_pytest_asan() {  # the command line itself, in the sanitizer build
-  CORNERTURN=$PWD/build/clang/bin/cornerturn .venv/bin/python -m pytest -q \
+run_pytest_asan() {  # the command line itself, and the kernels that it compiles, in the sanitizer build
+  CXX="clang++ -fsanitize=address,undefined" CORNERTURN=$PWD/build/clang/bin/cornerturn .venv/bin/python -m pytest -q \
     -n "$JOBS" --dist loadfile --junitxml=$reports/pytest-asan.xml tests/cli
 }
 

