@@ -15,7 +15,7 @@ bool fits_l2(const Problem& normal, const CpuInfo& cpu) {
 }
 
 Stores stores_for(const Problem& normal, const CpuInfo& cpu) {
-  const bool large = cpu.caches_taken || normal.bytes() * l3_shares > cpu.l3_bytes;
+  const bool large = cpu.caches_taken || normal.bytes() > cpu.l3_bytes / l3_shares;
   return large ? Stores::past_caches : Stores::regular;
 }
 
