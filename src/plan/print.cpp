@@ -30,10 +30,7 @@ std::string_view bound_of(const Estimate& e) {
 }
 
 std::string estimate_text(const Estimate& e) {
-  constexpr double most = 9.2e18;  // that the integer holds
-  const auto bytes = [](double count) {
-    return bytes_text(static_cast<std::int64_t>(std::min(count, most)));
-  };
+  const auto bytes = [](double count) { return bytes_text(static_cast<std::int64_t>(count)); };
   std::string text = fmt::format("estimate    {}: bound by {}\n", time_of(e.seconds), bound_of(e));
   text += fmt::format("            {:>9}  memory: {} read, {} written, in whole sectors\n",
                       time_of(e.memory_seconds), bytes(e.src_bytes), bytes(e.dst_bytes));
