@@ -8,10 +8,17 @@
 //   destination       .DDD|DDDD|DDDD|DDDD|D..             aligned units of a few elements
 //
 // A lane writes the same unit of every run that it takes. From run to run only two things change:
-// where the run lies in shared memory, and its phase, which element of it begins a unit. A lane
-// keeps the offsets of all elements that its unit can hold in any phase, and chooses among them by
-// a branch that its neighbours take with it. The elements before the first whole unit of a run and
-// behind the last one follow one by one.
+// where the run lies in shared memory, and how many of its elements come before its first unit. A
+// lane keeps the offsets of all elements that its unit can hold. Where that number changes, it
+// selects those that the unit does hold; neighbours mostly do so together. The elements before the
+// first whole unit of a run and behind the last one follow one by one.
+//
+// A long run of the destination is a list of pieces: whole units and whole periods, so that a lane
+// has the same offsets in all of them. A piece goes on to its run's end, and its units stop where
+// the next piece begins; only a run, not a piece, has elements outside of units.
+//
+// Runs of the source may go backwards along some modes. Such a run is loaded from its lowest
+// address on, and lies before its first element: the box has room for that in front.
 #pragma once
 
 #include <cstdint>
