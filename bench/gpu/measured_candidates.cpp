@@ -227,9 +227,9 @@ plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
           .seconds;
     });
   };
-  std::vector<double> start;
-  for (const auto* cost : free_costs(costs, fit.only)) start.push_back(*cost);
-  return with_values(fitted(start, badness_of, fit.steps, fit.seed));
+  std::vector<FreeCost> free;
+  for (const auto* cost : free_costs(costs, fit.only)) free.push_back({cost->value, cost->most});
+  return with_values(fitted(free, badness_of, fit.steps, fit.seed));
 }
 
 }  // namespace cornerturn::bench
