@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "maps/banks.hpp"
@@ -132,7 +133,8 @@ class GatheredIndices {
     }
   }
 
-  int wavefronts(const Layout& layout) const {
+  /// If there are fewer than `enough`.
+  int wavefronts(const Layout& layout, double enough) const {
     WarpRequest request;
     request.active = active_;
     request.width = width_;
@@ -145,16 +147,18 @@ class GatheredIndices {
         request.address[lane] += static_cast<std::uint64_t>(digit.shared_at(index_[m][lane]));
       }
     }
-    return shared_cost(request, SharedOp::load).wavefronts;
+    return shared_wavefronts(request, SharedOp::load, static_cast<int>(std::ceil(enough)));
   }
 
  private:
   void add(int which, std::uint32_t extent, std::array<std::uint32_t, 32>& number) {
     if (modes_ == mode_.size()) return;  // 32 lanes with more digits than these do not collide more
     mode_[modes_] = static_cast<std::size_t>(which);
+    const FastDivide by(extent);
     for (std::size_t lane = 0; lane < 32; ++lane) {
-      index_[modes_][lane] = number[lane] % extent;
-      number[lane] /= extent;
+      const std::uint32_t rest = by.quotient(number[lane]);
+      index_[modes_][lane] = number[lane] - rest * extent;
+      number[lane] = rest;
     }
     ++modes_;
   }
@@ -178,13 +182,14 @@ Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& no
   Setup setup{args_of(config, box, layout, normal)};
   choose_lanes(setup.args, config, box);
   const GatheredIndices gathered(setup.args, box);
-  const int first = gathered.wavefronts(layout);
+  constexpr double all = 128;
+  const int first = gathered.wavefronts(layout, all);
   int least = first;
   const auto attempt = [&](const Pads& pads) {
     if (least <= 2) return;  // little to be won
     const Layout other = layout_with(box, normal, pads);
     if (other.bytes > most_shared) return;
-    const int wavefronts = gathered.wavefronts(other);
+    const int wavefronts = gathered.wavefronts(other, 0.8 * least);
     if (wavefronts >= 0.8 * least) return;
     least = wavefronts;
     best = pads;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "maps/banks.hpp"
@@ -113,29 +114,35 @@ PackArgs aligned_args(const PackConfig& config, const Box& box, const Layout& la
   return args;
 }
 
-// Wavefronts of a request of a warp that gathers whole vectors, its first. `across` lanes are
-// neighbours in a run of the destination, then come `down` runs.
-int wavefronts(const PackArgs& args, std::uint32_t across, std::uint32_t down, std::int64_t run) {
+// Wavefronts of a request of a warp that gathers whole vectors, its first, if fewer than `enough`.
+// `across` lanes are neighbours in a run of the destination, then come `down` runs.
+int wavefronts(const PackArgs& args, std::uint32_t across, std::uint32_t down, std::int64_t run,
+               double enough) {
   const auto V = static_cast<std::uint32_t>(16 / args.element_bytes);
   WarpRequest request;
   request.active = 0;
   request.width = args.src_element_bytes;
   std::uint32_t known = ~0U;  // the run of the lane before
   int start = 0;
+  std::uint32_t neighbour = 0, n = 0, column = 0;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    const std::uint32_t group = lane / across;
-    const std::uint32_t n = group % down;
-    const std::uint32_t place = lane - group * across + group / down * across;
-    const std::uint32_t element =
-        place * V + (V < 4 ? 0 : PackArgs::rotated(0, args.rotation_of(lane), V));
-    if (n >= args.to.runs || element >= static_cast<std::uint32_t>(run)) continue;
-    if (n != known) start = args.to.start(n, [](const PackDigit&, std::uint32_t) {}).shared;
-    known = n;
-    request.active |= 1U << lane;
-    const int at = start + args.element_at(element);
-    request.address[lane] = static_cast<std::uint64_t>(at);
+    const std::uint32_t element = (neighbour + column * across) * V +
+                                  (V < 4 ? 0 : PackArgs::rotated(0, args.rotation_of(lane), V));
+    if (n < args.to.runs && element < static_cast<std::uint32_t>(run)) {
+      if (n != known) start = args.to.start(n).shared;
+      known = n;
+      request.active |= 1U << lane;
+      request.address[lane] = static_cast<std::uint64_t>(start + args.element_at(element));
+    }
+    if (++neighbour < across) continue;
+    neighbour = 0;
+    if (++n < down) continue;
+    n = 0;
+    ++column;
   }
-  return shared_cost(request, SharedOp::load).wavefronts;
+  constexpr double all = 128;
+  return shared_wavefronts(request, SharedOp::load,
+                           static_cast<int>(std::ceil(std::min(enough, all))));
 }
 
 // How threads are laid over the runs of the destination: as many neighbours as do not collide more
@@ -151,8 +158,9 @@ void choose_order(Setup& setup, const PackConfig& config, const Box& box, const 
     const std::uint32_t down = std::min(args.to.runs, threads / (columns * across));
     if (down == 0) continue;
     const double idle = static_cast<double>(vectors) / static_cast<double>(columns * across);
-    const double w = wavefronts(args, across, down, box.dst.run) / idle;
-    if (w < 0.8 * setup.wavefronts) {
+    const double better = 0.8 * setup.wavefronts;
+    const double w = wavefronts(args, across, down, box.dst.run, better * idle) / idle;
+    if (w < better) {
       setup.wavefronts = w;
       args.across = FastDivide(across);
       args.down = FastDivide(down);
@@ -162,8 +170,9 @@ void choose_order(Setup& setup, const PackConfig& config, const Box& box, const 
   int best = args.rotation_shift;
   for (int shift = 0; args.element_bytes <= 4 && shift <= 4 && setup.wavefronts > 1.25; ++shift) {
     args.rotation_shift = shift;
-    const double w = wavefronts(args, args.across.divisor, args.down.divisor, box.dst.run);
-    if (w >= 0.8 * setup.wavefronts) continue;
+    const double better = 0.8 * setup.wavefronts;
+    const double w = wavefronts(args, args.across.divisor, args.down.divisor, box.dst.run, better);
+    if (w >= better) continue;
     setup.wavefronts = w;
     best = shift;
   }
