@@ -68,7 +68,7 @@ lab::Picture rung_way(const DrawArguments& arguments) {
   const ladder::Rung* rung = ladder::find_rung(arguments.layout);
   if (rung == nullptr) refuse_rung("LAYOUT", arguments.layout);
   const ladder::Matrix matrix = ladder::make_matrix(512, 512, number("--bytes", arguments.bytes));
-  return lab::rung_picture(*rung, ladder::emulate(*rung, ladder::representative(matrix)));
+  return lab::rung_picture(*rung, ladder::predict(*rung, ladder::representative(matrix)));
 }
 
 lab::Picture drawn(const DrawArguments& arguments) {
