@@ -176,6 +176,8 @@ def measurements(kind="*.json"):
         sources.append(f"From `{path.relative_to(ROOT)}`: driver {origin.get('driver', 'unknown')}, clocks as found, "
                        f"{origin['date']}, commit {origin['commit']}.")  # fmt: skip
         for run in result["runs"]:
+            if run.get("batch", 1) > 1 or run.get("fused"):  # stacks() has these
+                continue
             for entry in run["rungs"]:
                 if "share_of_copy" in entry.get("measured", {}):
                     key = (entry["name"], run["gpu"]["name"], tuple(run["shape"]), run["dtype"])
@@ -203,6 +205,26 @@ def measured(name, measurements):
         "",
         *sources,
     ]
+
+
+def stacks(names):
+    """What was measured of stacks of matrices."""
+    lines = []
+    for path in sorted(RESULTS.glob("*.json")):
+        for run in json.loads(path.read_text()).get("runs", []):
+            if run.get("batch", 1) == 1 and not run.get("fused"):
+                continue
+            for entry in run["rungs"]:
+                if entry["name"] in names and "share_of_copy" in entry.get("measured", {}):
+                    measured = entry["measured"]
+                    lines.append(
+                        f"| {run['gpu']['name']} | {run['batch']} of {run['shape'][0]} x {run['shape'][1]} of "
+                        f"{run['dtype']}{', fused' if run.get('fused') else ''} | `{entry['name']}` | "
+                        f"{100 * measured['share_of_copy']:.1f} % | {measured['cold']['bytes_per_second'] / 1e9:.0f} |"
+                    )
+    head = ["", "Stacks of matrices, in the same run:", "",
+            "| GPU | stack | rung | share of the copy | GB/s |", "| --- | --- | --- | --- | --- |"]  # fmt: skip
+    return [*head, *lines] if lines else []
 
 
 def contest(ours, theirs, others, measurements):
@@ -262,7 +284,7 @@ def section(names, entries, results):
             lines += [f"### `{name}`", ""]
         rung = report("analyse", name)
         lines += picture(rung) + prediction(rung, entries[name]) + ledger(name, entries[name], results)
-        lines += measured(name, results) + [""]
+        lines += measured(name, results) + stacks([name]) + [""]
     return "\n".join(lines)
 
 
