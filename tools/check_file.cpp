@@ -2,7 +2,14 @@
 
 #include <fmt/format.h>
 
+// toml++ 3.3 asserts what "[[[" in a file breaks, and without assertions lets the compiler assume
+// it. The code that follows its assertions says what is wrong with the file.
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(condition) static_cast<void>(0)
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
+#include <algorithm>
 #include <optional>
 
 #include "arguments.hpp"
@@ -11,10 +18,54 @@
 namespace cornerturn::cli {
 namespace {
 
+// Where the text that begins at `at` ends. Texts of one line end with it, closed or not.
+std::size_t end_of_text(std::string_view toml, std::size_t at) {
+  const char quote = toml[at];
+  const std::string long_quotes(3, quote);
+  const bool is_long = toml.substr(at, 3) == long_quotes;
+  std::size_t i = at + (is_long ? 3 : 1);
+  for (; i < toml.size(); ++i) {
+    if (toml[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (!is_long && (toml[i] == quote || toml[i] == '\n')) {
+      return i + 1;
+    } else if (is_long && toml.substr(i, 3) == long_quotes) {
+      i += 3;  // two more quotes belong to the text
+      for (int more = 0; more < 2 && i < toml.size() && toml[i] == quote; ++more) ++i;
+      return i;
+    }
+  }
+  return toml.size();
+}
+
+// The place of a character that is not ASCII and stands in neither text nor comment, where TOML has
+// none: toml++ 3.3 takes some of them for impossible.
+std::size_t place_of_stray(std::string_view toml) {
+  std::size_t i = toml.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  while (i < toml.size()) {
+    if (toml[i] == '#') {
+      i = std::min(toml.find('\n', i), toml.size());
+    } else if (toml[i] == '"' || toml[i] == '\'') {
+      i = end_of_text(toml, i);
+    } else if (static_cast<unsigned char>(toml[i]) >= 0x80) {
+      return i;
+    } else {
+      ++i;
+    }
+  }
+  return std::string_view::npos;
+}
+
 // Reads the file's tables; what is wrong is refused with the file and the line.
 class Reader {
  public:
   Reader(std::string_view text, const std::string& path) : path_(path) {
+    if (const std::size_t at = place_of_stray(text); at != std::string_view::npos) {
+      const auto line =
+          std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+      refuse(static_cast<std::size_t>(line) + 1,
+             "a character that is not ASCII stands outside of texts and comments");
+    }
     try {
       root_ = toml::parse(text, path);
     } catch (const toml::parse_error& error) {

@@ -403,27 +403,30 @@ void Calls::blocks() {
   const char* code = input_.one_in(2) ? "f8_e4m3" : "f8_e5m2";
   switch (what) {
     case 0: {
-      const auto to = other("b34", true, dst_).as<ct_view>();
+      const AnyView result = other("b34", true, dst_);
+      const auto to = result.as<ct_view>();
       const auto from = values.as<ct_const_view>();
       said(ct_quantise_q8_0(&to, &from, along, &how));
       return;
     }
     case 1: {
-      const auto from = other("b34", true, src_).as<ct_const_view>();
+      const AnyView source = other("b34", true, src_);
+      const auto from = source.as<ct_const_view>();
       const auto to = values.as<ct_view>();
       said(ct_dequantise_q8_0(&to, &from, along, &how));
       return;
     }
     case 2: {
-      const auto codes = other(code, false, dst_).as<ct_view>();
-      const auto scales = other("u8", true, any_memory()).as<ct_view>();
+      const AnyView of_codes = other(code, false, dst_),
+                    of_scales = other("u8", true, any_memory());
+      const auto codes = of_codes.as<ct_view>(), scales = of_scales.as<ct_view>();
       const auto from = values.as<ct_const_view>();
       said(ct_quantise_mxfp8(&codes, &scales, &from, along, &how));
       return;
     }
     case 3: {
-      const auto codes = other(code, false, src_).as<ct_const_view>();
-      const auto scales = other("u8", true, src_).as<ct_const_view>();
+      const AnyView of_codes = other(code, false, src_), of_scales = other("u8", true, src_);
+      const auto codes = of_codes.as<ct_const_view>(), scales = of_scales.as<ct_const_view>();
       const auto to = values.as<ct_view>();
       said(ct_dequantise_mxfp8(&to, &codes, &scales, along, &how));
       return;
