@@ -29,6 +29,7 @@ MODULES = {
     ],
     "cornerturn.torch": ["permute", "enable"],
     "cornerturn.jax": ["transpose"],
+    "cornerturn.zarr": ["enable", "disable"],
     "cornerturn.ladder": ["rungs", "Rung", "run"],
 }
 

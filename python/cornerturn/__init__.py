@@ -80,6 +80,8 @@ __all__ = [
     "transpose_file",
 ]
 
+# Modules that need a framework are imported when they are first asked for.
+_MODULES = ("jax", "ladder", "torch", "zarr")
 # The swizzle lab is imported when it is first asked for.
 _LAB = {
     "AccessCost": "_explain",
@@ -98,7 +100,7 @@ _LAB = {
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name in ("jax", "ladder", "torch"):
+    if name in _MODULES:
         return importlib.import_module(f"cornerturn.{name}")
     if name in _LAB:
         found = getattr(importlib.import_module(f"cornerturn.{_LAB[name]}"), name)
@@ -108,4 +110,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "jax", "ladder", "torch"])
+    return sorted([*__all__, *_MODULES])
