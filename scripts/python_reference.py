@@ -23,6 +23,7 @@ MODULES = {
         *("transpose", "contiguous", "copy", "rearrange", "repeat", "EinopsError"),
         *("moveaxis", "swapaxes", "permute_dims", "ascontiguousarray"),
         *("plan", "Plan", "threads", "transpose_file"),
+        *("rechunk",),
         *("quantise", "dequantise", "quantise_both", "Both", "amax"),
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
         *("convert_swizzle", "Conversion"),

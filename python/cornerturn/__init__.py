@@ -38,6 +38,7 @@ from cornerturn._operations import contiguous, copy, transpose
 from cornerturn._pattern import EinopsError
 from cornerturn._plan import Plan, plan
 from cornerturn._quantise import amax, dequantise, quantise, quantise_both
+from cornerturn._rechunk import rechunk
 from cornerturn._threads import tell_threadpoolctl as _tell_threadpoolctl
 from cornerturn._threads import threads
 
@@ -72,6 +73,7 @@ __all__ = [
     "quantise",
     "quantise_both",
     "rearrange",
+    "rechunk",
     "repeat",
     "solve",
     "swapaxes",

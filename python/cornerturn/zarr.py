@@ -16,7 +16,7 @@ import numpy
 import zarr
 import zarr.registry
 from zarr.codecs._v2 import V2Codec
-from zarr.core.buffer import cpu
+from zarr.core.buffer import BufferPrototype, cpu
 from zarr.core.codec_pipeline import BatchedCodecPipeline
 
 from cornerturn import _core
@@ -108,6 +108,13 @@ def _in_order(buffer: Any, order: str) -> Any:
         return buffer
     packed = numpy.empty(buffer.shape, buffer.dtype, order="F")
     return type(buffer)(packed) if _move(packed, buffer._data) else buffer
+
+
+def prototype_for(array: Any) -> BufferPrototype | None:
+    """What one call on `array` reads or writes by Cornerturn with; None where only `enable` does it."""
+    if any(type(codec).__name__ == "ShardingCodec" for codec in array.async_array.codec_pipeline):
+        return None  # shards take the prototype of zarr's configuration and no other
+    return BufferPrototype(buffer=cpu.Buffer, nd_buffer=NDBuffer)
 
 
 _NDBUFFER = f"{NDBuffer.__module__}.{NDBuffer.__qualname__}"
