@@ -217,8 +217,11 @@ void add_transpose_command(CLI::App& app) {
   command
       .add_option("OUT", arguments->out,
                   "The .npy file to write, which appears whole or not at all; - is standard output")
-      ->required()
       ->type_name("FILE");
+  command.add_flag(
+      "--in-place", arguments->in_place,
+      "Transpose IN where it lies, with a journal beside it; after an interruption the "
+      "same command finishes the work");
   arguments->order.add_to(command);
   arguments->work.add_to(command, true);
   arguments->values.add_to(command);
@@ -251,6 +254,8 @@ void add_transpose_command(CLI::App& app) {
                    "Do not wait until OUT is on the disk: a power failure may then lose it");
   command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments] {
+    if (arguments->in_place) return transpose_in_place(*arguments);
+    if (arguments->out.empty()) throw CLI::RequiredError("OUT");
     arguments->to_pipe = files::is_standard_output(arguments->out);
     if (has_blocks(arguments->values)) return transpose_blocks(*arguments);
     Transposition(*arguments).run();
