@@ -40,6 +40,11 @@ InputArray open_any(const std::string& path, const InputOptions& options) {
   InputArray input;
   if (options.in_place) {
     input.file = files::open_to_change(path, options.argument);
+    // A crash may have left a part of a new header.
+    const std::string place = files::place_of(path).path;
+    if (const auto task = files::Journal::task_of(place)) {
+      const files::Journal makes_last_change_again(place, input.file, *task, {}, files::Sync::no);
+    }
   } else {
     input.file = path == "-" ? File(STDIN_FILENO, label_of(options.argument, path), false)
                              : open_input(path, options.argument);
