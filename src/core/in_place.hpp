@@ -25,6 +25,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/problem.hpp"
 #include "cornerturn/view.hpp"
 
 namespace cornerturn::in_place {
@@ -44,7 +45,14 @@ class RunMap {
   /// Where the run at `k` goes.
   std::int64_t target(std::int64_t k) const { return k % columns_ * rows_ + k / columns_; }
   /// Which run comes to `k`.
-  std::int64_t source(std::int64_t k) const { return k % rows_ * columns_ + k / rows_; }
+  std::int64_t source(std::int64_t k) const {
+    if (((k | rows_) >> 32) == 0) {  // a division of 32 bits takes half the time
+      const auto place = static_cast<std::uint32_t>(k);
+      const auto rows = static_cast<std::uint32_t>(rows_);
+      return std::int64_t{place % rows} * columns_ + place / rows;
+    }
+    return k % rows_ * columns_ + k / rows_;
+  }
   /// Where it is after so many transpositions.
   std::int64_t target_after(std::int64_t k, std::int64_t times) const;
 
@@ -297,5 +305,26 @@ struct Decomposition {
 /// perm[i] of the array. All extents are positive.
 Decomposition decompose(const Extents& shape, const std::vector<int>& perm, std::int64_t element,
                         const Limits& limits);
+
+// ---- as a problem ----
+
+struct InPlaceProblem {
+  Problem problem;
+  View result;  ///< what the memory holds afterwards: result.shape[i] = array.shape[permutation[i]]
+};
+
+/// The problem of putting the axes of `array` into another order within its memory. The result is
+/// packed and row-major where the elements of the array fill their memory, in any order of axes;
+/// else it has the strides of the array, whose shape must stay. Throws an Error that names the
+/// argument, its value and the rule; the pointer is not looked at.
+InPlaceProblem problem_in_place(const View& array, std::span<const int> permutation);
+
+/// A problem in place without gaps: the shape of the array in memory, and its axes in the order of
+/// the result. Nothing where it has gaps.
+struct Packed {
+  Extents shape;
+  std::vector<int> perm;
+};
+std::optional<Packed> packed(const Problem& normal);
 
 }  // namespace cornerturn::in_place
