@@ -6,6 +6,7 @@
 // elements of 1 and 4 bytes, but for the largest matrix; all others are held out. Rungs whose code
 // has changed since they were measured, which their registers tell, are left out.
 #include <fmt/format.h>
+#include <limits>
 
 #include <algorithm>
 #include <cmath>
@@ -93,8 +94,9 @@ double badness_of(const std::vector<Triple>& triples, const plan::gpu::DeviceInf
 AccessCosts fitted_costs(const std::vector<Triple>& triples, const plan::gpu::DeviceInfo& device,
                          int steps, unsigned seed) {
   AccessCosts costs;
-  std::vector<double> start;
-  for (const auto& [name, value] : fitted_numbers(costs)) start.push_back(*value);
+  constexpr double any = std::numeric_limits<double>::infinity();
+  std::vector<FreeCost> free;
+  for (const auto& [name, value] : fitted_numbers(costs)) free.push_back({*value, any});
   const auto costs_of = [](const std::vector<double>& values) {
     AccessCosts trial;
     std::size_t i = 0;
@@ -104,7 +106,7 @@ AccessCosts fitted_costs(const std::vector<Triple>& triples, const plan::gpu::De
   const auto badness = [&](const std::vector<double>& values) {
     return badness_of(triples, device, costs_of(values));
   };
-  return costs_of(fitted(start, badness, steps, seed));
+  return costs_of(fitted(free, badness, steps, seed));
 }
 
 void judge(const std::string& label, const std::vector<Triple>& triples,

@@ -23,7 +23,8 @@ TEST(Fit, CostsStayBelowWhatTheyCanBe) {
 }
 
 TEST(Fit, WhatIsTooLargeComesBack) {
-  const auto costs = fitted({{1.04, 1}}, [](const auto&) { return 0.0; }, 10, 1);
+  const auto costs = fitted(
+      {{1.04, 1}}, [](const auto&) { return 0.0; }, 10, 1);
   EXPECT_LE(costs[0], 1);
 }
 
