@@ -23,12 +23,14 @@ MODULES = {
         *("transpose", "contiguous", "copy", "rearrange", "repeat", "EinopsError"),
         *("moveaxis", "swapaxes", "permute_dims", "ascontiguousarray"),
         *("plan", "Plan", "threads", "transpose_file"),
+        *("rechunk",),
         *("quantise", "dequantise", "quantise_both", "Both", "amax"),
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
         *("convert_swizzle", "Conversion"),
     ],
     "cornerturn.torch": ["permute", "enable"],
     "cornerturn.jax": ["transpose"],
+    "cornerturn.zarr": ["enable", "disable"],
     "cornerturn.ladder": ["rungs", "Rung", "run"],
 }
 

@@ -112,6 +112,7 @@ add_packages() {  # add_packages NAME [REMARK]: those of scripts/requirements-NA
   fi
   cp "$wanted" ".venv/$1.txt"
 }
+case $task in test | full) add_packages chunks ;; esac
 [ $task != full ] || add_packages frameworks ": about 5 GB"
 [ $task != release ] || add_packages release
 case $task in full | docs) add_packages docs ;; esac

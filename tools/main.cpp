@@ -5,6 +5,7 @@
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "bench_command.hpp"
 #include "commands.hpp"
@@ -26,6 +27,12 @@ int complain(const std::string& message, int code) {
 }
 
 int answer(CLI::App& app, int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "rechunk") {
+    return complain(
+        "rechunk is a command of the Python package: pip install 'cornerturn[chunks]', and run "
+        "python -m cornerturn rechunk",
+        cli::exit_bad_input);
+  }
   try {
     app.parse(argc, argv);
     return 0;

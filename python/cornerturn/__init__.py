@@ -38,6 +38,7 @@ from cornerturn._operations import contiguous, copy, transpose
 from cornerturn._pattern import EinopsError
 from cornerturn._plan import Plan, plan
 from cornerturn._quantise import amax, dequantise, quantise, quantise_both
+from cornerturn._rechunk import rechunk
 from cornerturn._threads import tell_threadpoolctl as _tell_threadpoolctl
 from cornerturn._threads import threads
 
@@ -72,6 +73,7 @@ __all__ = [
     "quantise",
     "quantise_both",
     "rearrange",
+    "rechunk",
     "repeat",
     "solve",
     "swapaxes",
@@ -80,6 +82,8 @@ __all__ = [
     "transpose_file",
 ]
 
+# Modules that need a framework are imported when they are first asked for.
+_MODULES = ("jax", "ladder", "torch", "zarr")
 # The swizzle lab is imported when it is first asked for.
 _LAB = {
     "AccessCost": "_explain",
@@ -98,7 +102,7 @@ _LAB = {
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name in ("jax", "ladder", "torch"):
+    if name in _MODULES:
         return importlib.import_module(f"cornerturn.{name}")
     if name in _LAB:
         found = getattr(importlib.import_module(f"cornerturn.{_LAB[name]}"), name)
@@ -108,4 +112,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "jax", "ladder", "torch"])
+    return sorted([*__all__, *_MODULES])

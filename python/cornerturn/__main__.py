@@ -10,6 +10,10 @@ PROGRAM = Path(__file__).parent / "_bin" / "cornerturn"
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["rechunk"]:  # by way of zarr, h5py and dask, which are Python's
+        from cornerturn._chunks.command import main as rechunk
+
+        return rechunk(sys.argv[2:])
     if not PROGRAM.exists():
         print(
             "cornerturn: this package was built without the command. It needs the headers of CLI11, toml++ "

@@ -1,0 +1,1 @@
+"""Arrays in chunks, cut anew: what `cornerturn.rechunk` is made of."""

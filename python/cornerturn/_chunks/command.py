@@ -1,0 +1,174 @@
+"""The command `cornerturn rechunk`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from cornerturn._chunks.planning import RechunkPlan, size
+
+_BAD_INPUT, _INTERRUPTED = 2, 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "cornerturn rechunk",
+        description="Writes an array of zarr, HDF5 or .npy to another one with other chunks, its axes in another "
+        "order. Ctrl-C leaves OUT.partial, from which --resume goes on.",
+    )
+    add = parser.add_argument
+    add("source", metavar="IN", help="a zarr store, a file of HDF5 or .npy; IN::NAME names one of several arrays")
+    add("target", metavar="OUT", help="a file named .npy, .h5 or .nc (OUT::NAME names its dataset), or a zarr store")
+    add("--chunks", help="their extents: 8760,72,144 in the order in which --pattern names the axes first, or "
+        "t=8760,y=72,x=144; -1 takes all of an axis")
+    orders = parser.add_mutually_exclusive_group()
+    orders.add_argument("--pattern", help='the axes before and after: "t y x -> y x t"')
+    orders.add_argument("--perm", help="axis i of OUT is axis PERM[i] of IN: 1,2,0")
+    add("--dtype", help="converts the values: float32, int16, ...")
+    add("--memory", help="the most bytes for the arrays of all tasks, of each worker: 1GiB (default: half of what is free)")
+    add("--cluster", metavar="ADDRESS", help="the address of a dask scheduler, whose workers do the tasks")
+    add("--threads", type=int, help="how many tasks run at a time here")
+    add("--codec", help="how chunks are stored: none, gzip, zstd, lz4, blosc or crc32c")
+    add("--shards", help="the extents of the shards of a zarr store, as --chunks")
+    add("--resume", action="store_true", help="goes on with an interrupted run")
+    add("--overwrite", action="store_true", help="replaces OUT once the new array is whole")
+    add("--plan", action="store_true", help="shows the plan, and writes nothing")
+    add("--quiet", action="store_true", help="shows neither the plan nor the progress")
+    return parser
+
+
+def order_and_names(pattern: str | None, perm: str | None) -> tuple[list[int] | None, list[str]]:
+    """The axes in the order of the target, and their names in that of the source."""
+    if perm is not None:
+        return _numbers("--perm", perm), []
+    if pattern is None:
+        return None, []
+    sides = [side.split() for side in pattern.split("->")]
+    if len(sides) != 2 or not all(re.fullmatch(r"[^\W\d]\w*", name) for side in sides for name in side):
+        raise ValueError(f"--pattern = {pattern!r}: write the names of the axes before and after, as 't y x -> y x t'")
+    left, right = sides
+    if sorted(left) != sorted(right) or len(set(left)) != len(left):
+        raise ValueError(f"--pattern = {pattern!r}: each axis has to stand once on both sides")
+    return [left.index(name) for name in right], left
+
+
+def _numbers(option: str, text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{option} = {text!r} is no list of whole numbers, such as 100,-1,25") from None
+
+
+def extents(option: str, text: str | None, axes: Sequence[int] | None, names: list[str]) -> list[int] | None:
+    """Extents in the order of the target."""
+    if text is None:
+        return None
+    if "=" in text:
+        pairs = dict(word.split("=", 1) for word in text.split(",") if "=" in word)
+        if not names:
+            raise ValueError(f"{option} = {text!r}: --pattern has to name the axes")
+        if sorted(pairs) != sorted(names) or len(pairs) != len(text.split(",")):
+            raise ValueError(f"{option} = {text!r} has to name each of {', '.join(names)} once")
+        numbers = _numbers(option, ",".join(pairs[name] for name in names))
+    else:
+        numbers = _numbers(option, text)
+    if not names or axes is None or len(numbers) != len(names):
+        return numbers
+    return [numbers[axis] for axis in axes]
+
+
+class Progress:
+    """One line on the terminal: the share that is done, the rate, and the time that is left."""
+
+    def __init__(self) -> None:
+        self.started: tuple[float, int] | None = None
+        self.shown = False
+
+    def __call__(self, moved: int, total: int) -> None:
+        now = time.monotonic()
+        if self.started is None:
+            self.started = now, moved
+            return
+        seconds, since = now - self.started[0], moved - self.started[1]
+        rate = since / seconds if seconds > 0 else 0.0
+        left = (total - moved) / rate if rate > 0 else 0.0
+        text = f"{100 * moved / max(total, 1):3.0f} %  {size(moved)} of {size(total)}  {size(rate)}/s  {_clock(left)} left"
+        print(f"\r{text:<70}", end="", file=sys.stderr, flush=True)
+        self.shown = True
+
+    def end(self) -> None:
+        if self.shown:
+            print(file=sys.stderr)
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}"
+
+
+@contextlib.contextmanager
+def _client(address: str | None) -> Any:
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("--cluster needs dask.distributed: pip install 'cornerturn[distributed]'") from None
+    with Client(address, timeout=20) as client:
+        yield client
+
+
+def _run(given: argparse.Namespace) -> None:
+    from cornerturn._rechunk import rechunk
+
+    def show(plan: RechunkPlan) -> None:
+        if given.plan or not given.quiet:
+            print(plan, file=sys.stdout if given.plan else sys.stderr, flush=True)
+
+    axes, names = order_and_names(given.pattern, given.perm)
+    progress = Progress()
+    with _client(given.cluster) as client:
+        try:
+            rechunk(
+                given.source,
+                given.target,
+                axes=axes,
+                chunks=extents("--chunks", given.chunks, axes, names),
+                shards=extents("--shards", given.shards, axes, names),
+                dtype=given.dtype,
+                memory=given.memory,
+                client=client,
+                threads=given.threads,
+                codec=given.codec,
+                resume=given.resume,
+                overwrite=given.overwrite,
+                dry_run=given.plan,
+                plan=show,
+                progress=progress if sys.stderr.isatty() and not given.quiet else None,
+            )
+        finally:
+            progress.end()
+
+
+def main(words: Sequence[str]) -> int:
+    given = _parser().parse_args(words)
+    try:
+        _run(given)
+    except KeyboardInterrupt:
+        print("cornerturn: interrupted: the same command with --resume goes on", file=sys.stderr)
+        return _INTERRUPTED
+    except ModuleNotFoundError as error:
+        said = f"{error.name} is not installed: pip install 'cornerturn[chunks]'"
+    except (OSError, TypeError, ValueError, RuntimeError, MemoryError) as error:
+        said = " ".join(str(error).split()).replace("overwrite=True", "--overwrite").replace("resume=True", "--resume")
+    else:
+        return 0
+    print(f"cornerturn: {said}", file=sys.stderr)
+    return _BAD_INPUT

@@ -1,0 +1,250 @@
+"""A call of `cornerturn.rechunk`: its arguments are checked, then its tasks are done, or done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from operator import index
+from typing import Any
+
+import numpy
+
+from cornerturn import _core
+from cornerturn._arrays import dtype_name, order_of, shown
+from cornerturn._chunks import planning, runners
+from cornerturn._chunks.boxes import Extents
+from cornerturn._chunks.planning import RechunkPlan, Side
+from cornerturn._chunks.record import Record
+from cornerturn._chunks.sources import Source, open_source
+from cornerturn._chunks.targets import Target, check_codec, kind_of, make_target, zarr_options
+from cornerturn._chunks.tasks import Job
+from cornerturn._files import _bytes_of, _free_memory, _type_name
+
+_RESERVE = 16 << 20  # bytes beside the arrays of all tasks: threads, and what codecs keep
+
+
+class Prepared:
+    """A plan, and the job that follows it."""
+
+    def __init__(self, plan: RechunkPlan, job: Job, record: Record, said: dict[str, Any]):
+        self.plan, self.job, self.record, self.said = plan, job, record, said
+
+    def run(self, client: Any, progress: Any, resume: bool, overwrite: bool) -> None:
+        record, job = self.record, self.job
+        done: set[tuple[int, int]] = set()
+        if record.exists() and resume:
+            self._adopt(record.read())
+            done = record.done()
+        else:
+            if os.path.exists(record.final) and not overwrite:
+                raise FileExistsError(f"target = {record.final!r} exists: overwrite=True replaces it")
+            if record.exists() and not overwrite:
+                raise FileExistsError(
+                    f"target = {record.final!r}: an interrupted run is in {record.folder!r}: resume=True goes on "
+                    "with it, overwrite=True begins anew"
+                )
+            record.discard()
+            record.begin({**self.said, "plan": self.plan.as_dict(), "overwrite": overwrite})
+            try:
+                job.target.create()
+            except BaseException:
+                record.discard()
+                raise
+        try:
+            self._stages(client, progress, done)
+        except BaseException:
+            record.close()
+            raise
+        record.finish(overwrite or resume and record.read().get("overwrite", False))
+
+    def _adopt(self, found: dict[str, Any]) -> None:
+        """The plan of the interrupted run, whose intermediate files have its boxes."""
+        for name, value in self.said.items():
+            if found.get(name) != json.loads(json.dumps(value)):
+                raise ValueError(
+                    f"{name} = {shown(value)} differs from that of the interrupted run, {shown(found.get(name))}: "
+                    "resume=True goes on with the same only"
+                )
+        stages = tuple(
+            planning.Stage(**{**stage, "box": tuple(stage["box"])}) for stage in found["plan"]["stages"]
+        )
+        needed = max([stage.memory for stage in stages], default=0)
+        if needed > self.plan.memory:
+            raise ValueError(
+                f"memory = {planning.size(self.plan.memory)} is less than a task of the interrupted run needs, "
+                f"{planning.size(needed)}"
+            )
+        threads = max(1, min(self.plan.threads, self.plan.memory // max(needed, 1)))
+        self.job.stages = stages
+        self.plan = RechunkPlan(**{**self.plan.__dict__, "stages": stages, "threads": threads})
+
+    def _stages(self, client: Any, progress: Any, done: set[tuple[int, int]]) -> None:
+        job = self.job
+        total = sum(job.tasks(stage) * job.weight(stage) for stage in range(len(job.stages)))
+        moved = sum(job.weight(stage) for stage, _ in done)
+        told = 0.0
+
+        def finished(stage: int, number: int) -> None:
+            nonlocal moved, told
+            self.record.finish_task(stage, number)
+            moved += job.weight(stage)
+            now = time.monotonic()
+            if progress is not None and (moved == total or now - told > 0.1):
+                told = now
+                progress(moved, total)
+
+        for stage in range(len(job.stages)):
+            if stage == 0 and any(at == 1 for at, _ in done):
+                continue
+            numbers = [number for number in range(job.tasks(stage)) if (stage, number) not in done]
+            if client is not None:
+                runners.on_cluster(job, stage, numbers, client, finished)
+            else:
+                runners.on_threads(job, stage, numbers, self.plan.threads, finished)
+
+
+def prepare(
+    source: Any, target: Any, chunks: Any, axes: Any, dtype: Any, memory: Any, client: Any, threads: Any,
+    codec: Any, shards: Any,
+) -> Prepared:
+    array = open_source(source)
+    rank = len(array.shape)
+    order = order_of(range(rank) if axes is None else axes, rank)
+    shape = tuple([array.shape[axis] for axis in order])
+    values = _dtype(array, dtype)
+    path, key = _target_path(target, array)
+    kind = kind_of(path)
+    check_codec(codec, kind, shards)
+    source_chunks = tuple([min(array.chunks[axis], max(array.shape[axis], 1)) for axis in order])
+    cut = _chunks(chunks, shape, source_chunks, array, values, kind)
+    sharded = None if shards is None else _shards(shards, cut, shape)
+    options = zarr_options(array, order, values, cut, codec, sharded) if kind == "zarr" else {}
+    record = Record(path)
+    made = make_target(kind, record.array, key, shape, values, cut, codec, options)
+    at_once = _at_once(client, threads, array, made)
+    given = _memory(memory, client)
+    limit = given - min(_RESERVE, given // 4)
+    sides = Side(source_chunks, array.dtype.itemsize, array.overhead, array.whole), Side(
+        made.chunks, values.itemsize, made.overhead
+    )
+    number, stages = planning.choose(shape, *sides, limit, at_once)
+    if client is not None and number < at_once:  # a worker does as many tasks at a time as it has threads
+        number, stages = at_once, planning.stages_of(shape, *sides, limit // at_once) or ()
+        if not stages and 0 not in shape:
+            raise ValueError(planning.too_little(shape, *sides, limit // at_once))
+    plan = RechunkPlan(
+        array.name, path, shape, order, str(values), source_chunks, cut, number, given, stages
+    )
+    said = dict(source=array.identity(), axes=order, chunks=cut, dtype=str(values), codec=codec, shards=sharded, key=key)
+    return Prepared(plan, Job(array, made, order, stages, record.pieces), record, said)
+
+
+def _dtype(source: Source, dtype: Any) -> numpy.dtype:
+    native = source.dtype.newbyteorder("=") if source.dtype.names is None else source.dtype
+    if dtype is None:
+        return native
+    name = _type_name(dtype)
+    try:
+        wanted = numpy.dtype(name)
+    except TypeError:
+        raise TypeError(f"dtype = {name} is none of NumPy's, so no array in chunks can have it") from None
+    if wanted != native:
+        try:
+            _core.itemsize(dtype_name(native))
+        except ValueError:
+            raise TypeError(f"source = {source.name} holds {native}, which is not converted to {name}") from None
+        if native.kind == "c" and wanted.kind != "c":
+            raise TypeError(f"dtype = {name}: the complex values of source would lose their imaginary parts")
+    return wanted
+
+
+def _target_path(target: Any, source: Source) -> tuple[str, str]:
+    if not isinstance(target, (str, os.PathLike)):
+        raise TypeError(f"target = {shown(target)} is not a path")
+    path, _, key = os.fspath(target).partition("::")
+    if "://" in path:
+        raise ValueError(f"target = {path!r} is an address: a target is a path in a file system")
+    path = path.rstrip("/")
+    if not path:
+        raise ValueError("target is empty: name a path")
+    parent = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(parent):
+        raise FileNotFoundError(f"target = {path!r}: the folder {parent!r} does not exist")
+    if key and kind_of(path) != "hdf5":
+        raise ValueError(f"target = {os.fspath(target)!r}: ::NAME names a dataset in a file of HDF5")
+    read = getattr(source, "path", None)
+    if read is not None and os.path.exists(path) and os.path.samefile(path, read):
+        raise ValueError(f"target = {path!r} is the same file as source: it has to be another")
+    return os.path.abspath(path), key or "data"
+
+
+def _integers(name: str, given: Any, rank: int) -> list[int]:
+    try:
+        numbers = [index(n) for n in given]
+    except TypeError:
+        raise TypeError(f"{name} = {shown(given)} is not a sequence of integers") from None
+    if len(numbers) != rank:
+        raise ValueError(f"{name} = {shown(tuple(numbers))} has {len(numbers)} entries, the array has rank {rank}")
+    return numbers
+
+
+def _chunks(
+    chunks: Any, shape: Extents, own: Extents, source: Source, dtype: numpy.dtype, kind: str
+) -> Extents:
+    if kind == "npy":
+        if chunks is not None:
+            raise ValueError(f"chunks = {shown(chunks)}: a target of .npy has none")
+        row = max(1, 4096 // dtype.itemsize)
+        return tuple([min(row, max(n, 1)) if k == len(shape) - 1 else 1 for k, n in enumerate(shape)])
+    if chunks is None:
+        chunks = own if not getattr(source, "slowest", None) else _auto(shape, dtype.itemsize)
+    numbers = _integers("chunks", chunks, len(shape))
+    for k, (n, extent) in enumerate(zip(numbers, shape, strict=True)):
+        if n < 1 and n != -1:
+            raise ValueError(f"chunks[{k}] = {n} is neither positive nor -1")
+        numbers[k] = max(extent, 1) if n == -1 else min(n, max(extent, 1))
+    return tuple(numbers)
+
+
+def _auto(shape: Extents, itemsize: int) -> Extents:
+    """Chunks of about 4 MiB for an array that has none."""
+    chunks = [max(n, 1) for n in shape]
+    while numpy.prod(chunks, dtype=float) * itemsize > 4 << 20 and max(chunks) > 1:
+        axis = chunks.index(max(chunks))
+        chunks[axis] = -(-chunks[axis] // 2)
+    return tuple(chunks)
+
+
+def _shards(shards: Any, chunks: Extents, shape: Extents) -> Extents:
+    numbers = _integers("shards", shards, len(chunks))
+    for k, (n, chunk) in enumerate(zip(numbers, chunks, strict=True)):
+        if n == -1:
+            numbers[k] = n = -(-shape[k] // chunk) * chunk
+        if n < 1 or n % chunk:
+            raise ValueError(f"shards[{k}] = {n} is no multiple of chunks[{k}] = {chunk}")
+    return tuple(numbers)
+
+
+def _at_once(client: Any, threads: Any, source: Source, target: Target) -> int:
+    if client is None:
+        if threads is None:
+            return runners.processors()
+        if index(threads) < 1:
+            raise ValueError(f"threads = {threads} is not positive")
+        return index(threads)
+    number = runners.threads_of(client)
+    if source.local and not source.whole:
+        raise ValueError(f"source = {source.name} is in the memory of this process, where workers cannot read it")
+    if hasattr(target, "shared"):
+        target.shared = True
+    return number
+
+
+def _memory(memory: Any, client: Any) -> int:
+    if memory is not None:
+        return _bytes_of(memory)
+    if client is not None:
+        limits = [worker["memory_limit"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
+        return max(32 << 20, min([limit for limit in limits if limit] or [_free_memory()]) // 2)
+    return max(32 << 20, _free_memory() // 2)

@@ -1,0 +1,280 @@
+"""What `cornerturn.rechunk` reads: zarr, HDF5, .npy and dask, all of them piece by piece."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from cornerturn._arrays import shown
+from cornerturn._chunks.boxes import Box, Extents, Grid
+
+_PIECE = 16 << 20  # bytes of a file without chunks that are mapped at a time
+_TOGETHER = 4 << 20  # bytes of chunks that zarr is asked for at a time: it reads them side by side
+_PAGE = 4096
+
+
+class Source:
+    """An array that is read in boxes. It can be pickled where other processes can open it."""
+
+    whole = False  # are pieces computed when they are read?
+    local = False  # does it live in the memory of this process?
+
+    def __init__(self, name: str, shape: Extents, dtype: Any, chunks: Extents):
+        self.name, self.shape, self.chunks = name, tuple(shape), tuple(chunks)
+        self.dtype = _moveable(numpy.dtype(dtype), name)
+
+    @property
+    def overhead(self) -> int:
+        """A chunk as it is stored, as it is decoded, and as it is returned."""
+        return 3 * math.prod(self.chunks) * self.dtype.itemsize
+
+    def pieces(self, box: Box) -> Iterator[Box]:
+        """`box` in the pieces in which it is read."""
+        grid = Grid(self.shape, self.chunks)
+        return (grid.box(index).common(box) for index in grid.meeting(box))
+
+    def read(self, box: Box) -> numpy.ndarray:
+        raise NotImplementedError
+
+    def identity(self) -> list[Any]:
+        """What says whether a source is the one that an interrupted run has read."""
+        return [self.name, list(self.shape), str(self.dtype), list(self.chunks)]
+
+
+def _moveable(dtype: numpy.dtype, name: str) -> numpy.dtype:
+    if dtype.hasobject or dtype.kind == "T" or dtype.itemsize == 0:
+        raise TypeError(f"source = {name} holds {dtype}: its elements are references, which have no place in a chunk")
+    return dtype
+
+
+class FileSource(Source):
+    """An array that lies in memory, or in a .npy file, without chunks."""
+
+    def __init__(self, name: str, array: Any, path: str | None):
+        row = max(1, _PAGE // max(array.dtype.itemsize, 1))
+        order = sorted(range(array.ndim), key=lambda k: -abs(array.strides[k]))
+        chunks = [min(row, max(n, 1)) if k == order[-1] else 1 for k, n in enumerate(array.shape)]
+        super().__init__(name, array.shape, array.dtype, tuple(chunks))
+        self.path, self.slowest = path, order
+        self.array = array if path is None else None
+        self.local = path is None
+
+    @property
+    def overhead(self) -> int:
+        return _PIECE
+
+    def pieces(self, box: Box) -> Iterator[Box]:
+        # In slabs along the axes that are slowest in memory.
+        bytes_left, step = self.dtype.itemsize, list(box.shape)
+        for axis in reversed(self.slowest):
+            step[axis] = max(1, min(step[axis], _PIECE // max(bytes_left, 1)))
+            bytes_left *= step[axis]
+        grid = Grid(box.shape, tuple(step))
+        for index in grid.meeting(Box((0,) * len(step), box.shape)):
+            part = grid.box(index)
+            moved = [tuple(a + b for a, b in zip(at, box.start, strict=True)) for at in part]
+            yield Box(*moved)
+
+    def read(self, box: Box) -> numpy.ndarray:
+        # Mapped anew for each piece: what was read does not count as memory of the process for long.
+        array = numpy.load(self.path, mmap_mode="r") if self.path is not None else self.array
+        return array[box.slices]
+
+    def identity(self) -> list[Any]:
+        found = os.stat(self.path) if self.path is not None else None
+        return [*super().identity(), *([found.st_size, found.st_mtime_ns] if found else [])]
+
+
+class ZarrSource(Source):
+    """An array of zarr. Several small chunks are read by one call."""
+
+    def __init__(self, name: str, array: Any):
+        self._array = array
+        self.local = type(array.store).__name__ == "MemoryStore"
+        # Other processes open it anew: chunks that a process cannot see would be fill values for it.
+        root = getattr(array.store, "root", None) if type(array.store).__name__ == "LocalStore" else None
+        self.place = None if root is None else (os.path.abspath(root), array.path)
+        super().__init__(name, array.shape, array.dtype, tuple([max(c, 1) for c in array.chunks]))
+        from cornerturn.zarr import prototype_for
+
+        self.prototype = prototype_for(array)
+        step = list(self.chunks)
+        for axis in reversed(range(len(step))):
+            most = max(1, _TOGETHER // (math.prod(step) * self.dtype.itemsize))
+            step[axis] *= min(most, -(-self.shape[axis] // step[axis]) or 1)
+        self.step = tuple(step)
+
+    @property
+    def array(self) -> Any:
+        if self._array is None and self.place is not None:
+            import zarr
+
+            self._array = zarr.open_array(self.place[0], path=self.place[1] or None, mode="r")
+        return self._array
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_array": self._array if self.place is None else None}
+
+    @property
+    def overhead(self) -> int:
+        return 3 * math.prod(self.step) * self.dtype.itemsize
+
+    def pieces(self, box: Box) -> Iterator[Box]:
+        grid = Grid(self.shape, self.step)
+        return (grid.box(index).common(box) for index in grid.meeting(box))
+
+    def read(self, box: Box) -> numpy.ndarray:
+        return numpy.asarray(self.array.get_basic_selection(box.slices, prototype=self.prototype))
+
+
+class Hdf5Source(Source):
+    """A dataset of HDF5. Chunks without filters, or with gzip and shuffle, are read as they are stored
+    and decoded here, since all calls of the library itself wait for each other."""
+
+    def __init__(self, path: str, key: str):
+        self.path, self.key = path, key
+        dataset = self._dataset()
+        chunks = dataset.chunks or _rows(dataset.shape, dataset.dtype.itemsize)
+        super().__init__(f"{path}::{key}", dataset.shape, dataset.dtype, chunks)
+        plist = dataset.id.get_create_plist()
+        filters = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
+        self.direct = dataset.chunks is not None and filters in ([], [1], [2, 1])  # shuffle 2, gzip 1
+        self.filters = filters
+
+    def _dataset(self) -> Any:
+        import h5py
+
+        dataset = getattr(self, "_open", None)
+        if dataset is None:
+            dataset = self._open = h5py.File(self.path, "r")[self.key]
+        return dataset
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_open"}
+
+    def read(self, box: Box) -> numpy.ndarray:
+        dataset = self._dataset()
+        if not self.direct:
+            return dataset[box.slices]
+        start = tuple([a // c * c for a, c in zip(box.start, self.chunks, strict=True)])
+        outer = Box(start, tuple([a + c for a, c in zip(start, self.chunks, strict=True)]))
+        if dataset.id.get_chunk_info_by_coord(start).byte_offset is None:  # it was never written
+            return dataset[box.slices]
+        skipped, stored = dataset.id.read_direct_chunk(start)
+        return self._decoded(skipped, stored).reshape(self.chunks)[box.within(outer)]
+
+    def _decoded(self, skipped: int, stored: bytes) -> numpy.ndarray:
+        values = numpy.frombuffer(stored, "u1")
+        for i in reversed(range(len(self.filters))):
+            if skipped >> i & 1:
+                continue
+            if self.filters[i] == 1:
+                values = numpy.frombuffer(zlib.decompress(values), "u1")
+            else:
+                size = self.dtype.itemsize
+                values = numpy.ascontiguousarray(values.reshape(size, -1).T).reshape(-1)
+        return values.view(self.dtype)
+
+    def identity(self) -> list[Any]:
+        found = os.stat(self.path)
+        return [*super().identity(), found.st_size, found.st_mtime_ns]
+
+
+class DaskSource(Source):
+    whole = True
+
+    def __init__(self, array: Any):
+        if any(math.isnan(n) for n in array.shape):
+            raise ValueError(f"source has the shape {array.shape}: its chunks have to be known")
+        largest = tuple([max(sizes, default=1) for sizes in array.chunks])
+        regular = all(set(sizes[:-1]) <= {most} for sizes, most in zip(array.chunks, largest, strict=True))
+        self.array = array if regular else array.rechunk(largest)
+        super().__init__(f"dask array {array.name}", array.shape, array.dtype, tuple([max(n, 1) for n in largest]))
+
+    def read(self, box: Box) -> numpy.ndarray:
+        return numpy.asarray(self.array[box.slices].compute(scheduler="synchronous"))
+
+
+def _rows(shape: Extents, itemsize: int) -> Extents:
+    """Pieces of a dataset without chunks."""
+    chunks, left = [], _PIECE // max(itemsize, 1)
+    for extent in reversed(shape):
+        chunks.append(max(1, min(extent, left)))
+        left //= chunks[-1]
+    return tuple(reversed(chunks))
+
+
+
+def open_source(source: Any) -> Source:
+    """The array that `source` is, or names."""
+    zarr, h5py, dask = (sys.modules.get(name) for name in ("zarr", "h5py", "dask.array"))
+    if isinstance(source, Source):
+        return source
+    if zarr is not None and isinstance(source, zarr.Array):
+        return ZarrSource(str(source.store_path), source)
+    if h5py is not None and isinstance(source, h5py.Dataset):
+        return Hdf5Source(source.file.filename, source.name)
+    if dask is not None and isinstance(source, dask.Array):
+        return DaskSource(source)
+    if isinstance(source, numpy.ndarray):
+        return FileSource("an array in memory", source, None)
+    if isinstance(source, (str, os.PathLike)):
+        return _open_path(os.fspath(source))
+    raise TypeError(
+        f"source = {shown(source)} is none of: a path, a zarr array, a dataset of HDF5, a dask array, an array of NumPy"
+    )
+
+
+def _open_path(text: str) -> Source:
+    path, _, key = text.partition("::")
+    if "://" in path or Path(path).is_dir():
+        return _open_zarr(path, key)
+    if not Path(path).exists():
+        raise FileNotFoundError(f"source = {text!r} does not exist")
+    with open(path, "rb") as file:
+        begin = file.read(8)
+    if begin[:6] == b"\x93NUMPY":
+        try:
+            array = numpy.load(path, mmap_mode="r")
+        except ValueError as error:
+            raise TypeError(f"source = {text!r}: {error}") from None
+        return FileSource(path, array, os.path.abspath(path))
+    return _open_hdf5(path, key)
+
+
+def _open_zarr(path: str, key: str) -> Source:
+    import zarr
+
+    try:
+        found = zarr.open(path, path=key or None, mode="r")
+    except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
+        message = " ".join(str(error).split())
+        raise ValueError(f"source = {path + ('::' + key) * bool(key)!r} is no zarr array that can be read: {message}") from None
+    if isinstance(found, zarr.Array):
+        return ZarrSource(str(found.store_path), found)
+    names = [name for name, _ in found.arrays()]
+    if len(names) == 1:
+        return _open_zarr(path, f"{key}/{names[0]}".strip("/"))
+    raise ValueError(f"source = {path!r} is a group: name one of its arrays, {path}::NAME, of {', '.join(names) or 'none'}")
+
+
+def _open_hdf5(path: str, key: str) -> Source:
+    import h5py
+
+    if not h5py.is_hdf5(path):
+        raise ValueError(f"source = {path!r} is neither a zarr array nor a file of HDF5 or .npy")
+    with h5py.File(path, "r") as file:
+        names: list[str] = []
+        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+        if not key and len(names) == 1:
+            key = names[0]
+        if not key or not isinstance(file.get(key), h5py.Dataset):
+            raise ValueError(f"source = {path!r}: name one of its datasets, {path}::NAME, of {', '.join(names) or 'none'}")
+    return Hdf5Source(os.path.abspath(path), key)

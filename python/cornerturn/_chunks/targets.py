@@ -1,0 +1,215 @@
+"""What `cornerturn.rechunk` writes: zarr, HDF5 and .npy."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import threading
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+
+from cornerturn._arrays import shown
+from cornerturn._chunks.boxes import Box, Extents, Grid
+
+_CODED = 1.25  # an encoded chunk and what its encoder takes beside it, in bytes of the chunk
+_CODECS = ("none", "gzip", "zstd", "lz4", "blosc", "crc32c")
+
+
+class Target:
+    """An array that is written in whole chunks, at a path that exists only while it is written."""
+
+    concurrent = True  # may several processes write to it?
+
+    def __init__(self, path: str, shape: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any):
+        self.path, self.shape, self.dtype, self.chunks, self.codec = path, shape, dtype, chunks, codec
+
+    @property
+    def overhead(self) -> int:
+        """A chunk that is encoded, and one at an end of the array that is filled up."""
+        sides = zip(self.shape, self.chunks, strict=True)
+        ragged = max([n % chunk / chunk for n, chunk in sides if chunk], default=0)
+        factor = ragged + _CODED * (self.codec != "none")
+        return int(factor * math.prod(self.chunks) * self.dtype.itemsize)
+
+    def create(self) -> None:
+        raise NotImplementedError
+
+    def write(self, box: Box, values: numpy.ndarray) -> None:
+        raise NotImplementedError
+
+    def step(self, box: Extents) -> Extents:
+        """The extents of the arrays that are written."""
+        return self.chunks
+
+
+class NpyTarget(Target):
+    def create(self) -> None:
+        numpy.lib.format.open_memmap(self.path, "w+", self.dtype, self.shape)
+        with open(self.path, "r+b") as file, contextlib.suppress(AttributeError):
+            # The room is taken now: a write into a map of a full disk would end the process.
+            os.posix_fallocate(file.fileno(), 0, max(os.fstat(file.fileno()).st_size, 1))
+
+    def step(self, box: Extents) -> Extents:
+        return box
+
+    def write(self, box: Box, values: numpy.ndarray) -> None:
+        mapped = numpy.load(self.path, mmap_mode="r+")
+        mapped[box.slices] = values
+        mapped.flush()
+
+
+class ZarrTarget(Target):
+    """An array of zarr. The codecs, and what else is known of it, are options of `zarr.create_array`."""
+
+    def __init__(self, path: Any, shape: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any, options: Any):
+        super().__init__(path, shape, dtype, chunks, codec)
+        self.options = options
+        self._array: Any = None
+
+    def create(self) -> None:
+        import zarr
+
+        self._array = zarr.create_array(self.path, shape=self.shape, dtype=self.dtype, **self.options)
+
+    def opened(self) -> Any:
+        import zarr
+
+        if self._array is None:
+            self._array = zarr.open_array(self.path, mode="r+")
+        return self._array
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_array": None}
+
+    def write(self, box: Box, values: numpy.ndarray) -> None:
+        from cornerturn.zarr import prototype_for
+
+        array = self.opened()
+        array.set_basic_selection(box.slices, values, prototype=prototype_for(array))
+
+
+class Hdf5Target(Target):
+    """A dataset of HDF5. Chunks are encoded here and written as they are stored: only the writing waits
+    for other threads."""
+
+    concurrent = False
+
+    def __init__(self, path: str, shape: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any, key: str):
+        super().__init__(path, shape, dtype, chunks, codec)
+        self.key = key
+        self.shared = False  # do several processes write to it?
+        self._lock = threading.Lock()
+
+    def create(self) -> None:
+        import h5py
+
+        whole = 0 in self.shape or not self.shape
+        options = dict(chunks=None if whole else self.chunks)
+        if self.codec == "gzip" and not whole:
+            options |= dict(compression="gzip", compression_opts=4)
+        with h5py.File(self.path, "w") as file:
+            file.create_dataset(self.key, self.shape, self.dtype, **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lock": None}
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        if not self.shared:
+            with self._lock:
+                yield
+            return
+        from distributed import Lock
+
+        with Lock(f"cornerturn {self.path}"):
+            yield
+
+    def write(self, box: Box, values: numpy.ndarray) -> None:
+        import h5py
+
+        stored: Any = None
+        if self.shape:
+            if values.shape != self.chunks:
+                filled = numpy.zeros(self.chunks, self.dtype)
+                filled[tuple(map(slice, values.shape))] = values
+                values = filled
+            values = numpy.ascontiguousarray(values)
+            stored = memoryview(values.reshape(-1).view("u1"))
+            if self.codec == "gzip":
+                stored = zlib.compress(stored, 4)
+        with self._exclusive(), h5py.File(self.path, "r+") as file:
+            if stored is None:
+                file[self.key][()] = values
+            else:
+                file[self.key].id.write_direct_chunk(box.start, bytes(stored))
+
+
+def kind_of(path: str) -> str:
+    name = path.partition("::")[0].lower()
+    if name.endswith(".npy"):
+        return "npy"
+    return "hdf5" if name.endswith((".h5", ".hdf5", ".nc", ".nc4")) else "zarr"
+
+
+def _zarr_codec(name: str) -> Any:
+    from zarr import codecs
+
+    return {
+        "none": None,
+        "gzip": codecs.GzipCodec(level=5),
+        "zstd": codecs.ZstdCodec(level=3),
+        "lz4": codecs.BloscCodec(cname="lz4"),
+        "blosc": codecs.BloscCodec(cname="zstd"),
+        "crc32c": codecs.Crc32cCodec(),
+    }[name]
+
+
+def check_codec(codec: Any, kind: str, shards: Any) -> None:
+    if codec is not None and codec not in _CODECS:
+        raise ValueError(f"codec = {shown(codec)} is none of {', '.join(_CODECS)}")
+    if kind != "zarr" and codec not in {"npy": (None, "none"), "hdf5": (None, "none", "gzip")}[kind]:
+        said = "has no codecs" if kind == "npy" else "takes none and gzip"
+        raise ValueError(f"codec = {shown(codec)}: a target of {'.npy' if kind == 'npy' else 'HDF5'} {said}")
+    if kind != "zarr" and shards is not None:
+        raise ValueError(f"shards = {shown(shards)}: shards are for targets of zarr")
+
+
+def zarr_options(source: Any, axes: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any, shards: Any) -> Any:
+    """The options of `zarr.create_array`: of the source's own what is still true."""
+    options: dict[str, Any] = dict(chunks=chunks, zarr_format=3)
+    if shards is not None:
+        options["shards"] = shards
+    if codec is not None:
+        options["compressors"] = _zarr_codec(codec)
+    array = getattr(source, "array", None)
+    if type(source).__name__ != "ZarrSource":
+        return options
+    if codec is None and array.metadata.zarr_format == 3:
+        options["compressors"] = array.compressors or None
+    options["attributes"] = dict(array.attrs)
+    names = getattr(array.metadata, "dimension_names", None)
+    if names:
+        options["dimension_names"] = [names[axis] for axis in axes]
+    fill = array.fill_value
+    if fill is not None:
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            options["fill_value"] = numpy.asarray(fill).astype(dtype)[()]
+    return options
+
+
+def make_target(kind: str, path: str, key: str, shape: Extents, dtype: Any, chunks: Extents, codec: Any, options: Any) -> Target:
+    if kind == "npy":
+        return NpyTarget(path, shape, dtype, chunks, "none")
+    if kind == "hdf5":
+        return Hdf5Target(path, shape, dtype, chunks, codec or "none", key)
+    outer = options.get("shards") or chunks
+    coded = "none" if "compressors" in options and not options["compressors"] else "some"
+    return ZarrTarget(path, shape, dtype, tuple(outer), coded, options)
+
+
+def chunk_grid(target: Target, box: Extents) -> Grid:
+    return Grid(target.shape, target.step(box))

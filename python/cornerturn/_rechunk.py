@@ -1,0 +1,86 @@
+"""rechunk: arrays in chunks, permuted, converted and cut anew in one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cornerturn._chunks.planning import RechunkPlan
+
+Progress = Callable[[int, int], Any]
+
+
+def rechunk(
+    source: Any,
+    target: Any,
+    *,
+    chunks: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    dtype: Any = None,
+    memory: int | str | None = None,
+    client: Any = None,
+    progress: Progress | None = None,
+    plan: Callable[[RechunkPlan], Any] | None = None,
+    threads: int | None = None,
+    codec: str | None = None,
+    shards: Sequence[int] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    dry_run: bool = False,
+) -> RechunkPlan:
+    """Writes the array `source` to `target` with other chunks, its axes in the order `axes`.
+
+    The array may be much larger than memory. It is read once and written once where the memory allows
+    that; else parts of it lie in intermediate files on the way. The target appears when it is whole.
+    Until then `TARGET.partial` holds it, with a record of what is done. An interrupted run goes on from
+    there with `resume=True`.
+
+    Args:
+        source: a path, a zarr array, a dataset of HDF5, a dask array or an array of NumPy. A path is that
+            of a zarr store, a file of HDF5 or a .npy file; `PATH::NAME` names one of several arrays.
+        target: the path of a .npy file, of a file of HDF5 (.h5, .hdf5, .nc; `PATH::NAME` names its
+            dataset), or of a zarr store, which any other name means.
+        chunks: the extents of the target's chunks, in the order of its own axes; -1 takes all of an axis.
+            None keeps those of the source.
+        axes: as in `transpose`. None keeps the order.
+        dtype: as in `transpose`.
+        memory: the most bytes that the arrays of all tasks take together, 32 MiB at least, for each
+            worker of a cluster: a number, or "512M", "2GiB". None is half of what is free.
+        client: a client of dask.distributed, whose workers do the tasks. They open source and target by
+            their paths. None does them on threads here.
+        progress: is called with the bytes that are moved and those that will be. What it raises ends
+            the work, which can be resumed.
+        plan: is called with the plan before anything is written.
+        threads: how many tasks run at a time here; None is one for each processor.
+        codec: how chunks are stored: "none", "gzip", "zstd", "lz4", "blosc" (zstd in blosc) or "crc32c". None
+            keeps the codecs of a zarr array for zarr, zarr's own choice for others, and "none" for HDF5.
+        shards: the extents of the shards of a target of zarr, in multiples of `chunks`.
+        resume: goes on with an interrupted run of the same, and begins where there is none.
+        overwrite: replaces what is at `target`, once the new array is whole.
+        dry_run: plans and writes nothing.
+
+    Returns:
+        The plan. `print` shows it.
+
+    Raises:
+        FileExistsError: `target` is there, or an interrupted run of it, and is neither resumed nor
+            overwritten.
+        OSError: something cannot be read or written, and trying again has not helped.
+        TypeError: `source` is no array, or its elements are references or are not converted.
+        ValueError: a chunk does not fit into the memory, an argument is out of range, or an interrupted
+            run was one of another source, of other axes, chunks or dtype.
+
+    Example:
+        >>> plan = cornerturn.rechunk("images.npy", "channels.npy", axes=(0, 3, 1, 2), memory="512M")
+        >>> plan.tasks, plan.shape
+        (1, (2, 3, 4, 5))
+    """
+    from cornerturn._chunks.job import prepare
+
+    made = prepare(source, target, chunks, axes, dtype, memory, client, threads, codec, shards)
+    if plan is not None:
+        plan(made.plan)
+    if not dry_run:
+        made.run(client, progress, resume, overwrite)
+    return made.plan
