@@ -22,8 +22,7 @@ MODULES = {
     "cornerturn": [
         *("transpose", "contiguous", "copy", "rearrange", "repeat", "EinopsError"),
         *("moveaxis", "swapaxes", "permute_dims", "ascontiguousarray"),
-        *("plan", "Plan", "threads", "transpose_file"),
-        *("rechunk",),
+        *("plan", "Plan", "threads", "transpose_file", "transpose_in_place", "rechunk"),
         *("quantise", "dequantise", "quantise_both", "Both", "amax"),
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
         *("convert_swizzle", "Conversion"),

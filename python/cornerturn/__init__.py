@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 from cornerturn._core import version as _version
 from cornerturn._einops import rearrange, repeat
 from cornerturn._files import transpose_file
+from cornerturn._in_place import transpose_in_place
 from cornerturn._names import ascontiguousarray, moveaxis, permute_dims, swapaxes
 from cornerturn._operations import contiguous, copy, transpose
 from cornerturn._pattern import EinopsError
@@ -80,6 +81,7 @@ __all__ = [
     "threads",
     "transpose",
     "transpose_file",
+    "transpose_in_place",
 ]
 
 # Modules that need a framework are imported when they are first asked for.

@@ -9,6 +9,7 @@
 #include "cornerturn/cornerturn.hpp"
 #include "execute.hpp"
 #include "files.hpp"
+#include "in_place.hpp"
 #include "jax_ffi.hpp"
 #include "memory.hpp"
 #include "operand.hpp"
@@ -79,6 +80,7 @@ NB_MODULE(_core, module) {
       .def_ro("dtype", &Memory::dtype);
   add_plans(module);
   add_amax(module);
+  add_in_place(module);
   add_blocks(module);
   add_threads(module);
   add_files(module);

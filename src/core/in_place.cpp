@@ -44,14 +44,15 @@ Factors factors_of(const Step& step, Side side, std::int64_t size) {
   return {side, extent / size, size, extent % size};
 }
 
-// Calls visit(factors) for sizes from `from` down: all that divide the extent, and a few others.
+// Calls visit(factors) for all sizes that divide the extent, as far as they are found soon.
 template <class Visit>
-void for_sizes_from(const Step& step, Side side, std::int64_t from, const Visit& visit) {
-  constexpr std::int64_t tried = 512;
-  const std::int64_t first = std::clamp<std::int64_t>(from, 1, divided(step, side));
-  for (std::int64_t size = first; size > 0 && size > first - tried; --size) {
-    const Factors factors = factors_of(step, side, size);
-    if (factors.rest == 0 || first - size < 64 || size % 64 == 0) visit(factors);
+void for_divisors(const Step& step, Side side, const Visit& visit) {
+  constexpr std::int64_t tried = 1 << 16;
+  const std::int64_t extent = divided(step, side);
+  for (std::int64_t size = 1; size <= tried && size * size <= extent; ++size) {
+    if (extent % size != 0) continue;
+    visit(factors_of(step, side, size));
+    visit(factors_of(step, side, extent / size));
   }
 }
 
@@ -63,10 +64,13 @@ void for_each_candidate(const Step& step, const Limits& limits, std::int64_t wor
     const std::int64_t row = other(step, side) * step.element;
     const std::int64_t most = std::max<std::int64_t>(1, workspace / limits.workers / row);
     const std::int64_t fast = std::max<std::int64_t>(1, limits.panel / row);
-    for_sizes_from(step, side, most, visit);
-    for_sizes_from(step, side, std::min(most, fast), visit);
-    for_sizes_from(step, side, std::min(most, ceil_div(limits.good_run, step.element)), visit);
-    visit(factors_of(step, side, 1));
+    const std::int64_t good = ceil_div(limits.good_run, step.element);
+    for_divisors(step, side, visit);
+    // Sizes that leave a rest.
+    for (const std::int64_t size :
+         {most, fast, good, good / 2, good / 4, std::min(most, 4 * good)}) {
+      visit(factors_of(step, side, std::clamp<std::int64_t>(size, 1, divided(step, side))));
+    }
   }
 }
 

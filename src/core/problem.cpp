@@ -60,7 +60,8 @@ bool operator==(const Problem& a, const Problem& b) noexcept {
                            (a.blocks != nullptr && b.blocks != nullptr && *a.blocks == *b.blocks);
   return a.src_type == b.src_type && a.dst_type == b.dst_type && a.modes == b.modes &&
          a.src_offset == b.src_offset && a.dst_offset == b.dst_offset && a.values == b.values &&
-         a.scale == b.scale && a.bias == b.bias && a.reduces == b.reduces && a.in_place == b.in_place && same_blocks;
+         a.scale == b.scale && a.bias == b.bias && a.reduces == b.reduces &&
+         a.in_place == b.in_place && same_blocks;
 }
 
 namespace {

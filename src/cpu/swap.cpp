@@ -24,25 +24,23 @@ namespace {
 using plan::SwapConfig;
 using plan::SwapSplit;
 
-// Two tiles of the planned size and a register more either way, of the worst size of elements.
-constexpr std::int64_t swap_stage_bytes = 2 * (128 + 32) * (128 + 32) * 2;
-// A register's rows, of the longest tile, each with a line more.
-constexpr std::int64_t swap_block_bytes = 64 * (128 + 64 + 64);
+// Two tiles, of which the last of a matrix may have nearly twice the planned size.
+constexpr std::int64_t swap_stage_bytes = 64 << 10;
 
 struct SwapScratch {
   alignas(64) std::uint8_t stage[swap_stage_bytes];
-  alignas(64) std::uint8_t block[swap_block_bytes];
 };
 
-// The pairs of tiles of all matrices, as pieces.
+// The pairs of groups of tiles of all matrices, as pieces.
 struct SwapGrid {
   SwapGrid(const SwapConfig& config, const Problem& normal)
-      : split(*plan::split_swap(normal)), tile(config.tile) {
+      : split(*plan::split_swap(normal)), tile(config.tile), group(config.group) {
     // A last tile that is too narrow for the widest register joins the one before.
     const std::int64_t narrowest = 64 / split.element;
     tiles = ceil_div(split.extent, tile);
     if (tiles > 1 && split.extent - (tiles - 1) * tile < narrowest) --tiles;
-    pairs = tiles * (tiles + 1) / 2;
+    groups = ceil_div(tiles, group);
+    pairs = groups * (groups + 1) / 2;
     for (const Mode& mode : split.batch) matrices *= mode.extent;
   }
 
@@ -63,31 +61,55 @@ struct SwapGrid {
   }
 
   SwapSplit split;
-  std::int64_t tile;
+  std::int64_t tile;   // elements
+  std::int64_t group;  // tiles
   std::int64_t tiles = 1;
-  std::int64_t pairs = 1;
+  std::int64_t groups = 1;
+  std::int64_t pairs = 1;  // of groups
   std::int64_t matrices = 1;
 };
 
-/// Tiles (i, j) and (j, i), i <= j, in the order in which they are numbered: i first.
-struct TilePair {
-  TilePair(const SwapGrid& grid, std::int64_t piece) : grid_(grid), matrix(piece / grid.pairs) {
-    for (std::int64_t left = piece % grid.pairs; left >= grid.tiles - i; ++i)
-      left -= grid.tiles - i;
-    j = i + (piece % grid.pairs - (i * grid.tiles - i * (i - 1) / 2));
+/// Tiles (i, j) and (j, i), i <= j: one pair of groups after the other, so that the pages of the
+/// rows of a group are still known when their next columns are read.
+class TileWalk {
+ public:
+  TileWalk(const SwapGrid& grid, std::int64_t first)
+      : grid_(grid), piece(first), matrix(first / grid.pairs) {
+    std::int64_t left = first % grid.pairs;
+    for (; left >= grid.groups - group_i_; ++group_i_) left -= grid.groups - group_i_;
+    group_j_ = group_i_ + left;
+    begin_group();
   }
+
   void next() {
-    if (++j < grid_.tiles) return;
-    j = ++i;
-    if (i < grid_.tiles) return;
-    i = j = 0;
-    ++matrix;
+    if (++j < end(group_j_)) return;
+    ++i;
+    j = std::max(group_j_ * grid_.group, i);
+    if (i < end(group_i_) && j < end(group_j_)) return;
+    ++piece;
+    if (++group_j_ == grid_.groups) group_j_ = ++group_i_;
+    if (group_i_ == grid_.groups) {
+      group_i_ = group_j_ = 0;
+      ++matrix;
+    }
+    begin_group();
   }
 
  private:
+  void begin_group() {
+    i = group_i_ * grid_.group;
+    j = group_j_ * grid_.group;
+  }
+  std::int64_t end(std::int64_t group) const {
+    return std::min((group + 1) * grid_.group, grid_.tiles);
+  }
+
   const SwapGrid& grid_;
+  std::int64_t group_i_ = 0;
+  std::int64_t group_j_ = 0;
 
  public:
+  std::int64_t piece;
   std::int64_t matrix;
   std::int64_t i = 0;
   std::int64_t j = 0;
@@ -97,8 +119,7 @@ struct TilePair {
 void swap_elements(const SwapGrid& grid, std::uint8_t* data, std::int64_t first,
                    std::int64_t last) {
   const SwapSplit& split = grid.split;
-  TilePair pair(grid, first);
-  for (std::int64_t piece = first; piece < last; ++piece, pair.next()) {
+  for (TileWalk pair(grid, first); pair.piece < last; pair.next()) {
     std::uint8_t* const matrix = data + grid.matrix_offset(pair.matrix);
     for (std::int64_t a = 0; a < grid.size(pair.i); ++a) {
       const std::int64_t row = pair.i * grid.tile + a;
@@ -135,40 +156,59 @@ class Swapping {
  public:
   static constexpr int V = unit_rows<width>();
   static constexpr int K = unit_columns<width>();
+  static constexpr std::int64_t T = 64 / width < 8 ? 8 : 64 / width;  // as is planned here
 
-  Swapping(const SwapConfig& config, const SwapGrid& grid, Byte* data)
-      : config_(config),
-        grid_(grid),
+  Swapping(const SwapGrid& grid, Byte* data)
+      : grid_(grid),
         data_(data),
         pitch_(grid.split.row_stride),
         scratch_(thread_scratch<SwapScratch>(Scratch::moving)) {
-    assert(2 * (grid.tile + V) * (grid.tile + V) * width <= swap_stage_bytes);
+    assert(2 * 4 * grid.tile * grid.tile * width <= swap_stage_bytes);
   }
 
   void run(std::int64_t first, std::int64_t last) {
-    TilePair pair(grid_, first);
-    for (std::int64_t piece = first; piece < last; ++piece, pair.next()) {
-      Byte* const matrix = data_ + grid_.matrix_offset(pair.matrix);
-      const std::int64_t h = grid_.size(pair.i);
-      const std::int64_t w = grid_.size(pair.j);
-      Byte* const one = matrix + pair.i * grid_.tile * pitch_ + pair.j * grid_.tile * width;
-      Byte* const other = matrix + pair.j * grid_.tile * pitch_ + pair.i * grid_.tile * width;
-      if (pair.i == pair.j) {
-        load(one, h, w, scratch_.stage, one);
-        store(scratch_.stage, one, w, h);
-        continue;
+    TileWalk pair(grid_, first);
+    while (pair.piece < last) {
+      const Tiles now = tiles(pair);
+      pair.next();
+      const Tiles next = pair.piece < last ? tiles(pair) : now;
+      if (now.rows == T && now.columns == T) {
+        swap(now, next, T, T);
+      } else {
+        swap(now, next, now.rows, now.columns);
       }
-      Byte* const second = scratch_.stage + w * h * width;
-      load(one, h, w, scratch_.stage, other);
-      load(other, w, h, second, one + grid_.tile * width);
-      store(second, one, h, w);
-      store(scratch_.stage, other, w, h);
     }
   }
 
  private:
+  struct Tiles {
+    Byte* one;
+    Byte* other;
+    std::int64_t rows;  // of the one, columns of the other
+    std::int64_t columns;
+  };
+
+  Tiles tiles(const TileWalk& pair) const {
+    Byte* const matrix = data_ + grid_.matrix_offset(pair.matrix);
+    return {matrix + pair.i * grid_.tile * pitch_ + pair.j * grid_.tile * width,
+            matrix + pair.j * grid_.tile * pitch_ + pair.i * grid_.tile * width, grid_.size(pair.i),
+            grid_.size(pair.j)};
+  }
+
+  // Inlined: whole tiles are worked on with sizes that the compiler knows.
+  HWY_INLINE void swap(const Tiles& now, const Tiles& next, std::int64_t rows,
+                       std::int64_t columns) {
+    Byte* const second = scratch_.stage + rows * columns * width;
+    load(now.one, rows, columns, scratch_.stage, next.one);
+    if (now.one == now.other) return store(scratch_.stage, now.one, columns, rows);
+    load(now.other, columns, rows, second, next.other);
+    store(second, now.one, rows, columns);
+    store(scratch_.stage, now.other, columns, rows);
+  }
+
   // h rows of w elements become w rows of h elements, packed. `next` is read soon.
-  void load(const Byte* from, std::int64_t h, std::int64_t w, Byte* stage, const Byte* next) {
+  HWY_INLINE void load(const Byte* from, std::int64_t h, std::int64_t w, Byte* stage,
+                       const Byte* next) {
     if (h < V || w < K) {
       for (std::int64_t row = 0; row < h; ++row) {
         for (std::int64_t column = 0; column < w; ++column) {
@@ -178,17 +218,11 @@ class Swapping {
       }
       return;
     }
+    const std::int64_t pitch = pitch_;
     for (std::int64_t r = 0; r < h; r += V) {
       const std::int64_t row = std::min(r, h - V);
-      prefetch(r + V < h ? from + (r + V) * pitch_ : next, w);
-      const Byte* block = from + row * pitch_;
-      std::int64_t pitch = pitch_;
-      if (config_.copy_rows) {
-        pitch = w * width + 64;
-        for (int i = 0; i < V; ++i)
-          copy_row(scratch_.block + i * pitch, block + i * pitch_, w * width);
-        block = scratch_.block;
-      }
+      prefetch(next + row * pitch_, w);
+      const Byte* const block = from + row * pitch;
       for (std::int64_t c = 0; c < w; c += K) {
         const std::int64_t column = std::min(c, w - K);
         const Byte* const unit = block + column * width;
@@ -206,32 +240,30 @@ class Swapping {
     }
   }
 
-  void store(const Byte* stage, Byte* to, std::int64_t h, std::int64_t w) const {
+  HWY_INLINE void store(const Byte* stage, Byte* to, std::int64_t h, std::int64_t w) const {
     for (std::int64_t row = 0; row < h; ++row) {
       copy_row(to + row * pitch_, stage + row * w * width, w * width);
     }
   }
 
-  const SwapConfig config_;
   const SwapGrid& grid_;
   Byte* const data_;
   const std::int64_t pitch_;
   SwapScratch& scratch_;
 };
 
-void run_swap(const SwapConfig& config, const SwapGrid& grid, Byte* data, std::int64_t first,
-              std::int64_t last) {
+void run_swap(const SwapGrid& grid, Byte* data, std::int64_t first, std::int64_t last) {
   switch (grid.split.element) {
     case 1:
-      return Swapping<1>(config, grid, data).run(first, last);
+      return Swapping<1>(grid, data).run(first, last);
     case 2:
-      return Swapping<2>(config, grid, data).run(first, last);
+      return Swapping<2>(grid, data).run(first, last);
     case 4:
-      return Swapping<4>(config, grid, data).run(first, last);
+      return Swapping<4>(grid, data).run(first, last);
     case 8:
-      return Swapping<8>(config, grid, data).run(first, last);
+      return Swapping<8>(grid, data).run(first, last);
     default:
-      return Swapping<16>(config, grid, data).run(first, last);
+      return Swapping<16>(grid, data).run(first, last);
   }
 }
 
@@ -254,7 +286,7 @@ void run(const plan::SwapConfig& config, const Problem& normal, const Buffers& b
   const SwapGrid grid(config, normal);
   auto* const data = static_cast<std::uint8_t*>(buffers.dst);
   if (!grid.split.in_registers()) return swap_elements(grid, data, first, last);
-  HWY_DYNAMIC_DISPATCH(run_swap)(config, grid, data, first, last);
+  HWY_DYNAMIC_DISPATCH(run_swap)(grid, data, first, last);
 }
 
 }  // namespace cornerturn::cpu

@@ -68,7 +68,11 @@ class Planner {
  public:
   // `saved` bytes of the workspace are taken.
   Planner(const in_place::Limits& limits, std::int64_t saved, const CpuInfo& cpu)
-      : limits_(limits), saved_(saved), cpu_(cpu) {}
+      : limits_(limits), saved_(saved), cpu_(cpu) {
+    // What is moved into the workspace is read at once: nothing is to go past the caches.
+    cpu_.l2_bytes = std::max(cpu.l2_bytes, 2 * limits.workspace);
+    cpu_.l3_bytes = std::max(cpu.l3_bytes, 8 * limits.workspace);
+  }
 
   PlannedPass operator()(const in_place::SwapPass& p) const {
     const std::int64_t matrix = p.extent * p.extent * p.element;
@@ -81,7 +85,8 @@ class Planner {
   PlannedPass operator()(const in_place::PanelPass& p) const {
     const std::int64_t bytes = p.rows * p.columns * p.element;
     const std::int64_t group = std::clamp<std::int64_t>(
-        std::min(limits_.panel, (limits_.workspace - saved_) / limits_.workers) / bytes, 1, p.panels);
+        std::min(limits_.panel, (limits_.workspace - saved_) / limits_.workers) / bytes, 1,
+        p.panels);
     const std::int64_t last = p.panels % group == 0 ? group : p.panels % group;
     return {p, group,
             plan_moves(

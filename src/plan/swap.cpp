@@ -37,13 +37,11 @@ std::optional<SwapSplit> split_swap(const Problem& normal) {
 namespace swap {
 namespace {
 
-// Policies. A row of a tile is so many bytes long, where that is at least so many elements; a tile
-// has at most so many.
-constexpr std::int64_t row_bytes = 256;
-constexpr std::int64_t least_tile = 16;
-constexpr std::int64_t most_tile = 128;
-// Rows a multiple of so many bytes apart share few sets of the first-level cache.
-constexpr std::int64_t conflicting_pitch = 1024;
+// Policies. A row of a tile is a line long, where that is at least so many elements, and the rows
+// of a group have so many elements: their pages are then all known to the processor.
+constexpr std::int64_t least_tile = 8;
+constexpr std::int64_t single_tile = 16;  // where elements are not transposed in registers
+constexpr std::int64_t group_elements = 256;
 
 }  // namespace
 
@@ -51,12 +49,11 @@ const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   return split_swap(normal) ? nullptr : "it is not one exchange of two modes of the same extent";
 }
 
-void Family::configure(const Problem& normal, const CpuInfo&, const Add<SwapConfig>& add) {
+void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<SwapConfig>& add) {
   const SwapSplit split = *split_swap(normal);
-  SwapConfig config;
-  config.tile = static_cast<int>(std::clamp(row_bytes / split.element, least_tile, most_tile));
-  if (!split.in_registers()) config.tile = static_cast<int>(least_tile);
-  config.copy_rows = split.in_registers() && split.row_stride % conflicting_pitch == 0;
+  const std::int64_t tile =
+      split.in_registers() ? std::max(cpu.line_bytes / split.element, least_tile) : single_tile;
+  const SwapConfig config{static_cast<int>(tile), static_cast<int>(group_elements / tile)};
   add(config);
 }
 
@@ -73,9 +70,9 @@ double Family::cost_ns(const SwapConfig&, const Problem& normal, const CpuInfo& 
 
 std::string Family::describe(const SwapConfig& config, const Problem& normal) {
   const SwapSplit split = *split_swap(normal);
-  return fmt::format("tiles of {} x {} elements of {} bytes{}{}", config.tile, config.tile,
-                     split.element, split.in_registers() ? ", in registers" : "",
-                     config.copy_rows ? ", rows copied first" : "");
+  return fmt::format("tiles of {} x {} elements of {} bytes in groups of {} x {}{}", config.tile,
+                     config.tile, split.element, config.group, config.group,
+                     split.in_registers() ? ", in registers" : "");
 }
 
 std::string Family::details(const SwapConfig&) {

@@ -16,10 +16,8 @@ namespace cornerturn::plan {
 struct CpuInfo;
 
 struct SwapConfig {
-  int tile = 64;  ///< elements of a tile along either mode
-  /// Copies each block of rows to the first-level cache before it is transposed: for rows whose
-  /// pitch makes them fall into the same cache sets.
-  bool copy_rows = false;
+  int tile = 16;   ///< elements of a tile along either mode
+  int group = 16;  ///< tiles along either mode that are worked on together
 
   friend bool operator==(const SwapConfig&, const SwapConfig&) = default;
 };

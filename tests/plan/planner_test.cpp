@@ -59,6 +59,11 @@ TEST(Planner, EveryKernelCanBeForcedWhereItApplies) {
     if (i % 50 == 2) {
       problem = block_problem(f32, {i, 64}, {256, 4}, {{}, i % 100 == 2, {1, {68, 34}, {}}, {}});
     }
+    if (i % 50 == 3) {
+      problem = {};
+      problem.in_place = true;
+      problem.modes = {{i + 1, 4, 4 * (i + 1)}, {i + 1, 4 * (i + 1), 4}, {4, 1, 1}};
+    }
     const Plan free = make_plan(problem, CpuInfo{}, {1, ""});
     for (const Row& row : cpu_registry()) {
       if (why_not(row, free.normal, CpuInfo{}) != nullptr) continue;
