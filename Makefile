@@ -8,7 +8,7 @@ PEERS ?= numpy torch mkl eigen onednn
 export JOBS FULL
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test bench bench-gpu bench-python bench-convert test-gpu profile-gpu bundle docs page format install release wheel fuzz clean
+.PHONY: help setup build run test bench bench-gpu bench-ladder bench-python bench-convert test-gpu profile-gpu bundle docs page format install release wheel fuzz clean
 
 help:   ## shows this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -38,6 +38,12 @@ bench-gpu: ## does the same on the GPU that is here, with the peers that Python 
 
 test-gpu: ## tests engine, interface and ladder on the GPU that is here, also under compute-sanitizer (SKIP=1)
 	@scripts/test_gpu.sh
+
+bench-ladder: ## measures every rung of the ladder on the GPU that is here, and fills in the pages
+	@scripts/setup.sh build
+	@scripts/measure_ladder.sh
+	@scripts/build.sh release cornerturn_tool ledger_check
+	@python3 scripts/kernel_pages.py
 
 profile-gpu: ## compares predicted with profiled sectors and wavefronts of every rung (needs ncu)
 	@scripts/profile_gpu.sh

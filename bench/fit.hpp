@@ -21,9 +21,15 @@ using EstimateOf = std::function<double(std::size_t of_case, std::size_t candida
 /// where good candidates count more than bad ones.
 double badness(const std::vector<FitCase>& cases, const EstimateOf& estimate);
 
-/// A random search of so many steps near `start`, one cost changed at a time. What the measurements
-/// do not tell stays as it is: moving a cost has a price of its own.
-std::vector<double> fitted(const std::vector<double>& start,
+/// A cost that a fit may change.
+struct FreeCost {
+  double start = 0;
+  double most = 0;  ///< that it may become
+};
+
+/// A random search of so many steps near where costs start, one changed at a time. What the
+/// measurements do not tell stays as it is: moving a cost has a price of its own.
+std::vector<double> fitted(const std::vector<FreeCost>& free,
                            const std::function<double(const std::vector<double>&)>& badness_of,
                            int steps, unsigned seed);
 

@@ -23,6 +23,15 @@ function(cornerturn_build_fast target)
     $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
+# cornerturn_find_a_way_through(TARGET)
+# The fuzz targets learn which ways through the code they have taken. Not through the CPU's vectors,
+# whose ways the plans decide, nor through the emulator.
+function(cornerturn_find_a_way_through target)
+  if(CORNERTURN_BUILD_FUZZ AND NOT target MATCHES "_(cpu|simt)$")
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
 # cornerturn_layer(NAME [STATIC] [SOURCES file...] [LINKS target...])
 # The layer `cornerturn_NAME`: compiled once as objects, from which the shared library and the
 # internal static library are both made; or STATIC, a library beside them. A layer of headers alone
@@ -40,6 +49,7 @@ function(cornerturn_layer name)
     target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
     target_compile_definitions(${target} PRIVATE CORNERTURN_VERSION="${PROJECT_VERSION}")
     target_link_libraries(${target} PRIVATE cornerturn_options PUBLIC ${arg_LINKS})
+    cornerturn_find_a_way_through(${target})
   else()
     add_library(${target} INTERFACE)
     target_include_directories(${target} INTERFACE
@@ -107,6 +117,7 @@ function(cornerturn_fuzz name)
     return()
   endif()
   cornerturn_program(fuzz_${name} SOURCES ${arg_SOURCES} LINKS cornerturn_internal ${arg_LINKS})
+  target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
 endfunction()

@@ -21,7 +21,7 @@ strip -o "$folder/lib/libbench_gpu_python.so" build/cuda/lib/libbench_gpu_python
 cp bench/{report,gpu_report}.py "$folder/bench"
 cp bench/gpu/run.sh "$folder/bench/gpu"
 cp bench/peers/gpu/*.py "$folder/bench/peers/gpu"
-cp scripts/test_gpu.sh scripts/profile_gpu.sh "$folder/scripts"
+cp scripts/test_gpu.sh scripts/profile_gpu.sh scripts/measure_ladder.sh "$folder/scripts"
 cp bench/ladder/{collect,profile}.py "$folder/bench/ladder"
 cp scripts/bundle_run.sh "$folder/run.sh"
 git describe --always --dirty --abbrev=10 > "$folder/commit"

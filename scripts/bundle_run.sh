@@ -32,25 +32,7 @@ machine() {
 # NVIDIA H200: h200, the name of its files in bench/results/ladder
 GPU=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | awk '{print tolower($2)}')
 
-ladder() {
-  local rc=0 runs
-  runs=$(mktemp)
-  for shape in 16384,16384 16416,16416 32768,32768 4096,4096 1024,1024 10007,9973; do
-    for dtype in f32 u8 u16 f64; do
-      if "$BIN/cornerturn" ladder --gpu --shape $shape --dtype $dtype --json > one.json; then
-        echo "$shape $dtype: ok"
-      else
-        echo "$shape $dtype: FAILED"
-        rc=1
-      fi
-      tr -d '\n' < one.json >> "$runs"
-      echo >> "$runs"
-    done
-  done
-  python3 bench/ladder/collect.py "$runs" "$OUT/$GPU.json" --commit "$COMMIT" || rc=1
-  return $rc
-}
-
+ladder() { scripts/measure_ladder.sh "$OUT/$GPU.json"; }
 tests() { CHECKS='' scripts/test_gpu.sh; }
 check() { TESTS=no CHECK_SECONDS=70 scripts/test_gpu.sh; }
 profile() { scripts/profile_gpu.sh "$OUT/$GPU-profile.json"; }

@@ -23,7 +23,8 @@ Marks of a page, all of them comments, so that the page reads as it is:
     <!-- end -->
     <!--=EXPRESSION:FORMAT-->**number**              a number in a sentence
 
-Besides its own names an expression knows leg(), wavefronts() and share(). Commands are those of the
+Besides its own names an expression knows leg(), wavefronts(), share() and
+python_share(). Commands are those of the
 program in build/release, or named by CORNERTURN. --check changes nothing and fails when a page or a
 picture is not what would be written.
 """
@@ -47,6 +48,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = os.environ.get("CORNERTURN", str(ROOT / "build" / "release" / "bin" / "cornerturn"))
 GUIDE = ROOT / "docs" / "guide"
 MEASURED = "bench/results/ladder/h200.json"
+FROM_PYTHON = "bench/results/ladder/h200.python.json"
 WIDTH = 100
 
 LET = re.compile(r"^<!-- let (\w+) = (.+?) -->$", re.M)
@@ -127,6 +129,14 @@ def share(rung: str, side: int, dtype: str = "f32") -> float:
     raise Stale(f"{rung} was not measured at {side} x {side} of {dtype}")
 
 
+def python_share(rung: str, side: int) -> float:
+    """The same of float32, as measured from Python."""
+    for run in report(FROM_PYTHON).runs:
+        if run.shape == [side, side] and run.dtype == "float32":
+            return 100 * next(entry for entry in run.rungs if entry.name == rung).measured.share_of_copy
+    raise Stale(f"{rung} was not measured from Python at {side} x {side}")
+
+
 def origin() -> str:
     of = report(MEASURED).provenance
     when = f"driver {of.driver}, clocks as found, {of.date}, commit {of.commit}"
@@ -136,7 +146,7 @@ def origin() -> str:
 def evaluated(field: str, names: dict[str, Any]) -> str:
     """The value of `expression` or `expression:format`."""
     expression, _, form = re.fullmatch(r"(.+?)(:([\w.,]+))?", field, re.S).groups()
-    functions = {function.__name__: function for function in (leg, wavefronts, share, len, max, min)}
+    functions = {function.__name__: function for function in (leg, wavefronts, share, python_share, len, max, min)}
     try:
         value = eval(expression, {"__builtins__": {}, **functions, **names})
         return format(value, form) if form else number(value)

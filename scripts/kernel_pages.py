@@ -4,7 +4,8 @@ and between `<!-- contest: RUNG... | RUNG... | RUNG... -->` and `<!-- end -->`, 
 groups of rungs is faster, next to the third; between `<!-- python: RUNG -->` and `<!-- end -->`, what was
 measured from Python; between `<!-- code: FILE | FIRST | AFTER -->` and `<!-- end -->`, lines of a source; in
 README.md also the list of pages and, between `<!-- summary -->` and `<!-- end -->`, all rungs' measured
-shares, from Python between `<!-- python summary -->` and `<!-- end -->`.
+shares, from Python between `<!-- python summary -->` and `<!-- end -->`. In docs/ledger.md, between
+`<!-- ledger -->` and `<!-- end -->`, stands what `ledger_check` says, where it was built.
 
 usage: scripts/kernel_pages.py [--check]
 
@@ -34,6 +35,8 @@ PYTHON = re.compile(r"(<!-- python: (\w+) -->\n).*?(<!-- end -->)", re.S)
 PYTHON_SUMMARY = re.compile(r"(<!-- python summary -->\n).*?(<!-- end -->)", re.S)
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(<!-- end -->)", re.S)
 CODE = re.compile(r"(<!-- code: (\S+) \| (.+?) \| (.+?) -->\n).*?(<!-- end -->)", re.S)
+LEDGER_PAGE = ROOT / "docs" / "ledger.md"
+LEDGER = re.compile(r"(<!-- ledger -->\n).*?(<!-- end -->)", re.S)
 INDEX = re.compile(r"(<!-- index -->\n).*?(<!-- end -->)", re.S)
 
 
@@ -81,22 +84,23 @@ def drawing(name):
 
 
 def has_drawing(entry):
-    """Not those that only the GPU runs, nor those that differ from another one in their order of blocks."""
-    return entry["family"] == "cuda" and not entry["name"].startswith("block_order")
+    """Not those that differ from another one in their order of blocks."""
+    return not entry["name"].startswith("block_order")
 
 
 def picture(rung):
     path = rung.get("path")
     name = rung["rung"]
-    image = [] if path is None or name.startswith("block_order") else [
-        f"![The way of a warp's first accesses in {name}: the lanes in the source, in the banks of shared memory, "
-        f"and in the destination](images/{name}.svg)", "",
+    shared = ", in the banks of shared memory," if any("wavefronts" in leg for leg in rung["legs"]) else ""
+    lines = [] if name.startswith("block_order") else [
+        f"![The way of a warp's first accesses in {name}: the lanes in the source{shared} and in the destination]"
+        f"(images/{name}.svg)", "",
     ]  # fmt: skip
-    lines = image if path is None else [
-        *image,
-        "The first accesses of the first warp, from the emulator: row,column of the matrices, slots of the tile:",
-        "", "```", *path.splitlines(), "```", "",
-    ]  # fmt: skip
+    if path is not None:
+        lines += [
+            "The first accesses of the first warp, from the emulator: row,column of the matrices, slots of the tile:",
+            "", "```", *path.splitlines(), "```", "",
+        ]  # fmt: skip
     tile = rung.get("tile")
     if tile is None:
         return lines
@@ -172,6 +176,8 @@ def measurements(kind="*.json"):
         sources.append(f"From `{path.relative_to(ROOT)}`: driver {origin.get('driver', 'unknown')}, clocks as found, "
                        f"{origin['date']}, commit {origin['commit']}.")  # fmt: skip
         for run in result["runs"]:
+            if run.get("batch", 1) > 1 or run.get("fused"):  # stacks() has these
+                continue
             for entry in run["rungs"]:
                 if "share_of_copy" in entry.get("measured", {}):
                     key = (entry["name"], run["gpu"]["name"], tuple(run["shape"]), run["dtype"])
@@ -199,6 +205,26 @@ def measured(name, measurements):
         "",
         *sources,
     ]
+
+
+def stacks(names):
+    """What was measured of stacks of matrices."""
+    lines = []
+    for path in sorted(RESULTS.glob("*.json")):
+        for run in json.loads(path.read_text()).get("runs", []):
+            if run.get("batch", 1) == 1 and not run.get("fused"):
+                continue
+            for entry in run["rungs"]:
+                if entry["name"] in names and "share_of_copy" in entry.get("measured", {}):
+                    measured = entry["measured"]
+                    lines.append(
+                        f"| {run['gpu']['name']} | {run['batch']} of {run['shape'][0]} x {run['shape'][1]} of "
+                        f"{run['dtype']}{', fused' if run.get('fused') else ''} | `{entry['name']}` | "
+                        f"{100 * measured['share_of_copy']:.1f} % | {measured['cold']['bytes_per_second'] / 1e9:.0f} |"
+                    )
+    head = ["", "Stacks of matrices, in the same run:", "",
+            "| GPU | stack | rung | share of the copy | GB/s |", "| --- | --- | --- | --- | --- |"]  # fmt: skip
+    return [*head, *lines] if lines else []
 
 
 def contest(ours, theirs, others, measurements):
@@ -258,7 +284,7 @@ def section(names, entries, results):
             lines += [f"### `{name}`", ""]
         rung = report("analyse", name)
         lines += picture(rung) + prediction(rung, entries[name]) + ledger(name, entries[name], results)
-        lines += measured(name, results) + [""]
+        lines += measured(name, results) + stacks([name]) + [""]
     return "\n".join(lines)
 
 
@@ -295,6 +321,18 @@ def excerpt(path, first, after):
     return "\n".join(["```cpp", *textwrap.dedent("\n".join(lines[start:end])).strip().splitlines(), "```", ""])
 
 
+def judged():
+    """docs/ledger.md with what `ledger_check` says of the committed measurements."""
+    text = LEDGER_PAGE.read_text()
+    program = Path(PROGRAM).with_name("ledger_check")
+    measured = RESULTS / "h200.json"
+    if not program.exists() or not measured.exists():
+        return text
+    words = [program, "judge", measured, "--cases"]
+    out = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return LEDGER.sub(lambda m: f"{m[1]}```\n{out}```\n{m[2]}", text)
+
+
 def rungs_of(page):
     found = re.findall(r"<!-- (?:figures|python): ([\w ]+) -->", page.read_text())
     return [name for names in found for name in names.split()]
@@ -311,8 +349,8 @@ def main():
     entries = {entry["name"]: entry for entry in report("ladder", "--no-gpu")["rungs"]}
     results = measurements()
     stale = []
-    for page in sorted(PAGES.glob("*.md")):
-        text = written(page, entries, results)
+    for page in [*sorted(PAGES.glob("*.md")), LEDGER_PAGE]:
+        text = judged() if page == LEDGER_PAGE else written(page, entries, results)
         if text == page.read_text():
             continue
         stale.append(page.name)

@@ -1,13 +1,11 @@
 // cornerturn check: a linter for other people's layouts and kernels, for CI.
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "arguments.hpp"
+#include "check_file.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
 #include "files/file.hpp"
@@ -24,107 +22,6 @@ struct CheckArguments {
   std::vector<CLI::Option*> of_kernels;
 };
 
-// Reads the file's tables; what is wrong is refused with the file and the line.
-class CheckFile {
- public:
-  explicit CheckFile(const std::string& path) : path_(path) {
-    try {
-      root_ = toml::parse(files::read_text(path, "FILE"), path);
-    } catch (const toml::parse_error& error) {
-      const auto& at = error.source().begin;
-      if (at.line == 0) refuse(0, std::string(error.description()));
-      refuse(at.line, fmt::format("column {}: {}", at.column, error.description()));
-    }
-    allow(root_, {"gpu", "layout"});
-  }
-
-  std::string gpu() { return text(root_, "gpu", "h200"); }
-
-  std::vector<lab::CheckedLayout> layouts() {
-    std::vector<lab::CheckedLayout> out;
-    for (const toml::table* one : tables(root_, "layout")) {
-      allow(*one, {"name", "layout", "dtype", "injective", "access"});
-      lab::CheckedLayout layout;
-      layout.layout = text(*one, "layout", std::nullopt);
-      layout.name = text(*one, "name", layout.layout);
-      layout.bytes = static_cast<int>(
-          parse_dtype(fmt::format("{}:{}: dtype", path_, line_of(*one)), text(*one, "dtype", "f32"))
-              .size);
-      layout.injective = flag(*one, "injective", true);
-      for (const toml::table* access : tables(*one, "access")) {
-        allow(*access, {"access", "wavefronts"});
-        layout.accesses.push_back({text(*access, "access", std::nullopt), wavefronts(*access)});
-      }
-      out.push_back(std::move(layout));
-    }
-    return out;
-  }
-
- private:
-  [[noreturn]] void refuse(std::size_t line, const std::string& problem) const {
-    throw Error(Status::invalid_argument, line == 0
-                                              ? fmt::format("{}: {}", path_, problem)
-                                              : fmt::format("{}:{}: {}", path_, line, problem));
-  }
-  static std::size_t line_of(const toml::node& node) { return node.source().begin.line; }
-
-  void allow(const toml::table& table, const std::vector<std::string_view>& keys) const {
-    for (const auto& [key, value] : table) {
-      bool known = false;
-      for (const std::string_view allowed : keys) known = known || key == allowed;
-      if (!known) {
-        refuse(line_of(value), fmt::format("'{}' is none of {}", key.str(), fmt::join(keys, ", ")));
-      }
-    }
-  }
-
-  std::vector<const toml::table*> tables(const toml::table& parent, std::string_view key) const {
-    const toml::node* node = parent.get(key);
-    const toml::array* list = node != nullptr ? node->as_array() : nullptr;
-    if (list == nullptr || list->empty()) {
-      refuse(node != nullptr ? line_of(*node) : line_of(parent),
-             fmt::format("no [[{}]], of which there is at least one", key));
-    }
-    std::vector<const toml::table*> out;
-    for (const toml::node& item : *list) {
-      if (item.as_table() == nullptr) refuse(line_of(item), fmt::format("'{}' are tables", key));
-      out.push_back(item.as_table());
-    }
-    return out;
-  }
-
-  std::string text(const toml::table& table, std::string_view key,
-                   const std::optional<std::string>& otherwise) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) {
-      if (!otherwise) refuse(line_of(table), fmt::format("'{}' is missing", key));
-      return *otherwise;
-    }
-    if (!node->is_string()) refuse(line_of(*node), fmt::format("'{}' is no text", key));
-    return node->as_string()->get();
-  }
-
-  bool flag(const toml::table& table, std::string_view key, bool otherwise) const {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return otherwise;
-    if (!node->is_boolean()) refuse(line_of(*node), fmt::format("'{}' is true or false", key));
-    return node->as_boolean()->get();
-  }
-
-  std::optional<int> wavefronts(const toml::table& table) const {
-    const toml::node* node = table.get("wavefronts");
-    if (node == nullptr) return std::nullopt;
-    const std::int64_t value = node->is_integer() ? node->as_integer()->get() : 0;
-    if (value < 1 || value > 1024) {
-      refuse(line_of(*node), "'wavefronts' is a number from 1 on: those that a request may take");
-    }
-    return static_cast<int>(value);
-  }
-
-  std::string path_;
-  toml::table root_;
-};
-
 int check_file(const CheckArguments& arguments) {
   const std::string& path = arguments.kernel.file;
   if (is_kernel_file(path)) return check_kernel_file(arguments.kernel);
@@ -134,9 +31,9 @@ int check_file(const CheckArguments& arguments) {
                   fmt::format("{} is for kernels, and {} holds layouts", option->get_name(), path));
     }
   }
-  CheckFile file(path);
+  const CheckFile file = parse_check_file(files::read_text(path, "FILE"), path);
   const lab::CheckReport report =
-      lab::check(file.layouts(), plan::gpu::device_named(file.gpu(), path + ": gpu"));
+      lab::check(file.layouts, plan::gpu::device_named(file.gpu, path + ": gpu"));
   io::print("{}", arguments.kernel.json ? report.to_json() + "\n" : report.to_text());
   return report.failed() == 0 ? 0 : exit_failed;
 }

@@ -31,6 +31,8 @@ struct DrawArguments {
   std::string order = "output";
   std::string group = "4";
   std::string resident = "132";
+  std::string batch = "1";
+  bool fused = false;
   PictureArguments output;
 };
 
@@ -67,8 +69,17 @@ lab::Picture blocks(const DrawArguments& arguments) {
 lab::Picture rung_way(const DrawArguments& arguments) {
   const ladder::Rung* rung = ladder::find_rung(arguments.layout);
   if (rung == nullptr) refuse_rung("LAYOUT", arguments.layout);
-  const ladder::Matrix matrix = ladder::make_matrix(512, 512, number("--bytes", arguments.bytes));
-  return lab::rung_picture(*rung, ladder::emulate(*rung, ladder::representative(matrix)));
+  const int batch = number("--batch", arguments.batch);
+  if (batch < 1) {
+    throw Error(Status::invalid_argument,
+                fmt::format("--batch = '{}' is no number of matrices from 1 on", arguments.batch));
+  }
+  const ladder::Matrix matrix =
+      ladder::make_matrix(512, 512, number("--bytes", arguments.bytes), batch, arguments.fused);
+  if (const auto reason = ladder::why_not(*rung, matrix)) {
+    throw Error(Status::unsupported, fmt::format("{}: {}", rung->name, *reason));
+  }
+  return lab::rung_picture(*rung, ladder::predict(*rung, ladder::representative(matrix)));
 }
 
 lab::Picture drawn(const DrawArguments& arguments) {
@@ -156,6 +167,12 @@ void add_draw_command(CLI::App& app) {
       .add_option("--resident", arguments->resident,
                   "Let so many blocks run at a time (default: 132)")
       ->type_name("R");
+  command
+      .add_option("--batch", arguments->batch,
+                  "Take a stack of so many matrices for a rung of ggml's copy (default: 1)")
+      ->type_name("N");
+  command.add_flag("--fused", arguments->fused,
+                   "Let the source of a rung have row 0 of each matrix, then row 1 of each");
   arguments->output.add_to(command);
   command.callback([arguments] {
     const lab::Picture picture = drawn(*arguments);

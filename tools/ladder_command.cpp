@@ -101,10 +101,6 @@ class Climb {
     }
     matrix =
         ladder::make_matrix(matrix.rows, matrix.cols, matrix.bytes, batch[0], arguments_.fused);
-    if (report_.device && (matrix.batch > 1 || matrix.fused)) {
-      throw Error(Status::unsupported,
-                  "--batch: a stack of matrices runs in the emulator alone (--no-gpu)");
-    }
   }
 
   const char* default_shape() const { return report_.device ? "4096,4096" : "512,512"; }
@@ -131,8 +127,9 @@ class Climb {
   void work() {
     std::unique_ptr<cuda::LadderCase> matrices;
     if (report_.device) {
-      matrices = std::make_unique<cuda::LadderCase>(report_.matrix.rows, report_.matrix.cols,
-                                                    report_.matrix.bytes);
+      const ladder::Matrix& m = report_.matrix;
+      matrices = std::make_unique<cuda::LadderCase>(m.rows, m.cols, m.bytes, cuda::MeasureOptions{},
+                                                    cuda::Stack{m.batch, m.fused});
     }
     const auto count = static_cast<std::int64_t>(report_.rows.size());
     const ProgressLine line(count * report_.matrix.size(), [&] { return done_.load(); });

@@ -41,7 +41,8 @@ io::InputArray open_input(const TransposeArguments& arguments, std::int64_t memo
     options.descr = dtype.descr;
     options.item_size = dtype.size;
   }
-  if (memory > 0) options.spool_directory = temporary_directory(arguments);
+  options.in_place = arguments.in_place;
+  if (memory > 0 && !arguments.in_place) options.spool_directory = temporary_directory(arguments);
   return io::open_array(arguments.in, options);
 }
 

@@ -22,6 +22,7 @@ struct TransposeArguments {
   std::string scales;
   bool pad = false;
   bool verify = false;
+  bool in_place = false;
   bool no_sync = false;
   bool json = false;
   /// Standard output takes the array and not the report: OUT is "-" or another name of it.
@@ -48,5 +49,8 @@ void refuse_block_options(const TransposeArguments& arguments);
 
 /// The transposition of values into blocks, or of blocks into values.
 void transpose_blocks(const TransposeArguments& arguments);
+
+/// IN is transposed where it lies.
+void transpose_in_place(const TransposeArguments& arguments);
 
 }  // namespace cornerturn::cli

@@ -214,11 +214,16 @@ void add_transpose_command(CLI::App& app) {
   command.add_option("IN", arguments->in, "A .npy file; - is standard input")
       ->required()
       ->type_name("FILE");
-  command
-      .add_option("OUT", arguments->out,
-                  "The .npy file to write, which appears whole or not at all; - is standard output")
-      ->required()
-      ->type_name("FILE");
+  const CLI::Option* out =
+      command
+          .add_option(
+              "OUT", arguments->out,
+              "The .npy file to write, which appears whole or not at all; - is standard output")
+          ->type_name("FILE");
+  command.add_flag(
+      "--in-place", arguments->in_place,
+      "Transpose IN where it lies, with a journal beside it; after an interruption the "
+      "same command finishes the work");
   arguments->order.add_to(command);
   arguments->work.add_to(command, true);
   arguments->values.add_to(command);
@@ -250,7 +255,9 @@ void add_transpose_command(CLI::App& app) {
   command.add_flag("--no-sync", arguments->no_sync,
                    "Do not wait until OUT is on the disk: a power failure may then lose it");
   command.add_flag("--json", arguments->json, "Write the report as JSON");
-  command.callback([arguments] {
+  command.callback([arguments, out] {
+    if (arguments->in_place) return transpose_in_place(*arguments);
+    if (out->count() == 0) throw CLI::RequiredError("OUT");
     arguments->to_pipe = files::is_standard_output(arguments->out);
     if (has_blocks(arguments->values)) return transpose_blocks(*arguments);
     Transposition(*arguments).run();

@@ -180,9 +180,9 @@ plan::CpuCosts fitted_cpu_costs(const std::vector<CpuMeasurement>& measured,
       return all[fits[i].timed[k]].seconds();
     });
   };
-  std::vector<double> start;
-  for (const auto& [name, cost] : costs.named()) start.push_back(*cost);
-  return with_values(costs, fitted(start, badness_of, steps, seed));
+  std::vector<FreeCost> free;
+  for (const auto& [name, cost] : costs.named()) free.push_back({cost->value, cost->most});
+  return with_values(costs, fitted(free, badness_of, steps, seed));
 }
 
 }  // namespace cornerturn::bench

@@ -11,6 +11,7 @@
 #include "core/validate.hpp"
 #include "cornerturn/error.hpp"
 #include "fit.hpp"
+#include "gpu/value_cases.hpp"
 #include "plan/planner.hpp"
 
 namespace cornerturn::bench {
@@ -24,17 +25,49 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-const Case& case_of(const MeasuredCase& measured, std::map<std::string, Suite>& suites) {
-  auto found = suites.find(measured.suite);
-  if (found == suites.end())
-    found = suites.emplace(measured.suite, load_suite(measured.suite)).first;
-  for (const Case& c : found->second.cases) {
-    if (c.name == measured.name && c.element_bytes == measured.element_bytes) return c;
+// The problems of cases that were measured, each suite loaded once.
+class Problems {
+ public:
+  struct Known {
+    std::string name;
+    Problem problem;
+    Alignment alignment{true};
+  };
+
+  Known of(const MeasuredCase& measured) {
+    return is_value_suite(measured.suite) ? values(measured) : moved(measured);
   }
-  throw Error(Status::invalid_argument,
-              fmt::format("case = '{}' of {} B is not in suite '{}'", measured.name,
-                          measured.element_bytes, measured.suite));
-}
+
+ private:
+  Known moved(const MeasuredCase& measured) {
+    auto found = suites_.find(measured.suite);
+    if (found == suites_.end()) {
+      found = suites_.emplace(measured.suite, load_suite(measured.suite)).first;
+    }
+    for (const Case& c : found->second.cases) {
+      if (c.name != measured.name || c.element_bytes != measured.element_bytes) continue;
+      return {to_string(c), problem_of(c), alignment_of(c)};
+    }
+    throw Error(Status::invalid_argument,
+                fmt::format("case = '{}' of {} B is not in suite '{}'", measured.name,
+                            measured.element_bytes, measured.suite));
+  }
+
+  Known values(const MeasuredCase& measured) {
+    auto found = values_.find(measured.suite);
+    if (found == values_.end()) {
+      found = values_.emplace(measured.suite, value_cases(measured.suite)).first;
+    }
+    for (const ValueCase& c : found->second) {
+      if (c.name == measured.name) return {c.name + " " + c.text, c.problem};
+    }
+    throw Error(Status::invalid_argument,
+                fmt::format("case = '{}' is not in suite '{}'", measured.name, measured.suite));
+  }
+
+  std::map<std::string, Suite> suites_;
+  std::map<std::string, std::vector<ValueCase>> values_;
+};
 
 void append_cases(const nlohmann::json& run, const std::string& path,
                   std::vector<MeasuredCase>& cases) {
@@ -116,23 +149,22 @@ std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
                                    const plan::gpu::DeviceInfo& device,
                                    const plan::gpu::Costs& costs, int plannings) {
   const plan::Machine machine(device, costs);
-  std::map<std::string, Suite> suites;
+  Problems problems;
   std::vector<PlanCheck> checks;
   for (const MeasuredCase& m : measured) {
-    const Case& c = case_of(m, suites);
-    const Problem problem = problem_of(c);
+    const Problems::Known known = problems.of(m);
     Plan plan;
     std::vector<double> times;
     for (int i = 0; i < plannings; ++i) {
       const auto before = std::chrono::steady_clock::now();
-      plan = plan::make_plan(problem, machine, {1, "", alignment_of(c)});
+      plan = plan::make_plan(known.problem, machine, {1, "", known.alignment});
       times.push_back(
           std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count());
     }
     PlanCheck& check = checks.emplace_back();
-    check.name = to_string(c);
-    check.group = c.group;
-    check.element_bytes = c.element_bytes;
+    check.name = known.name;
+    check.group = m.group;
+    check.element_bytes = m.element_bytes;
     check.planning_seconds = median(times);
     check.predicted_seconds = plan.predicted_seconds();
     check.candidates = static_cast<int>(plan.candidates.size());
@@ -164,11 +196,11 @@ struct TimedCase {
 std::vector<TimedCase> timed_cases(const std::vector<MeasuredCase>& measured,
                                    const plan::gpu::DeviceInfo& device) {
   const plan::Machine machine = device;
-  std::map<std::string, Suite> suites;
+  Problems problems;
   std::vector<TimedCase> cases;
   for (const MeasuredCase& m : measured) {
-    const Case& c = case_of(m, suites);
-    const Plan plan = plan::make_plan(problem_of(c), machine, {1, "", alignment_of(c)});
+    const Problems::Known known = problems.of(m);
+    const Plan plan = plan::make_plan(known.problem, machine, {1, "", known.alignment});
     TimedCase timed{plan.normal, plan::gpu::least_traffic(plan.normal), {}, {}};
     timed.times.counts_estimates = m.group != "latency";  // many in a graph: without the launch
     for (const MeasuredCandidate& candidate : m.candidates) {
@@ -177,10 +209,10 @@ std::vector<TimedCase> timed_cases(const std::vector<MeasuredCase>& measured,
     }
     for (const plan::Candidate& candidate : plan.candidates) {
       const std::string text = describe(candidate, plan.normal);
-      for (const MeasuredCandidate& known : m.candidates) {
-        if (known.kernel != candidate.row->name || known.description != text) continue;
+      for (const MeasuredCandidate& one : m.candidates) {
+        if (one.kernel != candidate.row->name || one.description != text) continue;
         timed.candidates.push_back(candidate);
-        timed.times.seconds.push_back(known.seconds);
+        timed.times.seconds.push_back(one.seconds);
       }
     }
     if (!timed.candidates.empty()) cases.push_back(timed);
@@ -227,9 +259,9 @@ plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
           .seconds;
     });
   };
-  std::vector<double> start;
-  for (const auto* cost : free_costs(costs, fit.only)) start.push_back(*cost);
-  return with_values(fitted(start, badness_of, fit.steps, fit.seed));
+  std::vector<FreeCost> free;
+  for (const auto* cost : free_costs(costs, fit.only)) free.push_back({cost->value, cost->most});
+  return with_values(fitted(free, badness_of, fit.steps, fit.seed));
 }
 
 }  // namespace cornerturn::bench

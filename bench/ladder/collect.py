@@ -34,7 +34,7 @@ def provenance(commit):
         "clocks": "as found, not locked; read after the last run",
         "date": datetime.date.today().isoformat(),
         "commit": commit,
-        "command": "cornerturn ladder --gpu --shape ROWS,COLS --dtype DTYPE --json",
+        "command": "scripts/measure_ladder.sh",
     }
 
 

@@ -128,6 +128,16 @@ CT_C_API ct_status ct_copy_with(const ct_view* dst, const ct_const_view* src,
 CT_C_API ct_status ct_permute(void* dst, const ct_const_view* src, const int* perm,
                               const ct_options* options);
 
+/** Puts the axes of array into the order perm[0..rank-1] within its memory, as in_place.hpp says.
+ * `strides`, which may be NULL, gets the strides of the result, in bytes, one an axis. On an error
+ * nothing has been written. */
+CT_C_API ct_status ct_permute_in_place(const ct_view* array, const int* perm, int64_t* strides,
+                                       const ct_options* options);
+/** Makes the packed matrix `array`, of rows x columns elements, one of columns x rows elements in
+ * the same memory. */
+CT_C_API ct_status ct_transpose_in_place(void* array, int64_t rows, int64_t columns,
+                                         const char* type, const ct_options* options);
+
 /** Does the same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result.
  */
 CT_C_API ct_status ct_permute_to(void* dst, const char* dst_type, const ct_const_view* src,

@@ -23,6 +23,7 @@
 #include "cornerturn/error.hpp"
 #include "cornerturn/export.hpp"
 #include "cornerturn/ggml.hpp"
+#include "cornerturn/in_place.hpp"
 #include "cornerturn/plan.hpp"
 #include "cornerturn/version.hpp"
 #include "cornerturn/view.hpp"

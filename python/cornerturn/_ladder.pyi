@@ -12,7 +12,7 @@ def why_no_cute() -> str:
 def why_not(rung: str, rows: int, cols: int, itemsize: int, batch: int = 1) -> str | None:
     """Why the rung does not apply to a stack of such matrices, or None."""
 
-def launch(rung: str, src: int, dst: int, rows: int, cols: int, itemsize: int, device: int, stream: int) -> None:
+def launch(rung: str, src: int, dst: int, rows: int, cols: int, itemsize: int, device: int, stream: int, batch: int = 1) -> None:
     """Enqueues one launch between two addresses in the memory of a GPU."""
 
 def emulate(rung: str, src: int, dst: int, rows: int, cols: int, itemsize: int, batch: int = 1) -> None:

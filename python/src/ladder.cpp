@@ -60,10 +60,15 @@ void on_gpu(const Call& call) {
 }
 
 void launch(const std::string& name, std::uintptr_t src, std::uintptr_t dst, std::int64_t rows,
-            std::int64_t cols, int itemsize, int device, std::uintptr_t stream) {
+            std::int64_t cols, int itemsize, int device, std::uintptr_t stream,
+            std::int64_t batch) {
   const nb::gil_scoped_release released;
-  const cuda::DeviceMatrix matrix{reinterpret_cast<const void*>(src), reinterpret_cast<void*>(dst),
-                                  rows, cols, itemsize};
+  const cuda::DeviceMatrix matrix{reinterpret_cast<const void*>(src),
+                                  reinterpret_cast<void*>(dst),
+                                  rows,
+                                  cols,
+                                  itemsize,
+                                  batch};
   on_gpu([&] { cuda::run_rung(name, matrix, device, reinterpret_cast<cuda::Stream>(stream)); });
 }
 
@@ -107,7 +112,7 @@ NB_MODULE(_ladder, module) {
   module.def("why_not", why_not, "rung"_a, "rows"_a, "cols"_a, "itemsize"_a, "batch"_a = 1,
              "Why the rung does not apply to a stack of such matrices, or None.");
   module.def("launch", launch, "rung"_a, "src"_a, "dst"_a, "rows"_a, "cols"_a, "itemsize"_a,
-             "device"_a, "stream"_a,
+             "device"_a, "stream"_a, "batch"_a = 1,
              "Enqueues one launch between two addresses in the memory of a GPU.");
   module.def("emulate", emulate, "rung"_a, "src"_a, "dst"_a, "rows"_a, "cols"_a, "itemsize"_a,
              "batch"_a = 1,

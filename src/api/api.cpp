@@ -25,7 +25,9 @@ void check_matrix(std::int64_t rows, std::int64_t columns) {
 // The plans of other operations have more arrays than a source and a destination.
 void check_two_arrays(Operation operation) {
   if (operation == Operation::move || operation == Operation::convert) return;
-  const char* header = operation == Operation::reduce ? "amax.hpp" : "blocks.hpp";
+  const char* header = operation == Operation::reduce     ? "amax.hpp"
+                       : operation == Operation::in_place ? "in_place.hpp"
+                                                          : "blocks.hpp";
   throw Error(
       Status::invalid_argument,
       fmt::format("plan: its operation is {}, execute() runs move and convert; the functions "

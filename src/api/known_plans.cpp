@@ -77,7 +77,7 @@ bool environment_is_silent() {
 void force_kernel(const Options& options, const Problem& problem, plan::Request& request) {
   if (options.kernel == any_kernel) return;
   request.kernel = options.kernel;
-  const bool other = problem.blocks != nullptr || problem.reduces;
+  const bool other = problem.blocks != nullptr || problem.reduces || problem.in_place;
   if (!options.kernel.empty() || other) return;
   request.kernel = forced_by_environment();
   request.kernel_of_environment = !request.kernel.empty();
@@ -180,7 +180,7 @@ bool to_be_measured(bool asked, const plan::Plan& plan) {
 // A pointer of a move or a conversion that is null shows before the first candidate is timed. Other
 // operations have been checked.
 void check_before_timing(const Problem& problem, const Buffers& buffers) {
-  if (problem.blocks != nullptr || problem.reduces) return;
+  if (problem.blocks != nullptr || problem.reduces || problem.in_place) return;
   check_pointers(problem, buffers.dst, buffers.src);
   check_vectors(problem, buffers.dst, buffers.vectors);
 }

@@ -243,6 +243,25 @@ ct_status ct_permute(void* dst, const ct_const_view* src, const int* perm,
   });
 }
 
+ct_status ct_permute_in_place(const ct_view* array, const int* perm, int64_t* strides,
+                              const ct_options* options) {
+  return guarded([&] {
+    const auto view = to_view<ct::View>(array, "array");
+    if (array->rank > 0) required(perm, "perm");
+    const ct::View result = ct::permute_in_place(
+        view, std::span<const int>(perm, view.shape.size()), to_options(options));
+    if (strides != nullptr) std::copy(result.strides.begin(), result.strides.end(), strides);
+  });
+}
+
+ct_status ct_transpose_in_place(void* array, int64_t rows, int64_t columns, const char* type,
+                                const ct_options* options) {
+  return guarded([&] {
+    ct::transpose_in_place(array, rows, columns, ct::ElementType::parse(required(type, "type")),
+                           to_options(options));
+  });
+}
+
 ct_status ct_transpose(void* dst, const void* src, int64_t rows, int64_t columns, const char* type,
                        const ct_options* options) {
   return guarded([&] {

@@ -14,6 +14,8 @@ const char* name_of(Operation operation) {
       return "dequantise";
     case Operation::reduce:
       return "reduce";
+    case Operation::in_place:
+      return "in place";
     case Operation::move:
       break;
   }
@@ -23,6 +25,7 @@ const char* name_of(Operation operation) {
 Operation Problem::operation() const noexcept {
   if (blocks != nullptr) return blocks->back ? Operation::dequantise : Operation::quantise;
   if (reduces) return Operation::reduce;
+  if (in_place) return Operation::in_place;
   return converts() ? Operation::convert : Operation::move;
 }
 
@@ -57,7 +60,7 @@ bool operator==(const Problem& a, const Problem& b) noexcept {
                            (a.blocks != nullptr && b.blocks != nullptr && *a.blocks == *b.blocks);
   return a.src_type == b.src_type && a.dst_type == b.dst_type && a.modes == b.modes &&
          a.src_offset == b.src_offset && a.dst_offset == b.dst_offset && a.values == b.values &&
-         a.scale == b.scale && a.bias == b.bias && a.reduces == b.reduces && same_blocks;
+         a.scale == b.scale && a.bias == b.bias && a.reduces == b.reduces && a.in_place == b.in_place && same_blocks;
 }
 
 namespace {
@@ -125,6 +128,7 @@ std::string to_string(const Problem& problem) {
   if (problem.converts()) text += values_text(problem);
   if (problem.blocks != nullptr) text += blocks_text(problem);
   if (problem.reduces) text += " reduce";
+  if (problem.in_place) text += " in place";
   return text;
 }
 

@@ -85,6 +85,7 @@ enum class Operation : std::uint8_t {
   quantise,    ///< values become blocks that share a scale
   dequantise,  ///< and blocks become values
   reduce,      ///< the largest magnitude of all values is found
+  in_place,    ///< bytes are moved unread within the memory of their array
 };
 
 /// "move", "convert", ...
@@ -115,6 +116,9 @@ class Operations {
 ///   reduce                The destination strides are 0. The destination holds numbers of 64 bits
 ///                         (values/magnitude.hpp) whose largest is the result; the plan says how
 ///                         many.
+///   in_place              Source and destination are one array: each byte that is read is also
+///                         written, and all are read before they are written. Offsets are 0,
+///                         strides positive.
 struct Problem {
   ElementType src_type{Kind::u8};
   ElementType dst_type{Kind::u8};
@@ -129,6 +133,7 @@ struct Problem {
   /// Where values become blocks or are made of them; null for all other problems.
   std::shared_ptr<const Blocks> blocks;
   bool reduces = false;
+  bool in_place = false;
 
   Operation operation() const noexcept;
   /// Is the operation a conversion?

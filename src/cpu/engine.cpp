@@ -65,8 +65,8 @@ void run_pieces(const Config& config, const Problem& normal, const Buffers& buff
 }
 
 template <class Family>
-void run_family(const plan::AnyConfig& planned, const Problem& normal, int threads,
-                const Buffers& buffers) {
+void run_in_pieces(const plan::AnyConfig& planned, const Problem& normal, int threads,
+                   const Buffers& buffers) {
   const auto run_all = [&](const auto& config) {
     const std::int64_t count = pieces(config, normal);
     if (threads == 1 || count == 1) return run_pieces(config, normal, buffers, 0, count);
@@ -82,10 +82,26 @@ void run_family(const plan::AnyConfig& planned, const Problem& normal, int threa
 }
 
 template <class Family>
+void run_family(const plan::AnyConfig& planned, const Problem& normal, int threads,
+                const Buffers& buffers) {
+  if constexpr (requires(const typename Family::Config& config) {
+                  run_whole(config, threads, buffers);
+                }) {
+    return run_whole(planned.as<typename Family::Config>(), threads, buffers);
+  } else {
+    run_in_pieces<Family>(planned, normal, threads, buffers);
+  }
+}
+
+template <class Family>
 void run_family_alone(const plan::AnyConfig& planned, const Problem& normal,
                       const Buffers& buffers) {
   const auto& config = planned.as<typename Family::Config>();
-  run(config, normal, buffers, 0, pieces(config, normal));
+  if constexpr (requires { run_whole(config, 1, buffers); }) {
+    run_whole(config, 1, buffers);
+  } else {
+    run(config, normal, buffers, 0, pieces(config, normal));
+  }
 }
 
 using RunFamily = void (*)(const plan::AnyConfig&, const Problem&, int threads, const Buffers&);

@@ -18,6 +18,11 @@ namespace cornerturn::cpu {
 //            std::int64_t first, std::int64_t last);
 //     Does pieces [first, last). The destination and the source of `buffers` are the first elements
 //     (offsets already added).
+//
+// or, where parts of the work have to wait for others:
+//
+//   void run_whole(const XConfig& config, int threads, const Buffers& buffers);
+//     Does all of it.
 
 /// The place in a list of what mode, shape or axis number `i` has.
 inline std::size_t slot(int i) {
@@ -76,5 +81,13 @@ void run(const plan::BlocksConfig& config, const Problem& normal, const Buffers&
 std::int64_t pieces(const plan::AmaxConfig& config, const Problem& normal);
 void run(const plan::AmaxConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last);
+
+/// The array is the destination of `buffers`.
+std::int64_t pieces(const plan::SwapConfig& config, const Problem& normal);
+void run(const plan::SwapConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
+
+/// Passes follow one another, so this family takes its threads itself.
+void run_whole(const plan::PassesConfig& config, int threads, const Buffers& buffers);
 
 }  // namespace cornerturn::cpu

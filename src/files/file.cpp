@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -151,6 +152,20 @@ File open_input(const std::string& path, const std::string& argument) {
     file.fail("cannot be read");
   }
   return file;
+}
+
+File open_to_change(const std::string& path, const std::string& argument) {
+  File file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK), label_of(argument, path));
+  if (!file.is_open()) file.fail("cannot be opened for writing");
+  if (!file.is_regular()) {
+    throw Error(Status::invalid_argument,
+                file.label() + " is not a regular file: only such a file is changed in place");
+  }
+  if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) == 0) return file;
+  if (errno != EWOULDBLOCK) file.fail("cannot be locked");
+  throw Error(
+      Status::invalid_argument,
+      file.label() + " is being changed by another process: only one may do that at a time");
 }
 
 std::string read_text(const std::string& path, const std::string& argument) {

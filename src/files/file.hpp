@@ -51,6 +51,10 @@ class File {
 /// Opens `path` for reading. Throws Error; `label` names the argument: "IN".
 File open_input(const std::string& path, const std::string& argument);
 
+/// Opens a regular file for reading and writing, and locks it until it is closed. Throws Error:
+/// also when another process has locked it.
+File open_to_change(const std::string& path, const std::string& argument);
+
 /// Writes "ARGUMENT = 'path'", with control characters made visible.
 std::string label_of(const std::string& argument, const std::string& path);
 

@@ -88,17 +88,6 @@ bool allocate(const File& file, std::int64_t bytes) {
   return true;
 }
 
-// First it is looked whether there is room: some file systems would otherwise give away all that
-// they have, and take it from everybody else, before they find that it is not enough. Where
-// reserving is impossible, or takes as long as writing, that is all that can be done.
-void reserve(const File& file, std::int64_t bytes) {
-  if (bytes == 0) return;
-  errno = ENOSPC;
-  if (!has_room(file, bytes)) fail_for_room(file, bytes);
-  if (!lies_in_memory(file) && allocate(file, bytes)) return;
-  if (::ftruncate(file.descriptor(), bytes) != 0) fail_for_room(file, bytes);
-}
-
 // Two names of one file system change places. False with errno: older systems cannot.
 bool exchange_names(const std::string& a, const std::string& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
@@ -112,6 +101,30 @@ std::string random_suffix() {
 }
 
 }  // namespace
+
+// First it is looked whether there is room: some file systems would otherwise give away all that
+// they have, and take it from everybody else, before they find that it is not enough. Where
+// reserving is impossible, or takes as long as writing, that is all that can be done.
+void reserve(const File& file, std::int64_t bytes) {
+  if (bytes == 0) return;
+  errno = ENOSPC;
+  if (!has_room(file, bytes)) fail_for_room(file, bytes);
+  if (!lies_in_memory(file) && allocate(file, bytes)) return;
+  if (::ftruncate(file.descriptor(), bytes) != 0) fail_for_room(file, bytes);
+}
+
+void sync_directory(const std::string& path, const std::string& label) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // Who may write in a folder but not read it cannot ask for this.
+  if (descriptor < 0 && errno == EACCES) return;
+  const File directory(descriptor, label);
+  constexpr const char* what = "is in its place, but its folder cannot be brought to the disk";
+  if (!directory.is_open()) directory.fail(what);
+  while (::fsync(descriptor) != 0) {
+    if (errno == EINVAL || errno == EROFS || errno == ENOTSUP) return;
+    if (errno != EINTR) directory.fail(what);
+  }
+}
 
 OutputFile::OutputFile(const std::string& path, std::int64_t bytes, const std::string& argument,
                        Sync sync)
@@ -248,20 +261,6 @@ void OutputFile::give_back() noexcept {
   }
 }
 
-void OutputFile::sync_directory() const {
-  if (!placed_ || sync_ == Sync::no) return;
-  const int descriptor = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // Who may write in a folder but not read it cannot ask for this.
-  if (descriptor < 0 && errno == EACCES) return;
-  const File directory(descriptor, file_.label());
-  constexpr const char* what = "is in its place, but its folder cannot be brought to the disk";
-  if (!directory.is_open()) directory.fail(what);
-  while (::fsync(descriptor) != 0) {
-    if (errno == EINVAL || errno == EROFS || errno == ENOTSUP) return;
-    if (errno != EINTR) directory.fail(what);
-  }
-}
-
 void OutputFile::commit() {
   OutputFile* const self = this;
   commit({&self, 1});
@@ -276,7 +275,10 @@ void OutputFile::commit(std::span<OutputFile* const> files) {
     throw;
   }
   for (OutputFile* file : files) file->remove_temporary();  // the older file
-  for (OutputFile* file : files) file->sync_directory();
+  for (const OutputFile* file : files) {
+    if (file->placed_ && file->sync_ == Sync::yes)
+      sync_directory(file->directory_, file->file_.label());
+  }
 }
 
 OutputFile::~OutputFile() {

@@ -62,7 +62,6 @@ class OutputFile {
   void prepare();
   void take_place(bool keep_old);
   void give_back() noexcept;
-  void sync_directory() const;
 
   std::string path_;
   std::string directory_;
@@ -78,6 +77,12 @@ class OutputFile {
 
 /// Writes `text` to `path`: what is there is replaced, or written into, as by OutputFile.
 void write_text(const std::string& path, const std::string& text, const std::string& argument);
+
+/// Takes room for `bytes` in a file that is to have so many. Throws Error when there is none.
+void reserve(const File& file, std::int64_t bytes);
+
+/// Returns when the names in a folder are on the disk. `label` is what errors call the file.
+void sync_directory(const std::string& path, const std::string& label);
 
 /// An anonymous file of `bytes` in `directory`, gone when it is closed. Throws Error when there is
 /// no room.

@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "cornerturn/error.hpp"
+#include "files/journal.hpp"
 #include "files/output_file.hpp"
+#include "files/place.hpp"
 
 namespace cornerturn::io {
 namespace {
@@ -36,8 +38,23 @@ std::string read_header(const File& file) {
 
 InputArray open_any(const std::string& path, const InputOptions& options) {
   InputArray input;
-  input.file = path == "-" ? File(STDIN_FILENO, label_of(options.argument, path), false)
-                           : open_input(path, options.argument);
+  if (options.in_place) {
+    input.file = files::open_to_change(path, options.argument);
+    // A crash may have left a part of a new header.
+    const std::string place = files::place_of(path).path;
+    if (const auto task = files::Journal::task_of(place)) {
+      const files::Journal makes_last_change_again(place, input.file, *task, {}, files::Sync::no);
+    }
+  } else {
+    input.file = path == "-" ? File(STDIN_FILENO, label_of(options.argument, path), false)
+                             : open_input(path, options.argument);
+  }
+  if (path != "-" && !options.in_place && files::Journal::task_of(files::place_of(path).path)) {
+    refuse(input.file,
+           "is in the middle of a transposition in place that was interrupted: "
+           "`cornerturn transpose FILE --in-place` with the same options finishes it",
+           Status::invalid_argument);
+  }
   // Standard input may be a file that somebody has read a part of.
   if (input.file.is_regular()) input.offset = ::lseek(input.file.descriptor(), 0, SEEK_CUR);
   input.raw = options.raw;

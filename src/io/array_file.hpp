@@ -31,6 +31,9 @@ struct InputOptions {
   std::vector<std::int64_t> shape;  ///< raw only
   std::string descr;                ///< raw only: a dtype as NumPy writes it
   std::int64_t item_size = 0;       ///< raw only
+  /// The file is to be changed where it lies: it is opened for writing, and nobody else may change
+  /// it in place meanwhile.
+  bool in_place = false;
   /// Keep what comes from a pipe in a temporary file in this folder; empty: keep it in memory.
   std::string spool_directory;
 };

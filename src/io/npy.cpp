@@ -144,27 +144,20 @@ NpyHeader parse_npy_header(std::string_view bytes) {
   return header;
 }
 
-std::string format_npy_header(const NpyHeader& header) {
-  std::string text = "{'descr': " + header.descr +
-                     ", 'fortran_order': " + (header.fortran_order ? "True" : "False") +
-                     ", 'shape': " + shape_text(header.shape) + ", }";
-  if (!header.shape.empty()) {
-    const std::int64_t growing = header.fortran_order ? header.shape.back() : header.shape.front();
-    const std::size_t digits = std::to_string(growing).size();
-    text.append(growth_digits - std::min(growth_digits, digits), ' ');
-  }
+namespace {
 
-  int version = header.version;
-  const auto padded_end = [&](int v) {
-    const std::size_t end = magic.size() + 2 + length_bytes(v) + text.size() + 1;
-    return (end + alignment - 1) / alignment * alignment;
-  };
-  if (version == 1 && padded_end(1) - magic.size() - 4 > 0xffff) version = 2;
-  const std::size_t end = padded_end(version);
+// The dictionary, without the spaces after it.
+std::string dictionary_text(const NpyHeader& header) {
+  return "{'descr': " + header.descr +
+         ", 'fortran_order': " + (header.fortran_order ? "True" : "False") +
+         ", 'shape': " + shape_text(header.shape) + ", }";
+}
+
+// All that stands in front of the array, with spaces up to its end.
+std::string padded_header(std::string text, int version, std::size_t end) {
   const std::size_t begin = magic.size() + 2 + length_bytes(version);
   text.append(end - begin - text.size() - 1, ' ');
   text += '\n';
-
   std::string bytes(magic);
   bytes += static_cast<char>(version);
   bytes += '\0';
@@ -172,6 +165,35 @@ std::string format_npy_header(const NpyHeader& header) {
     bytes += static_cast<char>(text.size() >> (8 * i) & 0xff);
   }
   return bytes + text;
+}
+
+}  // namespace
+
+std::string format_npy_header(const NpyHeader& header) {
+  std::string text = dictionary_text(header);
+  if (!header.shape.empty()) {
+    const std::int64_t growing = header.fortran_order ? header.shape.back() : header.shape.front();
+    const std::size_t digits = std::to_string(growing).size();
+    text.append(growth_digits - std::min(growth_digits, digits), ' ');
+  }
+  int version = header.version;
+  const auto padded_end = [&](int v) {
+    const std::size_t end = magic.size() + 2 + length_bytes(v) + text.size() + 1;
+    return (end + alignment - 1) / alignment * alignment;
+  };
+  if (version == 1 && padded_end(1) - magic.size() - 4 > 0xffff) version = 2;
+  const std::size_t end = padded_end(version);
+  return padded_header(std::move(text), version, end);
+}
+
+std::string format_npy_header(const NpyHeader& header, std::int64_t bytes) {
+  std::string text = dictionary_text(header);
+  const std::size_t least = magic.size() + 2 + length_bytes(header.version) + text.size() + 1;
+  if (static_cast<std::size_t>(bytes) < least) {
+    refuse("has a header of " + std::to_string(bytes) + " bytes, the new one needs " +
+           std::to_string(least));
+  }
+  return padded_header(std::move(text), header.version, static_cast<std::size_t>(bytes));
 }
 
 std::string descr_text(const NpyHeader& header) {

@@ -39,27 +39,13 @@ struct GatherArgs {
   AxisVector scale;
   AxisVector bias;
 
-  /// Where element number `n` of the destination's order comes from and goes to. see(axis, index)
-  /// hears of every axis.
-  template <class See>
-  CT_HOST_DEVICE constexpr Offsets at(std::uint64_t n, See&& see) const {
-    Offsets offsets;
-    for (int i = 0; i < mode.rank; ++i) {
-      const std::uint64_t rest = wide[i].quotient(n);
-      const auto index = static_cast<std::int64_t>(n - rest * wide[i].divisor);
-      offsets.src += index * mode.axis[i].src_step;
-      offsets.dst += index * mode.axis[i].dst_step;
-      see(i, index);
-      n = rest;
-    }
-    return offsets;
-  }
-
-  /// The same for several elements at once: what an axis needs is read once for all of them, and
-  /// their divisions do not wait for each other. The first `known` axes are taken without a look at
-  /// the rank: none waits for another one's arguments. With `Step` of 32 bits all offsets fit them.
-  template <int known, class Step, class Index, int N>
-  CT_HOST_DEVICE constexpr void at(const Index (&n)[N], Offsets (&offsets)[N]) const {
+  /// Where elements number `n` of the destination's order come from and go to. What an axis needs
+  /// is read once for all of them, and their divisions do not wait for each other. The first
+  /// `known` axes are taken without a look at the rank: none waits for another one's arguments.
+  /// With `Step` of 32 bits all offsets fit them. see(axis, index) hears of every axis and every
+  /// element.
+  template <int known, class Step, class Index, int N, class See>
+  CT_HOST_DEVICE constexpr void at(const Index (&n)[N], Offsets (&offsets)[N], See&& see) const {
     Index left[N];
     Step from[N] = {};
     Step to[N] = {};
@@ -75,6 +61,7 @@ struct GatherArgs {
         const auto index = static_cast<Step>(left[k] - rest * by.divisor);
         from[k] += index * src_step;
         if (!one_run) to[k] += index * dst_step;
+        see(i, index);
         left[k] = rest;
       }
     };
@@ -122,7 +109,7 @@ struct Gather {
       }
       T v[of_thread];
       Offsets at[of_thread];
-      a.at<known_axes, Step>(n, at);
+      a.at<known_axes, Step>(n, at, [](int, Step) {});
       CT_UNROLL
       for (int i = 0; i < of_thread; ++i) {
         v[i] = ctx.load_if(n[i] < all, reinterpret_cast<const T*>(a.src + at[i].src));
@@ -192,17 +179,19 @@ struct GatherChanged {
       const bool mine = number < all;
       std::int64_t scale_at = a.scale.first;
       std::int64_t bias_at = a.bias.first;
-      const Offsets at = a.at(number, [&](int axis, std::int64_t index) {
+      const std::uint64_t n[] = {number};
+      Offsets at[1];
+      a.at<0, std::int64_t>(n, at, [&](int axis, std::int64_t index) {
         if (axis == a.scale.axis) scale_at += index * a.scale.step;
         if (axis == a.bias.axis) bias_at += index * a.bias.step;
       });
-      auto* const to = reinterpret_cast<Dst*>(a.dst + at.dst);
-      const Src value = ctx.load_if(mine, reinterpret_cast<const Src*>(a.src + at.src));
+      auto* const to = reinterpret_cast<Dst*>(a.dst + at[0].dst);
+      const Src value = ctx.load_if(mine, reinterpret_cast<const Src*>(a.src + at[0].src));
       const Dst old = ctx.load_if(mine && a.change.values.beta != 0, static_cast<const Dst*>(to));
       const float scale = ctx.load_if(mine && a.scale.present, a.scale.data + scale_at);
       const float bias = ctx.load_if(mine && a.bias.present, a.bias.data + bias_at);
       constexpr auto size = static_cast<std::int64_t>(sizeof(Dst));
-      const auto place = static_cast<std::uint64_t>(a.change.values.place + at.dst / size);
+      const auto place = static_cast<std::uint64_t>(a.change.values.place + at[0].dst / size);
       if (mine) ctx.store(to, change(value, scale, bias, old, place));
     }
   }

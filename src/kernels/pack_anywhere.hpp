@@ -8,10 +8,17 @@
 //   destination       .DDD|DDDD|DDDD|DDDD|D..             aligned units of a few elements
 //
 // A lane writes the same unit of every run that it takes. From run to run only two things change:
-// where the run lies in shared memory, and its phase, which element of it begins a unit. A lane
-// keeps the offsets of all elements that its unit can hold in any phase, and chooses among them by
-// a branch that its neighbours take with it. The elements before the first whole unit of a run and
-// behind the last one follow one by one.
+// where the run lies in shared memory, and how many of its elements come before its first unit. A
+// lane keeps the offsets of all elements that its unit can hold. Where that number changes, it
+// selects those that the unit does hold; neighbours mostly do so together. The elements before the
+// first whole unit of a run and behind the last one follow one by one.
+//
+// A long run of the destination is a list of pieces: whole units and whole periods, so that a lane
+// has the same offsets in all of them. A piece goes on to its run's end, and its units stop where
+// the next piece begins; only a run, not a piece, has elements outside of units.
+//
+// Runs of the source may go backwards along some modes. Such a run is loaded from its lowest
+// address on, and lies before its first element: the box has room for that in front.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +51,7 @@ struct PackAnywhere {
     RunTable src_runs;
     RunTable dst_runs;
     int length = 0;
+    bool safe = true;  ///< all vectors that the box touches may be read
   };
 
   template <class Ctx>
@@ -73,16 +81,16 @@ struct PackAnywhere {
       back += static_cast<int>(limits.count(flip.cut, flip.extent) - 1) * flip.bytes;
     }
     std::byte* const from = const_cast<std::byte*>(a.src) + box.src;
-    const int first = a.room + phase_of(from);  // where the first element lies
+    // Where the first element lies.
+    const int first = static_cast<int>(shared.box.address) + a.room + phase_of(from);
+    shared.safe = box.src + a.box_low - 15 >= a.src_low && box.src + a.box_high + 15 <= a.src_high;
     // The vectors that a run touches; a negative number where some lie outside what may be read.
-    const bool safe =
-        box.src + a.box_low - 15 >= a.src_low && box.src + a.box_high + 15 <= a.src_high;
     const auto in_vectors = [&](RunPlace place, int) {
       const int before = phase_of(place.at);
       place.at -= before;
       place.shared += first - back - before;
       place.bytes += before;
-      if (safe) return place;
+      if (shared.safe) return place;
       const std::byte* const end = place.at + ((place.bytes + 15) & ~15);
       if (place.at < a.src + a.src_low || end > a.src + a.src_high) place.bytes = -place.bytes;
       return place;
@@ -106,16 +114,25 @@ struct PackAnywhere {
     if (first >= at_once) return;
     const auto begin = static_cast<int>((thread - first * across) * 16);
     const auto end = begin + a.rounds * static_cast<int>(across) * 16;
-    CT_PARTLY_UNROLL
-    for (std::uint32_t n = first; n < a.from.runs; n += at_once) {
-      const RunPlace place = ctx.load(shared.src_runs + n);
-      for (int at = begin; at < end; at += static_cast<int>(across) * 16) {
-        const auto to = shared.box + (place.shared + at);
+    for (int at = begin; at < end; at += static_cast<int>(across) * 16) {
+      CT_PARTLY_UNROLL
+      for (std::uint32_t n = first; n < a.from.runs; n += at_once) {
+        const RunPlace place = ctx.load(shared.src_runs + n);
+        const auto to = box_at(place.shared + at);
         ctx.copy_async_if(at < place.bytes, cast<Words>(to),
                           reinterpret_cast<const Words*>(place.at + at));
-        if (at < -place.bytes) load_elements(ctx, a, place.at + at, to);
+      }
+      if (shared.safe) continue;
+      CT_NO_UNROLL
+      for (std::uint32_t n = first; n < a.from.runs; n += at_once) {
+        const RunPlace place = ctx.load(shared.src_runs + n);
+        if (at < -place.bytes) load_elements(ctx, a, place.at + at, box_at(place.shared + at));
       }
     }
+  }
+
+  CT_DEVICE static SharedPointer<std::uint8_t> box_at(int shared) {
+    return {static_cast<std::uint32_t>(shared)};
   }
 
   /// Those of a vector that may be read.
@@ -178,10 +195,11 @@ struct PackAnywhere {
           choose(all, before, from);
           known = before;
         }
-        const auto box = shared.box + place.shared;
         Src elements[W];
         CT_UNROLL
-        for (int k = 0; k < W; ++k) elements[k] = ctx.load(cast<Src>(box + from[k]));
+        for (int k = 0; k < W; ++k) {
+          elements[k] = ctx.load(cast<Src>(box_at(place.shared + from[k])));
+        }
         ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
       }
     }
@@ -196,7 +214,7 @@ struct PackAnywhere {
     const bool behind = thread % slots >= W;
     const int element = behind ? shared.length - 1 - slot : slot;
     const bool inside = slot < W - 1 && element >= 0 && element < shared.length;
-    const auto from = shared.box + (inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0);
+    const int from = inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0;
     const int runs = static_cast<int>(a.to.runs);
     const auto pieces = static_cast<int>(a.to.pieces.divisor);
     const int step = static_cast<int>(ctx.block_dim().x) / slots * pieces;
@@ -207,7 +225,7 @@ struct PackAnywhere {
       const int to_unit = before_units(place.at);
       const int before = to_unit < count ? to_unit : count;
       const bool mine = slot < (behind ? (count - before) & (W - 1) : before);
-      const Src value = ctx.load_if(mine, cast<Src>(from + place.shared));
+      const Src value = ctx.load_if(mine, cast<Src>(box_at(place.shared + from)));
       ctx.store_if(mine, reinterpret_cast<Dst*>(place.at) + element, Change::of(a, value));
     }
   }

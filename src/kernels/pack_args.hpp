@@ -57,22 +57,35 @@ struct PackSide {
     int shared = 0;
     int piece = 0;  ///< of the run
   };
-  /// Where run number `n` begins. see(digit, index) hears of every mode's index.
-  template <class See>
-  CT_HOST_DEVICE constexpr Start start(std::uint32_t n, See&& see) const {
+  /// Where run number `n` begins.
+  CT_HOST_DEVICE constexpr Start start(std::uint32_t n) const {
     const std::uint32_t run = pieces.quotient(n);
     const auto piece = static_cast<int>(n - run * pieces.divisor);
     Start start{std::int64_t{piece} * piece_bytes, piece * piece_shared, piece};
-    n = run;
-    for (int d = 0; d < digits; ++d) {
-      const std::uint32_t rest = digit[d].extent.quotient(n);
-      const std::uint32_t index = n - rest * digit[d].extent.divisor;
-      start.at += static_cast<std::int64_t>(index) * digit[d].stride;
-      start.shared += digit[d].shared_at(index);
-      see(digit[d], index);
-      n = rest;
-    }
+    each_index(run, [&](const PackDigit& of, std::uint32_t index) {
+      start.at += static_cast<std::int64_t>(index) * of.stride;
+      start.shared += of.shared_at(index);
+    });
     return start;
+  }
+  /// Whether a block with such limits has it.
+  template <class Limits>
+  CT_DEVICE bool has(std::uint32_t n, const Limits& limits) const {
+    bool inside = true;
+    each_index(pieces.quotient(n), [&](const PackDigit& of, std::uint32_t index) {
+      inside &= limits.allow(of.cut, index);
+    });
+    return inside;
+  }
+
+ private:
+  template <class See>
+  CT_HOST_DEVICE constexpr void each_index(std::uint32_t run, See&& see) const {
+    for (int d = 0; d < digits; ++d) {
+      const std::uint32_t rest = digit[d].extent.quotient(run);
+      see(digit[d], run - rest * digit[d].extent.divisor);
+      run = rest;
+    }
   }
 };
 
@@ -130,39 +143,54 @@ struct PackArgs {
 
   /// Where element `n` of a destination run lies in shared memory, from where its run does.
   CT_HOST_DEVICE constexpr int element_at(std::uint32_t n) const {
-    const std::uint32_t periods = period.quotient(n);
-    return static_cast<int>(periods) * last_stride + in_period(n - periods * period.divisor);
+    std::uint32_t left[] = {n};
+    int at[1] = {};
+    add_digits(0, left, at);
+    return at[0];
   }
-  /// The same for an element of the first period.
-  CT_HOST_DEVICE constexpr int in_period(std::uint32_t n) const {
-    int at = 0;
-    for (int d = 0; d < period_digits; ++d) {
-      const std::uint32_t rest = period_digit[d].extent.quotient(n);
-      at += period_digit[d].shared_at(n - rest * period_digit[d].extent.divisor);
-      n = rest;
-    }
-    return at;
-  }
-  /// The same for `count` neighbours of a run, in the anywhere form.
+  /// The same for `count` neighbours of a run.
   template <int count>
   CT_DEVICE void elements_at(std::uint32_t first, int (&at)[count]) const {
-    const std::uint32_t periods = period.quotient(first);
-    std::uint32_t n = first - periods * period.divisor;
-    int begin = static_cast<int>(periods) * last_stride;
-    const auto each = [&](auto&& inside) {
+    const PackDigit digit = period_digit[0];
+    const std::uint32_t extent = digit.extent.divisor;
+    if (extent < count - 1) {
+      std::uint32_t n[count];
       CT_UNROLL
       for (int k = 0; k < count; ++k) {
-        at[k] = begin + inside(n);
-        const bool next = ++n == period.divisor;
-        n = next ? 0 : n;
-        begin += next ? last_stride : 0;
+        n[k] = first + static_cast<std::uint32_t>(k);
+        at[k] = 0;
       }
-    };
-    if (period_digits <= 1) {
-      const PackDigit digit = period_digit[0];
-      return each([&](std::uint32_t index) { return digit.shared_at(index); });
+      return add_digits(0, n, at);
     }
-    each([&](std::uint32_t index) { return in_period(index); });
+    // The first index starts again once at most: what the others say is needed twice.
+    const std::uint32_t rest = digit.extent.quotient(first);
+    std::uint32_t n[] = {rest, rest + 1};
+    int begin[2] = {};
+    add_digits(1, n, begin);
+    std::uint32_t index = first - rest * extent;
+    CT_UNROLL
+    for (int k = 0; k < count; ++k, ++index) {
+      const bool next = index >= extent;
+      at[k] = (next ? begin[1] : begin[0]) + digit.shared_at(next ? index - extent : index);
+    }
+  }
+
+ private:
+  /// Adds where the indices lead that numbers `n` have in a run's modes from the d-th on.
+  template <int count>
+  CT_HOST_DEVICE constexpr void add_digits(int d, std::uint32_t (&n)[count],
+                                           int (&at)[count]) const {
+    for (; d < period_digits; ++d) {
+      const PackDigit& digit = period_digit[d];
+      CT_UNROLL
+      for (int k = 0; k < count; ++k) {
+        const std::uint32_t rest = digit.extent.quotient(n[k]);
+        at[k] += digit.shared_at(n[k] - rest * digit.extent.divisor);
+        n[k] = rest;
+      }
+    }
+    CT_UNROLL
+    for (int k = 0; k < count; ++k) at[k] += static_cast<int>(n[k]) * last_stride;
   }
 };
 
@@ -172,7 +200,6 @@ struct PackLimits {
   bool all = true;  ///< of every mode as many as a whole box
 
   CT_DEVICE bool allow(int cut, std::uint32_t index) const {
-    if (all) return true;
     bool inside = true;
     CT_UNROLL
     for (int i = 0; i < PackArgs::max_cuts; ++i) inside &= cut != i || index < of[i];
@@ -209,7 +236,8 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
 }
 
 /// One run: where it begins on its side and in shared memory, and its bytes. There are 0 where this
-/// block does not have the run.
+/// block does not have the run. Shared memory is counted from the box, and from that of the block
+/// in the anywhere form.
 struct alignas(16) RunPlace {
   std::byte* at = nullptr;
   int shared = 0;
@@ -223,16 +251,12 @@ CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limit
                          RunTable table, Finish&& finish) {
   const auto length = static_cast<int>(side.unit * limits.count(side.cut, side.last) * sizeof(T));
   for (auto i = ctx.thread_id().x; i < side.runs; i += ctx.block_dim().x) {
-    bool inside = true;
-    const PackSide::Start start = side.start(i, [&](const PackDigit& digit, std::uint32_t index) {
-      inside &= limits.allow(digit.cut, index);
-    });
+    const PackSide::Start start = side.start(i);
     const int left = length - start.piece * side.piece_bytes;
     RunPlace place{base + start.at, start.shared,
                    left < side.piece_bytes ? left : side.piece_bytes};
-    inside &= left > 0;
     place = finish(place, left);
-    if (!inside) place.bytes = 0;
+    if (left <= 0 || !(limits.all || side.has(i, limits))) place.bytes = 0;
     ctx.store(table + i, place);
   }
 }

@@ -74,21 +74,26 @@ struct BankUse {
   std::array<int, bank_count> words = {};
   Use uses[bank_count][warp_lanes];
 
-  constexpr void add(std::uint64_t word, int lane) {
+  /// How many words the bank has then.
+  constexpr int add(std::uint64_t word, int lane) {
     const auto bank = static_cast<std::size_t>(word % bank_count);
     const int count = words[bank];
     for (int i = 0; i < count; ++i) {
-      if (uses[bank][i].word == word) return;
+      if (uses[bank][i].word == word) return count;
     }
     uses[bank][count] = {word, lane};
-    words[bank] = count + 1;
+    return words[bank] = count + 1;
   }
 
-  constexpr void add_access(std::uint64_t address, int width, int lane) {
+  /// How many the fullest of its banks has then.
+  constexpr int add_access(std::uint64_t address, int width, int lane) {
     const std::uint64_t last = address + static_cast<std::uint64_t>(width) - 1;
+    int most = 0;
     for (std::uint64_t word = address / bank_bytes; word <= last / bank_bytes; ++word) {
-      add(word, lane);
+      const int count = add(word, lane);
+      most = count > most ? count : most;
     }
+    return most;
   }
 
   constexpr int fullest() const {
@@ -139,6 +144,19 @@ constexpr void add_group(SharedCost& cost, const WarpRequest& request, std::uint
   cost.conflicts += passes - room;
 }
 
+/// The passes of the group `lanes`, or a number of at least `enough` where there are as many.
+constexpr int group_passes(const WarpRequest& request, std::uint32_t lanes, int enough) {
+  BankUse banks;
+  int most = 0;
+  for (std::uint32_t rest = request.active & lanes; rest != 0 && most < enough; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const int count =
+        banks.add_access(request.address[static_cast<std::size_t>(lane)], request.width, lane);
+    most = count > most ? count : most;
+  }
+  return most;
+}
+
 /// The bytes that the active lanes ask for, in units of `unit`; at least 1, at most `actual`.
 constexpr int ideal_units(const WarpRequest& request, int unit, int actual) {
   const int units = (std::popcount(request.active) * request.width + unit - 1) / unit;
@@ -172,6 +190,17 @@ constexpr SharedCost shared_cost(const WarpRequest& request, SharedOp op) {
   if (cost.wavefronts == 0) cost.wavefronts = 1;
   cost.ideal = detail::ideal_units(request, bank_count * bank_bytes, cost.wavefronts);
   return cost;
+}
+
+/// The wavefronts alone; where there are `enough`, a number of at least that.
+constexpr int shared_wavefronts(const WarpRequest& request, SharedOp op, int enough) {
+  const LaneGroups groups = lane_groups(request, op);
+  int wavefronts = 0;
+  for (int first = 0; first < warp_lanes && wavefronts < enough; first += groups.size) {
+    wavefronts +=
+        detail::group_passes(request, detail::lanes_from(first, groups.size), enough - wavefronts);
+  }
+  return wavefronts == 0 ? 1 : wavefronts;
 }
 
 }  // namespace cornerturn

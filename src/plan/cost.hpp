@@ -1,17 +1,19 @@
 // One number of a model of what kernels cost.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
 namespace cornerturn::plan {
 
-/// What the number is called in a fit and in files, what it is, and what it means.
+/// What the number is called in a fit and in files, what it is, what it means, and what it can be.
 struct Cost {
   std::string_view name;
   double value;
   std::string_view meaning;
+  double most = std::numeric_limits<double>::infinity();  ///< that a fit may make of it
 
   operator double() const { return value; }  // NOLINT: read as the number that it is
 

@@ -22,6 +22,8 @@ std::vector<CpuCosts::Named> CpuCosts::named() {
   add("gather", gather);
   add("blocks", blocks);
   add("amax", amax);
+  add("swap", swap);
+  add("passes", passes);
   return all;
 }
 

@@ -14,8 +14,10 @@
 #include "plan/gather.hpp"
 #include "plan/pack.hpp"
 #include "plan/pack_lines.hpp"
+#include "plan/passes.hpp"
 #include "plan/rows.hpp"
 #include "plan/strided.hpp"
+#include "plan/swap.hpp"
 #include "plan/tile.hpp"
 
 namespace cornerturn::plan {
@@ -34,6 +36,8 @@ struct CpuCosts {
   plan::gather::Costs gather;
   plan::blocks::Costs blocks;
   plan::amax::Costs amax;
+  plan::swap::Costs swap;
+  plan::passes::Costs passes;
 
   /// All numbers with their full names: "tile.read_line_ns".
   struct Named {

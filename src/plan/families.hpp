@@ -25,8 +25,10 @@
 #include "plan/gather.hpp"
 #include "plan/pack.hpp"
 #include "plan/pack_lines.hpp"
+#include "plan/passes.hpp"
 #include "plan/rows.hpp"
 #include "plan/strided.hpp"
+#include "plan/swap.hpp"
 #include "plan/tile.hpp"
 
 namespace cornerturn::plan {
@@ -43,7 +45,9 @@ using CpuFamilies = TypeList<
     convert::Family,
     gather::Family,
     blocks::Family,
-    amax::Family>;
+    amax::Family,
+    swap::Family,
+    passes::Family>;
 // clang-format on
 
 }  // namespace cornerturn::plan

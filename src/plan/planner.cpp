@@ -74,6 +74,8 @@ const char* rule_against(Operation operation) {
       return "values are dequantised";
     case Operation::reduce:
       return "values are reduced to one number";
+    case Operation::in_place:
+      return "the array is permuted in place";
     case Operation::move:
       break;
   }

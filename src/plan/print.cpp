@@ -30,7 +30,11 @@ std::string_view bound_of(const Estimate& e) {
 }
 
 std::string estimate_text(const Estimate& e) {
-  const auto bytes = [](double count) { return bytes_text(static_cast<std::int64_t>(count)); };
+  // Estimates of the largest problems pass 2^63 bytes.
+  const auto bytes = [](double count) {
+    constexpr double largest = 0x1.fffffffffffffp62;
+    return bytes_text(static_cast<std::int64_t>(std::min(count, largest)));
+  };
   std::string text = fmt::format("estimate    {}: bound by {}\n", time_of(e.seconds), bound_of(e));
   text += fmt::format("            {:>9}  memory: {} read, {} written, in whole sectors\n",
                       time_of(e.memory_seconds), bytes(e.src_bytes), bytes(e.dst_bytes));

@@ -24,6 +24,24 @@ TEST(C, TransposesAndPermutes) {
   EXPECT_EQ(std::vector<float>(dst, dst + 6), (std::vector<float>{0, 3, 1, 4, 2, 5}));
 }
 
+TEST(C, PermutesInPlace) {
+  float array[6] = {0, 1, 2, 3, 4, 5};
+  ASSERT_EQ(ct_transpose_in_place(array, 2, 3, "f32", nullptr), CT_OK);
+  const std::vector<float> transposed{0, 3, 1, 4, 2, 5};
+  EXPECT_EQ(std::vector<float>(array, array + 6), transposed);
+  const int64_t shape[3] = {1, 3, 2};
+  const int perm[3] = {2, 0, 1};
+  int64_t strides[3] = {};
+  const ct_view view = {array, "f32", 3, shape, nullptr};
+  ASSERT_EQ(ct_permute_in_place(&view, perm, strides, nullptr), CT_OK);
+  EXPECT_EQ(std::vector<float>(array, array + 6), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(std::vector<int64_t>(strides, strides + 3), (std::vector<int64_t>{12, 12, 4}));
+  EXPECT_EQ(ct_permute_in_place(&view, nullptr, strides, nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_EQ(ct_transpose_in_place(array, 2, -3, "f32", nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(), "columns = -3 is negative");
+  EXPECT_EQ(std::vector<float>(array, array + 6), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+}
+
 TEST(C, CopiesViewsAndPlans) {
   const int src[6] = {0, 1, 2, 3, 4, 5};
   int dst[6] = {};

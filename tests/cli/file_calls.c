@@ -5,12 +5,15 @@
    FILE_CALLS_FAIL  "fsync 2 5; linkat 0 1": the second fsync fails with error 5, every linkat with
    1
 
+   Error -9 kills the process in the call; a pwrite has then written the first half of its bytes.
+
    open_unnamed is an open with O_TMPFILE, open_new one with O_CREAT, fsync_folder an fsync of a
    folder. A close that fails has closed its file, as Linux does. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -70,6 +73,7 @@ static int fails(const char* name, const char* path) {
     syscall(SYS_close, file);
   }
   const int error = fault_of(call);
+  if (error == -9 && strcmp(name, "pwrite") != 0) raise(SIGKILL);
   if (error != 0) errno = error;
   return error != 0;
 }
@@ -97,11 +101,19 @@ int open64(const char* path, int flags, ...) __attribute__((alias("open")));
     return REAL(name) arguments;                                           \
   }
 ON_FILE(ssize_t, write, (int file, const void* data, size_t n), (file, data, n))
-ON_FILE(ssize_t, pwrite, (int file, const void* data, size_t n, off_t at), (file, data, n, at))
 ON_FILE(int, ftruncate, (int file, off_t n), (file, n))
 ON_FILE(int, fallocate, (int file, int mode, off_t at, off_t n), (file, mode, at, n))
 ON_FILE(int, fchmod, (int file, mode_t mode), (file, mode))
 ON_FILE(int, fchown, (int file, uid_t owner, gid_t group), (file, owner, group))
+
+ssize_t pwrite(int file, const void* data, size_t n, off_t at) {
+  char path[4096];
+  if (!path_of(file, path, sizeof path) || !fails("pwrite", path)) return REAL(pwrite)(file, data, n, at);
+  if (errno != -9) return -1;
+  REAL(pwrite)(file, data, n / 2, at);
+  raise(SIGKILL);
+  return -1;
+}
 ssize_t pwrite64(int, const void*, size_t, off_t) __attribute__((alias("pwrite")));
 
 int fsync(int file) {

@@ -50,7 +50,7 @@ BROKEN = {
         ],
     ),
     "a loop without end": ("ctx.barrier();", "while (true) ctx.barrier();", 1, ["500 accesses and waits"]),
-    "a syntax error": ("ctx.barrier();", "ctx.barrier()", 2, ["my_kernel.hpp:2", ": expected "]),
+    "a syntax error": ("ctx.barrier();", "ctx.barrier()", 2, [re.compile(r"my_kernel\.hpp:2[45]: .*expected ")]),
     "an unknown member": ("ctx.barrier();", "ctx.barier();", 2, ["my_kernel.hpp:24: ", "barier"]),
     "atomics": ("ctx.barrier();", "atomicAdd(a.dst, 1);", 2, ["my_kernel.hpp:24: 'atomicAdd' is not known"]),
     "the whole grid": ("ctx.barrier();", "__threadfence();", 2, ["'__threadfence'", "two launches"]),
@@ -67,7 +67,7 @@ def test_broken_kernels(name, tmp_path):
     code, output, errors = check(path, "--shape", "33,70", "--steps", "500")
     assert code == expected, errors
     for part in parts:
-        assert part in errors
+        assert part.search(errors) if isinstance(part, re.Pattern) else part in errors
     assert expected == 1 or (output == "" and errors.count("\n") == 1)
 
 

@@ -2,6 +2,10 @@
 // machine has, against the reference: the shared shapes, then random problems.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
+#include "cpu/cpu_info.hpp"
 #include "cpu/targets.hpp"
 #include "support/random_problem.hpp"
 #include "support/run_case.hpp"
@@ -40,6 +44,48 @@ TEST_P(Kernels, SharedShapes) {
       if (problem.elements() * size > largest_shape_bytes) continue;
       ASSERT_EQ(runner.run_all(problem), "") << shape.name << ", element of " << size << " B";
     }
+  }
+}
+
+// Processors with caches of every size, so that every configuration that a plan can hold comes up.
+// Of each problem a configuration is run once.
+TEST_P(Kernels, EveryConfiguration) {
+  std::vector<plan::Machine> machines;
+  for (const std::int64_t l1 : {4 << 10, 32 << 10, 64 << 10}) {
+    for (const std::int64_t l2 : {2 * l1, 16 * l1, 64 * l1}) {
+      for (const std::int64_t l3 : {std::int64_t{64}, 2 * l2, 64 * l2}) {
+        plan::CpuInfo cpu = cpu::cpu_info();
+        cpu.l1_bytes = l1;
+        cpu.l2_bytes = l2;
+        cpu.l3_bytes = l3;
+        cpu.caches_taken = machines.size() % 2 == 1;
+        machines.emplace_back(cpu);
+      }
+    }
+  }
+  CaseRunner runner(1 << 20);
+  std::map<std::string, int> runs;  // by kernel
+  for (const Shape& shape : shapes()) {
+    for (const int size : {1, 2, 4, 8, 12, 16}) {
+      const Problem problem = problem_of(shape, size);
+      if (problem.elements() * size > 48 << 10) continue;
+      std::set<std::string> done;
+      for (const plan::Machine& machine : machines) {
+        const auto is_new = [&](const plan::Plan& plan) {
+          if (!done.insert(std::string(plan.kernel()) + describe(plan.chosen, plan.normal))
+                   .second) {
+            return false;
+          }
+          ++runs[std::string(plan.kernel())];
+          return true;
+        };
+        ASSERT_EQ(runner.run_on(machine, problem, "", 1, GuardedBuffer::Touching::back, is_new), "")
+            << shape.name << ", element of " << size << " B";
+      }
+    }
+  }
+  for (const char* kernel : {"copy", "rows", "tile", "pack_lines", "pack", "boxes", "gather"}) {
+    EXPECT_GT(runs[kernel], 50) << kernel;
   }
 }
 

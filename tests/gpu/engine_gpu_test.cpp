@@ -9,11 +9,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/validate.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/check.hpp"
-#include "cuda/device_buffer.hpp"
 #include "cuda/engine.hpp"
+#include "gpu/side.hpp"
 #include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference.hpp"
@@ -23,54 +22,10 @@ namespace cornerturn {
 namespace {
 
 using cuda::check;
-using cuda::DeviceBuffer;
-using Bytes = std::vector<std::byte>;
-
-// One side in the host's memory and the GPU's: `guard` bytes, the problem's reach, `guard` bytes.
-// What it reaches begins `phase` bytes past a multiple of 256.
-class Side {
- public:
-  Side(const Reach& reach, std::int64_t phase, std::int64_t guard)
-      : before_(guard + phase),
-        low_(reach.low),
-        host_(static_cast<std::size_t>(before_ + reach.high - reach.low + guard)),
-        gpu_(static_cast<std::int64_t>(host_.size())) {}
-
-  Bytes& host() { return host_; }
-  std::byte* host_zero() { return zero(host_.data()); }
-  std::byte* gpu_zero() const { return zero(gpu_.get()); }
-  void upload(const Bytes& contents) const {
-    check(cudaMemcpy(gpu_.get(), contents.data(), contents.size(), cudaMemcpyHostToDevice),
-          "cudaMemcpy");
-  }
-  Bytes download() const {
-    Bytes contents(host_.size());
-    check(cudaMemcpy(contents.data(), gpu_.get(), contents.size(), cudaMemcpyDeviceToHost),
-          "cudaMemcpy");
-    return contents;
-  }
-
- private:
-  // Where the problem's offsets count from.
-  std::byte* zero(std::byte* start) const { return start + before_ - low_; }
-
-  std::int64_t before_;
-  std::int64_t low_;
-  Bytes host_;
-  DeviceBuffer gpu_;
-};
-
-void fill(Bytes& bytes, std::uint64_t state) {
-  for (std::byte& byte : bytes) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    byte = static_cast<std::byte>(state >> 56);
-  }
-}
-
-std::int64_t alignment_of(const void* p) {
-  const auto address = reinterpret_cast<std::uintptr_t>(p);
-  return std::min<std::int64_t>(16, static_cast<std::int64_t>(address & (0 - address)));
-}
+using test::alignment_of;
+using test::Bytes;
+using test::fill;
+using test::Side;
 
 // Runs all candidates; returns how many there were.
 int check_all(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase,

@@ -156,6 +156,33 @@ TEST(LadderConverts, AsGgmlCpy) {
   }
 }
 
+// 1 to 17 matrices: blocks of eight, a block that is not full, and one matrix in ggml's fused case.
+TEST(LadderCheckedStacks, EveryRungThatTakesThem) {
+  for (const Stack& stack : {Stack{1, true}, Stack{2, false}, Stack{8, false}, Stack{9, true},
+                             Stack{17, false}, Stack{64, true}}) {
+    for (const int bytes : {1, 2, 4}) {
+      MeasureOptions options;
+      options.time = false;
+      options.guard_bytes = 0;
+      LadderCase matrices(67, 35, bytes, options, stack);
+      std::vector<std::string> taken;
+      for (const RungInfo& rung : rungs()) {
+        const Measurement m = matrices.measure(rung.name);
+        if (!m.why_not.empty()) continue;
+        taken.push_back(rung.name);
+        EXPECT_EQ(m.wrong, "") << rung.name << ", " << stack.batch << " of " << bytes << " B"
+                               << (stack.fused ? ", fused" : "");
+      }
+      EXPECT_EQ(taken, (std::vector<std::string>{"cpy_flat", "cpy_transpose"}));
+    }
+  }
+}
+
+TEST(LadderErrors, AStackIsRefusedWhereOneMatrixIsTaken) {
+  LadderCase matrices(8, 8, 4, {}, {3, false});
+  EXPECT_EQ(matrices.measure("smem").why_not, "it takes one matrix, not a stack of 3");
+}
+
 // The check itself, of kernels that do nothing, the wrong thing, or too much.
 class LadderCheck : public testing::Test {
  protected:
@@ -179,6 +206,16 @@ TEST_F(LadderCheck, SeesWhatWasNeverWritten) {
   const std::string text = difference_after(0, 0);
   EXPECT_NE(text.find("output element (0, 0) was never written"), std::string::npos) << text;
   EXPECT_NE(text.find("1155 of 1155 elements differ"), std::string::npos) << text;
+}
+TEST_F(LadderCheck, SeesMatricesInTheWrongOrder) {
+  // Three of 11 x 35, seen as three fused ones: rows come from other matrices.
+  matrix_.rows = 11;
+  matrix_.batch = 3;
+  poison(dst_, matrix_, true, nullptr);
+  run_rung("cpy_transpose", matrix_, 0, nullptr);
+  EXPECT_EQ(difference(src_, dst_, matrix_, true, nullptr), "");
+  matrix_.fused = true;
+  EXPECT_NE(difference(src_, dst_, matrix_, true, nullptr), "");
 }
 TEST_F(LadderCheck, SeesACopyThatTransposesNothing) {
   const std::string text = difference_after(0, 33 * 35 * 4);

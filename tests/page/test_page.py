@@ -53,6 +53,18 @@ def test_it_opens_with_an_answer(lab):
     assert lab.run("[...document.querySelectorAll('canvas')].every(c => c.getAttribute('aria-label').length > 40)")
 
 
+def test_an_example_is_chosen_and_solved(lab):
+    name = "smem: a tile as it comes"
+    lab.run(f"(() => {{ const p = document.getElementById('preset'); p.value = {json.dumps(name)};"
+            " p.dispatchEvent(new Event('input')); })()")
+    assert kind(lab) == "conflict" and "layout=(32,32):(32,1)" in address(lab)
+    lab.run("document.getElementById('solve').click()")
+    assert kind(lab) == "clean" and "layout=(32,32):(32,1)" not in address(lab)
+    assert lab.run("document.getElementById('preset').value") != name
+    lab.run("document.getElementById('solve').click()")
+    assert lab.run("document.getElementById('note').textContent").startswith("Nothing to solve")
+
+
 def test_fields_change_verdict_picture_and_address(lab):
     before = lab.run("document.querySelectorAll('canvas')[2].toDataURL()")
     lab.type("#S", "5")

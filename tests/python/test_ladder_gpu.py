@@ -163,6 +163,18 @@ def test_any_dtype(dtype):
         assert torch.equal(b.view(torch.uint8).view(-1), expected)
 
 
+@pytest.mark.parametrize("name", ["cpy_flat", "cpy_transpose"])
+@pytest.mark.parametrize("itemsize", [1, 2, 4])
+@pytest.mark.parametrize("batch", [1, 8, 17])
+def test_stacks(name, itemsize, batch):
+    a = torch.randint(0, 100, (batch, 67, 35), device="cuda").to(INTEGER[itemsize])
+    b = torch.full((batch, 35, 67), 101, dtype=a.dtype, device="cuda")
+    getattr(ladder, name)(a, b)
+    assert torch.equal(b, a.transpose(1, 2))
+    with pytest.raises(ValueError, match=f"it takes one matrix, not a stack of {batch}"):
+        ladder.smem(a, b)
+
+
 @pytest.mark.parametrize("name", ["smem_pad", "cute_smem", "triton_block"])
 def test_cupy_arrays_on_their_own_stream(name):
     cupy = pytest.importorskip("cupy")

@@ -277,5 +277,73 @@ TEST(Engine, MembersOfStructures) {
   }
 }
 
+// Runs that begin anywhere: odd strides, both sides with phases of their own, and nothing around
+// the source that may be read.
+TEST(Engine, PackAnywhere) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    const auto packed = [&](std::int64_t a, std::int64_t b, std::int64_t c) {
+      return problem_of(
+          static_cast<int>(size),
+          {{a, size, b * c * size}, {b, a * c * size, c * size}, {c, a * size, size}});
+    };
+    for (const Problem& problem : {packed(37, 29, 13), packed(5, 3, 501), packed(211, 2, 17)}) {
+      check(problem, 0, 0, "pack");
+      check(problem, size, 0, "pack");
+      check(problem, 3 * size, 5 * size, "pack");
+    }
+    // Runs of three modes, of which the first is too short for all elements of a unit.
+    for (const std::int64_t first : {2, 3, 7}) {
+      const std::int64_t a = first * size, b = 5 * a, c = 3 * b;
+      check(
+          problem_of(static_cast<int>(size),
+                     {{41, c, size}, {3, b, 41 * 5 * a}, {5, a, 41 * a}, {first, size, 41 * size}}),
+          size, 0, "pack");
+      check(
+          problem_of(static_cast<int>(size),
+                     {{41, size, c}, {3, 41 * 5 * a, b}, {5, 41 * a, a}, {first, 41 * size, size}}),
+          0, size, "pack");
+    }
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
+// Long runs of the destination, which are cut into pieces, with other runs between them.
+TEST(Engine, PackPieces) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    for (const std::int64_t members : {2, 5}) {
+      const std::int64_t count = 9001 / size;
+      for (const std::int64_t gap : {0, 1}) {
+        const Problem problem =
+            problem_of(static_cast<int>(size),
+                       {{members, size, (count + gap) * size}, {count, members * size, size}});
+        check(problem, 0, 0, "pack");
+        check(problem, size, 3 * size, "pack");
+        Problem back = problem;
+        for (auto& mode : back.modes) std::swap(mode.src_stride, mode.dst_stride);
+        check(back, 3 * size, size, "pack");
+      }
+    }
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
+// Sources that go backwards along their runs, in boxes that are whole and in those that are not.
+TEST(Engine, PackFlipped) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    for (const auto& [a, b] : {std::pair{1501, 7}, {67, 93}, {260, 31}}) {
+      check(problem_of(static_cast<int>(size), {{a, -size, b * size}, {b, a * size, size}}), 0, 0,
+            "pack");
+      check(problem_of(static_cast<int>(size), {{a, -size, b * size}, {b, -a * size, size}}), size,
+            size, "pack");
+      // Backwards along the second mode of the run.
+      check(
+          problem_of(static_cast<int>(size),
+                     {{3, size, a * b * size}, {a, -3 * size, b * size}, {b, 3 * a * size, size}}),
+          size, 0, "pack");
+    }
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
 }  // namespace
 }  // namespace cornerturn::simt

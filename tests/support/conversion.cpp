@@ -140,8 +140,8 @@ ConversionRunner::ConversionRunner(std::size_t capacity)
   for (std::byte& byte : before_) byte = static_cast<std::byte>(random());
 }
 
-std::string ConversionRunner::run(const ConversionCase& c, int threads,
-                                  GuardedBuffer::Touching touching) {
+std::string ConversionRunner::run_on(const plan::Machine& machine, const ConversionCase& c,
+                                     int threads, GuardedBuffer::Touching touching) {
   const Problem& problem = c.problem;
   const Reach from = src_reach(problem);
   const Reach to = dst_reach(problem);
@@ -156,9 +156,7 @@ std::string ConversionRunner::run(const ConversionCase& c, int threads,
   std::memcpy(expected, before_.data(), dst_bytes);
   reference_convert(c, src, expected - to.low);
 
-  static const plan::Machine no_caches = without_caches();
-  const bool as_large = ++runs_ % 4 >= 2;
-  plan::Plan plan = plan::make_plan(problem, as_large ? no_caches : cpu::machine(), {threads, ""});
+  plan::Plan plan = plan::make_plan(problem, machine, {threads, ""});
   plan.threads = threads;
   for (const plan::Candidate& candidate : plan.candidates) {
     plan.chosen = candidate;
@@ -177,7 +175,9 @@ std::string ConversionRunner::run(const ConversionCase& c, int threads,
 
 std::string ConversionRunner::run_all(const ConversionCase& c, int threads) {
   for (const auto touching : {GuardedBuffer::Touching::front, GuardedBuffer::Touching::back}) {
-    const std::string wrong = run(c, threads, touching);
+    static const plan::Machine no_caches = without_caches();
+    const bool as_large = ++runs_ % 4 >= 2;
+    const std::string wrong = run_on(as_large ? no_caches : cpu::machine(), c, threads, touching);
     if (!wrong.empty()) return wrong;
   }
   return "";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/problem.hpp"
+#include "plan/machine.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/random_problem.hpp"
 
@@ -31,10 +32,11 @@ class ConversionRunner {
  public:
   explicit ConversionRunner(std::size_t capacity = 8 << 20);
   std::string run_all(const ConversionCase& c, int threads = 1);
+  /// On one side of the guard pages, planned for `machine`, a processor.
+  std::string run_on(const plan::Machine& machine, const ConversionCase& c, int threads,
+                     GuardedBuffer::Touching touching);
 
  private:
-  std::string run(const ConversionCase& c, int threads, GuardedBuffer::Touching touching);
-
   int runs_ = 0;
   GuardedBuffer src_;
   GuardedBuffer dst_;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <string>
 
 #include "core/problem.hpp"
+#include "plan/plan.hpp"
 #include "support/guarded_buffer.hpp"
 
 namespace cornerturn::test {
@@ -21,6 +23,11 @@ class CaseRunner {
   /// problems go the ways of large ones. Bytes between destination elements must not change.
   std::string run(const Problem& problem, const std::string& kernel, int threads,
                   GuardedBuffer::Touching touching);
+
+  /// The same, planned for `machine`, a processor. `wanted` says which candidates are run.
+  std::string run_on(const plan::Machine& machine, const Problem& problem,
+                     const std::string& kernel, int threads, GuardedBuffer::Touching touching,
+                     const std::function<bool(const plan::Plan&)>& wanted = {});
 
   /// Runs every kernel that takes the problem, at both ends of the buffer.
   std::string run_all(const Problem& problem, int threads = 1);

@@ -24,6 +24,8 @@ METHOD = (
     "cudaMemcpyAsync and the rung copy"
 )
 MOST_ROUNDS = 20
+LEAST_ROUNDS = 10
+LONG = 0.1  # seconds of a launch that is not repeated for LEAST_ROUNDS
 MOST_LAUNCHES = 256  # of a graph
 ENOUGH = 500e-6  # seconds of a graph, that its start does not count
 FASTEST = 4e12  # bytes a second: for a first guess of how many launches that takes
@@ -131,12 +133,13 @@ class Racer:
         self.rounds = 0
         once = pairs.seconds(subject)
         self.launches = min(pairs.launches(), max(1, int(share / once)))
-        if once > share:  # so slow that starting it does not count
+        if once > max(share, LONG):  # so slow that starting it does not count
             self.times.append(once)
             return
         self.graph = pairs.graph(subject, self.launches)
         first = elapsed(played(self.graph))  # this one also brings it to the GPU
-        self.rounds = min(MOST_ROUNDS, max(1, int(share / first)))
+        least = LEAST_ROUNDS if once < LONG else 1
+        self.rounds = min(MOST_ROUNDS, max(least, int(share / first)))
 
     def finish(self) -> None:
         row = self.row

@@ -34,7 +34,7 @@ class Rung:
 
     Args:
         a: a matrix of shape (rows, cols), packed row by row, on a GPU or in host memory. `cpy_flat` and
-            `cpy_transpose` also take a stack of shape (batch, rows, cols) in host memory.
+            `cpy_transpose` also take a stack of shape (batch, rows, cols).
         b: its transpose, of shape (cols, rows), packed, of a's dtype, on a's device, apart from `a`. A
             rung that copies (`rung.transposes` is False) takes one of the shape of `a`; one that converts
             (`rung.converts`: `cpy_flat`, `cpy_transpose`) also one of another dtype, both of float32,
@@ -88,8 +88,6 @@ class CompiledRung(Rung):
 
     def why_not_pair(self, operands: Pair) -> str | None:
         if operands.types is None and operands.a.rank == 3:
-            if operands.a.device != HOST:
-                return "stacks of matrices run in the emulator alone: a and b are on a GPU"
             return _ladder.why_not(self.name, operands.rows, operands.cols, operands.a.itemsize, operands.batch)
         if operands.types is None or operands.a.rank == 3:
             return super().why_not_pair(operands)
@@ -106,7 +104,7 @@ class CompiledRung(Rung):
             else:
                 _ladder.emulate_converting(*numbers, *operands.types)
         elif operands.a.device != HOST:
-            _ladder.launch(*numbers, a.itemsize, a.device, operands.stream)
+            _ladder.launch(*numbers, a.itemsize, a.device, operands.stream, operands.batch)
         else:
             _ladder.emulate(*numbers, a.itemsize, operands.batch)
 

@@ -40,13 +40,14 @@ struct Family {
     Cost shifted{"shifted", 205, "instructions more for a vector put together from two"};
     Cost thread{"thread", 6.97, "instructions of a thread"};
     Cost axis{"axis", 10.8, "instructions of a thread for each mode"};
-    Cost shifted_share{"shifted_share", 0.94, "share of the memory's speed where rows are shifted"};
+    Cost shifted_share{"shifted_share", 0.94, "share of the memory's speed where rows are shifted",
+                       1};
     Cost shifted_single{"shifted_single", 0.97, "the same with one vector a thread"};
-    Cost share_256{"share_256", 0.955, "share with aligned rows of 256 bytes or more"};
-    Cost share_128{"share_128", 0.945, "share with aligned rows of 128 to 255 bytes"};
-    Cost share_64{"share_64", 0.92, "share with aligned rows of 64 to 127 bytes"};
-    Cost share_32{"share_32", 0.91, "share with aligned rows of 32 to 63 bytes"};
-    Cost share_16{"share_16", 0.85, "share with aligned rows of 16 to 31 bytes"};
+    Cost share_256{"share_256", 0.955, "share with aligned rows of 256 bytes or more", 1};
+    Cost share_128{"share_128", 0.945, "share with aligned rows of 128 to 255 bytes", 1};
+    Cost share_64{"share_64", 0.92, "share with aligned rows of 64 to 127 bytes", 1};
+    Cost share_32{"share_32", 0.91, "share with aligned rows of 32 to 63 bytes", 1};
+    Cost share_16{"share_16", 0.85, "share with aligned rows of 16 to 31 bytes", 1};
     Cost loss_two{"loss_two", 0.002, "of that share: lost with two vectors a thread"};
     Cost loss_one{"loss_one", 0.02, "lost with one vector a thread"};
   };

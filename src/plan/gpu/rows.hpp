@@ -34,14 +34,15 @@ struct Family {
     Cost axis{"axis", 3.77, "instructions for each mode of a short row's place"};
     Cost shifted{"shifted", 310, "instructions more for a vector put together from two"};
     Cost thread{"thread", 9.52, "instructions of a thread"};
-    Cost together{"together", 0.96, "share of the memory's speed with several vectors a thread"};
-    Cost single{"single", 0.93, "share of the memory's speed with one vector a thread"};
+    Cost together{"together", 0.96, "share of the memory's speed with several vectors a thread", 1};
+    Cost single{"single", 0.93, "share of the memory's speed with one vector a thread", 1};
     Cost loss_256{"loss_256", 0.01, "of that share: lost with aligned rows of 256 bytes or more"};
     Cost loss_128{"loss_128", 0.03, "lost with aligned rows of 128 to 255 bytes"};
     Cost loss_short{"loss_short", 0.16, "lost with shorter aligned rows"};
-    Cost change_256{"change_256", 0.96, "share where values change in rows of 256 bytes or more"};
-    Cost change_128{"change_128", 0.93, "share where they change in rows of 128 to 255 bytes"};
-    Cost change_short{"change_short", 0.8, "share where they change in shorter rows"};
+    Cost change_256{"change_256", 0.96, "share where values change in rows of 256 bytes or more",
+                    1};
+    Cost change_128{"change_128", 0.93, "share where they change in rows of 128 to 255 bytes", 1};
+    Cost change_short{"change_short", 0.8, "share where they change in shorter rows", 1};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

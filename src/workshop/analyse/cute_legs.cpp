@@ -106,8 +106,9 @@ struct Tile {
 
 class LegVisitor {
  public:
-  LegVisitor(const CuteInfo& rung, std::int64_t rows, std::int64_t cols, KernelReport& report)
-      : rung_(rung), rows_(rows), cols_(cols), report_(report) {}
+  LegVisitor(const CuteInfo& rung, std::int64_t rows, std::int64_t cols, KernelReport& report,
+             std::vector<simt::Request>* first)
+      : rung_(rung), rows_(rows), cols_(cols), report_(report), first_(first) {}
 
   void visit(const CuteLeg& leg, const Tile& tile) {
     const bool full = tile.row + rung_.tile_rows <= rows_ && tile.col + rung_.tile_cols <= cols_;
@@ -148,13 +149,16 @@ class LegVisitor {
       request.lanes.address[at] = static_cast<std::uint64_t>(place) * element_size;
       request.source[at] = static_cast<std::uint64_t>(from) * element_size;
     }
-    if (request.lanes.active != 0) report_.add(request);
+    if (request.lanes.active == 0) return;
+    report_.add(request);
+    if (first_ != nullptr && report_.legs.size() > first_->size()) first_->push_back(request);
   }
 
   const CuteInfo& rung_;
   std::int64_t rows_;
   std::int64_t cols_;
   KernelReport& report_;
+  std::vector<simt::Request>* first_;
 };
 
 }  // namespace
@@ -177,7 +181,7 @@ std::vector<CuteLeg> cute_legs(std::string_view rung) {
 }
 
 KernelReport cute_report(std::string_view rung, std::int64_t rows, std::int64_t cols,
-                         int element_bytes) {
+                         int element_bytes, std::vector<simt::Request>* first) {
   const std::vector<CuteLeg> legs = cute_legs(rung);
   const CuteInfo& info = *ladder::find_cute(rung);
   if (const char* why = ladder::cute_why_not(info, rows, cols, element_bytes)) {
@@ -189,7 +193,7 @@ KernelReport cute_report(std::string_view rung, std::int64_t rows, std::int64_t 
   }
   KernelReport report;
   report.kernel = rung;
-  LegVisitor visitor(info, rows, cols, report);
+  LegVisitor visitor(info, rows, cols, report, first);
   for (const CuteLeg& leg : legs) {
     for (std::int64_t col = 0; col < cols; col += info.tile_cols) {
       for (std::int64_t row = 0; row < rows; row += info.tile_rows) visitor.visit(leg, {row, col});

@@ -31,10 +31,11 @@ struct CuteLeg {
 /// In the order of the kernel.
 std::vector<CuteLeg> cute_legs(std::string_view rung);
 
-/// All tiles of rows x cols elements. Throws Error for an unknown rung, and for a case that
+/// All tiles of rows x cols elements; `first` gets the first request of each leg of the report, its
+/// global addresses counted from 0. Throws Error for an unknown rung, and for a case that
 /// ladder::cute_why_not refuses.
 KernelReport cute_report(std::string_view rung, std::int64_t rows, std::int64_t cols,
-                         int element_bytes = 4);
+                         int element_bytes = 4, std::vector<simt::Request>* first = nullptr);
 
 /// The layouts by name, so that they can be looked at alone.
 namespace cute_tiles {

@@ -12,13 +12,18 @@
 
 namespace cornerturn::cuda {
 
-/// rows x cols, row-major, becomes cols x rows, row-major. Both are device memory.
+/// rows x cols, row-major, becomes cols x rows, row-major; or a stack of such matrices becomes the
+/// stack of their transposes. Both are device memory.
 struct DeviceMatrix {
   const void* src = nullptr;
   void* dst = nullptr;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   int element_bytes = 4;
+  std::int64_t batch = 1;
+  bool fused = false;  ///< the source has row 0 of each matrix, then row 1 of each
+
+  bool is_stack() const { return batch != 1 || fused; }
 };
 
 /// The kernel that a launch would start, for its attributes and its occupancy.
@@ -31,6 +36,7 @@ struct LaunchShape {
 
 struct DeviceRung {
   RungInfo info;
+  bool takes_stacks = false;
   /// Why this case is not applicable, in one line; empty if it is. Called for element sizes that
   /// `info` names and for any extents >= 0.
   std::function<std::string(const DeviceMatrix&)> why_not;

@@ -21,15 +21,27 @@ __global__ void __launch_bounds__(threads_of<Rung, T>)
   Rung::run(ctx, args);
 }
 
-template <class T>
-ladder::MatrixArgs<T> args_of(const DeviceMatrix& m) {
-  return ladder::matrix_args(static_cast<const T*>(m.src), static_cast<T*>(m.dst), m.rows, m.cols);
+/// The same for other arguments: of a stack, or with types that change.
+template <class Rung, class Args>
+__global__ void __launch_bounds__(static_cast<int>(Rung::launch(Args{}).block.count()))
+    args_kernel(const __grid_constant__ Args args) {
+  GpuContext ctx;
+  Rung::run(ctx, args);
+}
+
+template <class Rung, class T>
+auto kernel_of(const ladder::MatrixArgs<T>&) {
+  return &rung_kernel<Rung, T>;
+}
+template <class Rung, class Args>
+auto kernel_of(const Args&) {
+  return &args_kernel<Rung, Args>;
 }
 
 // More than 48 KiB of shared memory must be asked for, once.
-template <class Rung, class T>
-auto kernel_of(const Launch& launch) {
-  const auto kernel = &rung_kernel<Rung, T>;
+template <class Rung, class Args>
+auto ready_kernel(const Args& args, const Launch& launch) {
+  const auto kernel = kernel_of<Rung>(args);
   if (launch.dynamic_shared > 48U * 1024U) {
     static const cudaError_t once =
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -39,22 +51,29 @@ auto kernel_of(const Launch& launch) {
   return kernel;
 }
 
-template <class Rung, class T>
-void launch(const DeviceMatrix& m, Stream stream) {
-  const auto args = args_of<T>(m);
+template <class Rung, class Args>
+void launch_with(const Args& args, Stream stream) {
   const Launch launch = Rung::launch(args);
   if (launch.grid.count() == 0) return;
   const auto dim = [](const Dim3& d) { return dim3(d.x, d.y, d.z); };
-  kernel_of<Rung, T>(
-      launch)<<<dim(launch.grid), dim(launch.block), launch.dynamic_shared, stream>>>(args);
+  const auto kernel = ready_kernel<Rung>(args, launch);
+  kernel<<<dim(launch.grid), dim(launch.block), launch.dynamic_shared, stream>>>(args);
+}
+
+template <class Rung, class T>
+void launch(const DeviceMatrix& m, Stream stream) {
+  ladder::with_args<Rung, T>(m.src, m.dst, m,
+                             [&](const auto& args) { launch_with<Rung>(args, stream); });
 }
 
 template <class Rung, class T>
 LaunchShape shape(const DeviceMatrix& m) {
-  const Launch launch = Rung::launch(args_of<T>(m));
-  return {reinterpret_cast<const void*>(kernel_of<Rung, T>(launch)),
-          static_cast<std::int64_t>(launch.grid.count()), static_cast<int>(launch.block.count()),
-          static_cast<int>(launch.dynamic_shared)};
+  return ladder::with_args<Rung, T>(m.src, m.dst, m, [](const auto& args) -> LaunchShape {
+    const Launch launch = Rung::launch(args);
+    return {reinterpret_cast<const void*>(ready_kernel<Rung>(args, launch)),
+            static_cast<std::int64_t>(launch.grid.count()), static_cast<int>(launch.block.count()),
+            static_cast<int>(launch.dynamic_shared)};
+  });
 }
 
 // Calls call(T{}) with the unsigned integer of the matrix's element size, if the rung takes it.
@@ -77,22 +96,13 @@ auto with_type(const DeviceMatrix& m, Call&& call) {
   }
 }
 
-template <class Rung, class Args>
-__global__ void __launch_bounds__(static_cast<int>(Rung::launch(Args{}).block.count()))
-    converting_kernel(const __grid_constant__ Args args) {
-  GpuContext ctx;
-  Rung::run(ctx, args);
-}
-
 template <class Rung>
 bool convert(const DeviceMatrix& m, Kind src, Kind dst, Stream stream) {
   return ladder::with_cpy_types(src, dst, [&]<class S, class D>() {
     const auto args =
         Rung::template of_matrix<S, D>(static_cast<const kernels::Bits<S>*>(m.src),
                                        static_cast<kernels::Bits<D>*>(m.dst), m.rows, m.cols);
-    const Launch launch = Rung::launch(args);
-    const auto dim = [](const Dim3& d) { return dim3(d.x, d.y, d.z); };
-    converting_kernel<Rung><<<dim(launch.grid), dim(launch.block), 0, stream>>>(args);
+    launch_with<Rung>(args, stream);
   });
 }
 
@@ -101,6 +111,7 @@ DeviceRung row() {
   DeviceRung row;
   if constexpr (ladder::Converts<Rung>) row.convert = &convert<Rung>;
   row.info.name = Rung::name;
+  row.takes_stacks = ladder::TakesStacks<Rung, std::uint32_t>;
   row.why_not = [](const DeviceMatrix& m) -> std::string {
     try {
       with_type<Rung>(m, [&]<class T>(T) { return shape<Rung, T>(m); });

@@ -64,17 +64,19 @@ const DeviceRung& rung_named(std::string_view name) {
               fmt::format("rung = {} is unknown; `cornerturn ladder` lists them", name));
 }
 
-std::int64_t payload_of(std::int64_t rows, std::int64_t cols, int element_bytes) {
+std::int64_t payload_of(std::int64_t rows, std::int64_t cols, int element_bytes,
+                        std::int64_t batch = 1) {
   const auto wrong = [](const char* name, std::int64_t value, const char* rule) {
     throw Error(Status::invalid_argument, fmt::format("{} = {} {}", name, value, rule));
   };
   if (rows < 0) wrong("rows", rows, "is negative");
   if (cols < 0) wrong("cols", cols, "is negative");
+  if (batch < 0) wrong("batch", batch, "is negative");
   if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8) {
     wrong("element_bytes", element_bytes, "is none of 1, 2, 4, 8");
   }
   const auto what = [&] { return fmt::format("{} x {} x {} B", rows, cols, element_bytes); };
-  return checked_mul(checked_mul(rows, cols, what), element_bytes, what);
+  return checked_mul(checked_mul(checked_mul(rows, cols, what), element_bytes, what), batch, what);
 }
 
 int compute_capability_major() {
@@ -91,6 +93,9 @@ std::string why_not(const DeviceRung& rung, const DeviceMatrix& matrix) {
   const auto& takes = rung.info.element_bytes;
   if (std::find(takes.begin(), takes.end(), matrix.element_bytes) == takes.end()) {
     return fmt::format("takes no {}-byte elements", matrix.element_bytes);
+  }
+  if (matrix.is_stack() && !rung.takes_stacks) {
+    return fmt::format("it takes one matrix, not a stack of {}", matrix.batch);
   }
   if (rung.info.family == "cute" && compute_capability_major() != 9) {
     return "is compiled for compute capability 9.0 alone";
@@ -113,27 +118,31 @@ class CurrentDevice {
   int before_ = 0;
 };
 
-void check_memory(std::int64_t rows, std::int64_t cols, int element_bytes, std::int64_t payload) {
+void check_memory(std::int64_t rows, std::int64_t cols, int element_bytes, std::int64_t batch,
+                  std::int64_t payload) {
   const auto free_bytes = static_cast<double>(device_info().free_bytes);
   const double needed = 2.0 * static_cast<double>(payload);
   if (needed <= free_bytes) return;
   constexpr double gib = 1 << 30;
-  throw Error(Status::out_of_memory,
-              fmt::format("rows x cols = {} x {} of {} B needs {:.1f} GiB of GPU memory for source "
-                          "and output, {:.1f} GiB are free: choose fewer",
-                          rows, cols, element_bytes, needed / gib, free_bytes / gib));
+  throw Error(
+      Status::out_of_memory,
+      fmt::format("rows x cols = {} x {} of {} B{} needs {:.1f} GiB of GPU memory for source "
+                  "and output, {:.1f} GiB are free: choose fewer",
+                  rows, cols, element_bytes, batch == 1 ? "" : fmt::format(", {} times,", batch),
+                  needed / gib, free_bytes / gib));
 }
 
 }  // namespace
 
 void run_rung(std::string_view name, const DeviceMatrix& matrix, int device, Stream stream) {
   const DeviceRung& rung = rung_named(name);
-  payload_of(matrix.rows, matrix.cols, matrix.element_bytes);
+  const std::int64_t payload =
+      payload_of(matrix.rows, matrix.cols, matrix.element_bytes, matrix.batch);
   const CurrentDevice current(device);
   if (const std::string why = why_not(rung, matrix); !why.empty()) {
     throw Error(Status::unsupported, fmt::format("{} does not apply: {}", name, why));
   }
-  if (matrix.rows == 0 || matrix.cols == 0) return;
+  if (payload == 0) return;
   rung.launch(matrix, stream);
   check_launch(cudaGetLastError());
 }
@@ -158,14 +167,15 @@ void run_converting_rung(std::string_view name, const DeviceMatrix& matrix, Elem
 }
 
 struct LadderCase::Impl {
-  Impl(std::int64_t rows, std::int64_t cols, int element_bytes, const MeasureOptions& measure)
-      : options(measure), payload(payload_of(rows, cols, element_bytes)) {
-    check_memory(rows, cols, element_bytes, payload);
+  Impl(std::int64_t rows, std::int64_t cols, int element_bytes, const MeasureOptions& measure,
+       const Stack& stack)
+      : options(measure), payload(payload_of(rows, cols, element_bytes, stack.batch)) {
+    check_memory(rows, cols, element_bytes, stack.batch, payload);
     // A copy of whole 4 KiB needs room behind the payload; guards and checks do not stand for it.
     const std::int64_t spare = options.time ? page : 0;
     src = GuardedMatrix(payload, options.guard_bytes, options.src_offset * element_bytes, spare);
     dst = GuardedMatrix(payload, options.guard_bytes, options.dst_offset * element_bytes, spare);
-    matrix = {src.data(), dst.data(), rows, cols, element_bytes};
+    matrix = {src.data(), dst.data(), rows, cols, element_bytes, stack.batch, stack.fused};
     fill_source(src, element_bytes, stream);
     if (options.time) {
       flush.emplace();
@@ -253,9 +263,9 @@ struct LadderCase::Impl {
 };
 
 LadderCase::LadderCase(std::int64_t rows, std::int64_t cols, int element_bytes,
-                       const MeasureOptions& options) {
+                       const MeasureOptions& options, const Stack& stack) {
   if (const auto why = why_no_gpu()) throw Error(Status::unsupported, "no GPU: " + *why);
-  impl_ = std::make_unique<Impl>(rows, cols, element_bytes, options);
+  impl_ = std::make_unique<Impl>(rows, cols, element_bytes, options, stack);
 }
 LadderCase::~LadderCase() = default;
 LadderCase::LadderCase(LadderCase&&) noexcept = default;

@@ -67,8 +67,8 @@ struct Measurement {
   bool verified = false;
   std::string wrong;  ///< where the result first differs, or what else is wrong; empty if verified
   Occupancy occupancy;
-  /// Cold: the L2 cache was filled with other data before each launch. Warm: launched again at once
-  /// on the same matrices; those that fit into the L2 cache stay there.
+  /// Cold: the L2 cache was filled with other data before each launch. Warm: launched again and
+  /// again on the same matrices, from a graph; those that fit into the L2 cache stay there.
   Timing cold;
   Timing warm;
   /// The fastest of three plain copies of the same bytes, in turns with the rung.
@@ -91,17 +91,24 @@ struct MeasureOptions {
   std::int64_t guard_bytes = 65536;
 };
 
-/// A rows x cols matrix of numbers on the GPU, and room for what a rung makes of it.
+/// How many matrices a case has, one after the other; fused: row 0 of each, then row 1 of each.
+struct Stack {
+  std::int64_t batch = 1;
+  bool fused = false;
+};
+
+/// A rows x cols matrix of numbers on the GPU, or a stack of them, and room for what a rung makes
+/// of it.
 ///
 /// `measure` compares all elements bitwise with a reference that computes each on its own; before
 /// each launch that is checked, the output holds the complement of what is expected everywhere, and
 /// both matrices lie between guard zones, which must not change; nor must the source.
 class LadderCase {
  public:
-  /// Throws Error: invalid_argument (a negative extent, elements not of 1, 2, 4 or 8 bytes),
+  /// Throws Error: invalid_argument (a negative extent or batch, elements not of 1, 2, 4, 8 bytes),
   /// overflow, unsupported (no GPU), out_of_memory (too little GPU memory).
   LadderCase(std::int64_t rows, std::int64_t cols, int element_bytes,
-             const MeasureOptions& options = {});
+             const MeasureOptions& options = {}, const Stack& stack = {});
   ~LadderCase();
   LadderCase(LadderCase&&) noexcept;
   LadderCase& operator=(LadderCase&&) noexcept;

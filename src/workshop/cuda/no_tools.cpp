@@ -50,7 +50,7 @@ void run_converting_rung(std::string_view, const DeviceMatrix&, ElementType, Ele
   refuse();
 }
 
-LadderCase::LadderCase(std::int64_t, std::int64_t, int, const MeasureOptions&) {
+LadderCase::LadderCase(std::int64_t, std::int64_t, int, const MeasureOptions&, const Stack&) {
   refuse();
 }
 LadderCase::~LadderCase() = default;

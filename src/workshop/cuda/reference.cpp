@@ -17,12 +17,13 @@ std::string describe(const Found& found, const DeviceMatrix& m, bool transposes)
                    static_cast<std::size_t>(m.element_bytes), cudaMemcpyDeviceToHost),
         "cudaMemcpy");
   const std::uint64_t all = ~0ULL >> (64 - 8 * m.element_bytes);
+  // Rows count through the whole stack.
   return fmt::format(
       "output element ({}, {}) {}, not the {:#x} of source element ({}, {}); {} of {} elements "
       "differ",
       i / width, i % width,
       got == (~expected & all) ? "was never written" : fmt::format("is {:#x}", got), expected,
-      from / m.cols, from % m.cols, found.count, m.rows * m.cols);
+      from / m.cols, from % m.cols, found.count, m.batch * m.rows * m.cols);
 }
 
 }  // namespace

@@ -33,13 +33,18 @@ __host__ __device__ T value_at(std::int64_t i) {
   }
 }
 
+__host__ __device__ std::int64_t count_of(const DeviceMatrix& m) {
+  return m.batch * m.rows * m.cols;
+}
+
 /// Where element `i` of the output comes from.
-__host__ __device__ std::int64_t source_of(std::int64_t i, std::int64_t rows, std::int64_t cols,
-                                           bool transposes) {
+__host__ __device__ std::int64_t source_of(std::int64_t i, const DeviceMatrix& m, bool transposes) {
   if (!transposes) return i;
-  const std::int64_t col = i / rows;  // the output's rows are the source's columns
-  const std::int64_t row = i % rows;
-  return row * cols + col;
+  const std::int64_t matrix = i / (m.rows * m.cols);
+  const std::int64_t within = i % (m.rows * m.cols);
+  const std::int64_t col = within / m.rows;  // the output's rows are the source's columns
+  const std::int64_t row = within % m.rows;
+  return (m.fused ? row * m.batch + matrix : matrix * m.rows + row) * m.cols + col;
 }
 
 __device__ void note(Found* found, std::int64_t i) {
@@ -60,17 +65,16 @@ __global__ void fill_kernel(T* to, std::int64_t count) {
 }
 
 template <class T>
-__global__ void poison_kernel(T* to, std::int64_t rows, std::int64_t cols, bool transposes) {
-  for (std::int64_t i = first_index(); i < rows * cols; i += index_step()) {
-    to[i] = static_cast<T>(~value_at<T>(source_of(i, rows, cols, transposes)));
+__global__ void poison_kernel(T* to, DeviceMatrix m, bool transposes) {
+  for (std::int64_t i = first_index(); i < count_of(m); i += index_step()) {
+    to[i] = static_cast<T>(~value_at<T>(source_of(i, m, transposes)));
   }
 }
 
 template <class T>
-__global__ void compare_kernel(const T* out, std::int64_t rows, std::int64_t cols, bool transposes,
-                               Found* found) {
-  for (std::int64_t i = first_index(); i < rows * cols; i += index_step()) {
-    if (out[i] != value_at<T>(source_of(i, rows, cols, transposes))) note(found, i);
+__global__ void compare_kernel(const T* out, DeviceMatrix m, bool transposes, Found* found) {
+  for (std::int64_t i = first_index(); i < count_of(m); i += index_step()) {
+    if (out[i] != value_at<T>(source_of(i, m, transposes))) note(found, i);
   }
 }
 
@@ -122,15 +126,15 @@ void fill_source(const GuardedMatrix& src, int element_bytes, Stream stream) {
 void poison(const GuardedMatrix& dst, const DeviceMatrix& m, bool transposes, Stream stream) {
   set_guards(dst, stream);
   with_element(m.element_bytes, [&]<class T>(T) {
-    poison_kernel<<<blocks_for(m.rows * m.cols), threads, 0, stream>>>(static_cast<T*>(m.dst),
-                                                                       m.rows, m.cols, transposes);
+    poison_kernel<<<blocks_for(count_of(m)), threads, 0, stream>>>(static_cast<T*>(m.dst), m,
+                                                                   transposes);
   });
   check(cudaGetLastError(), "poisoning the output");
 }
 
 std::array<Found, part_count> compare(const GuardedMatrix& src, const GuardedMatrix& dst,
                                       const DeviceMatrix& m, bool transposes, Stream stream) {
-  const std::int64_t count = m.rows * m.cols;
+  const std::int64_t count = count_of(m);
   std::array<Found, part_count> found;
   DeviceBuffer on_device(sizeof found);
   auto* at = reinterpret_cast<Found*>(on_device.get());
@@ -138,10 +142,10 @@ std::array<Found, part_count> compare(const GuardedMatrix& src, const GuardedMat
         "cudaMemcpy");
   with_element(m.element_bytes, [&]<class T>(T) {
     const unsigned blocks = blocks_for(count);
-    compare_kernel<<<blocks, threads, 0, stream>>>(static_cast<const T*>(m.dst), m.rows, m.cols,
-                                                   transposes, at + output);
-    compare_kernel<<<blocks, threads, 0, stream>>>(static_cast<const T*>(m.src), m.rows, m.cols,
-                                                   false, at + source);
+    compare_kernel<<<blocks, threads, 0, stream>>>(static_cast<const T*>(m.dst), m, transposes,
+                                                   at + output);
+    compare_kernel<<<blocks, threads, 0, stream>>>(static_cast<const T*>(m.src), m, false,
+                                                   at + source);
   });
   const auto guard = [&](const std::byte* from, std::int64_t bytes, Part part) {
     compare_guard_kernel<<<blocks_for(bytes), threads, 0, stream>>>(
@@ -165,7 +169,7 @@ std::uint64_t source_value(std::int64_t i, int element_bytes) {
 }
 
 std::int64_t source_index(std::int64_t i, const DeviceMatrix& m, bool transposes) {
-  return source_of(i, m.rows, m.cols, transposes);
+  return source_of(i, m, transposes);
 }
 
 }  // namespace cornerturn::cuda

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace cornerturn::cuda {
 
@@ -131,26 +132,64 @@ std::vector<Timing> time_cold(const std::vector<Subject>& subjects, const CacheF
   });
 }
 
+namespace {
+
+// Launches that follow each other without the host: what it takes to enqueue one does not count.
+class Graph {
+ public:
+  Graph(const Subject& subject, int launches, Stream stream) {
+    cudaGraph_t recorded = nullptr;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "recording a graph");
+    for (int n = 0; n < launches; ++n) subject(stream);
+    check(cudaStreamEndCapture(stream, &recorded), "recording a graph");
+    const cudaError_t made = cudaGraphInstantiate(&graph_, recorded, 0);
+    cudaGraphDestroy(recorded);
+    check(made, "making a graph");
+    check(cudaGraphUpload(graph_, stream), "making a graph");
+  }
+  ~Graph() {
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+  }
+  Graph(Graph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  Graph& operator=(Graph&&) = delete;
+
+  void play(Stream stream) const { check(cudaGraphLaunch(graph_, stream), "playing a graph"); }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+}  // namespace
+
 std::vector<Timing> time_warm(const std::vector<Subject>& subjects, const MeasureOptions& options,
                               Stream stream) {
-  // So many launches that the events' own time does not count.
-  constexpr double enough = 200e-6;
+  // So many launches that the events' own time and the graph's start do not count.
+  constexpr double enough = 400e-6;
   MeasureOptions few = options;
   few.max_runs = few.min_runs = 3;
-  const auto back_to_back = [&](const std::vector<int>& launches) {
-    return [&, launches](std::size_t i, Stopwatch& watch) {
-      subjects[i](stream);
-      watch.start(stream);
-      for (int n = 0; n < launches[i]; ++n) subjects[i](stream);
-      watch.stop(stream);
-    };
-  };
-  std::vector<int> launches(subjects.size(), 1);
-  const std::vector<Timing> roughly = in_turns(subjects, few, launches, back_to_back(launches));
+  const std::vector<int> once(subjects.size(), 1);
+  const std::vector<Timing> roughly =
+      in_turns(subjects, few, once, [&](std::size_t i, Stopwatch& watch) {
+        subjects[i](stream);
+        watch.start(stream);
+        subjects[i](stream);
+        watch.stop(stream);
+      });
+  std::vector<int> launches;
+  std::vector<Graph> graphs;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
-    launches[i] = std::clamp(static_cast<int>(enough / std::max(roughly[i].seconds, 1e-7)), 1, 50);
+    launches.push_back(
+        std::clamp(static_cast<int>(enough / std::max(roughly[i].seconds, 1e-7)), 1, 100));
+    graphs.emplace_back(subjects[i], launches[i], stream);
   }
-  return in_turns(subjects, options, launches, back_to_back(launches));
+  return in_turns(subjects, options, launches, [&](std::size_t i, Stopwatch& watch) {
+    subjects[i](stream);
+    watch.start(stream);
+    graphs[i].play(stream);
+    watch.stop(stream);
+  });
 }
 
 }  // namespace cornerturn::cuda

@@ -27,6 +27,7 @@ using Subject = std::function<void(Stream)>;
 /// `options.budget` seconds. Same order as `subjects`.
 std::vector<Timing> time_cold(const std::vector<Subject>& subjects, const CacheFlush& flush,
                               const MeasureOptions& options, Stream stream);
+/// One run is a CUDA graph of many launches of a subject.
 std::vector<Timing> time_warm(const std::vector<Subject>& subjects, const MeasureOptions& options,
                               Stream stream);
 

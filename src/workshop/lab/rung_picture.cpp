@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -141,41 +143,57 @@ Panel banks_panel(const std::string& title, const simt::Request& request) {
   return panel;
 }
 
-const simt::Request* first_of(const ladder::Emulation& run, Op op) {
-  for (const simt::Request& request : run.first) {
-    if (request.op == op && request.lanes.active != 0) return &request;
+// By the copy engine, of which no lane knows.
+bool is_tma(const simt::Request& request) {
+  return std::string_view(request.site.file) == "TMA";
+}
+
+std::vector<Panel> panels_of(const simt::Request& request, const ladder::Rung& rung,
+                             const ladder::Matrix& m) {
+  const std::int64_t source_width = m.fused ? m.cols * m.batch : m.cols;
+  switch (request.op) {
+    case Op::global_load:
+      return {matrix_panel(is_tma(request)
+                               ? "The source: what the copy engine loads, 32 pieces of a box"
+                               : "The source: what the lanes load",
+                           request, source_width, m.bytes)};
+    case Op::async_copy: {
+      simt::Request from = request;
+      from.lanes.address = request.source;
+      return {matrix_panel("The source: what the lanes copy", from, source_width, m.bytes),
+              banks_panel("Shared memory: where it lands", request)};
+    }
+    case Op::shared_store:
+      return {banks_panel("Shared memory: where they store it", request)};
+    case Op::shared_load:
+      return {banks_panel("Shared memory: what they load after the barrier", request)};
+    case Op::global_store:
+      return {matrix_panel(is_tma(request)
+                               ? "The destination: what the copy engine stores, 32 pieces of a box"
+                               : "The destination: where they store it",
+                           request, rung.transposes ? m.rows : m.cols, m.bytes)};
+    default:
+      return {};
   }
-  return nullptr;
 }
 
 }  // namespace
 
-Picture rung_picture(const ladder::Rung& rung, const ladder::Emulation& run) {
-  const ladder::Matrix& m = run.matrix;
+Picture rung_picture(const ladder::Rung& rung, const ladder::Prediction& run) {
   Picture picture;
   picture.title = std::string(rung.name) + ": the way of a warp's first accesses";
   picture.description =
       "A cell that a lane touches has the lane's number and colour. A red frame with a corner "
-      "means "
-      "in a matrix: the warp does not use the whole sector; in shared memory: lanes want different "
-      "words of one bank.";
+      "means in a matrix: the warp does not use the whole sector; in shared memory: lanes want "
+      "different words of one bank.";
   int step = 1;
-  const auto add = [&](Panel panel) {
-    panel.title = std::to_string(step++) + ". " + panel.title;
-    picture.lines.push_back({std::move(panel)});
-  };
-  if (const auto* load = first_of(run, Op::global_load)) {
-    add(matrix_panel("The source: what the lanes load", *load, m.cols, m.bytes));
-  }
-  if (const auto* fill = first_of(run, Op::shared_store)) {
-    add(banks_panel("Shared memory: where they store it", *fill));
-  }
-  if (const auto* read = first_of(run, Op::shared_load)) {
-    add(banks_panel("Shared memory: what they load after the barrier", *read));
-  }
-  if (const auto* store = first_of(run, Op::global_store)) {
-    add(matrix_panel("The destination: where they store it", *store,
-                     rung.transposes ? m.rows : m.cols, m.bytes));
+  std::set<Op> drawn;
+  for (const simt::Request& request : run.first) {
+    if (request.lanes.active == 0 || !drawn.insert(request.op).second) continue;
+    for (Panel& panel : panels_of(request, rung, run.matrix)) {
+      panel.title = std::to_string(step++) + ". " + panel.title;
+      picture.lines.push_back({std::move(panel)});
+    }
   }
   return picture;
 }

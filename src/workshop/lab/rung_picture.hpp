@@ -7,8 +7,9 @@
 
 namespace cornerturn::lab {
 
-/// The first request of the first warp on each leg, from the emulator. A lane has one colour in all
-/// panels.
-Picture rung_picture(const ladder::Rung& rung, const ladder::Emulation& run);
+/// The first request of the first warp on each leg, from the emulator, or from the layouts of one
+/// of CuTe's rungs; of the copy engine the first 32 pieces of 16 bytes of a box. A lane has one
+/// colour in all panels.
+Picture rung_picture(const ladder::Rung& rung, const ladder::Prediction& run);
 
 }  // namespace cornerturn::lab

@@ -16,11 +16,11 @@ struct Prediction {
   Launch launch;
   std::int64_t shared_bytes = 0;  ///< of a block
   KernelReport report;
+  /// The first request of each leg of the report; sources and destinations count from 0.
+  std::vector<simt::Request> first;
 };
 
 struct Emulation : Prediction {
-  /// The first request of each leg of the report; sources and destinations count from 0.
-  std::vector<simt::Request> first;
   std::vector<std::string> findings;  ///< what the detectors found, the first 32
   std::string mismatch;               ///< the first element that is wrong; empty if none is
   double seconds = 0;

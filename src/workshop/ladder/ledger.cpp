@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "plan/gpu/estimate.hpp"
-#include "workshop/analyse/access_costs.hpp"
 
 namespace cornerturn::ladder {
 namespace {
@@ -52,8 +51,8 @@ std::string Ledger::text() const {
   return out;
 }
 
-Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::DeviceInfo& device) {
-  const AccessCosts& costs = access_costs;
+Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::DeviceInfo& device,
+                 const AccessCosts& costs) {
   const double scale = scale_of(run, matrix);
   const auto bytes = static_cast<double>(matrix.size());
   double wavefronts = 0;

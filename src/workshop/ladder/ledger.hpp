@@ -15,6 +15,7 @@
 #include <string>
 
 #include "plan/gpu/device_info.hpp"
+#include "workshop/analyse/access_costs.hpp"
 #include "workshop/ladder/emulate.hpp"
 
 namespace cornerturn::ladder {
@@ -45,6 +46,7 @@ inline Matrix predicted_matrix(int bytes) {
 }
 
 /// Of the whole `matrix`, which `run` stands for (representative()).
-Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::DeviceInfo& device);
+Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::DeviceInfo& device,
+                 const AccessCosts& costs = access_costs);
 
 }  // namespace cornerturn::ladder

@@ -9,11 +9,6 @@
 
 namespace cornerturn::ladder {
 
-template <class T>
-MatrixArgs<T> args_of(const void* src, void* dst, const Matrix& matrix) {
-  return matrix_args(static_cast<const T*>(src), static_cast<T*>(dst), matrix.rows, matrix.cols);
-}
-
 template <class Kernel, class T>
 std::optional<TileMap> tile_map_of() {
   if constexpr (requires { typename Kernel::template SharedMap<T>; }) {
@@ -30,25 +25,6 @@ template <class Kernel>
 constexpr const char* kernel_name() {
   if constexpr (requires { Kernel::name; }) return Kernel::name;
   return "kernel";
-}
-
-/// It has of_stack<T>(src, dst, rows, cols, batch, fused): arguments for a stack of matrices.
-template <class Kernel, class T>
-concept TakesStacks = requires {
-  Kernel::template of_stack<T>(nullptr, nullptr, std::int64_t{}, std::int64_t{}, std::int64_t{},
-                               bool{});
-};
-
-/// Calls call(args) with the kernel's arguments for a matrix, or for a stack where it takes stacks.
-template <class Kernel, class T, class Call>
-decltype(auto) with_args(const void* src, void* dst, const Matrix& m, Call&& call) {
-  if constexpr (TakesStacks<Kernel, T>) {
-    if (m.batch != 1 || m.fused) {
-      return call(Kernel::template of_stack<T>(static_cast<const T*>(src), static_cast<T*>(dst),
-                                               m.rows, m.cols, m.batch, m.fused));
-    }
-  }
-  return call(args_of<T>(src, dst, m));
 }
 
 template <class Kernel, class T>

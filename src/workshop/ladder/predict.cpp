@@ -12,7 +12,7 @@ Prediction predict(const Rung& rung, const Matrix& matrix) {
   const CuteInfo& info = *find_cute(rung.name);
   Prediction result;
   result.matrix = matrix;
-  result.report = cute_report(rung.name, matrix.rows, matrix.cols, matrix.bytes);
+  result.report = cute_report(rung.name, matrix.rows, matrix.cols, matrix.bytes, &result.first);
   result.shared_bytes = info.shared_bytes;
   const std::int64_t blocks =
       info.tile_rows == 1

@@ -74,6 +74,26 @@ constexpr Launch tiled_launch(const MatrixArgs<T>& a, int tile_rows, int tile_co
   return {grid_of(tiles), block, dynamic_shared};
 }
 
+/// It has of_stack<T>(src, dst, rows, cols, batch, fused): arguments for a stack of matrices.
+template <class Kernel, class T>
+concept TakesStacks = requires {
+  Kernel::template of_stack<T>(nullptr, nullptr, std::int64_t{}, std::int64_t{}, std::int64_t{},
+                               bool{});
+};
+
+/// Calls call(args) with the kernel's arguments for a matrix, or for a stack where it takes stacks:
+/// m.batch matrices of m.rows x m.cols, m.fused where row 0 of each comes before row 1 of each.
+template <class Kernel, class T, class Stack, class Call>
+decltype(auto) with_args(const void* src, void* dst, const Stack& m, Call&& call) {
+  if constexpr (TakesStacks<Kernel, T>) {
+    if (m.batch != 1 || m.fused) {
+      return call(Kernel::template of_stack<T>(static_cast<const T*>(src), static_cast<T*>(dst),
+                                               m.rows, m.cols, m.batch, m.fused));
+    }
+  }
+  return call(matrix_args(static_cast<const T*>(src), static_cast<T*>(dst), m.rows, m.cols));
+}
+
 /// Elements that fill a 16-byte access.
 template <class T>
 inline constexpr int vector_of = 16 / static_cast<int>(sizeof(T));

@@ -2,6 +2,20 @@
 // The page around the core: what is shown follows from `state`, and so does the address.
 const $ = (id) => document.getElementById(id);
 const standard = "layout=Swizzle<3,2,6> o (64,64):(64,1)&bytes=4&access=rows:store:16&access=blocks:load:16";
+// What people ask about: tiles of the ladder's rungs, and those of the case study.
+const presets = {
+  "smem_chunk_xor: 16 bytes on both sides": standard,
+  "smem: a tile as it comes": "layout=(32,32):(32,1)&access=rows:store&access=columns:load",
+  "smem_pad: rows of 33": "layout=(32,32):(33,1)&access=rows:store&access=columns:load",
+  "cute_smem_swizzle: 32 x 32": "layout=Swizzle<5,0,5> o (32,32):(32,1)&access=rows:store&access=columns:load",
+  "cute_smem_swizzle_2way: the same on 64 x 64": "layout=Swizzle<5,0,5> o (64,64):(64,1)&access=rows:store&access=columns:load",
+  "cute_smem_swizzle_64": "layout=Swizzle<5,0,6> o (64,64):(64,1)&access=rows:store&access=columns:load",
+  "case study: (32,16) plain": "layout=(32,16):(16,1)&access=columns:store",
+  "case study: (32,16), B = 4, S = 4": "layout=Swizzle<4,0,4> o (32,16):(16,1)&access=columns:store",
+  "case study: (32,16), B = 3, S = 3": "layout=Swizzle<3,0,3> o (32,16):(16,1)&access=columns:store",
+  "case study: (32,16), S = 5": "layout=Swizzle<4,0,5> o (32,16):(16,1)&access=columns:store",
+  "case study: halves, (8,64)": "layout=Swizzle<3,3,3> o (8,64):(64,1)&bytes=2&access=columns:load:16",
+};
 let state, answer, ask, noteOf, soon;
 window.lab = { milliseconds: 0, ready: false };
 
@@ -13,6 +27,12 @@ for (const walk of ["rows", "columns", "blocks", "diagonal", "ldmatrix"])
         option.value = walk === "ldmatrix" ? walk : `${walk}:${op}${width}`;
         $("accesses").append(option);
       }
+
+for (const name of ["", ...Object.keys(presets)]) {
+  const option = document.createElement("option");
+  option.textContent = name;
+  $("preset").append(option);
+}
 
 function parse(text) {
   const given = new URLSearchParams(text.replaceAll("+", "%2B"));
@@ -67,6 +87,8 @@ function set(id, value) {
 }
 
 function fill(next) {
+  const same = (text) => JSON.stringify(parse(text)) === JSON.stringify(state);
+  $("preset").value = Object.keys(presets).find((name) => same(presets[name])) ?? "";
   set("layout", state.layout);
   set("bytes", state.bytes);
   state.accesses.slice(0, 2).forEach((access, i) => set("access" + i, access));
@@ -308,6 +330,20 @@ $("group").addEventListener("click", () => {
   if (groups) change({ request: answer.request, group: answer.group + 1 < groups ? answer.group + 1 : -1 }, false);
 });
 $("apply").addEventListener("click", () => change({ layout: $("apply").dataset.layout }));
+$("preset").addEventListener("input", () => {
+  const chosen = presets[$("preset").value];
+  if (chosen) change(parse(chosen));
+});
+// Takes the layout that removes the conflicts, and says so where there is none.
+$("solve").addEventListener("click", () => {
+  if (answer.clean) {
+    $("note").textContent = "Nothing to solve: no access has a conflict.";
+    return;
+  }
+  const found = JSON.parse(ask(state.layout, state.bytes, state.accesses.join("\n"), state.access, state.request, state.group, true));
+  if (found.remedyLayout) change({ layout: found.remedyLayout });
+  $("note").textContent = found.remedyLayout ? "Solved: " + found.remedyLayout : "No layout was found that removes these conflicts.";
+});
 const load = () => {
   state = parse(location.hash.slice(1) || start || standard);
   show();

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Measures every rung of the ladder on the GPU that is here, in one run, and writes the result file from
+# which the pages, their tables and the ledger are made: bench/results/ladder/<gpu>.json. Then stacks of
+# matrices for the rungs of ggml's copy, in the same file. `scripts/kernel_pages.py` fills in the pages.
+#   usage: scripts/measure_ladder.sh [OUTPUT.json]
+#   SHAPES="16384,16384 ..."  DTYPES="f32 ..."   the matrices, and the types of their elements
+#   STACKS="64:1024,1024 ..."                    stacks, each also fused; "" for none
+#   BIN=FOLDER                                   uses the cornerturn there instead of building it
+#   COMMIT=HASH                                  what was built (default: that of the tree)
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+shapes=${SHAPES-16384,16384 16416,16416 32768,32768 4096,4096 1024,1024 10007,9973}
+dtypes=${DTYPES-f32 u8 u16 f64}
+stacks=${STACKS-8:4096,4096 64:1024,1024 61:1000,1001}
+if [ -z "${BIN:-}" ]; then
+  scripts/build.sh release cornerturn_tool || exit 1
+  BIN=build/release/bin
+fi
+commit=${COMMIT:-$(git describe --always --dirty --abbrev=10)}
+# NVIDIA H200: h200
+gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | awk '{print tolower($2)}') || exit 1
+output=${1:-bench/results/ladder/$gpu.json}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+
+measure() {  # measure OPTION...: one report, a line of runs.jsonl
+  if "$BIN/cornerturn" ladder --gpu --json "$@" > "$folder/one.json"; then
+    echo "$*: ok"
+  else
+    echo "$*: FAILED"
+    failed=1
+  fi
+  tr -d '\n' < "$folder/one.json" >> "$folder/runs.jsonl"
+  echo >> "$folder/runs.jsonl"
+}
+
+for shape in $shapes; do
+  for dtype in $dtypes; do measure --shape "$shape" --dtype "$dtype"; done
+done
+for stack in $stacks; do
+  for dtype in f32 u16 u8; do
+    measure --batch "${stack%%:*}" --shape "${stack#*:}" --dtype "$dtype" --rung cpy_flat --rung cpy_transpose
+    measure --batch "${stack%%:*}" --shape "${stack#*:}" --dtype "$dtype" --rung cpy_flat --rung cpy_transpose --fused
+  done
+done
+python3 bench/ladder/collect.py "$folder/runs.jsonl" "$output" --commit "$commit" || failed=1
+exit $failed

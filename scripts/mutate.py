@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""Plants bugs, one at a time, and says which of them the tests of their own layer find.
+
+A mutant is a copy of the tree in which one operator, number or statement of src/ is another. What
+depends on the changed file is compiled, and the tests of the layer run until one fails. Several
+processes work on copies of their own, which share what is not compiled again.
+
+  scripts/mutate.py --mutants 300 --processes 14 --seconds 500 --json OUT.json
+  scripts/mutate.py --list --mutants 20      what would be tried
+  scripts/mutate.py --only src/cpu/copy.cpp  mutants of these files alone
+
+The build in build/mutate has no unity files, -O1 and one vector target, so that little is compiled
+for a mutant. --configure and --build make it; nothing else of the tree is written.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = "build/mutate"
+TESTS = {
+    "core": ["test_core"],
+    "plan": ["test_plan"],
+    "cpu": ["test_cpu", "test_kernels"],
+    "kernels": ["test_simt"],
+    "values": ["test_values"],
+    "io": ["test_io"],
+}
+# Mutants of a file that so many others include would take most of the time.
+MOST_OBJECTS = 40
+FLAGS = "-O1 -DNDEBUG -march=haswell"
+# A mutant may want all memory, or all of the disk.
+BOUNDS = "ulimit -v 16000000 -f 4000000 -c 0;"
+
+SWAPS = {
+    " < ": [" <= ", " > "],
+    " <= ": [" < "],
+    " > ": [" >= ", " < "],
+    " >= ": [" > "],
+    " == ": [" != "],
+    " != ": [" == "],
+    " + ": [" - "],
+    " - ": [" + "],
+    " * ": [" + "],
+    " / ": [" * "],
+    " % ": [" / "],
+    " && ": [" || "],
+    " || ": [" && "],
+    " += ": [" -= "],
+    " -= ": [" += "],
+    "++": ["--"],
+    "--": ["++"],
+    " << ": [" >> "],
+    " >> ": [" << "],
+    " & ": [" | "],
+    " | ": [" & "],
+    "std::min": ["std::max"],
+    "std::max": ["std::min"],
+    "true": ["false"],
+    "false": ["true"],
+}
+TOKEN = re.compile(
+    "|".join(re.escape(text) if text.startswith(" ") or not text[0].isalpha() else rf"\b{text}\b"
+             for text in sorted(SWAPS, key=len, reverse=True)))
+NUMBER = re.compile(r"(?<![\w.'\"])(\d{1,4})(?![\w.'\"])")
+# Nothing that runs: directives, declarations for the compiler, texts, comments.
+SKIPPED = re.compile(r"^\s*(#|//|template|using|namespace|static_assert|friend|case |HWY_|CT_API)"
+                     r"|operator|static_assert|assert\(|__attribute__|std::vector<bool>")
+STATEMENT = re.compile(r"^\s+(?!return|break|continue|throw|const |constexpr|static|auto|using|else|"
+                       r"case|default|std::[\w:<>, ]+ \w+[ ({;=]|[A-Z]\w* \w+[;({ ]|int |bool |double "
+                       r"|float |void |char )[\w\->.\[\]:()*]+.*;$")
+
+
+def code_of(line):
+    """The line without its texts and comments, which become blanks of the same length."""
+    line = re.sub(r'"(?:[^"\\]|\\.)*"', lambda m: " " * len(m[0]), line)
+    line = re.sub(r"'(?:[^'\\]|\\.)'", lambda m: " " * len(m[0]), line)
+    return re.sub(r"//.*", lambda m: " " * len(m[0]), line)
+
+
+def mutants_of(path):
+    all_lines = (ROOT / path).read_text().splitlines()
+    out = []
+    for number, line in enumerate(all_lines, 1):
+        code = code_of(line)
+        if SKIPPED.search(code) or not code.strip():
+            continue
+        for found in TOKEN.finditer(code):
+            # `Type & name` and `Type* name` stand without blanks here: these are operators.
+            for other in SWAPS[found[0]]:
+                out.append((number, line, line[:found.start()] + other + line[found.end():]))
+        for found in NUMBER.finditer(code):
+            value = int(found[1])
+            out.append((number, line, line[:found.start()] + str(value + 1) + line[found.end():]))
+        begins = number == 1 or re.search(r"(^|[;{}])\s*$", code_of(all_lines[number - 2]))
+        if begins and STATEMENT.match(code) and code.count("(") == code.count(")"):
+            out.append((number, line, re.match(r"\s*", line)[0] + ";"))
+        condition = re.match(r"(\s*(?:} else )?if \()(.*)(\) (?:return|\{|continue|break|throw).*)$",
+                             line)
+        if condition and ";" not in condition[2] and "constexpr" not in line:
+            out.append((number, line, f"{condition[1]}!({condition[2]}){condition[3]}"))
+    return [{"file": str(path), "line": n, "was": was, "is": now} for n, was, now in out]
+
+
+def files_of(layer):
+    folder = ROOT / "src" / layer
+    return sorted(p.relative_to(ROOT) for p in folder.rglob("*")
+                  if p.suffix in (".cpp", ".hpp", ".cuh") and p.name != "gpu_context.cuh")
+
+
+class Build:
+    """The commands of the build, and which of them a changed file concerns."""
+
+    def __init__(self):
+        ninja = ["ninja", "-C", str(ROOT / BUILD)]
+        self.commands = {}
+        for test in sorted({t for tests in TESTS.values() for t in tests}):
+            text = subprocess.run([*ninja, "-t", "commands", test], check=True,
+                                  capture_output=True, text=True).stdout
+            self.commands[test] = [line for line in text.splitlines() if line]
+        deps = subprocess.run([*ninja, "-t", "deps"], check=True, capture_output=True,
+                              text=True).stdout
+        self.objects = collections.defaultdict(set)
+        output = None
+        for line in deps.splitlines():
+            if line and not line.startswith(" "):
+                output = line.split(": #deps")[0]
+            elif line.strip():
+                path = os.path.normpath(os.path.join(ROOT / BUILD, line.strip()))
+                self.objects[path].add(output)
+
+    def affected(self, path, test):
+        """The commands that make `test` again, and what they write."""
+        changed = set(self.objects.get(str(ROOT / path), ()))
+        commands, outputs = [], []
+        objects = 0
+        for command in self.commands[test]:
+            words = set(re.split(r"[\s\"';&|]+", command))
+            found = re.search(r" -o (\S+) -c ", command)
+            if found:
+                if found[1] not in changed:
+                    continue
+                objects += 1
+                output = found[1]
+            else:
+                if not words & changed:
+                    continue
+                archive = re.search(r"\b(?:qc|-o) (\S+)", command)
+                if archive is None:
+                    continue
+                output = archive[1]
+            changed.add(output)
+            commands.append((command, output))
+        return commands, objects
+
+
+def copy_of_tree(place):
+    """The sources as files of its own; what is built as links, which are replaced when written."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    for folder in ("src", "include", "tests", "bench", "devices", "cmake", "tools", "examples"):
+        shutil.copytree(ROOT / folder, place / folder, symlinks=True,
+                        ignore=shutil.ignore_patterns("results", "__pycache__"))
+    for name in ("CMakeLists.txt", "LICENSE", "README.md"):
+        shutil.copy(ROOT / name, place / name)
+    (place / "build").mkdir()
+    subprocess.run(["cp", "-a", "--reflink=never", "-l", str(ROOT / BUILD), str(place / BUILD)],
+                   check=False)
+    if not (place / BUILD / "build.ninja").exists():  # another file system
+        shutil.rmtree(place / BUILD, ignore_errors=True)
+        subprocess.run(["cp", "-a", str(ROOT / BUILD), str(place / BUILD)], check=True)
+
+
+def run(command, place, seconds):
+    """The exit status, or None where it took too long."""
+    process = subprocess.Popen(command, shell=True, cwd=place / BUILD, start_new_session=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        return process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.wait()
+        return None
+
+
+def compile_mutant(build, mutant, test, place):
+    """Whether it compiles; what was written before is kept aside."""
+    commands, _ = build.affected(mutant["file"], test)
+    kept = []
+    for command, output in commands:
+        target = place / BUILD / output
+        aside = target.with_name(target.name + ".kept")
+        if target.exists() and not aside.exists():
+            target.rename(aside)
+            kept.append((aside, target))
+        else:
+            target.unlink(missing_ok=True)
+        if run(command.replace(str(ROOT), str(place)), place, 600) != 0:
+            return False, kept
+    return True, kept
+
+
+def try_one(build, mutant, place, limit_of):
+    """found, lived, too long, or not compiled."""
+    path = place / mutant["file"]
+    text = path.read_text()
+    lines = text.split("\n")
+    if lines[mutant["line"] - 1] != mutant["was"]:
+        raise RuntimeError(f"the copy differs: {mutant}")
+    lines[mutant["line"] - 1] = mutant["is"]
+    path.write_text("\n".join(lines))
+    verdict, by = "lived", None
+    kept = []
+    begin = time.time()
+    try:
+        for test in TESTS[mutant["layer"]]:
+            good, more = compile_mutant(build, mutant, test, place)
+            kept += more
+            if not good:
+                return "not compiled", None, time.time() - begin
+            status = run(f"{BOUNDS} GTEST_FAIL_FAST=1 bin/{test} --gtest_brief=1", place,
+                         limit_of[test])
+            if status is None:
+                verdict, by = "too long", test
+            elif status != 0:
+                verdict, by = "found", test
+            if verdict != "lived":
+                break
+        return verdict, by, time.time() - begin
+    finally:
+        path.write_text(text)
+        for aside, target in reversed(kept):
+            target.unlink(missing_ok=True)
+            aside.rename(target)
+
+
+def choose(arguments, build):
+    """Mutants of all layers in turns, so that whatever is tried is a sample of each."""
+    random_ = random.Random(arguments.seed)
+    of_layer, too_many = {}, 0
+    for layer in arguments.layers:
+        mutants = []
+        for path in files_of(layer):
+            if arguments.only and str(path) not in arguments.only:
+                continue
+            if build is not None:
+                objects = max(build.affected(path, test)[1] for test in TESTS[layer])
+                if objects == 0:
+                    continue
+                if objects > MOST_OBJECTS:
+                    too_many += 1
+                    continue
+            mutants += [{"layer": layer, **mutant} for mutant in mutants_of(path)]
+        random_.shuffle(mutants)
+        of_layer[layer] = mutants
+    chosen = []
+    while len(chosen) < arguments.mutants and any(of_layer.values()):
+        for layer in arguments.layers:
+            if of_layer[layer] and len(chosen) < arguments.mutants:
+                chosen.append(of_layer[layer].pop())
+    return chosen, too_many
+
+
+def worker(number, build, queue, arguments, limit_of, deadline):
+    place = pathlib.Path(arguments.work) / f"m{number:02}"
+    copy_of_tree(place)
+    results = []
+    while queue and time.time() < deadline:
+        mutant = queue.popleft()
+        verdict, by, seconds = try_one(build, mutant, place, limit_of)
+        results.append({**mutant, "verdict": verdict, "by": by, "seconds": round(seconds, 1)})
+        print(f"{verdict:<13} {mutant['file']}:{mutant['line']}  {mutant['is'].strip()}",
+              flush=True)
+    shutil.rmtree(place, ignore_errors=True)
+    return results
+
+
+def configure(arguments):
+    command = ["cmake", "-S", str(ROOT), "-B", str(ROOT / BUILD), "-G", "Ninja",
+               "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_FLAGS_RELEASE={FLAGS}",
+               "-DCMAKE_UNITY_BUILD=OFF", "-DCORNERTURN_WERROR=OFF", "-DCORNERTURN_BUILD_TOOLS=OFF",
+               "-DCORNERTURN_BUILD_EXAMPLES=OFF", "-DCORNERTURN_PAGE=OFF",
+               "-DCMAKE_CXX_COMPILER_LAUNCHER="]
+    subprocess.run(command + shlex.split(arguments.cmake), check=True, stdout=subprocess.DEVNULL)
+
+
+def build_tests(arguments):
+    tests = sorted({t for layer in arguments.layers for t in TESTS[layer]})
+    subprocess.run(["cmake", "--build", str(ROOT / BUILD), "-j", str(arguments.processes),
+                    "--target", *tests], check=True, stdout=subprocess.DEVNULL)
+
+
+def limits(arguments):
+    """Three times what the tests take now, all at once, and ten seconds."""
+    def limit(test):
+        begin = time.time()
+        if run(f"{BOUNDS} bin/{test} --gtest_brief=1", ROOT, 1200) != 0:
+            sys.exit(f"{test} fails without a mutant")
+        return 10 + 3 * (time.time() - begin)
+
+    tests = sorted({t for layer in arguments.layers for t in TESTS[layer]})
+    with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
+        return dict(zip(tests, pool.map(limit, tests)))
+
+
+def summary(results):
+    count = collections.defaultdict(collections.Counter)
+    for result in results:
+        count[result["layer"]][result["verdict"]] += 1
+        count["all"][result["verdict"]] += 1
+    lines = [f"{'layer':<9}{'mutants':>8}{'found':>7}{'too long':>9}{'lived':>7}{'share':>8}"]
+    for layer, of in count.items():
+        found = of["found"] + of["too long"]
+        total = found + of["lived"]
+        if total:
+            lines.append(f"{layer:<9}{total:>8}{of['found']:>7}{of['too long']:>9}{of['lived']:>7}"
+                         f"{100 * found / total:>7.1f}%")
+    lines.append(f"{count['all']['not compiled']} more do not compile.")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--mutants", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further mutant after")
+    parser.add_argument("--layers", type=lambda t: t.split(","), default=list(TESTS))
+    parser.add_argument("--only", action="append", help="a file; may be repeated")
+    parser.add_argument("--work", default=str(ROOT / "build/mutants"), help="a folder for the copies")
+    parser.add_argument("--json", help="write the results to this file")
+    parser.add_argument("--cmake", default="", help="more options of CMake")
+    parser.add_argument("--list", action="store_true", help="only say what would be tried")
+    arguments = parser.parse_args()
+    began = time.time()
+    if arguments.list:
+        for mutant in choose(arguments, None)[0]:
+            print(f"{mutant['file']}:{mutant['line']}\n- {mutant['was']}\n+ {mutant['is']}")
+        return 0
+    configure(arguments)
+    build_tests(arguments)
+    print(f"built in {time.time() - began:.0f} s", flush=True)
+    limit_of = limits(arguments)
+    build = Build()
+    chosen, too_many = choose(arguments, build)
+    queue = collections.deque(chosen)
+    deadline = began + arguments.seconds
+    with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
+        tasks = [pool.submit(worker, i, build, queue, arguments, limit_of, deadline)
+                 for i in range(arguments.processes)]
+        results = [result for task in tasks for result in task.result()]
+    print(summary(results))
+    for result in results:
+        if result["verdict"] == "lived":
+            print(f"\n{result['file']}:{result['line']}\n- {result['was']}\n+ {result['is']}")
+    if arguments.json:
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True,
+                                text=True).stdout.strip()
+        pathlib.Path(arguments.json).write_text(json.dumps(
+            {"what": "mutants", "date": time.strftime("%Y-%m-%d"), "commit": commit,
+             "seed": arguments.seed, "files_left_out": too_many, "results": results},
+            indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

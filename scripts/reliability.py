@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/reliability.md from the results in bench/results/reliability.
+
+  scripts/reliability.py [--check]    --check only says whether the page is what the results say
+
+The results are files that the project's own commands write: fuzz.json (make fuzz), mutants.json
+(scripts/mutate.py) and gpu_campaign.json (gpu_campaign). What has no file has no table.
+"""
+
+import argparse
+import collections
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+import marked_page  # noqa: E402
+
+PAGE = ROOT / "docs/reliability.md"
+RESULTS = ROOT / "bench/results/reliability"
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |",
+             "| " + " | ".join(["---"] + ["---:"] * (len(head) - 1)) + " |"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def of_fuzzing(result):
+    rows = []
+    for name, of in sorted(result["targets"].items()):
+        share = f"{100 * of['coverage'] / of['points']:.0f} %" if of["points"] else "-"
+        rows.append([f"`{name}`", f"{of['seconds'] / 3600:.2f}", f"{of['executions']:,}",
+                     f"{of['coverage']:,} ({share})", str(of["corpus"]), str(len(of["found"]))])
+    hours = sum(of["seconds"] for of in result["targets"].values()) / 3600
+    runs = sum(of["executions"] for of in result["targets"].values())
+    found = sum(len(of["found"]) for of in result["targets"].values())
+    rows.append(["**all**", f"**{hours:.2f}**", f"**{runs:,}**", "", "", f"**{found}**"])
+    return ("## Fuzzing\n\n"
+            f"Coverage-guided, with AddressSanitizer and UndefinedBehaviorSanitizer, on {result['date']}, "
+            f"commit {result['commit'] or 'unknown'} (`make fuzz`). Covered are ways through the code "
+            "that the target is linked with, of which most are out of its reach.\n\n"
+            + table(["target", "hours", "executions", "covered", "inputs kept", "found"], rows))
+
+
+def of_mutants(result):
+    count = collections.defaultdict(collections.Counter)
+    for mutant in result["results"]:
+        count[mutant["layer"]][mutant["verdict"]] += 1
+        count["**all**"][mutant["verdict"]] += 1
+    rows = []
+    for layer in [*sorted(k for k in count if k != "**all**"), "**all**"]:
+        of = count[layer]
+        found = of["found"] + of["too long"]
+        total = found + of["lived"]
+        if total:
+            rows.append([layer if "*" in layer else f"`src/{layer}`", str(total), str(found),
+                         str(of["lived"]), f"{100 * found / total:.0f} %"])
+    left_out = count["**all**"]["not compiled"]
+    return ("## Planted bugs\n\n"
+            "One operator, number or statement at a time is another, chosen at random; the tests of "
+            f"its own layer alone have to see it (`scripts/mutate.py`, seed {result['seed']}, "
+            f"{result['date']}). {left_out} more did not compile.\n\n"
+            + table(["layer", "planted", "found", "not found", "share"], rows))
+
+
+def of_gpu(result):
+    rows = []
+    for part in result["parts"]:
+        if part.get("skipped") and not part["runs"]:
+            continue
+        rows.append([part["part"], f"{part['problems']:,}", f"{sum(part['runs'].values()):,}",
+                     str(part["refused"]), str(len(part["wrong"]))])
+    by_kernel = collections.Counter()
+    for part in result["parts"]:
+        if part["part"].startswith(("random", "more than")):
+            by_kernel.update(part["runs"])
+    kernels = ", ".join(f"`{name}` {runs:,}" for name, runs in by_kernel.most_common())
+    return ("## The campaign against a GPU\n\n"
+            f"On one {result['gpu']['name']}, {result['date']}, seed {result['seed']} "
+            "(`build/cuda/bin/gpu_campaign`).\n\n"
+            + table(["what", "problems", "runs", "refused", "wrong"], rows)
+            + f"\nRuns of problems by kernel: {kernels}.\n")
+
+
+WRITERS = {"fuzz.json": of_fuzzing, "mutants.json": of_mutants, "gpu_campaign.json": of_gpu}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    parts = [writer(json.loads((RESULTS / name).read_text()))
+             for name, writer in WRITERS.items() if (RESULTS / name).exists()]
+    before = PAGE.read_text()
+    marked_page.put(PAGE, "campaigns", "\n".join(parts))
+    if arguments.check and PAGE.read_text() != before:
+        PAGE.write_text(before)
+        sys.exit("docs/reliability.md is not what bench/results/reliability says")
+
+
+if __name__ == "__main__":
+    main()

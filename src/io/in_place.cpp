@@ -1,0 +1,502 @@
+// The passes of core/in_place.hpp over a file. A pass is done in pieces, each of which is a record
+// of the journal: some bytes are read, put in order in memory, and written to other places.
+#include "io/in_place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "core/divide.hpp"
+#include "cornerturn/cornerturn.hpp"
+#include "io/schedule.hpp"
+
+namespace cornerturn::io {
+namespace {
+
+using namespace in_place;
+
+constexpr std::int64_t buffers = 4;              // two of a record, what is kept, and to spare
+constexpr std::int64_t good_run = 256 << 10;     // what a disk reads and writes fast
+constexpr std::int64_t most_extents = 64 << 10;  // of a record
+constexpr std::int64_t close_pitch = 64 << 10;   // what lies nearer is read and written as one
+
+std::int64_t written_by(const SavePass&) {
+  return 0;
+}
+std::int64_t written_by(const PanelPass& p) {
+  return p.panels * p.rows * p.columns * p.element;
+}
+std::int64_t written_by(const RunPass& p) {
+  return p.rows * p.columns * p.run;
+}
+std::int64_t written_by(const MovePass& p) {
+  return p.rows * p.run;
+}
+std::int64_t written_by(const RestorePass& p) {
+  return p.rows * p.columns * p.element;
+}
+std::int64_t written_by(const SwapPass& p) {
+  return p.groups * p.extent * p.middle * p.extent * p.element;
+}
+
+// How far the work is: everything before this is on the disk.
+struct Cursor {
+  std::int64_t way = 0;
+  std::int64_t matrix = 0;
+  std::int64_t pass = 0;
+  std::int64_t index = 0;  // of the pass: panels, rows, units, or where the next cycle is sought
+  std::int64_t part = 0;   // bytes of a row that have moved
+  std::int64_t in_cycle = 0;
+  std::int64_t leader = 0;  // of the cycle, whose run is kept
+  std::int64_t hole = 0;    // the place of the cycle that is filled next
+
+  std::string to_state(std::span<const std::byte> kept) const {
+    std::string state(sizeof *this, '\0');
+    std::memcpy(state.data(), this, sizeof *this);
+    return state.append(reinterpret_cast<const char*>(kept.data()), kept.size());
+  }
+};
+
+class Work {
+ public:
+  Work(const InPlaceSchedule& schedule, const File& file, std::int64_t offset,
+       files::Journal& journal, const Options& options, Progress& progress)
+      : schedule_(schedule),
+        file_(file),
+        offset_(offset),
+        journal_(journal),
+        options_(options),
+        progress_(progress),
+        in_(schedule.piece),
+        out_(schedule.piece) {
+    const std::string& state = journal.state();
+    if (state.empty()) return;
+    std::memcpy(&at_, state.data(), sizeof at_);
+    kept_.resize(state.size() - sizeof at_);
+    std::memcpy(kept_.data(), state.data() + sizeof at_, kept_.size());
+  }
+
+  void run(const std::string& header) {
+    const auto ways = static_cast<std::int64_t>(schedule_.ways.ways.size());
+    for (; at_.way < ways; next_way()) {
+      const Way& way = schedule_.ways.ways[static_cast<std::size_t>(at_.way)];
+      const Passes all = passes(way.step, way.factors);
+      for (; at_.matrix < all.batch; next_matrix()) {
+        base_ = offset_ + at_.matrix * all.matrix_bytes;
+        const auto count = static_cast<std::int64_t>(all.passes.size());
+        for (; at_.pass < count; next_pass()) {
+          const Pass& pass = all.passes[static_cast<std::size_t>(at_.pass)];
+          while (!std::visit([&](const auto& some) { return fill(some); }, pass)) commit();
+        }
+      }
+    }
+    if (at_.way > ways) return;
+    std::memcpy(out_.data(), header.data(), header.size());
+    used_ = static_cast<std::int64_t>(header.size());
+    if (used_ > 0) extents_.push_back({0, used_});
+    ++at_.way;
+    commit();
+  }
+
+ private:
+  // A record may hold the end of one pass and the begin of the next only where these touch
+  // different bytes, which nobody knows here: so it ends with the pass.
+  void next_pass() {
+    ++at_.pass;
+    at_.index = at_.part = at_.in_cycle = at_.leader = at_.hole = 0;
+    kept_.clear();
+    commit();
+  }
+  void next_matrix() {
+    ++at_.matrix;
+    at_.pass = 0;
+  }
+  void next_way() {
+    ++at_.way;
+    at_.matrix = 0;
+  }
+
+  void commit() {
+    const auto data = std::span<const std::byte>(out_.data(), static_cast<std::size_t>(used_));
+    const auto kept =
+        at_.in_cycle != 0 ? std::span<const std::byte>(kept_) : std::span<const std::byte>();
+    journal_.commit(at_.to_state(kept), extents_, data);
+    const std::int64_t written = std::exchange(used_, 0);
+    extents_.clear();
+    progress_.wrote(written);
+  }
+
+  // ---- the parts of a record ----
+
+  std::int64_t room() const { return schedule_.piece - used_; }
+  bool is_full(std::int64_t bytes) const {
+    return bytes > room() || static_cast<std::int64_t>(extents_.size()) >= most_extents;
+  }
+  // The place for the next bytes of the record, which go to `to`.
+  std::byte* put(std::int64_t to, std::int64_t bytes) {
+    std::byte* place = out_.data() + used_;
+    used_ += bytes;
+    const std::int64_t at = base_ + to;
+    if (!extents_.empty() && extents_.back().offset + extents_.back().bytes == at) {
+      extents_.back().bytes += bytes;
+    } else {
+      extents_.push_back({at, bytes});
+    }
+    return place;
+  }
+  void read(std::byte* to, std::int64_t bytes, std::int64_t from) {
+    file_.read_at(to, bytes, base_ + from);
+    progress_.bytes_read += bytes;
+  }
+  // Bytes of `shape` in the order `perm`, packed.
+  void permute_bytes(std::byte* to, const std::byte* from, const Extents& shape,
+                     std::span<const int> perm) const {
+    permute(to, ConstView(from, ElementType(Kind::u8), shape), perm, options_);
+  }
+
+  // ---- passes: each fills a part of a record, and returns whether the pass is over ----
+
+  bool fill(const PanelPass& pass) {
+    const std::int64_t panel = pass.rows * pass.columns * pass.element;
+    const std::int64_t count = std::min(pass.panels - at_.index, room() / panel);
+    const std::int64_t begin = at_.index * panel;
+    read(in_.data(), count * panel, begin);
+    permute_bytes(put(begin, count * panel), in_.data(),
+                  {count, pass.rows, pass.columns, pass.element}, std::array{0, 2, 1, 3});
+    at_.index += count;
+    return at_.index == pass.panels;
+  }
+
+  // Places are read before the record changes them: no place is filled twice, and the run of the
+  // first one is kept.
+  bool fill(const RunPass& pass) {
+    const RunMap map(pass.rows, pass.columns);
+    while (!is_full(pass.run)) {
+      if (at_.in_cycle == 0 && !next_cycle(map, pass.run)) return true;
+      const std::int64_t from = map.source(at_.hole);
+      std::byte* place = put(at_.hole * pass.run, pass.run);
+      if (from == at_.leader) {
+        std::memcpy(place, kept_.data(), kept_.size());
+        at_.in_cycle = 0;
+      } else {
+        read(place, pass.run, from * pass.run);
+        at_.hole = from;
+      }
+    }
+    return false;
+  }
+
+  bool next_cycle(const RunMap& map, std::int64_t run) {
+    std::int64_t k = std::max<std::int64_t>(at_.index, 1);
+    while (k + 1 < map.count() && (map.source(k) == k || !is_leader(map, k))) ++k;
+    at_.index = k + 1;
+    if (k + 1 >= map.count()) return false;
+    at_.in_cycle = 1;
+    at_.leader = at_.hole = k;
+    kept_.resize(static_cast<std::size_t>(run));
+    read(kept_.data(), run, k * run);
+    return true;
+  }
+
+  bool fill(const MovePass& pass) {
+    return std::max(pass.from_pitch, pass.to_pitch) <= std::min(close_pitch, schedule_.piece / 2)
+               ? fill_with_rows(pass)
+               : fill_with_parts(pass);
+  }
+
+  // Short rows are read as one. What lies between them is of no use any more, or not yet.
+  bool fill_with_rows(const MovePass& pass) {
+    const bool spreads = pass.to_pitch > pass.from_pitch;
+    const std::int64_t wider = std::max(pass.from_pitch, pass.to_pitch);
+    const std::int64_t count = std::min(pass.rows - at_.index, schedule_.piece / wider);
+    const std::int64_t first = spreads ? pass.rows - at_.index - count : at_.index;
+    const std::int64_t span = (count - 1) * pass.from_pitch + pass.run;
+    read(in_.data(), span, first * pass.from_pitch);
+    const std::int64_t bytes = (count - 1) * pass.to_pitch + pass.run;
+    std::byte* place = put(first * pass.to_pitch, bytes);
+    std::memset(place, 0, static_cast<std::size_t>(bytes));
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::memcpy(place + i * pass.to_pitch, in_.data() + i * pass.from_pitch,
+                  static_cast<std::size_t>(pass.run));
+    }
+    at_.index += count;
+    return at_.index == pass.rows;
+  }
+
+  // Long rows move in parts: from the end of the row where it moves towards the end.
+  bool fill_with_parts(const MovePass& pass) {
+    const bool spreads = pass.to_pitch > pass.from_pitch;
+    while (at_.index < pass.rows) {
+      if (is_full(1)) return false;
+      const std::int64_t row = spreads ? pass.rows - 1 - at_.index : at_.index;
+      const std::int64_t bytes = std::min(pass.run - at_.part, room());
+      const std::int64_t begin = spreads ? pass.run - at_.part - bytes : at_.part;
+      read(put(row * pass.to_pitch + begin, bytes), bytes, row * pass.from_pitch + begin);
+      at_.part += bytes;
+      if (at_.part < pass.run) continue;
+      at_.part = 0;
+      ++at_.index;
+    }
+    return true;
+  }
+
+  // The rest is on the disk before the record that ends this pass.
+  bool fill(const SavePass& pass) {
+    const std::int64_t at_once =
+        std::clamp<std::int64_t>(schedule_.piece / pass.pitch, 1, pass.rows);
+    for (std::int64_t row = 0; row < pass.rows; row += at_once) {
+      const std::int64_t count = std::min(at_once, pass.rows - row);
+      if (count == 1) {
+        read(out_.data(), pass.run, pass.offset + row * pass.pitch);
+      } else {
+        read(in_.data(), (count - 1) * pass.pitch + pass.run, pass.offset + row * pass.pitch);
+        for (std::int64_t i = 0; i < count; ++i) {
+          std::memcpy(out_.data() + i * pass.run, in_.data() + i * pass.pitch,
+                      static_cast<std::size_t>(pass.run));
+        }
+      }
+      journal_.write_rest({out_.data(), static_cast<std::size_t>(count * pass.run)},
+                          row * pass.run);
+    }
+    return true;
+  }
+
+  bool fill(const RestorePass& pass) {
+    const std::int64_t row = pass.columns * pass.element;
+    const bool close = pass.pitch <= std::min(close_pitch, schedule_.piece / 2);
+    const std::int64_t at_once = close ? schedule_.piece / pass.pitch : schedule_.piece / row;
+    const std::int64_t count = std::min({pass.rows - at_.index, at_once, most_extents});
+    const std::int64_t begin = pass.offset + at_.index * pass.pitch;
+    // Rows that lie near each other are written as one, with what lies between them.
+    const std::int64_t span = (count - 1) * pass.pitch + row;
+    std::byte* place = close ? put(begin, span) : nullptr;
+    if (close) read(place, span, begin);
+    const std::int64_t run = count * pass.element;
+    for (std::int64_t column = 0; column < pass.columns; ++column) {
+      journal_.read_rest({in_.data() + column * run, static_cast<std::size_t>(run)},
+                         (column * pass.rows + at_.index) * pass.element);
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::byte* to = close ? place + i * pass.pitch : put(begin + i * pass.pitch, row);
+      for (std::int64_t column = 0; column < pass.columns; ++column) {
+        std::memcpy(to + column * pass.element, in_.data() + column * run + i * pass.element,
+                    static_cast<std::size_t>(pass.element));
+      }
+    }
+    at_.index += count;
+    return at_.index == pass.rows;
+  }
+
+  bool fill(const SwapPass& pass) {
+    const std::int64_t group = pass.extent * pass.middle * pass.extent * pass.element;
+    if (group > schedule_.piece) return fill_with_unit(pass);
+    const std::int64_t count = std::min(pass.groups - at_.index, room() / group);
+    read(in_.data(), count * group, at_.index * group);
+    permute_bytes(put(at_.index * group, count * group), in_.data(),
+                  {count, pass.extent, pass.middle, pass.extent, pass.element},
+                  std::array{0, 3, 2, 1, 4});
+    at_.index += count;
+    return at_.index == pass.groups;
+  }
+
+  // A unit is what changes places at once: tile (I, J) with tile (J, I) of one group, for some of
+  // the middle indices, and a part of each element where it is large.
+  struct Units {
+    Units(const SwapPass& pass, std::int64_t piece) {
+      part = std::min(pass.element, piece / 2);
+      parts = ceil_div(pass.element, part);
+      side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(piece / 2 / part)));
+      side = std::clamp<std::int64_t>(side, 1, pass.extent);
+      tiles = ceil_div(pass.extent, side);
+      middle = std::clamp<std::int64_t>(piece / 2 / (side * side * part), 1, pass.middle);
+      middles = ceil_div(pass.middle, middle);
+    }
+    std::int64_t pairs() const { return tiles * (tiles + 1) / 2; }
+    std::int64_t count(const SwapPass& pass) const {
+      return pass.groups * middles * pairs() * parts;
+    }
+
+    std::int64_t part, parts, side, tiles, middle, middles;
+  };
+
+  // Indices [i, i + rows), [m, m + depth), [j, j + columns), and bytes [b, b + part) of each
+  // element.
+  struct Tile {
+    std::int64_t group, i, rows, m, depth, j, columns, b, part;
+
+    Tile mirrored() const { return {group, j, columns, m, depth, i, rows, b, part}; }
+    std::int64_t bytes() const { return rows * depth * columns * part; }
+  };
+
+  static Tile tile_of(const SwapPass& pass, const Units& units, std::int64_t unit) {
+    const auto take = [&](std::int64_t count) {
+      const std::int64_t digit = unit % count;
+      unit /= count;
+      return digit;
+    };
+    const std::int64_t b = take(units.parts) * units.part;
+    std::int64_t pair = take(units.pairs());
+    const std::int64_t m = take(units.middles) * units.middle;
+    std::int64_t row = 0;
+    for (; pair >= units.tiles - row; ++row) pair -= units.tiles - row;
+    const std::int64_t i = row * units.side, j = (row + pair) * units.side;
+    return {unit,
+            i,
+            std::min(units.side, pass.extent - i),
+            m,
+            std::min(units.middle, pass.middle - m),
+            j,
+            std::min(units.side, pass.extent - j),
+            b,
+            std::min(units.part, pass.element - b)};
+  }
+
+  // Calls visit(offset, bytes) for the contiguous runs of a tile, in their order.
+  template <class Visit>
+  static void for_each_run(const SwapPass& pass, const Tile& tile, const Visit& visit) {
+    const bool whole = tile.columns == pass.extent && tile.part == pass.element;
+    for (std::int64_t i = tile.i; i < tile.i + tile.rows; ++i) {
+      const std::int64_t rows = (tile.group * pass.extent + i) * pass.middle;
+      for (std::int64_t m = tile.m; m < tile.m + tile.depth; m += whole ? tile.depth : 1) {
+        const std::int64_t first = ((rows + m) * pass.extent + tile.j) * pass.element + tile.b;
+        visit(first, tile.columns * tile.part * (whole ? tile.depth : 1));
+      }
+    }
+  }
+
+  void load(const SwapPass& pass, const Tile& tile, std::byte* to) {
+    for_each_run(pass, tile, [&](std::int64_t offset, std::int64_t bytes) {
+      read(to, bytes, offset);
+      to += bytes;
+    });
+  }
+
+  // `from` holds the mirrored tile.
+  void store(const SwapPass& pass, const Tile& tile, const std::byte* from) {
+    std::byte* place = out_.data() + used_;
+    for_each_run(pass, tile, [&](std::int64_t offset, std::int64_t bytes) { put(offset, bytes); });
+    permute_bytes(place, from, {tile.columns, tile.depth, tile.rows, tile.part},
+                  std::array{2, 1, 0, 3});
+  }
+
+  bool fill_with_unit(const SwapPass& pass) {
+    const Units units(pass, schedule_.piece);
+    const Tile tile = tile_of(pass, units, at_.index);
+    const Tile mirrored = tile.mirrored();
+    if (tile.i == tile.j) {
+      load(pass, tile, in_.data());
+      store(pass, tile, in_.data());
+    } else {
+      load(pass, tile, in_.data());
+      load(pass, mirrored, in_.data() + tile.bytes());
+      store(pass, tile, in_.data() + tile.bytes());
+      store(pass, mirrored, in_.data());
+    }
+    ++at_.index;
+    return at_.index == units.count(pass);
+  }
+
+  const InPlaceSchedule& schedule_;
+  const File& file_;
+  std::int64_t offset_;
+  files::Journal& journal_;
+  const Options& options_;
+  Progress& progress_;
+  Buffer in_;
+  Buffer out_;
+  std::int64_t used_ = 0;  // of out_
+  std::vector<files::Extent> extents_;
+  std::vector<std::byte> kept_;
+  Cursor at_;
+  std::int64_t base_ = 0;  // of the matrix in the file
+};
+
+}  // namespace
+
+std::int64_t InPlaceSchedule::bytes() const {
+  std::int64_t all = element;
+  for (const std::int64_t extent : shape) all *= extent;
+  return all;
+}
+
+std::int64_t InPlaceSchedule::bytes_written() const {
+  std::int64_t all = 0;
+  for (const Way& way : ways.ways) {
+    const Passes some = passes(way.step, way.factors);
+    for (const Pass& pass : some.passes) {
+      all += some.batch * std::visit([](const auto& one) { return written_by(one); }, pass);
+    }
+  }
+  return all;
+}
+
+files::Journal::Sizes InPlaceSchedule::journal_sizes() const {
+  files::Journal::Sizes sizes;
+  for (const Way& way : ways.ways) {
+    for (const Pass& pass : passes(way.step, way.factors).passes) {
+      if (const auto* save = std::get_if<SavePass>(&pass)) {
+        sizes.rest = std::max(sizes.rest, save->bytes());
+      }
+      if (const auto* runs = std::get_if<RunPass>(&pass)) {
+        sizes.state = std::max(sizes.state, runs->run);
+      }
+    }
+  }
+  sizes.state += static_cast<std::int64_t>(sizeof(Cursor));
+  sizes.extents = most_extents + 2;
+  sizes.data = piece;
+  return sizes;
+}
+
+InPlaceSchedule schedule_in_pieces(const Extents& shape, const std::vector<int>& perm,
+                                   std::int64_t element, std::int64_t piece) {
+  InPlaceSchedule schedule{shape, perm, element, piece, {}};
+  const in_place::Limits limits{piece, piece, good_run, 1};
+  schedule.ways = decompose(shape, perm, element, limits);
+  return schedule;
+}
+
+InPlaceSchedule make_in_place_schedule(const Extents& shape, const std::vector<int>& perm,
+                                       std::int64_t element, std::int64_t memory) {
+  require_memory(memory);
+  const std::int64_t piece = (memory - program_memory) / buffers;
+  InPlaceSchedule schedule = schedule_in_pieces(shape, perm, element, piece);
+  if (!schedule.ways.fits) {
+    throw Error(Status::invalid_argument,
+                fmt::format("memory = {}: this permutation in place needs {}", size_text(memory),
+                            size_text(schedule.ways.workspace * buffers + program_memory)));
+  }
+  return schedule;
+}
+
+std::string to_string(const InPlaceSchedule& schedule) {
+  std::string text;
+  for (const Way& way : schedule.ways.ways) {
+    text += fmt::format("step     {}\n", to_string(way.step));
+    const Passes all = passes(way.step, way.factors);
+    for (const Pass& pass : all.passes) text += fmt::format("         - {}\n", to_string(pass));
+  }
+  return text + fmt::format("writes   {}, and as much to a journal of {}\n",
+                            size_text(schedule.bytes_written()),
+                            size_text(schedule.journal_sizes().total()));
+}
+
+void rearrange_in_place(const InPlaceSchedule& schedule, const File& file, std::int64_t offset,
+                        const std::string& header, files::Journal& journal, const Options& options,
+                        Progress& progress) {
+  Work(schedule, file, offset, journal, options, progress).run(header);
+}
+
+bool is_done(const InPlaceSchedule& schedule, const files::Journal& journal) {
+  Cursor at;
+  if (journal.state().size() < sizeof at) return false;
+  std::memcpy(&at, journal.state().data(), sizeof at);
+  return at.way > static_cast<std::int64_t>(schedule.ways.ways.size());
+}
+
+}  // namespace cornerturn::io

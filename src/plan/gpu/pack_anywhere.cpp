@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "maps/banks.hpp"
+#include "plan/gpu/pack_layout.hpp"
+
+namespace cornerturn::plan::gpu::pack {
+namespace {
+
+using kernels::PackArgs;
+using kernels::PackDigit;
+
+// The smallest stride of shared memory from `least` on whose places have the phases of the source.
+std::int64_t same_phase(std::int64_t least, std::int64_t src_stride) {
+  return least + ((src_stride - least) % vector + vector) % vector;
+}
+
+// Vectors of shared memory that stay free, so that lanes read from other banks.
+struct Pads {
+  std::array<int, 2> stride{};  // after each index of the first two modes beside the source's run
+  bool unit = false;  // one after as many indices of the destination's first mode as a unit holds
+};
+
+int log2_of_unit(const Problem& normal) {
+  const int size = normal.dst_type.size();
+  return std::countr_zero(static_cast<unsigned>(kernels::pack_unit_bytes(size) / size));
+}
+
+// Runs of the source so far apart that no two touch the same vector, whatever their phases.
+Layout layout_with(const Box& box, const Problem& normal, const Pads& pads) {
+  Layout layout;
+  layout.pad_shift.fill(no_pads);
+  const std::int64_t size = normal.src_type.size();
+  const std::int64_t touched = box.src.run * size + 2 * (vector - size);
+  layout.pitch = (touched - (vector - size) + vector - 1) / vector * vector;
+  std::int64_t next = touched;
+  std::size_t beside = 0;
+  for (int i = 0; i < box.src.modes; ++i) {
+    const int which = box.src.order[static_cast<std::size_t>(i)];
+    const auto at = static_cast<std::size_t>(which);
+    const std::int64_t src_stride = normal.modes[which].src_stride;
+    if (i < box.src.run_modes) {
+      layout.shared[at] = static_cast<int>(src_stride);
+      continue;
+    }
+    if (box.extent[at] == 1) continue;
+    std::int64_t stride = same_phase(next, src_stride);
+    if (beside < pads.stride.size()) stride += pads.stride[beside++] * vector;
+    layout.shared[at] = static_cast<int>(stride);
+    next += stride * (box.extent[at] - 1);
+    if (pads.unit && box.dst.run_modes > 0 && which == box.dst.order[0]) {
+      layout.pad_shift[at] = log2_of_unit(normal);
+      next += ((box.extent[at] - 1) >> log2_of_unit(normal)) * vector;
+    }
+    layout.src_runs *= box.extent[at];
+  }
+  layout.bytes = ceil_div(next + 2 * vector, vector) * vector;
+  return layout;
+}
+
+// Cuts long runs of the destination that begin anywhere into pieces of whole units, of so many
+// elements each, and whole periods, so that each thread needs the places of one unit only, and few
+// lanes are idle.
+void cut_to_pieces(PackArgs& args, const PackConfig& config, const Box& box, std::int64_t of_unit) {
+  const std::int64_t period = args.period.divisor;
+  const std::int64_t least = period * (of_unit / std::gcd(of_unit, period));
+  std::int64_t piece = box.dst.run / of_unit * of_unit;
+  if (piece > config.threads * of_unit && least <= box.dst.run / 2) {
+    double best = 0;
+    const std::int64_t most = std::max<std::int64_t>(1, config.threads * of_unit / least);
+    for (std::int64_t count = most; count > 0 && count > most - 16; --count) {
+      const std::int64_t units = count * least / of_unit;
+      const double busy =
+          static_cast<double>(units) / static_cast<double>(ceil_div(units, 32) * 32);
+      if (busy <= best) continue;
+      best = busy;
+      piece = count * least;
+    }
+    const auto pieces = static_cast<std::uint32_t>(ceil_div(box.dst.run, piece));
+    args.to.pieces = FastDivide(pieces);
+    args.to.runs *= pieces;
+    place_lists(args);
+    args.to.piece_bytes = static_cast<int>(piece * args.element_bytes);
+    args.to.piece_shared = static_cast<int>(piece / period) * args.last_stride;
+  }
+  args.of_piece = static_cast<int>(piece);
+}
+
+// How lanes are laid over the runs of the destination where these begin anywhere: as many
+// neighbours in a run as do not leave many idle.
+void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
+  const std::int64_t W = kernels::pack_unit_bytes(args.element_bytes) / args.element_bytes;
+  cut_to_pieces(args, config, box, W);
+  const std::int64_t units = std::max<std::int64_t>(1, args.of_piece / W);
+  double best = 0;
+  for (int shift = 5; shift >= 0; --shift) {
+    const std::int64_t columns = ceil_div(units, std::int64_t{1} << shift);
+    const double busy = static_cast<double>(units) / static_cast<double>(columns << shift);
+    if (busy < 1.15 * best) continue;
+    best = busy;
+    args.lanes = shift;
+    args.columns = static_cast<int>(columns);
+  }
+  const std::int64_t groups = config.threads >> args.lanes;
+  std::int64_t down = std::max<std::int64_t>(1, groups / args.columns);
+  if (down > W) down -= down % W;
+  args.down = FastDivide(static_cast<std::uint32_t>(down));
+}
+
+// The indices of the elements that the lanes of a warp gather with their first request.
+class GatheredIndices {
+ public:
+  GatheredIndices(const PackArgs& args, const Box& box) : width_(args.src_element_bytes) {
+    const auto W = static_cast<std::uint32_t>(kernels::pack_unit_bytes(args.element_bytes) /
+                                              args.element_bytes);
+    std::array<std::uint32_t, 32> element{}, run{};
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      run[lane] = lane >> args.lanes;
+      element[lane] = (lane - (run[lane] << args.lanes)) * W;
+      const bool inside = run[lane] < args.to.runs && element[lane] < box.dst.run;
+      active_ |= inside ? 1U << lane : 0U;
+    }
+    for (int i = 0; i < box.dst.modes; ++i) {
+      const int which = box.dst.order[static_cast<std::size_t>(i)];
+      const auto extent = static_cast<std::uint32_t>(box.extent[static_cast<std::size_t>(which)]);
+      auto& number = i < box.dst.run_modes ? element : run;
+      if (extent > 1 && std::any_of(number.begin(), number.end(), [](auto n) { return n > 0; })) {
+        add(which, extent, number);
+      }
+    }
+  }
+
+  /// If there are fewer than `enough`.
+  int wavefronts(const Layout& layout, double enough) const {
+    WarpRequest request;
+    request.active = active_;
+    request.width = width_;
+    request.address.fill(0);
+    for (std::size_t m = 0; m < modes_; ++m) {
+      PackDigit digit;
+      digit.shared_stride = layout.shared[mode_[m]];
+      digit.pad_shift = layout.pad_shift[mode_[m]];
+      for (std::size_t lane = 0; lane < 32; ++lane) {
+        request.address[lane] += static_cast<std::uint64_t>(digit.shared_at(index_[m][lane]));
+      }
+    }
+    return shared_wavefronts(request, SharedOp::load, static_cast<int>(std::ceil(enough)));
+  }
+
+ private:
+  void add(int which, std::uint32_t extent, std::array<std::uint32_t, 32>& number) {
+    if (modes_ == mode_.size()) return;  // 32 lanes with more digits than these do not collide more
+    mode_[modes_] = static_cast<std::size_t>(which);
+    const FastDivide by(extent);
+    for (std::size_t lane = 0; lane < 32; ++lane) {
+      const std::uint32_t rest = by.quotient(number[lane]);
+      index_[modes_][lane] = number[lane] - rest * extent;
+      number[lane] = rest;
+    }
+    ++modes_;
+  }
+
+  int width_;
+  std::uint32_t active_ = 0;
+  std::size_t modes_ = 0;
+  std::array<std::size_t, 12> mode_{};
+  std::array<std::array<std::uint32_t, 32>, 12> index_;
+};
+
+}  // namespace
+
+Layout layout_anywhere(const Box& box, const Problem& normal) {
+  return layout_with(box, normal, {});
+}
+
+Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
+  Pads best;
+  Layout layout = layout_with(box, normal, best);
+  Setup setup{args_of(config, box, layout, normal)};
+  choose_lanes(setup.args, config, box);
+  const GatheredIndices gathered(setup.args, box);
+  constexpr double all = 128;
+  const int first = gathered.wavefronts(layout, all);
+  int least = first;
+  const auto attempt = [&](const Pads& pads) {
+    if (least <= 2) return;  // little to be won
+    const Layout other = layout_with(box, normal, pads);
+    if (other.bytes > most_shared) return;
+    const int wavefronts = gathered.wavefronts(other, 0.8 * least);
+    if (wavefronts >= 0.8 * least) return;
+    least = wavefronts;
+    best = pads;
+    layout = other;
+  };
+  attempt({{}, true});
+  for (std::size_t mode = 0; mode < best.stride.size(); ++mode) {
+    for (int count = 1; count < 8; ++count) {
+      Pads pads = best;
+      pads.stride[mode] = count;
+      attempt(pads);
+    }
+  }
+  if (least < first) {
+    setup = {args_of(config, box, layout, normal)};
+    choose_lanes(setup.args, config, box);
+  }
+  setup.wavefronts = least;
+  return setup;
+}
+
+}  // namespace cornerturn::plan::gpu::pack

@@ -1,0 +1,51 @@
+// Inside the setup of pack: where a box's elements lie in shared memory, and the kernel's arguments
+// for that. pack_setup.hpp is what others see.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/divide.hpp"
+#include "core/problem.hpp"
+#include "kernels/pack.hpp"
+#include "plan/gpu/box.hpp"
+#include "plan/gpu/pack_setup.hpp"
+
+namespace cornerturn::plan::gpu::pack {
+
+inline constexpr std::int64_t most_shared = 60 << 10;
+inline constexpr std::int64_t line = 128;  // bytes: all banks once
+inline constexpr int no_pads = 31;
+
+struct Layout {
+  std::array<int, ModeList::capacity> shared{};  // bytes for each index of a mode
+  std::array<int, ModeList::capacity> pad_shift{};
+  std::int64_t pitch = 0;  // of a run of the source, there
+  std::int64_t bytes = 0;
+  std::int64_t src_runs = 1;
+  bool lines = false;  // 16 bytes stay free after each line of a run
+};
+
+inline std::int64_t with_lines(std::int64_t bytes) {
+  return bytes + bytes / line * vector;
+}
+
+/// Whether the source's runs go backwards along the mode.
+inline bool is_flipped(const Box& box, const Problem& normal, int which) {
+  return box.src.runs_along(which) && normal.modes[which].src_stride < 0 &&
+         box.extent[static_cast<std::size_t>(which)] > 1;
+}
+
+/// How a box lies whose runs begin anywhere, before vectors are left free for the banks.
+Layout layout_anywhere(const Box& box, const Problem& normal);
+
+/// All arguments but how threads are laid over the runs, and how these are cut into pieces.
+kernels::PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
+                          const Problem& normal);
+
+/// Shared memory after the box: the lists of runs, and what follows them.
+void place_lists(kernels::PackArgs& args);
+
+Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal);
+
+}  // namespace cornerturn::plan::gpu::pack

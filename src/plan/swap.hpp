@@ -1,0 +1,70 @@
+// swap: two modes of one extent change places within the array. Tiles (i, j) and (j, i) are loaded,
+// both are transposed, and each is stored where the other was.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/problem.hpp"
+#include "plan/cost.hpp"
+#include "plan/family.hpp"
+
+namespace cornerturn::plan {
+
+struct CpuInfo;
+
+struct SwapConfig {
+  int tile = 64;  ///< elements of a tile along either mode
+  /// Copies each block of rows to the first-level cache before it is transposed: for rows whose
+  /// pitch makes them fall into the same cache sets.
+  bool copy_rows = false;
+
+  friend bool operator==(const SwapConfig&, const SwapConfig&) = default;
+};
+
+/// Which modes change places.
+struct SwapSplit {
+  std::int64_t extent;
+  std::int64_t row_stride;  ///< the larger one
+  std::int64_t column_stride;
+  std::int64_t element;  ///< bytes that stay together
+  ModeList batch;        ///< all other modes: where the matrices begin
+
+  /// Can elements be transposed in registers?
+  bool in_registers() const {
+    return element == column_stride && element <= 16 && (element & (element - 1)) == 0;
+  }
+};
+
+/// Nothing where the problem is not one exchange of two modes.
+std::optional<SwapSplit> split_swap(const Problem& normal);
+
+namespace swap {
+
+/// What things cost one thread, by hand on a processor with AVX2.
+struct Costs {
+  Cost start_ns{"start_ns", 60, "the call"};
+  Cost matrix_ns{"matrix_ns", 25, "each matrix of a batch"};
+  Cost line_ns{"line_ns", 6, "a line of the array, read and written"};
+  Cost element_ns{"element_ns", 4, "an element that is not transposed in registers"};
+
+  friend bool operator==(const Costs&, const Costs&) = default;
+};
+
+struct Family {
+  static constexpr std::string_view name = "swap";
+  static constexpr std::string_view idea = "pairs of tiles change places, read and written once";
+  static constexpr Operations operations{Operation::in_place};
+  using Config = SwapConfig;
+
+  static const char* why_not(const Problem& normal, const CpuInfo& cpu);
+  static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static std::string describe(const Config& config, const Problem& normal);
+  static std::string details(const Config& config);
+};
+
+}  // namespace swap
+}  // namespace cornerturn::plan

@@ -1,0 +1,320 @@
+// Permutations in place, carried out on small arrays and compared with the permutation written
+// down.
+#include "core/in_place.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <set>
+
+namespace cornerturn::in_place {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes numbered(std::int64_t elements, std::int64_t element) {
+  Bytes bytes(static_cast<std::size_t>(elements * element));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::size_t index = i / static_cast<std::size_t>(element);
+    const std::size_t byte = i % static_cast<std::size_t>(element);
+    bytes[i] = static_cast<std::uint8_t>((index * 2654435761U + byte * 40503U) >> 7);
+  }
+  return bytes;
+}
+
+// The definition: element by element, into other memory.
+Bytes permuted_copy(const Bytes& array, const Extents& shape, const std::vector<int>& perm,
+                    std::int64_t element) {
+  const int rank = static_cast<int>(shape.size());
+  Extents strides(shape.size(), element);
+  for (int i = rank - 2; i >= 0; --i) {
+    strides[static_cast<std::size_t>(i)] =
+        strides[static_cast<std::size_t>(i + 1)] * shape[static_cast<std::size_t>(i + 1)];
+  }
+  Bytes result(array.size());
+  Extents index(shape.size(), 0);
+  for (std::size_t at = 0; at < array.size(); at += static_cast<std::size_t>(element)) {
+    std::int64_t from = 0;
+    for (int i = 0; i < rank; ++i) {
+      const auto axis = static_cast<std::size_t>(perm[static_cast<std::size_t>(i)]);
+      from += index[static_cast<std::size_t>(i)] * strides[axis];
+    }
+    std::memcpy(&result[at], &array[static_cast<std::size_t>(from)],
+                static_cast<std::size_t>(element));
+    for (int i = rank - 1; i >= 0; --i) {
+      const auto axis = static_cast<std::size_t>(perm[static_cast<std::size_t>(i)]);
+      if (++index[static_cast<std::size_t>(i)] < shape[axis]) break;
+      index[static_cast<std::size_t>(i)] = 0;
+    }
+  }
+  return result;
+}
+
+// Does what passes say, within the array and a workspace that it counts.
+class Machine {
+ public:
+  Machine(std::uint8_t* array, const Limits& limits) : array_(array), limits_(limits) {}
+
+  void operator()(const SwapPass& p) {
+    const std::int64_t n = p.extent;
+    for (std::int64_t group = 0; group < p.groups; ++group) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t k = 0; k < p.middle; ++k) {
+          for (std::int64_t j = 0; j < i; ++j) {
+            const auto at = [&](std::int64_t a, std::int64_t b) {
+              return array_ + (((group * n + a) * p.middle + k) * n + b) * p.element;
+            };
+            std::swap_ranges(at(i, j), at(i, j) + p.element, at(j, i));
+          }
+        }
+      }
+    }
+  }
+  void operator()(const SavePass& p) {
+    for (std::int64_t row = 0; row < p.rows; ++row) {
+      const std::uint8_t* from = array_ + p.offset + row * p.pitch;
+      saved_.insert(saved_.end(), from, from + p.run);
+    }
+  }
+  void operator()(const PanelPass& p) {
+    const std::int64_t bytes = p.rows * p.columns * p.element;
+    for (std::int64_t i = 0; i < p.panels; ++i) {
+      std::uint8_t* panel = array_ + i * bytes;
+      const Bytes transposed =
+          permuted_copy(Bytes(panel, panel + bytes), {p.rows, p.columns}, {1, 0}, p.element);
+      std::copy(transposed.begin(), transposed.end(), panel);
+    }
+    use(bytes * limits_.workers);
+  }
+  void operator()(const RunPass& p) {
+    const RunMap map(p.rows, p.columns);
+    const auto size = static_cast<std::size_t>(p.run);
+    const Cuts cuts = cuts_of(p, limits_, static_cast<std::int64_t>(saved_.size()));
+    std::vector<std::uint64_t> words(static_cast<std::size_t>(Marks::words_for(map.count())));
+    const Marks marks(words);
+    std::vector<Bytes> at_cuts;
+    for (std::int64_t i = 0; i < cuts.size(); ++i) {
+      at_cuts.emplace_back(run(p, cuts.run(i)), run(p, cuts.run(i)) + p.run);
+    }
+    for (std::int64_t i = cuts.size(); i-- > 0;) {  // in any order
+      walk(
+          map, cuts.run(i), [&](std::int64_t k) { return cuts.at(k); },
+          [&](std::int64_t from, std::int64_t to) {
+            marks.mark(to);
+            const std::uint8_t* source =
+                cuts.at(from) ? at_cuts[static_cast<std::size_t>(cuts.number(from))].data()
+                              : run(p, from);
+            std::memcpy(run(p, to), source, size);
+          });
+    }
+    Bytes first(size);
+    for_each_cycle(map, words, [&](std::int64_t leader, std::int64_t) {
+      std::memcpy(first.data(), run(p, leader), size);
+      walk(
+          map, leader, [&](std::int64_t k) { return k == leader; },
+          [&](std::int64_t from, std::int64_t to) {
+            std::memcpy(run(p, to), from == leader ? first.data() : run(p, from), size);
+          });
+    });
+    use(static_cast<std::int64_t>(words.size()) * 8 + (cuts.size() + limits_.workers) * p.run);
+  }
+  void operator()(const MovePass& p) {
+    for_each_row(p, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
+      std::memmove(array_ + to, array_ + from, static_cast<std::size_t>(bytes));
+    });
+  }
+  void operator()(const RestorePass& p) {
+    const Bytes rest = permuted_copy(saved_, {p.columns, p.rows}, {1, 0}, p.element);
+    for (std::int64_t row = 0; row < p.rows; ++row) {
+      std::memcpy(array_ + p.offset + row * p.pitch,
+                  &rest[static_cast<std::size_t>(row * p.columns * p.element)],
+                  static_cast<std::size_t>(p.columns * p.element));
+    }
+  }
+
+  std::int64_t used() const { return used_; }
+
+ private:
+  std::uint8_t* run(const RunPass& p, std::int64_t k) const { return array_ + k * p.run; }
+  void use(std::int64_t bytes) {
+    used_ = std::max(used_, bytes + static_cast<std::int64_t>(saved_.size()));
+  }
+
+  std::uint8_t* array_;
+  const Limits& limits_;
+  Bytes saved_;
+  std::int64_t used_ = 0;
+};
+
+// The most workspace that was used.
+std::int64_t carry_out(Bytes& array, const Decomposition& todo, const Limits& limits) {
+  std::int64_t used = 0;
+  for (const Way& way : todo.ways) {
+    const Passes all = passes(way.step, way.factors);
+    for (std::int64_t i = 0; i < all.batch; ++i) {
+      Machine machine(array.data() + i * all.matrix_bytes, limits);
+      for (const Pass& pass : all.passes) std::visit(machine, pass);
+      used = std::max(used, machine.used());
+    }
+  }
+  return used;
+}
+
+void expect_permuted(const Extents& shape, const std::vector<int>& perm, std::int64_t element,
+                     const Limits& limits) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements *= extent;
+  Bytes array = numbered(elements, element);
+  const Bytes expected = permuted_copy(array, shape, perm, element);
+  const Decomposition todo = decompose(shape, perm, element, limits);
+  std::string steps;
+  for (const Way& way : todo.ways) {
+    for (const Pass& pass : passes(way.step, way.factors).passes) steps += to_string(pass) + "; ";
+  }
+  ASSERT_TRUE(todo.fits) << todo.workspace;
+  EXPECT_LE(todo.workspace, limits.workspace) << steps;
+  EXPECT_LE(carry_out(array, todo, limits), todo.workspace) << steps;
+  EXPECT_EQ(array, expected) << steps;
+}
+
+constexpr Limits small{4096, 512, 16, 2};
+
+TEST(InPlaceRuns, GoWhereTheTranspositionSays) {
+  for (const auto& [rows, columns] :
+       {std::pair{1, 7}, {7, 1}, {2, 3}, {6, 4}, {13, 13}, {64, 96}}) {
+    const RunMap map(rows, columns);
+    for (std::int64_t k = 0; k < map.count(); ++k) {
+      const std::int64_t row = k / columns, column = k % columns;
+      EXPECT_EQ(map.target(k), column * rows + row);
+      EXPECT_EQ(map.source(map.target(k)), k);
+      std::int64_t at = k;
+      for (int times = 0; times < 5; ++times, at = map.target(at)) {
+        EXPECT_EQ(map.target_after(k, times), at) << rows << " x " << columns;
+      }
+    }
+  }
+}
+
+TEST(InPlaceRuns, NumbersBeyond64BitsDoNotOverflow) {
+  const RunMap map(3'000'000'019, 3'000'000'037);  // a product of 63 bits
+  const std::int64_t k = 8'999'999'999'999'999'999;
+  EXPECT_EQ(map.source(map.target(k)), k);
+  EXPECT_EQ(map.target_after(k, 1), map.target(k));
+  EXPECT_EQ(map.target_after(k, 3), map.target(map.target(map.target(k))));
+}
+
+TEST(InPlaceRuns, CyclesCoverEveryRunOnce) {
+  for (const auto& [rows, columns] : {std::pair{1, 9}, {6, 4}, {8, 8}, {17, 31}, {100, 3}}) {
+    const RunMap map(rows, columns);
+    std::vector<std::uint64_t> words(static_cast<std::size_t>(Marks::words_for(map.count())));
+    std::vector<std::pair<std::int64_t, std::int64_t>> marked, walked;
+    for_each_cycle(map, words, [&](std::int64_t k, std::int64_t n) { marked.emplace_back(k, n); });
+    for_each_cycle(map, {}, [&](std::int64_t k, std::int64_t n) { walked.emplace_back(k, n); });
+    EXPECT_EQ(marked, walked);
+    std::multiset<std::int64_t> seen;
+    for (const auto& [leader, length] : marked) {
+      std::int64_t at = leader;
+      for (std::int64_t i = 0; i < length; ++i, at = map.target(at)) {
+        EXPECT_GE(at, leader);
+        seen.insert(at);
+      }
+      EXPECT_EQ(at, leader);
+    }
+    for (std::int64_t k = 0; k < map.count(); ++k) {
+      EXPECT_EQ(seen.count(k), map.target(k) == k ? 0U : 1U)
+          << rows << " x " << columns << ", " << k;
+    }
+  }
+}
+
+TEST(InPlaceRuns, CutsAreWhereTheySay) {
+  const Cuts cuts(1000, 10);
+  EXPECT_GT(cuts.size(), 5);
+  EXPECT_LE(cuts.size(), 10);
+  for (std::int64_t i = 0; i < cuts.size(); ++i) {
+    EXPECT_TRUE(cuts.at(cuts.run(i)));
+    EXPECT_EQ(cuts.number(cuts.run(i)), i);
+    EXPECT_LT(cuts.run(i), 1000);
+  }
+  EXPECT_EQ(Cuts(1000, 0).size(), 0);
+  EXPECT_FALSE(Cuts(1000, 0).at(16));
+}
+
+TEST(InPlace, MatricesOfEveryKind) {
+  // Equal extents, a common divisor, primes, one row, one column, one side short, one side long.
+  const std::pair<int, int> shapes[] = {{24, 24}, {96, 64}, {31, 37},  {101, 103}, {1, 50},
+                                        {50, 1},  {3, 997}, {997, 3},  {2, 1024},  {5, 1000},
+                                        {128, 2}, {61, 60}, {127, 128}};
+  for (const auto& [m, n] : shapes) {
+    for (const std::int64_t element : {1, 3, 4, 16}) {
+      SCOPED_TRACE(testing::Message() << m << " x " << n << " of " << element);
+      expect_permuted({m, n}, {1, 0}, element, small);
+      expect_permuted({3, m, n}, {0, 2, 1}, element, small);
+      expect_permuted({m, n, 5}, {1, 0, 2}, element, small);
+    }
+  }
+}
+
+TEST(InPlace, PermutationsOfAnyRank) {
+  const Extents shape{3, 4, 2, 3, 4};
+  std::vector<int> perm{0, 1, 2, 3, 4};
+  do {
+    SCOPED_TRACE(testing::PrintToString(perm));
+    expect_permuted(shape, perm, 4, small);
+  } while (std::next_permutation(perm.begin(), perm.end()));
+  expect_permuted({2, 3, 2, 1, 3, 2, 2, 3, 2}, {8, 7, 6, 5, 4, 3, 2, 1, 0}, 2, small);
+  expect_permuted({2, 3, 1, 4}, {2, 1, 3, 0}, 8, small);
+}
+
+TEST(InPlace, EqualExtentsAreSwappedInOnePass) {
+  const Limits none{0, 512, 16};
+  for (const auto& [shape, perm] :
+       {std::pair<Extents, std::vector<int>>{{9, 9}, {1, 0}},
+        {{5, 9, 9, 3}, {0, 2, 1, 3}},
+        {{4, 6, 4}, {2, 1, 0}},
+        {{2, 3, 5, 6}, {3, 2, 0, 1}}}) {  // 2 and 3 together change places with 6
+    const Decomposition todo = decompose(shape, perm, 4, none);
+    ASSERT_EQ(todo.ways.size(), 1U) << testing::PrintToString(shape);
+    EXPECT_EQ(todo.ways[0].step.kind, Step::Kind::swap);
+    EXPECT_EQ(todo.workspace, 0);
+    EXPECT_EQ(todo.passes, 1);
+    expect_permuted(shape, perm, 4, none);
+  }
+}
+
+TEST(InPlace, NothingMovesWhereTheOrderInMemoryStays) {
+  EXPECT_TRUE(decompose({5, 1, 7}, {1, 0, 2}, 4, small).ways.empty());
+  EXPECT_TRUE(decompose({1, 70}, {1, 0}, 4, small).ways.empty());
+  EXPECT_TRUE(decompose({}, {}, 4, small).ways.empty());
+}
+
+TEST(InPlace, WhatDoesNotFitSaysWhichWorkspaceWould) {
+  for (const auto& [m, n] : {std::pair{97, 101}, {96, 100}, {64, 1000}}) {
+    Limits limits{64, 512, 16, 1};
+    const Decomposition refused = decompose({m, n}, {1, 0}, 4, limits);
+    EXPECT_FALSE(refused.fits);
+    EXPECT_TRUE(refused.ways.empty());
+    EXPECT_GT(refused.workspace, limits.workspace);
+    limits.workspace = refused.workspace;
+    expect_permuted({m, n}, {1, 0}, 4, limits);
+  }
+}
+
+TEST(InPlace, LargeArraysStayWithinOnePerCent) {
+  const std::pair<std::int64_t, std::int64_t> shapes[] = {
+      {16384, 4096},   {8191, 8193},   {10'000'000, 5},   {10'000'019, 5},
+      {3, 33'333'333}, {65537, 65539}, {300'000, 200'000}};
+  for (const auto& [m, n] : shapes) {
+    for (const std::int64_t element : {1, 4, 16}) {
+      const Limits limits{usual_workspace(m * n * element), 256 << 10, 256, 2};
+      const Decomposition todo = decompose({m, n}, {1, 0}, element, limits);
+      ASSERT_TRUE(todo.fits) << m << " x " << n << " of " << element << ": " << todo.workspace;
+      EXPECT_LE(todo.workspace, limits.workspace);
+      EXPECT_LE(todo.passes, 4.5) << m << " x " << n << " of " << element;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::in_place

@@ -1,0 +1,207 @@
+// Permutations in place on every vector target, against the definition, between guard pages.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "cornerturn/cornerturn.hpp"
+#include "cpu/targets.hpp"
+#include "plan/plan.hpp"
+#include "plan/planned_passes.hpp"
+#include "support/guarded_buffer.hpp"
+
+namespace cornerturn {
+namespace {
+
+using test::GuardedBuffer;
+
+std::vector<std::byte> noise(std::int64_t bytes) {
+  std::mt19937 random(static_cast<unsigned>(bytes));
+  std::vector<std::byte> data(static_cast<std::size_t>(bytes));
+  for (std::byte& byte : data) byte = static_cast<std::byte>(random());
+  return data;
+}
+
+std::string text_of(const View& array, const std::vector<int>& perm) {
+  return testing::PrintToString(array.shape) + " -> " + testing::PrintToString(perm) + " of " +
+         array.type.name();
+}
+
+// Bytes up to the end of the last element.
+std::int64_t reach(const View& array) {
+  std::int64_t end = array.type.size();
+  for (std::size_t i = 0; i < array.shape.size(); ++i) {
+    end += (array.shape[i] - 1) * array.strides[i];
+  }
+  return end;
+}
+
+// What the memory of `array` should hold afterwards, with the gaps as they are.
+std::vector<std::byte> expected(const std::vector<std::byte>& before, const View& array,
+                                const std::vector<int>& perm, const View& result) {
+  std::vector<std::byte> after = before;
+  const Extents from = permuted(array.strides, perm);
+  Extents index(array.shape.size(), 0);
+  std::int64_t count = 1;
+  for (const std::int64_t extent : array.shape) count *= extent;
+  for (std::int64_t n = 0; n < count; ++n) {
+    std::int64_t src = 0, dst = 0;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      src += index[i] * from[i];
+      dst += index[i] * result.strides[i];
+    }
+    std::memcpy(&after[static_cast<std::size_t>(dst)], &before[static_cast<std::size_t>(src)],
+                static_cast<std::size_t>(array.type.size()));
+    for (std::size_t i = index.size(); i-- > 0 && ++index[i] == result.shape[i];) index[i] = 0;
+  }
+  return after;
+}
+
+void expect_in_place(View array, const std::vector<int>& perm, const Options& options = {}) {
+  SCOPED_TRACE(text_of(array, perm));
+  const std::vector<std::byte> before = noise(reach(array));
+  std::vector<std::byte> after;
+  for (const auto touching : {GuardedBuffer::Touching::front, GuardedBuffer::Touching::back}) {
+    GuardedBuffer buffer(before.size());
+    array.data = buffer.place(before.size(), touching);
+    std::memcpy(array.data, before.data(), before.size());
+    const View result = permute_in_place(array, perm, options);
+    EXPECT_EQ(result.data, array.data);
+    EXPECT_EQ(result.shape, permuted(array.shape, perm));
+    if (after.empty()) after = expected(before, array, perm, result);
+    ASSERT_EQ(std::memcmp(array.data, after.data(), after.size()), 0);
+  }
+}
+
+View bytes_view(int size, Extents shape) {
+  return View(nullptr, ElementType::bytes(size), std::move(shape));
+}
+
+class InPlaceTargets : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { cpu::use_target(GetParam()); }
+  void TearDown() override { cpu::use_target(""); }
+};
+
+TEST_P(InPlaceTargets, SquareMatricesOfEverySize) {
+  for (const int size : {1, 2, 4, 8, 16, 3, 12, 48, 256}) {
+    for (const std::int64_t n : {2, 7, 16, 33, 64, 100, 129, 200}) {
+      Options options;
+      for (const char* kernel : {"swap", "passes"}) {
+        options.kernel = kernel;
+        expect_in_place(bytes_view(size, {n, n}), {1, 0}, options);
+      }
+    }
+  }
+  expect_in_place(bytes_view(1, {512, 512}), {1, 0});
+  expect_in_place(bytes_view(4, {512, 512}), {1, 0});
+}
+
+TEST_P(InPlaceTargets, BatchesAndPairsOfEqualModes) {
+  expect_in_place(bytes_view(4, {5, 70, 70}), {0, 2, 1});
+  expect_in_place(bytes_view(4, {300, 6, 6}), {0, 2, 1});
+  expect_in_place(bytes_view(4, {66, 3, 66}), {2, 1, 0});
+  expect_in_place(bytes_view(4, {40, 40, 3}), {1, 0, 2});
+  expect_in_place(bytes_view(4, {24, 24, 24}), {1, 2, 0});
+}
+
+TEST_P(InPlaceTargets, GapsStayAsTheyAre) {
+  const ElementType b4 = ElementType::bytes(4);
+  expect_in_place(View(nullptr, b4, {50, 50}, {52 * 4, 4}), {1, 0});
+  expect_in_place(View(nullptr, b4, {50, 50}, {600, 8}), {1, 0});
+  expect_in_place(View(nullptr, b4, {3, 40, 40}, {10000, 44 * 4, 4}), {0, 2, 1});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, InPlaceTargets, testing::ValuesIn(cpu::targets()),
+                         [](const auto& target) { return target.param; });
+
+TEST(InPlaceOnCpu, MatricesByPasses) {
+  // Of some MB, so that a panel does not hold all; with factors and without.
+  const std::pair<std::int64_t, std::int64_t> shapes[] = {
+      {1024, 700}, {1009, 1013}, {5, 300'000}, {300'007, 4}, {64, 16384}, {3000, 2}, {1, 100}};
+  for (const auto& [m, n] : shapes) {
+    for (const int threads : {1, 2}) {
+      Options options;
+      options.threads = threads;
+      expect_in_place(bytes_view(4, {m, n}), {1, 0}, options);
+    }
+  }
+  expect_in_place(bytes_view(3, {1009, 1013}), {1, 0});
+  expect_in_place(bytes_view(1, {1999, 1000}), {1, 0});
+  expect_in_place(bytes_view(256, {61, 103}), {1, 0});
+  expect_in_place(bytes_view(4, {3, 700, 600}), {0, 2, 1});
+}
+
+TEST(InPlaceOnCpu, PermutationsOfAnyRankAndOrderInMemory) {
+  std::vector<int> perm{0, 1, 2, 3};
+  do {
+    expect_in_place(bytes_view(2, {12, 30, 7, 30}), perm);
+  } while (std::next_permutation(perm.begin(), perm.end()));
+  // Axis 0 is the fastest: the transpose is packed already, so nothing moves.
+  const View columns(nullptr, ElementType::bytes(2), {30, 40}, {2, 60});
+  expect_in_place(columns, {0, 1});
+  EXPECT_EQ(plan_in_place(columns, {1, 0}).impl().normal.rank(), 1);
+}
+
+TEST(InPlaceOnCpu, PlansSayTheirPassesAndTheirWorkspace) {
+  const ElementType f32(Kind::f32);
+  const Plan square = plan_in_place(View(nullptr, f32, {4096, 4096}), {1, 0});
+  EXPECT_EQ(square.kernel(), "swap");
+  EXPECT_NE(square.explain().find("workspace   none"), std::string::npos) << square.explain();
+  const Plan plan = plan_in_place(View(nullptr, f32, {16384, 4096}), {1, 0});
+  EXPECT_EQ(plan.kernel(), "passes");
+  const std::string text = plan.explain();
+  EXPECT_NE(text.find("step 1      transpose 1 x [16384][4096] of 4 bytes"), std::string::npos)
+      << text;
+  const auto& config = plan.impl().chosen.config.as<plan::PassesConfig>();
+  EXPECT_GT(config.planned->workspace, 0);
+  EXPECT_LE(config.planned->workspace, 16384 * 4096 * 4 / 100);
+}
+
+std::string refusal_of(const View& array, std::span<const int> perm, const Options& options = {}) {
+  try {
+    permute_in_place(array, perm, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(InPlaceOnCpu, BadInputIsRefusedBeforeAnythingIsWritten) {
+  const ElementType b4 = ElementType::bytes(4);
+  std::vector<std::byte> data = noise(4000);
+  const std::vector<std::byte> before = data;
+  const std::vector<int> swap{1, 0};
+  const std::pair<View, const char*> cases[] = {
+      {View(data.data(), b4, {10, 5}, {24, 4}), "only where its shape stays the same"},
+      {View(data.data(), b4, {10, 10}, {4, 4}), "must not share a byte"},
+      {View(data.data(), b4, {10, 10}, {0, 4}), "repeated element"},
+      {View(data.data() + 40, b4, {10, 10}, {40, -4}), "no stride may be negative"},
+      {View(data.data(), b4, {10, -1}, {40, 4}), "array.shape[1] = -1 is negative"},
+      {View(nullptr, b4, {10, 10}), "array = null"}};
+  for (const auto& [array, rule] : cases) {
+    EXPECT_NE(refusal_of(array, swap).find(rule), std::string::npos) << refusal_of(array, swap);
+  }
+  const View cube(data.data(), b4, {5, 5, 5}, {200, 40, 4});
+  EXPECT_NE(refusal_of(cube, std::vector<int>{1, 2, 0}).find("only pairs of equal axes"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(View(data.data(), b4, {10, 10}), std::vector<int>{1, 1}), "");
+  Options forced;
+  forced.kernel = "swap";
+  EXPECT_NE(refusal_of(View(data.data(), b4, {10, 12}), swap, forced).find("not one exchange"),
+            std::string::npos);
+  EXPECT_EQ(data, before);
+  EXPECT_THROW(transpose_in_place(data.data(), -1, 4, b4), Error);
+}
+
+TEST(InPlaceOnCpu, EmptyArraysAndThoseThatStay) {
+  EXPECT_EQ(permute_in_place(bytes_view(4, {0, 7}), {1, 0}).shape, (Extents{7, 0}));
+  expect_in_place(bytes_view(4, {6, 7}), {0, 1});
+  expect_in_place(bytes_view(4, {1, 7}), {1, 0});
+  expect_in_place(bytes_view(4, {}), {});
+}
+
+}  // namespace
+}  // namespace cornerturn

@@ -1,0 +1,178 @@
+// Arrays that are put into another order in their file: every pass, in records of few bytes, ended
+// and taken up again after each record.
+#include "io/in_place.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "cornerturn/cornerturn.hpp"
+#include "cornerturn/error.hpp"
+
+namespace cornerturn::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+class InPlaceFile : public testing::Test {
+ protected:
+  InPlaceFile()
+      : folder_(fs::temp_directory_path() / ("cornerturn_in_place_" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~InPlaceFile() override { fs::remove_all(folder_); }
+
+  std::string path() const { return folder_ / "array"; }
+
+  void write(const std::vector<std::byte>& bytes) const {
+    std::ofstream(path(), std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
+  std::vector<std::byte> read() const {
+    std::vector<std::byte> bytes(fs::file_size(path()));
+    std::ifstream(path(), std::ios::binary)
+        .read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return bytes;
+  }
+
+  // One attempt; false when it was stopped after its first record.
+  bool attempt(const InPlaceSchedule& schedule, std::int64_t offset, const std::string& header,
+               bool stop) const {
+    const File file = files::open_to_change(path(), "FILE");
+    files::Journal journal(path(), file, "a test", schedule.journal_sizes(), files::Sync::no);
+    if (is_done(schedule, journal)) {
+      journal.finish();
+      return true;
+    }
+    Progress progress;
+    progress.stop = stop;
+    try {
+      rearrange_in_place(schedule, file, offset, header, journal, Options(), progress);
+    } catch (const Error&) {
+      if (!stop) throw;
+      return false;
+    }
+    journal.finish();
+    return true;
+  }
+
+  // Returns how many attempts it took.
+  int check(const Extents& shape, const std::vector<int>& perm, std::int64_t element,
+            std::int64_t piece, bool stop) const {
+    const InPlaceSchedule schedule = schedule_in_pieces(shape, perm, element, piece);
+    EXPECT_TRUE(schedule.ways.fits);
+    const std::string before(40, 'x'), after(24, 'y');
+    std::vector<std::byte> bytes(before.size() + static_cast<std::size_t>(schedule.bytes()));
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = i < before.size() ? std::byte{'x'} : static_cast<std::byte>(random_());
+    }
+    write(bytes);
+    std::vector<std::byte> expected(bytes);
+    std::fill_n(expected.begin(), after.size(), std::byte{'y'});
+    const std::byte* array = bytes.data() + before.size();
+    permute(expected.data() + before.size(), ConstView(array, ElementType::bytes(element), shape),
+            perm);
+    int attempts = 1;
+    while (!attempt(schedule, static_cast<std::int64_t>(before.size()), after, stop)) ++attempts;
+    EXPECT_TRUE(read() == expected) << to_string(schedule);
+    EXPECT_FALSE(fs::exists(files::Journal::path_of(path())));
+    return attempts;
+  }
+
+  fs::path folder_;
+  mutable std::mt19937 random_{7};
+};
+
+struct Case {
+  Extents shape;
+  std::vector<int> perm;
+  std::int64_t element;
+  std::int64_t piece;
+};
+
+const Case cases[] = {
+    {{64, 48}, {1, 0}, 4, 2048},  // panels and runs
+    {{37, 41}, {1, 0}, 4, 1024},  // a rest
+    {{3, 1009}, {1, 0}, 4, 600},  // rows longer than a piece
+    {{1009, 3}, {1, 0}, 8, 600},
+    {{40, 40}, {1, 0}, 4, 1024},  // tiles that change places
+    {{5, 5}, {1, 0}, 200, 1024},
+    {{3, 3}, {1, 0}, 251, 300},  // parts of elements
+    {{4, 9, 7, 9, 3}, {0, 3, 2, 1, 4}, 2, 700},
+    {{50, 3, 2, 3}, {0, 3, 2, 1}, 1, 512},  // groups within a piece
+    {{6, 10, 15}, {2, 0, 1}, 4, 900},
+    {{12, 5, 7}, {1, 0, 2}, 4, 512},
+    {{7, 6, 5, 4}, {3, 1, 0, 2}, 2, 600},
+    {{17, 1}, {1, 0}, 4, 64},  // nothing moves
+};
+
+TEST_F(InPlaceFile, EveryPassIsDone) {
+  for (const Case& one : cases) check(one.shape, one.perm, one.element, one.piece, false);
+}
+
+TEST_F(InPlaceFile, IsTakenUpAfterEveryRecord) {
+  int attempts = 0;
+  for (const Case& one : cases)
+    attempts += check(one.shape, one.perm, one.element, one.piece, true);
+  EXPECT_GT(attempts, 200);
+}
+
+TEST_F(InPlaceFile, RandomArrays) {
+  std::mt19937 random(11);
+  for (int n = 0; n < 60; ++n) {
+    const auto rank = 2 + random() % 3;
+    Extents shape;
+    std::vector<int> perm;
+    for (unsigned i = 0; i < rank; ++i) {
+      shape.push_back(1 + static_cast<std::int64_t>(random() % (rank == 2 ? 90 : 14)));
+      perm.push_back(static_cast<int>(i));
+    }
+    std::shuffle(perm.begin(), perm.end(), random);
+    const std::int64_t element = 1 + static_cast<std::int64_t>(random() % 9);
+    std::int64_t piece = 256 << random() % 4;
+    while (!schedule_in_pieces(shape, perm, element, piece).ways.fits) piece *= 2;
+    check(shape, perm, element, piece, n % 4 == 0);
+  }
+}
+
+// What a crash leaves: a record that is in the journal, and of which the file has a part.
+TEST_F(InPlaceFile, ARecordIsWrittenAgain) {
+  write(std::vector<std::byte>(64));
+  const std::vector<files::Extent> extents = {{8, 4}, {32, 4}};
+  const std::vector<std::byte> data(8, std::byte{7});
+  const files::Journal::Sizes sizes{0, 4, 16, 64};
+  {
+    const File file = files::open_to_change(path(), "FILE");
+    files::Journal journal(path(), file, "a test", sizes, files::Sync::no);
+    journal.commit("first", extents, std::vector<std::byte>(8, std::byte{1}));
+    journal.commit("second", extents, data);
+    const int lost = 0;
+    file.write_at(&lost, sizeof lost, 32);
+  }
+  const File file = files::open_to_change(path(), "FILE");
+  files::Journal journal(path(), file, "a test", sizes, files::Sync::no);
+  EXPECT_EQ(journal.state(), "second");
+  const std::vector<std::byte> bytes = read();
+  EXPECT_EQ(bytes[8], std::byte{7});
+  EXPECT_EQ(bytes[35], std::byte{7});
+  EXPECT_EQ(bytes[31], std::byte{0});
+}
+
+TEST_F(InPlaceFile, AnotherTaskAndAnotherProcessAreRefused) {
+  write(std::vector<std::byte>(64));
+  const File file = files::open_to_change(path(), "FILE");
+  const files::Journal::Sizes sizes{0, 4, 16, 64};
+  files::Journal journal(path(), file, "one task", sizes, files::Sync::no);
+  EXPECT_THROW(files::Journal(path(), file, "another", sizes, files::Sync::no), Error);
+  EXPECT_THROW(files::open_to_change(path(), "FILE"), Error);
+  EXPECT_EQ(files::Journal::task_of(path()), "one task");
+  journal.finish();
+  EXPECT_FALSE(files::Journal::task_of(path()));
+}
+
+}  // namespace
+}  // namespace cornerturn::io
