@@ -30,6 +30,8 @@ MODULES = {
     "cornerturn.torch": ["permute", "enable"],
     "cornerturn.jax": ["transpose"],
     "cornerturn.zarr": ["enable", "disable"],
+    "cornerturn.dask": ["transpose", "rearrange"],
+    "cornerturn.xarray": ["DataArrayAccessor", "DatasetAccessor"],
     "cornerturn.ladder": ["rungs", "Rung", "run"],
 }
 

@@ -128,9 +128,10 @@ def prepare(
     sides = Side(source_chunks, array.dtype.itemsize, array.overhead, array.whole), Side(
         made.chunks, values.itemsize, made.overhead
     )
-    number, stages = planning.choose(shape, *sides, limit, at_once)
+    cores = 0 if client is None else sum(client.nthreads().values())
+    number, stages = planning.choose(shape, *sides, limit, at_once, cores)
     if client is not None and number < at_once:  # a worker does as many tasks at a time as it has threads
-        number, stages = at_once, planning.stages_of(shape, *sides, limit // at_once) or ()
+        number, stages = at_once, planning.stages_of(shape, *sides, limit // at_once, cores) or ()
         if not stages and 0 not in shape:
             raise ValueError(planning.too_little(shape, *sides, limit // at_once))
     plan = RechunkPlan(

@@ -99,13 +99,15 @@ def size(number: float) -> str:
     return f"{number:.0f} {unit}" if unit == "B" or number >= 100 else f"{number:.3g} {unit}"
 
 
-def stages_of(shape: Extents, source: Side, target: Side, memory: int) -> tuple[Stage, ...] | None:
-    """The stages for tasks of at most `memory` bytes each; None where not one chunk fits."""
+def stages_of(
+    shape: Extents, source: Side, target: Side, memory: int, cores: int = 1
+) -> tuple[Stage, ...] | None:
+    """The stages for tasks of at most `memory` bytes each, some for each core; None where not one chunk fits."""
     if 0 in shape:
         return ()
     overhead = max(source.overhead, target.overhead, _LEAST)
     most = (memory - overhead) // target.itemsize
-    wanted = _TASK // target.itemsize
+    wanted = min(_TASK, _share(shape, target, cores)) // target.itemsize
 
     def again(axis: int, extent: int) -> float:
         chunk = min(source.chunks[axis], shape[axis])
@@ -127,6 +129,11 @@ def stages_of(shape: Extents, source: Side, target: Side, memory: int) -> tuple[
         return None if source.whole else one
     two = _two_stages(shape, source, target, first, box, overhead)
     return two if source.whole or _moved(two) < _moved(one) else one
+
+
+def _share(shape: Extents, target: Side, cores: int) -> int:
+    """The bytes of a task where each core has four; a MiB is worth one in any case."""
+    return max(math.prod(shape) * target.itemsize // (4 * cores), min(_TASK, 1 << 20))
 
 
 def _moved(stages: tuple[Stage, ...]) -> int:
@@ -162,17 +169,18 @@ def _two_stages(
 
 
 def choose(
-    shape: Extents, source: Side, target: Side, memory: int, threads: int
+    shape: Extents, source: Side, target: Side, memory: int, threads: int, cores: int = 0
 ) -> tuple[int, tuple[Stage, ...]]:
-    """How many tasks at a time, and their stages: fewest bytes first, then most tasks at a time."""
+    """How many tasks at a time, of at most `threads`, and their stages: fewest bytes first, then most at a
+    time. `cores` are those of all workers."""
     best: tuple[int, tuple[Stage, ...]] | None = None
-    total = math.prod(shape) * target.itemsize
     for number in range(threads, 0, -1):
         # Tasks are small enough that all threads have some, as long as a chunk allows it.
         limit = memory // number
-        stages = stages_of(shape, source, target, limit)
+        at_once = max(number, cores)
+        stages = stages_of(shape, source, target, limit, at_once)
         overhead = max(source.overhead, target.overhead, _LEAST)
-        smaller = stages_of(shape, source, target, min(limit, total // (4 * number) + overhead))
+        smaller = stages_of(shape, source, target, min(limit, _share(shape, target, at_once) + overhead), at_once)
         if smaller is not None and stages is not None and _moved(smaller) <= _moved(stages):
             stages = smaller
         if stages is not None and (best is None or _moved(stages) < _moved(best[1])):
