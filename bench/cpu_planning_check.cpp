@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -15,6 +13,7 @@
 #include "cornerturn/error.hpp"
 #include "cpu/measured_plans.hpp"
 #include "plan/cpu_files.hpp"
+#include "plan_summary.hpp"
 
 namespace cornerturn::bench {
 namespace {
@@ -29,46 +28,18 @@ struct Arguments {
   unsigned seed = 1;
 };
 
-struct Summary {
-  int cases = 0;
-  int unmeasured = 0;
-  int close = 0;
-  double log_loss = 0;
-  double worst = 0;
-  double log_off = 0;
-
-  void add(const PlanCheck& check) {
-    ++cases;
-    if (check.chosen_seconds == 0) {
-      ++unmeasured;
-      return;
-    }
-    close += check.loss() <= 0.1 ? 1 : 0;
-    log_loss += std::log1p(check.loss());
-    worst = std::max(worst, check.loss());
-    log_off += std::abs(std::log(check.predicted_seconds / check.chosen_seconds));
-  }
-
-  void print(const std::string& label) const {
-    const int timed = std::max(cases - unmeasured, 1);
-    fmt::print(
-        "{:<30} {:4} cases, {:5.1f} % within 10 %, mean regret {:5.1f} %, worst {:6.0f} %, "
-        "estimates off by {:5.1f} %{}\n",
-        label, cases, 100.0 * close / timed, 100 * std::expm1(log_loss / timed), 100 * worst,
-        100 * std::expm1(log_off / timed),
-        unmeasured > 0 ? fmt::format(", {} not measured", unmeasured) : "");
-  }
-};
+constexpr double close = 0.1;
 
 void judge(const Arguments& arguments, const std::vector<CpuMeasurement>& measured,
            const plan::CpuCosts& costs) {
-  std::map<std::string, Summary> classes;
-  Summary all;
+  std::map<std::string, PlanSummary> classes;
+  PlanSummary all(close);
   for (const CpuMeasurement& one : measured) {
     for (const PlanCheck& check : check_cpu_plans(one, arguments.suites, costs)) {
-      classes[fmt::format("{} {:>2} B", check.group, check.element_bytes)].add(check);
+      classes.try_emplace(fmt::format("{} {:>2} B", check.group, check.element_bytes), close)
+          .first->second.add(check);
       all.add(check);
-      if (!arguments.cases || (check.chosen_seconds != 0 && check.loss() <= 0.1)) continue;
+      if (!arguments.cases || (check.chosen_seconds != 0 && check.loss() <= close)) continue;
       fmt::print("{:<40} {:6.1f} %  {} {:.1f} us (predicted {:.1f}); best {} {:.1f} us\n",
                  check.name, 100 * check.loss(), check.chosen, 1e6 * check.chosen_seconds,
                  1e6 * check.predicted_seconds, check.best, 1e6 * check.best_seconds);

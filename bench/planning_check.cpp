@@ -5,46 +5,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <map>
 
 #include "cornerturn/error.hpp"
 #include "gpu/measured_candidates.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "plan_summary.hpp"
 
 namespace cornerturn::bench {
 namespace {
 
-struct Summary {
-  int cases = 0;
-  int close = 0;
-  int unmeasured = 0;
-  double log_loss = 0;
-  double worst = 0;
-  double log_predicted = 0;
-
-  void add(const PlanCheck& check) {
-    ++cases;
-    if (check.chosen_seconds == 0) {
-      ++unmeasured;
-      return;
-    }
-    close += check.loss() <= 0.03 ? 1 : 0;
-    log_loss += std::log1p(check.loss());
-    worst = std::max(worst, check.loss());
-    log_predicted += std::abs(std::log(check.predicted_seconds / check.chosen_seconds));
-  }
-  void print(const std::string& label) const {
-    const int timed = std::max(cases - unmeasured, 1);
-    fmt::print(
-        "{:<30} {:4} cases {:4} within 3 % ({:5.1f} %), mean loss {:5.2f} %, worst {:6.1f} %, "
-        "estimates off by {:4.1f} %{}\n",
-        label, cases, close, 100.0 * close / std::max(cases, 1), 100 * std::expm1(log_loss / timed),
-        100 * worst, 100 * std::expm1(log_predicted / timed),
-        unmeasured > 0 ? fmt::format(", {} not measured", unmeasured) : "");
-  }
-};
+constexpr double close = 0.03;
 
 int run(int argc, char** argv) {
   std::vector<MeasuredCase> measured;
@@ -85,16 +57,17 @@ int run(int argc, char** argv) {
     }
   }
 
-  std::map<std::string, Summary> classes;
-  Summary all;
+  std::map<std::string, PlanSummary> classes;
+  PlanSummary all(close);
   std::vector<double> times;
   int candidates = 0;
   for (const PlanCheck& check : check_plans(measured, device, costs, 15)) {
-    classes[fmt::format("{} {:>2} B", check.group, check.element_bytes)].add(check);
+    classes.try_emplace(fmt::format("{} {:>2} B", check.group, check.element_bytes), close)
+        .first->second.add(check);
     all.add(check);
     times.push_back(check.planning_seconds);
     candidates += check.candidates;
-    if (!list || (check.chosen_seconds != 0 && check.loss() <= 0.03)) continue;
+    if (!list || (check.chosen_seconds != 0 && check.loss() <= close)) continue;
     fmt::print(
         "{:<40} {:6.1f} %  {} {:.1f} us (predicted {:.1f}); best {} {:.1f} us; planned in {:.1f} "
         "us\n",

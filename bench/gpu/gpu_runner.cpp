@@ -11,13 +11,8 @@
 namespace cornerturn::bench {
 namespace {
 
-constexpr std::int64_t page = 4096;
 constexpr int graph_calls = 100;
 constexpr const char* holes = "holes";
-
-std::int64_t round_to_page(std::int64_t bytes) {
-  return (bytes + page - 1) / page * page;
-}
 
 }  // namespace
 

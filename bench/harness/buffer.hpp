@@ -30,6 +30,11 @@ class Buffer {
   std::int64_t size_ = 0;
 };
 
+/// The next multiple of a page's 4096 bytes.
+constexpr std::int64_t round_to_page(std::int64_t bytes) {
+  return (bytes + 4095) / 4096 * 4096;
+}
+
 /// Bytes that could be allocated now without swapping: what the kernel calls available, or what the
 /// control group leaves if that is less. INT64_MAX when it cannot be found out.
 std::int64_t available_memory();

@@ -24,10 +24,6 @@ double time_once(F&& f) {
   return seconds_since(start);
 }
 
-std::int64_t round_to_page(std::int64_t bytes) {
-  return (bytes + 4095) / 4096 * 4096;
-}
-
 }  // namespace
 
 const char* to_string(Outcome outcome) {

@@ -26,7 +26,8 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
-from cpu import ROOT, geometric_mean, installed, processor
+from cpu import geometric_mean
+from tabled import ROOT, installed, processor
 
 import cornerturn
 

@@ -13,59 +13,20 @@ import argparse
 import json
 import math
 import os
-import platform
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import numpy as np
+import tabled
 from cases import Case, load
+from tabled import installed, provenance
 
 import cornerturn
 
-ROOT = Path(__file__).resolve().parents[2]
 SUITES = ["everyday", "ttc57", "awkward", "views", "small"]
 SUBJECTS = ["cornerturn", "numpy", "torch"]
-
-
-def installed(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor()
-
-
-def provenance(arguments: argparse.Namespace) -> dict[str, object]:
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=10"],
-        cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    return {
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"),
-        "commit": commit.stdout.strip() or "unknown",
-        "processor": processor(),
-        "processors": len(os.sched_getaffinity(0)),
-        "load": os.getloadavg()[0],
-        "kernel": platform.release().partition("-")[0],
-        "python": platform.python_version(),
-        "numpy": installed("numpy"),
-        "torch": installed("torch"),
-        "suites": arguments.suite,
-        "max_bytes": arguments.max_bytes,
-        "seconds": arguments.seconds,
-    }
 
 
 def torch_call(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> Callable[[], object] | None:
@@ -195,30 +156,18 @@ def markdown(report: dict) -> str:
     )
 
 
-def write_page(page: Path, report: dict) -> None:
-    """Puts the table between the marks on a page."""
-    begin, end = "<!-- python-cpu:begin -->\n", "<!-- python-cpu:end -->"
-    before, mark, rest = page.read_text().partition(begin)
-    if not mark or end not in rest:
-        raise SystemExit(f"{page} has no marks {begin.strip()} and {end}")
-    page.write_text(before + begin + markdown(report) + end + rest.partition(end)[2])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--suite", nargs="+", default=SUITES)
     parser.add_argument("--max-bytes", type=float, default=800e6, help="of a case's elements")
     parser.add_argument("--cases", default="*", help="only those whose title matches, as 'small/*'")
     parser.add_argument("--seconds", type=float, default=1.0, help="spent on a case, at least")
-    parser.add_argument("--json", type=Path, help="write all of it to this file")
-    parser.add_argument("--page", type=Path, help="put the table between the marks on this page")
-    parser.add_argument("--from", dest="known", type=Path, help="do not measure: results that --json wrote")
+    tabled.add_outputs(parser)
     arguments = parser.parse_args()
     if arguments.known:
         report = json.loads(arguments.known.read_text())
         print(table(report["summary"]))
-        if arguments.page:
-            write_page(arguments.page, report)
+        tabled.write(report, arguments, markdown, "python-cpu")
         return
     cases = load(arguments.suite, int(arguments.max_bytes), arguments.cases)
     if not cases:
@@ -245,11 +194,7 @@ def main() -> None:
     print(f"{origin['processor']}, {origin['processors']} processors, NumPy {origin['numpy']}, "
           f"PyTorch {origin['torch']}, commit {origin['commit']}")  # fmt: skip
     report = {"provenance": origin, "summary": rows, "cases": results}
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
-    if arguments.page:
-        write_page(arguments.page, report)
+    tabled.write(report, arguments, markdown, "python-cpu")
 
 
 if __name__ == "__main__":

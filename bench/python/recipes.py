@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 import tabled
-from cpu import installed, seconds_of
+from cpu import seconds_of
+from tabled import installed
 
 import cornerturn
 

@@ -15,7 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 import tabled
-from cpu import installed, seconds_of
+from cpu import seconds_of
+from tabled import installed
 
 import cornerturn
 

@@ -1,17 +1,71 @@
-"""What the benchmarks of Python share that make one table: options, provenance, output."""
+"""What the benchmarks of Python share: options, provenance, output."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
+import subprocess
 import sys
 from collections.abc import Callable
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from cpu import ROOT, provenance
-
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 import marked_page  # noqa: E402
+
+
+def installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def provenance(arguments: argparse.Namespace) -> dict[str, object]:
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=10"],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    return {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"),
+        "commit": commit.stdout.strip() or "unknown",
+        "processor": processor(),
+        "processors": len(os.sched_getaffinity(0)),
+        "load": os.getloadavg()[0],
+        "kernel": platform.release().partition("-")[0],
+        "python": platform.python_version(),
+        "numpy": installed("numpy"),
+        "torch": installed("torch"),
+        "suites": arguments.suite,
+        "max_bytes": arguments.max_bytes,
+        "seconds": arguments.seconds,
+    }
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", type=Path, help="write all of it to this file")
+    parser.add_argument("--page", type=Path, help="put the table between the marks on this page")
+    parser.add_argument("--from", dest="known", type=Path, help="do not measure: results that --json wrote")
+
+
+def write(report: dict, arguments: argparse.Namespace, markdown: Callable[[dict], str], mark: str) -> None:
+    """Writes the report to the file and the page that the options name."""
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    if arguments.page:
+        marked_page.put(arguments.page, mark, markdown(report))
 
 
 def run(
@@ -24,9 +78,7 @@ def run(
     """Measures the cases in so many rounds, or reads them, and prints the table."""
     parser = argparse.ArgumentParser(description=description.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=rounds)
-    parser.add_argument("--json", type=Path, help="write all of it to this file")
-    parser.add_argument("--page", type=Path, help="put the table between the marks on this page")
-    parser.add_argument("--from", dest="known", type=Path, help="do not measure: results that --json wrote")
+    add_outputs(parser)
     arguments = parser.parse_args()
     if arguments.known:
         report = json.loads(arguments.known.read_text())
@@ -34,7 +86,4 @@ def run(
         origin = provenance(argparse.Namespace(suite=[Path(sys.argv[0]).name], max_bytes=None, seconds=None))
         report = {"provenance": origin, "cases": measure(arguments.rounds)}
     print(markdown(report), end="")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
-    if arguments.page:
-        marked_page.put(arguments.page, mark, markdown(report))
+    write(report, arguments, markdown, mark)
