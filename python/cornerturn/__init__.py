@@ -98,7 +98,7 @@ _LAB = {
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name in ("jax", "ladder", "torch"):
+    if name in ("jax", "ladder", "shards", "torch"):
         return importlib.import_module(f"cornerturn.{name}")
     if name in _LAB:
         found = getattr(importlib.import_module(f"cornerturn.{_LAB[name]}"), name)
@@ -108,4 +108,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "jax", "ladder", "torch"])
+    return sorted([*__all__, "jax", "ladder", "shards", "torch"])
