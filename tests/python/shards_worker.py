@@ -117,13 +117,12 @@ def case_boxes(rank, world):
 
 def case_gradients(rank, world):
     whole = numbered((world, 2 * world, 3), torch.float64)
-    weights = (whole.permute(2, 0, 1) * 3 + 1).contiguous()
+    weights = numbered((3, world, 2 * world), torch.float64) + 1
     x = shard(whole, (world,), "S1", rank).requires_grad_()
-    y = redistribute(x, None, "S1", "S2", (2, 1, 0))
-    (y * y * shard(weights.transpose(1, 2).contiguous(), (world,), "S2", rank)).sum().backward()
+    y = redistribute(x, None, "S1", "S2", (2, 0, 1))
+    (y * y * shard(weights, (world,), "S2", rank)).sum().backward()
     reference = whole.clone().requires_grad_()
-    z = reference.permute(2, 1, 0)
-    (z * z * weights.transpose(1, 2)).sum().backward()
+    (reference.permute(2, 0, 1) ** 2 * weights).sum().backward()
     assert torch.equal(x.grad, shard(reference.grad, (world,), "S1", rank))
 
 

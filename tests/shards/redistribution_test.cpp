@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 #include <numeric>
 #include <random>
 
@@ -210,6 +210,45 @@ TEST(Redistribution, RandomLayoutsArriveAsTheReferenceSays) {
                  << " from " << to_string(from) << " to " << to_string(to));
     check(shape, mesh, from, to, random.perm(shape.size()));
     if (HasFatalFailure()) return;
+  }
+}
+
+// Indices of any kind, also those that no placement gives: every common index once, in its places.
+TEST(Redistribution, StretchesAreWhatBothSidesHold) {
+  RandomLayouts random(11);
+  const auto some = [&] {
+    Indices indices;
+    for (std::int64_t at = random.uniform(0, 3); at < 40;) {
+      const std::int64_t end = at + random.uniform(1, 2);
+      indices.push_back({at, end});
+      at = end + random.uniform(1, 2);
+    }
+    return indices;
+  };
+  const auto listed = [](const Indices& indices) {
+    Numbers all;
+    for (const Interval& interval : indices) {
+      for (std::int64_t i = interval.begin; i < interval.end; ++i) all.push_back(i);
+    }
+    return all;
+  };
+  for (int round = 0; round < 500; ++round) {
+    const Indices src = some(), dst = some();
+    const Numbers src_list = listed(src), dst_list = listed(dst);
+    Numbers common, found;
+    std::set_intersection(src_list.begin(), src_list.end(), dst_list.begin(), dst_list.end(),
+                          std::back_inserter(common));
+    for (const Stretches& row : in_common(src, dst)) {
+      for (std::int64_t k = 0; k < row.count * row.length; ++k) {
+        const std::int64_t stretch = k / row.length, i = k % row.length;
+        const auto from = static_cast<std::size_t>(row.src + stretch * row.src_step + i);
+        const auto to = static_cast<std::size_t>(row.dst + stretch * row.dst_step + i);
+        ASSERT_EQ(src_list.at(from), dst_list.at(to));
+        found.push_back(dst_list[to]);
+      }
+    }
+    std::sort(found.begin(), found.end());
+    ASSERT_EQ(found, common);
   }
 }
 
