@@ -27,7 +27,8 @@ MODULES = {
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
         *("convert_swizzle", "Conversion"),
     ],
-    "cornerturn.torch": ["permute", "enable"],
+    "cornerturn.torch": ["permute", "enable", "redistribute"],
+    "cornerturn.shards": ["plan", "Redistribution", "scalapack"],
     "cornerturn.jax": ["transpose"],
     "cornerturn.zarr": ["enable", "disable"],
     "cornerturn.dask": ["transpose", "rearrange"],
@@ -51,7 +52,8 @@ def find(nodes: dict[str, ast.AST], module: str, name: str) -> ast.AST:
     """What the module itself or one of its private files defines."""
     if f"{module}.{name}" in nodes:
         return nodes[f"{module}.{name}"]
-    of_module = re.compile(rf"{re.escape(module)}\._\w+\.{name}")
+    private = r"\._torch_\w+" if module == "cornerturn.torch" else rf"{module.removeprefix('cornerturn')}\._\w+"
+    of_module = re.compile(rf"cornerturn{private}\.{name}")
     return next(node for key, node in nodes.items() if of_module.fullmatch(key))
 
 

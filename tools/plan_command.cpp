@@ -15,6 +15,7 @@
 #include "io/schedule.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan/plan.hpp"
+#include "plan_shards.hpp"
 #include "workshop/analyse/plan_report.hpp"
 
 namespace cornerturn::cli {
@@ -32,6 +33,7 @@ struct PlanArguments {
   OrderArguments order;
   WorkArguments work;
   ValueArguments values;
+  MeshArguments devices;
   bool pad = false;
   bool explain = false;
   bool json = false;
@@ -153,6 +155,11 @@ void print(const PlanArguments& arguments, const Plan& plan,
 
 void plan(const PlanArguments& arguments) {
   const Array array = array_of(arguments);
+  if (arguments.devices.any()) {
+    const std::vector<int> order = order_of(arguments, array.header);
+    return arguments.devices.print_plan(array.header, order, arguments.on, arguments.explain,
+                                        arguments.json);
+  }
   Options options = arguments.work.options();
   options.device = device_of(arguments);
   if (has_blocks(arguments.values)) {
@@ -187,7 +194,7 @@ void add_plan_command(CLI::App& app) {
       command
           .add_option("--on", arguments->on,
                       "Plan for this GPU, which need not be here: one that `devices` describes, or "
-                      "a JSON file")
+                      "a JSON file; with --src for the GPUs of a host, as 8xh200")
           ->type_name("h200|FILE");
   command
       .add_option("--device", arguments->device, "Plan for the CPU, or for the GPU that is here")
@@ -198,6 +205,7 @@ void add_plan_command(CLI::App& app) {
   arguments->values.add_to(command);
   command.add_flag("--pad", arguments->pad,
                    "Fill the last block of a row with zeros, with --to q8_0 and the like");
+  arguments->devices.add_to(command);
   command.add_flag("--explain", arguments->explain,
                    "Show how the problem is simplified, step by step, and every candidate");
   command.add_flag("--json", arguments->json, "Write the report as JSON");

@@ -85,7 +85,7 @@ __all__ = [
 ]
 
 # Modules that need a framework are imported when they are first asked for.
-_MODULES = ("dask", "jax", "ladder", "torch", "xarray", "zarr")
+_MODULES = ("dask", "jax", "ladder", "shards", "torch", "xarray", "zarr")
 # The swizzle lab is imported when it is first asked for.
 _LAB = {
     "AccessCost": "_explain",

@@ -220,3 +220,55 @@ def file_shape(path: str) -> tuple[list[int], int]:
 
 def transpose_file(src: str, dst: str, axes: Sequence[int], dtype: str, memory: int, progress: object | None) -> None:
     """`memory` is 0 for a mapping of the source."""
+
+class ShardLayout:
+    """How an array is spread over devices."""
+
+    @staticmethod
+    def placed(shape: Sequence[int], mesh: Sequence[int], placements: str, argument: str) -> ShardLayout: ...
+
+    @staticmethod
+    def boxes(shape: Sequence[int], devices: Sequence[tuple[Sequence[int], Sequence[int]]], argument: str) -> ShardLayout: ...
+
+    @property
+    def devices(self) -> int: ...
+
+class Redistribution:
+    """From one layout to another."""
+
+    def __init__(self, src: ShardLayout, dst: ShardLayout, perm: Sequence[int], itemsize: int) -> None: ...
+
+    def moves(self) -> bool:
+        """Does any device send anything?"""
+
+    def to_string(self, on: str, explain: bool) -> str: ...
+
+    def to_json(self, on: str) -> str: ...
+
+class ShardPart:
+    """
+    One device's part in a redistribution. A buffer holds the messages of `peers`, one after the
+    other; strides are in bytes, `gpu` and `stream` as in `execute`.
+    """
+
+    def __init__(self, what: Redistribution, device: int) -> None: ...
+
+    @property
+    def src_shape(self) -> list[int]: ...
+
+    @property
+    def dst_shape(self) -> list[int]: ...
+
+    @property
+    def sent(self) -> list[int]:
+        """Bytes for each other device."""
+
+    @property
+    def received(self) -> list[int]:
+        """Bytes from each other device."""
+
+    def pack(self, buffer: int, peers: Sequence[int], src: int, strides: Sequence[int], gpu: int, stream: int) -> None: ...
+
+    def unpack(self, dst: int, strides: Sequence[int], buffer: int, peers: Sequence[int], gpu: int, stream: int) -> None: ...
+
+    def keep(self, dst: int, dst_strides: Sequence[int], src: int, src_strides: Sequence[int], gpu: int, stream: int) -> None: ...

@@ -3,6 +3,7 @@
 `torch.ops.cornerturn.permute_copy(x, dims)` is `x.permute(dims).contiguous()` in one pass over the
 memory. Autograd (any order, and forward mode), `torch.func`, `torch.compile` and CUDA graphs know it.
 `permute` calls it, or goes straight to the engine where nothing needs to see the call.
+`redistribute` moves tensors that are spread over processes between layouts.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from operator import index
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,7 +20,7 @@ from torch import Tensor
 from cornerturn import _core, _torch_values
 from cornerturn._torch_permute import permute_copy, stream_of_device
 
-__all__ = ["enable", "permute"]
+__all__ = ["enable", "permute", "redistribute"]
 
 _execute = _core.execute
 _quick_transpose = _core.quick_transpose
@@ -134,3 +136,12 @@ class enable(contextlib.ContextDecorator):
                     _active[device_type] = users - 1, library
                 else:
                     library._destroy()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "redistribute":  # torch.distributed is imported when it is first asked for
+        from cornerturn._torch_shards import redistribute
+
+        globals()[name] = redistribute
+        return redistribute
+    raise AttributeError(f"module 'cornerturn.torch' has no attribute {name!r}")

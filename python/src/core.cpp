@@ -15,6 +15,7 @@
 #include "operand.hpp"
 #include "plan.hpp"
 #include "quick.hpp"
+#include "shards.hpp"
 #include "threads.hpp"
 #include "translate.hpp"
 
@@ -84,6 +85,7 @@ NB_MODULE(_core, module) {
   add_blocks(module);
   add_threads(module);
   add_files(module);
+  add_shards(module);
 }
 
 }  // namespace cornerturn::python

@@ -54,6 +54,37 @@ def test_plan_says_how_often_bytes_are_moved():
     assert report["passes"] == 2 and report["buffer_bytes"] < 48 << 20
 
 
+def test_plan_of_an_array_that_is_spread_over_devices(folder):
+    words = ["plan", "--shape", "4096,2048", "--perm", "1,0", "--src", "S0", "--dst", "S0"]
+    text = done(*words, "--on", "8xh200", "--explain")
+    for part in ["56 messages", "one pass", "copy engines", "packed", "7 -> 6", "bound"]:
+        assert part in text
+    plan = json.loads(done(*words, "--on", "8xh200", "--json"))
+    assert plan["src"]["shards"] == [[512, 2048]] * 8 and plan["dst"]["shards"] == [[256, 4096]] * 8
+    assert sum(device["sent"] for device in plan["traffic"]) == 4096 * 2048 * 4 * 7 // 8
+    np.save("a.npy", random_array((4096, 2048), "<f4"))
+    assert done("plan", "a.npy", *words[3:], "--on", "8xh200", "--explain") == text
+    grid = ["plan", "--shape", "100,90", "--perm", "0,1", "--mesh", "2,4", "--src", "S0:3,S1:5@1", "--dst", "S0,S1"]
+    assert "route" not in done(*grid) and "8 devices" in done(*grid)
+    # A host of one's own: links of half the speed.
+    mine = json.loads((ROOT / "devices" / "hosts" / "h200.json").read_text())
+    for field in [name for name in mine if name.endswith("_bandwidth")]:
+        mine[field] /= 2
+    (folder / "mine.json").write_text(json.dumps(mine))
+    own = json.loads(done(*words, "--on", "8xmine.json", "--json"))
+    assert own["bound_seconds"] == pytest.approx(2 * plan["bound_seconds"])
+    for wrong, part in [
+        (["--on", "8xa100"], "--on = '8xa100' is no described host: use one of <n>xh200, or <n>xFILE.json"),
+        (["--on", "h200"], "is no number of GPUs of a host, as 8xh200"),
+        (["--on", "8xnone.json"], "none.json"),
+        ([], "--mesh is missing"),
+        (["--mesh", "4", "--on", "8xh200"], "the mesh has 4 devices, but 8 GPUs of HGX H200 are there"),
+        (["--mesh", "2,2"], "--src = S0 has 1 placements, but the mesh has 2 dimensions"),
+        (["--mesh", "4", "--to", "bf16"], "excludes"),
+    ]:
+        refused(*words, *wrong, part=part)
+
+
 def test_plan_on_a_described_gpu(folder):
     words = ["plan", "--shape", "8,4096,32,128", "--perm", "0,2,1,3", "--dtype", "f16"]
     text = done(*words, "--on", "h200")

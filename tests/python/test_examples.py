@@ -20,6 +20,8 @@ EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
 def test_example(example, tmp_path):
     if example.name == "rechunk_cluster.py" and os.environ.get("FULL") != "1":
         pytest.skip("starts four processes: FULL=1 runs it")
+    if example.name == "shards.py":
+        pytest.importorskip("torch")
     done = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout and not done.stderr
@@ -27,8 +29,8 @@ def test_example(example, tmp_path):
         assert (tmp_path / "swizzle.svg").read_text().startswith("<svg ")
 
 
-def test_there_are_eight_examples():
-    assert len(EXAMPLES) == 8
+def test_there_are_nine_examples():
+    assert len(EXAMPLES) == 9
 
 
 def blocks(page):
@@ -63,10 +65,12 @@ def test_pages_show_what_happens(page):
 
 
 def test_pages_with_other_python_are_run_too():
-    """By the tests below, and by test_framework_docs.py. Those of the reference are signatures."""
+    """By the tests below, test_framework_docs.py and test_torch_shards.py. Those of the reference are
+    signatures."""
     found = {page for page in PAGES if re.search(r"^```python\n", (ROOT / page).read_text(), re.M)}
     assert found == {
-        *("docs/conversions.md", "docs/python-frameworks.md", "docs/python-reference.md", "python/README.md")
+        *("docs/conversions.md", "docs/python-frameworks.md", "docs/python-reference.md", "python/README.md"),
+        "docs/shards.md",
     }
 
 
