@@ -28,4 +28,10 @@ std::int64_t checked_mul(std::int64_t a, std::int64_t b, const What& what) {
   return product;
 }
 
+/// Is `product` that of a and b? One that does not fit in 64 bits is equal to none.
+inline bool is_product(std::int64_t product, std::int64_t a, std::int64_t b) {
+  std::int64_t exact = 0;
+  return !__builtin_mul_overflow(a, b, &exact) && exact == product;
+}
+
 }  // namespace cornerturn

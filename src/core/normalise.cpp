@@ -9,6 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/checked.hpp"
+
 namespace cornerturn {
 namespace {
 
@@ -113,8 +115,8 @@ class Normaliser {
     for (int i = problem_.rank() - 1; i > 0; --i) {
       Mode& outer = problem_.modes[i - 1];
       const Mode& inner = problem_.modes[i];
-      if (outer.src_stride != inner.src_stride * inner.extent ||
-          outer.dst_stride != inner.dst_stride * inner.extent) {
+      if (!is_product(outer.src_stride, inner.src_stride, inner.extent) ||
+          !is_product(outer.dst_stride, inner.dst_stride, inner.extent)) {
         continue;
       }
       if (has_vector(i - 1) || has_vector(i)) continue;
@@ -259,10 +261,10 @@ class BlockNormaliser {
       const Mode& inner = problem_.modes[i];
       const auto inside = static_cast<std::size_t>(i);
       if (has_blocks(i - 1) || has_blocks(i)) continue;
-      bool one = outer.src_stride == inner.src_stride * inner.extent &&
-                 outer.dst_stride == inner.dst_stride * inner.extent;
+      bool one = is_product(outer.src_stride, inner.src_stride, inner.extent) &&
+                 is_product(outer.dst_stride, inner.dst_stride, inner.extent);
       for_strides([&](const Extents& strides) {
-        one = one && strides[inside - 1] == strides[inside] * inner.extent;
+        one = one && is_product(strides[inside - 1], strides[inside], inner.extent);
       });
       if (!one) continue;
       note(fmt::format("fuse the modes of extent {} and {}: all arrays go through both in one step",

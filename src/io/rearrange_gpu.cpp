@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/known_plans.hpp"
 #include "core/validate.hpp"
 #include "cuda/backend.hpp"
 #include "io/boxes.hpp"
@@ -26,7 +27,10 @@ Problem problem_of(const BoxMove& move) {
 }
 
 plan::Plan plan_of(const Problem& problem, const std::string& kernel) {
-  return plan::make_plan(problem, cuda::machine_of(cuda::current_device()), {1, kernel});
+  plan::Request request;
+  request.threads = 1;
+  if (kernel != any_kernel) request.kernel = kernel;
+  return plan::make_plan(problem, cuda::machine_of(cuda::current_device()), request);
 }
 
 class GpuStage : public Stage {

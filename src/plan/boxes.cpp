@@ -97,7 +97,7 @@ class BoxSizes {
     std::int64_t& extent = extent_[at(i)];
     const std::int64_t room = extent * std::min(most_box / bytes_, most_atoms * atom_ / bytes_);
     std::int64_t wanted = extent * std::max<std::int64_t>(2, ceil_div(wanted_run, run));
-    if (2 * all <= 3 * wanted) wanted = all;  // no small rest
+    if (all - wanted <= wanted / 2) wanted = all;  // no small rest
     wanted = std::min({wanted, all, room});
     if (wanted <= extent) return false;
     wanted = ceil_div(all, ceil_div(all, wanted));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/checked.hpp"
 #include "core/divide.hpp"
 
 namespace cornerturn::plan {
@@ -114,8 +115,8 @@ class Builder {
       const int outer = order[slot(k)];
       const Mode& a = normal_.modes[inner];
       const Mode& b = normal_.modes[outer];
-      const bool src_follows = b.src_stride == a.src_stride * a.extent && a.src_stride > 0;
-      const bool dst_follows = b.dst_stride == a.dst_stride * a.extent;
+      const bool src_follows = a.src_stride > 0 && is_product(b.src_stride, a.src_stride, a.extent);
+      const bool dst_follows = is_product(b.dst_stride, a.dst_stride, a.extent);
       const bool whole = boxes_.extent[slot(inner)] == a.extent;
       bool follows = dst_follows;
       if (config_.order == Order::convert_first) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/checked.hpp"
 #include "plan/convert.hpp"
 #include "plan/cpu_info.hpp"
 
@@ -85,7 +86,7 @@ int most_run_modes(const Problem& normal) {
     const Mode& mode = normal.modes[normal.rank() - modes];
     if (modes > 1) {
       const Mode& inner = normal.modes[normal.rank() - modes + 1];
-      if (mode.dst_stride != inner.dst_stride * inner.extent) break;
+      if (!is_product(mode.dst_stride, inner.dst_stride, inner.extent)) break;
     }
     if (!has_unit(split_tile(normal, modes), normal)) break;
     most = modes;

@@ -292,7 +292,7 @@ void Calls::permute(bool to) {
   const char* type = to ? input_.of(types) : src.type;
   Wide bytes = type == nullptr ? 0 : size_of(type);
   for (int i = 0; i < std::clamp(src.rank, 0, CT_MAX_RANK); ++i) {
-    bytes *= std::min<std::int64_t>(src.shape[static_cast<std::size_t>(i)], memory_bytes + 1);
+    bytes *= std::clamp<std::int64_t>(src.shape[static_cast<std::size_t>(i)], 0, memory_bytes + 1);
     if (bytes > memory_bytes) break;
   }
   std::byte* dst = room(bytes);
