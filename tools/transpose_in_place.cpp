@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::int64_t usual_memory = std::int64_t{1} << 30;
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_in_place(const std::string& message) {
   throw Error(Status::invalid_argument, message);
 }
 
 void refuse_other_options(const TransposeArguments& arguments) {
   const auto never = [](bool given, const char* option, const char* why) {
-    if (given) refuse(fmt::format("{} does not go with --in-place: {}", option, why));
+    if (given) refuse_in_place(fmt::format("{} does not go with --in-place: {}", option, why));
   };
   never(!arguments.out.empty(), "OUT", "the result takes the place of IN");
   never(arguments.in == "-", "IN = '-'", "it takes a file");
@@ -99,7 +99,7 @@ class TransposedInPlace {
                        {"offset", input_.offset},          {"memory", memory}}
             .dump();
     if (input_.header.shape != header_.shape && input_.header.shape != result_.shape) {
-      refuse(fmt::format("{} has the shape {}, but its journal tells of {}", input_.file.label(),
+      refuse_in_place(fmt::format("{} has the shape {}, but its journal tells of {}", input_.file.label(),
                          io::shape_text(input_.header.shape), io::shape_text(header_.shape)));
     }
     const Axes axes(header_, permutation_);
