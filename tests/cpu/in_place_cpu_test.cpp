@@ -6,10 +6,15 @@
 #include <random>
 #include <vector>
 
+#include "core/in_place.hpp"
 #include "cornerturn/cornerturn.hpp"
+#include "cpu/cpu_info.hpp"
+#include "cpu/engine.hpp"
 #include "cpu/targets.hpp"
+#include "plan/cpu_files.hpp"
 #include "plan/plan.hpp"
 #include "plan/planned_passes.hpp"
+#include "plan/planner.hpp"
 #include "support/guarded_buffer.hpp"
 
 namespace cornerturn {
@@ -81,7 +86,10 @@ View bytes_view(int size, Extents shape) {
 
 class InPlaceTargets : public testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override { cpu::use_target(GetParam()); }
+  void SetUp() override {
+    cpu::use_target(GetParam());
+    forget_plans();  // those of a wider target
+  }
   void TearDown() override { cpu::use_target(""); }
 };
 
@@ -194,6 +202,48 @@ TEST(InPlaceOnCpu, BadInputIsRefusedBeforeAnythingIsWritten) {
             std::string::npos);
   EXPECT_EQ(data, before);
   EXPECT_THROW(transpose_in_place(data.data(), -1, 4, b4), Error);
+}
+
+// Plans for other processors than the one that is here are run here.
+std::vector<plan::CpuInfo> processors() {
+  std::vector<plan::CpuInfo> all;
+  std::vector<plan::CpuCosts> costs = {plan::CpuCosts()};
+  for (const plan::CpuFile& file : plan::known_cpus()) costs.push_back(file.costs);
+  for (const plan::CpuCosts& some : costs) {
+    for (const char* isa : {"AVX3_DL", "AVX2", "SCALAR"}) {
+      for (const std::int64_t l2 : {64 << 10, 512 << 10, 2 << 20}) {
+        plan::CpuInfo cpu = *cpu::machine().cpu();
+        cpu.costs = some;
+        cpu.isa = isa;
+        cpu.l1_bytes = 48 << 10;
+        cpu.l2_bytes = l2;
+        cpu.cores = l2 == 64 << 10 ? 1 : 16;
+        all.push_back(cpu);
+      }
+    }
+  }
+  return all;
+}
+
+TEST(InPlaceOnCpu, PlansOfOtherProcessors) {
+  const std::pair<Extents, std::vector<int>> arrays[] = {{{300, 6, 6}, {0, 2, 1}},
+                                                         {{5, 70, 70}, {0, 2, 1}},
+                                                         {{66, 3, 66}, {2, 1, 0}},
+                                                         {{301, 203}, {1, 0}}};
+  for (const auto& [shape, perm] : arrays) {
+    for (const plan::CpuInfo& cpu : processors()) {
+      View array = bytes_view(4, shape);
+      const std::vector<std::byte> before = noise(reach(array));
+      std::vector<std::byte> data = before;
+      array.data = data.data();
+      const in_place::InPlaceProblem todo = in_place::problem_in_place(array, perm);
+      const plan::Plan plan = plan::make_plan(todo.problem, cpu, {cpu.cores, ""});
+      cpu::execute(plan, {array.data, array.data});
+      EXPECT_TRUE(data == expected(before, array, perm, todo.result))
+          << text_of(array, perm) << " on " << cpu.isa << ", " << cpu.l2_bytes
+          << " bytes: " << explain(plan);
+    }
+  }
 }
 
 TEST(InPlaceOnCpu, EmptyArraysAndThoseThatStay) {
