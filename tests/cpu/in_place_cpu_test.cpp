@@ -108,8 +108,14 @@ TEST_P(InPlaceTargets, SquareMatricesOfEverySize) {
 }
 
 TEST_P(InPlaceTargets, BatchesAndPairsOfEqualModes) {
-  expect_in_place(bytes_view(4, {5, 70, 70}), {0, 2, 1});
-  expect_in_place(bytes_view(4, {300, 6, 6}), {0, 2, 1});
+  for (const char* kernel : {"swap", "passes"}) {
+    Options options;
+    options.kernel = kernel;
+    for (const std::int64_t n : {2, 3, 4, 5, 6, 7, 8, 9, 15, 17, 70}) {
+      expect_in_place(bytes_view(4, {40, n, n}), {0, 2, 1}, options);
+    }
+    expect_in_place(bytes_view(4, {300, 6, 6}), {0, 2, 1}, options);
+  }
   expect_in_place(bytes_view(4, {66, 3, 66}), {2, 1, 0});
   expect_in_place(bytes_view(4, {40, 40, 3}), {1, 0, 2});
   expect_in_place(bytes_view(4, {24, 24, 24}), {1, 2, 0});
