@@ -66,10 +66,15 @@ void for_each_candidate(const Step& step, const Limits& limits, std::int64_t wor
     const std::int64_t fast = std::max<std::int64_t>(1, limits.panel / row);
     const std::int64_t good = ceil_div(limits.good_run, step.element);
     for_divisors(step, side, visit);
-    // Sizes that leave a rest.
+    // Sizes that leave a rest: smaller ones where what is saved of it takes a part of the
+    // workspace.
     for (const std::int64_t size :
          {most, fast, good, good / 2, good / 4, std::min(most, 4 * good)}) {
-      visit(factors_of(step, side, std::clamp<std::int64_t>(size, 1, divided(step, side))));
+      constexpr std::int64_t parts = 16;
+      for (std::int64_t part = parts; part > 0; --part) {
+        visit(factors_of(step, side,
+                         std::clamp<std::int64_t>(size * part / parts, 1, divided(step, side))));
+      }
     }
   }
 }
