@@ -1,5 +1,7 @@
 #include "in_place.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include "cornerturn/cornerturn.hpp"
 #include "operand.hpp"
 #include "threads.hpp"

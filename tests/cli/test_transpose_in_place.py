@@ -1,5 +1,6 @@
 """Files that are transposed where they lie: interrupted in every call, taken up again, refused."""
 
+import collections
 import errno
 import json
 import os
@@ -63,8 +64,8 @@ def test_interrupted_in_every_call_and_finished_by_the_same_command(folder, log,
     assert clean.code == 0, clean.stderr
     expected = Path("a.npy").read_bytes()
     assert np.array_equal(np.load("a.npy"), array.T)
-    seen = {call: len(clean.places(call)) for call, _ in clean.calls if call != "close"}
-    assert 30 < seen["pwrite"] < 300 and seen["fsync"] > 20
+    seen = collections.Counter(call for call, _ in clean.calls if call != "close")
+    assert 30 < seen["pwrite"] < 5000 and seen["fsync"] > 20
     tried = 0
     for call, count in seen.items():
         for nth in {1, (count + 1) // 2, count}:

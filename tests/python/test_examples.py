@@ -71,6 +71,7 @@ def test_pages_with_other_python_are_run_too():
     assert found == {
         *("docs/conversions.md", "docs/python-frameworks.md", "docs/python-reference.md", "python/README.md"),
         "docs/shards.md",
+        "docs/guide/10-triton-ggml.md",
     }
 
 
