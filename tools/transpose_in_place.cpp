@@ -99,8 +99,9 @@ class TransposedInPlace {
                        {"offset", input_.offset},          {"memory", memory}}
             .dump();
     if (input_.header.shape != header_.shape && input_.header.shape != result_.shape) {
-      refuse_in_place(fmt::format("{} has the shape {}, but its journal tells of {}", input_.file.label(),
-                         io::shape_text(input_.header.shape), io::shape_text(header_.shape)));
+      refuse_in_place(fmt::format("{} has the shape {}, but its journal tells of {}",
+                                  input_.file.label(), io::shape_text(input_.header.shape),
+                                  io::shape_text(header_.shape)));
     }
     const Axes axes(header_, permutation_);
     if (input_.bytes == 0) {  // only the header changes

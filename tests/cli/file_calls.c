@@ -108,7 +108,8 @@ ON_FILE(int, fchown, (int file, uid_t owner, gid_t group), (file, owner, group))
 
 ssize_t pwrite(int file, const void* data, size_t n, off_t at) {
   char path[4096];
-  if (!path_of(file, path, sizeof path) || !fails("pwrite", path)) return REAL(pwrite)(file, data, n, at);
+  if (!path_of(file, path, sizeof path) || !fails("pwrite", path))
+    return REAL(pwrite)(file, data, n, at);
   if (errno != -9) return -1;
   REAL(pwrite)(file, data, n / 2, at);
   raise(SIGKILL);
