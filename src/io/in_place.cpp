@@ -310,7 +310,8 @@ class Work {
     Units(const SwapPass& pass, std::int64_t piece) {
       part = std::min(pass.element, piece / 2);
       parts = ceil_div(pass.element, part);
-      side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(piece / 2 / part)));
+      const std::int64_t fit = piece / 2 / part;
+      side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(fit)));
       side = std::clamp<std::int64_t>(side, 1, pass.extent);
       tiles = ceil_div(pass.extent, side);
       middle = std::clamp<std::int64_t>(piece / 2 / (side * side * part), 1, pass.middle);
