@@ -78,7 +78,7 @@ class Work {
     if (state.empty()) return;
     std::memcpy(&at_, state.data(), sizeof at_);
     kept_.resize(state.size() - sizeof at_);
-    std::memcpy(kept_.data(), state.data() + sizeof at_, kept_.size());
+    std::copy(state.begin() + sizeof at_, state.end(), reinterpret_cast<char*>(kept_.data()));
   }
 
   void run(const std::string& header) {

@@ -153,7 +153,7 @@ struct PackArgs {
   CT_DEVICE void elements_at(std::uint32_t first, int (&at)[count]) const {
     const PackDigit digit = period_digit[0];
     const std::uint32_t extent = digit.extent.divisor;
-    if (extent < count - 1) {
+    if (extent + 1 < count) {
       std::uint32_t n[count];
       CT_UNROLL
       for (int k = 0; k < count; ++k) {

@@ -16,7 +16,10 @@ struct Interval {
   std::int64_t end = 0;
 
   std::int64_t size() const { return end - begin; }
-  friend auto operator<=>(const Interval&, const Interval&) = default;
+  bool operator==(const Interval&) const = default;
+  bool operator<(const Interval& other) const {
+    return begin != other.begin ? begin < other.begin : end < other.end;
+  }
 };
 
 /// Some of the indices of an axis: intervals that ascend and do not touch.
@@ -32,7 +35,8 @@ struct Shard {
   /// Of the device's own array.
   Numbers shape() const;
   std::int64_t elements() const;
-  friend auto operator<=>(const Shard&, const Shard&) = default;
+  bool operator==(const Shard&) const = default;
+  bool operator<(const Shard& other) const { return axes < other.axes; }
 };
 
 /// What one dimension of a mesh does with an array. Its coordinates hold
