@@ -10,7 +10,9 @@
 #include <toml++/toml.h>
 #pragma pop_macro("NDEBUG")
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "arguments.hpp"
 #include "cornerturn/error.hpp"
@@ -18,56 +20,109 @@
 namespace cornerturn::cli {
 namespace {
 
-// Where the text that begins at `at` ends. Texts of one line end with it, closed or not.
-std::size_t end_of_text(std::string_view toml, std::size_t at) {
-  const char quote = toml[at];
-  const std::string long_quotes(3, quote);
-  const bool is_long = toml.substr(at, 3) == long_quotes;
-  std::size_t i = at + (is_long ? 3 : 1);
-  for (; i < toml.size(); ++i) {
-    if (toml[i] == '\\' && quote == '"') {
-      ++i;
-    } else if (!is_long && (toml[i] == quote || toml[i] == '\n')) {
-      return i + 1;
-    } else if (is_long && toml.substr(i, 3) == long_quotes) {
-      i += 3;  // two more quotes belong to the text
-      for (int more = 0; more < 2 && i < toml.size() && toml[i] == quote; ++more) ++i;
-      return i;
-    }
-  }
-  return toml.size();
+constexpr std::size_t nowhere = std::string_view::npos;
+
+bool is_ascii(char byte) {
+  return static_cast<unsigned char>(byte) < 0x80;
 }
 
-// The place of a character that is not ASCII and stands in neither text nor comment, where TOML has
-// none: toml++ 3.3 takes some of them for impossible.
-std::size_t place_of_stray(std::string_view toml) {
-  std::size_t i = toml.starts_with("\xef\xbb\xbf") ? 3 : 0;
-  while (i < toml.size()) {
-    if (toml[i] == '#') {
-      i = std::min(toml.find('\n', i), toml.size());
-    } else if (toml[i] == '"' || toml[i] == '\'') {
-      i = end_of_text(toml, i);
-    } else if (static_cast<unsigned char>(toml[i]) >= 0x80) {
-      return i;
-    } else {
-      ++i;
+// The character of UTF-8 that begins at `at`, as TOML writes it in ASCII, and how many bytes it
+// has; 0 where it is none.
+std::pair<std::string, std::size_t> escaped(std::string_view text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() - at < bytes) return {"", 0};
+  std::uint32_t point = first & (0xffU >> (bytes + 1));
+  for (std::size_t i = 1; i < bytes; ++i) {
+    const auto next = static_cast<unsigned char>(text[at + i]);
+    if ((next & 0xc0U) != 0x80U) return {"", 0};
+    point = point << 6 | (next & 0x3fU);
+  }
+  const std::uint32_t least[] = {0x80, 0x800, 0x10000};
+  if (point < least[bytes - 2]) return {"", 0};
+  return {fmt::format("\\U{:08X}", point), bytes};
+}
+
+// The file in ASCII: toml++ 3.3 takes some other characters for impossible where they stand in
+// neither text nor comment. Those in texts in double quotes become escapes, those in comments go.
+class InAscii {
+ public:
+  explicit InAscii(std::string_view toml) : toml_(toml) {
+    if (toml.starts_with("\xef\xbb\xbf")) at_ = 3;
+    while (at_ < toml_.size() && stray_ == nowhere) {
+      if (toml_[at_] == '#') {
+        comment();
+      } else if (toml_[at_] == '"' || toml_[at_] == '\'') {
+        text(toml_[at_]);
+      } else {
+        take();
+      }
     }
   }
-  return std::string_view::npos;
-}
+
+  const std::string& file() const { return file_; }
+  /// Where a character stands that has no place there.
+  std::size_t stray() const { return stray_; }
+
+ private:
+  void take() {
+    if (!is_ascii(toml_[at_])) {
+      stray_ = at_;
+    } else {
+      file_ += toml_[at_++];
+    }
+  }
+
+  void comment() {
+    for (; at_ < toml_.size() && toml_[at_] != '\n'; ++at_) {
+      file_ += is_ascii(toml_[at_]) ? toml_[at_] : '?';
+    }
+  }
+
+  // Texts of one line end with it, closed or not.
+  void text(char quote) {
+    const bool is_long = toml_.substr(at_, 3) == std::string(3, quote);
+    const std::size_t quotes = is_long ? 3 : 1;
+    for (std::size_t i = 0; i < quotes; ++i) take();
+    while (at_ < toml_.size() && stray_ == nowhere && (is_long || toml_[at_] != '\n')) {
+      if (toml_.substr(at_, quotes) == std::string(quotes, quote)) {
+        for (std::size_t i = 0; i < quotes; ++i) take();
+        return;  // one or two quotes more, which a long text may end with, are a text without an
+                 // end
+      }
+      if (quote == '"' && toml_[at_] == '\\' && at_ + 1 < toml_.size()) {
+        take();
+        take();
+      } else if (quote == '"' && !is_ascii(toml_[at_])) {
+        const auto [ascii, bytes] = escaped(toml_, at_);
+        if (bytes == 0) stray_ = at_;
+        file_ += ascii;
+        at_ += bytes;
+      } else {
+        take();
+      }
+    }
+  }
+
+  std::string_view toml_;
+  std::string file_;
+  std::size_t at_ = 0;
+  std::size_t stray_ = nowhere;
+};
 
 // Reads the file's tables; what is wrong is refused with the file and the line.
 class Reader {
  public:
   Reader(std::string_view text, const std::string& path) : path_(path) {
-    if (const std::size_t at = place_of_stray(text); at != std::string_view::npos) {
-      const auto line =
-          std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    const InAscii ascii(text);
+    if (ascii.stray() != nowhere) {
+      const auto before = text.substr(0, ascii.stray());
+      const auto line = std::count(before.begin(), before.end(), '\n');
       refuse(static_cast<std::size_t>(line) + 1,
-             "a character that is not ASCII stands outside of texts and comments");
+             "characters that are not ASCII stand in comments, and as UTF-8 in double quotes");
     }
     try {
-      root_ = toml::parse(text, path);
+      root_ = toml::parse(ascii.file(), path);
     } catch (const toml::parse_error& error) {
       const auto& at = error.source().begin;
       if (at.line == 0) refuse(0, std::string(error.description()));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/in_place.hpp"
 #include "core/refuse.hpp"
@@ -92,8 +93,8 @@ InPlaceProblem problem_in_place(const View& array, std::span<const int> permutat
 }
 
 std::optional<Packed> packed(const Problem& normal) {
-  std::vector<int> by_source;  // the modes, as they lie in memory before
-  for (int i = 0; i < normal.rank(); ++i) by_source.push_back(i);
+  std::vector<int> by_source(static_cast<std::size_t>(normal.rank()));  // as they lie before
+  std::iota(by_source.begin(), by_source.end(), 0);
   std::sort(by_source.begin(), by_source.end(),
             [&](int a, int b) { return normal.modes[a].src_stride > normal.modes[b].src_stride; });
   Packed all;

@@ -21,6 +21,8 @@ namespace cornerturn::cpu {
 struct VectorKind {
   int bytes;
   bool permutes_two;
+
+  friend bool operator==(const VectorKind&, const VectorKind&) = default;
 };
 
 /// The problem as the kernel sees it: a run of `count` atoms, contiguous in the destination.

@@ -39,8 +39,9 @@ struct Stream {
   Recipe* recipe;
 };
 
-// What a thread keeps. Recipes stay from call to call as long as the problem does.
+// What a thread keeps. Recipes stay from call to call as long as the problem and the vectors do.
 struct RecipeBook {
+  VectorKind vector;
   PackLinesConfig config;
   Problem problem;
   bool empty = true;
@@ -69,8 +70,11 @@ inline std::int64_t streams_of(const PackLinesConfig& config, const Problem& nor
 
 inline void open_for(const PackLinesConfig& config, const Problem& normal, const VectorKind& vector,
                      RecipeBook& book) {
-  if (!book.empty && book.config == config && book.problem == normal) return;
+  if (!book.empty && book.vector == vector && book.config == config && book.problem == normal) {
+    return;
+  }
   book.empty = false;
+  book.vector = vector;
   book.config = config;
   book.problem = normal;
   set_up_atoms(config, normal, vector, book.atoms);

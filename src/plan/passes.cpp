@@ -93,11 +93,11 @@ class Planner {
                 2, [&](int shape) { return panels_problem(p, shape == 0 ? group : last); }, cpu_)};
   }
   PlannedPass operator()(const in_place::RestorePass& p) const {
-    const Problem problem = move_problem(
-        p.element, {{p.rows, p.element, p.pitch}, {p.columns, p.rows * p.element, p.element}});
-    return {p, 1,
-            plan_moves(
-                1, [&](int) { return problem; }, cpu_)};
+    const auto problem = [&](int) {
+      return move_problem(
+          p.element, {{p.rows, p.element, p.pitch}, {p.columns, p.rows * p.element, p.element}});
+    };
+    return {p, 1, plan_moves(1, problem, cpu_)};
   }
   template <class Pass>
   PlannedPass operator()(const Pass& p) const {

@@ -120,8 +120,11 @@ def test_check_fails_where_two_elements_lie_at_one_place(folder):
     [
         ("[[layout]\n", "bad.toml:1: column"),
         ("[[[layout]]\n", "bad.toml:1: column 3"),
-        ("# \u0416\ngpu = \u0416\n", "bad.toml:2: a character that is not ASCII stands outside of texts"),
-        ('gpu = """a""""\u0416\n', "bad.toml:1: a character that is not ASCII stands outside of texts"),
+        ("# \u0416\ngpu = \u0416\n", "bad.toml:2: characters that are not ASCII stand in comments"),
+        ('gpu = """a""""\u0416\n', "bad.toml:1: column "),
+        ('gpu = 7""77"77\u023e1).', "bad.toml:1: column "),
+        ("gpu = '\u0416'\n", "bad.toml:1: characters that are not ASCII stand in comments"),
+        ('gpu = "\\\u0416"\n', "bad.toml:1: characters that are not ASCII stand in comments"),
         ("x = 1\n", "bad.toml:1: 'x' is none of gpu, layout"),
         ("gpu = 'h200'\n", "no [[layout]]"),
         ("[[layout]]\nname = 'A'\n[[layout.access]]\naccess = 'rows'\n", "'layout' is missing"),

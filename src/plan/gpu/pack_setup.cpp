@@ -132,7 +132,8 @@ int wavefronts(const PackArgs& args, std::uint32_t across, std::uint32_t down, s
       if (n != known) start = args.to.start(n).shared;
       known = n;
       request.active |= 1U << lane;
-      request.address[lane] = static_cast<std::uint64_t>(start + args.element_at(element));
+      const int at = start + args.element_at(element);
+      request.address[lane] = static_cast<std::uint64_t>(at);
     }
     if (++neighbour < across) continue;
     neighbour = 0;
