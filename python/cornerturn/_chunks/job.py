@@ -125,7 +125,9 @@ def prepare(
     at_once = _at_once(client, threads, array, made)
     given = _memory(memory, client)
     limit = given - min(_RESERVE, given // 4)
-    sides = Side(source_chunks, array.dtype.itemsize, array.overhead, array.whole), Side(
+    array.fastest = order[-1] if order else -1
+    unit = tuple([min(array.unit[axis], max(array.shape[axis], 1)) for axis in order])
+    sides = Side(unit, array.dtype.itemsize, array.overhead, array.whole), Side(
         made.chunks, values.itemsize, made.overhead
     )
     cores = 0 if client is None else sum(client.nthreads().values())

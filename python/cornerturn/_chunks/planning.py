@@ -16,7 +16,7 @@ _LEAST = 1 << 20  # bytes beside its arrays that a task is granted
 class Side:
     """What the plan has to know of a source or a target, its axes in the order of the target."""
 
-    chunks: Extents  # what is read or written at a time
+    chunks: Extents  # what is read or written at a time: those of the array, or parts of them
     itemsize: int
     overhead: int  # bytes of memory for a chunk on its way, beside the array that is filled
     whole: bool = False  # chunks of it may be read once only, since they are computed then

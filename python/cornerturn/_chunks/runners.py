@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 from cornerturn import _core
 from cornerturn._arrays import shown
-from cornerturn._chunks.tasks import Job
+from cornerturn._chunks.tasks import Job, Rooms
 
 Finished = Callable[[int, int], None]
 
@@ -20,11 +21,15 @@ def processors() -> int:
 
 
 def on_threads(job: Job, stage: int, numbers: list[int], threads: int, finished: Finished) -> None:
+    own = threading.local()
+
     def run(number: int) -> int:
+        if not hasattr(own, "rooms"):
+            own.rooms = Rooms()
         # One thread for each task: tasks run beside each other.
         before = _core.limit_threads(1 if threads > 1 else 0)
         try:
-            job.run(stage, number)
+            job.run(stage, number, own.rooms)
         finally:
             _core.limit_threads(before)
         return number

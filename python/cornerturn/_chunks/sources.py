@@ -14,6 +14,7 @@ import numpy
 
 from cornerturn._arrays import shown
 from cornerturn._chunks.boxes import Box, Extents, Grid
+from cornerturn._chunks.chunk_files import ChunkFiles, chunk_files
 
 _PIECE = 16 << 20  # bytes of a file without chunks that are mapped at a time
 _TOGETHER = 4 << 20  # bytes of chunks that zarr is asked for at a time: it reads them side by side
@@ -24,6 +25,7 @@ class Source:
     """An array that is read in boxes. It can be pickled where other processes can open it."""
 
     whole = False  # are pieces computed when they are read?
+    fastest = -1  # the axis along which the elements of the target lie together
     local = False  # does it live in the memory of this process?
 
     def __init__(self, name: str, shape: Extents, dtype: Any, chunks: Extents):
@@ -34,6 +36,11 @@ class Source:
     def overhead(self) -> int:
         """A chunk as it is stored, as it is decoded, and as it is returned."""
         return 3 * math.prod(self.chunks) * self.dtype.itemsize
+
+    @property
+    def unit(self) -> Extents:
+        """The extents of what is read at a time; less of it costs as much."""
+        return self.chunks
 
     def pieces(self, box: Box) -> Iterator[Box]:
         """`box` in the pieces in which it is read."""
@@ -93,7 +100,7 @@ class FileSource(Source):
 
 
 class ZarrSource(Source):
-    """An array of zarr. Several small chunks are read by one call."""
+    """An array of zarr. Chunks that are plain files are read here, others by zarr, several small ones at once."""
 
     def __init__(self, name: str, array: Any):
         self._array = array
@@ -105,6 +112,8 @@ class ZarrSource(Source):
         from cornerturn.zarr import prototype_for
 
         self.prototype = prototype_for(array)
+        self._files = chunk_files(array)
+        self.plain = self._files is not None
         step = list(self.chunks)
         for axis in reversed(range(len(step))):
             most = max(1, _TOGETHER // (math.prod(step) * self.dtype.itemsize))
@@ -120,17 +129,32 @@ class ZarrSource(Source):
         return self._array
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_array": self._array if self.place is None else None}
+        return {**self.__dict__, "_array": self._array if self.place is None else None, "_files": None}
+
+    @property
+    def files(self) -> ChunkFiles | None:
+        if self.plain and self._files is None:
+            self._files = chunk_files(self.array)
+        return self._files
+
+    @property
+    def unit(self) -> Extents:
+        return self.chunks if self.files is None else self.files.unit
 
     @property
     def overhead(self) -> int:
-        return 3 * math.prod(self.step) * self.dtype.itemsize
+        return _PIECE if self.plain else 3 * math.prod(self.step) * self.dtype.itemsize
 
     def pieces(self, box: Box) -> Iterator[Box]:
+        if self.files is not None:
+            return self.files.pieces(box, self.fastest)
         grid = Grid(self.shape, self.step)
         return (grid.box(index).common(box) for index in grid.meeting(box))
 
     def read(self, box: Box) -> numpy.ndarray:
+        values = self.files.read(box, self.fastest) if self.files is not None else None
+        if values is not None:
+            return values
         return numpy.asarray(self.array.get_basic_selection(box.slices, prototype=self.prototype))
 
 

@@ -14,6 +14,7 @@ import numpy
 
 from cornerturn._arrays import shown
 from cornerturn._chunks.boxes import Box, Extents, Grid
+from cornerturn._chunks.chunk_files import ChunkFiles, chunk_files
 
 _CODED = 1.25  # an encoded chunk and what its encoder takes beside it, in bytes of the chunk
 _CODECS = ("none", "gzip", "zstd", "lz4", "blosc", "crc32c")
@@ -69,6 +70,7 @@ class ZarrTarget(Target):
         super().__init__(path, shape, dtype, chunks, codec)
         self.options = options
         self._array: Any = None
+        self._files: ChunkFiles | None = None
 
     def create(self) -> None:
         import zarr
@@ -80,15 +82,31 @@ class ZarrTarget(Target):
 
         if self._array is None:
             self._array = zarr.open_array(self.path, mode="r+")
+        if self._files is None:
+            self._files = chunk_files(self._array)
         return self._array
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_array": None}
+        return {**self.__dict__, "_array": None, "_files": None}
+
+    def _filled(self, values: numpy.ndarray, fill: Any) -> numpy.ndarray:
+        """The whole chunk."""
+        if values.shape == self.chunks:
+            return values
+        whole = numpy.full(self.chunks, fill, self.dtype)
+        whole[tuple(map(slice, values.shape))] = values
+        return whole
 
     def write(self, box: Box, values: numpy.ndarray) -> None:
         from cornerturn.zarr import prototype_for
 
         array = self.opened()
+        # zarr does not store chunks that hold nothing but the fill value: where one may, it decides.
+        fill = array.fill_value
+        plain = self._files is not None and self._files.dtype == values.dtype
+        if plain and fill is not None and values.flat[0] != fill:
+            self._files.write(box, self._filled(values, fill))
+            return
         array.set_basic_selection(box.slices, values, prototype=prototype_for(array))
 
 

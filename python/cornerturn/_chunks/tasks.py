@@ -47,16 +47,15 @@ class Job:
     def grid(self, stage: int) -> Grid:
         return Grid(self.target.shape, self.stages[stage].box)
 
-    def run(self, stage: int, number: int) -> None:
+    def run(self, stage: int, number: int, rooms: Rooms | None = None) -> None:
         """Does the task with this number. Done twice it leaves what it leaves when it is done once."""
+        rooms = rooms or Rooms()
         box = self.grid(stage).numbered(number)
         last = stage + 1 == len(self.stages)
         outer = chunk_grid(self.target, self.stages[stage].box) if last else self.grid(stage + 1)
-        arrays = {
-            index: (part, _empty(part.shape, self.target.dtype))
-            for index in outer.meeting(box)
-            for part in [outer.box(index).common(box)]
-        }
+        parts = {index: outer.box(index).common(box) for index in outer.meeting(box)}
+        rooms.keep([math.prod(part.shape) * self.target.dtype.itemsize for part in parts.values()])
+        arrays = {index: (part, rooms.take(part.shape, self.target.dtype)) for index, part in parts.items()}
         for part, values in self._pieces(stage, box):
             _scatter(outer, arrays, part, values)
             del values
@@ -64,8 +63,11 @@ class Job:
             while arrays:  # each is given back when it is written
                 part, array = arrays.pop(next(iter(arrays)))
                 _again(lambda part=part, array=array: self.target.write(part, array))
+                rooms.give(array)
         else:
             _again(lambda: self._write_pieces(number, arrays))
+            for _, array in arrays.values():
+                rooms.give(array)
         _give_back()
 
     def _pieces(self, stage: int, box: Box) -> Iterator[tuple[Box, numpy.ndarray]]:
@@ -121,6 +123,29 @@ def _fill(values: numpy.ndarray, path: str, offset: int) -> None:
 
 def _bytes(array: numpy.ndarray) -> memoryview:
     return memoryview(array.reshape(-1).view("u1"))
+
+
+class Rooms:
+    """Memory for the arrays of a task, which the next task of the same thread takes again.
+
+    A new array costs as much as a copy into it: the system clears its pages.
+    """
+
+    def __init__(self) -> None:
+        self._free: dict[int, list[numpy.ndarray]] = {}
+
+    def keep(self, sizes: list[int]) -> None:
+        """What the next arrays, of so many bytes, do not need goes back to the system."""
+        for size in list(self._free):
+            del self._free[size][sizes.count(size) :]
+
+    def take(self, shape: Extents, dtype: numpy.dtype) -> numpy.ndarray:
+        free = self._free.get(math.prod(shape) * dtype.itemsize)
+        return free.pop().view(dtype).reshape(shape) if free else _empty(shape, dtype)
+
+    def give(self, array: numpy.ndarray) -> None:
+        if array.nbytes >= _SMALL:
+            self._free.setdefault(array.nbytes, []).append(array.reshape(-1).view("u1"))
 
 
 def _empty(shape: Extents, dtype: numpy.dtype) -> numpy.ndarray:
