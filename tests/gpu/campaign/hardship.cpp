@@ -66,9 +66,10 @@ class Calls {
   using Call = std::function<void(void* to, const void* from)>;
   void one(void* dst, const std::string& what, bool may_refuse, const Bytes& contents,
            const Call& call) {
-    Bytes expected(contents.size(), std::byte{0xa5});
+    const Bytes poison(contents.size(), std::byte{0xa5});
+    Bytes expected = poison;
     call(expected.data(), contents.data());
-    check(cudaMemset(dst, 0xa5, contents.size()), "cudaMemset");
+    check(cudaMemcpy(dst, poison.data(), poison.size(), cudaMemcpyDefault), "cudaMemcpy");
     ++report_.runs[what];
     try {
       call(dst, nullptr);
