@@ -8,7 +8,7 @@ PEERS ?= numpy torch mkl eigen onednn
 export JOBS FULL
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test bench bench-gpu bench-ladder bench-python bench-convert test-gpu profile-gpu bundle docs page format install release wheel fuzz clean
+.PHONY: help setup build run test bench bench-gpu bench-ladder bench-python bench-convert bench-in-place test-gpu profile-gpu bundle docs page format install release wheel fuzz clean
 
 help:   ## shows this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -39,11 +39,12 @@ bench-gpu: ## does the same on the GPU that is here, with the peers that Python 
 test-gpu: ## tests engine, interface and ladder on the GPU that is here, also under compute-sanitizer (SKIP=1)
 	@scripts/test_gpu.sh
 
-bench-ladder: ## measures every rung of the ladder on the GPU that is here, and fills in the pages
+bench-ladder: ## measures every rung of the ladder and every published claim on the GPU that is here, and fills in the pages
 	@scripts/setup.sh build
 	@scripts/measure_ladder.sh
 	@scripts/build.sh release cornerturn_tool ledger_check
 	@python3 scripts/kernel_pages.py
+	@python3 scripts/guide.py
 
 profile-gpu: ## compares predicted with profiled sectors and wavefronts of every rung (needs ncu)
 	@scripts/profile_gpu.sh
@@ -62,6 +63,11 @@ bench-convert: ## measures conversions of NumPy arrays against astype and a plai
 	@scripts/setup.sh test
 	@scripts/python.sh > build/python.log
 	@.venv/bin/python bench/python/conversions.py $(OPTIONS)
+
+bench-in-place: ## measures transpositions within the memory of the array beside MKL, FFTW, NumPy and a copy back; OPTIONS="--json FILE"
+	@scripts/setup.sh test
+	@scripts/python.sh > build/python.log
+	@.venv/bin/python bench/python/in_place.py $(if $(PAGES),--page docs/benchmark.md) $(OPTIONS)
 
 docs:   ## builds the site of the documentation, with search, in build/docs/html/index.html
 	@scripts/setup.sh docs

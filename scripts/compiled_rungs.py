@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Counts the instructions and registers of every rung in its compiled code.
+"""Counts the instructions and registers of every rung in its compiled code, and what a thread runs of it.
 
 usage: scripts/compiled_rungs.py [--check]
 
 nvcc compiles the rungs as the ladder launches them (src/workshop/cuda/kernel_rungs.cu) for each compute
 capability of `sms` in src/workshop/ladder/explain.hpp. The figures go into src/workshop/ladder/compiled_table.hpp,
-which the command line and the pages read. Those of CuTe's rungs are the ones that the driver reported
-when they were measured (bench/results/ladder/h200.json). --check changes nothing and fails when that file
+which the command line and the pages read. What a thread runs is found by compiled_paths.py: it makes the
+accesses that `cornerturn ladder` counts (build/release, or the program named by CORNERTURN). The registers of CuTe's rungs are the ones that the driver reported when they were measured (bench/results/ladder/h200.json). --check changes nothing and fails when that file
 is not what would be written.
 """
 
 import json
+import math
+import os
 import re
 import shutil
 import struct
@@ -19,13 +21,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+from compiled_paths import disassembled, nvdisasm
+
 ROOT = Path(__file__).resolve().parents[1]
 RUNGS = ROOT / "src" / "workshop" / "rungs"
 TABLE = ROOT / "src" / "workshop" / "ladder" / "compiled_table.hpp"
 MEASURED = ROOT / "bench" / "results" / "ladder" / "h200.json"
 NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+PROGRAM = os.environ.get("CORNERTURN", ROOT / "build" / "release" / "bin" / "cornerturn")
 ARCHITECTURES = ("sm_90a", "sm_89")  # those of `sms`, in its order
 BYTES = {"unsigned char": 1, "unsigned short": 2, "unsigned int": 4, "unsigned long": 8}
+DTYPES = {1: "u8", 2: "u16", 4: "f32", 8: "f64"}
 INSTRUCTION_BYTES = 16  # of every instruction, since compute capability 7.0
 KERNEL = re.compile(r"rung_kernel<(.*), (unsigned \w+)>\(")
 USED = re.compile(r"Function properties for (\w+)\n.*\n.*Used (\d+) registers")
@@ -81,7 +87,7 @@ def rung_names():
 
 
 def compiled(architecture):
-    """(type of the rung, bytes of an element) -> (instructions, registers)."""
+    """(type of the rung, bytes of an element) -> (instructions, registers, Code)."""
     with tempfile.TemporaryDirectory() as folder:
         cubin = Path(folder) / "rungs.cubin"
         words = ["-std=c++20", f"-arch={architecture}", "--cubin", "-Xptxas", "-v", "-o", cubin]
@@ -91,6 +97,7 @@ def compiled(architecture):
             check=True, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         sizes = section_sizes(cubin.read_bytes())
+        codes = disassembled(cubin)
     registers = dict(USED.findall(done.stderr))
     readable = subprocess.run(
         ["c++filt"], input="\n".join(registers), check=True, stdout=subprocess.PIPE, text=True
@@ -99,8 +106,40 @@ def compiled(architecture):
     for mangled, name in zip(registers, readable):
         if kernel := KERNEL.search(name):
             key = kernel[1].replace("cornerturn::ladder::", ""), BYTES[kernel[2]]
-            found[key] = (sizes[f".text.{mangled}"] // INSTRUCTION_BYTES, int(registers[mangled]))
+            size = sizes[f".text.{mangled}"] // INSTRUCTION_BYTES
+            found[key] = (size, int(registers[mangled]), codes[mangled])
     return found
+
+
+def accesses_of_a_thread():
+    """(rung, bytes of an element) -> {(kind, bytes a lane): accesses} of a thread, in whole tiles."""
+    found = {}
+    for size, dtype in DTYPES.items():
+        words = [PROGRAM, "ladder", "--no-gpu", "--json", "--shape", "512,512", "--dtype", dtype]
+        report = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout)
+        for rung in report["rungs"]:
+            if rung["family"] != "cuda" or "predicted" not in rung:
+                continue
+            launch = rung["predicted"]["launch"]
+            warps = math.prod(launch["grid"]) * math.prod(launch["block"]) // 32
+            counts = found.setdefault((rung["name"], size), {})
+            for leg in rung["predicted"]["legs"]:
+                kind = leg["leg"], leg["bytes_a_lane"]
+                counts[kind] = counts.get(kind, 0) + leg["requests"] // warps
+    return found
+
+
+def single_elements(accesses, size):
+    """The accesses of a thread that moves the same elements one by one."""
+    counts = {}
+    for (kind, width), count in accesses.items():
+        counts[kind, size] = counts.get((kind, size), 0) + count * width // size
+    return counts
+
+
+def path_text(code, accesses):
+    path = code.shortest(accesses)
+    return "{}" if path is None else f"{{{len(path)}, {sum(accesses.values())}, {code.trips(path)}}}"
 
 
 def cute_registers():
@@ -117,18 +156,23 @@ def table():
     """One line a rung and size of element."""
     by_architecture = [compiled(architecture) for architecture in ARCHITECTURES]
     lines = HEAD.splitlines()
+    accesses = accesses_of_a_thread()
     for kind, name in zip(rung_types(), rung_names()):
         for size in BYTES.values():
             if (kind, size) in by_architecture[0]:
-                instructions = by_architecture[0][kind, size][0]
+                instructions, _, code = by_architecture[0][kind, size]
                 registers = ", ".join(str(found[kind, size][1]) for found in by_architecture)
-                lines.append(f'    {{"{name}", {size}, {instructions}, {{{registers}}}}},')
+                wide = accesses[name, size]
+                paths = f"{path_text(code, wide)}, {path_text(code, single_elements(wide, size))}"
+                lines.append(f'    {{"{name}", {size}, {instructions}, {{{registers}}}, {paths}}},')
     for name, registers in cute_registers().items():
         lines.append(f'    {{"{name}", 4, 0, {{{registers}, {registers}}}}},')
     return "\n".join([*lines, *TAIL.splitlines()]) + "\n"
 
 
 def main():
+    if nvdisasm() is None:
+        sys.exit("nvdisasm is needed: it comes with the CUDA toolkit and with Triton")
     text = table()
     if "--check" in sys.argv[1:]:
         if text != TABLE.read_text():

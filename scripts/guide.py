@@ -21,10 +21,12 @@ Marks of a page, all of them comments, so that the page reads as it is:
     <!-- end -->
     <!-- measured -->                                where the measured shares come from
     <!-- end -->
+    <!-- copies -->                                  the best copies by TMA and through registers, where
+    <!-- end -->                                     `ladder_copies` measured them (scripts/measure_ladder.sh)
     <!--=EXPRESSION:FORMAT-->**number**              a number in a sentence
 
-Besides its own names an expression knows leg(), wavefronts(), share() and
-python_share(). Commands are those of the
+Besides its own names an expression knows leg(), wavefronts(), share(), python_share() and
+tma_verdict(). Commands are those of the
 program in build/release, or named by CORNERTURN. --check changes nothing and fails when a page or a
 picture is not what would be written.
 """
@@ -49,10 +51,11 @@ PROGRAM = os.environ.get("CORNERTURN", str(ROOT / "build" / "release" / "bin" / 
 GUIDE = ROOT / "docs" / "guide"
 MEASURED = "bench/results/ladder/h200.json"
 FROM_PYTHON = "bench/results/ladder/h200.python.json"
+COPIES = "bench/results/ladder/h200.copies.json"
 WIDTH = 100
 
 LET = re.compile(r"^<!-- let (\w+) = (.+?) -->$", re.M)
-BLOCK = re.compile(r"^(<!-- (run|refused|figure|table|measured)\b(.*?)-->\n)(.*?)^(<!-- end -->)$", re.S | re.M)
+BLOCK = re.compile(r"^(<!-- (run|refused|figure|table|measured|copies)\b(.*?)-->\n)(.*?)^(<!-- end -->)$", re.S | re.M)
 VALUE = re.compile(r"(<!--=(.+?)-->\*\*)(.*?)(\*\*)", re.S)
 FIELD = re.compile(r"\{([^{}]+?)\}")
 
@@ -137,6 +140,39 @@ def python_share(rung: str, side: int) -> float:
     raise Stale(f"{rung} was not measured from Python at {side} x {side}")
 
 
+def best_copies() -> list[tuple[Any, Any, Any]]:
+    """(run, best copy by TMA, best copy through registers); none where they were not measured."""
+    if not (ROOT / COPIES).exists():
+        return []
+    best = lambda run, kind: min((copy for copy in run.copies if copy.kind == kind), key=lambda copy: copy.seconds)
+    return [(run, best(run, "tma"), best(run, "registers")) for run in report(COPIES).runs]
+
+
+def tma_verdict() -> str:
+    """Is the best copy by TMA within 1 % of the best one through registers, or ahead of it?"""
+    ratios = [registers.seconds / tma.seconds for _, tma, registers in best_copies()]
+    if not ratios:
+        return "no, with this box"
+    return "yes, with the right box" if min(ratios) > 0.99 else "no"
+
+
+def copies() -> str:
+    lines = []
+    for run, tma, registers in best_copies():
+        rate = lambda copy: f"{8 * run.shape[0] * run.shape[1] / copy.seconds / 1e9:.0f} GB/s"
+        boxes = sum(copy.kind == "tma" for copy in run.copies)
+        lines.append(
+            f"- {run.shape[0]} x {run.shape[1]}: the best of {boxes} boxes, {tma.box_rows} x {tma.box_cols} elements, reaches "
+            f"{rate(tma)}. The best of {len(run.copies) - boxes} copies through registers, with {registers.threads} threads a "
+            f"block and {registers.vectors} vectors a thread, reaches {rate(registers)}. That is a ratio of "
+            f"{registers.seconds / tma.seconds:.3f}.\n"
+        )
+    if lines:
+        of = report(COPIES).provenance
+        lines.append(f"\n`{COPIES}`, {of.gpu}, driver {of.driver}, {of.date}, commit {of.commit}.\n")
+    return "".join(lines)
+
+
 def origin() -> str:
     of = report(MEASURED).provenance
     when = f"driver {of.driver}, clocks as found, {of.date}, commit {of.commit}"
@@ -146,7 +182,7 @@ def origin() -> str:
 def evaluated(field: str, names: dict[str, Any]) -> str:
     """The value of `expression` or `expression:format`."""
     expression, _, form = re.fullmatch(r"(.+?)(:([\w.,]+))?", field, re.S).groups()
-    functions = {function.__name__: function for function in (leg, wavefronts, share, python_share, len, max, min)}
+    functions = {function.__name__: function for function in (leg, wavefronts, share, python_share, tma_verdict, len, max, min)}
     try:
         value = eval(expression, {"__builtins__": {}, **functions, **names})
         return format(value, form) if form else number(value)
@@ -216,6 +252,8 @@ def written(text: str, images: Path) -> str:
         body = body.strip().removeprefix(":").strip()
         if kind == "measured":
             return begin + origin() + end
+        if kind == "copies":
+            return begin + copies() + end
         if kind == "table":
             return begin + table(body, names) + end
         if kind == "figure":

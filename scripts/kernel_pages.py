@@ -5,7 +5,8 @@ groups of rungs is faster, next to the third; between `<!-- python: RUNG -->` an
 measured from Python; between `<!-- code: FILE | FIRST | AFTER -->` and `<!-- end -->`, lines of a source; in
 README.md also the list of pages and, between `<!-- summary -->` and `<!-- end -->`, all rungs' measured
 shares, from Python between `<!-- python summary -->` and `<!-- end -->`. In docs/ledger.md, between
-`<!-- ledger -->` and `<!-- end -->`, stands what `ledger_check` says, where it was built.
+`<!-- ledger -->` and `<!-- end -->`, stands what `ledger_check` says, where it was built, and between
+`<!-- misses -->` and `<!-- end -->` why it is off (ledger_misses.py).
 
 usage: scripts/kernel_pages.py [--check]
 
@@ -16,6 +17,7 @@ GPU, and from Python from <gpu>.python.json, which `python -m cornerturn.ladder 
 changes nothing and fails when a page is not what would be written.
 """
 
+import functools
 import json
 import os
 import re
@@ -24,6 +26,8 @@ import sys
 import tempfile
 import textwrap
 from pathlib import Path
+
+import ledger_misses
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = os.environ.get("CORNERTURN", ROOT / "build" / "release" / "bin" / "cornerturn")
@@ -37,6 +41,7 @@ SUMMARY = re.compile(r"(<!-- summary -->\n).*?(<!-- end -->)", re.S)
 CODE = re.compile(r"(<!-- code: (\S+) \| (.+?) \| (.+?) -->\n).*?(<!-- end -->)", re.S)
 LEDGER_PAGE = ROOT / "docs" / "ledger.md"
 LEDGER = re.compile(r"(<!-- ledger -->\n).*?(<!-- end -->)", re.S)
+MISSES = re.compile(r"(<!-- misses -->\n).*?(<!-- end -->)", re.S)
 INDEX = re.compile(r"(<!-- index -->\n).*?(<!-- end -->)", re.S)
 
 
@@ -110,7 +115,7 @@ def picture(rung):
     ]  # fmt: skip
 
 
-def ledger(name, entry, measurements):
+def ledger(name, entry, measurements, judgement):
     """Where the predicted time goes, beside the share that was measured at the same size."""
     predicted = entry["predicted"]["ledger"]
     parts = {**predicted["parts"], "launch": predicted["start_seconds"]}
@@ -133,7 +138,7 @@ def ledger(name, entry, measurements):
         apart = f"{abs(points):.0f} points {'more' if points > 0 else 'less'} than was measured"
         near = "within 5 points of what was measured"
         lines[-1] += f" The prediction is {near if abs(points) <= 5 else apart}."
-    return lines
+    return lines + ledger_misses.of_rung(name, judgement)
 
 
 def prediction(rung, entry):
@@ -170,7 +175,7 @@ def measurements(kind="*.json"):
         result = json.loads(path.read_text())
         if "runs" not in result:  # what a profiler counted
             continue
-        if kind == "*.json" and path.name.endswith(".python.json"):
+        if kind == "*.json" and path.name.endswith((".python.json", ".copies.json")):
             continue
         origin = result["provenance"]
         sources.append(f"From `{path.relative_to(ROOT)}`: driver {origin.get('driver', 'unknown')}, clocks as found, "
@@ -278,12 +283,12 @@ def from_python(name, results):
 
 
 def section(names, entries, results):
-    lines = []
+    lines, judgement = [], judged()
     for name in names:
         if len(names) > 1:
             lines += [f"### `{name}`", ""]
         rung = report("analyse", name)
-        lines += picture(rung) + prediction(rung, entries[name]) + ledger(name, entries[name], results)
+        lines += picture(rung) + prediction(rung, entries[name]) + ledger(name, entries[name], results, judgement)
         lines += measured(name, results) + stacks([name]) + [""]
     return "\n".join(lines)
 
@@ -321,16 +326,17 @@ def excerpt(path, first, after):
     return "\n".join(["```cpp", *textwrap.dedent("\n".join(lines[start:end])).strip().splitlines(), "```", ""])
 
 
+@functools.cache
 def judged():
     """docs/ledger.md with what `ledger_check` says of the committed measurements."""
     text = LEDGER_PAGE.read_text()
     program = Path(PROGRAM).with_name("ledger_check")
     measured = RESULTS / "h200.json"
-    if not program.exists() or not measured.exists():
-        return text
-    words = [program, "judge", measured, "--cases"]
-    out = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return LEDGER.sub(lambda m: f"{m[1]}```\n{out}```\n{m[2]}", text)
+    if program.exists() and measured.exists():
+        words = [program, "judge", measured, "--cases"]
+        out = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+        text = LEDGER.sub(lambda m: f"{m[1]}```\n{out}```\n{m[2]}", text)
+    return MISSES.sub(lambda m: f"{m[1]}{ledger_misses.by_reason(text)}\n{m[2]}", text)
 
 
 def rungs_of(page):
@@ -349,7 +355,7 @@ def main():
     entries = {entry["name"]: entry for entry in report("ladder", "--no-gpu")["rungs"]}
     results = measurements()
     stale = []
-    for page in [*sorted(PAGES.glob("*.md")), LEDGER_PAGE]:
+    for page in [LEDGER_PAGE, *sorted(PAGES.glob("*.md"))]:
         text = judged() if page == LEDGER_PAGE else written(page, entries, results)
         if text == page.read_text():
             continue

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Measures every rung of the ladder on the GPU that is here, in one run, and writes the result file from
 # which the pages, their tables and the ledger are made: bench/results/ladder/<gpu>.json. Then stacks of
-# matrices for the rungs of ggml's copy, in the same file. `scripts/kernel_pages.py` fills in the pages.
+# matrices for the rungs of ggml's copy, in the same file; copies by TMA and through registers over a grid
+# of settings, in <gpu>.copies.json; and the rungs from Python beside PyTorch, in <gpu>.python.json, where
+# PyTorch is. The published claims are judged by these three files.
+# `scripts/kernel_pages.py` and `scripts/guide.py` fill in the pages.
 #   usage: scripts/measure_ladder.sh [OUTPUT.json]
 #   SHAPES="16384,16384 ..."  DTYPES="f32 ..."   the matrices, and the types of their elements
 #   STACKS="64:1024,1024 ..."                    stacks, each also fused; "" for none
-#   BIN=FOLDER                                   uses the cornerturn there instead of building it
+#   BIN=FOLDER                                   uses the programs there instead of building them
+#   PYTHON=PROGRAM                               a Python with cornerturn, PyTorch and Triton; "" for none
 #   COMMIT=HASH                                  what was built (default: that of the tree)
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -14,6 +18,8 @@ dtypes=${DTYPES-f32 u8 u16 f64}
 stacks=${STACKS-8:4096,4096 64:1024,1024 61:1000,1001}
 if [ -z "${BIN:-}" ]; then
   scripts/build.sh release cornerturn_tool || exit 1
+  # It needs CuTe's headers.
+  scripts/build.sh release ladder_copies || echo "ladder_copies: not built, and the copies not measured"
   BIN=build/release/bin
 fi
 commit=${COMMIT:-$(git describe --always --dirty --abbrev=10)}
@@ -45,4 +51,16 @@ for stack in $stacks; do
   done
 done
 python3 bench/ladder/collect.py "$folder/runs.jsonl" "$output" --commit "$commit" || failed=1
+if [ -x "$BIN/ladder_copies" ]; then
+  for shape in 4096 16384; do
+    "$BIN/ladder_copies" "$shape" "$shape" | tr -d '\n' && echo
+  done > "$folder/copies.jsonl" || failed=1
+  python3 bench/ladder/collect.py "$folder/copies.jsonl" "${output%.json}.copies.json" --commit "$commit" || failed=1
+fi
+python=${PYTHON-.venv/bin/python}
+if [ -n "$python" ] && "$python" -c 'import cornerturn, triton, torch; assert torch.cuda.is_available()' 2> /dev/null; then
+  "$python" -m cornerturn.ladder --budget 300 --commit "$commit" --json "${output%.json}.python.json" || failed=1
+else
+  echo "not measured from Python: '$python' has no cornerturn, Triton and PyTorch with a GPU"
+fi
 exit $failed

@@ -16,6 +16,7 @@ for a mutant. --configure and --build make it; nothing else of the tree is writt
 import argparse
 import collections
 import concurrent.futures
+import filecmp
 import json
 import os
 import pathlib
@@ -39,7 +40,7 @@ TESTS = {
 }
 # Mutants of a file that so many others include would take most of the time.
 MOST_OBJECTS = 40
-FLAGS = "-O1 -DNDEBUG -march=haswell"
+FLAGS = f"-O1 -DNDEBUG -march=haswell -ffile-prefix-map={ROOT}=."
 # A mutant may want all memory, or all of the disk.
 BOUNDS = "ulimit -v 16000000 -f 4000000 -c 0;"
 
@@ -122,15 +123,16 @@ def files_of(layer):
 class Build:
     """The commands of the build, and which of them a changed file concerns."""
 
-    def __init__(self):
+    def __init__(self, layers):
         ninja = ["ninja", "-C", str(ROOT / BUILD)]
         self.commands = {}
-        for test in sorted({t for tests in TESTS.values() for t in tests}):
+        for test in sorted({t for layer in layers for t in TESTS[layer]}):
             text = subprocess.run([*ninja, "-t", "commands", test], check=True,
                                   capture_output=True, text=True).stdout
             self.commands[test] = [line for line in text.splitlines() if line]
         deps = subprocess.run([*ninja, "-t", "deps"], check=True, capture_output=True,
                               text=True).stdout
+        self.linked = {test: self.members_of(test) for test in self.commands}
         self.objects = collections.defaultdict(set)
         output = None
         for line in deps.splitlines():
@@ -139,6 +141,14 @@ class Build:
             elif line.strip():
                 path = os.path.normpath(os.path.join(ROOT / BUILD, line.strip()))
                 self.objects[path].add(output)
+
+    def members_of(self, test):
+        """The names of the objects that the test is linked from, members of archives too (-t twice)."""
+        link = next(c for c in self.commands[test] if re.search(rf" -o bin/{test}(\s|$)", c))
+        link = link.replace(f" -o bin/{test}", " -Wl,-t,-t -o /dev/null")
+        text = subprocess.run(link, shell=True, cwd=ROOT / BUILD, check=True, capture_output=True,
+                              text=True).stdout
+        return set(re.findall(r"([^\s/()]+\.o)\b", text))
 
     def affected(self, path, test):
         """The commands that make `test` again, and what they write."""
@@ -151,15 +161,18 @@ class Build:
             if found:
                 if found[1] not in changed:
                     continue
+                if os.path.basename(found[1]) not in self.linked[test]:
+                    changed.discard(found[1])
+                    continue
                 objects += 1
                 output = found[1]
             else:
                 if not words & changed:
                     continue
-                archive = re.search(r"\b(?:qc|-o) (\S+)", command)
-                if archive is None:
+                written = re.search(r" (?:qc|-o) +(\S+)", command)
+                if written is None:
                     continue
-                output = archive[1]
+                output = written[1]
             changed.add(output)
             commands.append((command, output))
         return commands, objects
@@ -195,9 +208,11 @@ def run(command, place, seconds):
 
 
 def compile_mutant(build, mutant, test, place):
-    """Whether it compiles; what was written before is kept aside."""
+    """Compiles what the test needs; what was written before is kept aside. Returns "built", "not
+    compiled", or "same code" where the compiler makes of the mutant what it made of the original."""
     commands, _ = build.affected(mutant["file"], test)
     kept = []
+    same = True
     for command, output in commands:
         target = place / BUILD / output
         aside = target.with_name(target.name + ".kept")
@@ -206,13 +221,16 @@ def compile_mutant(build, mutant, test, place):
             kept.append((aside, target))
         else:
             target.unlink(missing_ok=True)
+        if not output.endswith(".o") and same:
+            return "same code", kept
         if run(command.replace(str(ROOT), str(place)), place, 600) != 0:
-            return False, kept
-    return True, kept
+            return "not compiled", kept
+        same = same and filecmp.cmp(aside, target, shallow=False)
+    return "same code" if same else "built", kept
 
 
 def try_one(build, mutant, place, limit_of):
-    """found, lived, too long, or not compiled."""
+    """found, lived, too long, not compiled, or same code."""
     path = place / mutant["file"]
     text = path.read_text()
     lines = text.split("\n")
@@ -220,15 +238,18 @@ def try_one(build, mutant, place, limit_of):
         raise RuntimeError(f"the copy differs: {mutant}")
     lines[mutant["line"] - 1] = mutant["is"]
     path.write_text("\n".join(lines))
-    verdict, by = "lived", None
+    verdict, by, differs = "lived", None, False
     kept = []
     begin = time.time()
     try:
         for test in TESTS[mutant["layer"]]:
-            good, more = compile_mutant(build, mutant, test, place)
+            made, more = compile_mutant(build, mutant, test, place)
             kept += more
-            if not good:
-                return "not compiled", None, time.time() - begin
+            if made == "not compiled":
+                return made, None, time.time() - begin
+            if made == "same code":
+                continue
+            differs = True
             status = run(f"{BOUNDS} GTEST_FAIL_FAST=1 bin/{test} --gtest_brief=1", place,
                          limit_of[test])
             if status is None:
@@ -237,7 +258,7 @@ def try_one(build, mutant, place, limit_of):
                 verdict, by = "found", test
             if verdict != "lived":
                 break
-        return verdict, by, time.time() - begin
+        return verdict if differs else "same code", by, time.time() - begin
     finally:
         path.write_text(text)
         for aside, target in reversed(kept):
@@ -288,7 +309,7 @@ def worker(number, build, queue, arguments, limit_of, deadline):
 
 def configure(arguments):
     command = ["cmake", "-S", str(ROOT), "-B", str(ROOT / BUILD), "-G", "Ninja",
-               "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_FLAGS_RELEASE={FLAGS}",
+               "-DCMAKE_BUILD_TYPE=None", f"-DCMAKE_CXX_FLAGS={FLAGS}",
                "-DCMAKE_UNITY_BUILD=OFF", "-DCORNERTURN_WERROR=OFF", "-DCORNERTURN_BUILD_TOOLS=OFF",
                "-DCORNERTURN_BUILD_EXAMPLES=OFF", "-DCORNERTURN_PAGE=OFF",
                "-DCMAKE_CXX_COMPILER_LAUNCHER="]
@@ -326,7 +347,8 @@ def summary(results):
         if total:
             lines.append(f"{layer:<9}{total:>8}{of['found']:>7}{of['too long']:>9}{of['lived']:>7}"
                          f"{100 * found / total:>7.1f}%")
-    lines.append(f"{count['all']['not compiled']} more do not compile.")
+    lines.append(f"{count['all']['not compiled']} more do not compile, and of "
+                 f"{count['all']['same code']} the compiler makes the same code.")
     return "\n".join(lines)
 
 
@@ -340,6 +362,7 @@ def main():
     parser.add_argument("--only", action="append", help="a file; may be repeated")
     parser.add_argument("--work", default=str(ROOT / "build/mutants"), help="a folder for the copies")
     parser.add_argument("--json", help="write the results to this file")
+    parser.add_argument("--commit", help="the commit to name in the results (default: HEAD)")
     parser.add_argument("--cmake", default="", help="more options of CMake")
     parser.add_argument("--list", action="store_true", help="only say what would be tried")
     arguments = parser.parse_args()
@@ -352,7 +375,7 @@ def main():
     build_tests(arguments)
     print(f"built in {time.time() - began:.0f} s", flush=True)
     limit_of = limits(arguments)
-    build = Build()
+    build = Build(arguments.layers)
     chosen, too_many = choose(arguments, build)
     queue = collections.deque(chosen)
     deadline = began + arguments.seconds
@@ -365,8 +388,8 @@ def main():
         if result["verdict"] == "lived":
             print(f"\n{result['file']}:{result['line']}\n- {result['was']}\n+ {result['is']}")
     if arguments.json:
-        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True,
-                                text=True).stdout.strip()
+        commit = arguments.commit or subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
         pathlib.Path(arguments.json).write_text(json.dumps(
             {"what": "mutants", "date": time.strftime("%Y-%m-%d"), "commit": commit,
              "seed": arguments.seed, "files_left_out": too_many, "results": results},

@@ -61,7 +61,8 @@ def of_mutants(result):
     return ("## Planted bugs\n\n"
             "One operator, number or statement at a time is another, chosen at random; the tests of "
             f"its own layer alone have to see it (`scripts/mutate.py`, seed {result['seed']}, "
-            f"{result['date']}). {left_out} more did not compile.\n\n"
+            f"{result['date']}). {left_out} more did not compile, and of "
+            f"{count['**all**']['same code']} the compiler made the same code.\n\n"
             + table(["layer", "planted", "found", "not found", "share"], rows))
 
 

@@ -38,7 +38,7 @@ for check in $checks; do
   fi
   from=$SECONDS
   if timeout "${CHECK_SECONDS:-600}" "$sanitizer" --tool "$check" --error-exitcode 1 --print-limit 20 \
-    "$BIN/test_gpu" ${SKIP:+--skip-without-gpu} --gtest_brief=1 --gtest_filter='*LadderChecked*:*EngineChecked*:*ConvertChecked*:*QuantiseChecked*' \
+    "$BIN/test_gpu" ${SKIP:+--skip-without-gpu} --gtest_brief=1 --gtest_filter='*LadderChecked*:*EngineChecked*:*InPlaceChecked*:*ConvertChecked*:*QuantiseChecked*' \
     > $reports/$check.log 2>&1; then
     echo "$check: clean ($((SECONDS - from)) s)"
   else

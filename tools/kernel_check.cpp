@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -287,7 +288,14 @@ ladder::Prediction prediction_of(const nlohmann::ordered_json& report) {
     }
     leg.width = row["bytes_a_lane"];
     leg.requests = row["requests"];
-    if (row.contains("bytes")) leg.sectors = row["bytes"]["moved"].get<std::uint64_t>() / 32;
+    if (row.contains("bytes")) {
+      const double ideal = row["sectors"]["ideal"];
+      leg.sectors = row["bytes"]["moved"].get<std::uint64_t>() / 32;
+      leg.sectors_ideal =
+          static_cast<std::uint64_t>(std::llround(ideal * static_cast<double>(leg.requests)));
+      leg.sectors_again = row["sectors"]["again"];
+      leg.bytes_used = row["bytes"]["used"];
+    }
     if (row.contains("wavefronts")) leg.wavefronts = row["wavefronts"]["actual"];
     run.report.legs.push_back(leg);
   }

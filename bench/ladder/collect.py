@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the result file of a GPU, bench/results/ladder/<gpu>.json, from `cornerturn ladder --json`.
+"""Makes the result file of a GPU, bench/results/ladder/<gpu>.json, from `cornerturn ladder --json`; and
+<gpu>.copies.json from `ladder_copies`.
 
 usage: collect.py RUNS.jsonl OUTPUT.json [--commit HASH]
 
@@ -39,7 +40,7 @@ def provenance(commit):
 
 
 def slim(run):
-    for rung in run["rungs"]:
+    for rung in run.get("rungs", ()):
         rung.pop("predicted", None)
     return run
 
@@ -48,9 +49,10 @@ def text_of(result):
     """JSON with a line a rung, so that two results can be compared line by line."""
     runs = []
     for run in result["runs"]:
-        head = {key: value for key, value in run.items() if key != "rungs"}
-        rungs = ",\n".join("  " + json.dumps(rung) for rung in run["rungs"])
-        runs.append(json.dumps(head)[:-1] + ', "rungs": [\n' + rungs + "\n]}")
+        kind = "rungs" if "rungs" in run else "copies"
+        head = {key: value for key, value in run.items() if key != kind}
+        rows = ",\n".join("  " + json.dumps(row) for row in run[kind])
+        runs.append(json.dumps(head)[:-1] + f', "{kind}": [\n' + rows + "\n]}")
     return '{"provenance": ' + json.dumps(result["provenance"], indent=1) + ',\n"runs": [\n' + ",\n".join(runs) + "\n]}\n"
 
 

@@ -30,7 +30,7 @@ extern "C" {
 typedef enum ct_status {
   CT_OK = 0,
   CT_INVALID_ARGUMENT = 1, /**< an argument breaks a rule; ct_last_error() names it and the rule */
-  CT_OVERFLOW = 2,         /**< a size or an offset does not fit in 64 bits */
+  CT_OVERFLOW = 2,         /**< an array is, or reaches over, more than 2^60 bytes */
   CT_UNSUPPORTED = 3,      /**< the arguments are right, but this build or machine cannot do it */
   CT_OUT_OF_MEMORY = 4,
   CT_IO_ERROR = 5,

@@ -13,7 +13,7 @@ enum class Status : int {
   ok = 0,
   invalid_argument =
       1,              ///< an argument breaks a rule; the message names it, its value and the rule
-  overflow = 2,       ///< a size or an offset does not fit in 64 bits
+  overflow = 2,       ///< an array is, or reaches over, more than 2^60 bytes
   unsupported = 3,    ///< the arguments are right, but this build or this machine cannot do it
   out_of_memory = 4,  ///< there is too little memory, disk space or device memory
   io_error = 5,       ///< a file could not be read or written

@@ -5,7 +5,9 @@
 // whichever is more; the plan says how much, and which passes. The workspace is taken before
 // anything is written. A call that throws has written nothing.
 //
-// The arrays lie in host memory. Not even a reader may use the array during a call.
+// The arrays lie in host memory or on a GPU. There the work is enqueued on `options.stream`, and
+// the workspace comes from the pool of that stream. Nobody else may use the array until it is done,
+// not even a reader.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, Union
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, Array, order_of, packed_strides, place
-from cornerturn._frameworks import Framework, framework_of
+from cornerturn._arrays import Array, order_of, packed_strides
+from cornerturn._frameworks import Framework, framework_of, stream_for
 from cornerturn._threads import with_threads
 
 ArrayT = TypeVar("ArrayT")
@@ -24,7 +24,8 @@ def transpose_in_place(
     one per cent of the array, whichever is more.
 
     Args:
-        x: an array of NumPy or a tensor of PyTorch in host memory, of any dtype and rank. Its
+        x: an array of NumPy or a tensor of PyTorch, in host memory or on a GPU, of any dtype and
+            rank. A GPU works on the current stream, and takes a workspace from its pool. The
             elements fill their memory without gaps, in any order of its axes. In an array with gaps,
             such as a part of a larger one, only pairs of equal axes can change places.
         axes: names each axis once; negative numbers count from the end. None reverses the axes.
@@ -36,8 +37,8 @@ def transpose_in_place(
 
     Raises:
         TypeError: `x` is no array of NumPy or PyTorch, or its memory is not its own.
-        ValueError: `x` is read-only, lies on a GPU, repeats or overlaps elements, requires grad, or
-            has gaps that the result does not fit. Nothing has been written.
+        ValueError: `x` is read-only, repeats or overlaps elements, requires grad, or has gaps that
+            the result does not fit. Nothing has been written.
     """
     framework = framework_of(x)
     over = _OVER_MEMORY.get(framework.module)
@@ -48,10 +49,11 @@ def transpose_in_place(
     shape = tuple([array.shape[axis] for axis in order])
     strides = packed_strides(shape, array.itemsize)
     if array.itemsize > 0 and 0 not in shape:
+        stream = stream_for(framework, array.device, None, "x")
         if threads is None:
-            strides = _permute(array, order)
+            strides = _permute(array, order, stream)
         else:
-            strides = with_threads(threads, _permute, array, order)
+            strides = with_threads(threads, _permute, array, order, stream)
         framework.was_written(x)
     return over(x, shape, strides)
 
@@ -63,12 +65,10 @@ def _writable(framework: Framework, x: Any) -> Array:
     array = framework.read(x, "x")
     if array.readonly:
         raise ValueError("x is read-only")
-    if array.device != HOST:
-        raise ValueError(f"x is in {place(array)}: arrays are transposed in place in host memory")
     return array
 
 
-def _permute(array: Array, order: tuple[int, ...]) -> tuple[int, ...]:
+def _permute(array: Array, order: tuple[int, ...], stream: int) -> tuple[int, ...]:
     """Returns the strides of the result, in bytes."""
     # Elements that are longer than the library's get a last axis of shorter ones.
     part = next(n for n in range(min(array.itemsize, _LARGEST_ELEMENT), 0, -1) if array.itemsize % n == 0)
@@ -78,7 +78,7 @@ def _permute(array: Array, order: tuple[int, ...]) -> tuple[int, ...]:
     axes = [*order, array.rank] if more else list(order)
     operand = _core.Operand(array.address, f"b{part}", shape, strides)
     try:
-        return tuple(_core.permute_in_place(operand, axes)[: array.rank])
+        return tuple(_core.permute_in_place(operand, axes, array.device, stream)[: array.rank])
     except ValueError as error:
         message = str(error)
         if not message.startswith("array"):

@@ -9,13 +9,15 @@ def why_no_gpu() -> str | None:
 def why_no_cute() -> str:
     """Why this build has no code of the CuTe rungs; empty if it has."""
 
-def why_not(rung: str, rows: int, cols: int, itemsize: int, batch: int = 1) -> str | None:
-    """Why the rung does not apply to a stack of such matrices, or None."""
+def why_not(rung: str, rows: int, cols: int, itemsize: int, batch: int = 1, fused: bool = False) -> str | None:
+    """
+    Why the rung does not apply to a stack of such matrices, or None. Fused: the source has row 0 of each matrix, then row 1 of each.
+    """
 
-def launch(rung: str, src: int, dst: int, rows: int, cols: int, itemsize: int, device: int, stream: int, batch: int = 1) -> None:
+def launch(rung: str, src: int, dst: int, rows: int, cols: int, itemsize: int, device: int, stream: int, batch: int = 1, fused: bool = False) -> None:
     """Enqueues one launch between two addresses in the memory of a GPU."""
 
-def emulate(rung: str, src: int, dst: int, rows: int, cols: int, itemsize: int, batch: int = 1) -> None:
+def emulate(rung: str, src: int, dst: int, rows: int, cols: int, itemsize: int, batch: int = 1, fused: bool = False) -> None:
     """
     Runs the rung on the CPU between two addresses of the host, and checks it.
     """

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "cornerturn/cornerturn.hpp"
+#include "execute.hpp"
 #include "operand.hpp"
 #include "threads.hpp"
 
@@ -13,17 +14,21 @@ namespace cornerturn::python {
 namespace {
 
 // The strides of the result, in bytes.
-Extents permute(const Operand& array, const std::vector<int>& axes) {
+Extents permute(const Operand& array, const std::vector<int>& axes, int device,
+                std::uintptr_t stream) {
   const nb::gil_scoped_release released;
   Options options;
   options.threads = thread_limit();
-  return permute_in_place(array.view(), axes, options).strides;
+  options.stream = reinterpret_cast<void*>(stream);
+  Extents strides;
+  on_device(device, [&] { strides = permute_in_place(array.view(), axes, options).strides; });
+  return strides;
 }
 
 }  // namespace
 
 void add_in_place(nb::module_& module) {
-  module.def("permute_in_place", permute, "array"_a, "axes"_a);
+  module.def("permute_in_place", permute, "array"_a, "axes"_a, "device"_a, "stream"_a);
 }
 
 }  // namespace cornerturn::python

@@ -35,8 +35,8 @@ std::vector<RungTuple> rungs() {
 }
 
 std::optional<std::string> why_not(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                   int itemsize, std::int64_t batch) {
-  return ladder::why_not(rung_named(name), ladder::make_matrix(rows, cols, itemsize, batch));
+                                   int itemsize, std::int64_t batch, bool fused) {
+  return ladder::why_not(rung_named(name), ladder::make_matrix(rows, cols, itemsize, batch, fused));
 }
 
 ladder::Conversion conversion(const std::string& src, const std::string& dst) {
@@ -60,15 +60,16 @@ void on_gpu(const Call& call) {
 }
 
 void launch(const std::string& name, std::uintptr_t src, std::uintptr_t dst, std::int64_t rows,
-            std::int64_t cols, int itemsize, int device, std::uintptr_t stream,
-            std::int64_t batch) {
+            std::int64_t cols, int itemsize, int device, std::uintptr_t stream, std::int64_t batch,
+            bool fused) {
   const nb::gil_scoped_release released;
   const cuda::DeviceMatrix matrix{reinterpret_cast<const void*>(src),
                                   reinterpret_cast<void*>(dst),
                                   rows,
                                   cols,
                                   itemsize,
-                                  batch};
+                                  batch,
+                                  fused};
   on_gpu([&] { cuda::run_rung(name, matrix, device, reinterpret_cast<cuda::Stream>(stream)); });
 }
 
@@ -86,9 +87,9 @@ void launch_converting(const std::string& name, std::uintptr_t src, std::uintptr
 }
 
 void emulate(const std::string& name, std::uintptr_t src, std::uintptr_t dst, std::int64_t rows,
-             std::int64_t cols, int itemsize, std::int64_t batch) {
+             std::int64_t cols, int itemsize, std::int64_t batch, bool fused) {
   const nb::gil_scoped_release released;
-  ladder::emulate(rung_named(name), ladder::make_matrix(rows, cols, itemsize, batch),
+  ladder::emulate(rung_named(name), ladder::make_matrix(rows, cols, itemsize, batch, fused),
                   reinterpret_cast<const void*>(src), reinterpret_cast<void*>(dst));
 }
 
@@ -109,13 +110,16 @@ NB_MODULE(_ladder, module) {
   module.def("why_no_gpu", cuda::why_no_gpu, "Why no kernel can run on a GPU here, or None.");
   module.def("why_no_cute", cuda::why_no_cute,
              "Why this build has no code of the CuTe rungs; empty if it has.");
-  module.def("why_not", why_not, "rung"_a, "rows"_a, "cols"_a, "itemsize"_a, "batch"_a = 1,
-             "Why the rung does not apply to a stack of such matrices, or None.");
+  module.def(
+      "why_not", why_not, "rung"_a, "rows"_a, "cols"_a, "itemsize"_a, "batch"_a = 1,
+      "fused"_a = false,
+      "Why the rung does not apply to a stack of such matrices, or None. Fused: the source has "
+      "row 0 of each matrix, then row 1 of each.");
   module.def("launch", launch, "rung"_a, "src"_a, "dst"_a, "rows"_a, "cols"_a, "itemsize"_a,
-             "device"_a, "stream"_a, "batch"_a = 1,
+             "device"_a, "stream"_a, "batch"_a = 1, "fused"_a = false,
              "Enqueues one launch between two addresses in the memory of a GPU.");
   module.def("emulate", emulate, "rung"_a, "src"_a, "dst"_a, "rows"_a, "cols"_a, "itemsize"_a,
-             "batch"_a = 1,
+             "batch"_a = 1, "fused"_a = false,
              "Runs the rung on the CPU between two addresses of the host, and checks it.");
   module.def("why_not_convert", why_not_convert, "rung"_a, "src_type"_a, "dst_type"_a,
              "Why the rung cannot change elements of one type into those of another, or None.");

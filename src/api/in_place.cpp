@@ -11,17 +11,10 @@
 namespace cornerturn {
 namespace {
 
-void check_on_cpu(const Target& target, const View& array) {
-  if (target.gpu < 0) return;
-  throw Error(
-      Status::unsupported,
-      fmt::format("array = {} lies on a GPU: arrays are permuted in place on the CPU", array.data));
-}
-
 std::shared_ptr<const plan::Plan> find_in_place(const Problem& problem, const View& array,
                                                 const Options& options) {
-  const Target target = target_of(options, {{"array", array.data}});
-  check_on_cpu(target, array);
+  Target target = target_of(options, {{"array", array.data}});
+  if (target.gpu >= 0) target = target_on(target.gpu, array.data, array.data);
   Options how = options;
   how.effort = Effort::estimate;  // a candidate that is timed would permute the array
   return find_plan(problem, how, target, {}).plan;
@@ -35,7 +28,7 @@ View permute_in_place(const View& array, std::span<const int> permutation, const
   const bool empty = asked.problem.elements() == 0;
   if (array.data == nullptr && !empty) refuse("array = null, but it has elements");
   const auto plan = find_in_place(asked.problem, array, options);
-  if (!empty) run(*plan, {array.data, array.data}, nullptr);
+  if (!empty) run(*plan, {array.data, array.data}, options.stream);
   return asked.result;
 }
 

@@ -28,6 +28,9 @@ struct Buffers {
   Vectors vectors = {};  ///< where the problem has a scale or a bias
   BlockBuffers blocks = {};
   std::optional<LateFactor> late = {};
+  /// Memory beside the arrays, as much as the plan says, on a GPU. Null: whoever runs the plan
+  /// takes it from the stream's pool.
+  std::byte* workspace = nullptr;
 };
 
 }  // namespace cornerturn

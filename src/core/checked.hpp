@@ -12,6 +12,14 @@ namespace cornerturn {
   throw Error(Status::overflow, what + " does not fit in 64 bits");
 }
 
+/// Bytes that an array has and reaches over at most. No memory is that large, and sums and small
+/// multiples of what stays below fit in 64 bits: what plans a problem needs no checks.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
+
+inline void check_bytes(std::int64_t bytes, const auto& what) {
+  if (bytes > most_bytes) throw Error(Status::overflow, what() + " is larger than 2^60 bytes");
+}
+
 /// a + b, or an Error that says `what` overflowed. `what` is any callable that returns a string, so
 /// that the text is made only when it is needed.
 template <class What>

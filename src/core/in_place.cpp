@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/divide.hpp"
 
@@ -15,6 +16,8 @@ constexpr std::int64_t bytes_of_cuts = 1 << 20;  // saved at cuts, at most
 constexpr double large_panel = 1.4;
 // A run of the good length takes so much longer than one without end.
 constexpr double short_run = 0.25;
+// And so many times as much longer where runs begin and end within lines.
+constexpr double split_lines = 3;
 
 using Side = Factors::Side;
 
@@ -101,10 +104,13 @@ bool is_leader(const RunMap& map, std::int64_t k) {
   return at == k;
 }
 
-Cuts::Cuts(std::int64_t count, std::int64_t most, int least_shift) : shift_(least_shift) {
-  while ((count - 1) >> shift_ > most && shift_ < 62) ++shift_;
-  size_ = most > 0 ? (count - 1) >> shift_ : 0;
-  if (size_ == 0) shift_ = 62;
+Cuts::Cuts(std::int64_t count, std::int64_t most, std::int64_t least_spacing) {
+  const std::int64_t last = count - 1;
+  if (most <= 0 || last < least_spacing) return;
+  std::int64_t spacing = std::max(least_spacing, ceil_div(last, most));
+  while (std::gcd(spacing, last) != 1) ++spacing;
+  spacing_ = FastDivide64(static_cast<std::uint64_t>(spacing));
+  size_ = last / spacing;
 }
 
 std::int64_t usual_workspace(std::int64_t array_bytes) {
@@ -138,7 +144,8 @@ double passes_of(const Step& step, const Factors& factors, const Limits& limits)
   if (factors.size > 1) passes += traits.panel > limits.panel ? large_panel : 1;
   if (factors.count > 1) {
     const double good = static_cast<double>(limits.good_run);
-    passes += 1 + short_run * good / static_cast<double>(traits.run);
+    const double split = traits.run % limits.line == 0 ? 1 : split_lines;
+    passes += 1 + split * short_run * good / static_cast<double>(traits.run);
   }
   return passes + (factors.rest > 0 ? 1 : 0);
 }

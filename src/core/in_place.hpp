@@ -27,6 +27,7 @@
 
 #include "core/problem.hpp"
 #include "cornerturn/view.hpp"
+#include "maps/fast_divide.hpp"
 
 namespace cornerturn::in_place {
 
@@ -120,22 +121,28 @@ void for_each_cycle(const RunMap& map, std::span<std::uint64_t> words, const Vis
   }
 }
 
-/// Cuts all cycles at every 2^shift-th run, so that long ones become many segments. Cycles without
-/// a cut are left: for_each_cycle with the marks of the segments finds them.
+/// Cuts all cycles at every run that is a multiple of `spacing`, so that long ones become many
+/// segments. A cycle stays within the runs that have one greatest common divisor with count - 1;
+/// `spacing` has none with it but 1, so every such set gets its share of the cuts. Few cycles are
+/// left without a cut: for_each_cycle with the marks of the segments finds them.
 class Cuts {
  public:
-  /// At most `most` cuts, and none nearer to each other than 2^least_shift runs.
-  Cuts(std::int64_t count, std::int64_t most, int least_shift = 4);
+  /// At most `most` cuts, and none nearer to each other than `least_spacing` runs.
+  Cuts(std::int64_t count, std::int64_t most, std::int64_t least_spacing = 16);
 
   std::int64_t size() const { return size_; }
-  std::int64_t run(std::int64_t cut) const { return (cut + 1) << shift_; }
-  bool at(std::int64_t k) const { return (k & ((std::int64_t{1} << shift_) - 1)) == 0 && k != 0; }
+  /// Runs from one cut to the next.
+  std::int64_t spacing() const { return static_cast<std::int64_t>(spacing_.divisor); }
+  std::int64_t run(std::int64_t cut) const { return (cut + 1) * spacing(); }
+  bool at(std::int64_t k) const { return size_ > 0 && k != 0 && (number(k) + 1) * spacing() == k; }
   /// Of the run at `k`, where there is one.
-  std::int64_t number(std::int64_t k) const { return (k >> shift_) - 1; }
+  std::int64_t number(std::int64_t k) const {
+    return static_cast<std::int64_t>(spacing_.quotient(static_cast<std::uint64_t>(k))) - 1;
+  }
 
  private:
-  int shift_;
-  std::int64_t size_;
+  FastDivide64 spacing_;
+  std::int64_t size_ = 0;
 };
 
 // ---- passes ----
@@ -242,6 +249,8 @@ struct Limits {
   std::int64_t panel;        ///< bytes of a panel that is transposed fast
   std::int64_t good_run;     ///< bytes of a run that is moved fast
   std::int64_t workers = 1;  ///< so many panels are in work at once
+  std::int64_t line = 1;     ///< a run of other than whole lines touches a line more
+  bool squares = false;      ///< squares in a matrix are worth a step of their own
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };

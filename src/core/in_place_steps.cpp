@@ -3,6 +3,8 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -186,6 +188,38 @@ std::vector<Step> cheapest_steps(const Fused& fused, const Limits& limits) {
   return search(fused, cost, [](double a, double b) { return a + b; });
 }
 
+// A matrix, or a batch of them, whose extents have a common divisor g: [m][g][n][g]. Squares of g
+// by g elements then change places in one pass, and what is left moves in whole runs of g elements.
+std::optional<Fused> in_squares(const Fused& fused) {
+  const std::size_t rank = fused.wanted.size();
+  if (rank < 2 || rank > 3 || fused.wanted[rank - 1] + 1 != fused.wanted[rank - 2]) {
+    return std::nullopt;
+  }
+  const std::int64_t rows = fused.extents[rank - 2], columns = fused.extents[rank - 1];
+  const std::int64_t side = std::gcd(rows, columns);
+  if (side == 1 || rows == columns || fused.wanted[0] != (rank == 3 ? 0 : 1)) return std::nullopt;
+  Fused split{{fused.extents.begin(), fused.extents.end() - 2}, {}, fused.element};
+  Order places[2];  // of the two axes: their parts
+  const std::int64_t extents[2] = {rows, columns};
+  for (int axis = 0; axis < 2; ++axis) {
+    for (const std::int64_t part : {extents[axis] / side, side}) {
+      if (part == 1) continue;
+      places[axis].push_back(static_cast<int>(split.extents.size()));
+      split.extents.push_back(part);
+    }
+  }
+  if (rank == 3) split.wanted.push_back(0);
+  split.wanted.insert(split.wanted.end(), places[1].begin(), places[1].end());
+  split.wanted.insert(split.wanted.end(), places[0].begin(), places[0].end());
+  return split;
+}
+
+double cost_of(const std::vector<Step>& steps, const Limits& limits) {
+  double all = steps.empty() ? std::numeric_limits<double>::infinity() : 0;
+  for (const Step& step : steps) all += cost_of(step, limits);
+  return all;
+}
+
 std::vector<Step> smallest_steps(const Fused& fused, const Limits& limits) {
   if (fused.wanted.size() > most_searched) return one_after_the_other(fused);
   return search(
@@ -200,7 +234,11 @@ Decomposition decompose(const Extents& shape, const std::vector<int>& perm, std:
   const Fused fused = fuse(shape, perm, element);
   Decomposition all;
   if (fused.wanted.empty()) return all;
-  const std::vector<Step> steps = cheapest_steps(fused, limits);
+  std::vector<Step> steps = cheapest_steps(fused, limits);
+  if (const auto squares = limits.squares ? in_squares(fused) : std::nullopt) {
+    std::vector<Step> others = cheapest_steps(*squares, limits);
+    if (cost_of(others, limits) < cost_of(steps, limits)) steps = std::move(others);
+  }
   all.fits = !steps.empty();
   for (const Step& step : steps) {
     const std::optional<Factors> factors =

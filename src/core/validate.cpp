@@ -40,7 +40,8 @@ void check_reach(const Problem& problem, std::string_view name, int element_size
     std::int64_t& end = last < 0 ? low : high;
     end = checked_add(end, last, what);
   }
-  checked_add(high, checked_mul(low, -1, what), what);
+  check_bytes(checked_add(high, checked_mul(low, -1, what), what),
+              [&] { return fmt::format("what {} reaches over (shape and strides)", name); });
 }
 
 // Is `target` = sum of k_i * stride_i for some |k_i| < extent_i, not all zero? Searched from the
@@ -211,12 +212,12 @@ Problem make_problem(const View& dst, const ConstView& src, const Epilogue& epil
   if (std::find(src.shape.begin(), src.shape.end(), 0) != src.shape.end()) return problem;
   const int larger = std::max(src.type.size(), dst.type.size());
   std::int64_t bytes = larger;
-  for (const Mode& mode : problem.modes) {
-    bytes = checked_mul(bytes, mode.extent, [&] {
-      return fmt::format("the size of shape ({}) with elements of {} bytes",
-                         fmt::join(src.shape, ","), larger);
-    });
-  }
+  const auto size = [&] {
+    return fmt::format("the size of shape ({}) with elements of {} bytes",
+                       fmt::join(src.shape, ","), larger);
+  };
+  for (const Mode& mode : problem.modes) bytes = checked_mul(bytes, mode.extent, size);
+  check_bytes(bytes, size);
   check_reach(problem, "src", src.type.size(), [](const Mode& m) { return m.src_stride; });
   check_reach(problem, "dst", dst.type.size(), [](const Mode& m) { return m.dst_stride; });
   check_destination_is_written_once(problem);

@@ -10,6 +10,7 @@
 #include "core/divide.hpp"
 #include "cpu/engine.hpp"
 #include "cpu/kernel.hpp"
+#include "cpu/panels.hpp"
 #include "cpu/parallel.hpp"
 #include "plan/planned_passes.hpp"
 
@@ -20,8 +21,11 @@ using plan::PlannedPass;
 using plan::PlannedPasses;
 
 constexpr std::int64_t workspace_alignment = 4096;
-// Runs whose way is known ahead, so that their lines are on their way to the cache.
-constexpr int runs_ahead = 8;
+// So many bytes whose way is known ahead are on their way to the cache, in so many runs at most.
+constexpr std::int64_t bytes_ahead = 8 << 10;
+constexpr std::int64_t most_ahead = 32;
+// The C library's copy begins slowly.
+constexpr std::int64_t longest_by_lines = 4 << 10;
 // Of a longer run the processor fetches the rest by itself.
 constexpr std::int64_t prefetched_bytes = 512;
 
@@ -79,6 +83,47 @@ void copy_run(std::byte* to, const std::byte* from, std::int64_t bytes) {
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
+/// Runs that move one after the other, in the order in which they are given, but a while later:
+/// their lines are fetched meanwhile, those of the next cycles too where cycles are short.
+class Moves {
+ public:
+  explicit Moves(std::int64_t run)
+      : run_(run), depth_(std::clamp<std::int64_t>(bytes_ahead / run, 2, most_ahead)) {}
+  Moves(const Moves&) = delete;
+  Moves& operator=(const Moves&) = delete;
+  ~Moves() {
+    for (std::int64_t i = std::max<std::int64_t>(0, given_ - depth_); i < given_; ++i) move(i);
+  }
+
+  void add(std::byte* to, const std::byte* from) {
+    for (std::int64_t b = 0; b < std::min(run_, prefetched_bytes); b += 64) {
+      __builtin_prefetch(from + b, 1, 3);
+    }
+    if (run_ <= prefetched_bytes) __builtin_prefetch(from + run_ - 1, 1, 3);
+    if (given_ >= depth_) move(given_);
+    ahead_[given_++ % depth_] = {to, from};
+  }
+
+ private:
+  void move(std::int64_t number) const {
+    const Move& some = ahead_[number % depth_];
+    if (run_ > longest_by_lines) return copy_run(some.to, some.from, run_);
+    std::int64_t at = 0;
+    for (; at + 64 <= run_; at += 64) std::memcpy(some.to + at, some.from + at, 64);
+    if (at < run_) copy_run(some.to + at, some.from + at, run_ - at);
+  }
+
+  struct Move {
+    std::byte* to;
+    const std::byte* from;
+  };
+
+  const std::int64_t run_;
+  const std::int64_t depth_;
+  std::int64_t given_ = 0;
+  Move ahead_[most_ahead];
+};
+
 /// One pass of runs: the segments between the cuts at once, then the cycles that have no cut.
 class RunCycles {
  public:
@@ -102,60 +147,51 @@ class RunCycles {
       }
     });
     for_ranges(threads, cuts_.size(), [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) segment(i);
+      Moves moves(run_);
+      for (std::int64_t i = first; i < last; ++i) segment(moves, i);
     });
-    cycles();
+    if (threads > 1) return cycles_by_leaders(threads);
+    Moves moves(run_);
+    for (std::int64_t k = 1; k + 1 < map_.count(); ++k) {
+      if (!marks_.has(k)) cycle(moves, k, spare_);
+    }
   }
 
  private:
   std::byte* place(std::int64_t k) const { return array_ + k * run_; }
 
-  void fetch(std::int64_t k) const {
-    const std::byte* const at = place(k);
-    for (std::int64_t b = 0; b < std::min(run_, prefetched_bytes); b += 64) {
-      __builtin_prefetch(at + b, 1, 3);
-    }
-  }
-
-  // Fills the hole at `hole` and those that follow, up to the run that is saved at `saved(k)`.
-  template <class Saved>
-  void follow(std::int64_t hole, const Saved& saved) const {
-    std::int64_t ahead[runs_ahead];
-    int known = 0;
-    std::int64_t next = hole;
-    const auto look_ahead = [&] {
-      next = map_.source(next);
-      if (saved(next) == nullptr) fetch(next);
-      ahead[known++ % runs_ahead] = next;
-    };
-    look_ahead();
-    for (int done = 0;; ++done) {
-      while (known - done < runs_ahead && saved(next) == nullptr) look_ahead();
-      const std::int64_t from = ahead[done % runs_ahead];
+  void segment(Moves& moves, std::int64_t cut) const {
+    const auto saved = [&](std::int64_t k) { return cuts_.at(k); };
+    in_place::walk(map_, cuts_.run(cut), saved, [&](std::int64_t from, std::int64_t hole) {
       marks_.mark(hole);
-      const std::byte* const kept = saved(from);
-      copy_run(place(hole), kept != nullptr ? kept : place(from), run_);
-      if (kept != nullptr) return;
-      hole = from;
-      if (done == runs_ahead) {  // the numbers stay small
-        done -= runs_ahead;
-        known -= runs_ahead;
-      }
-    }
-  }
-
-  void segment(std::int64_t cut) const {
-    follow(cuts_.run(cut), [&](std::int64_t k) -> const std::byte* {
-      return cuts_.at(k) ? at_cuts_ + cuts_.number(k) * run_ : nullptr;
+      moves.add(place(hole), cuts_.at(from) ? at_cuts_ + cuts_.number(from) * run_ : place(from));
     });
   }
 
-  void cycles() const {
-    for (std::int64_t k = 1; k + 1 < map_.count(); ++k) {
-      if (marks_.has(k) || map_.source(k) == k) continue;
-      copy_run(spare_, place(k), run_);
-      follow(k, [&](std::int64_t at) -> const std::byte* { return at == k ? spare_ : nullptr; });
-    }
+  // The cycle of `k`, which is not marked: all of it is then, before it has moved.
+  void cycle(Moves& moves, std::int64_t k, std::byte* spare) const {
+    if (map_.source(k) == k) return;
+    moves.add(spare, place(k));
+    const auto saved = [&](std::int64_t at) { return at == k; };
+    in_place::walk(map_, k, saved, [&](std::int64_t from, std::int64_t hole) {
+      marks_.mark(hole);
+      moves.add(place(hole), from == k ? spare : place(from));
+    });
+  }
+
+  // Every thread finds the leaders of its range by itself: what others mark meanwhile is theirs.
+  void cycles_by_leaders(int threads) const {
+    Places spares(spare_, run_, threads);
+    for_ranges(threads, map_.count() - 1, [&](std::int64_t first, std::int64_t last) {
+      const int spare = spares.take();
+      {
+        Moves moves(run_);
+        for (std::int64_t k = std::max<std::int64_t>(first, 1); k < last; ++k) {
+          if (!marks_.has(k) && is_leader(map_, k)) cycle(moves, k, spares.data(spare));
+        }
+      }
+      spares.give_back(spare);
+    });
   }
 
   const in_place::RunMap map_;
@@ -202,19 +238,36 @@ class Matrix {
 
   void run(const in_place::PanelPass& p, const PlannedPass& pass) const {
     const std::int64_t panel = p.rows * p.columns * p.element;
+    const std::int64_t copy = p.rows * std::max(p.columns * p.element, pass.pitch);
     const std::int64_t groups = ceil_div(p.panels, pass.group);
-    Places places(workspace_ + saved_, pass.group * panel, threads_);
+    Places places(workspace_ + saved_, pass.group * copy, threads_);
     for_ranges(threads_, groups, [&](std::int64_t first, std::int64_t last) {
       const int place = places.take();
       for (std::int64_t i = first; i < last; ++i) {
         const bool is_last = i + 1 == groups;
-        std::byte* const from = array_ + i * pass.group * panel;
-        run_move(pass.moves.of_shape[is_last ? 1 : 0], places.data(place), from);
         const std::int64_t panels = is_last ? p.panels - i * pass.group : pass.group;
-        copy_run(from, places.data(place), panels * panel);
+        std::byte* const at = array_ + i * pass.group * panel;
+        if (pass.pitch != 0) {
+          turn_panels({p.rows, p.columns, p.element, pass.pitch}, panels, at, places.data(place));
+        } else {
+          copy_run(places.data(place), at, panels * panel);
+          run_move(pass.moves.of_shape[is_last ? 1 : 0], at, places.data(place));
+        }
       }
       places.give_back(place);
     });
+  }
+
+  static void turn_panels(const PanelTurn& turn, std::int64_t panels, std::byte* at,
+                          std::byte* copies) {
+    const std::int64_t panel = turn.rows * turn.columns * turn.element;
+    const std::int64_t copy = turn.rows * turn.pitch;
+    for (std::int64_t i = 0; i < panels; ++i) {
+      copy_aside(turn, copies + i * copy, at + i * panel);
+    }
+    for (std::int64_t i = 0; i < panels; ++i) {
+      turn_back(turn, at + i * panel, copies + i * copy, at + (panels + i) * panel);
+    }
   }
 
   void run(const in_place::RunPass& p, const PlannedPass&) const {

@@ -1,5 +1,11 @@
-// swap: pairs of tiles (i, j) and (j, i). Both are loaded and transposed into a stage, then each is
-// stored where the other was: every line of the array is read and written once.
+// swap: pairs of tiles (i, j) and (j, i): every line of the array is read and written once.
+//
+// A pair of whole tiles is worked on in pairs of blocks of V x V elements, V to a register: one
+// block is transposed into a small stage, the other into the place of the first, and the stage is
+// copied to where the other was. Meanwhile the next pair of tiles is fetched, a row of four lines
+// at a time. Where the rows of a tile collide in the caches, both tiles are copied to the side, row
+// by row, and are transposed from there into each other's places; so are the tiles at the edge,
+// which have any size.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -24,18 +30,23 @@ namespace {
 using plan::SwapConfig;
 using plan::SwapSplit;
 
-// Two tiles, of which the last of a matrix may have nearly twice the planned size.
-constexpr std::int64_t swap_stage_bytes = 64 << 10;
+// A last tile that is too narrow for the widest register joins the one before, so tiles have up to
+// a line square more along either side. Their copies have room for a line more in each row.
+constexpr std::int64_t copy_bytes(std::int64_t element) {
+  const std::int64_t side = plan::swap::tile_side(element) + plan::swap::line_square(element);
+  return side * (side * element + 2 * 64);
+}
+constexpr std::int64_t most_copy_bytes =
+    std::max({copy_bytes(1), copy_bytes(2), copy_bytes(4), copy_bytes(8), copy_bytes(16)});
 
 struct SwapScratch {
-  alignas(64) std::uint8_t stage[swap_stage_bytes];
+  alignas(64) std::uint8_t copies[2 * most_copy_bytes];
 };
 
 // The pairs of groups of tiles of all matrices, as pieces.
 struct SwapGrid {
   SwapGrid(const SwapConfig& config, const Problem& normal)
       : split(*plan::split_swap(normal)), tile(config.tile), group(config.group) {
-    // A last tile that is too narrow for the widest register joins the one before.
     const std::int64_t narrowest = 64 / split.element;
     tiles = ceil_div(split.extent, tile);
     if (tiles > 1 && split.extent - (tiles - 1) * tile < narrowest) --tiles;
@@ -154,16 +165,13 @@ HWY_INLINE void copy_row(Byte* to, const Byte* from, std::int64_t bytes) {
 template <int width>
 class Swapping {
  public:
-  static constexpr int V = unit_rows<width>();
-  static constexpr int K = unit_columns<width>();
-  static constexpr std::int64_t T = 64 / width < 8 ? 8 : 64 / width;  // as is planned here
-
-  Swapping(const SwapGrid& grid, Byte* data)
+  Swapping(const SwapGrid& grid, bool staged, Byte* data)
       : grid_(grid),
+        staged_(staged),
         data_(data),
         pitch_(grid.split.row_stride),
         scratch_(thread_scratch<SwapScratch>(Scratch::moving)) {
-    assert(2 * 4 * grid.tile * grid.tile * width <= swap_stage_bytes);
+    assert(grid.tile == S);
   }
 
   void run(std::int64_t first, std::int64_t last) {
@@ -172,15 +180,25 @@ class Swapping {
       const Tiles now = tiles(pair);
       pair.next();
       const Tiles next = pair.piece < last ? tiles(pair) : now;
-      if (now.rows == T && now.columns == T) {
-        swap(now, next, T, T);
+      if (now.rows != S || now.columns != S) {
+        exchange(now, now.rows, now.columns);
+      } else if (staged_) {
+        exchange(now, S, S);
       } else {
-        swap(now, next, now.rows, now.columns);
+        swap_blocks(now, next);
       }
     }
   }
 
  private:
+  static constexpr int V = unit_rows<width>();
+  static constexpr int K = unit_columns<width>();
+  static constexpr std::int64_t S = plan::swap::tile_side(width);
+  static constexpr std::int64_t T = plan::swap::line_square(width);
+  static constexpr std::int64_t squares = S / T;  // along a side
+  static constexpr std::int64_t lines = S * width / 64;
+  static constexpr std::int64_t rows_ahead = 8;
+
   struct Tiles {
     Byte* one;
     Byte* other;
@@ -190,80 +208,151 @@ class Swapping {
 
   Tiles tiles(const TileWalk& pair) const {
     Byte* const matrix = data_ + grid_.matrix_offset(pair.matrix);
-    return {matrix + pair.i * grid_.tile * pitch_ + pair.j * grid_.tile * width,
-            matrix + pair.j * grid_.tile * pitch_ + pair.i * grid_.tile * width, grid_.size(pair.i),
+    return {matrix + pair.i * S * pitch_ + pair.j * S * width,
+            matrix + pair.j * S * pitch_ + pair.i * S * width, grid_.size(pair.i),
             grid_.size(pair.j)};
   }
 
-  // Inlined: whole tiles are worked on with sizes that the compiler knows.
-  HWY_INLINE void swap(const Tiles& now, const Tiles& next, std::int64_t rows,
-                       std::int64_t columns) {
-    Byte* const second = scratch_.stage + rows * columns * width;
-    load(now.one, rows, columns, scratch_.stage, next.one);
-    if (now.one == now.other) return store(scratch_.stage, now.one, columns, rows);
-    load(now.other, columns, rows, second, next.other);
-    store(second, now.one, rows, columns);
-    store(scratch_.stage, now.other, columns, rows);
+  // V x V elements.
+  static HWY_INLINE void turn(const Byte* from, std::int64_t from_pitch, Byte* to,
+                              std::int64_t to_pitch) {
+    CT_UNROLL
+    for (int c = 0; c < V; c += K) {
+      transpose_unit<width>([=](int i) { return from + i * from_pitch + c * width; },
+                            [=](int k) { return to + (c + k) * to_pitch; });
+    }
   }
 
-  // h rows of w elements become w rows of h elements, packed. `next` is read soon.
-  HWY_INLINE void load(const Byte* from, std::int64_t h, std::int64_t w, Byte* stage,
-                       const Byte* next) {
-    if (h < V || w < K) {
+  // ---- whole tiles, through the registers ----
+
+  HWY_INLINE void swap_blocks(const Tiles& now, const Tiles& next) const {
+    for (std::int64_t i = 0; i < squares; ++i) {
+      for (std::int64_t j = 0; j < squares; ++j) {
+        fetch_part(next, i * squares + j);
+        Byte* const one = now.one + i * T * pitch_ + j * T * width;
+        Byte* const other = now.other + j * T * pitch_ + i * T * width;
+        if (now.one != now.other || j > i) {
+          swap_squares(one, other);
+        } else if (i == j) {
+          turn_square(one);
+        }
+      }
+    }
+  }
+
+  // One of squares * squares parts of both tiles: a few of their rows.
+  HWY_INLINE void fetch_part(const Tiles& next, std::int64_t part) const {
+    constexpr std::int64_t rows = S / (squares * squares);
+    for (std::int64_t row = part * rows; row < (part + 1) * rows; ++row) {
+      for (std::int64_t line = 0; line < lines; ++line) {
+        __builtin_prefetch(next.one + row * pitch_ + line * 64, 0, 2);
+        __builtin_prefetch(next.other + row * pitch_ + line * 64, 0, 2);
+      }
+    }
+  }
+
+  HWY_INLINE void swap_squares(Byte* one, Byte* other) const {
+    for (std::int64_t r = 0; r < T; r += V) {
+      for (std::int64_t c = 0; c < T; c += V) {
+        swap_block(one + r * pitch_ + c * width, other + c * pitch_ + r * width);
+      }
+    }
+  }
+
+  HWY_INLINE void turn_square(Byte* square) const {
+    for (std::int64_t r = 0; r < T; r += V) {
+      turn_block(square + r * pitch_ + r * width);
+      for (std::int64_t c = r + V; c < T; c += V) {
+        swap_block(square + r * pitch_ + c * width, square + c * pitch_ + r * width);
+      }
+    }
+  }
+
+  HWY_INLINE void swap_block(Byte* one, Byte* other) const {
+    alignas(64) Byte stage[V * vector_bytes];
+    turn(one, pitch_, stage, vector_bytes);
+    turn(other, pitch_, one, pitch_);
+    for (int i = 0; i < V; ++i) copy_vector(other + i * pitch_, stage + i * vector_bytes);
+  }
+
+  HWY_INLINE void turn_block(Byte* block) const {
+    alignas(64) Byte stage[V * vector_bytes];
+    turn(block, pitch_, stage, vector_bytes);
+    for (int i = 0; i < V; ++i) copy_vector(block + i * pitch_, stage + i * vector_bytes);
+  }
+
+  // ---- tiles of any size, by way of copies ----
+
+  // Inlined: whole tiles are worked on with sizes that the compiler knows.
+  HWY_INLINE void exchange(const Tiles& now, std::int64_t rows, std::int64_t columns) {
+    Byte* const one = scratch_.copies;
+    Byte* const other = one + most_copy_bytes;
+    copy_aside(now.one, rows, columns, one);
+    if (now.one == now.other) return put(one, now.one, columns, rows);
+    copy_aside(now.other, columns, rows, other);
+    put(other, now.one, rows, columns);
+    put(one, now.other, columns, rows);
+  }
+
+  // Between the rows of a copy: an odd number of lines, which spreads over the sets of the caches.
+  static HWY_INLINE std::int64_t copy_pitch(std::int64_t columns) {
+    return ((columns * width + 63) / 64 | 1) * 64;
+  }
+
+  HWY_INLINE void copy_aside(const Byte* from, std::int64_t h, std::int64_t w, Byte* copy) const {
+    const std::int64_t pitch = copy_pitch(w);
+    for (std::int64_t row = 0; row < h; ++row) {
+      const Byte* const ahead = from + (row + rows_ahead) * pitch_;
+      for (std::int64_t b = 0; b < w * width; b += 64) __builtin_prefetch(ahead + b, 0, 2);
+      copy_row(copy + row * pitch, from + row * pitch_, w * width);
+    }
+  }
+
+  // Writes h rows of w elements; the copy has w rows of h elements.
+  HWY_INLINE void put(const Byte* copy, Byte* to, std::int64_t h, std::int64_t w) const {
+    const std::int64_t pitch = copy_pitch(h);
+    const std::int64_t to_pitch = pitch_;
+    if (h < K || w < V) {
       for (std::int64_t row = 0; row < h; ++row) {
         for (std::int64_t column = 0; column < w; ++column) {
-          std::memcpy(stage + (column * h + row) * width, from + row * pitch_ + column * width,
+          std::memcpy(to + row * to_pitch + column * width, copy + column * pitch + row * width,
                       width);
         }
       }
       return;
     }
-    const std::int64_t pitch = pitch_;
-    for (std::int64_t r = 0; r < h; r += V) {
-      const std::int64_t row = std::min(r, h - V);
-      prefetch(next + row * pitch_, w);
-      const Byte* const block = from + row * pitch;
-      for (std::int64_t c = 0; c < w; c += K) {
-        const std::int64_t column = std::min(c, w - K);
-        const Byte* const unit = block + column * width;
-        Byte* const to = stage + (column * h + row) * width;
+    for (std::int64_t r = 0; r < h; r += K) {
+      const std::int64_t row = std::min(r, h - K);
+      for (std::int64_t c = 0; c < w; c += V) {
+        const std::int64_t column = std::min(c, w - V);
+        const Byte* const unit = copy + column * pitch + row * width;
+        Byte* const out = to + row * to_pitch + column * width;
         transpose_unit<width>([=](int i) { return unit + i * pitch; },
-                              [=](int k) { return to + k * h * width; });
+                              [=](int k) { return out + k * to_pitch; });
       }
     }
   }
 
-  HWY_INLINE void prefetch(const Byte* rows, std::int64_t w) const {
-    for (int i = 0; i < V; ++i) {
-      for (std::int64_t b = 0; b < w * width; b += 64)
-        __builtin_prefetch(rows + i * pitch_ + b, 1, 2);
-    }
-  }
-
-  HWY_INLINE void store(const Byte* stage, Byte* to, std::int64_t h, std::int64_t w) const {
-    for (std::int64_t row = 0; row < h; ++row) {
-      copy_row(to + row * pitch_, stage + row * w * width, w * width);
-    }
-  }
-
   const SwapGrid& grid_;
+  const bool staged_;
   Byte* const data_;
   const std::int64_t pitch_;
   SwapScratch& scratch_;
 };
 
-void run_swap(const SwapGrid& grid, Byte* data, std::int64_t first, std::int64_t last) {
+void run_swap(const SwapGrid& grid, bool staged, Byte* data, std::int64_t first,
+              std::int64_t last) {
   switch (grid.split.element) {
     case 1:
-      return Swapping<1>(grid, data).run(first, last);
+      return Swapping<1>(grid, staged, data).run(first, last);
     case 2:
-      return Swapping<2>(grid, data).run(first, last);
+      return Swapping<2>(grid, staged, data).run(first, last);
     case 4:
-      return Swapping<4>(grid, data).run(first, last);
+      return Swapping<4>(grid, staged, data).run(first, last);
     case 8:
-      return Swapping<8>(grid, data).run(first, last);
+      return Swapping<8>(grid, staged, data).run(first, last);
     default:
-      return Swapping<16>(grid, data).run(first, last);
+      return Swapping<16>(grid, staged, data).run(first, last);
   }
 }
 
@@ -286,7 +375,7 @@ void run(const plan::SwapConfig& config, const Problem& normal, const Buffers& b
   const SwapGrid grid(config, normal);
   auto* const data = static_cast<std::uint8_t*>(buffers.dst);
   if (!grid.split.in_registers()) return swap_elements(grid, data, first, last);
-  HWY_DYNAMIC_DISPATCH(run_swap)(grid, data, first, last);
+  HWY_DYNAMIC_DISPATCH(run_swap)(grid, config.staged, data, first, last);
 }
 
 }  // namespace cornerturn::cpu

@@ -1,7 +1,13 @@
 #include "cuda/engine.hpp"
 
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "cuda/check.hpp"
 #include "cuda/engine_kernels.hpp"
 #include "plan/gpu/families.hpp"
+#include "plan/gpu/parts.hpp"
 
 namespace cornerturn::cuda {
 
@@ -15,11 +21,46 @@ LaunchFamily of_number(int number, plan::TypeList<Family...>) {
   return launches[number];
 }
 
+// Memory of the stream's pool, which goes back when the stream has come so far.
+class Workspace {
+ public:
+  Workspace(std::int64_t bytes, Stream stream) : stream_(stream) {
+    const auto size = static_cast<std::size_t>(bytes);
+    if (const cudaError_t error = cudaMallocAsync(&at_, size, stream); error != cudaSuccess) {
+      cudaGetLastError();
+      if (error != cudaErrorMemoryAllocation) check_launch(error);
+      throw Error(Status::out_of_memory,
+                  "too little GPU memory for a workspace of " + std::to_string(bytes) + " bytes");
+    }
+  }
+  ~Workspace() { cudaFreeAsync(at_, stream_); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  std::byte* get() const { return static_cast<std::byte*>(at_); }
+
+ private:
+  Stream stream_;
+  void* at_ = nullptr;
+};
+
+void launch_all(const plan::Plan& plan, const Buffers& buffers, Stream stream) {
+  plan::gpu::for_each_part(plan, buffers, [&](const plan::Plan& one, const Buffers& its) {
+    of_number(one.chosen.row->number, plan::gpu::Families())(one, its, stream);
+  });
+}
+
 }  // namespace
 
 void execute(const plan::Plan& plan, const Buffers& buffers, Stream stream) {
   if (plan.normal.elements() == 0) return;
-  of_number(plan.chosen.row->number, plan::gpu::Families())(plan, buffers, stream);
+  if (plan.workspace() == 0 || buffers.workspace != nullptr) {
+    return launch_all(plan, buffers, stream);
+  }
+  const Workspace workspace(plan.workspace(), stream);
+  Buffers all = buffers;
+  all.workspace = workspace.get();
+  launch_all(plan, all, stream);
 }
 
 }  // namespace cornerturn::cuda

@@ -9,8 +9,9 @@
 
 namespace cornerturn::cuda {
 
-/// Enqueues the plan's launches, one or two, on `stream`: allocates nothing, waits for nothing, and
-/// may be captured in a graph. All buffers lie on the current device, at addresses of the plan's
+/// Enqueues the plan's launches on `stream`: waits for nothing, and may be captured in a graph. It
+/// allocates nothing but a workspace that the plan asks for and the buffers lack, from the stream's
+/// pool. All buffers lie on the current device, at addresses of the plan's
 /// alignment. Throws when the launch is refused.
 void execute(const plan::Plan& plan, const Buffers& buffers, Stream stream);
 

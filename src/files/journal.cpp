@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -17,7 +18,7 @@ namespace cornerturn::files {
 namespace {
 
 constexpr std::int64_t block = 4096;  // of what is written and read as one
-constexpr std::array<char, 8> magic_of_task = {'C', 'T', 'J', 'O', 'U', 'R', 'N', '1'};
+constexpr std::array<char, 8> magic_of_task = {'C', 'T', 'J', 'O', 'U', 'R', 'N', '2'};
 constexpr std::array<char, 8> magic_of_slot = {'C', 'T', 'R', 'E', 'C', 'O', 'R', 'D'};
 
 std::int64_t in_blocks(std::int64_t bytes) {
@@ -53,6 +54,26 @@ std::optional<TaskBlock> read_task(const File& journal) {
   return task;
 }
 
+// Pieces of the file, spread over all of it, by which a change that somebody else made is noticed.
+constexpr std::int64_t sample_count = 64;
+constexpr std::int64_t sample_bytes = 64;
+using Samples = std::array<std::uint64_t, sample_count>;
+
+Extent sample(std::int64_t size, std::int64_t number) {
+  const std::int64_t bytes = std::min(size, sample_bytes);
+  return {(size - bytes) / (sample_count - 1) * number, bytes};
+}
+
+std::uint64_t check_of(const File& file, const Extent& piece) {
+  std::array<std::byte, sample_bytes> data{};
+  file.read_at(data.data(), piece.bytes, piece.offset);
+  return check_of(data.data(), data.size());
+}
+
+bool overlap(const Extent& a, const Extent& b) {
+  return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
 std::string text_of(const TaskBlock& task) {
   return {task.text.data(), static_cast<std::size_t>(task.text_bytes)};
 }
@@ -82,10 +103,14 @@ struct Journal::Slot {
   std::int64_t extents;
   std::int64_t state_bytes;
   std::int64_t data_bytes;
+  std::int64_t file_bytes;
+  Samples samples;  // of the file before the record changes it
   std::uint64_t check;
 
   std::uint64_t right_check() const { return check_of(this, offsetof(Slot, check)); }
 };
+
+static_assert(sizeof(std::int64_t) * 8 + sizeof(Samples) <= block);  // of a slot
 
 std::int64_t Journal::Sizes::slot() const {
   return in_blocks(block + extents * static_cast<std::int64_t>(sizeof(Extent)) + state + data);
@@ -183,6 +208,7 @@ void Journal::recover() {
   std::vector<Extent> extents(static_cast<std::size_t>(last->extents));
   const auto extent_bytes = static_cast<std::int64_t>(extents.size() * sizeof(Extent));
   journal_.read_at(extents.data(), extent_bytes, at);
+  require_unchanged(*last, extents);
   at += extent_bytes;
   state_.resize(static_cast<std::size_t>(last->state_bytes));
   journal_.read_at(state_.data(), last->state_bytes, at);
@@ -190,6 +216,22 @@ void Journal::recover() {
   std::vector<std::byte> data(static_cast<std::size_t>(last->data_bytes));
   journal_.read_at(data.data(), last->data_bytes, at);
   apply(extents, data);
+}
+
+// What the last record replaces may be old, new or torn; everything else is as it was.
+void Journal::require_unchanged(const Slot& last, std::span<const Extent> extents) const {
+  bool fits = file_.size() == last.file_bytes;
+  for (std::int64_t i = 0; fits && i < sample_count; ++i) {
+    const Extent piece = sample(last.file_bytes, i);
+    const bool replaced = std::any_of(extents.begin(), extents.end(),
+                                      [&](const Extent& extent) { return overlap(extent, piece); });
+    fits = replaced || check_of(file_, piece) == last.samples[static_cast<std::size_t>(i)];
+  }
+  if (fits) return;
+  throw Error(Status::invalid_argument,
+              fmt::format("{} was changed by something else while {} waits to finish it: put the "
+                          "interrupted file back, or remove the journal to use the file as it is",
+                          file_.label(), visible(path_)));
 }
 
 void Journal::write_rest(std::span<const std::byte> data, std::int64_t offset) const {
@@ -207,7 +249,12 @@ void Journal::commit(std::string state, std::span<const Extent> extents,
             static_cast<std::int64_t>(extents.size()),
             static_cast<std::int64_t>(state.size()),
             static_cast<std::int64_t>(data.size()),
+            file_.size(),
+            {},
             0};
+  for (std::int64_t i = 0; i < sample_count; ++i) {
+    slot.samples[static_cast<std::size_t>(i)] = check_of(file_, sample(slot.file_bytes, i));
+  }
   slot.check = slot.right_check();
   const std::int64_t begin = slot_offset(static_cast<int>(slot.number % 2));
   std::int64_t at = begin + block;

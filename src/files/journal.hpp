@@ -53,8 +53,9 @@ class Journal {
   };
 
   /// Makes the journal of `file`, which lies at `path`, with all its room, or opens the one that is
-  /// there and makes its last change again. Throws Error: when there is no room, or when the task
-  /// of the journal is another. `file` has to live longer.
+  /// there and makes its last change again. Throws Error: when there is no room, when the task of
+  /// the journal is another, or when the file is not as the journal left it. `file` has to live
+  /// longer.
   Journal(const std::string& path, const File& file, const std::string& task, const Sizes& sizes,
           Sync sync);
 
@@ -76,6 +77,7 @@ class Journal {
 
   void create(const std::string& task);
   void recover();
+  void require_unchanged(const Slot& last, std::span<const Extent> extents) const;
   std::optional<Slot> read_slot(int number) const;
   void apply(std::span<const Extent> extents, std::span<const std::byte> data) const;
   void sync(const File& file) const;

@@ -25,6 +25,8 @@ namespace {
 // to find them from so many bytes on.
 constexpr std::int64_t l2_share = 2;
 constexpr std::int64_t good_run = 256;
+// Rows of a copy from which on it matters how far they lie apart.
+constexpr std::int64_t long_row = 256;
 // Square matrices of so few bytes are transposed many at a time, as panels.
 constexpr std::int64_t small_matrix = 4 << 10;
 
@@ -33,6 +35,8 @@ in_place::Limits limits_for(const Problem& normal, const CpuInfo& cpu) {
   limits.workspace = in_place::usual_workspace(normal.bytes());
   limits.panel = cpu.l2_bytes / l2_share;
   limits.good_run = good_run;
+  limits.line = cpu.line_bytes;
+  limits.squares = true;
   limits.workers =
       std::clamp<std::int64_t>(limits.workspace / limits.panel, 1, std::max(cpu.cores, 1));
   return limits;
@@ -45,7 +49,7 @@ Problem move_problem(std::int64_t element, std::initializer_list<Mode> modes) {
   return problem;
 }
 
-// So many panels, from the array to the workspace.
+// So many panels, from the workspace to the array.
 Problem panels_problem(const in_place::PanelPass& p, std::int64_t panels) {
   const std::int64_t bytes = p.rows * p.columns * p.element;
   return move_problem(p.element, {{panels, bytes, bytes},
@@ -64,12 +68,18 @@ Problem swap_problem(const in_place::SwapPass& p) {
   return problem;
 }
 
+// Has a panel enough rows and columns for a register of any processor?
+bool in_registers(const in_place::PanelPass& p) {
+  const bool known = p.element <= 16 && (p.element & (p.element - 1)) == 0;
+  return known && p.rows * p.element >= 64 && p.columns * p.element >= 16;
+}
+
 class Planner {
  public:
   // `saved` bytes of the workspace are taken.
   Planner(const in_place::Limits& limits, std::int64_t saved, const CpuInfo& cpu)
       : limits_(limits), saved_(saved), cpu_(cpu) {
-    // What is moved into the workspace is read at once: nothing is to go past the caches.
+    // What is moved out of the workspace was in its place before: nothing is to go past the caches.
     cpu_.l2_bytes = std::max(cpu.l2_bytes, 2 * limits.workspace);
     cpu_.l3_bytes = std::max(cpu.l3_bytes, 8 * limits.workspace);
   }
@@ -80,15 +90,16 @@ class Planner {
       return (*this)(in_place::PanelPass{p.groups, p.extent, p.extent, p.element});
     }
     Plan plan = make_plan(swap_problem(p), cpu_, {1, std::string(swap::Family::name)});
-    return {p, 1, {{{plan.normal, std::move(plan.chosen)}}}};
+    return {p, 1, 0, {{{plan.normal, std::move(plan.chosen)}}}};
   }
   PlannedPass operator()(const in_place::PanelPass& p) const {
     const std::int64_t bytes = p.rows * p.columns * p.element;
     const std::int64_t group = std::clamp<std::int64_t>(
         std::min(limits_.panel, (limits_.workspace - saved_) / limits_.workers) / bytes, 1,
         p.panels);
+    if (in_registers(p)) return {p, group, pitch_of(p, group), {}};
     const std::int64_t last = p.panels % group == 0 ? group : p.panels % group;
-    return {p, group,
+    return {p, group, 0,
             plan_moves(
                 2, [&](int shape) { return panels_problem(p, shape == 0 ? group : last); }, cpu_)};
   }
@@ -97,14 +108,23 @@ class Planner {
       return move_problem(
           p.element, {{p.rows, p.element, p.pitch}, {p.columns, p.rows * p.element, p.element}});
     };
-    return {p, 1, plan_moves(1, problem, cpu_)};
+    return {p, 1, 0, plan_moves(1, problem, cpu_)};
   }
   template <class Pass>
   PlannedPass operator()(const Pass& p) const {
-    return {p, 1, {}};
+    return {p, 1, 0, {}};
   }
 
  private:
+  // Long rows of a copy lie an odd number of lines apart, which spreads over the sets of the
+  // caches, if there is memory for that.
+  std::int64_t pitch_of(const in_place::PanelPass& p, std::int64_t group) const {
+    const std::int64_t row = p.columns * p.element;
+    const std::int64_t pitch = (ceil_div(row, 64) | 1) * 64;
+    const bool fits = saved_ + group * p.rows * pitch * limits_.workers <= limits_.workspace;
+    return row >= long_row && fits ? pitch : row;
+  }
+
   const in_place::Limits& limits_;
   std::int64_t saved_;
   CpuInfo cpu_;
@@ -124,7 +144,8 @@ std::int64_t bytes_of_groups(const PlannedStep& step, const in_place::Limits& li
   for (const PlannedPass& pass : step.passes) {
     const auto* panels = std::get_if<in_place::PanelPass>(&pass.pass);
     if (panels == nullptr) continue;
-    most = std::max(most, pass.group * panels->rows * panels->columns * panels->element);
+    const std::int64_t row = std::max(panels->columns * panels->element, pass.pitch);
+    most = std::max(most, pass.group * panels->rows * row);
   }
   return most * limits.workers;
 }
@@ -185,6 +206,7 @@ std::string Family::details(const PassesConfig& config) {
     for (const PlannedPass& pass : step.passes) {
       text += fmt::format("            - {}", to_string(pass.pass));
       if (!pass.moves.of_shape.empty()) text += fmt::format(", by {}", plan::describe(pass.moves));
+      if (pass.pitch != 0) text += ", in registers from copies to the side";
       text += '\n';
     }
   }

@@ -21,6 +21,10 @@ namespace cornerturn::plan {
 struct Row;
 struct Setting;
 
+namespace gpu {
+struct Parts;
+}
+
 /// One kernel in one configuration, with its predicted time: of a CPU, on one thread.
 struct Candidate {
   const Row* row = nullptr;
@@ -61,6 +65,11 @@ struct Row {
   std::string (*describe)(const AnyConfig& config, const Problem& normal);
   /// Lines that explain() adds, each with its end; null: none.
   std::string (*details)(const AnyConfig& config);
+  /// Bytes beside the arrays that a run takes on a GPU; null: none.
+  std::int64_t (*workspace)(const AnyConfig& config);
+  /// Of a GPU, where other plans do the work, one after the other (gpu/parts.hpp); null: the
+  /// family has kernels of its own.
+  const gpu::Parts* (*parts)(const AnyConfig& config);
   /// Null for a CPU, whose kernels take their configurations as they are.
   Prepared (*prepare)(const AnyConfig& config, const Problem& normal);
 };
@@ -93,6 +102,10 @@ struct Plan {
   Prepared ready;         ///< of the chosen one, on a GPU
 
   std::string_view kernel() const { return chosen.row->name; }
+  /// Bytes beside the arrays that a run takes on a GPU.
+  std::int64_t workspace() const {
+    return chosen.row->workspace == nullptr ? 0 : chosen.row->workspace(chosen.config);
+  }
   /// Of one run, on all its threads.
   double predicted_seconds() const { return seconds_of(chosen); }
   double seconds_of(const Candidate& candidate) const { return candidate.seconds() / threads; }

@@ -11,10 +11,12 @@ namespace cornerturn::plan {
 
 struct PlannedPass {
   in_place::Pass pass;
-  /// Panels that are transposed at a time, from the array into the workspace.
+  /// Panels that are copied to the workspace at a time, and transposed from there into the array.
   std::int64_t group = 1;
-  /// A swap: the one of the swap. Panels: those of a whole group, and of the last one. What is
-  /// restored: from the workspace to the array.
+  /// Bytes from row to row of a panel in the workspace, where the registers transpose it; else 0.
+  std::int64_t pitch = 0;
+  /// A swap: the one of the swap. Panels that the registers do not transpose: those of a whole
+  /// group, and of the last one. What is restored: from the workspace to the array.
   BoxMoves moves;
 
   friend bool operator==(const PlannedPass&, const PlannedPass&) = default;

@@ -74,6 +74,12 @@ Row gpu_row() {
     return Family::estimate(config.as<Config>(), setting.normal, *setting.model,
                             std::get<number>(setting.machine.gpu_costs().families.of));
   };
+  if constexpr (requires(const Config& config) { Family::workspace(config); }) {
+    row.workspace = [](const AnyConfig& config) { return Family::workspace(config.as<Config>()); };
+  }
+  if constexpr (requires(const Config& config) { Family::parts(config); }) {
+    row.parts = [](const AnyConfig& config) { return &Family::parts(config.as<Config>()); };
+  }
   row.prepare = [](const AnyConfig& config, const Problem& normal) {
     return prepared(Family::prepare(config.as<Config>(), normal));
   };

@@ -129,19 +129,19 @@ void take_in_destination(RowsConfig& config, const Problem& normal, const CpuInf
 
 // Bytes of a box that lie side by side on one side, or nearly so.
 double side_by_side(const RowsConfig& config, const Problem& normal, std::int64_t Mode::*stride) {
-  std::int64_t run = config.run_bytes;
+  auto run = static_cast<double>(config.run_bytes);
   for (bool grew = true; grew;) {
     grew = false;
     for (int i = 0; i < config.outer_rank && !grew; ++i) {
-      const std::int64_t step = std::abs(normal.modes[i].*stride);
-      const std::int64_t reach = step * config.block_of(i);
-      if (step == 0 || step > 2 * run || reach <= run) continue;
+      const double step = std::abs(static_cast<double>(normal.modes[i].*stride));
+      const double reach = step * static_cast<double>(config.block_of(i));
+      if (step > 2 * run || reach <= run) continue;
       run = reach;
       grew = config.block_of(i) == normal.modes[i].extent;
-      if (!grew) return static_cast<double>(run);
+      if (!grew) return run;
     }
   }
-  return static_cast<double>(run);
+  return run;
 }
 
 }  // namespace

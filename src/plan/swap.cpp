@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "plan/cpu_info.hpp"
 
@@ -37,11 +38,20 @@ std::optional<SwapSplit> split_swap(const Problem& normal) {
 namespace swap {
 namespace {
 
-// Policies. A row of a tile is a line long, where that is at least so many elements, and the rows
-// of a group have so many elements: their pages are then all known to the processor.
-constexpr std::int64_t least_tile = 8;
+// Policies. The rows of a group have so many elements, or four tiles: their pages are then all
+// known to the processor.
 constexpr std::int64_t single_tile = 16;  // where elements are not transposed in registers
 constexpr std::int64_t group_elements = 256;
+constexpr std::int64_t least_group = 4;
+// A first-level cache has so many places for lines that are this far apart.
+constexpr std::int64_t cache_stride = 4096;
+constexpr std::int64_t places = 8;
+
+// Do the rows of a square of lines throw each other out of the first-level cache?
+bool rows_collide(const SwapSplit& split) {
+  const std::int64_t apart = std::gcd(split.row_stride, cache_stride);
+  return line_square(split.element) > places * (cache_stride / apart);
+}
 
 }  // namespace
 
@@ -49,12 +59,14 @@ const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   return split_swap(normal) ? nullptr : "it is not one exchange of two modes of the same extent";
 }
 
-void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<SwapConfig>& add) {
+void Family::configure(const Problem& normal, const CpuInfo&, const Add<SwapConfig>& add) {
   const SwapSplit split = *split_swap(normal);
-  const std::int64_t tile =
-      split.in_registers() ? std::max(cpu.line_bytes / split.element, least_tile) : single_tile;
-  const SwapConfig config{static_cast<int>(tile), static_cast<int>(group_elements / tile)};
-  add(config);
+  if (!split.in_registers()) {
+    return add({single_tile, static_cast<int>(group_elements / single_tile), false});
+  }
+  const std::int64_t tile = tile_side(split.element);
+  add({static_cast<int>(tile), static_cast<int>(std::max(group_elements / tile, least_group)),
+       rows_collide(split)});
 }
 
 double Family::cost_ns(const SwapConfig&, const Problem& normal, const CpuInfo& cpu) {
@@ -72,7 +84,9 @@ std::string Family::describe(const SwapConfig& config, const Problem& normal) {
   const SwapSplit split = *split_swap(normal);
   return fmt::format("tiles of {} x {} elements of {} bytes in groups of {} x {}{}", config.tile,
                      config.tile, split.element, config.group, config.group,
-                     split.in_registers() ? ", in registers" : "");
+                     !split.in_registers() ? ""
+                     : config.staged       ? ", copied to the side first"
+                                           : ", in registers");
 }
 
 std::string Family::details(const SwapConfig&) {

@@ -1,5 +1,6 @@
-// swap: two modes of one extent change places within the array. Tiles (i, j) and (j, i) are loaded,
-// both are transposed, and each is stored where the other was.
+// swap: two modes of one extent change places within the array. Tiles (i, j) and (j, i) change
+// places block by block, through the registers; or, where the rows of a tile collide in the caches,
+// both are copied to the side first.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,9 @@ namespace cornerturn::plan {
 struct CpuInfo;
 
 struct SwapConfig {
-  int tile = 16;   ///< elements of a tile along either mode
-  int group = 16;  ///< tiles along either mode that are worked on together
+  int tile = 16;        ///< elements of a tile along either mode
+  int group = 16;       ///< tiles along either mode that are worked on together
+  bool staged = false;  ///< tiles are copied to the side before they are transposed
 
   friend bool operator==(const SwapConfig&, const SwapConfig&) = default;
 };
@@ -40,6 +42,18 @@ struct SwapSplit {
 std::optional<SwapSplit> split_swap(const Problem& normal);
 
 namespace swap {
+
+/// Lines in a row of the tiles that are transposed in registers: shorter runs waste what the
+/// processor fetches beyond them, longer ones leave the first-level cache.
+inline constexpr std::int64_t lines_a_row = 4;
+/// The side of a square of elements whose rows are whole lines, and are eight at least.
+constexpr std::int64_t line_square(std::int64_t element) {
+  return element <= 8 ? 64 / element : 8;
+}
+/// The side of a tile of elements of `element` bytes.
+constexpr std::int64_t tile_side(std::int64_t element) {
+  return lines_a_row * line_square(element);
+}
 
 /// What things cost one thread, by hand on a processor with AVX2.
 struct Costs {

@@ -100,3 +100,37 @@ def test_small_matrices_and_recipes(tmp_path):
     text = page.read_text()
     assert "from 48 x 48 float32 on, and from 48 x 48 float64 on" in text and "| 2 x 2 float32 |" in text
     assert "| heads | `x.permute()` | 4.00 | 1.60 | 2.5 |" in text and "old" not in text
+
+
+def test_in_place_puts_its_table_on_a_page(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- in-place:begin -->\nold\n<!-- in-place:end -->\n")
+    known = ["processor", "processors", "numpy", "date", "commit"]
+    seconds = {"memcpy": 1, "memcpy of all threads": 0.5, "cornerturn": 2, "threads": 1, "copy back": 5, "numpy": 10}
+    report = {
+        "provenance": {**dict.fromkeys(known, "?"), "load": 1},
+        "cases": [
+            {"class": "square", "seconds": seconds},
+            {"class": "square", "seconds": {**seconds, "mkl": 4}},
+            {"class": "odd", "seconds": {**seconds, "fftw": 100}},
+        ],
+    }
+    (tmp_path / "in.json").write_text(json.dumps(report))
+    command = [sys.executable, ROOT / "bench/python/in_place.py", "--from", tmp_path / "in.json", "--page", page]
+    subprocess.run(command, check=True, capture_output=True)
+    text = page.read_text()
+    assert "| square | 2 | 50 | 50 | 20 | - | 25 | 10 | 3.2 / 2.0 |" in text and "old" not in text
+    assert "| odd | 1 | 50 | 50 | 20 | 1.0 | - | 10 | 5.0 / 5.0 |" in text
+
+
+def test_in_place_is_measured_and_checked():
+    """Small cases of every kind: each contestant that is here gets them right."""
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import in_place\n"
+        "in_place.CASES[:] = [in_place.Case('x', b, m, n, e) for b, m, n, e in"
+        " [(1, 60, 60, 1), (1, 60, 40, 4), (3, 20, 50, 8), (1, 30, 7, 16)]]\n"
+        "for case in in_place.measure_all(1): print(sorted(case['seconds']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, ROOT / "bench/python"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("'copy back', 'cornerturn'") == 4

@@ -39,6 +39,12 @@ def test_a_sound_kernel(folder):
     assert folder.exists() and not list(folder.iterdir())  # nothing is left behind
 
 
+def test_the_prediction_is_that_of_the_rung_with_the_same_accesses():
+    share = re.compile(r"Predicted: (\d+) % of a copy's speed at 16384 x 16384")
+    mine, rung = done("check", ROOT / "examples" / "my_kernel.hpp"), " ".join(done("analyse", "smem_pad").split())
+    assert abs(int(share.search(mine)[1]) - int(share.search(rung)[1])) <= 3
+
+
 BROKEN = {
     "an access outside, and another block's element": (
         "const bool inside = a.inside(tile.row + y, tile.col + x);",

@@ -116,3 +116,16 @@ def test_a_rung_is_drawn_with_its_lanes_and_banks(folder):
     assert "32 sectors where 4 would do; 128 of their 1024 bytes are used." in descriptions
     refused("draw", "rung", "smen", part="LAYOUT = 'smen' is no rung")
     refused("draw", "rung", "smem", "--bytes", "2", part="it takes elements of 4 B")
+
+
+def test_stacks_of_a_rung_are_drawn(folder):
+    words = ["draw", "rung", "cpy_transpose"]
+    stack, fused = done(*words, "--batch", "3"), done(*words, "--batch", "3", "--fused", "--svg", "stack.svg")
+    for text in (stack, fused):
+        assert "accesses in a stack of 3 matrices" in text and "4. The destination: where they store it" in text
+    assert "stack" not in done(*words)
+    words = "A row of the source has that row of all matrices."
+    assert words in fused and words not in stack
+    assert words in ElementTree.parse("stack.svg").getroot().find(SVG + "desc").text
+    refused("draw", "rung", "smem", "--batch", "3", part="it takes one matrix, not a stack of 3")
+    refused("draw", "rung", "cpy_transpose", "--batch", "0", part="--batch = '0' is no number of matrices from 1 on")

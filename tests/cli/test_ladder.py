@@ -83,11 +83,11 @@ def test_the_ledger_predicts_what_was_measured():
                 continue
             ledger = predicted[entry["name"]]["predicted"]["ledger"]
             assert ledger["shape"] == [16384, 16384] and set(ledger["parts"]) == {
-                "memory", "shared", "issue", "blocks",
+                "memory", "shared", "issue", "latency",
             }  # fmt: skip
             close = abs(ledger["share_of_copy"] - entry["measured"]["share_of_copy"]) <= 0.05
             (near if close else far).append((dtype, entry["name"]))
-    assert len(near) >= 0.8 * len(near + far), far
+    assert len(near) >= 0.9 * len(near + far), far
     # The order of the naive kernels, which no single counter gives.
     naive = ["naive_read_32", "naive_read_8", "naive_read", "naive_write"]
     shares = [rung(ladder("--rung", name), name)["predicted"]["ledger"]["share_of_copy"] for name in naive]

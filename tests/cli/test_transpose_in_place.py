@@ -115,6 +115,25 @@ def test_another_command_does_not_go_on_with_a_journal(folder, log):
     assert np.array_equal(np.load("a.npy"), passes().T)
 
 
+def test_a_file_that_was_changed_meanwhile_is_not_touched(folder, log):
+    array = passes()
+    np.save("a.npy", array)
+    Recorded(folder, log, WORDS, "pwrite 20 -9")
+    shutil.copy("a.npy", "interrupted.npy")
+    shutil.copy(JOURNAL, "journal")
+    for other in [array + 1, np.zeros_like(array), array[:-1]]:
+        np.save("a.npy", other)
+        before = Path("a.npy").read_bytes()
+        for _ in range(2):  # the first refusal changes nothing
+            error = refused(*WORDS)
+            assert "was changed by something else" in error or "its journal tells of (1103, 2063)" in error
+            assert Path("a.npy").read_bytes() == before and Path("journal").read_bytes() == Path(JOURNAL).read_bytes()
+    with open("interrupted.npy", "rb") as file:
+        Path("a.npy").write_bytes(file.read())
+    assert json.loads(done(*WORDS, "--json"))["resumed"]
+    assert np.array_equal(np.load("a.npy"), array.T)
+
+
 def test_what_is_refused(folder):
     np.save("a.npy", passes())
     before = Path("a.npy").read_bytes()

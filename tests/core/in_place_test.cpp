@@ -239,6 +239,27 @@ TEST(InPlaceRuns, CutsAreWhereTheySay) {
   }
   EXPECT_EQ(Cuts(1000, 0).size(), 0);
   EXPECT_FALSE(Cuts(1000, 0).at(16));
+  EXPECT_EQ(Cuts(16, 10).size(), 0);
+  EXPECT_FALSE(Cuts(16, 10).at(5));
+}
+
+// Runs of an odd number keep their parity from place to place: cuts at even runs alone would leave
+// half of them in cycles that nothing cuts.
+TEST(InPlaceRuns, CutsReachMostCycles) {
+  for (const auto& [rows, columns] : {std::pair{97, 1021}, {127, 129}, {256, 96}}) {
+    const RunMap map(rows, columns);
+    const Cuts cuts(map.count(), map.count() / 64);
+    std::vector<std::uint64_t> words(static_cast<std::size_t>(Marks::words_for(map.count())));
+    const Marks marks(words);
+    for (std::int64_t i = 0; i < cuts.size(); ++i) {
+      walk(
+          map, cuts.run(i), [&](std::int64_t k) { return cuts.at(k); },
+          [&](std::int64_t, std::int64_t to) { marks.mark(to); });
+    }
+    std::int64_t left = 0;
+    for_each_cycle(map, words, [&](std::int64_t, std::int64_t length) { left += length; });
+    EXPECT_LT(left, map.count() / 4) << rows << " x " << columns;
+  }
 }
 
 TEST(InPlace, MatricesOfEveryKind) {
@@ -281,6 +302,24 @@ TEST(InPlace, EqualExtentsAreSwappedInOnePass) {
     EXPECT_EQ(todo.passes, 1);
     expect_permuted(shape, perm, 4, none);
   }
+}
+
+TEST(InPlace, SquaresWithinAMatrixAreSwapped) {
+  Limits limits{512, 64, 64};  // panels are small and slow
+  limits.squares = true;
+  for (const auto& [shape, perm] : {std::pair<Extents, std::vector<int>>{{64, 16}, {1, 0}},
+                                    {{16, 64}, {1, 0}},
+                                    {{60, 40}, {1, 0}},
+                                    {{3, 64, 16}, {0, 2, 1}},
+                                    {{64, 16, 3}, {1, 0, 2}}}) {
+    const Decomposition todo = decompose(shape, perm, 4, limits);
+    EXPECT_TRUE(std::any_of(todo.ways.begin(), todo.ways.end(), [](const Way& way) {
+      return way.step.kind == Step::Kind::swap;
+    })) << testing::PrintToString(shape);
+    expect_permuted(shape, perm, 4, limits);
+  }
+  expect_permuted({63, 16}, {1, 0}, 4, limits);
+  expect_permuted({16, 16}, {1, 0}, 4, limits);
 }
 
 TEST(InPlace, NothingMovesWhereTheOrderInMemoryStays) {

@@ -60,6 +60,16 @@ TEST(Validate, SizesAndOffsetsFitIn64Bits) {
   EXPECT_EQ(make({4}, {huge / 2}, {4}, {4}).status, Status::overflow);
   EXPECT_EQ(make({4}, {4}, {4}, {-(huge / 2)}).status, Status::overflow);
   EXPECT_EQ(make({2}, {huge - 3}, {2}, {4}).status, Status::overflow);
+  constexpr std::int64_t most = std::int64_t{1} << 60;  // bytes that an array reaches over
+  EXPECT_EQ(make({2}, {most - 4}, {2}, {4}).status, Status::ok);
+  EXPECT_EQ(make({2}, {most - 3}, {2}, {4}).message,
+            "what src reaches over (shape and strides) is larger than 2^60 bytes");
+  EXPECT_EQ(make({2}, {4}, {2}, {4 - most}).status, Status::ok);
+  EXPECT_EQ(make({2}, {4}, {2}, {3 - most}).status, Status::overflow);
+  EXPECT_EQ(make({2, 2}, {most / 2, -most / 2}, {2, 2}, {8, 4}).status, Status::overflow);
+  EXPECT_EQ(make({most / 2}, {0}, {most / 2}, {4}).message,
+            "the size of shape (576460752303423488) with elements of 4 bytes is larger than 2^60 "
+            "bytes");
   EXPECT_EQ(make({huge, 0}, {huge, huge}, {huge, 0}, {huge, huge}).status, Status::ok);
   EXPECT_EQ(refused([] { packed_strides({huge, 2, 2}, 4); }).status, Status::overflow);
   EXPECT_EQ(refused([] { packed_strides({1 << 20, 1 << 20}, 4); }).status, Status::ok);

@@ -126,6 +126,9 @@ TEST_P(InPlaceTargets, GapsStayAsTheyAre) {
   expect_in_place(View(nullptr, b4, {50, 50}, {52 * 4, 4}), {1, 0});
   expect_in_place(View(nullptr, b4, {50, 50}, {600, 8}), {1, 0});
   expect_in_place(View(nullptr, b4, {3, 40, 40}, {10000, 44 * 4, 4}), {0, 2, 1});
+  // Rows that collide in the caches.
+  expect_in_place(View(nullptr, b4, {150, 150}, {4096, 4}), {1, 0});
+  expect_in_place(View(nullptr, ElementType::bytes(1), {530, 530}, {4096, 1}), {1, 0});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, InPlaceTargets, testing::ValuesIn(cpu::targets()),
@@ -133,8 +136,9 @@ INSTANTIATE_TEST_SUITE_P(All, InPlaceTargets, testing::ValuesIn(cpu::targets()),
 
 TEST(InPlaceOnCpu, MatricesByPasses) {
   // Of some MB, so that a panel does not hold all; with factors and without.
-  const std::pair<std::int64_t, std::int64_t> shapes[] = {
-      {1024, 700}, {1009, 1013}, {5, 300'000}, {300'007, 4}, {64, 16384}, {3000, 2}, {1, 100}};
+  const std::pair<std::int64_t, std::int64_t> shapes[] = {{1024, 700},  {1009, 1013}, {5, 300'000},
+                                                          {300'007, 4}, {64, 16384},  {2048, 512},
+                                                          {600, 800},   {3000, 2},    {1, 100}};
   for (const auto& [m, n] : shapes) {
     for (const int threads : {1, 2}) {
       Options options;
@@ -164,14 +168,18 @@ TEST(InPlaceOnCpu, PlansSayTheirPassesAndTheirWorkspace) {
   const Plan square = plan_in_place(View(nullptr, f32, {4096, 4096}), {1, 0});
   EXPECT_EQ(square.kernel(), "swap");
   EXPECT_NE(square.explain().find("workspace   none"), std::string::npos) << square.explain();
-  const Plan plan = plan_in_place(View(nullptr, f32, {16384, 4096}), {1, 0});
+  const Plan plan = plan_in_place(View(nullptr, f32, {10007, 9973}), {1, 0});
   EXPECT_EQ(plan.kernel(), "passes");
   const std::string text = plan.explain();
-  EXPECT_NE(text.find("step 1      transpose 1 x [16384][4096] of 4 bytes"), std::string::npos)
+  EXPECT_NE(text.find("step 1      transpose 1 x [10007][9973] of 4 bytes"), std::string::npos)
       << text;
   const auto& config = plan.impl().chosen.config.as<plan::PassesConfig>();
   EXPECT_GT(config.planned->workspace, 0);
-  EXPECT_LE(config.planned->workspace, 16384 * 4096 * 4 / 100);
+  EXPECT_LE(config.planned->workspace, 10007 * 9973 * 4 / 100);
+  // Squares of 4096 by 4096, then whole rows.
+  const std::string squares = plan_in_place(View(nullptr, f32, {16384, 4096}), {1, 0}).explain();
+  EXPECT_NE(squares.find("step 1      swap 4 x [4096]"), std::string::npos) << squares;
+  EXPECT_NE(squares.find("4 x 4096 runs of 16384 bytes"), std::string::npos) << squares;
 }
 
 std::string refusal_of(const View& array, std::span<const int> perm, const Options& options = {}) {

@@ -88,7 +88,7 @@ def test_an_include_against_the_table_is_found(tmp_path):
         '// #include "api/target.hpp"\n#include <cornerturn/view.hpp>\n#include "../workshop/simt/fiber.hpp"\n#include "cpu/gone.hpp"\n'
     )
     assert faults_of(tmp_path) == [
-        'src/core/planted.hpp:3: #include "values/blocks.hpp": src/core may not include src/values; it may include: include',
+        'src/core/planted.hpp:3: #include "values/blocks.hpp": src/core may not include src/values; it may include: include, src/maps',
         'src/cpu/planted.cpp:3: #include "../workshop/simt/fiber.hpp": src/cpu may not include src/workshop/simt; '
         "it may include: include, src/core, src/plan, src/values",
         'src/cpu/planted.cpp:4: #include "cpu/gone.hpp": there is no such file',

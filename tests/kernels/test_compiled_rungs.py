@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
 sys.path.insert(0, str(ROOT / "scripts"))
 
+import compiled_paths  # noqa: E402
 import compiled_rungs  # noqa: E402
 
 
@@ -43,3 +44,33 @@ def test_an_sm_holds_as_many_blocks_as_the_driver_says():
             assert predicted["blocks"] == measured["blocks_per_sm"], rung["name"]
             checked += 1
     assert checked > 20
+
+
+def code_of(*lines):
+    code = compiled_paths.Code()
+    for line in lines:
+        if line.endswith(":"):
+            code.labels[line.rstrip(":")] = len(code.lines)
+        else:
+            code.lines.append(line)
+    return code
+
+
+def test_the_shortest_way_makes_the_accesses_and_counts_the_waits():
+    """Two ways: one load of 16 bytes, or a loop over four of 4 bytes, each used before the next one."""
+    code = code_of(
+        "@P0 BRA `(.L_loop)", "LDG.E.128 R4, [R2.64]", "IMAD R20, R20, R20, R20", "STS.128 [R9], R4", "EXIT",
+        "L_loop:", "LDG.E R4, [R2.64]", "STS [R9], R4", "@!P1 BRA `(.L_loop)", "EXIT",
+    )  # fmt: skip
+    wide = {("global load", 16): 1, ("shared store", 16): 1}
+    assert code.shortest(wide) == [0, 1, 2, 3, 4] and code.trips([0, 1, 2, 3, 4]) == 1
+    narrow = code.shortest({("global load", 4): 4, ("shared store", 4): 4})
+    assert len(narrow) == 1 + 4 * 3 + 1 and code.trips(narrow) == 4
+    assert code.shortest({("global load", 4): 1, ("shared store", 16): 1}) is None
+
+
+def test_loads_that_are_on_their_way_together_are_one_wait():
+    together = code_of("LDG.E R4, [R2.64]", "LDG.E R5, [R2.64+0x80]", "STS [R9], R4", "STS [R9+0x80], R5", "EXIT")
+    assert together.trips(range(5)) == 1
+    apart = code_of("LDG.E R4, [R2.64]", "STS [R9], R4", "LDG.E.64 R6, [R2.64+0x80]", "STS [R9+0x80], R7", "EXIT")
+    assert apart.trips(range(5)) == 2

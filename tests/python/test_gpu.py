@@ -55,6 +55,28 @@ def test_transpose(dtype):
             assert torch.equal(window, expected) and out.count_nonzero() == window.count_nonzero()
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.bfloat16, torch.float32, torch.complex128])
+def test_in_place(dtype):
+    for shape, axes in (
+        ((300, 300), None),
+        ((3, 64, 64), (0, 2, 1)),
+        ((1024, 513), None),
+        ((1009, 757), None),
+        ((100000, 3), None),
+        ((2, 40, 50, 3), (0, 3, 1, 2)),
+    ):
+        x = numbered(*shape, dtype=dtype)
+        expected = x.permute(axes or tuple(reversed(range(x.dim())))).contiguous()
+        y = cornerturn.transpose_in_place(x, axes)
+        assert y.data_ptr() == x.data_ptr() and y.is_contiguous()
+        assert torch.equal(y, expected)
+    whole = numbered(40, 50, dtype=dtype)
+    before = whole.clone()
+    cornerturn.transpose_in_place(whole[:, 5:45])
+    assert torch.equal(whole[:, 5:45], before[:, 5:45].t())
+    assert torch.equal(whole[:, :5], before[:, :5]) and torch.equal(whole[:, 45:], before[:, 45:])
+
+
 def test_contiguous_and_copy():
     x = numbered(40, 50)
     assert cornerturn.contiguous(x) is x

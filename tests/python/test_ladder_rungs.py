@@ -38,6 +38,24 @@ def test_stacks_of_matrices(name, dtype):
         ladder.cpy_transpose(a, a.copy())
 
 
+@pytest.mark.parametrize("name", ["cpy_transpose", "cpy_flat"])
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4"])
+def test_stacks_whose_rows_lie_together(name, dtype):
+    """Row 0 of each matrix, then row 1 of each: strides as in ggml's fused case, nb00 > nb02."""
+    for batch in (2, 11):
+        a = numbered(33 * batch, 40, dtype).reshape(33, batch, 40).swapaxes(0, 1)
+        assert a.strides[1] > a.strides[0]
+        b = np.zeros((batch, 40, 33), dtype)
+        getattr(ladder, name)(a, b)
+        assert b.tobytes() == np.ascontiguousarray(a.swapaxes(1, 2)).tobytes()
+    with pytest.raises(ValueError, match="it takes one matrix, not a stack of 11"):
+        ladder.smem(numbered(33 * 11, 40, "f4").reshape(33, 11, 40).swapaxes(0, 1), np.zeros((11, 40, 33), "f4"))
+    with pytest.raises(ValueError, match="b.strides = .* packed row by row"):
+        getattr(ladder, name)(np.zeros((11, 33, 40), dtype), np.zeros((40, 11, 33), dtype).swapaxes(0, 1))
+    with pytest.raises(ValueError, match="a.strides = .* packed row by row"):
+        getattr(ladder, name)(np.zeros((11, 33, 80), dtype)[:, :, ::2], np.zeros((11, 40, 33), dtype))
+
+
 def test_the_climb_is_listed_in_order():
     names = ladder.rungs()
     assert names[:2] == ["copy", "naive_read"] and names[-1] == "triton_block_tuned"

@@ -21,6 +21,11 @@ class Pair(NamedTuple):
         return self.a.shape[0] if self.a.rank == 3 else 1
 
     @property
+    def fused(self) -> bool:
+        """Does `a` have row 0 of each matrix in memory, then row 1 of each?"""
+        return not self.a.is_packed()
+
+    @property
     def rows(self) -> int:
         return self.a.shape[-2]
 
@@ -48,7 +53,7 @@ def pair(a: Any, b: Any, *, transposes: bool, converts: bool, stream: Any) -> Pa
     for name, array in (("a", source), ("b", target)):
         if array.rank not in (2, 3):
             raise ValueError(f"{name}.shape = {array.shape}: a matrix has 2 dimensions, a stack of them 3")
-        if not array.is_packed():
+        if not array.is_packed() and not (name == "a" and array.rank == 3 and has_rows_together(array)):
             raise ValueError(f"{name}.strides = {array.strides} bytes: a rung takes matrices that are "
                              "packed row by row")  # fmt: skip
     like = source._replace(dtype=target.dtype) if converts else source
@@ -63,3 +68,8 @@ def pair(a: Any, b: Any, *, transposes: bool, converts: bool, stream: Any) -> Pa
         return Pair(source, target, 0)
     number = framework.current_stream(source.device) if stream is None else stream_number(stream)
     return Pair(source, target, number)
+
+
+def has_rows_together(stack: Array) -> bool:
+    """Is row 0 of each matrix in memory before row 1 of each? ggml's copy takes such a stack for one matrix."""
+    return stack.permuted((1, 0, 2)).is_packed()

@@ -34,7 +34,8 @@ class Rung:
 
     Args:
         a: a matrix of shape (rows, cols), packed row by row, on a GPU or in host memory. `cpy_flat` and
-            `cpy_transpose` also take a stack of shape (batch, rows, cols).
+            `cpy_transpose` also take a stack of shape (batch, rows, cols), packed, or with row 0 of each
+            matrix before row 1 of each: `x.swapaxes(0, 1)` of a packed x of shape (rows, batch, cols).
         b: its transpose, of shape (cols, rows), packed, of a's dtype, on a's device, apart from `a`. A
             rung that copies (`rung.transposes` is False) takes one of the shape of `a`; one that converts
             (`rung.converts`: `cpy_flat`, `cpy_transpose`) also one of another dtype, both of float32,
@@ -88,7 +89,8 @@ class CompiledRung(Rung):
 
     def why_not_pair(self, operands: Pair) -> str | None:
         if operands.types is None and operands.a.rank == 3:
-            return _ladder.why_not(self.name, operands.rows, operands.cols, operands.a.itemsize, operands.batch)
+            about = operands.rows, operands.cols, operands.a.itemsize, operands.batch, operands.fused
+            return _ladder.why_not(self.name, *about)
         if operands.types is None or operands.a.rank == 3:
             return super().why_not_pair(operands)
         return _ladder.why_not_convert(self.name, *operands.types)
@@ -104,9 +106,9 @@ class CompiledRung(Rung):
             else:
                 _ladder.emulate_converting(*numbers, *operands.types)
         elif operands.a.device != HOST:
-            _ladder.launch(*numbers, a.itemsize, a.device, operands.stream, operands.batch)
+            _ladder.launch(*numbers, a.itemsize, a.device, operands.stream, operands.batch, operands.fused)
         else:
-            _ladder.emulate(*numbers, a.itemsize, operands.batch)
+            _ladder.emulate(*numbers, a.itemsize, operands.batch, operands.fused)
 
 
 class TritonRung(Rung):

@@ -10,14 +10,18 @@
 #include "plan/gpu/blocks.hpp"
 #include "plan/gpu/boxes.hpp"
 #include "plan/gpu/copy.hpp"
+#include "plan/gpu/cycles.hpp"
 #include "plan/gpu/dequantise.hpp"
 #include "plan/gpu/family.hpp"
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/pack.hpp"
+#include "plan/gpu/panels.hpp"
+#include "plan/gpu/passes.hpp"
 #include "plan/gpu/quantise.hpp"
 #include "plan/gpu/rows.hpp"
 #include "plan/gpu/skew.hpp"
 #include "plan/gpu/structures.hpp"
+#include "plan/gpu/swap.hpp"
 #include "plan/gpu/tile.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -36,7 +40,11 @@ using Families = TypeList<
     quantise::Family,
     dequantise::Family,
     blocks::Family,
-    amax::Family>;
+    amax::Family,
+    swap::Family,
+    panels::Family,
+    cycles::Family,
+    passes::Family>;
 // clang-format on
 
 /// What the families cost, in the order of the list.

@@ -14,6 +14,11 @@
 //     static std::string describe(config, normal);    // its name in files of winners, too
 //     static Launchable<Args> prepare(config, normal);
 //
+//     static std::string details(config);             // lines that explain() adds; may be missing
+//     static std::int64_t workspace(config);          // bytes beside the arrays; may be missing
+//     static const Parts& parts(config);              // where plans of other families do the work
+//                                                     // (parts.hpp); may be missing
+//
 //     // Where the arguments are more than src and dst: puts the addresses into those of launch
 //     // number `launch`. It runs at every call of a plan, so it allocates nothing (bind.hpp).
 //     static void bind(args, normal, buffers, launch);

@@ -11,14 +11,19 @@ namespace cornerturn {
 struct AccessCosts {
   double copy_bandwidth = 4.25e12;  ///< bytes a second of a plain copy
   double sm_clocks = 132 * 1.98e9;  ///< clocks a second of all SMs
-  double transposed = 0.0731;       ///< more time of the memory than a copy through registers takes
-  double sector_load = 0.302;       ///< of a sector's time: one read beyond the fewest
-  double sector_store = 1.81;       ///< one written beyond the fewest, most of them in parts
-  double wavefront = 1.27;          ///< clocks of an SM
-  double request = 5.25;            ///< instructions that a request stands for
-  double thread = 134;              ///< instructions of a thread besides
-  double block = 6.04e-10;          ///< seconds to begin a block, on the whole GPU
-  double norm = 4.88;               ///< the parts' norm of this order is the time
+  double transposed = 0.0563;       ///< more time of the memory than a copy through registers takes
+  double sector_load = 0.138;       ///< of a sector's time: one read beyond the fewest
+  double sector_store = 1.89;       ///< one written beyond the fewest, in parts
+  double cut_load = 0.37;           ///< one more since neighbouring lanes begin within a sector
+  double cut_store = 1.63;          ///< the same of a store
+  double again = 0.304;             ///< one that the same warp touched just before
+  double wavefront = 1.28;          ///< clocks of an SM
+  double instruction = 0.916;       ///< issue slots of an instruction of the compiled code
+  double request = 9.47;            ///< where that is not known: instructions a request
+  double warp = 81.9;               ///< issue slots that a warp takes besides
+  double block = 5.46e-10;          ///< seconds to begin a block, on the whole GPU
+  double latency = 2.26e-07;        ///< seconds of a wait for global loads
+  double norm = 4.6;                ///< the parts' norm of this order is the time
 
   double sector_seconds() const { return 32 / copy_bandwidth; }
   double wavefront_seconds() const { return wavefront / sm_clocks; }
@@ -27,14 +32,19 @@ struct AccessCosts {
 inline constexpr AccessCosts access_costs;
 
 /// Those that are fitted, by name.
-inline std::array<std::pair<const char*, double*>, 8> fitted_numbers(AccessCosts& costs) {
+inline std::array<std::pair<const char*, double*>, 13> fitted_numbers(AccessCosts& costs) {
   return {{{"transposed", &costs.transposed},
            {"sector_load", &costs.sector_load},
            {"sector_store", &costs.sector_store},
+           {"cut_load", &costs.cut_load},
+           {"cut_store", &costs.cut_store},
+           {"again", &costs.again},
            {"wavefront", &costs.wavefront},
+           {"instruction", &costs.instruction},
            {"request", &costs.request},
-           {"thread", &costs.thread},
+           {"warp", &costs.warp},
            {"block", &costs.block},
+           {"latency", &costs.latency},
            {"norm", &costs.norm}}};
 }
 

@@ -41,6 +41,20 @@ void add_global(Leg& leg, const WarpRequest& lanes, int sectors) {
   leg.bytes_used += static_cast<std::uint64_t>(cost.bytes);
 }
 
+int sectors_of_both(const WarpRequest& one, const WarpRequest& other) {
+  std::array<std::uint64_t, 2 * warp_lanes> sectors;
+  std::size_t count = 0;
+  for (const WarpRequest* lanes : {&one, &other}) {
+    for (int lane = 0; lane < warp_lanes; ++lane) {
+      if (!lanes->is_active(lane)) continue;
+      sectors[count++] = lanes->address[static_cast<std::size_t>(lane)] / sector_bytes;
+    }
+  }
+  const auto end = sectors.begin() + static_cast<std::ptrdiff_t>(count);
+  std::sort(sectors.begin(), end);
+  return static_cast<int>(std::unique(sectors.begin(), end) - sectors.begin());
+}
+
 void add_shared(Leg& leg, const SharedCost& cost) {
   leg.wavefronts += static_cast<std::uint64_t>(cost.wavefronts);
   leg.wavefronts_ideal += static_cast<std::uint64_t>(cost.ideal);
@@ -112,10 +126,28 @@ void KernelReport::add(const simt::Request& request) {
   if (request.op == Op::async_copy) {
     add_async(leg, request);
   } else if (simt::is_global(request.op)) {
-    add_global(leg, request.lanes, global_cost(request.lanes).sectors);
+    const int sectors = global_cost(request.lanes).sectors;
+    add_global(leg, request.lanes, sectors);
+    count_again(leg, request, sectors);
   } else {
     add_shared(leg, shared_cost(request.lanes, shared_op(request.op)));
   }
+}
+
+// A warp that comes back to a sector at once finds it in the cache, and its parts are put together
+// there.
+void KernelReport::count_again(Leg& leg, const simt::Request& request, int sectors) {
+  last_.resize(legs.size());
+  if (request.first) {
+    for (LastRequest& last : last_) last.known = false;
+  }
+  LastRequest& last = last_[static_cast<std::size_t>(&leg - legs.data())];
+  if (last.known) {
+    const int both = sectors_of_both(last.lanes, request.lanes);
+    const int before = global_cost(last.lanes).sectors;
+    leg.sectors_again += static_cast<std::uint64_t>(before + sectors - both);
+  }
+  last = {true, request.lanes};
 }
 
 // The legs are compared by the time that their excess takes, of which a twentieth of what the
@@ -136,9 +168,8 @@ KernelReport::Limits KernelReport::limits() const {
                             costs.sector_seconds();
       if (excess > most) {
         most = excess;
-        // Lanes that want neighbouring bytes touch one sector more where they begin within one.
-        const bool together = leg.sectors <= leg.sectors_ideal + leg.requests;
-        worst = {together ? nullptr : &leg, together ? &leg : nullptr, nullptr, worst.narrow};
+        const bool cut = leg.only_cut();
+        worst = {cut ? nullptr : &leg, cut ? &leg : nullptr, nullptr, worst.narrow};
       }
     }
     if (leg.is_shared() && leg.conflicts > 0) {
@@ -249,6 +280,7 @@ Leg KernelReport::total(Op op) const {
     sum.requests += leg.requests;
     sum.sectors += leg.sectors;
     sum.sectors_ideal += leg.sectors_ideal;
+    sum.sectors_again += leg.sectors_again;
     sum.sectors_min = std::min(sum.sectors_min, leg.sectors_min);
     sum.sectors_max = std::max(sum.sectors_max, leg.sectors_max);
     sum.bytes_used += leg.bytes_used;
@@ -300,7 +332,8 @@ std::string KernelReport::json() const {
       row["sectors"] = {{"min", leg.sectors_min},
                         {"mean", per(leg.sectors, leg.requests)},
                         {"max", leg.sectors_max},
-                        {"ideal", per(leg.sectors_ideal, leg.requests)}};
+                        {"ideal", per(leg.sectors_ideal, leg.requests)},
+                        {"again", leg.sectors_again}};
       row["bytes"] = {{"used", leg.bytes_used}, {"moved", leg.bytes_moved()}};
     }
     if (leg.is_shared()) {

@@ -22,7 +22,8 @@ struct Leg {
   std::uint64_t sectors_ideal = 0;  ///< if each request's bytes lay together, aligned
   int sectors_min = 0;              ///< of one request
   int sectors_max = 0;
-  std::uint64_t bytes_used = 0;  ///< of the 32 bytes a sector that were moved
+  std::uint64_t sectors_again = 0;  ///< that the same warp touched in its request before
+  std::uint64_t bytes_used = 0;     ///< of the 32 bytes a sector that were moved
 
   // Shared memory.
   std::uint64_t wavefronts = 0;
@@ -31,6 +32,8 @@ struct Leg {
   int wavefronts_max = 0;              ///< of one request
   Collision collision;                 ///< of that request, if it has conflicts
 
+  /// Are there too many sectors only because neighbouring lanes begin within one?
+  bool only_cut() const { return sectors <= sectors_ideal + requests; }
   bool is_global() const { return simt::is_global(op) || op == simt::Op::async_copy; }
   bool is_shared() const { return !simt::is_global(op); }
   std::uint64_t bytes_moved() const { return sectors * 32; }
@@ -76,6 +79,13 @@ struct KernelReport {
   };
   Limits limits() const;
   Leg& leg_of(const simt::Request& request);
+  void count_again(Leg& leg, const simt::Request& request, int sectors);
+
+  struct LastRequest {
+    bool known = false;
+    WarpRequest lanes;
+  };
+  std::vector<LastRequest> last_;  // of each leg, by the warp that is being told
 };
 
 }  // namespace cornerturn

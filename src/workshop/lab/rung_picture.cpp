@@ -186,11 +186,14 @@ Picture rung_picture(const ladder::Rung& rung, const ladder::Prediction& run) {
       "A cell that a lane touches has the lane's number and colour. A red frame with a corner "
       "means in a matrix: the warp does not use the whole sector; in shared memory: lanes want "
       "different words of one bank.";
+  const ladder::Matrix& m = run.matrix;
+  if (m.batch > 1) picture.title += " in a stack of " + std::to_string(m.batch) + " matrices";
+  if (m.fused) picture.description += " A row of the source has that row of all matrices.";
   int step = 1;
   std::set<Op> drawn;
   for (const simt::Request& request : run.first) {
     if (request.lanes.active == 0 || !drawn.insert(request.op).second) continue;
-    for (Panel& panel : panels_of(request, rung, run.matrix)) {
+    for (Panel& panel : panels_of(request, rung, m)) {
       panel.title = std::to_string(step++) + ". " + panel.title;
       picture.lines.push_back({std::move(panel)});
     }

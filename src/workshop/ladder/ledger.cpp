@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "plan/gpu/estimate.hpp"
+#include "workshop/ladder/compiled.hpp"
+#include "workshop/ladder/explain.hpp"
 
 namespace cornerturn::ladder {
 namespace {
@@ -21,10 +23,40 @@ bool copies_plainly(const Prediction& run) {
          run.shared_bytes == 0;
 }
 
+// Sectors that take time beyond those of the leg's bytes, each as long as one of those.
+double excess_of(const Leg& leg, const AccessCosts& costs) {
+  const bool stores = leg.op == simt::Op::global_store;
+  const auto fewest = static_cast<double>(leg.bytes_used) / 32;
+  const auto again = static_cast<double>(leg.sectors_again);
+  const double others = std::max(static_cast<double>(leg.sectors) - fewest - again, 0.0);
+  const double cost = leg.only_cut() ? (stores ? costs.cut_store : costs.cut_load)
+                                     : (stores ? costs.sector_store : costs.sector_load);
+  return costs.again * again + cost * others;
+}
+
 // More than 1 where the work counted for `run` is that of a larger matrix.
 double scale_of(const Prediction& run, const Matrix& matrix) {
   const auto counted = static_cast<double>(std::max<std::int64_t>(run.matrix.size(), 1));
   return static_cast<double>(matrix.size()) / counted;
+}
+
+// The way through the compiled code that the counted accesses took; none where nobody knows.
+const CompiledPath* path_of(const Prediction& run) {
+  const CompiledRung* code = find_compiled(run.report.kernel, run.matrix.bytes);
+  if (code == nullptr) return nullptr;
+  const bool narrow = run.report.total(simt::Op::global_load).width <= run.matrix.bytes;
+  const CompiledPath& path = narrow ? code->elements : code->vectors;
+  return path.instructions > 0 ? &path : nullptr;
+}
+
+// Of the launch for the whole matrix: some rungs round the sides of their grid up.
+double blocks_of(const Prediction& run, const Matrix& matrix) {
+  const Rung* rung = find_rung(run.report.kernel);
+  const RungBody* body = rung == nullptr ? nullptr : rung->body(matrix.bytes);
+  if (body != nullptr && body->launch != nullptr) {
+    return static_cast<double>(body->launch(nullptr, nullptr, matrix).grid.count());
+  }
+  return scale_of(run, matrix) * static_cast<double>(run.launch.grid.count());
 }
 
 }  // namespace
@@ -57,31 +89,41 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   const auto bytes = static_cast<double>(matrix.size());
   double wavefronts = 0;
   double requests = 0;
-  double excess[2] = {0, 0};  // sectors beyond those of the matrix, of loads and of stores
+  double excess[2] = {0, 0};  // time of sectors beyond the fewest, of loads and of stores, as bytes
   for (const Leg& leg : run.report.legs) {
     requests += scale * static_cast<double>(leg.requests);
     wavefronts += scale * static_cast<double>(leg.wavefronts);
     if (leg.is_global()) {
-      excess[leg.op == simt::Op::global_store] += scale * static_cast<double>(leg.sectors);
+      excess[leg.op == simt::Op::global_store] += 32 * scale * excess_of(leg, costs);
     }
   }
-  for (double& sectors : excess) sectors = std::max(sectors - bytes / 32, 0.0);
   const double moved = copies_plainly(run) ? bytes : bytes * (1 + costs.transposed);
+
+  plan::gpu::Work work;
+  work.src_bytes = moved + excess[0];
+  work.dst_bytes = moved + excess[1];
+  work.wavefronts = costs.wavefront * wavefronts;
+  work.blocks = blocks_of(run, matrix);
+  work.resident = std::max(1, residency(run, sms.front()).blocks);
+  const std::uint64_t warps_of_block = (run.launch.block.count() + 31) / 32;
+  const double warps = work.blocks * static_cast<double>(warps_of_block);
+  double trips = 1;
+  double busy = 1;  // how often each warp takes the path
+  if (const CompiledPath* path = path_of(run)) {
+    busy = requests / (warps * path->accesses);
+    trips = path->trips;
+    work.instructions = 32 * costs.instruction * path->instructions * busy * warps;
+  } else {
+    work.instructions = 32 * costs.request * requests;
+  }
+  work.instructions += 32 * costs.warp * warps;
+  work.block_seconds =
+      costs.latency * trips * std::min(busy, 1.0) + costs.block * device.sm_count * work.resident;
 
   plan::gpu::SharedCosts shared;
   shared.norm.value = costs.norm;
   shared.rounds.value = 1;
   shared.barriers.value = 0;
-  plan::gpu::Work work;
-  work.src_bytes = moved + 32 * costs.sector_load * excess[0];
-  work.dst_bytes = moved + 32 * costs.sector_store * excess[1];
-  work.blocks = scale * static_cast<double>(run.launch.grid.count());
-  const std::uint64_t warps_of_block = (run.launch.block.count() + 31) / 32;
-  const auto warps = static_cast<double>(warps_of_block);
-  work.instructions = 32 * (costs.request * requests + costs.thread * work.blocks * warps);
-  work.wavefronts = costs.wavefront * wavefronts;
-  work.resident = 1;
-  work.block_seconds = costs.block * device.sm_count;  // they begin one after the other
   const plan::gpu::Model model{device, shared, {}};
   const plan::Estimate e = plan::gpu::estimate_of(model, work);
 
@@ -89,7 +131,7 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   ledger.device = device.name;
   ledger.matrix = matrix;
   ledger.parts = {LedgerPart{"memory", e.memory_seconds}, LedgerPart{"shared", e.shared_seconds},
-                  LedgerPart{"issue", e.issue_seconds}, LedgerPart{"blocks", e.rounds_seconds}};
+                  LedgerPart{"issue", e.issue_seconds}, LedgerPart{"latency", e.rounds_seconds}};
   ledger.start_seconds = e.start_seconds;
   ledger.seconds = e.seconds;
   ledger.copy_seconds = device.launch_seconds + 2 * bytes / device.copy_bandwidth;

@@ -4,11 +4,12 @@
 //
 //   memory   the bytes, and the sectors beyond the fewest
 //   shared   wavefronts of shared memory
-//   issue    instructions: so many for each request and each thread
-//   blocks   each begins for itself
+//   issue    instructions: those of the compiled code where it is known (compiled.hpp), else so
+//   many
+//            for each request; and so many for each warp
+//   latency  blocks, as many at a time as are resident: each begins, and waits for its loads
 //
-// The parts overlap: their norm is the time, and the largest one bounds it. How many blocks are
-// resident is no part: the fit found nothing that the rungs' occupancy explains.
+// The parts overlap: their norm is the time, and the largest one bounds it.
 #pragma once
 
 #include <array>
@@ -36,7 +37,7 @@ struct Ledger {
   double share_of_copy() const { return seconds > 0 ? copy_seconds / seconds : 0; }
   const LedgerPart& largest() const;
   /// "83 % of a copy's speed at 16384 x 16384 on NVIDIA H200; of that time issue 99 %, memory 72 %,
-  /// blocks 20 %"
+  /// latency 20 %"
   std::string text() const;
 };
 

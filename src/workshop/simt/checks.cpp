@@ -84,7 +84,7 @@ Buffer* Engine::checked_global(const void* p, int width, const Site& site, Op op
          fmt::format("the address must be a multiple of {}", width));
     return nullptr;
   }
-  if (stores && !buffer->output) {
+  if (stores && buffer->use == Use::input) {
     note(FindingKind::out_of_bounds, buffer->name, offset, me(site, op, width), {},
          "it is an input");
     return nullptr;
@@ -93,7 +93,7 @@ Buffer* Engine::checked_global(const void* p, int width, const Site& site, Op op
 }
 
 void Engine::check_read(Buffer& buffer, std::uint64_t offset, int width, const Site& site, Op op) {
-  if (!buffer.output) return;
+  if (buffer.use == Use::input) return;
   const auto conflict =
       buffer.read(offset, static_cast<std::uint64_t>(width), toucher(number(site)));
   if (!conflict) return;
@@ -314,7 +314,7 @@ void Engine::note(FindingKind kind, std::string memory, std::uint64_t address,
 
 void Engine::report_unwritten_outputs() {
   for (const Buffer& buffer : memory_->buffers()) {
-    if (!buffer.output) continue;
+    if (buffer.use != Use::output) continue;
     const Buffer::Gap gap = buffer.unwritten();
     if (gap.bytes == 0) continue;
     note(FindingKind::never_written, buffer.name, gap.first, {}, {},

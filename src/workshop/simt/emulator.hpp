@@ -21,10 +21,15 @@ class Emulator {
   /// What the kernel may read, and what it must write: each byte of an output exactly once.
   /// A step over the end of a buffer that lands in another one is not seen as such: leave a gap.
   void input(std::string name, const void* p, std::size_t bytes) {
-    memory_.add(std::move(name), p, bytes, false);
+    memory_.add(std::move(name), p, bytes, Use::input);
   }
   void output(std::string name, void* p, std::size_t bytes) {
-    memory_.add(std::move(name), p, bytes, true);
+    memory_.add(std::move(name), p, bytes, Use::output);
+  }
+  /// What the kernel may read and write, each byte at most once. Who reads a byte that another
+  /// thread writes must be ordered with it by a barrier, whichever of the two comes first.
+  void update(std::string name, void* p, std::size_t bytes) {
+    memory_.add(std::move(name), p, bytes, Use::update);
   }
   void clear() { memory_.clear(); }
   /// Where requests say that the buffer begins which contains `p`.

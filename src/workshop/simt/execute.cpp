@@ -1,6 +1,7 @@
 #include "workshop/simt/execute.hpp"
 
 #include "plan/gpu/families.hpp"
+#include "plan/gpu/parts.hpp"
 #include "workshop/simt/run_family.hpp"
 
 namespace cornerturn::simt {
@@ -19,8 +20,9 @@ RunFamily of_number(int number, plan::TypeList<Family...>) {
 void execute(Emulator& emulator, const plan::Plan& plan, const Buffers& buffers, Mode mode,
              const Visitor& visitor) {
   if (plan.normal.elements() == 0) return;
-  of_number(plan.chosen.row->number, plan::gpu::Families())({emulator, mode, visitor}, plan,
-                                                            buffers);
+  plan::gpu::for_each_part(plan, buffers, [&](const plan::Plan& one, const Buffers& its) {
+    of_number(one.chosen.row->number, plan::gpu::Families())({emulator, mode, visitor}, one, its);
+  });
 }
 
 }  // namespace cornerturn::simt

@@ -51,7 +51,8 @@ std::optional<Buffer::ReadConflict> Buffer::read(std::uint64_t offset, std::uint
     const bool known = readers.first.block == 0 || readers.first.same_thread(who);
     (known ? readers.first : readers.other) = who;
     if (conflict) continue;
-    if (cells_[i].block == 0 || cells_[i].unordered_with(who)) {
+    const bool unwritten = cells_[i].block == 0 && use == Use::output;
+    if (unwritten || cells_[i].unordered_with(who)) {
       conflict = {cells_[i], i << shift_};
     }
   }
@@ -69,12 +70,12 @@ Buffer::Gap Buffer::unwritten() const {
   return gap;
 }
 
-void GlobalMemory::add(std::string name, const void* base, std::size_t bytes, bool output) {
+void GlobalMemory::add(std::string name, const void* base, std::size_t bytes, Use use) {
   Buffer buffer;
   buffer.name = std::move(name);
   buffer.base = const_cast<std::byte*>(static_cast<const std::byte*>(base));
   buffer.bytes = bytes;
-  buffer.output = output;
+  buffer.use = use;
   const std::uint64_t phase = reinterpret_cast<std::uintptr_t>(base) % 16;
   std::uint64_t end = 1 << 20;
   if (!buffers_.empty()) end = buffers_.back().device_address + buffers_.back().bytes;
@@ -84,7 +85,7 @@ void GlobalMemory::add(std::string name, const void* base, std::size_t bytes, bo
 
 void GlobalMemory::begin_launch() {
   for (Buffer& buffer : buffers_) {
-    if (!buffer.output) continue;
+    if (buffer.use == Use::input) continue;
     const std::size_t cell = std::size_t{1} << buffer.shift_;
     buffer.cells_.assign((buffer.bytes + cell - 1) / cell, Toucher{});
     buffer.readers_.clear();

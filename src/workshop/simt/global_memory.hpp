@@ -30,11 +30,18 @@ struct Toucher {
   }
 };
 
+/// What a launch may do with a buffer.
+enum class Use {
+  input,   ///< read it
+  output,  ///< write every byte of it once
+  update,  ///< read what it holds, and write every byte at most once
+};
+
 struct Buffer {
   std::string name;
   std::byte* base = nullptr;
   std::size_t bytes = 0;
-  bool output = false;
+  Use use = Use::input;
   // Where the buffer lies for the recorder: as on a device, whose allocations start at a multiple
   // of 256 bytes, plus what the host's pointer has beyond a multiple of 16.
   std::uint64_t device_address = 0;
@@ -57,10 +64,10 @@ struct Buffer {
   /// Marks the bytes in [offset, offset + width) that nobody wrote before with `who`.
   std::optional<WriteConflict> write(std::uint64_t offset, std::uint64_t width, const Toucher& who);
 
-  /// What a load collides with: bytes that nobody wrote, or that a thread wrote which no barrier
-  /// orders with this one.
+  /// What a load collides with: bytes of an output that nobody wrote, or bytes that a thread wrote
+  /// which no barrier orders with this one.
   struct ReadConflict {
-    Toucher writer;  ///< nobody: the byte is unwritten
+    Toucher writer;  ///< nobody: the byte of an output is unwritten
     std::uint64_t offset = 0;
   };
   std::optional<ReadConflict> read(std::uint64_t offset, std::uint64_t width, const Toucher& who);
@@ -88,7 +95,7 @@ struct Buffer {
 
 class GlobalMemory {
  public:
-  void add(std::string name, const void* base, std::size_t bytes, bool output);
+  void add(std::string name, const void* base, std::size_t bytes, Use use);
   void clear() { buffers_.clear(); }
   /// A new launch: nobody has written the outputs.
   void begin_launch();

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "maps/banks.hpp"
@@ -32,6 +33,7 @@ struct Request {
   Site site;
   std::uint16_t site_index = 0;  ///< the same number for the same place within a launch
   Op op = Op::global_load;
+  bool first = true;  ///< of its warp since the lanes last met
   WarpRequest lanes;
   std::array<std::uint64_t, warp_lanes> source = {};
 };
@@ -66,8 +68,12 @@ class WarpLog {
   /// Calls `visit` with each request that has an active lane, and forgets them all.
   template <class Visit>
   void flush(Visit&& visit) {
+    bool first = true;
     for (std::size_t i = 0; i < count_; ++i) {
-      if (entries_[i].request.lanes.active != 0) visit(entries_[i].request);
+      Request& request = entries_[i].request;
+      if (request.lanes.active == 0) continue;
+      request.first = std::exchange(first, false);
+      visit(request);
     }
     count_ = 0;
     cursors_ = {};

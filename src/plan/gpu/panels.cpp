@@ -1,0 +1,126 @@
+#include "plan/gpu/panels.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/divide.hpp"
+#include "plan/gpu/transposition.hpp"
+
+namespace cornerturn::plan::gpu::panels {
+namespace {
+
+using kernels::PanelsArgs;
+
+constexpr std::int64_t usual_block_bytes = 32 << 10;  // so that an SM holds several blocks
+constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();
+
+// Behind rows of a power of two, all elements of a column would lie in one bank. A pitch of an odd
+// number of words, or of 4 bytes where words are smaller, keeps them apart. Rows that have no whole
+// number of 4 bytes stay as they are: they are apart without it.
+std::uint32_t pad_of(const Transposition& t, int word) {
+  const std::int64_t unit = std::max(word, 4);
+  const std::int64_t row = t.columns * t.element;
+  if (row % unit != 0 || row / unit % 2 != 0) return 0;
+  return static_cast<std::uint32_t>(unit / word);
+}
+
+std::int64_t staged_bytes(const Transposition& t, int word) {
+  return t.rows * (t.columns * t.element + std::int64_t{pad_of(t, word)} * word);
+}
+
+bool can_join(const Transposition& t, const Problem& normal, const Alignment& start) {
+  return normal.src_type.size() < 4 && t.element == normal.src_type.size() && start.dst % 4 == 0 &&
+         t.granule() % 4 == 0 && t.matrix_bytes() % 4 == 0;
+}
+
+}  // namespace
+
+std::int64_t largest_panel(const DeviceInfo& device) {
+  constexpr int blocks = 2;  // of an SM: one works while the other one waits for memory
+  // A pad is at most as long as half of the shortest row that has one.
+  return std::min(device.shared_per_block, device.shared_per_sm / blocks) * std::int64_t{2} / 3;
+}
+
+const char* Family::why_not(const Problem& normal, const DeviceInfo& device) {
+  const auto t = transposition_of(normal);
+  if (!t) return "it does not transpose matrices that lie without gaps";
+  if (t->rows > device.shared_per_block || t->columns > device.shared_per_block ||
+      t->element > device.shared_per_block || t->rows * t->columns > device.shared_per_block ||
+      staged_bytes(*t, normal.src_type.size()) > device.shared_per_block) {
+    return "a matrix does not fit into shared memory";
+  }
+  if (t->matrices() >= most_blocks) return "2^31 matrices or more";
+  return nullptr;
+}
+
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+                       const Add<Config>& add) {
+  const Transposition t = *transposition_of(normal);
+  Config config;
+  config.joined = can_join(t, normal, start);
+  config.pad = pad_of(t, normal.src_type.size());
+  if (t.is_packed()) {
+    const std::int64_t fit = usual_block_bytes / staged_bytes(t, normal.src_type.size());
+    config.panels = static_cast<std::uint32_t>(std::clamp<std::int64_t>(fit, 1, t.matrices()));
+  }
+  add(config);
+}
+
+Estimate Family::estimate(const Config& config, const Problem& normal, const Model& model,
+                          const Costs& c) {
+  const Launchable<Args> ready = prepare(config, normal);
+  Work work;
+  work.blocks = static_cast<double>(ready.launch.grid.count());
+  work.block_seconds = c.block;
+  work.instructions = static_cast<double>(normal.bytes()) / normal.src_type.size() * c.word;
+  work.src_bytes = model.least.src_bytes;
+  work.dst_bytes = model.least.dst_bytes;
+  kernels::dispatch(ready.args, [&]<class Kernel>() {
+    work.resident = resident_blocks(model.device, Kernel::threads, ready.launch.dynamic_shared,
+                                    Kernel::min_blocks);
+  });
+  return estimate_of(model, work);
+}
+
+std::string Family::describe(const Config& config, const Problem& normal) {
+  const Transposition t = *transposition_of(normal);
+  return std::to_string(config.panels) + " of " + std::to_string(t.rows) + " x " +
+         std::to_string(t.columns) + " elements of " + std::to_string(t.element) +
+         " bytes a block, " + std::to_string(config.joined ? 4 : normal.src_type.size()) +
+         " B at a time";
+}
+
+std::string Family::details(const Config&) {
+  return "traffic     every byte is read and written once\nworkspace   none\n";
+}
+
+Launchable<PanelsArgs> Family::prepare(const Config& config, const Problem& normal) {
+  const Transposition t = *transposition_of(normal);
+  const int word = normal.src_type.size();
+  const auto small = [](std::int64_t n) { return static_cast<std::uint32_t>(n); };
+  PanelsArgs args;
+  args.word_bytes = word;
+  args.joined = config.joined;
+  args.panels = small(t.matrices());
+  args.of_block = config.panels;
+  args.panel_words = small(t.matrix_bytes() / word);
+  args.row_words = FastDivide(small(t.columns * t.element / word));
+  args.pitch = args.row_words.divisor + config.pad;
+  args.element_words = FastDivide(small(t.element / word));
+  args.panel_elements = FastDivide(small(t.rows * t.columns));
+  args.rows = FastDivide(small(t.rows));
+  args.place = t.places();
+  Launch launch;
+  kernels::dispatch(args, [&]<class Kernel>() {
+    launch = {{small(ceil_div(t.matrices(), config.panels)), 1, 1},
+              {static_cast<unsigned>(Kernel::threads), 1, 1},
+              static_cast<unsigned>(config.panels * staged_bytes(t, word))};
+  });
+  return {args, launch};
+}
+
+void Family::bind(PanelsArgs& args, const Problem& normal, const Buffers& buffers, int) {
+  args.array = static_cast<std::byte*>(buffers.dst) + normal.dst_offset;
+}
+
+}  // namespace cornerturn::plan::gpu::panels

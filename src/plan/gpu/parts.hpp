@@ -1,0 +1,58 @@
+// A plan that consists of other plans, which run one after the other on parts of an array and of a
+// workspace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/buffers.hpp"
+#include "plan/plan.hpp"
+
+namespace cornerturn::plan::gpu {
+
+/// Where one side of a part begins.
+struct PartPlace {
+  bool in_workspace = false;  ///< else in the array
+  std::int64_t offset = 0;    ///< bytes
+
+  friend bool operator==(const PartPlace&, const PartPlace&) = default;
+};
+
+/// One plan that is run. Where it works within the array, both places are the same.
+struct Part {
+  std::shared_ptr<const Plan> plan;
+  PartPlace dst;
+  PartPlace src;
+  std::int64_t workspace = 0;  ///< where its own workspace begins within that of all
+
+  friend bool operator==(const Part& a, const Part& b) {
+    return a.dst == b.dst && a.src == b.src && a.workspace == b.workspace &&
+           (a.plan == b.plan || *a.plan == *b.plan);
+  }
+};
+
+struct Parts {
+  std::vector<Part> list;
+  std::int64_t workspace = 0;  ///< bytes
+
+  friend bool operator==(const Parts&, const Parts&) = default;
+};
+
+/// Calls run(plan, buffers) for the plans that have kernels: the plan itself, or all its parts.
+template <class Run>
+void for_each_part(const Plan& plan, const Buffers& buffers, const Run& run) {
+  if (plan.chosen.row->parts == nullptr) return run(plan, buffers);
+  auto* const array = static_cast<std::byte*>(buffers.dst);
+  const auto at = [&](const PartPlace& place) {
+    return (place.in_workspace ? buffers.workspace : array) + place.offset;
+  };
+  for (const Part& part : plan.chosen.row->parts(plan.chosen.config)->list) {
+    Buffers of_part{at(part.dst), at(part.src)};
+    of_part.workspace = buffers.workspace + part.workspace;
+    run(*part.plan, of_part);
+  }
+}
+
+}  // namespace cornerturn::plan::gpu

@@ -1,0 +1,131 @@
+#include "plan/gpu/swap.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/divide.hpp"
+#include "plan/swap.hpp"
+
+namespace cornerturn::plan::gpu::swap {
+namespace {
+
+using kernels::SwapArgs;
+
+constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();
+
+std::int64_t words_of(const SwapSplit& split, const Problem& normal) {
+  return split.element / normal.src_type.size();
+}
+
+std::int64_t matrices_of(const SwapSplit& split) {
+  std::int64_t count = 1;
+  for (const Mode& mode : split.batch) count *= mode.extent;
+  return count;
+}
+
+// Parts of an element, each for blocks of its own.
+std::int64_t words_of_part(std::int64_t words) {
+  return std::min<std::int64_t>(words, kernels::SwapRuns<std::uint32_t>::most_words);
+}
+
+// Upper bounds of 64 bits, so that nothing overflows before it is refused.
+double blocks_at_most(const SwapSplit& split, const Problem& normal) {
+  constexpr double least_side = 16;
+  const double tiles = static_cast<double>(split.extent) / least_side + 1;
+  const std::int64_t words = words_of(split, normal);
+  return tiles * (tiles + 1) / 2 * static_cast<double>(matrices_of(split)) *
+         static_cast<double>(ceil_div(words, words_of_part(words)));
+}
+
+bool takes_vectors(const SwapSplit& split, const Problem& normal, const Alignment& start) {
+  const std::int64_t element = split.element;
+  if (words_of(split, normal) > 1 || split.column_stride != element) return false;
+  bool aligned =
+      start.dst % 16 == 0 && split.row_stride % 16 == 0 && split.extent * element % 16 == 0;
+  for (const Mode& mode : split.batch) aligned = aligned && mode.dst_stride % 16 == 0;
+  return aligned;
+}
+
+}  // namespace
+
+const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
+  const auto split = split_swap(normal);
+  if (!split) return "it is not one exchange of two modes of the same extent";
+  if (split->batch.size() > kernels::max_axes) return "more than 40 modes of matrices";
+  if (blocks_at_most(*split, normal) >= static_cast<double>(most_blocks)) {
+    return "2^31 pairs of tiles or more";
+  }
+  return nullptr;
+}
+
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+                       const Add<Config>& add) {
+  add({takes_vectors(*split_swap(normal), normal, start)});
+}
+
+Estimate Family::estimate(const Config& config, const Problem& normal, const Model& model,
+                          const Costs& c) {
+  const Launchable<Args> ready = prepare(config, normal);
+  const double words = static_cast<double>(normal.bytes()) / normal.src_type.size();
+  Work work;
+  work.blocks = static_cast<double>(ready.launch.grid.count());
+  work.block_seconds = c.block;
+  work.instructions =
+      config.vectors ? static_cast<double>(normal.bytes()) / 16 * c.vector : words * c.word;
+  work.src_bytes = model.least.src_bytes;
+  work.dst_bytes = model.least.dst_bytes;
+  kernels::dispatch(ready.args, [&]<class Kernel>() {
+    work.resident = resident_blocks(model.device, Kernel::threads, ready.launch.dynamic_shared,
+                                    Kernel::min_blocks);
+  });
+  return estimate_of(model, work);
+}
+
+std::string Family::describe(const Config& config, const Problem& normal) {
+  const Launchable<Args> ready = prepare(config, normal);
+  std::string side;
+  kernels::dispatch(ready.args, [&]<class Kernel>() { side = std::to_string(Kernel::side); });
+  return "tiles of " + side + " x " + side + " elements of " +
+         std::to_string(split_swap(normal)->element) + " bytes, " +
+         std::to_string(config.vectors ? 16 : normal.src_type.size()) + " B at a time";
+}
+
+std::string Family::details(const Config&) {
+  return "traffic     every byte is read and written once\nworkspace   none\n";
+}
+
+Launchable<SwapArgs> Family::prepare(const Config& config, const Problem& normal) {
+  const SwapSplit split = *split_swap(normal);
+  SwapArgs args;
+  args.row_stride = split.row_stride;
+  args.column_stride = split.column_stride;
+  args.extent = static_cast<std::uint32_t>(split.extent);
+  args.word_bytes = normal.src_type.size();
+  args.vectors = config.vectors;
+  args.words = static_cast<std::uint32_t>(words_of(split, normal));
+  const std::int64_t part = words_of_part(args.words);
+  const std::int64_t parts = ceil_div(args.words, part);
+  args.words_of_part = FastDivide(static_cast<std::uint32_t>(part));
+  args.parts = FastDivide(static_cast<std::uint32_t>(parts));
+  for (const Mode& mode : split.batch) {
+    args.matrices.axis[args.matrices.rank++] = {FastDivide(static_cast<std::uint32_t>(mode.extent)),
+                                                mode.src_stride, mode.dst_stride};
+  }
+  Launch launch;
+  kernels::dispatch(args, [&]<class Kernel>() {
+    args.triangle = kernels::Triangle(
+        static_cast<std::uint32_t>(ceil_div(split.extent, std::int64_t{Kernel::side})));
+    args.pairs = FastDivide(static_cast<std::uint32_t>(args.triangle.count()));
+    const std::int64_t blocks = args.triangle.count() * matrices_of(split) * parts;
+    launch = {{static_cast<unsigned>(blocks), 1, 1},
+              {static_cast<unsigned>(Kernel::threads), 1, 1},
+              Kernel::shared_bytes};
+  });
+  return {args, launch};
+}
+
+void Family::bind(SwapArgs& args, const Problem& normal, const Buffers& buffers, int) {
+  args.array = static_cast<std::byte*>(buffers.dst) + normal.dst_offset;
+}
+
+}  // namespace cornerturn::plan::gpu::swap
