@@ -77,9 +77,11 @@ def test_progress_says_how_much_is_left(monkeypatch, capsys):
     assert capsys.readouterr().err.strip() == "11 %  11 MiB of 100 MiB  1 MiB/s  0:01:29 left"
 
 
-# The command, which Ctrl-C reaches when the third chunk of the target has been written.
+# The command, which Ctrl-C reaches when the third chunk of the target has been written. A shell that
+# starts tests in the background leaves SIGINT ignored, and its children inherit that.
 INTERRUPTED = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from cornerturn._chunks import targets, command
 write, written = targets.ZarrTarget.write, []
 def counted(self, box, values):

@@ -133,7 +133,7 @@ Launchable<CyclesArgs> Family::prepare(const Config& config, const Problem& norm
     return Launch{{blocks, 1, 1}, {kernels::cycles_threads, 1, 1}, 0};
   };
   const std::uint32_t search_blocks = small(ceil_div(args.searches, kernels::cycles_threads / 32));
-  const Launchable<CyclesArgs> walk{args, launch_of(args.segment_blocks + search_blocks)};
+  Launchable<CyclesArgs> walk{args, launch_of(args.segment_blocks + search_blocks)};
   if (!args.has_cuts) return walk;
   args.saves = true;
   return {args, launch_of(args.segment_blocks),
