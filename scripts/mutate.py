@@ -26,6 +26,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -293,18 +294,35 @@ def choose(arguments, build):
     return chosen, too_many
 
 
-def worker(number, build, queue, arguments, limit_of, deadline):
+class Results:
+    """What is known of the mutants; the file holds it at any time."""
+
+    def __init__(self, arguments, files_left_out):
+        self.path = pathlib.Path(arguments.json) if arguments.json else None
+        commit = arguments.commit or subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+        self.head = {"what": "mutants", "date": time.strftime("%Y-%m-%d"), "commit": commit,
+                     "seed": arguments.seed, "files_left_out": files_left_out}
+        self.all = []
+        self.lock = threading.Lock()
+
+    def add(self, result):
+        with self.lock:
+            self.all.append(result)
+            if self.path:
+                self.path.write_text(json.dumps({**self.head, "results": self.all}, indent=1) + "\n")
+            print(f"{result['verdict']:<13} {result['file']}:{result['line']}  "
+                  f"{result['is'].strip()}", flush=True)
+
+
+def worker(number, build, queue, arguments, limit_of, deadline, results):
     place = pathlib.Path(arguments.work) / f"m{number:02}"
     copy_of_tree(place)
-    results = []
     while queue and time.time() < deadline:
         mutant = queue.popleft()
         verdict, by, seconds = try_one(build, mutant, place, limit_of)
-        results.append({**mutant, "verdict": verdict, "by": by, "seconds": round(seconds, 1)})
-        print(f"{verdict:<13} {mutant['file']}:{mutant['line']}  {mutant['is'].strip()}",
-              flush=True)
+        results.add({**mutant, "verdict": verdict, "by": by, "seconds": round(seconds, 1)})
     shutil.rmtree(place, ignore_errors=True)
-    return results
 
 
 def configure(arguments):
@@ -379,21 +397,16 @@ def main():
     chosen, too_many = choose(arguments, build)
     queue = collections.deque(chosen)
     deadline = began + arguments.seconds
+    results = Results(arguments, too_many)
     with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
-        tasks = [pool.submit(worker, i, build, queue, arguments, limit_of, deadline)
+        tasks = [pool.submit(worker, i, build, queue, arguments, limit_of, deadline, results)
                  for i in range(arguments.processes)]
-        results = [result for task in tasks for result in task.result()]
-    print(summary(results))
-    for result in results:
+        for task in tasks:
+            task.result()
+    print(summary(results.all))
+    for result in results.all:
         if result["verdict"] == "lived":
             print(f"\n{result['file']}:{result['line']}\n- {result['was']}\n+ {result['is']}")
-    if arguments.json:
-        commit = arguments.commit or subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-        pathlib.Path(arguments.json).write_text(json.dumps(
-            {"what": "mutants", "date": time.strftime("%Y-%m-%d"), "commit": commit,
-             "seed": arguments.seed, "files_left_out": too_many, "results": results},
-            indent=1) + "\n")
     return 0
 
 
