@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 import numpy
 
 PAGE = 4096  # bytes: where a part of a file and of memory begins that is moved so, and what it has a multiple of
-_SHARE = 10  # the system begins to write when so small a part of the memory waits for it
+_SHARE = 64  # of the memory of the machine
 _DIRECT = getattr(os, "O_DIRECT", 0)
 _own = threading.local()
 
