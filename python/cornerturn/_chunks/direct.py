@@ -65,7 +65,7 @@ def write(path: str, parts: Iterable[numpy.ndarray], around: bool) -> None:
         around, at = _is_around(file), 0
         for part in parts:
             left = memoryview(part.reshape(-1).view("u1"))
-            address = part.ctypes.data
+            address = _address(part)
             while left:
                 whole = len(left) // PAGE * PAGE
                 if around and (at % PAGE or address % PAGE or not whole):
@@ -135,14 +135,17 @@ def in_cache(path: str) -> bool:
     """Are most pages of a file in the page cache? Asked of the first, the middle and the last one."""
     with contextlib.suppress(OSError, ValueError, AttributeError), open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
-            view = numpy.frombuffer(mapped, "u1")
-            address, found = view.ctypes.data, 0
-            del view
-            for place in (0, size // 2, size - 1):
-                said = ctypes.c_ubyte(0)
-                at = ctypes.c_void_p(address + place // PAGE * PAGE)
-                if ctypes.CDLL(None).mincore(at, ctypes.c_size_t(PAGE), ctypes.byref(said)) == 0:
-                    found += said.value & 1
-            return found >= 2
+        # The map goes with the array over it.
+        mapped = numpy.frombuffer(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ), "u1")
+        found = 0
+        for place in (0, size // 2, size - 1):
+            said = ctypes.c_ubyte(0)
+            at = ctypes.c_void_p(_address(mapped) + place // PAGE * PAGE)
+            if ctypes.CDLL(None).mincore(at, ctypes.c_size_t(PAGE), ctypes.byref(said)) == 0:
+                found += said.value & 1
+        return found >= 2
     return False
+
+
+def _address(array: numpy.ndarray) -> int:
+    return array.__array_interface__["data"][0]
