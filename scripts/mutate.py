@@ -8,6 +8,7 @@ processes work on copies of their own, which share what is not compiled again.
   scripts/mutate.py --mutants 300 --processes 14 --seconds 500 --json OUT.json
   scripts/mutate.py --list --mutants 20      what would be tried
   scripts/mutate.py --only src/cpu/copy.cpp  mutants of these files alone
+  scripts/mutate.py --again OUT.json         those that lived then
 
 The build in build/mutate has no unity files, -O1 and one vector target, so that little is compiled
 for a mutant. --configure and --build make it; nothing else of the tree is written.
@@ -76,9 +77,9 @@ TOKEN = re.compile(
     "|".join(re.escape(text) if text.startswith(" ") or not text[0].isalpha() else rf"\b{text}\b"
              for text in sorted(SWAPS, key=len, reverse=True)))
 NUMBER = re.compile(r"(?<![\w.'\"])(\d{1,4})(?![\w.'\"])")
-# Nothing that runs: directives, declarations for the compiler, texts, comments.
+# Nothing that runs, or nothing that changes a result: directives, declarations, texts, prefetches.
 SKIPPED = re.compile(r"^\s*(#|//|template|using|namespace|static_assert|friend|case |HWY_|CT_API)"
-                     r"|operator|static_assert|assert\(|__attribute__|std::vector<bool>")
+                     r"|operator|static_assert|assert\(|__attribute__|std::vector<bool>|prefetch")
 STATEMENT = re.compile(r"^\s+(?!return|break|continue|throw|const |constexpr|static|auto|using|else|"
                        r"case|default|std::[\w:<>, ]+ \w+[ ({;=]|[A-Z]\w* \w+[;({ ]|int |bool |double "
                        r"|float |void |char )[\w\->.\[\]:()*]+.*;$")
@@ -179,6 +180,11 @@ class Build:
         return commands, objects
 
 
+def in_copy(command, place):
+    """What compiles the copy. Texts that tests hold name the tree, so that their code is the same."""
+    return re.sub(rf'(?<!SOURCE_DIR=\\"){re.escape(str(ROOT))}', str(place), command)
+
+
 def copy_of_tree(place):
     """The sources as files of its own; what is built as links, which are replaced when written."""
     shutil.rmtree(place, ignore_errors=True)
@@ -224,13 +230,13 @@ def compile_mutant(build, mutant, test, place):
             target.unlink(missing_ok=True)
         if not output.endswith(".o") and same:
             return "same code", kept
-        if run(command.replace(str(ROOT), str(place)), place, 600) != 0:
+        if run(in_copy(command, place), place, 600) != 0:
             return "not compiled", kept
         same = same and filecmp.cmp(aside, target, shallow=False)
     return "same code" if same else "built", kept
 
 
-def try_one(build, mutant, place, limit_of):
+def try_one(build, mutant, place, tests):
     """found, lived, too long, not compiled, or same code."""
     path = place / mutant["file"]
     text = path.read_text()
@@ -251,8 +257,7 @@ def try_one(build, mutant, place, limit_of):
             if made == "same code":
                 continue
             differs = True
-            status = run(f"{BOUNDS} GTEST_FAIL_FAST=1 bin/{test} --gtest_brief=1", place,
-                         limit_of[test])
+            status = run(tests[test].command, place, tests[test].seconds)
             if status is None:
                 verdict, by = "too long", test
             elif status != 0:
@@ -267,8 +272,26 @@ def try_one(build, mutant, place, limit_of):
             aside.rename(target)
 
 
+def again(path):
+    """The mutants of a results file that lived, where their lines are now."""
+    out = []
+    for mutant in json.loads(pathlib.Path(path).read_text())["results"]:
+        if mutant["verdict"] != "lived":
+            continue
+        lines = (ROOT / mutant["file"]).read_text().splitlines()
+        places = [n for n, line in enumerate(lines, 1) if line == mutant["was"]]
+        if not places:
+            print(f"gone: {mutant['file']}:{mutant['line']} {mutant['was'].strip()}")
+            continue
+        line = min(places, key=lambda n: abs(n - mutant["line"]))
+        out.append({key: mutant[key] for key in ("layer", "file", "was", "is")} | {"line": line})
+    return out
+
+
 def choose(arguments, build):
     """Mutants of all layers in turns, so that whatever is tried is a sample of each."""
+    if arguments.again:
+        return again(arguments.again), 0
     random_ = random.Random(arguments.seed)
     of_layer, too_many = {}, 0
     for layer in arguments.layers:
@@ -297,12 +320,13 @@ def choose(arguments, build):
 class Results:
     """What is known of the mutants; the file holds it at any time."""
 
-    def __init__(self, arguments, files_left_out):
+    def __init__(self, arguments, files_left_out, cases_left_out):
         self.path = pathlib.Path(arguments.json) if arguments.json else None
         commit = arguments.commit or subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
         self.head = {"what": "mutants", "date": time.strftime("%Y-%m-%d"), "commit": commit,
-                     "seed": arguments.seed, "files_left_out": files_left_out}
+                     "seed": arguments.seed, "files_left_out": files_left_out,
+                     "cases_left_out": cases_left_out}
         self.all = []
         self.lock = threading.Lock()
 
@@ -315,12 +339,12 @@ class Results:
                   f"{result['is'].strip()}", flush=True)
 
 
-def worker(number, build, queue, arguments, limit_of, deadline, results):
+def worker(number, build, queue, arguments, tests, deadline, results):
     place = pathlib.Path(arguments.work) / f"m{number:02}"
     copy_of_tree(place)
     while queue and time.time() < deadline:
         mutant = queue.popleft()
-        verdict, by, seconds = try_one(build, mutant, place, limit_of)
+        verdict, by, seconds = try_one(build, mutant, place, tests)
         results.add({**mutant, "verdict": verdict, "by": by, "seconds": round(seconds, 1)})
     shutil.rmtree(place, ignore_errors=True)
 
@@ -340,17 +364,31 @@ def build_tests(arguments):
                     "--target", *tests], check=True, stdout=subprocess.DEVNULL)
 
 
-def limits(arguments):
-    """Three times what the tests take now, all at once, and ten seconds."""
-    def limit(test):
-        begin = time.time()
-        if run(f"{BOUNDS} bin/{test} --gtest_brief=1", ROOT, 1200) != 0:
-            sys.exit(f"{test} fails without a mutant")
-        return 10 + 3 * (time.time() - begin)
+class Test:
+    """How a test is run: without the cases that fail on this machine without a mutant, for three times
+    as long as it takes now, with all others at once, and ten seconds."""
 
-    tests = sorted({t for layer in arguments.layers for t in TESTS[layer]})
+    def __init__(self, name):
+        self.command = f"{BOUNDS} GTEST_FAIL_FAST=1 bin/{name} --gtest_brief=1"
+        self.left_out = []
+        begin = time.time()
+        done = subprocess.run(f"{BOUNDS} bin/{name} --gtest_brief=1", shell=True, cwd=ROOT / BUILD,
+                              capture_output=True, text=True, errors="replace", check=False)
+        took = time.time() - begin
+        if done.returncode != 0:
+            self.left_out = sorted(set(re.findall(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", done.stdout, re.M)))
+            if not self.left_out:
+                sys.exit(f"{name} fails without a mutant:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            self.command += f" --gtest_filter='-{':'.join(self.left_out)}'"
+        print(f"{name} takes {took:.0f} s" +
+              (f", without {', '.join(self.left_out)}" if self.left_out else ""), flush=True)
+        self.seconds = 10 + 3 * took
+
+
+def tests_of(arguments):
+    names = sorted({t for layer in arguments.layers for t in TESTS[layer]})
     with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
-        return dict(zip(tests, pool.map(limit, tests)))
+        return dict(zip(names, pool.map(Test, names)))
 
 
 def summary(results):
@@ -378,6 +416,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further mutant after")
     parser.add_argument("--layers", type=lambda t: t.split(","), default=list(TESTS))
     parser.add_argument("--only", action="append", help="a file; may be repeated")
+    parser.add_argument("--again", help="a file of results: try those again that lived")
     parser.add_argument("--work", default=str(ROOT / "build/mutants"), help="a folder for the copies")
     parser.add_argument("--json", help="write the results to this file")
     parser.add_argument("--commit", help="the commit to name in the results (default: HEAD)")
@@ -392,14 +431,14 @@ def main():
     configure(arguments)
     build_tests(arguments)
     print(f"built in {time.time() - began:.0f} s", flush=True)
-    limit_of = limits(arguments)
+    tests = tests_of(arguments)
     build = Build(arguments.layers)
     chosen, too_many = choose(arguments, build)
     queue = collections.deque(chosen)
     deadline = began + arguments.seconds
-    results = Results(arguments, too_many)
+    results = Results(arguments, too_many, [case for test in tests.values() for case in test.left_out])
     with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
-        tasks = [pool.submit(worker, i, build, queue, arguments, limit_of, deadline, results)
+        tasks = [pool.submit(worker, i, build, queue, arguments, tests, deadline, results)
                  for i in range(arguments.processes)]
         for task in tasks:
             task.result()
