@@ -182,7 +182,7 @@ class Build:
 
 def in_copy(command, place):
     """What compiles the copy. Texts that tests hold name the tree, so that their code is the same."""
-    return re.sub(rf'(?<!SOURCE_DIR=\\"){re.escape(str(ROOT))}', str(place), command)
+    return re.sub(rf'(?<!SOURCE_DIR=\\"){re.escape(str(ROOT))}(?!\w)', str(place), command)
 
 
 def copy_of_tree(place):
