@@ -7,6 +7,7 @@
 
 #include "cpu/cpu_info.hpp"
 #include "cpu/targets.hpp"
+#include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 #include "support/run_case.hpp"
 #include "support/shapes.hpp"
@@ -99,6 +100,29 @@ TEST_P(Kernels, RandomProblems) {
     const Problem problem = i % 40 == 0 ? larger.next() : random.next();
     ASSERT_EQ(runner.run_all(problem), "") << "problem " << i;
   }
+}
+
+// What a thread keeps from call to call was made for the vectors of that call: one plan, by every
+// vector target in turn.
+TEST(KernelsInTurn, KeepNothingOfOtherVectors) {
+  CaseRunner runner(1 << 20);
+  const plan::Machine machine(cpu::cpu_info());
+  const std::vector<std::string> targets = cpu::targets();
+  for (const Shape& shape : shapes()) {
+    const Problem problem = problem_of(shape, 4);
+    if (problem.elements() > 16 << 10) continue;
+    const std::size_t candidates = plan::make_plan(problem, machine, {1, ""}).candidates.size();
+    for (std::size_t i = 0; i < candidates; ++i) {
+      for (const std::string& target : targets) {
+        cpu::use_target(target);
+        std::size_t number = 0;
+        const auto is_it = [&](const plan::Plan&) { return number++ == i; };
+        ASSERT_EQ(runner.run_on(machine, problem, "", 1, GuardedBuffer::Touching::back, is_it), "")
+            << shape.name << " on " << target;
+      }
+    }
+  }
+  cpu::use_target("");
 }
 
 TEST_P(Kernels, ManyThreadsWriteTheirOwnBytesOnly) {
