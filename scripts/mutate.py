@@ -32,13 +32,18 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = "build/mutate"
+LAYERS = ["core", "plan", "cpu", "kernels", "values", "io"]
+# Whose tests are whose: the longest beginning of a path counts.
 TESTS = {
-    "core": ["test_core"],
-    "plan": ["test_plan"],
-    "cpu": ["test_cpu", "test_kernels"],
-    "kernels": ["test_simt"],
-    "values": ["test_values"],
-    "io": ["test_io"],
+    "src/core/": ["test_core"],
+    "src/core/fork": ["test_late"],
+    "src/core/in_place": ["test_core", "test_in_place"],
+    "src/plan/": ["test_plan"],
+    "src/plan/gpu/": ["test_plan", "test_simt"],  # what kernels are given is run by the emulator
+    "src/cpu/": ["test_cpu", "test_in_place", "test_kernels"],
+    "src/kernels/": ["test_simt"],
+    "src/values/": ["test_values"],
+    "src/io/": ["test_io"],
 }
 # Mutants of a file that so many others include would take most of the time.
 MOST_OBJECTS = 40
@@ -116,6 +121,15 @@ def mutants_of(path):
     return [{"file": str(path), "line": n, "was": was, "is": now} for n, was, now in out]
 
 
+def tests_of(path):
+    return TESTS[max((begin for begin in TESTS if str(path).startswith(begin)), key=len)]
+
+
+def tests_of_layers(layers):
+    return sorted({test for begin, tests in TESTS.items() if begin.split("/")[1] in layers
+                   for test in tests})
+
+
 def files_of(layer):
     folder = ROOT / "src" / layer
     return sorted(p.relative_to(ROOT) for p in folder.rglob("*")
@@ -128,7 +142,7 @@ class Build:
     def __init__(self, layers):
         ninja = ["ninja", "-C", str(ROOT / BUILD)]
         self.commands = {}
-        for test in sorted({t for layer in layers for t in TESTS[layer]}):
+        for test in tests_of_layers(layers):
             text = subprocess.run([*ninja, "-t", "commands", test], check=True,
                                   capture_output=True, text=True).stdout
             self.commands[test] = [line for line in text.splitlines() if line]
@@ -177,7 +191,8 @@ class Build:
                 output = written[1]
             changed.add(output)
             commands.append((command, output))
-        return commands, objects
+        # Objects first: where all are what they were, nothing else is made.
+        return sorted(commands, key=lambda made: not made[1].endswith(".o")), objects
 
 
 def in_copy(command, place):
@@ -249,7 +264,7 @@ def try_one(build, mutant, place, tests):
     kept = []
     begin = time.time()
     try:
-        for test in TESTS[mutant["layer"]]:
+        for test in tests_of(mutant["file"]):
             made, more = compile_mutant(build, mutant, test, place)
             kept += more
             if made == "not compiled":
@@ -257,7 +272,8 @@ def try_one(build, mutant, place, tests):
             if made == "same code":
                 continue
             differs = True
-            status = run(tests[test].command, place, tests[test].seconds)
+            original = tests[test].result()
+            status = run(original.command, place, original.seconds)
             if status is None:
                 verdict, by = "too long", test
             elif status != 0:
@@ -300,7 +316,7 @@ def choose(arguments, build):
             if arguments.only and str(path) not in arguments.only:
                 continue
             if build is not None:
-                objects = max(build.affected(path, test)[1] for test in TESTS[layer])
+                objects = max(build.affected(path, test)[1] for test in tests_of(path))
                 if objects == 0:
                     continue
                 if objects > MOST_OBJECTS:
@@ -320,21 +336,23 @@ def choose(arguments, build):
 class Results:
     """What is known of the mutants; the file holds it at any time."""
 
-    def __init__(self, arguments, files_left_out, cases_left_out):
+    def __init__(self, arguments, files_left_out):
         self.path = pathlib.Path(arguments.json) if arguments.json else None
         commit = arguments.commit or subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
         self.head = {"what": "mutants", "date": time.strftime("%Y-%m-%d"), "commit": commit,
-                     "seed": arguments.seed, "files_left_out": files_left_out,
-                     "cases_left_out": cases_left_out}
+                     "seed": arguments.seed, "files_left_out": files_left_out}
         self.all = []
         self.lock = threading.Lock()
+
+    def write(self):
+        if self.path:
+            self.path.write_text(json.dumps({**self.head, "results": self.all}, indent=1) + "\n")
 
     def add(self, result):
         with self.lock:
             self.all.append(result)
-            if self.path:
-                self.path.write_text(json.dumps({**self.head, "results": self.all}, indent=1) + "\n")
+            self.write()
             print(f"{result['verdict']:<13} {result['file']}:{result['line']}  "
                   f"{result['is'].strip()}", flush=True)
 
@@ -359,7 +377,7 @@ def configure(arguments):
 
 
 def build_tests(arguments):
-    tests = sorted({t for layer in arguments.layers for t in TESTS[layer]})
+    tests = tests_of_layers(arguments.layers)
     subprocess.run(["cmake", "--build", str(ROOT / BUILD), "-j", str(arguments.processes),
                     "--target", *tests], check=True, stdout=subprocess.DEVNULL)
 
@@ -385,12 +403,6 @@ class Test:
         self.seconds = 10 + 3 * took
 
 
-def tests_of(arguments):
-    names = sorted({t for layer in arguments.layers for t in TESTS[layer]})
-    with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
-        return dict(zip(names, pool.map(Test, names)))
-
-
 def summary(results):
     count = collections.defaultdict(collections.Counter)
     for result in results:
@@ -414,7 +426,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further mutant after")
-    parser.add_argument("--layers", type=lambda t: t.split(","), default=list(TESTS))
+    parser.add_argument("--layers", type=lambda t: t.split(","), default=LAYERS)
     parser.add_argument("--only", action="append", help="a file; may be repeated")
     parser.add_argument("--again", help="a file of results: try those again that lived")
     parser.add_argument("--work", default=str(ROOT / "build/mutants"), help="a folder for the copies")
@@ -431,17 +443,19 @@ def main():
     configure(arguments)
     build_tests(arguments)
     print(f"built in {time.time() - began:.0f} s", flush=True)
-    tests = tests_of(arguments)
     build = Build(arguments.layers)
     chosen, too_many = choose(arguments, build)
     queue = collections.deque(chosen)
     deadline = began + arguments.seconds
-    results = Results(arguments, too_many, [case for test in tests.values() for case in test.left_out])
-    with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
+    with concurrent.futures.ThreadPoolExecutor(arguments.processes + len(build.commands)) as pool:
+        tests = {name: pool.submit(Test, name) for name in build.commands}
+        results = Results(arguments, too_many)
         tasks = [pool.submit(worker, i, build, queue, arguments, tests, deadline, results)
                  for i in range(arguments.processes)]
         for task in tasks:
             task.result()
+        results.head["cases_left_out"] = [case for test in tests.values() for case in test.result().left_out]
+        results.write()
     print(summary(results.all))
     for result in results.all:
         if result["verdict"] == "lived":
