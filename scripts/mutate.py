@@ -37,6 +37,7 @@ LAYERS = ["core", "plan", "cpu", "kernels", "values", "io"]
 TESTS = {
     "src/core/": ["test_core"],
     "src/core/fork": ["test_late"],
+    "src/core/ggml": ["test_api"],
     "src/core/in_place": ["test_core", "test_in_place"],
     "src/plan/": ["test_plan"],
     "src/plan/gpu/": ["test_plan", "test_simt"],  # what kernels are given is run by the emulator
@@ -133,7 +134,7 @@ def tests_of_layers(layers):
 def files_of(layer):
     folder = ROOT / "src" / layer
     return sorted(p.relative_to(ROOT) for p in folder.rglob("*")
-                  if p.suffix in (".cpp", ".hpp", ".cuh") and p.name != "gpu_context.cuh")
+                  if p.suffix in (".cpp", ".hpp") and not p.stem.endswith("_gpu"))  # without a GPU
 
 
 class Build:
@@ -159,11 +160,14 @@ class Build:
                 self.objects[path].add(output)
 
     def members_of(self, test):
-        """The names of the objects that the test is linked from, members of archives too (-t twice)."""
-        link = next(c for c in self.commands[test] if re.search(rf" -o bin/{test}(\s|$)", c))
-        link = link.replace(f" -o bin/{test}", " -Wl,-t,-t -o /dev/null")
-        text = subprocess.run(link, shell=True, cwd=ROOT / BUILD, check=True, capture_output=True,
-                              text=True).stdout
+        """The names of the objects that the test and its shared libraries are linked from, members of
+        archives too (-t twice)."""
+        text = ""
+        for command in self.commands[test]:
+            linked = re.search(rf" -o (bin/{test}|lib/\S+\.so\S*)(?=\s|$)", command)
+            if linked:
+                text += subprocess.run(command.replace(linked[0], " -Wl,-t,-t -o /dev/null"), shell=True,
+                                       cwd=ROOT / BUILD, check=False, capture_output=True, text=True).stdout
         return set(re.findall(r"([^\s/()]+\.o)\b", text))
 
     def affected(self, path, test):
