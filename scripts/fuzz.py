@@ -116,6 +116,15 @@ def keep(name, arguments):
                          zipfile.ZIP_DEFLATED)
 
 
+def write(results, arguments):
+    for name, of in results.items():
+        of["corpus"] = len(list((arguments.out / "corpus" / name).iterdir()))
+        of["found"] = sorted(path.name for path in (arguments.out / "found").glob(f"{name}-*"))
+    (arguments.out / "fuzz.json").write_text(json.dumps(
+        {"what": "fuzzing", "date": time.strftime("%Y-%m-%d"), "commit": arguments.commit,
+         "targets": results}, indent=1) + "\n")
+
+
 def table(results):
     rows = [["target", "processes", "hours", "executions", "covered", "of", "share", "corpus", "found"]]
     for name, of in results.items():
@@ -172,17 +181,13 @@ def main():
             of["executions"] += numbers["executions"]
             for key in ("coverage", "points", "features"):
                 of[key] = max(of[key], numbers[key])
+        write(results, arguments)  # what follows takes a while
         list(pool.map(lambda binary: minimise(binary, arguments), binaries.values()))
-    for name, of in results.items():
-        of["corpus"] = len(list((arguments.out / "corpus" / name).iterdir()))
-        of["found"] = sorted(path.name for path in (arguments.out / "found").glob(f"{name}-*"))
-        if arguments.keep:
+    write(results, arguments)
+    if arguments.keep:
+        for name in results:
             keep(name, arguments)
-    text = table(results)
-    print(text)
-    (arguments.out / "fuzz.json").write_text(json.dumps(
-        {"what": "fuzzing", "date": time.strftime("%Y-%m-%d"), "commit": arguments.commit,
-         "targets": results}, indent=1) + "\n")
+    print(table(results))
     found = [name for of in results.values() for name in of["found"]]
     for name in found:
         print(f"found: {arguments.out}/found/{name}")

@@ -4,7 +4,8 @@
   scripts/reliability.py [--check]    --check only says whether the page is what the results say
 
 The results are files that the project's own commands write: fuzz.json (make fuzz), mutants.json
-(scripts/mutate.py) and gpu_campaign.json (gpu_campaign). What has no file has no table.
+(scripts/mutate.py), gpu_campaign.json (gpu_campaign) and gpu_checks.json (make test-gpu). What has no
+file has no table.
 """
 
 import argparse
@@ -85,7 +86,17 @@ def of_gpu(result):
             + f"\nRuns of problems by kernel: {kernels}.\n")
 
 
-WRITERS = {"fuzz.json": of_fuzzing, "mutants.json": of_mutants, "gpu_campaign.json": of_gpu}
+def of_checks(result):
+    rows = [[f"`{check['tool']}`", str(check["tests"]), f"{check['seconds']}",
+             "nothing" if check["clean"] else "**errors**"] for check in result["checks"]]
+    return ("## compute-sanitizer\n\n"
+            f"One run of every kernel and rung in small sizes, on one {result['gpu']}, {result['date']}, commit "
+            f"{result['commit']} (`make test-gpu`).\n\n"
+            + table(["tool", "tests", "seconds", "found"], rows))
+
+
+WRITERS = {"fuzz.json": of_fuzzing, "mutants.json": of_mutants, "gpu_campaign.json": of_gpu,
+           "gpu_checks.json": of_checks}
 
 
 def main():

@@ -20,6 +20,7 @@ from cornerturn._values import Values, changes, numpy_dtype, seed_of
 _quick_transpose = _core.quick_transpose
 _modules = sys.modules
 _ndarray: type | None = None  # NumPy's, once an array has been seen
+_tensor: type | None = None  # PyTorch's, once a tensor has been seen
 ArrayT = TypeVar("ArrayT")
 CallT = TypeVar("CallT", bound=Callable[..., Any])
 _ONE, _ZERO = 1.0, 0.0
@@ -38,10 +39,12 @@ def _quick_transpose_first(general: CallT) -> CallT:
     def quick(x: Any, axes: Any = None, *more: Any, out: Any = None, **options: Any) -> Any:
         if more:
             axes = (axes, *more)
-        if not options and (type(x) is _ndarray or not _is_traced(x)):
-            result = _quick_transpose(x, axes, out)
-            if result is not None:
-                return result
+        if not options:
+            kind = type(x)
+            if kind is _ndarray or not (_in_graph() if kind is _tensor else _is_traced(x)):
+                result = _quick_transpose(x, axes, out)
+                if result is not None:
+                    return result
         return general(x, axes, out=out, **options)
 
     return cast(CallT, quick)
@@ -52,22 +55,40 @@ def _quick_copy_first(general: CallT) -> CallT:
 
     @functools.wraps(general)
     def quick(dst: Any, src: Any, **options: Any) -> None:
-        if not options and dst is not None and (type(dst) is _ndarray or not _is_traced(dst)):
-            rank = getattr(src, "ndim", None)
-            axes = _IN_ORDER[rank] if isinstance(rank, int) and 0 <= rank <= 64 else None
-            if axes is not None and _quick_transpose(src, axes, dst) is not None:
-                return
+        if not options and dst is not None:
+            kind = type(dst)
+            if kind is _ndarray or not (_in_graph() if kind is _tensor else _is_traced(dst)):
+                rank = getattr(src, "ndim", None)
+                axes = _IN_ORDER[rank] if isinstance(rank, int) and 0 <= rank <= 64 else None
+                if axes is not None and _quick_transpose(src, axes, dst) is not None:
+                    return
         general(dst, src, **options)
 
     return cast(CallT, quick)
 
 
+def _not_in_graph() -> bool:
+    return False
+
+
+# Says True where torch.compile traces it: PyTorch's own function, once a tensor has been seen.
+_in_graph: Callable[[], bool] = _not_in_graph
+
+
 def _is_traced(x: Any) -> bool:
-    """Is torch.compile (or torch.export) looking at what happens to the tensor `x`?"""
-    global _ndarray
+    """Is torch.compile (or torch.export) looking at what happens to the tensor `x`?
+
+    Remembers the types of NumPy and PyTorch: of a plain tensor `_in_graph` says the same in less time.
+    """
+    global _ndarray, _tensor, _in_graph
     torch = _modules.get("torch")
     if torch is not None and isinstance(x, torch.Tensor):
-        return torch.compiler.is_compiling()
+        if torch.compiler.is_compiling():
+            return True
+        if type(x) is torch.Tensor:
+            _in_graph = torch.compiler.is_dynamo_compiling
+            _tensor = torch.Tensor
+        return False
     if type(x).__name__ == "ndarray" and type(x).__module__ == "numpy":
         _ndarray = type(x)
     return False

@@ -310,6 +310,12 @@ bool swaps(const Way& way) {
                      [](const Pass& pass) { return std::holds_alternative<SwapPass>(pass); });
 }
 
+TEST(InPlace, StepsHaveWords) {
+  EXPECT_EQ(to_string(Step{Step::Kind::swap, 2, 64, 64, 3, 4}), "swap 2 x [64][3][64] of 4 bytes");
+  EXPECT_EQ(to_string(Step{Step::Kind::transpose, 8, 1000, 50, 1, 4}),
+            "transpose 8 x [1000][50] of 4 bytes");
+}
+
 TEST(InPlace, SquaresWithinAMatrixAreSwapped) {
   Limits limits{512, 64, 64};  // panels are small and slow
   limits.squares = true;
