@@ -6,7 +6,7 @@
   scripts/fuzz.py ... --keep tests/fuzz/corpus  puts what is worth keeping there, an archive a target
 
 A target begins with what tests/fuzz/corpus holds for it: a folder of files written by hand, and an
-archive of what earlier runs have found worth keeping. Processes of one target share what they find.
+archive of what earlier runs have found worth keeping. Processes of one target share what they find. Hours are those of processors.
 OUT holds found/TARGET-*, the inputs with which a target failed; corpus/TARGET; and fuzz.json.
 """
 
@@ -67,7 +67,7 @@ def fuzz(binary, number, arguments):
     corpus = arguments.out / "corpus" / name
     begin = time.time()
     total = {"points": 0, "coverage": 0, "features": 0, "executions": 0}
-    starts = 0
+    starts, busy = 0, 0.0
     while (left := arguments.seconds - (time.time() - begin)) >= 1 and starts < 20:
         log = arguments.out / "logs" / f"{name}-{number}-{starts}.log"
         command = [str(binary), f"-max_total_time={int(left)}", f"-seed={1 + number + 100 * starts}",
@@ -77,14 +77,15 @@ def fuzz(binary, number, arguments):
         if dictionary.exists():
             command.append(f"-dict={dictionary}")
         with log.open("w") as file:
-            status = subprocess.run([*command, str(corpus)], stdout=file, stderr=file,
-                                    check=False).returncode
+            process = subprocess.Popen([*command, str(corpus)], stdout=file, stderr=file)
+            _, status, usage = os.wait4(process.pid, 0)
+        busy += usage.ru_utime + usage.ru_stime
         starts += 1
         for key, value in numbers_of(log.read_text(errors="replace")).items():
             total[key] = total[key] + value if key == "executions" else max(total[key], value)
         if status == 0:
             break
-    return name, total, time.time() - begin
+    return name, total, busy
 
 
 def minimise(binary, arguments):
