@@ -27,8 +27,8 @@ struct Resharding {
 };
 
 struct ReshardingOptions {
-  /// A cudaStream_t for each device, in whose order its shards are read and written; empty means the
-  /// default streams. They may be captured in a graph, all of them in the same one.
+  /// A cudaStream_t for each device, in whose order its shards are read and written; empty means
+  /// the default streams. They may be captured in a graph, all of them in the same one.
   std::vector<void*> streams = {};
   /// "one pass" or "copy engines". Empty means that the library chooses.
   std::string route = {};
@@ -37,9 +37,9 @@ struct ReshardingOptions {
 };
 
 /// Sets the result, whose shards are `dst`, to the array, whose shards are `src`, with its axes
-/// permuted. Each list has a view for every device of the mesh. A view has the shape that the layout
-/// gives its device, and any strides; all have one type. The shards of a device lie in the memory of
-/// one GPU, and the devices' GPUs differ, or all shards lie in host memory. Shards must not overlap.
+/// permuted. Each list has a view for every device of the mesh. A view has the shape that the
+/// layout gives its device, and any strides; all have one type. The two shards of a device lie in
+/// the memory of one GPU, or all shards lie in host memory. Shards must not overlap.
 ///
 /// The current GPU stays the current one. Peer access between the GPUs is enabled, and stays so.
 /// Work that comes to a device's stream later finds its shard of the result complete, and may

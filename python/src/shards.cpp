@@ -36,8 +36,8 @@ struct Place {
   Numbers strides;
 };
 
-/// One device's part in a redistribution, whose messages are computed once. They are cut into chunks
-/// of about `chunk_bytes`.
+/// One device's part in a redistribution, whose messages are computed once. They are cut into
+/// chunks of about `chunk_bytes`.
 class Part {
  public:
   Part(const Redistribution& what, int device, std::int64_t chunk_bytes)
@@ -72,8 +72,8 @@ class Part {
   std::vector<Numbers> sent() const { return bytes_of(sent_); }
   std::vector<Numbers> received() const { return bytes_of(received_); }
 
-  void pack(int chunk, std::uintptr_t buffer, const Numbers& peers, std::uintptr_t src, const Numbers& strides,
-            int gpu, std::uintptr_t stream) const {
+  void pack(int chunk, std::uintptr_t buffer, const Numbers& peers, std::uintptr_t src,
+            const Numbers& strides, int gpu, std::uintptr_t stream) const {
     const Messages& messages = sent_.at(static_cast<std::size_t>(chunk));
     const nb::gil_scoped_release released;
     const Place from{src, strides};
@@ -102,8 +102,8 @@ class Part {
   void keep(std::uintptr_t dst, const Numbers& dst_strides, std::uintptr_t src,
             const Numbers& src_strides, int gpu, std::uintptr_t stream) const {
     const nb::gil_scoped_release released;
-    copy(kept_, Side::source, Side::destination,
-         {src, src_strides}, {dst, dst_strides}, 0, gpu, stream);
+    copy(kept_, Side::source, Side::destination, {src, src_strides}, {dst, dst_strides}, 0, gpu,
+         stream);
   }
 
   /// Everything at once, where the other shards can be written to.
@@ -248,10 +248,10 @@ void add_shards(nb::module_& module) {
             return shards::to_json(plan_of(what, on));
           },
           "on"_a);
-  nb::class_<Part>(
-      module, "ShardPart",
-      "One device's part in a redistribution. A buffer holds the messages of `peers` in a chunk, one "
-      "after\nthe other; strides are in bytes, `gpu` and `stream` as in `execute`.")
+  nb::class_<Part>(module, "ShardPart",
+                   "One device's part in a redistribution. A buffer holds the messages of `peers` "
+                   "in a chunk, one "
+                   "after\nthe other; strides are in bytes, `gpu` and `stream` as in `execute`.")
       .def(nb::init<const Redistribution&, int, std::int64_t>(), "what"_a, "device"_a,
            "chunk_bytes"_a)
       .def_prop_ro("src_shape", &Part::src_shape)
@@ -259,7 +259,8 @@ void add_shards(nb::module_& module) {
       .def_prop_ro("dst_strides", &Part::dst_strides, "Of every device's part, packed.")
       .def_prop_ro("sent", &Part::sent, "Bytes for each other device, chunk by chunk.")
       .def_prop_ro("received", &Part::received, "Bytes from each other device, chunk by chunk.")
-      .def("pack", &Part::pack, "chunk"_a, "buffer"_a, "peers"_a, "src"_a, "strides"_a, "gpu"_a, "stream"_a)
+      .def("pack", &Part::pack, "chunk"_a, "buffer"_a, "peers"_a, "src"_a, "strides"_a, "gpu"_a,
+           "stream"_a)
       .def("unpack", &Part::unpack, "chunk"_a, "dst"_a, "strides"_a, "buffer"_a, "peers"_a, "gpu"_a,
            "stream"_a)
       .def("keep", &Part::keep, "dst"_a, "dst_strides"_a, "src"_a, "src_strides"_a, "gpu"_a,

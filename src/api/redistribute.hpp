@@ -33,8 +33,8 @@ std::vector<shards::Piece> pieces_for(const shards::Redistribution& what, int fr
                                       ShardRoute route, bool on_gpu);
 
 /// Copies the pieces from the shard `src` of the device `from` into the shards of all devices,
-/// which begin at `dst`; the caller has checked them and made them reachable. On a GPU it is work of
-/// the stream, beside which other streams may work on parts of it.
+/// which begin at `dst`; the caller has checked them and made them reachable. On a GPU it is work
+/// of the stream, beside which other streams may work on parts of it.
 void send(const std::vector<shards::Piece>& pieces, int from, const void* src,
           const std::vector<void*>& dst, const Sending& how);
 

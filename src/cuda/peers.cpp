@@ -229,8 +229,8 @@ void copy_by_engines(const Problem& problem, void* dst, const void* src, Stream 
     }
     const auto size = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes); };
     if (all.rows.extent == 1) {
-      check_call(cudaMemcpyAsync(to + to_at, from + from_at, size(all.width), cudaMemcpyDefault,
-                                 stream));
+      check_call(
+          cudaMemcpyAsync(to + to_at, from + from_at, size(all.width), cudaMemcpyDefault, stream));
     } else {
       check_call(cudaMemcpy2DAsync(to + to_at, size(all.rows.dst_stride), from + from_at,
                                    size(all.rows.src_stride), size(all.width),

@@ -133,8 +133,8 @@ void* pool_of(const void* pointer) {
   void* pool = nullptr;
   constexpr int attribute = numbers::memory_pool;
   void* to = &pool;
-  const int result = driver->pointer_attributes(1, &attribute, &to,
-                                                reinterpret_cast<std::uintptr_t>(pointer));
+  const int result =
+      driver->pointer_attributes(1, &attribute, &to, reinterpret_cast<std::uintptr_t>(pointer));
   return result == numbers::success ? pool : nullptr;
 }
 

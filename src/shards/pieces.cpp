@@ -119,8 +119,8 @@ int chunks_for(const Redistribution& what, std::int64_t chunk_bytes) {
     }
   }
   const std::int64_t bytes = longest * what.item_bytes();
-  return static_cast<int>(std::clamp<std::int64_t>(
-      bytes / std::max<std::int64_t>(1, chunk_bytes), 1, most_chunks));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(bytes / std::max<std::int64_t>(1, chunk_bytes), 1, most_chunks));
 }
 
 std::vector<Message> chunks_of(const Redistribution& what, int from, int to, int chunks) {

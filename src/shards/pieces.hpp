@@ -22,8 +22,8 @@ struct Piece {
 /// piece to the last. Each sender begins with another receiver.
 ///
 /// `src_strides` are those of the sender's shard, `dst_strides` those of all receivers', in bytes.
-/// Pieces have at most `piece_bytes` each where there is more than one to take turns with, and where
-/// a cut leaves both sides runs that are long enough.
+/// Pieces have at most `piece_bytes` each where there is more than one to take turns with, and
+/// where a cut leaves both sides runs that are long enough.
 std::vector<Piece> pieces_of(const Redistribution& what, int from, const Numbers& src_strides,
                              const std::vector<Numbers>& dst_strides, std::int64_t piece_bytes);
 

@@ -130,10 +130,9 @@ TEST(Redistribute, WrongCallsAreRefused) {
               array[1].data = result.data() + 15;
             }),
             "dst[1] and src[1] overlap in memory");
-  EXPECT_EQ(with([](Parts&, Array& array, Resharding&, ReshardingOptions&) {
-              array[0].data = nullptr;
-            }),
-            "src[0] = null, but it has elements");
+  EXPECT_EQ(
+      with([](Parts&, Array& array, Resharding&, ReshardingOptions&) { array[0].data = nullptr; }),
+      "src[0] = null, but it has elements");
   EXPECT_EQ(result, Values(16));
 }
 

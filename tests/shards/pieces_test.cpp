@@ -11,8 +11,8 @@ namespace {
 
 // A matrix of floats, split by rows, transposed and split by rows again.
 Redistribution floats_transposed(std::int64_t n, std::int64_t devices) {
-  return {placed({n, n}, {devices}, {{0}}, "src"), placed({n, n}, {devices}, {{0}}, "dst"), {1, 0},
-          4};
+  return {
+      placed({n, n}, {devices}, {{0}}, "src"), placed({n, n}, {devices}, {{0}}, "dst"), {1, 0}, 4};
 }
 
 std::vector<Piece> pieces_by(const Redistribution& what, int from, std::int64_t piece_bytes) {
