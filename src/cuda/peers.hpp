@@ -15,7 +15,7 @@ namespace cornerturn::cuda {
 class CurrentGpu {
  public:
   explicit CurrentGpu(int gpu);
-  ~CurrentGpu();
+  ~CurrentGpu();  // NOLINT(performance-trivially-destructible): not where there are GPUs
   CurrentGpu(const CurrentGpu&) = delete;
   CurrentGpu& operator=(const CurrentGpu&) = delete;
 
@@ -32,7 +32,7 @@ void allow_access(int from, int to, const void* memory);
 class Event {
  public:
   Event();
-  ~Event();
+  ~Event();  // NOLINT(performance-trivially-destructible): as above
   Event(Event&& other) noexcept;
   Event& operator=(Event&&) = delete;
 
@@ -41,7 +41,7 @@ class Event {
   void hold(Stream stream) const;
 
  private:
-  CUevent_st* event_ = nullptr;
+  [[maybe_unused]] CUevent_st* event_ = nullptr;
 };
 
 /// Streams of the current GPU whose work happens beside that of `trunk`: after what is in it now,
