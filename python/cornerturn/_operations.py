@@ -32,8 +32,11 @@ def _quick_transpose_first(general: CallT) -> CallT:
     """`general`, called where the engine does not take the arrays as they are.
 
     Plain arrays of NumPy and tensors of PyTorch that are only permuted go there at once. A function
-    with all the options of `general` would take longer to be called than a small array to be moved.
+    with all the options of `general` would take longer to be called than a small array to be moved. From
+    Python 3.12 on the extension does this, without a call of Python's; torch.compile looks at `general`.
     """
+    if _core.quick_transpose_first(general):
+        return general
 
     @functools.wraps(general)
     def quick(x: Any, axes: Any = None, *more: Any, out: Any = None, **options: Any) -> Any:
@@ -52,6 +55,8 @@ def _quick_transpose_first(general: CallT) -> CallT:
 
 def _quick_copy_first(general: CallT) -> CallT:
     """The same for `copy`."""
+    if _core.quick_copy_first(general):
+        return general
 
     @functools.wraps(general)
     def quick(dst: Any, src: Any, **options: Any) -> None:
