@@ -108,6 +108,15 @@ def quick_transpose(x: object | None, axes: object | None, out: object | None, d
     NumPy's, the values of a NumPy array are converted to it.
     """
 
+def quick_transpose_first(function: object) -> bool:
+    """
+    Lets calls of `function`, which is cornerturn.transpose, try quick_transpose before its code runs.
+    False where this Python cannot do that.
+    """
+
+def quick_copy_first(function: object) -> bool:
+    """The same of cornerturn.copy."""
+
 def check_signals_every(bytes: int) -> int:
     """
     Sets after how many bytes a long call on the CPU looks for Ctrl-C. Returns what was set before.

@@ -111,8 +111,7 @@ PyObject* call_transpose(PyObject* function, PyObject* const* args, std::size_t 
   });
 }
 
-PyObject* call_copy(PyObject* function, PyObject* const* args, std::size_t count,
-                    PyObject* names) {
+PyObject* call_copy(PyObject* function, PyObject* const* args, std::size_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     if (try_copy({args, PyVectorcall_NARGS(count), names})) return nb::none().release().ptr();
     return copy_itself(function, args, count, names);
@@ -125,8 +124,8 @@ Function in_python(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
 }
 
-// By PyFunction_SetVectorcall, which Python has from 3.12 on. It is no part of the stable interface,
-// so it is asked for by its name.
+// By PyFunction_SetVectorcall, which Python has from 3.12 on. It is no part of the stable
+// interface, so it is asked for by its name.
 bool set_call(nb::handle function, vectorcallfunc& itself, vectorcallfunc call) {
   static const auto set =
       in_python<void (*)(PyObject*, vectorcallfunc)>("PyFunction_SetVectorcall");
@@ -148,7 +147,8 @@ void add_quick_first(nb::module_& module) {
       "quick_transpose_first",
       [](nb::handle function) { return set_call(function, transpose_itself, call_transpose); },
       "function"_a,
-      "Lets calls of `function`, which is cornerturn.transpose, try quick_transpose before its code "
+      "Lets calls of `function`, which is cornerturn.transpose, try quick_transpose before its "
+      "code "
       "runs.\nFalse where this Python cannot do that.");
   module.def(
       "quick_copy_first",
