@@ -8,7 +8,7 @@ processes work on copies of their own, which share what is not compiled again.
   scripts/mutate.py --mutants 300 --processes 14 --seconds 500 --json OUT.json
   scripts/mutate.py --list --mutants 20      what would be tried
   scripts/mutate.py --only src/cpu/copy.cpp  mutants of these files alone
-  scripts/mutate.py --again OUT.json         those that lived then
+  scripts/mutate.py --again OUT.json         those first that lived then (--mutants 0: no others)
 
 The build in build/mutate has no unity files, -O1 and one vector target, so that little is compiled
 for a mutant. --configure and --build make it; nothing else of the tree is written.
@@ -310,11 +310,9 @@ def again(path):
 
 def choose(arguments, build):
     """Mutants of all layers in turns, so that whatever is tried is a sample of each."""
-    if arguments.again:
-        return again(arguments.again), 0
     random_ = random.Random(arguments.seed)
     of_layer, too_many = {}, 0
-    for layer in arguments.layers:
+    for layer in dict.fromkeys(arguments.layers):  # one may be named more than once, for more of it
         mutants = []
         for path in files_of(layer):
             if arguments.only and str(path) not in arguments.only:
@@ -329,7 +327,7 @@ def choose(arguments, build):
             mutants += [{"layer": layer, **mutant} for mutant in mutants_of(path)]
         random_.shuffle(mutants)
         of_layer[layer] = mutants
-    chosen = []
+    chosen = again(arguments.again) if arguments.again else []
     while len(chosen) < arguments.mutants and any(of_layer.values()):
         for layer in arguments.layers:
             if of_layer[layer] and len(chosen) < arguments.mutants:

@@ -42,7 +42,7 @@ def of_fuzzing(result):
             f"Coverage-guided, with AddressSanitizer and UndefinedBehaviorSanitizer, on {result['date']}, "
             f"commit {result['commit'] or 'unknown'} (`make fuzz`). Covered are ways through the code "
             "that the target is linked with, of which most are out of its reach.\n\n"
-            + table(["target", "hours", "executions", "covered", "inputs kept", "found"], rows))
+            + table(["target", "processor hours", "executions", "covered", "inputs kept", "found"], rows))
 
 
 def of_mutants(result):

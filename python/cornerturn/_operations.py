@@ -32,8 +32,11 @@ def _quick_transpose_first(general: CallT) -> CallT:
     """`general`, called where the engine does not take the arrays as they are.
 
     Plain arrays of NumPy and tensors of PyTorch that are only permuted go there at once. A function
-    with all the options of `general` would take longer to be called than a small array to be moved.
+    with all the options of `general` would take longer to be called than a small array to be moved. From
+    Python 3.12 on the extension does this, without a call of Python's; torch.compile looks at `general`.
     """
+    if _core.quick_transpose_first(general):
+        return general
 
     @functools.wraps(general)
     def quick(x: Any, axes: Any = None, *more: Any, out: Any = None, **options: Any) -> Any:
@@ -52,6 +55,8 @@ def _quick_transpose_first(general: CallT) -> CallT:
 
 def _quick_copy_first(general: CallT) -> CallT:
     """The same for `copy`."""
+    if _core.quick_copy_first(general):
+        return general
 
     @functools.wraps(general)
     def quick(dst: Any, src: Any, **options: Any) -> None:
@@ -195,14 +200,18 @@ def transpose(
     if threads is not None or order is not None or memory_format is not None or is_labelled(x):
         options = dict(dtype=dtype, alpha=alpha, scale=scale, bias=bias, beta=beta, seed=seed)
         options |= dict(stream=stream, conjugate=conjugate, saturate=saturate, rounding=rounding)
-        if threads is not None:
-            options |= dict(out=out, order=order, memory_format=memory_format)
-            return with_threads(threads, transpose, x, axes, **_given(options))
-        if is_labelled(x):
-            options |= dict(out=out, order=order, memory_format=memory_format)
+        if threads is None and not is_labelled(x):
+            return _in_memory_order(x, axes, out, order, memory_format, options)
+        options |= dict(out=out, order=order, memory_format=memory_format)
+        if threads is None:
             return transpose_labelled(transpose, x, axes, options)
-        return _in_memory_order(x, axes, out, order, memory_format, options)
+        return with_threads(threads, transpose, x, axes, **_given(options))
     values = Values(dtype, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
+    return _transpose(x, axes, out, stream, values)
+
+
+def _transpose(x: Any, axes: Axes, out: Any, stream: Any, values: Values) -> Any:
+    """The same for one array without names of axes, in the order of memory that `out` or C has."""
     framework = framework_of(x)
     if out is None and stream is None and framework.has_operator:
         return _by_operator(framework, x, order_of(axes, framework.rank(x, "x")), values)

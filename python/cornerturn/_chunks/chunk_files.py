@@ -97,18 +97,7 @@ class ChunkFiles:
         begin = [a % step for a, step in zip(piece.start, chunk, strict=True)]
         extent = list(piece.shape)
         spans = self._spans(fastest)
-        # What lies together in the file is read at once; of the axes behind a short part all is read.
-        together, run = [], itemsize
-        for axis in reversed(self.order):
-            if spans and axis == fastest:
-                break
-            enough = extent[axis] < chunk[axis] and run * extent[axis] >= _RUN
-            if not enough:
-                begin[axis], extent[axis] = 0, chunk[axis]
-            together.insert(0, axis)
-            run *= extent[axis]
-            if enough:
-                break
+        together, run = self._run(begin, extent, fastest if spans else None)
         lies = [fastest] * spans + [axis for axis in self.order if not (spans and axis == fastest)]
         outer = [axis for axis in lies if axis not in together]
         room = self._room(itemsize * math.prod(extent))
@@ -131,6 +120,26 @@ class ChunkFiles:
         kept = [slice(a % step - b, a % step - b + n) for a, step, b, n in zip(piece.start, chunk, begin, piece.shape, strict=True)]
         values = room.view(self.dtype).reshape([extent[axis] for axis in lies])
         return values.transpose(numpy.argsort(lies))[tuple(kept)]
+
+    def _run(self, begin: list[int], extent: list[int], stop: int | None) -> tuple[list[int], int]:
+        """The axes whose elements are read at once, because they lie together, and so many bytes.
+
+        Up to the axis `stop`. Of the axes behind a short part all is read: `begin` and `extent` say so.
+        """
+        chunk = self.grid.step
+        together: list[int] = []
+        run = self.dtype.itemsize
+        for axis in reversed(self.order):
+            if axis == stop:
+                break
+            enough = extent[axis] < chunk[axis] and run * extent[axis] >= _RUN
+            if not enough:
+                begin[axis], extent[axis] = 0, chunk[axis]
+            together.insert(0, axis)
+            run *= extent[axis]
+            if enough:
+                break
+        return together, run
 
     def _chunks(self, piece: Box, fastest: int, spans: bool) -> Iterator[Box]:
         """The parts of a piece that lie in one chunk each."""
