@@ -47,9 +47,14 @@ def of_fuzzing(result):
 
 def of_mutants(result):
     count = collections.defaultdict(collections.Counter)
+    why = collections.Counter()
     for mutant in result["results"]:
-        count[mutant["layer"]][mutant["verdict"]] += 1
-        count["**all**"][mutant["verdict"]] += 1
+        for layer in (mutant["layer"], "**all**"):
+            count[layer][mutant["verdict"]] += 1
+            if mutant["verdict"] == "lived" and "why" in mutant:
+                count[layer]["explained"] += 1
+        if mutant["verdict"] == "lived" and "why" in mutant:
+            why[mutant["why"]] += 1
     rows = []
     for layer in [*sorted(k for k in count if k != "**all**"), "**all**"]:
         of = count[layer]
@@ -57,14 +62,18 @@ def of_mutants(result):
         total = found + of["lived"]
         if total:
             rows.append([layer if "*" in layer else f"`src/{layer}`", str(total), str(found),
-                         str(of["lived"]), f"{100 * found / total:.0f} %"])
-    left_out = count["**all**"]["not compiled"]
+                         str(of["explained"]), str(of["lived"] - of["explained"]),
+                         f"{100 * found / total:.0f} %"])
+    reasons = "; ".join(f"{reason} ({number})" for reason, number in why.most_common())
     return ("## Planted bugs\n\n"
             "One operator, number or statement at a time is another, chosen at random; the tests of "
-            f"its own layer alone have to see it (`scripts/mutate.py`, seed {result['seed']}, "
-            f"{result['date']}). {left_out} more did not compile, and of "
+            f"its own layer alone have to see it (`scripts/mutate.py`, {result['date']}, commit "
+            f"{result['commit'][:7]}). {count['**all**']['not compiled']} more did not compile, and of "
             f"{count['**all**']['same code']} the compiler made the same code.\n\n"
-            + table(["layer", "planted", "found", "not found", "share"], rows))
+            + table(["layer", "planted", "found", "not found, explained", "not found", "share found"],
+                    rows)
+            + (f"\nExplained are those that change nothing a test could see: {reasons}.\n"
+               if reasons else ""))
 
 
 def of_gpu(result):
