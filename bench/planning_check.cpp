@@ -1,7 +1,8 @@
 // planning_check DEVICE RESULT.json ... [--cases] [--condense OUT.json] [--fit STEPS [--seed N]
-// [--only NAME]...]: how far the plans for a described GPU are behind the best of all candidates,
-// as that GPU timed them. --fit first searches for better costs, all or those of some families or
-// names, and prints them.
+// [--only NAME]... [--judge RESULT.json]...]: how far the plans for a described GPU are behind the
+// best of all candidates, as that GPU timed them. --fit first searches for better costs, all or
+// those of some families or names, and prints them; --judge names results that it does not see,
+// which the plans are then judged by as well, each file by itself.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ int run(int argc, char** argv) {
   bool list = false;
   std::string condense;
   CostFit fit;
+  std::vector<std::string> others;
   for (int i = 2; i < argc; ++i) {
     const std::string arg = argv[i];
     if (arg == "--cases") {
@@ -35,6 +37,8 @@ int run(int argc, char** argv) {
       fit.seed = static_cast<unsigned>(std::stoi(argv[++i]));
     } else if (arg == "--only" && i + 1 < argc) {
       fit.only.emplace_back(argv[++i]);
+    } else if (arg == "--judge" && i + 1 < argc) {
+      others.emplace_back(argv[++i]);
     } else {
       const auto cases = measured_cases(arg);
       measured.insert(measured.end(), cases.begin(), cases.end());
@@ -43,7 +47,7 @@ int run(int argc, char** argv) {
   if (measured.empty()) {
     fmt::print(stderr,
                "usage: planning_check DEVICE RESULT.json ... [--cases] [--condense OUT] "
-               "[--fit STEPS [--seed N] [--only NAME]...]\n");
+               "[--fit STEPS [--seed N] [--only NAME]... [--judge RESULT.json]...]\n");
     return 2;
   }
   const plan::gpu::DeviceInfo device = plan::gpu::device_named(argv[1]);
@@ -77,6 +81,13 @@ int run(int argc, char** argv) {
   }
   for (const auto& [label, summary] : classes) summary.print(label);
   all.print("all");
+  for (const std::string& other : others) {
+    PlanSummary judged(close);
+    for (const PlanCheck& check : check_plans(measured_cases(other), device, costs)) {
+      judged.add(check);
+    }
+    judged.print(other.substr(other.rfind('/') + 1));
+  }
   std::sort(times.begin(), times.end());
   fmt::print("planning: {:.1f} us in the middle, {:.1f} us at worst; {:.1f} candidates a case\n",
              1e6 * times[times.size() / 2], 1e6 * times.back(),
