@@ -19,6 +19,16 @@ namespace {
 
 constexpr double close = 0.03;
 
+void print_if_behind(const PlanCheck& check) {
+  if (check.chosen_seconds != 0 && check.loss() <= close) return;
+  fmt::print(
+      "{:<40} {:6.1f} %  {} {:.1f} us (predicted {:.1f}); best {} {:.1f} us; planned in {:.1f} "
+      "us\n",
+      check.name, 100 * check.loss(), check.chosen, 1e6 * check.chosen_seconds,
+      1e6 * check.predicted_seconds, check.best, 1e6 * check.best_seconds,
+      1e6 * check.planning_seconds);
+}
+
 int run(int argc, char** argv) {
   std::vector<MeasuredCase> measured;
   bool list = false;
@@ -71,13 +81,7 @@ int run(int argc, char** argv) {
     all.add(check);
     times.push_back(check.planning_seconds);
     candidates += check.candidates;
-    if (!list || (check.chosen_seconds != 0 && check.loss() <= close)) continue;
-    fmt::print(
-        "{:<40} {:6.1f} %  {} {:.1f} us (predicted {:.1f}); best {} {:.1f} us; planned in {:.1f} "
-        "us\n",
-        check.name, 100 * check.loss(), check.chosen, 1e6 * check.chosen_seconds,
-        1e6 * check.predicted_seconds, check.best, 1e6 * check.best_seconds,
-        1e6 * check.planning_seconds);
+    if (list) print_if_behind(check);
   }
   for (const auto& [label, summary] : classes) summary.print(label);
   all.print("all");
@@ -85,6 +89,7 @@ int run(int argc, char** argv) {
     PlanSummary judged(close);
     for (const PlanCheck& check : check_plans(measured_cases(other), device, costs)) {
       judged.add(check);
+      if (list) print_if_behind(check);
     }
     judged.print(other.substr(other.rfind('/') + 1));
   }
