@@ -114,8 +114,10 @@ struct PackArgs {
   int lanes = 5;        ///< anywhere: 2^lanes lanes of a warp are neighbours in a run
   int columns = 1;      ///< anywhere: 2^lanes units each make a run, or piece, of the destination
   int of_piece = 0;     ///< anywhere: elements of such a run or piece, in whole units
-  FastDivide across;    ///< aligned: neighbouring threads that are neighbours in a run of it
-  FastDivide down;      ///< runs of the destination that a block writes at once
+  bool steady =
+      false;  ///< anywhere: all runs that a lane takes have as many elements before their units
+  FastDivide across;  ///< aligned: neighbouring threads that are neighbours in a run of it
+  FastDivide down;    ///< runs of the destination that a block writes at once
   int rotation_shift = no_rotation;  ///< aligned: see rotation_of()
 
   int cuts = 0;
