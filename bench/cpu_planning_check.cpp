@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <map>
 
 #include "cornerturn/error.hpp"
 #include "cpu/measured_plans.hpp"
@@ -32,23 +31,13 @@ constexpr double close = 0.1;
 
 void judge(const Arguments& arguments, const std::vector<CpuMeasurement>& measured,
            const plan::CpuCosts& costs) {
-  std::map<std::string, PlanSummary> classes;
-  PlanSummary all(close);
+  ClassSummary summary(close, arguments.cases);
   for (const CpuMeasurement& one : measured) {
     for (const PlanCheck& check : check_cpu_plans(one, arguments.suites, costs)) {
-      classes.try_emplace(fmt::format("{} {:>2} B", check.group, check.element_bytes), close)
-          .first->second.add(check);
-      all.add(check);
-      if (!arguments.cases || (check.chosen_seconds != 0 && check.loss() <= close)) continue;
-      fmt::print("{:<40} {:6.1f} %  {} {:.1f} us (predicted {:.1f}); best {} {:.1f} us\n",
-                 check.name, 100 * check.loss(), check.chosen, 1e6 * check.chosen_seconds,
-                 1e6 * check.predicted_seconds, check.best, 1e6 * check.best_seconds);
+      summary.add(check);
     }
   }
-  if (arguments.cases) {
-    for (const auto& [label, summary] : classes) summary.print(label);
-  }
-  all.print("all");
+  summary.print(arguments.cases);
 }
 
 void check(const Arguments& arguments) {
@@ -61,18 +50,11 @@ void check(const Arguments& arguments) {
   judge(arguments, measured, cpu.costs);
   if (arguments.steps == 0) return;
 
-  plan::CpuCosts before = cpu.costs;
+  const plan::CpuCosts before = cpu.costs;
   cpu.costs =
       fitted_cpu_costs(measured, arguments.suites, cpu.costs, arguments.steps, arguments.seed);
   fmt::print("\n");
-  const auto from = before.named();
-  const auto to = cpu.costs.named();
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    // Four digits are more than measurements tell.
-    to[i].cost->value = std::stod(fmt::format("{:.4g}", to[i].cost->value));
-    fmt::print("{:<32} {:>9.4g} -> {:>9.4g}  {}\n", to[i].name, from[i].cost->value,
-               to[i].cost->value, to[i].cost->meaning);
-  }
+  round_and_print(before, cpu.costs);
   fmt::print("\nafter the fit\n");
   judge(arguments, measured, cpu.costs);
   if (arguments.write.empty()) return;

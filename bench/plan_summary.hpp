@@ -1,10 +1,12 @@
-// How good plans are over many cases, in one line.
+// How good plans are over many cases, in one line; and what a fit has changed.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
 #include <string>
 
 #include "gpu/measured_candidates.hpp"
@@ -48,5 +50,48 @@ class PlanSummary {
   double worst_ = 0;
   double log_off_ = 0;
 };
+
+/// Such a line for each class of cases, and one for all.
+class ClassSummary {
+ public:
+  /// `lists`: cases that lose more than `close`, or were not measured, are printed.
+  ClassSummary(double close, bool lists) : close_(close), lists_(lists), all_(close) {}
+
+  void add(const PlanCheck& check) {
+    classes_.try_emplace(fmt::format("{} {:>2} B", check.group, check.element_bytes), close_)
+        .first->second.add(check);
+    all_.add(check);
+    if (!lists_ || (check.chosen_seconds != 0 && check.loss() <= close_)) return;
+    fmt::print("{:<40} {:6.1f} %  {} {:.1f} us (predicted {:.1f}); best {} {:.1f} us\n", check.name,
+               100 * check.loss(), check.chosen, 1e6 * check.chosen_seconds,
+               1e6 * check.predicted_seconds, check.best, 1e6 * check.best_seconds);
+  }
+
+  void print(bool with_classes) const {
+    if (with_classes) {
+      for (const auto& [label, summary] : classes_) summary.print(label);
+    }
+    all_.print("all");
+  }
+
+ private:
+  double close_;
+  bool lists_;
+  std::map<std::string, PlanSummary> classes_;
+  PlanSummary all_;
+};
+
+/// Rounds what a fit has found to four digits, which are more than measurements tell, and prints
+/// every cost before and after.
+template <class Costs>
+void round_and_print(Costs before, Costs& fitted) {
+  const auto from = before.named();
+  const auto to = fitted.named();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    to[i].cost->value = std::stod(fmt::format("{:.4g}", to[i].cost->value));
+    fmt::print("{:<32} {:>9.4g} -> {:>9.4g}  {}\n", to[i].name, from[i].cost->value,
+               to[i].cost->value, to[i].cost->meaning);
+  }
+}
 
 }  // namespace cornerturn::bench

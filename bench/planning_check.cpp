@@ -1,13 +1,12 @@
-// planning_check DEVICE RESULT.json ... [--cases] [--condense OUT.json] [--fit STEPS [--seed N]
-// [--only NAME]... [--judge RESULT.json]...]: how far the plans for a described GPU are behind the
-// best of all candidates, as that GPU timed them. --fit first searches for better costs, all or
-// those of some families or names, and prints them; --judge names results that it does not see,
-// which the plans are then judged by as well, each file by itself.
+// planning_check DEVICE RESULT.json ...: how far the plans for a described GPU are behind the best
+// of all candidates, as that GPU timed them, and costs fitted to such timings: all, or those of
+// some families or names.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <exception>
 #include <fstream>
-#include <map>
 
 #include "cornerturn/error.hpp"
 #include "gpu/measured_candidates.hpp"
@@ -19,84 +18,80 @@ namespace {
 
 constexpr double close = 0.03;
 
-void print_if_behind(const PlanCheck& check) {
-  if (check.chosen_seconds != 0 && check.loss() <= close) return;
-  fmt::print(
-      "{:<40} {:6.1f} %  {} {:.1f} us (predicted {:.1f}); best {} {:.1f} us; planned in {:.1f} "
-      "us\n",
-      check.name, 100 * check.loss(), check.chosen, 1e6 * check.chosen_seconds,
-      1e6 * check.predicted_seconds, check.best, 1e6 * check.best_seconds,
-      1e6 * check.planning_seconds);
-}
-
-int run(int argc, char** argv) {
-  std::vector<MeasuredCase> measured;
-  bool list = false;
+struct Arguments {
+  std::string device;
+  std::vector<std::string> results;
+  std::vector<std::string> judged;  // results that the fit does not see
   std::string condense;
+  bool cases = false;
   CostFit fit;
-  std::vector<std::string> others;
-  for (int i = 2; i < argc; ++i) {
-    const std::string arg = argv[i];
-    if (arg == "--cases") {
-      list = true;
-    } else if (arg == "--condense" && i + 1 < argc) {
-      condense = argv[++i];
-    } else if (arg == "--fit" && i + 1 < argc) {
-      fit.steps = std::stoi(argv[++i]);
-    } else if (arg == "--seed" && i + 1 < argc) {
-      fit.seed = static_cast<unsigned>(std::stoi(argv[++i]));
-    } else if (arg == "--only" && i + 1 < argc) {
-      fit.only.emplace_back(argv[++i]);
-    } else if (arg == "--judge" && i + 1 < argc) {
-      others.emplace_back(argv[++i]);
-    } else {
-      const auto cases = measured_cases(arg);
-      measured.insert(measured.end(), cases.begin(), cases.end());
-    }
-  }
-  if (measured.empty()) {
-    fmt::print(stderr,
-               "usage: planning_check DEVICE RESULT.json ... [--cases] [--condense OUT] "
-               "[--fit STEPS [--seed N] [--only NAME]... [--judge RESULT.json]...]\n");
-    return 2;
-  }
-  const plan::gpu::DeviceInfo device = plan::gpu::device_named(argv[1]);
-  if (!condense.empty()) std::ofstream(condense) << condensed(measured, argv[1]).dump(0) << '\n';
+};
 
-  plan::gpu::Costs costs;
-  if (fit.steps > 0) {
-    costs = fitted_costs(measured, device, costs, fit);
-    for (const auto& [name, cost] : costs.named()) {
-      fmt::print("{} = {:.3g}\n", name, cost->value);
-    }
-  }
-
-  std::map<std::string, PlanSummary> classes;
-  PlanSummary all(close);
+void judge(const Arguments& arguments, const std::vector<MeasuredCase>& measured,
+           const plan::gpu::DeviceInfo& device, const plan::gpu::Costs& costs) {
+  ClassSummary summary(close, arguments.cases);
   std::vector<double> times;
   int candidates = 0;
   for (const PlanCheck& check : check_plans(measured, device, costs, 15)) {
-    classes.try_emplace(fmt::format("{} {:>2} B", check.group, check.element_bytes), close)
-        .first->second.add(check);
-    all.add(check);
+    summary.add(check);
     times.push_back(check.planning_seconds);
     candidates += check.candidates;
-    if (list) print_if_behind(check);
   }
-  for (const auto& [label, summary] : classes) summary.print(label);
-  all.print("all");
-  for (const std::string& other : others) {
-    PlanSummary judged(close);
-    for (const PlanCheck& check : check_plans(measured_cases(other), device, costs)) {
-      judged.add(check);
-      if (list) print_if_behind(check);
-    }
-    judged.print(other.substr(other.rfind('/') + 1));
-  }
+  summary.print(true);
   std::sort(times.begin(), times.end());
   fmt::print("planning: {:.1f} us in the middle, {:.1f} us at worst; {:.1f} candidates a case\n",
              1e6 * times[times.size() / 2], 1e6 * times.back(),
              static_cast<double>(candidates) / static_cast<double>(times.size()));
+}
+
+std::vector<MeasuredCase> measured_in(const std::vector<std::string>& paths) {
+  std::vector<MeasuredCase> measured;
+  for (const std::string& path : paths) {
+    const auto cases = measured_cases(path);
+    measured.insert(measured.end(), cases.begin(), cases.end());
+  }
+  if (measured.empty()) {
+    throw Error(Status::invalid_argument, "results: no case has candidates that were timed");
+  }
+  return measured;
+}
+
+void check(const Arguments& arguments) {
+  const std::vector<MeasuredCase> measured = measured_in(arguments.results);
+  const plan::gpu::DeviceInfo device = plan::gpu::device_named(arguments.device);
+  if (!arguments.condense.empty()) {
+    std::ofstream(arguments.condense) << condensed(measured, arguments.device).dump(0) << '\n';
+  }
+  const plan::gpu::Costs before;
+  judge(arguments, measured, device, before);
+  if (arguments.fit.steps == 0) return;
+  plan::gpu::Costs costs = fitted_costs(measured, device, before, arguments.fit);
+  fmt::print("\n");
+  round_and_print(before, costs);
+  fmt::print("\nafter the fit\n");
+  judge(arguments, measured, device, costs);
+  if (arguments.judged.empty()) return;
+  const std::vector<MeasuredCase> judged = measured_in(arguments.judged);
+  fmt::print("\nwhat the fit has not seen, before it\n");
+  judge(arguments, judged, device, before);
+  fmt::print("\nand after it\n");
+  judge(arguments, judged, device, costs);
+}
+
+int run(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app{"Plans for a GPU beside what it measured, and costs fitted to that"};
+  app.add_option("device", arguments.device, "A described GPU, such as h200")->required();
+  app.add_option("results", arguments.results, "Results of bench --all-candidates")->required();
+  app.add_flag("--cases", arguments.cases, "List what is more than 3 % behind");
+  app.add_option("--condense", arguments.condense, "Write what judging needs to this file");
+  app.add_option("--fit", arguments.fit.steps, "Search so many steps for better costs");
+  app.add_option("--judge", arguments.judged, "Judge the fit by these results too");
+  app.add_option("--seed", arguments.fit.seed, "Of the search")->capture_default_str();
+  app.add_option("--only", arguments.fit.only, "Fit the costs of this family, or this cost, alone")
+      ->allow_extra_args(false);
+  CLI11_PARSE(app, argc, argv);
+  check(arguments);
   return 0;
 }
 
@@ -106,7 +101,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return cornerturn::bench::run(argc, argv);
-  } catch (const cornerturn::Error& error) {
+  } catch (const std::exception& error) {
     fmt::print(stderr, "planning_check: {}\n", error.what());
     return 2;
   }

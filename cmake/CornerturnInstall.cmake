@@ -28,7 +28,8 @@ if(TARGET cornerturn_emulator)
     ${PROJECT_SOURCE_DIR}/src/workshop/ladder/rung.hpp
     DESTINATION ${emulator_dir}/workshop/ladder)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/workshop/simt DESTINATION ${emulator_dir}/workshop
-    FILES_MATCHING PATTERN "*.hpp" PATTERN "execute.hpp" EXCLUDE PATTERN "run_family.hpp" EXCLUDE)
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "execute.hpp" EXCLUDE PATTERN "run_family.hpp" EXCLUDE
+    PATTERN "run_launches.hpp" EXCLUDE)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -58,11 +58,20 @@ function(cornerturn_layer name)
   endif()
 endfunction()
 
+# cornerturn_build_faster(TARGET)
+# For what runs once a command: g++ takes two thirds of the time of -O1 where it inlines little. What
+# the emulator runs would take half as long again.
+function(cornerturn_build_faster target)
+  target_compile_options(${target} PRIVATE
+    $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Og>
+    $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,Clang>>:-O1>)
+endfunction()
+
 # cornerturn_program(NAME [SOURCES file...] [LINKS target...])
 function(cornerturn_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
   add_executable(${name} ${arg_SOURCES})
-  cornerturn_build_fast(${name})
+  cornerturn_build_faster(${name})
   target_compile_definitions(${name} PRIVATE CORNERTURN_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${name} PRIVATE cornerturn_options ${arg_LINKS})
 endfunction()

@@ -6,7 +6,7 @@
   scripts/fuzz.py ... --keep tests/fuzz/corpus  puts what is worth keeping there, an archive a target
 
 A target begins with what tests/fuzz/corpus holds for it: a folder of files written by hand, and an
-archive of what earlier runs have found worth keeping. Processes of one target share what they find.
+archive of what earlier runs have found worth keeping. Processes of one target share what they find. Hours are those of processors.
 OUT holds found/TARGET-*, the inputs with which a target failed; corpus/TARGET; and fuzz.json.
 """
 
@@ -67,7 +67,7 @@ def fuzz(binary, number, arguments):
     corpus = arguments.out / "corpus" / name
     begin = time.time()
     total = {"points": 0, "coverage": 0, "features": 0, "executions": 0}
-    starts = 0
+    starts, busy = 0, 0.0
     while (left := arguments.seconds - (time.time() - begin)) >= 1 and starts < 20:
         log = arguments.out / "logs" / f"{name}-{number}-{starts}.log"
         command = [str(binary), f"-max_total_time={int(left)}", f"-seed={1 + number + 100 * starts}",
@@ -77,14 +77,15 @@ def fuzz(binary, number, arguments):
         if dictionary.exists():
             command.append(f"-dict={dictionary}")
         with log.open("w") as file:
-            status = subprocess.run([*command, str(corpus)], stdout=file, stderr=file,
-                                    check=False).returncode
+            process = subprocess.Popen([*command, str(corpus)], stdout=file, stderr=file)
+            _, status, usage = os.wait4(process.pid, 0)
+        busy += usage.ru_utime + usage.ru_stime
         starts += 1
         for key, value in numbers_of(log.read_text(errors="replace")).items():
             total[key] = total[key] + value if key == "executions" else max(total[key], value)
         if status == 0:
             break
-    return name, total, time.time() - begin
+    return name, total, busy
 
 
 def minimise(binary, arguments):
@@ -116,6 +117,15 @@ def keep(name, arguments):
                          zipfile.ZIP_DEFLATED)
 
 
+def write(results, arguments):
+    for name, of in results.items():
+        of["corpus"] = len(list((arguments.out / "corpus" / name).iterdir()))
+        of["found"] = sorted(path.name for path in (arguments.out / "found").glob(f"{name}-*"))
+    (arguments.out / "fuzz.json").write_text(json.dumps(
+        {"what": "fuzzing", "date": time.strftime("%Y-%m-%d"), "commit": arguments.commit,
+         "targets": results}, indent=1) + "\n")
+
+
 def table(results):
     rows = [["target", "processes", "hours", "executions", "covered", "of", "share", "corpus", "found"]]
     for name, of in results.items():
@@ -134,7 +144,7 @@ def table(results):
                      for row in rows)
 
 
-def main():
+def arguments_given():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--binaries", type=pathlib.Path, required=True, help="the folder of fuzz_*")
     parser.add_argument("--seconds", type=int, default=600, help="of each process")
@@ -148,12 +158,36 @@ def main():
     parser.add_argument("--commit", default="")
     arguments = parser.parse_args()
     arguments.out = arguments.out.resolve()
+    return arguments
+
+
+def binaries_of(arguments):
     binaries = {path.name: path.resolve() for path in sorted(arguments.binaries.glob("fuzz_*"))
                 if os.access(path, os.X_OK) and path.is_file()}
     if arguments.targets:
         binaries = {n: p for n, p in binaries.items() if n.removeprefix("fuzz_") in arguments.targets}
     if not binaries:
         sys.exit(f"no fuzz targets in {arguments.binaries}")
+    return binaries
+
+
+def add_up(runs):
+    """The numbers of each target from those of its processes."""
+    results = {}
+    for name, numbers, seconds in runs:
+        of = results.setdefault(name, {"processes": 0, "seconds": 0.0, "executions": 0,
+                                       "coverage": 0, "points": 0, "features": 0})
+        of["processes"] += 1
+        of["seconds"] = round(of["seconds"] + seconds, 1)
+        of["executions"] += numbers["executions"]
+        for key in ("coverage", "points", "features"):
+            of[key] = max(of[key], numbers[key])
+    return results
+
+
+def main():
+    arguments = arguments_given()
+    binaries = binaries_of(arguments)
     shutil.rmtree(arguments.out / "found", ignore_errors=True)
     for folder in ("found", "logs"):
         (arguments.out / folder).mkdir(parents=True, exist_ok=True)
@@ -161,28 +195,16 @@ def main():
         seeds_to(arguments.out / "corpus" / name, name, arguments.corpus)
 
     jobs = jobs_of(list(binaries), arguments.processes)
-    results = {}
     with concurrent.futures.ThreadPoolExecutor(max(arguments.processes, 1)) as pool:
         runs = [pool.submit(fuzz, binaries[name], i, arguments) for i, name in enumerate(jobs)]
-        for name, numbers, seconds in (run.result() for run in runs):
-            of = results.setdefault(name, {"processes": 0, "seconds": 0.0, "executions": 0,
-                                           "coverage": 0, "points": 0, "features": 0})
-            of["processes"] += 1
-            of["seconds"] = round(of["seconds"] + seconds, 1)
-            of["executions"] += numbers["executions"]
-            for key in ("coverage", "points", "features"):
-                of[key] = max(of[key], numbers[key])
+        results = add_up(run.result() for run in runs)
+        write(results, arguments)  # what follows takes a while
         list(pool.map(lambda binary: minimise(binary, arguments), binaries.values()))
-    for name, of in results.items():
-        of["corpus"] = len(list((arguments.out / "corpus" / name).iterdir()))
-        of["found"] = sorted(path.name for path in (arguments.out / "found").glob(f"{name}-*"))
-        if arguments.keep:
+    write(results, arguments)
+    if arguments.keep:
+        for name in results:
             keep(name, arguments)
-    text = table(results)
-    print(text)
-    (arguments.out / "fuzz.json").write_text(json.dumps(
-        {"what": "fuzzing", "date": time.strftime("%Y-%m-%d"), "commit": arguments.commit,
-         "targets": results}, indent=1) + "\n")
+    print(table(results))
     found = [name for of in results.values() for name in of["found"]]
     for name in found:
         print(f"found: {arguments.out}/found/{name}")

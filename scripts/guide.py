@@ -221,8 +221,9 @@ def pictured(name: str, command: str, images: Path) -> str:
     output(f"{command} --svg {shlex.quote(str(path))}")
     texts = [(element.tag.rpartition("}")[2], element.text or "") for element in ElementTree.parse(path).iter()]
     summary = next(text for tag, text in texts if tag == "desc")
-    panels = "; ".join([text for tag, text in texts if tag == "title"][1:])
-    alternative = " ".join(f"{summary} Shown: {panels}.".split()).replace("[", "(").replace("]", ")")
+    panels = "; ".join(dict.fromkeys([text for tag, text in texts if tag == "title"][1:]))
+    ended = re.sub(r"(?<=\. )[a-z]", lambda first: first[0].upper(), summary.strip().rstrip(".") + ".")
+    alternative = " ".join(f"{ended} Shown: {panels}.".split()).replace("[", "(").replace("]", ")")
     return f"![{alternative}](images/{name}.svg)\n"
 
 

@@ -94,22 +94,25 @@ def has_drawing(entry):
 
 
 def picture(rung):
-    path = rung.get("path")
     name = rung["rung"]
     shared = ", in the banks of shared memory," if any("wavefronts" in leg for leg in rung["legs"]) else ""
-    lines = [] if name.startswith("block_order") else [
+    return [] if name.startswith("block_order") else [
         f"![The way of a warp's first accesses in {name}: the lanes in the source{shared} and in the destination]"
         f"(images/{name}.svg)", "",
     ]  # fmt: skip
-    if path is not None:
-        lines += [
-            "The first accesses of the first warp, from the emulator: row,column of the matrices, slots of the tile:",
-            "", "```", *path.splitlines(), "```", "",
-        ]  # fmt: skip
+
+
+def first_accesses(rung):
+    path = rung.get("path")
+    return [] if path is None else [
+        "The first accesses of the first warp, from the emulator: row,column of the matrices, slots of the tile:",
+        "", "```", *path.splitlines(), "```", "",
+    ]  # fmt: skip
+
+
+def banks(rung):
     tile = rung.get("tile")
-    if tile is None:
-        return lines
-    return lines + [
+    return [] if tile is None else [
         f"The banks in which elements of the {tile['rows']} x {tile['columns']} tile lie, from the rung's own map:",
         "", "```", *tile["banks"].splitlines(), "```", "",
     ]  # fmt: skip
@@ -141,7 +144,20 @@ def ledger(name, entry, measurements, judgement):
     return lines + ledger_misses.of_rung(name, judgement)
 
 
-def prediction(rung, entry):
+def request_rows(entry):
+    """What one request of a warp takes, as a table."""
+    predicted = entry["predicted"]
+    return [
+        f"Predicted for {predicted['shape'][0]} x {predicted['shape'][1]} of f32; for one request of a warp:",
+        "",
+        "| access | bytes a lane | sectors (ideal) | of their bytes used | wavefronts (ideal) |",
+        "| --- | --- | --- | --- | --- |",
+        *leg_rows(predicted["legs"]),
+        "",
+    ]
+
+
+def prediction(entry):
     predicted = entry["predicted"]
     resident = "; ".join(
         f"{fits['blocks']} on an SM of {sm}, which are {fits['threads']} threads (bound: {fits['bound']})"
@@ -152,12 +168,6 @@ def prediction(rung, entry):
     if "instructions" in predicted:
         code += f" The kernel has {predicted['instructions']} instructions, with all its paths."
     lines = [
-        f"Predicted for {predicted['shape'][0]} x {predicted['shape'][1]} of f32; for one request of a warp:",
-        "",
-        "| access | bytes a lane | sectors (ideal) | of their bytes used | wavefronts (ideal) |",
-        "| --- | --- | --- | --- | --- |",
-        *leg_rows(predicted["legs"]),
-        "",
         f"- A block has {predicted['launch']['block'][0] * predicted['launch']['block'][1]} threads and "
         f"{predicted['shared_bytes']} B of shared memory.{code}",
         f"- So many blocks run at a time: {resident}.",
@@ -282,15 +292,54 @@ def from_python(name, results):
     return "\n".join([*measured(name, (squares, sources)), ""]).lstrip("\n")
 
 
+def measured_together(names, results):
+    """The shares of several rungs, side by side."""
+    found, sources = results
+    cases = sorted({key[1:] for key in found if key[0] in names})
+    if not cases:
+        return []
+    lines = []
+    for gpu, shape, dtype in cases:
+        shares = [found.get((name, gpu, shape, dtype)) for name in names]
+        cells = " | ".join("-" if share is None else f"{100 * share[0]:.1f}" for share in shares)
+        lines.append(f"| {gpu} | {shape[0]} x {shape[1]} of {dtype} | {cells} |")
+    return [
+        "### Measured",
+        "",
+        "With a cold L2 cache, in % of the plain copy in the same run:",
+        "",
+        f"| GPU | matrix | {' | '.join(f'`{name}`' for name in names)} |",
+        "| --- | --- |" + " ---: |" * len(names),
+        *lines,
+        "",
+        *sources,
+        "",
+    ]
+
+
 def section(names, entries, results):
-    lines, judgement = [], judged()
+    """Of several rungs, what is the same for all is said once, and their measured shares are one table."""
+    lines, judgement, said = [], judged(), set()
     for name in names:
         if len(names) > 1:
             lines += [f"### `{name}`", ""]
         rung = report("analyse", name)
-        lines += picture(rung) + prediction(rung, entries[name]) + ledger(name, entries[name], results, judgement)
-        lines += measured(name, results) + stacks([name]) + [""]
-    return "\n".join(lines)
+        lines += picture(rung)
+        parts = {
+            "first accesses": first_accesses(rung),
+            "banks": banks(rung),
+            "requests": request_rows(entries[name]),
+        }
+        same = [what for what, part in parts.items() if tuple(part) in said]
+        for what, part in parts.items():
+            lines += [] if what in same else part
+            said |= {tuple(part)} if part else set()
+        if same:
+            listed = " and ".join([", ".join(same[:-1]), same[-1]] if len(same) > 1 else same)
+            lines += [f"Its {listed} are as above.", ""]
+        lines += prediction(entries[name]) + ledger(name, entries[name], results, judgement)
+        lines += (measured(name, results) if len(names) == 1 else []) + stacks([name]) + [""]
+    return "\n".join(lines + (measured_together(names, results) if len(names) > 1 else []))
 
 
 def index_row(page):

@@ -8,6 +8,7 @@ processes work on copies of their own, which share what is not compiled again.
   scripts/mutate.py --mutants 300 --processes 14 --seconds 500 --json OUT.json
   scripts/mutate.py --list --mutants 20      what would be tried
   scripts/mutate.py --only src/cpu/copy.cpp  mutants of these files alone
+  scripts/mutate.py --again OUT.json         those first that lived then (--mutants 0: no others)
 
 The build in build/mutate has no unity files, -O1 and one vector target, so that little is compiled
 for a mutant. --configure and --build make it; nothing else of the tree is written.
@@ -31,13 +32,19 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = "build/mutate"
+LAYERS = ["core", "plan", "cpu", "kernels", "values", "io"]
+# Whose tests are whose: the longest beginning of a path counts.
 TESTS = {
-    "core": ["test_core"],
-    "plan": ["test_plan"],
-    "cpu": ["test_cpu", "test_kernels"],
-    "kernels": ["test_simt"],
-    "values": ["test_values"],
-    "io": ["test_io"],
+    "src/core/": ["test_core"],
+    "src/core/fork": ["test_late"],
+    "src/core/ggml": ["test_api"],
+    "src/core/in_place": ["test_core", "test_in_place"],
+    "src/plan/": ["test_plan"],
+    "src/plan/gpu/": ["test_plan", "test_simt"],  # what kernels are given is run by the emulator
+    "src/cpu/": ["test_cpu", "test_in_place", "test_kernels"],
+    "src/kernels/": ["test_simt"],
+    "src/values/": ["test_values"],
+    "src/io/": ["test_io"],
 }
 # Mutants of a file that so many others include would take most of the time.
 MOST_OBJECTS = 40
@@ -76,9 +83,9 @@ TOKEN = re.compile(
     "|".join(re.escape(text) if text.startswith(" ") or not text[0].isalpha() else rf"\b{text}\b"
              for text in sorted(SWAPS, key=len, reverse=True)))
 NUMBER = re.compile(r"(?<![\w.'\"])(\d{1,4})(?![\w.'\"])")
-# Nothing that runs: directives, declarations for the compiler, texts, comments.
+# Nothing that runs, or nothing that changes a result: directives, declarations, texts, prefetches.
 SKIPPED = re.compile(r"^\s*(#|//|template|using|namespace|static_assert|friend|case |HWY_|CT_API)"
-                     r"|operator|static_assert|assert\(|__attribute__|std::vector<bool>")
+                     r"|operator|static_assert|assert\(|__attribute__|std::vector<bool>|prefetch")
 STATEMENT = re.compile(r"^\s+(?!return|break|continue|throw|const |constexpr|static|auto|using|else|"
                        r"case|default|std::[\w:<>, ]+ \w+[ ({;=]|[A-Z]\w* \w+[;({ ]|int |bool |double "
                        r"|float |void |char )[\w\->.\[\]:()*]+.*;$")
@@ -115,10 +122,19 @@ def mutants_of(path):
     return [{"file": str(path), "line": n, "was": was, "is": now} for n, was, now in out]
 
 
+def tests_of(path):
+    return TESTS[max((begin for begin in TESTS if str(path).startswith(begin)), key=len)]
+
+
+def tests_of_layers(layers):
+    return sorted({test for begin, tests in TESTS.items() if begin.split("/")[1] in layers
+                   for test in tests})
+
+
 def files_of(layer):
     folder = ROOT / "src" / layer
     return sorted(p.relative_to(ROOT) for p in folder.rglob("*")
-                  if p.suffix in (".cpp", ".hpp", ".cuh") and p.name != "gpu_context.cuh")
+                  if p.suffix in (".cpp", ".hpp") and not p.stem.endswith("_gpu"))  # without a GPU
 
 
 class Build:
@@ -127,7 +143,7 @@ class Build:
     def __init__(self, layers):
         ninja = ["ninja", "-C", str(ROOT / BUILD)]
         self.commands = {}
-        for test in sorted({t for layer in layers for t in TESTS[layer]}):
+        for test in tests_of_layers(layers):
             text = subprocess.run([*ninja, "-t", "commands", test], check=True,
                                   capture_output=True, text=True).stdout
             self.commands[test] = [line for line in text.splitlines() if line]
@@ -144,11 +160,14 @@ class Build:
                 self.objects[path].add(output)
 
     def members_of(self, test):
-        """The names of the objects that the test is linked from, members of archives too (-t twice)."""
-        link = next(c for c in self.commands[test] if re.search(rf" -o bin/{test}(\s|$)", c))
-        link = link.replace(f" -o bin/{test}", " -Wl,-t,-t -o /dev/null")
-        text = subprocess.run(link, shell=True, cwd=ROOT / BUILD, check=True, capture_output=True,
-                              text=True).stdout
+        """The names of the objects that the test and its shared libraries are linked from, members of
+        archives too (-t twice)."""
+        text = ""
+        for command in self.commands[test]:
+            linked = re.search(rf" -o (bin/{test}|lib/\S+\.so\S*)(?=\s|$)", command)
+            if linked:
+                text += subprocess.run(command.replace(linked[0], " -Wl,-t,-t -o /dev/null"), shell=True,
+                                       cwd=ROOT / BUILD, check=False, capture_output=True, text=True).stdout
         return set(re.findall(r"([^\s/()]+\.o)\b", text))
 
     def affected(self, path, test):
@@ -176,7 +195,13 @@ class Build:
                 output = written[1]
             changed.add(output)
             commands.append((command, output))
-        return commands, objects
+        # Objects first: where all are what they were, nothing else is made.
+        return sorted(commands, key=lambda made: not made[1].endswith(".o")), objects
+
+
+def in_copy(command, place):
+    """What compiles the copy. Texts that tests hold name the tree, so that their code is the same."""
+    return re.sub(rf'(?<!SOURCE_DIR=\\"){re.escape(str(ROOT))}(?!\w)', str(place), command)
 
 
 def copy_of_tree(place):
@@ -224,13 +249,13 @@ def compile_mutant(build, mutant, test, place):
             target.unlink(missing_ok=True)
         if not output.endswith(".o") and same:
             return "same code", kept
-        if run(command.replace(str(ROOT), str(place)), place, 600) != 0:
+        if run(in_copy(command, place), place, 600) != 0:
             return "not compiled", kept
         same = same and filecmp.cmp(aside, target, shallow=False)
     return "same code" if same else "built", kept
 
 
-def try_one(build, mutant, place, limit_of):
+def try_one(build, mutant, place, tests):
     """found, lived, too long, not compiled, or same code."""
     path = place / mutant["file"]
     text = path.read_text()
@@ -243,7 +268,7 @@ def try_one(build, mutant, place, limit_of):
     kept = []
     begin = time.time()
     try:
-        for test in TESTS[mutant["layer"]]:
+        for test in tests_of(mutant["file"]):
             made, more = compile_mutant(build, mutant, test, place)
             kept += more
             if made == "not compiled":
@@ -251,8 +276,8 @@ def try_one(build, mutant, place, limit_of):
             if made == "same code":
                 continue
             differs = True
-            status = run(f"{BOUNDS} GTEST_FAIL_FAST=1 bin/{test} --gtest_brief=1", place,
-                         limit_of[test])
+            original = tests[test].result()
+            status = run(original.command, place, original.seconds)
             if status is None:
                 verdict, by = "too long", test
             elif status != 0:
@@ -267,17 +292,33 @@ def try_one(build, mutant, place, limit_of):
             aside.rename(target)
 
 
+def again(path):
+    """The mutants of a results file that lived, where their lines are now."""
+    out = []
+    for mutant in json.loads(pathlib.Path(path).read_text())["results"]:
+        if mutant["verdict"] != "lived":
+            continue
+        lines = (ROOT / mutant["file"]).read_text().splitlines()
+        places = [n for n, line in enumerate(lines, 1) if line == mutant["was"]]
+        if not places:
+            print(f"gone: {mutant['file']}:{mutant['line']} {mutant['was'].strip()}")
+            continue
+        line = min(places, key=lambda n: abs(n - mutant["line"]))
+        out.append({key: mutant[key] for key in ("layer", "file", "was", "is")} | {"line": line})
+    return out
+
+
 def choose(arguments, build):
     """Mutants of all layers in turns, so that whatever is tried is a sample of each."""
     random_ = random.Random(arguments.seed)
     of_layer, too_many = {}, 0
-    for layer in arguments.layers:
+    for layer in dict.fromkeys(arguments.layers):  # one may be named more than once, for more of it
         mutants = []
         for path in files_of(layer):
             if arguments.only and str(path) not in arguments.only:
                 continue
             if build is not None:
-                objects = max(build.affected(path, test)[1] for test in TESTS[layer])
+                objects = max(build.affected(path, test)[1] for test in tests_of(path))
                 if objects == 0:
                     continue
                 if objects > MOST_OBJECTS:
@@ -286,7 +327,7 @@ def choose(arguments, build):
             mutants += [{"layer": layer, **mutant} for mutant in mutants_of(path)]
         random_.shuffle(mutants)
         of_layer[layer] = mutants
-    chosen = []
+    chosen = again(arguments.again) if arguments.again else []
     while len(chosen) < arguments.mutants and any(of_layer.values()):
         for layer in arguments.layers:
             if of_layer[layer] and len(chosen) < arguments.mutants:
@@ -306,21 +347,24 @@ class Results:
         self.all = []
         self.lock = threading.Lock()
 
+    def write(self):
+        if self.path:
+            self.path.write_text(json.dumps({**self.head, "results": self.all}, indent=1) + "\n")
+
     def add(self, result):
         with self.lock:
             self.all.append(result)
-            if self.path:
-                self.path.write_text(json.dumps({**self.head, "results": self.all}, indent=1) + "\n")
+            self.write()
             print(f"{result['verdict']:<13} {result['file']}:{result['line']}  "
                   f"{result['is'].strip()}", flush=True)
 
 
-def worker(number, build, queue, arguments, limit_of, deadline, results):
+def worker(number, build, queue, arguments, tests, deadline, results):
     place = pathlib.Path(arguments.work) / f"m{number:02}"
     copy_of_tree(place)
     while queue and time.time() < deadline:
         mutant = queue.popleft()
-        verdict, by, seconds = try_one(build, mutant, place, limit_of)
+        verdict, by, seconds = try_one(build, mutant, place, tests)
         results.add({**mutant, "verdict": verdict, "by": by, "seconds": round(seconds, 1)})
     shutil.rmtree(place, ignore_errors=True)
 
@@ -335,22 +379,30 @@ def configure(arguments):
 
 
 def build_tests(arguments):
-    tests = sorted({t for layer in arguments.layers for t in TESTS[layer]})
+    tests = tests_of_layers(arguments.layers)
     subprocess.run(["cmake", "--build", str(ROOT / BUILD), "-j", str(arguments.processes),
                     "--target", *tests], check=True, stdout=subprocess.DEVNULL)
 
 
-def limits(arguments):
-    """Three times what the tests take now, all at once, and ten seconds."""
-    def limit(test):
-        begin = time.time()
-        if run(f"{BOUNDS} bin/{test} --gtest_brief=1", ROOT, 1200) != 0:
-            sys.exit(f"{test} fails without a mutant")
-        return 10 + 3 * (time.time() - begin)
+class Test:
+    """How a test is run: without the cases that fail on this machine without a mutant, for three times
+    as long as it takes now, with all others at once, and ten seconds."""
 
-    tests = sorted({t for layer in arguments.layers for t in TESTS[layer]})
-    with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
-        return dict(zip(tests, pool.map(limit, tests)))
+    def __init__(self, name):
+        self.command = f"{BOUNDS} GTEST_FAIL_FAST=1 bin/{name} --gtest_brief=1"
+        self.left_out = []
+        begin = time.time()
+        done = subprocess.run(f"{BOUNDS} bin/{name} --gtest_brief=1", shell=True, cwd=ROOT / BUILD,
+                              capture_output=True, text=True, errors="replace", check=False)
+        took = time.time() - begin
+        if done.returncode != 0:
+            self.left_out = sorted(set(re.findall(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", done.stdout, re.M)))
+            if not self.left_out:
+                sys.exit(f"{name} fails without a mutant:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            self.command += f" --gtest_filter='-{':'.join(self.left_out)}'"
+        print(f"{name} takes {took:.0f} s" +
+              (f", without {', '.join(self.left_out)}" if self.left_out else ""), flush=True)
+        self.seconds = 10 + 3 * took
 
 
 def summary(results):
@@ -376,8 +428,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further mutant after")
-    parser.add_argument("--layers", type=lambda t: t.split(","), default=list(TESTS))
+    parser.add_argument("--layers", type=lambda t: t.split(","), default=LAYERS)
     parser.add_argument("--only", action="append", help="a file; may be repeated")
+    parser.add_argument("--again", help="a file of results: try those again that lived")
     parser.add_argument("--work", default=str(ROOT / "build/mutants"), help="a folder for the copies")
     parser.add_argument("--json", help="write the results to this file")
     parser.add_argument("--commit", help="the commit to name in the results (default: HEAD)")
@@ -392,17 +445,19 @@ def main():
     configure(arguments)
     build_tests(arguments)
     print(f"built in {time.time() - began:.0f} s", flush=True)
-    limit_of = limits(arguments)
     build = Build(arguments.layers)
     chosen, too_many = choose(arguments, build)
     queue = collections.deque(chosen)
     deadline = began + arguments.seconds
-    results = Results(arguments, too_many)
-    with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
-        tasks = [pool.submit(worker, i, build, queue, arguments, limit_of, deadline, results)
+    with concurrent.futures.ThreadPoolExecutor(arguments.processes + len(build.commands)) as pool:
+        tests = {name: pool.submit(Test, name) for name in build.commands}
+        results = Results(arguments, too_many)
+        tasks = [pool.submit(worker, i, build, queue, arguments, tests, deadline, results)
                  for i in range(arguments.processes)]
         for task in tasks:
             task.result()
+        results.head["cases_left_out"] = [case for test in tests.values() for case in test.result().left_out]
+        results.write()
     print(summary(results.all))
     for result in results.all:
         if result["verdict"] == "lived":

@@ -27,7 +27,7 @@ MODULES = {
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
         *("convert_swizzle", "Conversion"),
     ],
-    "cornerturn.torch": ["permute", "enable", "redistribute"],
+    "cornerturn.torch": ["permute", "enable", "redistribute", "empty_shard"],
     "cornerturn.shards": ["plan", "Redistribution", "scalapack"],
     "cornerturn.jax": ["transpose"],
     "cornerturn.zarr": ["enable", "disable"],

@@ -4,7 +4,8 @@
   scripts/reliability.py [--check]    --check only says whether the page is what the results say
 
 The results are files that the project's own commands write: fuzz.json (make fuzz), mutants.json
-(scripts/mutate.py) and gpu_campaign.json (gpu_campaign). What has no file has no table.
+(scripts/mutate.py), gpu_campaign.json (gpu_campaign) and gpu_checks.json (make test-gpu). What has no
+file has no table.
 """
 
 import argparse
@@ -41,14 +42,19 @@ def of_fuzzing(result):
             f"Coverage-guided, with AddressSanitizer and UndefinedBehaviorSanitizer, on {result['date']}, "
             f"commit {result['commit'] or 'unknown'} (`make fuzz`). Covered are ways through the code "
             "that the target is linked with, of which most are out of its reach.\n\n"
-            + table(["target", "hours", "executions", "covered", "inputs kept", "found"], rows))
+            + table(["target", "processor hours", "executions", "covered", "inputs kept", "found"], rows))
 
 
 def of_mutants(result):
     count = collections.defaultdict(collections.Counter)
+    why = collections.Counter()
     for mutant in result["results"]:
-        count[mutant["layer"]][mutant["verdict"]] += 1
-        count["**all**"][mutant["verdict"]] += 1
+        for layer in (mutant["layer"], "**all**"):
+            count[layer][mutant["verdict"]] += 1
+            if mutant["verdict"] == "lived" and "why" in mutant:
+                count[layer]["explained"] += 1
+        if mutant["verdict"] == "lived" and "why" in mutant:
+            why[mutant["why"]] += 1
     rows = []
     for layer in [*sorted(k for k in count if k != "**all**"), "**all**"]:
         of = count[layer]
@@ -56,14 +62,18 @@ def of_mutants(result):
         total = found + of["lived"]
         if total:
             rows.append([layer if "*" in layer else f"`src/{layer}`", str(total), str(found),
-                         str(of["lived"]), f"{100 * found / total:.0f} %"])
-    left_out = count["**all**"]["not compiled"]
+                         str(of["explained"]), str(of["lived"] - of["explained"]),
+                         f"{100 * found / total:.0f} %"])
+    reasons = "; ".join(f"{reason} ({number})" for reason, number in why.most_common())
     return ("## Planted bugs\n\n"
             "One operator, number or statement at a time is another, chosen at random; the tests of "
-            f"its own layer alone have to see it (`scripts/mutate.py`, seed {result['seed']}, "
-            f"{result['date']}). {left_out} more did not compile, and of "
+            f"its own layer alone have to see it (`scripts/mutate.py`, {result['date']}, commit "
+            f"{result['commit'][:7]}). {count['**all**']['not compiled']} more did not compile, and of "
             f"{count['**all**']['same code']} the compiler made the same code.\n\n"
-            + table(["layer", "planted", "found", "not found", "share"], rows))
+            + table(["layer", "planted", "found", "not found, explained", "not found", "share found"],
+                    rows)
+            + (f"\nExplained are those that change nothing a test could see: {reasons}.\n"
+               if reasons else ""))
 
 
 def of_gpu(result):
@@ -85,7 +95,17 @@ def of_gpu(result):
             + f"\nRuns of problems by kernel: {kernels}.\n")
 
 
-WRITERS = {"fuzz.json": of_fuzzing, "mutants.json": of_mutants, "gpu_campaign.json": of_gpu}
+def of_checks(result):
+    rows = [[f"`{check['tool']}`", str(check["tests"]), f"{check['seconds']}",
+             "nothing" if check["clean"] else "**errors**"] for check in result["checks"]]
+    return ("## compute-sanitizer\n\n"
+            f"One run of every kernel and rung in small sizes, on one {result['gpu']}, {result['date']}, commit "
+            f"{result['commit']} (`make test-gpu`).\n\n"
+            + table(["tool", "tests", "seconds", "found"], rows))
+
+
+WRITERS = {"fuzz.json": of_fuzzing, "mutants.json": of_mutants, "gpu_campaign.json": of_gpu,
+           "gpu_checks.json": of_checks}
 
 
 def main():

@@ -49,11 +49,23 @@ struct Ran {
   std::string path;
 };
 
-void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const std::string& dtype,
-                const std::string& verdict, const std::string& otherwise,
-                const std::optional<Ran>& ran, const ladder::Ledger& ledger) {
+struct RungAnalysis {
+  const ladder::Rung* rung;
+  std::string dtype;
+  ladder::Prediction predicted;
+  std::optional<Ran> ran;
+  std::string than_after;  ///< what differs from the rung before it
+  ladder::Ledger ledger;
+
+  bool failed() const { return ran && !ran->wrong.empty(); }
+};
+
+void print_text(const RungAnalysis& analysis) {
+  const ladder::Rung& rung = *analysis.rung;
+  const ladder::Prediction& run = analysis.predicted;
+  const std::optional<Ran>& ran = analysis.ran;
   io::print("{}: {}\n", rung.name, rung.shows);
-  io::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, dtype);
+  io::print("matrix    {} x {} of {}\n", run.matrix.rows, run.matrix.cols, analysis.dtype);
   io::print("launch    {} blocks of {} threads, {} B of shared memory a block\n",
             run.launch.grid.count(), dim(run.launch.block), run.shared_bytes);
   const ladder::CompiledRung* compiled = ladder::find_compiled(rung.name, run.matrix.bytes);
@@ -69,9 +81,15 @@ void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const s
   if (compiled != nullptr && compiled->instructions > 0) {
     io::print("code      {} instructions for compute capability 9.0\n", compiled->instructions);
   }
-  io::print("verified  {}\n\n{}", verdict, run.report.text());
-  if (run.matrix.size() > 0) io::print("\nPredicted: {}.\n", ledger.text());
-  if (!otherwise.empty()) io::print("Against {} it {}.\n", rung.after, otherwise);
+  io::print("verified  {}\n\n{}",
+            !ran                ? "no: it runs on a GPU only; the figures follow from its layouts"
+            : analysis.failed() ? "NO"
+                                : "every element, in the emulator with all detectors on",
+            run.report.text());
+  if (run.matrix.size() > 0) io::print("\nPredicted: {}.\n", analysis.ledger.text());
+  if (!analysis.than_after.empty()) {
+    io::print("Against {} it {}.\n", rung.after, analysis.than_after);
+  }
   if (ran && !run.report.legs.empty()) {
     io::print(
         "\nThe first accesses of the first warp: row,column of the matrices, slots of the tile\n{}",
@@ -83,68 +101,73 @@ void print_text(const ladder::Rung& rung, const ladder::Prediction& run, const s
             ladder::bank_picture(*tile));
 }
 
+nlohmann::ordered_json to_json(const RungAnalysis& analysis) {
+  const ladder::Rung& rung = *analysis.rung;
+  nlohmann::ordered_json json = {
+      {"rung", rung.name}, {"shows", rung.shows}, {"dtype", analysis.dtype}};
+  if (analysis.ran) {
+    json["verified"] = !analysis.failed();
+    json["findings"] = analysis.ran->wrong;
+    json["path"] = analysis.ran->path;
+  }
+  if (!analysis.than_after.empty()) {
+    json["after"] = rung.after;
+    json["than_after"] = analysis.than_after;
+  }
+  json.update(nlohmann::ordered_json::parse(ladder::to_json(analysis.predicted, analysis.ledger)));
+  if (const auto tile = rung.tile(analysis.predicted.matrix.bytes)) {
+    json["tile"] = {
+        {"rows", tile->rows}, {"columns", tile->columns}, {"banks", ladder::bank_picture(*tile)}};
+  }
+  return json;
+}
+
+// Emulates the rung where it can be, and predicts it where it cannot.
+RungAnalysis analysis_of(const ladder::Rung& rung, const ladder::Matrix& matrix,
+                         const std::string& dtype, bool of_any_shape) {
+  RungAnalysis analysis{&rung, dtype, {}, {}, {}, {}};
+  if (rung.family == ladder::Family::kernel_form) {
+    require_emulation(matrix);
+    std::atomic<std::int64_t> stored{0};
+    const ProgressLine line(matrix.size(), [&] { return stored.load(); });
+    ladder::Emulation run = ladder::emulate(rung, matrix, &stored);
+    analysis.ran = Ran{run.findings, ladder::path_picture(run, rung)};
+    if (!run.mismatch.empty()) analysis.ran->wrong.push_back(run.mismatch);
+    analysis.predicted = std::move(run);
+  } else {
+    analysis.predicted = ladder::predict(rung, matrix);
+  }
+  const ladder::Rung* before = ladder::find_rung(rung.after);
+  if (before != nullptr && !ladder::why_not(*before, matrix) && matrix.size() > 0) {
+    analysis.than_after = ladder::difference(
+        analysis.predicted, ladder::predict(*before, ladder::representative(matrix)));
+  }
+  analysis.ledger = ladder::ledger_of(
+      analysis.predicted, of_any_shape ? ladder::predicted_matrix(matrix.bytes) : matrix,
+      plan::gpu::device_named("h200"));
+  return analysis;
+}
+
 int analyse_rung(const AnalyseArguments& arguments) {
   const ladder::Rung* rung = ladder::find_rung(arguments.what);
   if (rung == nullptr) refuse_rung("WHAT", arguments.what);
   const std::string dtype = arguments.dtype.empty() ? "f32" : arguments.dtype;
-  const ladder::Matrix matrix =
-      parse_matrix(arguments.shape.empty() ? "512,512" : arguments.shape, dtype);
+  const bool of_any_shape = arguments.shape.empty();
+  const ladder::Matrix matrix = parse_matrix(of_any_shape ? "512,512" : arguments.shape, dtype);
   if (const auto reason = ladder::why_not(*rung, matrix)) {
     throw Error(Status::invalid_argument,
                 fmt::format("{} cannot take {} x {} of {}: {}", rung->name, matrix.rows,
                             matrix.cols, dtype, *reason));
   }
-  ladder::Prediction predicted;
-  std::optional<Ran> ran;
-  if (rung->family == ladder::Family::kernel_form) {
-    require_emulation(matrix);
-    std::atomic<std::int64_t> stored{0};
-    const ProgressLine line(matrix.size(), [&] { return stored.load(); });
-    ladder::Emulation run = ladder::emulate(*rung, matrix, &stored);
-    ran = Ran{run.findings, ladder::path_picture(run, *rung)};
-    if (!run.mismatch.empty()) ran->wrong.push_back(run.mismatch);
-    predicted = std::move(run);
-  } else {
-    predicted = ladder::predict(*rung, matrix);
-  }
-  std::string otherwise;
-  const ladder::Rung* before = ladder::find_rung(rung->after);
-  if (before != nullptr && !ladder::why_not(*before, matrix) && matrix.size() > 0) {
-    otherwise =
-        ladder::difference(predicted, ladder::predict(*before, ladder::representative(matrix)));
-  }
-  const ladder::Ledger ledger = ladder::ledger_of(
-      predicted, arguments.shape.empty() ? ladder::predicted_matrix(matrix.bytes) : matrix,
-      plan::gpu::device_named("h200"));
-  const bool failed = ran && !ran->wrong.empty();
+  const RungAnalysis analysis = analysis_of(*rung, matrix, dtype, of_any_shape);
   if (arguments.json) {
-    nlohmann::ordered_json json = {{"rung", rung->name}, {"shows", rung->shows}, {"dtype", dtype}};
-    if (ran) {
-      json["verified"] = !failed;
-      json["findings"] = ran->wrong;
-      json["path"] = ran->path;
-    }
-    if (!otherwise.empty()) {
-      json["after"] = rung->after;
-      json["than_after"] = otherwise;
-    }
-    json.update(nlohmann::ordered_json::parse(ladder::to_json(predicted, ledger)));
-    if (const auto tile = rung->tile(matrix.bytes)) {
-      json["tile"] = {
-          {"rows", tile->rows}, {"columns", tile->columns}, {"banks", ladder::bank_picture(*tile)}};
-    }
-    io::print_json(json);
+    io::print_json(to_json(analysis));
   } else {
-    print_text(*rung, predicted, dtype,
-               !ran     ? "no: it runs on a GPU only; the figures follow from its layouts"
-               : failed ? "NO"
-                        : "every element, in the emulator with all detectors on",
-               otherwise, ran, ledger);
+    print_text(analysis);
   }
-  if (failed) {
-    for (const std::string& line : ran->wrong) io::complain(line);
-  }
-  return failed ? exit_failed : 0;
+  if (!analysis.failed()) return 0;
+  for (const std::string& line : analysis.ran->wrong) io::complain(line);
+  return exit_failed;
 }
 
 void analyse_layout(const AnalyseArguments& arguments) {

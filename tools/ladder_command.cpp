@@ -207,12 +207,10 @@ void add_ladder_command(CLI::App& app) {
       "--fused", arguments->fused,
       "Let the source have row 0 of each matrix of the stack, then row 1 of each: what "
       "ggml's copy takes for one matrix");
-  std::string names;
-  for (const ladder::Rung& rung : ladder::rungs()) {
-    names += (names.empty() ? "" : "|") + std::string(rung.name);
-  }
-  command.add_option("--rung", arguments->rungs, "Run only this rung; the option may be repeated")
-      ->type_name(names)
+  command
+      .add_option("--rung", arguments->rungs,
+                  "Run only this rung, smem for instance; the option may be repeated")
+      ->type_name("NAME")
       ->allow_extra_args(false);
   CLI::Option* gpu = command.add_flag("--gpu", arguments->gpu, "Fail where there is no GPU");
   command.add_flag("--no-gpu", arguments->no_gpu, "Use the emulator even where there is a GPU")

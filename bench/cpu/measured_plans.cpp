@@ -135,24 +135,7 @@ std::vector<PlanCheck> check_cpu_plans(const CpuMeasurement& measured,
   std::vector<PlanCheck> checks;
   for (const MeasuredCase& m : measured.cases) {
     const Case& c = geometry.of(m);
-    const plan::Plan plan = plan::make_plan(problem_of(c), cpu, {});
-    PlanCheck& check = checks.emplace_back();
-    check.name = to_string(c);
-    check.group = c.group;
-    check.element_bytes = c.element_bytes;
-    check.predicted_seconds = plan.predicted_seconds();
-    check.candidates = static_cast<int>(plan.candidates.size());
-    const std::string chosen = describe(plan.chosen, plan.normal);
-    check.chosen = fmt::format("{}: {}", plan.kernel(), chosen);
-    for (const MeasuredCandidate& candidate : m.candidates) {
-      if (candidate.kernel == plan.kernel() && candidate.description == chosen) {
-        check.chosen_seconds = candidate.seconds;
-      }
-      if (check.best_seconds == 0 || candidate.seconds < check.best_seconds) {
-        check.best_seconds = candidate.seconds;
-        check.best = fmt::format("{}: {}", candidate.kernel, candidate.description);
-      }
-    }
+    checks.push_back(check_of(m, to_string(c), plan::make_plan(problem_of(c), cpu, {})));
   }
   return checks;
 }

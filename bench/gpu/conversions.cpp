@@ -102,7 +102,7 @@ class Bench {
   explicit Bench(Accelerator& gpu)
       : gpu_(gpu), machine_(cuda::machine_of(cuda::current_device())) {}
 
-  /// Times all in turns over rotating buffers of so many bytes.
+  /// Times all in rounds over rotating buffers of so many bytes.
   void time(std::vector<Timed>& contestants, std::int64_t src_bytes, std::int64_t dst_bytes,
             int element_bytes) {
     const auto page = [](std::int64_t bytes) { return (bytes + 4095) / 4096 * 4096; };
@@ -141,6 +141,25 @@ class Bench {
                            }});
   }
 
+  std::function<void(const std::byte*, std::byte*)> of_plan(const Plan& plan) {
+    return [this, plan](const std::byte* s, std::byte* d) {
+      cuda::execute(plan, {d, s}, static_cast<cuda::Stream>(gpu_.stream()));
+    };
+  }
+
+  void add_candidates(std::vector<Timed>& contestants, const Plan& plan) {
+    for (const plan::Candidate& candidate : plan.candidates) {
+      if (candidate.row->name == std::string_view("gather") && plan.candidates.size() > 1) {
+        continue;
+      }
+      Plan other = plan;
+      other.choose(candidate, plan::Choice::forced);
+      contestants.push_back(
+          {fmt::format("{}: {}", candidate.row->name, describe(candidate, plan.normal)),
+           of_plan(other)});
+    }
+  }
+
   static double copy_seconds(const std::vector<Timed>& contestants) {
     double best = 1e300;
     for (const Timed& one : contestants) {
@@ -155,11 +174,6 @@ class Bench {
     const Problem problem = problem_of(c, from, to);
     const std::int64_t half = moved_bytes(problem) / 2;
     Plan plan = plan::make_plan(problem, machine_);
-    const auto of_plan = [this](const Plan& p) {
-      return [this, p](const std::byte* s, std::byte* d) {
-        cuda::execute(p, {d, s}, static_cast<cuda::Stream>(gpu_.stream()));
-      };
-    };
     std::vector<Timed> contestants{{"cornerturn", of_plan(plan)}};
     add_copies(contestants, half);
     // Two passes: bytes first, then values where they lie.
@@ -178,19 +192,8 @@ class Bench {
                                of_plan(second)(between.get(), d);
                              }});
     }
-    std::size_t candidates_at = contestants.size();
-    if (all_candidates) {
-      for (const plan::Candidate& candidate : plan.candidates) {
-        if (candidate.row->name == std::string_view("gather") && plan.candidates.size() > 1) {
-          continue;
-        }
-        Plan other = plan;
-        other.choose(candidate, plan::Choice::forced);
-        contestants.push_back(
-            {fmt::format("{}: {}", candidate.row->name, describe(candidate, plan.normal)),
-             of_plan(other)});
-      }
-    }
+    const std::size_t candidates_at = contestants.size();
+    if (all_candidates) add_candidates(contestants, plan);
     const std::int64_t spans = c.src_span_bytes() / c.element_bytes;
     const std::int64_t dst_spans = c.dst_span_bytes() / c.element_bytes;
     const std::int64_t src_bytes = std::max(spans * problem.src_type.size(), half);
@@ -255,11 +258,11 @@ class Bench {
     const std::int64_t values = q8 ? elements / 32 * 34 : elements;
     const std::int64_t scales = q8 ? 0 : elements / 32;
     const bool both = c.as_it_lies && c.transposed;
-    const auto packed = [&](bool turned) {
-      const std::int64_t length = turned ? c.rows : c.cols;
+    const auto packed = [&](bool transposed) {
+      const std::int64_t length = transposed ? c.rows : c.cols;
       BlockLayout to{1, {length, 1}, {length / 32, 1}};
       if (q8) to = {1, {length / 32 * 34, 34}, {}};
-      if (turned) {
+      if (transposed) {
         to.axis = 0;
         std::swap(to.value_strides[0], to.value_strides[1]);
         if (!q8) std::swap(to.scale_strides[0], to.scale_strides[1]);
@@ -324,7 +327,7 @@ class Bench {
 };
 
 // What --only asks for: one of its texts is in "CASE FROM TO".
-bool is_wanted(const std::vector<std::string>& only, std::string_view name, std::string_view from,
+bool is_one_of(const std::vector<std::string>& only, std::string_view name, std::string_view from,
                std::string_view to) {
   const std::string whole = fmt::format("{} {} {}", name, from, to);
   return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& text) {
@@ -332,84 +335,121 @@ bool is_wanted(const std::vector<std::string>& only, std::string_view name, std:
          });
 }
 
-int run(const std::string& json, double max_seconds, bool all_candidates,
-        const std::vector<std::string>& only) {
-  const std::unique_ptr<Accelerator> gpu = open_gpu();
-  Bench bench(*gpu);
-  const auto from = std::chrono::steady_clock::now();
-  ordered_json report = {{"kind", "cornerturn-conversions"}, {"schema", 1}};
-  report["provenance"] = provenance();
-  report["provenance"].update(gpu->provenance());
-  bool right = true;
-  const auto say = [](const ordered_json& one) {
+constexpr BlockRule q8;
+constexpr BlockRule mx{BlockFormat::mx_e4m3};
+constexpr BlocksCase blocks_cases[] = {
+    {"both ways", Kind::bf16, mx, true, true},
+    {"both ways", Kind::f32, mx, true, true},
+    {"transposed", Kind::bf16, mx, false, true},
+    {"as it lies", Kind::bf16, mx, true, false},
+    {"transposed", Kind::f32, q8, false, true},
+    {"transposed", Kind::bf16, q8, false, true},
+    {"as it lies", Kind::f32, q8, true, false},
+    {"transposed, any kernel", Kind::f32, q8, false, true, false, 16384, 16381},
+    {"transposed", Kind::f32, q8, false, true, true},
+    {"as it lies", Kind::f32, q8, true, false, true},
+    {"transposed", Kind::bf16, q8, false, true, true},
+    {"transposed", Kind::bf16, mx, false, true, true},
+    {"as it lies", Kind::bf16, mx, true, false, true},
+    {"transposed", Kind::f32, mx, false, true, true},
+    {"transposed, any kernel", Kind::f32, q8, false, true, true, 16384, 16381},
+};
+constexpr ScaledCase scaled_cases[] = {
+    {"transposed, scale of rows", Kind::f32, Kind::i8},
+    {"transposed, scale of columns", Kind::f32, Kind::i8, true, false},
+    {"transposed, scale of rows", Kind::bf16, Kind::f8_e4m3},
+    {"transposed, scale of columns", Kind::bf16, Kind::f8_e4m3, true, false},
+    {"transposed, scale of rows", Kind::i8, Kind::bf16},
+    {"transposed, scale of rows", Kind::f8_e4m3, Kind::bf16},
+    {"as it lies, scale of rows", Kind::f32, Kind::i8, false, true},
+    {"as it lies, scale of columns", Kind::bf16, Kind::f8_e4m3, false, false},
+};
+constexpr std::pair<Kind, Kind> pairs[] = {{Kind::f32, Kind::f16},      {Kind::f32, Kind::bf16},
+                                           {Kind::f32, Kind::f8_e4m3},  {Kind::bf16, Kind::f32},
+                                           {Kind::bf16, Kind::f8_e4m3}, {Kind::u8, Kind::f32}};
+
+struct Arguments {
+  std::string json;
+  double max_seconds = 1e9;
+  bool all_candidates = false;
+  std::vector<std::string> only;
+};
+
+// Measures what is wanted, prints each case, and keeps all.
+class Session {
+ public:
+  Session(Accelerator& gpu, const Arguments& arguments) : bench_(gpu), arguments_(arguments) {
+    report_ = {{"kind", "cornerturn-conversions"}, {"schema", 1}};
+    report_["provenance"] = provenance();
+    report_["provenance"].update(gpu.provenance());
+  }
+
+  void blocks() {
+    for (const BlocksCase& c : blocks_cases) {
+      const std::string plain = ElementType(c.kind).name();
+      const std::string_view from = c.back ? c.format_name() : plain.c_str();
+      const std::string_view to = c.back ? plain.c_str() : c.format_name();
+      if (is_one_of(arguments_.only, c.name, from, to)) keep("quantise", bench_.quantisation(c));
+    }
+  }
+
+  void scaled() {
+    for (const ScaledCase& c : scaled_cases) {
+      if (is_wanted(c.name, c.from, c.to)) keep("scaled", bench_.scaled(c));
+    }
+  }
+
+  void conversions() {
+    const Suite suite = load_suite("everyday");
+    for (const auto& [src, dst] : pairs) {
+      for (const Case& c : suite.cases) {
+        if (c.element_bytes != 4 || c.warm() || c.payload_bytes() > (std::int64_t{3} << 30)) {
+          continue;
+        }
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - started_;
+        if (passed.count() > arguments_.max_seconds) break;
+        if (!is_wanted(c.name, src, dst)) continue;
+        keep("cases", bench_.conversion(c, src, dst, arguments_.all_candidates));
+      }
+    }
+  }
+
+  /// Writes the report; are all results right?
+  bool end() const {
+    if (!arguments_.json.empty()) std::ofstream(arguments_.json) << report_.dump(1) << "\n";
+    std::cout << (right_ ? "all results are right\n" : "some results are WRONG\n");
+    return right_;
+  }
+
+ private:
+  bool is_wanted(std::string_view name, Kind from, Kind to) const {
+    return is_one_of(arguments_.only, name, ElementType(from).name(), ElementType(to).name());
+  }
+
+  void keep(const char* list, const ordered_json& one) {
+    report_[list].push_back(one);
+    right_ = right_ && one.value("right", true);
     std::cout << fmt::format("{:32} {:>8} {:>8} {:6.1f} %  {}\n", one["case"].get<std::string>(),
                              one["from"].get<std::string>(), one.value("to", ""),
                              100 * one["share"].get<double>(),
                              one.value("plan", one.value("kernel", "")))
               << std::flush;
-  };
-  constexpr BlockRule q8;
-  constexpr BlockRule mx{BlockFormat::mx_e4m3};
-  for (const BlocksCase& c : {
-           BlocksCase{"both ways", Kind::bf16, mx, true, true},
-           {"both ways", Kind::f32, mx, true, true},
-           {"transposed", Kind::bf16, mx, false, true},
-           {"as it lies", Kind::bf16, mx, true, false},
-           {"transposed", Kind::f32, q8, false, true},
-           {"transposed", Kind::bf16, q8, false, true},
-           {"as it lies", Kind::f32, q8, true, false},
-           {"transposed, any kernel", Kind::f32, q8, false, true, false, 16384, 16381},
-           {"transposed", Kind::f32, q8, false, true, true},
-           {"as it lies", Kind::f32, q8, true, false, true},
-           {"transposed", Kind::bf16, q8, false, true, true},
-           {"transposed", Kind::bf16, mx, false, true, true},
-           {"as it lies", Kind::bf16, mx, true, false, true},
-           {"transposed", Kind::f32, mx, false, true, true},
-           {"transposed, any kernel", Kind::f32, q8, false, true, true, 16384, 16381},
-       }) {
-    const std::string plain = ElementType(c.kind).name();
-    if (!is_wanted(only, c.name, c.back ? c.format_name() : plain,
-                   c.back ? plain : c.format_name())) {
-      continue;
-    }
-    report["quantise"].push_back(bench.quantisation(c));
-    say(report["quantise"].back());
   }
 
-  for (const ScaledCase& c : {
-           ScaledCase{"transposed, scale of rows", Kind::f32, Kind::i8},
-           {"transposed, scale of columns", Kind::f32, Kind::i8, true, false},
-           {"transposed, scale of rows", Kind::bf16, Kind::f8_e4m3},
-           {"transposed, scale of columns", Kind::bf16, Kind::f8_e4m3, true, false},
-           {"transposed, scale of rows", Kind::i8, Kind::bf16},
-           {"transposed, scale of rows", Kind::f8_e4m3, Kind::bf16},
-           {"as it lies, scale of rows", Kind::f32, Kind::i8, false, true},
-           {"as it lies, scale of columns", Kind::bf16, Kind::f8_e4m3, false, false},
-       }) {
-    if (!is_wanted(only, c.name, ElementType(c.from).name(), ElementType(c.to).name())) continue;
-    report["scaled"].push_back(bench.scaled(c));
-    right = right && report["scaled"].back()["right"].get<bool>();
-    say(report["scaled"].back());
-  }
+  Bench bench_;
+  const Arguments& arguments_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  ordered_json report_;
+  bool right_ = true;
+};
 
-  const std::pair<Kind, Kind> pairs[] = {{Kind::f32, Kind::f16},      {Kind::f32, Kind::bf16},
-                                         {Kind::f32, Kind::f8_e4m3},  {Kind::bf16, Kind::f32},
-                                         {Kind::bf16, Kind::f8_e4m3}, {Kind::u8, Kind::f32}};
-  const Suite suite = load_suite("everyday");
-  for (const auto& [src, dst] : pairs) {
-    for (const Case& c : suite.cases) {
-      if (c.element_bytes != 4 || c.warm() || c.payload_bytes() > (std::int64_t{3} << 30)) continue;
-      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - from;
-      if (passed.count() > max_seconds) break;
-      if (!is_wanted(only, c.name, ElementType(src).name(), ElementType(dst).name())) continue;
-      report["cases"].push_back(bench.conversion(c, src, dst, all_candidates));
-      right = right && report["cases"].back()["right"].get<bool>();
-      say(report["cases"].back());
-    }
-  }
-  if (!json.empty()) std::ofstream(json) << report.dump(1) << "\n";
-  std::cout << (right ? "all results are right\n" : "some results are WRONG\n");
-  return right ? 0 : 1;
+int run(const Arguments& arguments) {
+  const std::unique_ptr<Accelerator> gpu = open_gpu();
+  Session session(*gpu, arguments);
+  session.blocks();
+  session.scaled();
+  session.conversions();
+  return session.end() ? 0 : 1;
 }
 
 }  // namespace
@@ -417,17 +457,14 @@ int run(const std::string& json, double max_seconds, bool all_candidates,
 
 int main(int argc, char** argv) {
   CLI::App app("Measures conversions on the GPU that is here");
-  std::string json;
-  double max_seconds = 1e9;
-  bool all_candidates = false;
-  app.add_option("--json", json, "Write the results to this file");
-  app.add_option("--max-seconds", max_seconds, "Begin no case after so many seconds");
-  app.add_flag("--all-candidates", all_candidates, "Time every candidate but gather");
-  std::vector<std::string> only;
-  app.add_option("--only", only, "Measure only where this is part of \"CASE FROM TO\"");
+  cornerturn::bench::Arguments arguments;
+  app.add_option("--json", arguments.json, "Write the results to this file");
+  app.add_option("--max-seconds", arguments.max_seconds, "Begin no case after so many seconds");
+  app.add_flag("--all-candidates", arguments.all_candidates, "Time every candidate but gather");
+  app.add_option("--only", arguments.only, "Measure only where this is part of \"CASE FROM TO\"");
   CLI11_PARSE(app, argc, argv);
   try {
-    return cornerturn::bench::run(json, max_seconds, all_candidates, only);
+    return cornerturn::bench::run(arguments);
   } catch (const std::exception& error) {
     std::cerr << "bench_conversions: " << error.what() << "\n";
     return 2;

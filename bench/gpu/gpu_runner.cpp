@@ -45,6 +45,21 @@ struct GpuRunner::Contender {
   std::vector<double> seconds;
 };
 
+// One case: what is timed, in this order: the subject, the plain copies, the right candidates.
+struct GpuRunner::Round {
+  enum : std::size_t { own, by_driver, by_driver_padded, by_kernel, first_candidate };
+
+  const Case& c;
+  GpuSubject& subject;
+  Slots& slots;
+  bool warm;
+  std::vector<Contender> contenders;
+
+  Work on_first(const Contender& contender) {
+    return [this, run = contender.run] { run(slots.src(0), slots.dst(0)); };
+  }
+};
+
 GpuRunner::GpuRunner(Accelerator& gpu, const GpuRunOptions& options)
     : gpu_(gpu), options_(options) {}
 
@@ -109,7 +124,8 @@ Result GpuRunner::measure(const Case& c, GpuSubject& subject,
     result.reason = subject.prepare(c, 1, slots.src(0), slots.dst(0));
     if (!result.reason.empty()) return result;
     result.method = subject.method();
-    return verified_and_timed(c, subject, slots, warm, interrupted, result);
+    Round round{c, subject, slots, warm, {}};
+    return verified_and_timed(round, interrupted, result);
   } catch (const Error& error) {
     result.outcome = error.status() == Status::out_of_memory ? Outcome::skipped : Outcome::failed;
     result.reason = error.what();
@@ -117,97 +133,104 @@ Result GpuRunner::measure(const Case& c, GpuSubject& subject,
   }
 }
 
-Result GpuRunner::verified_and_timed(const Case& c, GpuSubject& subject, Slots& slots, bool warm,
-                                     const std::atomic<bool>& interrupted, Result result) {
+Result GpuRunner::verified_and_timed(Round& round, const std::atomic<bool>& interrupted,
+                                     Result result) {
   GpuResult& gpu = *result.gpu;
-  const auto on_first = [&](auto&& run) { return [&, run] { run(slots.src(0), slots.dst(0)); }; };
-  const auto run_subject = [&](const std::byte* src, std::byte* dst) { subject.run(src, dst); };
-  result.reason = verify(c, slots, on_first(run_subject));
+  GpuSubject& subject = round.subject;
+  const std::int64_t bytes = gpu.copy_bytes;
+  round.contenders.resize(Round::first_candidate);
+  const auto runs = [&](std::size_t which, auto run) { round.contenders[which].run = run; };
+  runs(Round::own, [&](const std::byte* s, std::byte* d) { subject.run(s, d); });
+  runs(Round::by_driver,
+       [&](const std::byte* s, std::byte* d) { gpu_.copy_by_driver(d, s, bytes); });
+  runs(Round::by_driver_padded,
+       [&](const std::byte* s, std::byte* d) { gpu_.copy_by_driver(d, s, round_to_page(bytes)); });
+  runs(Round::by_kernel,
+       [&](const std::byte* s, std::byte* d) { gpu_.copy_by_kernel(d, s, bytes); });
+  const Work once = round.on_first(round.contenders[Round::own]);
+  result.reason = verify(round.c, round.slots, once);
   if (!result.reason.empty()) {
     result.outcome = Outcome::failed;
     return result;
   }
-
-  const std::int64_t bytes = gpu.copy_bytes;
-  std::vector<Contender> contenders(4);
-  contenders[0].run = run_subject;
-  contenders[1].run = [&](const std::byte* s, std::byte* d) { gpu_.copy_by_driver(d, s, bytes); };
-  contenders[2].run = [&](const std::byte* s, std::byte* d) {
-    gpu_.copy_by_driver(d, s, round_to_page(bytes));
-  };
-  contenders[3].run = [&](const std::byte* s, std::byte* d) { gpu_.copy_by_kernel(d, s, bytes); };
-
-  if (options_.all_candidates) {
-    for (const Candidate& candidate : subject.candidates()) {
-      CandidateResult& r = result.candidates.emplace_back();
-      r.kernel = candidate.kernel;
-      r.description = candidate.description;
-      r.predicted_seconds = candidate.predicted_seconds;
-      const std::size_t i = result.candidates.size() - 1;
-      const auto run = [&subject, i](const std::byte* src, std::byte* dst) {
-        subject.run_candidate(i, src, dst);
-      };
-      r.wrong = verify(c, slots, on_first(run));
-      if (r.wrong.empty()) contenders.push_back({run, {}, {}});
-    }
-  }
-
-  std::vector<Work> works;
-  for (Contender& contender : contenders) {
-    if (warm && !(subject.times_itself() && &contender == contenders.data())) {
-      contender.graph = gpu_.capture(on_first(contender.run), graph_calls);
-    }
-    works.push_back([&slots, &contender] {
-      if (contender.graph) return contender.graph();
-      const int slot = slots.advance();
-      contender.run(slots.src(slot), slots.dst(slot));
-    });
-  }
-  if (warm) gpu.graph_calls = graph_calls;
-  const int calls = warm ? graph_calls : 1;
-  const std::size_t first = subject.times_itself() ? 1 : 0;
-  const std::vector<Work> streamed(works.begin() + static_cast<std::ptrdiff_t>(first), works.end());
-
-  gpu_.time(streamed);  // warms up, and shows how far the host must be ahead
-  double elapsed = 0;
-  while (!interrupted && !options_.rule.enough(contenders[0].seconds, elapsed)) {
-    if (first == 1) {
-      contenders[0].seconds.push_back(subject.own_seconds());
-      elapsed += contenders[0].seconds.back();
-    }
-    const std::vector<double> seconds = gpu_.time(streamed);
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-      contenders[first + i].seconds.push_back(seconds[i] / calls);
-      elapsed += seconds[i];
-    }
-  }
-  if (contenders[0].seconds.empty()) {
+  if (options_.all_candidates) add_candidates(round, result.candidates);
+  time_in_rounds(round, interrupted);
+  if (round.warm) gpu.graph_calls = graph_calls;
+  const std::vector<double>& own = round.contenders[Round::own].seconds;
+  if (own.empty()) {
     result.reason = "interrupted";
     return result;
   }
 
-  const std::vector<double>& own = contenders[0].seconds;
+  const auto median_of = [&](std::size_t which) { return median(round.contenders[which].seconds); };
   result.outcome = Outcome::ok;
   result.runs = static_cast<int>(own.size());
   result.seconds = median(own);
   result.best_seconds = *std::min_element(own.begin(), own.end());
   result.noise = relative_mad(own);
-  result.memcpy_seconds = median(contenders[1].seconds);
-  gpu.padded_memcpy_seconds = median(contenders[2].seconds);
-  gpu.vector_copy_seconds = median(contenders[3].seconds);
+  result.memcpy_seconds = median_of(Round::by_driver);
+  gpu.padded_memcpy_seconds = median_of(Round::by_driver_padded);
+  gpu.vector_copy_seconds = median_of(Round::by_kernel);
   gpu.predicted_seconds = subject.predicted_seconds();
-  std::size_t timed = 4;
+  std::size_t timed = Round::first_candidate;
   for (CandidateResult& r : result.candidates) {
-    if (r.wrong.empty()) r.seconds = median(contenders[timed++].seconds);
+    if (r.wrong.empty()) r.seconds = median_of(timed++);
   }
-  if (warm && subject.times_on_host()) {
-    gpu.execute_seconds = host_seconds(on_first(run_subject));
+  if (round.warm && subject.times_on_host()) {
+    gpu.execute_seconds = host_seconds(once);
     if (const auto plan = subject.plan_times()) {
       gpu.first_plan_seconds = plan->first_seconds;
       gpu.cached_plan_seconds = plan->cached_seconds;
     }
   }
   return result;
+}
+
+void GpuRunner::add_candidates(Round& round, std::vector<CandidateResult>& results) {
+  for (const Candidate& candidate : round.subject.candidates()) {
+    const std::size_t i = results.size();
+    CandidateResult& r = results.emplace_back();
+    r.kernel = candidate.kernel;
+    r.description = candidate.description;
+    r.predicted_seconds = candidate.predicted_seconds;
+    Contender contender;
+    contender.run = [&subject = round.subject, i](const std::byte* src, std::byte* dst) {
+      subject.run_candidate(i, src, dst);
+    };
+    r.wrong = verify(round.c, round.slots, round.on_first(contender));
+    if (r.wrong.empty()) round.contenders.push_back(contender);
+  }
+}
+
+void GpuRunner::time_in_rounds(Round& round, const std::atomic<bool>& interrupted) {
+  std::vector<Contender>& contenders = round.contenders;
+  // A subject that times itself is not put on the stream.
+  const std::size_t first = round.subject.times_itself() ? 1 : 0;
+  std::vector<Work> works;
+  for (std::size_t i = first; i < contenders.size(); ++i) {
+    Contender& contender = contenders[i];
+    if (round.warm) contender.graph = gpu_.capture(round.on_first(contender), graph_calls);
+    works.push_back([&slots = round.slots, &contender] {
+      if (contender.graph) return contender.graph();
+      const int slot = slots.advance();
+      contender.run(slots.src(slot), slots.dst(slot));
+    });
+  }
+  const int calls = round.warm ? graph_calls : 1;
+  std::vector<double>& own = contenders[Round::own].seconds;
+  gpu_.time(works);  // warms up, and shows how far the host must be ahead
+  double elapsed = 0;
+  while (!interrupted && !options_.rule.enough(own, elapsed)) {
+    if (first == 1) {
+      own.push_back(round.subject.own_seconds());
+      elapsed += own.back();
+    }
+    const std::vector<double> seconds = gpu_.time(works);
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      contenders[first + i].seconds.push_back(seconds[i] / calls);
+      elapsed += seconds[i];
+    }
+  }
 }
 
 }  // namespace cornerturn::bench

@@ -33,10 +33,12 @@ class GpuRunner {
  private:
   struct Slots;
   struct Contender;
+  struct Round;
 
   Slots make_slots(const Case& c, std::int64_t copy_bytes, bool warm);
-  Result verified_and_timed(const Case& c, GpuSubject& subject, Slots& slots, bool warm,
-                            const std::atomic<bool>& interrupted, Result result);
+  Result verified_and_timed(Round& round, const std::atomic<bool>& interrupted, Result result);
+  void add_candidates(Round& round, std::vector<CandidateResult>& results);
+  void time_in_rounds(Round& round, const std::atomic<bool>& interrupted);
   std::string verify(const Case& c, const Slots& slots, const Work& work);
   double host_seconds(const Work& work);
 

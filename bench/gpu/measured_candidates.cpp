@@ -145,6 +145,27 @@ Alignment alignment_of(const Case& c) {
   return {true, of(c.src_offset), of(c.dst_offset)};
 }
 
+PlanCheck check_of(const MeasuredCase& measured, const std::string& name, const Plan& plan) {
+  PlanCheck check;
+  check.name = name;
+  check.group = measured.group;
+  check.element_bytes = measured.element_bytes;
+  check.predicted_seconds = plan.predicted_seconds();
+  check.candidates = static_cast<int>(plan.candidates.size());
+  const std::string chosen = describe(plan.chosen, plan.normal);
+  check.chosen = fmt::format("{}: {}", plan.kernel(), chosen);
+  for (const MeasuredCandidate& candidate : measured.candidates) {
+    if (candidate.kernel == plan.kernel() && candidate.description == chosen) {
+      check.chosen_seconds = candidate.seconds;
+    }
+    if (check.best_seconds == 0 || candidate.seconds < check.best_seconds) {
+      check.best_seconds = candidate.seconds;
+      check.best = fmt::format("{}: {}", candidate.kernel, candidate.description);
+    }
+  }
+  return check;
+}
+
 std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
                                    const plan::gpu::DeviceInfo& device,
                                    const plan::gpu::Costs& costs, int plannings) {
@@ -161,24 +182,8 @@ std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
       times.push_back(
           std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count());
     }
-    PlanCheck& check = checks.emplace_back();
-    check.name = known.name;
-    check.group = m.group;
-    check.element_bytes = m.element_bytes;
+    PlanCheck& check = checks.emplace_back(check_of(m, known.name, plan));
     check.planning_seconds = median(times);
-    check.predicted_seconds = plan.predicted_seconds();
-    check.candidates = static_cast<int>(plan.candidates.size());
-    const std::string chosen = describe(plan.chosen, plan.normal);
-    check.chosen = fmt::format("{}: {}", plan.kernel(), chosen);
-    for (const MeasuredCandidate& candidate : m.candidates) {
-      if (candidate.kernel == plan.kernel() && candidate.description == chosen) {
-        check.chosen_seconds = candidate.seconds;
-      }
-      if (check.best_seconds == 0 || candidate.seconds < check.best_seconds) {
-        check.best_seconds = candidate.seconds;
-        check.best = fmt::format("{}: {}", candidate.kernel, candidate.description);
-      }
-    }
   }
   return checks;
 }

@@ -54,6 +54,9 @@ struct PlanCheck {
   double loss() const { return chosen_seconds / best_seconds - 1; }
 };
 
+/// A plan beside what was measured; `name` is for people. Without the time of planning.
+PlanCheck check_of(const MeasuredCase& measured, const std::string& name, const plan::Plan& plan);
+
 /// The problem of a case, and the alignment of its pointers: that of the benchmark's buffers, as
 /// far as the case's offsets leave it.
 Problem problem_of(const Case& c);

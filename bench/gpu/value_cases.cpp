@@ -106,49 +106,52 @@ class ValueCaseMaker {
     const std::int64_t size = ElementType(kind).size();
     const bool q8 = below(2) == 0, back = below(2) == 0;
     const bool both = !q8 && !back && below(3) == 0;
-    const bool turned = below(2) == 0;
+    const bool transposed = below(2) == 0;
     Stack s = stack(size);
     const auto whole = [](std::int64_t n) { return ceil_div(n, of_block) * of_block; };
     // The other mode may be any, and is then none for the kernels of matrices.
     const bool odd = !both && below(4) == 0;
-    if (!odd || turned) s.rows = whole(s.rows);
-    if (!odd || !turned) s.cols = whole(s.cols);
+    if (!odd || transposed) s.rows = whole(s.rows);
+    if (!odd || !transposed) s.cols = whole(s.cols);
     BlockRule rule;
     if (!q8) rule.format = BlockFormat::mx_e4m3;
-    Blocks made{rule, back, layout(s, turned && !both, q8), {}};
+    Blocks made{rule, back, layout(s, transposed && !both, q8), {}};
     if (both) made.second = layout(s, true, q8);
-    const std::int64_t elements = s.batches * s.rows * s.cols;
-    const std::int64_t codes = q8 ? elements / of_block * 34 : elements;
-    const auto aligned = [](std::int64_t at) { return ceil_div(at, std::int64_t{256}) * 256; };
     ValueCase c;
     c.group = back ? "dequantise" : "quantise";
     c.text = fmt::format("{} {} [{}, {}, {}] {} {}, blocks {}", c.group, ElementType(kind).name(),
                          s.batches, s.rows, s.cols, back ? "from" : "to", q8 ? "q8_0" : "mxfp8",
-                         both     ? "both ways"
-                         : turned ? "along columns"
-                                  : "along rows");
+                         both         ? "both ways"
+                         : transposed ? "along columns"
+                                      : "along rows");
     c.problem = block_problem(ElementType(kind), s.shape(), s.strides(size), made);
     c.element_bytes = static_cast<int>(size);
-    c.scales_at = aligned(codes);
-    std::int64_t end = q8 ? codes : c.scales_at + elements / of_block;
-    if (both) {
-      c.second_at = aligned(end);
-      c.second_scales_at = aligned(c.second_at + codes);
-      end = c.second_scales_at + elements / of_block;
-    }
+    const std::int64_t end = place_blocks(c, s.batches * s.rows * s.cols, q8, both);
     c.src_bytes = back ? end : s.bytes(size);
     c.dst_bytes = back ? s.bytes(size) : end;
     return c;
   }
 
+  // Says where the arrays of blocks of so many values lie, and returns the end of the last one.
+  static std::int64_t place_blocks(ValueCase& c, std::int64_t elements, bool q8, bool both) {
+    const std::int64_t codes = q8 ? elements / of_block * 34 : elements;
+    const auto aligned = [](std::int64_t at) { return ceil_div(at, std::int64_t{256}) * 256; };
+    c.scales_at = aligned(codes);
+    const std::int64_t end = q8 ? codes : c.scales_at + elements / of_block;
+    if (!both) return end;
+    c.second_at = aligned(end);
+    c.second_scales_at = aligned(c.second_at + codes);
+    return c.second_scales_at + elements / of_block;
+  }
+
   // Packed blocks, line by line: of columns or of rows.
-  static BlockLayout layout(const Stack& s, bool turned, bool q8) {
-    const std::int64_t length = turned ? s.rows : s.cols;
-    const std::int64_t lines = turned ? s.cols : s.rows;
+  static BlockLayout layout(const Stack& s, bool transposed, bool q8) {
+    const std::int64_t length = transposed ? s.rows : s.cols;
+    const std::int64_t lines = transposed ? s.cols : s.rows;
     const std::int64_t line = q8 ? length / of_block * 34 : length;
     BlockLayout to{2, {lines * line, line, q8 ? 34 : 1}, {}};
     if (!q8) to.scale_strides = {lines * length / of_block, length / of_block, 1};
-    if (!turned) return to;
+    if (!transposed) return to;
     to.axis = 1;
     std::swap(to.value_strides[1], to.value_strides[2]);
     if (!q8) std::swap(to.scale_strides[1], to.scale_strides[2]);

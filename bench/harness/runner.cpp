@@ -164,13 +164,33 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
     return result;
   }
 
+  const Times times = time_in_rounds(c, subject, slots, first_seconds, interrupted);
+  if (times.subject.empty()) {
+    result.reason = "interrupted";
+    return result;
+  }
+  result.outcome = Outcome::ok;
+  result.runs = static_cast<int>(times.subject.size());
+  result.seconds = median(times.subject);
+  result.best_seconds = *std::min_element(times.subject.begin(), times.subject.end());
+  result.noise = relative_mad(times.subject);
+  result.memcpy_seconds = median(times.memcpy);
+  result.non_temporal_seconds = median(times.stream);
+  if (all_candidates_) {
+    result.candidates = measure_candidates(c, subject, slots, result.seconds, times.calls);
+  }
+  return result;
+}
+
+Runner::Times Runner::time_in_rounds(const Case& c, Subject& subject, Slots& slots,
+                                     double first_seconds, const std::atomic<bool>& interrupted) {
+  Times times;
   // Warm cases are short: many calls are timed together.
-  int calls = 1;
   const auto time_calls = [&](auto&& f) {
     return time_once([&] {
-             for (int i = 0; i < calls; ++i) f(slots.advance());
+             for (int i = 0; i < times.calls; ++i) f(slots.advance());
            }) /
-           calls;
+           times.calls;
   };
   const std::int64_t bytes = c.payload_bytes();
   Team& team = c.warm() ? solo_ : team_;
@@ -180,47 +200,31 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
   };
   const auto run_subject = [&](int i) { subject.run(slots.src(i), slots.dst(i)); };
   constexpr double shortest_measurement = 100e-6;
-  while (c.warm() && calls < (1 << 20) && time_calls(run_subject) * calls < shortest_measurement) {
-    calls *= 2;
+  while (c.warm() && times.calls < (1 << 20) &&
+         time_calls(run_subject) * times.calls < shortest_measurement) {
+    times.calls *= 2;
   }
 
-  std::vector<double> memcpy_times;
-  std::vector<double> stream_times;
-  std::vector<double> subject_times;
   time_calls(run_memcpy);  // wakes the threads
   double elapsed = 0;
   if (first_seconds > rule_.slow_budget / 4) {
     // A run this long hardly profits from a warm-up: the verified one counts.
-    subject_times.push_back(first_seconds);
+    times.subject.push_back(first_seconds);
     elapsed = first_seconds;
   }
-  while (!interrupted && !rule_.enough(subject_times, elapsed)) {
+  const auto time_copies = [&] {
+    times.memcpy.push_back(time_calls(run_memcpy));
+    times.stream.push_back(time_calls(run_stream));
+  };
+  while (!interrupted && !rule_.enough(times.subject, elapsed)) {
     elapsed += time_once([&] {
-      memcpy_times.push_back(time_calls(run_memcpy));
-      stream_times.push_back(time_calls(run_stream));
-      subject_times.push_back(time_calls(run_subject));
+      time_copies();
+      times.subject.push_back(time_calls(run_subject));
     });
   }
-  if (subject_times.empty()) {
-    result.reason = "interrupted";
-    return result;
-  }
   // Few runs of a slow subject are no reason to know the yardsticks badly.
-  while (memcpy_times.size() < 5) {
-    memcpy_times.push_back(time_calls(run_memcpy));
-    stream_times.push_back(time_calls(run_stream));
-  }
-  result.outcome = Outcome::ok;
-  result.runs = static_cast<int>(subject_times.size());
-  result.seconds = median(subject_times);
-  result.best_seconds = *std::min_element(subject_times.begin(), subject_times.end());
-  result.noise = relative_mad(subject_times);
-  result.memcpy_seconds = median(memcpy_times);
-  result.non_temporal_seconds = median(stream_times);
-  if (all_candidates_) {
-    result.candidates = measure_candidates(c, subject, slots, result.seconds, calls);
-  }
-  return result;
+  while (!times.subject.empty() && times.memcpy.size() < 5) time_copies();
+  return times;
 }
 
 }  // namespace cornerturn::bench

@@ -80,10 +80,16 @@ class Runner {
 
  private:
   struct Slots;
+  struct Times {  ///< in seconds a call
+    std::vector<double> memcpy, stream, subject;
+    int calls = 1;  ///< that are timed together
+  };
 
   Slots make_slots(const Case& c);
   using Run = std::function<void(const std::byte* src, std::byte* dst)>;
   std::string verify(const Case& c, const Run& run, const Slots& slots, double& seconds);
+  Times time_in_rounds(const Case& c, Subject& subject, Slots& slots, double first_seconds,
+                       const std::atomic<bool>& interrupted);
   std::vector<CandidateResult> measure_candidates(const Case& c, Subject& subject, Slots& slots,
                                                   double seconds, int calls);
 

@@ -91,6 +91,38 @@ void list_cases(const std::vector<Case>& cases) {
   }
 }
 
+// Measures the cases one after the other, until Ctrl-C; prints each.
+std::vector<Result> measured(const std::vector<Case>& cases, const SessionOptions& options,
+                             const Place& place) {
+  std::vector<Result> results;
+  ProgressLine progress;
+  std::string suite;
+  const auto started = std::chrono::steady_clock::now();
+  const auto time_is_up = [&] {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
+    return options.max_seconds > 0 && elapsed.count() > options.max_seconds;
+  };
+  for (std::size_t i = 0; i < cases.size() && !interrupted; ++i) {
+    progress.show(i, cases.size(), cases[i]);
+    Result result;
+    if (time_is_up()) {
+      result.c = cases[i];
+      result.reason = "time is up";
+    } else {
+      result = place.measure(cases[i], interrupted);
+    }
+    progress.clear();
+    if (suite != cases[i].suite) {
+      suite = cases[i].suite;
+      io::print("\n{}\n{}\n", suite, table_header(place.device));
+    }
+    io::print("{}\n", table_line(result));
+    std::fflush(stdout);
+    results.push_back(result);
+  }
+  return results;
+}
+
 }  // namespace
 
 void add_session_options(CLI::App& app, SessionOptions& options) {
@@ -196,31 +228,7 @@ int run_session_at(const SessionOptions& options, const Subject& subject, const 
                 : fmt::format(", {} thread{}", place.threads, place.threads == 1 ? "" : "s"));
 
   InterruptGuard guard;
-  ProgressLine progress;
-  std::string suite;
-  const auto started = std::chrono::steady_clock::now();
-  const auto time_is_up = [&] {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
-    return options.max_seconds > 0 && elapsed.count() > options.max_seconds;
-  };
-  for (std::size_t i = 0; i < cases.size() && !interrupted; ++i) {
-    progress.show(i, cases.size(), cases[i]);
-    Result result;
-    if (time_is_up()) {
-      result.c = cases[i];
-      result.reason = "time is up";
-    } else {
-      result = place.measure(cases[i], interrupted);
-    }
-    progress.clear();
-    if (suite != cases[i].suite) {
-      suite = cases[i].suite;
-      io::print("\n{}\n{}\n", suite, table_header(place.device));
-    }
-    io::print("{}\n", table_line(result));
-    std::fflush(stdout);
-    report.results.push_back(result);
-  }
+  report.results = measured(cases, options, place);
   report.provenance = place.provenance();
   io::print("\n{}", summary(report.results));
   if (interrupted) {

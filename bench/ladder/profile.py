@@ -158,6 +158,49 @@ def verdict(expected, seen, unsettled=False, arbitrated=False):
     return "wrong"
 
 
+class Differences:
+    """Compares figures with what was counted, and keeps (verdict, line) for each difference."""
+
+    def __init__(self, case):
+        self.name = f"{case['rung']} {case['element_bytes']} B {case['rows']} x {case['cols']}"
+        # Matrices that cut tiles: some counts are not settled.
+        self.cut = case["rows"] % WHOLE != 0 or case["cols"] % WHOLE != 0
+        self.found = []
+
+    def settle(self, what, expected, seen, unsettled=False, arbitrated=False):
+        result = verdict(expected, seen, unsettled, arbitrated)
+        if result is not None:
+            self.found.append((result, f"{self.name}: {what}: {expected} predicted, "
+                                       f"{' / '.join(map(str, seen))} counted"))
+        return result
+
+
+def compare_leg(differences, leg, parts, counted):
+    """One kind of access: adds to its `parts` what was counted."""
+    for part in parts:
+        part["counted"] = dict(counted[0].get(leg, {}))
+    for key in ("sectors", "wavefronts"):
+        expected = sum(part.get(key, 0) for part in parts)
+        seen = [sums.get(leg, {}).get(key, 0) for sums in counted]
+        unsettled = differences.cut and leg[0] == "async copy" and key == "wavefronts"
+        what = f"{leg[0]} of {leg[1]} B, {key}"
+        if differences.settle(what, expected, seen, unsettled) == "unsettled":
+            for part in parts:
+                part["counted"][key] = seen
+
+
+def compare_totals(differences, legs, launches):
+    """The sums over all accesses; returns what was counted."""
+    counted = {}
+    for metric, (key, ops) in TOTALS.items():
+        expected = sum(leg.get(key, 0) for leg in legs if leg["op"] in ops)
+        seen = [totals[metric] for totals in launches]
+        if not (differences.cut and metric.endswith(LISTED)):
+            differences.settle(metric, expected, seen, arbitrated=metric.startswith(ARBITRATED))
+        counted[metric] = seen[0] if len(set(seen)) == 1 else seen
+    return counted
+
+
 def compare(case, launches):
     """Adds what was counted to the case's legs; returns (verdict, line) for each difference."""
     counted = [counted_legs(code) for code, _ in launches]
@@ -166,40 +209,15 @@ def compare(case, launches):
     for leg in legs:
         predicted.setdefault((leg["op"], leg["bytes_a_lane"]), []).append(leg)
 
-    found = []
-    name = f"{case['rung']} {case['element_bytes']} B {case['rows']} x {case['cols']}"
-
-    cut = case["rows"] % WHOLE != 0 or case["cols"] % WHOLE != 0
-
-    def settle(what, expected, seen, unsettled, arbitrated=False):
-        result = verdict(expected, seen, unsettled, arbitrated)
-        if result is not None:
-            found.append((result, f"{name}: {what}: {expected} predicted, "
-                                  f"{' / '.join(map(str, seen))} counted"))
-        return result
-
+    differences = Differences(case)
     ran = {leg for sums in counted for leg, values in sums.items() if values["requests"]}
     for leg in sorted(set(predicted) | ran):
-        for part in predicted.get(leg, []):
-            part["counted"] = dict(counted[0].get(leg, {}))
-        for key in ("sectors", "wavefronts"):
-            expected = sum(part.get(key, 0) for part in predicted.get(leg, []))
-            seen = [sums.get(leg, {}).get(key, 0) for sums in counted]
-            unsettled = cut and leg[0] == "async copy" and key == "wavefronts"
-            if settle(f"{leg[0]} of {leg[1]} B, {key}", expected, seen, unsettled) == "unsettled":
-                for part in predicted.get(leg, []):
-                    part["counted"][key] = seen
-    case["totals"] = {}
-    for metric, (key, ops) in TOTALS.items():
-        expected = sum(leg.get(key, 0) for leg in legs if leg["op"] in ops)
-        seen = [totals[metric] for _, totals in launches]
-        if not (cut and metric.endswith(LISTED)):
-            settle(metric, expected, seen, False, metric.startswith(ARBITRATED))
-        case["totals"][metric] = seen[0] if len(set(seen)) == 1 else seen
-    if any(result == "wrong" for result, _ in found):  # the evidence: all memory instructions
+        compare_leg(differences, leg, predicted.get(leg, []), counted)
+    case["totals"] = compare_totals(differences, legs, [totals for _, totals in launches])
+    if any(result == "wrong" for result, _ in differences.found):  # the evidence: all instructions
         case["instructions"] = [[[sass, values] for sass, values in code if any(values.values())]
                                 for code, _ in launches]
-    return found
+    return differences.found
 
 
 def provenance(commit):

@@ -1,7 +1,7 @@
 """Arrays in chunks: zarr with and without Cornerturn beside tensorstore, and `rechunk` beside dask and a copy.
 
     python bench/python/chunks.py zarr --mib 256 --rounds 5
-    python bench/python/chunks.py rechunk --mib 2048 --memory 256M --rounds 3 --folder /scratch
+    python bench/python/chunks.py rechunk --sizes 2048,20480 --memory 1GiB --longest 4096 --rounds 3 --folder /scratch
     python bench/python/chunks.py paper                  # what plans cost on paper
 
 Contestants are measured in rounds, one after the other; the table has medians. `--pages` writes the tables
@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import math
 import os
 import re
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,12 +27,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tabled
 import zarr
 from zarr import codecs
 
 import cornerturn
 import cornerturn.zarr
+from cornerturn._chunks import planning
 from cornerturn._chunks.planning import RechunkPlan, Side, choose, size
+from cornerturn._files import _bytes_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "chunks.md"
 ORDERS = {"as it lies": None, "order (1,2,0)": (1, 2, 0), "F order": (2, 1, 0)}
@@ -126,53 +132,130 @@ def run_zarr(given: argparse.Namespace) -> None:
                 f"{os.cpu_count()} processors; zarr-python {zarr.__version__}.")
 
 
-def run_rechunk(given: argparse.Namespace) -> None:
-    folder = Path(tempfile.mkdtemp(dir=given.folder))
-    shape = (given.mib, 512, 512)
-    source = zarr.create_array(folder / "in.zarr", shape=shape, chunks=(4, 512, 512), dtype="f4", compressors=None)
+# ---- rechunk ----
+
+PEERS = {  # programs that get: the source, the target, a folder, the memory, the chunks
+    "dask, without a limit of memory": """
+import dask, dask.array, zarr
+with dask.config.set({"array.chunk-size": "64MiB"}):
+    lazy = dask.array.from_zarr(source).transpose(1, 2, 0).rechunk(chunks)
+    out = zarr.create_array(target, shape=lazy.shape, chunks=chunks, dtype="f4", compressors=None)
+    dask.array.store(lazy, out, lock=False)
+""",
+    "rechunker, without the permutation": """
+import rechunker, zarr
+array = zarr.open(source, mode="r")
+chunks = (chunks[2], *chunks[:2])
+options = dict(target_options=dict(compressor=None), temp_options=dict(compressor=None))
+rechunker.rechunk(array, chunks, memory // 2, target, temp_store=folder + "/between.zarr", **options).execute()
+""",
+    "cubed, without the permutation": """
+import cubed, zarr
+spec = cubed.Spec(work_dir=folder + "/between", allowed_mem=memory // 2, reserved_mem=0)
+array = cubed.from_zarr(source, spec=spec)
+cubed.to_zarr(cubed.rechunk(array, (chunks[2], *chunks[:2])), target, executor=cubed.runtime.create.create_executor("threads"))
+""",
+}
+
+
+def interpreter(name: str) -> str | None:
+    """Who runs a peer: CORNERTURN_RECHUNKER and CORNERTURN_CUBED name other interpreters, whose packages differ."""
+    own = os.environ.get(f"CORNERTURN_{name.upper()}")
+    return own or (sys.executable if here(name) else None)
+
+
+def by_peer(program: str, python: str, source: Path, target: Path, memory: int, chunks: tuple[int, ...]) -> None:
+    given = f"source, target, folder, memory, chunks = {str(source)!r}, {str(target)!r}, {str(target.parent)!r}, {memory}, {chunks}"
+    subprocess.run([python, "-c", f"{given}\n{program}"], check=True)
+
+
+def forget(folder: Path) -> None:
+    """What is in the page cache of the files goes."""
+    os.sync()
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def measure_rechunk(given: argparse.Namespace, mib: int, folder: Path) -> dict[str, Any]:
+    shape = (mib, 512, 512)
+    source, target = folder / "in.zarr", folder / "out.zarr"
+    array = zarr.create_array(source, shape=shape, chunks=(4, 512, 512), dtype="f4", compressors=None, zarr_format=2)
     for i in range(0, shape[0], 64):
-        source[i : i + 64] = np.random.default_rng(i).random((min(64, shape[0] - i), 512, 512), "f4")
-    chunks = (64, 64, shape[0])
+        array[i : i + 64] = np.random.default_rng(i).random((min(64, shape[0] - i), 512, 512), "f4")
+    chunks = (64, 64, min(shape[0], given.longest))
+    memory = _bytes_of(given.memory)
 
-    def ours(threads: int) -> Any:
-        return cornerturn.rechunk(folder / "in.zarr", folder / "out.zarr", axes=(1, 2, 0), chunks=chunks,
-                                  memory=given.memory, threads=threads, codec="none")
+    def ours(threads: int) -> RechunkPlan:
+        return cornerturn.rechunk(source, target, axes=(1, 2, 0), chunks=chunks, memory=memory, threads=threads, codec="none")
 
-    def by_dask() -> None:
-        import dask
-        import dask.array as da
-
-        with dask.config.set({"array.chunk-size": "64MiB"}):
-            lazy = da.from_zarr(str(folder / "in.zarr")).transpose(1, 2, 0).rechunk(chunks)
-            out = zarr.create_array(folder / "out.zarr", shape=lazy.shape, chunks=chunks, dtype="f4", compressors=None)
-            da.store(lazy, out, lock=False)
-
+    processors = len(os.sched_getaffinity(0))
     contestants: dict[str, Callable[[], Any]] = {
-        "a plain copy of the files": lambda: shutil.copytree(folder / "in.zarr", folder / "out.zarr"),
-        "cornerturn, 1 thread": lambda: ours(1),
-        "cornerturn, 2 threads": lambda: ours(2),
+        "a plain copy of the files": lambda: shutil.copytree(source, target),
+        **{f"cornerturn, {n} thread{'s' * (n > 1)}": lambda n=n: ours(n) for n in sorted({1, processors})},
     }
-    if here("dask"):
-        contestants["dask, without a limit of memory"] = by_dask
+    for name, program in PEERS.items():
+        python = interpreter(name.partition(",")[0])
+        if python and mib <= given.with_peers:
+            contestants[name] = lambda p=program, i=python: by_peer(p, i, source, target, memory, chunks)
     times: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(given.rounds):
+    for turn in range(given.rounds if mib <= given.with_peers else 1):
         for name, work in contestants.items():
-            os.sync()
+            if turn and name in PEERS:
+                continue
+            forget(source)
             times[name].append(seconds(lambda work=work: (work(), os.sync())))
+            print(f"{name}: {times[name][-1]:.1f} s", flush=True)
             if "plain" not in name:
-                found = zarr.open_array(folder / "out.zarr", mode="r")
-                assert np.array_equal(found[5, 7], source[:, 5, 7])
-            shutil.rmtree(folder / "out.zarr")
-    plain = statistics.median(times["a plain copy of the files"])
-    table = Table("chunks-rechunk")
-    table.row(f"{size(4 * math.prod(shape))} within {given.memory}", "s", "of the plain copy's rate")
-    for name, each in times.items():
-        table.row(name, f"{statistics.median(each):.1f}", f"{plain / statistics.median(each):.0%}")
-    plan = cornerturn.rechunk(folder / "in.zarr", folder / "out.zarr", axes=(1, 2, 0), chunks=chunks,
-                              memory=given.memory, codec="none", dry_run=True)
-    table.write(given.pages, f"Medians of {given.rounds} rounds, each until all is on the disk; {len(plan.stages)} stages; "
-                f"{os.cpu_count()} processors.")
-    shutil.rmtree(folder)
+                found = zarr.open_array(target, mode="r")
+                same = found[:, 5, 7] if "without the" in name else found[5, 7]
+                assert np.array_equal(same, array[:, 5, 7])
+            shutil.rmtree(target)
+            for rest in folder.glob("between*"):
+                shutil.rmtree(rest)
+    plan = cornerturn.rechunk(source, target, axes=(1, 2, 0), chunks=chunks, memory=memory, codec="none", dry_run=True)
+    shutil.rmtree(source)
+    return {"shape": shape, "chunks": chunks, "memory": memory, "stages": len(plan.stages), "seconds": times}
+
+
+def rechunk_page(report: dict[str, Any]) -> str:
+    origin, text = report["provenance"], ""
+    for case in report["cases"]:
+        plain = statistics.median(case["seconds"]["a plain copy of the files"])
+        table = Table("chunks-rechunk")
+        table.row(f"{size(4 * math.prod(case['shape']))} within {size(case['memory'])}", "s", "of the plain copy's rate")
+        for name, each in case["seconds"].items():
+            table.row(name, f"{statistics.median(each):.1f}", f"{plain / statistics.median(each):.0%}")
+        rounds = len(case["seconds"]["a plain copy of the files"])
+        text += "\n".join(table.lines) + (
+            f"\n\nf32, {planning.shown(tuple(case['shape']))} in chunks of (4, 512, 512), made "
+            f"{planning.shown(tuple(case['chunks']))} behind axes (1, 2, 0), not compressed, in {case['stages']} "
+            f"stage{'s' * (case['stages'] > 1)}; {rounds} round{'s' * (rounds > 1)}.\n\n"
+        )
+    return text + (
+        "Seconds until all is on the disk, with nothing of the source in the page cache: medians, peers once. "
+        f"{origin['processor']}, {origin['processors']} processors, load {origin['load']:.1f} when "
+        f"it began; {origin['date'][:10]}, commit {origin['commit']}.\n"
+    )
+
+
+def run_rechunk(given: argparse.Namespace) -> None:
+    if given.known:
+        report = json.loads(given.known.read_text())
+    else:
+        folder = Path(tempfile.mkdtemp(dir=given.folder))
+        try:
+            origin = tabled.provenance(argparse.Namespace(suite=["chunks.py"], max_bytes=None, seconds=None))
+            origin |= {"nice": os.nice(0), "zarr": zarr.__version__}
+            report = {"provenance": origin, "cases": [measure_rechunk(given, int(mib), folder) for mib in given.sizes.split(",")]}
+        finally:
+            shutil.rmtree(folder)
+    print(rechunk_page(report))
+    if given.json:
+        given.json.write_text(json.dumps(report, indent=1) + "\n")
+    if given.pages:
+        tabled.marked_page.put(PAGE, "chunks-rechunk", rechunk_page(report))
 
 
 def run_paper(given: argparse.Namespace) -> None:
@@ -199,6 +282,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--memory", default="256M")
     parser.add_argument("--folder", default=None)
+    parser.add_argument("--longest", type=int, default=1 << 20, help="rechunk: the most that a chunk has of time")
+    parser.add_argument("--sizes", default="2048", help="rechunk: MiB of the arrays")
+    parser.add_argument("--with-peers", type=int, default=4096, help="rechunk: peers get arrays of at most so many MiB")
+    parser.add_argument("--json", type=Path, help="rechunk: write the results to this file")
+    parser.add_argument("--from", dest="known", type=Path, help="rechunk: do not measure: results that --json wrote")
     parser.add_argument("--pages", action="store_true")
     given = parser.parse_args()
     {"zarr": run_zarr, "rechunk": run_rechunk, "paper": run_paper}[given.what](given)

@@ -5,7 +5,7 @@ Each case is `cornerturn.transpose(x, axes, dtype=t)` against the fastest of wha
 NumPy for the same packed result: `astype` before, during or after making `x.transpose(axes)`
 contiguous. Both make a new array ("new"), whose memory the kernel has to provide first; the same is
 measured into an array that is there ("out"). The copy moves half the sum of both sides' bytes from one
-array to another, with all threads: memory that moves as much. All in turns, in one process; the
+array to another, with all threads: memory that moves as much. All in rounds, in one process; the
 results are compared bit by bit. Times are medians; also the shortest ones are kept.
 """
 

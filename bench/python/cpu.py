@@ -3,7 +3,7 @@
 
 Each case is `cornerturn.transpose(x, axes, out=out)` against `numpy.copyto(out, x.transpose(axes))`
 and, where PyTorch is installed, `out.copy_(x.permute(axes))`: what `.permute().contiguous()` does once
-its memory is there. All on the same arrays, in turns, with all threads that they take; the results
+its memory is there. All on the same arrays, in rounds, with all threads that they take; the results
 are compared byte by byte. Times are medians.
 """
 

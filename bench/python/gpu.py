@@ -58,6 +58,8 @@ def latencies(rounds, calls):
         "x.t().contiguous()": lambda: x.t().contiguous(),
         "torch.compile(x.t().contiguous())": lambda: compiled(x),
         "x.clone()": lambda: x.clone(),
+        "torch.empty_like(x)": lambda: torch.empty_like(x),
+        "torch.cuda._sleep(0)": lambda: torch.cuda._sleep(0),  # a launch and nothing else
     }
     add_cupy(contestants)
     add_jax(contestants)

@@ -32,14 +32,20 @@ def processor() -> str:
     return platform.processor()
 
 
+def commit() -> str:
+    """What is measured. A bundle (scripts/python_bundle.sh) says it in a file."""
+    known = ROOT / "commit"
+    if known.exists():
+        return known.read_text().strip()
+    git = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
+    said = subprocess.run(git, cwd=ROOT, capture_output=True, text=True)
+    return said.stdout.strip() or "unknown"
+
+
 def provenance(arguments: argparse.Namespace) -> dict[str, object]:
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=10"],
-        cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"),
-        "commit": commit.stdout.strip() or "unknown",
+        "commit": commit(),
         "processor": processor(),
         "processors": len(os.sched_getaffinity(0)),
         "load": os.getloadavg()[0],

@@ -25,6 +25,7 @@
 #include "cornerturn/ggml.hpp"
 #include "cornerturn/in_place.hpp"
 #include "cornerturn/plan.hpp"
+#include "cornerturn/shards.hpp"
 #include "cornerturn/version.hpp"
 #include "cornerturn/view.hpp"
 

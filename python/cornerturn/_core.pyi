@@ -108,6 +108,15 @@ def quick_transpose(x: object | None, axes: object | None, out: object | None, d
     NumPy's, the values of a NumPy array are converted to it.
     """
 
+def quick_transpose_first(function: object) -> bool:
+    """
+    Lets calls of `function`, which is cornerturn.transpose, try quick_transpose before its code runs.
+    False where this Python cannot do that.
+    """
+
+def quick_copy_first(function: object) -> bool:
+    """The same of cornerturn.copy."""
+
 def check_signals_every(bytes: int) -> int:
     """
     Sets after how many bytes a long call on the CPU looks for Ctrl-C. Returns what was set before.
@@ -246,11 +255,11 @@ class Redistribution:
 
 class ShardPart:
     """
-    One device's part in a redistribution. A buffer holds the messages of `peers`, one after the
-    other; strides are in bytes, `gpu` and `stream` as in `execute`.
+    One device's part in a redistribution. A buffer holds the messages of `peers` in a chunk, one after
+    the other; strides are in bytes, `gpu` and `stream` as in `execute`.
     """
 
-    def __init__(self, what: Redistribution, device: int) -> None: ...
+    def __init__(self, what: Redistribution, device: int, chunk_bytes: int) -> None: ...
 
     @property
     def src_shape(self) -> list[int]: ...
@@ -259,15 +268,24 @@ class ShardPart:
     def dst_shape(self) -> list[int]: ...
 
     @property
-    def sent(self) -> list[int]:
-        """Bytes for each other device."""
+    def dst_strides(self) -> list[list[int]]:
+        """Of every device's part, packed."""
 
     @property
-    def received(self) -> list[int]:
-        """Bytes from each other device."""
+    def sent(self) -> list[list[int]]:
+        """Bytes for each other device, chunk by chunk."""
 
-    def pack(self, buffer: int, peers: Sequence[int], src: int, strides: Sequence[int], gpu: int, stream: int) -> None: ...
+    @property
+    def received(self) -> list[list[int]]:
+        """Bytes from each other device, chunk by chunk."""
 
-    def unpack(self, dst: int, strides: Sequence[int], buffer: int, peers: Sequence[int], gpu: int, stream: int) -> None: ...
+    def pack(self, chunk: int, buffer: int, peers: Sequence[int], src: int, strides: Sequence[int], gpu: int, stream: int) -> None: ...
+
+    def unpack(self, chunk: int, dst: int, strides: Sequence[int], buffer: int, peers: Sequence[int], gpu: int, stream: int) -> None: ...
 
     def keep(self, dst: int, dst_strides: Sequence[int], src: int, src_strides: Sequence[int], gpu: int, stream: int) -> None: ...
+
+    def send(self, dst: Sequence[int], dst_strides: Sequence[Sequence[int]], src: int, src_strides: Sequence[int], gpu: int, stream: int, route: str) -> None:
+        """
+        Stores into the shards of all devices, whose memory this process can write to.
+        """

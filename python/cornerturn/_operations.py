@@ -20,6 +20,7 @@ from cornerturn._values import Values, changes, numpy_dtype, seed_of
 _quick_transpose = _core.quick_transpose
 _modules = sys.modules
 _ndarray: type | None = None  # NumPy's, once an array has been seen
+_tensor: type | None = None  # PyTorch's, once a tensor has been seen
 ArrayT = TypeVar("ArrayT")
 CallT = TypeVar("CallT", bound=Callable[..., Any])
 _ONE, _ZERO = 1.0, 0.0
@@ -31,17 +32,22 @@ def _quick_transpose_first(general: CallT) -> CallT:
     """`general`, called where the engine does not take the arrays as they are.
 
     Plain arrays of NumPy and tensors of PyTorch that are only permuted go there at once. A function
-    with all the options of `general` would take longer to be called than a small array to be moved.
+    with all the options of `general` would take longer to be called than a small array to be moved. From
+    Python 3.12 on the extension does this, without a call of Python's; torch.compile looks at `general`.
     """
+    if _core.quick_transpose_first(general):
+        return general
 
     @functools.wraps(general)
     def quick(x: Any, axes: Any = None, *more: Any, out: Any = None, **options: Any) -> Any:
         if more:
             axes = (axes, *more)
-        if not options and (type(x) is _ndarray or not _is_traced(x)):
-            result = _quick_transpose(x, axes, out)
-            if result is not None:
-                return result
+        if not options:
+            kind = type(x)
+            if kind is _ndarray or not (_in_graph() if kind is _tensor else _is_traced(x)):
+                result = _quick_transpose(x, axes, out)
+                if result is not None:
+                    return result
         return general(x, axes, out=out, **options)
 
     return cast(CallT, quick)
@@ -49,25 +55,45 @@ def _quick_transpose_first(general: CallT) -> CallT:
 
 def _quick_copy_first(general: CallT) -> CallT:
     """The same for `copy`."""
+    if _core.quick_copy_first(general):
+        return general
 
     @functools.wraps(general)
     def quick(dst: Any, src: Any, **options: Any) -> None:
-        if not options and dst is not None and (type(dst) is _ndarray or not _is_traced(dst)):
-            rank = getattr(src, "ndim", None)
-            axes = _IN_ORDER[rank] if isinstance(rank, int) and 0 <= rank <= 64 else None
-            if axes is not None and _quick_transpose(src, axes, dst) is not None:
-                return
+        if not options and dst is not None:
+            kind = type(dst)
+            if kind is _ndarray or not (_in_graph() if kind is _tensor else _is_traced(dst)):
+                rank = getattr(src, "ndim", None)
+                axes = _IN_ORDER[rank] if isinstance(rank, int) and 0 <= rank <= 64 else None
+                if axes is not None and _quick_transpose(src, axes, dst) is not None:
+                    return
         general(dst, src, **options)
 
     return cast(CallT, quick)
 
 
+def _not_in_graph() -> bool:
+    return False
+
+
+# Says True where torch.compile traces it: PyTorch's own function, once a tensor has been seen.
+_in_graph: Callable[[], bool] = _not_in_graph
+
+
 def _is_traced(x: Any) -> bool:
-    """Is torch.compile (or torch.export) looking at what happens to the tensor `x`?"""
-    global _ndarray
+    """Is torch.compile (or torch.export) looking at what happens to the tensor `x`?
+
+    Remembers the types of NumPy and PyTorch: of a plain tensor `_in_graph` says the same in less time.
+    """
+    global _ndarray, _tensor, _in_graph
     torch = _modules.get("torch")
     if torch is not None and isinstance(x, torch.Tensor):
-        return torch.compiler.is_compiling()
+        if torch.compiler.is_compiling():
+            return True
+        if type(x) is torch.Tensor:
+            _in_graph = torch.compiler.is_dynamo_compiling
+            _tensor = torch.Tensor
+        return False
     if type(x).__name__ == "ndarray" and type(x).__module__ == "numpy":
         _ndarray = type(x)
     return False
@@ -174,14 +200,18 @@ def transpose(
     if threads is not None or order is not None or memory_format is not None or is_labelled(x):
         options = dict(dtype=dtype, alpha=alpha, scale=scale, bias=bias, beta=beta, seed=seed)
         options |= dict(stream=stream, conjugate=conjugate, saturate=saturate, rounding=rounding)
-        if threads is not None:
-            options |= dict(out=out, order=order, memory_format=memory_format)
-            return with_threads(threads, transpose, x, axes, **_given(options))
-        if is_labelled(x):
-            options |= dict(out=out, order=order, memory_format=memory_format)
+        if threads is None and not is_labelled(x):
+            return _in_memory_order(x, axes, out, order, memory_format, options)
+        options |= dict(out=out, order=order, memory_format=memory_format)
+        if threads is None:
             return transpose_labelled(transpose, x, axes, options)
-        return _in_memory_order(x, axes, out, order, memory_format, options)
+        return with_threads(threads, transpose, x, axes, **_given(options))
     values = Values(dtype, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
+    return _transpose(x, axes, out, stream, values)
+
+
+def _transpose(x: Any, axes: Axes, out: Any, stream: Any, values: Values) -> Any:
+    """The same for one array without names of axes, in the order of memory that `out` or C has."""
     framework = framework_of(x)
     if out is None and stream is None and framework.has_operator:
         return _by_operator(framework, x, order_of(axes, framework.rank(x, "x")), values)

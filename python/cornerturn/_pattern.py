@@ -69,25 +69,30 @@ def layout_of(
         ) from None
 
 
+def _measure(extent: int, group: _Group, known: dict[str, int]) -> None:
+    """Finds the length of the one axis of a group that is not known, or checks those that are."""
+    unknown = [name for name in group if name not in known]
+    product = math.prod([known[name] for name in group if name in known])
+    if not unknown:
+        if extent != product:
+            raise PatternError(f"Shape mismatch, {extent} != {product}")
+    elif len(unknown) > 1:
+        raise PatternError(f"Could not infer sizes for {set(unknown)}")
+    elif product == 0 or extent % product != 0:
+        raise PatternError(
+            f"Shape mismatch, can't divide axis of length {extent} in chunks of {product}"
+        )
+    else:
+        known[unknown[0]] = extent // product
+
+
 def _fit(
     pattern: str, shape: tuple[int, ...], lengths: tuple[tuple[str, int], ...], repeats: bool
 ) -> Layout:
     left, right = _sides(pattern, len(shape), tuple([name for name, _ in lengths]), repeats)
     known = dict(lengths)
     for extent, group in zip(shape, left, strict=True):
-        unknown = [name for name in group if name not in known]
-        product = math.prod([known[name] for name in group if name in known])
-        if not unknown:
-            if extent != product:
-                raise PatternError(f"Shape mismatch, {extent} != {product}")
-        elif len(unknown) > 1:
-            raise PatternError(f"Could not infer sizes for {set(unknown)}")
-        elif product == 0 or extent % product != 0:
-            raise PatternError(
-                f"Shape mismatch, can't divide axis of length {extent} in chunks of {product}"
-            )
-        else:
-            known[unknown[0]] = extent // product
+        _measure(extent, group, known)
     names = [name for group in left for name in group]
     new = [name for group in right for name in group if name not in names]
     for name in new:
@@ -129,6 +134,26 @@ def _read(
 _read._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
+def _check_identifiers(
+    left: frozenset[str], right: frozenset[str], given: tuple[str, ...], repeats: bool
+) -> None:
+    """Both sides name the same axes; a `repeat` may have more on the right."""
+    if repeats:
+        if lost := left - right:
+            raise PatternError(f"Unexpected identifiers on the left side of repeat: {set(lost)}")
+        unsized = {
+            name
+            for name in right - left
+            if name not in given and _ANONYMOUS not in name and name != _ELLIPSIS
+        }
+        if unsized:
+            raise PatternError(f"Specify sizes for new axes in repeat: {unsized}")
+    elif one_sided := left ^ right:
+        raise PatternError(
+            f"Identifiers only on one side of expression (should be on both): {set(one_sided)}"
+        )
+
+
 @lru_cache(maxsize=256)
 def _sides_once(
     pattern: str, rank: int, given: tuple[str, ...], repeats: bool
@@ -147,20 +172,7 @@ def _sides_once(
         raise PatternError(
             "Non-unitary anonymous axes are not supported in rearrange (exception is length 1)"
         )
-    if repeats:
-        if lost := left.names - right.names:
-            raise PatternError(f"Unexpected identifiers on the left side of repeat: {set(lost)}")
-        unsized = {
-            name
-            for name in right.names - left.names
-            if name not in given and _ANONYMOUS not in name and name != _ELLIPSIS
-        }
-        if unsized:
-            raise PatternError(f"Specify sizes for new axes in repeat: {unsized}")
-    elif one_sided := left.names ^ right.names:
-        raise PatternError(
-            f"Identifiers only on one side of expression (should be on both): {set(one_sided)}"
-        )
+    _check_identifiers(left.names, right.names, given, repeats)
     of_ellipsis: _Group = ()
     if _ELLIPSIS in left.names:
         others = len(left.groups) - 1

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from operator import index
+from types import ModuleType
 from typing import Any
 
 from cornerturn import _core
@@ -49,11 +50,38 @@ def with_threads(n: int, call: Callable[..., Any], *args: Any, **options: Any) -
         return call(*args, **options)
 
 
+class _WhenImported:
+    """Finds threadpoolctl as others do. When it has been imported, it is told of this package."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "threadpoolctl":
+            return None
+        import importlib.util
+
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                run(module)
+                tell_threadpoolctl()
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
 def tell_threadpoolctl() -> None:
-    """Makes threadpoolctl, where a program uses it, see and limit the threads of this package."""
+    """Makes threadpoolctl, where a program uses it, see and limit the threads of this package.
+
+    Where it is not imported yet, it is told later: to import it here would take as long as all else.
+    """
     threadpoolctl = sys.modules.get("threadpoolctl")
+    if threadpoolctl is None:
+        sys.meta_path.insert(0, _WhenImported())
+        return
     register = getattr(threadpoolctl, "register", None)
-    if threadpoolctl is None or register is None:
+    if register is None:
         return
     extension = os.path.realpath(_core.__file__ or "")
 

@@ -17,7 +17,12 @@ from cornerturn import _core
 from cornerturn._arrays import HOST, shown
 from cornerturn._frameworks import framework_of
 from cornerturn._torch_permute import stream_of_device
+from cornerturn._torch_windows import Window, new_window, window_of
 from cornerturn.shards import integers, layout_key, permutation, redistribution
+
+
+_STORING = ("one pass", "copy engines")
+_CHUNK_BYTES = 32 << 20  # of a message: long enough for the links, short beside the whole
 
 
 class _Members(NamedTuple):
@@ -54,11 +59,13 @@ def redistribute(
     out: Tensor | None = None,
     *,
     shape: Sequence[int] | None = None,
+    route: str | None = None,
 ) -> Tensor:
     """Brings an array that is spread over the processes of a group into another layout.
 
     Every process of the mesh calls it with its own part of the array and gets its part of the
-    result. Copies of Cornerturn's permute the parts into messages, which one `all_to_all_single` of
+    result. Where `out` is a part that `empty_shard` made, kernels or copy engines store into the
+    memory of the other GPUs. Elsewhere copies of Cornerturn's permute the parts into messages, which
     the group's backend exchanges, and out of them. All sizes follow from the arguments, so the
     processes ask each other for none. The function is differentiable: the way back is the inverse
     redistribution, and the gradient of a replicated array is replicated, as DTensor has it.
@@ -72,6 +79,8 @@ def redistribute(
         perm: axis i of the result is axis perm[i] of the array. None keeps the axes.
         out: takes this process's part of the result, or is a DTensor.
         shape: of the whole array; needed where parts differ in shape.
+        route: "one pass", "copy engines" or "packed". None means what the plan chooses of those that
+            `out` allows.
 
     Returns:
         This process's part of the result, packed; a DTensor where `x` is one; or `out`.
@@ -84,8 +93,68 @@ def redistribute(
             the group. What is in `out` is then undefined.
     """
     if isinstance(x, _dtensor()):
-        return _of_dtensor(x, mesh, src, dst, perm, out)
-    return _of_local(x, mesh, src, dst, perm, out, shape)
+        return _of_dtensor(x, mesh, src, dst, perm, out, route)
+    return _of_local(x, mesh, src, dst, perm, out, shape, route)
+
+
+def empty_shard(
+    shape: Sequence[int],
+    mesh: Any,
+    layout: Any,
+    *,
+    dtype: torch.dtype | None = None,
+    device: Any = None,
+) -> Tensor:
+    """This process's part of an array, in memory into which the other processes' GPUs can store.
+
+    Every process of the mesh calls it; they wait for each other. As `out` of `redistribute` it lets
+    kernels or copy engines put the result where it belongs. On GPUs between which there is no such
+    way, and on the CPU, it is an ordinary tensor.
+
+    Args:
+        shape: of the whole array.
+        mesh: as for `redistribute`.
+        layout: of the array.
+        dtype: of the elements; None means PyTorch's default.
+        device: None means the current GPU where the group exchanges tensors of GPUs, else the CPU.
+
+    Returns:
+        A packed tensor, whose values are undefined.
+
+    Raises:
+        ValueError, TypeError: an argument is wrong, or differs between processes.
+    """
+    group = _group_of(mesh)
+    said: dict[str, Any] = {}
+    wrong: Exception | None = None
+    local: tuple[int, ...] = ()
+    most = 0
+    on = torch.device(device if device is not None else _usual_device(group))
+    try:
+        members = _members(group, mesh)
+        extents = integers(shape, "shape")
+        key = layout_key(layout, "layout", extents)
+        kind = torch.get_default_dtype() if dtype is None else dtype
+        said.update(mesh=(members.mesh, members.devices), shape=extents, layout=key)
+        said.update(dtype=str(kind), device=on.type)
+        same = tuple(range(len(extents)))
+        arguments = (extents, members.mesh, key, key, same, kind.itemsize)
+        parts = [_made(arguments, each)[0].dst_shape for each in members.devices]
+        local = tuple(parts[group.rank()])
+        most = max(math.prod(part) for part in parts)
+    except (ValueError, TypeError) as error:
+        wrong = error
+    _agree(group, said, wrong, on.type == "cuda")
+    if on.type != "cuda" or most == 0:
+        return torch.empty(local, dtype=dtype, device=on)
+    # Memory of one size on all processes, as PyTorch asks for.
+    return new_window(most, kind, on, group)[: math.prod(local)].view(local)
+
+
+def _usual_device(group: dist.ProcessGroup) -> torch.device:
+    if "cuda" in _device_types(group) and torch.cuda.is_available():
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cpu")
 
 
 def _dtensor() -> Any:
@@ -94,7 +163,7 @@ def _dtensor() -> Any:
     return DTensor
 
 
-def _of_dtensor(x: Any, mesh: Any, src: Any, dst: Any, perm: Any, out: Any) -> Any:
+def _of_dtensor(x: Any, mesh: Any, src: Any, dst: Any, perm: Any, out: Any, route: Any) -> Any:
     from torch.distributed.tensor import Replicate, Shard
 
     mesh = x.device_mesh if mesh is None else mesh
@@ -104,7 +173,7 @@ def _of_dtensor(x: Any, mesh: Any, src: Any, dst: Any, perm: Any, out: Any) -> A
         if not isinstance(out, type(x)):
             raise TypeError(f"out is a {type(out).__qualname__}, but x is a DTensor")
         local_out = out.to_local()
-    result = _of_local(x.to_local(), mesh, src, dst, perm, local_out, x.shape, x)
+    result = _of_local(x.to_local(), mesh, src, dst, perm, local_out, x.shape, route, x)
     if out is not None:
         return out
     order = permutation(perm, x.dim())
@@ -119,20 +188,32 @@ def _of_dtensor(x: Any, mesh: Any, src: Any, dst: Any, perm: Any, out: Any) -> A
 
 
 def _of_local(
-    x: Any, mesh: Any, src: Any, dst: Any, perm: Any, out: Any, shape: Any, whole: Any = None
+    x: Any,
+    mesh: Any,
+    src: Any,
+    dst: Any,
+    perm: Any,
+    out: Any,
+    shape: Any,
+    route: Any,
+    whole: Any = None,
 ) -> Tensor:
     group = _group_of(mesh)
     said: dict[str, Any] = {}
-    task = wrong = None
+    task = window = wrong = None
     try:
         task = _described(group, mesh, x, src, dst, perm, out, shape, whole, said)
+        window = _window_for(task, out, route, said)
     except (ValueError, TypeError) as error:
         wrong = error
     _agree(group, said, wrong, isinstance(x, Tensor) and x.is_cuda)
     assert task is not None
     if out is None:
         return _Redistribute.apply(x, task)
-    _exchange(x.detach(), task, out.detach())
+    if window is None:
+        _exchange(x.detach(), task, out.detach())
+    else:
+        _store(x.detach(), task, window, route)
     framework_of(out).was_written(out)
     return out
 
@@ -272,10 +353,24 @@ def _check_out(group: dist.ProcessGroup, out: Any, x: Tensor, task: _Task) -> No
         raise ValueError("out and x are in the same storage: they must not overlap")
 
 
+def _window_for(task: _Task, out: Any, route: Any, said: dict[str, Any]) -> Window | None:
+    """Where the others' parts of the result are, if the route is to store into them."""
+    if route not in (None, *_STORING, "packed"):
+        raise ValueError(f"route = {shown(route)} is none of 'one pass', 'copy engines' and 'packed'")
+    said["route"] = route
+    window = None
+    if route != "packed" and out is not None and out.is_cuda:
+        window = window_of(out, task.members.group)
+    said["out"] = "a part made by empty_shard" if window is not None else None
+    if route in _STORING and window is None:
+        raise ValueError(f"route = {shown(route)}, but out is no part that empty_shard has made")
+    return window
+
+
 @lru_cache(maxsize=256)
 def _made(arguments: tuple[Any, ...], device: int) -> tuple[_core.ShardPart, bool]:
     what = redistribution(*arguments)
-    return _core.ShardPart(what, device), what.moves()
+    return _core.ShardPart(what, device, _CHUNK_BYTES), what.moves()
 
 
 def _task(members: _Members, arguments: tuple[Any, ...]) -> _Task:
@@ -342,17 +437,43 @@ def _exchange(x: Tensor, task: _Task, out: Tensor) -> None:
     if not task.moves:
         part.keep(*out_at, *x_at, gpu, stream)
         return
-    sent = [part.sent[device] for device in members.devices]
-    received = [part.received[device] for device in members.devices]
-    outgoing = torch.empty(sum(sent), dtype=torch.uint8, device=x.device)
-    incoming = torch.empty(sum(received), dtype=torch.uint8, device=x.device)
-    part.pack(outgoing.data_ptr(), members.devices, *x_at, gpu, stream)
-    work = dist.all_to_all_single(
-        incoming, outgoing, received, sent, group=members.group, async_op=True
-    )
-    part.keep(*out_at, *x_at, gpu, stream)  # while the messages travel
-    work.wait()
-    part.unpack(*out_at, incoming.data_ptr(), members.devices, gpu, stream)
+    waiting: list[Any] = []
+
+    def receive() -> None:
+        chunk, incoming, work = waiting.pop(0)
+        work.wait()
+        part.unpack(chunk, *out_at, incoming.data_ptr(), members.devices, gpu, stream)
+
+    # While a chunk travels, the one before it is unpacked and the next one packed.
+    for chunk, (sends, receives) in enumerate(zip(part.sent, part.received, strict=True)):
+        sent = [sends[device] for device in members.devices]
+        received = [receives[device] for device in members.devices]
+        outgoing = torch.empty(sum(sent), dtype=torch.uint8, device=x.device)
+        incoming = torch.empty(sum(received), dtype=torch.uint8, device=x.device)
+        part.pack(chunk, outgoing.data_ptr(), members.devices, *x_at, gpu, stream)
+        work = dist.all_to_all_single(
+            incoming, outgoing, received, sent, group=members.group, async_op=True
+        )
+        waiting.append((chunk, incoming, work))
+        if chunk > 0:
+            receive()
+    part.keep(*out_at, *x_at, gpu, stream)  # while the last chunk travels
+    while waiting:
+        receive()
+
+
+def _store(x: Tensor, task: _Task, window: Window, route: str | None) -> None:
+    """Into the memory of the others, between two points at which all streams wait for each other."""
+    x = x.resolve_conj().resolve_neg()
+    part, members, size = task.part, task.members, x.itemsize
+    addresses = [0] * len(members.devices)
+    for rank, device in enumerate(members.devices):
+        addresses[device] = window.addresses[rank]
+    strides = [stride * size for stride in x.stride()]
+    with torch.cuda.device(x.device):
+        window.wait_for_all()
+        part.send(addresses, part.dst_strides, x.data_ptr(), strides, *_gpu_of(x), route or "")
+        window.wait_for_all()
 
 
 def _gpu_of(x: Tensor) -> tuple[int, int]:

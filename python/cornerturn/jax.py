@@ -15,8 +15,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax._src.dispatch import prim_requires_devices_during_lowering
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+from jax.sharding import NamedSharding, PartitionSpec
 from jax.typing import ArrayLike
 
 from cornerturn import _core
@@ -32,9 +35,9 @@ def transpose(x: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Returns `x` with its axes in the order `axes`, or reversed, as `jax.numpy.transpose` does.
 
     The dtype may be any whose elements are whole bytes. Where Cornerturn has no kernels (TPUs, AMD
-    GPUs, CUDA when it was built without) XLA transposes. An array that is spread over devices is
-    gathered first, as XLA does for all foreign functions; inside `jax.shard_map` each device does
-    its part.
+    GPUs, CUDA when it was built without) XLA transposes. Of an array that is spread over devices
+    each one transposes its part: the result is spread alike, with its axes permuted, and nothing
+    travels.
 
     Raises ValueError when `axes` is not a permutation of the axes, and TypeError for dtypes that XLA
     packs several to the byte (int4) and for those that are not numbers (PRNG keys).
@@ -123,6 +126,54 @@ ad.deflinear2(_primitive, _gradient)
 batching.primitive_batchers[_primitive] = _batch
 
 
+# ---- On every device, its part
+
+# XLA asks how to divide it when it knows the devices: JAX has to tell it of them.
+prim_requires_devices_during_lowering.add(_primitive)
+_part = Primitive(f"{_TARGET}_part")
+
+
+@_part.def_abstract_eval
+def _shape_of_part(x: Any, *, axes: tuple[int, ...]) -> Any:
+    return x.update(shape=tuple(x.shape[a] for a in axes))
+
+
+@partial(custom_partitioning, static_argnums=(1,))
+def _by_parts(x: Array, axes: tuple[int, ...]) -> Array:
+    return _part.bind(x, axes=axes)
+
+
+def _permuted_spec(axes: tuple[int, ...], spec: Any) -> PartitionSpec:
+    whole = (*spec, *[None] * (len(axes) - len(spec)))
+    return PartitionSpec(*[whole[a] for a in axes])
+
+
+def _result_sharding(axes: tuple[int, ...], mesh: Any, arguments: Any, _: Any) -> NamedSharding:
+    sharding = arguments[0].sharding
+    return NamedSharding(sharding.mesh, _permuted_spec(axes, sharding.spec))
+
+
+def _partition(axes: tuple[int, ...], mesh: Any, arguments: Any, result: Any) -> Any:
+    (x,) = arguments
+    to = _result_sharding(axes, mesh, arguments, result)
+    return to.mesh, partial(_part.bind, axes=axes), to, (x.sharding,)
+
+
+def _rule(axes: tuple[int, ...], *_: Any) -> str:
+    """`i0 i1 i2 -> i2 i0 i1`: an axis of the result is spread as the axis that it was."""
+    names = [f"i{a}" for a in range(len(axes))]
+    return f"{' '.join(names)} -> {' '.join(names[a] for a in axes)}"
+
+
+_by_parts.def_partition(
+    _partition, infer_sharding_from_operands=_result_sharding, sharding_rule=_rule
+)
+
+
+def _in_parts(x: Array, *, axes: tuple[int, ...]) -> Array:
+    return _by_parts(x, axes) if axes else _part.bind(x, axes=axes)
+
+
 def _xla_transpose(x: Array, *, axes: tuple[int, ...]) -> Array:
     return jax.lax.transpose(x, axes)
 
@@ -133,7 +184,11 @@ def _lower(ctx: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     return jax.ffi.ffi_lowering(_TARGET)(ctx, x, axes=numpy.array(axes, numpy.int64))
 
 
-mlir.register_lowering(_primitive, mlir.lower_fun(_xla_transpose, multiple_results=False))
+for _each in (_primitive, _part):
+    mlir.register_lowering(_each, mlir.lower_fun(_xla_transpose, multiple_results=False))
 for _name, _handler in _core.jax_targets().items():
     jax.ffi.register_ffi_target(_TARGET, _handler, platform=_name)
-    mlir.register_lowering(_primitive, _lower, platform=_PLATFORMS[_name])
+    mlir.register_lowering(_part, _lower, platform=_PLATFORMS[_name])
+    mlir.register_lowering(
+        _primitive, mlir.lower_fun(_in_parts, multiple_results=False), platform=_PLATFORMS[_name]
+    )

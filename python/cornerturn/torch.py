@@ -20,7 +20,7 @@ from torch import Tensor
 from cornerturn import _core, _torch_values
 from cornerturn._torch_permute import permute_copy, stream_of_device
 
-__all__ = ["enable", "permute", "redistribute"]
+__all__ = ["empty_shard", "enable", "permute", "redistribute"]
 
 _execute = _core.execute
 _quick_transpose = _core.quick_transpose
@@ -139,9 +139,8 @@ class enable(contextlib.ContextDecorator):
 
 
 def __getattr__(name: str) -> Any:
-    if name == "redistribute":  # torch.distributed is imported when it is first asked for
-        from cornerturn._torch_shards import redistribute
+    if name in ("empty_shard", "redistribute"):  # torch.distributed is imported when first asked for
+        from cornerturn import _torch_shards
 
-        globals()[name] = redistribute
-        return redistribute
+        return globals().setdefault(name, getattr(_torch_shards, name))
     raise AttributeError(f"module 'cornerturn.torch' has no attribute {name!r}")

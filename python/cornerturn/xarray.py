@@ -18,23 +18,35 @@ __all__ = ["DataArrayAccessor", "DatasetAccessor"]
 
 
 def _order(dims: tuple[Hashable, ...], given: tuple[Any, ...], strict: bool) -> tuple[Hashable, ...]:
-    """All of `dims` in the order that was asked for; an ellipsis stands for those that are not named."""
+    """All of `dims` in the order that was asked for; an ellipsis stands for those that are not named.
+
+    Unless `strict`, dims that are not there are passed over, and those left out come first.
+    """
     if not given:
         return tuple(reversed(dims))
     named = [dim for dim in given if dim is not ...]
+    rest = [dim for dim in dims if dim not in named]
     if len(set(named)) != len(named) or len(given) - len(named) > 1:
         raise ValueError(f"dims = {shown(given)} names one twice")
+    if strict:
+        _check_dims(dims, given, named, rest)
+    order: list[Hashable] = []
+    for dim in given if ... in given else (..., *given):
+        if dim is ...:
+            order += rest
+        elif dim in dims:
+            order.append(dim)
+    return tuple(order)
+
+
+def _check_dims(
+    dims: tuple[Hashable, ...], given: tuple[Any, ...], named: list[Any], rest: list[Hashable]
+) -> None:
     unknown = [dim for dim in named if dim not in dims]
-    if unknown and strict:
+    if unknown:
         raise ValueError(f"dims = {shown(given)}: there is no dim {unknown[0]!r}, but {dims}")
-    rest = [dim for dim in dims if dim not in named]
-    if ... not in given:
-        if rest and strict:
-            raise ValueError(f"dims = {shown(given)} leaves {rest[0]!r} out: name it, or write ...")
-        given = (..., *given) if rest else given
-    at = list(given).index(...) if ... in given else len(given)
-    known = [dim for dim in given[:at] if dim in dims], [dim for dim in given[at + 1 :] if dim in dims]
-    return (*known[0], *rest, *known[1])
+    if rest and ... not in given:
+        raise ValueError(f"dims = {shown(given)} leaves {rest[0]!r} out: name it, or write ...")
 
 
 def _moved(values: Any, axes: tuple[int, ...], dtype: Any) -> Any:

@@ -15,6 +15,7 @@
 #include "operand.hpp"
 #include "plan.hpp"
 #include "quick.hpp"
+#include "quick_first.hpp"
 #include "shards.hpp"
 #include "threads.hpp"
 #include "translate.hpp"
@@ -62,6 +63,7 @@ NB_MODULE(_core, module) {
              "dtype"_a = nb::none(),
              "The permuted copy of a plain NumPy array or PyTorch tensor; None for all else. "
              "With a `dtype` of\nNumPy's, the values of a NumPy array are converted to it.");
+  add_quick_first(module);
   module.def("check_signals_every", check_signals_every, "bytes"_a,
              "Sets after how many bytes a long call on the CPU looks for Ctrl-C. Returns what was "
              "set before.");

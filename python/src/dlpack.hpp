@@ -11,6 +11,8 @@ constexpr std::int32_t on_cuda = 2;
 constexpr std::int32_t on_cuda_host = 3;  ///< pinned memory
 constexpr std::int32_t on_cuda_managed = 13;
 
+constexpr std::uint8_t complex_number = 5;  ///< of the type codes
+
 struct Version {
   std::uint32_t major = 0;
   std::uint32_t minor = 0;

@@ -408,10 +408,13 @@ class Torch {
            PyLong_AsLong(level.ptr()) >= 0 || profiling.ptr() == Py_True;
   }
 
-  // False for a tensor that wants a gradient, or whose memory does not hold its values.
+  // False for a tensor that wants a gradient, or whose memory does not hold its values: numbers
+  // that are negated when they are read, complex ones that are conjugated. To ask for that takes
+  // longer than to ask for all else.
   bool read(nb::handle x, Array& array) const {
-    return !is_true(x, requires_grad_) && !says_true(x, is_neg_) && !says_true(x, is_conj_) &&
-           show(x, array) && array.data != 0;
+    if (is_true(x, requires_grad_) || !show(x, array) || array.data == 0) return false;
+    return !says_true(x, is_neg_) &&
+           (array.type != dlpack::complex_number || !says_true(x, is_conj_));
   }
 
   // A packed tensor for the result: by what the code that torch.compile generates calls, which

@@ -5,11 +5,18 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <tuple>
 
+#include "api/redistribute.hpp"
 #include "core/refuse.hpp"
+#include "cuda/backend.hpp"
 #include "execute.hpp"
 #include "shards/plan.hpp"
+#include "threads.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,43 +36,63 @@ struct Place {
   Numbers strides;
 };
 
-/// One device's part in a redistribution, whose messages are computed once.
+/// One device's part in a redistribution, whose messages are computed once. They are cut into
+/// chunks of about `chunk_bytes`.
 class Part {
  public:
-  Part(const Redistribution& what, int device) : what_(what), device_(device) {
+  Part(const Redistribution& what, int device, std::int64_t chunk_bytes)
+      : what_(what), device_(device), runs_(shards::runs_of(what)) {
     if (device < 0 || device >= what.devices()) {
       refuse(fmt::format("device = {} is out of range for {} devices", device, what.devices()));
     }
+    const int chunks = shards::chunks_for(what, chunk_bytes);
+    sent_.resize(static_cast<std::size_t>(chunks));
+    received_.resize(static_cast<std::size_t>(chunks));
     for (int other = 0; other < what.devices(); ++other) {
-      sent_.push_back(what.message(device, other));
-      received_.push_back(what.message(other, device));
+      if (other == device) continue;
+      auto out = shards::chunks_of(what, device, other, chunks);
+      auto in = shards::chunks_of(what, other, device, chunks);
+      for (std::size_t k = 0; k < out.size(); ++k) {
+        sent_[k].emplace(other, std::move(out[k]));
+        received_[k].emplace(other, std::move(in[k]));
+      }
     }
+    kept_ = what.message(device, device);
   }
 
   Numbers src_shape() const { return shape_in(what_.src()); }
   Numbers dst_shape() const { return shape_in(what_.dst()); }
-  Numbers sent() const { return bytes_of(sent_); }
-  Numbers received() const { return bytes_of(received_); }
+  std::vector<Numbers> dst_strides() const {
+    std::vector<Numbers> all;
+    for (const shards::Shard& shard : what_.dst().shards) {
+      all.push_back(shards::packed(shard.shape(), what_.item_bytes()));
+    }
+    return all;
+  }
+  std::vector<Numbers> sent() const { return bytes_of(sent_); }
+  std::vector<Numbers> received() const { return bytes_of(received_); }
 
-  void pack(std::uintptr_t buffer, const Numbers& peers, std::uintptr_t src, const Numbers& strides,
-            int gpu, std::uintptr_t stream) const {
+  void pack(int chunk, std::uintptr_t buffer, const Numbers& peers, std::uintptr_t src,
+            const Numbers& strides, int gpu, std::uintptr_t stream) const {
+    const Messages& messages = sent_.at(static_cast<std::size_t>(chunk));
     const nb::gil_scoped_release released;
     const Place from{src, strides};
     for (const std::int64_t peer : peers) {
       if (peer == device_) continue;
-      const Message& message = sent_.at(static_cast<std::size_t>(peer));
+      const Message& message = messages.at(static_cast<int>(peer));
       copy(message, Side::source, Side::message, from, {}, buffer, gpu, stream);
       buffer += static_cast<std::uintptr_t>(message.elements * what_.item_bytes());
     }
   }
 
-  void unpack(std::uintptr_t dst, const Numbers& strides, std::uintptr_t buffer,
+  void unpack(int chunk, std::uintptr_t dst, const Numbers& strides, std::uintptr_t buffer,
               const Numbers& peers, int gpu, std::uintptr_t stream) const {
+    const Messages& messages = received_.at(static_cast<std::size_t>(chunk));
     const nb::gil_scoped_release released;
     const Place to{dst, strides};
     for (const std::int64_t peer : peers) {
       if (peer == device_) continue;
-      const Message& message = received_.at(static_cast<std::size_t>(peer));
+      const Message& message = messages.at(static_cast<int>(peer));
       copy(message, Side::message, Side::destination, {}, to, buffer, gpu, stream);
       buffer += static_cast<std::uintptr_t>(message.elements * what_.item_bytes());
     }
@@ -75,8 +102,31 @@ class Part {
   void keep(std::uintptr_t dst, const Numbers& dst_strides, std::uintptr_t src,
             const Numbers& src_strides, int gpu, std::uintptr_t stream) const {
     const nb::gil_scoped_release released;
-    copy(sent_.at(static_cast<std::size_t>(device_)), Side::source, Side::destination,
-         {src, src_strides}, {dst, dst_strides}, 0, gpu, stream);
+    copy(kept_, Side::source, Side::destination, {src, src_strides}, {dst, dst_strides}, 0, gpu,
+         stream);
+  }
+
+  /// Everything at once, where the other shards can be written to.
+  void send(const std::vector<std::uintptr_t>& dst, const std::vector<Numbers>& dst_strides,
+            std::uintptr_t src, const Numbers& src_strides, int gpu, std::uintptr_t stream,
+            const std::string& route) const {
+    const auto devices = static_cast<std::size_t>(what_.devices());
+    if (dst.size() != devices || dst_strides.size() != devices) {
+      refuse(fmt::format("dst has {} addresses and {} lists of strides, but there are {} devices",
+                         dst.size(), dst_strides.size(), devices));
+    }
+    Sending how;
+    how.gpu = gpu;
+    how.stream = reinterpret_cast<void*>(stream);
+    how.threads = thread_limit();
+    std::vector<void*> places;
+    for (const std::uintptr_t address : dst) places.push_back(reinterpret_cast<void*>(address));
+    const nb::gil_scoped_release released;
+    on_device(gpu, [&] {
+      how.route = route_of(route, runs_, gpu == host ? "" : cuda::machine_of(gpu).name(), "route");
+      const auto pieces = pieces_by(src_strides, dst_strides, how.route, gpu != host);
+      cornerturn::send(*pieces, device_, reinterpret_cast<const void*>(src), places, how);
+    });
   }
 
  private:
@@ -84,10 +134,16 @@ class Part {
     return layout.shards[static_cast<std::size_t>(device_)].shape();
   }
 
-  Numbers bytes_of(const std::vector<Message>& messages) const {
-    Numbers bytes;
-    for (const Message& message : messages) bytes.push_back(message.elements * what_.item_bytes());
-    bytes[static_cast<std::size_t>(device_)] = 0;
+  using Messages = std::map<int, Message>;  // of a chunk, by the other device
+
+  std::vector<Numbers> bytes_of(const std::vector<Messages>& chunks) const {
+    std::vector<Numbers> bytes;
+    for (const Messages& messages : chunks) {
+      bytes.emplace_back(static_cast<std::size_t>(what_.devices()));
+      for (const auto& [other, message] : messages) {
+        bytes.back()[static_cast<std::size_t>(other)] = message.elements * what_.item_bytes();
+      }
+    }
     return bytes;
   }
 
@@ -115,10 +171,30 @@ class Part {
     }
   }
 
+  // Those of the last call, where it asked for the same.
+  std::shared_ptr<const std::vector<shards::Piece>> pieces_by(
+      const Numbers& src_strides, const std::vector<Numbers>& dst_strides, ShardRoute route,
+      bool on_gpu) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const Asked asked{src_strides, dst_strides, route, on_gpu};
+    if (pieces_ == nullptr || asked != asked_) {
+      pieces_ = std::make_shared<const std::vector<shards::Piece>>(
+          pieces_for(what_, device_, src_strides, dst_strides, route, on_gpu));
+      asked_ = asked;
+    }
+    return pieces_;
+  }
+  using Asked = std::tuple<Numbers, std::vector<Numbers>, ShardRoute, bool>;
+
   Redistribution what_;
   int device_;
-  std::vector<Message> sent_;
-  std::vector<Message> received_;
+  shards::Runs runs_;
+  mutable std::mutex mutex_;
+  mutable Asked asked_;
+  mutable std::shared_ptr<const std::vector<shards::Piece>> pieces_;
+  std::vector<Messages> sent_;
+  std::vector<Messages> received_;
+  Message kept_;
 };
 
 using Box = std::pair<Numbers, Numbers>;
@@ -172,20 +248,26 @@ void add_shards(nb::module_& module) {
             return shards::to_json(plan_of(what, on));
           },
           "on"_a);
-  nb::class_<Part>(
-      module, "ShardPart",
-      "One device's part in a redistribution. A buffer holds the messages of `peers`, one "
-      "after the\nother; strides are in bytes, `gpu` and `stream` as in `execute`.")
-      .def(nb::init<const Redistribution&, int>(), "what"_a, "device"_a)
+  nb::class_<Part>(module, "ShardPart",
+                   "One device's part in a redistribution. A buffer holds the messages of `peers` "
+                   "in a chunk, one "
+                   "after\nthe other; strides are in bytes, `gpu` and `stream` as in `execute`.")
+      .def(nb::init<const Redistribution&, int, std::int64_t>(), "what"_a, "device"_a,
+           "chunk_bytes"_a)
       .def_prop_ro("src_shape", &Part::src_shape)
       .def_prop_ro("dst_shape", &Part::dst_shape)
-      .def_prop_ro("sent", &Part::sent, "Bytes for each other device.")
-      .def_prop_ro("received", &Part::received, "Bytes from each other device.")
-      .def("pack", &Part::pack, "buffer"_a, "peers"_a, "src"_a, "strides"_a, "gpu"_a, "stream"_a)
-      .def("unpack", &Part::unpack, "dst"_a, "strides"_a, "buffer"_a, "peers"_a, "gpu"_a,
+      .def_prop_ro("dst_strides", &Part::dst_strides, "Of every device's part, packed.")
+      .def_prop_ro("sent", &Part::sent, "Bytes for each other device, chunk by chunk.")
+      .def_prop_ro("received", &Part::received, "Bytes from each other device, chunk by chunk.")
+      .def("pack", &Part::pack, "chunk"_a, "buffer"_a, "peers"_a, "src"_a, "strides"_a, "gpu"_a,
+           "stream"_a)
+      .def("unpack", &Part::unpack, "chunk"_a, "dst"_a, "strides"_a, "buffer"_a, "peers"_a, "gpu"_a,
            "stream"_a)
       .def("keep", &Part::keep, "dst"_a, "dst_strides"_a, "src"_a, "src_strides"_a, "gpu"_a,
-           "stream"_a);
+           "stream"_a)
+      .def("send", &Part::send, "dst"_a, "dst_strides"_a, "src"_a, "src_strides"_a, "gpu"_a,
+           "stream"_a, "route"_a,
+           "Stores into the shards of all devices, whose memory this process can write to.");
 }
 
 }  // namespace cornerturn::python

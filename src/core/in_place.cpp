@@ -42,6 +42,11 @@ Traits traits_of(const Step& step, const Factors& factors) {
           factors.rest * across * step.element};
 }
 
+// Panels that are squares: their elements change places, beside no memory.
+bool are_squares(const Step& step, const Factors& factors) {
+  return factors.size == other(step, factors.side);
+}
+
 Factors factors_of(const Step& step, Side side, std::int64_t size) {
   const std::int64_t extent = divided(step, side);
   return {side, extent / size, size, extent % size};
@@ -69,6 +74,10 @@ void for_each_candidate(const Step& step, const Limits& limits, std::int64_t wor
     const std::int64_t fast = std::max<std::int64_t>(1, limits.panel / row);
     const std::int64_t good = ceil_div(limits.good_run, step.element);
     for_divisors(step, side, visit);
+    // Squares and a rest: two passes where the matrix is nearly square.
+    if (divided(step, side) > other(step, side)) {
+      visit(factors_of(step, side, other(step, side)));
+    }
     // Sizes that leave a rest: smaller ones where what is saved of it takes a part of the
     // workspace.
     for (const std::int64_t size :
@@ -128,7 +137,7 @@ std::int64_t workspace_of(const Step& step, const Factors& factors, const Limits
   if (step.kind == Step::Kind::swap) return 0;
   const Traits traits = traits_of(step, factors);
   std::int64_t most = 0;
-  if (factors.size > 1) most = traits.panel * limits.workers;
+  if (factors.size > 1 && !are_squares(step, factors)) most = traits.panel * limits.workers;
   if (factors.count > 1) {
     const RunPass pass{traits.runs, 1, traits.run};
     const std::int64_t in_work = cuts_of(pass, limits, traits.saved).size() + limits.workers;
@@ -141,7 +150,9 @@ double passes_of(const Step& step, const Factors& factors, const Limits& limits)
   if (step.kind == Step::Kind::swap) return 1;
   const Traits traits = traits_of(step, factors);
   double passes = 0;
-  if (factors.size > 1) passes += traits.panel > limits.panel ? large_panel : 1;
+  if (factors.size > 1) {
+    passes += traits.panel > limits.panel && !are_squares(step, factors) ? large_panel : 1;
+  }
   if (factors.count > 1) {
     const double good = static_cast<double>(limits.good_run);
     const double split = traits.run % limits.line == 0 ? 1 : split_lines;
@@ -184,12 +195,16 @@ Passes passes(const Step& step, const Factors& factors) {
     return {1, step.bytes(), {SwapPass{step.batch, m, step.middle, e}}};
   }
   if (count == 1 && rest == 0) return {1, step.bytes(), {PanelPass{step.batch, m, n, e}}};
+  const auto panels = [&](std::int64_t rows, std::int64_t columns) {
+    return rows == columns ? Pass(SwapPass{count, rows, 1, e})
+                           : Pass(PanelPass{count, rows, columns, e});
+  };
   Passes all{step.batch, m * n * e, {}};
   std::vector<Pass>& list = all.passes;
   if (factors.side == Side::rows) {
     const std::int64_t done = count * size;
     if (rest > 0) list.push_back(SavePass{1, rest * n * e, done * n * e, rest * n * e});
-    if (size > 1) list.push_back(PanelPass{count, size, n, e});
+    if (size > 1) list.push_back(panels(size, n));
     if (count > 1) list.push_back(RunPass{count, n, size * e});
     if (rest > 0) {
       list.push_back(MovePass{n, done * e, done * e, m * e});
@@ -202,7 +217,7 @@ Passes passes(const Step& step, const Factors& factors) {
       list.push_back(MovePass{m, done * e, n * e, done * e});
     }
     if (count > 1) list.push_back(RunPass{m, count, size * e});
-    if (size > 1) list.push_back(PanelPass{count, m, size, e});
+    if (size > 1) list.push_back(panels(m, size));
     if (rest > 0) list.push_back(RestorePass{rest, m, e, done * m * e, m * e});
   }
   return all;

@@ -4,6 +4,7 @@
 #include "plan/boxes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "cpu/kernel.hpp"
@@ -165,11 +166,12 @@ template <int width, class PlaceOf>
 inline void copy_four(std::byte* dst, const PlaceOf& src_of) {
   using Element = std::conditional_t<width == 1, std::uint8_t, std::uint16_t>;
   using Word = std::conditional_t<width == 1, std::uint32_t, std::uint64_t>;
+  constexpr bool little = std::endian::native == std::endian::little;
   Word word = 0;
   for (int k = 0; k < 4; ++k) {
     Element element;
     std::memcpy(&element, src_of(k), width);
-    word |= static_cast<Word>(static_cast<Word>(element) << (8 * width * k));
+    word |= static_cast<Word>(static_cast<Word>(element) << (8 * width * (little ? k : 3 - k)));
   }
   std::memcpy(dst, &word, sizeof word);
 }

@@ -24,6 +24,7 @@ static_assert(numbers::deinitialized == CUDA_ERROR_DEINITIALIZED);
 static_assert(numbers::memory_type == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 static_assert(numbers::is_managed == CU_POINTER_ATTRIBUTE_IS_MANAGED);
 static_assert(numbers::device_ordinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+static_assert(numbers::memory_pool == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
 static_assert(numbers::device_memory == CU_MEMORYTYPE_DEVICE);
 
 plan::gpu::DeviceInfo describe(int device) {

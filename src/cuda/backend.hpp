@@ -19,7 +19,7 @@ const plan::Machine& machine_of(int device);
 /// Throws Error(unsupported), "... but the stream is being captured: `why`", while it is.
 void refuse_captured(Stream stream, const char* what, const char* why);
 
-/// Seconds of one run of each plan on `stream`, the best of a few taken in turns; waits for them.
+/// Seconds of one run of each plan on `stream`, the best of a few rounds; waits for them.
 /// Each run solves the problem. Throws Error(unsupported) while the stream is being captured.
 std::vector<double> seconds_of(const std::vector<plan::Plan>& plans, const Buffers& buffers,
                                Stream stream);

@@ -12,6 +12,7 @@ inline constexpr int deinitialized = 4;
 inline constexpr int memory_type = 2;  // attributes of a pointer
 inline constexpr int is_managed = 8;
 inline constexpr int device_ordinal = 9;
+inline constexpr int memory_pool = 17;
 
 inline constexpr int device_memory = 2;  // a value of memory_type
 

@@ -2,6 +2,7 @@
 #include "cornerturn/error.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device.hpp"
+#include "cuda/peers.hpp"
 
 namespace cornerturn::cuda {
 
@@ -41,6 +42,37 @@ std::vector<double> seconds_of(const std::vector<plan::Plan>&, const Buffers&, S
   refuse();
 }
 void execute(const plan::Plan&, const Buffers&, Stream) {
+  refuse();
+}
+CurrentGpu::CurrentGpu(int gpu) : before_(gpu), gpu_(gpu) {
+  refuse();
+}
+CurrentGpu::~CurrentGpu() = default;
+void allow_access(int, int, const void*) {
+  refuse();
+}
+Event::Event() {
+  refuse();
+}
+Event::~Event() = default;
+Event::Event(Event&&) noexcept = default;
+void Event::record(Stream) {
+  refuse();
+}
+void Event::hold(Stream) const {
+  refuse();
+}
+Branches::~Branches() = default;
+Stream Branches::operator[](int) {
+  refuse();
+}
+void Branches::join() {
+  refuse();
+}
+bool engines_can(const Problem&) {
+  refuse();
+}
+void copy_by_engines(const Problem&, void*, const void*, Stream) {
   refuse();
 }
 std::uint64_t largest_magnitude(const plan::Plan&, const void*, Stream) {

@@ -127,6 +127,17 @@ Place place_of(const void* pointer) {
   return {};
 }
 
+void* pool_of(const void* pointer) {
+  const Driver* driver = pointer == nullptr ? nullptr : loaded_driver();
+  if (driver == nullptr) return nullptr;
+  void* pool = nullptr;
+  constexpr int attribute = numbers::memory_pool;
+  void* to = &pool;
+  const int result =
+      driver->pointer_attributes(1, &attribute, &to, reinterpret_cast<std::uintptr_t>(pointer));
+  return result == numbers::success ? pool : nullptr;
+}
+
 std::optional<int> device_of_context() {
   const Driver* driver = loaded_driver();
   int device = 0;

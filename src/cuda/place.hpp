@@ -25,6 +25,9 @@ bool driver_is_loaded();
 /// answer is an earlier error.
 Place place_of(const void* pointer);
 
+/// The cudaMemPool_t that the pointer's memory is from; null for other memory.
+void* pool_of(const void* pointer);
+
 /// The number of the GPU of the calling thread's context, which the driver's interface or any copy
 /// of the runtime may have set; nothing if it has none.
 std::optional<int> device_of_context();

@@ -15,7 +15,7 @@ struct Literal {
   Type type = Type::none;
   std::int64_t integer = 0;    ///< the integer, or 0 and 1 for a boolean
   std::string_view text;       ///< the literal as it was written
-  std::vector<Literal> items;  ///< members; keys and values by turns for a dict
+  std::vector<Literal> items;  ///< members; keys and values alternately for a dict
 
   /// What a string says, between its quotes; escape sequences are left as they were written.
   std::string_view string() const noexcept {

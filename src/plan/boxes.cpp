@@ -34,7 +34,7 @@ class BoxSizes {
     for (int i = 0; i < rank; ++i) extent_[at(i)] = 1;
   }
 
-  // Along the source and the destination by turns, whichever has further to go.
+  // Along the source and the destination alternately, whichever has further to go.
   void choose() {
     while (true) {
       const std::int64_t src = run(&Mode::src_stride);

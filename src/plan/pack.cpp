@@ -21,7 +21,7 @@ constexpr std::int64_t box_limit = 128 << 10;
 constexpr std::int64_t piece_bytes = 256 << 10;  // of work that one thread takes at a time
 constexpr std::int64_t long_run = 256;  // bytes of the destination whose ends no longer count
 
-// Grows a box: along the source and along the destination by turns, whichever has further to go.
+// Grows a box: along the source and along the destination alternately, whichever has further to go.
 class BoxMaker {
  public:
   explicit BoxMaker(const Problem& normal) : normal_(normal), width_(normal.dst_type.size()) {

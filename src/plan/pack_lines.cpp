@@ -81,7 +81,7 @@ bool is_stream(const PackLinesConfig& config, int mode) {
 
 // The runs of atoms that are written, and what making the recipes for them depends on.
 struct Runs {
-  std::int64_t streams = 1;  // runs written by turns
+  std::int64_t streams = 1;  // runs written alternately
   std::int64_t batches = 1;  // so many times
   // Do all runs of a stream begin at the same place of a line, on both sides?
   bool alike = true;
@@ -127,8 +127,8 @@ bool aligns(const PackLinesConfig& config, const Problem& normal, const CpuInfo&
 
 // How often a recipe is made again. Aligned ones hold for one place of the source's line, others
 // for one place of a line within an atom: where there are more of these places than recipes are
-// kept, every run needs another one than the run before, and runs that are written by turns need
-// theirs anew at every turn.
+// kept, every run needs another one than the run before, and runs that are written alternately need
+// theirs anew every time.
 double remakes_of(const PackLinesConfig& config, const Problem& normal, const Runs& runs,
                   const CpuInfo& cpu) {
   if (config.aligned) return runs.alike || runs.batches == 1 ? 0 : runs.count();

@@ -37,8 +37,8 @@ namespace pack_lines {
 
 /// Steps of a recipe (one vector loaded and permuted) that a thread has room for.
 inline constexpr int max_steps = 512;
-/// Runs of the destination that one piece of work may write by turns, and how many of them can have
-/// a recipe each.
+/// Runs of the destination that one piece of work may write alternately, and how many of them can
+/// have a recipe each.
 inline constexpr int max_streams = 64;
 inline constexpr int max_recipes = 16;
 /// Bytes of the longest atom.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/refuse.hpp"
@@ -43,6 +44,19 @@ Host parse_host(std::string_view text, std::string_view file) {
   host.copy_engine_run_bytes = fields.whole("copy_engine_run_bytes", 1, 1 << 30);
   fields.refuse_others();
   return host;
+}
+
+const Host& host_with(std::string_view gpu) {
+  static const std::vector<Host>& known = []() -> const std::vector<Host>& {
+    auto& all = *new std::vector<Host>;
+    for (const EmbeddedHost& host : embedded_hosts()) {
+      all.push_back(parse_host(host.text, fmt::format("{}.json", host.name)));
+    }
+    return all;
+  }();
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](const Host& host) { return host.gpu.name == gpu; });
+  return found == known.end() ? known.front() : *found;
 }
 
 GpusOfHost host_named(const std::string& text, std::string_view argument) {

@@ -42,6 +42,9 @@ struct GpusOfHost {
 /// x does. Throws an Error that begins with `argument`.
 GpusOfHost host_named(const std::string& text, std::string_view argument);
 
+/// A described host with GPUs of this name; where there is none, the first one.
+const Host& host_with(std::string_view gpu);
+
 /// The host that `text`, the contents of `file`, describes. Throws an Error that names the file,
 /// the field, its value and the rule.
 Host parse_host(std::string_view text, std::string_view file);

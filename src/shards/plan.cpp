@@ -110,7 +110,7 @@ void add_routes(ShardPlan& plan) {
                  host.gpu.launch_seconds + std::max(bytes / (stores * filled), local)};
   Route engines{"copy engines", "the GPUs' copy engines move runs that are long on both sides", "",
                 host.gpu.launch_seconds + std::max(plan.bound_seconds, local)};
-  if (plan.runs.both < host.copy_engine_run_bytes) {
+  if (!engines_pay(plan.runs, host)) {
     engines.why_not =
         fmt::format("runs of {} on both sides; they pay from {} on",
                     plan::bytes_text(plan.runs.both), plan::bytes_text(host.copy_engine_run_bytes));
@@ -125,6 +125,26 @@ void add_routes(ShardPlan& plan) {
 
 }  // namespace
 
+Runs runs_of(const Redistribution& what) {
+  MessageLine most;
+  for (int from = 0; from < what.devices(); ++from) {
+    for (int to = 0; to < what.devices(); ++to) {
+      const std::int64_t bytes = what.message_elements(from, to) * what.item_bytes();
+      // A message tells more than what stays.
+      if (bytes > 0 && std::pair(from != to, bytes) > std::pair(most.from != most.to, most.bytes)) {
+        most = {from, to, bytes};
+      }
+    }
+  }
+  if (most.bytes == 0) return {};
+  return runs_of(copy_of(what, what.message(most.from, most.to), most.from, most.to, Side::source,
+                         Side::destination));
+}
+
+bool engines_pay(const Runs& runs, const Host& host) {
+  return runs.both >= host.copy_engine_run_bytes;
+}
+
 ShardPlan make_plan(const Redistribution& what, const std::optional<GpusOfHost>& on) {
   if (on && on->devices != what.devices()) {
     refuse(fmt::format("the mesh has {} devices, but {} GPUs of {} are there", what.devices(),
@@ -132,17 +152,11 @@ ShardPlan make_plan(const Redistribution& what, const std::optional<GpusOfHost>&
   }
   ShardPlan plan{
       what, std::vector<Traffic>(static_cast<std::size_t>(what.devices())), {}, {}, on, {}, 0};
-  MessageLine most;
   for (int from = 0; from < what.devices(); ++from) {
     for (int to = 0; to < what.devices(); ++to) {
       const std::int64_t bytes = what.message_elements(from, to) * what.item_bytes();
       if (bytes == 0) continue;
-      // A message tells more than what stays.
-      const bool between = from != to;
-      if (std::pair(between, bytes) > std::pair(most.from != most.to, most.bytes)) {
-        most = {from, to, bytes};
-      }
-      if (!between) {
+      if (from == to) {
         plan.devices[static_cast<std::size_t>(from)].kept = bytes;
         continue;
       }
@@ -151,10 +165,7 @@ ShardPlan make_plan(const Redistribution& what, const std::optional<GpusOfHost>&
       plan.messages.push_back({from, to, bytes});
     }
   }
-  if (most.bytes > 0) {
-    plan.runs = runs_of(copy_of(what, what.message(most.from, most.to), most.from, most.to,
-                                Side::source, Side::destination));
-  }
+  plan.runs = runs_of(what);
   if (on && plan.anything_moves()) add_routes(plan);
   return plan;
 }

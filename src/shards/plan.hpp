@@ -32,6 +32,12 @@ struct Runs {
   std::int64_t both = 0;  ///< on both sides
 };
 
+/// Of the largest message, or of what stays where there is none.
+Runs runs_of(const Redistribution& what);
+
+/// Are the runs long enough for the copy engines of such GPUs?
+bool engines_pay(const Runs& runs, const Host& host);
+
 /// A way to do it.
 struct Route {
   std::string_view name;

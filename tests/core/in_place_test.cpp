@@ -304,6 +304,18 @@ TEST(InPlace, EqualExtentsAreSwappedInOnePass) {
   }
 }
 
+bool swaps(const Way& way) {
+  const std::vector<Pass> list = passes(way.step, way.factors).passes;
+  return std::any_of(list.begin(), list.end(),
+                     [](const Pass& pass) { return std::holds_alternative<SwapPass>(pass); });
+}
+
+TEST(InPlace, StepsHaveWords) {
+  EXPECT_EQ(to_string(Step{Step::Kind::swap, 2, 64, 64, 3, 4}), "swap 2 x [64][3][64] of 4 bytes");
+  EXPECT_EQ(to_string(Step{Step::Kind::transpose, 8, 1000, 50, 1, 4}),
+            "transpose 8 x [1000][50] of 4 bytes");
+}
+
 TEST(InPlace, SquaresWithinAMatrixAreSwapped) {
   Limits limits{512, 64, 64};  // panels are small and slow
   limits.squares = true;
@@ -314,7 +326,7 @@ TEST(InPlace, SquaresWithinAMatrixAreSwapped) {
                                     {{64, 16, 3}, {1, 0, 2}}}) {
     const Decomposition todo = decompose(shape, perm, 4, limits);
     EXPECT_TRUE(std::any_of(todo.ways.begin(), todo.ways.end(), [](const Way& way) {
-      return way.step.kind == Step::Kind::swap;
+      return swaps(way);
     })) << testing::PrintToString(shape);
     expect_permuted(shape, perm, 4, limits);
   }
@@ -353,6 +365,26 @@ TEST(InPlace, LargeArraysStayWithinOnePerCent) {
       EXPECT_LE(todo.passes, 4.5) << m << " x " << n << " of " << element;
     }
   }
+}
+
+// A square and a rest: one pass for the square, one for the rows, and no memory but for the rest.
+TEST(InPlace, NearlySquareMatricesTakeTwoPasses) {
+  for (const auto& [m, n] : {std::pair{97, 101}, {101, 97}, {64, 65}, {65, 64}}) {
+    const std::int64_t rest = std::abs(m - n) * std::min(m, n) * 4;
+    const Limits limits{rest + 2048, 64, 4096, 1};
+    const Decomposition todo = decompose({m, n}, {1, 0}, 4, limits);
+    ASSERT_EQ(todo.ways.size(), 1U);
+    const std::vector<Pass> list = passes(todo.ways[0].step, todo.ways[0].factors).passes;
+    EXPECT_TRUE(
+        std::any_of(list.begin(), list.end(),
+                    [](const Pass& pass) { return std::holds_alternative<SwapPass>(pass); }))
+        << m << " x " << n;
+    EXPECT_EQ(todo.workspace, rest) << m << " x " << n;
+    EXPECT_EQ(todo.passes, 2) << m << " x " << n;
+    expect_permuted({m, n}, {1, 0}, 4, limits);
+    expect_permuted({3, m, n}, {0, 2, 1}, 4, limits);
+  }
+  expect_permuted({200, 99}, {1, 0}, 4, {1 << 11, 64, 4096, 1});
 }
 
 }  // namespace

@@ -63,6 +63,12 @@ TEST(Normalise, AlignmentLimitsTheWidthWhereItMatters) {
   EXPECT_EQ(normalise(rows).dst_type.size(), 16);
   EXPECT_EQ(normalise(rows, {true, 16, 16}).dst_type.size(), 4);
   EXPECT_EQ(normalise(rows, {true, 2, 16}).dst_type.size(), 2);
+  Problem shifted = rows;
+  shifted.src_offset = 6;
+  EXPECT_EQ(normalise(shifted, {true, 16, 16}).dst_type.size(), 2);
+  shifted.src_offset = 8;
+  shifted.dst_offset = 1;
+  EXPECT_EQ(normalise(shifted, {true, 16, 16}).dst_type.size(), 1);
 }
 
 TEST(Normalise, EmptyProblemsAreOneEmptyMode) {

@@ -27,6 +27,15 @@ TEST(Operations, AProblemSaysWhatItDoes) {
   blocks.back = true;
   EXPECT_EQ(block_problem(real, {6, 64}, {256, 4}, blocks).operation(), Operation::dequantise);
   EXPECT_EQ(reduce_problem(real, {6, 64}, {256, 4}).operation(), Operation::reduce);
+
+  // What is conjugated converts, if it has an imaginary part.
+  for (const Kind kind : {Kind::c64, Kind::c128, Kind::f64}) {
+    Problem conjugate;
+    conjugate.src_type = conjugate.dst_type = ElementType(kind);
+    EXPECT_FALSE(conjugate.converts());
+    conjugate.values.conjugate = true;
+    EXPECT_EQ(conjugate.converts(), kind != Kind::f64);
+  }
 }
 
 TEST(Operations, TextsTellThemApart) {

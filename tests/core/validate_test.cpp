@@ -143,6 +143,19 @@ TEST(Validate, DestinationElementsMustNotShareBytes) {
   EXPECT_EQ(status({1, 5}, {0, 4}), Status::ok);  // an extent of 1 has no second element
 }
 
+TEST(Validate, OverlapsAreToldFromWhatCannotBeProved) {
+  const Refused overlap = make({2, 3}, {0, 0}, {2, 3}, {8, 4});
+  EXPECT_NE(overlap.message.find("overlap with shape (2,3)"), std::string::npos) << overlap.message;
+  // Powers that nothing nests: each offset is a sum of some of them in very many ways, nearly.
+  Extents shape, strides;
+  for (int i = 0; i < 24; ++i) {
+    shape.push_back(2);
+    strides.push_back((std::int64_t{1} << 40) + (std::int64_t{4} << i));
+  }
+  const Refused entangled = make(shape, Extents(24, 0), shape, strides);
+  EXPECT_NE(entangled.message.find("too entangled"), std::string::npos) << entangled.message;
+}
+
 TEST(Validate, OverlapSearchAgreesWithBruteForce) {
   std::uint32_t state = 12345;
   const auto next = [&state](std::uint32_t bound) {

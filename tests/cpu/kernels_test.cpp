@@ -7,6 +7,7 @@
 
 #include "cpu/cpu_info.hpp"
 #include "cpu/targets.hpp"
+#include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 #include "support/run_case.hpp"
 #include "support/shapes.hpp"
@@ -14,16 +15,16 @@
 namespace cornerturn::test {
 namespace {
 
-// How much is done, over all targets. ThreadSanitizer is slow, and has nothing to see in a problem
-// on one thread.
+// How much is done, the random problems on each target. ThreadSanitizer is slow, and has nothing to
+// see in a problem on one thread.
 #if defined(CORNERTURN_TSAN)
-constexpr int random_problems = 2'000;
+constexpr int random_problems = 700;
 constexpr std::int64_t largest_shape_bytes = 64 << 10;
 #elif defined(CORNERTURN_ASAN)
-constexpr int random_problems = 20'000;
+constexpr int random_problems = 7'000;
 constexpr std::int64_t largest_shape_bytes = 4 << 20;
 #else
-constexpr int random_problems = 100'000;
+constexpr int random_problems = 25'000;
 constexpr std::int64_t largest_shape_bytes = 24 << 20;
 #endif
 
@@ -91,14 +92,35 @@ TEST_P(Kernels, EveryConfiguration) {
 
 TEST_P(Kernels, RandomProblems) {
   CaseRunner runner;
-  const auto targets = static_cast<int>(cpu::targets().size());
-  cpu::use_target(GetParam());
   RandomProblems random(std::hash<std::string>()(GetParam()));
   RandomProblems larger(7 + std::hash<std::string>()(GetParam()), {6, 200 << 10, false});
-  for (int i = 0; i < random_problems / targets + 1; ++i) {
+  for (int i = 0; i < random_problems; ++i) {
     const Problem problem = i % 40 == 0 ? larger.next() : random.next();
     ASSERT_EQ(runner.run_all(problem), "") << "problem " << i;
   }
+}
+
+// What a thread keeps from call to call was made for the vectors of that call: one plan, by every
+// vector target in turn.
+TEST(KernelsInTurn, KeepNothingOfOtherVectors) {
+  CaseRunner runner(1 << 20);
+  const plan::Machine machine(cpu::cpu_info());
+  const std::vector<std::string> targets = cpu::targets();
+  for (const Shape& shape : shapes()) {
+    const Problem problem = problem_of(shape, 4);
+    if (problem.elements() > 16 << 10) continue;
+    const std::size_t candidates = plan::make_plan(problem, machine, {1, ""}).candidates.size();
+    for (std::size_t i = 0; i < candidates; ++i) {
+      for (const std::string& target : targets) {
+        cpu::use_target(target);
+        std::size_t number = 0;
+        const auto is_it = [&](const plan::Plan&) { return number++ == i; };
+        ASSERT_EQ(runner.run_on(machine, problem, "", 1, GuardedBuffer::Touching::back, is_it), "")
+            << shape.name << " on " << target;
+      }
+    }
+  }
+  cpu::use_target("");
 }
 
 TEST_P(Kernels, ManyThreadsWriteTheirOwnBytesOnly) {

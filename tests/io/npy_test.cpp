@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <random>
 
 #include "cornerturn/error.hpp"
@@ -181,10 +182,20 @@ TEST(Dtype, RefusesObjectsAndNonsense) {
 }
 
 TEST(Dtype, NamesNativeNumbers) {
-  EXPECT_EQ(element_type_of("'<f4'", 4), ElementType(Kind::f32));
+  constexpr bool little = std::endian::native == std::endian::little;
+  EXPECT_EQ(element_type_of(little ? "'<f4'" : "'>f4'", 4), ElementType(Kind::f32));
   EXPECT_EQ(element_type_of("'|b1'", 1), ElementType(Kind::boolean));
-  EXPECT_EQ(element_type_of("'>f4'", 4), ElementType::bytes(4));
+  EXPECT_EQ(element_type_of(little ? "'>f4'" : "'<f4'", 4), ElementType::bytes(4));
   EXPECT_EQ(element_type_of("[('a', '<f4')]", 4), ElementType::bytes(4));
+}
+
+TEST(Dtype, IsDescribedAsNumpyDoes) {
+  const std::string order = std::endian::native == std::endian::little ? "'<" : "'>";
+  EXPECT_EQ(descr_of(ElementType(Kind::f32)), order + "f4'");
+  EXPECT_EQ(descr_of(ElementType(Kind::u8)), "'|u1'");
+  EXPECT_EQ(descr_of(ElementType(Kind::c128)), order + "c16'");
+  EXPECT_EQ(descr_of(ElementType(Kind::bf16)), order + "V2'");
+  EXPECT_EQ(descr_of(ElementType(Kind::f8_e4m3)), order + "V1'");
 }
 
 TEST(PythonLiteral, KeepsWhatWasWritten) {

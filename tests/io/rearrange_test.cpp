@@ -9,6 +9,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "core/normalise.hpp"
@@ -19,6 +20,7 @@
 #include "files/output_file.hpp"
 #include "io/rearrange_gpu.hpp"
 #include "io/rearrange_staged.hpp"
+#include "io/workers.hpp"
 #include "plan/planner.hpp"
 #include "support/file_conversions.hpp"
 #include "support/random_array.hpp"
@@ -221,6 +223,18 @@ TEST(Schedule, StaysWithinTheMemoryItIsGiven) {
                Error);
 }
 
+TEST(Schedule, SaysWhatItWillDo) {
+  const Problem problem = normalise(file_problem({40, 30}, 4, false, {1, 0}));
+  const Schedule schedule = small_schedule(problem, Route::mapped, false, 480);
+  const ScheduleSummary summary = summary_of(schedule);
+  EXPECT_EQ(summary.boxes, schedule.boxes.size());
+  EXPECT_EQ(summary.box_bytes, schedule.boxes.tile_elements() * 4);
+  EXPECT_EQ(summary.read_run, schedule.read_run());
+  EXPECT_EQ(summary.write_run, schedule.write_run());
+  EXPECT_EQ(summary.buffer_bytes, schedule.buffer_bytes());
+  EXPECT_EQ(summary.bytes_written, 4800);
+}
+
 TEST(Schedule, TakesTwoPassesOnlyWhenRunsWouldBeShort) {
   const std::int64_t gib = std::int64_t{1} << 30;
   const Problem matrix = file_problem({32768, 81920}, 4, false, {1, 0});  // 10 GiB
@@ -229,6 +243,17 @@ TEST(Schedule, TakesTwoPassesOnlyWhenRunsWouldBeShort) {
   // Long rows that keep their order are moved in one pass, whatever the memory.
   const Problem rows = file_problem({64, 512, 81920}, 4, false, {1, 0, 2});
   EXPECT_EQ(make_schedule(rows, {2, gib / 16, false}).route, Route::one_pass);
+}
+
+TEST(InOrder, AbandonedWorkIsNotDone) {
+  InOrder in_order;
+  bool done = false;
+  std::thread waiting([&] { in_order.take(1, [&] { done = true; }); });
+  in_order.abandon();
+  waiting.join();
+  EXPECT_FALSE(done);
+  in_order.take(0, [&] { done = true; });
+  EXPECT_FALSE(done);
 }
 
 TEST(Grid, BoxesCoverEveryElementOnce) {

@@ -203,6 +203,8 @@ TEST(BankPicture, ShowsWhatTheMapDoes) {
             "row\\col   0   4   8  12  16  20  24  28  32  36  40  44  48  52  56  60\n"
             "      0   0   4   8  12  16  20  24  28   0   4   8  12  16  20  24  28\n"
             "      4   4   0  12   8  20  16  28  24   4   0  12   8  20  16  28  24\n");
+  EXPECT_TRUE(bank_picture(*rung("smem_pad").body(4)->tile)
+                  .ends_with("(up to row 8 of 32 and column 15 of 32)\n"));
   EXPECT_FALSE(rung("naive_read").body(4)->tile);
   EXPECT_FALSE(rung("shuffle").body(4)->tile);
 }

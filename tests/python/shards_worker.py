@@ -22,8 +22,8 @@ import torch
 import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
 
-import cornerturn.torch
-from cornerturn.torch import redistribute
+from cornerturn import _torch_shards
+from cornerturn.torch import empty_shard, redistribute
 
 FOLDER = Path(sys.argv[1])
 WORLDS = (2, 3, 4, 8)
@@ -272,7 +272,24 @@ def lone_late_rank(rank, world):
     fails_in_time(lambda: redistribute(x, None, "S0", "S1"))
 
 
+def case_a_result_from_empty_shard(rank, world):
+    """Without GPUs it is an ordinary tensor, and the messages are packed."""
+    whole = numbered((world + 1, 5))
+    out = empty_shard((5, world + 1), None, "S0", dtype=torch.float32).fill_(-1)
+    x = shard(whole, (world,), "S0", rank)
+    assert redistribute(x, None, "S0", "S0", (1, 0), out, shape=whole.shape, route="packed") is out
+    assert torch.equal(out, shard(whole.T.contiguous(), (world,), "S0", rank))
+    assert "is no part that empty_shard has made" in said(
+        redistribute, x, None, "S0", "S0", (1, 0), out, shape=whole.shape, route="one pass"
+    )[1]
+    assert "is none of 'one pass'" in said(redistribute, x, None, "S0", "R", shape=whole.shape, route="two")[1]
+    wrong = said(empty_shard, (5, 4 if rank == world - 1 and world > 1 else -4), None, "S0")
+    assert wrong[0] is ValueError and "-4" in wrong[1], wrong
+
+
 def run(rank, world, name, cases, seconds):
+    if world in (3, 8):  # small messages in many chunks
+        _torch_shards._CHUNK_BYTES = 100
     store = dist.FileStore(str(FOLDER / f"store-{name}-{world}"), world)
     dist.init_process_group(
         "gloo", store=store, rank=rank, world_size=world, timeout=timedelta(seconds=seconds)

@@ -3,6 +3,7 @@
 import array
 import ctypes
 import gc
+import inspect
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import cornerturn
+from cornerturn import _core
 
 DTYPES = [
     "?", "i1", "u1", "i2", "u2", "f2", "i4", "u4", "f4", "i8", "u8", "f8", "c8", "c16", "g", "G",
@@ -298,3 +300,54 @@ def test_many_threads():
         thread.join()
     for i, made in enumerate(results):
         assert all(result.tobytes() == x[i:, :].T.tobytes() for result in made)
+
+
+def frames_of(call):
+    """The functions of the package whose code runs during a call, and its result."""
+    names = []
+
+    def look(frame, event, _):
+        if event == "call" and "cornerturn" in frame.f_code.co_filename:
+            names.append(frame.f_code.co_name)
+
+    sys.setprofile(look)
+    try:
+        result = call()
+    finally:
+        sys.setprofile(None)
+    return [name for name in names if name in ("transpose", "copy", "quick")], result
+
+
+def test_calls_reach_the_engine_without_a_frame_of_python():
+    """From Python 3.12 on. The functions stay functions of Python, and their code does all the rest."""
+    x, moved = np.arange(24.0).reshape(2, 3, 4), np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)
+    out = np.empty(moved.shape)
+    calls = [
+        lambda: cornerturn.transpose(x, (2, 0, 1)),
+        lambda: cornerturn.transpose(x, axes=[2, 0, -2]),
+        lambda: cornerturn.transpose(x, 2, 0, 1),
+        lambda: cornerturn.transpose(x, (2, 0, 1), out=out),
+        lambda: cornerturn.transpose(x, out=out, axes=(2, 0, 1)),
+        lambda: cornerturn.copy(out, moved) or out,
+    ]
+    without = sys.version_info >= (3, 12)
+    for call in calls:
+        out[...] = 0
+        names, result = frames_of(call)
+        assert np.array_equal(result, moved) and names == ([] if without else ["quick"])
+    names, result = frames_of(lambda: cornerturn.transpose(x, (2, 0, 1), dtype="float32"))
+    assert np.array_equal(result, moved) and "transpose" in names
+    names, _ = frames_of(lambda: cornerturn.copy(out.astype("f4"), moved, convert=True))
+    assert "copy" in names
+    for function in (cornerturn.transpose, cornerturn.copy):
+        assert inspect.isfunction(function) and "alpha" in inspect.signature(function).parameters
+    wrong = [
+        lambda: cornerturn.transpose(),
+        lambda: cornerturn.transpose(x, color=1),
+        lambda: cornerturn.transpose(x, 0, axes=1),
+        lambda: cornerturn.copy(x),
+    ]
+    for call in wrong:
+        with pytest.raises(TypeError):
+            call()
+    assert _core.quick_transpose_first(len) is False

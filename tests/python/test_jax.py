@@ -101,7 +101,18 @@ for axis_type in (AxisType.Auto, AxisType.Explicit):
     with jax.set_mesh(mesh):
         x = jnp.arange(32.0).reshape(4, 8)
         halves = jax.device_put(x, NamedSharding(mesh, P("i", None)))
-        assert (jax.jit(cj.transpose)(halves) == x.T).all()
+        y = cj.transpose(halves)  # stays spread, its axes permuted
+        assert (y == x.T).all() and y.sharding.spec == P(None, "i")
+        assert "all-gather" not in jax.jit(cj.transpose).lower(halves).compile().as_text()
+        between = jax.jit(lambda t: cj.transpose(t + 1) * 2)
+        y = between(halves)
+        assert (y == (x.T + 1) * 2).all() and y.sharding.spec == P(None, "i")
+        text = between.lower(halves).compile().as_text()
+        assert "all-gather" not in text and "cornerturn_transpose" in text
+        gradient = jax.jit(jax.grad(lambda t: (cj.transpose(t) ** 2).sum()))(halves)
+        assert (gradient == 2 * x).all() and gradient.sharding.spec == P("i", None)
+        rows = jax.jit(jax.vmap(lambda t: cj.transpose(t, (1, 0))))(halves.reshape(4, 2, 4))
+        assert (rows == x.reshape(4, 2, 4).transpose(0, 2, 1)).all()
         apart = jax.jit(
             jax.shard_map(cj.transpose, mesh=mesh, in_specs=P("i", None), out_specs=P(None, "i"))
         )

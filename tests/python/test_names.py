@@ -148,10 +148,10 @@ def test_threads_are_limited():
     assert not out.any() and _core.threads() == usual
 
 
-def test_threadpoolctl_sees_the_package():
+@pytest.mark.parametrize("first, then", [("threadpoolctl", "cornerturn"), ("cornerturn", "threadpoolctl")])
+def test_threadpoolctl_sees_the_package(first, then):
     pytest.importorskip("threadpoolctl")
-    code = """
-    import threadpoolctl, cornerturn
+    code = f"import {first}, {then}" + """
     (info,) = [i for i in threadpoolctl.threadpool_info() if i["user_api"] == "cornerturn"]
     assert info["version"] == cornerturn.__version__ and info["num_threads"] >= 1
     with threadpoolctl.threadpool_limits(1):
@@ -159,7 +159,9 @@ def test_threadpoolctl_sees_the_package():
     with threadpoolctl.threadpool_limits({"cornerturn": 3}):
         assert cornerturn.plan((4096, 4096)).threads == 3
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+    first_line, *lines = code.split("\n")
+    code = "\n".join([first_line, textwrap.dedent("\n".join(lines))])
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_long_call_can_be_interrupted():

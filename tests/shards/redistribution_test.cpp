@@ -8,6 +8,7 @@
 #include <random>
 
 #include "cornerturn/error.hpp"
+#include "shards/pieces.hpp"
 
 namespace cornerturn::shards {
 namespace {
@@ -109,14 +110,16 @@ void check(const Numbers& shape, const Numbers& mesh, const Placements& from, co
   const auto src_held = held_by_each(shape, mesh, from);
   const auto dst_held = held_by_each(result_shape, mesh, to);
   const Values origin = permuted(shape, perm);
+  std::vector<Numbers> all_dst_strides;
+  for (const Shard& shard : what.dst().shards) all_dst_strides.push_back(packed(shard.shape(), 8));
   for (int d = 0; d < what.devices(); ++d) {
     const auto to_index = static_cast<std::size_t>(d);
     Values expected;
     for (const std::int64_t place : places(dst_held[to_index], result_shape)) {
       expected.push_back(origin[static_cast<std::size_t>(place)]);
     }
-    Values result(expected.size(), -1), direct = result;
-    std::vector<int> writes(expected.size());
+    Values result(expected.size(), -1), direct = result, in_pieces = result;
+    std::vector<int> writes(expected.size()), piece_writes = writes;
     for (int s = 0; s < what.devices(); ++s) {
       const Message message = what.message(s, d);
       ASSERT_EQ(message.elements, what.message_elements(s, d));
@@ -137,9 +140,14 @@ void check(const Numbers& shape, const Numbers& mesh, const Placements& from, co
         run(copy(box, Side::message, Side::destination), result, sent, &writes);
       }
       ASSERT_EQ(packs, std::vector<int>(sent.size(), 1));
+      for (const Piece& piece : pieces_of(what, s, src_strides, all_dst_strides, 128)) {
+        if (piece.to == d) run(piece.problem, in_pieces, shard, &piece_writes);
+      }
     }
     ASSERT_EQ(result, expected) << "device " << d;
     ASSERT_EQ(direct, expected) << "device " << d;
+    ASSERT_EQ(in_pieces, expected) << "device " << d;
+    ASSERT_EQ(piece_writes, std::vector<int>(expected.size(), 1));
     ASSERT_EQ(writes, std::vector<int>(expected.size(), 1));
   }
 }

@@ -100,6 +100,9 @@ TEST(Convert, NaNs) {
     EXPECT_EQ(convert<std::uint64_t>(nan, overflow), 0U);
     EXPECT_EQ(convert<Boolean>(nan, overflow).bits, 1);
     EXPECT_EQ(bits_as<std::uint32_t>(convert<float>(F16{0xfc01}, overflow)), 0xff802000U);
+    const auto negative = bits_as<double>(std::uint64_t{0xfff4000020000000});
+    EXPECT_EQ(bits_as<std::uint32_t>(convert<float>(negative, overflow)), 0xffe00001U);
+    EXPECT_EQ(bits_as<std::uint32_t>(convert<float>(-negative, overflow)), 0x7fe00001U);
     EXPECT_EQ(bits_as<std::uint32_t>(convert<float>(E4M3{0xff}, overflow)), 0xffc00000U);
   }
 }

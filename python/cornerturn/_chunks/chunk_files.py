@@ -6,6 +6,7 @@ left to it.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import threading
@@ -15,9 +16,10 @@ from typing import Any
 
 import numpy
 
+from cornerturn._chunks import direct
 from cornerturn._chunks.boxes import Box, Extents, Grid
 
-_PIECE = 8 << 20  # bytes that are read before they are put in order
+_PIECE = 4 << 20  # bytes that are read before they are put in order
 _LINES = 256  # bytes of a run that is written in order
 _RUN = 16 << 10  # bytes: fewer are not read by a call of their own
 _UNIT = 64 << 10  # bytes that are worth a call in any case
@@ -32,6 +34,7 @@ class ChunkFiles:
         stored = [grid.step[axis] for axis in order]
         self._strides = {axis: math.prod(stored[i + 1 :]) for i, axis in enumerate(order)}  # elements
         self._own = threading.local()
+        self.around = direct.worth(math.prod(grid.shape) * dtype.itemsize)
 
     @property
     def unit(self) -> Extents:
@@ -82,7 +85,7 @@ class ChunkFiles:
     def _room(self, size: int) -> numpy.ndarray:
         room = getattr(self._own, "room", None)
         if room is None or room.size < size:
-            room = self._own.room = numpy.empty(size, "u1")
+            room = self._own.room = direct.room(size)
         return room[:size]
 
     def read(self, piece: Box, fastest: int) -> numpy.ndarray | None:
@@ -94,10 +97,40 @@ class ChunkFiles:
         begin = [a % step for a, step in zip(piece.start, chunk, strict=True)]
         extent = list(piece.shape)
         spans = self._spans(fastest)
-        # What lies together in the file is read at once; of the axes behind a short part all is read.
-        together, run = [], itemsize
+        together, run = self._run(begin, extent, fastest if spans else None)
+        lies = [fastest] * spans + [axis for axis in self.order if not (spans and axis == fastest)]
+        outer = [axis for axis in lies if axis not in together]
+        room = self._room(itemsize * math.prod(extent))
+        rows = _rows(memoryview(room), run)
+        first = sum(begin[axis] * self._strides[axis] for axis in together)
+        around = None
+        whole = itemsize * math.prod(chunk)
+        for part in self._chunks(piece, fastest, spans):
+            inside = [a % step for a, step in zip(part.start, chunk, strict=True)]
+            ranges = [range(inside[axis], inside[axis] + part.shape[axis]) for axis in outer]
+            strides = [self._strides[axis] for axis in outer]
+            places = [itemsize * (first + sum(map(int.__mul__, index, strides))) for index in product(*ranges)]
+            path = self.path(part)
+            if around is None:  # the other chunks of a piece are where the first one is
+                around = self.around and not direct.in_cache(path)
+            try:
+                direct.read(path, rows, places, around, whole)
+            except FileNotFoundError:
+                return None
+        kept = [slice(a % step - b, a % step - b + n) for a, step, b, n in zip(piece.start, chunk, begin, piece.shape, strict=True)]
+        values = room.view(self.dtype).reshape([extent[axis] for axis in lies])
+        return values.transpose(numpy.argsort(lies))[tuple(kept)]
+
+    def _run(self, begin: list[int], extent: list[int], stop: int | None) -> tuple[list[int], int]:
+        """The axes whose elements are read at once, because they lie together, and so many bytes.
+
+        Up to the axis `stop`. Of the axes behind a short part all is read: `begin` and `extent` say so.
+        """
+        chunk = self.grid.step
+        together: list[int] = []
+        run = self.dtype.itemsize
         for axis in reversed(self.order):
-            if spans and axis == fastest:
+            if axis == stop:
                 break
             enough = extent[axis] < chunk[axis] and run * extent[axis] >= _RUN
             if not enough:
@@ -106,21 +139,7 @@ class ChunkFiles:
             run *= extent[axis]
             if enough:
                 break
-        lies = [fastest] * spans + [axis for axis in self.order if not (spans and axis == fastest)]
-        outer = [axis for axis in lies if axis not in together]
-        room = self._room(itemsize * math.prod(extent))
-        rows = _rows(memoryview(room), run)
-        first = sum(begin[axis] * self._strides[axis] for axis in together)
-        for part in self._chunks(piece, fastest, spans):
-            inside = [a % step for a, step in zip(part.start, chunk, strict=True)]
-            ranges = [range(inside[axis], inside[axis] + part.shape[axis]) for axis in outer]
-            strides = [self._strides[axis] for axis in outer]
-            places = [first + sum(map(int.__mul__, index, strides)) for index in product(*ranges)]
-            if not self._fill(self.path(part), rows, [itemsize * place for place in places]):
-                return None
-        kept = [slice(a % step - b, a % step - b + n) for a, step, b, n in zip(piece.start, chunk, begin, piece.shape, strict=True)]
-        values = room.view(self.dtype).reshape([extent[axis] for axis in lies])
-        return values.transpose(numpy.argsort(lies))[tuple(kept)]
+        return together, run
 
     def _chunks(self, piece: Box, fastest: int, spans: bool) -> Iterator[Box]:
         """The parts of a piece that lie in one chunk each."""
@@ -132,42 +151,21 @@ class ChunkFiles:
             ends = min(at // step * step + step, stop)
             yield Box(*[(*side[:fastest], end, *side[fastest + 1 :]) for side, end in zip(piece, (at, ends), strict=True)])
 
-    def _fill(self, path: str, rows: Iterator[memoryview], places: list[int]) -> bool:
-        """The next rows get what lies at these bytes of the chunk. False where there is no such chunk."""
-        try:
-            file = open(path, "rb", buffering=0)
-        except FileNotFoundError:
-            return False
-        with file:
-            whole = self.dtype.itemsize * math.prod(self.grid.step)
-            if (found := os.fstat(file.fileno()).st_size) != whole:
-                raise ValueError(f"source: the chunk {path!r} has {found} bytes and not {whole}")
-            for at in places:
-                left = next(rows)
-                while left:
-                    got = os.preadv(file.fileno(), [left], at)
-                    if got == 0:
-                        raise OSError(f"{path}: the chunk ended while it was read")
-                    left, at = left[got:], at + got
-        return True
-
     def write(self, box: Box, values: numpy.ndarray) -> None:
         """The whole chunk at `box`. It takes the place of an old one when it is whole."""
         path = self.path(box)
         unfinished = f"{path}.{os.getpid()}.{threading.get_ident()}.partial"
-        left = memoryview(numpy.ascontiguousarray(values.transpose(self.order)).reshape(-1).view("u1"))
+        parts = [numpy.ascontiguousarray(values.transpose(self.order))]
         try:
-            file = open(unfinished, "wb", buffering=0)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            file = open(unfinished, "wb", buffering=0)
-        try:
-            with file:
-                while left:
-                    left = left[file.write(left) :]
+            try:
+                direct.write(unfinished, parts, self.around)
+            except FileNotFoundError:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                direct.write(unfinished, parts, self.around)
             os.replace(unfinished, path)
         except BaseException:
-            os.unlink(unfinished)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(unfinished)
             raise
 
 

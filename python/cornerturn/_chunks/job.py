@@ -27,8 +27,8 @@ _RESERVE = 16 << 20  # bytes beside the arrays of all tasks: threads, and what c
 class Prepared:
     """A plan, and the job that follows it."""
 
-    def __init__(self, plan: RechunkPlan, job: Job, record: Record, said: dict[str, Any]):
-        self.plan, self.job, self.record, self.said = plan, job, record, said
+    def __init__(self, plan: RechunkPlan, job: Job, record: Record, said: dict[str, Any], cores: int):
+        self.plan, self.job, self.record, self.said, self.cores = plan, job, record, said, cores
 
     def run(self, client: Any, progress: Any, resume: bool, overwrite: bool) -> None:
         record, job = self.record, self.job
@@ -101,7 +101,7 @@ class Prepared:
             if client is not None:
                 runners.on_cluster(job, stage, numbers, client, finished)
             else:
-                runners.on_threads(job, stage, numbers, self.plan.threads, finished)
+                runners.on_threads(job, stage, numbers, self.plan.threads, self.cores, finished)
 
 
 def prepare(
@@ -140,7 +140,7 @@ def prepare(
         array.name, path, shape, order, str(values), source_chunks, cut, number, given, stages
     )
     said = dict(source=array.identity(), axes=order, chunks=cut, dtype=str(values), codec=codec, shards=sharded, key=key)
-    return Prepared(plan, Job(array, made, order, stages, record.pieces), record, said)
+    return Prepared(plan, Job(array, made, order, stages, record.pieces), record, said, at_once)
 
 
 def _dtype(source: Source, dtype: Any) -> numpy.dtype:

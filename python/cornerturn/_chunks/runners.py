@@ -10,7 +10,9 @@ from typing import Any
 
 from cornerturn import _core
 from cornerturn._arrays import shown
-from cornerturn._chunks.tasks import Job, Rooms
+from cornerturn._chunks.tasks import Hands, Job, Rooms
+
+_MOST_HANDS = 4  # threads of a task, each with some MiB of what it has read
 
 Finished = Callable[[int, int], None]
 
@@ -20,16 +22,18 @@ def processors() -> int:
     return int(limit) if limit.isdigit() and int(limit) else len(os.sched_getaffinity(0))
 
 
-def on_threads(job: Job, stage: int, numbers: list[int], threads: int, finished: Finished) -> None:
+def on_threads(job: Job, stage: int, numbers: list[int], threads: int, cores: int, finished: Finished) -> None:
+    """`threads` tasks at a time, for so many processors."""
     own = threading.local()
+    each = min(max(2 * cores // threads, 1), _MOST_HANDS)  # half of them wait for the disk
 
     def run(number: int) -> int:
         if not hasattr(own, "rooms"):
-            own.rooms = Rooms()
+            own.rooms, own.hands = Rooms(), Hands(each)
         # One thread for each task: tasks run beside each other.
         before = _core.limit_threads(1 if threads > 1 else 0)
         try:
-            job.run(stage, number, own.rooms)
+            job.run(stage, number, own.rooms, own.hands)
         finally:
             _core.limit_threads(before)
         return number

@@ -25,6 +25,7 @@ class Source:
     """An array that is read in boxes. It can be pickled where other processes can open it."""
 
     whole = False  # are pieces computed when they are read?
+    beside = False  # does it take no more memory to read several pieces at a time?
     fastest = -1  # the axis along which the elements of the target lie together
     local = False  # does it live in the memory of this process?
 
@@ -113,7 +114,7 @@ class ZarrSource(Source):
 
         self.prototype = prototype_for(array)
         self._files = chunk_files(array)
-        self.plain = self._files is not None
+        self.plain = self.beside = self._files is not None
         step = list(self.chunks)
         for axis in reversed(range(len(step))):
             most = max(1, _TOGETHER // (math.prod(step) * self.dtype.itemsize))

@@ -23,7 +23,11 @@ _CODECS = ("none", "gzip", "zstd", "lz4", "blosc", "crc32c")
 class Target:
     """An array that is written in whole chunks, at a path that exists only while it is written."""
 
-    concurrent = True  # may several processes write to it?
+    @property
+    def beside(self) -> bool:
+        """Does it take no more memory to write several chunks at a time?"""
+        return False
+
 
     def __init__(self, path: str, shape: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any):
         self.path, self.shape, self.dtype, self.chunks, self.codec = path, shape, dtype, chunks, codec
@@ -86,6 +90,11 @@ class ZarrTarget(Target):
             self._files = chunk_files(self._array)
         return self._array
 
+    @property
+    def beside(self) -> bool:
+        self.opened()
+        return self._files is not None and self.overhead == 0
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_array": None, "_files": None}
 
@@ -113,8 +122,6 @@ class ZarrTarget(Target):
 class Hdf5Target(Target):
     """A dataset of HDF5. Chunks are encoded here and written as they are stored: only the writing waits
     for other threads."""
-
-    concurrent = False
 
     def __init__(self, path: str, shape: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any, key: str):
         super().__init__(path, shape, dtype, chunks, codec)

@@ -6,15 +6,19 @@ import contextlib
 import ctypes
 import errno
 import math
-import mmap
 import os
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy
 
+from cornerturn import _core
+from cornerturn._chunks import direct
 from cornerturn._chunks.boxes import Box, Extents, Grid
 from cornerturn._chunks.planning import Stage
 from cornerturn._chunks.sources import Source
@@ -22,8 +26,14 @@ from cornerturn._chunks.targets import Target, chunk_grid
 from cornerturn._operations import copy
 
 _SMALL = 4096  # bytes that NumPy moves sooner than a call of the engine begins
+_PIECE = 4 << 20  # bytes of an intermediate file that are read before they are put in order
 _TRIES = 4
 _FINAL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EISDIR}
+
+
+_own = threading.local()
+
+Load = Callable[[], tuple[Box, numpy.ndarray]]
 
 
 @dataclass
@@ -47,40 +57,46 @@ class Job:
     def grid(self, stage: int) -> Grid:
         return Grid(self.target.shape, self.stages[stage].box)
 
-    def run(self, stage: int, number: int, rooms: Rooms | None = None) -> None:
+    def run(self, stage: int, number: int, rooms: Rooms | None = None, hands: Hands | None = None) -> None:
         """Does the task with this number. Done twice it leaves what it leaves when it is done once."""
-        rooms = rooms or Rooms()
+        rooms, hands, one = rooms or Rooms(), hands or Hands(1), Hands(1)
         box = self.grid(stage).numbered(number)
         last = stage + 1 == len(self.stages)
         outer = chunk_grid(self.target, self.stages[stage].box) if last else self.grid(stage + 1)
         parts = {index: outer.box(index).common(box) for index in outer.meeting(box)}
         rooms.keep([math.prod(part.shape) * self.target.dtype.itemsize for part in parts.values()])
         arrays = {index: (part, rooms.take(part.shape, self.target.dtype)) for index, part in parts.items()}
-        for part, values in self._pieces(stage, box):
-            _scatter(outer, arrays, part, values)
-            del values
+
+        def read(load: Load) -> None:
+            _scatter(outer, arrays, *load())
+
+        def write(index: Extents) -> None:
+            part, array = arrays.pop(index)  # each is given back when it is written
+            _again(lambda: self.target.write(part, array))
+            rooms.give(array)
+
+        many = stage == 1 or self.source.beside
+        (hands if many else one).each(read, self._loads(stage, box))
         if last:
-            while arrays:  # each is given back when it is written
-                part, array = arrays.pop(next(iter(arrays)))
-                _again(lambda part=part, array=array: self.target.write(part, array))
-                rooms.give(array)
+            (hands if self.target.beside else one).each(write, list(arrays))
         else:
             _again(lambda: self._write_pieces(number, arrays))
             for _, array in arrays.values():
                 rooms.give(array)
         _give_back()
 
-    def _pieces(self, stage: int, box: Box) -> Iterator[tuple[Box, numpy.ndarray]]:
-        """What is read for `box`, its axes in the order of the target."""
-        if stage == 1:
-            yield from self._read_pieces(box)
-            return
-        back = tuple(sorted(range(len(self.axes)), key=self.axes.__getitem__))
-        for piece in self.source.pieces(box.permuted(back)):
-            values = _again(lambda piece=piece: self.source.read(piece)).transpose(self.axes)
-            if not values.dtype.isnative and values.dtype != self.target.dtype:
-                values = values.astype(values.dtype.newbyteorder("="))
-            yield piece.permuted(self.axes), values
+    def _loads(self, stage: int, box: Box) -> Iterator[Load]:
+        """What reads the pieces of `box`, their axes in the order of the target."""
+        if stage == 0:
+            back = tuple(sorted(range(len(self.axes)), key=self.axes.__getitem__))
+            return (partial(self._load, piece) for piece in self.source.pieces(box.permuted(back)))
+        return self._loads_of_files(box)
+
+    def _load(self, piece: Box) -> tuple[Box, numpy.ndarray]:
+        values = _again(lambda: self.source.read(piece)).transpose(self.axes)
+        if not values.dtype.isnative and values.dtype != self.target.dtype:
+            values = values.astype(values.dtype.newbyteorder("="))
+        return piece.permuted(self.axes), values
 
     # Intermediate files: one for each task of the first stage. It holds the parts of the task's box that
     # the tasks of the second stage want, one after the other, in the order of their numbers.
@@ -92,37 +108,80 @@ class Job:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         unfinished = f"{path}.{os.getpid()}.{time.monotonic_ns()}"
         try:
-            with open(unfinished, "wb", buffering=0) as file:
-                for _, array in arrays.values():
-                    file.write(_bytes(array))
+            direct.write(unfinished, (array for _, array in arrays.values()), self._around())
             os.replace(unfinished, path)
         except BaseException:
             if os.path.exists(unfinished):
                 os.remove(unfinished)
             raise
 
-    def _read_pieces(self, box: Box) -> Iterator[tuple[Box, numpy.ndarray]]:
-        first = self.grid(0)
+    def _loads_of_files(self, box: Box) -> Iterator[Load]:
+        first, itemsize = self.grid(0), self.target.dtype.itemsize
         for index in first.meeting(box):
             outer = first.box(index)
             part = outer.common(box)
-            offset = _offset(outer, part) * self.target.dtype.itemsize
-            path = self._path(first.number(index))
+            path, at = self._path(first.number(index)), _offset(outer, part) * itemsize
+            for slab in _slabs(part, max(_PIECE // itemsize, 1)):
+                yield partial(self._load_slab, path, at, slab)
+                at += math.prod(slab.shape) * itemsize
 
-            values = _empty(part.shape, self.target.dtype)
-            _again(lambda path=path, offset=offset, values=values: _fill(values, path, offset))
-            yield part, values
+    def _load_slab(self, path: str, at: int, slab: Box) -> tuple[Box, numpy.ndarray]:
+        size = math.prod(slab.shape) * self.target.dtype.itemsize
+        held = getattr(_own, "room", None)
+        if held is None or held.size < size:
+            held = _own.room = direct.room(size)
+        values = held[:size]
+        around = self._around() and not direct.in_cache(path)
+        _again(lambda: direct.read(path, [memoryview(values)], [at], around))
+        return slab, values.view(self.target.dtype).reshape(slab.shape)
+
+    def _around(self) -> bool:
+        return direct.worth(math.prod(self.target.shape) * self.target.dtype.itemsize)
 
 
-def _fill(values: numpy.ndarray, path: str, offset: int) -> None:
-    with open(path, "rb", buffering=0) as file:
-        file.seek(offset)
-        if file.readinto(_bytes(values)) != values.nbytes:
-            raise OSError(errno.EIO, "an intermediate file is shorter than it was written", path)
+def _slabs(box: Box, most: int) -> Iterator[Box]:
+    """`box` in parts of at most `most` elements, or one, that lie one after the other."""
+    shape = box.shape
+    axis = next(k for k in range(max(len(shape), 1)) if math.prod(shape[k + 1 :]) <= most)
+    step = [*[1] * axis, *[max(most // max(math.prod(shape[axis + 1 :]), 1), 1)] * (axis < len(shape)), *shape[axis + 1 :]]
+    grid = Grid(shape, tuple(step))
+    for index in grid.meeting(Box((0,) * len(shape), shape)):
+        part = grid.box(index)
+        yield Box(*[tuple(map(int.__add__, at, box.start)) for at in part])
 
 
-def _bytes(array: numpy.ndarray) -> memoryview:
-    return memoryview(array.reshape(-1).view("u1"))
+class Hands:
+    """Threads that read, move and write the parts of a task beside each other."""
+
+    def __init__(self, number: int):
+        self.number = number
+        self._pool = ThreadPoolExecutor(number, "cornerturn-hands") if number > 1 else None
+
+    def each(self, call: Callable[[Any], None], items: Iterable[Any]) -> None:
+        """`call` with each of the items. The first error ends it."""
+        if self._pool is None:
+            for item in items:
+                call(item)
+            return
+        left, failed = iter(list(items)), threading.Event()
+
+        def work() -> None:
+            before = _core.limit_threads(1)
+            try:
+                for item in left:
+                    if failed.is_set():
+                        break
+                    call(item)
+            except BaseException:
+                failed.set()
+                raise
+            finally:
+                _core.limit_threads(before)
+
+        running = [self._pool.submit(work) for _ in range(self.number)]
+        wait(running)
+        for future in running:
+            future.result()
 
 
 class Rooms:
@@ -153,7 +212,7 @@ def _empty(shape: Extents, dtype: numpy.dtype) -> numpy.ndarray:
     size = math.prod(shape) * dtype.itemsize
     if size < 1 << 16:
         return numpy.empty(shape, dtype)
-    return numpy.frombuffer(mmap.mmap(-1, size), "u1").view(dtype).reshape(shape)
+    return direct.room(size).view(dtype).reshape(shape)
 
 
 def _give_back() -> None:

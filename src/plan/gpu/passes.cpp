@@ -22,7 +22,10 @@ std::int64_t whole_vectors(std::int64_t bytes) {
 
 in_place::Limits limits_of(const Problem& normal, const DeviceInfo& device) {
   const std::int64_t usual = in_place::usual_workspace(normal.bytes());
-  return {usual - usual / share_on_the_way, panels::largest_panel(device), good_run, 1};
+  in_place::Limits limits{usual - usual / share_on_the_way, panels::largest_panel(device), good_run,
+                          1};
+  limits.squares = true;
+  return limits;
 }
 
 Problem bytes_problem(std::initializer_list<Mode> modes, std::int64_t element) {

@@ -97,10 +97,10 @@ constexpr std::uint32_t first_writers(const WarpRequest& shared) {
 struct SectorMove {
   std::uint64_t from;  ///< sectors
   std::uint64_t to;
-  std::uint64_t turn;  ///< (source chunk xor destination chunk) & 3
+  std::uint64_t rotation;  ///< (source chunk xor destination chunk) & 3
 
   constexpr bool same_sort(const SectorMove& other) const {
-    return from / 4 == other.from / 4 && to / 4 == other.to / 4 && turn == other.turn;
+    return from / 4 == other.from / 4 && to / 4 == other.to / 4 && rotation == other.rotation;
   }
 };
 
@@ -117,7 +117,8 @@ constexpr int async_wavefronts_past_l1(const AsyncCopyRequest& copy) {
     const SectorMove move = move_of(copy, std::countr_zero(rest));
     bool is_new = true;
     for (int i = 0; i < count; ++i) {
-      if (moves[i].from == move.from && moves[i].to == move.to && moves[i].turn == move.turn) {
+      if (moves[i].from == move.from && moves[i].to == move.to &&
+          moves[i].rotation == move.rotation) {
         is_new = false;
       }
     }
@@ -151,7 +152,7 @@ constexpr int async_sectors_past_l1(const AsyncCopyRequest& copy) {
   Keys pieces;
   for (std::uint32_t rest = first_writers(copy.shared); rest != 0; rest &= rest - 1) {
     const SectorMove move = move_of(copy, std::countr_zero(rest));
-    pieces.insert(move.from << 32 ^ move.to << 1 ^ (move.turn & 1));
+    pieces.insert(move.from << 32 ^ move.to << 1 ^ (move.rotation & 1));
   }
   return pieces.count;
 }

@@ -71,7 +71,7 @@ struct Measurement {
   /// again on the same matrices, from a graph; those that fit into the L2 cache stay there.
   Timing cold;
   Timing warm;
-  /// The fastest of three plain copies of the same bytes, in turns with the rung.
+  /// The fastest of three plain copies of the same bytes, in rounds with the rung.
   Timing copy_cold;
   Timing copy_warm;
   std::string copy_cold_by;  ///< "cudaMemcpyAsync", the same "in whole 4 KiB", or "vector copy"

@@ -1,4 +1,4 @@
-// Times launches on a GPU, several subjects in turns, with a cold and with a warm L2 cache.
+// Times launches on a GPU, several subjects in rounds, with a cold and with a warm L2 cache.
 #pragma once
 
 #include <functional>

@@ -99,6 +99,39 @@ Panel tile_panel(std::string title, const Placement& placed, int bytes, const Ti
   return panel;
 }
 
+namespace {
+
+// After how many rows a swizzle moves the elements in the same way again.
+std::int64_t rows_of_period(const Placement& swizzled, const Placement& plain) {
+  const auto repeats = [&](std::int64_t rows) {
+    for (std::int64_t row = rows; row < plain.rows; ++row) {
+      for (std::int64_t column = 0; column < plain.columns; ++column) {
+        if (swizzled.at(row, column) - plain.at(row, column) !=
+            swizzled.at(row - rows, column) - plain.at(row - rows, column)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  };
+  std::int64_t rows = 1;
+  while (rows < plain.rows && !repeats(rows)) ++rows;
+  return rows;
+}
+
+// A frame where the pattern begins again.
+void mark_period(Panel& panel, std::int64_t rows, std::int64_t all_rows) {
+  if (rows >= all_rows) return;
+  panel.description += " The pattern repeats after " + std::to_string(rows) +
+                       (rows == 1 ? " row." : " rows: a frame marks where it begins.");
+  if (rows == 1) return;
+  for (std::int64_t row = 0; row < panel.rows(); row += rows) {
+    panel.at(static_cast<int>(row), 0).mark = Mark::touched;
+  }
+}
+
+}  // namespace
+
 Picture tile_picture(const SwizzledLayout& layout, int bytes, int vector, bool offsets) {
   if (bytes < 1 || bytes > 16 || (bytes & (bytes - 1)) != 0) {
     throw Error(Status::invalid_argument,
@@ -132,11 +165,14 @@ Picture tile_picture(const SwizzledLayout& layout, int bytes, int vector, bool o
   }
   SwizzledLayout plain = layout;
   plain.swizzle = {};
-  picture.lines.push_back({tile_panel("Without the swizzle", placement_of(plain), bytes, view),
-                           tile_panel("Swizzle<" + std::to_string(layout.swizzle.bits) + "," +
-                                          std::to_string(layout.swizzle.base) + "," +
-                                          std::to_string(layout.swizzle.shift) + ">",
-                                      placed, bytes, view)});
+  const Placement before = placement_of(plain);
+  Panel swizzled = tile_panel("Swizzle<" + std::to_string(layout.swizzle.bits) + "," +
+                                  std::to_string(layout.swizzle.base) + "," +
+                                  std::to_string(layout.swizzle.shift) + ">",
+                              placed, bytes, view);
+  mark_period(swizzled, rows_of_period(placed, before), placed.rows);
+  picture.lines.push_back(
+      {tile_panel("Without the swizzle", before, bytes, view), std::move(swizzled)});
   picture.lines.push_back({bits_panel(layout.swizzle, bytes)});
   return picture;
 }

@@ -188,6 +188,10 @@ std::string bank_picture(const TileMap& tile) {
     }
     out += "\n";
   }
+  if (rows * tile.chunk < tile.rows || columns * tile.chunk < tile.columns) {
+    out += fmt::format("(up to row {} of {} and column {} of {})\n", rows * tile.chunk - 1,
+                       tile.rows, columns * tile.chunk - 1, tile.columns);
+  }
   return out;
 }
 

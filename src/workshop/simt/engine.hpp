@@ -1,6 +1,6 @@
-// Runs the threads of a block in turns. A thread runs until it meets a barrier, a shuffle, a warp
-// barrier or its end; then the next one runs on a stack of its own. Lanes of a warp run in order,
-// then the next warp, so that the order is always the same.
+// Runs the threads of a block one after the other. A thread runs until it meets a barrier, a
+// shuffle, a warp barrier or its end; then the next one runs on a stack of its own. Lanes of a warp
+// run in order, then the next warp, so that the order is always the same.
 //
 //   warp 0   lane 0 ==| lane 1 ==| ... lane 31 ==|           all 32 meet: released together
 //   warp 1                                         lane 0 ==| ...

@@ -1,5 +1,4 @@
-// The launches of a plan of a family in the emulator. Compiled once a family, from
-// run_family.cpp.in.
+// The launches of a plan of a family in the emulator.
 #pragma once
 
 #include "core/buffers.hpp"
