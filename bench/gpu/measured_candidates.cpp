@@ -225,19 +225,56 @@ std::vector<TimedCase> timed_cases(const std::vector<MeasuredCase>& measured,
   return cases;
 }
 
+std::string family_of(const std::string& cost) {
+  return cost.substr(0, cost.find('.'));
+}
+
 // The costs that a fit may change: those that are named, by themselves or by their families, or
 // all.
-std::vector<plan::Cost*> free_costs(plan::gpu::Costs& costs, const std::vector<std::string>& only) {
-  std::vector<plan::Cost*> free;
+std::vector<plan::gpu::Costs::Named> free_costs(plan::gpu::Costs& costs,
+                                                const std::vector<std::string>& only) {
+  std::vector<plan::gpu::Costs::Named> free;
   for (const plan::gpu::Costs::Named& cost : costs.named()) {
-    const std::string family = cost.name.substr(0, cost.name.find('.'));
     const bool named = std::any_of(only.begin(), only.end(), [&](const std::string& one) {
-      return one == cost.name || one == family;
+      return one == cost.name || one == family_of(cost.name);
     });
-    if (only.empty() || named) free.push_back(cost.cost);
+    if (only.empty() || named) free.push_back(cost);
   }
   return free;
 }
+
+// What all candidates should take, for costs that change a few at a time: a cost of one family
+// concerns its candidates alone.
+class Estimates {
+ public:
+  Estimates(const std::vector<TimedCase>& cases, const plan::gpu::DeviceInfo& device)
+      : cases_(cases), device_(device) {
+    for (const TimedCase& one : cases) seconds_.emplace_back(one.candidates.size());
+  }
+
+  void update(const plan::gpu::Costs& costs, const std::vector<std::string>& changed_families,
+              bool all) {
+    const plan::Machine machine(device_, costs);
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      const plan::gpu::Model model{device_, costs.shared, cases_[i].least};
+      for (std::size_t k = 0; k < seconds_[i].size(); ++k) {
+        const plan::Candidate& candidate = cases_[i].candidates[k];
+        const auto& changed = changed_families;
+        if (!all && std::find(changed.begin(), changed.end(), candidate.row->name) == changed.end())
+          continue;
+        seconds_[i][k] =
+            candidate.row->estimate(candidate.config, {cases_[i].normal, machine, {}, &model})
+                .seconds;
+      }
+    }
+  }
+  double of(std::size_t i, std::size_t k) const { return seconds_[i][k]; }
+
+ private:
+  const std::vector<TimedCase>& cases_;
+  const plan::gpu::DeviceInfo& device_;
+  std::vector<std::vector<double>> seconds_;
+};
 
 }  // namespace
 
@@ -248,24 +285,31 @@ plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
   std::vector<FitCase> cases;
   cases.reserve(timed.size());
   for (const TimedCase& one : timed) cases.push_back(one.times);
+  std::vector<FreeCost> free;
+  std::vector<std::string> families;  // empty: shared by all
+  for (const auto& named : free_costs(costs, fit.only)) {
+    free.push_back({named.cost->value, named.cost->most});
+    families.push_back(named.name.find('.') == std::string::npos ? "" : family_of(named.name));
+  }
   const auto with_values = [&](const std::vector<double>& values) {
     plan::gpu::Costs trial = costs;
-    const auto free = free_costs(trial, fit.only);
-    for (std::size_t i = 0; i < free.size(); ++i) free[i]->value = values[i];
+    const auto to = free_costs(trial, fit.only);
+    for (std::size_t i = 0; i < to.size(); ++i) to[i].cost->value = values[i];
     return trial;
   };
+  Estimates estimates(timed, device);
+  std::vector<double> known;
   const auto badness_of = [&](const std::vector<double>& values) {
-    const plan::gpu::Costs trial = with_values(values);
-    const plan::Machine machine(device, trial);
-    return badness(cases, [&](std::size_t i, std::size_t k) {
-      const plan::Candidate& candidate = timed[i].candidates[k];
-      const plan::gpu::Model model{device, trial.shared, timed[i].least};
-      return candidate.row->estimate(candidate.config, {timed[i].normal, machine, {}, &model})
-          .seconds;
-    });
+    std::vector<std::string> changed;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (values[i] != known[i]) changed.push_back(families[i]);
+    }
+    const bool all =
+        known.empty() || std::find(changed.begin(), changed.end(), "") != changed.end();
+    estimates.update(with_values(values), changed, all);
+    known = values;
+    return badness(cases, [&](std::size_t i, std::size_t k) { return estimates.of(i, k); });
   };
-  std::vector<FreeCost> free;
-  for (const auto* cost : free_costs(costs, fit.only)) free.push_back({cost->value, cost->most});
   return with_values(fitted(free, badness_of, fit.steps, fit.seed));
 }
 

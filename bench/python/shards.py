@@ -11,7 +11,8 @@ slowest process counts; the median of the rounds. A rate is the bytes that leave
     one pass        redistribute(out=empty_shard(...)), our kernels store into the peers' memory
     in a graph      the same, replayed from a CUDA graph
     copy engines    the same with route="copy engines"
-    packed          redistribute() without out: our kernels, NCCL, our kernels
+    packed          redistribute() without out: our kernels, NCCL, our kernels, in chunks
+    not in chunks   the same with whole messages
     three steps     permute, all_to_all_single, permute in PyTorch
     DTensor         redistribute of a DTensor, and a permutation where the case has one
     NCCL alone      all_to_all_single of the bytes that are sent, in one piece: a bound for messages
@@ -34,6 +35,7 @@ import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Shard, init_device_mesh
 
 import cornerturn
+from cornerturn import _torch_shards
 from cornerturn._torch_windows import window_of
 from cornerturn.torch import empty_shard, redistribute
 
@@ -112,6 +114,8 @@ class Run:
         self.out = empty_shard(self.result_shape, None, case.dst, dtype=dtype)
         self.sent = self.x.numel() * case.size // ranks * (ranks - 1)
         self.window = window_of(self.out, dist.group.WORLD)
+        plan = cornerturn.shards.plan(case.shape, ranks, case.src, case.dst, case.perm, dtype=f"b{case.size}")
+        self.runs = plan.to_dict()["runs"]["both"]
 
     def numbered(self, dtype):
         elements = 1
@@ -146,6 +150,14 @@ class Run:
         case = self.case
         return redistribute(self.x, None, case.src, case.dst, case.perm, shape=case.shape)
 
+    def whole_messages(self):
+        chunk_bytes = _torch_shards._CHUNK_BYTES
+        _torch_shards._CHUNK_BYTES = 1 << 60
+        try:
+            return self.packed()
+        finally:
+            _torch_shards._CHUNK_BYTES = chunk_bytes
+
     def nccl_alone(self):
         dist.all_to_all_single(self.second, self.first, self.sizes, self.sizes)
 
@@ -158,9 +170,12 @@ class Run:
     def contestants(self):
         yield "three steps", self.three_steps
         yield "packed", self.packed
+        if self.sent > 64 * MIB * (self.ranks - 1):
+            yield "not in chunks", self.whole_messages
         if self.window is not None:
             yield "one pass", lambda: self.one_pass("one pass")
-            yield "copy engines", lambda: self.one_pass("copy engines")
+            if self.runs >= 512:  # kernels do what copy engines cannot
+                yield "copy engines", lambda: self.one_pass("copy engines")
         if self.case.dtensor is not None:
             self.mesh = init_device_mesh("cuda", (self.ranks,))
             self.spread = DTensor.from_local(self.x, self.mesh, [Shard(0)], run_check=False)

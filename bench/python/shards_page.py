@@ -14,6 +14,7 @@ COLUMNS = {
     "one pass": "one pass",
     "copy engines": "copy engines",
     "packed": "packed",
+    "not in chunks": "not in chunks",
     "three steps": "PyTorch, three steps",
     "DTensor": "DTensor",
     "NCCL alone": "NCCL alone",

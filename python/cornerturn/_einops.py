@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from cornerturn._arrays import Array, execute, packed_strides, shown
 from cornerturn._frameworks import framework_of, stream_for
@@ -12,6 +12,18 @@ from cornerturn._move import new_copy
 from cornerturn._operations import transpose
 from cornerturn._pattern import Layout, layout_of
 from cornerturn._threads import with_threads
+
+ArrayT = TypeVar("ArrayT")
+
+
+@overload
+def rearrange(
+    x: list[ArrayT] | tuple[ArrayT, ...], pattern: str, /, *, threads: int | None = None, **axes_lengths: int
+) -> ArrayT: ...
+
+
+@overload
+def rearrange(x: ArrayT, pattern: str, /, *, threads: int | None = None, **axes_lengths: int) -> ArrayT: ...
 
 
 def rearrange(x: Any, pattern: str, /, *, threads: int | None = None, **axes_lengths: int) -> Any:
@@ -43,6 +55,16 @@ def rearrange(x: Any, pattern: str, /, *, threads: int | None = None, **axes_len
     if threads is not None:
         return with_threads(threads, rearrange, x, pattern, **axes_lengths)
     return _arranged(x, pattern, axes_lengths, False)
+
+
+@overload
+def repeat(
+    x: list[ArrayT] | tuple[ArrayT, ...], pattern: str, /, *, threads: int | None = None, **axes_lengths: int
+) -> ArrayT: ...
+
+
+@overload
+def repeat(x: ArrayT, pattern: str, /, *, threads: int | None = None, **axes_lengths: int) -> ArrayT: ...
 
 
 def repeat(x: Any, pattern: str, /, *, threads: int | None = None, **axes_lengths: int) -> Any:

@@ -22,7 +22,7 @@ from cornerturn.shards import integers, layout_key, permutation, redistribution
 
 
 _STORING = ("one pass", "copy engines")
-_CHUNK_BYTES = 32 << 20  # of a message: long enough for the links, short beside the whole
+_CHUNK_BYTES = 64 << 20  # of a message: long enough for the links, short beside the whole
 
 
 class _Members(NamedTuple):
@@ -139,7 +139,7 @@ def empty_shard(
         said.update(dtype=str(kind), device=on.type)
         same = tuple(range(len(extents)))
         arguments = (extents, members.mesh, key, key, same, kind.itemsize)
-        parts = [_made(arguments, each)[0].dst_shape for each in members.devices]
+        parts = [_made(arguments, each, _CHUNK_BYTES)[0].dst_shape for each in members.devices]
         local = tuple(parts[group.rank()])
         most = max(math.prod(part) for part in parts)
     except (ValueError, TypeError) as error:
@@ -368,13 +368,15 @@ def _window_for(task: _Task, out: Any, route: Any, said: dict[str, Any]) -> Wind
 
 
 @lru_cache(maxsize=256)
-def _made(arguments: tuple[Any, ...], device: int) -> tuple[_core.ShardPart, bool]:
+def _made(
+    arguments: tuple[Any, ...], device: int, chunk_bytes: int
+) -> tuple[_core.ShardPart, bool]:
     what = redistribution(*arguments)
-    return _core.ShardPart(what, device, _CHUNK_BYTES), what.moves()
+    return _core.ShardPart(what, device, chunk_bytes), what.moves()
 
 
 def _task(members: _Members, arguments: tuple[Any, ...]) -> _Task:
-    return _Task(members, arguments, *_made(arguments, members.device))
+    return _Task(members, arguments, *_made(arguments, members.device, _CHUNK_BYTES))
 
 
 # ---- Do all processes ask for the same?
@@ -444,7 +446,8 @@ def _exchange(x: Tensor, task: _Task, out: Tensor) -> None:
         work.wait()
         part.unpack(chunk, *out_at, incoming.data_ptr(), members.devices, gpu, stream)
 
-    # While a chunk travels, the one before it is unpacked and the next one packed.
+    # While a chunk travels, the one before it is unpacked. The next one is packed by then: it sets out
+    # before the kernel that unpacks takes all multiprocessors.
     for chunk, (sends, receives) in enumerate(zip(part.sent, part.received, strict=True)):
         sent = [sends[device] for device in members.devices]
         received = [receives[device] for device in members.devices]
@@ -455,7 +458,7 @@ def _exchange(x: Tensor, task: _Task, out: Tensor) -> None:
             incoming, outgoing, received, sent, group=members.group, async_op=True
         )
         waiting.append((chunk, incoming, work))
-        if chunk > 0:
+        if len(waiting) > 2:
             receive()
     part.keep(*out_at, *x_at, gpu, stream)  # while the last chunk travels
     while waiting:

@@ -68,20 +68,35 @@ class Normaliser {
 
   void flip() {
     for (int i = 0; i < problem_.rank(); ++i) {
-      Mode& mode = problem_.modes[i];
+      const Mode& mode = problem_.modes[i];
       if (mode.dst_stride >= 0) continue;
       note([&] {
         return fmt::format("flip the mode of extent {}: destination stride {} becomes {}",
                            mode.extent, mode.dst_stride, -mode.dst_stride);
       });
-      problem_.src_offset += (mode.extent - 1) * mode.src_stride;
-      problem_.dst_offset += (mode.extent - 1) * mode.dst_stride;
-      mode.src_stride = -mode.src_stride;
-      mode.dst_stride = -mode.dst_stride;
-      for (ModeVector* vector : vectors()) {
-        if (vector->mode != i) continue;
-        vector->first += (mode.extent - 1) * vector->step;
-        vector->step = -vector->step;
+      flip_mode(i);
+    }
+  }
+
+  // The modes along which the source runs on, from its fastest, go forwards there rather than in
+  // the destination, unless the destination's runs would be short without them.
+  void read_forwards() {
+    constexpr std::int64_t long_run = 128;  // bytes
+    std::int64_t run = problem_.src_type.size();
+    for (bool found = true; found;) {
+      found = false;
+      for (int i = 0; i < problem_.rank() && !found; ++i) {
+        const Mode& mode = problem_.modes[i];
+        if (std::abs(mode.src_stride) != run) continue;
+        if (mode.src_stride < 0 && mode.dst_stride < long_run) return;
+        run *= mode.extent;
+        found = true;
+        if (mode.src_stride > 0) continue;
+        note([&] {
+          return fmt::format("flip the mode of extent {}: source stride {} becomes {}", mode.extent,
+                             mode.src_stride, -mode.src_stride);
+        });
+        flip_mode(i);
       }
     }
   }
@@ -172,6 +187,20 @@ class Normaliser {
   void set_element(int size) {
     problem_.src_type = ElementType::bytes(size);
     problem_.dst_type = problem_.src_type;
+  }
+
+  // Goes through a mode from its other end.
+  void flip_mode(int i) {
+    Mode& mode = problem_.modes[i];
+    problem_.src_offset += (mode.extent - 1) * mode.src_stride;
+    problem_.dst_offset += (mode.extent - 1) * mode.dst_stride;
+    mode.src_stride = -mode.src_stride;
+    mode.dst_stride = -mode.dst_stride;
+    for (ModeVector* vector : vectors()) {
+      if (vector->mode != i) continue;
+      vector->first += (mode.extent - 1) * vector->step;
+      vector->step = -vector->step;
+    }
   }
 
   template <class Text>
@@ -302,6 +331,7 @@ Problem normalise(const Problem& problem, const Alignment& alignment,
   work.sort();
   work.fuse();
   if (moves_bytes) work.widen(alignment, problem.src_type.size());
+  if (moves_bytes && alignment.required) work.read_forwards();
   return work.result();
 }
 

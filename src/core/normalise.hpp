@@ -26,7 +26,8 @@ struct Alignment {
 /// The same copy in its simplest form:
 ///  - no mode of extent 1; an empty problem has the single mode (0, 1, 1);
 ///  - destination strides positive and sorted, largest first; source strides keep their sign
-///    relative to them;
+///    relative to them. Where alignment matters, modes along which the source runs on have a
+///    positive source stride instead, if the destination's stride has 128 bytes or more;
 ///  - no two neighbouring modes that could be one;
 ///  - elements of 1, 2, 4, 8 or 16 bytes, as wide as the contiguous run that both sides share
 ///    (and the alignment, where it matters) allows. What is left of a longer run is the last mode,

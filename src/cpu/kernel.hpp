@@ -60,6 +60,10 @@ std::int64_t pieces(const plan::BoxesConfig& config, const Problem& normal);
 void run(const plan::BoxesConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last);
 
+std::int64_t pieces(const plan::ShuffleConfig& config, const Problem& normal);
+void run(const plan::ShuffleConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
+
 std::int64_t pieces(const plan::StridedConfig& config, const Problem& normal);
 void run(const plan::StridedConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last);

@@ -10,7 +10,8 @@
 // A lane writes the same unit of every run that it takes. From run to run only two things change:
 // where the run lies in shared memory, and how many of its elements come before its first unit. A
 // lane keeps the offsets of all elements that its unit can hold. Where that number changes, it
-// selects those that the unit does hold; neighbours mostly do so together. The elements before the
+// selects those that the unit does hold; neighbours mostly do so together. Often it is the same in
+// all runs of a lane. The elements before the
 // first whole unit of a run and behind the last one follow one by one.
 //
 // A long run of the destination is a list of pieces: whole units and whole periods, so that a lane
@@ -184,9 +185,30 @@ struct PackAnywhere {
       int all[2 * W - 1];
       a.elements_at(static_cast<std::uint32_t>(unit), all);
       int from[W];
+      const int begin = group - first_column * down;
+      const auto store = [&](const RunPlace& place, int first) {
+        Src elements[W];
+        CT_UNROLL
+        for (int k = 0; k < W; ++k) {
+          elements[k] = ctx.load(cast<Src>(box_at(place.shared + from[k])));
+        }
+        ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
+      };
+      if (W == 1 || a.steady) {
+        if (begin >= runs) continue;
+        const int before = before_units(ctx.load(shared.dst_runs + begin).at);
+        choose(all, before, from);
+        const int first = unit + before;
+        CT_PARTLY_UNROLL
+        for (int n = begin; n < runs; n += down) {
+          const RunPlace place = ctx.load(shared.dst_runs + n);
+          if ((first + W) * size <= place.bytes) store(place, first);
+        }
+        continue;
+      }
       int known = -1;
       CT_PARTLY_UNROLL
-      for (int n = group - first_column * down; n < runs; n += down) {
+      for (int n = begin; n < runs; n += down) {
         const RunPlace place = ctx.load(shared.dst_runs + n);
         const int before = before_units(place.at);
         const int first = unit + before;
@@ -195,12 +217,7 @@ struct PackAnywhere {
           choose(all, before, from);
           known = before;
         }
-        Src elements[W];
-        CT_UNROLL
-        for (int k = 0; k < W; ++k) {
-          elements[k] = ctx.load(cast<Src>(box_at(place.shared + from[k])));
-        }
-        ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
+        store(place, first);
       }
     }
   }

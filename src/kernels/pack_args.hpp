@@ -40,8 +40,8 @@ struct PackFlip {
 struct PackSide {
   static constexpr int max_digits = 20;
 
-  int digits = 0;
-  PackDigit digit[max_digits];  ///< the modes beside the run
+  // What every kernel reads lies together, before the arrays: each line of the arguments that a
+  // block needs is a miss of the constant cache, one after the other.
   std::uint32_t runs = 1;
   FastDivide pieces;          ///< of a run
   int piece_bytes = 1 << 30;  ///< on this side
@@ -50,6 +50,8 @@ struct PackSide {
   std::uint32_t unit = 1;     ///< elements of a run for each index of its last mode
   std::uint32_t last = 1;     ///< indices of its last mode
   int cut = -1;               ///< of its last mode
+  int digits = 0;
+  PackDigit digit[max_digits];  ///< the modes beside the run
 
   /// Bytes from where the box begins, on this side and in shared memory.
   struct Start {
@@ -101,33 +103,36 @@ struct PackArgs {
   int element_bytes = 1;      ///< of the destination
   int src_element_bytes = 1;  ///< another number only where values are converted
   bool anywhere = false;      ///< where runs begin, else they are aligned to 16 bytes
-  int cuts = 0;
-  PackCut cut[max_cuts];
-  int flips = 0;  ///< anywhere
-  PackFlip flip[max_flips];
   std::int64_t box_low = 0;  ///< anywhere: from the first element of a whole box to its lowest byte
   std::int64_t box_high = 0;  ///< and behind its highest
-  int room = 0;  ///< bytes before the first element of a box, for what lies behind it backwards
-  Walk boxes;
-  PackSide from;
-  PackSide to;
+  int room = 0;      ///< bytes before the first element of a box, for what lies behind it backwards
+  int runs_at = 0;   ///< where in shared memory the lists of runs begin
+  int table_at = 0;  ///< aligned: and where the table
+
   int line_shift = 31;  ///< after every 2^line_shift bytes of a source run 16 stay free
   int rounds = 1;       ///< anywhere: times that `from.vectors` make a run
   int lanes = 5;        ///< anywhere: 2^lanes lanes of a warp are neighbours in a run
   int columns = 1;      ///< anywhere: 2^lanes units each make a run, or piece, of the destination
   int of_piece = 0;     ///< anywhere: elements of such a run or piece, in whole units
-  FastDivide across;    ///< aligned: neighbouring threads that are neighbours in a run of it
-  FastDivide down;      ///< runs of the destination that a block writes at once
+  bool steady =
+      false;  ///< anywhere: all runs that a lane takes have as many elements before their units
+  FastDivide across;  ///< aligned: neighbouring threads that are neighbours in a run of it
+  FastDivide down;    ///< runs of the destination that a block writes at once
   int rotation_shift = no_rotation;  ///< aligned: see rotation_of()
 
+  int cuts = 0;
+  int flips = 0;  ///< anywhere
+  PackCut cut[max_cuts];
+  PackFlip flip[max_flips];
+  Walk boxes;
+  PackSide from;
+  PackSide to;
+
   // Where the elements of a destination run lie in shared memory.
-  FastDivide period;  ///< elements
+  FastDivide period;    ///< elements
+  int last_stride = 0;  ///< bytes for each index of the run's last mode
   int period_digits = 0;
   PackDigit period_digit[PackSide::max_digits];
-  int last_stride = 0;  ///< bytes for each index of the run's last mode
-
-  int runs_at = 0;   ///< where in shared memory the lists of runs begin
-  int table_at = 0;  ///< aligned: and where the table
 
   ValueArgs values;
 

@@ -34,8 +34,10 @@ struct TileGroup {
   int modes = 0;
   std::uint32_t count = 1;  ///< elements of all modes
   FastDivide tiles;         ///< tiles that this takes
+  /// Bytes, on the other side. The first lies beside what every kernel reads: each line of the
+  /// arguments that a block needs is a miss of the constant cache, one after the other.
+  std::int64_t stride[max_modes] = {};
   FastDivide extent[max_modes];
-  std::int64_t stride[max_modes] = {};  ///< bytes, on the other side
 
   CT_HOST_DEVICE constexpr std::int64_t at(std::uint32_t n) const {
     std::int64_t offset = 0;

@@ -20,6 +20,20 @@ void BoxGrid::count_boxes(const Problem& normal) {
   }
 }
 
+void BoxGrid::count_along_cuts(const Problem& normal) {
+  const auto is_cut = [&](int i) {
+    const std::int64_t of_a_box = extent[static_cast<std::size_t>(i)];
+    return of_a_box > 1 && of_a_box < normal.modes[i].extent;
+  };
+  int next = 0;
+  for (const bool cut : {true, false}) {
+    for (int i = rank; i-- > 0;) {
+      if (is_cut(i) == cut) order[static_cast<std::size_t>(next++)] = i;
+    }
+  }
+  count_boxes(normal);
+}
+
 std::int64_t BoxGrid::count_of(int shape, int i, const Mode& mode) const {
   const std::int64_t whole = extent[static_cast<std::size_t>(i)];
   for (int k = 0; k < uneven_modes; ++k) {

@@ -42,6 +42,24 @@ struct BoxGrid {
 
   /// Works out all of the above from the rank, the extents and the order of a grid.
   void count_boxes(const Problem& normal);
+  /// The same for the rank and the extents. Neighbours share lines along the modes that are cut:
+  /// boxes are counted along those first, then in the order of the destination.
+  void count_along_cuts(const Problem& normal);
 };
+
+/// The grid of boxes over the first `rank` modes that have the extents of the parts of a
+/// configuration, and 1 elsewhere.
+template <class Config>
+BoxGrid grid_of_parts(const Config& config, int rank, const Problem& normal) {
+  BoxGrid grid;
+  grid.rank = rank;
+  for (int i = 0; i < rank; ++i) grid.extent[static_cast<std::size_t>(i)] = 1;
+  for (int k = 0; k < config.part_count; ++k) {
+    const auto& part = config.parts[static_cast<std::size_t>(k)];
+    grid.extent[static_cast<std::size_t>(part.mode)] = part.extent;
+  }
+  grid.count_along_cuts(normal);
+  return grid;
+}
 
 }  // namespace cornerturn::plan

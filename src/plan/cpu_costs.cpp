@@ -17,6 +17,7 @@ std::vector<CpuCosts::Named> CpuCosts::named() {
   add("pack_lines", pack_lines);
   add("pack", pack);
   add("boxes", boxes);
+  add("shuffle", shuffle);
   add("strided", strided);
   add("convert", convert);
   add("gather", gather);

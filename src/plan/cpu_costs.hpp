@@ -16,6 +16,7 @@
 #include "plan/pack_lines.hpp"
 #include "plan/passes.hpp"
 #include "plan/rows.hpp"
+#include "plan/shuffle.hpp"
 #include "plan/strided.hpp"
 #include "plan/swap.hpp"
 #include "plan/tile.hpp"
@@ -31,6 +32,7 @@ struct CpuCosts {
   plan::pack_lines::Costs pack_lines;
   plan::pack::Costs pack;
   plan::boxes::Costs boxes;
+  plan::shuffle::Costs shuffle;
   plan::strided::Costs strided;
   plan::convert::Costs convert;
   plan::gather::Costs gather;

@@ -27,6 +27,7 @@
 #include "plan/pack_lines.hpp"
 #include "plan/passes.hpp"
 #include "plan/rows.hpp"
+#include "plan/shuffle.hpp"
 #include "plan/strided.hpp"
 #include "plan/swap.hpp"
 #include "plan/tile.hpp"
@@ -41,6 +42,7 @@ using CpuFamilies = TypeList<
     pack_lines::Family,
     pack::Family,
     boxes::Family,
+    shuffle::Family,
     strided::Family,
     convert::Family,
     gather::Family,

@@ -51,6 +51,40 @@ TEST(Operations, TextsTellThemApart) {
   EXPECT_EQ(to_string(reduce_problem(real, {3}, {4})), "f32->u64 (3):(4)->(0) reduce");
 }
 
+TEST(Operations, TextsSayWhatIsDoneToValues) {
+  Problem problem;
+  problem.src_type = real;
+  problem.dst_type = ElementType(Kind::f16);
+  problem.modes.push_back({3, 16, 8});
+  problem.modes.push_back({4, 4, 2});
+  EXPECT_EQ(to_string(problem), "f32->f16 (3,4):(16,4)->(8,2)");
+  problem.values.alpha = 2;
+  problem.values.beta = 0.5;
+  problem.scale = {true, 1, -1, 7};
+  problem.bias = {true, -1, 0, 5};
+  problem.values.conjugate = true;
+  problem.values.overflow = Overflow::saturate;
+  problem.values.rounding = Rounding::stochastic;
+  problem.values.seed = 9;
+  EXPECT_EQ(to_string(problem),
+            "f32->f16 (3,4):(16,4)->(8,2) alpha 2 scale[7-1i1] bias[5] beta 0.5 conjugate saturate "
+            "stochastic 9");
+  problem.values.place = 12;
+  problem.src_offset = 3;
+  const std::string text = to_string(problem);
+  EXPECT_NE(text.find("(8,2) from +3 to +0"), std::string::npos) << text;
+  EXPECT_NE(text.find("stochastic 9 from 12"), std::string::npos) << text;
+}
+
+TEST(Operations, HaveNames) {
+  EXPECT_STREQ(name_of(Operation::move), "move");
+  EXPECT_STREQ(name_of(Operation::convert), "convert");
+  EXPECT_STREQ(name_of(Operation::quantise), "quantise");
+  EXPECT_STREQ(name_of(Operation::dequantise), "dequantise");
+  EXPECT_STREQ(name_of(Operation::reduce), "reduce");
+  EXPECT_STREQ(name_of(Operation::in_place), "in place");
+}
+
 TEST(Operations, BytesAreThoseWritten) {
   EXPECT_EQ(block_problem(real, {6, 65}, {260, 4}, q8_along(1, {102, 34})).bytes(), 6 * 3 * 34);
   EXPECT_EQ(block_problem(real, {6, 0}, {260, 4}, q8_along(1, {102, 34})).bytes(), 0);

@@ -143,6 +143,31 @@ TEST(Validate, DestinationElementsMustNotShareBytes) {
   EXPECT_EQ(status({1, 5}, {0, 4}), Status::ok);  // an extent of 1 has no second element
 }
 
+TEST(Validate, VectorsLieBesideTheDestination) {
+  Problem problem;
+  problem.src_type = problem.dst_type = f32;
+  problem.modes.push_back({3, 4, 4});
+  problem.scale = {true, 0, -1, 2};  // the values 2, 1 and 0
+  float memory[9] = {};
+  const auto message = [&](const float* scale) {
+    return refused([&] { check_vectors(problem, memory + 3, {scale, nullptr}); }).message;
+  };
+  EXPECT_EQ(message(memory), "");
+  EXPECT_EQ(message(memory + 6), "");
+  for (const int at : {1, 3, 5}) {
+    EXPECT_NE(message(memory + at).find("epilogue.scale = "), std::string::npos) << at;
+    EXPECT_NE(message(memory + at).find("overlaps dst"), std::string::npos) << at;
+  }
+  EXPECT_EQ(message(nullptr), "epilogue.scale = null, but the problem was made with one");
+  problem.bias = {true, -1, 0, 1};  // one value for all
+  const auto bias = [&](const float* at) {
+    return refused([&] { check_vectors(problem, memory + 3, {memory, at}); }).message;
+  };
+  EXPECT_EQ(bias(memory + 1), "");
+  EXPECT_NE(bias(memory + 4).find("epilogue.bias"), std::string::npos);
+  EXPECT_EQ(bias(memory + 5), "");
+}
+
 TEST(Validate, OverlapsAreToldFromWhatCannotBeProved) {
   const Refused overlap = make({2, 3}, {0, 0}, {2, 3}, {8, 4});
   EXPECT_NE(overlap.message.find("overlap with shape (2,3)"), std::string::npos) << overlap.message;

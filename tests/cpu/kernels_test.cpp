@@ -85,7 +85,8 @@ TEST_P(Kernels, EveryConfiguration) {
       }
     }
   }
-  for (const char* kernel : {"copy", "rows", "tile", "pack_lines", "pack", "boxes", "gather"}) {
+  for (const char* kernel :
+       {"copy", "rows", "tile", "pack_lines", "pack", "boxes", "shuffle", "gather"}) {
     EXPECT_GT(runs[kernel], 50) << kernel;
   }
 }

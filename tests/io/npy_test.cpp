@@ -189,6 +189,35 @@ TEST(Dtype, NamesNativeNumbers) {
   EXPECT_EQ(element_type_of("[('a', '<f4')]", 4), ElementType::bytes(4));
 }
 
+TEST(NpyHeader, FillsTheBytesThatItHas) {
+  const NpyHeader header{1, "'<f8'", 8, false, {2, 3}};
+  const std::string bytes = format_npy_header(header, 300);
+  EXPECT_EQ(bytes.size(), 300U);
+  EXPECT_EQ(bytes.back(), '\n');
+  EXPECT_EQ(parse_npy_header(bytes), header);
+  const auto least = static_cast<std::int64_t>(bytes.find_last_not_of(" \n")) + 2;
+  EXPECT_EQ(parse_npy_header(format_npy_header(header, least)), header);
+  EXPECT_THROW(format_npy_header(header, least - 1), Error);
+}
+
+TEST(NpyHeader, TextsAreLatin1OrUtf8) {
+  const NpyHeader latin1{1, "[('\xe4', '<f4')]", 4, false, {2}};
+  EXPECT_EQ(descr_text(latin1), "[('\xc3\xa4', '<f4')]");
+  const auto descr = [](const std::string& name) {
+    return parse_npy_header(
+               file_start(3, "{'descr': [('" + name +
+                                 "', '<f4')], 'fortran_order': False, 'shape': (2,)}\n"))
+        .descr;
+  };
+  for (const char* name : {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    EXPECT_EQ(descr(name), std::string("[('") + name + "', '<f4')]");
+  }
+  for (const char* name :
+       {"\xc3", "\xc1\xa4", "\xe2\x82", "\xf5\x80\x80\x80", "\x80", "\xc3\xc3"}) {
+    EXPECT_THROW(descr(name), Error) << name;
+  }
+}
+
 TEST(Dtype, IsDescribedAsNumpyDoes) {
   const std::string order = std::endian::native == std::endian::little ? "'<" : "'>";
   EXPECT_EQ(descr_of(ElementType(Kind::f32)), order + "f4'");

@@ -245,6 +245,42 @@ TEST(Schedule, TakesTwoPassesOnlyWhenRunsWouldBeShort) {
   EXPECT_EQ(make_schedule(rows, {2, gib / 16, false}).route, Route::one_pass);
 }
 
+TEST(Schedule, HasWordsForEveryRoute) {
+  ScheduleSummary summary;
+  summary.threads = 2;
+  summary.boxes = 1;
+  summary.box_bytes = 2048;
+  summary.panels = 3;
+  summary.read_run = 64;
+  summary.write_run = 128;
+  summary.buffer_bytes = 5;
+  summary.bytes_read = 6;
+  summary.bytes_written = 7;
+  const std::string rest = "2 threads, runs of 64 B read, 128 B written";
+  summary.route = Route::mapped;
+  EXPECT_EQ(to_string(summary), "mapped: 1 box of 2 KiB, " + rest);
+  summary.route = Route::one_pass;
+  EXPECT_EQ(to_string(summary),
+            "one pass: each byte is read and written once; 1 box of 2 KiB, " + rest);
+  summary.route = Route::two_pass;
+  EXPECT_EQ(
+      to_string(summary),
+      "two passes: each byte is read and written twice; 1 box of 2 KiB, then 3 panels, " + rest);
+  EXPECT_EQ(to_json(summary),
+            R"({"boxes":1,"buffer_bytes":5,"bytes_read":6,"bytes_written":7,"panels":3,"passes":2,)"
+            R"("read_run":64,"route":"two_pass","threads":2,"write_run":128})");
+}
+
+TEST(Schedule, LargeItemsTakeAnAxis) {
+  const Problem items = file_problem({3, 4}, 300, false, {1, 0});
+  EXPECT_EQ(items.rank(), 3);
+  EXPECT_EQ(items.bytes(), 3600);
+  std::vector<int> order(64);
+  std::iota(order.begin(), order.end(), 0);
+  EXPECT_THROW(file_problem(Extents(64, 1), 300, false, order), Error);
+  EXPECT_NO_THROW(file_problem(Extents(64, 1), 256, false, order));
+}
+
 TEST(InOrder, AbandonedWorkIsNotDone) {
   InOrder in_order;
   bool done = false;

@@ -289,6 +289,10 @@ def test_user_code_passes_a_strict_type_check(tmp_path):
             def planes(images: Images) -> Images:
                 return cornerturn.transpose(images, (0, 3, 1, 2))
 
+            def stacked(images: Images) -> Images:
+                twice = cornerturn.repeat(images, "a b c d -> (2 a) b c d")
+                return cornerturn.rearrange([images, twice], "n a b c d -> (n a) b c d")
+
             def same(images: Images) -> Images:
                 kept: Images = cornerturn.contiguous(images)
                 moved: Images = cornerturn.moveaxis(images, -1, 1)
@@ -317,4 +321,4 @@ def test_user_code_passes_a_strict_type_check(tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache), "user.py"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "MYPYPATH": ""})
     lines = done.stdout.splitlines()
-    assert len(lines) == 2 and "user.py:32: error: Incompatible types in assignment" in lines[0], done.stdout
+    assert len(lines) == 2 and "user.py:36: error: Incompatible types in assignment" in lines[0], done.stdout

@@ -43,7 +43,7 @@ struct Family {
     Cost any_value{"any_value", 200,
                    "instructions more where its type is no f32, f16 or bf16: "
                    "assumed"};
-    Cost block{"block", 4e-06, "seconds of a block of threads that is alone: assumed"};
+    Cost block{"block", 3.85e-06, "seconds of a block of threads that is alone"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

@@ -29,6 +29,12 @@ Box::Side side_of(const Problem& normal, Stride stride) {
   return side;
 }
 
+// Whether a side that runs on for `run` bytes goes on along the mode. Runs of the source may go
+// backwards.
+bool goes_on(const Mode& mode, Stride stride, std::int64_t run) {
+  return mode.*stride == run || (stride == &Mode::src_stride && mode.*stride == -run);
+}
+
 // Takes indices of the modes along which the side runs on, until the run is long enough.
 void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
           std::int64_t run_bytes, std::int64_t granule) {
@@ -36,7 +42,7 @@ void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
   for (int i = 0; i < side.modes && run < run_bytes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
     const Mode& mode = normal.modes[which];
-    if (std::abs(mode.*stride) != run) return;
+    if (!goes_on(mode, stride, run)) return;
     std::int32_t& extent = box.extent[static_cast<std::size_t>(which)];
     const std::int64_t wanted = ceil_div(run_bytes, run);
     if (mode.extent <= wanted + wanted / 2) {
@@ -57,7 +63,7 @@ void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride) {
   side.run_modes = 0;
   for (int i = 0; i < side.modes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
-    if (std::abs(normal.modes[which].*stride) != side.run * size) return;
+    if (!goes_on(normal.modes[which], stride, side.run * size)) return;
     const std::int32_t extent = box.extent[static_cast<std::size_t>(which)];
     if (extent == 1) return;
     side.run *= extent;

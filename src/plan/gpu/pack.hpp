@@ -33,30 +33,30 @@ struct Family {
   using Args = kernels::PackArgs;
   struct Costs {
     // The form whose runs begin anywhere.
-    Cost load{"load", 8.87, "instructions for each vector that is loaded"};
-    Cost lane{"lane", 27.9, "instructions for each unit that is stored"};
+    Cost load{"load", 7.7, "instructions for each vector that is loaded"};
+    Cost lane{"lane", 21.9, "instructions for each unit that is stored"};
     Cost element{"element", 1.4, "instructions for each element of those"};
-    Cost thread{"thread", 126, "instructions of a thread"};
-    Cost axis{"axis", 42.2, "instructions of a thread for each mode that boxes cut"};
-    Cost entry{"entry", 14, "instructions for where an element of a run lies"};
-    Cost entry_digit{"entry_digit", 7.29, "instructions for each digit of that"};
-    Cost edge{"edge", 17.8, "instructions for each element that may lie in no whole unit"};
-    Cost barriers{"barriers", 0.107,
+    Cost thread{"thread", 174, "instructions of a thread"};
+    Cost axis{"axis", 43.8, "instructions of a thread for each mode that boxes cut"};
+    Cost entry{"entry", 15.8, "instructions for where an element of a run lies"};
+    Cost entry_digit{"entry_digit", 8.85, "instructions for each digit of that"};
+    Cost edge{"edge", 17.9, "instructions for each element that may lie in no whole unit"};
+    Cost barriers{"barriers", 0.0968,
                   "as the shared `barriers`: two barriers a box, more between them"};
-    Cost run_digit{"run_digit", 12.2, "instructions for each digit of a run's place"};
-    Cost wavefront{"wavefront", 0.802, "wavefronts for each that the layout asks for"};
-    Cost block{"block", 3.58e-06, "seconds of a block that is alone"};
-    Cost block_lane{"block_lane", 3.2e-07, "seconds of such a block for each vector of a thread"};
+    Cost run_digit{"run_digit", 12.1, "instructions for each digit of a run's place"};
+    Cost wavefront{"wavefront", 0.741, "wavefronts for each that the layout asks for"};
+    Cost block{"block", 4.21e-06, "seconds of a block that is alone"};
+    Cost block_lane{"block_lane", 3.16e-07, "seconds of such a block for each vector of a thread"};
     // The aligned form.
-    Cost aligned_load{"aligned_load", 4.98, "instructions for each vector that is loaded"};
-    Cost aligned_lane{"aligned_lane", 7.14, "instructions for each vector that is stored"};
-    Cost aligned_element{"aligned_element", 1.94, "instructions for each element of those"};
-    Cost aligned_thread{"aligned_thread", 59.7, "instructions of a thread"};
-    Cost aligned_barriers{"aligned_barriers", 0.507, "as `barriers`"};
-    Cost aligned_wavefront{"aligned_wavefront", 0.684,
+    Cost aligned_load{"aligned_load", 5.4, "instructions for each vector that is loaded"};
+    Cost aligned_lane{"aligned_lane", 6.04, "instructions for each vector that is stored"};
+    Cost aligned_element{"aligned_element", 2.09, "instructions for each element of those"};
+    Cost aligned_thread{"aligned_thread", 162, "instructions of a thread"};
+    Cost aligned_barriers{"aligned_barriers", 0.0884, "as `barriers`"};
+    Cost aligned_wavefront{"aligned_wavefront", 0.751,
                            "wavefronts for each that the layout asks for"};
-    Cost aligned_block{"aligned_block", 1.77e-06, "seconds of a block that is alone"};
-    Cost aligned_block_lane{"aligned_block_lane", 6.17e-08, "seconds for each vector of a thread"};
+    Cost aligned_block{"aligned_block", 2.63e-06, "seconds of a block that is alone"};
+    Cost aligned_block_lane{"aligned_block_lane", 1.46e-07, "seconds for each vector of a thread"};
     // Values that change in the aligned form, as measured of six pairs of types.
     Cost change_work{"change_work", 1.5, "times the instructions"};
     Cost narrow_block{"narrow_block", 3, "times the time of a block where elements become smaller"};

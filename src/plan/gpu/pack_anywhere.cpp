@@ -89,6 +89,24 @@ void cut_to_pieces(PackArgs& args, const PackConfig& config, const Box& box, std
   args.of_piece = static_cast<int>(piece);
 }
 
+// Whether runs that are `down` apart begin at the same place within a unit: all of them do, or run
+// after run lies as far behind the one before as the first two do.
+bool is_steady(const PackArgs& args) {
+  const std::int64_t unit = kernels::pack_unit_bytes(args.element_bytes);
+  std::int64_t step = 0;  // bytes from a run to the next, as far as they count
+  std::int64_t next = 0;
+  bool same = true;
+  bool even = args.to.pieces.divisor == 1;
+  for (int d = 0; d < args.to.digits; ++d) {
+    const PackDigit& digit = args.to.digit[d];
+    same = same && digit.stride % unit == 0;
+    if (d == 0) step = digit.stride;
+    even = even && (d == 0 || (digit.stride - next) % unit == 0);
+    next = digit.stride * digit.extent.divisor;
+  }
+  return same || (even && step * args.down.divisor % unit == 0);
+}
+
 // How lanes are laid over the runs of the destination where these begin anywhere: as many
 // neighbours in a run as do not leave many idle.
 void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
@@ -108,6 +126,7 @@ void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
   std::int64_t down = std::max<std::int64_t>(1, groups / args.columns);
   if (down > W) down -= down % W;
   args.down = FastDivide(static_cast<std::uint32_t>(down));
+  args.steady = is_steady(args);
 }
 
 // The indices of the elements that the lanes of a warp gather with their first request.

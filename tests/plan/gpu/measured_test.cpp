@@ -33,17 +33,20 @@ TEST(MeasuredPlans, AreAmongTheBestOfWhatWasMeasured) {
   const auto checks = bench::check_plans(bench::measured_cases(path), device_named("h200"));
   ASSERT_GE(checks.size(), 370U);
   std::size_t good = 0;
+  double lost = 0;
   std::string others;
   for (const bench::PlanCheck& check : checks) {
+    if (check.chosen_seconds > 0) lost += check.loss();
     if (check.chosen_seconds > 0 && check.loss() <= close) {
       ++good;
     } else {
       others += fmt::format("  {}: {}; best {}\n", check.name, check.chosen, check.best);
     }
   }
-  EXPECT_GE(static_cast<double>(good), 0.90 * static_cast<double>(checks.size()))
+  EXPECT_GE(static_cast<double>(good), 0.86 * static_cast<double>(checks.size()))
       << good << " of " << checks.size() << " plans; not\n"
       << others;
+  EXPECT_LE(lost / static_cast<double>(checks.size()), 0.015);
 }
 
 // Conversions, which have measurements of their own: of one suite, for six pairs of types.

@@ -84,7 +84,7 @@ TEST(GpuOperations, EveryKernelRefusesWhatItIsNotFor) {
 }
 
 TEST(GpuOperations, QuantiseSaysWhatItDoesNotTake) {
-  EXPECT_EQ(plan_of(matrix(mx, 64, 96)).kernel(), "quantise");
+  EXPECT_EQ(plan_of(matrix(mx, 64, 96), "quantise").kernel(), "quantise");
   const auto refused = [](const Problem& problem, const char* rule) {
     expect_refusal(problem, "quantise", rule);
     EXPECT_EQ(plan_of(problem).kernel(), "blocks") << rule;
@@ -106,7 +106,7 @@ TEST(GpuOperations, QuantiseSaysWhatItDoesNotTake) {
 }
 
 TEST(GpuOperations, AddressesDecideAsWell) {
-  const Problem rows = matrix(mx, 64, 64), both = matrix(mx, 64, 64, true, true);
+  const Problem rows = matrix(mx, 8192, 8192), both = matrix(mx, 8192, 8192, true, true);
   const auto kernel = [](const Problem& problem, const Alignment& alignment) {
     return std::string(plan_of(problem, {}, alignment).kernel());
   };
@@ -117,7 +117,7 @@ TEST(GpuOperations, AddressesDecideAsWell) {
   EXPECT_EQ(kernel(both, {true, 16, 16, 4, 16, 4}), "quantise");
   EXPECT_EQ(kernel(both, {true, 16, 16, 4, 8, 4}), "blocks");
   EXPECT_EQ(kernel(both, {true, 16, 16, 4, 16, 2}), "blocks");
-  EXPECT_EQ(kernel(matrix(q8, 64, 64), {true, 16, 2, 1, 1, 1}), "quantise");
+  EXPECT_EQ(kernel(matrix(q8, 8192, 8192), {true, 16, 2, 1, 1, 1}), "quantise");
   expect_refusal(rows, "quantise", no_config, {true, 8, 16});
   EXPECT_NE(explain(plan_of(rows, {}, {true, 8, 16})).find(no_config), std::string::npos);
   const Problem back = test::stack_of_lines({.format = BlockFormat::mx_e4m3}).problem(true);
@@ -126,7 +126,8 @@ TEST(GpuOperations, AddressesDecideAsWell) {
   EXPECT_EQ(kernel(back, {true, 16, 8}), "blocks");
 }
 
-// The kernels for matrices are faster than that for any layout, whatever the size.
+// The kernels for matrices are faster than that for any layout, but for small matrices along one
+// mode, which take it more time to begin than to quantise.
 TEST(GpuOperations, MatricesHaveKernelsOfTheirOwn) {
   for (const DeviceInfo& device : known_devices()) {
     for (const Kind kind : {Kind::f32, Kind::f16, Kind::bf16}) {
@@ -136,7 +137,9 @@ TEST(GpuOperations, MatricesHaveKernelsOfTheirOwn) {
             for (const bool columns : {false, true}) {
               const Problem problem = matrix(rule, rows, cols, !columns, columns, kind);
               const Plan plan = make_plan(problem, device);
-              EXPECT_EQ(plan.kernel(), "quantise") << to_string(problem) << " on " << device.name;
+              if (rows * cols >= std::int64_t{1} << 24) {
+                EXPECT_EQ(plan.kernel(), "quantise") << to_string(problem) << " on " << device.name;
+              }
               const Problem back =
                   block_problem(ElementType(kind), {rows, cols},
                                 {problem.modes[0].src_stride, problem.modes[1].src_stride},
@@ -204,8 +207,10 @@ TEST(GpuOperations, ReductionsReadRowsInVectors) {
 TEST(GpuOperations, WinnersAreRemembered) {
   Plan plan = plan_of(matrix(mx, 64, 96));
   ASSERT_EQ(plan.candidates.size(), 2U);
-  plan.choose(Candidate(plan.candidates.back()), Choice::measured);
-  EXPECT_EQ(plan.kernel(), "blocks");
+  const std::string estimated(plan.kernel());
+  const bool first = plan.candidates[0].row->name != estimated;
+  plan.choose(Candidate(plan.candidates[first ? 0 : 1]), Choice::measured);
+  EXPECT_NE(plan.kernel(), estimated);
   Winners winners, read;
   winners.remember(plan);
   read.parse(winners.to_text(), "test");
