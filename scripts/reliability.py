@@ -72,7 +72,7 @@ def of_mutants(result):
             f"{count['**all**']['same code']} the compiler made the same code.\n\n"
             + table(["layer", "planted", "found", "not found, explained", "not found", "share found"],
                     rows)
-            + (f"\nExplained are those that change nothing a test could see: {reasons}.\n"
+            + (f"\nExplained: {reasons}.\n"
                if reasons else ""))
 
 

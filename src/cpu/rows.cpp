@@ -363,6 +363,22 @@ void walk_through_stage(const RowBoxes& boxes, std::byte* dst, const std::byte* 
   writer.finish();
 }
 
+// Rows of 64 bytes at most.
+template <bool non_temporal>
+void run_through_stage(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
+                       const std::byte* src_end, std::int64_t first, std::int64_t last) {
+  const std::int64_t bytes = boxes.run().block;
+  const auto go = [&](auto step) {
+    walk_through_stage<decltype(step)::value, non_temporal>(boxes, dst, src, src_end, first, last);
+  };
+  if (bytes <= 4) return go(std::integral_constant<int, 4>());
+  if (bytes <= 8) return go(std::integral_constant<int, 8>());
+  if (bytes <= 16) return go(std::integral_constant<int, 16>());
+  if (bytes <= 32) return go(std::integral_constant<int, 32>());
+  if (bytes <= 48) return go(std::integral_constant<int, 48>());
+  return go(std::integral_constant<int, 64>());
+}
+
 template <bool non_temporal>
 void run_rows_with(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
                    const std::byte* src_end, std::int64_t first, std::int64_t last, bool staged) {
@@ -381,17 +397,8 @@ void run_rows_with(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
     if (bytes >= 4) return walk(std::type_identity<ApartRows<4, non_temporal>>());
     return walk(std::type_identity<ApartRows<2, non_temporal>>());
   }
-  if (staged) {
-    const auto go = [&](auto step) {
-      walk_through_stage<decltype(step)::value, non_temporal>(boxes, dst, src, src_end, first,
-                                                              last);
-    };
-    if (bytes <= 4) return go(std::integral_constant<int, 4>());
-    if (bytes <= 8) return go(std::integral_constant<int, 8>());
-    if (bytes <= 16) return go(std::integral_constant<int, 16>());
-    if (bytes <= 32) return go(std::integral_constant<int, 32>());
-    if (bytes <= 48) return go(std::integral_constant<int, 48>());
-    if (bytes <= 64) return go(std::integral_constant<int, 64>());
+  if (staged && bytes <= 64) {
+    return run_through_stage<non_temporal>(boxes, dst, src, src_end, first, last);
   }
   if (bytes <= 4) return walk(std::type_identity<StagedRows<4, non_temporal>>());
   if (bytes <= 8) return walk(std::type_identity<StagedRows<8, non_temporal>>());
