@@ -37,7 +37,7 @@ void check(Kind kind, BlockFormat format, std::int64_t rows, std::int64_t cols, 
   }
   const Plan plan = plan_for(
       test::matrix_problem(kind, {format, rule}, rows, cols, pitch, along_rows, along_cols),
-      buffers);
+      buffers, "quantise");
   EXPECT_EQ(plan.kernel(), "quantise");
   Emulator emulator;
   emulator.input("src", src.at, src.size);
