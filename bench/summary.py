@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import gpu_report
+import random_report
 import report
 from report import OURS, PAGE, README, ROOT, geometric_mean
 
@@ -68,6 +69,35 @@ def gpu_side(shares):
     return Side(shares.ours.__getitem__, best_peer, shares.keys)
 
 
+def random_row(cpu_paths, gpu_path):
+    """The row of problems that were drawn at random; a side without a result has no number."""
+    cells = ["-"] * 4
+    if cpu_paths:
+        drawn = random_report.Drawn(cpu_paths)
+        best = [b for k in drawn.ours if (b := drawn.best_peer(k)) is not None]
+        cells[:2] = [percent([drawn.share(k) for k in drawn.ours], "**"), percent(best)]
+    if gpu_path:
+        cells[2] = percent(random_report.gpu_shares(gpu_path), "**")
+    return "| " + " | ".join(["random problems", *cells]) + " |"
+
+
+def random_note(cpu_paths, gpu_path):
+    sides = []
+    if cpu_paths:
+        drawn = random_report.Drawn(cpu_paths)
+        provenance = drawn.first["provenance"]
+        behind = sum(drawn.behind(k) for k in drawn.ours)
+        peers = " or ".join(random_report.TITLES[p] for p in drawn.peers)
+        peers = f"; {peers} is faster in {behind} of them" if peers else ""
+        sides.append(
+            f"on the CPU {len(drawn.ours)} ({provenance['cpu']}, one thread{peers}; "
+            f"{random_report.sources_of(drawn)})"
+        )
+    if gpu_path:
+        sides.append(f"on the GPU {len(random_report.gpu_shares(gpu_path))} ({source_of(gpu_path)})")
+    return f"Random problems are drawn with seeds that no cost was fitted to: {', '.join(sides)}."
+
+
 def source_of(path):
     return f"`{path.resolve().relative_to(ROOT)}`"
 
@@ -83,6 +113,9 @@ def text_of(cpu_path, gpu_path):
     ]
     for title, (groups, classes) in ROWS.items():
         lines.append("| " + " | ".join([title, *cpu.cells(groups), *gpu.cells(classes)]) + " |")
+    drawn = [random_report.newest_on_cpu(), random_report.newest_on_gpu()]
+    if any(drawn):
+        lines.append(random_row(*drawn))
     of_cpu = cpu_shares.runs[OURS]["provenance"]
     of_gpu = gpu_shares.runs[OURS]["provenance"]
     cpu_peers = ", ".join(report.TITLES[p] for p in cpu_shares.peers)
@@ -96,6 +129,8 @@ def text_of(cpu_path, gpu_path):
         f"peers are {cpu_peers}. On the GPU ({of_gpu['gpu']}) the copy is the fastest of three, and the "
         f"peers are {gpu_peers}. The best peer is the fastest of them in each case.",
     ]
+    if any(drawn):
+        notes.append(random_note(*drawn))
     if any(column in gpu_shares.peers for column in gpu_report.EARLIER):
         notes.append("Peers with a * were measured on another machine with the same kind of GPU.")
     notes.append(

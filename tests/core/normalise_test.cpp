@@ -72,7 +72,11 @@ TEST(Normalise, AlignmentLimitsTheWidthWhereItMatters) {
 }
 
 TEST(Normalise, EmptyProblemsAreOneEmptyMode) {
-  EXPECT_EQ(normalise(problem(4, {{3, 4, 4}, {0, 12, 12}})), problem(1, {{0, 1, 1}}));
+  Problem empty = problem(4, {{3, 4, 4}, {0, 12, 12}});
+  EXPECT_EQ(normalise(empty), problem(1, {{0, 1, 1}}));
+  empty.src_offset = 8;
+  empty.dst_offset = 12;
+  EXPECT_EQ(normalise(empty), problem(1, {{0, 1, 1}}));
 }
 
 TEST(Normalise, ProblemsThatConvertKeepTheirTypes) {

@@ -56,6 +56,12 @@ TEST(Validate, NamesTheArgumentItsValueAndTheRule) {
 }
 
 TEST(Validate, SizesAndOffsetsFitIn64Bits) {
+  const Refused wider = refused([] {
+    const std::int64_t many = std::int64_t{1} << 58;
+    make_problem(View(nullptr, ElementType(Kind::f64), {many}),
+                 ConstView(nullptr, ElementType(Kind::u8), {many}));
+  });
+  EXPECT_NE(wider.message.find("with elements of 8 bytes"), std::string::npos) << wider.message;
   EXPECT_EQ(make({huge, 4}, {4, 4}, {huge, 4}, {16, 4}).status, Status::overflow);
   EXPECT_EQ(make({4}, {huge / 2}, {4}, {4}).status, Status::overflow);
   EXPECT_EQ(make({4}, {4}, {4}, {-(huge / 2)}).status, Status::overflow);
@@ -111,6 +117,13 @@ TEST(Validate, VectorsBelongToAnAxis) {
             "epilogue.scale_mode = 2 is out of range for rank 2: 0 to 1, or -1 for one value");
   EXPECT_EQ(epilogue(0, -2).message,
             "epilogue.bias_mode = -2 is out of range for rank 2: 0 to 1, or -1 for one value");
+  Epilogue scaled;
+  scaled.scale = &value;
+  scaled.scale_mode = 1;
+  const Problem problem =
+      make_problem(View(nullptr, f32, {2, 3}), ConstView(nullptr, f32, {2, 3}), scaled);
+  EXPECT_EQ(problem.scale.mode, 1);
+  EXPECT_FALSE(problem.bias.present);
 }
 
 TEST(Validate, WhatChangesNothingIsNotKept) {
@@ -159,6 +172,11 @@ TEST(Validate, VectorsLieBesideTheDestination) {
     EXPECT_NE(message(memory + at).find("overlaps dst"), std::string::npos) << at;
   }
   EXPECT_EQ(message(nullptr), "epilogue.scale = null, but the problem was made with one");
+  problem.modes[0].extent = 1;
+  EXPECT_NE(message(memory + 1).find("overlaps dst"), std::string::npos);
+  problem.modes[0].extent = 0;
+  EXPECT_EQ(message(memory + 1), "");
+  problem.modes[0].extent = 3;
   problem.bias = {true, -1, 0, 1};  // one value for all
   const auto bias = [&](const float* at) {
     return refused([&] { check_vectors(problem, memory + 3, {memory, at}); }).message;

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Makes the tables of problems drawn at random, of docs/benchmark.md and for summary.py.
+
+usage: random_report.py publish [RESULT.json...]  writes the CPU's table (default: the newest that no fit saw)
+       random_report.py check [RESULT.json...]    fails when the page says something else than the results
+       random_report.py table RESULT.json...      prints the table
+
+RESULT.json is what `cornerturn bench --threads 1 --all-candidates --random COUNT --seed S --json RESULT.json`
+writes. Peers' results of the same problems lie beside it, as RESULT-numpy.json and RESULT-torch.json. The newest are cpu-PROCESSOR-judged-SEED.json in bench/results/random.
+"""
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import report
+from report import OURS, PAGE, ROOT, TITLES, geometric_mean, key_of, load
+
+FOLDER = report.RESULTS / "random"
+MARKER = "bench-random"
+JUDGED = re.compile(r"-judged-\d+$")
+PEERS = ["numpy", "torch"]
+# A peer is ahead where its time is shorter by more than this.
+TOLERANCE = 0.03
+CLOSE = 1.1  # a choice that costs no more than this is a good one
+ROWS = {
+    "matrix-aligned": "matrices, aligned",
+    "matrix-odd": "matrices, odd",
+    "rank3-aligned": "rank 3 and more, aligned",
+    "rank3-odd": "rank 3 and more, odd",
+    "rows": "rows",
+    "short-rows": "short rows",
+    "tiny-modes": "tiny modes",
+    "copy": "copies",
+}
+
+
+def beside_of(path, peer):
+    return path.with_name(f"{path.stem}-{peer}.json")
+
+
+class Drawn:
+    """Our results of problems drawn at random on a CPU, with those of peers beside them."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.results = [load(path) for path in paths]
+        self.first = self.results[0]
+        self.ours = {key_of(c): c for r in self.results for c in r["cases"] if c["outcome"] == "ok"}
+        self.peers, self.versions = {}, {}
+        for peer in PEERS:
+            beside = [load(p) for path in paths if (p := beside_of(path, peer)).exists()]
+            if beside:
+                self.peers[peer] = {key_of(c): c for r in beside for c in r["cases"] if c["outcome"] == "ok"}
+                self.versions[peer] = beside[0]["version"]
+
+    def share(self, key):
+        return self.ours[key]["memcpy_seconds"] / self.ours[key]["seconds"]
+
+    def peer_share(self, peer, key):
+        case = self.peers[peer].get(key)
+        return case["memcpy_seconds"] / case["seconds"] if case else None
+
+    def best_peer(self, key):
+        shares = [s for peer in self.peers if (s := self.peer_share(peer, key)) is not None]
+        return max(shares, default=None)
+
+    def behind(self, key):
+        """Is a peer faster?"""
+        best = self.best_peer(key)
+        return best is not None and self.share(key) < best * (1 - TOLERANCE)
+
+    def regret(self, key):
+        """Time of what was chosen over that of the fastest candidate, both their fastest runs."""
+        case = self.ours[key]
+        times = [c["seconds"] for c in case.get("candidates", []) if c.get("seconds")]
+        return case["best_seconds"] / min([*times, case["best_seconds"]]) if times else None
+
+
+def percent(value):
+    return f"{100 * value:.0f}"
+
+
+def row(drawn, title, keys):
+    shares = [drawn.share(k) for k in keys]
+    cells = [title, str(len(keys)), f"{percent(geometric_mean(shares))} / {percent(min(shares))}"]
+    for peer in drawn.peers:
+        ratios = [drawn.share(k) / s for k in keys if (s := drawn.peer_share(peer, k)) is not None]
+        cells.append(f"{geometric_mean(ratios):.1f}" if ratios else "-")
+    if drawn.peers:
+        cells.append(str(sum(drawn.behind(k) for k in keys)))
+    regrets = [r for k in keys if (r := drawn.regret(k)) is not None]
+    if regrets:
+        cells += [percent(sum(r <= CLOSE for r in regrets) / len(regrets)), f"{max(regrets):.2f}"]
+    else:
+        cells += ["-", "-"]
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(drawn):
+    head = ["problems", "cases", "% of memcpy, mean / worst"]
+    head += [f"x {TITLES[peer]}" for peer in drawn.peers]
+    head += ["behind a peer"] if drawn.peers else []
+    head += ["% chosen well", "worst choice"]
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    groups = defaultdict(list)
+    for key, case in drawn.ours.items():
+        groups[case["class"]].append(key)
+    for group, title in ROWS.items():
+        if groups[group]:
+            lines.append(row(drawn, title, groups[group]))
+    lines.append(row(drawn, "**all**", list(drawn.ours)))
+    for size in sorted({key[2] for key in drawn.ours} & {1, 2, 4, 8}):
+        lines.append(row(drawn, f"all of {size} B", [k for k in drawn.ours if k[2] == size]))
+    return "\n".join(lines)
+
+
+def caption(drawn):
+    p = drawn.first["provenance"]
+    specs = {key[0]: key[0].split(":") for key in drawn.ours}  # random:COUNT:SEED:SIZES:MIN:MAX
+    seeds = sorted({spec[2] for spec in specs.values()})
+    low, high = (int(next(iter(specs.values()))[k]) for k in (4, 5))
+    drawn_from = f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}, {low / 1e6:.0f} to {high / 1e6:.0f} MB"
+    versions = "".join(f"; {TITLES[peer]} {version}" for peer, version in drawn.versions.items())
+    ahead = f" A peer is ahead where it is more than {100 * TOLERANCE:.0f} % faster." if drawn.peers else ""
+    machine = f"{p['cpu']}, {p['non_temporal_copy']}, {report.plural(drawn.first['threads'])}"
+    return "\n".join(
+        [
+            f"- {machine}; {drawn_from}{versions}. From {sources_of(drawn)}.",
+            f"- Means are geometric.{ahead} A choice is good that takes at most {CLOSE:.2f} times as long as "
+            "the fastest candidate; the worst choice took so many times as long.",
+        ]
+    )
+
+
+def sources_of(drawn):
+    first = drawn.paths[0].resolve().relative_to(ROOT)
+    return f"`{JUDGED.sub('', str(first.with_suffix('')))}-judged-*.json`"
+
+
+def text_of(drawn):
+    return f"{table(drawn)}\n\n{caption(drawn)}"
+
+
+def newest_on_cpu():
+    """The results of seeds that no cost was fitted to, of the processor that has the newest; maybe none."""
+    judged = [p for p in FOLDER.glob("cpu-*.json") if JUDGED.search(p.stem)]
+    if not judged:
+        return []
+    newest = max(judged, key=lambda p: load(p)["provenance"]["date"])
+    return sorted(p for p in judged if processor_of(p) == processor_of(newest))
+
+
+def processor_of(path):
+    return JUDGED.sub("", path.stem)
+
+
+def newest_on_gpu():
+    """The newest result of plans as they are; None where there is none."""
+    drawn = [p for p in FOLDER.glob("gpu-*.json") if re.search(r"-seed-\d+$", p.stem)]
+    return max(drawn, key=lambda p: load(p)["provenance"]["date"], default=None)
+
+
+def gpu_shares(path):
+    return [c["copy_seconds"] / c["seconds"] for c in load(path)["cases"] if c.get("seconds")]
+
+
+def main():
+    command, paths = (sys.argv[1] if len(sys.argv) > 1 else ""), [Path(p) for p in sys.argv[2:]]
+    if command == "table" and paths:
+        print(text_of(Drawn(paths)))
+        return
+    if command not in ("publish", "check"):
+        sys.exit(__doc__)
+    paths = paths or newest_on_cpu()
+    if not paths:
+        sys.exit("random_report.py: bench/results/random has no result of a CPU that no fit saw")
+    sections = {PAGE: text_of(Drawn(paths))}
+    if command == "publish":
+        report.publish_sections(sections, MARKER)
+    else:
+        report.check_sections(sections, MARKER, "bench/random_report.py")
+
+
+if __name__ == "__main__":
+    main()
