@@ -29,9 +29,12 @@ def markdown(result: dict) -> str:
         rates = case["gb_per_s"]
         cells = (f"{100 * rates[name] / rates['copy']:.0f}" for name in LARGE)
         lines.append(f"| {case['name']}, {case['dtype']} | {' | '.join(cells)} |")
+    launch = ""
+    if "torch.cuda._sleep(0)" in result["latency_64x64_f32"]:
+        launch = "`torch.cuda._sleep(0)` launches a kernel that does nothing: no call with a launch takes less. "
     return "\n".join(lines) + (
-        "\n\nEvery call makes a new tensor, but where it says `out=out`. `torch.cuda._sleep(0)` launches a kernel "
-        "that does nothing: no call with a launch takes less. Rates are medians of calls in a row, "
+        "\n\nEvery call makes a new tensor, but where it says `out=out`. "
+        f"{launch}Rates are medians of calls in a row, "
         "each contestant in turn.\n"
         f"{origin['gpu']}, driver {origin['driver_and_clocks'].split(',')[0]}, Python {origin['python']}, "
         f"PyTorch {origin['torch']}, JAX {origin['jax']}, CuPy {origin['cupy']}; "
