@@ -147,7 +147,10 @@ TEST(Planner, ManyShortRunsCostWhatTheyCost) {
     const Problem problem = make_problem(View(nullptr, type, src.shape), src);
     for (const CpuInfo& cpu : {laptop, server}) {
       const Plan plan = make_plan(problem, cpu, {1, ""});
-      EXPECT_EQ(plan.kernel(), one.best) << to_string(problem) << " on a " << cpu.model;
+      // Processors with AVX-512 have one more kernel for many short axes.
+      EXPECT_TRUE(plan.kernel() == one.best ||
+                  (plan.kernel() == "shuffle" && cpu.model == server.model))
+          << plan.kernel() << ": " << to_string(problem) << " on a " << cpu.model;
       const auto known = std::find_if(plan.candidates.begin(), plan.candidates.end(),
                                       [&](const Candidate& c) { return c.row->name == one.worse; });
       ASSERT_NE(known, plan.candidates.end());
