@@ -314,6 +314,7 @@ TEST(InPlace, StepsHaveWords) {
   EXPECT_EQ(to_string(Step{Step::Kind::swap, 2, 64, 64, 3, 4}), "swap 2 x [64][3][64] of 4 bytes");
   EXPECT_EQ(to_string(Step{Step::Kind::transpose, 8, 1000, 50, 1, 4}),
             "transpose 8 x [1000][50] of 4 bytes");
+  EXPECT_EQ(to_string(Pass(SavePass{3, 5, 0, 8})), "save 15 bytes");
 }
 
 TEST(InPlace, SquaresWithinAMatrixAreSwapped) {

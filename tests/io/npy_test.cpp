@@ -218,6 +218,15 @@ TEST(NpyHeader, TextsAreLatin1OrUtf8) {
   }
 }
 
+TEST(Dtype, IsShownOnOneLine) {
+  try {
+    dtype_size("'xq\x1b'");
+    FAIL() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("dtype 'xq ' is"), 0U) << error.what();
+  }
+}
+
 TEST(Dtype, IsDescribedAsNumpyDoes) {
   const std::string order = std::endian::native == std::endian::little ? "'<" : "'>";
   EXPECT_EQ(descr_of(ElementType(Kind::f32)), order + "f4'");
