@@ -156,13 +156,16 @@ def processor_of(path):
 
 
 def newest_on_gpu():
-    """The newest result of plans as they are; None where there is none."""
-    drawn = [p for p in FOLDER.glob("gpu-*.json") if re.search(r"-seed-\d+$", p.stem)]
-    return max(drawn, key=lambda p: load(p)["provenance"]["date"], default=None)
+    """The results of the commit that has the newest; maybe none."""
+    drawn = {p: load(p)["provenance"] for p in FOLDER.glob("gpu-*.json") if re.search(r"-seed-\d+$", p.stem)}
+    if not drawn:
+        return []
+    newest = max(drawn.values(), key=lambda p: p["date"])
+    return sorted(path for path, p in drawn.items() if p["commit"] == newest["commit"])
 
 
-def gpu_shares(path):
-    return [c["copy_seconds"] / c["seconds"] for c in load(path)["cases"] if c.get("seconds")]
+def gpu_shares(paths):
+    return [c["copy_seconds"] / c["seconds"] for p in paths for c in load(p)["cases"] if c.get("seconds")]
 
 
 def main():

@@ -69,19 +69,19 @@ def gpu_side(shares):
     return Side(shares.ours.__getitem__, best_peer, shares.keys)
 
 
-def random_row(cpu_paths, gpu_path):
+def random_row(cpu_paths, gpu_paths):
     """The row of problems that were drawn at random; a side without a result has no number."""
     cells = ["-"] * 4
     if cpu_paths:
         drawn = random_report.Drawn(cpu_paths)
         best = [b for k in drawn.ours if (b := drawn.best_peer(k)) is not None]
         cells[:2] = [percent([drawn.share(k) for k in drawn.ours], "**"), percent(best)]
-    if gpu_path:
-        cells[2] = percent(random_report.gpu_shares(gpu_path), "**")
+    if gpu_paths:
+        cells[2] = percent(random_report.gpu_shares(gpu_paths), "**")
     return "| " + " | ".join(["random problems", *cells]) + " |"
 
 
-def random_note(cpu_paths, gpu_path):
+def random_note(cpu_paths, gpu_paths):
     sides = []
     if cpu_paths:
         drawn = random_report.Drawn(cpu_paths)
@@ -93,8 +93,9 @@ def random_note(cpu_paths, gpu_path):
             f"on the CPU {len(drawn.ours)} ({provenance['cpu']}, one thread{peers}; "
             f"{random_report.sources_of(drawn)})"
         )
-    if gpu_path:
-        sides.append(f"on the GPU {len(random_report.gpu_shares(gpu_path))} ({source_of(gpu_path)})")
+    if gpu_paths:
+        sources = ", ".join(source_of(path) for path in gpu_paths)
+        sides.append(f"on the GPU {len(random_report.gpu_shares(gpu_paths))} ({sources})")
     return f"Random problems are drawn with seeds that no cost was fitted to: {', '.join(sides)}."
 
 
