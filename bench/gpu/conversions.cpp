@@ -113,6 +113,7 @@ class Bench {
     gpu_.fill(gpu_.src(), slots * src_step, element_bytes);
     std::int64_t next = 0;
     std::vector<Work> works;
+    works.reserve(contestants.size());
     for (Timed& one : contestants) {
       works.push_back([&] {
         const std::int64_t slot = next++ % slots;

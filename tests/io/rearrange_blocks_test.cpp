@@ -261,8 +261,8 @@ TEST(RearrangeBlocks, TheKernelIsThatOfAWholePiece) {
   const ElementType q8 = ElementType::bytes(q8_0_bytes);
   const ElementType e4m3(Kind::f8_e4m3);
   const ElementType f32(Kind::f32);
-  EXPECT_EQ(kernel(task_to_blocks(q8, f32, {256, 512}, {false, {1, 0}})), "quantise");
-  EXPECT_EQ(kernel(task_to_blocks(e4m3, f32, {256, 512}, {false, {0, 1}})), "quantise");
+  EXPECT_EQ(kernel(task_to_blocks(q8, f32, {4096, 4096}, {false, {1, 0}})), "quantise");
+  EXPECT_EQ(kernel(task_to_blocks(e4m3, f32, {4096, 4096}, {false, {0, 1}})), "quantise");
   EXPECT_EQ(kernel(task_to_blocks(q8, f32, {255, 512}, {false, {1, 0}})), "blocks");
   EXPECT_EQ(kernel(task_to_blocks(q8, ElementType(Kind::f64), {256, 512}, {false, {1, 0}})),
             "blocks");
