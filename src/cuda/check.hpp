@@ -35,6 +35,9 @@ inline void check_launch(cudaError_t error) {
     case cudaErrorContextIsDestroyed:
       throw Error(Status::device_error,
                   std::string("a CUDA error from before this call: ") + cudaGetErrorString(error));
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+      throw Error(Status::unsupported, std::string("no GPU: ") + cudaGetErrorString(error));
     case cudaErrorInvalidResourceHandle:
       throw Error(Status::invalid_argument,
                   "stream: it is no stream of the current GPU, or has been destroyed");
