@@ -1,7 +1,8 @@
-"""Arrays in chunks: zarr with and without Cornerturn beside tensorstore, and `rechunk` beside dask and a copy.
+"""Arrays in chunks: zarr with and without Cornerturn beside tensorstore, `rechunk` beside dask, h5repack and a copy.
 
     python bench/python/chunks.py zarr --mib 256 --rounds 5
     python bench/python/chunks.py rechunk --sizes 2048,20480 --memory 1GiB --longest 4096 --rounds 3 --folder /scratch
+    python bench/python/chunks.py hdf5 --sizes 512 --memory 512M --rounds 3 --folder /scratch
     python bench/python/chunks.py paper                  # what plans cost on paper
 
 Contestants are measured in rounds, one after the other; the table has medians. `--pages` writes the tables
@@ -219,8 +220,15 @@ def measure_rechunk(given: argparse.Namespace, mib: int, folder: Path) -> dict[s
     return {"shape": shape, "chunks": chunks, "memory": memory, "stages": len(plan.stages), "seconds": times}
 
 
+def described(origin: dict[str, Any]) -> str:
+    return (
+        f"{origin['processor']}, {origin['processors']} processors, load {origin['load']:.1f} when "
+        f"it began; {origin['date'][:10]}, commit {origin['commit']}.\n"
+    )
+
+
 def rechunk_page(report: dict[str, Any]) -> str:
-    origin, text = report["provenance"], ""
+    text = ""
     for case in report["cases"]:
         plain = statistics.median(case["seconds"]["a plain copy of the files"])
         table = Table("chunks-rechunk")
@@ -235,27 +243,113 @@ def rechunk_page(report: dict[str, Any]) -> str:
         )
     return text + (
         "Seconds until all is on the disk, with nothing of the source in the page cache: medians, peers once. "
-        f"{origin['processor']}, {origin['processors']} processors, load {origin['load']:.1f} when "
-        f"it began; {origin['date'][:10]}, commit {origin['commit']}.\n"
+        + described(report["provenance"])
     )
 
 
-def run_rechunk(given: argparse.Namespace) -> None:
+# ---- HDF5 ----
+
+
+def measure_hdf5(given: argparse.Namespace, mib: int, folder: Path) -> dict[str, Any]:
+    import h5py
+
+    shape, chunks, memory = (mib, 512, 512), (min(mib, given.longest), 64, 64), _bytes_of(given.memory)
+    target = folder / "out.h5"
+    x = np.round(np.random.default_rng(0).standard_normal(shape, "f4"))  # so that gzip has something to do
+    times: dict[str, dict[str, list[float]]] = {}
+    for codec, filters in {"none": {}, "gzip": {"compression": "gzip", "compression_opts": 4}}.items():
+        source = folder / f"{codec}.h5"
+        with h5py.File(source, "w") as file:
+            file.create_dataset("data", data=x, chunks=(4, 512, 512), **filters)
+        layout = "data:CHUNK=" + "x".join(map(str, chunks))
+        peer = ["h5repack", "-l", layout, *(["-f", "data:GZIP=4"] if filters else []), source, target]
+
+        def ours(axes: tuple[int, ...], wanted: tuple[int, ...], threads: int, path: Path = source, codec: str = codec) -> RechunkPlan:
+            return cornerturn.rechunk(f"{path}::data", f"{target}::data", axes=axes, chunks=wanted, memory=memory, threads=threads, codec=codec)
+
+        n = len(os.sched_getaffinity(0))
+        permuted = tuple(chunks[axis] for axis in (1, 2, 0))
+        contestants: dict[str, Callable[[], Any]] = {
+            "a plain copy of the file": lambda path=source: shutil.copyfile(path, target),
+            "h5repack": lambda peer=peer: subprocess.run(peer, check=True),
+            "cornerturn, 1 thread": lambda ours=ours: ours((0, 1, 2), chunks, 1),
+            f"cornerturn, {n} threads": lambda ours=ours: ours((0, 1, 2), chunks, n),
+            f"cornerturn, permuted, {n} threads": lambda ours=ours: ours((1, 2, 0), permuted, n),
+        }
+        times[codec] = {name: [] for name in contestants}
+        for _ in range(given.rounds):
+            for name, work in contestants.items():
+                forget(folder)
+                times[codec][name].append(seconds(lambda work=work: (work(), os.sync())))
+                print(f"{codec}, {name}: {times[codec][name][-1]:.1f} s", flush=True)
+                with h5py.File(target) as file:
+                    found = file["data"][5, 7] if "permuted" in name else file["data"][:, 5, 7]
+                    assert np.array_equal(found, x[:, 5, 7])
+                target.unlink()
+        source.unlink()
+    return {"shape": shape, "chunks": chunks, "memory": memory, "seconds": times}
+
+
+def hdf5_page(report: dict[str, Any]) -> str:
+    text = ""
+    for case in report["cases"]:
+        table = Table("chunks-hdf5")
+        table.row(f"{size(4 * math.prod(case['shape']))} of HDF5 within {size(case['memory'])}", "s", "times as fast as h5repack")
+        for codec, times in case["seconds"].items():
+            peer = statistics.median(times["h5repack"])
+            for name, each in times.items():
+                table.row(f"{codec}: {name}", f"{statistics.median(each):.1f}", f"{peer / statistics.median(each):.1f}")
+        rounds = len(case["seconds"]["none"]["h5repack"])
+        text += "\n".join(table.lines) + (
+            f"\n\nf32, {planning.shown(tuple(case['shape']))} in chunks of (4, 512, 512), made "
+            f"{planning.shown(tuple(case['chunks']))}, not compressed and by gzip 4; permuted behind axes (1, 2, 0) "
+            f"in the last row, which h5repack cannot do. Medians of {rounds} round{'s' * (rounds > 1)}.\n\n"
+        )
+    origin = report["provenance"]
+    return text + f"Seconds until all is on the disk, as above; h5repack of HDF5 {origin['hdf5']}. " + described(origin)
+
+
+def hdf5_version() -> dict[str, Any]:
+    said = subprocess.run(["h5repack", "--version"], capture_output=True, text=True, check=True).stdout
+    return {"hdf5": said.split()[-1]}
+
+
+# ---- what both share ----
+
+
+def run_cases(
+    given: argparse.Namespace,
+    measure: Callable[[argparse.Namespace, int, Path], dict[str, Any]],
+    page: Callable[[dict[str, Any]], str],
+    mark: str,
+    versions: Callable[[], dict[str, Any]],
+) -> None:
     if given.known:
         report = json.loads(given.known.read_text())
     else:
         folder = Path(tempfile.mkdtemp(dir=given.folder))
         try:
             origin = tabled.provenance(argparse.Namespace(suite=["chunks.py"], max_bytes=None, seconds=None))
-            origin |= {"nice": os.nice(0), "zarr": zarr.__version__}
-            report = {"provenance": origin, "cases": [measure_rechunk(given, int(mib), folder) for mib in given.sizes.split(",")]}
+            origin |= {"nice": os.nice(0), **versions()}
+            report = {"provenance": origin, "cases": [measure(given, int(mib), folder) for mib in given.sizes.split(",")]}
         finally:
             shutil.rmtree(folder)
-    print(rechunk_page(report))
+    print(page(report))
     if given.json:
         given.json.write_text(json.dumps(report, indent=1) + "\n")
     if given.pages:
-        tabled.marked_page.put(PAGE, "chunks-rechunk", rechunk_page(report))
+        tabled.marked_page.put(PAGE, mark, page(report))
+
+
+def run_rechunk(given: argparse.Namespace) -> None:
+    run_cases(given, measure_rechunk, rechunk_page, "chunks-rechunk", lambda: {"zarr": zarr.__version__})
+
+
+def run_hdf5(given: argparse.Namespace) -> None:
+    run_cases(given, measure_hdf5, hdf5_page, "chunks-hdf5", hdf5_version)
+
+
+# ---- on paper ----
 
 
 def run_paper(given: argparse.Namespace) -> None:
@@ -277,19 +371,19 @@ def run_paper(given: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("zarr", "rechunk", "paper"))
+    parser.add_argument("what", choices=("zarr", "rechunk", "hdf5", "paper"))
     parser.add_argument("--mib", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--memory", default="256M")
     parser.add_argument("--folder", default=None)
-    parser.add_argument("--longest", type=int, default=1 << 20, help="rechunk: the most that a chunk has of time")
-    parser.add_argument("--sizes", default="2048", help="rechunk: MiB of the arrays")
+    parser.add_argument("--longest", type=int, default=1 << 20, help="rechunk, hdf5: the most that a chunk has of time")
+    parser.add_argument("--sizes", default="2048", help="rechunk, hdf5: MiB of the arrays")
     parser.add_argument("--with-peers", type=int, default=4096, help="rechunk: peers get arrays of at most so many MiB")
-    parser.add_argument("--json", type=Path, help="rechunk: write the results to this file")
-    parser.add_argument("--from", dest="known", type=Path, help="rechunk: do not measure: results that --json wrote")
+    parser.add_argument("--json", type=Path, help="rechunk, hdf5: write the results to this file")
+    parser.add_argument("--from", dest="known", type=Path, help="rechunk, hdf5: do not measure: results that --json wrote")
     parser.add_argument("--pages", action="store_true")
     given = parser.parse_args()
-    {"zarr": run_zarr, "rechunk": run_rechunk, "paper": run_paper}[given.what](given)
+    {"zarr": run_zarr, "rechunk": run_rechunk, "hdf5": run_hdf5, "paper": run_paper}[given.what](given)
 
 
 if __name__ == "__main__":
