@@ -54,8 +54,12 @@ def imports_of(path):
 
 def test_no_module_imports_itself_by_way_of_others():
     package = Path(cornerturn.__file__).parent
-    wanted = {f"cornerturn.{p.stem}": set(imports_of(p)) for p in package.glob("*.py") if p.stem != "__init__"}
-    assert len(wanted) > 10 and "cornerturn._arrays" in wanted["cornerturn._frameworks"]
+    files = {p for folder in (package, package / "_frameworks") for p in folder.glob("*.py")} - {package / "__init__.py"}
+    wanted = {
+        ".".join(("cornerturn", *p.relative_to(package).with_suffix("").parts)).removesuffix(".__init__"): set(imports_of(p))
+        for p in files
+    }
+    assert len(wanted) > 10 and "cornerturn._arrays" in wanted["cornerturn._frameworks.protocols"]
     done = set()
     while ready := {name for name in wanted.keys() - done if not (wanted[name] & wanted.keys()) - done}:
         done |= ready
