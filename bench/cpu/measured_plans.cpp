@@ -115,9 +115,9 @@ plan::CpuCosts with_values(plan::CpuCosts costs, const std::vector<double>& valu
 
 // What all candidates should take, for costs that change a few at a time: those of a family concern
 // its candidates alone.
-class Estimates {
+class CpuEstimates {
  public:
-  explicit Estimates(const std::vector<Fit>& fits) : fits_(fits) {
+  explicit CpuEstimates(const std::vector<Fit>& fits) : fits_(fits) {
     for (const Fit& fit : fits) seconds_.emplace_back(fit.timed.size());
   }
 
@@ -195,7 +195,7 @@ plan::CpuCosts fitted_cpu_costs(const std::vector<CpuMeasurement>& measured,
   std::vector<FitCase> cases;
   cases.reserve(fits.size());
   for (const Fit& fit : fits) cases.push_back(fit.times);
-  Estimates estimates(fits);
+  CpuEstimates estimates(fits);
   const auto badness_of = [&](const std::vector<double>& values) {
     estimates.update(with_values(costs, values));
     return badness(cases, [&](std::size_t i, std::size_t k) { return estimates.of(i, k); });
