@@ -2,15 +2,16 @@
 // loop over all elements of the whole array.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <numeric>
 #include <vector>
 
 #include "cornerturn/cornerturn.hpp"
+#include "support/refusal.hpp"
 
 namespace cornerturn {
 namespace {
 
+using test::refusal;
 using Values = std::vector<std::int32_t>;
 
 Values numbered(std::int64_t count) {
@@ -28,16 +29,6 @@ std::vector<ConstView> rows_of(const Values& matrix, std::int64_t rows, std::int
     parts.push_back(view(matrix.data() + k * each * columns, {each, columns}));
   }
   return parts;
-}
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Status::invalid_argument);
-    return error.what();
-  }
-  return "nothing";
 }
 
 TEST(Redistribute, RowsBecomeRowsOfTheTransposedMatrix) {

@@ -7,12 +7,13 @@
 #include <numeric>
 #include <random>
 
-#include "cornerturn/error.hpp"
 #include "shards/pieces.hpp"
+#include "support/refusal.hpp"
 
 namespace cornerturn::shards {
 namespace {
 
+using test::refusal;
 using Values = std::vector<std::int64_t>;
 
 // ---- The reference: every index of every device in a list, and every element on its own.
@@ -346,17 +347,6 @@ TEST(Redistribution, BoxesAndPlacementsOfOneLayoutAreEqual) {
 }
 
 // ---- Bad input
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Status::invalid_argument);
-    return error.what();
-  }
-  return "nothing";
-}
 
 TEST(Redistribution, BadLayoutsAreRefused) {
   const auto placing = [](const Numbers& shape, const Numbers& mesh, const char* text) {
