@@ -34,6 +34,9 @@ class OnGpu {
   explicit OnGpu(const Bytes& contents, std::int64_t shift = 0)
       : size_(contents.size()), memory_(static_cast<std::int64_t>(size_) + shift), shift_(shift) {
     cuda::check(cudaMemcpy(data(), contents.data(), size_, cudaMemcpyHostToDevice), "cudaMemcpy");
+    // A copy of up to 64 KiB from pageable memory may return before it has arrived, and streams
+    // that do not wait for the default stream would then be ahead of it.
+    cuda::check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
 
   std::byte* data() const { return memory_.get() + shift_; }
