@@ -6,7 +6,8 @@ usage: random_report.py publish [RESULT.json...]  writes the CPU's table (defaul
        random_report.py table RESULT.json...      prints the table
 
 RESULT.json is what `cornerturn bench --threads 1 --all-candidates --random COUNT --seed S --json RESULT.json`
-writes. Peers' results of the same problems lie beside it, as RESULT-numpy.json and RESULT-torch.json. The newest are cpu-PROCESSOR-judged-SEED.json in bench/results/random.
+writes. Peers' results of the same problems lie beside it, as RESULT-numpy.json and RESULT-torch.json. The newest are
+cpu-PROCESSOR-judged-SEED.json in bench/results/random, and those of more threads cpu-PROCESSOR-judged-SEED-threads-N.json.
 """
 import re
 import sys
@@ -18,7 +19,7 @@ from report import OURS, PAGE, ROOT, TITLES, geometric_mean, key_of, load
 
 FOLDER = report.RESULTS / "random"
 MARKER = "bench-random"
-JUDGED = re.compile(r"-judged-\d+$")
+JUDGED = re.compile(r"-judged-\d+(-threads-\d+)?$")
 PEERS = ["numpy", "torch"]
 # A peer is ahead where its time is shorter by more than this.
 TOLERANCE = 0.03
@@ -40,7 +41,7 @@ def beside_of(path, peer):
 
 
 class Drawn:
-    """Our results of problems drawn at random on a CPU, with those of peers beside them."""
+    """Our results of problems drawn at random on a CPU, of one number of threads, with those of peers beside them."""
 
     def __init__(self, paths):
         self.paths = paths
@@ -75,6 +76,14 @@ class Drawn:
         case = self.ours[key]
         times = [c["seconds"] for c in case.get("candidates", []) if c.get("seconds")]
         return case["best_seconds"] / min([*times, case["best_seconds"]]) if times else None
+
+
+def by_threads(paths):
+    """A Drawn for each number of threads, the fewest first."""
+    found = defaultdict(list)
+    for path in paths:
+        found[load(path)["threads"]].append(path)
+    return [Drawn(found[threads]) for threads in sorted(found)]
 
 
 def percent(value):
@@ -138,8 +147,8 @@ def sources_of(drawn):
     return f"`{JUDGED.sub('', str(first.with_suffix('')))}-judged-*.json`"
 
 
-def text_of(drawn):
-    return f"{table(drawn)}\n\n{caption(drawn)}"
+def text_of(paths):
+    return "\n\n".join(f"{table(drawn)}\n\n{caption(drawn)}" for drawn in by_threads(paths))
 
 
 def newest_on_cpu():
@@ -171,18 +180,14 @@ def gpu_shares(paths):
 def main():
     command, paths = (sys.argv[1] if len(sys.argv) > 1 else ""), [Path(p) for p in sys.argv[2:]]
     if command == "table" and paths:
-        print(text_of(Drawn(paths)))
+        print(text_of(paths))
         return
     if command not in ("publish", "check"):
         sys.exit(__doc__)
     paths = paths or newest_on_cpu()
     if not paths:
         sys.exit("random_report.py: bench/results/random has no result of a CPU that no fit saw")
-    sections = {PAGE: text_of(Drawn(paths))}
-    if command == "publish":
-        report.publish_sections(sections, MARKER)
-    else:
-        report.check_sections(sections, MARKER, "bench/random_report.py")
+    report.publish_or_check({PAGE: text_of(paths)}, MARKER, "bench/random_report.py")
 
 
 if __name__ == "__main__":

@@ -286,6 +286,14 @@ def check_sections(sections, marker, script):
         sys.exit(f"{names} says something else than the results: run `{script} publish`")
 
 
+def publish_or_check(sections, marker, script):
+    """Does what the first argument of `script` says with what belongs between the marks of some pages."""
+    if sys.argv[1] == "publish":
+        publish_sections(sections, marker)
+    else:
+        check_sections(sections, marker, script)
+
+
 def slowest(shares):
     """The ten slowest cases, and those where a peer is ahead."""
     ratios = shares.ratios()

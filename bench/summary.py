@@ -73,7 +73,7 @@ def random_row(cpu_paths, gpu_paths):
     """The row of problems that were drawn at random; a side without a result has no number."""
     cells = ["-"] * 4
     if cpu_paths:
-        drawn = random_report.Drawn(cpu_paths)
+        drawn = random_report.by_threads(cpu_paths)[0]
         best = [b for k in drawn.ours if (b := drawn.best_peer(k)) is not None]
         cells[:2] = [percent([drawn.share(k) for k in drawn.ours], "**"), percent(best)]
     if gpu_paths:
@@ -84,7 +84,7 @@ def random_row(cpu_paths, gpu_paths):
 def random_note(cpu_paths, gpu_paths):
     sides = []
     if cpu_paths:
-        drawn = random_report.Drawn(cpu_paths)
+        drawn = random_report.by_threads(cpu_paths)[0]
         provenance = drawn.first["provenance"]
         behind = sum(drawn.behind(k) for k in drawn.ours)
         peers = " or ".join(random_report.TITLES[p] for p in drawn.peers)
@@ -146,11 +146,7 @@ def main():
     if command not in ("publish", "check") or len(paths) not in (0, 2):
         sys.exit(__doc__)
     cpu, gpu = paths or (report.newest_results(), gpu_report.newest_results())
-    sections = {README: text_of(cpu, gpu)}
-    if command == "publish":
-        report.publish_sections(sections, MARKER)
-    else:
-        report.check_sections(sections, MARKER, "bench/summary.py")
+    report.publish_or_check({README: text_of(cpu, gpu)}, MARKER, "bench/summary.py")
 
 
 if __name__ == "__main__":

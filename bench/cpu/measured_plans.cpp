@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include "cornerturn/error.hpp"
@@ -73,11 +75,11 @@ plan::Candidates candidates_of(const Problem& normal, const plan::Machine& machi
   return all;
 }
 
-// What a fit knows of one case: which of the candidates were timed, and the processor.
+// What a fit knows of one case: the candidates that were timed, and the processor.
 struct Fit {
   const plan::CpuInfo* cpu;
   Problem normal;
-  std::vector<std::size_t> timed;
+  plan::Candidates timed;
   FitCase times;
 };
 
@@ -91,12 +93,11 @@ std::vector<Fit> fits_of(const CpuMeasurement& measured, Geometry& geometry) {
     for (const MeasuredCandidate& known : m.candidates) {
       if (fit.times.best == 0 || known.seconds < fit.times.best) fit.times.best = known.seconds;
     }
-    const plan::Candidates all = candidates_of(fit.normal, measured.cpu);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::string text = describe(all[i], fit.normal);
+    for (const plan::Candidate& candidate : candidates_of(fit.normal, measured.cpu)) {
+      const std::string text = describe(candidate, fit.normal);
       for (const MeasuredCandidate& known : m.candidates) {
-        if (known.kernel != all[i].row->name || known.description != text) continue;
-        fit.timed.push_back(i);
+        if (known.kernel != candidate.row->name || known.description != text) continue;
+        fit.timed.push_back(candidate);
         fit.times.seconds.push_back(known.seconds);
         break;
       }
@@ -111,6 +112,49 @@ plan::CpuCosts with_values(plan::CpuCosts costs, const std::vector<double>& valu
   for (std::size_t i = 0; i < named.size(); ++i) named[i].cost->value = values[i];
   return costs;
 }
+
+// What all candidates should take, for costs that change a few at a time: those of a family concern
+// its candidates alone.
+class CpuEstimates {
+ public:
+  explicit CpuEstimates(const std::vector<Fit>& fits) : fits_(fits) {
+    for (const Fit& fit : fits) seconds_.emplace_back(fit.timed.size());
+  }
+
+  void update(const plan::CpuCosts& costs) {
+    plan::CpuCosts now = costs;
+    const auto named = now.named();
+    std::set<std::string, std::less<>> changed;
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      if (known_.empty() || named[i].cost->value != known_[i]) {
+        changed.insert(named[i].name.substr(0, named[i].name.find('.')));
+      }
+    }
+    known_.clear();
+    for (const auto& one : named) known_.push_back(one.cost->value);
+    std::map<const plan::CpuInfo*, plan::Machine> machines;
+    for (std::size_t i = 0; i < fits_.size(); ++i) {
+      auto found = machines.find(fits_[i].cpu);
+      if (found == machines.end()) {
+        plan::CpuInfo cpu = *fits_[i].cpu;
+        cpu.costs = costs;
+        found = machines.emplace(fits_[i].cpu, cpu).first;
+      }
+      for (std::size_t k = 0; k < seconds_[i].size(); ++k) {
+        const plan::Candidate& candidate = fits_[i].timed[k];
+        if (!changed.contains(candidate.row->name)) continue;
+        seconds_[i][k] =
+            candidate.row->estimate(candidate.config, {fits_[i].normal, found->second, {}}).seconds;
+      }
+    }
+  }
+  double of(std::size_t i, std::size_t k) const { return seconds_[i][k]; }
+
+ private:
+  const std::vector<Fit>& fits_;
+  std::vector<std::vector<double>> seconds_;
+  std::vector<double> known_;
+};
 
 }  // namespace
 
@@ -151,17 +195,10 @@ plan::CpuCosts fitted_cpu_costs(const std::vector<CpuMeasurement>& measured,
   std::vector<FitCase> cases;
   cases.reserve(fits.size());
   for (const Fit& fit : fits) cases.push_back(fit.times);
+  CpuEstimates estimates(fits);
   const auto badness_of = [&](const std::vector<double>& values) {
-    const plan::CpuCosts trial = with_values(costs, values);
-    plan::Candidates all;
-    return badness(cases, [&](std::size_t i, std::size_t k) {
-      if (k == 0) {
-        plan::CpuInfo cpu = *fits[i].cpu;
-        cpu.costs = trial;
-        all = candidates_of(fits[i].normal, cpu);
-      }
-      return all[fits[i].timed[k]].seconds();
-    });
+    estimates.update(with_values(costs, values));
+    return badness(cases, [&](std::size_t i, std::size_t k) { return estimates.of(i, k); });
   };
   std::vector<FreeCost> free;
   for (const auto& [name, cost] : costs.named()) free.push_back({cost->value, cost->most});

@@ -1,7 +1,9 @@
 // Measures permutations within an array on the GPU that is here beside a plain copy of the same
 // bytes, in one run.
 //
-//   usage: bench_in_place [--filter TEXT] [--json FILE]
+//   usage: bench_in_place [--filter TEXT] [--parts] [--json FILE]
+//
+// --parts also measures each part of a plan that consists of several, one of each kind.
 //
 // Every case is verified once, element by element. Times are medians; each round runs the case, the
 // driver's copy and a kernel's copy, one after the other. A copy reads and writes as many bytes as
@@ -19,6 +21,7 @@
 #include "gpu/accelerator.hpp"
 #include "harness/machine.hpp"
 #include "harness/statistics.hpp"
+#include "plan/gpu/parts.hpp"
 #include "plan/planner.hpp"
 #include "workshop/cuda/strided_check.hpp"
 
@@ -94,7 +97,40 @@ std::string difference(Accelerator& gpu, const Problem& problem, const plan::Pla
   return cuda::StridedCheck(as_move).difference(gpu.src(), problem.bytes(), stream);
 }
 
-ordered_json measured(Accelerator& gpu, const plan::Machine& machine, const InPlaceCase& c) {
+// The parts of a plan, each kind with its number and the seconds of its first one.
+ordered_json parts_of(Accelerator& gpu, const plan::Plan& plan, const Buffers& buffers) {
+  struct Kind {
+    const plan::Plan* plan;
+    Buffers buffers;
+    int count;
+  };
+  std::vector<Kind> kinds;
+  plan::gpu::for_each_part(plan, buffers, [&](const plan::Plan& part, const Buffers& its) {
+    for (Kind& kind : kinds) {
+      if (kind.plan == &part) {
+        ++kind.count;
+        return;
+      }
+    }
+    kinds.push_back({&part, its, 1});
+  });
+  ordered_json all = ordered_json::array();
+  for (const Kind& kind : kinds) {
+    const std::vector<Work> work = {
+        [&] { cuda::execute(*kind.plan, kind.buffers, static_cast<cuda::Stream>(gpu.stream())); }};
+    std::vector<double> seconds;
+    for (int round = 0; round < in_place_rounds; ++round) seconds.push_back(gpu.time(work)[0]);
+    std::cout << fmt::format("    {:4} x {:9.1f} us  {}\n", kind.count, 1e6 * median(seconds),
+                             plan::to_string(*kind.plan));
+    all.push_back({{"plan", plan::to_string(*kind.plan)},
+                   {"count", kind.count},
+                   {"seconds", median(seconds)}});
+  }
+  return all;
+}
+
+ordered_json measured(Accelerator& gpu, const plan::Machine& machine, const InPlaceCase& c,
+                      bool parts) {
   const View described(nullptr, ElementType::bytes(c.element), c.shape);
   const Problem problem = in_place::problem_in_place(described, c.axes).problem;
   const plan::Plan plan = plan::make_plan(problem, machine);
@@ -109,16 +145,18 @@ ordered_json measured(Accelerator& gpu, const plan::Machine& machine, const InPl
                            100 * share, plan::to_string(plan),
                            wrong.empty() ? "" : "  WRONG: " + wrong)
             << std::flush;
-  return {{"suite", "inplace"},      {"case", c.name()},
-          {"class", c.group},        {"element_bytes", c.element},
-          {"shape", c.shape},        {"axes", c.axes},
-          {"kernel", plan.kernel()}, {"plan", plan::to_string(plan)},
-          {"bytes", bytes},          {"workspace", plan.workspace()},
-          {"seconds", times.own},    {"copy_seconds", times.copy},
-          {"share_of_copy", share},  {"difference", wrong}};
+  ordered_json result = {{"suite", "inplace"},      {"case", c.name()},
+                         {"class", c.group},        {"element_bytes", c.element},
+                         {"shape", c.shape},        {"axes", c.axes},
+                         {"kernel", plan.kernel()}, {"plan", plan::to_string(plan)},
+                         {"bytes", bytes},          {"workspace", plan.workspace()},
+                         {"seconds", times.own},    {"copy_seconds", times.copy},
+                         {"share_of_copy", share},  {"difference", wrong}};
+  if (parts) result["parts"] = parts_of(gpu, plan, buffers);
+  return result;
 }
 
-int run_in_place(const std::string& filter, const std::string& json) {
+int run_in_place(const std::string& filter, bool parts, const std::string& json) {
   const std::unique_ptr<Accelerator> gpu = open_gpu();
   const plan::Machine& machine = cuda::machine_of(cuda::current_device());
   ordered_json report = {{"kind", "cornerturn-in-place"}, {"schema", 1}};
@@ -128,7 +166,7 @@ int run_in_place(const std::string& filter, const std::string& json) {
   bool good = true;
   for (const InPlaceCase& c : in_place_cases()) {
     if ((c.group + " " + c.name()).find(filter) == std::string::npos) continue;
-    report["cases"].push_back(measured(*gpu, machine, c));
+    report["cases"].push_back(measured(*gpu, machine, c, parts));
     good = good && report["cases"].back()["difference"] == "";
   }
   if (!json.empty()) std::ofstream(json) << report.dump(1) << "\n";
@@ -143,10 +181,12 @@ int main(int argc, char** argv) {
   std::string filter;
   std::string json;
   app.add_option("--filter", filter, "Only cases whose class and name contain this");
+  bool parts = false;
+  app.add_flag("--parts", parts, "Also measure each part of a plan that consists of several");
   app.add_option("--json", json, "Write the results to this file");
   CLI11_PARSE(app, argc, argv);
   try {
-    return cornerturn::bench::run_in_place(filter, json);
+    return cornerturn::bench::run_in_place(filter, parts, json);
   } catch (const std::exception& error) {
     std::cerr << "bench_in_place: " << error.what() << "\n";
     return 2;

@@ -97,14 +97,13 @@ std::string Runner::verify(const Case& c, const Run& run, const Slots& slots, do
 
 // Each candidate once in every round, so that a disturbance hits none of them alone; the fastest of
 // a candidate's rounds counts, which is what a processor that others use as well disturbs least.
-// Those that are far behind `seconds`, the chosen one's time, keep the time of the run that was
-// verified.
+// Those that are far behind `seconds`, the chosen one's time, run once more: the run that was
+// verified may have been disturbed. If they still are, that was all.
 std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& subject,
                                                         Slots& slots, double seconds, int calls) {
   constexpr int rounds = 5;
   constexpr double far_behind = 8;
   std::vector<CandidateResult> results;
-  std::vector<std::vector<double>> times;
   for (const Candidate& candidate : subject.candidates()) {
     const std::size_t i = results.size();
     CandidateResult& r = results.emplace_back();
@@ -116,23 +115,24 @@ std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& 
       subject.run_candidate(i, src, dst);
     };
     r.wrong = verify(c, run, slots, r.seconds);
-    times.emplace_back();
   }
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (!results[i].wrong.empty() || results[i].seconds > far_behind * seconds) continue;
+      CandidateResult& r = results[i];
+      const bool is_far = r.seconds > far_behind * seconds;
+      if (!r.wrong.empty() || (is_far && round > 0)) continue;
+      const int times = is_far ? 1 : calls;
       const double all = time_once([&] {
-        for (int k = 0; k < calls; ++k) {
+        for (int k = 0; k < times; ++k) {
           const int slot = slots.advance();
           subject.run_candidate(i, slots.src(slot), slots.dst(slot));
         }
       });
-      times[i].push_back(all / calls);
+      r.seconds = std::min(r.seconds, all / times);
     }
   }
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!times[i].empty()) results[i].seconds = *std::min_element(times[i].begin(), times[i].end());
-    if (!results[i].wrong.empty()) results[i].seconds = 0;
+  for (CandidateResult& r : results) {
+    if (!r.wrong.empty()) r.seconds = 0;
   }
   return results;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures redistributions between the GPUs of one host, beside PyTorch's ways, and writes JSON.
 
-usage: torchrun --nproc N bench/python/shards.py [--json OUT.json] [--rounds N] [--quick] [--only TEXT]
+usage: torchrun --nproc N bench/python/shards.py [--json OUT.json] [--rounds N] [--seconds N] [--only TEXT]
 
 Each case is an array that is spread over all processes and goes into another layout, permuted or not.
 Every contestant first makes a result, in memory that was filled with another value, and is left out with
@@ -27,6 +27,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -100,6 +101,7 @@ def cases(ranks):
         "weights, rows to columns", (n, 14336 * p), 2, "S0", "S1", (0, 1),
         (n // p, p, 14336), (1, 0, 2), (n, 14336), (0, 1), 1,
     )  # fmt: skip
+    yield transposition(p, 8 * GIB, 4)
 
 
 class Run:
@@ -247,7 +249,8 @@ class Run:
 
 
 def equal(got, expected):
-    return torch.equal(got.reshape(-1).view(torch.uint8), expected.reshape(-1).view(torch.uint8))
+    # Bit by bit; words of 8 bytes, because torch.equal has a byte for each of its elements.
+    return torch.equal(got.reshape(-1).view(torch.int64), expected.reshape(-1).view(torch.int64))
 
 
 def everywhere(yes):
@@ -297,7 +300,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="no case of more than 300 MB a pair")
+    parser.add_argument("--seconds", type=float, default=1e9, help="no case begins after so many")
     parser.add_argument("--only", default="", help="the cases whose name contains this")
     options = parser.parse_args()
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -308,11 +311,9 @@ def main():
     )
     rank, ranks = dist.get_rank(), dist.get_world_size()
     report = {"provenance": provenance(ranks), "cases": []}
+    begin = time.monotonic()
     for case in cases(ranks):
-        run_bytes = case.size
-        for extent in case.shape:
-            run_bytes *= extent
-        if options.only not in case.name or (options.quick and run_bytes > 300 * MIB * ranks * ranks):
+        if options.only not in case.name or not everywhere(time.monotonic() - begin < options.seconds):
             continue
         result = Run(case, rank, ranks).measured(options.rounds)
         torch.cuda.empty_cache()

@@ -218,6 +218,31 @@ CT_C_API ct_status ct_amax_on(double* amax, const ct_const_view* src, int thread
 CT_C_API ct_status ct_quantise_tensor_on(const ct_view* dst, double* scale,
                                          const ct_const_view* src, int threads, void* stream);
 
+/** What ct_redistribute does with an array that is spread over devices, as Resharding and
+ * ReshardingOptions in shards.hpp say. Start from CT_RESHARDING_INIT. */
+typedef struct ct_resharding {
+  size_t size;          /**< sizeof(ct_resharding), so that the struct can grow */
+  int rank;             /**< of the whole array */
+  const int64_t* shape; /**< of the whole array */
+  int mesh_rank;        /**< dimensions of the mesh */
+  const int64_t* mesh;  /**< the devices by coordinates, numbered with the last one fastest */
+  const char* src;      /**< how the array is spread, as "S0,R" */
+  const char* dst;      /**< how the result is to be spread */
+  const int* perm;      /**< axis i of the result is axis perm[i]; NULL keeps the axes */
+  void* const* streams; /**< a cudaStream_t for each device; NULL means the default streams */
+  const char* route;    /**< "one pass" or "copy engines"; NULL means that the library chooses */
+  int threads;          /**< the CPU uses at most so many; 0 means all that the process may use */
+} ct_resharding;
+#define CT_RESHARDING_INIT \
+  { sizeof(ct_resharding), 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 }
+
+/** Brings an array that is spread over the devices of this process into another layout. `dst` and
+ * `src` are lists of `devices` shards each, one for every device of the mesh. All shards lie in
+ * host memory, or the two shards of each device lie on one GPU, whichever is the current one. On
+ * GPUs it is several launches or copies; they may be captured in a graph with all streams. */
+CT_C_API ct_status ct_redistribute(const ct_view* dst, const ct_const_view* src, int devices,
+                                   const ct_resharding* what);
+
 /** Makes the plan that ct_copy would use, so that it can be run often. Free it with ct_plan_free.
  * On an error *plan is NULL. The data pointers may be NULL. Otherwise they say which device the
  * plan is for and, for a GPU, which alignment it may count on. CT_MEASURE runs candidates on them.

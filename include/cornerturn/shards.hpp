@@ -38,8 +38,9 @@ struct ReshardingOptions {
 
 /// Sets the result, whose shards are `dst`, to the array, whose shards are `src`, with its axes
 /// permuted. Each list has a view for every device of the mesh. A view has the shape that the
-/// layout gives its device, and any strides; all have one type. The two shards of a device lie in
-/// the memory of one GPU, or all shards lie in host memory. Shards must not overlap.
+/// layout gives its device, and any strides. All views of a list have one type; values are
+/// converted where the two types differ. The two shards of a device lie in the memory of one GPU,
+/// or all shards lie in host memory. Shards must not overlap.
 ///
 /// The current GPU stays the current one. Peer access between the GPUs is enabled, and stays so.
 /// Work that comes to a device's stream later finds its shard of the result complete, and may

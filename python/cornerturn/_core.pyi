@@ -246,6 +246,9 @@ class Redistribution:
 
     def __init__(self, src: ShardLayout, dst: ShardLayout, perm: Sequence[int], itemsize: int) -> None: ...
 
+    @staticmethod
+    def converting(src: ShardLayout, dst: ShardLayout, perm: Sequence[int], src_type: str, dst_type: str) -> Redistribution: ...
+
     def moves(self) -> bool:
         """Does any device send anything?"""
 

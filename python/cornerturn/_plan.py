@@ -230,9 +230,8 @@ def itemsize_of(dtype: Any) -> int:
     itemsize = getattr(dtype, "itemsize", None)
     if isinstance(itemsize, int):
         return itemsize
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype_name(dtype))
     try:
-        return _core.itemsize(name)
+        return _core.itemsize(name_of_dtype(dtype))
     except ValueError:
         pass
     numpy = sys.modules.get("numpy")
@@ -243,6 +242,10 @@ def itemsize_of(dtype: Any) -> int:
             f"dtype = {dtype!r} is no dtype: name one of NumPy's or ml_dtypes', or b1 to b256 for elements "
             "of so many bytes"
         ) from None
+
+
+def name_of_dtype(dtype: Any) -> str:
+    return dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype_name(dtype))
 
 
 def _text(value: str) -> str:

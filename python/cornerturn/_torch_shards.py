@@ -14,7 +14,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, shown
+from cornerturn._arrays import HOST, dtype_name, shown
 from cornerturn._frameworks import framework_of
 from cornerturn._torch_permute import stream_of_device
 from cornerturn._torch_windows import Window, new_window, window_of
@@ -43,10 +43,10 @@ class _Task(NamedTuple):
     moves: bool
 
     def inverse(self) -> _Task:
-        shape, mesh, src, dst, perm, itemsize = self.arguments
+        shape, mesh, src, dst, perm, types = self.arguments
         result = tuple(shape[axis] for axis in perm)
         back = tuple(sorted(range(len(perm)), key=perm.__getitem__))
-        return _task(self.members, (result, mesh, dst, src, back, itemsize))
+        return _task(self.members, (result, mesh, dst, src, back, types[::-1]))
 
 
 @torch.compiler.disable
@@ -59,6 +59,7 @@ def redistribute(
     out: Tensor | None = None,
     *,
     shape: Sequence[int] | None = None,
+    dtype: torch.dtype | None = None,
     route: str | None = None,
 ) -> Tensor:
     """Brings an array that is spread over the processes of a group into another layout.
@@ -79,6 +80,8 @@ def redistribute(
         perm: axis i of the result is axis perm[i] of the array. None keeps the axes.
         out: takes this process's part of the result, or is a DTensor.
         shape: of the whole array; needed where parts differ in shape.
+        dtype: of the result, to which values are converted, as by `x.to(dtype)`. None means that of
+            `out`, or that of `x`. Messages hold the smaller of the two types.
         route: "one pass", "copy engines" or "packed". None means what the plan chooses of those that
             `out` allows.
 
@@ -93,8 +96,8 @@ def redistribute(
             the group. What is in `out` is then undefined.
     """
     if isinstance(x, _dtensor()):
-        return _of_dtensor(x, mesh, src, dst, perm, out, route)
-    return _of_local(x, mesh, src, dst, perm, out, shape, route)
+        return _of_dtensor(x, mesh, src, dst, perm, out, dtype, route)
+    return _of_local(x, mesh, src, dst, perm, out, shape, dtype, route)
 
 
 def empty_shard(
@@ -138,7 +141,7 @@ def empty_shard(
         said.update(mesh=(members.mesh, members.devices), shape=extents, layout=key)
         said.update(dtype=str(kind), device=on.type)
         same = tuple(range(len(extents)))
-        arguments = (extents, members.mesh, key, key, same, kind.itemsize)
+        arguments = (extents, members.mesh, key, key, same, (kind.itemsize,))
         parts = [_made(arguments, each, _CHUNK_BYTES)[0].dst_shape for each in members.devices]
         local = tuple(parts[group.rank()])
         most = max(math.prod(part) for part in parts)
@@ -163,7 +166,9 @@ def _dtensor() -> Any:
     return DTensor
 
 
-def _of_dtensor(x: Any, mesh: Any, src: Any, dst: Any, perm: Any, out: Any, route: Any) -> Any:
+def _of_dtensor(
+    x: Any, mesh: Any, src: Any, dst: Any, perm: Any, out: Any, dtype: Any, route: Any
+) -> Any:
     from torch.distributed.tensor import Replicate, Shard
 
     mesh = x.device_mesh if mesh is None else mesh
@@ -173,7 +178,7 @@ def _of_dtensor(x: Any, mesh: Any, src: Any, dst: Any, perm: Any, out: Any, rout
         if not isinstance(out, type(x)):
             raise TypeError(f"out is a {type(out).__qualname__}, but x is a DTensor")
         local_out = out.to_local()
-    result = _of_local(x.to_local(), mesh, src, dst, perm, local_out, x.shape, route, x)
+    result = _of_local(x.to_local(), mesh, src, dst, perm, local_out, x.shape, dtype, route, x)
     if out is not None:
         return out
     order = permutation(perm, x.dim())
@@ -195,6 +200,7 @@ def _of_local(
     perm: Any,
     out: Any,
     shape: Any,
+    dtype: Any,
     route: Any,
     whole: Any = None,
 ) -> Tensor:
@@ -202,14 +208,14 @@ def _of_local(
     said: dict[str, Any] = {}
     task = window = wrong = None
     try:
-        task = _described(group, mesh, x, src, dst, perm, out, shape, whole, said)
+        task = _described(group, mesh, x, src, dst, perm, out, shape, dtype, whole, said)
         window = _window_for(task, out, route, said)
     except (ValueError, TypeError) as error:
         wrong = error
     _agree(group, said, wrong, isinstance(x, Tensor) and x.is_cuda)
     assert task is not None
     if out is None:
-        return _Redistribute.apply(x, task)
+        return _Redistribute.apply(x, task, x.dtype if dtype is None else dtype)
     if window is None:
         _exchange(x.detach(), task, out.detach())
     else:
@@ -257,6 +263,7 @@ def _described(
     perm: Any,
     out: Any,
     shape: Any,
+    dtype: Any,
     whole: Any,
     said: dict[str, Any],
 ) -> _Task:
@@ -266,6 +273,8 @@ def _described(
     members = _members(group, mesh)
     said["mesh"] = (members.mesh, members.devices)
     said["x.dtype"] = str(x.dtype)
+    kind = _result_dtype(dtype, out, x)
+    said["dtype"] = str(kind)
     said["x.device"] = x.device.type
     said["x.requires_grad"] = torch.is_grad_enabled() and x.requires_grad and out is None
     _check_tensor(group, x, "x")
@@ -284,7 +293,8 @@ def _described(
         extents = _whole_shape(x, members.mesh, from_key)
     said["shape"] = extents
     to_key = said["dst"] = layout_key(dst, "dst", tuple(extents[axis] for axis in order))
-    task = _task(members, (extents, members.mesh, from_key, to_key, order, x.itemsize))
+    types = (x.itemsize,) if kind == x.dtype else (dtype_name(x.dtype), dtype_name(kind))
+    task = _task(members, (extents, members.mesh, from_key, to_key, order, types))
     if list(x.shape) != task.part.src_shape:
         raise ValueError(
             f"x.shape = {tuple(x.shape)}, but src = {shown(from_key)} of shape = {extents} gives it "
@@ -293,6 +303,17 @@ def _described(
     if out is not None:
         _check_out(group, out, x, task)
     return task
+
+
+def _result_dtype(dtype: Any, out: Any, x: Tensor) -> torch.dtype:
+    of_out = out.dtype if isinstance(out, Tensor) else x.dtype
+    if dtype is None:
+        return of_out
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype = {shown(dtype)} is no torch.dtype")
+    if out is not None and of_out != dtype:
+        raise TypeError(f"out.dtype = {of_out}, but dtype = {dtype}")
+    return dtype
 
 
 def _check_tensor(group: dist.ProcessGroup, tensor: Tensor, name: str) -> None:
@@ -338,8 +359,6 @@ def _check_out(group: dist.ProcessGroup, out: Any, x: Tensor, task: _Task) -> No
     wanted = tuple(task.part.dst_shape)
     if tuple(out.shape) != wanted:
         raise ValueError(f"out.shape = {tuple(out.shape)}, but dst gives it {wanted}")
-    if out.dtype != x.dtype:
-        raise TypeError(f"out.dtype = {out.dtype}, but x has {x.dtype}")
     if out.device != x.device:
         raise ValueError(f"out.device = {out.device}, but x is on {x.device}")
     if out.is_conj() or out.is_neg():
@@ -431,11 +450,10 @@ def _first_wrong(details: list[tuple[dict[str, Any], tuple[type[Exception], str]
 
 def _exchange(x: Tensor, task: _Task, out: Tensor) -> None:
     x = x.resolve_conj().resolve_neg()
-    size = x.itemsize
     gpu, stream = (HOST, 0) if x.device.type == "cpu" else _gpu_of(x)
     part, members = task.part, task.members
-    x_at = (x.data_ptr(), [stride * size for stride in x.stride()])
-    out_at = (out.data_ptr(), [stride * size for stride in out.stride()])
+    x_at = (x.data_ptr(), [stride * x.itemsize for stride in x.stride()])
+    out_at = (out.data_ptr(), [stride * out.itemsize for stride in out.stride()])
     if not task.moves:
         part.keep(*out_at, *x_at, gpu, stream)
         return
@@ -486,13 +504,13 @@ def _gpu_of(x: Tensor) -> tuple[int, int]:
 
 class _Redistribute(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, task: _Task) -> Tensor:
-        ctx.task = task
-        out = x.new_empty(task.part.dst_shape)
+    def forward(ctx: Any, x: Tensor, task: _Task, dtype: torch.dtype) -> Tensor:
+        ctx.task, ctx.dtype = task, x.dtype
+        out = x.new_empty(task.part.dst_shape, dtype=dtype)
         _exchange(x, task, out)
         return out
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         # All processes made the same call, so they need not compare it again.
-        return _Redistribute.apply(gradient, ctx.task.inverse()), None
+        return _Redistribute.apply(gradient, ctx.task.inverse(), ctx.dtype), None, None

@@ -24,7 +24,7 @@ from typing import Any
 
 from cornerturn import _core
 from cornerturn._arrays import is_integer, order_of, shown
-from cornerturn._plan import itemsize_of
+from cornerturn._plan import itemsize_of, name_of_dtype
 
 __all__ = ["Redistribution", "plan", "scalapack"]
 
@@ -82,6 +82,7 @@ def plan(
     perm: Sequence[int] | None = None,
     *,
     dtype: Any = "float32",
+    to: Any = None,
     on: str = "",
 ) -> Redistribution:
     """Plans how an array goes from one layout to another, without any device and any communication.
@@ -93,7 +94,8 @@ def plan(
         src: the layout of the array.
         dst: the layout of the result.
         perm: axis i of the result is axis perm[i] of the array. None keeps the axes.
-        dtype: of the elements.
+        dtype: of the elements of the array.
+        to: the dtype of the result, where values are converted.
         on: GPUs of a host that need not be here: "8xh200", or "4xFILE.json" with a file like those
             in `devices/hosts`. The plan then has routes and times.
 
@@ -117,7 +119,7 @@ def plan(
         layout_key(src, "src", extents),
         layout_key(dst, "dst", result),
         order,
-        itemsize_of(dtype),
+        (itemsize_of(dtype),) if to is None else (name_of_dtype(dtype), name_of_dtype(to)),
     )
     return Redistribution(made, on)
 
@@ -244,8 +246,10 @@ def redistribution(
     src: _Key,
     dst: _Key,
     perm: tuple[int, ...],
-    itemsize: int,
+    types: tuple[int] | tuple[str, str],
 ) -> _core.Redistribution:
+    """`types`: bytes of an element, which is moved unread, or the names of both sides' dtypes."""
+
     def layout(key: _Key, name: str, extents: tuple[int, ...]) -> _core.ShardLayout:
         if isinstance(key, str):
             return _core.ShardLayout.placed(extents, mesh, key, name)
@@ -255,6 +259,10 @@ def redistribution(
         return made
 
     result = tuple(shape[axis] for axis in perm)
-    return _core.Redistribution(
-        layout(src, "src", shape), layout(dst, "dst", result), perm, itemsize
-    )
+    layouts = (layout(src, "src", shape), layout(dst, "dst", result))
+    if len(types) == 1:
+        return _core.Redistribution(*layouts, perm, types[0])
+    try:
+        return _core.Redistribution.converting(*layouts, perm, *types)
+    except RuntimeError as error:
+        raise TypeError(str(error)) from None

@@ -13,6 +13,7 @@
 
 #include "api/redistribute.hpp"
 #include "core/refuse.hpp"
+#include "core/validate.hpp"
 #include "cuda/backend.hpp"
 #include "execute.hpp"
 #include "shards/plan.hpp"
@@ -65,7 +66,7 @@ class Part {
   std::vector<Numbers> dst_strides() const {
     std::vector<Numbers> all;
     for (const shards::Shard& shard : what_.dst().shards) {
-      all.push_back(shards::packed(shard.shape(), what_.item_bytes()));
+      all.push_back(shards::packed(shard.shape(), what_.item_bytes(Side::destination)));
     }
     return all;
   }
@@ -81,7 +82,7 @@ class Part {
       if (peer == device_) continue;
       const Message& message = messages.at(static_cast<int>(peer));
       copy(message, Side::source, Side::message, from, {}, buffer, gpu, stream);
-      buffer += static_cast<std::uintptr_t>(message.elements * what_.item_bytes());
+      buffer += static_cast<std::uintptr_t>(message.elements * what_.item_bytes(Side::message));
     }
   }
 
@@ -94,7 +95,7 @@ class Part {
       if (peer == device_) continue;
       const Message& message = messages.at(static_cast<int>(peer));
       copy(message, Side::message, Side::destination, {}, to, buffer, gpu, stream);
-      buffer += static_cast<std::uintptr_t>(message.elements * what_.item_bytes());
+      buffer += static_cast<std::uintptr_t>(message.elements * what_.item_bytes(Side::message));
     }
   }
 
@@ -141,7 +142,8 @@ class Part {
     for (const Messages& messages : chunks) {
       bytes.emplace_back(static_cast<std::size_t>(what_.devices()));
       for (const auto& [other, message] : messages) {
-        bytes.back()[static_cast<std::size_t>(other)] = message.elements * what_.item_bytes();
+        bytes.back()[static_cast<std::size_t>(other)] =
+            message.elements * what_.item_bytes(Side::message);
       }
     }
     return bytes;
@@ -158,10 +160,14 @@ class Part {
     for (const shards::Box& box : message.boxes) {
       const Problem problem = what_.copy(box, from, to, src.strides.empty() ? none : src.strides,
                                          dst.strides.empty() ? none : dst.strides);
+      if (problem.converts()) {
+        convert(problem, base(to), base(from), gpu, stream);
+        continue;
+      }
       Sides sides;
       sides.dst = base(to) + static_cast<std::uintptr_t>(problem.dst_offset);
       sides.src = base(from) + static_cast<std::uintptr_t>(problem.src_offset);
-      sides.itemsize = what_.item_bytes();
+      sides.itemsize = problem.src_type.size();
       for (const Mode& mode : problem.modes) {
         sides.shape.push_back(mode.extent);
         sides.dst_strides.push_back(mode.dst_stride);
@@ -169,6 +175,20 @@ class Part {
       }
       execute_in_pieces(sides, gpu, stream);
     }
+  }
+
+  static void convert(const Problem& problem, std::uintptr_t dst, std::uintptr_t src, int gpu,
+                      std::uintptr_t stream) {
+    Numbers shape, dst_strides, src_strides;
+    for (const Mode& mode : problem.modes) {
+      shape.push_back(mode.extent);
+      dst_strides.push_back(mode.dst_stride);
+      src_strides.push_back(mode.src_stride);
+    }
+    void* const to = reinterpret_cast<std::byte*>(dst) + problem.dst_offset;
+    const void* const from = reinterpret_cast<const std::byte*>(src) + problem.src_offset;
+    execute_converting(View(to, problem.dst_type, shape, dst_strides),
+                       ConstView(from, problem.src_type, shape, src_strides), {}, gpu, stream);
   }
 
   // Those of the last call, where it asked for the same.
@@ -210,6 +230,14 @@ Layout placed(const Numbers& shape, const Numbers& mesh, const std::string& plac
   return shards::placed(shape, mesh, shards::parse_placements(placements, argument), argument);
 }
 
+Redistribution converting(Layout src, Layout dst, std::vector<int> perm,
+                          const std::string& src_type, const std::string& dst_type) {
+  const shards::Items items{ElementType::parse(src_type), ElementType::parse(dst_type)};
+  // Throws where there is no such conversion.
+  make_problem(View(nullptr, items.dst, {}), ConstView(nullptr, items.src, {}));
+  return Redistribution(std::move(src), std::move(dst), std::move(perm), items);
+}
+
 shards::ShardPlan plan_of(const Redistribution& what, const std::string& on) {
   std::optional<shards::GpusOfHost> host;
   if (!on.empty()) host = shards::host_named(on, "on");
@@ -235,6 +263,7 @@ void add_shards(nb::module_& module) {
   nb::class_<Redistribution>(module, "Redistribution", "From one layout to another.")
       .def(nb::init<Layout, Layout, std::vector<int>, std::int64_t>(), "src"_a, "dst"_a, "perm"_a,
            "itemsize"_a)
+      .def_static("converting", converting, "src"_a, "dst"_a, "perm"_a, "src_type"_a, "dst_type"_a)
       .def("moves", moves, "Does any device send anything?")
       .def(
           "to_string",

@@ -60,8 +60,9 @@ template <class AnyView>
 void check_shard(const AnyView& view, const std::string& name, ElementType type,
                  const Numbers& wanted) {
   if (view.type != type) {
-    refuse(fmt::format("{} has elements of {}, but src[0] of {}: all shards have one type", name,
-                       view.type.name(), type.name()));
+    refuse(
+        fmt::format("{} has elements of {}, but {}[0] of {}: all shards of an array have one type",
+                    name, view.type.name(), name.substr(0, 3), type.name()));
   }
   if (view.shape != wanted) {
     refuse(fmt::format("{}.shape = ({}), but its layout gives it ({})", name,
@@ -90,17 +91,17 @@ void check_apart(const Reached& a, const Reached& b) {
 
 void check_shards(const ShardedCall& call) {
   std::vector<Reached> written, read;
-  const ElementType type = call.src[0].type;
+  const ElementType src_type = call.src[0].type, dst_type = call.dst[0].type;
   for (int device = 0; device < call.what.devices(); ++device) {
     const View& dst = call.dst[at(device)];
     const ConstView& src = call.src[at(device)];
     const std::string dst_name = name_of_shard("dst", device);
     const std::string src_name = name_of_shard("src", device);
-    check_shard(dst, dst_name, type, call.what.dst().shards[at(device)].shape());
-    check_shard(src, src_name, type, call.what.src().shards[at(device)].shape());
+    check_shard(dst, dst_name, dst_type, call.what.dst().shards[at(device)].shape());
+    check_shard(src, src_name, src_type, call.what.src().shards[at(device)].shape());
     // Strides are refused as a copy from or to a packed array refuses them.
-    const Problem into = make_problem(dst, ConstView(nullptr, type, dst.shape));
-    const Problem from = make_problem(View(nullptr, type, src.shape), src);
+    const Problem into = make_problem(dst, ConstView(nullptr, dst_type, dst.shape));
+    const Problem from = make_problem(View(nullptr, src_type, src.shape), src);
     if (into.elements() > 0) written.push_back(reached(dst_name, dst.data, dst_reach(into)));
     if (from.elements() > 0) read.push_back(reached(src_name, src.data, src_reach(from)));
   }
@@ -230,6 +231,13 @@ class OnGpus {
   std::vector<cuda::Stream> streams_;
 };
 
+// Values are converted where the types differ. Other elements are bytes, whatever they mean.
+shards::Items items_of(ElementType dst, ElementType src) {
+  const Problem one = make_problem(View(nullptr, dst, {}), ConstView(nullptr, src, {}));
+  if (one.converts()) return {src, dst};
+  return {ElementType::bytes(src.size()), ElementType::bytes(src.size())};
+}
+
 }  // namespace
 
 ShardRoute route_of(std::string_view name, const shards::Runs& runs, std::string_view gpu_name,
@@ -302,7 +310,7 @@ void redistribute(std::span<const View> dst, std::span<const ConstView> src, con
   };
   const Redistribution made(layout(what.src, what.shape, "src"),
                             layout(what.dst, permuted(what.shape, permutation), "dst"), permutation,
-                            src[0].type.size());
+                            items_of(dst[0].type, src[0].type));
   const ShardedCall call{made, dst, src};
   check_shards(call);
   const std::vector<int> gpus = gpus_of(call);

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <new>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/per_thread.hpp"
 #include "cornerturn/cornerturn.h"
@@ -88,6 +90,19 @@ Result to_view(const CView* c_view, const char* name) {
   if (view.strides == nullptr) return Result(view.data, type, std::move(shape));
   return Result(view.data, type, std::move(shape),
                 ct::Extents(view.strides, view.strides + view.rank));
+}
+
+template <class Result, class CView>
+std::vector<Result> to_views(const CView* list, const char* name, int devices) {
+  if (devices < 0) {
+    throw ct::Error(ct::Status::invalid_argument, fmt::format("devices = {} is negative", devices));
+  }
+  if (devices > 0) required(list, name);
+  std::vector<Result> views;
+  for (int i = 0; i < devices; ++i) {
+    views.push_back(to_view<Result>(list + i, fmt::format("{}[{}]", name, i).c_str()));
+  }
+  return views;
 }
 
 ct::Options to_options(const ct_options* c_options) {
@@ -186,6 +201,30 @@ ct::GgmlTensor to_ggml(const void* data, int type, const int64_t* ne, const size
   std::copy_n(ne, 4, tensor.ne);
   std::copy_n(nb, 4, tensor.nb);
   return tensor;
+}
+
+ct::Extents to_extents(int rank, const int64_t* extents, const char* rank_name, const char* name) {
+  if (rank < 0 || rank > CT_MAX_RANK) {  // before the list is read
+    throw ct::Error(ct::Status::invalid_argument,
+                    fmt::format("{} = {}: 0 to {} are supported", rank_name, rank, CT_MAX_RANK));
+  }
+  if (rank > 0) required(extents, name);
+  return {extents, extents + rank};
+}
+
+ct::Resharding to_resharding(const ct_resharding& what) {
+  if (what.size != sizeof(ct_resharding)) {
+    throw ct::Error(ct::Status::invalid_argument,
+                    fmt::format("what.size = {} is not {}: start from CT_RESHARDING_INIT",
+                                what.size, sizeof(ct_resharding)));
+  }
+  ct::Resharding made;
+  made.shape = to_extents(what.rank, what.shape, "rank", "shape");
+  made.mesh = to_extents(what.mesh_rank, what.mesh, "mesh_rank", "mesh");
+  made.src = required(what.src, "src");
+  made.dst = required(what.dst, "dst");
+  if (what.perm != nullptr) made.permutation.assign(what.perm, what.perm + what.rank);
+  return made;
 }
 
 }  // namespace
@@ -360,6 +399,21 @@ ct_status ct_quantise_tensor_on(const ct_view* dst, double* scale, const ct_cons
     double& result = *required(scale, "scale");
     result = ct::quantise_tensor(to_view<ct::View>(dst, "dst"), to_view<ct::ConstView>(src, "src"),
                                  on_stream(threads, stream));
+  });
+}
+
+ct_status ct_redistribute(const ct_view* dst, const ct_const_view* src, int devices,
+                          const ct_resharding* what) {
+  return guarded([&] {
+    const ct_resharding& asked = *required(what, "what");
+    const ct::Resharding resharding = to_resharding(asked);
+    ct::ReshardingOptions options;
+    const auto dst_views = to_views<ct::View>(dst, "dst", devices);
+    const auto src_views = to_views<ct::ConstView>(src, "src", devices);
+    if (asked.streams != nullptr) options.streams.assign(asked.streams, asked.streams + devices);
+    if (asked.route != nullptr) options.route = asked.route;
+    options.threads = asked.threads;
+    ct::redistribute(dst_views, src_views, resharding, options);
   });
 }
 

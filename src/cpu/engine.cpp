@@ -67,7 +67,12 @@ void run_pieces(const Config& config, const Problem& normal, const Buffers& buff
 template <class Family>
 void run_in_pieces(const plan::AnyConfig& planned, const Problem& normal, int threads,
                    const Buffers& buffers) {
-  const auto run_all = [&](const auto& config) {
+  const auto run_with = [&](const auto& config) {
+    if constexpr (requires { run_all(config, normal, buffers); }) {
+      if (threads == 1 && normal.operation() == Operation::move) {
+        return run_all(config, normal, buffers);
+      }
+    }
     const std::int64_t count = pieces(config, normal);
     if (threads == 1 || count == 1) return run_pieces(config, normal, buffers, 0, count);
     // A few ranges for each thread: whoever is late does not hold up the rest for long.
@@ -78,7 +83,7 @@ void run_in_pieces(const plan::AnyConfig& planned, const Problem& normal, int th
     // By reference: a function object of its own would be allocated.
     parallel_ranges(threads, count, grain, std::ref(ranges));
   };
-  with_stores_settled(planned.as<typename Family::Config>(), normal, dst_of(buffers), run_all);
+  with_stores_settled(planned.as<typename Family::Config>(), normal, dst_of(buffers), run_with);
 }
 
 template <class Family>
@@ -99,6 +104,8 @@ void run_family_alone(const plan::AnyConfig& planned, const Problem& normal,
   const auto& config = planned.as<typename Family::Config>();
   if constexpr (requires { run_whole(config, 1, buffers); }) {
     run_whole(config, 1, buffers);
+  } else if constexpr (requires { run_all(config, normal, buffers); }) {
+    run_all(config, normal, buffers);
   } else {
     run(config, normal, buffers, 0, pieces(config, normal));
   }

@@ -19,6 +19,11 @@ namespace cornerturn::cpu {
 //     Does pieces [first, last). The destination and the source of `buffers` are the first elements
 //     (offsets already added).
 //
+// and, where counting them is a good part of a small problem's time:
+//
+//   void run_all(const XConfig& config, const Problem& normal, const Buffers& buffers);
+//     Does all pieces.
+//
 // or, where parts of the work have to wait for others:
 //
 //   void run_whole(const XConfig& config, int threads, const Buffers& buffers);
@@ -47,6 +52,7 @@ void run(const plan::RowsConfig& config, const Problem& normal, const Buffers& b
 std::int64_t pieces(const plan::TileConfig& config, const Problem& normal);
 void run(const plan::TileConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last);
+void run_all(const plan::TileConfig& config, const Problem& normal, const Buffers& buffers);
 
 std::int64_t pieces(const plan::PackLinesConfig& config, const Problem& normal);
 void run(const plan::PackLinesConfig& config, const Problem& normal, const Buffers& buffers,

@@ -8,6 +8,7 @@
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include <hwy/cache_control.h>
@@ -119,6 +120,7 @@ class Sweep {
   }
 
   void run(std::int64_t first, std::int64_t last) {
+    last = std::min(last, grid_.pieces());
     for (std::int64_t index = first; index < last; ++index) {
       const TileGrid::Piece piece = grid_.piece(index);
       const TileGrid::Piece next = index + 1 < last ? grid_.piece(index + 1) : piece;
@@ -348,6 +350,10 @@ void run(const plan::TileConfig& config, const Problem& normal, const Buffers& b
          std::int64_t first, std::int64_t last) {
   HWY_DYNAMIC_DISPATCH(run_tile)
   (config, normal, static_cast<u8*>(buffers.dst), static_cast<const u8*>(buffers.src), first, last);
+}
+
+void run_all(const plan::TileConfig& config, const Problem& normal, const Buffers& buffers) {
+  run(config, normal, buffers, 0, std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace cornerturn::cpu

@@ -209,6 +209,7 @@ void Branches::join() {
 
 bool engines_can(const Problem& problem) {
   constexpr std::int64_t most_calls = 64;
+  if (problem.operation() != Operation::move) return false;
   const Rectangles all = rectangles_of(problem);
   return all.count <= most_calls;
 }

@@ -36,7 +36,8 @@ CT_HOST_DEVICE constexpr int pack_unit_bytes(int element_bytes) {
   return element_bytes == 1 ? 4 : element_bytes == 2 ? 8 : 16;
 }
 
-template <class Change>
+/// `gaps`: between the pieces of the destination's runs.
+template <class Change, bool gaps = false>
 struct PackAnywhere {
   using Src = typename Change::Src;
   using Dst = typename Change::Dst;
@@ -75,7 +76,8 @@ struct PackAnywhere {
     shared.dst_runs = shared.src_runs + a.from.runs;
     PackLimits limits;
     const Offsets box = pack_box(a, ctx.block_id().x, limits);
-    shared.length = static_cast<int>(a.to.unit * limits.count(a.to.cut, a.to.last));
+    shared.length =
+        static_cast<int>(a.to.unit * limits.count(a.to.cut, a.to.last)) - a.to.gap / size;
     int back = 0;  // bytes from the lowest element to the first
     for (int i = 0; i < a.flips; ++i) {
       const PackFlip& flip = a.flip[i];
@@ -186,13 +188,24 @@ struct PackAnywhere {
       a.elements_at(static_cast<std::uint32_t>(unit), all);
       int from[W];
       const int begin = group - first_column * down;
-      const auto store = [&](const RunPlace& place, int first) {
+      const int filled = gaps ? elements_in(a, static_cast<std::uint32_t>(unit)) : 0;
+      const auto store = [&](const RunPlace& place, int before) {
         Src elements[W];
+        Unit* const to = reinterpret_cast<Unit*>(place.at + (unit + before) * size);
+        if constexpr (gaps) {
+          const int mask = filled >> before & all_of_unit;
+          CT_UNROLL
+          for (int k = 0; k < W; ++k) {
+            elements[k] =
+                ctx.load_if((mask >> k & 1) != 0, cast<Src>(box_at(place.shared + from[k])));
+          }
+          return store_filled(ctx, a, to, elements, mask);
+        }
         CT_UNROLL
         for (int k = 0; k < W; ++k) {
           elements[k] = ctx.load(cast<Src>(box_at(place.shared + from[k])));
         }
-        ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
+        ctx.store(to, change<Change>(a, elements));
       };
       if (W == 1 || a.steady) {
         if (begin >= runs) continue;
@@ -202,7 +215,7 @@ struct PackAnywhere {
         CT_PARTLY_UNROLL
         for (int n = begin; n < runs; n += down) {
           const RunPlace place = ctx.load(shared.dst_runs + n);
-          if ((first + W) * size <= place.bytes) store(place, first);
+          if ((first + W) * size <= place.bytes) store(place, before);
         }
         continue;
       }
@@ -217,8 +230,35 @@ struct PackAnywhere {
           choose(all, before, from);
           known = before;
         }
-        store(place, first);
+        store(place, before);
       }
+    }
+  }
+
+  static constexpr int all_of_unit = (1 << W) - 1;
+
+  /// A bit for each of the places from `unit` on, set where there is an element.
+  CT_DEVICE static int elements_in(const PackArgs& a, std::uint32_t unit) {
+    int filled = 0;
+    CT_UNROLL
+    for (int k = 0; k < 2 * W - 1; ++k) {
+      filled |= static_cast<int>(a.is_element(unit + static_cast<std::uint32_t>(k))) << k;
+    }
+    return filled;
+  }
+
+  /// A unit, or those of its elements that are no gap.
+  template <class Ctx>
+  CT_DEVICE static void store_filled(Ctx& ctx, const PackArgs& a, Unit* to,
+                                     const Src (&elements)[W], int mask) {
+    if (mask == all_of_unit) {
+      ctx.store(to, change<Change>(a, elements));
+      return;
+    }
+    CT_UNROLL
+    for (int k = 0; k < W; ++k) {
+      ctx.store_if((mask >> k & 1) != 0, reinterpret_cast<Dst*>(to) + k,
+                   Change::of(a, elements[k]));
     }
   }
 
@@ -230,7 +270,8 @@ struct PackAnywhere {
     const int slot = thread % W;
     const bool behind = thread % slots >= W;
     const int element = behind ? shared.length - 1 - slot : slot;
-    const bool inside = slot < W - 1 && element >= 0 && element < shared.length;
+    bool inside = slot < W - 1 && element >= 0 && element < shared.length;
+    if constexpr (gaps) inside = inside && a.is_element(static_cast<std::uint32_t>(element));
     const int from = inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0;
     const int runs = static_cast<int>(a.to.runs);
     const auto pieces = static_cast<int>(a.to.pieces.divisor);
@@ -241,7 +282,7 @@ struct PackAnywhere {
       const int count = place.bytes / size;
       const int to_unit = before_units(place.at);
       const int before = to_unit < count ? to_unit : count;
-      const bool mine = slot < (behind ? (count - before) & (W - 1) : before);
+      const bool mine = (!gaps || inside) && slot < (behind ? (count - before) & (W - 1) : before);
       const Src value = ctx.load_if(mine, cast<Src>(box_at(place.shared + from)));
       ctx.store_if(mine, reinterpret_cast<Dst*>(place.at) + element, Change::of(a, value));
     }

@@ -50,6 +50,7 @@ struct PackSide {
   std::uint32_t unit = 1;     ///< elements of a run for each index of its last mode
   std::uint32_t last = 1;     ///< indices of its last mode
   int cut = -1;               ///< of its last mode
+  int gap = 0;                ///< bytes that the run does not have behind its last element
   int digits = 0;
   PackDigit digit[max_digits];  ///< the modes beside the run
 
@@ -129,8 +130,10 @@ struct PackArgs {
   PackSide to;
 
   // Where the elements of a destination run lie in shared memory.
-  FastDivide period;    ///< elements
-  int last_stride = 0;  ///< bytes for each index of the run's last mode
+  std::uint32_t filled = 0;  ///< anywhere: where runs have gaps, so many of `pitch` are elements
+  FastDivide pitch;          ///< elements
+  FastDivide period;         ///< elements, and the gaps between them
+  int last_stride = 0;       ///< bytes for each index of the run's last mode
   int period_digits = 0;
   PackDigit period_digit[PackSide::max_digits];
 
@@ -146,6 +149,10 @@ struct PackArgs {
     return (k + rotation * (all / 4)) % all;
   }
 
+  /// Whether number `n` of a run with gaps is an element.
+  CT_HOST_DEVICE constexpr bool is_element(std::uint32_t n) const {
+    return n - pitch.quotient(n) * pitch.divisor < filled;
+  }
   /// Where element `n` of a destination run lies in shared memory, from where its run does.
   CT_HOST_DEVICE constexpr int element_at(std::uint32_t n) const {
     std::uint32_t left[] = {n};
@@ -254,7 +261,8 @@ using RunTable = SharedPointer<RunPlace>;
 template <class T, class Ctx, class Finish>
 CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limits, std::byte* base,
                          RunTable table, Finish&& finish) {
-  const auto length = static_cast<int>(side.unit * limits.count(side.cut, side.last) * sizeof(T));
+  const auto length =
+      static_cast<int>(side.unit * limits.count(side.cut, side.last) * sizeof(T)) - side.gap;
   for (auto i = ctx.thread_id().x; i < side.runs; i += ctx.block_dim().x) {
     const PackSide::Start start = side.start(i);
     const int left = length - start.piece * side.piece_bytes;

@@ -27,10 +27,9 @@ struct SkewShape {
   int down_bytes;
   int threads;
 };
-/// By element size: 1, 2, 4, 8 and 16 bytes; then by choice.
+/// By element size: 2, 4, 8 and 16 bytes; then by choice. Single bytes are turned in registers.
 inline constexpr int skew_shape_count = 3;
-inline constexpr SkewShape skew_shapes[5][skew_shape_count] = {
-    {{128, 128, 256}, {256, 256, 512}, {128, 256, 256}},
+inline constexpr SkewShape skew_shapes[4][skew_shape_count] = {
     {{256, 256, 256}, {128, 128, 256}, {128, 256, 256}},
     {{512, 512, 512}, {256, 256, 256}, {256, 512, 256}},
     {{1024, 512, 512}, {512, 512, 256}, {256, 512, 256}},
@@ -42,7 +41,7 @@ struct Skew {
   static constexpr int size = static_cast<int>(sizeof(T));
   static constexpr int V = 16 / size;
   static constexpr SkewShape shape =
-      skew_shapes[std::countr_zero(static_cast<unsigned>(size))][shape_number];
+      skew_shapes[std::countr_zero(static_cast<unsigned>(size)) - 1][shape_number];
   static constexpr int threads = shape.threads;
   static constexpr int min_blocks = 1024 / threads;
   static constexpr int columns = shape.column_bytes / size;
@@ -205,15 +204,17 @@ void dispatch(const SkewArgs& a, Visit&& visit) {
       one_mode ? visit.template operator()<Skew<T, shape, true>>()
                : visit.template operator()<Skew<T, shape, false>>();
     };
-    switch (a.shape) {
-      case 0:
-        return gathered.template operator()<0>();
-      case 1:
-        return gathered.template operator()<1>();
-      case 2:
-        return gathered.template operator()<2>();
-      default:
-        break;
+    if constexpr (sizeof(T) > 1) {
+      switch (a.shape) {
+        case 0:
+          return gathered.template operator()<0>();
+        case 1:
+          return gathered.template operator()<1>();
+        case 2:
+          return gathered.template operator()<2>();
+        default:
+          break;
+      }
     }
     if constexpr (sizeof(T) <= 4) {
       switch (a.shape - skew_shape_count) {

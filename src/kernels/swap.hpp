@@ -4,7 +4,9 @@
 //
 //   SwapTiles   elements of 1 to 16 bytes in vectors of 16 bytes, transposed on their way to shared
 //               memory as those of `tile` are
-//   SwapWords   the same, an element a lane, for rows that begin anywhere
+//   SwapUnits   the same in units of 4 bytes, or of one element where that is longer, for rows that
+//               begin anywhere; what a row has beside whole units is moved element by element
+//   SwapWords   an element a lane, for elements that lie apart
 //   SwapRuns    longer elements: their words change places directly, without shared memory
 #pragma once
 
@@ -43,18 +45,67 @@ struct Triangle {
   }
 };
 
+/// The same pairs in groups: blocks that run at once then take tiles that lie near each other, in
+/// rows as well as in columns. First all groups beside the diagonal, squares of `side` by `side`
+/// tiles, then those on it, which are triangles. Where `side` does not divide the tiles, some pairs
+/// lie outside: their row is no tile.
+struct TileGroups {
+  Triangle beside;  ///< of groups, without the diagonal
+  Triangle within;  ///< a group on the diagonal
+  FastDivide side;
+  FastDivide area;               ///< pairs of a group beside the diagonal
+  FastDivide within_count;       ///< and of one on it
+  std::uint32_t all_beside = 0;  ///< pairs of all groups beside the diagonal
+  std::uint32_t groups = 1;
+
+  constexpr TileGroups() = default;
+  constexpr TileGroups(std::uint32_t tiles, std::uint32_t group)
+      : within(group),
+        side(group),
+        area(group * group),
+        within_count(static_cast<std::uint32_t>(within.count())),
+        groups((tiles + group - 1) / group) {
+    if (groups < 2) return;
+    beside = Triangle(groups - 1);
+    all_beside = static_cast<std::uint32_t>(beside.count()) * area.divisor;
+  }
+
+  constexpr std::int64_t count() const {
+    return all_beside + std::int64_t{groups} * within_count.divisor;
+  }
+  CT_HOST_DEVICE constexpr Triangle::Pair at(std::uint32_t n) const {
+    if (n < all_beside) {
+      const std::uint32_t group = area.quotient(n);
+      const Triangle::Pair pair = beside.at(group);
+      const std::uint32_t inside = n - group * area.divisor;
+      const std::uint32_t row = side.quotient(inside);
+      return {(pair.row + 1) * side.divisor + row,
+              pair.column * side.divisor + inside - row * side.divisor};
+    }
+    const std::uint32_t group = within_count.quotient(n - all_beside);
+    const Triangle::Pair pair = within.at(n - all_beside - group * within_count.divisor);
+    return {group * side.divisor + pair.row, group * side.divisor + pair.column};
+  }
+};
+
+enum class SwapWay : std::uint8_t {
+  words,
+  units,    ///< elements lie side by side
+  vectors,  ///< and all rows begin at multiples of 16 bytes, and have whole vectors
+};
+
 struct SwapArgs {
   std::byte* array = nullptr;
   std::int64_t row_stride = 0;  ///< bytes
   std::int64_t column_stride = 0;
   std::uint32_t extent = 0;  ///< elements of either mode
   int word_bytes = 1;
-  bool vectors = false;      ///< all rows begin at multiples of 16 bytes, and have whole vectors
+  SwapWay way = SwapWay::words;
   std::uint32_t words = 1;   ///< of an element
   FastDivide words_of_part;  ///< a block of SwapRuns takes so many of them
   FastDivide parts;          ///< that an element has
   FastDivide pairs;          ///< of tiles, of a matrix
-  Triangle triangle;
+  TileGroups tiles;
   Walk matrices;
 };
 
@@ -71,7 +122,7 @@ struct SwapPlace {
 CT_DEVICE SwapPlace swap_place(const SwapArgs& a, std::uint32_t block, std::uint32_t side) {
   const std::uint32_t number = a.parts.quotient(block);
   const std::uint32_t matrix = a.pairs.quotient(number);
-  const Triangle::Pair tile = a.triangle.at(number - matrix * a.pairs.divisor);
+  const Triangle::Pair tile = a.tiles.at(number - matrix * a.pairs.divisor);
   SwapPlace place;
   place.part = block - number * a.parts.divisor;
   place.first_row = tile.row * side;
@@ -102,6 +153,7 @@ struct SwapTiles {
   CT_DEVICE static void run(Ctx& ctx, const SwapArgs& a) {
     const auto shared = ctx.template dynamic_shared<T>();
     const SwapPlace p = swap_place(a, ctx.block_id().x, side);
+    if (p.first_row >= a.extent) return;
     const int lane = thread_of(ctx) % 32;
     const int warp = thread_of(ctx) / 32;
     constexpr int warps_across = across / lanes_across;
@@ -157,6 +209,152 @@ struct SwapTiles {
   }
 };
 
+/// Rows lie in shared memory at the phase that they have within a unit. A unit of padding follows
+/// every few rows, as many as a unit has elements: lanes that gather neighbouring units of a column
+/// then read from different banks.
+template <class T>
+struct SwapUnits {
+  static constexpr int size = static_cast<int>(sizeof(T));
+  static constexpr int of_unit = size >= 4 ? 1 : 4 / size;
+  using Unit = std::conditional_t<of_unit == 1, T, std::uint32_t>;
+  static constexpr int unit = static_cast<int>(sizeof(Unit));
+  static constexpr int side = size == 1 ? 128 : size <= 4 ? 64 : 32;
+  static constexpr int threads = 256;
+  static constexpr int warps = threads / 32;
+  static constexpr int min_blocks = 4;
+  static constexpr int row_bytes = side * size + (of_unit > 1 ? unit : 0);
+  static constexpr unsigned tile_bytes = side * row_bytes + side / of_unit * unit;
+  static constexpr unsigned shared_bytes = 2 * tile_bytes;
+  // Rows that are so far apart begin at the same phase.
+  static_assert(warps % of_unit == 0);
+
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const SwapArgs& a) {
+    const auto shared = ctx.template dynamic_shared<std::uint8_t>();
+    const SwapPlace p = swap_place(a, ctx.block_id().x, side);
+    if (p.first_row >= a.extent) return;
+    const int rows = inside(a, p.first_row);
+    const int columns = inside(a, p.first_column);
+    load(ctx, a, p.lower, rows, columns, shared);
+    if (!p.diagonal) load(ctx, a, p.upper, columns, rows, shared + tile_bytes);
+    ctx.commit_async();
+    ctx.template wait_async<0>();
+
+    ctx.barrier();
+
+    store(ctx, a, p.upper, columns, rows, shared, p.lower);
+    if (!p.diagonal) store(ctx, a, p.lower, rows, columns, shared + tile_bytes, p.upper);
+  }
+
+ private:
+  CT_DEVICE static int inside(const SwapArgs& a, std::uint32_t first) {
+    const std::uint32_t left = a.extent - first;
+    return left < side ? static_cast<int>(left) : side;
+  }
+
+  /// Where row n begins, without its phase.
+  CT_DEVICE static int row_at(int n) { return n * row_bytes + n / of_unit * unit; }
+  CT_DEVICE static int phase(const std::byte* p) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) & (unit - 1));
+  }
+
+  // What a row has: elements before the first whole unit, and whole units.
+  struct Row {
+    int head;
+    int units;
+  };
+  CT_DEVICE static Row row_of(const std::byte* begin, int elements) {
+    if constexpr (of_unit == 1) return {0, elements};
+    const int head = (-phase(begin) & (unit - 1)) / size;
+    return head < elements ? Row{head, (elements - head) / of_unit} : Row{elements, 0};
+  }
+
+  // Calls visit(row, element, active) for the elements beside whole units: each row has lanes for
+  // those before and for those behind.
+  template <class Ctx, class Visit>
+  CT_DEVICE static void for_edges(Ctx& ctx, const std::byte* tile, std::int64_t stride, int rows,
+                                  int elements, const Visit& visit) {
+    constexpr int lanes = 2 * of_unit;
+    constexpr int at_once = threads / lanes;
+    const int i = ctx.lane() % lanes;
+    CT_UNROLL
+    for (int first = 0; first < side; first += at_once) {
+      const int n = first + thread_of(ctx) / lanes;
+      const Row row = row_of(tile + n * stride, elements);
+      const int element = i < of_unit ? i : row.head + row.units * of_unit + i - of_unit;
+      const bool active = n < rows && (i < of_unit ? i < row.head : element < elements);
+      visit(n, element, active);
+    }
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void load(Ctx& ctx, const SwapArgs& a, const std::byte* tile, int rows,
+                             int elements, SharedPointer<std::uint8_t> to) {
+    CT_PARTLY_UNROLL
+    for (int n = ctx.warp(); n < rows; n += warps) {
+      const std::byte* const begin = tile + n * a.row_stride;
+      const Row row = row_of(begin, elements);
+      const auto from = reinterpret_cast<const Unit*>(begin + row.head * size);
+      const auto at = cast<Unit>(to + (row_at(n) + phase(begin) + row.head * size));
+      CT_UNROLL
+      for (int first = 0; first < side / of_unit; first += 32) {
+        const int u = first + ctx.lane();
+        ctx.copy_async_if(u < row.units, at + u, from + u);
+      }
+    }
+    if constexpr (of_unit > 1) {
+      for_edges(ctx, tile, a.row_stride, rows, elements, [&](int n, int element, bool active) {
+        const std::byte* const begin = tile + n * a.row_stride;
+        const T v = ctx.load_if(active, reinterpret_cast<const T*>(begin) + element);
+        ctx.store_if(active, cast<T>(to + (row_at(n) + phase(begin))) + element, v);
+      });
+    }
+  }
+
+  // `source`: where the tile was whose rows lie at `from`.
+  template <class Ctx>
+  CT_DEVICE static void store(Ctx& ctx, const SwapArgs& a, std::byte* tile, int rows, int elements,
+                              SharedPointer<std::uint8_t> from, const std::byte* source) {
+    const auto element_at = [&](int n, int m) {
+      return cast<T>(from + (row_at(n) + phase(source + n * a.row_stride))) + m;
+    };
+    std::byte* const begin = tile + ctx.warp() * a.row_stride;
+    const Row row = row_of(begin, elements);  // of all rows of this warp
+    CT_UNROLL
+    for (int first = 0; first < side / of_unit; first += 32) {
+      const int u = first + ctx.lane();
+      if (u >= row.units) continue;
+      SharedPointer<T> column[of_unit];
+      CT_UNROLL
+      for (int i = 0; i < of_unit; ++i) {
+        column[i] = element_at(row.head + u * of_unit + i, ctx.warp());
+      }
+      std::byte* to = begin + (row.head * size + u * unit);
+      CT_PARTLY_UNROLL
+      for (int m = 0; m < rows - ctx.warp(); m += warps) {
+        Unit v{};
+        CT_UNROLL
+        for (int i = 0; i < of_unit; ++i) {
+          const T one = ctx.load(column[i] + m);
+          if constexpr (of_unit == 1) {
+            v = one;
+          } else {
+            v |= static_cast<Unit>(one) << (8 * size * i);
+          }
+        }
+        ctx.store(reinterpret_cast<Unit*>(to), v);
+        to += warps * a.row_stride;
+      }
+    }
+    if constexpr (of_unit > 1) {
+      for_edges(ctx, tile, a.row_stride, rows, elements, [&](int m, int n, bool active) {
+        const T v = ctx.load_if(active, element_at(n, m));
+        ctx.store_if(active, reinterpret_cast<T*>(tile + m * a.row_stride) + n, v);
+      });
+    }
+  }
+};
+
 template <class T>
 struct SwapWords {
   static constexpr int side = 32;
@@ -171,6 +369,7 @@ struct SwapWords {
   CT_DEVICE static void run(Ctx& ctx, const SwapArgs& a) {
     const auto shared = ctx.template dynamic_shared<T>();
     const SwapPlace p = swap_place(a, ctx.block_id().x, side);
+    if (p.first_row >= a.extent) return;
     load(ctx, a, p.lower, p.first_row, p.first_column, true, shared);
     load(ctx, a, p.upper, p.first_column, p.first_row, !p.diagonal, shared + tile_elements);
 
@@ -231,6 +430,7 @@ struct SwapRuns {
   CT_DEVICE static void run(Ctx& ctx, const SwapArgs& a) {
     constexpr int at_once = 4;
     const SwapPlace p = swap_place(a, ctx.block_id().x, side);
+    if (p.first_row >= a.extent) return;
     const std::uint32_t of_part = a.words_of_part.divisor;
     const std::uint32_t all = side * side * of_part;
     CT_NO_UNROLL
@@ -267,8 +467,10 @@ void dispatch(const SwapArgs& a, Visit&& visit) {
   with_element(a.word_bytes, [&]<class T>(T) {
     if (a.words > 1) {
       visit.template operator()<SwapRuns<T>>();
-    } else if (a.vectors) {
+    } else if (a.way == SwapWay::vectors) {
       visit.template operator()<SwapTiles<T>>();
+    } else if (a.way == SwapWay::units) {
+      visit.template operator()<SwapUnits<T>>();
     } else {
       visit.template operator()<SwapWords<T>>();
     }

@@ -137,14 +137,13 @@ constexpr int changing_tile_shape(int staged_bytes) {
   return staged_bytes == 1 ? 2 : 0;
 }
 
-/// Four rows of some words become as many rows of four elements as the words hold; they go to (m,
-/// n) and below it.
-template <class T, class Map, int words = 4, class Ctx>
-CT_DEVICE void put_transposed(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4], int m, int n,
-                              SharedPointer<T> buffer) {
+/// Four rows of some words become as many rows of four elements as the words hold; element (i, j)
+/// of these goes to `at(i, j)`.
+template <class T, int words, class Ctx, class At>
+CT_DEVICE void put_transposed_at(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4], const At& at) {
   constexpr int size = static_cast<int>(sizeof(T));
   const auto put = [&]<int count>(int row, int column, const Vec<std::uint32_t, count>& value) {
-    ctx.store(cast<Vec<std::uint32_t, count>>(buffer + Map::at(row, column)), value);
+    ctx.store(cast<Vec<std::uint32_t, count>>(at(row, column)), value);
   };
   if constexpr (size == 1) {
     CT_UNROLL
@@ -153,25 +152,25 @@ CT_DEVICE void put_transposed(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4],
       const std::uint32_t even_high = byte_permute(v[2][k], v[3][k], 0x5140);
       const std::uint32_t odd_low = byte_permute(v[0][k], v[1][k], 0x7362);
       const std::uint32_t odd_high = byte_permute(v[2][k], v[3][k], 0x7362);
-      put.template operator()<1>(m + 4 * k, n, {byte_permute(even_low, even_high, 0x5410)});
-      put.template operator()<1>(m + 4 * k + 1, n, {byte_permute(even_low, even_high, 0x7632)});
-      put.template operator()<1>(m + 4 * k + 2, n, {byte_permute(odd_low, odd_high, 0x5410)});
-      put.template operator()<1>(m + 4 * k + 3, n, {byte_permute(odd_low, odd_high, 0x7632)});
+      put.template operator()<1>(4 * k, 0, {byte_permute(even_low, even_high, 0x5410)});
+      put.template operator()<1>(4 * k + 1, 0, {byte_permute(even_low, even_high, 0x7632)});
+      put.template operator()<1>(4 * k + 2, 0, {byte_permute(odd_low, odd_high, 0x5410)});
+      put.template operator()<1>(4 * k + 3, 0, {byte_permute(odd_low, odd_high, 0x7632)});
     }
   } else if constexpr (size == 2) {
     CT_UNROLL
     for (int k = 0; k < words; ++k) {
       put.template operator()<2>(
-          m + 2 * k, n,
+          2 * k, 0,
           {byte_permute(v[0][k], v[1][k], 0x5410), byte_permute(v[2][k], v[3][k], 0x5410)});
       put.template operator()<2>(
-          m + 2 * k + 1, n,
+          2 * k + 1, 0,
           {byte_permute(v[0][k], v[1][k], 0x7632), byte_permute(v[2][k], v[3][k], 0x7632)});
     }
   } else if constexpr (size == 4) {
     CT_UNROLL
     for (int k = 0; k < words; ++k) {
-      put.template operator()<4>(m + k, n, {v[0][k], v[1][k], v[2][k], v[3][k]});
+      put.template operator()<4>(k, 0, {v[0][k], v[1][k], v[2][k], v[3][k]});
     }
   } else if constexpr (size == 8) {
     CT_UNROLL
@@ -179,13 +178,20 @@ CT_DEVICE void put_transposed(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4],
       CT_UNROLL
       for (int i = 0; i < 4; i += 2) {
         put.template operator()<4>(
-            m + k, n + i, {v[i][2 * k], v[i][2 * k + 1], v[i + 1][2 * k], v[i + 1][2 * k + 1]});
+            k, i, {v[i][2 * k], v[i][2 * k + 1], v[i + 1][2 * k], v[i + 1][2 * k + 1]});
       }
     }
   } else {
     CT_UNROLL
-    for (int i = 0; i < 4; ++i) put.template operator()<4>(m, n + i, v[i]);
+    for (int i = 0; i < 4; ++i) put.template operator()<4>(0, i, v[i]);
   }
+}
+
+/// The same, to (m, n) of the map and below it.
+template <class T, class Map, int words = 4, class Ctx>
+CT_DEVICE void put_transposed(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4], int m, int n,
+                              SharedPointer<T> buffer) {
+  put_transposed_at<T>(ctx, v, [=](int i, int j) { return buffer + Map::at(m + i, n + j); });
 }
 
 template <class Change, int shape, bool one_mode>

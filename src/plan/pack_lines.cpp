@@ -202,6 +202,9 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Pack
   }
   config.aligned = aligns(config, normal, cpu);
   add(config);
+  if (!either_stores(normal, cpu)) return;
+  config.stores = Stores::past_caches;
+  add(config);
 }
 
 // A line costs its store and its steps; more where the source is read in short pieces. Each run
@@ -212,7 +215,8 @@ double Family::cost_ns(const PackLinesConfig& config, const Problem& normal, con
   const double steps = steps_of(normal, config.walk);
   const auto src_run = static_cast<double>(src_run_of(config, normal));
   const bool long_run = src_run >= some_lines;
-  double per_line = c.line_ns + c.step_ns * steps;
+  const bool around = past_caches(config.stores);
+  double per_line = (around ? c.around_line_ns : c.line_ns) + c.step_ns * steps;
   if (fits_l2(normal, cpu)) {
     const double far_step_ns = normal.bytes() <= cpu.l1_bytes ? c.l1_far_step_ns : c.l2_far_step_ns;
     per_line = c.cached_line_ns + (steps <= few_steps ? c.cached_step_ns : far_step_ns) * steps;
@@ -225,7 +229,8 @@ double Family::cost_ns(const PackLinesConfig& config, const Problem& normal, con
   const auto recipe_lines = static_cast<double>(lines_of(normal, config.walk));
   const double again_ns = recipe_lines * (c.recipe_line_ns + c.recipe_step_ns * (steps - 1));
   return c.start_ns + c.recipe_line_ns * recipe_lines +
-         remakes_of(config, normal, runs, cpu) * again_ns + runs.count() * c.run_ns +
+         remakes_of(config, normal, runs, cpu) * again_ns +
+         runs.count() * (around ? c.around_run_ns : c.run_ns) +
          runs.count() * runs.chunks * c.visit_ns +
          static_cast<double>(normal.bytes()) / line_bytes * per_line;
 }

@@ -51,8 +51,10 @@ struct Costs {
   Cost recipe_line_ns{"recipe_line_ns", 100, "making a line of a recipe, of one vector"};
   Cost recipe_step_ns{"recipe_step_ns", 30, "more for each more vector of such a line"};
   Cost run_ns{"run_ns", 45, "a run of the destination: its ends, which are less than lines"};
+  Cost around_run_ns{"around_run_ns", 45, "the same, its lines stored around the caches"};
   Cost visit_ns{"visit_ns", 10, "taking a run up again for its next chunk"};
   Cost line_ns{"line_ns", 1.6, "a line stored, from memory to memory"};
+  Cost around_line_ns{"around_line_ns", 1.6, "the same, stored around the caches"};
   Cost step_ns{"step_ns", 0.7, "a vector loaded and permuted"};
   Cost missed_line_ns{"missed_line_ns", 5, "a line whose source is read in short pieces"};
   Cost cached_line_ns{"cached_line_ns", 0.5, "as line_ns, in the caches"};

@@ -127,6 +127,18 @@ void take_in_destination(RowsConfig& config, const Problem& normal, const CpuInf
   }
 }
 
+// A box is a stretch of the source times one of the destination.
+void choose_box(RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  const std::int64_t run = config.run_bytes;
+  const bool staged = may_stage(config, normal, cpu);
+  const auto box_bytes =
+      static_cast<double>(staged ? cpu.l1_bytes / staged_l1_share : cpu.l2_bytes / l2_share);
+  const std::int64_t wanted = std::min(
+      long_enough, static_cast<std::int64_t>(std::sqrt(box_bytes * static_cast<double>(run))));
+  config.staged = take_in_source(config, normal, cpu, wanted) > run && staged;
+  take_in_destination(config, normal, cpu, wanted);
+}
+
 // Bytes of a box that lie side by side on one side, or nearly so.
 double side_by_side(const RowsConfig& config, const Problem& normal, std::int64_t Mode::*stride) {
   auto run = static_cast<double>(config.run_bytes);
@@ -160,16 +172,10 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Rows
   config.chunk_bytes = std::min(run, longest_chunk);
   config.outer_rank = normal.rank() - (run_is_a_mode(normal) ? 1 : 0);
   config.stores = stores_for(normal, cpu);
-  if (run >= long_enough || config.outer_rank == 0) return add(config);
-
-  // A box is a stretch of the source times one of the destination.
-  const bool staged = may_stage(config, normal, cpu);
-  const auto box_bytes =
-      static_cast<double>(staged ? cpu.l1_bytes / staged_l1_share : cpu.l2_bytes / l2_share);
-  const std::int64_t wanted = std::min(
-      long_enough, static_cast<std::int64_t>(std::sqrt(box_bytes * static_cast<double>(run))));
-  config.staged = take_in_source(config, normal, cpu, wanted) > run && staged;
-  take_in_destination(config, normal, cpu, wanted);
+  if (run < long_enough && config.outer_rank > 0) choose_box(config, normal, cpu);
+  add(config);
+  if (!either_stores(normal, cpu)) return;
+  config.stores = Stores::past_caches;
   add(config);
 }
 
@@ -177,8 +183,10 @@ double Family::cost_ns(const RowsConfig& config, const Problem& normal, const Cp
   const Costs& c = cpu.costs.rows;
   const double run = static_cast<double>(std::max<std::int64_t>(config.run_bytes, 1));
   const double rows = static_cast<double>(normal.bytes()) / run;
-  double row_ns = c.row_ns + run / (past_caches(config.stores) ? c.past_caches_bytes_a_ns
-                                                               : c.cached_bytes_a_ns);
+  const double bytes_a_ns = past_caches(config.stores) ? c.past_caches_bytes_a_ns
+                            : fits_l2(normal, cpu)     ? c.cached_bytes_a_ns
+                                                       : c.regular_bytes_a_ns;
+  double row_ns = c.row_ns + run / bytes_a_ns;
   const bool joined =
       config.outer_rank > 0 && normal.modes[config.outer_rank - 1].dst_stride == config.run_bytes;
   // Rows that stand alone in the destination write partial lines.

@@ -46,7 +46,8 @@ namespace rows {
 struct Costs {
   Cost start_ns{"start_ns", 20, "the call"};
   Cost row_ns{"row_ns", 0.4, "a row"};
-  Cost cached_bytes_a_ns{"cached_bytes_a_ns", 25, "bytes of rows stored through the caches"};
+  Cost cached_bytes_a_ns{"cached_bytes_a_ns", 25, "bytes of rows in the caches"};
+  Cost regular_bytes_a_ns{"regular_bytes_a_ns", 8, "bytes of rows stored through the caches"};
   Cost past_caches_bytes_a_ns{"past_caches_bytes_a_ns", 16, "bytes of rows stored around them"};
   Cost apart_row_ns{"apart_row_ns", 8, "more for a row that stands alone: its lines are partial"};
   Cost group_ns{"group_ns", 8.812, "rows of a box that follow each other in the destination"};

@@ -11,12 +11,16 @@ constexpr std::int64_t l3_shares = 4;
 }  // namespace
 
 bool fits_l2(const Problem& normal, const CpuInfo& cpu) {
-  return !cpu.caches_taken && normal.bytes() < cpu.l2_bytes;
+  return !cpu.caches_taken && 2 * normal.bytes() < cpu.l2_bytes;
 }
 
 Stores stores_for(const Problem& normal, const CpuInfo& cpu) {
   const bool large = cpu.caches_taken || normal.bytes() > cpu.l3_bytes / l3_shares;
   return large ? Stores::past_caches : Stores::regular;
+}
+
+bool either_stores(const Problem& normal, const CpuInfo& cpu) {
+  return !fits_l2(normal, cpu) && stores_for(normal, cpu) == Stores::regular;
 }
 
 }  // namespace cornerturn::plan

@@ -30,5 +30,7 @@ bool fits_l2(const Problem& normal, const CpuInfo& cpu);
 /// How a destination of this size is best stored: past the caches once it would push everything
 /// else out of them.
 Stores stores_for(const Problem& normal, const CpuInfo& cpu);
+/// Neither in the second-level cache nor that large: either way may be the faster one.
+bool either_stores(const Problem& normal, const CpuInfo& cpu);
 
 }  // namespace cornerturn::plan

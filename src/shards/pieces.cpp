@@ -83,7 +83,7 @@ std::vector<Piece> pieces_of(const Redistribution& what, int from, const Numbers
     Message message = what.message(from, to);
     if (message.elements > 0) messages.emplace_back(to, std::move(message));
   }
-  const Cutter cut(what, piece_bytes / what.item_bytes());
+  const Cutter cut(what, piece_bytes / what.item_bytes(Side::destination));
   std::vector<std::pair<Turn, Piece>> all;
   for (const auto& [to, message] : messages) {
     std::vector<Box> boxes;
@@ -118,7 +118,7 @@ int chunks_for(const Redistribution& what, std::int64_t chunk_bytes) {
       if (from != to) longest = std::max(longest, what.message_elements(from, to));
     }
   }
-  const std::int64_t bytes = longest * what.item_bytes();
+  const std::int64_t bytes = longest * what.item_bytes(Side::message);
   return static_cast<int>(
       std::clamp<std::int64_t>(bytes / std::max<std::int64_t>(1, chunk_bytes), 1, most_chunks));
 }

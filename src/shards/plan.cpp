@@ -14,13 +14,13 @@ namespace {
 
 // The bytes that follow each other where modes have these strides.
 template <class Stride>
-std::int64_t run_of(const Problem& problem, const Stride& stride) {
+std::int64_t run_of(const Problem& problem, std::int64_t item, const Stride& stride) {
   std::vector<Mode> modes;
   std::copy_if(problem.modes.begin(), problem.modes.end(), std::back_inserter(modes),
                [&](const Mode& mode) { return stride(mode) > 0; });
   std::sort(modes.begin(), modes.end(),
             [&](const Mode& a, const Mode& b) { return stride(a) < stride(b); });
-  std::int64_t run = problem.src_type.size();
+  std::int64_t run = item;
   for (const Mode& mode : modes) {
     if (stride(mode) != run) break;
     run *= mode.extent;
@@ -29,11 +29,13 @@ std::int64_t run_of(const Problem& problem, const Stride& stride) {
 }
 
 Runs runs_of(const Problem& problem) {
-  return {run_of(problem, [](const Mode& mode) { return mode.src_stride; }),
-          run_of(problem, [](const Mode& mode) { return mode.dst_stride; }),
-          run_of(problem, [](const Mode& mode) {
-            return mode.src_stride == mode.dst_stride ? mode.src_stride : -1;
-          })};
+  const std::int64_t src = problem.src_type.size(), dst = problem.dst_type.size();
+  // Counted in elements of the result, which may have another size than those of the array.
+  const std::int64_t both = run_of(problem, src, [&](const Mode& mode) {
+    return mode.src_stride / src == mode.dst_stride / dst ? mode.src_stride : -1;
+  });
+  return {run_of(problem, src, [](const Mode& mode) { return mode.src_stride; }),
+          run_of(problem, dst, [](const Mode& mode) { return mode.dst_stride; }), both / src * dst};
 }
 
 const Box& largest(const Message& message) {
@@ -44,11 +46,11 @@ const Box& largest(const Message& message) {
 // The copy of the largest box of a message, between packed shards.
 Problem copy_of(const Redistribution& what, const Message& message, int from, int to, Side first,
                 Side last) {
-  const auto strides = [&](const Layout& layout, int device) {
-    return packed(layout.shards[static_cast<std::size_t>(device)].shape(), what.item_bytes());
+  const auto strides = [&](const Layout& layout, int device, Side side) {
+    return packed(layout.shards[static_cast<std::size_t>(device)].shape(), what.item_bytes(side));
   };
-  return what.copy(largest(message), first, last, strides(what.src(), from),
-                   strides(what.dst(), to));
+  return what.copy(largest(message), first, last, strides(what.src(), from, Side::source),
+                   strides(what.dst(), to, Side::destination));
 }
 
 // What the kernels take on a GPU: each message is judged by its largest box.
@@ -104,13 +106,18 @@ void add_routes(ShardPlan& plan) {
 
   const bool transposes = plan.runs.both < std::min(plan.runs.source, plan.runs.destination);
   const double stores = transposes ? host.transposing_store_bandwidth : host.store_bandwidth;
+  // Values that become larger are stored as such.
+  const double stored = bytes / static_cast<double>(plan.what.item_bytes(Side::message)) *
+                        static_cast<double>(plan.what.item_bytes(Side::destination));
   const double filled = std::min(
       1.0, static_cast<double>(plan.runs.destination) / static_cast<double>(host.store_run_bytes));
   Route one_pass{"one pass", "a kernel stores into the memory of the others", "",
-                 host.gpu.launch_seconds + std::max(bytes / (stores * filled), local)};
+                 host.gpu.launch_seconds + std::max(stored / (stores * filled), local)};
   Route engines{"copy engines", "the GPUs' copy engines move runs that are long on both sides", "",
                 host.gpu.launch_seconds + std::max(plan.bound_seconds, local)};
-  if (!engines_pay(plan.runs, host)) {
+  if (plan.what.items().differ()) {
+    engines.why_not = "values are converted";
+  } else if (!engines_pay(plan.runs, host)) {
     engines.why_not =
         fmt::format("runs of {} on both sides; they pay from {} on",
                     plan::bytes_text(plan.runs.both), plan::bytes_text(host.copy_engine_run_bytes));
@@ -129,7 +136,7 @@ Runs runs_of(const Redistribution& what) {
   MessageLine most;
   for (int from = 0; from < what.devices(); ++from) {
     for (int to = 0; to < what.devices(); ++to) {
-      const std::int64_t bytes = what.message_elements(from, to) * what.item_bytes();
+      const std::int64_t bytes = what.message_elements(from, to) * what.item_bytes(Side::message);
       // A message tells more than what stays.
       if (bytes > 0 && std::pair(from != to, bytes) > std::pair(most.from != most.to, most.bytes)) {
         most = {from, to, bytes};
@@ -154,7 +161,7 @@ ShardPlan make_plan(const Redistribution& what, const std::optional<GpusOfHost>&
       what, std::vector<Traffic>(static_cast<std::size_t>(what.devices())), {}, {}, on, {}, 0};
   for (int from = 0; from < what.devices(); ++from) {
     for (int to = 0; to < what.devices(); ++to) {
-      const std::int64_t bytes = what.message_elements(from, to) * what.item_bytes();
+      const std::int64_t bytes = what.message_elements(from, to) * what.item_bytes(Side::message);
       if (bytes == 0) continue;
       if (from == to) {
         plan.devices[static_cast<std::size_t>(from)].kept = bytes;

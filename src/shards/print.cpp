@@ -84,6 +84,11 @@ std::string messages_text(const ShardPlan& plan) {
   return text;
 }
 
+std::string items_text(const Items& items) {
+  if (items.differ()) return fmt::format("{} to {}", items.src.name(), items.dst.name());
+  return fmt::format("elements of {} bytes", items.src.size());
+}
+
 nlohmann::json layout_json(const Layout& layout) {
   nlohmann::json shapes = nlohmann::json::array();
   for (const Shard& shard : layout.shards) shapes.push_back(shard.shape());
@@ -93,9 +98,8 @@ nlohmann::json layout_json(const Layout& layout) {
 }  // namespace
 
 std::string to_string(const ShardPlan& plan, bool explain) {
-  std::string text =
-      fmt::format("{} devices, elements of {} bytes, axes ({})\n", plan.what.devices(),
-                  plan.what.item_bytes(), fmt::join(plan.what.perm(), ","));
+  std::string text = fmt::format("{} devices, {}, axes ({})\n", plan.what.devices(),
+                                 items_text(plan.what.items()), fmt::join(plan.what.perm(), ","));
   text += fmt::format("source       {}\n", layout_text(plan.what.src()));
   text += fmt::format("destination  {}\n", layout_text(plan.what.dst()));
   text += fmt::format("traffic      {}\n", traffic_text(plan));
@@ -107,7 +111,7 @@ std::string to_string(const ShardPlan& plan, bool explain) {
 
 std::string to_json(const ShardPlan& plan) {
   nlohmann::json json = {{"devices", plan.what.devices()},
-                         {"item_bytes", plan.what.item_bytes()},
+                         {"item_bytes", plan.what.item_bytes(Side::source)},
                          {"perm", plan.what.perm()},
                          {"src", layout_json(plan.what.src())},
                          {"dst", layout_json(plan.what.dst())},
@@ -115,6 +119,9 @@ std::string to_json(const ShardPlan& plan) {
                           {{"source", plan.runs.source},
                            {"destination", plan.runs.destination},
                            {"both", plan.runs.both}}}};
+  if (const Items& items = plan.what.items(); items.differ()) {
+    json["conversion"] = {{"from", items.src.name()}, {"to", items.dst.name()}};
+  }
   json["traffic"] = nlohmann::json::array();
   for (const Traffic& device : plan.devices) {
     json["traffic"].push_back(

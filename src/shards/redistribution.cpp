@@ -137,10 +137,14 @@ Numbers packed(const Numbers& shape, std::int64_t item_bytes) {
 
 Redistribution::Redistribution(Layout src, Layout dst, std::vector<int> perm,
                                std::int64_t item_bytes)
-    : src_(std::move(src)), dst_(std::move(dst)), perm_(std::move(perm)), item_bytes_(item_bytes) {
+    : Redistribution(std::move(src), std::move(dst), std::move(perm),
+                     Items{ElementType::bytes(item_bytes), ElementType::bytes(item_bytes)}) {}
+
+Redistribution::Redistribution(Layout src, Layout dst, std::vector<int> perm, const Items& items)
+    : src_(std::move(src)), dst_(std::move(dst)), perm_(std::move(perm)), items_(items) {
   check_perm(perm_, src_.shape.size());
   Numbers result;
-  std::int64_t bytes = item_bytes;
+  std::int64_t bytes = std::max(items.src.size(), items.dst.size());
   for (const int axis : perm_) {
     result.push_back(src_.shape[static_cast<std::size_t>(axis)]);
     bytes = checked_mul(bytes, std::max<std::int64_t>(result.back(), 1),
@@ -220,9 +224,9 @@ Problem Redistribution::copy(const Box& box, Side from, Side to, const Numbers& 
     extents.push_back(axis.count);
     extents.push_back(axis.length);
   }
-  const Numbers in_message = packed(extents, item_bytes_);
+  const Numbers in_message = packed(extents, item_bytes(Side::message));
   const auto place = [&](Side side) {
-    std::int64_t offset = side == Side::message ? box.place * item_bytes_ : 0;
+    std::int64_t offset = side == Side::message ? box.place * item_bytes(side) : 0;
     for (std::size_t i = 0; i < rank; ++i) {
       const auto axis = static_cast<std::size_t>(perm_[i]);
       if (side == Side::source) offset += box.axes[i].src * src_strides[axis];
@@ -238,7 +242,8 @@ Problem Redistribution::copy(const Box& box, Side from, Side to, const Numbers& 
     return {axis.src_step * stride, stride};
   };
   Problem problem;
-  problem.src_type = problem.dst_type = ElementType::bytes(item_bytes_);
+  problem.src_type = items_.at(from);
+  problem.dst_type = items_.at(to);
   problem.src_offset = place(from);
   problem.dst_offset = place(to);
   for (std::size_t i = 0; i < rank; ++i) {

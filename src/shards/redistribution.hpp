@@ -46,18 +46,35 @@ struct Message {
 /// Where a box lies: in the sender's shard, in the message, or in the receiver's shard.
 enum class Side : std::uint8_t { source, message, destination };
 
+/// The elements of the array and of the result. Where they differ, values are converted: those that
+/// become smaller before they travel, others when they arrive.
+struct Items {
+  ElementType src{Kind::u8};
+  ElementType dst{Kind::u8};
+
+  ElementType at(Side side) const {
+    if (side == Side::message) return dst.size() <= src.size() ? dst : src;
+    return side == Side::source ? src : dst;
+  }
+  bool differ() const { return !(src == dst); }
+  friend bool operator==(const Items&, const Items&) = default;
+};
+
 /// result[i] = array[i permuted], where axis k of the result is axis perm[k] of the array.
 class Redistribution {
  public:
   /// `src` is the layout of the array and `dst` that of the result. Throws when `perm` is no
   /// permutation of the axes, `dst` has another shape, or the two are for different numbers of
   /// devices.
+  Redistribution(Layout src, Layout dst, std::vector<int> perm, const Items& items);
+  /// Elements of so many bytes are moved unread.
   Redistribution(Layout src, Layout dst, std::vector<int> perm, std::int64_t item_bytes);
 
   const Layout& src() const { return src_; }
   const Layout& dst() const { return dst_; }
   const std::vector<int>& perm() const { return perm_; }
-  std::int64_t item_bytes() const { return item_bytes_; }
+  const Items& items() const { return items_; }
+  std::int64_t item_bytes(Side side) const { return items_.at(side).size(); }
   int devices() const { return src_.devices(); }
 
   /// Of several devices that hold an element, a receiver takes it from itself; the other receivers
@@ -77,7 +94,7 @@ class Redistribution {
   Layout src_;
   Layout dst_;
   std::vector<int> perm_;
-  std::int64_t item_bytes_;
+  Items items_;
   std::vector<std::vector<int>> holders_;  ///< the devices that hold the same shard
   std::vector<int> holders_of_;            ///< for every device, which of these lists it is in
 };

@@ -42,6 +42,57 @@ TEST(C, PermutesInPlace) {
   EXPECT_EQ(std::vector<float>(array, array + 6), (std::vector<float>{0, 1, 2, 3, 4, 5}));
 }
 
+// A matrix of 2 x 4 in two rows becomes two rows of its transpose.
+TEST(C, Redistributes) {
+  const int64_t whole[2] = {2, 4}, mesh[1] = {2}, row[2] = {1, 4}, part[2] = {2, 2};
+  const int perm[2] = {1, 0};
+  const int src[2][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}};
+  int dst[2][4] = {};
+  const ct_const_view from[2] = {{src[0], "i32", 2, row, nullptr},
+                                 {src[1], "i32", 2, row, nullptr}};
+  ct_view to[2] = {{dst[0], "i32", 2, part, nullptr}, {dst[1], "i32", 2, part, nullptr}};
+  ct_resharding what = CT_RESHARDING_INIT;
+  what.rank = 2;
+  what.shape = whole;
+  what.mesh_rank = 1;
+  what.mesh = mesh;
+  what.src = what.dst = "S0";
+  what.perm = perm;
+  ASSERT_EQ(ct_redistribute(to, from, 2, &what), CT_OK) << ct_last_error();
+  EXPECT_EQ(std::vector<int>(dst[0], dst[0] + 4), (std::vector<int>{0, 4, 1, 5}));
+  EXPECT_EQ(std::vector<int>(dst[1], dst[1] + 4), (std::vector<int>{2, 6, 3, 7}));
+  what.perm = nullptr;
+  what.src = "S0";
+  what.dst = "S1";
+  ASSERT_EQ(ct_redistribute(to, from, 2, &what), CT_OK) << ct_last_error();
+  EXPECT_EQ(std::vector<int>(dst[1], dst[1] + 4), (std::vector<int>{2, 3, 6, 7}));
+
+  const auto refusal = [&](const ct_resharding& wrong) {
+    EXPECT_EQ(ct_redistribute(to, from, 2, &wrong), CT_INVALID_ARGUMENT);
+    return std::string(ct_last_error());
+  };
+  ct_resharding wrong = what;
+  wrong.route = "by post";
+  EXPECT_EQ(refusal(wrong),
+            "options.route = 'by post' is no route between GPUs of one host: use 'one pass' or "
+            "'copy engines'");
+  wrong = what;
+  wrong.mesh_rank = -1;
+  EXPECT_EQ(refusal(wrong), "mesh_rank = -1: 0 to 64 are supported");
+  wrong = what;
+  wrong.dst = nullptr;
+  EXPECT_EQ(refusal(wrong), "dst = NULL, but it is needed");
+  wrong = what;
+  wrong.size = 8;
+  EXPECT_NE(refusal(wrong).find("start from CT_RESHARDING_INIT"), std::string::npos);
+  to[1].type = "f32";
+  EXPECT_NE(refusal(what).find("dst[1] has elements of f32"), std::string::npos);
+  EXPECT_EQ(ct_redistribute(nullptr, from, 2, &what), CT_INVALID_ARGUMENT);
+  EXPECT_EQ(ct_redistribute(to, from, 1, &what), CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(), "dst has 1 shards, but mesh = (2) has 2 devices");
+  EXPECT_EQ(ct_redistribute(to, from, -1, &what), CT_INVALID_ARGUMENT);
+}
+
 TEST(C, CopiesViewsAndPlans) {
   const int src[6] = {0, 1, 2, 3, 4, 5};
   int dst[6] = {};

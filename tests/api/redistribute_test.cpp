@@ -2,15 +2,16 @@
 // loop over all elements of the whole array.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <numeric>
 #include <vector>
 
 #include "cornerturn/cornerturn.hpp"
+#include "support/refusal.hpp"
 
 namespace cornerturn {
 namespace {
 
+using test::refusal;
 using Values = std::vector<std::int32_t>;
 
 Values numbered(std::int64_t count) {
@@ -28,16 +29,6 @@ std::vector<ConstView> rows_of(const Values& matrix, std::int64_t rows, std::int
     parts.push_back(view(matrix.data() + k * each * columns, {each, columns}));
   }
   return parts;
-}
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Status::invalid_argument);
-    return error.what();
-  }
-  return "nothing";
 }
 
 TEST(Redistribute, RowsBecomeRowsOfTheTransposedMatrix) {
@@ -85,6 +76,26 @@ TEST(Redistribute, BlockCyclicRowsIntoShardsWithAPitch) {
   }
 }
 
+TEST(Redistribute, ValuesAreConverted) {
+  constexpr std::int64_t rows = 12, columns = 20, devices = 2;
+  const Values matrix = numbered(rows * columns);
+  std::vector<double> result(matrix.size(), -1);
+  std::vector<View> parts;
+  for (std::int64_t k = 0; k < devices; ++k) {
+    parts.push_back(view(result.data() + k * columns / devices * rows, {columns / devices, rows}));
+  }
+  const Resharding what{{rows, columns}, {devices}, "S0", "S0", {1, 0}};
+  redistribute(parts, rows_of(matrix, rows, columns, devices), what);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      ASSERT_EQ(result[static_cast<std::size_t>(j * rows + i)],
+                matrix[static_cast<std::size_t>(i * columns + j)]);
+    }
+  }
+  for (View& part : parts) part.type = ElementType::bytes(8);
+  EXPECT_THROW(redistribute(parts, rows_of(matrix, rows, columns, devices), what), Error);
+}
+
 TEST(Redistribute, WrongCallsAreRefused) {
   const Values matrix = numbered(16);
   Values result(16);
@@ -121,7 +132,7 @@ TEST(Redistribute, WrongCallsAreRefused) {
   EXPECT_EQ(with([](Parts&, Array& array, Resharding&, ReshardingOptions&) {
               array[1].type = ElementType(Kind::f32);
             }),
-            "src[1] has elements of f32, but src[0] of i32: all shards have one type");
+            "src[1] has elements of f32, but src[0] of i32: all shards of an array have one type");
   EXPECT_EQ(with([](Parts& parts, Array&, Resharding&, ReshardingOptions&) {
               parts[1].data = parts[0].data;
             }),

@@ -89,7 +89,7 @@ def test_the_table_of_the_readme(project):
     assert stale.returncode == 1 and "README.md says something else" in stale.stderr
 
 
-def drawn(subject, seconds, candidates=None):
+def drawn(subject, seconds, candidates=None, threads=1):
     """A result of problems drawn at random, of 1e-4 s of memcpy each."""
     cases = [
         {"suite": "random:2:7::1048576:16000000", "case": f"s7n{i}", "class": "tiny-modes", "element_bytes": 1,
@@ -98,7 +98,7 @@ def drawn(subject, seconds, candidates=None):
         for i, s in enumerate(seconds)
     ]  # fmt: skip
     provenance = {"commit": "abc", "date": "2026-01-02T00:00:00Z", "cpu": "Some CPU", "non_temporal_copy": "AVX2"}
-    return {"subject": subject, "version": "9.8", "threads": 1, "provenance": provenance, "cases": cases}
+    return {"subject": subject, "version": "9.8", "threads": threads, "provenance": provenance, "cases": cases}
 
 
 def test_the_tables_of_problems_drawn_at_random(project):
@@ -108,6 +108,8 @@ def test_the_tables_of_problems_drawn_at_random(project):
     (folder / "cpu-some-judged-7.json").write_text(json.dumps(ours))
     # The first is slower than ours, the second faster.
     (folder / "cpu-some-judged-7-numpy.json").write_text(json.dumps(drawn("numpy", [8e-4, 3e-4])))
+    both = drawn("cornerturn", [1e-4, 1e-4], threads=2)
+    (folder / "cpu-some-judged-7-threads-2.json").write_text(json.dumps(both))
     gpu = {**drawn("", []), "cases": [{"copy_seconds": 1e-4, "seconds": 2e-4}]}
     (folder / "gpu-x100-seed-3.json").write_text(json.dumps(gpu))
     page = project / "docs" / "benchmark.md"
@@ -115,6 +117,7 @@ def test_the_tables_of_problems_drawn_at_random(project):
     published = run(project, "random_report.py", "publish")
     assert published.returncode == 0, published.stderr
     assert "| tiny modes | 2 | 35 / 25 | 1.7 | 1 | 50 | 2.00 |" in page.read_text()
+    assert "| tiny modes | 2 | 100 / 100 | - | - |" in page.read_text() and "2 threads" in page.read_text()
     assert run(project, "random_report.py", "check").returncode == 0
     page.write_text(page.read_text().replace("35 / 25", "36 / 25"))
     assert run(project, "random_report.py", "check").returncode == 1

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -31,6 +32,16 @@ struct Case {
   std::string dst;
   std::vector<int> perm;
   int size = 4;
+  // Types of which the values are converted; else elements are bytes.
+  std::optional<Kind> src_kind = {};
+  std::optional<Kind> dst_kind = {};
+
+  ElementType src_type() const {
+    return src_kind ? ElementType(*src_kind) : ElementType::bytes(size);
+  }
+  ElementType dst_type() const {
+    return dst_kind ? ElementType(*dst_kind) : ElementType::bytes(size);
+  }
 };
 
 class OnDevice {
@@ -117,22 +128,23 @@ class Both {
     };
     const shards::Layout src = layout(which.shape, which.src);
     const shards::Layout dst = layout(permuted(which.shape, which.perm), which.dst);
-    const ElementType type = ElementType::bytes(which.size);
+    const ElementType src_type = which.src_type(), dst_type = which.dst_type();
     std::mt19937_64 random(5);
     for (int device = 0; device < src.devices(); ++device) {
       const auto at = static_cast<std::size_t>(device);
       const int gpu = device % cuda::device_count();
-      Memory from(static_cast<std::size_t>(src.shards[at].elements() * which.size));
-      Memory to(static_cast<std::size_t>(dst.shards[at].elements() * which.size), untouched);
+      Memory from(static_cast<std::size_t>(src.shards[at].elements() * src_type.size()));
+      Memory to(static_cast<std::size_t>(dst.shards[at].elements() * dst_type.size()), untouched);
       for (std::uint8_t& byte : from) byte = static_cast<std::uint8_t>(random());
       src_.push_back(std::make_unique<Shard>(gpu, from, pool));
       dst_.push_back(std::make_unique<Shard>(gpu, to, pool));
       host_src_.push_back(std::move(from));
       host_dst_.push_back(std::move(to));
-      src_views.push_back(ConstView(src_.back()->data(), type, src.shards[at].shape()));
-      dst_views.push_back(View(dst_.back()->data(), type, dst.shards[at].shape()));
-      host_src_views_.push_back(ConstView(host_src_.back().data(), type, src.shards[at].shape()));
-      host_dst_views_.push_back(View(host_dst_.back().data(), type, dst.shards[at].shape()));
+      src_views.push_back(ConstView(src_.back()->data(), src_type, src.shards[at].shape()));
+      dst_views.push_back(View(dst_.back()->data(), dst_type, dst.shards[at].shape()));
+      host_src_views_.push_back(
+          ConstView(host_src_.back().data(), src_type, src.shards[at].shape()));
+      host_dst_views_.push_back(View(host_dst_.back().data(), dst_type, dst.shards[at].shape()));
     }
     redistribute(host_dst_views_, host_src_views_, what_);
   }
@@ -182,6 +194,12 @@ TEST(RedistributeEngineChecked, LayoutsOfEveryKind) {
   check_case({{24, 20, 32}, {2}, "S0", "S0", {2, 1, 0}, 8});
   check_case({{100, 33}, {2}, "S0:8", "S1:4@1", {1, 0}, 16});
   check_case({{3, 70}, {4}, "S0", "R", {0, 1}, 4});
+}
+
+TEST(RedistributeEngineChecked, ValuesAreConverted) {
+  check_case({{130, 256}, {2}, "S0", "S0", {1, 0}, 0, Kind::i32, Kind::f64});
+  check_case({{96, 64, 16}, {2}, "S0", "S1", {0, 2, 1}, 0, Kind::i16, Kind::f32});
+  check_case({{64, 256}, {2}, "S0", "S1", {0, 1}, 0, Kind::i32, Kind::i8});
 }
 
 TEST(RedistributeOnGpus, LargeOnesInPiecesAndLongRuns) {

@@ -57,6 +57,13 @@ def cases():
         perm = choose.sample(range(len(shape)), len(shape))
         whole = numbered(*shape, dtype=dtype)
         check(whole, choose.choice(layouts), choose.choice(layouts), perm, choose.choice(ROUTES))
+    for dtype in (torch.bfloat16, torch.float64):
+        whole = numbered(300, 200)
+        x = shard(whole, "S0", RANK)
+        wanted = shard(whole.T.to(dtype).contiguous(), "S0", RANK)
+        out = empty_shard((200, 300), None, "S0", dtype=dtype)
+        assert torch.equal(redistribute(x, None, "S0", "S0", (1, 0), out=out), wanted)
+        assert torch.equal(redistribute(x, None, "S0", "S0", (1, 0), dtype=dtype), wanted)
     # Back to back: each call reads what the one before has received.
     whole = numbered(1024, 1024)
     a, b = (empty_shard((1024, 1024), None, "S0") for _ in range(2))

@@ -115,6 +115,28 @@ def case_boxes(rank, world):
     assert torch.equal(redistribute(got, None, "S1", slices, shape=whole.shape), x)
 
 
+def case_conversions(rank, world):
+    choose = random.Random(world)
+    dtypes = [torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.float8_e4m3fn]
+    for _ in range(48 // world):
+        shape = [choose.randint(1, 9) for _ in range(3)]
+        perm = choose.sample(range(3), 3)
+        src, dst = choose.choice(["R", "S0", "S1:2", "S2"]), choose.choice(["R", "S0:2", "S1", "S2"])
+        whole = (numbered(shape) / 8 - 3).to(choose.choice(dtypes))
+        dtype = choose.choice(dtypes)
+        wanted = shard(whole.permute(perm).to(dtype).float(), (world,), dst, rank)
+        x = shard(whole.float(), (world,), src, rank).to(whole.dtype)
+        got = redistribute(x, None, src, dst, perm, shape=shape, dtype=dtype)
+        assert got.dtype == dtype and torch.equal(got.float(), wanted), (shape, src, dst, perm, dtype)
+        out = torch.empty_like(got)
+        redistribute(x, None, src, dst, perm, out, shape=shape)
+        assert torch.equal(out.float(), wanted)
+    x = shard(numbered((world, 6)), (world,), "S0", rank).requires_grad_()
+    y = redistribute(x, None, "S0", "S1", shape=(world, 6), dtype=torch.float64)
+    (y * y).sum().backward()
+    assert y.dtype == torch.float64 and x.grad.dtype == x.dtype and torch.equal(x.grad, 2 * x.detach())
+
+
 def case_gradients(rank, world):
     whole = numbered((world, 2 * world, 3), torch.float64)
     weights = numbered((3, world, 2 * world), torch.float64) + 1

@@ -7,12 +7,13 @@
 #include <numeric>
 #include <random>
 
-#include "cornerturn/error.hpp"
 #include "shards/pieces.hpp"
+#include "support/refusal.hpp"
 
 namespace cornerturn::shards {
 namespace {
 
+using test::refusal;
 using Values = std::vector<std::int64_t>;
 
 // ---- The reference: every index of every device in a list, and every element on its own.
@@ -206,6 +207,35 @@ class RandomLayouts {
   std::mt19937_64 random_;
 };
 
+TEST(Redistribution, ValuesTravelAsTheSmallerType) {
+  const auto typed = [](Kind src, Kind dst) {
+    return Redistribution(placed({8, 4}, {2}, {{0}}, "src"), placed({4, 8}, {2}, {{0}}, "dst"),
+                          {1, 0}, Items{ElementType(src), ElementType(dst)});
+  };
+  for (const auto& [src, dst] :
+       {std::pair{Kind::f64, Kind::f16}, std::pair{Kind::f16, Kind::f64}}) {
+    const Redistribution what = typed(src, dst);
+    EXPECT_EQ(what.item_bytes(Side::message), 2);
+    const Message message = what.message(0, 1);
+    const auto strides = [&](Side side, std::int64_t columns) {
+      return Numbers{columns * what.item_bytes(side), what.item_bytes(side)};
+    };
+    const auto copy = [&](Side from, Side to) {
+      return what.copy(message.boxes.at(0), from, to, strides(Side::source, 4),
+                       strides(Side::destination, 8));
+    };
+    const Problem pack = copy(Side::source, Side::message);
+    const Problem unpack = copy(Side::message, Side::destination);
+    EXPECT_EQ(pack.src_type, ElementType(src));
+    EXPECT_EQ(unpack.dst_type, ElementType(dst));
+    EXPECT_EQ(pack.dst_type, ElementType(Kind::f16));
+    EXPECT_EQ(unpack.src_type, ElementType(Kind::f16));
+    EXPECT_NE(pack.converts(), unpack.converts());
+    EXPECT_EQ(pack.src_offset, 2 * what.item_bytes(Side::source));  // the third column
+    EXPECT_TRUE(copy(Side::source, Side::destination).converts());
+  }
+}
+
 TEST(Redistribution, RandomLayoutsArriveAsTheReferenceSays) {
   RandomLayouts random(7);
   for (int round = 0; round < 300; ++round) {
@@ -317,17 +347,6 @@ TEST(Redistribution, BoxesAndPlacementsOfOneLayoutAreEqual) {
 }
 
 // ---- Bad input
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Status::invalid_argument);
-    return error.what();
-  }
-  return "nothing";
-}
 
 TEST(Redistribution, BadLayoutsAreRefused) {
   const auto placing = [](const Numbers& shape, const Numbers& mesh, const char* text) {

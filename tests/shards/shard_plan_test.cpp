@@ -4,10 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cornerturn/error.hpp"
+#include "support/refusal.hpp"
 
 namespace cornerturn::shards {
 namespace {
+
+using test::refusal;
 
 Redistribution transposition(std::int64_t n, std::int64_t devices, std::vector<int> perm = {1, 0}) {
   const auto rows = [&](std::string_view name) { return placed({n, n}, {devices}, {{0}}, name); };
@@ -93,27 +95,16 @@ TEST(ShardPlan, TextsSayTheSame) {
   EXPECT_DOUBLE_EQ(json["bound_seconds"], plan.bound_seconds);
 }
 
-template <class Call>
-std::string refused(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Status::invalid_argument);
-    return error.what();
-  }
-  return "nothing";
-}
-
 TEST(Hosts, BadOnesAreRefused) {
   const auto named = [](const std::string& name) {
-    return refused([&] { host_named(name, "--on"); });
+    return refusal([&] { host_named(name, "--on"); });
   };
   EXPECT_EQ(named("h200"), "--on = 'h200' is no number of GPUs of a host, as 8xh200");
   EXPECT_EQ(named("0xh200"), "--on = '0xh200' is no number of GPUs of a host, as 8xh200");
   EXPECT_EQ(named("8xb200"),
             "--on = '8xb200' is no described host: use one of <n>xh200, or <n>xFILE.json");
   EXPECT_EQ(named("16xh200"), "--on = '16xh200' asks for 16 GPUs, but HGX H200 has 8");
-  EXPECT_EQ(refused([] { make_plan(transposition(64, 4), host_named("8xh200", "on")); }),
+  EXPECT_EQ(refusal([] { make_plan(transposition(64, 4), host_named("8xh200", "on")); }),
             "the mesh has 4 devices, but 8 GPUs of HGX H200 are there");
 }
 
@@ -123,7 +114,7 @@ TEST(Hosts, BadFilesAreRefused) {
   const auto with = [&](const char* field, const nlohmann::json& value) {
     auto changed = json;
     changed[field] = value;
-    return refused([&] { parse_host(changed.dump(), "h.json"); });
+    return refusal([&] { parse_host(changed.dump(), "h.json"); });
   };
   EXPECT_EQ(with("gpu", "h999").substr(0, 40), "host file 'h.json': gpu = 'h999' is no d");
   EXPECT_EQ(with("devices", 0),

@@ -345,5 +345,44 @@ TEST(Engine, PackFlipped) {
   }
 }
 
+// Runs with gaps between their pieces, on either side and on both, in boxes that are whole and in
+// those that are not: elements of gaps stay what they were, and are read only where they lie
+// inside.
+TEST(Engine, PackGaps) {
+  for (const std::int64_t size : {1, 2, 4, 8, 16}) {
+    const auto both = [&](const ModeList& modes, std::int64_t src_phase, std::int64_t dst_phase) {
+      Problem problem = problem_of(static_cast<int>(size), modes);
+      for (auto& mode : problem.modes) {
+        mode.src_stride *= size;
+        mode.dst_stride *= size;
+      }
+      check(problem, src_phase * size, dst_phase * size, "pack");
+      for (auto& mode : problem.modes) std::swap(mode.src_stride, mode.dst_stride);
+      const bool has_runs = std::all_of(problem.modes.begin(), problem.modes.end(),
+                                        [](const auto& mode) { return mode.dst_stride > 0; });
+      if (!has_runs) return;
+      check(problem, dst_phase * size, src_phase * size, "pack");
+    };
+    // Pieces of 5 out of 7 on one side; members apart on the other.
+    both({{5, 1, 403}, {403, 7, 1}}, 0, 0);
+    both({{5, 1, 403}, {403, 7, 1}}, 1, 3);
+    // Pieces of 3 x 2 out of 8, beside rows; and a second level of gaps.
+    both({{37, 8 * 11, 6}, {11, 8, 37 * 6}, {2, 3, 1}, {3, 1, 2}}, 3, 0);
+    both({{13, 7 * 19 + 2, 3 * 19}, {19, 7, 3}, {3, 1, 1}}, 0, 1);
+    // Rows with gaps on both sides.
+    both({{29, 9, 11 * 17}, {17, 9 * 29, 11}, {8, 1, 1}}, 2, 5);
+    // Backwards, repeated, and every third element.
+    both({{7, 1, 307}, {307, -9, 1}}, 1, 1);
+    check(problem_of(
+              static_cast<int>(size),
+              {{17, 300 * size, 3 * size}, {100, 3 * size, 60 * size}, {3, 5100 * size, size}}),
+          size, 0, "pack");
+    check(problem_of(static_cast<int>(size),
+                     {{41, 9 * size, 30 * size}, {5, 0, 6 * size}, {5, size, size}}),
+          0, size, "pack");
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
 }  // namespace
 }  // namespace cornerturn::simt

@@ -22,6 +22,22 @@ TEST(SwapKernel, TrianglesHoldEveryPairOnce) {
   }
 }
 
+TEST(SwapKernel, GroupsHoldEveryPairOnce) {
+  for (std::uint32_t tiles = 1; tiles <= 13; ++tiles) {
+    for (std::uint32_t side = 1; side <= tiles; ++side) {
+      const kernels::TileGroups groups(tiles, side);
+      std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+      for (std::int64_t n = 0; n < groups.count(); ++n) {
+        const auto pair = groups.at(static_cast<std::uint32_t>(n));
+        EXPECT_LE(pair.column, pair.row);
+        if (pair.row >= tiles) continue;
+        EXPECT_TRUE(seen.insert({pair.row, pair.column}).second);
+      }
+      EXPECT_EQ(seen.size(), tiles * (tiles + 1) / 2) << tiles << " in groups of " << side;
+    }
+  }
+}
+
 TEST(SwapKernel, SquaresOfEveryElement) {
   for (const int element : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 256}) {
     for (const std::int64_t n : {2, 17, 31, 33, 64, 65, 96, 144}) {
@@ -62,6 +78,25 @@ TEST(SwapKernel, BatchesPitchesAndPhases) {
     expect_permuted_in_place(apart, {0, 2, 1}, "swap");
     InPlaceArray shifted(element, {64, 64}, {}, e < 16 ? e : 0);
     expect_permuted_in_place(shifted, {1, 0}, "swap");
+  }
+}
+
+TEST(SwapKernel, TilesInSeveralGroups) {
+  InPlaceArray odd(8, {691, 691});  // 22 tiles
+  expect_permuted_in_place(odd, {1, 0}, "swap");
+}
+
+TEST(SwapKernel, RowsThatBeginAnywhere) {
+  for (const int element : {1, 2, 4, 8}) {
+    SCOPED_TRACE(element);
+    const std::int64_t e = element, n = element == 1 ? 300 : 150;
+    for (const std::int64_t gap : {0, 1, 2, 3}) {
+      for (const std::int64_t start : {0, 1, 3}) {
+        InPlaceArray array(element, {n, n}, {(n + gap) * e, e}, start * e);
+        expect_permuted_in_place(array, {1, 0}, "swap");
+      }
+    }
+    if (testing::Test::HasFailure()) return;
   }
 }
 

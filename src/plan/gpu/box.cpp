@@ -29,76 +29,129 @@ Box::Side side_of(const Problem& normal, Stride stride) {
   return side;
 }
 
-// Whether a side that runs on for `run` bytes goes on along the mode. Runs of the source may go
-// backwards.
-bool goes_on(const Mode& mode, Stride stride, std::int64_t run) {
-  return mode.*stride == run || (stride == &Mode::src_stride && mode.*stride == -run);
+// How far a side runs on.
+struct Reached {
+  std::int64_t next;  // bytes to where it goes on without a gap
+  std::int64_t span;  // from its first byte to behind its last
+  std::int64_t step;  // of its last mode
+  int modes = 0;
+  bool gapped = false;
+
+  explicit Reached(std::int64_t element_bytes)
+      : next(element_bytes), span(element_bytes), step(element_bytes) {}
+
+  void take(std::int64_t stride, std::int64_t extent) {
+    ++modes;
+    step = std::abs(stride);
+    gapped = gapped || step != next;
+    span += step * (extent - 1);
+    next = step * extent;
+  }
+};
+
+// Whether the side goes on along the mode. Runs of the source may go backwards. Gaps are left where
+// pieces are short; those of the destination at one mode alone, but the first, whose pitch is a
+// number of steps of the mode before, and they are not longer than the pieces.
+bool goes_on(const Mode& mode, Stride stride, const Reached& reached, bool gaps) {
+  constexpr std::int64_t long_piece = 256;
+  const bool is_src = stride == &Mode::src_stride;
+  if (mode.*stride < 0 && !is_src) return false;
+  const std::int64_t step = std::abs(mode.*stride);
+  if (step == reached.next) return true;
+  const std::int64_t gap = step - reached.span;
+  if (!gaps || gap < 0 || gap >= sector_bytes || reached.span > long_piece) return false;
+  return is_src || (reached.modes > 0 && !reached.gapped && step > reached.next &&
+                    gap <= reached.span && step % reached.step == 0);
 }
 
 // Takes indices of the modes along which the side runs on, until the run is long enough.
 void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
-          std::int64_t run_bytes, std::int64_t granule) {
-  std::int64_t run = element_size(normal, stride);
-  for (int i = 0; i < side.modes && run < run_bytes; ++i) {
+          const BoxWish& wish) {
+  Reached reached(element_size(normal, stride));
+  for (int i = 0; i < side.modes && reached.span < wish.run_bytes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
     const Mode& mode = normal.modes[which];
-    if (!goes_on(mode, stride, run)) return;
+    if (!goes_on(mode, stride, reached, wish.gaps)) return;
+    const std::int64_t step = std::abs(mode.*stride);
     std::int32_t& extent = box.extent[static_cast<std::size_t>(which)];
-    const std::int64_t wanted = ceil_div(run_bytes, run);
+    const std::int64_t wanted = ceil_div(wish.run_bytes, step);
     if (mode.extent <= wanted + wanted / 2) {
       extent = static_cast<std::int32_t>(mode.extent);
     } else {  // so many that runs end where they shall
-      const std::int64_t whole = granule / std::gcd(granule, run);
+      const std::int64_t whole = wish.granule / std::gcd(wish.granule, step);
       const std::int64_t some = std::min(mode.extent, ceil_div(wanted, whole) * whole);
       extent = static_cast<std::int32_t>(std::max<std::int64_t>(extent, some));
     }
     if (extent < mode.extent) return;
-    run *= extent;
+    reached.take(mode.*stride, extent);
   }
 }
 
-void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride) {
+void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bool gaps) {
   const std::int64_t size = element_size(normal, stride);
+  Reached reached(size);
   side.run = 1;
   side.run_modes = 0;
   for (int i = 0; i < side.modes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
-    if (!goes_on(normal.modes[which], stride, side.run * size)) return;
+    const Mode& mode = normal.modes[which];
+    if (!goes_on(mode, stride, reached, gaps)) break;
     const std::int32_t extent = box.extent[static_cast<std::size_t>(which)];
-    if (extent == 1) return;
+    if (extent == 1) break;
+    reached.take(mode.*stride, extent);
     side.run *= extent;
     ++side.run_modes;
-    if (extent < normal.modes[which].extent) return;
+    if (extent < mode.extent) break;
   }
+  side.places = reached.span / size;
 }
 
 }  // namespace
 
-Box box_of(const Problem& normal, std::int64_t run_bytes, std::int64_t least_bytes,
-           std::int64_t granule) {
+Box box_of(const Problem& normal, const BoxWish& wish) {
   Box box;
   box.extent.fill(1);
   box.src = side_of(normal, &Mode::src_stride);
   box.dst = side_of(normal, &Mode::dst_stride);
-  grow(box, box.src, normal, &Mode::src_stride, run_bytes, granule);
-  grow(box, box.dst, normal, &Mode::dst_stride, run_bytes, granule);
+  grow(box, box.src, normal, &Mode::src_stride, wish);
+  grow(box, box.dst, normal, &Mode::dst_stride, wish);
   const auto count = [&] {
     box.elements = 1;
     for (int i = 0; i < normal.rank(); ++i) box.elements *= box.extent[static_cast<std::size_t>(i)];
     box.bytes = box.elements * normal.src_type.size();
   };
   count();
-  for (int i = 0; i < box.dst.modes && box.bytes < least_bytes; ++i) {
+  for (int i = 0; i < box.dst.modes && box.bytes < wish.least_bytes; ++i) {
     const int which = box.dst.order[static_cast<std::size_t>(i)];
     std::int32_t& extent = box.extent[static_cast<std::size_t>(which)];
     const std::int64_t others = box.bytes / extent;
     extent = static_cast<std::int32_t>(std::max<std::int64_t>(
-        extent, std::min(normal.modes[which].extent, ceil_div(least_bytes, others))));
+        extent, std::min(normal.modes[which].extent, ceil_div(wish.least_bytes, others))));
     count();
   }
-  measure(box, box.src, normal, &Mode::src_stride);
-  measure(box, box.dst, normal, &Mode::dst_stride);
+  measure(box, box.src, normal, &Mode::src_stride, wish.gaps);
+  measure(box, box.dst, normal, &Mode::dst_stride, wish.gaps);
   return box;
+}
+
+RunGaps dst_gaps(const Box& box, const Problem& normal) {
+  const std::int64_t size = normal.dst_type.size();
+  Reached reached(size);
+  for (int i = 0; i < box.dst.run_modes; ++i) {
+    const auto which = box.dst.order[static_cast<std::size_t>(i)];
+    const std::int64_t step = normal.modes[which].dst_stride;
+    if (step != reached.next) return {reached.span / size, step / size};
+    reached.take(step, box.extent[which]);
+  }
+  return {};
+}
+
+std::int64_t places_along(const Box::Side& side, int i, const Box& box, const Problem& normal,
+                          Stride stride) {
+  const auto which = side.order[static_cast<std::size_t>(i)];
+  if (i + 1 >= side.run_modes) return box.extent[which];
+  const auto next = side.order[static_cast<std::size_t>(i + 1)];
+  return std::abs(normal.modes[next].*stride / normal.modes[which].*stride);
 }
 
 }  // namespace cornerturn::plan::gpu

@@ -19,8 +19,9 @@ struct Box {
   struct Side {
     std::array<std::uint8_t, ModeList::capacity> order{};  ///< modes by stride, the smallest first
     int modes = 0;                                         ///< in the order
-    int run_modes = 0;     ///< of them in the run; the last may be cut
-    std::int64_t run = 1;  ///< elements
+    int run_modes = 0;        ///< of them in the run; the last may be cut
+    std::int64_t run = 1;     ///< elements
+    std::int64_t places = 1;  ///< from its first element to its last: more where it has gaps
 
     bool runs_along(int which) const {
       for (int i = 0; i < run_modes; ++i) {
@@ -34,9 +35,27 @@ struct Box {
   friend bool operator==(const Box& a, const Box& b) { return a.extent == b.extent; }
 };
 
-/// A box whose runs have about `run_bytes` on both sides, and `least_bytes` in all, where the
-/// problem allows it. They end at multiples of `granule` bytes.
-Box box_of(const Problem& normal, std::int64_t run_bytes, std::int64_t least_bytes,
-           std::int64_t granule = sector_bytes);
+/// What a box is made for.
+struct BoxWish {
+  std::int64_t run_bytes = 0;           ///< of the runs on both sides, about
+  std::int64_t least_bytes = 0;         ///< in all
+  std::int64_t granule = sector_bytes;  ///< runs end at multiples of so many bytes
+  bool gaps = false;  ///< short pieces with less than a sector between them make a run
+};
+
+/// The box that comes nearest to it.
+Box box_of(const Problem& normal, const BoxWish& wish);
+
+/// Where the destination's run has gaps: after so many elements (`filled`) of so many places
+/// (`pitch`).
+struct RunGaps {
+  std::int64_t filled = 0;  ///< 0: it has none
+  std::int64_t pitch = 1;
+};
+RunGaps dst_gaps(const Box& box, const Problem& normal);
+
+/// Places of the run's i-th mode, gaps among them, before the next mode's index grows.
+std::int64_t places_along(const Box::Side& side, int i, const Box& box, const Problem& normal,
+                          std::int64_t Mode::*stride);
 
 }  // namespace cornerturn::plan::gpu

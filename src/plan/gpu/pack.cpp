@@ -49,7 +49,7 @@ bool has_aligned_runs(const Box& box, const Problem& normal, const Alignment& st
 
 // A divisor of the places where the box's runs begin on a side, 64 bytes at most.
 std::int64_t granule_of(const Box::Side& side, const Problem& normal, std::int64_t Mode::*stride) {
-  const std::int64_t run = side.run * element_size(normal, stride);
+  const std::int64_t run = side.places * element_size(normal, stride);
   std::int64_t granule = std::gcd(std::int64_t{64}, run);
   for (const Mode& mode : normal.modes) {
     if (std::abs(mode.*stride) >= run) granule = std::gcd(granule, mode.*stride);
@@ -129,6 +129,21 @@ struct BoxWork {
   }
 };
 
+// Boxes whose runs have gaps.
+void add_with_gaps(const Problem& normal, const DeviceInfo& device, const Add<PackConfig>& add) {
+  std::vector<Box> seen;
+  for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
+    PackConfig config{run_bytes, 256, true, true};
+    const Box box = box_of_runs(normal, config);
+    if (box.bytes > most_bytes) return;
+    if (box.src.places == box.src.run && box.dst.places == box.dst.run) continue;
+    if (std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
+    seen.push_back(box);
+    config.threads = threads_for(box, normal, true);
+    if (fits(box, normal, device, true)) add(config);
+  }
+}
+
 const char* why_not_changing(const Problem& normal) {
   if (const char* rule = why_not_by_value(normal)) return rule;
   if (std::max(normal.src_type.size(), normal.dst_type.size()) > 4) return "elements of 8 B";
@@ -170,6 +185,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     seen.push_back(box);
     if (fits(box, normal, device, config.anywhere)) add(config);
   }
+  if (!normal.converts()) add_with_gaps(normal, device, add);
 }
 
 Estimate Family::estimate(const PackConfig& config, const Problem& normal, const Model& model,
@@ -190,8 +206,8 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
   if (normal.converts() && why_no_common_cast(normal) != nullptr) {
     work.instructions += static_cast<double>(normal.elements()) * c.any_value;
   }
-  const double src_run = static_cast<double>(box.src.run * normal.src_type.size());
-  const double dst_run = static_cast<double>(box.dst.run * normal.dst_type.size());
+  const double src_run = static_cast<double>(box.src.places * normal.src_type.size());
+  const double dst_run = static_cast<double>(box.dst.places * normal.dst_type.size());
   work.src_bytes = src_moved(model, {src_run, granule_of(box.src, normal, &Mode::src_stride)});
   work.dst_bytes = dst_moved(model, {dst_run, granule_of(box.dst, normal, &Mode::dst_stride)});
   return estimate_of(model, work);
@@ -202,6 +218,7 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
   std::string text = fmt::format(
       "boxes of {} B in runs of {} and {} B{}", box.bytes, box.src.run * normal.src_type.size(),
       box.dst.run * normal.dst_type.size(), config.anywhere ? ", begin anywhere" : "");
+  if (config.gaps) text += ", with gaps";
   if (normal.converts()) {
     text += ", " + normal.src_type.name() + " to " + normal.dst_type.name();
   }

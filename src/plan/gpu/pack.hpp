@@ -18,6 +18,7 @@ struct PackConfig {
   std::int32_t run_bytes = 0;  ///< what a run of a box should have on either side
   std::int16_t threads = 256;  ///< of a block
   bool anywhere = false;       ///< where runs begin, else they are aligned to 16 bytes
+  bool gaps = false;           ///< between the pieces of a run
 
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
 };

@@ -191,8 +191,11 @@ Box box_of_runs(const Problem& normal, const PackConfig& config) {
   // As measured: where values change, boxes of 4 KiB do.
   const bool grows = config.anywhere && !normal.converts();
   const std::int64_t least = grows ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
-  Box box = box_of(normal, run_bytes, least);
-  return box.bytes > most_bytes ? box_of(normal, run_bytes, least, vector) : box;
+  BoxWish wish{run_bytes, least, sector_bytes, config.gaps};
+  Box box = box_of(normal, wish);
+  if (box.bytes <= most_bytes) return box;
+  wish.granule = vector;
+  return box_of(normal, wish);
 }
 
 Piece piece_of(const Box& box, const Problem& normal, const PackConfig& config) {
@@ -234,8 +237,9 @@ bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool 
   const std::int64_t table = (box.dst.run + vector_elements(normal)) * 2;
   const std::int64_t shared =
       anywhere ? layout.bytes + runs * 16 : with_lines(layout.bytes) + runs * 32 + table;
+  const std::int64_t gaps = (box.src.places - box.src.run) * normal.src_type.size();
   return layout.bytes <= most_shared && shared <= device.shared_per_block &&
-         shared <= 4 * box.bytes + 4096 && digits <= PackSide::max_digits;
+         shared <= 4 * box.bytes + gaps * layout.src_runs + 4096 && digits <= PackSide::max_digits;
 }
 
 Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal) {

@@ -14,7 +14,8 @@ struct Family {
   static constexpr std::string_view idea = "whole matrices in shared memory, read and written once";
   static constexpr Operations operations{Operation::in_place};
   struct Config {
-    bool joined = false;       ///< elements of 1 or 2 bytes move 4 bytes at a time
+    kernels::PanelWay way = kernels::PanelWay::words;
+    bool wide = false;         ///< units come in vectors of 16 bytes
     std::uint32_t pad = 0;     ///< words behind every row in shared memory
     std::uint32_t panels = 1;  ///< of a block
 

@@ -22,7 +22,7 @@ TileSides sides_of(const TileConfig& config, const Problem& normal) {
     return gpu::sides_of(kernels::skew_register_shapes[shape], normal, sector);
   }
   const int size = normal.dst_type.size();
-  const int kind = std::countr_zero(static_cast<unsigned>(size));
+  const int kind = std::countr_zero(static_cast<unsigned>(size)) - 1;
   const kernels::SkewShape& shape = kernels::skew_shapes[kind][config.shape];
   return {shape.down_bytes / size, shape.column_bytes / size};
 }

@@ -10,6 +10,7 @@ namespace cornerturn::plan::gpu::swap {
 namespace {
 
 using kernels::SwapArgs;
+using kernels::SwapWay;
 
 constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();
 
@@ -28,22 +29,40 @@ std::int64_t words_of_part(std::int64_t words) {
   return std::min<std::int64_t>(words, kernels::SwapRuns<std::uint32_t>::most_words);
 }
 
+// The side of a group of tiles, whose tiles are about as many as the blocks that run at once. The
+// one by which fewest blocks are left without a pair of tiles.
+std::uint32_t group_of(std::uint32_t tiles) {
+  constexpr std::uint32_t least = 12, most = 20;
+  if (tiles <= most) return tiles;
+  const auto outside = [&](std::uint32_t side) { return (side - tiles % side) % side; };
+  std::uint32_t best = most;
+  for (std::uint32_t side = most; side >= least; --side) {
+    if (outside(side) < outside(best)) best = side;
+  }
+  return best;
+}
+
 // Upper bounds of 64 bits, so that nothing overflows before it is refused.
 double blocks_at_most(const SwapSplit& split, const Problem& normal) {
   constexpr double least_side = 16;
-  const double tiles = static_cast<double>(split.extent) / least_side + 1;
+  constexpr double most_outside = 20;
+  const double tiles = static_cast<double>(split.extent) / least_side + 1 + most_outside;
   const std::int64_t words = words_of(split, normal);
   return tiles * (tiles + 1) / 2 * static_cast<double>(matrices_of(split)) *
          static_cast<double>(ceil_div(words, words_of_part(words)));
 }
 
-bool takes_vectors(const SwapSplit& split, const Problem& normal, const Alignment& start) {
+SwapWay way_of(const SwapSplit& split, const Problem& normal, const Alignment& start) {
   const std::int64_t element = split.element;
-  if (words_of(split, normal) > 1 || split.column_stride != element) return false;
+  if (words_of(split, normal) > 1 || split.column_stride != element) return SwapWay::words;
   bool aligned =
       start.dst % 16 == 0 && split.row_stride % 16 == 0 && split.extent * element % 16 == 0;
   for (const Mode& mode : split.batch) aligned = aligned && mode.dst_stride % 16 == 0;
-  return aligned;
+  return aligned ? SwapWay::vectors : SwapWay::units;
+}
+
+int bytes_at_once(SwapWay way, int word) {
+  return way == SwapWay::vectors ? 16 : way == SwapWay::units ? std::max(word, 4) : word;
 }
 
 }  // namespace
@@ -60,18 +79,20 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
                        const Add<Config>& add) {
-  add({takes_vectors(*split_swap(normal), normal, start)});
+  add({way_of(*split_swap(normal), normal, start)});
 }
 
 Estimate Family::estimate(const Config& config, const Problem& normal, const Model& model,
                           const Costs& c) {
   const Launchable<Args> ready = prepare(config, normal);
-  const double words = static_cast<double>(normal.bytes()) / normal.src_type.size();
+  const double moves =
+      static_cast<double>(normal.bytes()) / bytes_at_once(config.way, normal.src_type.size());
   Work work;
   work.blocks = static_cast<double>(ready.launch.grid.count());
   work.block_seconds = c.block;
-  work.instructions =
-      config.vectors ? static_cast<double>(normal.bytes()) / 16 * c.vector : words * c.word;
+  work.instructions = moves * (config.way == SwapWay::vectors ? c.vector
+                               : config.way == SwapWay::units ? c.unit
+                                                              : c.word);
   work.src_bytes = model.least.src_bytes;
   work.dst_bytes = model.least.dst_bytes;
   kernels::dispatch(ready.args, [&]<class Kernel>() {
@@ -87,7 +108,7 @@ std::string Family::describe(const Config& config, const Problem& normal) {
   kernels::dispatch(ready.args, [&]<class Kernel>() { side = std::to_string(Kernel::side); });
   return "tiles of " + side + " x " + side + " elements of " +
          std::to_string(split_swap(normal)->element) + " bytes, " +
-         std::to_string(config.vectors ? 16 : normal.src_type.size()) + " B at a time";
+         std::to_string(bytes_at_once(config.way, normal.src_type.size())) + " B at a time";
 }
 
 std::string Family::details(const Config&) {
@@ -101,7 +122,7 @@ Launchable<SwapArgs> Family::prepare(const Config& config, const Problem& normal
   args.column_stride = split.column_stride;
   args.extent = static_cast<std::uint32_t>(split.extent);
   args.word_bytes = normal.src_type.size();
-  args.vectors = config.vectors;
+  args.way = config.way;
   args.words = static_cast<std::uint32_t>(words_of(split, normal));
   const std::int64_t part = words_of_part(args.words);
   const std::int64_t parts = ceil_div(args.words, part);
@@ -113,10 +134,11 @@ Launchable<SwapArgs> Family::prepare(const Config& config, const Problem& normal
   }
   Launch launch;
   kernels::dispatch(args, [&]<class Kernel>() {
-    args.triangle = kernels::Triangle(
-        static_cast<std::uint32_t>(ceil_div(split.extent, std::int64_t{Kernel::side})));
-    args.pairs = FastDivide(static_cast<std::uint32_t>(args.triangle.count()));
-    const std::int64_t blocks = args.triangle.count() * matrices_of(split) * parts;
+    const auto tiles =
+        static_cast<std::uint32_t>(ceil_div(split.extent, std::int64_t{Kernel::side}));
+    args.tiles = kernels::TileGroups(tiles, group_of(tiles));
+    args.pairs = FastDivide(static_cast<std::uint32_t>(args.tiles.count()));
+    const std::int64_t blocks = args.tiles.count() * matrices_of(split) * parts;
     launch = {{static_cast<unsigned>(blocks), 1, 1},
               {static_cast<unsigned>(Kernel::threads), 1, 1},
               Kernel::shared_bytes};

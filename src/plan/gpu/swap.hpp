@@ -14,13 +14,14 @@ struct Family {
   static constexpr std::string_view idea = "pairs of tiles change places, read and written once";
   static constexpr Operations operations{Operation::in_place};
   struct Config {
-    bool vectors = false;  ///< rows of whole vectors that begin at multiples of 16 bytes
+    kernels::SwapWay way = kernels::SwapWay::words;
 
     friend bool operator==(const Config&, const Config&) = default;
   };
   using Args = kernels::SwapArgs;
   struct Costs {  // all assumed
     Cost vector{"vector", 60, "instructions for each vector of 16 bytes: assumed"};
+    Cost unit{"unit", 30, "instructions for a unit of 4 bytes, or of one element: assumed"};
     Cost word{"word", 30, "instructions for a word that is moved alone: assumed"};
     Cost block{"block", 3e-06, "seconds of a block that is alone: assumed"};
   };

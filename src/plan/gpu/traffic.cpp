@@ -16,37 +16,29 @@ constexpr double sector = 32;
 double side_bytes(const ModeList& modes, std::int64_t Mode::*stride, std::int64_t element_bytes) {
   const auto element = static_cast<double>(element_bytes);
   double elements = 1;
-  for (const Mode& mode : modes) elements *= static_cast<double>(mode.extent);
-  // The mode of the smallest stride decides how densely sectors are used.
-  const Mode* fastest = nullptr;
+  ModeList moved;  // by stride
   for (const Mode& mode : modes) {
-    if (mode.extent == 1) continue;
-    if (mode.*stride == 0) {  // repeated, not moved again
-      elements /= static_cast<double>(std::max<std::int64_t>(mode.extent, 1));
-      continue;
-    }
-    if (fastest == nullptr || std::abs(mode.*stride) < std::abs(fastest->*stride)) fastest = &mode;
+    if (mode.extent == 1 || mode.*stride == 0) continue;  // what repeats is not moved again
+    elements *= static_cast<double>(mode.extent);
+    moved.push_back(mode);
   }
-  if (fastest == nullptr) return elements * element;
-  // Neighbouring modes that continue the run count with it.
-  double run =
-      static_cast<double>(std::abs(fastest->*stride)) * static_cast<double>(fastest->extent - 1) +
-      element;
-  double of_run = static_cast<double>(fastest->extent);
-  for (bool grown = true; grown;) {
-    grown = false;
-    for (const Mode& mode : modes) {
-      const auto step = static_cast<double>(std::abs(mode.*stride));
-      if (&mode == fastest || mode.extent == 1) continue;
-      if (step < run || step >= run + sector) continue;
-      run = step * static_cast<double>(mode.extent - 1) + run;
-      of_run *= static_cast<double>(mode.extent);
-      grown = true;
-    }
+  if (moved.empty()) return element;
+  std::sort(moved.begin(), moved.end(), [&](const Mode& a, const Mode& b) {
+    return std::abs(a.*stride) < std::abs(b.*stride);
+  });
+  // The mode of the smallest stride decides how densely sectors are used; those that continue the
+  // run count with it.
+  double run = element;
+  double of_run = 1;
+  for (const Mode& mode : moved) {
+    const auto step = static_cast<double>(std::abs(mode.*stride));
+    if (&mode != moved.begin() && (step < run || step >= run + sector)) continue;
+    run += step * static_cast<double>(mode.extent - 1);
+    of_run *= static_cast<double>(mode.extent);
   }
   const double runs = std::max(1.0, elements / of_run);
   if (runs <= 1.5) return run;
-  const double step = static_cast<double>(std::abs(fastest->*stride));
+  const double step = static_cast<double>(std::abs(moved[0].*stride));
   if (step >= sector) return elements * sector;
   return runs * (run + sector / 2);  // half a sector is cut off, on the average
 }
