@@ -1,6 +1,7 @@
 """Arrays in chunks: zarr with and without Cornerturn beside tensorstore, `rechunk` beside dask, h5repack and a copy.
 
     python bench/python/chunks.py zarr --mib 256 --rounds 5
+    python bench/python/chunks.py xarray --sizes 256 --rounds 7
     python bench/python/chunks.py rechunk --sizes 2048,20480 --memory 1GiB --longest 4096 --rounds 3 --folder /scratch
     python bench/python/chunks.py hdf5 --sizes 512 --memory 512M --rounds 3 --folder /scratch
     python bench/python/chunks.py paper                  # what plans cost on paper
@@ -314,7 +315,57 @@ def hdf5_version() -> dict[str, Any]:
     return {"hdf5": said.split()[-1]}
 
 
-# ---- what both share ----
+# ---- programs of xarray ----
+
+
+def measure_xarray(given: argparse.Namespace, mib: int, folder: Path) -> dict[str, Any]:
+    import xarray
+
+    shape, chunks = (mib // 4, 1024, 1024), (mib // 4, 256, 256)
+    x = np.round(np.random.default_rng(0).standard_normal(shape, "f4"), 2)
+    filters = [codecs.TransposeCodec(order=(2, 1, 0))]
+    times: dict[str, dict[str, list[float]]] = {}
+    for codec, compressor in {"none": None, "lz4": codecs.BloscCodec(cname="lz4"), "zstd": codecs.ZstdCodec(level=1)}.items():
+        path = folder / f"{codec}.zarr"
+        options = dict(chunks=chunks, dtype="f4", filters=filters, compressors=compressor)
+        zarr.create_group(path).create_array("t", shape=shape, dimension_names=["time", "lat", "lon"], **options)[:] = x
+
+        def program(path: Path = path) -> Any:
+            return xarray.open_zarr(path, consolidated=False, chunks=None)["t"].values
+
+        times[codec] = {"zarr-python": [], "cornerturn": []}
+        for turn in range(given.rounds + 1):  # the first round warms up
+            for who, each in times[codec].items():
+                if who == "cornerturn":
+                    cornerturn.zarr.enable()
+                taken = seconds(program)
+                assert turn or np.array_equal(program(), x)
+                cornerturn.zarr.disable()
+                if turn:
+                    each.append(taken)
+        shutil.rmtree(path)
+    return {"shape": shape, "chunks": chunks, "seconds": times}
+
+
+def xarray_page(report: dict[str, Any]) -> str:
+    text = ""
+    for case in report["cases"]:
+        table = Table("chunks-xarray")
+        table.row(f"{size(4 * math.prod(case['shape']))} in F order, by xarray", "s", "with `enable()`", "times as fast")
+        for codec, times in case["seconds"].items():
+            off, on = statistics.median(times["zarr-python"]), statistics.median(times["cornerturn"])
+            table.row(codec, f"{off:.2f}", f"{on:.2f}", f"{off / on:.1f}")
+        rounds = len(case["seconds"]["none"]["cornerturn"])
+        text += "\n".join(table.lines) + (
+            f"\n\nf32, {planning.shown(tuple(case['shape']))} in chunks of {planning.shown(tuple(case['chunks']))} behind a "
+            f"transpose codec of order (2, 1, 0), in files that the page cache holds: `xarray.open_zarr(...)[\"t\"].values`, "
+            f"medians of {rounds} rounds.\n\n"
+        )
+    origin = report["provenance"]
+    return text + f"zarr-python {origin['zarr']}, xarray {origin['xarray']}. " + described(origin)
+
+
+# ---- what the cases share ----
 
 
 def run_cases(
@@ -349,6 +400,11 @@ def run_hdf5(given: argparse.Namespace) -> None:
     run_cases(given, measure_hdf5, hdf5_page, "chunks-hdf5", hdf5_version)
 
 
+def run_xarray(given: argparse.Namespace) -> None:
+    versions = {name: tabled.installed(name) for name in ("zarr", "xarray")}
+    run_cases(given, measure_xarray, xarray_page, "chunks-xarray", lambda: versions)
+
+
 # ---- on paper ----
 
 
@@ -371,19 +427,19 @@ def run_paper(given: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("zarr", "rechunk", "hdf5", "paper"))
+    parser.add_argument("what", choices=("zarr", "xarray", "rechunk", "hdf5", "paper"))
     parser.add_argument("--mib", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--memory", default="256M")
     parser.add_argument("--folder", default=None)
     parser.add_argument("--longest", type=int, default=1 << 20, help="rechunk, hdf5: the most that a chunk has of time")
-    parser.add_argument("--sizes", default="2048", help="rechunk, hdf5: MiB of the arrays")
+    parser.add_argument("--sizes", default="2048", help="xarray, rechunk, hdf5: MiB of the arrays")
     parser.add_argument("--with-peers", type=int, default=4096, help="rechunk: peers get arrays of at most so many MiB")
-    parser.add_argument("--json", type=Path, help="rechunk, hdf5: write the results to this file")
-    parser.add_argument("--from", dest="known", type=Path, help="rechunk, hdf5: do not measure: results that --json wrote")
+    parser.add_argument("--json", type=Path, help="xarray, rechunk, hdf5: write the results to this file")
+    parser.add_argument("--from", dest="known", type=Path, help="xarray, rechunk, hdf5: do not measure: results that --json wrote")
     parser.add_argument("--pages", action="store_true")
     given = parser.parse_args()
-    {"zarr": run_zarr, "rechunk": run_rechunk, "hdf5": run_hdf5, "paper": run_paper}[given.what](given)
+    {"zarr": run_zarr, "xarray": run_xarray, "rechunk": run_rechunk, "hdf5": run_hdf5, "paper": run_paper}[given.what](given)
 
 
 if __name__ == "__main__":

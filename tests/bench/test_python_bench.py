@@ -51,6 +51,17 @@ def test_the_documentation_shows_the_results_that_are_kept(tmp_path):
     assert page.read_text() == (ROOT / "docs" / "python.md").read_text()
 
 
+@pytest.mark.parametrize("what", ["rechunk", "hdf5", "xarray"])
+def test_the_documentation_shows_the_results_of_chunks(what):
+    kept = sorted((ROOT / "bench" / "results").glob(f"cpu-*/chunks-{what}-*.json"))
+    if not kept:
+        pytest.skip("no results are kept")
+    pytest.importorskip("zarr")
+    command = [sys.executable, ROOT / "bench/python/chunks.py", what, "--from", kept[-1]]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert said.strip() in (ROOT / "docs" / "chunks.md").read_text()
+
+
 def test_the_documentation_shows_what_a_gpu_did(tmp_path):
     kept = ROOT / "bench" / "results" / "python" / "h200.json"
     page = tmp_path / "frameworks.md"
