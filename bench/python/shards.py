@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures redistributions between the GPUs of one host, beside PyTorch's ways, and writes JSON.
 
-usage: torchrun --nproc N bench/python/shards.py [--json OUT.json] [--rounds N] [--seconds N] [--only TEXT]
+usage: torchrun --nproc-per-node N bench/python/shards.py [--json OUT.json] [--rounds N] [--seconds N] [--only TEXT]
 
 Each case is an array that is spread over all processes and goes into another layout, permuted or not.
 Every contestant first makes a result, in memory that was filled with another value, and is left out with

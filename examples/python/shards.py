@@ -1,4 +1,4 @@
-"""A matrix whose rows are spread over processes, transposed: `torchrun --nproc 4 shards.py`.
+"""A matrix whose rows are spread over processes, transposed: `torchrun --nproc-per-node 4 shards.py`.
 
 Started without torchrun it is one process, and prints the same."""
 

@@ -328,7 +328,7 @@ def run(rank, world, name, cases, seconds):
 
 
 def run_script(rank, world, script, port):
-    if world > 1:
+    if port:
         here = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world}
         address = {"MASTER_ADDR": "localhost", "MASTER_PORT": port}
         os.environ.update({name: str(value) for name, value in (here | address).items()})
@@ -371,7 +371,8 @@ def main():
         wait(fork(world, run, "all", every, 30))
     for script in map(Path, sys.argv[2:]):
         wait(fork(4, run_script, script, free_port()))
-        wait(fork(1, run_script, script, 0))
+        # Alone under torchrun, or just started.
+        wait(fork(1, run_script, script, free_port() if script.name == "readme.py" else 0))
     wait(itertools.chain(*lonely))
 
 

@@ -23,7 +23,9 @@ def reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shards")
     (code,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "shards.md").read_text(), re.S | re.M)
     (folder / "page.py").write_text(code + "dist.destroy_process_group()\n")
-    words = [sys.executable, WORKER, folder, folder / "page.py", EXAMPLE]
+    (code,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.S | re.M)
+    (folder / "readme.py").write_text(code + "dist.destroy_process_group()\n")
+    words = [sys.executable, WORKER, folder, folder / "page.py", folder / "readme.py", EXAMPLE]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return folder
@@ -57,6 +59,11 @@ def test_the_page_shows_what_happens(reports):
     for rank in range(4):
         shard = matrix.T[3 * rank : 3 * rank + 3].tolist()
         assert (reports / f"page.py-4-{rank}").read_text() == f"{rank} {shard}\n"
+
+
+def test_the_readme_prints_the_same_from_one_process_and_from_four(reports):
+    for world in (1, 4):
+        assert (reports / f"readme.py-{world}-0").read_text() == "[1.0, 13.0, 25.0, 37.0] (12, 4)\n"
 
 
 def test_one_process_and_four_print_the_same(reports):
