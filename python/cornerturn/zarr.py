@@ -15,8 +15,9 @@ from typing import Any
 import numpy
 import zarr
 import zarr.registry
+from zarr.codecs import sharding
 from zarr.codecs._v2 import V2Codec
-from zarr.core.buffer import BufferPrototype, cpu
+from zarr.core.buffer import BufferPrototype, cpu, default_buffer_prototype
 from zarr.core.codec_pipeline import BatchedCodecPipeline
 
 from cornerturn import _core
@@ -121,6 +122,10 @@ _NDBUFFER = f"{NDBuffer.__module__}.{NDBuffer.__qualname__}"
 _PIPELINE = f"{Pipeline.__module__}.{Pipeline.__qualname__}"
 _OWN = {"ndbuffer": "zarr.buffer.cpu.NDBuffer"}
 _OWN["codec_pipeline.path"] = "zarr.core.codec_pipeline.BatchedCodecPipeline"
+# A shard within a shard hands out bytes only to the buffers of zarr's configuration, and the index of
+# shards is read by buffers that zarr names here.
+_INDEX_PROTOTYPE = "numpy_buffer_prototype"
+_of_index = vars(sharding).get(_INDEX_PROTOTYPE)
 _lock = threading.Lock()
 _users = 0
 _before: dict[str, str] = {}  # what zarr's configuration held
@@ -183,9 +188,13 @@ def _turn_on() -> None:
         _before["codec_pipeline.path"] = _OWN["codec_pipeline.path"]
         wanted["codec_pipeline.path"] = _PIPELINE
     zarr.config.set(wanted)
+    if _of_index is not None:
+        setattr(sharding, _INDEX_PROTOTYPE, default_buffer_prototype)
 
 
 def _turn_off() -> None:
+    if _of_index is not None:
+        setattr(sharding, _INDEX_PROTOTYPE, _of_index)
     ours = {"ndbuffer": _NDBUFFER, "codec_pipeline.path": _PIPELINE}
     for name, value in _before.items():
         if zarr.config.get(name) == ours[name]:  # unless the program has chosen another since

@@ -113,7 +113,7 @@ nb::object packed(nb::handle shape, int rank) {
 
 // Without the GIL, unless that would take as long as the work itself.
 void run(const Sides& sides, int device, std::uintptr_t stream) {
-  constexpr std::int64_t few_bytes = 16 << 10;
+  constexpr std::int64_t few_bytes = 32 << 10;
   std::int64_t bytes = sides.itemsize;
   for (const std::int64_t extent : sides.shape) {
     if (bytes <= few_bytes || extent == 0) bytes *= extent;

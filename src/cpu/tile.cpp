@@ -260,6 +260,13 @@ class Sweep {
         copy_run(scratch_.block + i * block_pitch, src + row_offset[i], columns * width);
       }
     }
+    // What few rows begin at stays in registers, instead of being read again for each column.
+    constexpr bool few_rows = V <= 8;
+    const u8* row[few_rows ? V : 1];
+    if constexpr (few_rows) {
+      CT_UNROLL
+      for (int i = 0; i < V; ++i) row[i] = src + row_offset[i];
+    }
     for (std::int64_t c = 0; c < columns; c += K) {
       // The last unit is moved back to end with the window: what it repeats stays the same.
       const std::int64_t column = std::min(c, columns - K);
@@ -268,6 +275,8 @@ class Sweep {
       if (config_.copy_rows) {
         const u8* from = scratch_.block + column * width;
         transpose_unit<width, stream>([=](int i) { return from + i * block_pitch; }, out);
+      } else if constexpr (few_rows) {
+        transpose_unit<width, stream>([&](int i) { return row[i] + column * width; }, out);
       } else {
         const u8* from = src + column * width;
         transpose_unit<width, stream>([=](int i) { return from + row_offset[i]; }, out);

@@ -82,7 +82,8 @@ CASES = [
 
 @pytest.mark.parametrize("case", range(len(CASES)))
 @pytest.mark.filterwarnings("ignore:.*sharding_indexed.*")
-def test_what_is_stored_and_returned_is_the_same(case, moves):
+def test_what_is_stored_and_returned_is_the_same(case, moves, monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 1e9)  # gzip stores when it was called
     want = written(X, False, **CASES[case])
     assert not moves
     got = written(X, True, **CASES[case])
@@ -198,3 +199,21 @@ def test_zarr_is_imported_when_asked_for():
     code += "; print(zarr.config.get('ndbuffer'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "cornerturn.zarr.NDBuffer", done.stderr
+
+
+def test_shards_within_shards_are_read(on):
+    inner = codecs.ShardingCodec(chunk_shape=(8, 8, 8), codecs=[codecs.TransposeCodec(order=(2, 1, 0)), codecs.BytesCodec()])
+    outer = codecs.ShardingCodec(chunk_shape=(16, 16, 16), codecs=[inner])
+    array = zarr.create_array({}, shape=X.shape, dtype=X.dtype, chunks=(32, 32, 32), serializer=outer, compressors=None)
+    array[:] = X
+    np.testing.assert_array_equal(array[1:39, 2:49, 3:57], X[1:39, 2:49, 3:57])
+    np.testing.assert_array_equal(array[:], X)
+
+
+def test_off_leaves_the_index_of_shards_as_it_was():
+    from zarr.codecs import sharding
+
+    before = dict(vars(sharding))
+    with cornerturn.zarr.enable():
+        pass
+    assert vars(sharding) == before
