@@ -384,5 +384,28 @@ TEST(Engine, PackGaps) {
   }
 }
 
+// Sources whose runs go on along the destination's fastest mode, a multiple of the banks' bytes
+// further on with each index: such runs lie apart in some of the boxes.
+TEST(Engine, PackApart) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    for (const std::int64_t row : {32, 48, 64}) {
+      const std::int64_t width = row / size;
+      const auto modes = [&](std::int64_t count, std::int64_t gap, std::int64_t backwards) {
+        return problem_of(static_cast<int>(size),
+                          {{width, backwards * size, (count + gap) * size}, {count, row, size}});
+      };
+      check(modes(401, 0, 1), 0, 0, "pack");
+      check(modes(401, 3, 1), size, 3 * size, "pack");
+      check(modes(1024 / size, 0, -1), 0, size, "pack");
+    }
+    check(problem_of(static_cast<int>(size), {{32, size, 16 * 124 * 5 * size},
+                                              {5, 32 * 124 * size, 16 * 124 * size},
+                                              {16, 32 * 124 * 5 * size, 124 * size},
+                                              {124, 32 * size, size}}),
+          0, 0, "pack");
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
 }  // namespace
 }  // namespace cornerturn::simt
