@@ -39,8 +39,8 @@ TESTS = {
     "src/core/fork": ["test_late"],
     "src/core/ggml": ["test_api"],
     "src/core/in_place": ["test_core", "test_in_place"],
-    "src/plan/": ["test_plan"],
-    "src/plan/gpu/": ["test_plan", "test_simt"],  # what kernels are given is run by the emulator
+    "src/plan/": ["test_plan", "test_kernels"],  # and what plans hold is run by the kernels
+    "src/plan/gpu/": ["test_plan", "test_simt"],  # or by the emulator
     "src/cpu/": ["test_cpu", "test_in_place", "test_kernels"],
     "src/kernels/": ["test_simt"],
     "src/values/": ["test_values"],

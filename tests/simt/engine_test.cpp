@@ -187,7 +187,7 @@ TEST(Engine, Rows) {
 TEST(Engine, Boxes) {
   for (const std::int64_t bytes : {16, 32, 48, 80, 368, 20000}) {
     for (const auto& [a, b, c] :
-         {std::tuple{10, 15, 7}, {3, 2, 40}, {2, 1, 103}, {37, 2, 1}, {16, 3, 16}}) {
+         {std::tuple{10, 15, 7}, {3, 2, 40}, {2, 1, 103}, {37, 2, 1}, {16, 3, 16}, {2, 1, 3}}) {
       if (bytes * a * b * c > 200'000) continue;
       for (const std::int64_t gap : {0, 16}) {
         const std::int64_t src = bytes, dst = bytes + gap;
