@@ -71,7 +71,8 @@ def of_mutants(result):
             "One operator, number or statement at a time is another, chosen at random; the tests of "
             f"its own layer alone have to see it (`scripts/mutate.py`, {result['date']}, commit "
             f"{result['commit']}). {count['**all**']['not compiled']} more did not compile, and of "
-            f"{count['**all**']['same code']} the compiler made the same code.\n\n"
+            f"{count['**all**']['same code']} the compiler made the same code. Where the result is the "
+            "same, no test can see it: the share is that of the others.\n\n"
             + table(["layer", "planted", "same result", "found", "not found, explained", "not found",
                      "share found"], rows)
             + (f"\nExplained: {reasons}.\n"
