@@ -4,6 +4,7 @@
   scripts/fuzz.py --binaries build/clang/bin --seconds 600 --out build/fuzz
   scripts/fuzz.py ... --processes 14            14 at once, more than one for the larger targets
   scripts/fuzz.py ... --keep tests/fuzz/corpus  puts what is worth keeping there, an archive a target
+  scripts/fuzz.py ... --add FILE.json           adds the numbers of earlier runs; may be repeated
 
 A target begins with what tests/fuzz/corpus holds for it: a folder of files written by hand, and an
 archive of what earlier runs have found worth keeping. Processes of one target share what they find. Hours are those of processors.
@@ -117,13 +118,31 @@ def keep(name, arguments):
                          zipfile.ZIP_DEFLATED)
 
 
+def with_earlier(results, commit, earlier):
+    """The numbers of all runs together, and the commits that they were of."""
+    commits = [commit]
+    total = {name: dict(of) for name, of in results.items()}
+    for path in earlier:
+        before = json.loads(path.read_text())
+        commits.insert(0, before["commit"])
+        for name, more in before["targets"].items():
+            of = total.setdefault(name, {**more, "processes": 0, "seconds": 0.0, "executions": 0, "found": []})
+            for key in ("processes", "seconds", "executions"):
+                of[key] = round(of[key] + more[key], 1)
+            for key in ("coverage", "features"):
+                of[key] = max(of[key], more[key])
+            of["found"] = sorted({*of["found"], *more["found"]})
+    return total, ", ".join(dict.fromkeys(c for c in commits if c))
+
+
 def write(results, arguments):
     for name, of in results.items():
         of["corpus"] = len(list((arguments.out / "corpus" / name).iterdir()))
         of["found"] = sorted(path.name for path in (arguments.out / "found").glob(f"{name}-*"))
+    total, commits = with_earlier(results, arguments.commit, arguments.add)
     (arguments.out / "fuzz.json").write_text(json.dumps(
-        {"what": "fuzzing", "date": time.strftime("%Y-%m-%d"), "commit": arguments.commit,
-         "targets": results}, indent=1) + "\n")
+        {"what": "fuzzing", "date": time.strftime("%Y-%m-%d"), "commit": commits,
+         "targets": dict(sorted(total.items()))}, indent=1) + "\n")
 
 
 def table(results):
@@ -152,6 +171,7 @@ def arguments_given():
     parser.add_argument("--corpus", type=pathlib.Path, default=ROOT / "tests/fuzz/corpus")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/fuzz")
     parser.add_argument("--keep", type=pathlib.Path, help="write minimised corpora to this folder")
+    parser.add_argument("--add", type=pathlib.Path, action="append", default=[], help="earlier numbers")
     parser.add_argument("--merge-seconds", type=int, default=60)
     parser.add_argument("--targets", type=lambda text: text.split(","), help="these alone: plan,c")
     parser.add_argument("--option", action="append", default=[], help="one of libFuzzer's")

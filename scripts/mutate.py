@@ -8,7 +8,8 @@ processes work on copies of their own, which share what is not compiled again.
   scripts/mutate.py --mutants 300 --processes 14 --seconds 500 --json OUT.json
   scripts/mutate.py --list --mutants 20      what would be tried
   scripts/mutate.py --only src/cpu/copy.cpp  mutants of these files alone
-  scripts/mutate.py --again OUT.json         those first that lived then (--mutants 0: no others)
+  scripts/mutate.py --again OUT.json         those first that lived then without a "why" that explains
+                                             it (--mutants 0: no others)
 
 The build in build/mutate has no unity files, -O1 and one vector target, so that little is compiled
 for a mutant. --configure and --build make it; nothing else of the tree is written.
@@ -39,8 +40,8 @@ TESTS = {
     "src/core/fork": ["test_late"],
     "src/core/ggml": ["test_api"],
     "src/core/in_place": ["test_core", "test_in_place"],
-    "src/plan/": ["test_plan"],
-    "src/plan/gpu/": ["test_plan", "test_simt"],  # what kernels are given is run by the emulator
+    "src/plan/": ["test_plan", "test_kernels"],  # and what plans hold is run by the kernels
+    "src/plan/gpu/": ["test_plan", "test_simt"],  # or by the emulator
     "src/cpu/": ["test_cpu", "test_in_place", "test_kernels"],
     "src/kernels/": ["test_simt"],
     "src/values/": ["test_values"],
@@ -296,7 +297,7 @@ def again(path):
     """The mutants of a results file that lived, where their lines are now."""
     out = []
     for mutant in json.loads(pathlib.Path(path).read_text())["results"]:
-        if mutant["verdict"] != "lived":
+        if mutant["verdict"] != "lived" or "why" in mutant:
             continue
         lines = (ROOT / mutant["file"]).read_text().splitlines()
         places = [n for n, line in enumerate(lines, 1) if line == mutant["was"]]

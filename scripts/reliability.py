@@ -52,7 +52,8 @@ def of_mutants(result):
         for layer in (mutant["layer"], "**all**"):
             count[layer][mutant["verdict"]] += 1
             if mutant["verdict"] == "lived" and "why" in mutant:
-                count[layer]["explained"] += 1
+                same = mutant["why"].startswith("the result is the same")
+                count[layer]["same result" if same else "explained"] += 1
         if mutant["verdict"] == "lived" and "why" in mutant:
             why[mutant["why"]] += 1
     rows = []
@@ -61,17 +62,19 @@ def of_mutants(result):
         found = of["found"] + of["too long"]
         total = found + of["lived"]
         if total:
-            rows.append([layer if "*" in layer else f"`src/{layer}`", str(total), str(found),
-                         str(of["explained"]), str(of["lived"] - of["explained"]),
-                         f"{100 * found / total:.0f} %"])
+            rows.append([layer if "*" in layer else f"`src/{layer}`", str(total), str(of["same result"]),
+                         str(found), str(of["explained"]),
+                         str(of["lived"] - of["explained"] - of["same result"]),
+                         f"{100 * found / (total - of['same result']):.0f} %"])
     reasons = "; ".join(f"{reason} ({number})" for reason, number in why.most_common())
     return ("## Planted bugs\n\n"
             "One operator, number or statement at a time is another, chosen at random; the tests of "
             f"its own layer alone have to see it (`scripts/mutate.py`, {result['date']}, commit "
-            f"{result['commit'][:7]}). {count['**all**']['not compiled']} more did not compile, and of "
-            f"{count['**all**']['same code']} the compiler made the same code.\n\n"
-            + table(["layer", "planted", "found", "not found, explained", "not found", "share found"],
-                    rows)
+            f"{result['commit']}). {count['**all**']['not compiled']} more did not compile, and of "
+            f"{count['**all**']['same code']} the compiler made the same code. Where the result is the "
+            "same, no test can see it: the share is that of the others.\n\n"
+            + table(["layer", "planted", "same result", "found", "not found, explained", "not found",
+                     "share found"], rows)
             + (f"\nExplained: {reasons}.\n"
                if reasons else ""))
 

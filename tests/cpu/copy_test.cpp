@@ -76,5 +76,47 @@ TEST_P(CopyKernel, WritesItsRunAndNothingElse) {
   }
 }
 
+// Each piece by itself, as threads take them: it writes its bytes and no others.
+TEST_P(CopyKernel, EveryPieceIsItsOwn) {
+  for (const bool reversed : {false, true}) {
+    for (const int width : {1, 16}) {
+      const std::int64_t bytes = (5 << 19) + 48;
+      const std::int64_t count = bytes / width;
+      std::vector<std::byte> from(static_cast<std::size_t>(bytes));
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        from[i] = static_cast<std::byte>((i * 2654435761U) >> 13);
+      }
+      Problem problem;
+      problem.src_type = problem.dst_type = ElementType::bytes(width);
+      problem.modes.push_back({count, reversed ? -width : width, width});
+      const plan::CopyConfig config{reversed, plan::Stores::regular};
+      const std::int64_t all = pieces(config, problem);
+      ASSERT_EQ(all, 3);
+      std::vector<std::byte> whole(from.size());
+      for (std::int64_t k = 0; k < all; ++k) {
+        std::vector<std::byte> to(from.size(), canary);
+        run(config, problem, {to.data(), from.data() + (reversed ? bytes - width : 0)}, k, k + 1);
+        const std::int64_t first = k << 20, last = std::min(first + (1 << 20), bytes);
+        const auto begin = static_cast<std::ptrdiff_t>(first),
+                   end = static_cast<std::ptrdiff_t>(last);
+        EXPECT_TRUE(std::all_of(to.begin(), to.begin() + begin,
+                                [](std::byte byte) { return byte == canary; }));
+        EXPECT_TRUE(
+            std::all_of(to.begin() + end, to.end(), [](std::byte byte) { return byte == canary; }));
+        std::copy(to.begin() + begin, to.begin() + end, whole.begin() + begin);
+      }
+      if (reversed) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          ASSERT_EQ(std::memcmp(whole.data() + i * width, from.data() + (count - 1 - i) * width,
+                                static_cast<std::size_t>(width)),
+                    0);
+        }
+      } else {
+        EXPECT_TRUE(whole == from);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cornerturn::cpu

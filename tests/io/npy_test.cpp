@@ -41,6 +41,9 @@ TEST(NpyHeader, TakesAnyOrderOfKeysAndPython2Numbers) {
   const NpyHeader header =
       parse_npy_header(file_start(1, "{\"shape\": (3L,), 'fortran_order': False,'descr':'|V3'}\n"));
   EXPECT_EQ(header, (NpyHeader{1, "'|V3'", 3, false, {3}}));
+  const NpyHeader lines = parse_npy_header(
+      file_start(1, "{\n'shape':\t(3,),\r\n'fortran_order': False, 'descr':'|V3'\n}\n"));
+  EXPECT_EQ(lines, header);
 }
 
 TEST(NpyHeader, FormatsAsNumpyDoes) {
@@ -116,6 +119,7 @@ TEST(NpyHeader, RefusesWhatItCannotUnderstand) {
            Case{"{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}", "shape[0] = -3"},
            Case{"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 'a')}", "shape[1] = 'a'"},
            Case{"{'descr': '<f4', 'fortran_order': False, 'shape': (), 'x': 1}", "'x'"},
+           Case{"{'descr': '<f4', 'fortran_order': False, 'shape': (), '': 1}", "''"},
            Case{"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", "'descr'"},
            Case{"{'descr': '|O', 'fortran_order': False, 'shape': ()}", "Python objects"},
            Case{"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",

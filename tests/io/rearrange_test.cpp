@@ -170,6 +170,23 @@ TEST(Rearrange, VerifyFindsEveryChangedByte) {
   }
 }
 
+TEST(Rearrange, VerifyFindsEveryChangedValue) {
+  std::mt19937 random(6);
+  for (int i = 0; i < 60; ++i) {
+    const test::ConvertedArray array(random, 3000);
+    if (array.expected.empty()) continue;
+    Bytes result = array.expected;
+    Progress progress;
+    const Source source{array.source.data(), nullptr, 0};
+    const auto check = [&] {
+      verify(array.problem, source, {result.data(), nullptr, 0}, 1, 0, progress, array.conversion);
+    };
+    EXPECT_NO_THROW(check()) << array.text;
+    result[random() % result.size()] ^= std::byte{1};
+    EXPECT_THROW(check(), Error) << array.text;
+  }
+}
+
 TEST(Schedule, ForAGpuMovesEachByteOnceAndStaysWithinItsMemory) {
   const std::int64_t mib = 1 << 20;
   const Problem turned = file_problem({100'000, 30'000}, 4, false, {1, 0});

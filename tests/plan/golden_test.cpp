@@ -6,10 +6,12 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <set>
 
 #include "core/validate.hpp"
 #include "harness/case.hpp"
 #include "plan/planner.hpp"
+#include "support/random_problem.hpp"
 
 namespace cornerturn::plan {
 namespace {
@@ -136,6 +138,23 @@ std::vector<std::string> operations_for(const CpuInfo& cpu) {
   return lines;
 }
 
+// All configurations of random problems, in alphabetical order: whatever they are thought to cost.
+std::vector<std::string> configurations_for(const CpuInfo& cpu) {
+  test::RandomProblems random(31, {6, 4 << 20, true});
+  std::vector<std::string> lines;
+  for (int i = 0; i < 80; ++i) {
+    const Problem problem = random.next();
+    Plan plan = make_plan(problem, cpu, {1, ""});
+    std::set<std::string> texts;
+    for (const Candidate& candidate : plan.candidates) {
+      texts.insert(fmt::format("  {}: {}", candidate.row->name, describe(candidate, plan.normal)));
+    }
+    lines.push_back(to_string(problem));
+    lines.insert(lines.end(), texts.begin(), texts.end());
+  }
+  return lines;
+}
+
 std::vector<std::string> lines_of(const std::string& path) {
   std::ifstream file(path);
   std::vector<std::string> lines;
@@ -154,7 +173,7 @@ void compare(const std::string& name, const std::vector<std::string>& plans) {
     return;
   }
   const std::vector<std::string> expected = lines_of(path);
-  ASSERT_EQ(plans.size(), expected.size()) << path << ": one line for each case of the suites";
+  ASSERT_EQ(plans.size(), expected.size()) << path << " has another number of lines";
   for (std::size_t i = 0; i < plans.size(); ++i) {
     EXPECT_EQ(plans[i], expected[i]) << path << ":" << i + 1;
   }
@@ -170,6 +189,10 @@ TEST_P(GoldenPlans, OfConversions) {
 
 TEST_P(GoldenPlans, OfOperations) {
   compare("operations_" + GetParam().name, operations_for(GetParam().cpu));
+}
+
+TEST_P(GoldenPlans, OfferTheExpectedConfigurations) {
+  compare("configurations_" + GetParam().name, configurations_for(GetParam().cpu));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, GoldenPlans, testing::ValuesIn(machines),

@@ -128,6 +128,13 @@ struct Packed {
   test::AnyBlocksCase c;
 };
 
+TEST(Blocks, LaunchesHaveABlockForEveryTile) {
+  const test::AnyBlocksCase c = test::stack_of_lines({.lines = 256, .length = 4096});
+  const plan::Plan plan = plan_for(c.problem(false), {}, "blocks");
+  const std::uint64_t blocks = 256 * 4096 / 32;  // each is a lane's
+  EXPECT_EQ(plan.ready.launch.grid.count() * plan.ready.launch.block.count(), blocks);
+}
+
 TEST(Blocks, MatricesHaveAKernelOfTheirOwn) {
   const struct {
     Extents stored;

@@ -187,7 +187,7 @@ TEST(Engine, Rows) {
 TEST(Engine, Boxes) {
   for (const std::int64_t bytes : {16, 32, 48, 80, 368, 20000}) {
     for (const auto& [a, b, c] :
-         {std::tuple{10, 15, 7}, {3, 2, 40}, {2, 1, 103}, {37, 2, 1}, {16, 3, 16}}) {
+         {std::tuple{10, 15, 7}, {3, 2, 40}, {2, 1, 103}, {37, 2, 1}, {16, 3, 16}, {2, 1, 3}}) {
       if (bytes * a * b * c > 200'000) continue;
       for (const std::int64_t gap : {0, 16}) {
         const std::int64_t src = bytes, dst = bytes + gap;
@@ -380,6 +380,29 @@ TEST(Engine, PackGaps) {
     check(problem_of(static_cast<int>(size),
                      {{41, 9 * size, 30 * size}, {5, 0, 6 * size}, {5, size, size}}),
           0, size, "pack");
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
+// Sources whose runs go on along the destination's fastest mode, a multiple of the banks' bytes
+// further on with each index: such runs lie apart in some of the boxes.
+TEST(Engine, PackApart) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    for (const std::int64_t row : {32, 48, 64}) {
+      const std::int64_t width = row / size;
+      const auto modes = [&](std::int64_t count, std::int64_t gap, std::int64_t backwards) {
+        return problem_of(static_cast<int>(size),
+                          {{width, backwards * size, (count + gap) * size}, {count, row, size}});
+      };
+      check(modes(401, 0, 1), 0, 0, "pack");
+      check(modes(401, 3, 1), size, 3 * size, "pack");
+      check(modes(1024 / size, 0, -1), 0, size, "pack");
+    }
+    check(problem_of(static_cast<int>(size), {{32, size, 16 * 124 * 5 * size},
+                                              {5, 32 * 124 * size, 16 * 124 * size},
+                                              {16, 32 * 124 * 5 * size, 124 * size},
+                                              {124, 32 * size, size}}),
+          0, 0, "pack");
     if (HasFailure()) FAIL() << size << " B";
   }
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -104,6 +105,36 @@ TEST(Convert, NaNs) {
     EXPECT_EQ(bits_as<std::uint32_t>(convert<float>(negative, overflow)), 0xffe00001U);
     EXPECT_EQ(bits_as<std::uint32_t>(convert<float>(-negative, overflow)), 0x7fe00001U);
     EXPECT_EQ(bits_as<std::uint32_t>(convert<float>(E4M3{0xff}, overflow)), 0xffc00000U);
+  }
+}
+
+// Of all codes, as the bits of the wider format say.
+TEST(Convert, SmallFloatsBecomeWider) {
+  for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) {
+    const auto small = static_cast<std::uint16_t>(bits);
+    ASSERT_EQ(bits_as<std::uint32_t>(widen(BF16{small})), bits << 16);
+    const std::uint64_t sign = bits >> 15, exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const std::uint64_t wide = bits_as<std::uint64_t>(f64_of(F16{small}));
+    ASSERT_EQ(wide >> 63, sign);
+    if (exponent == 31) {
+      ASSERT_EQ(wide << 1 >> 1, std::uint64_t{0x7ff} << 52 | fraction << 42);
+    } else {
+      const int least = std::max(static_cast<int>(exponent), 1) - 25;
+      const double value =
+          std::ldexp(static_cast<double>(fraction + (exponent > 0 ? 1024 : 0)), least);
+      ASSERT_EQ(std::abs(bits_as<double>(wide)), value);
+    }
+  }
+}
+
+TEST(Convert, TheTieBeyondTheLargestFloat) {
+  const double largest = std::numeric_limits<float>::max();
+  const double tie = largest + 0x1p103;
+  for (const double sign : {1.0, -1.0}) {
+    EXPECT_EQ(convert<float>(sign * tie, standard), sign * infinity);
+    EXPECT_EQ(convert<float>(sign * tie, saturate), sign * largest);
+    EXPECT_EQ(convert<float>(sign * std::nextafter(tie, 0.0), standard), sign * largest);
+    EXPECT_EQ(convert<float>(sign * std::nextafter(tie, 0.0), saturate), sign * largest);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -74,6 +75,30 @@ TEST(Stochastic, BitsAreAFunctionOfSeedAndPlace) {
   EXPECT_NE(bits.at(7), RandomBits(43).at(7));
   EXPECT_NE(RandomBits(43).at(7), RandomBits(42).at(8));
   EXPECT_NE(bits.at(7), RandomBits(42 + (std::uint64_t{1} << 32)).at(7));
+}
+
+// Each bit of a place decides about half of the bits that are drawn for it.
+TEST(Stochastic, EveryBitOfAPlaceCounts) {
+  constexpr int trials = 2000;
+  std::mt19937_64 random(3);
+  std::array<std::array<int, 32>, 64> changed = {};
+  for (int i = 0; i < trials; ++i) {
+    const std::uint64_t place = random();
+    for (std::size_t of = 0; of < 64; ++of) {
+      const std::uint32_t other =
+          RandomBits(9).at(place) ^ RandomBits(9).at(place ^ std::uint64_t{1} << of);
+      for (std::size_t k = 0; k < 32; ++k) changed[of][k] += static_cast<int>(other >> k & 1);
+    }
+  }
+  for (const auto& of : changed) {
+    for (const int count : of) EXPECT_NEAR(count, trials / 2, trials / 10);
+  }
+}
+
+// The function itself, so that results stay what they are from version to version.
+TEST(Stochastic, BitsAreThoseOfTheFunction) {
+  EXPECT_EQ(mixed(1), 0x688990c0U);
+  EXPECT_EQ(mixed(0xdeadbeefU), 0xe628c683U);
 }
 
 // How often a value is rounded up is as likely as it is near.

@@ -59,7 +59,7 @@ bool goes_on(const Mode& mode, Stride stride, const Reached& reached, bool gaps)
   const std::int64_t step = std::abs(mode.*stride);
   if (step == reached.next) return true;
   const std::int64_t gap = step - reached.span;
-  if (!gaps || gap < 0 || gap >= sector_bytes || reached.span > long_piece) return false;
+  if (!gaps || gap < 0 || gap > sector_bytes || reached.span > long_piece) return false;
   return is_src || (reached.modes > 0 && !reached.gapped && step > reached.next &&
                     gap <= reached.span && step % reached.step == 0);
 }
@@ -87,7 +87,9 @@ void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
   }
 }
 
-void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bool gaps) {
+// `end`: the mode before which the run ends.
+void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bool gaps,
+             int end = -1) {
   const std::int64_t size = element_size(normal, stride);
   Reached reached(size);
   side.run = 1;
@@ -95,7 +97,7 @@ void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bo
   for (int i = 0; i < side.modes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
     const Mode& mode = normal.modes[which];
-    if (!goes_on(mode, stride, reached, gaps)) break;
+    if (which == end || !goes_on(mode, stride, reached, gaps)) break;
     const std::int32_t extent = box.extent[static_cast<std::size_t>(which)];
     if (extent == 1) break;
     reached.take(mode.*stride, extent);
@@ -129,7 +131,8 @@ Box box_of(const Problem& normal, const BoxWish& wish) {
         extent, std::min(normal.modes[which].extent, ceil_div(wish.least_bytes, others))));
     count();
   }
-  measure(box, box.src, normal, &Mode::src_stride, wish.gaps);
+  const bool may_end = wish.apart && box.dst.modes > 0 && box.src.order[0] != box.dst.order[0];
+  measure(box, box.src, normal, &Mode::src_stride, wish.gaps, may_end ? box.dst.order[0] : -1);
   measure(box, box.dst, normal, &Mode::dst_stride, wish.gaps);
   return box;
 }

@@ -40,7 +40,8 @@ struct BoxWish {
   std::int64_t run_bytes = 0;           ///< of the runs on both sides, about
   std::int64_t least_bytes = 0;         ///< in all
   std::int64_t granule = sector_bytes;  ///< runs end at multiples of so many bytes
-  bool gaps = false;  ///< short pieces with less than a sector between them make a run
+  bool gaps = false;   ///< short pieces with no more than a sector between them make a run
+  bool apart = false;  ///< a run of the source ends where the destination's fastest mode begins
 };
 
 /// The box that comes nearest to it.

@@ -129,19 +129,36 @@ struct BoxWork {
   }
 };
 
-// Boxes whose runs have gaps.
-void add_with_gaps(const Problem& normal, const DeviceInfo& device, const Add<PackConfig>& add) {
+// Boxes that lie in another way, where that makes a difference.
+void add_others(PackConfig config, const Problem& normal, const DeviceInfo& device,
+                const Add<PackConfig>& add, const auto& differs) {
   std::vector<Box> seen;
   for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
-    PackConfig config{run_bytes, 256, true, true};
+    config.run_bytes = run_bytes;
     const Box box = box_of_runs(normal, config);
     if (box.bytes > most_bytes) return;
-    if (box.src.places == box.src.run && box.dst.places == box.dst.run) continue;
-    if (std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
+    if (!differs(box) || std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
     seen.push_back(box);
     config.threads = threads_for(box, normal, true);
     if (fits(box, normal, device, true)) add(config);
   }
+}
+
+bool has_gaps(const Box& box) {
+  return box.src.places != box.src.run || box.dst.places != box.dst.run;
+}
+
+// Whether the lanes of a warp, whose units are neighbours in a run of the destination, would all
+// meet a few banks if the run of the source went on along the destination's fastest mode.
+bool should_lie_apart(const Box& box, const Problem& normal) {
+  if (box.dst.run_modes == 0 || box.src.run_modes == 0) return false;
+  const int fastest = box.dst.order[0];
+  if (box.src.runs_along(fastest)) return false;
+  const Mode& mode = normal.modes[fastest];
+  const std::int64_t run = box.src.run * normal.src_type.size();
+  const std::int64_t unit = kernels::pack_unit_bytes(normal.dst_type.size());
+  const std::int64_t step = mode.src_stride * (unit / normal.dst_type.size());
+  return mode.src_stride == run && std::gcd(step, std::int64_t{128}) >= 32;
 }
 
 const char* why_not_changing(const Problem& normal) {
@@ -185,7 +202,10 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     seen.push_back(box);
     if (fits(box, normal, device, config.anywhere)) add(config);
   }
-  if (!normal.converts()) add_with_gaps(normal, device, add);
+  if (normal.converts()) return;
+  add_others({.anywhere = true, .gaps = true}, normal, device, add, has_gaps);
+  add_others({.anywhere = true, .apart = true}, normal, device, add,
+             [&](const Box& box) { return should_lie_apart(box, normal); });
 }
 
 Estimate Family::estimate(const PackConfig& config, const Problem& normal, const Model& model,
@@ -219,6 +239,7 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
       "boxes of {} B in runs of {} and {} B{}", box.bytes, box.src.run * normal.src_type.size(),
       box.dst.run * normal.dst_type.size(), config.anywhere ? ", begin anywhere" : "");
   if (config.gaps) text += ", with gaps";
+  if (config.apart) text += ", source runs apart";
   if (normal.converts()) {
     text += ", " + normal.src_type.name() + " to " + normal.dst_type.name();
   }

@@ -19,6 +19,7 @@ struct PackConfig {
   std::int16_t threads = 256;  ///< of a block
   bool anywhere = false;       ///< where runs begin, else they are aligned to 16 bytes
   bool gaps = false;           ///< between the pieces of a run
+  bool apart = false;  ///< runs of the source end where the destination's fastest mode begins
 
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
 };

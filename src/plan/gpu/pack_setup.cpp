@@ -191,7 +191,7 @@ Box box_of_runs(const Problem& normal, const PackConfig& config) {
   // As measured: where values change, boxes of 4 KiB do.
   const bool grows = config.anywhere && !normal.converts();
   const std::int64_t least = grows ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
-  BoxWish wish{run_bytes, least, sector_bytes, config.gaps};
+  BoxWish wish{run_bytes, least, sector_bytes, config.gaps, config.apart};
   Box box = box_of(normal, wish);
   if (box.bytes <= most_bytes) return box;
   wish.granule = vector;

@@ -6,11 +6,13 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <set>
 
 #include "gpu/measured_candidates.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan/planner.hpp"
 #include "support/blocks.hpp"
+#include "support/random_problem.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -56,6 +58,24 @@ std::vector<Problem> operations() {
   return all;
 }
 
+// All configurations of random problems, in alphabetical order: whatever they are thought to cost.
+std::vector<std::string> configurations() {
+  test::RandomProblems random(32, {6, 4 << 20, true});
+  std::vector<std::string> lines;
+  for (int i = 0; i < 80; ++i) {
+    const Problem problem = random.next();
+    const std::int64_t aligned = i % 3 == 0 ? problem.src_type.size() : 16;
+    const Plan plan = make_plan(problem, device_named("h200"), {1, "", {true, aligned, 16}});
+    std::set<std::string> texts;
+    for (const Candidate& candidate : plan.candidates) {
+      texts.insert(fmt::format("  {}: {}", candidate.row->name, describe(candidate, plan.normal)));
+    }
+    lines.push_back(to_string(problem));
+    lines.insert(lines.end(), texts.begin(), texts.end());
+  }
+  return lines;
+}
+
 class GoldenGpuPlans : public testing::TestWithParam<std::string> {};
 
 void compare(const std::string& name, const std::vector<std::string>& plans) {
@@ -69,7 +89,7 @@ void compare(const std::string& name, const std::vector<std::string>& plans) {
   std::ifstream file(path);
   std::vector<std::string> expected;
   for (std::string line; std::getline(file, line);) expected.push_back(line);
-  ASSERT_EQ(plans.size(), expected.size()) << path << ": one line for each case of the suites";
+  ASSERT_EQ(plans.size(), expected.size()) << path << " has another number of lines";
   for (std::size_t i = 0; i < plans.size(); ++i) {
     EXPECT_EQ(plans[i], expected[i]) << path << ":" << i + 1;
   }
@@ -87,6 +107,10 @@ TEST(GoldenGpuOperations, AreTheExpectedOnes) {
                                 describe(plan.chosen, plan.normal)));
   }
   compare("gpu_operations", lines);
+}
+
+TEST(GoldenGpuConfigurations, AreTheExpectedOnes) {
+  compare("gpu_configurations", configurations());
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, GoldenGpuPlans,

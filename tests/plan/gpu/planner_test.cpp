@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/in_place.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan/planner.hpp"
 #include "support/random_problem.hpp"
@@ -31,6 +32,26 @@ TEST(GpuPlanner, PlansPrintThemselvesOnEveryDescribedDevice) {
       EXPECT_LE(plan.ready.launch.block.count(), 1024U);
       EXPECT_LE(plan.ready.launch.dynamic_shared, static_cast<unsigned>(device.shared_per_block));
       EXPECT_GE(plan.predicted_seconds(), device.launch_seconds);
+    }
+  }
+}
+
+// Parts of a permutation in place share its workspace.
+TEST(GpuPlanner, PassesStayWithinTheUsualWorkspace) {
+  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{30000, 7000},
+                                      {10007, 10009},
+                                      {5, 10'000'019},
+                                      {65537, 65539},
+                                      {3, 33'333'333},
+                                      {20000, 30000}}) {
+    for (const int element : {1, 4, 16}) {
+      Problem problem;
+      problem.src_type = problem.dst_type = ElementType::bytes(element);
+      problem.in_place = true;
+      problem.modes = {{columns, element, rows * element}, {rows, columns * element, element}};
+      const Plan plan = make_plan(problem, device_named("h200"), {1, "passes"});
+      EXPECT_LE(plan.workspace(), in_place::usual_workspace(problem.bytes()))
+          << rows << " x " << columns << " of " << element;
     }
   }
 }
