@@ -106,7 +106,7 @@ struct SaveCuts {
 template <class T, bool by_block>
 struct WalkCycles {
   static constexpr int threads = cycles_threads;
-  static constexpr int min_blocks = 4;
+  static constexpr int min_blocks = sizeof(T) >= 8 ? 3 : 4;
   static constexpr int at_once = 8;  ///< runs that are on their way
   static constexpr std::uint32_t of_round = threads / 32 * at_once;
   static_assert(of_round == 64);
