@@ -19,6 +19,9 @@
 //   shuffle(value, lane) shuffle_xor(value, mask)   4 or 8 bytes, all lanes of the warp
 //   copy_async(to, from) copy_async_if(...)         global to shared, 4, 8 or 16 bytes
 //   commit_async() wait_async<pending>()            close a group; wait until so many are pending
+//   take_ticket(counter)                            adds 1 to a global number, returns what it was
+//   announce(flag) wait_for(flag)                   what the block did up to its last barrier comes
+//                                                   before what another does after it has waited
 //   load_matrices<count>(row) store_matrices(...)   ldmatrix and stmatrix of 8 x 8 x 2 bytes
 //
 // Use the predicated forms where neighbouring lanes disagree, not a branch around an access: then

@@ -9,7 +9,9 @@
 // it meets a smaller one or a cut, without touching memory, and the leaders that are found are then
 // moved as segments are.
 //
-// A lane moves the same bytes of every run of its segment, so nothing needs a barrier.
+// A lane moves the same bytes of every run of its segment, so nothing needs a barrier. Segments of
+// long runs are few, and a warp would still follow the longest when all others have ended: there a
+// block moves 64 neighbours of a segment at a time. All its warps read before any writes.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +40,23 @@ struct CyclesArgs {
   bool has_cuts = false;
   std::uint32_t walkers = 0;         ///< segments of all matrices, times chunks
   std::uint32_t segment_blocks = 0;  ///< of the second launch; the others find leaders
-  std::uint32_t rounds = 1;          ///< a warp tries 32 runs each time
-  FastDivide ranges;                 ///< of runs for a warp, of a matrix
-  std::uint32_t searches = 0;        ///< ranges of all matrices, times chunks
+  bool by_block = false;             ///< a segment's 512 bytes or so are a block's, else a warp's
+  FastDivide64 last;                 ///< the number of the last run
+  std::uint32_t power_32 = 1;        ///< of `columns`, modulo `last`
+  std::uint32_t power_64 = 1;
+  std::uint32_t rounds = 1;    ///< a warp tries 32 runs each time
+  FastDivide ranges;           ///< of runs for a warp, of a matrix
+  std::uint32_t searches = 0;  ///< ranges of all matrices, times chunks
   Walk matrices;
 
   CT_HOST_DEVICE std::uint32_t source(std::uint32_t k) const {
     const std::uint32_t column = rows.quotient(k);
     return (k - column * rows.divisor) * columns + column;
+  }
+  /// The source of the source of ..., as often as the power says.
+  CT_HOST_DEVICE std::uint32_t source_after(std::uint32_t k, std::uint32_t power) const {
+    const std::uint64_t product = std::uint64_t{k} * power;
+    return static_cast<std::uint32_t>(product - last.quotient(product) * last.divisor);
   }
   CT_HOST_DEVICE bool at_cut(std::uint32_t k) const {
     return has_cuts && k != 0 && spacing.quotient(k) * spacing.divisor == k;
@@ -92,17 +103,21 @@ struct SaveCuts {
   }
 };
 
-template <class T>
+template <class T, bool by_block>
 struct WalkCycles {
   static constexpr int threads = cycles_threads;
-  static constexpr int min_blocks = 6;
-  static constexpr int at_once = 4;  ///< runs that are on their way
+  static constexpr int min_blocks = sizeof(T) >= 8 ? 3 : 4;
+  static constexpr int at_once = 8;  ///< runs that are on their way
+  static constexpr std::uint32_t of_round = threads / 32 * at_once;
+  static_assert(of_round == 64);
   static constexpr int list_size = 32 * static_cast<int>(most_cycle_rounds);
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const CyclesArgs& a) {
     const std::uint32_t block = ctx.block_id().x;
-    if (block < a.segment_blocks) {
+    if (block < a.segment_blocks && by_block) {
+      follow_together(ctx, a, walker_of(a, block, thread_of(ctx)));
+    } else if (block < a.segment_blocks) {
       const std::uint32_t thread = block * threads + static_cast<std::uint32_t>(thread_of(ctx));
       const std::uint32_t number = thread / a.lanes;
       const CycleWalker w = walker_of(a, number, thread_of(ctx));
@@ -148,6 +163,60 @@ struct WalkCycles {
       }
       CT_UNROLL
       for (int k = 0; k < at_once; ++k) ctx.store_if(live[k], at(to[k]), v[k]);
+    }
+  }
+
+  // The same from one cut to the next by all warps of a block: a lane has the 32nd and the 64th run
+  // after each other, so that a warp knows all that move in a round.
+  template <class Ctx>
+  CT_DEVICE static void follow_together(Ctx& ctx, const CyclesArgs& a, const CycleWalker& w) {
+    const bool mine = w.word < a.words;
+    T* const base = reinterpret_cast<T*>(a.array + a.matrices.at(w.matrix).dst) + w.word;
+    const auto at = [&](std::uint32_t k) {
+      return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(base) + k * a.run_bytes);
+    };
+    const auto lane = static_cast<std::uint32_t>(ctx.lane());
+    const auto first = static_cast<std::uint32_t>(ctx.warp()) * at_once;
+    std::uint32_t low = w.run;
+    CT_NO_UNROLL
+    for (std::uint32_t i = 0; i <= lane; ++i) low = a.source(low);
+    std::uint32_t high = a.source_after(low, a.power_32);
+    std::uint32_t hole = w.run;
+    CT_NO_UNROLL
+    while (true) {
+      std::uint32_t stop = a.at_cut(low) ? lane : a.at_cut(high) ? lane + 32 : of_round;
+      CT_UNROLL
+      for (int mask = 1; mask < 32; mask *= 2) {
+        const std::uint32_t other = ctx.shuffle_xor(stop, mask);
+        stop = other < stop ? other : stop;
+      }
+      const std::uint32_t half = first < 32 ? low : high;
+      const std::uint32_t before = first == 32 ? low : half;
+      const std::uint32_t previous = ctx.shuffle(before, static_cast<int>(first + 31) % 32);
+      std::uint32_t to[at_once];
+      to[0] = first == 0 ? hole : previous;
+      T v[at_once];
+      CT_UNROLL
+      for (unsigned k = 0; k < at_once; ++k) {
+        const std::uint32_t from = ctx.shuffle(half, static_cast<int>(first + k) % 32);
+        const T* place = at(from);
+        if (first + k == stop) {
+          place = reinterpret_cast<const T*>(a.saved + a.saved_at(w.matrix, from)) + w.word;
+        }
+        v[k] = ctx.load_if(mine && first + k <= stop, place);
+        if (k + 1 < at_once) to[k + 1] = from;
+      }
+      hole = ctx.shuffle(high, 31);
+
+      ctx.barrier();
+
+      CT_UNROLL
+      for (unsigned k = 0; k < at_once; ++k) {
+        ctx.store_if(mine && first + k <= stop, at(to[k]), v[k]);
+      }
+      if (stop < of_round) return;
+      low = a.source_after(low, a.power_64);
+      high = a.source_after(high, a.power_64);
     }
   }
 
@@ -204,8 +273,10 @@ void dispatch(const CyclesArgs& a, Visit&& visit) {
   with_element(a.word_bytes, [&]<class T>(T) {
     if (a.saves) {
       visit.template operator()<SaveCuts<T>>();
+    } else if (a.by_block) {
+      visit.template operator()<WalkCycles<T, true>>();
     } else {
-      visit.template operator()<WalkCycles<T>>();
+      visit.template operator()<WalkCycles<T, false>>();
     }
   });
 }

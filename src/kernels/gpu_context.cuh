@@ -184,6 +184,18 @@ class GpuContext {
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
   }
 
+  CT_DEVICE std::uint32_t take_ticket(std::uint32_t* counter) { return atomicAdd(counter, 1U); }
+  CT_DEVICE void announce(std::uint32_t* flag) {
+    __threadfence();
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(1U) : "memory");
+  }
+  CT_DEVICE void wait_for(const std::uint32_t* flag) {
+    std::uint32_t announced;
+    do {
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(announced) : "l"(flag) : "memory");
+    } while (announced == 0);
+  }
+
   /// Lane 8 m + r gives row r of matrix m; each lane gets two neighbouring elements of every
   /// matrix: row lane / 4, columns 2 (lane % 4) and the next.
   template <int count, class T>

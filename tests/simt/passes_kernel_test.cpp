@@ -51,10 +51,20 @@ TEST(CyclesKernel, RunsOfEveryLength) {
 
 // Cycles with cuts, without, and of both kinds: every candidate does the same.
 TEST(CyclesKernel, EveryNumberOfCuts) {
-  for (const auto& [rows, columns] :
-       {std::pair{64, 32}, {63, 65}, {101, 97}, {4, 512}, {2, 1021}}) {
-    InPlaceArray array(16, {rows, columns});
-    const auto asked = in_place::problem_in_place(array.view(), transposed_axes);
+  struct Case {
+    std::int64_t rows, columns;
+    int run;
+  };
+  // The last two have segments of several rounds, which blocks move.
+  for (const Case& c : {Case{64, 32, 16},
+                        {63, 65, 16},
+                        {101, 97, 16},
+                        {4, 512, 16},
+                        {2, 1021, 16},
+                        {16, 61, 520},
+                        {3, 401, 512}}) {
+    InPlaceArray array(1, {c.rows, c.columns, c.run});
+    const auto asked = in_place::problem_in_place(array.view(), std::vector<int>{1, 0, 2});
     plan::Plan plan = plan_in_place_for(asked.problem, array.data(), "cycles");
     const plan::Candidates candidates = plan.candidates;
     std::vector<std::byte> workspace(1 << 20);
@@ -75,6 +85,76 @@ TEST(CyclesKernel, EveryNumberOfCuts) {
     EXPECT_TRUE(with);
     EXPECT_TRUE(without);
   }
+}
+
+TEST(SlideKernel, RowsOfEveryPhase) {
+  struct Case {
+    std::int64_t rows, run, from, to, phase;
+  };
+  for (const Case& c : {Case{3, 30'001, 30'001, 30'003, 0},
+                        {3, 30'001, 30'003, 30'001, 0},
+                        {150, 800, 802, 816, 2},
+                        {150, 800, 816, 800, 6},
+                        {40, 4'096, 4'096, 4'100, 4},
+                        {40, 4'096, 4'104, 4'096, 8},
+                        {9, 16'384, 16'384, 17'008, 0},
+                        {9, 16'384, 17'008, 16'400, 0},
+                        {500, 257, 260, 261, 3},
+                        {500, 257, 259, 257, 15}}) {
+    SCOPED_TRACE(testing::Message() << c.rows << " rows of " << c.run << " from a pitch of "
+                                    << c.from << " to " << c.to);
+    const std::int64_t all = (c.rows - 1) * std::max(c.from, c.to) + c.run;
+    InPlaceArray array(1, {all}, {}, c.phase);
+    Problem problem;
+    problem.modes.push_back({c.rows, c.from, c.to});
+    problem.modes.push_back({c.run, 1, 1});
+    problem.in_place = true;
+    const plan::Plan plan = plan_in_place_for(problem, array.data(), "slide");
+    std::vector<std::byte> expected(array.data(), array.data() + all);
+    for (std::int64_t i = 0; i < c.rows; ++i) {
+      std::memcpy(expected.data() + i * c.to, array.data() + i * c.from,
+                  static_cast<std::size_t>(c.run));
+    }
+    std::vector<std::uint32_t> state(static_cast<std::size_t>(plan.workspace() / 4), 7);
+    Emulator emulator;
+    emulator.update("array", array.data(), static_cast<std::size_t>(all));
+    emulator.update("workspace", state.data(), static_cast<std::size_t>(plan.workspace()));
+    Buffers buffers{array.data(), array.data()};
+    buffers.workspace = reinterpret_cast<std::byte*>(state.data());
+    run_parts(emulator, plan, buffers, Mode::recording);
+    for (std::int64_t i = 0; i < c.rows; ++i) {
+      ASSERT_EQ(std::memcmp(expected.data() + i * c.to, array.data() + i * c.to,
+                            static_cast<std::size_t>(c.run)),
+                0)
+          << "row " << i;
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(SlideKernel, BlocksThatDoNotWaitWouldBeSeen) {
+  std::vector<std::uint32_t> array = numbered<std::uint32_t>(64);
+  std::vector<std::uint32_t> flags(2, 0);
+  const auto findings = [&](bool waits) {
+    Emulator emulator;
+    emulator.update("array", array.data(), 256);
+    emulator.update("flags", flags.data(), 8);
+    emulator.launch("ordered", Mode::recording, {{2, 1, 1}, {32, 1, 1}, 0}, [&](auto& ctx) {
+      const int t = ctx.thread_index();
+      if (ctx.block_id().x == 0) {
+        ctx.load(array.data() + t);
+        ctx.barrier();
+        if (t == 0) ctx.announce(flags.data());
+      } else {
+        if (t == 0 && waits) ctx.wait_for(flags.data());
+        ctx.barrier();
+        ctx.store(array.data() + t, 1U);
+      }
+    });
+    return emulator.findings().size();
+  };
+  EXPECT_EQ(findings(true), 0U);
+  EXPECT_GT(findings(false), 0U);
 }
 
 TEST(PassesInTheEmulator, MatricesThatNoBlockHolds) {

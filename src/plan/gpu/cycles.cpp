@@ -17,7 +17,8 @@ using kernels::CyclesArgs;
 constexpr std::int64_t most_numbers = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t most_words = 1 << 27;  // of a run
 constexpr std::int64_t most_cuts = 1 << 20;   // of all matrices
-constexpr double longest_of_mean = 8;         // how much longer than others the longest segment is
+constexpr std::uint32_t least_words_by_block = 32;
+constexpr double longest_of_mean = 8;  // how much longer than others the longest segment is
 
 std::int64_t words_of(const Transposition& t, const Problem& normal) {
   return t.element / normal.src_type.size();
@@ -124,7 +125,15 @@ Launchable<CyclesArgs> Family::prepare(const Config& config, const Problem& norm
   args.cuts = FastDivide(std::max(config.cuts, 1U));
   args.walkers = small(std::int64_t{config.cuts} * t.matrices() * args.chunks.divisor);
   const std::int64_t of_block = kernels::cycles_threads / args.lanes;
-  args.segment_blocks = small(ceil_div(args.walkers, of_block));
+  const std::uint32_t save_blocks = small(ceil_div(args.walkers, of_block));
+  args.by_block = args.has_cuts && args.words >= least_words_by_block;
+  args.segment_blocks = args.by_block ? args.walkers : save_blocks;
+  if (args.by_block) {
+    args.last = FastDivide64(args.count - 1);
+    args.power_32 = 1;
+    for (int i = 0; i < 32; ++i) args.power_32 = args.source_after(args.power_32, args.columns);
+    args.power_64 = args.source_after(args.power_32, args.power_32);
+  }
   args.rounds = small(rounds_of(t, normal));
   args.ranges = FastDivide(small(ranges_of(t, normal)));
   args.searches = small(ranges_of(t, normal) * t.matrices() * chunks_of(t, normal));
@@ -136,8 +145,7 @@ Launchable<CyclesArgs> Family::prepare(const Config& config, const Problem& norm
   Launchable<CyclesArgs> walk{args, launch_of(args.segment_blocks + search_blocks)};
   if (!args.has_cuts) return walk;
   args.saves = true;
-  return {args, launch_of(args.segment_blocks),
-          std::make_shared<const Launchable<CyclesArgs>>(walk)};
+  return {args, launch_of(save_blocks), std::make_shared<const Launchable<CyclesArgs>>(walk)};
 }
 
 void Family::bind(CyclesArgs& args, const Problem& normal, const Buffers& buffers, int) {

@@ -20,6 +20,7 @@
 #include "plan/gpu/quantise.hpp"
 #include "plan/gpu/rows.hpp"
 #include "plan/gpu/skew.hpp"
+#include "plan/gpu/slide.hpp"
 #include "plan/gpu/structures.hpp"
 #include "plan/gpu/swap.hpp"
 #include "plan/gpu/tile.hpp"
@@ -44,6 +45,7 @@ using Families = TypeList<
     swap::Family,
     panels::Family,
     cycles::Family,
+    slide::Family,
     passes::Family>;
 // clang-format on
 

@@ -13,6 +13,7 @@ namespace cornerturn::plan::gpu::passes {
 namespace {
 
 constexpr std::int64_t good_run = 256;  // bytes: longer ones are not moved faster
+constexpr std::int64_t sector = 32;     // bytes: a part of one costs as much as all of it
 // Of the workspace, for rows and panels on their way: whatever is saved leaves them so much.
 constexpr std::int64_t share_on_the_way = 4;
 
@@ -25,6 +26,7 @@ in_place::Limits limits_of(const Problem& normal, const DeviceInfo& device) {
   in_place::Limits limits{usual - usual / share_on_the_way, panels::largest_panel(device), good_run,
                           1};
   limits.squares = true;
+  limits.line = sector;
   return limits;
 }
 
@@ -136,8 +138,18 @@ class Builder {
     say("");
   }
 
-  // Some rows at a time, or parts of a row, in the order in which they have to move.
   void add(const in_place::MovePass& p) {
+    Problem problem = bytes_problem({{p.rows, p.from_pitch, p.to_pitch}}, p.run);
+    problem.in_place = true;
+    if (takes("slide", problem)) {
+      within(plan_of(problem, "slide", left()), 0);
+      return say("chunks, one after the other");
+    }
+    add_short(p);
+  }
+
+  // Some rows at a time, or parts of a row, in the order in which they have to move.
+  void add_short(const in_place::MovePass& p) {
     const bool spreads = p.to_pitch > p.from_pitch;
     const std::int64_t piece = std::min(p.run, staged());
     const std::int64_t rows =

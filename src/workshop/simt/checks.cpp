@@ -95,7 +95,7 @@ Buffer* Engine::checked_global(const void* p, int width, const Site& site, Op op
 void Engine::check_read(Buffer& buffer, std::uint64_t offset, int width, const Site& site, Op op) {
   if (buffer.use == Use::input) return;
   const auto conflict =
-      buffer.read(offset, static_cast<std::uint64_t>(width), toucher(number(site)));
+      buffer.read(offset, static_cast<std::uint64_t>(width), toucher(number(site)), order_);
   if (!conflict) return;
   if (conflict->writer.block == 0) {
     note(FindingKind::unwritten_read, buffer.name, offset, me(site, op, width), {}, "");
@@ -134,8 +134,8 @@ std::byte* Engine::checked_global_store(const void* p, int width, bool active, c
     const std::uint64_t offset = *buffer->offset_of(p, static_cast<std::size_t>(width));
     const Request& request =
         log(Op::global_store, width, true, buffer->device_address + offset, site);
-    const auto conflict =
-        buffer->write(offset, static_cast<std::uint64_t>(width), toucher(request.site_index));
+    const auto conflict = buffer->write(offset, static_cast<std::uint64_t>(width),
+                                        toucher(request.site_index), order_);
     if (conflict) {
       const Toucher& other = conflict->other;
       const Action action = conflict->reads ? Action::load : Action::store;
@@ -148,6 +148,28 @@ std::byte* Engine::checked_global_store(const void* p, int width, bool active, c
   if (buffer == nullptr) return nullptr;
   last_stored_ = {reinterpret_cast<std::uintptr_t>(buffer->base), buffer->bytes};
   return buffer->base + *buffer->offset_of(p, static_cast<std::size_t>(width));
+}
+
+// Blocks that order themselves: the emulator runs them one after the other, so a number that a
+// block waits for is there, or never will be.
+
+std::uint32_t Engine::take_ticket(std::uint32_t* counter, const Site& site) {
+  if (checked_global(counter, sizeof *counter, site, Op::global_store) == nullptr) return 0;
+  return (*counter)++;
+}
+
+void Engine::announce(std::uint32_t* flag, const Site& site) {
+  if (checked_global(flag, sizeof *flag, site, Op::global_store) == nullptr) return;
+  *flag = 1;
+  order_.announce(flag, toucher(number(site)));
+}
+
+void Engine::wait_for(const std::uint32_t* flag, const Site& site) {
+  Buffer* buffer = checked_global(flag, sizeof *flag, site, Op::global_load);
+  if (buffer == nullptr || order_.wait(flag, toucher(number(site)))) return;
+  note(FindingKind::never_ends, buffer->name, *buffer->offset_of(flag, sizeof *flag),
+       me(site, Op::global_load, sizeof *flag), {},
+       "no block before it announces what it waits for");
 }
 
 bool Engine::checked_shared(std::uint32_t address, int width, const Site& site, Op op) {

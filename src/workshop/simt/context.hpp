@@ -98,6 +98,14 @@ class Context {
     engine_.wait_async(pending, site);
   }
 
+  std::uint32_t take_ticket(std::uint32_t* counter, Site site = Site::here()) {
+    return engine_.take_ticket(counter, site);
+  }
+  void announce(std::uint32_t* flag, Site site = Site::here()) { engine_.announce(flag, site); }
+  void wait_for(const std::uint32_t* flag, Site site = Site::here()) {
+    engine_.wait_for(flag, site);
+  }
+
   template <int count, class T>
   Vec<std::uint32_t, count> load_matrices(SharedPointer<T> row, Site site = Site::here()) {
     engine_.log_matrix_row(Op::ldmatrix, row.address, lane() < 8 * count, site);

@@ -46,6 +46,7 @@ void Engine::run(std::string kernel, const Launch& launch, Mode mode, GlobalMemo
   shared_used_ = 0;
   if (launch.dynamic_shared > 0) static_shared(&launch_, launch.dynamic_shared);
   memory.begin_launch();
+  order_.begin_launch();
 
   if (threads_.size() != count ||
       !(threads_.back().id == Dim3{launch.block.x - 1, launch.block.y - 1, launch.block.z - 1})) {
@@ -103,6 +104,7 @@ Dim3 Engine::block_of(std::uint64_t linear) const {
 void Engine::run_block(std::uint64_t linear) {
   block_linear_ = static_cast<std::uint32_t>(linear);
   block_id_ = block_of(linear);
+  order_.begin_block();
   block_epoch_ = ++clock_;
   shadow_.begin_block(shared_used_, block_epoch_);
   for (Thread& thread : threads_) {

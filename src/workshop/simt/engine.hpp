@@ -103,6 +103,10 @@ class Engine {
   void commit_async();
   void wait_async(int pending, const Site& site);
 
+  std::uint32_t take_ticket(std::uint32_t* counter, const Site& site);
+  void announce(std::uint32_t* flag, const Site& site);
+  void wait_for(const std::uint32_t* flag, const Site& site);
+
   /// One row of ldmatrix or stmatrix: logged under the lane that gave its address.
   void log_matrix_row(Op op, std::uint32_t address, bool active, const Site& site);
   /// A lane's bytes of a matrix row: checked, not logged.
@@ -195,6 +199,7 @@ class Engine {
   Launch launch_;
   Mode mode_ = Mode::fast;
   GlobalMemory* memory_ = nullptr;
+  BlockOrder order_;
   const Visitor* visitor_ = nullptr;
   void (*body_)(void*) = nullptr;
   void* user_ = nullptr;

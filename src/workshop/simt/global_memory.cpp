@@ -23,13 +23,14 @@ void Buffer::refine_to(std::uint64_t offset, std::uint64_t width) {
 }
 
 std::optional<Buffer::WriteConflict> Buffer::write(std::uint64_t offset, std::uint64_t width,
-                                                   const Toucher& who) {
+                                                   const Toucher& who, const BlockOrder& order) {
   refine_to(offset, width);
   std::optional<WriteConflict> conflict;
   for (std::uint64_t i = offset >> shift_; i < (offset + width) >> shift_; ++i) {
     if (!conflict && !readers_.empty()) {
       for (const Toucher& reader : {readers_[i].first, readers_[i].other}) {
-        if (reader.unordered_with(who)) conflict = {reader, true, i << shift_};
+        if (reader.unordered_with(who) && !order.before(reader, who))
+          conflict = {reader, true, i << shift_};
       }
     }
     if (cells_[i].block == 0) {
@@ -42,7 +43,7 @@ std::optional<Buffer::WriteConflict> Buffer::write(std::uint64_t offset, std::ui
 }
 
 std::optional<Buffer::ReadConflict> Buffer::read(std::uint64_t offset, std::uint64_t width,
-                                                 const Toucher& who) {
+                                                 const Toucher& who, const BlockOrder& order) {
   refine_to(offset, width);
   if (readers_.empty()) readers_.resize(cells_.size());
   std::optional<ReadConflict> conflict;
@@ -52,7 +53,7 @@ std::optional<Buffer::ReadConflict> Buffer::read(std::uint64_t offset, std::uint
     (known ? readers.first : readers.other) = who;
     if (conflict) continue;
     const bool unwritten = cells_[i].block == 0 && use == Use::output;
-    if (unwritten || cells_[i].unordered_with(who)) {
+    if (unwritten || (cells_[i].unordered_with(who) && !order.before(cells_[i], who))) {
       conflict = {cells_[i], i << shift_};
     }
   }

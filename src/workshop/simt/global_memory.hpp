@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,38 @@ struct Toucher {
     return thread / 32 == other.thread / 32 ? warp_epoch == other.warp_epoch
                                             : block_epoch == other.block_epoch;
   }
+};
+
+/// What blocks have announced to others, and which of that the running block has waited for.
+class BlockOrder {
+ public:
+  void begin_launch() { announced_.clear(); }
+  void begin_block() { waited_.clear(); }
+
+  void announce(const void* flag, const Toucher& who) { announced_[flag] = who; }
+  /// False: nobody has announced it.
+  bool wait(const void* flag, const Toucher& who) {
+    const auto found = announced_.find(flag);
+    if (found == announced_.end()) return false;
+    waited_[found->second.block] = {found->second.block_epoch, who};
+    return true;
+  }
+  /// Did `other`, of another block, touch it before that block's last barrier before it announced
+  /// what the running thread, or one before its last barrier, has waited for?
+  bool before(const Toucher& other, const Toucher& who) const {
+    const auto found = waited_.find(other.block);
+    if (found == waited_.end() || other.block_epoch >= found->second.epoch) return false;
+    const Toucher& waiter = found->second.by;
+    return who.same_thread(waiter) || who.block_epoch > waiter.block_epoch;
+  }
+
+ private:
+  struct Waited {
+    std::uint32_t epoch = 0;
+    Toucher by;
+  };
+  std::map<const void*, Toucher> announced_;
+  std::map<std::uint32_t, Waited> waited_;  // by block
 };
 
 /// What a launch may do with a buffer.
@@ -62,7 +95,8 @@ struct Buffer {
     std::uint64_t offset = 0;  ///< the first such byte
   };
   /// Marks the bytes in [offset, offset + width) that nobody wrote before with `who`.
-  std::optional<WriteConflict> write(std::uint64_t offset, std::uint64_t width, const Toucher& who);
+  std::optional<WriteConflict> write(std::uint64_t offset, std::uint64_t width, const Toucher& who,
+                                     const BlockOrder& order);
 
   /// What a load collides with: bytes of an output that nobody wrote, or bytes that a thread wrote
   /// which no barrier orders with this one.
@@ -70,7 +104,8 @@ struct Buffer {
     Toucher writer;  ///< nobody: the byte of an output is unwritten
     std::uint64_t offset = 0;
   };
-  std::optional<ReadConflict> read(std::uint64_t offset, std::uint64_t width, const Toucher& who);
+  std::optional<ReadConflict> read(std::uint64_t offset, std::uint64_t width, const Toucher& who,
+                                   const BlockOrder& order);
 
   struct Gap {
     std::uint64_t first = 0;  ///< the first byte that nobody wrote
