@@ -68,6 +68,15 @@ def test_extents():
     assert command.extents("--chunks", "1,2,3", [1, 2, 0], []) == [1, 2, 3]
 
 
+def test_extents_may_begin_with_all_of_an_axis(here):
+    assert command.main(["x.npy", "y.zarr", "--chunks", "-1,2,2", "--shards", "-1,4,4", "--quiet"]) == 0
+    import zarr
+
+    stored = zarr.open_array("y.zarr", mode="r")
+    assert stored.chunks[1:] == (2, 2) and stored.chunks[0] == stored.shape[0]
+    assert stored.shards == (stored.shape[0], 4, 4)
+
+
 def test_progress_says_how_much_is_left(monkeypatch, capsys):
     monkeypatch.setattr(command.time, "monotonic", iter([10.0, 20.0]).__next__)
     progress = command.Progress()

@@ -157,8 +157,19 @@ def _run(given: argparse.Namespace) -> None:
             progress.end()
 
 
+def _with_extents(words: Sequence[str]) -> list[str]:
+    """`--chunks -1,72` as `--chunks=-1,72`: argparse takes what begins with a hyphen for an option."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] in ("--chunks", "--shards") and re.match(r"-\d", word):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
 def main(words: Sequence[str]) -> int:
-    given = _parser().parse_args(words)
+    given = _parser().parse_args(_with_extents(words))
     try:
         _run(given)
     except KeyboardInterrupt:
