@@ -57,12 +57,12 @@ std::shared_ptr<const plan::Plan> plan_in_turns(const Problem& problem, const Se
   Options options;
   options.effort = Effort::estimate;
   const Target target = target_on(how.gpu, first.dst, first.src);
-  const auto best = find_plan(problem, options, target, first).plan;
+  auto best = find_plan(problem, options, target, first).plan;
   if (cuda::can_run_in_turns(*best, count)) return best;
   // Links are an order of magnitude slower than memory: a kernel may be slower than the best.
   constexpr double much_slower = 2;
   options.kernel = "gather";
-  const auto other = find_plan(problem, options, target, first).plan;
+  auto other = find_plan(problem, options, target, first).plan;
   const bool fast = other->predicted_seconds() < much_slower * best->predicted_seconds();
   return fast && cuda::can_run_in_turns(*other, count) ? other : nullptr;
 }
