@@ -128,8 +128,10 @@ def caption(drawn):
     p = drawn.first["provenance"]
     specs = {key[0]: key[0].split(":") for key in drawn.ours}  # random:COUNT:SEED:SIZES:MIN:MAX
     seeds = sorted({spec[2] for spec in specs.values()})
-    low, high = (int(next(iter(specs.values()))[k]) for k in (4, 5))
-    drawn_from = f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}, {low / 1e6:.0f} to {high / 1e6:.0f} MB"
+    low = min(int(spec[4]) for spec in specs.values())
+    highs = sorted({int(spec[5]) for spec in specs.values()})
+    up_to = " or ".join(f"{high / 1e6:.0f}" for high in highs)
+    drawn_from = f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}, {low / 1e6:.0f} to {up_to} MB"
     versions = "".join(f"; {TITLES[peer]} {version}" for peer, version in drawn.versions.items())
     ahead = f" A peer is ahead where it is more than {100 * TOLERANCE:.0f} % faster." if drawn.peers else ""
     machine = f"{p['cpu']}, {p['non_temporal_copy']}, {report.plural(drawn.first['threads'])}"

@@ -107,10 +107,17 @@ std::vector<Fit> fits_of(const CpuMeasurement& measured, Geometry& geometry) {
   return fits;
 }
 
-plan::CpuCosts with_values(plan::CpuCosts costs, const std::vector<double>& values) {
-  const auto named = costs.named();
-  for (std::size_t i = 0; i < named.size(); ++i) named[i].cost->value = values[i];
-  return costs;
+// The costs that a fit may change.
+std::vector<plan::CpuCosts::Named> free_costs(plan::CpuCosts& costs,
+                                              const std::vector<std::string>& only) {
+  std::vector<plan::CpuCosts::Named> free;
+  for (const plan::CpuCosts::Named& cost : costs.named()) {
+    const std::string family = cost.name.substr(0, cost.name.find('.'));
+    if (only.empty() || std::find(only.begin(), only.end(), family) != only.end()) {
+      free.push_back(cost);
+    }
+  }
+  return free;
 }
 
 // What all candidates should take, for costs that change a few at a time: those of a family concern
@@ -179,14 +186,15 @@ std::vector<PlanCheck> check_cpu_plans(const CpuMeasurement& measured,
   std::vector<PlanCheck> checks;
   for (const MeasuredCase& m : measured.cases) {
     const Case& c = geometry.of(m);
-    checks.push_back(check_of(m, to_string(c), plan::make_plan(problem_of(c), cpu, {})));
+    const plan::Plan plan = plan::make_plan(problem_of(c), cpu, {});
+    checks.push_back(check_of(m, fmt::format("{} {}", to_string(c), to_string(plan.normal)), plan));
   }
   return checks;
 }
 
 plan::CpuCosts fitted_cpu_costs(const std::vector<CpuMeasurement>& measured,
                                 const std::vector<std::string>& suites, plan::CpuCosts costs,
-                                int steps, unsigned seed) {
+                                int steps, unsigned seed, const std::vector<std::string>& only) {
   Geometry geometry(suites);
   std::vector<Fit> fits;
   for (const CpuMeasurement& one : measured) {
@@ -196,13 +204,21 @@ plan::CpuCosts fitted_cpu_costs(const std::vector<CpuMeasurement>& measured,
   cases.reserve(fits.size());
   for (const Fit& fit : fits) cases.push_back(fit.times);
   CpuEstimates estimates(fits);
+  const auto with_values = [&](const std::vector<double>& values) {
+    plan::CpuCosts trial = costs;
+    const auto to = free_costs(trial, only);
+    for (std::size_t i = 0; i < to.size(); ++i) to[i].cost->value = values[i];
+    return trial;
+  };
   const auto badness_of = [&](const std::vector<double>& values) {
-    estimates.update(with_values(costs, values));
+    estimates.update(with_values(values));
     return badness(cases, [&](std::size_t i, std::size_t k) { return estimates.of(i, k); });
   };
   std::vector<FreeCost> free;
-  for (const auto& [name, cost] : costs.named()) free.push_back({cost->value, cost->most});
-  return with_values(costs, fitted(free, badness_of, steps, seed));
+  for (const auto& [name, cost] : free_costs(costs, only)) {
+    free.push_back({cost->value, cost->most});
+  }
+  return with_values(fitted(free, badness_of, steps, seed));
 }
 
 }  // namespace cornerturn::bench

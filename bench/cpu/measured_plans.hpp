@@ -24,9 +24,11 @@ std::vector<PlanCheck> check_cpu_plans(const CpuMeasurement& measured,
                                        const std::vector<std::string>& suites,
                                        const plan::CpuCosts& costs);
 
-/// Costs near `costs` with which estimates and plans are closer to what was measured.
+/// Costs near `costs` with which estimates and plans are closer to what was measured. `only`: the
+/// families whose costs may change; none: all.
 plan::CpuCosts fitted_cpu_costs(const std::vector<CpuMeasurement>& measured,
                                 const std::vector<std::string>& suites, plan::CpuCosts costs,
-                                int steps, unsigned seed);
+                                int steps, unsigned seed,
+                                const std::vector<std::string>& only = {});
 
 }  // namespace cornerturn::bench

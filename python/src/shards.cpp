@@ -125,8 +125,8 @@ class Part {
     const nb::gil_scoped_release released;
     on_device(gpu, [&] {
       how.route = route_of(route, runs_, gpu == host ? "" : cuda::machine_of(gpu).name(), "route");
-      const auto pieces = pieces_by(src_strides, dst_strides, how.route, gpu != host);
-      cornerturn::send(*pieces, device_, reinterpret_cast<const void*>(src), places, how);
+      const auto work = work_by(src_strides, dst_strides, how.route, gpu != host);
+      cornerturn::send(*work, device_, reinterpret_cast<const void*>(src), places, how);
     });
   }
 
@@ -192,17 +192,17 @@ class Part {
   }
 
   // Those of the last call, where it asked for the same.
-  std::shared_ptr<const std::vector<shards::Piece>> pieces_by(
-      const Numbers& src_strides, const std::vector<Numbers>& dst_strides, ShardRoute route,
-      bool on_gpu) const {
+  std::shared_ptr<const SenderWork> work_by(const Numbers& src_strides,
+                                            const std::vector<Numbers>& dst_strides,
+                                            ShardRoute route, bool on_gpu) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     const Asked asked{src_strides, dst_strides, route, on_gpu};
-    if (pieces_ == nullptr || asked != asked_) {
-      pieces_ = std::make_shared<const std::vector<shards::Piece>>(
-          pieces_for(what_, device_, src_strides, dst_strides, route, on_gpu));
+    if (work_ == nullptr || asked != asked_) {
+      work_ = std::make_shared<const SenderWork>(
+          work_for(what_, device_, src_strides, dst_strides, route, on_gpu));
       asked_ = asked;
     }
-    return pieces_;
+    return work_;
   }
   using Asked = std::tuple<Numbers, std::vector<Numbers>, ShardRoute, bool>;
 
@@ -211,7 +211,7 @@ class Part {
   shards::Runs runs_;
   mutable std::mutex mutex_;
   mutable Asked asked_;
-  mutable std::shared_ptr<const std::vector<shards::Piece>> pieces_;
+  mutable std::shared_ptr<const SenderWork> work_;
   std::vector<Messages> sent_;
   std::vector<Messages> received_;
   Message kept_;

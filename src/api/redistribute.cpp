@@ -16,6 +16,7 @@
 #include "cornerturn/cornerturn.hpp"
 #include "cornerturn/shards.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/in_turns.hpp"
 #include "cuda/peers.hpp"
 #include "shards/host.hpp"
 
@@ -41,6 +42,69 @@ void copy_piece(Problem problem, void* dst, const void* src, const Sending& how,
   options.effort = Effort::estimate;
   const Buffers buffers{dst, src};
   run(*find_plan(problem, options, target_on(how.gpu, dst, src), buffers).plan, buffers, stream);
+}
+
+// One launch, in which problems that differ in nothing but where they lie take turns.
+struct Together {
+  std::shared_ptr<const plan::Plan> plan;
+  Buffers first;
+  Turns turns;
+};
+
+// A plan by a kernel that can take turns; null: there is none that is fast enough.
+std::shared_ptr<const plan::Plan> plan_in_turns(const Problem& problem, const Sending& how,
+                                                const Buffers& first, int count) {
+  Options options;
+  options.effort = Effort::estimate;
+  const Target target = target_on(how.gpu, first.dst, first.src);
+  auto best = find_plan(problem, options, target, first).plan;
+  if (cuda::can_run_in_turns(*best, count)) return best;
+  // Links are an order of magnitude slower than memory: a kernel may be slower than the best.
+  constexpr double much_slower = 2;
+  options.kernel = "gather";
+  auto other = find_plan(problem, options, target, first).plan;
+  const bool fast = other->predicted_seconds() < much_slower * best->predicted_seconds();
+  return fast && cuda::can_run_in_turns(*other, count) ? other : nullptr;
+}
+
+std::optional<Together> together(const std::vector<shards::Piece>& pieces, const void* src,
+                                 const std::vector<void*>& dst, const Sending& how) {
+  if (pieces.size() > Turns::most) return std::nullopt;
+  Problem problem = pieces.front().problem;
+  Together found;
+  found.turns.count = static_cast<int>(pieces.size());
+  found.first.src = static_cast<const std::byte*>(src) + std::exchange(problem.src_offset, 0);
+  found.first.dst =
+      static_cast<std::byte*>(dst[at(pieces.front().to)]) + std::exchange(problem.dst_offset, 0);
+  const auto address = [](const void* pointer) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(pointer));
+  };
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    const Problem& own = pieces[k].problem;
+    found.turns.src[k] = address(src) + own.src_offset - address(found.first.src);
+    found.turns.dst[k] = address(dst[at(pieces[k].to)]) + own.dst_offset - address(found.first.dst);
+    // All have the alignment of the first.
+    if ((found.turns.src[k] | found.turns.dst[k]) % 16 != 0) return std::nullopt;
+  }
+  found.plan = plan_in_turns(problem, how, found.first, found.turns.count);
+  if (found.plan == nullptr) return std::nullopt;
+  return found;
+}
+
+// Whether all groups could be sent that way; else nothing has been.
+bool send_in_turns(const std::vector<std::vector<shards::Piece>>& groups, const void* src,
+                   const std::vector<void*>& dst, const Sending& how) {
+  std::vector<Together> all;
+  for (const auto& pieces : groups) {
+    std::optional<Together> found = together(pieces, src, dst, how);
+    if (!found) return false;
+    all.push_back(std::move(*found));
+  }
+  for (const Together& each : all) {
+    cuda::execute_in_turns(*each.plan, each.first, each.turns,
+                           static_cast<cuda::Stream>(how.stream));
+  }
+  return !all.empty();
 }
 
 // ---- The devices of one process
@@ -186,8 +250,8 @@ class OnGpus {
       how.gpu = gpus_[at(from)];
       how.stream = streams_[at(from)];
       how.route = route_of(route, runs, cuda::machine_of(how.gpu).name(), "options.route");
-      send(pieces_for(call_.what, from, src.strides, to_all.strides, how.route, true), from,
-           src.data, to_all.data, how);
+      send(work_for(call_.what, from, src.strides, to_all.strides, how.route, true), from, src.data,
+           to_all.data, how);
     }
     const std::vector<cuda::Event> done = events();
     for (int to = 0; to < devices(); ++to) {
@@ -254,24 +318,28 @@ ShardRoute route_of(std::string_view name, const shards::Runs& runs, std::string
                                                                 : ShardRoute::one_pass;
 }
 
-std::vector<shards::Piece> pieces_for(const Redistribution& what, int from,
-                                      const Numbers& src_strides,
-                                      const std::vector<Numbers>& dst_strides, ShardRoute route,
-                                      bool on_gpu) {
+SenderWork work_for(const Redistribution& what, int from, const Numbers& src_strides,
+                    const std::vector<Numbers>& dst_strides, ShardRoute route, bool on_gpu) {
+  SenderWork work;
   // Kernels take turns; copy engines do not keep them waiting.
-  const bool whole = !on_gpu || route == ShardRoute::copy_engines;
-  return shards::pieces_of(what, from, src_strides, dst_strides,
-                           whole ? std::numeric_limits<std::int64_t>::max() : bytes_of_turn);
+  const bool by_kernels = on_gpu && route == ShardRoute::one_pass;
+  if (by_kernels) work.alike = shards::alike_pieces_of(what, from, src_strides, dst_strides);
+  work.pieces =
+      shards::pieces_of(what, from, src_strides, dst_strides,
+                        by_kernels ? bytes_of_turn : std::numeric_limits<std::int64_t>::max());
+  return work;
 }
 
-void send(const std::vector<shards::Piece>& pieces, int from, const void* src,
-          const std::vector<void*>& dst, const Sending& how) {
+void send(const SenderWork& work, int from, const void* src, const std::vector<void*>& dst,
+          const Sending& how) {
+  const std::vector<shards::Piece>& pieces = work.pieces;
   if (how.gpu < 0) {
     for (const auto& piece : pieces) {
       copy_piece(piece.problem, dst[at(piece.to)], src, how, nullptr);
     }
     return;
   }
+  if (send_in_turns(work.alike, src, dst, how)) return;
   cuda::Branches branches(static_cast<cuda::Stream>(how.stream));
   auto left = static_cast<int>(pieces.size());
   for (const auto& piece : pieces) {
@@ -321,7 +389,7 @@ void redistribute(std::span<const View> dst, std::span<const ConstView> src, con
   const Receivers to_all(dst);
   for (int from = 0; from < made.devices(); ++from) {
     const ConstView& mine = src[at(from)];
-    send(pieces_for(made, from, mine.strides, to_all.strides, how.route, false), from, mine.data,
+    send(work_for(made, from, mine.strides, to_all.strides, how.route, false), from, mine.data,
          to_all.data, how);
   }
 }

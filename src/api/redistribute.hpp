@@ -26,16 +26,21 @@ struct Sending {
   int threads = 0;  ///< of the CPU
 };
 
-/// What `from` does by this route (shards/pieces.hpp); `on_gpu`: not on the CPU.
-std::vector<shards::Piece> pieces_for(const shards::Redistribution& what, int from,
-                                      const shards::Numbers& src_strides,
-                                      const std::vector<shards::Numbers>& dst_strides,
-                                      ShardRoute route, bool on_gpu);
+/// What a sender does by a route (shards/pieces.hpp).
+struct SenderWork {
+  std::vector<std::vector<shards::Piece>> alike;  ///< for one launch each, if there are any
+  std::vector<shards::Piece> pieces;              ///< the same, one after the other
+};
+
+/// `on_gpu`: not on the CPU.
+SenderWork work_for(const shards::Redistribution& what, int from,
+                    const shards::Numbers& src_strides,
+                    const std::vector<shards::Numbers>& dst_strides, ShardRoute route, bool on_gpu);
 
 /// Copies the pieces from the shard `src` of the device `from` into the shards of all devices,
 /// which begin at `dst`; the caller has checked them and made them reachable. On a GPU it is work
 /// of the stream, beside which other streams may work on parts of it.
-void send(const std::vector<shards::Piece>& pieces, int from, const void* src,
-          const std::vector<void*>& dst, const Sending& how);
+void send(const SenderWork& work, int from, const void* src, const std::vector<void*>& dst,
+          const Sending& how);
 
 }  // namespace cornerturn

@@ -99,6 +99,7 @@ std::vector<Result> to_views(const CView* list, const char* name, int devices) {
   }
   if (devices > 0) required(list, name);
   std::vector<Result> views;
+  views.reserve(static_cast<std::size_t>(devices));
   for (int i = 0; i < devices; ++i) {
     views.push_back(to_view<Result>(list + i, fmt::format("{}[{}]", name, i).c_str()));
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <string>
+#include <utility>
 
 #include "cuda/check.hpp"
 #include "cuda/engine_kernels.hpp"
@@ -33,9 +34,10 @@ __global__ void __launch_bounds__(Kernel::threads, blocks_of_sm<Kernel>)
   Kernel::run(ctx, args);
 }
 
-// More than 48 KiB of shared memory must be asked for, once a kernel and device.
-template <class Kernel, class Args>
-void allow_shared(unsigned bytes) {
+// More than 48 KiB of shared memory must be asked for, once a kernel and device. Each kernel has a
+// tag of its own.
+template <class Tag>
+void allow_shared(const void* kernel, unsigned bytes) {
   if (bytes <= 48U * 1024U) return;
   constexpr int most_devices = 64;
   static std::atomic<unsigned> allowed[most_devices];
@@ -43,26 +45,31 @@ void allow_shared(unsigned bytes) {
   check(cudaGetDevice(&device), "cudaGetDevice");
   std::atomic<unsigned>& known = allowed[device % most_devices];
   if (known.load(std::memory_order_acquire) >= bytes) return;
-  check(cudaFuncSetAttribute(engine_kernel<Kernel, Args>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes)),
         "shared memory of " + std::to_string(bytes) + " bytes a block");
   known.store(bytes, std::memory_order_release);
+}
+
+inline void launch_kernel(const void* kernel, const Launch& launch, void** parameters,
+                          cudaStream_t stream) {
+  const auto dim = [](const Dim3& d) { return dim3(d.x, d.y, d.z); };
+  // Its own answer, not cudaGetLastError's: that may still hold what somebody else left there.
+  const cudaError_t error = cudaLaunchKernel(kernel, dim(launch.grid), dim(launch.block),
+                                             parameters, launch.dynamic_shared, stream);
+  if (error != cudaSuccess) {
+    cudaGetLastError();
+    check_launch(error);
+  }
 }
 
 template <class Args>
 void launch(const Args& args, const Launch& launch, cudaStream_t stream) {
   dispatch(args, [&]<class Kernel>() {
-    allow_shared<Kernel, Args>(launch.dynamic_shared);
-    const auto dim = [](const Dim3& d) { return dim3(d.x, d.y, d.z); };
-    // Its own answer, not cudaGetLastError's: that may still hold what somebody else left there.
+    const auto* kernel = reinterpret_cast<const void*>(engine_kernel<Kernel, Args>);
+    allow_shared<std::pair<Kernel, Args>>(kernel, launch.dynamic_shared);
     void* parameters[] = {const_cast<Args*>(&args)};
-    const cudaError_t error =
-        cudaLaunchKernel(engine_kernel<Kernel, Args>, dim(launch.grid), dim(launch.block),
-                         parameters, launch.dynamic_shared, stream);
-    if (error != cudaSuccess) {
-      cudaGetLastError();
-      check_launch(error);
-    }
+    launch_kernel(kernel, launch, parameters, stream);
   });
 }
 

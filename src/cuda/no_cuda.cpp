@@ -2,6 +2,7 @@
 #include "cornerturn/error.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device.hpp"
+#include "cuda/in_turns.hpp"
 #include "cuda/peers.hpp"
 
 namespace cornerturn::cuda {
@@ -67,6 +68,12 @@ Stream Branches::operator[](int) {
   refuse();
 }
 void Branches::join() {
+  refuse();
+}
+bool can_run_in_turns(const plan::Plan&, int) {
+  refuse();
+}
+void execute_in_turns(const plan::Plan&, const Buffers&, const Turns&, Stream) {
   refuse();
 }
 bool engines_can(const Problem&) {

@@ -65,7 +65,11 @@ struct PackAnywhere {
     ctx.template wait_async<0>();
     ctx.barrier();
     store_units(ctx, a, shared);
-    if constexpr (W > 1) store_ends(ctx, a, shared);
+    if constexpr (W > 1 && gaps) {
+      store_ends_of_pieces(ctx, a, shared);
+    } else if constexpr (W > 1) {
+      store_ends(ctx, a, shared);
+    }
   }
 
   template <class Ctx>
@@ -188,24 +192,16 @@ struct PackAnywhere {
       a.elements_at(static_cast<std::uint32_t>(unit), all);
       int from[W];
       const int begin = group - first_column * down;
-      const int filled = gaps ? elements_in(a, static_cast<std::uint32_t>(unit)) : 0;
+      const int whole = gaps ? whole_units(a, static_cast<std::uint32_t>(unit)) : 0;
       const auto store = [&](const RunPlace& place, int before) {
+        if (gaps && (whole >> before & 1) == 0) return;
         Src elements[W];
-        Unit* const to = reinterpret_cast<Unit*>(place.at + (unit + before) * size);
-        if constexpr (gaps) {
-          const int mask = filled >> before & all_of_unit;
-          CT_UNROLL
-          for (int k = 0; k < W; ++k) {
-            elements[k] =
-                ctx.load_if((mask >> k & 1) != 0, cast<Src>(box_at(place.shared + from[k])));
-          }
-          return store_filled(ctx, a, to, elements, mask);
-        }
         CT_UNROLL
         for (int k = 0; k < W; ++k) {
           elements[k] = ctx.load(cast<Src>(box_at(place.shared + from[k])));
         }
-        ctx.store(to, change<Change>(a, elements));
+        ctx.store(reinterpret_cast<Unit*>(place.at + (unit + before) * size),
+                  change<Change>(a, elements));
       };
       if (W == 1 || a.steady) {
         if (begin >= runs) continue;
@@ -235,31 +231,14 @@ struct PackAnywhere {
     }
   }
 
-  static constexpr int all_of_unit = (1 << W) - 1;
-
-  /// A bit for each of the places from `unit` on, set where there is an element.
-  CT_DEVICE static int elements_in(const PackArgs& a, std::uint32_t unit) {
-    int filled = 0;
-    CT_UNROLL
-    for (int k = 0; k < 2 * W - 1; ++k) {
-      filled |= static_cast<int>(a.is_element(unit + static_cast<std::uint32_t>(k))) << k;
-    }
-    return filled;
-  }
-
-  /// A unit, or those of its elements that are no gap.
-  template <class Ctx>
-  CT_DEVICE static void store_filled(Ctx& ctx, const PackArgs& a, Unit* to,
-                                     const Src (&elements)[W], int mask) {
-    if (mask == all_of_unit) {
-      ctx.store(to, change<Change>(a, elements));
-      return;
-    }
+  /// Whether the unit from each of the W places from `unit` on holds elements alone, as bits.
+  CT_DEVICE static int whole_units(const PackArgs& a, std::uint32_t unit) {
+    int whole = 0;
     CT_UNROLL
     for (int k = 0; k < W; ++k) {
-      ctx.store_if((mask >> k & 1) != 0, reinterpret_cast<Dst*>(to) + k,
-                   Change::of(a, elements[k]));
+      whole |= static_cast<int>(a.are_elements(unit + static_cast<std::uint32_t>(k), W)) << k;
     }
+    return whole;
   }
 
   /// The elements of runs that lie in no whole unit: W - 1 at most at each end, a thread each.
@@ -270,8 +249,7 @@ struct PackAnywhere {
     const int slot = thread % W;
     const bool behind = thread % slots >= W;
     const int element = behind ? shared.length - 1 - slot : slot;
-    bool inside = slot < W - 1 && element >= 0 && element < shared.length;
-    if constexpr (gaps) inside = inside && a.is_element(static_cast<std::uint32_t>(element));
+    const bool inside = slot < W - 1 && element >= 0 && element < shared.length;
     const int from = inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0;
     const int runs = static_cast<int>(a.to.runs);
     const auto pieces = static_cast<int>(a.to.pieces.divisor);
@@ -282,9 +260,45 @@ struct PackAnywhere {
       const int count = place.bytes / size;
       const int to_unit = before_units(place.at);
       const int before = to_unit < count ? to_unit : count;
-      const bool mine = (!gaps || inside) && slot < (behind ? (count - before) & (W - 1) : before);
+      const bool mine = slot < (behind ? (count - before) & (W - 1) : before);
       const Src value = ctx.load_if(mine, cast<Src>(box_at(place.shared + from)));
       ctx.store_if(mine, reinterpret_cast<Dst*>(place.at) + element, Change::of(a, value));
+    }
+  }
+
+  /// The same of each piece between two gaps: threads share pieces first, then runs.
+  template <class Ctx>
+  CT_DEVICE static void store_ends_of_pieces(Ctx& ctx, const PackArgs& a, const Shared& shared) {
+    constexpr int slots = 2 * W;
+    const int thread = thread_of(ctx);
+    const int slot = thread % W;
+    const bool behind = thread % slots >= W;
+    const int groups = static_cast<int>(ctx.block_dim().x) / slots;
+    const auto pitch = static_cast<int>(a.pitch.divisor);
+    const auto filled = static_cast<int>(a.filled);
+    const auto rows = static_cast<int>(
+        a.pitch.quotient(static_cast<std::uint32_t>(shared.length + pitch - filled)));
+    int across = groups;
+    while (across / 2 >= rows) across /= 2;
+    const int group = thread / slots;
+    const int down = group / across;
+    const int runs = static_cast<int>(a.to.runs);
+    const auto pieces = static_cast<int>(a.to.pieces.divisor);
+    if (slot >= W - 1 || slot >= filled) return;
+    for (int row = group - down * across; row < rows; row += across) {
+      const int begin = row * pitch;
+      const int element = begin + (behind ? filled - 1 - slot : slot);
+      const int from = a.element_at(static_cast<std::uint32_t>(element));
+      CT_PARTLY_UNROLL
+      for (int n = down * pieces; n < runs; n += groups / across * pieces) {
+        const RunPlace place = ctx.load(shared.dst_runs + n);
+        if (place.bytes == 0) continue;
+        const int to_unit = before_units(place.at + begin * size);
+        const int before = to_unit < filled ? to_unit : filled;
+        if (slot >= (behind ? (filled - before) & (W - 1) : before)) continue;
+        const Src value = ctx.load(cast<Src>(box_at(place.shared + from)));
+        ctx.store(reinterpret_cast<Dst*>(place.at) + element, Change::of(a, value));
+      }
     }
   }
 };

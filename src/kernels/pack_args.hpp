@@ -149,9 +149,9 @@ struct PackArgs {
     return (k + rotation * (all / 4)) % all;
   }
 
-  /// Whether number `n` of a run with gaps is an element.
-  CT_HOST_DEVICE constexpr bool is_element(std::uint32_t n) const {
-    return n - pitch.quotient(n) * pitch.divisor < filled;
+  /// Whether `count` neighbours in a run with gaps, the first number `n`, are elements.
+  CT_HOST_DEVICE constexpr bool are_elements(std::uint32_t n, int count) const {
+    return n - pitch.quotient(n) * pitch.divisor + static_cast<std::uint32_t>(count) <= filled;
   }
   /// Where element `n` of a destination run lies in shared memory, from where its run does.
   CT_HOST_DEVICE constexpr int element_at(std::uint32_t n) const {

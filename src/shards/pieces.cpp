@@ -1,6 +1,7 @@
 #include "shards/pieces.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace cornerturn::shards {
@@ -108,6 +109,36 @@ std::vector<Piece> pieces_of(const Redistribution& what, int from, const Numbers
   pieces.reserve(all.size());
   for (auto& [turn, piece] : all) pieces.push_back(std::move(piece));
   return pieces;
+}
+
+std::vector<std::vector<Piece>> alike_pieces_of(const Redistribution& what, int from,
+                                                const Numbers& src_strides,
+                                                const std::vector<Numbers>& dst_strides) {
+  constexpr std::size_t most_groups = 8;
+  const auto shape_of = [](Problem problem) {
+    problem.src_offset = problem.dst_offset = 0;
+    return problem;
+  };
+  std::vector<std::vector<Piece>> groups;
+  constexpr std::int64_t whole = std::numeric_limits<std::int64_t>::max();
+  for (Piece& piece : pieces_of(what, from, src_strides, dst_strides, whole)) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& pieces) {
+      return shape_of(pieces.front().problem) == shape_of(piece.problem);
+    });
+    if (group != groups.end()) {
+      group->push_back(std::move(piece));
+    } else if (groups.size() < most_groups) {
+      groups.push_back({std::move(piece)});
+    } else {
+      return {};
+    }
+  }
+  // A group in which one receiver is missing would leave its link idle.
+  std::size_t messages = 0;
+  for (int to = 0; to < what.devices(); ++to) messages += what.message_elements(from, to) > 0;
+  const bool even = std::all_of(groups.begin(), groups.end(),
+                                [&](const auto& pieces) { return pieces.size() % messages == 0; });
+  return even && messages > 1 ? groups : std::vector<std::vector<Piece>>();
 }
 
 int chunks_for(const Redistribution& what, std::int64_t chunk_bytes) {

@@ -87,6 +87,33 @@ TEST(EngineOnGpu, RandomProblems) {
   EXPECT_GT(runs, 5000);
 }
 
+// Pieces with gaps between them on either side, and rows that lie apart in shared memory.
+TEST(EngineChecked, GapsAndRowsApart) {
+  int runs = 0;
+  for (const int size : {1, 2, 4, 8, 16}) {
+    const ModeList some[] = {{{5, 1, 4003}, {4003, 7, 1}},
+                             {{5, 4003, 1}, {4003, 1, 7}},
+                             {{211, 9, 11 * 77}, {77, 9 * 211, 11}, {8, 1, 1}},
+                             {{37, 6, 8 * 110}, {110, 37 * 6, 8}, {2, 1, 3}, {3, 2, 1}},
+                             {{7, 1, 3001}, {3001, -9, 1}},
+                             {{32, 1, 1201}, {1201, 32, 1}}};
+    for (const ModeList& modes : some) {
+      Problem problem;
+      problem.src_type = problem.dst_type = ElementType::bytes(size);
+      problem.modes = modes;
+      for (Mode& mode : problem.modes) {
+        mode.src_stride *= size;
+        mode.dst_stride *= size;
+      }
+      for (const auto& [src, dst] : {std::pair{0, 0}, {size, 3 * size}}) {
+        runs += check_all(problem, src, dst, 512);
+        if (HasFailure()) FAIL() << size << " B";
+      }
+    }
+  }
+  EXPECT_GT(runs, 200);
+}
+
 TEST(EngineChecked, RandomProblems) {
   test::RandomProblems problems(5, {.max_rank = 8, .max_bytes = 20 << 10});
   int runs = 0;

@@ -33,6 +33,33 @@ TEST(Pieces, TakeTurnsAndEverySenderBeginsWithAnother) {
   EXPECT_EQ(receivers(pieces_by(what, 2, 1 << 20)), (std::vector<int>{3, 0, 1, 2}));
 }
 
+std::vector<std::vector<int>> receivers_of_groups(const Redistribution& what, int from) {
+  std::vector<Numbers> dst;
+  for (const Shard& shard : what.dst().shards) dst.push_back(packed(shard.shape(), 4));
+  const auto at = static_cast<std::size_t>(from);
+  std::vector<std::vector<int>> groups;
+  for (const auto& pieces :
+       alike_pieces_of(what, from, packed(what.src().shards[at].shape(), 4), dst)) {
+    groups.push_back(receivers(pieces));
+    for (const Piece& piece : pieces) {
+      EXPECT_EQ(piece.problem.modes, pieces[0].problem.modes);
+    }
+  }
+  return groups;
+}
+
+TEST(Pieces, AreAlikeWhereShardsAreEven) {
+  using Groups = std::vector<std::vector<int>>;
+  EXPECT_EQ(receivers_of_groups(floats_transposed(2048, 4), 2), (Groups{{3, 0, 1, 2}}));
+  EXPECT_EQ(receivers_of_groups(floats_transposed(2047, 2), 0), Groups());  // 1024 and 1023 rows
+  // Blocks of 8 rows in rounds: in 3 shards of 16 rows everybody has 2 blocks, but not for all.
+  const Redistribution rounds(placed({48, 16}, {3}, {{0, 8}}, "src"),
+                              placed({48, 16}, {3}, {{0}}, "dst"), {0, 1}, 4);
+  for (int from = 0; from < 3; ++from) {
+    for (const auto& group : receivers_of_groups(rounds, from)) EXPECT_GE(group.size(), 2U);
+  }
+}
+
 TEST(Pieces, AreOfTheSizeThatIsAskedFor) {
   const Redistribution what = floats_transposed(4096, 2);  // 16 MiB for the other, 16 MiB stay
   std::map<int, std::int64_t> bytes;
