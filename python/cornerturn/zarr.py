@@ -207,7 +207,8 @@ def _turn_off() -> None:
 
 def _registries() -> Iterator[dict[str, type]]:
     """zarr's registries, which have no function that removes an entry."""
-    for name in ("__ndbuffer_registry", "__pipeline_registry"):
-        registry = vars(zarr.registry).get(name)
-        if isinstance(registry, dict):
-            yield registry
+    for name in ("_ndbuffer_registry", "_pipeline_registry"):
+        for each in (name, f"_{name}"):  # zarr 3.1 has two underscores
+            registry = vars(zarr.registry).get(each)
+            if isinstance(registry, dict):
+                yield registry

@@ -194,7 +194,7 @@ def chunk_files(array: Any) -> ChunkFiles | None:
             order = tuple(codecs.pop(0).order)
         if [type(codec).__name__ for codec in codecs] != ["BytesCodec"]:
             return None
-        endian = getattr(codecs[0].endian, "value", None)
+        endian = getattr(codecs[0].endian, "value", codecs[0].endian)  # a name, or a member of an enumeration
         if endian is None and dtype.itemsize > 1:
             return None
         dtype = dtype.newbyteorder(">" if endian == "big" else "<")
