@@ -23,7 +23,7 @@ struct Arguments {
   std::string cpu;    // whose costs the plans are made with
   std::string write;  // where fitted costs go
   bool cases = false;
-  std::vector<std::string> only;  // families that are fitted
+  std::vector<std::string> only;  // families and costs that are fitted
   int steps = 0;
   unsigned seed = 1;
 };
@@ -79,7 +79,7 @@ int run(int argc, char** argv) {
   app.add_option("--cpu", arguments.cpu, "Plan with the costs of this file of devices/cpu/");
   app.add_flag("--cases", arguments.cases, "List what is more than 10 % behind, and all classes");
   app.add_option("--fit", arguments.steps, "Search so many steps for better costs");
-  app.add_option("--only", arguments.only, "Fit the costs of this family alone");
+  app.add_option("--only", arguments.only, "Fit the costs of this family, or this cost, alone");
   app.add_option("--seed", arguments.seed, "Of the search")->capture_default_str();
   app.add_option("--write", arguments.write, "Write the fitted costs to this file");
   CLI11_PARSE(app, argc, argv);

@@ -113,9 +113,10 @@ std::vector<plan::CpuCosts::Named> free_costs(plan::CpuCosts& costs,
   std::vector<plan::CpuCosts::Named> free;
   for (const plan::CpuCosts::Named& cost : costs.named()) {
     const std::string family = cost.name.substr(0, cost.name.find('.'));
-    if (only.empty() || std::find(only.begin(), only.end(), family) != only.end()) {
-      free.push_back(cost);
-    }
+    const bool named = std::any_of(only.begin(), only.end(), [&](const std::string& one) {
+      return one == cost.name || one == family;
+    });
+    if (only.empty() || named) free.push_back(cost);
   }
   return free;
 }

@@ -25,7 +25,7 @@ std::vector<PlanCheck> check_cpu_plans(const CpuMeasurement& measured,
                                        const plan::CpuCosts& costs);
 
 /// Costs near `costs` with which estimates and plans are closer to what was measured. `only`: the
-/// families whose costs may change; none: all.
+/// families whose costs may change, or single costs; none: all may.
 plan::CpuCosts fitted_cpu_costs(const std::vector<CpuMeasurement>& measured,
                                 const std::vector<std::string>& suites, plan::CpuCosts costs,
                                 int steps, unsigned seed,

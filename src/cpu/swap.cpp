@@ -162,7 +162,7 @@ HWY_INLINE void copy_row(Byte* to, const Byte* from, std::int64_t bytes) {
   for (; at < bytes; ++at) to[at] = from[at];
 }
 
-template <int width>
+template <int width, int tile_lines>
 class Swapping {
  public:
   Swapping(const SwapGrid& grid, bool staged, Byte* data)
@@ -181,9 +181,9 @@ class Swapping {
       pair.next();
       const Tiles next = pair.piece < last ? tiles(pair) : now;
       if (now.rows != S || now.columns != S) {
-        exchange(now, now.rows, now.columns);
+        exchange(now, next, now.rows, now.columns);
       } else if (staged_) {
-        exchange(now, S, S);
+        exchange(now, next, S, S);
       } else {
         swap_blocks(now, next);
       }
@@ -193,11 +193,10 @@ class Swapping {
  private:
   static constexpr int V = unit_rows<width>();
   static constexpr int K = unit_columns<width>();
-  static constexpr std::int64_t S = plan::swap::tile_side(width);
   static constexpr std::int64_t T = plan::swap::line_square(width);
+  static constexpr std::int64_t S = tile_lines * T;
   static constexpr std::int64_t squares = S / T;  // along a side
   static constexpr std::int64_t lines = S * width / 64;
-  static constexpr std::int64_t rows_ahead = 8;
 
   struct Tiles {
     Byte* one;
@@ -284,12 +283,13 @@ class Swapping {
   // ---- tiles of any size, by way of copies ----
 
   // Inlined: whole tiles are worked on with sizes that the compiler knows.
-  HWY_INLINE void exchange(const Tiles& now, std::int64_t rows, std::int64_t columns) {
+  HWY_INLINE void exchange(const Tiles& now, const Tiles& next, std::int64_t rows,
+                           std::int64_t columns) {
     Byte* const one = scratch_.copies;
     Byte* const other = one + most_copy_bytes;
-    copy_aside(now.one, rows, columns, one);
+    copy_aside(now.one, next.one, rows, columns, one);
     if (now.one == now.other) return put(one, now.one, columns, rows);
-    copy_aside(now.other, columns, rows, other);
+    copy_aside(now.other, next.other, columns, rows, other);
     put(other, now.one, rows, columns);
     put(one, now.other, columns, rows);
   }
@@ -299,10 +299,12 @@ class Swapping {
     return ((columns * width + 63) / 64 | 1) * 64;
   }
 
-  HWY_INLINE void copy_aside(const Byte* from, std::int64_t h, std::int64_t w, Byte* copy) const {
+  // Meanwhile the same rows of the next tile are fetched.
+  HWY_INLINE void copy_aside(const Byte* from, const Byte* next, std::int64_t h, std::int64_t w,
+                             Byte* copy) const {
     const std::int64_t pitch = copy_pitch(w);
     for (std::int64_t row = 0; row < h; ++row) {
-      const Byte* const ahead = from + (row + rows_ahead) * pitch_;
+      const Byte* const ahead = next + row * pitch_;
       for (std::int64_t b = 0; b < w * width; b += 64) __builtin_prefetch(ahead + b, 0, 2);
       copy_row(copy + row * pitch, from + row * pitch_, w * width);
     }
@@ -340,19 +342,32 @@ class Swapping {
   SwapScratch& scratch_;
 };
 
+template <int width>
+void run_tiles(const SwapGrid& grid, bool staged, Byte* data, std::int64_t first,
+               std::int64_t last) {
+  switch (grid.tile / plan::swap::line_square(width)) {
+    case 1:
+      return Swapping<width, 1>(grid, staged, data).run(first, last);
+    case 2:
+      return Swapping<width, 2>(grid, staged, data).run(first, last);
+    default:
+      return Swapping<width, plan::swap::lines_a_row>(grid, staged, data).run(first, last);
+  }
+}
+
 void run_swap(const SwapGrid& grid, bool staged, Byte* data, std::int64_t first,
               std::int64_t last) {
   switch (grid.split.element) {
     case 1:
-      return Swapping<1>(grid, staged, data).run(first, last);
+      return run_tiles<1>(grid, staged, data, first, last);
     case 2:
-      return Swapping<2>(grid, staged, data).run(first, last);
+      return run_tiles<2>(grid, staged, data, first, last);
     case 4:
-      return Swapping<4>(grid, staged, data).run(first, last);
+      return run_tiles<4>(grid, staged, data, first, last);
     case 8:
-      return Swapping<8>(grid, staged, data).run(first, last);
+      return run_tiles<8>(grid, staged, data, first, last);
     default:
-      return Swapping<16>(grid, staged, data).run(first, last);
+      return run_tiles<16>(grid, staged, data, first, last);
   }
 }
 

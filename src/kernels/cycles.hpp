@@ -106,17 +106,16 @@ struct SaveCuts {
 template <class T, bool by_block>
 struct WalkCycles {
   static constexpr int threads = cycles_threads;
-  static constexpr int min_blocks = sizeof(T) >= 8 ? 3 : 4;
-  static constexpr int at_once = 8;  ///< runs that are on their way
+  static constexpr int min_blocks = by_block ? 3 : 6;
+  static constexpr int at_once = by_block ? 8 : 4;  ///< runs that are on their way
   static constexpr std::uint32_t of_round = threads / 32 * at_once;
-  static_assert(of_round == 64);
   static constexpr int list_size = 32 * static_cast<int>(most_cycle_rounds);
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const CyclesArgs& a) {
     const std::uint32_t block = ctx.block_id().x;
     if (block < a.segment_blocks && by_block) {
-      follow_together(ctx, a, walker_of(a, block, thread_of(ctx)));
+      if constexpr (by_block) follow_together(ctx, a, walker_of(a, block, thread_of(ctx)));
     } else if (block < a.segment_blocks) {
       const std::uint32_t thread = block * threads + static_cast<std::uint32_t>(thread_of(ctx));
       const std::uint32_t number = thread / a.lanes;
@@ -170,6 +169,7 @@ struct WalkCycles {
   // after each other, so that a warp knows all that move in a round.
   template <class Ctx>
   CT_DEVICE static void follow_together(Ctx& ctx, const CyclesArgs& a, const CycleWalker& w) {
+    static_assert(of_round == 64);
     const bool mine = w.word < a.words;
     T* const base = reinterpret_cast<T*>(a.array + a.matrices.at(w.matrix).dst) + w.word;
     const auto at = [&](std::uint32_t k) {

@@ -43,7 +43,8 @@ namespace {
 constexpr std::int64_t single_tile = 16;  // where elements are not transposed in registers
 constexpr std::int64_t group_elements = 256;
 constexpr std::int64_t least_group = 4;
-// A first-level cache has so many places for lines that are this far apart.
+// A first-level cache has so many places for lines that are this far apart. So has a second-level
+// cache for lines that are one `places`th of it apart.
 constexpr std::int64_t cache_stride = 4096;
 constexpr std::int64_t places = 8;
 
@@ -53,20 +54,31 @@ bool rows_collide(const SwapSplit& split) {
   return line_square(split.element) > places * (cache_stride / apart);
 }
 
+// A tile stays in the second-level cache from when it is copied until it is written: its side is so
+// many squares of lines as have room for their rows there.
+std::int64_t staged_side(const SwapSplit& split, const CpuInfo& cpu) {
+  const std::int64_t apart = std::gcd(split.row_stride, cpu.l2_bytes / places);
+  std::int64_t lines = lines_a_row;
+  while (lines > 1 && lines * line_square(split.element) > cpu.l2_bytes / apart) lines /= 2;
+  return lines * line_square(split.element);
+}
+
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   return split_swap(normal) ? nullptr : "it is not one exchange of two modes of the same extent";
 }
 
-void Family::configure(const Problem& normal, const CpuInfo&, const Add<SwapConfig>& add) {
+void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<SwapConfig>& add) {
   const SwapSplit split = *split_swap(normal);
   if (!split.in_registers()) {
     return add({single_tile, static_cast<int>(group_elements / single_tile), false});
   }
-  const std::int64_t tile = tile_side(split.element);
+  const bool staged = rows_collide(split);
+  const std::int64_t tile =
+      staged ? staged_side(split, cpu) : lines_a_row * line_square(split.element);
   add({static_cast<int>(tile), static_cast<int>(std::max(group_elements / tile, least_group)),
-       rows_collide(split)});
+       staged});
 }
 
 double Family::cost_ns(const SwapConfig&, const Problem& normal, const CpuInfo& cpu) {

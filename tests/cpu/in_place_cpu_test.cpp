@@ -129,6 +129,9 @@ TEST_P(InPlaceTargets, GapsStayAsTheyAre) {
   // Rows that collide in the caches.
   expect_in_place(View(nullptr, b4, {150, 150}, {4096, 4}), {1, 0});
   expect_in_place(View(nullptr, ElementType::bytes(1), {530, 530}, {4096, 1}), {1, 0});
+  // And in the second-level cache as well: smaller tiles.
+  expect_in_place(View(nullptr, b4, {80, 80}, {1 << 15, 4}), {1, 0});
+  expect_in_place(View(nullptr, ElementType::bytes(1), {200, 200}, {1 << 14, 1}), {1, 0});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, InPlaceTargets, testing::ValuesIn(cpu::targets()),

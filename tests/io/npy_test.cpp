@@ -149,8 +149,8 @@ TEST(Dtype, HasTheSizeThatNumpyGivesIt) {
   };
   for (const auto& [descr, size] :
        {Case{"<f4", 4}, Case{"'>f8'", 8}, Case{"|b1", 1}, Case{"?", 1}, Case{"<f16", 16},
-        Case{"<c32", 32}, Case{"|S0", 0}, Case{"|S12", 12}, Case{"<U5", 20}, Case{"<m8", 8},
-        Case{"<M8[ns]", 8}, Case{"<m8[7D]", 8}, Case{"|V300", 300},
+        Case{"<f10", 10}, Case{"<f12", 12}, Case{"<c32", 32}, Case{"|S0", 0}, Case{"|S12", 12},
+        Case{"<U5", 20}, Case{"<m8", 8}, Case{"<M8[ns]", 8}, Case{"<m8[7D]", 8}, Case{"|V300", 300},
         Case{"[('a', '<f4'), ('b', '<i2', (3, 2)), ('c', '|S5', 2)]", 26},
         Case{"[('a', [('x', '<f8'), ('y', '|u1')]), ('', '|V7')]", 16}, Case{"('<f4', (2, 3))", 24},
         Case{"[]", 0}}) {
@@ -166,6 +166,7 @@ TEST(Dtype, RefusesObjectsAndNonsense) {
                             "<",
                             "<f",
                             "<f3",
+                            "<f11",
                             "<i5",
                             "f4x",
                             "<M8[parsec]",

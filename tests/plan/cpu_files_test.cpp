@@ -40,10 +40,6 @@ TEST(CpuFiles, EveryCostHasOneName) {
   EXPECT_EQ(places.size() * sizeof(Cost), sizeof(CpuCosts));
 }
 
-TEST(CpuFiles, TheDefaultsAreThoseOfTheProcessorTheyWereFoundOn) {
-  EXPECT_EQ(cpu_file_named("amd-zen4").costs, CpuCosts{});
-}
-
 TEST(CpuFiles, AProcessorIsKnownByItsNameAndItsVectors) {
   CpuFile cpu;
   cpu.models = {"Epyc 9", "EPYC 9"};

@@ -16,7 +16,7 @@ namespace {
 using plan::Candidate;
 using plan::Plan;
 
-constexpr std::size_t numbers = 5000;  // of a vector
+constexpr std::size_t numbers = 17000;  // of a vector
 
 // What a plan is told of when it runs.
 
@@ -169,7 +169,33 @@ TEST(Convert, OddMatrices) {
   }
 }
 
+// Of all pairs that kernels are compiled for: long rows, and matrices whose sides are two modes
+// each.
+TEST(Convert, RowsAndGroupsOfModes) {
+  const Kind kinds[] = {Kind::f32,     Kind::f16,     Kind::bf16, Kind::f64,
+                        Kind::f8_e4m3, Kind::f8_e5m2, Kind::i8,   Kind::u8};
+  for (const Kind from : kinds) {
+    for (const Kind to : kinds) {
+      if (from == to) continue;
+      Problem rows = test::converting({"", {2, 16640}, {0, 1}}, from, to);
+      rows.modes[0].dst_stride += 16 * rows.dst_type.size();
+      Problem matrix = test::converting({"", {32, 48}, {1, 0}}, from, to);
+      Problem groups = test::converting({"", {2, 16, 16, 2}, {3, 2, 1, 0}}, from, to);
+      for (const double alpha : {1.0, 0.37}) {
+        for (Problem* problem : {&rows, &matrix, &groups}) {
+          problem->values.alpha = alpha;
+          EXPECT_GT(check(*problem), 0);
+        }
+      }
+      if (HasFailure()) FAIL() << static_cast<int>(from) << " to " << static_cast<int>(to);
+    }
+  }
+}
+
 TEST(Convert, EveryPairOfTypes) {
+  Problem same = test::converting({"", {9, 5, 32}, {2, 0, 1}}, Kind::c128, Kind::c128);
+  same.values.alpha = 0.5;
+  EXPECT_GT(check(same), 0);
   for (const Kind from : test::kinds()) {
     for (const Kind to : test::kinds()) {
       if (!test::can_convert(from, to) || from == to) continue;
@@ -227,6 +253,7 @@ TEST(Convert, ScalesAndBiases) {
              {"rows", {"", {6, 80}, {0, 1}}},
              {"rows", {"", {5, 3, 7, 48}, {2, 0, 1, 3}}},
              {"rows", {"", {2, 4912}, {0, 1}}},
+             {"rows", {"", {2, 16640}, {0, 1}}},
          }) {
       const Problem plain = test::converting(shape, from, to);
       for (int i = 0; i < (plain.elements() < 8000 ? 5 : 2); ++i) {

@@ -164,6 +164,29 @@ TEST(Engine, Copies) {
   }
 }
 
+// A b rows and c d columns in reverse: groups of one mode and of two on either side.
+Problem reversed(int size, std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
+  return problem_of(size, {{d, size, a * b * c * size},
+                           {c, d * size, a * b * size},
+                           {b, c * d * size, a * size},
+                           {a, b * c * d * size, size}});
+}
+
+// Large enough for the largest tile of each element, aligned and not; all configurations.
+TEST(Engine, TilesOfEveryShape) {
+  for (const int size : {1, 2, 4, 8, 16}) {
+    const std::int64_t side = size <= 2 ? 288 : 192;
+    for (const bool grouped : {false, true}) {
+      const Problem problem =
+          grouped ? reversed(size, 4, side / 4, side / 4, 4) : reversed(size, 1, side, side, 1);
+      for (const int phase : {0, size % 16}) {
+        check(problem, phase, 0, {}, each);
+        if (HasFailure()) FAIL() << size << " B";
+      }
+    }
+  }
+}
+
 // Rows shorter and longer than a block's work; pitches that keep the phase, and others.
 TEST(Engine, Rows) {
   for (const std::int64_t bytes : {16, 24, 57, 80, 256, 2052, 16384, 16400, 20001}) {

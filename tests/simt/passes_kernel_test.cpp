@@ -37,7 +37,7 @@ TEST(PanelsKernel, BatchesOfSmallMatricesShareABlock) {
 }
 
 TEST(CyclesKernel, RunsOfEveryLength) {
-  for (const int run : {1, 3, 4, 16, 20, 48, 64, 512, 1040}) {
+  for (const int run : {1, 2, 3, 4, 6, 8, 16, 20, 24, 48, 64, 512, 1040}) {
     for (const auto& [rows, columns] : {std::pair{2, 3}, {16, 8}, {13, 7}, {12, 18}, {3, 101}}) {
       SCOPED_TRACE(testing::Message() << rows << " x " << columns << " runs of " << run);
       InPlaceArray array(1, {rows, columns, run});

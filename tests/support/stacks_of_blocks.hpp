@@ -86,7 +86,7 @@ void for_stacks_of_lines(const Visit& visit) {
       for (const bool turned : {false, true}) {
         const std::int64_t unit = format == BlockFormat::q8_0 ? 2 : 8;
         visit(StackOfLines{kind, format, turned, 1, 64, 256, 0, 0});
-        visit(StackOfLines{kind, format, turned, 1, 128, 256, 0, 0});
+        visit(StackOfLines{kind, format, turned, 1, 128, 256, unit, 0});
         visit(StackOfLines{kind, format, turned, 1, 130, 544, unit, 0});
         visit(StackOfLines{kind, format, turned, 3, 71, 96, 16 - unit, unit});
         visit(StackOfLines{kind, format, turned, 2, 5, 333, 3 * unit, 3 * unit});

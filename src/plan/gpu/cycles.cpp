@@ -18,6 +18,7 @@ constexpr std::int64_t most_numbers = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t most_words = 1 << 27;  // of a run
 constexpr std::int64_t most_cuts = 1 << 20;   // of all matrices
 constexpr std::uint32_t least_words_by_block = 32;
+constexpr std::uint32_t most_cuts_by_block = 127;
 constexpr double longest_of_mean = 8;  // how much longer than others the longest segment is
 
 std::int64_t words_of(const Transposition& t, const Problem& normal) {
@@ -126,7 +127,8 @@ Launchable<CyclesArgs> Family::prepare(const Config& config, const Problem& norm
   args.walkers = small(std::int64_t{config.cuts} * t.matrices() * args.chunks.divisor);
   const std::int64_t of_block = kernels::cycles_threads / args.lanes;
   const std::uint32_t save_blocks = small(ceil_div(args.walkers, of_block));
-  args.by_block = args.has_cuts && args.words >= least_words_by_block;
+  args.by_block = args.has_cuts && config.cuts * t.matrices() <= most_cuts_by_block &&
+                  args.words >= least_words_by_block;
   args.segment_blocks = args.by_block ? args.walkers : save_blocks;
   if (args.by_block) {
     args.last = FastDivide64(args.count - 1);

@@ -29,11 +29,12 @@ std::int64_t words_of_part(std::int64_t words) {
   return std::min<std::int64_t>(words, kernels::SwapRuns<std::uint32_t>::most_words);
 }
 
-// The side of a group of tiles, whose tiles are about as many as the blocks that run at once. The
-// one by which fewest blocks are left without a pair of tiles.
-std::uint32_t group_of(std::uint32_t tiles) {
+// The side of a group of tiles: all of them where rows are whole vectors. Else neighbours share
+// sectors, and the tiles of a group are about as many as the blocks that run at once; of such
+// sides, the one by which fewest blocks are left without a pair of tiles.
+std::uint32_t group_of(std::uint32_t tiles, SwapWay way) {
   constexpr std::uint32_t least = 12, most = 20;
-  if (tiles <= most) return tiles;
+  if (tiles <= most || way == SwapWay::vectors) return tiles;
   const auto outside = [&](std::uint32_t side) { return (side - tiles % side) % side; };
   std::uint32_t best = most;
   for (std::uint32_t side = most; side >= least; --side) {
@@ -136,7 +137,7 @@ Launchable<SwapArgs> Family::prepare(const Config& config, const Problem& normal
   kernels::dispatch(args, [&]<class Kernel>() {
     const auto tiles =
         static_cast<std::uint32_t>(ceil_div(split.extent, std::int64_t{Kernel::side}));
-    args.tiles = kernels::TileGroups(tiles, group_of(tiles));
+    args.tiles = kernels::TileGroups(tiles, group_of(tiles, config.way));
     args.pairs = FastDivide(static_cast<std::uint32_t>(args.tiles.count()));
     const std::int64_t blocks = args.tiles.count() * matrices_of(split) * parts;
     launch = {{static_cast<unsigned>(blocks), 1, 1},
