@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import weakref
@@ -147,7 +148,7 @@ def empty_shard(
         most = max(math.prod(part) for part in parts)
     except (ValueError, TypeError) as error:
         wrong = error
-    _agree(group, said, wrong, on.type == "cuda")
+    _agree(group, said, wrong, on)
     if on.type != "cuda" or most == 0:
         return torch.empty(local, dtype=dtype, device=on)
     # Memory of one size on all processes, as PyTorch asks for.
@@ -212,7 +213,7 @@ def _of_local(
         window = _window_for(task, out, route, said)
     except (ValueError, TypeError) as error:
         wrong = error
-    _agree(group, said, wrong, isinstance(x, Tensor) and x.is_cuda)
+    _agree(group, said, wrong, x.device if isinstance(x, Tensor) else torch.device("cpu"))
     assert task is not None
     if out is None:
         return _Redistribute.apply(x, task, x.dtype if dtype is None else dtype)
@@ -408,12 +409,28 @@ def _device_types(group: dist.ProcessGroup) -> set[str]:
     return {device.type for device in group._device_types}
 
 
-def _agree(group: dist.ProcessGroup, said: dict[str, Any], wrong: Exception | None, on_gpu: bool) -> None:
-    """Raises on every process, with the same line, where one of them is wrong or differs."""
+def _agree(
+    group: dist.ProcessGroup, said: dict[str, Any], wrong: Exception | None, where: torch.device
+) -> None:
+    """Raises on every process, with the same line, where one of them is wrong or differs. `where`
+    the call's tensor is, need not be the current GPU."""
     agreed = _agreed.setdefault(group, set())
     digest = hashlib.sha256(repr(sorted(said.items())).encode()).digest()
-    if on_gpu and wrong is None and digest in agreed:
+    if where.type == "cuda" and wrong is None and digest in agreed:
         return
+    with contextlib.ExitStack() as stack:
+        if where.type == "cuda":
+            stack.enter_context(torch.cuda.device(where))
+        _compare(group, said, wrong, digest, agreed)
+
+
+def _compare(
+    group: dist.ProcessGroup,
+    said: dict[str, Any],
+    wrong: Exception | None,
+    digest: bytes,
+    agreed: set[bytes],
+) -> None:
     host = "cpu" in _device_types(group)
     device = torch.device("cpu") if host else torch.device("cuda", torch.cuda.current_device())
     mine = torch.tensor([wrong is not None, *digest], dtype=torch.uint8, device=device)

@@ -40,7 +40,9 @@ def _memory() -> Any:
 def new_window(elements: int, dtype: torch.dtype, device: torch.device, group: dist.ProcessGroup) -> Tensor:
     """One tensor in every process of the group; an ordinary one where GPUs cannot be reached."""
     memory = _memory()
-    if memory is None or not _reach_each_other(device, group):
+    with torch.cuda.device(device):  # objects travel by way of the current GPU
+        reached = memory is not None and _reach_each_other(device, group)
+    if not reached:
         return torch.empty(elements, dtype=dtype, device=device)
     made = memory.empty_strided_p2p((elements,), (1,), dtype, device)
     memory.rendezvous(made, group.group_name)

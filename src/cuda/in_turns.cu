@@ -25,17 +25,25 @@ __global__ void __launch_bounds__(Kernel::threads, blocks_of_sm<Kernel>)
   Kernel::run(ctx, args);
 }
 
+void order_tiles(Turns& turns, const kernels::TileArgs& args, const Launch& one) {
+  if (args.rest.rank == 0 || args.rest.axis[0].dst_step >= args.cols.stride[0]) return;
+  turns.rows = args.rows.tiles.divisor;
+  turns.columns = args.cols.tiles.divisor;
+  turns.steps = one.grid.x / (turns.rows * turns.columns);
+}
+void order_tiles(Turns&, const kernels::GatherArgs&, const Launch&) {}
+
 template <class Family>
-void launch_in_turns(const plan::Plan& plan, const Buffers& first, const Turns& turns,
-                     Stream stream) {
+void launch_in_turns(const plan::Plan& plan, const Buffers& first, Turns turns, Stream stream) {
   plan::gpu::for_each_launch<Family>(plan, first, [&](const auto& args, const Launch& one) {
     using Args = std::remove_cvref_t<decltype(args)>;
+    order_tiles(turns, args, one);
     dispatch(args, [&]<class Kernel>() {
       if constexpr (can_take_turns<Kernel>) {
         constexpr auto* kernel = kernel_in_turns<Kernel, Args>;
         allow_shared<std::pair<Kernel, Turns>>(reinterpret_cast<const void*>(kernel),
                                                one.dynamic_shared);
-        void* parameters[] = {const_cast<Args*>(&args), const_cast<Turns*>(&turns)};
+        void* parameters[] = {const_cast<Args*>(&args), &turns};
         launch_kernel(reinterpret_cast<const void*>(kernel),
                       {{one.grid.x * static_cast<unsigned>(turns.count), 1, 1},
                        one.block,

@@ -1,5 +1,6 @@
 // The context of a GPU thread in a launch in which several problems take turns: block n works on
-// problem n % count, as if it were block n / count of a launch of its own.
+// problem n % count, as if it were block n / count of a launch of its own, or another one that
+// turns.hpp names.
 #pragma once
 
 #include "kernels/gpu_context.cuh"
@@ -9,9 +10,10 @@ namespace cornerturn {
 
 class TurnsContext : public GpuContext {
  public:
-  CT_DEVICE explicit TurnsContext(const Turns& turns)
-      : count_(static_cast<unsigned>(turns.count)), block_(blockIdx.x / count_) {
-    const unsigned which = blockIdx.x - block_ * count_;
+  CT_DEVICE explicit TurnsContext(const Turns& turns) : count_(static_cast<unsigned>(turns.count)) {
+    const unsigned number = blockIdx.x / count_;
+    const unsigned which = blockIdx.x - number * count_;
+    block_ = turns.tile(number);
     src_ = turns.src[which];
     dst_ = turns.dst[which];
   }

@@ -205,6 +205,7 @@ TEST(RedistributeEngineChecked, ValuesAreConverted) {
 TEST(RedistributeOnGpus, LargeOnesInPiecesAndLongRuns) {
   check_case({{4096, 6000}, {2}, "S0", "S0", {1, 0}, 4});
   check_case({{4096, 16384}, {2}, "S0", "S1", {0, 1}, 2});
+  check_case({{256, 48, 256}, {2}, "S0", "S0", {2, 1, 0}, 8});  // tiles in another order
 }
 
 TEST(RedistributeOnGpus, MemoryOfAPool) {

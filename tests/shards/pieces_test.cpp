@@ -6,6 +6,8 @@
 
 #include <map>
 
+#include "kernels/turns.hpp"
+
 namespace cornerturn::shards {
 namespace {
 
@@ -58,6 +60,20 @@ TEST(Pieces, AreAlikeWhereShardsAreEven) {
   for (int from = 0; from < 3; ++from) {
     for (const auto& group : receivers_of_groups(rounds, from)) EXPECT_GE(group.size(), 2U);
   }
+}
+
+TEST(Turns, TakeStepsBeforeColumnsAndEveryTileOnce) {
+  Turns turns;
+  EXPECT_EQ(turns.tile(17), 17U);
+  turns.rows = 3;
+  turns.columns = 4;
+  turns.steps = 5;
+  std::vector<int> taken(60);
+  for (std::uint32_t n = 0; n < 60; ++n) ++taken.at(turns.tile(n));
+  EXPECT_EQ(taken, std::vector<int>(60, 1));
+  EXPECT_EQ(turns.tile(2), 2U);   // the last tile of the first row
+  EXPECT_EQ(turns.tile(3), 12U);  // the same row of the next step
+  EXPECT_EQ(turns.tile(15), 3U);  // after all steps the next column
 }
 
 TEST(Pieces, AreOfTheSizeThatIsAskedFor) {
