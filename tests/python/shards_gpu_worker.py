@@ -19,6 +19,7 @@ from cornerturn import _torch_windows
 from cornerturn.torch import empty_shard, redistribute
 
 RANK, WORLD, FOLDER = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+KEPT = []  # PyTorch ends a process that frees shared memory after an error of the GPU
 ROUTES = ("one pass", "copy engines", "packed", None)
 
 
@@ -96,6 +97,7 @@ def late():
     """The last: the GPU of the one that waits cannot be used after it."""
     x = torch.zeros(64, 128, device="cuda")
     out = empty_shard((128, 128), None, "S0")
+    KEPT.extend([x, out])
     redistribute(x, None, "S0", "S0", (1, 0), out=out)
     torch.cuda.synchronize()
     dist.barrier()

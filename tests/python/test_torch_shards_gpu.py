@@ -35,7 +35,7 @@ def test_results_by_every_route_on_gpus(reports, rank):
 
 
 def test_gpus_do_not_wait_for_ever(reports):
-    """The watchdog of PyTorch's NCCL may end the process that waits before Python sees the error."""
+    """PyTorch may end the process that waits before Python sees the error."""
     said = reports / "late-0"
     if said.exists():
         assert said.read_text() == ""
