@@ -203,6 +203,30 @@ TEST(Planner, WhatIsPartOfSomethingLargerIsStoredAroundTheCaches) {
   EXPECT_EQ(stores(), Stores::past_caches);
 }
 
+// Both sides together have to fit into the second level to count as cached. Between that and a
+// share of the third level either way of storing may be the faster one: both are offered.
+TEST(Planner, RowsAreStoredEitherWayWhereBothMayBeBest) {
+  const CpuInfo cpu;
+  const auto ways = [&](std::int64_t rows) {
+    Problem problem = matrix(4, rows, 64);  // rows of 1 KiB, each in another order
+    problem.modes.push_back({256, 4, 4});
+    for (int i = 0; i < 2; ++i) {
+      problem.modes[i].src_stride *= 256;
+      problem.modes[i].dst_stride *= 256;
+    }
+    std::vector<Stores> found;
+    for (const Candidate& candidate : make_plan(problem, cpu, {1, "rows"}).candidates) {
+      found.push_back(candidate.config.as<RowsConfig>().stores);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  EXPECT_EQ(ways(7), std::vector{Stores::regular});  // 448 KiB on each side
+  EXPECT_EQ(ways(9), (std::vector{Stores::regular, Stores::past_caches}));
+  EXPECT_EQ(ways(127), (std::vector{Stores::regular, Stores::past_caches}));
+  EXPECT_EQ(ways(129), std::vector{Stores::past_caches});  // a quarter of 32 MiB, and more
+}
+
 TEST(Planner, ExplainsItself) {
   const CpuInfo cpu;
   const Plan plan = make_plan(matrix(4, 3000, 5000), cpu, {2, ""});
