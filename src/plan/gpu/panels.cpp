@@ -123,7 +123,11 @@ Estimate Family::estimate(const Config& config, const Problem& normal, const Mod
   Work work;
   work.blocks = static_cast<double>(ready.launch.grid.count());
   work.block_seconds = c.block;
-  work.instructions = static_cast<double>(normal.bytes()) / normal.src_type.size() * c.word;
+  const double moves =
+      static_cast<double>(normal.bytes()) / bytes_at_once(config.way, normal.src_type.size());
+  work.instructions = moves * (config.way == PanelWay::vectors ? c.vector
+                               : config.way == PanelWay::units ? c.unit
+                                                               : c.word);
   work.src_bytes = model.least.src_bytes;
   work.dst_bytes = model.least.dst_bytes;
   kernels::dispatch(ready.args, [&]<class Kernel>() {
