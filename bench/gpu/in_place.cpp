@@ -119,6 +119,7 @@ ordered_json parts_of(Accelerator& gpu, const plan::Plan& plan, const Buffers& b
     const std::vector<Work> work = {
         [&] { cuda::execute(*kind.plan, kind.buffers, static_cast<cuda::Stream>(gpu.stream())); }};
     std::vector<double> seconds;
+    seconds.reserve(in_place_rounds);
     for (int round = 0; round < in_place_rounds; ++round) seconds.push_back(gpu.time(work)[0]);
     std::cout << fmt::format("    {:4} x {:9.1f} us  {}\n", kind.count, 1e6 * median(seconds),
                              plan::to_string(*kind.plan));
