@@ -36,8 +36,7 @@ CT_HOST_DEVICE constexpr int pack_unit_bytes(int element_bytes) {
   return element_bytes == 1 ? 4 : element_bytes == 2 ? 8 : 16;
 }
 
-/// `gaps`: between the pieces of the destination's runs.
-template <class Change, bool gaps = false>
+template <class Change>
 struct PackAnywhere {
   using Src = typename Change::Src;
   using Dst = typename Change::Dst;
@@ -65,11 +64,7 @@ struct PackAnywhere {
     ctx.template wait_async<0>();
     ctx.barrier();
     store_units(ctx, a, shared);
-    if constexpr (W > 1 && gaps) {
-      store_ends_of_pieces(ctx, a, shared);
-    } else if constexpr (W > 1) {
-      store_ends(ctx, a, shared);
-    }
+    if constexpr (W > 1) store_ends(ctx, a, shared);
   }
 
   template <class Ctx>
@@ -80,8 +75,7 @@ struct PackAnywhere {
     shared.dst_runs = shared.src_runs + a.from.runs;
     PackLimits limits;
     const Offsets box = pack_box(a, ctx.block_id().x, limits);
-    shared.length =
-        static_cast<int>(a.to.unit * limits.count(a.to.cut, a.to.last)) - a.to.gap / size;
+    shared.length = static_cast<int>(a.to.unit * limits.count(a.to.cut, a.to.last));
     int back = 0;  // bytes from the lowest element to the first
     for (int i = 0; i < a.flips; ++i) {
       const PackFlip& flip = a.flip[i];
@@ -192,16 +186,13 @@ struct PackAnywhere {
       a.elements_at(static_cast<std::uint32_t>(unit), all);
       int from[W];
       const int begin = group - first_column * down;
-      const int whole = gaps ? whole_units(a, static_cast<std::uint32_t>(unit)) : 0;
-      const auto store = [&](const RunPlace& place, int before) {
-        if (gaps && (whole >> before & 1) == 0) return;
+      const auto store = [&](const RunPlace& place, int first) {
         Src elements[W];
         CT_UNROLL
         for (int k = 0; k < W; ++k) {
           elements[k] = ctx.load(cast<Src>(box_at(place.shared + from[k])));
         }
-        ctx.store(reinterpret_cast<Unit*>(place.at + (unit + before) * size),
-                  change<Change>(a, elements));
+        ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
       };
       if (W == 1 || a.steady) {
         if (begin >= runs) continue;
@@ -211,7 +202,7 @@ struct PackAnywhere {
         CT_PARTLY_UNROLL
         for (int n = begin; n < runs; n += down) {
           const RunPlace place = ctx.load(shared.dst_runs + n);
-          if ((first + W) * size <= place.bytes) store(place, before);
+          if ((first + W) * size <= place.bytes) store(place, first);
         }
         continue;
       }
@@ -226,19 +217,9 @@ struct PackAnywhere {
           choose(all, before, from);
           known = before;
         }
-        store(place, before);
+        store(place, first);
       }
     }
-  }
-
-  /// Whether the unit from each of the W places from `unit` on holds elements alone, as bits.
-  CT_DEVICE static int whole_units(const PackArgs& a, std::uint32_t unit) {
-    int whole = 0;
-    CT_UNROLL
-    for (int k = 0; k < W; ++k) {
-      whole |= static_cast<int>(a.are_elements(unit + static_cast<std::uint32_t>(k), W)) << k;
-    }
-    return whole;
   }
 
   /// The elements of runs that lie in no whole unit: W - 1 at most at each end, a thread each.
@@ -263,42 +244,6 @@ struct PackAnywhere {
       const bool mine = slot < (behind ? (count - before) & (W - 1) : before);
       const Src value = ctx.load_if(mine, cast<Src>(box_at(place.shared + from)));
       ctx.store_if(mine, reinterpret_cast<Dst*>(place.at) + element, Change::of(a, value));
-    }
-  }
-
-  /// The same of each piece between two gaps: threads share pieces first, then runs.
-  template <class Ctx>
-  CT_DEVICE static void store_ends_of_pieces(Ctx& ctx, const PackArgs& a, const Shared& shared) {
-    constexpr int slots = 2 * W;
-    const int thread = thread_of(ctx);
-    const int slot = thread % W;
-    const bool behind = thread % slots >= W;
-    const int groups = static_cast<int>(ctx.block_dim().x) / slots;
-    const auto pitch = static_cast<int>(a.pitch.divisor);
-    const auto filled = static_cast<int>(a.filled);
-    const auto rows = static_cast<int>(
-        a.pitch.quotient(static_cast<std::uint32_t>(shared.length + pitch - filled)));
-    int across = groups;
-    while (across / 2 >= rows) across /= 2;
-    const int group = thread / slots;
-    const int down = group / across;
-    const int runs = static_cast<int>(a.to.runs);
-    const auto pieces = static_cast<int>(a.to.pieces.divisor);
-    if (slot >= W - 1 || slot >= filled) return;
-    for (int row = group - down * across; row < rows; row += across) {
-      const int begin = row * pitch;
-      const int element = begin + (behind ? filled - 1 - slot : slot);
-      const int from = a.element_at(static_cast<std::uint32_t>(element));
-      CT_PARTLY_UNROLL
-      for (int n = down * pieces; n < runs; n += groups / across * pieces) {
-        const RunPlace place = ctx.load(shared.dst_runs + n);
-        if (place.bytes == 0) continue;
-        const int to_unit = before_units(place.at + begin * size);
-        const int before = to_unit < filled ? to_unit : filled;
-        if (slot >= (behind ? (filled - before) & (W - 1) : before)) continue;
-        const Src value = ctx.load(cast<Src>(box_at(place.shared + from)));
-        ctx.store(reinterpret_cast<Dst*>(place.at) + element, Change::of(a, value));
-      }
     }
   }
 };

@@ -130,10 +130,8 @@ struct PackArgs {
   PackSide to;
 
   // Where the elements of a destination run lie in shared memory.
-  std::uint32_t filled = 0;  ///< anywhere: where runs have gaps, so many of `pitch` are elements
-  FastDivide pitch;          ///< elements
-  FastDivide period;         ///< elements, and the gaps between them
-  int last_stride = 0;       ///< bytes for each index of the run's last mode
+  FastDivide period;    ///< elements
+  int last_stride = 0;  ///< bytes for each index of the run's last mode
   int period_digits = 0;
   PackDigit period_digit[PackSide::max_digits];
 
@@ -149,10 +147,6 @@ struct PackArgs {
     return (k + rotation * (all / 4)) % all;
   }
 
-  /// Whether `count` neighbours in a run with gaps, the first number `n`, are elements.
-  CT_HOST_DEVICE constexpr bool are_elements(std::uint32_t n, int count) const {
-    return n - pitch.quotient(n) * pitch.divisor + static_cast<std::uint32_t>(count) <= filled;
-  }
   /// Where element `n` of a destination run lies in shared memory, from where its run does.
   CT_HOST_DEVICE constexpr int element_at(std::uint32_t n) const {
     std::uint32_t left[] = {n};

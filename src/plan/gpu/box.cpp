@@ -33,35 +33,25 @@ Box::Side side_of(const Problem& normal, Stride stride) {
 struct Reached {
   std::int64_t next;  // bytes to where it goes on without a gap
   std::int64_t span;  // from its first byte to behind its last
-  std::int64_t step;  // of its last mode
-  int modes = 0;
-  bool gapped = false;
 
-  explicit Reached(std::int64_t element_bytes)
-      : next(element_bytes), span(element_bytes), step(element_bytes) {}
+  explicit Reached(std::int64_t element_bytes) : next(element_bytes), span(element_bytes) {}
 
   void take(std::int64_t stride, std::int64_t extent) {
-    ++modes;
-    step = std::abs(stride);
-    gapped = gapped || step != next;
+    const std::int64_t step = std::abs(stride);
     span += step * (extent - 1);
     next = step * extent;
   }
 };
 
-// Whether the side goes on along the mode. Runs of the source may go backwards. Gaps are left where
-// pieces are short; those of the destination at one mode alone, but the first, whose pitch is a
-// number of steps of the mode before, and they are not longer than the pieces.
+// Whether the side goes on along the mode. Runs of the source may go backwards, and leave gaps
+// where their pieces are short.
 bool goes_on(const Mode& mode, Stride stride, const Reached& reached, bool gaps) {
   constexpr std::int64_t long_piece = 256;
-  const bool is_src = stride == &Mode::src_stride;
-  if (mode.*stride < 0 && !is_src) return false;
-  const std::int64_t step = std::abs(mode.*stride);
+  if (stride == &Mode::dst_stride) return mode.dst_stride == reached.next;
+  const std::int64_t step = std::abs(mode.src_stride);
   if (step == reached.next) return true;
   const std::int64_t gap = step - reached.span;
-  if (!gaps || gap < 0 || gap > sector_bytes || reached.span > long_piece) return false;
-  return is_src || (reached.modes > 0 && !reached.gapped && step > reached.next &&
-                    gap <= reached.span && step % reached.step == 0);
+  return gaps && gap >= 0 && gap <= sector_bytes && reached.span <= long_piece;
 }
 
 // Takes indices of the modes along which the side runs on, until the run is long enough.
@@ -135,26 +125,6 @@ Box box_of(const Problem& normal, const BoxWish& wish) {
   measure(box, box.src, normal, &Mode::src_stride, wish.gaps, may_end ? box.dst.order[0] : -1);
   measure(box, box.dst, normal, &Mode::dst_stride, wish.gaps);
   return box;
-}
-
-RunGaps dst_gaps(const Box& box, const Problem& normal) {
-  const std::int64_t size = normal.dst_type.size();
-  Reached reached(size);
-  for (int i = 0; i < box.dst.run_modes; ++i) {
-    const auto which = box.dst.order[static_cast<std::size_t>(i)];
-    const std::int64_t step = normal.modes[which].dst_stride;
-    if (step != reached.next) return {reached.span / size, step / size};
-    reached.take(step, box.extent[which]);
-  }
-  return {};
-}
-
-std::int64_t places_along(const Box::Side& side, int i, const Box& box, const Problem& normal,
-                          Stride stride) {
-  const auto which = side.order[static_cast<std::size_t>(i)];
-  if (i + 1 >= side.run_modes) return box.extent[which];
-  const auto next = side.order[static_cast<std::size_t>(i + 1)];
-  return std::abs(normal.modes[next].*stride / normal.modes[which].*stride);
 }
 
 }  // namespace cornerturn::plan::gpu

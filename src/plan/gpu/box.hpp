@@ -40,23 +40,11 @@ struct BoxWish {
   std::int64_t run_bytes = 0;           ///< of the runs on both sides, about
   std::int64_t least_bytes = 0;         ///< in all
   std::int64_t granule = sector_bytes;  ///< runs end at multiples of so many bytes
-  bool gaps = false;   ///< short pieces with no more than a sector between them make a run
+  bool gaps = false;   ///< short pieces of the source, a sector apart at most, make a run
   bool apart = false;  ///< a run of the source ends where the destination's fastest mode begins
 };
 
 /// The box that comes nearest to it.
 Box box_of(const Problem& normal, const BoxWish& wish);
-
-/// Where the destination's run has gaps: after so many elements (`filled`) of so many places
-/// (`pitch`).
-struct RunGaps {
-  std::int64_t filled = 0;  ///< 0: it has none
-  std::int64_t pitch = 1;
-};
-RunGaps dst_gaps(const Box& box, const Problem& normal);
-
-/// Places of the run's i-th mode, gaps among them, before the next mode's index grows.
-std::int64_t places_along(const Box::Side& side, int i, const Box& box, const Problem& normal,
-                          std::int64_t Mode::*stride);
 
 }  // namespace cornerturn::plan::gpu

@@ -60,8 +60,12 @@ Estimate estimate_of(const Model& model, const Work& work) {
     if (part > 0) sum += std::pow(part / longest, model.costs.norm);
   }
   const double busy = longest * (longest > 0 ? std::pow(sum, 1 / model.costs.norm) : 0);
+  // Blocks of an SM, on the average and on those that have most.
+  const double of_sm = work.blocks / device.sm_count;
+  const double resident = std::min(work.resident, std::max(1.0, std::ceil(of_sm)));
+  const double waits = 1 + model.costs.uneven * (std::ceil(of_sm) / of_sm - 1);
   const double barriers = work.barriers > 0 ? work.barriers : model.costs.barriers;
-  e.seconds = e.start_seconds + busy * (1 + barriers / work.resident);
+  e.seconds = e.start_seconds + busy * waits * (1 + barriers / resident);
   return e;
 }
 

@@ -29,16 +29,15 @@ struct Family {
   using Config = GatherConfig;
   using Args = kernels::GatherArgs;
   struct Costs {
-    Cost lane{"lane", 38.9, "instructions for each element"};
-    Cost axis{"axis", 8.34, "instructions for each mode of an element's place"};
-    Cost sector{"sector", 0.841, "wavefronts for each sector that a warp touches"};
-    Cost block{"block", 1.27e-06, "seconds of a block that is alone"};
-    Cost single_block{"single_block", 1.8e-06, "the same with one element a thread"};
-    Cost share_256{"share_256", 0.991, "share of the memory's speed with runs of 256 bytes or more",
-                   1};
-    Cost share_128{"share_128", 0.878, "share with runs of 128 to 255 bytes", 1};
-    Cost share_64{"share_64", 0.908, "share with runs of 64 to 127 bytes", 1};
-    Cost share_32{"share_32", 0.918, "share with runs of 32 bytes", 1};
+    Cost lane{"lane", 28.3, "instructions for each element"};
+    Cost axis{"axis", 9.14, "instructions for each mode of an element's place"};
+    Cost sector{"sector", 0.978, "wavefronts for each sector that a warp touches"};
+    Cost block{"block", 2.48e-06, "seconds of a block that is alone"};
+    Cost single_block{"single_block", 2.69e-06, "the same with one element a thread"};
+    Cost share_256{"share_256", 1, "share of the memory's speed with runs of 256 bytes or more", 1};
+    Cost share_128{"share_128", 0.951, "share with runs of 128 to 255 bytes", 1};
+    Cost share_64{"share_64", 0.886, "share with runs of 64 to 127 bytes", 1};
+    Cost share_32{"share_32", 0.851, "share with runs of 32 bytes", 1};
     Cost any_value{"any_value", 400, "instructions for a value of types known at run time alone"};
     Cost known_value{"known_value", 60, "instructions for a value of types compiled for: assumed"};
   };

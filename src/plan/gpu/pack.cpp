@@ -93,11 +93,8 @@ struct BoxWork {
     const double columns = std::max(1.0, std::ceil(args.columns / groups));  // of a thread
     const double places = threads * (columns * (2 * W - 1) + (W > 1 ? 1 : 0)) *
                           (c.entry + c.entry_digit * args.period_digits);
-    const double pieces = args.filled > 0 ? std::ceil(static_cast<double>(box.dst.places) /
-                                                      static_cast<double>(args.pitch.divisor))
-                                          : 1;
     const double ends =
-        W > 1 ? static_cast<double>(args.to.runs) / args.to.pieces.divisor * pieces * 2 * W : 0;
+        W > 1 ? static_cast<double>(args.to.runs) / args.to.pieces.divisor * 2 * W : 0;
     work.instructions =
         work.blocks * (setup_lanes + threads * (c.thread + c.axis * rank) + places + ends * c.edge +
                        loads * c.load + stores * (c.lane + c.element * W));
@@ -148,7 +145,7 @@ void add_others(PackConfig config, const Problem& normal, const DeviceInfo& devi
 }
 
 bool has_gaps(const Box& box) {
-  return box.src.places != box.src.run || box.dst.places != box.dst.run;
+  return box.src.places != box.src.run;
 }
 
 // Whether the lanes of a warp, whose units are neighbours in a run of the destination, would all

@@ -18,7 +18,7 @@ struct PackConfig {
   std::int32_t run_bytes = 0;  ///< what a run of a box should have on either side
   std::int16_t threads = 256;  ///< of a block
   bool anywhere = false;       ///< where runs begin, else they are aligned to 16 bytes
-  bool gaps = false;           ///< between the pieces of a run
+  bool gaps = false;           ///< between the pieces of a run of the source
   bool apart = false;  ///< runs of the source end where the destination's fastest mode begins
 
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
@@ -35,30 +35,30 @@ struct Family {
   using Args = kernels::PackArgs;
   struct Costs {
     // The form whose runs begin anywhere.
-    Cost load{"load", 7.7, "instructions for each vector that is loaded"};
-    Cost lane{"lane", 21.9, "instructions for each unit that is stored"};
-    Cost element{"element", 1.4, "instructions for each element of those"};
-    Cost thread{"thread", 174, "instructions of a thread"};
-    Cost axis{"axis", 43.8, "instructions of a thread for each mode that boxes cut"};
-    Cost entry{"entry", 15.8, "instructions for where an element of a run lies"};
-    Cost entry_digit{"entry_digit", 8.85, "instructions for each digit of that"};
-    Cost edge{"edge", 17.9, "instructions for each element that may lie in no whole unit"};
-    Cost barriers{"barriers", 0.0968,
+    Cost load{"load", 7.31, "instructions for each vector that is loaded"};
+    Cost lane{"lane", 23.5, "instructions for each unit that is stored"};
+    Cost element{"element", 1.42, "instructions for each element of those"};
+    Cost thread{"thread", 141, "instructions of a thread"};
+    Cost axis{"axis", 33, "instructions of a thread for each mode that boxes cut"};
+    Cost entry{"entry", 13.1, "instructions for where an element of a run lies"};
+    Cost entry_digit{"entry_digit", 9.52, "instructions for each digit of that"};
+    Cost edge{"edge", 36.8, "instructions for each element that may lie in no whole unit"};
+    Cost barriers{"barriers", 0.105,
                   "as the shared `barriers`: two barriers a box, more between them"};
-    Cost run_digit{"run_digit", 12.1, "instructions for each digit of a run's place"};
-    Cost wavefront{"wavefront", 0.741, "wavefronts for each that the layout asks for"};
-    Cost block{"block", 4.21e-06, "seconds of a block that is alone"};
-    Cost block_lane{"block_lane", 3.16e-07, "seconds of such a block for each vector of a thread"};
+    Cost run_digit{"run_digit", 9.94, "instructions for each digit of a run's place"};
+    Cost wavefront{"wavefront", 0.984, "wavefronts for each that the layout asks for"};
+    Cost block{"block", 4.5e-06, "seconds of a block that is alone"};
+    Cost block_lane{"block_lane", 3.07e-07, "seconds of such a block for each vector of a thread"};
     // The aligned form.
-    Cost aligned_load{"aligned_load", 5.4, "instructions for each vector that is loaded"};
+    Cost aligned_load{"aligned_load", 5.41, "instructions for each vector that is loaded"};
     Cost aligned_lane{"aligned_lane", 6.04, "instructions for each vector that is stored"};
-    Cost aligned_element{"aligned_element", 2.09, "instructions for each element of those"};
-    Cost aligned_thread{"aligned_thread", 162, "instructions of a thread"};
-    Cost aligned_barriers{"aligned_barriers", 0.0884, "as `barriers`"};
-    Cost aligned_wavefront{"aligned_wavefront", 0.751,
+    Cost aligned_element{"aligned_element", 2.88, "instructions for each element of those"};
+    Cost aligned_thread{"aligned_thread", 167, "instructions of a thread"};
+    Cost aligned_barriers{"aligned_barriers", 0.0975, "as `barriers`"};
+    Cost aligned_wavefront{"aligned_wavefront", 0.932,
                            "wavefronts for each that the layout asks for"};
-    Cost aligned_block{"aligned_block", 2.63e-06, "seconds of a block that is alone"};
-    Cost aligned_block_lane{"aligned_block_lane", 1.46e-07, "seconds for each vector of a thread"};
+    Cost aligned_block{"aligned_block", 3.88e-06, "seconds of a block that is alone"};
+    Cost aligned_block_lane{"aligned_block_lane", 1.4e-07, "seconds for each vector of a thread"};
     // Values that change in the aligned form, as measured of six pairs of types.
     Cost change_work{"change_work", 1.5, "times the instructions"};
     Cost narrow_block{"narrow_block", 3, "times the time of a block where elements become smaller"};

@@ -67,8 +67,8 @@ Layout layout_with(const Box& box, const Problem& normal, const Pads& pads) {
 void cut_to_pieces(PackArgs& args, const PackConfig& config, const Box& box, std::int64_t of_unit) {
   const std::int64_t period = args.period.divisor;
   const std::int64_t least = period * (of_unit / std::gcd(of_unit, period));
-  std::int64_t piece = box.dst.places / of_unit * of_unit;
-  if (piece > config.threads * of_unit && least <= box.dst.places / 2) {
+  std::int64_t piece = box.dst.run / of_unit * of_unit;
+  if (piece > config.threads * of_unit && least <= box.dst.run / 2) {
     double best = 0;
     const std::int64_t most = std::max<std::int64_t>(1, config.threads * of_unit / least);
     for (std::int64_t count = most; count > 0 && count > most - 16; --count) {
@@ -79,7 +79,7 @@ void cut_to_pieces(PackArgs& args, const PackConfig& config, const Box& box, std
       best = busy;
       piece = count * least;
     }
-    const auto pieces = static_cast<std::uint32_t>(ceil_div(box.dst.places, piece));
+    const auto pieces = static_cast<std::uint32_t>(ceil_div(box.dst.run, piece));
     args.to.pieces = FastDivide(pieces);
     args.to.runs *= pieces;
     place_lists(args);
@@ -132,24 +132,20 @@ void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
 // The indices of the elements that the lanes of a warp gather with their first request.
 class GatheredIndices {
  public:
-  GatheredIndices(const PackArgs& args, const Box& box, const Problem& normal)
-      : width_(args.src_element_bytes) {
+  GatheredIndices(const PackArgs& args, const Box& box) : width_(args.src_element_bytes) {
     const auto W = static_cast<std::uint32_t>(kernels::pack_unit_bytes(args.element_bytes) /
                                               args.element_bytes);
     std::array<std::uint32_t, 32> element{}, run{};
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
       run[lane] = lane >> args.lanes;
       element[lane] = (lane - (run[lane] << args.lanes)) * W;
-      const bool inside = run[lane] < args.to.runs && element[lane] < box.dst.places;
+      const bool inside = run[lane] < args.to.runs && element[lane] < box.dst.run;
       active_ |= inside ? 1U << lane : 0U;
     }
     for (int i = 0; i < box.dst.modes; ++i) {
       const int which = box.dst.order[static_cast<std::size_t>(i)];
-      const bool in_run = i < box.dst.run_modes;
-      const auto extent = static_cast<std::uint32_t>(
-          in_run ? places_along(box.dst, i, box, normal, &Mode::dst_stride)
-                 : box.extent[static_cast<std::size_t>(which)]);
-      auto& number = in_run ? element : run;
+      const auto extent = static_cast<std::uint32_t>(box.extent[static_cast<std::size_t>(which)]);
+      auto& number = i < box.dst.run_modes ? element : run;
       if (extent > 1 && std::any_of(number.begin(), number.end(), [](auto n) { return n > 0; })) {
         add(which, extent, number);
       }
@@ -204,7 +200,7 @@ Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& no
   Layout layout = layout_with(box, normal, best);
   Setup setup{args_of(config, box, layout, normal)};
   choose_lanes(setup.args, config, box);
-  const GatheredIndices gathered(setup.args, box, normal);
+  const GatheredIndices gathered(setup.args, box);
   constexpr double all = 128;
   const int first = gathered.wavefronts(layout, all);
   int least = first;

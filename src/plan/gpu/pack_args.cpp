@@ -38,8 +38,7 @@ PackDigit digit_of(PackArgs& args, int which, std::int64_t stride, const Box& bo
   return digit;
 }
 
-// The modes of a side's run, and those beside it; `each` hears of the former, by their numbers in
-// the run.
+// The modes of a side's run, and those beside it; `each` hears of the former.
 template <class Each>
 void set_side(PackArgs& args, PackSide& side, const Box::Side& order, std::int64_t Mode::*stride,
               const Box& box, const Layout& layout, const Problem& normal, const Each& each) {
@@ -62,7 +61,7 @@ void set_side(PackArgs& args, PackSide& side, const Box::Side& order, std::int64
       side.unit = static_cast<std::uint32_t>(step / size);
       side.gap = static_cast<int>(step * extent - order.places * size);
     }
-    each(i, which, extent, is_last);
+    each(which, extent, is_last);
   }
 }
 
@@ -151,20 +150,14 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
   args.values = value_args(normal);
   args.anywhere = config.anywhere;
   set_reach(args, box, normal);
-  set_side(args, args.from, box.src, &Mode::src_stride, box, layout, normal,
-           [&](int, int which, std::uint32_t extent, bool) {
-             add_flip(args, which, extent, box, normal);
-           });
+  set_side(
+      args, args.from, box.src, &Mode::src_stride, box, layout, normal,
+      [&](int which, std::uint32_t extent, bool) { add_flip(args, which, extent, box, normal); });
   args.room = static_cast<int>(ceil_div(args.room, int{vector}) * vector);
   set_side(args, args.to, box.dst, &Mode::dst_stride, box, layout, normal,
-           [&](int i, int which, std::uint32_t, bool is_last) {
-             const std::int64_t places = places_along(box.dst, i, box, normal, &Mode::dst_stride);
-             add_to_period(args, which, static_cast<std::uint32_t>(places), is_last, box, layout,
-                           normal);
+           [&](int which, std::uint32_t extent, bool is_last) {
+             add_to_period(args, which, extent, is_last, box, layout, normal);
            });
-  const RunGaps gaps = dst_gaps(box, normal);
-  args.filled = static_cast<std::uint32_t>(gaps.filled);
-  args.pitch = FastDivide(static_cast<std::uint32_t>(gaps.pitch));
   const std::int64_t vectors = layout.pitch / vector;
   const std::int64_t at_once =
       config.anywhere ? std::min<std::int64_t>(vectors, config.threads) : vectors;

@@ -21,19 +21,19 @@ struct Family {
   using Config = TileConfig;
   using Args = kernels::SkewArgs;
   struct Costs {
-    Cost lane{"lane", 16, "instructions for each 16 bytes"};
-    Cost element{"element", 11.9, "instructions for each element"};
-    Cost thread{"thread", 151, "instructions of a thread"};
-    Cost mode{"mode", 5.31, "instructions of a thread for each mode beyond two"};
-    Cost block{"block", 1.75e-06, "seconds of a block that is alone"};
-    Cost block_byte{"block_byte", 2.62e-11, "seconds of such a block for each byte of its tile"};
+    Cost lane{"lane", 14.7, "instructions for each 16 bytes"};
+    Cost element{"element", 15.3, "instructions for each element"};
+    Cost thread{"thread", 194, "instructions of a thread"};
+    Cost mode{"mode", 5.26, "instructions of a thread for each mode beyond two"};
+    Cost block{"block", 2.58e-06, "seconds of a block that is alone"};
+    Cost block_byte{"block_byte", 3.64e-11, "seconds of such a block for each byte of its tile"};
     // The form that transposes in registers takes elements of up to 4 bytes.
-    Cost register_lane{"register_lane", 31.1, "the same six where registers transpose"};
-    Cost register_element{"register_element", 8.5, "instructions for each element"};
-    Cost register_thread{"register_thread", 64, "instructions of a thread"};
-    Cost register_mode{"register_mode", 87.4, "instructions of a thread for each mode beyond two"};
-    Cost register_block{"register_block", 1.72e-06, "seconds of a block that is alone"};
-    Cost register_block_byte{"register_block_byte", 1.6e-10, "seconds for each byte of its tile"};
+    Cost register_lane{"register_lane", 38.4, "the same six where registers transpose"};
+    Cost register_element{"register_element", 4.79, "instructions for each element"};
+    Cost register_thread{"register_thread", 68.7, "instructions of a thread"};
+    Cost register_mode{"register_mode", 96.2, "instructions of a thread for each mode beyond two"};
+    Cost register_block{"register_block", 3.91e-06, "seconds of a block that is alone"};
+    Cost register_block_byte{"register_block_byte", 5.86e-11, "seconds for each byte of its tile"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

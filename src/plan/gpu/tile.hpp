@@ -22,14 +22,14 @@ struct Family {
   using Config = TileConfig;
   using Args = kernels::TileArgs;
   struct Costs {
-    Cost lane{"lane", 30.3, "instructions for each 16 bytes"};
-    Cost element{"element", 2.04, "instructions for each element"};
-    Cost thread{"thread", 82.5, "instructions of a thread"};
-    Cost mode{"mode", 3.76, "instructions of a thread for each mode beyond two"};
-    Cost repeat{"repeat", 0.00453,
+    Cost lane{"lane", 34.6, "instructions for each 16 bytes"};
+    Cost element{"element", 1.9, "instructions for each element"};
+    Cost thread{"thread", 101, "instructions of a thread"};
+    Cost mode{"mode", 3.86, "instructions of a thread for each mode beyond two"};
+    Cost repeat{"repeat", 0.00435,
                 "more memory time for each time more that lanes take four vectors"};
-    Cost block{"block", 1.1e-06, "seconds of a block that is alone"};
-    Cost block_byte{"block_byte", 2.06e-11, "seconds of such a block for each byte of its tile"};
+    Cost block{"block", 2.34e-06, "seconds of a block that is alone"};
+    Cost block_byte{"block_byte", 1.83e-11, "seconds of such a block for each byte of its tile"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
