@@ -91,7 +91,7 @@ TEST(Stochastic, EveryBitOfAPlaceCounts) {
     }
   }
   for (const auto& of : changed) {
-    for (const int count : of) EXPECT_NEAR(count, trials / 2, trials / 10);
+    for (const int count : of) EXPECT_NEAR(count, 0.5 * trials, 0.1 * trials);
   }
 }
 
