@@ -20,7 +20,7 @@ TEST(Dequantise, Stacks) {
     lines.at = values.at + c.values.first;
     lines.size -= static_cast<std::size_t>(c.values.first);
     const Buffers buffers = c.buffers(true, plain.at, values.at, scales.at);
-    const plan::Plan plan = plan_for(c.problem(true), buffers);
+    const plan::Plan plan = plan_for(c.problem(true), buffers, "dequantise");
     EXPECT_EQ(plan.kernel(), "dequantise");
     run(plan, buffers, {&lines, &scales}, {&plain});
     test::dequantise_obviously(c);
@@ -40,7 +40,7 @@ TEST(Dequantise, StridesOfAnyKind) {
       SCOPED_TRACE(c.text());
       Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
       const Buffers buffers = c.buffers(true, plain.at, values.at, scales.at);
-      const plan::Plan plan = plan_for(c.problem(true), buffers);
+      const plan::Plan plan = plan_for(c.problem(true), buffers, "dequantise");
       EXPECT_EQ(plan.kernel(), "dequantise");
       run(plan, buffers, {&values, &scales}, {&plain});
       test::dequantise_obviously(c);
