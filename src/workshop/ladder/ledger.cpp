@@ -124,6 +124,7 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   shared.norm.value = costs.norm;
   shared.rounds.value = 1;
   shared.barriers.value = 0;
+  shared.uneven.value = 0;
   const plan::gpu::Model model{device, shared, {}};
   const plan::Estimate e = plan::gpu::estimate_of(model, work);
 
