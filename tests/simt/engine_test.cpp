@@ -66,8 +66,8 @@ Candidates in_turn(const Candidates& all, int turn) {
 }
 
 // Runs the candidates of a turn, or all of a kernel that must take the problem.
-void check(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase,
-           const std::string& kernel = {}, int turn = each) {
+void run_and_compare(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase,
+                     const std::string& kernel = {}, int turn = each) {
   if (problem.elements() == 0) return;
   Side src(src_reach(problem), src_phase);
   const Reach reach = dst_reach(problem);
@@ -127,16 +127,16 @@ TEST(Engine, SharedShapes) {
       // Aligned, and in turns one side, the other, and both where they should not be.
       // So that no size and no phase always meets the same candidate.
       const int which = turn + turn / 15;
-      check(problem, 0, 0, {}, which);
+      run_and_compare(problem, 0, 0, {}, which);
       switch (turn++ % 3) {
         case 0:
-          check(problem, size, 0, {}, which + 1);
+          run_and_compare(problem, size, 0, {}, which + 1);
           break;
         case 1:
-          check(problem, 0, size, {}, which + 1);
+          run_and_compare(problem, 0, size, {}, which + 1);
           break;
         default:
-          check(problem, 3, 5, {}, which + 1);
+          run_and_compare(problem, 3, 5, {}, which + 1);
       }
       if (HasFailure()) FAIL() << shape.name << " of " << size << " B";
     }
@@ -147,8 +147,8 @@ TEST(Engine, RandomProblems) {
   test::RandomProblems problems(20, {.max_rank = 12, .max_bytes = 20 << 10});
   for (int i = 0; i < 600; ++i) {
     const Problem problem = problems.next();
-    check(problem, problems.chance(0.5) ? 0 : problems.uniform(0, 31),
-          problems.chance(0.5) ? 0 : problems.uniform(0, 31), {}, i);
+    run_and_compare(problem, problems.chance(0.5) ? 0 : problems.uniform(0, 31),
+                    problems.chance(0.5) ? 0 : problems.uniform(0, 31), {}, i);
     if (HasFailure()) FAIL() << "problem " << i;
   }
 }
@@ -158,7 +158,7 @@ TEST(Engine, Copies) {
     const Problem problem = problem_of(1, {{bytes, 1, 1}});
     for (const auto& [src, dst] :
          {std::pair{0, 0}, {1, 0}, {0, 1}, {5, 5}, {3, 14}, {8, 4}, {8, 0}}) {
-      check(problem, src, dst, "copy");
+      run_and_compare(problem, src, dst, "copy");
     }
     if (HasFailure()) FAIL() << bytes << " B";
   }
@@ -180,7 +180,7 @@ TEST(Engine, TilesOfEveryShape) {
       const Problem problem =
           grouped ? reversed(size, 4, side / 4, side / 4, 4) : reversed(size, 1, side, side, 1);
       for (const int phase : {0, size % 16}) {
-        check(problem, phase, 0, {}, each);
+        run_and_compare(problem, phase, 0, {}, each);
         if (HasFailure()) FAIL() << size << " B";
       }
     }
@@ -197,9 +197,9 @@ TEST(Engine, Rows) {
         // Two planes whose rows change places.
         const Problem problem = problem_of(
             1, {{rows, 2 * src_pitch, dst_pitch}, {2, src_pitch, rows * dst_pitch}, {bytes, 1, 1}});
-        check(problem, 0, 0, "rows");
-        check(problem, 4, 0, "rows");
-        check(problem, 7, 2, "rows");
+        run_and_compare(problem, 0, 0, "rows");
+        run_and_compare(problem, 4, 0, "rows");
+        run_and_compare(problem, 7, 2, "rows");
         if (HasFailure()) FAIL() << bytes << " B, gaps " << src_gap << ", " << dst_gap;
       }
     }
@@ -214,11 +214,11 @@ TEST(Engine, Boxes) {
       if (bytes * a * b * c > 200'000) continue;
       for (const std::int64_t gap : {0, 16}) {
         const std::int64_t src = bytes, dst = bytes + gap;
-        check(problem_of(16, {{a, src, b * c * dst},
-                              {b, a * src, c * dst},
-                              {c, a * b * src, dst},
-                              {bytes / 16, 16, 16}}),
-              0, 0, "boxes");
+        run_and_compare(problem_of(16, {{a, src, b * c * dst},
+                                        {b, a * src, c * dst},
+                                        {c, a * b * src, dst},
+                                        {bytes / 16, 16, 16}}),
+                        0, 0, "boxes");
       }
     }
     if (HasFailure()) FAIL() << bytes << " B";
@@ -232,9 +232,9 @@ TEST(Engine, Boxes) {
         const Problem problem = problem_of(
             granule,
             {{rows, 5 * src, dst}, {5, -src, rows * dst}, {bytes / granule, granule, granule}});
-        check(problem, 0, 0, "boxes");
-        check(problem, 4, 12, "boxes");
-        if (granule == 1) check(problem, 7, 2, "boxes");
+        run_and_compare(problem, 0, 0, "boxes");
+        run_and_compare(problem, 4, 12, "boxes");
+        if (granule == 1) run_and_compare(problem, 7, 2, "boxes");
         if (HasFailure()) FAIL() << bytes << " B, gaps " << src_gap << ", " << dst_gap;
       }
     }
@@ -243,9 +243,9 @@ TEST(Engine, Boxes) {
 
 // A source that is read again and again, and one that is read backwards.
 TEST(Engine, RowsRepeatedAndFlipped) {
-  check(problem_of(1, {{40, 0, 50}, {50, 1, 1}}), 0, 0, "rows");
-  check(problem_of(4, {{3, 0, 8000}, {40, -200, 200}, {50, 4, 4}}), 4, 4, "rows");
-  check(problem_of(2, {{40, -102, 110}, {50, 2, 2}}), 6, 2, "rows");
+  run_and_compare(problem_of(1, {{40, 0, 50}, {50, 1, 1}}), 0, 0, "rows");
+  run_and_compare(problem_of(4, {{3, 0, 8000}, {40, -200, 200}, {50, 4, 4}}), 4, 4, "rows");
+  run_and_compare(problem_of(2, {{40, -102, 110}, {50, 2, 2}}), 6, 2, "rows");
 }
 
 // Structures of `length` elements, `members` of them moved, and planes `gap` elements apart.
@@ -277,8 +277,8 @@ TEST(Engine, Structures) {
                                   {5, 64, length, length, 3}}) {
         for (const auto& [src, dst] :
              {std::pair{0, 0}, {size, 0}, {0, size}, {3 * size, 5 * size}}) {
-          check(s.to_planes(size), src, dst, "structures");
-          check(s.from_planes(size), src, dst, "structures");
+          run_and_compare(s.to_planes(size), src, dst, "structures");
+          run_and_compare(s.from_planes(size), src, dst, "structures");
         }
       }
       if (HasFailure()) FAIL() << size << " B x " << length;
@@ -292,8 +292,8 @@ TEST(Engine, MembersOfStructures) {
     for (int length = 2; length <= 8; ++length) {
       for (const int members : {1, length - 1}) {
         const Structures s{2, 777, length, members, 0};
-        check(s.to_planes(size), 0, 0, "structures");
-        check(s.to_planes(size), size, 3 * size, "structures");
+        run_and_compare(s.to_planes(size), 0, 0, "structures");
+        run_and_compare(s.to_planes(size), size, 3 * size, "structures");
       }
       if (HasFailure()) FAIL() << size << " B x " << length;
     }
@@ -310,18 +310,18 @@ TEST(Engine, PackAnywhere) {
           {{a, size, b * c * size}, {b, a * c * size, c * size}, {c, a * size, size}});
     };
     for (const Problem& problem : {packed(37, 29, 13), packed(5, 3, 501), packed(211, 2, 17)}) {
-      check(problem, 0, 0, "pack");
-      check(problem, size, 0, "pack");
-      check(problem, 3 * size, 5 * size, "pack");
+      run_and_compare(problem, 0, 0, "pack");
+      run_and_compare(problem, size, 0, "pack");
+      run_and_compare(problem, 3 * size, 5 * size, "pack");
     }
     // Runs of three modes, of which the first is too short for all elements of a unit.
     for (const std::int64_t first : {2, 3, 7}) {
       const std::int64_t a = first * size, b = 5 * a, c = 3 * b;
-      check(
+      run_and_compare(
           problem_of(static_cast<int>(size),
                      {{41, c, size}, {3, b, 41 * 5 * a}, {5, a, 41 * a}, {first, size, 41 * size}}),
           size, 0, "pack");
-      check(
+      run_and_compare(
           problem_of(static_cast<int>(size),
                      {{41, size, c}, {3, 41 * 5 * a, b}, {5, 41 * a, a}, {first, 41 * size, size}}),
           0, size, "pack");
@@ -339,11 +339,11 @@ TEST(Engine, PackPieces) {
         const Problem problem =
             problem_of(static_cast<int>(size),
                        {{members, size, (count + gap) * size}, {count, members * size, size}});
-        check(problem, 0, 0, "pack");
-        check(problem, size, 3 * size, "pack");
+        run_and_compare(problem, 0, 0, "pack");
+        run_and_compare(problem, size, 3 * size, "pack");
         Problem back = problem;
         for (auto& mode : back.modes) std::swap(mode.src_stride, mode.dst_stride);
-        check(back, 3 * size, size, "pack");
+        run_and_compare(back, 3 * size, size, "pack");
       }
     }
     if (HasFailure()) FAIL() << size << " B";
@@ -354,12 +354,14 @@ TEST(Engine, PackPieces) {
 TEST(Engine, PackFlipped) {
   for (const std::int64_t size : {1, 2, 4, 8}) {
     for (const auto& [a, b] : {std::pair{1501, 7}, {67, 93}, {260, 31}}) {
-      check(problem_of(static_cast<int>(size), {{a, -size, b * size}, {b, a * size, size}}), 0, 0,
-            "pack");
-      check(problem_of(static_cast<int>(size), {{a, -size, b * size}, {b, -a * size, size}}), size,
-            size, "pack");
+      run_and_compare(
+          problem_of(static_cast<int>(size), {{a, -size, b * size}, {b, a * size, size}}), 0, 0,
+          "pack");
+      run_and_compare(
+          problem_of(static_cast<int>(size), {{a, -size, b * size}, {b, -a * size, size}}), size,
+          size, "pack");
       // Backwards along the second mode of the run.
-      check(
+      run_and_compare(
           problem_of(static_cast<int>(size),
                      {{3, size, a * b * size}, {a, -3 * size, b * size}, {b, 3 * a * size, size}}),
           size, 0, "pack");
@@ -379,12 +381,12 @@ TEST(Engine, PackGaps) {
         mode.src_stride *= size;
         mode.dst_stride *= size;
       }
-      check(problem, src_phase * size, dst_phase * size, "pack");
+      run_and_compare(problem, src_phase * size, dst_phase * size, "pack");
       for (auto& mode : problem.modes) std::swap(mode.src_stride, mode.dst_stride);
       const bool has_runs = std::all_of(problem.modes.begin(), problem.modes.end(),
                                         [](const auto& mode) { return mode.dst_stride > 0; });
       if (!has_runs) return;
-      check(problem, dst_phase * size, src_phase * size, "pack");
+      run_and_compare(problem, dst_phase * size, src_phase * size, "pack");
     };
     // Pieces of 5 out of 7 on one side; members apart on the other.
     both({{5, 1, 403}, {403, 7, 1}}, 0, 0);
@@ -396,13 +398,13 @@ TEST(Engine, PackGaps) {
     both({{29, 9, 11 * 17}, {17, 9 * 29, 11}, {8, 1, 1}}, 2, 5);
     // Backwards, repeated, and every third element.
     both({{7, 1, 307}, {307, -9, 1}}, 1, 1);
-    check(problem_of(
-              static_cast<int>(size),
-              {{17, 300 * size, 3 * size}, {100, 3 * size, 60 * size}, {3, 5100 * size, size}}),
-          size, 0, "pack");
-    check(problem_of(static_cast<int>(size),
-                     {{41, 9 * size, 30 * size}, {5, 0, 6 * size}, {5, size, size}}),
-          0, size, "pack");
+    run_and_compare(problem_of(static_cast<int>(size), {{17, 300 * size, 3 * size},
+                                                        {100, 3 * size, 60 * size},
+                                                        {3, 5100 * size, size}}),
+                    size, 0, "pack");
+    run_and_compare(problem_of(static_cast<int>(size),
+                               {{41, 9 * size, 30 * size}, {5, 0, 6 * size}, {5, size, size}}),
+                    0, size, "pack");
     if (HasFailure()) FAIL() << size << " B";
   }
 }
@@ -417,15 +419,15 @@ TEST(Engine, PackApart) {
         return problem_of(static_cast<int>(size),
                           {{width, backwards * size, (count + gap) * size}, {count, row, size}});
       };
-      check(modes(401, 0, 1), 0, 0, "pack");
-      check(modes(401, 3, 1), size, 3 * size, "pack");
-      check(modes(1024 / size, 0, -1), 0, size, "pack");
+      run_and_compare(modes(401, 0, 1), 0, 0, "pack");
+      run_and_compare(modes(401, 3, 1), size, 3 * size, "pack");
+      run_and_compare(modes(1024 / size, 0, -1), 0, size, "pack");
     }
-    check(problem_of(static_cast<int>(size), {{32, size, 16 * 124 * 5 * size},
-                                              {5, 32 * 124 * size, 16 * 124 * size},
-                                              {16, 32 * 124 * 5 * size, 124 * size},
-                                              {124, 32 * size, size}}),
-          0, 0, "pack");
+    run_and_compare(problem_of(static_cast<int>(size), {{32, size, 16 * 124 * 5 * size},
+                                                        {5, 32 * 124 * size, 16 * 124 * size},
+                                                        {16, 32 * 124 * 5 * size, 124 * size},
+                                                        {124, 32 * size, size}}),
+                    0, 0, "pack");
     if (HasFailure()) FAIL() << size << " B";
   }
 }
