@@ -217,3 +217,16 @@ def test_off_leaves_the_index_of_shards_as_it_was():
     with cornerturn.zarr.enable():
         pass
     assert vars(sharding) == before
+
+
+def test_files_of_chunks_are_read_as_a_whole_or_missing(tmp_path):
+    made = zarr.create_array(tmp_path / "a", shape=(64, 96), chunks=(32, 96), dtype="f4", fill_value=7, compressors=None)
+    made[...] = np.arange(64 * 96, dtype="f4").reshape(64, 96)
+    (tmp_path / "a/c/1/0").unlink()
+    with cornerturn.zarr.enable():
+        got = zarr.open_array(tmp_path / "a", mode="r")[...]
+    assert np.array_equal(got[:32], np.arange(32 * 96, dtype="f4").reshape(32, 96))
+    assert (got[32:] == 7).all()
+    (tmp_path / "a/c/0/0").write_bytes(b"too short")
+    with cornerturn.zarr.enable(), pytest.raises(ValueError):
+        zarr.open_array(tmp_path / "a", mode="r")[...]
