@@ -136,6 +136,8 @@ class Pipeline(BatchedCodecPipeline):
     of chunks into memory that NumPy takes."""
 
     async def read_batch(self, batch_info: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.supports_partial_decode:  # shards, of which parts are read
+            return await super().read_batch(batch_info, *args, **kwargs)
         batch = [
             (ChunkFile(path), *rest) if type(path) is StorePath and type(path.store) is LocalStore else (path, *rest)
             for path, *rest in batch_info
