@@ -219,7 +219,9 @@ def test_off_leaves_the_index_of_shards_as_it_was():
     assert vars(sharding) == before
 
 
-def test_files_of_chunks_are_read_as_a_whole_or_missing(tmp_path):
+def test_files_of_chunks_are_read_as_a_whole_or_missing(tmp_path, monkeypatch):
+    read, contents = [], cornerturn.zarr._contents
+    monkeypatch.setattr(cornerturn.zarr, "_contents", lambda path: read.append(path.name) or contents(path))
     made = zarr.create_array(tmp_path / "a", shape=(64, 96), chunks=(32, 96), dtype="f4", fill_value=7, compressors=None)
     made[...] = np.arange(64 * 96, dtype="f4").reshape(64, 96)
     (tmp_path / "a/c/1/0").unlink()
@@ -227,6 +229,7 @@ def test_files_of_chunks_are_read_as_a_whole_or_missing(tmp_path):
         got = zarr.open_array(tmp_path / "a", mode="r")[...]
     assert np.array_equal(got[:32], np.arange(32 * 96, dtype="f4").reshape(32, 96))
     assert (got[32:] == 7).all()
+    assert read == ["0", "0"]  # of both chunks, one of which is not there
     (tmp_path / "a/c/0/0").write_bytes(b"too short")
     with cornerturn.zarr.enable(), pytest.raises(ValueError):
         zarr.open_array(tmp_path / "a", mode="r")[...]
