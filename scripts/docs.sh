@@ -15,5 +15,7 @@ fi
 python3 scripts/guide.py
 rm -rf build/docs/cpp
 doxygen docs/Doxyfile
-NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs --quiet build --strict
+# Not --quiet, which hides warnings from --strict as well.
+NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict > build/docs/site.log 2>&1 ||
+  { grep -v '^INFO' build/docs/site.log >&2; exit 1; }
 echo "docs: build/docs/html/index.html"

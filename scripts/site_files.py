@@ -36,8 +36,8 @@ def on_files(files: Files, config: Any) -> Files:
         if made.is_file():
             uri = f"cpp/{made.relative_to(CPP).as_posix()}"
             files.append(File.generated(config, uri, abs_src_path=str(made)))
-    worker = str(ROOT / "scripts" / "iframe-worker.js")
-    files.append(File.generated(config, "assets/iframe-worker.js", abs_src_path=worker))
+    for name in ("iframe-worker.js", "site.css"):
+        files.append(File.generated(config, f"assets/{name}", abs_src_path=str(ROOT / "scripts" / name)))
     return files
 
 

@@ -109,6 +109,9 @@ class Layout:
         made._layout = layout
         return made
 
+    def __reduce__(self) -> tuple[type[Layout], tuple[str]]:
+        return Layout, (str(self),)
+
     @property
     def shape(self) -> IntTuple:
         """The extents, nested as they are written."""

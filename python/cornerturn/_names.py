@@ -76,11 +76,12 @@ def swapaxes(x: ArrayT, axis1: int, axis2: int, **options: Any) -> ArrayT:
     return transpose(x, tuple(order), **options)
 
 
-def ascontiguousarray(x: ArrayT, dtype: Any = None) -> ArrayT:
+def ascontiguousarray(x: ArrayT, dtype: Any = None, *, threads: int | None = None) -> ArrayT:
     """Returns `contiguous(x, dtype=dtype)` with one axis at least, as `numpy.ascontiguousarray` does.
 
     Args:
         x, dtype: as in `contiguous`. An array that is packed and of this dtype is returned as it is.
+        threads: as in `transpose`.
 
     Raises:
         TypeError, ValueError: as in `transpose`.
@@ -88,7 +89,7 @@ def ascontiguousarray(x: ArrayT, dtype: Any = None) -> ArrayT:
     framework = framework_of(x)
     if dtype is not None and framework.dtype(dtype) == getattr(x, "dtype", None):
         dtype = None
-    result: Any = contiguous(x, dtype=dtype)
+    result: Any = contiguous(x, dtype=dtype, threads=threads)
     return result.reshape(1) if framework.rank(x, "x") == 0 else result
 
 

@@ -9,6 +9,7 @@ from cornerturn import _blocks, _tensor
 from cornerturn._arrays import order_of, shown
 from cornerturn._blocks import check_format
 from cornerturn._frameworks import framework_of, has_to_be_seen
+from cornerturn._threads import with_threads
 
 
 class Both(NamedTuple):
@@ -29,6 +30,7 @@ def quantise(
     pad: bool = False,
     scale: str = "floor",
     stream: Any = None,
+    threads: int | None = None,
 ) -> Any:
     """Quantises `x`, its axes in the order `axes`, in one pass: in blocks of 32 values that share a
     scale, or with one scale for all values.
@@ -45,6 +47,7 @@ def quantise(
             "ceil", the least scale with which no value saturates.
         stream: for a GPU, as in `transpose`. With one scale for all values the call waits until the
             GPU has found it, and the stream may not be captured in a graph.
+        threads: as in `transpose`.
 
     Returns:
         q8_0 gives uint8, as `gguf.quantize` does, where the last axis holds 34 bytes for each block.
@@ -57,6 +60,9 @@ def quantise(
         ValueError: a name is unknown, an axis is out of range, or the extent is no multiple of 32.
         RuntimeError: the stream is being captured, and would have to be waited for.
     """
+    if threads is not None:
+        options = dict(axis=axis, pad=pad, scale=scale, stream=stream)
+        return with_threads(threads, quantise, x, format, axes, **options)
     if format in _tensor.FORMATS and (axis != -1 or pad or scale != "floor"):
         raise ValueError(f"axis, pad and scale belong to blocks: format = {format!r} has none")
     ceil = format not in _tensor.FORMATS and check_format(format, scale, _tensor.FORMATS)
@@ -78,6 +84,7 @@ def dequantise(
     scales: Any = None,
     dtype: Any = "float32",
     stream: Any = None,
+    threads: int | None = None,
 ) -> Any:
     """Computes the numbers of blocks that `quantise` made along the last axis, and permutes them, in
     one pass.
@@ -89,10 +96,14 @@ def dequantise(
         scales: the scales of MXFP8, or the one scale of a tensor.
         dtype: the dtype of the result.
         stream: for a GPU, as in `transpose`.
+        threads: as in `transpose`.
 
     Raises:
         TypeError, ValueError: as in `quantise`.
     """
+    if threads is not None:
+        options = dict(scales=scales, dtype=dtype, stream=stream)
+        return with_threads(threads, dequantise, blocks, format, axes, **options)
     if format in _tensor.FORMATS:
         if stream is None and has_to_be_seen(blocks):
             from cornerturn import _torch_values
@@ -120,6 +131,7 @@ def quantise_both(
     pad: bool = False,
     scale: str = "floor",
     stream: Any = None,
+    threads: int | None = None,
 ) -> Both:
     """Makes MXFP8 of the matrix `x` twice, in one read: with blocks along its rows, and of its
     transpose, with blocks along x's columns. The two products of training with 8-bit types need them.
@@ -127,7 +139,7 @@ def quantise_both(
     Args:
         x: a matrix, as in `quantise`.
         format: "mxfp8_e4m3" or "mxfp8_e5m2".
-        pad, scale, stream: as in `quantise`.
+        pad, scale, stream, threads: as in `quantise`.
 
     Returns:
         rows, row_scales, columns, column_scales.
@@ -135,6 +147,9 @@ def quantise_both(
     Raises:
         TypeError, ValueError: as in `quantise`.
     """
+    if threads is not None:
+        options = dict(pad=pad, scale=scale, stream=stream)
+        return with_threads(threads, quantise_both, x, format, **options)
     ceil = check_format(format, scale)
     if stream is None and has_to_be_seen(x):
         from cornerturn import _torch_values
@@ -145,18 +160,21 @@ def quantise_both(
     return Both(*_blocks.quantise_blocks_both(x, format, pad, ceil, stream))
 
 
-def amax(x: Any, *, stream: Any = None) -> float:
+def amax(x: Any, *, stream: Any = None, threads: int | None = None) -> float:
     """Returns the largest magnitude in `x`: NaN where any value is NaN, 0 where there are none.
 
     Args:
         x: an array of real numbers of any dtype and any strides, in host memory or on a GPU.
         stream: for a GPU, as in `transpose`. The call waits for it, because a number comes back, so
             it may not be captured in a graph.
+        threads: as in `transpose`.
 
     Raises:
         TypeError: `x` is no array of real numbers.
         RuntimeError: the stream is being captured.
     """
+    if threads is not None:
+        return with_threads(threads, amax, x, stream=stream)
     if stream is None and has_to_be_seen(x):
         from cornerturn import _torch_values
 

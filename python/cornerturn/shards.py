@@ -34,10 +34,14 @@ _Key = str | tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]  # placements, 
 class Redistribution:
     """A plan for a redistribution, which `plan` makes. `print` shows it."""
 
-    def __init__(self, made: _core.Redistribution, on: str) -> None:
-        self._made = made
+    def __init__(self, made_of: tuple[Any, ...], on: str) -> None:
+        self._made_of = made_of  # the arguments of `redistribution`
+        self._made = redistribution(*made_of)
         self._on = on
-        self._facts = json.loads(made.to_json(on))
+        self._facts = json.loads(self._made.to_json(on))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Redistribution, (self._made_of, self._on)
 
     @property
     def predicted_seconds(self) -> float | None:
@@ -112,16 +116,15 @@ def plan(
     extents = integers(shape, "shape")
     order = permutation(perm, len(extents))
     result = tuple(extents[axis] for axis in order)
-    extents_of_mesh = mesh_of(mesh, src, dst)
-    made = redistribution(
+    made_of = (
         extents,
-        extents_of_mesh,
+        mesh_of(mesh, src, dst),
         layout_key(src, "src", extents),
         layout_key(dst, "dst", result),
         order,
         (itemsize_of(dtype),) if to is None else (name_of_dtype(dtype), name_of_dtype(to)),
     )
-    return Redistribution(made, on)
+    return Redistribution(made_of, on)
 
 
 def scalapack(desca: Sequence[int]) -> tuple[tuple[int, int], str]:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <system_error>
 #include <thread>
@@ -39,7 +40,11 @@ void run_workers(int workers, std::int64_t count,
 void InOrder::take(std::int64_t index, const std::function<void()>& work) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return next_ == index || abandoned_; });
+    // wait_for, whose code is in the header: wait is a symbol of GCC 12's library, which systems
+    // that have all else lack (manylinux_2_34).
+    while (!changed_.wait_for(lock, std::chrono::hours(1),
+                              [&] { return next_ == index || abandoned_; })) {
+    }
     if (abandoned_) return;
   }
   work();

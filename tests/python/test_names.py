@@ -148,6 +148,19 @@ def test_threads_are_limited():
     assert not out.any() and _core.threads() == usual
 
 
+def test_every_function_takes_threads():
+    rows = np.arange(64 * 64, dtype="f4").reshape(64, 64)
+    blocks = cornerturn.quantise(rows, threads=1)
+    np.testing.assert_array_equal(blocks, cornerturn.quantise(rows))
+    np.testing.assert_array_equal(cornerturn.dequantise(blocks, threads=1), cornerturn.dequantise(blocks))
+    for one, other in zip(cornerturn.quantise_both(rows, threads=1), cornerturn.quantise_both(rows), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert cornerturn.amax(rows, threads=1) == 64 * 64 - 1
+    np.testing.assert_array_equal(cornerturn.ascontiguousarray(rows.T, threads=1), rows.T)
+    with pytest.raises(ValueError, match="threads = -1 is out of range"):
+        cornerturn.amax(rows, threads=-1)
+
+
 @pytest.mark.parametrize("first, then", [("threadpoolctl", "cornerturn"), ("cornerturn", "threadpoolctl")])
 def test_threadpoolctl_sees_the_package(first, then):
     pytest.importorskip("threadpoolctl")

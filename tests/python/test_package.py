@@ -106,6 +106,13 @@ def test_the_extension_shows_nothing_but_its_entry(extension):
     assert symbols == [f"PyInit_{extension.__name__.rpartition('.')[2]}"]
 
 
+@pytest.mark.skipif(shutil.which("nm") is None, reason="no nm here")
+def test_the_extension_waits_without_a_symbol_of_new_systems():
+    """std::condition_variable::wait is GLIBCXX_3.4.30, which alone would keep a wheel from manylinux_2_34."""
+    wanted = run("nm", "-D", "-C", "--undefined-only", _core.__file__)
+    assert "std::condition_variable::notify_all()" in wanted and "std::condition_variable::wait(" not in wanted
+
+
 @pytest.mark.parametrize("extension", [_core, _lab], ids=["_core", "_lab"])
 def test_stable_abi(extension):
     assert (".abi3." in Path(extension.__file__).name) == (sys.version_info >= (3, 12))

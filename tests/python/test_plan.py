@@ -117,3 +117,12 @@ def test_plans_can_be_pickled_and_copied():
         cornerturn.plan(x, out=np.zeros((96, 64), "f4")),
     ):
         assert pickle.loads(pickle.dumps(plan)) == plan == copy.deepcopy(plan)
+
+
+def test_other_plans_and_layouts_can_be_pickled_and_copied():
+    layout = cornerturn.Layout("Swizzle<3,2,6> o (64,64):(64,1)")
+    for value in (layout, layout.swizzle):
+        assert pickle.loads(pickle.dumps(value)) == value == copy.deepcopy(value)
+    plan = cornerturn.shards.plan((4096, 4096), 8, "S0", "S0", (1, 0), to="float16", on="8xh200")
+    for again in (pickle.loads(pickle.dumps(plan)), copy.deepcopy(plan)):
+        assert again.to_dict() == plan.to_dict() and again.explain() == plan.explain()

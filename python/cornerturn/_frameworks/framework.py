@@ -46,7 +46,8 @@ class Framework:
             return numpy.dtype(getattr(ml_dtypes, dtype_name(dtype)))
         except (ImportError, AttributeError):
             raise TypeError(
-                f"dtype = {shown(dtype)} is no dtype of NumPy (ml_dtypes has bfloat16 and 8-bit floats)"
+                f"dtype = {shown(dtype)} is no dtype of NumPy, and the package ml_dtypes, which "
+                "has bfloat16 and 8-bit floats, has none of this name or is not installed"
             ) from None
 
     def current_stream(self, device: int) -> int:
