@@ -112,8 +112,9 @@ def _arranged(x: Any, pattern: str, axes_lengths: dict[str, int], repeats: bool)
 
 
 def _extent(name: str, value: Any) -> int:
+    # An integer is taken as it is: index() of one that torch.compile leaves open would fix it.
     try:
-        extent = index(value)
+        extent = value if isinstance(value, int) else index(value)
     except TypeError:
         raise TypeError(f"{name} = {shown(value)}: the length of an axis has to be an integer") from None
     if extent < 0:

@@ -76,6 +76,14 @@ def test_rearrange_is_the_first_call(fresh):
         for rows in (3, 5):
             y = torch.randn(rows, 8)
             same(many(y), y.reshape(rows, 2, 4).permute(2, 1, 0))
+        from torch._dynamo.testing import CompileCounter
+        counter = CompileCounter()
+        lengths = lambda t: cornerturn.rearrange(t, "(a b) c -> c b a", a=t.shape[1])
+        many = torch.compile(lengths, fullgraph=True, backend=counter)
+        for columns in (3, 4, 5, 6, 7):
+            y = torch.randn(2 * columns, columns)
+            same(many(y), y.reshape(columns, 2, columns).permute(2, 1, 0))
+        assert counter.frame_count == 2, counter.frame_count  # once as it comes, once for all sizes
         same(compiled(lambda t: cornerturn.rearrange([t, t], "n a b -> b n a"))(x), torch.stack([x.T, x.T], 1))
         try:
             torch.compile(lambda t: cornerturn.rearrange(t, "a b -> a"), backend="eager")(x)
