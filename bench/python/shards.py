@@ -36,7 +36,7 @@ import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Shard, init_device_mesh
 
 import cornerturn
-from cornerturn import _torch_shards
+from cornerturn import _torch_shard_task
 from cornerturn._torch_windows import window_of
 from cornerturn.torch import empty_shard, redistribute
 
@@ -153,12 +153,12 @@ class Run:
         return redistribute(self.x, None, case.src, case.dst, case.perm, shape=case.shape)
 
     def whole_messages(self):
-        chunk_bytes = _torch_shards._CHUNK_BYTES
-        _torch_shards._CHUNK_BYTES = 1 << 60
+        chunk_bytes = _torch_shard_task.CHUNK_BYTES
+        _torch_shard_task.CHUNK_BYTES = 1 << 60
         try:
             return self.packed()
         finally:
-            _torch_shards._CHUNK_BYTES = chunk_bytes
+            _torch_shard_task.CHUNK_BYTES = chunk_bytes
 
     def nccl_alone(self):
         dist.all_to_all_single(self.second, self.first, self.sizes, self.sizes)

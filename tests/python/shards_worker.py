@@ -22,7 +22,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
 
-from cornerturn import _torch_shards
+from cornerturn import _torch_shard_task
 from cornerturn.torch import empty_shard, redistribute
 
 FOLDER = Path(sys.argv[1])
@@ -311,7 +311,7 @@ def case_a_result_from_empty_shard(rank, world):
 
 def run(rank, world, name, cases, seconds):
     if world in (3, 8):  # small messages in many chunks
-        _torch_shards._CHUNK_BYTES = 100
+        _torch_shard_task.CHUNK_BYTES = 100
     store = dist.FileStore(str(FOLDER / f"store-{name}-{world}"), world)
     dist.init_process_group(
         "gloo", store=store, rank=rank, world_size=world, timeout=timedelta(seconds=seconds)
