@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <exception>
 #include <fstream>
+#include <map>
 
 #include "cornerturn/error.hpp"
 #include "gpu/measured_candidates.hpp"
+#include "gpu/sectors.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan_summary.hpp"
 
@@ -24,6 +26,7 @@ struct Arguments {
   std::vector<std::string> judged;  // results that the fit does not see
   std::string condense;
   bool cases = false;
+  bool notes_least_bytes = false;
   CostFit fit;
 };
 
@@ -44,6 +47,24 @@ void judge(const Arguments& arguments, const std::vector<MeasuredCase>& measured
              static_cast<double>(candidates) / static_cast<double>(times.size()));
 }
 
+// Notes in a result what memory has to move at least for each of its cases.
+void note_least_bytes(const std::string& path) {
+  std::ifstream file(path);
+  nlohmann::json result = nlohmann::json::parse(file);
+  file.close();
+  std::map<std::string, Suite> suites;
+  for (nlohmann::json& noted : result.at("cases")) {
+    const std::string name = noted.at("suite");
+    auto found = suites.find(name);
+    if (found == suites.end()) found = suites.emplace(name, load_suite(name)).first;
+    for (const Case& c : found->second.cases) {
+      if (c.name != noted.at("case") || c.element_bytes != noted.at("element_bytes")) continue;
+      noted["least_bytes"] = sectors_of(c).moved_bytes();
+    }
+  }
+  std::ofstream(path) << result.dump(0) << '\n';
+}
+
 std::vector<MeasuredCase> measured_in(const std::vector<std::string>& paths) {
   std::vector<MeasuredCase> measured;
   for (const std::string& path : paths) {
@@ -57,6 +78,10 @@ std::vector<MeasuredCase> measured_in(const std::vector<std::string>& paths) {
 }
 
 void check(const Arguments& arguments) {
+  if (arguments.notes_least_bytes) {
+    for (const std::string& path : arguments.results) note_least_bytes(path);
+    return;
+  }
   const std::vector<MeasuredCase> measured = measured_in(arguments.results);
   const plan::gpu::DeviceInfo device = plan::gpu::device_named(arguments.device);
   if (!arguments.condense.empty()) {
@@ -84,6 +109,8 @@ int run(int argc, char** argv) {
   app.add_option("device", arguments.device, "A described GPU, such as h200")->required();
   app.add_option("results", arguments.results, "Results of bench --all-candidates")->required();
   app.add_flag("--cases", arguments.cases, "List what is more than 3 % behind");
+  app.add_flag("--least-bytes", arguments.notes_least_bytes,
+               "Only note in the results what memory moves at least, in whole sectors");
   app.add_option("--condense", arguments.condense, "Write what judging needs to this file");
   app.add_option("--fit", arguments.fit.steps, "Search so many steps for better costs");
   app.add_option("--judge", arguments.judged, "Judge the fit by these results too");

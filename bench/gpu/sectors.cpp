@@ -9,51 +9,75 @@ namespace {
 
 constexpr std::int64_t sector = 32;
 
-std::int64_t touched(const Case& c, const std::vector<std::int64_t>& strides, std::int64_t offset,
-                     std::int64_t span) {
-  std::vector<bool> seen(static_cast<std::size_t>((span + sector - 1) / sector));
-  const auto mark = [&](std::int64_t first_byte, std::int64_t last_byte) {
-    std::fill(seen.begin() + first_byte / sector, seen.begin() + last_byte / sector + 1, true);
-  };
-  // The mode with the shortest stride is the inner loop: where it steps over no sector, one mark.
-  std::size_t inner = 0;
-  for (std::size_t k = 1; k < strides.size(); ++k) {
-    if (c.shape[inner] == 1 ||
-        (c.shape[k] > 1 && std::abs(strides[k]) < std::abs(strides[inner]))) {
-      inner = k;
-    }
+struct Axis {
+  std::int64_t extent = 1;
+  std::int64_t step = 0;  // bytes
+};
+
+// One side of a case: runs of bytes, and the axes along which they lie.
+struct Runs {
+  std::int64_t bytes = 1;
+  std::int64_t start = 0;
+  std::vector<Axis> axes;  // the shortest step last
+};
+
+Runs runs_of(const Case& c, const std::vector<std::int64_t>& strides, std::int64_t offset) {
+  Runs runs;
+  runs.bytes = c.element_bytes;
+  runs.start = offset * c.element_bytes;
+  for (std::size_t k = 0; k < strides.size(); ++k) {
+    const Axis axis{c.shape[k], std::abs(strides[k]) * c.element_bytes};
+    // What repeats is the same sector; what runs backwards begins at its other end.
+    if (axis.extent == 1 || axis.step == 0) continue;
+    if (strides[k] < 0) runs.start -= (axis.extent - 1) * axis.step;
+    runs.axes.push_back(axis);
   }
-  const std::int64_t steps = strides.empty() ? 1 : c.shape[inner];
-  const std::int64_t step = strides.empty() ? 0 : strides[inner] * c.element_bytes;
-  std::vector<std::int64_t> index(strides.size(), 0);
-  std::int64_t at = offset * c.element_bytes;
-  for (;;) {
-    if (std::abs(step) <= sector) {
-      const std::int64_t end = at + (steps - 1) * step;
-      mark(std::min(at, end), std::max(at, end) + c.element_bytes - 1);
-    } else {
-      for (std::int64_t i = 0; i < steps; ++i) {
-        mark(at + i * step, at + i * step + c.element_bytes - 1);
-      }
+  std::sort(runs.axes.begin(), runs.axes.end(),
+            [](const Axis& a, const Axis& b) { return a.step > b.step; });
+  while (!runs.axes.empty() && runs.axes.back().step == runs.bytes) {
+    runs.bytes *= runs.axes.back().extent;
+    runs.axes.pop_back();
+  }
+  return runs;
+}
+
+// How many bytes of each sector belong to elements; more than a sector has where elements overlap.
+std::vector<std::uint16_t> bytes_by_sector(const Runs& runs, std::int64_t span) {
+  std::vector<std::uint16_t> held(static_cast<std::size_t>((span + sector - 1) / sector));
+  const auto mark = [&](std::int64_t from, std::int64_t to) {
+    while (from < to) {
+      const std::int64_t end = std::min(to, (from / sector + 1) * sector);
+      std::uint16_t& bytes = held[static_cast<std::size_t>(from / sector)];
+      bytes = static_cast<std::uint16_t>(std::min<std::int64_t>(bytes + end - from, sector));
+      from = end;
     }
-    std::size_t k = strides.size();
+  };
+  std::vector<std::int64_t> index(runs.axes.size(), 0);
+  std::int64_t at = runs.start;
+  for (;;) {
+    mark(at, at + runs.bytes);
+    std::size_t k = runs.axes.size();
     while (k-- > 0) {
-      if (k == inner) continue;
-      at += strides[k] * c.element_bytes;
-      if (++index[k] < c.shape[k]) break;
-      at -= strides[k] * c.shape[k] * c.element_bytes;
+      at += runs.axes[k].step;
+      if (++index[k] < runs.axes[k].extent) break;
+      at -= runs.axes[k].step * runs.axes[k].extent;
       index[k] = 0;
     }
-    if (k == static_cast<std::size_t>(-1)) break;
+    if (k == static_cast<std::size_t>(-1)) return held;
   }
-  return sector * std::count(seen.begin(), seen.end(), true);
 }
 
 }  // namespace
 
-std::int64_t sector_bytes(const Case& c) {
-  return touched(c, c.src_strides, c.src_offset, c.src_span_bytes()) +
-         touched(c, c.dst_strides, c.dst_offset, c.dst_span_bytes());
+Sectors sectors_of(const Case& c) {
+  const auto src = bytes_by_sector(runs_of(c, c.src_strides, c.src_offset), c.src_span_bytes());
+  const auto dst = bytes_by_sector(runs_of(c, c.dst_strides, c.dst_offset), c.dst_span_bytes());
+  const auto counted = [](const std::vector<std::uint16_t>& held, auto counts) {
+    return static_cast<std::int64_t>(std::count_if(held.begin(), held.end(), counts));
+  };
+  const auto any = [](std::uint16_t bytes) { return bytes > 0; };
+  const auto part = [](std::uint16_t bytes) { return bytes > 0 && bytes < sector; };
+  return {counted(src, any), counted(dst, any), counted(dst, part)};
 }
 
 }  // namespace cornerturn::bench

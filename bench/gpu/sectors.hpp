@@ -7,8 +7,18 @@
 
 namespace cornerturn::bench {
 
-/// Bytes of all sectors that hold an element of the source, plus those of the destination. Buffers
-/// begin at multiples of 32.
-std::int64_t sector_bytes(const Case& c);
+/// Sectors that hold an element of a case. Buffers begin at multiples of 32.
+struct Sectors {
+  std::int64_t read = 0;     ///< of the source
+  std::int64_t written = 0;  ///< of the destination
+  std::int64_t partly = 0;   ///< of the destination, which keep some of what they held
+
+  /// What holds elements.
+  std::int64_t bytes() const { return 32 * (read + written); }
+  /// What memory moves at least: what is written in part is read before.
+  std::int64_t moved_bytes() const { return bytes() + 32 * partly; }
+};
+
+Sectors sectors_of(const Case& c);
 
 }  // namespace cornerturn::bench

@@ -28,12 +28,13 @@ struct SkewShape {
   int threads;
 };
 /// By element size: 2, 4, 8 and 16 bytes; then by choice. Single bytes are turned in registers.
-inline constexpr int skew_shape_count = 3;
+inline constexpr int skew_shape_count = 4;
+inline constexpr int small_skew_shape = 3;  ///< for few tiles of 4 bytes
 inline constexpr SkewShape skew_shapes[4][skew_shape_count] = {
-    {{256, 256, 256}, {128, 128, 256}, {128, 256, 256}},
-    {{512, 512, 512}, {256, 256, 256}, {256, 512, 256}},
-    {{1024, 512, 512}, {512, 512, 256}, {256, 512, 256}},
-    {{512, 512, 256}, {256, 256, 128}, {256, 512, 256}},
+    {{256, 256, 256}, {128, 128, 256}, {128, 256, 256}, {}},
+    {{512, 512, 512}, {256, 256, 256}, {256, 512, 256}, {128, 128, 128}},
+    {{1024, 512, 512}, {512, 512, 256}, {256, 512, 256}, {}},
+    {{512, 512, 256}, {256, 256, 128}, {256, 512, 256}, {}},
 };
 
 template <class T, int shape_number, bool one_mode>
@@ -212,6 +213,9 @@ void dispatch(const SkewArgs& a, Visit&& visit) {
           return gathered.template operator()<1>();
         case 2:
           return gathered.template operator()<2>();
+        case small_skew_shape:
+          if constexpr (sizeof(T) == 4) return gathered.template operator()<small_skew_shape>();
+          break;
         default:
           break;
       }
@@ -222,8 +226,14 @@ void dispatch(const SkewArgs& a, Visit&& visit) {
           return in_registers.template operator()<Move<T>, 0>();
         case 1:
           return in_registers.template operator()<Move<T>, 1>();
-        default:
+        case 2:
           return in_registers.template operator()<Move<T>, 2>();
+        case 3:
+          return in_registers.template operator()<Move<T>, 3>();
+        case 4:
+          return in_registers.template operator()<Move<T>, 4>();
+        default:
+          return in_registers.template operator()<Move<T>, 5>();
       }
     }
   });

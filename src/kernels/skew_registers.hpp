@@ -13,11 +13,14 @@
 
 namespace cornerturn::kernels {
 
-inline constexpr int skew_register_shape_count = 3;
+inline constexpr int skew_register_shape_count = 6;
 inline constexpr TileShape skew_register_shapes[skew_register_shape_count] = {
-    {8, 128}, {16, 128}, {16, 256}};
+    {8, 128}, {16, 128}, {16, 256}, {4, 64}, {16, 32}, {4, 256}};
+inline constexpr int small_register_shape = 3;   ///< for few tiles
+inline constexpr int low_register_shape = 4;     ///< for short rows of the destination
+inline constexpr int narrow_register_shape = 5;  ///< for short rows of the source
 /// How often a lane takes another four rows, by shape.
-inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2};
+inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 1, 1, 2};
 /// Those that there are where values change.
 inline constexpr int changing_skew_shapes[] = {0, 2};
 
@@ -38,7 +41,8 @@ struct SkewInRegisters {
   static constexpr int columns = across * read;
   static constexpr int down = skew_register_shapes[shape].down_bytes / size;
   static constexpr int rows = down + 32 / dst_size;
-  static constexpr int lanes_down = 4;  // and eight across
+  static constexpr int lanes_across = across < 8 ? across : 8;
+  static constexpr int lanes_down = 32 / lanes_across;
   static constexpr int fours = (rows / 4 + lanes_down - 1) / lanes_down * lanes_down;
   static constexpr int items = across * fours;
   static constexpr int repeats = skew_register_repeats[shape];
@@ -93,9 +97,10 @@ struct SkewInRegisters {
     for (unsigned u = 0; u < repeats; ++u) {
       const unsigned item = ctx.thread_id().x + u * threads;
       const unsigned lane = item % 32;
-      constexpr unsigned warps_across = across / 8;
-      const unsigned vector = lane % 8 + item / 32 % warps_across * 8;
-      const auto four = static_cast<int>(4 * (lane / 8 + item / 32 / warps_across * lanes_down));
+      constexpr unsigned warps_across = across / lanes_across;
+      const unsigned vector = lane % lanes_across + item / 32 % warps_across * lanes_across;
+      const auto four =
+          static_cast<int>(4 * (lane / lanes_across + item / 32 / warps_across * lanes_down));
       // What the store may look at, and no more.
       const bool needed = four < rows && four < rows_left + 32 / dst_size &&
                           static_cast<int>(vector) * read < cols_left;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "cornerturn/error.hpp"
@@ -264,16 +265,17 @@ TEST(GpuRunner, HolesAreComparedWithACopyOfTheirSectors) {
 
 TEST(Sectors, AreCountedOnceEach) {
   Case c = small_case("holes");
-  EXPECT_EQ(sector_bytes(c), 32 * (2 + 3));  // bytes 0-59 of the source, 8-83 of the destination
+  EXPECT_EQ(sectors_of(c).bytes(),
+            32 * (2 + 3));  // bytes 0-59 of the source, 8-83 of the destination
   c.src_strides = {100, -5};
   c.src_offset = 10;
   // Elements 0, 5, 10 + 100 i: bytes 0-43, 400-443, 800-843, 1200-1243, 1600-1643.
-  EXPECT_EQ(sector_bytes(c), 32 * (2 + 2 + 2 + 2 + 2 + 3));
+  EXPECT_EQ(sectors_of(c).bytes(), 32 * (2 + 2 + 2 + 2 + 2 + 3));
   c.src_strides = {0, 100};
   c.src_offset = 0;
-  EXPECT_EQ(sector_bytes(c), 32 * (3 + 3)) << "a repeated element is read once";
+  EXPECT_EQ(sectors_of(c).bytes(), 32 * (3 + 3)) << "a repeated element is read once";
   c.shape = {1, 1};
-  EXPECT_EQ(sector_bytes(c), 32 * 2);
+  EXPECT_EQ(sectors_of(c).bytes(), 32 * 2);
 }
 
 // Against marking every byte's sector, one by one.
@@ -292,8 +294,8 @@ TEST(Sectors, MatchesAByteByByteCount) {
       c.dst_strides.push_back(1 + random(40));
       if (c.src_strides.back() < 0) c.src_offset -= c.src_strides.back() * (c.shape.back() - 1);
     }
-    std::set<std::int64_t> src;
-    std::set<std::int64_t> dst;
+    std::map<std::int64_t, std::set<std::int64_t>> src;  // bytes that are touched, by sector
+    std::map<std::int64_t, std::set<std::int64_t>> dst;
     for (std::int64_t i = 0; i < c.elements(); ++i) {
       std::int64_t rest = i;
       std::int64_t from = c.src_offset;
@@ -303,11 +305,21 @@ TEST(Sectors, MatchesAByteByByteCount) {
         to += rest % c.shape[k] * c.dst_strides[k];
       }
       for (int b = 0; b < c.element_bytes; ++b) {
-        src.insert((from * c.element_bytes + b) / 32);
-        dst.insert((to * c.element_bytes + b) / 32);
+        src[(from * c.element_bytes + b) / 32].insert(from * c.element_bytes + b);
+        dst[(to * c.element_bytes + b) / 32].insert(to * c.element_bytes + b);
       }
     }
-    EXPECT_EQ(sector_bytes(c), 32 * static_cast<std::int64_t>(src.size() + dst.size())) << round;
+    std::int64_t written = 0;
+    std::int64_t partly = 0;
+    for (const auto& [sector, bytes] : dst) {
+      written += static_cast<std::int64_t>(bytes.size());
+      partly += bytes.size() < 32 ? 1 : 0;
+    }
+    const Sectors sectors = sectors_of(c);
+    EXPECT_EQ(sectors.bytes(), 32 * static_cast<std::int64_t>(src.size() + dst.size())) << round;
+    // A destination whose elements overlap is none that a case has.
+    if (written != c.payload_bytes()) continue;
+    EXPECT_EQ(sectors.partly, partly) << round;
   }
 }
 

@@ -187,6 +187,22 @@ TEST(Engine, TilesOfEveryShape) {
   }
 }
 
+// Matrices of which one side is shorter than a usual tile.
+TEST(Engine, NarrowTiles) {
+  for (const int size : {1, 2, 4}) {
+    for (const std::int64_t shorter : {23 / size, 61 / size}) {
+      const std::int64_t longer = 611 / size;
+      for (const Problem& problem :
+           {reversed(size, 1, shorter, longer, 1), reversed(size, 1, longer, shorter, 1)}) {
+        for (const int phase : {0, 3 * size}) {
+          run_and_compare(problem, phase, 0, "skew", each);
+          if (HasFailure()) FAIL() << size << " B, " << shorter;
+        }
+      }
+    }
+  }
+}
+
 // Rows shorter and longer than a block's work; pitches that keep the phase, and others.
 TEST(Engine, Rows) {
   for (const std::int64_t bytes : {16, 24, 57, 80, 256, 2052, 16384, 16400, 20001}) {

@@ -35,6 +35,28 @@ bool are_long(const Groups& groups, const Problem& normal) {
          groups.col_count * normal.src_type.size() >= least;
 }
 
+// Whether usual tiles would leave processors with little to do.
+bool are_few(const Groups& groups, const Problem& normal, const DeviceInfo& device) {
+  constexpr std::int64_t of_sm = 8;
+  const TileSides usual = gpu::sides_of(kernels::skew_register_shapes[0], normal, sector);
+  return counts_of(usual, groups).all <= of_sm * device.sm_count;
+}
+
+// Whether a shape that transposes in registers is one for such a problem.
+bool serves(int shape, const Groups& groups, const Problem& normal, const DeviceInfo& device) {
+  const int size = normal.dst_type.size();
+  switch (shape) {
+    case kernels::small_register_shape:
+      return are_few(groups, normal, device);
+    case kernels::low_register_shape:
+      return groups.row_count * size <= kernels::skew_register_shapes[shape].down_bytes + sector;
+    case kernels::narrow_register_shape:
+      return groups.col_count * size <= kernels::skew_register_shapes[shape].across * 16;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
@@ -45,7 +67,7 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   return why_no_groups(normal);
 }
 
-void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                        const Add<TileConfig>& add) {
   constexpr int gathered = kernels::skew_shape_count;
   for_each_grouping(normal, [&](const Groups& groups) {
@@ -63,10 +85,14 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     }
     const int size = normal.dst_type.size();
     // Single bytes gathered from rows of any phase would collide.
-    for (int shape = size == 1 ? gathered : 0; shape < gathered; ++shape) offer(shape);
+    for (int shape = size == 1 ? gathered : 0; shape < gathered; ++shape) {
+      // Of other sizes there is one as small, or `gather` is as fast.
+      const bool small = shape == kernels::small_skew_shape;
+      if (!small || (size == 4 && are_few(groups, normal, device))) offer(shape);
+    }
     for (int shape = 0; size <= 4 && shape < kernels::skew_register_shape_count; ++shape) {
       if (is_too_large(kernels::skew_register_shapes, shape, groups, normal)) continue;
-      offer(gathered + shape);
+      if (serves(shape, groups, normal, device)) offer(gathered + shape);
     }
   });
 }
