@@ -62,7 +62,7 @@ void note_least_bytes(const std::string& path) {
       noted["least_bytes"] = sectors_of(c).moved_bytes();
     }
   }
-  std::ofstream(path) << result.dump(0) << '\n';
+  std::ofstream(path) << result.dump() << '\n';
 }
 
 std::vector<MeasuredCase> measured_in(const std::vector<std::string>& paths) {

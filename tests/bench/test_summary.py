@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ["report.py", "gpu_report.py", "gpu_plots.py", "random_report.py", "summary.py"]
+SCRIPTS = ["report.py", "gpu_report.py", "gpu_plots.py", "random_report.py", "random_gpu_report.py", "summary.py"]
 CASES = [
     # suite, name, bytes, class; then the share of Cornerturn and of its peer on each machine.
     ("everyday", "matrix", 4, "matrix-aligned", (0.9, 0.1), (0.95, 0.8)),
@@ -128,6 +128,31 @@ def test_the_tables_of_problems_drawn_at_random(project):
     assert "NumPy is faster in 1 of them" in readme
 
 
+def test_the_tables_of_problems_drawn_on_a_gpu(project):
+    """Copies of 1 GB/s: what takes three times its payload to move reaches two thirds of a copy at most."""
+    folder = project / "bench" / "results" / "random"
+    folder.mkdir()
+    of = {"suite": "random:2:3::1048576:16000000", "class": "tiny-modes", "element_bytes": 1}
+    cases = [
+        {**of, "payload_bytes": size, "least_bytes": least, "copy_seconds": size * 1e-9, "seconds": size * 4e-9,
+         "candidates": [{"kernel": "pack", "seconds": size * 2e-9}]}
+        for size, least in [(2 << 20, 4 << 20), (8 << 20, 24 << 20)]
+    ]  # fmt: skip
+    result = folder / "gpu-x100-seed-3.json"
+    result.write_text(json.dumps({"provenance": {"commit": "abc", "date": "1", "gpu": "X100"}, "cases": cases}))
+    page = project / "docs" / "benchmark.md"
+    page.write_text("<!-- bench-random-gpu:begin -->\n<!-- bench-random-gpu:end -->\n")
+    published = run(project, "random_gpu_report.py", "publish")
+    assert published.returncode == 0, published.stderr
+    assert "| tiny modes | 2 | 25 / 25 | - | - | - | 50 |" in page.read_text()
+    assert "| tiny modes | 2 | 82 / 67 | - | - | - | 82 |" in page.read_text()
+    assert run(project, "random_gpu_report.py", "check").returncode == 0
+
+    del cases[0]["least_bytes"]
+    result.write_text(json.dumps({"provenance": {"commit": "abc", "date": "1", "gpu": "X100"}, "cases": cases}))
+    assert "planning_check --least-bytes" in run(project, "random_gpu_report.py", "check").stderr
+
+
 def test_the_tables_of_the_cpu(project):
     published = run(project, "report.py", "publish")
     assert published.returncode == 0, published.stderr
@@ -143,7 +168,9 @@ def test_the_tables_of_the_cpu(project):
     assert stale.returncode == 1 and "docs/benchmark.md" in stale.stderr
 
 
-@pytest.mark.parametrize("script", ["report.py", "gpu_report.py", "random_report.py", "summary.py"])
+@pytest.mark.parametrize(
+    "script", ["report.py", "gpu_report.py", "random_report.py", "random_gpu_report.py", "summary.py"]
+)
 def test_the_pages_say_what_the_results_say(script):
     checked = run(ROOT, script, "check")
     assert checked.returncode == 0, checked.stderr

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Makes the tables of problems drawn at random on a GPU, of docs/benchmark.md.
+
+usage: random_gpu_report.py publish [RESULT.json...]  writes the tables (default: the newest results)
+       random_gpu_report.py check [RESULT.json...]    fails when the page says something else than the results
+       random_gpu_report.py table RESULT.json...      prints the tables
+
+RESULT.json is what `cornerturn bench --device gpu --all-candidates --random COUNT --seed S --json RESULT.json`
+writes, where `planning_check DEVICE RESULT.json --least-bytes` has noted what memory moves at least.
+"""
+import sys
+from bisect import bisect
+from pathlib import Path
+
+import report
+from random_report import ROWS, newest_on_gpu, percent
+from report import PAGE, geometric_mean, load
+
+MARKER = "bench-random-gpu"
+SIZES = [1, 2, 4, 8]
+MB = 1 << 20
+BY_BYTES = {
+    "of 1 to 4 MB": (0, 4 * MB),
+    "of 4 to 16 MB": (4 * MB, 16 * MB),
+    "of 16 to 64 MB": (16 * MB, 64 * MB),
+    "of 64 to 256 MB": (64 * MB, 256 * MB),
+    "larger": (256 * MB, 1 << 62),
+}
+NEIGHBOURS = 10  # copies of about as many bytes
+
+
+class Copies:
+    """How long the plain copies took that were measured, by bytes."""
+
+    def __init__(self, cases):
+        self.known = sorted((c["payload_bytes"], c["copy_seconds"]) for c in cases)
+
+    def seconds(self, size):
+        """Of a copy of so many bytes, after those nearest to it."""
+        at = bisect(self.known, (size, 0))
+        first = max(0, min(at - NEIGHBOURS // 2, len(self.known) - NEIGHBOURS))
+        rates = sorted(seconds / known for known, seconds in self.known[first : first + NEIGHBOURS])
+        return size * rates[len(rates) // 2]
+
+
+class Drawn:
+    def __init__(self, paths):
+        self.paths = paths
+        self.results = [load(path) for path in paths]
+        self.cases = [c for result in self.results for c in result["cases"] if c.get("seconds")]
+        unknown = [path.name for path, r in zip(paths, self.results) if "least_bytes" not in r["cases"][0]]
+        if unknown:
+            sys.exit(f"{unknown[0]} does not say what memory moves: run planning_check --least-bytes")
+        self.copies = Copies(self.cases)
+
+    def share(self, case):
+        return case["copy_seconds"] / case["seconds"]
+
+    def best(self, case):
+        times = [c["seconds"] for c in case["candidates"] if c.get("seconds")]
+        return case["copy_seconds"] / min([*times, case["seconds"]])
+
+    def floor(self, case):
+        """The share of a kernel that takes no longer than a copy of what memory has to move."""
+        if case["least_bytes"] <= 2 * case["payload_bytes"]:
+            return 1.0
+        half = case["least_bytes"] // 2
+        return min(1.0, self.copies.seconds(case["payload_bytes"]) / self.copies.seconds(half))
+
+    def groups(self):
+        """Title and cases of each row."""
+        for group, title in ROWS.items():
+            yield title, [c for c in self.cases if c["class"] == group]
+        yield "**all**", self.cases
+        for title, (low, high) in BY_BYTES.items():
+            yield title, [c for c in self.cases if low <= c["payload_bytes"] < high]
+
+
+def cells(cases, value):
+    """Geometric mean / worst by bytes of an element."""
+    for size in SIZES:
+        values = [value(c) for c in cases if c["element_bytes"] == size]
+        yield f"{percent(geometric_mean(values))} / {percent(min(values))}" if values else "-"
+
+
+def table(drawn, value, last_title, last_of):
+    head = ["class", "cases", *(f"{size} B" for size in SIZES), last_title]
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    for title, cases in drawn.groups():
+        if cases:
+            row = [title, str(len(cases)), *cells(cases, value), percent(geometric_mean([last_of(c) for c in cases]))]
+            lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines)
+
+
+def text_of(paths):
+    drawn = Drawn(paths)
+    p = drawn.results[0]["provenance"]
+    seeds = sorted(c["suite"].split(":")[2] for c in (r["cases"][0] for r in drawn.results))
+    return "\n\n".join(
+        [
+            f"{len(drawn.cases)} problems that no fit has seen, of seeds {', '.join(seeds)} on one {p['gpu']}, each with every candidate's "
+            "time. Share of the plain copy, geometric mean / worst, by bytes of an element; the plans are the "
+            "model's. The last column: the geometric mean of the fastest candidates.",
+            table(drawn, drawn.share, "best candidate", drawn.best),
+            "What memory allows at most, in the same form: as long as a plain copy of as many bytes as there are in "
+            "the 32-byte sectors that hold elements of the source or of the destination, where a sector of the "
+            "destination that is written in part is read before. The launch is in that time, as it is in a copy's. "
+            "The last column is the mean over all sizes.",
+            table(drawn, drawn.floor, "1 to 8 B", drawn.floor),
+        ]
+    )
+
+
+def main():
+    command, paths = (sys.argv[1] if len(sys.argv) > 1 else ""), [Path(p) for p in sys.argv[2:]]
+    if command == "table" and paths:
+        print(text_of(paths))
+        return
+    if command not in ("publish", "check"):
+        sys.exit(__doc__)
+    paths = paths or newest_on_gpu()
+    if not paths:
+        sys.exit("random_gpu_report.py: bench/results/random has no result of a GPU")
+    report.publish_or_check({PAGE: text_of(paths)}, MARKER, "bench/random_gpu_report.py")
+
+
+if __name__ == "__main__":
+    main()
