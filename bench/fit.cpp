@@ -63,4 +63,122 @@ std::vector<double> fitted(const std::vector<FreeCost>& free,
   return costs;
 }
 
+namespace {
+
+constexpr double reach = 0.15;  // of the logarithm of a cost, in a round
+
+// Estimates as a line in the logarithms of the costs, for one candidate.
+struct Slope {
+  std::size_t cost;
+  double by;
+};
+using Slopes = std::vector<std::vector<std::vector<Slope>>>;
+
+std::vector<double> costs_at(const std::vector<FreeCost>& free, const std::vector<double>& logs) {
+  std::vector<double> costs;
+  costs.reserve(free.size());
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    costs.push_back(std::min(std::exp(logs[i]), free[i].most));
+  }
+  return costs;
+}
+
+// Of the smooth badness, with respect to the logarithm of each estimate of a case.
+void add_gradient(const FitCase& c, const std::vector<double>& logs, double share_of_case,
+                  double share_of_weight, std::vector<double>& gradient) {
+  constexpr double apart = 0.02;  // logarithms that make a choice clear
+  constexpr double near = 0.01;   // where an error counts as its square
+  const double least = *std::min_element(logs.begin(), logs.end());
+  std::vector<double> chosen(logs.size()), lost(logs.size());
+  double all = 0, expected = 0;
+  for (std::size_t k = 0; k < logs.size(); ++k) {
+    all += chosen[k] = std::exp((least - logs[k]) / apart);
+    const double behind = c.seconds[k] / c.best - 1;
+    lost[k] = 2 * std::min(behind, 0.5) + 1 / (1 + std::exp((0.03 - behind) / 0.004));
+  }
+  for (std::size_t k = 0; k < logs.size(); ++k) expected += (chosen[k] /= all) * lost[k];
+  for (std::size_t k = 0; k < logs.size(); ++k) {
+    gradient[k] = share_of_case * chosen[k] * (expected - lost[k]) / apart;
+    if (!c.counts_estimates) continue;
+    const double off = logs[k] - std::log(c.seconds[k]);
+    gradient[k] += share_of_weight * std::exp(-4 * (c.seconds[k] / c.best - 1)) * off /
+                   std::sqrt(off * off + near * near);
+  }
+}
+
+std::vector<double> descended(const std::vector<FitCase>& cases, const LogEstimates& at_start,
+                              const Slopes& slopes, std::size_t costs) {
+  constexpr int steps = 150;
+  constexpr double rate = 0.004;
+  double weights = 0;
+  for (const FitCase& c : cases) {
+    for (const double seconds : c.seconds) weights += std::exp(-4 * (seconds / c.best - 1));
+  }
+  std::vector<double> moved(costs), mean(costs), square(costs), logs, of_logs;
+  for (int step = 1; step <= steps; ++step) {
+    std::vector<double> gradient(costs);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      logs = at_start[i];
+      for (std::size_t k = 0; k < logs.size(); ++k) {
+        for (const Slope& slope : slopes[i][k]) logs[k] += slope.by * moved[slope.cost];
+      }
+      of_logs.assign(logs.size(), 0);
+      add_gradient(cases[i], logs, 1 / static_cast<double>(cases.size()), 1 / weights, of_logs);
+      for (std::size_t k = 0; k < logs.size(); ++k) {
+        for (const Slope& slope : slopes[i][k]) gradient[slope.cost] += of_logs[k] * slope.by;
+      }
+    }
+    for (std::size_t n = 0; n < costs; ++n) {
+      const double g = gradient[n] + 0.0008 * moved[n];
+      mean[n] = 0.9 * mean[n] + 0.1 * g;
+      square[n] = 0.99 * square[n] + 0.01 * g * g;
+      const double by = mean[n] / (1 - std::pow(0.9, step)) /
+                        (std::sqrt(square[n] / (1 - std::pow(0.99, step))) + 1e-9);
+      moved[n] = std::clamp(moved[n] - rate * by, -reach, reach);
+    }
+  }
+  return moved;
+}
+
+}  // namespace
+
+std::vector<double> fitted_along_derivatives(
+    const std::vector<FreeCost>& free, const std::vector<FitCase>& cases,
+    const std::function<LogEstimates(const std::vector<double>&)>& estimates, int rounds) {
+  constexpr double difference = 0.02;
+  std::vector<double> logs;
+  logs.reserve(free.size());
+  for (const FreeCost& cost : free) logs.push_back(std::log(std::min(cost.start, cost.most)));
+  std::vector<double> best = costs_at(free, logs);
+  double least = 0;
+  for (int round = 0; round <= rounds; ++round) {
+    const LogEstimates here = estimates(costs_at(free, logs));
+    const double value =
+        badness(cases, [&](std::size_t i, std::size_t k) { return std::exp(here[i][k]); });
+    if (round == 0 || value < least) {
+      least = value;
+      best = costs_at(free, logs);
+    }
+    if (round == rounds) break;
+    Slopes slopes(cases.size());
+    for (std::size_t i = 0; i < cases.size(); ++i) slopes[i].resize(here[i].size());
+    for (std::size_t n = 0; n < free.size(); ++n) {
+      std::vector<double> beside = logs;
+      beside[n] -= difference;  // never above what a cost may be
+      const LogEstimates there = estimates(costs_at(free, beside));
+      for (std::size_t i = 0; i < cases.size(); ++i) {
+        for (std::size_t k = 0; k < here[i].size(); ++k) {
+          const double by = (here[i][k] - there[i][k]) / difference;
+          if (by != 0) slopes[i][k].push_back({n, by});
+        }
+      }
+    }
+    const std::vector<double> moved = descended(cases, here, slopes, free.size());
+    for (std::size_t n = 0; n < free.size(); ++n) {
+      logs[n] = std::min(logs[n] + moved[n], std::log(free[n].most));
+    }
+  }
+  return best;
+}
+
 }  // namespace cornerturn::bench

@@ -33,4 +33,14 @@ std::vector<double> fitted(const std::vector<FreeCost>& free,
                            const std::function<double(const std::vector<double>&)>& badness_of,
                            int steps, unsigned seed);
 
+/// All estimates with given costs, as logarithms: of a case, of a candidate.
+using LogEstimates = std::vector<std::vector<double>>;
+
+/// So many rounds along the derivatives of the estimates. In each one, finite differences say how
+/// estimates change with costs, and a descent (Adam) on a smooth form of `badness`, in which all
+/// candidates are chosen a little, goes as far as that can be trusted. The best round counts.
+std::vector<double> fitted_along_derivatives(
+    const std::vector<FreeCost>& free, const std::vector<FitCase>& cases,
+    const std::function<LogEstimates(const std::vector<double>&)>& estimates, int rounds);
+
 }  // namespace cornerturn::bench

@@ -89,7 +89,7 @@ void check(const Arguments& arguments) {
   }
   const plan::gpu::Costs before;
   judge(arguments, measured, device, before);
-  if (arguments.fit.steps == 0) return;
+  if (arguments.fit.rounds == 0) return;
   plan::gpu::Costs costs = fitted_costs(measured, device, before, arguments.fit);
   fmt::print("\n");
   round_and_print(before, costs);
@@ -112,9 +112,9 @@ int run(int argc, char** argv) {
   app.add_flag("--least-bytes", arguments.notes_least_bytes,
                "Only note in the results what memory moves at least, in whole sectors");
   app.add_option("--condense", arguments.condense, "Write what judging needs to this file");
-  app.add_option("--fit", arguments.fit.steps, "Search so many steps for better costs");
+  app.add_option("--fit", arguments.fit.rounds,
+                 "Look for better costs, so many rounds along the derivatives of the estimates");
   app.add_option("--judge", arguments.judged, "Judge the fit by these results too");
-  app.add_option("--seed", arguments.fit.seed, "Of the search")->capture_default_str();
   app.add_option("--only", arguments.fit.only, "Fit the costs of this family, or this cost, alone")
       ->allow_extra_args(false);
   CLI11_PARSE(app, argc, argv);

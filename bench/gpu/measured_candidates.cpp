@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -299,7 +300,7 @@ plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
   };
   Estimates estimates(timed, device);
   std::vector<double> known;
-  const auto badness_of = [&](const std::vector<double>& values) {
+  const auto estimates_with = [&](const std::vector<double>& values) {
     std::vector<std::string> changed;
     for (std::size_t i = 0; i < known.size(); ++i) {
       if (values[i] != known[i]) changed.push_back(families[i]);
@@ -308,9 +309,16 @@ plan::gpu::Costs fitted_costs(const std::vector<MeasuredCase>& measured,
         known.empty() || std::find(changed.begin(), changed.end(), "") != changed.end();
     estimates.update(with_values(values), changed, all);
     known = values;
-    return badness(cases, [&](std::size_t i, std::size_t k) { return estimates.of(i, k); });
+    LogEstimates logs;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      logs.emplace_back();
+      for (std::size_t k = 0; k < cases[i].seconds.size(); ++k) {
+        logs.back().push_back(std::log(estimates.of(i, k)));
+      }
+    }
+    return logs;
   };
-  return with_values(fitted(free, badness_of, fit.steps, fit.seed));
+  return with_values(fitted_along_derivatives(free, cases, estimates_with, fit.rounds));
 }
 
 }  // namespace cornerturn::bench

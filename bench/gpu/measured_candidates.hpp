@@ -68,10 +68,9 @@ std::vector<PlanCheck> check_plans(const std::vector<MeasuredCase>& measured,
                                    const plan::gpu::Costs& costs = plan::gpu::standard_costs(),
                                    int plannings = 1);
 
-/// A random search for better costs.
+/// A search for better costs, along the derivatives of the estimates.
 struct CostFit {
-  int steps = 0;
-  unsigned seed = 1;
+  int rounds = 0;
   std::vector<std::string> only = {};  ///< families or costs that may change; none: all may
 };
 

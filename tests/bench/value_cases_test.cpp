@@ -58,7 +58,7 @@ TEST(ValueCases, AFitFindsWhatAKernelCosts) {
                         {{std::string(plan.kernel()), describe(plan.chosen, plan.normal),
                           plan.predicted_seconds()}}});
   }
-  plan::gpu::Costs found = fitted_costs(measured, device, start, {300, 1, {"amax.element"}});
+  plan::gpu::Costs found = fitted_costs(measured, device, start, {30, {"amax.element"}});
   double ratio = 0;
   for (const auto& named : found.named()) {
     if (named.name == "amax.element") ratio = named.cost->value;
