@@ -170,6 +170,13 @@ TileConfig config_of(const TileSplit& split, const Problem& normal, const CpuInf
 
 }  // namespace
 
+bool is_small_matrix(const TileConfig& config, const Problem& normal, std::int64_t vector_bytes) {
+  return normal.rank() == 2 && config.run_modes == 1 && config.prefetch_bytes == 0 &&
+         !config.copy_rows && !past_caches(config.stores) && !normal.converts() &&
+         normal.modes[0].src_stride == normal.src_type.size() &&
+         normal.modes[1].extent * normal.dst_type.size() >= vector_bytes;
+}
+
 const char* Family::why_not(const Problem& normal, const CpuInfo& cpu) {
   const std::int64_t width = normal.dst_type.size();
   if (normal.rank() < 2) return "it has fewer than two modes";
@@ -216,13 +223,16 @@ double Family::cost_ns(const TileConfig& config, const Problem& normal, const Cp
   // The work covers whole lines by whole units.
   const double padded_run = std::ceil(run / line) * line;
   const double padded_chain = std::ceil(chain / unit_bytes) * unit_bytes;
-  double line_of_work = config.direct                ? c.direct_line_ns
+  const bool small = is_small_matrix(config, normal, vector_bytes(cpu));
+  double line_of_work = small                        ? c.small_line_ns
+                        : config.direct              ? c.direct_line_ns
                         : past_caches(config.stores) ? c.staged_line_ns
                                                      : c.regular_line_ns;
   if (width == 1) line_of_work += c.byte_line_ns;
   if (width == 16) line_of_work += c.wide_line_ns;
   if (config.copy_rows) line_of_work += width == 1 ? c.copied_byte_line_ns : c.copied_line_ns;
   const double work = line_of_work * padded_run / run * padded_chain / chain / line;
+  if (small) return c.small_start_ns + bytes * work;
   double read = c.read_line_ns / line + c.source_run_ns / chain;
   if (normal.converts())
     read *= static_cast<double>(normal.src_type.size()) / static_cast<double>(width);
