@@ -40,7 +40,9 @@ class Comparison {
   }
 
   /// `phase`: so many bytes lie before the destination, in front of which is a guard page.
-  void run(const plan::TileConfig& config, const Problem& problem, std::int64_t phase) {
+  /// `whole`: in one call instead of shares.
+  void run(const plan::TileConfig& config, const Problem& problem, std::int64_t phase,
+           bool whole = false) {
     const Reach from = src_reach(problem);
     const Reach to = dst_reach(problem);
     const auto src_bytes = static_cast<std::size_t>(from.high - from.low);
@@ -54,11 +56,12 @@ class Comparison {
     std::memset(reference, 0xA5, dst_bytes);
     const std::int64_t origin = phase - to.low;
     reference_copy(problem, in, reference + origin);
+    const Buffers buffers{out + origin + problem.dst_offset, in + problem.src_offset};
     const std::int64_t pieces = cpu::pieces(config, problem);
-    for (std::int64_t first = 0; first < pieces;) {
+    if (whole) cpu::run_all(config, problem, buffers);
+    for (std::int64_t first = whole ? pieces : 0; first < pieces;) {
       const std::int64_t last = random_.uniform(first + 1, pieces);
-      cpu::run(config, problem, {out + origin + problem.dst_offset, in + problem.src_offset}, first,
-               last);
+      cpu::run(config, problem, buffers, first, last);
       first = last;
     }
     ASSERT_EQ(std::memcmp(out, reference, dst_bytes), 0)
@@ -135,6 +138,29 @@ TEST_P(Tile, LinesFromRegisters) {
         random.chance(0.2) ? random.uniform(0, 63) : random.uniform(0, 64 / width) * width);
     if (HasFatalFailure()) return;
   }
+}
+
+// In one call, and not in shares: every number of rows and columns about the sizes of units.
+TEST_P(Tile, SmallMatrices) {
+  RandomProblems random(11, {});
+  Comparison comparison(random);
+  int small = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const std::int64_t width = std::int64_t{1} << random.uniform(0, 4);
+    const std::int64_t columns = 16 / width + random.uniform(0, 20);
+    const std::int64_t rows = random.uniform(2, 140) / width + 2;
+    const std::int64_t src_pitch = (columns + random.uniform(0, 3)) * width;
+    const std::int64_t dst_pitch = (rows + random.uniform(0, 3)) * width;
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(width);
+    problem.modes.push_back({columns, width, random.chance(0.8) ? dst_pitch : -dst_pitch});
+    problem.modes.push_back({rows, random.chance(0.8) ? src_pitch : -src_pitch, width});
+    const plan::TileConfig config = offered_for(problem, cpu::cpu_info()).front();
+    small += plan::tile::is_small_matrix(config, problem, 16);
+    comparison.run(config, problem, random.uniform(0, 63), true);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(small, 1000);
 }
 
 }  // namespace
