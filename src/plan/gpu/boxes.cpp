@@ -144,12 +144,21 @@ Estimate Family::estimate(const BoxesConfig& config, const Problem& normal, cons
   Work work;
   work.blocks = static_cast<double>(blocks_of(config, rows));
   work.resident = resident_blocks(model.device, config.threads, 0, config.in_flight == 4 ? 5 : 8);
-  const double of_thread = c.thread + c.axis * rows.outer.size() +
-                           config.in_flight * (c.lane + (aligned ? 0.0 : c.shifted));
+  double of_lane = c.lane;
+  if (!aligned)
+    of_lane += c.shifted + warps_with_ends(rows) * (rows.granule < 4 ? c.end_part : c.end);
+  const double of_thread = c.thread + c.axis * rows.outer.size() + config.in_flight * of_lane;
   work.instructions = work.blocks * config.threads * of_thread;
   work.block_seconds = model.costs.rows_block;
   work.src_bytes = model.least.src_bytes / share;
   work.dst_bytes = model.least.dst_bytes / share;
+  if (!aligned) {
+    const auto run = static_cast<double>(rows.bytes);
+    work.src_bytes *=
+        src_moved(model, {run, granule_of(rows, &Mode::src_stride)}) / model.least.src_bytes;
+    work.dst_bytes *=
+        dst_moved(model, {run, granule_of(rows, &Mode::dst_stride)}) / model.least.dst_bytes;
+  }
   return estimate_of(model, work);
 }
 

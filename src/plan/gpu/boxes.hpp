@@ -37,12 +37,14 @@ struct Family {
   using Args = kernels::BoxesArgs;
   struct Costs {
     Cost lane{"lane", 25.3, "instructions for each vector of 16 bytes"};
-    Cost shifted{"shifted", 267, "instructions more for a vector put together from two"};
+    Cost shifted{"shifted", 51, "instructions more for a vector put together from two"};
+    Cost end{"end", 124, "more for those of a warp that has the end of a row"};
+    Cost end_part{"end_part", 188, "the same where a row may end within a word"};
     Cost thread{"thread", 12.2, "instructions of a thread"};
     Cost axis{"axis", 13.1, "instructions of a thread for each mode"};
-    Cost shifted_share{"shifted_share", 0.851, "share of the memory's speed where rows are shifted",
+    Cost shifted_share{"shifted_share", 0.871, "share of the memory's speed where rows are shifted",
                        1};
-    Cost shifted_single{"shifted_single", 0.822, "the same with one vector a thread"};
+    Cost shifted_single{"shifted_single", 0.806, "the same with one vector a thread"};
     Cost share_256{"share_256", 0.975, "share with aligned rows of 256 bytes or more", 1};
     Cost share_128{"share_128", 1, "share with aligned rows of 128 to 255 bytes", 1};
     Cost share_64{"share_64", 0.948, "share with aligned rows of 64 to 127 bytes", 1};

@@ -57,6 +57,13 @@ bool is_near(const Reach& reach, std::int64_t offset) {
   return reach.low - offset >= -most && reach.high - offset <= most;
 }
 
+// Whether all of its arithmetic has 32 bits.
+bool is_near(const Problem& normal) {
+  return normal.elements() < (std::int64_t{1} << 30) &&
+         is_near(src_reach(normal), normal.src_offset) &&
+         is_near(dst_reach(normal), normal.dst_offset);
+}
+
 // Whether element number n of the destination's order lies n elements behind the first.
 bool dst_is_one_run(const Problem& normal) {
   std::int64_t next = normal.dst_type.size();
@@ -115,6 +122,7 @@ Estimate Family::estimate(const GatherConfig& config, const Problem& normal, con
   work.resident = resident_blocks(model.device, threads, 0, 4);
   work.instructions = elements * (c.lane + c.axis * normal.rank() +
                                   (normal.converts() ? value_lane(normal, c) : 0));
+  if (!normal.converts() && !is_near(normal)) work.instructions *= c.far;
   const Rows rows(normal);
   const auto run = static_cast<double>(rows.bytes);
   if (rows.granule == 16 && rows.bytes > rows.granule) {
@@ -165,9 +173,7 @@ Launchable<kernels::GatherArgs> Family::prepare(const GatherConfig& config, cons
     axis.dst_step = mode.dst_stride;
   }
   if (normal.converts()) set_change(args, normal);
-  args.near = args.elements < (std::int64_t{1} << 30) &&
-              is_near(src_reach(normal), normal.src_offset) &&
-              is_near(dst_reach(normal), normal.dst_offset);
+  args.near = is_near(normal);
   args.one_run = dst_is_one_run(normal);
   const std::int64_t blocks = std::min<std::int64_t>(ceil_div(args.elements, of_block(config)),
                                                      (std::int64_t{1} << 31) - 1);

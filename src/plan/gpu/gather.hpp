@@ -31,6 +31,7 @@ struct Family {
   struct Costs {
     Cost lane{"lane", 28.3, "instructions for each element"};
     Cost axis{"axis", 9.14, "instructions for each mode of an element's place"};
+    Cost far{"far", 4.4, "times the instructions where places need more than 32 bits"};
     Cost sector{"sector", 0.978, "wavefronts for each sector that a warp touches"};
     Cost block{"block", 2.48e-06, "seconds of a block that is alone"};
     Cost single_block{"single_block", 2.69e-06, "the same with one element a thread"};

@@ -57,6 +57,17 @@ std::int64_t granule_of(const Box::Side& side, const Problem& normal, std::int64
   return granule;
 }
 
+// Whether gaps lie between whole runs of the destination.
+bool leaves_gaps(const Box& box, const Problem& normal) {
+  const int modes = box.dst.run_modes;
+  if (modes == 0 || modes == box.dst.modes) return false;
+  const int last = box.dst.order[static_cast<std::size_t>(modes - 1)];
+  const int next = box.dst.order[static_cast<std::size_t>(modes)];
+  const Mode& mode = normal.modes[last];
+  return box.extent[static_cast<std::size_t>(last)] == mode.extent &&
+         normal.modes[next].dst_stride != mode.dst_stride * mode.extent;
+}
+
 // What a box costs, whatever its form.
 struct BoxWork {
   const Setup& setup;
@@ -230,6 +241,10 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
   const double dst_run = static_cast<double>(box.dst.places * normal.dst_type.size());
   work.src_bytes = src_moved(model, {src_run, granule_of(box.src, normal, &Mode::src_stride)});
   work.dst_bytes = dst_moved(model, {dst_run, granule_of(box.dst, normal, &Mode::dst_stride)});
+  if (config.anywhere && leaves_gaps(box, normal)) {
+    const double at_once = model.least.dst_bytes * c.most_moved;
+    work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * c.gap / dst_run, at_once);
+  }
   return estimate_of(model, work);
 }
 

@@ -42,6 +42,8 @@ struct Family {
     Cost axis{"axis", 33, "instructions of a thread for each mode that boxes cut"};
     Cost entry{"entry", 13.1, "instructions for where an element of a run lies"};
     Cost entry_digit{"entry_digit", 9.52, "instructions for each digit of that"};
+    Cost gap{"gap", 250, "bytes more for each run of the destination with a gap behind it"};
+    Cost most_moved{"most_moved", 3, "times the destination's bytes: at most, where it has gaps"};
     Cost edge{"edge", 36.8, "instructions for each element that may lie in no whole unit"};
     Cost barriers{"barriers", 0.105,
                   "as the shared `barriers`: two barriers a box, more between them"};

@@ -45,6 +45,12 @@ inline std::int64_t granule_of(const Rows& rows, std::int64_t Mode::*stride) {
   return granule;
 }
 
+/// Of the warps that move shifted rows, how many have the end of a row among their vectors.
+inline double warps_with_ends(const Rows& rows) {
+  constexpr double bytes_of_warp = 32 * 16;
+  return std::min(1.0, bytes_of_warp / static_cast<double>(rows.bytes));
+}
+
 /// Memory delivers bursts of 64 bytes. What of them does not belong to the run that a kernel reads
 /// is fetched again by whoever reads the neighbours, unless it is in the L2 until then: how much of
 /// the source, as a fraction. `run` is in bytes.

@@ -198,7 +198,9 @@ Estimate Family::estimate(const RowsConfig& config, const Problem& normal, const
   work.blocks = static_cast<double>(units.blocks());
   work.resident = resident_blocks(model.device, kernels::rows_threads, 0,
                                   aligned && config.in_flight == 1 ? 8 : 4);
-  double of_lane = c.lane + (aligned ? 0.0 : c.shifted);
+  double of_lane = c.lane;
+  if (!aligned)
+    of_lane += c.shifted + warps_with_ends(rows) * (rows.granule < 4 ? c.end_part : c.end);
   if (!long_rows) of_lane += c.axis * rows.outer.size();
   work.instructions = work.blocks * kernels::rows_threads *
                       (c.thread + static_cast<double>(config.in_flight) * of_lane);

@@ -32,7 +32,9 @@ struct Family {
   struct Costs {
     Cost lane{"lane", 9.42, "instructions for each vector of 16 bytes"};
     Cost axis{"axis", 5.14, "instructions for each mode of a short row's place"};
-    Cost shifted{"shifted", 320, "instructions more for a vector put together from two"};
+    Cost shifted{"shifted", 63.4, "instructions more for a vector put together from two"};
+    Cost end{"end", 385, "more for those of a warp that has the end of a row"};
+    Cost end_part{"end_part", 358, "the same where a row may end within a word"};
     Cost thread{"thread", 9.56, "instructions of a thread"};
     Cost together{"together", 0.995, "share of the memory's speed with several vectors a thread",
                   1};
