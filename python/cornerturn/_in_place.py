@@ -50,17 +50,19 @@ def transpose_in_place(
     strides = packed_strides(shape, array.itemsize)
     if array.itemsize > 0 and 0 not in shape:
         stream = stream_for(framework, array.device, None, "x")
-        if threads is None:
-            strides = _permute(array, order, stream)
-        else:
-            strides = with_threads(threads, _permute, array, order, stream)
+        with framework.recorded("cornerturn::transpose_in_place"):
+            if threads is None:
+                strides = _permute(array, order, stream)
+            else:
+                strides = with_threads(threads, _permute, array, order, stream)
         framework.was_written(x)
     return over(x, shape, strides)
 
 
 def _writable(framework: Framework, x: Any) -> Array:
     framework.will_write(x, "x")
-    if not framework.is_plain(x):
+    framework.will_lose_gradient(x, "x")
+    if not framework.is_memory(x):
         raise TypeError(f"x is a {type(x).__name__} that is traced, or has no memory of its own")
     array = framework.read(x, "x")
     if array.readonly:

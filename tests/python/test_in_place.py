@@ -91,3 +91,18 @@ def test_tensors():
         assert cornerturn.transpose_in_place(leaf).shape == (4, 3)
     with pytest.raises(ValueError, match="x.strides"):
         cornerturn.transpose_in_place(torch.ones(3).expand(4, 3))
+
+
+def test_profilers_and_tangents():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(12.0).reshape(3, 4)
+    before = x.T.contiguous()
+    with torch.profiler.profile() as profile:
+        y = cornerturn.transpose_in_place(x)
+    assert torch.equal(y, before)
+    counts = {event.key: event.count for event in profile.key_averages()}
+    assert counts["cornerturn::transpose_in_place"] == 1
+    with torch.autograd.forward_ad.dual_level():
+        assert torch.equal(cornerturn.transpose_in_place(y), before.T)
+        with pytest.raises(ValueError, match="x has a tangent"):
+            cornerturn.transpose_in_place(torch.autograd.forward_ad.make_dual(x, x))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -77,6 +78,14 @@ class Framework:
     def is_plain(self, x: Any) -> bool:
         """Is `x` nothing but memory, so that nobody but the engine has to see what happens to it?"""
         return True
+
+    def is_memory(self, x: Any) -> bool:
+        """Has `x` memory of its own, and is it not traced?"""
+        return True
+
+    def recorded(self, name: str) -> Any:
+        """A context whose time the framework's profiler, where one runs, gives to `name`."""
+        return contextlib.nullcontext()
 
     def as_float32(self, x: Any, name: str) -> Any:
         """The numbers in `x` as packed float32."""

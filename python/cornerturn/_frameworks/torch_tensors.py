@@ -91,16 +91,28 @@ class Torch(Framework):
     def is_plain(self, x: Any) -> bool:
         torch = sys.modules["torch"]
         return (
-            not torch.compiler.is_compiling()
-            and type(x) in (torch.Tensor, torch.nn.Parameter)
+            self.is_memory(x)
             and not (x.requires_grad and torch.is_grad_enabled())
-            and x.device.type != "meta"
-            and torch._C._len_torch_dispatch_stack() == 0
             and torch.autograd.forward_ad._current_level < 0
-            and torch._C._functorch.peek_interpreter_stack() is None
-            and not torch._C._is_tracing()
             and not torch.autograd.profiler._is_profiler_enabled
         )
+
+    def is_memory(self, x: Any) -> bool:
+        torch = sys.modules["torch"]
+        return (
+            not torch.compiler.is_compiling()
+            and type(x) in (torch.Tensor, torch.nn.Parameter)
+            and x.device.type != "meta"
+            and torch._C._len_torch_dispatch_stack() == 0
+            and torch._C._functorch.peek_interpreter_stack() is None
+            and not torch._C._is_tracing()
+        )
+
+    def recorded(self, name: str) -> Any:
+        torch = sys.modules["torch"]
+        if not torch.autograd.profiler._is_profiler_enabled:
+            return contextlib.nullcontext()
+        return torch.profiler.record_function(name)
 
     def as_float32(self, x: Any, name: str) -> Any:
         torch = sys.modules["torch"]
