@@ -24,6 +24,7 @@ PEERS = ["numpy", "torch"]
 # A peer is ahead where its time is shorter by more than this.
 TOLERANCE = 0.03
 CLOSE = 1.1  # a choice that costs no more than this is a good one
+TIMES_NUMPY = 5  # so many times as fast as NumPy is what the library aims at
 ROWS = {
     "matrix-aligned": "matrices, aligned",
     "matrix-odd": "matrices, odd",
@@ -68,8 +69,17 @@ class Drawn:
 
     def behind(self, key):
         """Is a peer faster?"""
+        return self.is_behind(key, self.share(key))
+
+    def is_behind(self, key, share):
+        """Would a peer be faster than this share of memcpy?"""
         best = self.best_peer(key)
-        return best is not None and self.share(key) < best * (1 - TOLERANCE)
+        return best is not None and share < best * (1 - TOLERANCE)
+
+    def share_of_fastest(self, key):
+        """What the fastest candidate would reach; None where no candidates were timed."""
+        regret = self.regret(key)
+        return None if regret is None else self.share(key) * regret
 
     def regret(self, key):
         """Time of what was chosen over that of the fastest candidate, both their fastest runs."""
@@ -140,8 +150,31 @@ def caption(drawn):
             f"- {machine}; {drawn_from}{versions}. From {sources_of(drawn)}.",
             f"- Means are geometric.{ahead} A choice is good that takes at most {CLOSE:.2f} times as long as "
             "the fastest candidate; the worst choice took so many times as long.",
+            *bounds(drawn),
         ]
     )
+
+
+def bounds(drawn):
+    """What better choices would bring, and what is left for a copy to gain over NumPy."""
+    lines = []
+    fastest = {k: share for k in drawn.ours if (share := drawn.share_of_fastest(k)) is not None}
+    if fastest:
+        behind = sum(drawn.is_behind(k, share) for k, share in fastest.items())
+        lines.append(
+            f"- With the fastest candidate of each problem, mean / worst would be "
+            f"{percent(geometric_mean(fastest.values()))} / {percent(min(fastest.values()))} % of memcpy"
+            + (f", and a peer would be ahead in {behind} of {len(fastest)}." if drawn.peers else ".")
+        )
+    numpy = [s for k in drawn.ours if "numpy" in drawn.peers and (s := drawn.peer_share("numpy", k)) is not None]
+    if numpy:
+        fast = sum(s > 1 / TIMES_NUMPY for s in numpy)
+        lines.append(
+            f"- NumPy reaches {percent(geometric_mean(numpy))} % of memcpy in the mean, and more than "
+            f"{percent(1 / TIMES_NUMPY)} % in {fast} of {len(numpy)} problems: there {TIMES_NUMPY} times NumPy is more "
+            f"than memcpy. The speed of memcpy in every problem would be {1 / geometric_mean(numpy):.1f} times NumPy."
+        )
+    return lines
 
 
 def sources_of(drawn):

@@ -118,6 +118,10 @@ def test_the_tables_of_problems_drawn_at_random(project):
     assert published.returncode == 0, published.stderr
     assert "| tiny modes | 2 | 35 / 25 | 1.7 | 1 | 50 | 2.00 |" in page.read_text()
     assert "| tiny modes | 2 | 100 / 100 | - | - |" in page.read_text() and "2 threads" in page.read_text()
+    # Both fastest candidates take twice memcpy's time; NumPy takes eight and three times as long.
+    assert "would be 50 / 50 % of memcpy, and a peer would be ahead in 0 of 2" in page.read_text()
+    assert "NumPy reaches 20 % of memcpy in the mean, and more than 20 % in 1 of 2 problems" in page.read_text()
+    assert "would be 4.9 times NumPy" in page.read_text() and page.read_text().count("With the fastest") == 1
     assert run(project, "random_report.py", "check").returncode == 0
     page.write_text(page.read_text().replace("35 / 25", "36 / 25"))
     assert run(project, "random_report.py", "check").returncode == 1
