@@ -226,14 +226,13 @@ void dispatch(const SkewArgs& a, Visit&& visit) {
           return in_registers.template operator()<Move<T>, 0>();
         case 1:
           return in_registers.template operator()<Move<T>, 1>();
-        case 2:
-          return in_registers.template operator()<Move<T>, 2>();
-        case 3:
-          return in_registers.template operator()<Move<T>, 3>();
-        case 4:
-          return in_registers.template operator()<Move<T>, 4>();
+        case narrow_register_shape:
+          if constexpr (sizeof(T) <= 2) {
+            return in_registers.template operator()<Move<T>, narrow_register_shape>();
+          }
+          break;
         default:
-          return in_registers.template operator()<Move<T>, 5>();
+          return in_registers.template operator()<Move<T>, 2>();
       }
     }
   });

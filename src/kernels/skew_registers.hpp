@@ -13,14 +13,12 @@
 
 namespace cornerturn::kernels {
 
-inline constexpr int skew_register_shape_count = 6;
+inline constexpr int skew_register_shape_count = 4;
 inline constexpr TileShape skew_register_shapes[skew_register_shape_count] = {
-    {8, 128}, {16, 128}, {16, 256}, {4, 64}, {16, 32}, {4, 256}};
-inline constexpr int small_register_shape = 3;   ///< for few tiles
-inline constexpr int low_register_shape = 4;     ///< for short rows of the destination
-inline constexpr int narrow_register_shape = 5;  ///< for short rows of the source
+    {8, 128}, {16, 128}, {16, 256}, {4, 256}};
+inline constexpr int narrow_register_shape = 3;  ///< for short rows of 1 and 2 bytes
 /// How often a lane takes another four rows, by shape.
-inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 1, 1, 2};
+inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 2};
 /// Those that there are where values change.
 inline constexpr int changing_skew_shapes[] = {0, 2};
 

@@ -1,6 +1,7 @@
 #include "plan/gpu/skew.hpp"
 
 #include <bit>
+#include <span>
 
 #include "core/validate.hpp"
 #include "plan/gpu/convert.hpp"
@@ -42,19 +43,13 @@ bool are_few(const Groups& groups, const Problem& normal, const DeviceInfo& devi
   return counts_of(usual, groups).all <= of_sm * device.sm_count;
 }
 
-// Whether a shape that transposes in registers is one for such a problem.
-bool serves(int shape, const Groups& groups, const Problem& normal, const DeviceInfo& device) {
-  const int size = normal.dst_type.size();
-  switch (shape) {
-    case kernels::small_register_shape:
-      return are_few(groups, normal, device);
-    case kernels::low_register_shape:
-      return groups.row_count * size <= kernels::skew_register_shapes[shape].down_bytes + sector;
-    case kernels::narrow_register_shape:
-      return groups.col_count * size <= kernels::skew_register_shapes[shape].across * 16;
-    default:
-      return true;
-  }
+// Whether rows of the source are so short that usual tiles would be half empty, but no shorter than
+// two vectors, and those of the destination long enough.
+bool are_narrow(const Groups& groups, const Problem& normal) {
+  const kernels::TileShape& shape = kernels::skew_register_shapes[kernels::narrow_register_shape];
+  const std::int64_t bytes = groups.col_count * normal.src_type.size();
+  return normal.src_type.size() <= 2 && bytes >= 32 && bytes <= shape.across * 16 &&
+         groups.row_count * normal.dst_type.size() >= shape.down_bytes;
 }
 
 }  // namespace
@@ -86,14 +81,16 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     const int size = normal.dst_type.size();
     // Single bytes gathered from rows of any phase would collide.
     for (int shape = size == 1 ? gathered : 0; shape < gathered; ++shape) {
-      // Of other sizes there is one as small, or `gather` is as fast.
       const bool small = shape == kernels::small_skew_shape;
       if (!small || (size == 4 && are_few(groups, normal, device))) offer(shape);
     }
-    for (int shape = 0; size <= 4 && shape < kernels::skew_register_shape_count; ++shape) {
-      if (is_too_large(kernels::skew_register_shapes, shape, groups, normal)) continue;
-      if (serves(shape, groups, normal, device)) offer(gathered + shape);
+    if (size > 4) return;
+    constexpr std::span shapes(kernels::skew_register_shapes);
+    constexpr auto usual = shapes.first<kernels::narrow_register_shape>();
+    for (int shape = 0; shape < kernels::narrow_register_shape; ++shape) {
+      if (!is_too_large(usual, shape, groups, normal)) offer(gathered + shape);
     }
+    if (are_narrow(groups, normal)) offer(gathered + kernels::narrow_register_shape);
   });
 }
 
