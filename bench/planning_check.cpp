@@ -58,7 +58,9 @@ void note_least_bytes(const std::string& path) {
     auto found = suites.find(name);
     if (found == suites.end()) found = suites.emplace(name, load_suite(name)).first;
     for (const Case& c : found->second.cases) {
-      if (c.name != noted.at("case").get<std::string>() || c.element_bytes != noted.at("element_bytes").get<int>()) continue;
+      if (c.name != noted.at("case").get<std::string>() ||
+          c.element_bytes != noted.at("element_bytes").get<int>())
+        continue;
       noted["least_bytes"] = sectors_of(c).moved_bytes();
     }
   }
