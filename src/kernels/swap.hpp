@@ -92,6 +92,7 @@ enum class SwapWay : std::uint8_t {
   words,
   units,    ///< elements lie side by side
   vectors,  ///< and all rows begin at multiples of 16 bytes, and have whole vectors
+  wide,     ///< the same, in tiles whose rows have 256 bytes
 };
 
 struct SwapArgs {
@@ -134,10 +135,10 @@ CT_DEVICE SwapPlace swap_place(const SwapArgs& a, std::uint32_t block, std::uint
   return place;
 }
 
-template <class T>
+template <class T, bool wide = false>
 struct SwapTiles {
   static constexpr int size = static_cast<int>(sizeof(T));
-  static constexpr int side = size == 1 ? 128 : size <= 4 ? 64 : 32;
+  static constexpr int side = wide ? 256 / size : size == 1 ? 128 : size <= 4 ? 64 : 32;
   static constexpr int vector = 16 / size;  ///< elements
   static constexpr int across = side / vector;
   static constexpr int lanes_across = across < 8 ? across : 8;
@@ -467,6 +468,8 @@ void dispatch(const SwapArgs& a, Visit&& visit) {
   with_element(a.word_bytes, [&]<class T>(T) {
     if (a.words > 1) {
       visit.template operator()<SwapRuns<T>>();
+    } else if (a.way == SwapWay::wide) {
+      visit.template operator()<SwapTiles<T, sizeof(T) <= 2>>();
     } else if (a.way == SwapWay::vectors) {
       visit.template operator()<SwapTiles<T>>();
     } else if (a.way == SwapWay::units) {

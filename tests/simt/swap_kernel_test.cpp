@@ -62,6 +62,19 @@ TEST(SwapKernel, VectorsCrossSeveralTiles) {
   }
 }
 
+TEST(SwapKernel, WideTilesOfMatricesThatReachFar) {
+  for (const int element : {1, 2}) {
+    const std::int64_t n = element == 1 ? 528 : 264;  // two whole tiles and a part, both ways
+    SCOPED_TRACE(element);
+    InPlaceArray array(element, {n, n}, {1 << 17, element});
+    const auto asked = in_place::problem_in_place(array.view(), std::vector<int>{1, 0});
+    const auto plan = plan_in_place_for(asked.problem, array.data());
+    EXPECT_NE(plan::to_string(plan).find(element == 1 ? "256 x 256" : "128 x 128"),
+              std::string::npos);
+    expect_permuted_in_place(array, {1, 0}, "swap");
+  }
+}
+
 TEST(SwapKernel, BatchesPitchesAndPhases) {
   for (const int element : {1, 2, 4, 8, 16}) {
     SCOPED_TRACE(element);

@@ -29,12 +29,16 @@ std::int64_t words_of_part(std::int64_t words) {
   return std::min<std::int64_t>(words, kernels::SwapRuns<std::uint32_t>::most_words);
 }
 
+bool in_vectors(SwapWay way) {
+  return way == SwapWay::vectors || way == SwapWay::wide;
+}
+
 // The side of a group of tiles: all of them where rows are whole vectors. Else neighbours share
 // sectors, and the tiles of a group are about as many as the blocks that run at once; of such
 // sides, the one by which fewest blocks are left without a pair of tiles.
 std::uint32_t group_of(std::uint32_t tiles, SwapWay way) {
   constexpr std::uint32_t least = 12, most = 20;
-  if (tiles <= most || way == SwapWay::vectors) return tiles;
+  if (tiles <= most || in_vectors(way)) return tiles;
   const auto outside = [&](std::uint32_t side) { return (side - tiles % side) % side; };
   std::uint32_t best = most;
   for (std::uint32_t side = most; side >= least; --side) {
@@ -53,17 +57,31 @@ double blocks_at_most(const SwapSplit& split, const Problem& normal) {
          static_cast<double>(ceil_div(words, words_of_part(words)));
 }
 
-SwapWay way_of(const SwapSplit& split, const Problem& normal, const Alignment& start) {
+// In a matrix that is far larger than the L2, rows of 128 bytes that lie apart are read and written
+// more slowly than rows of 256, whose tiles take most of the shared memory. The bound is between
+// what was measured: 16 MiB, where narrow tiles are as good, and 64.
+bool are_wide_better(const SwapSplit& split, const DeviceInfo& device) {
+  constexpr std::int64_t least_bytes = 32 << 20;
+  if (split.element > 2 || split.extent * split.row_stride < least_bytes) return false;
+  const std::int64_t shared = split.element == 1
+                                  ? kernels::SwapTiles<std::uint8_t, true>::shared_bytes
+                                  : kernels::SwapTiles<std::uint16_t, true>::shared_bytes;
+  return device.shared_per_block >= shared;
+}
+
+SwapWay way_of(const SwapSplit& split, const Problem& normal, const Alignment& start,
+               const DeviceInfo& device) {
   const std::int64_t element = split.element;
   if (words_of(split, normal) > 1 || split.column_stride != element) return SwapWay::words;
   bool aligned =
       start.dst % 16 == 0 && split.row_stride % 16 == 0 && split.extent * element % 16 == 0;
   for (const Mode& mode : split.batch) aligned = aligned && mode.dst_stride % 16 == 0;
-  return aligned ? SwapWay::vectors : SwapWay::units;
+  if (!aligned) return SwapWay::units;
+  return are_wide_better(split, device) ? SwapWay::wide : SwapWay::vectors;
 }
 
 int bytes_at_once(SwapWay way, int word) {
-  return way == SwapWay::vectors ? 16 : way == SwapWay::units ? std::max(word, 4) : word;
+  return in_vectors(way) ? 16 : way == SwapWay::units ? std::max(word, 4) : word;
 }
 
 }  // namespace
@@ -78,9 +96,9 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   return nullptr;
 }
 
-void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                        const Add<Config>& add) {
-  add({way_of(*split_swap(normal), normal, start)});
+  add({way_of(*split_swap(normal), normal, start, device)});
 }
 
 Estimate Family::estimate(const Config& config, const Problem& normal, const Model& model,
@@ -91,7 +109,7 @@ Estimate Family::estimate(const Config& config, const Problem& normal, const Mod
   Work work;
   work.blocks = static_cast<double>(ready.launch.grid.count());
   work.block_seconds = c.block;
-  work.instructions = moves * (config.way == SwapWay::vectors ? c.vector
+  work.instructions = moves * (in_vectors(config.way)         ? c.vector
                                : config.way == SwapWay::units ? c.unit
                                                               : c.word);
   work.src_bytes = model.least.src_bytes;
