@@ -1,11 +1,15 @@
 // swap: pairs of tiles (i, j) and (j, i): every line of the array is read and written once.
 //
-// A pair of whole tiles is worked on in pairs of blocks of V x V elements, V to a register: one
-// block is transposed into a small stage, the other into the place of the first, and the stage is
-// copied to where the other was. Meanwhile the next pair of tiles is fetched, a row of four lines
-// at a time. Where the rows of a tile collide in the caches, both tiles are copied to the side, row
-// by row, and are transposed from there into each other's places; so are the tiles at the edge,
-// which have any size.
+// Each tile is copied to the side, row by row, and is transposed from there into the place of the
+// other once that has been copied too. All of it runs at once, so that memory is read and written
+// all the time: while the rows of one tile are copied, the tile before the last is put in its
+// place, and rows of the tiles that follow are on their way to the second-level cache. Where rows
+// are a power of two apart, that cache has room for the rows of few tiles that lie below each
+// other: so the next pair lies in other columns as well as in other rows.
+//
+// What lies in the caches already changes places in pairs of blocks of V x V elements, V to a
+// register: one block is transposed into a small stage, the other into the place of the first, and
+// the stage is copied to where the other was.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -30,8 +34,8 @@ namespace {
 using plan::SwapConfig;
 using plan::SwapSplit;
 
-// A last tile that is too narrow for the widest register joins the one before, so tiles have up to
-// a line square more along either side. Their copies have room for a line more in each row.
+// The first and the last tile have up to a line square more along either side. Their copies have
+// room for a line more in each row.
 constexpr std::int64_t copy_bytes(std::int64_t element) {
   const std::int64_t side = plan::swap::tile_side(element) + plan::swap::line_square(element);
   return side * (side * element + 2 * 64);
@@ -39,20 +43,29 @@ constexpr std::int64_t copy_bytes(std::int64_t element) {
 constexpr std::int64_t most_copy_bytes =
     std::max({copy_bytes(1), copy_bytes(2), copy_bytes(4), copy_bytes(8), copy_bytes(16)});
 
+// One that is read, one that waits for its place to be read, one that is written.
+constexpr int tiles_in_work = 3;
+constexpr std::int64_t lines_ahead = 96;
+
 struct SwapScratch {
-  alignas(64) std::uint8_t copies[2 * most_copy_bytes];
+  alignas(64) std::uint8_t copies[tiles_in_work * most_copy_bytes];
 };
 
-// The pairs of groups of tiles of all matrices, as pieces.
-struct SwapGrid {
-  SwapGrid(const SwapConfig& config, const Problem& normal)
-      : split(*plan::split_swap(normal)), tile(config.tile), group(config.group) {
-    const std::int64_t narrowest = 64 / split.element;
-    tiles = ceil_div(split.extent, tile);
-    if (tiles > 1 && split.extent - (tiles - 1) * tile < narrowest) --tiles;
+// The pairs of groups of tiles of all matrices, as pieces. The first tile is larger where the
+// others then begin with lines.
+class SwapGrid {
+ public:
+  SwapGrid(const SwapConfig& config, const Problem& normal, const std::uint8_t* data = nullptr)
+      : split(*plan::split_swap(normal)),
+        tile(config.tile),
+        group(config.group),
+        staged(config.staged) {
+    tiles = tiles_of(split.extent);
     groups = ceil_div(tiles, group);
     pairs = groups * (groups + 1) / 2;
     for (const Mode& mode : split.batch) matrices *= mode.extent;
+    lead = lead_of(data);
+    tiles = tiles_of(split.extent - lead);
   }
 
   std::int64_t pieces() const { return matrices * pairs; }
@@ -67,21 +80,45 @@ struct SwapGrid {
     return offset;
   }
 
+  std::int64_t begin(std::int64_t t) const { return t == 0 ? 0 : lead + t * tile; }
   std::int64_t size(std::int64_t t) const {
-    return t + 1 == tiles ? split.extent - t * tile : tile;
+    return (t + 1 == tiles ? split.extent : begin(t + 1)) - begin(t);
   }
 
+ private:
+  std::int64_t narrowest() const { return 64 / split.element; }
+
+  // A tile that is too narrow at the end joins the one before.
+  std::int64_t tiles_of(std::int64_t extent) const {
+    const std::int64_t count = ceil_div(extent, tile);
+    return count > 1 && extent - (count - 1) * tile < narrowest() ? count - 1 : count;
+  }
+
+  // Elements before the first that begins a line, where all rows of all matrices have as many.
+  std::int64_t lead_of(const std::uint8_t* data) const {
+    if (!staged || split.extent < 3 * tile || split.row_stride % 64 != 0) return 0;
+    for (const Mode& mode : split.batch) {
+      if (mode.dst_stride % 64 != 0) return 0;
+    }
+    const auto phase = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % 64);
+    return phase % split.element == 0 ? (64 - phase) % 64 / split.element : 0;
+  }
+
+ public:
   SwapSplit split;
   std::int64_t tile;   // elements
   std::int64_t group;  // tiles
+  bool staged;
+  std::int64_t lead = 0;
   std::int64_t tiles = 1;
-  std::int64_t groups = 1;
-  std::int64_t pairs = 1;  // of groups
+  std::int64_t groups = 1;  // the last one may be empty
+  std::int64_t pairs = 1;   // of groups
   std::int64_t matrices = 1;
 };
 
 /// Tiles (i, j) and (j, i), i <= j: one pair of groups after the other, so that the pages of the
-/// rows of a group are still known when their next columns are read.
+/// rows of a group are still known when their next columns are read. Within a pair of groups along
+/// diagonals, so that neither row nor column is that of the pair before.
 class TileWalk {
  public:
   TileWalk(const SwapGrid& grid, std::int64_t first)
@@ -90,34 +127,54 @@ class TileWalk {
     for (; left >= grid.groups - group_i_; ++group_i_) left -= grid.groups - group_i_;
     group_j_ = group_i_ + left;
     begin_group();
+    if (is_empty()) next_group();
   }
 
   void next() {
-    if (++j < end(group_j_)) return;
-    ++i;
-    j = std::max(group_j_ * grid_.group, i);
-    if (i < end(group_i_) && j < end(group_j_)) return;
-    ++piece;
-    if (++group_j_ == grid_.groups) group_j_ = ++group_i_;
-    if (group_i_ == grid_.groups) {
-      group_i_ = group_j_ = 0;
-      ++matrix;
-    }
-    begin_group();
+    do {
+      if (++at_ == along()) {
+        at_ = 0;
+        if (++diagonal_ == size(group_i_)) return next_group();
+      }
+      place();
+    } while (j >= grid_.tiles);
   }
 
  private:
-  void begin_group() {
-    i = group_i_ * grid_.group;
-    j = group_j_ * grid_.group;
+  void next_group() {
+    do {
+      ++piece;
+      if (++group_j_ == grid_.groups) group_j_ = ++group_i_;
+      if (group_i_ == grid_.groups) {
+        group_i_ = group_j_ = 0;
+        ++matrix;
+      }
+    } while (is_empty());
+    begin_group();
   }
-  std::int64_t end(std::int64_t group) const {
-    return std::min((group + 1) * grid_.group, grid_.tiles);
+  bool is_empty() const { return group_j_ * grid_.group >= grid_.tiles; }
+  void begin_group() {
+    diagonal_ = at_ = 0;
+    place();
+  }
+  // A group on the diagonal has half of its pairs; diagonals are cut, elsewhere they go round.
+  std::int64_t along() const {
+    return group_i_ == group_j_ ? size(group_i_) - diagonal_ : size(group_i_);
+  }
+  void place() {
+    const std::int64_t across = at_ + diagonal_;
+    i = group_i_ * grid_.group + at_;
+    j = group_j_ * grid_.group + (across < size(group_i_) ? across : across - size(group_i_));
+  }
+  std::int64_t size(std::int64_t group) const {
+    return std::min(grid_.group, grid_.tiles - group * grid_.group);
   }
 
   const SwapGrid& grid_;
   std::int64_t group_i_ = 0;
   std::int64_t group_j_ = 0;
+  std::int64_t diagonal_ = 0;
+  std::int64_t at_ = 0;  // on the diagonal
 
  public:
   std::int64_t piece;
@@ -133,9 +190,9 @@ void swap_elements(const SwapGrid& grid, std::uint8_t* data, std::int64_t first,
   for (TileWalk pair(grid, first); pair.piece < last; pair.next()) {
     std::uint8_t* const matrix = data + grid.matrix_offset(pair.matrix);
     for (std::int64_t a = 0; a < grid.size(pair.i); ++a) {
-      const std::int64_t row = pair.i * grid.tile + a;
+      const std::int64_t row = grid.begin(pair.i) + a;
       for (std::int64_t b = pair.i == pair.j ? a + 1 : 0; b < grid.size(pair.j); ++b) {
-        const std::int64_t column = pair.j * grid.tile + b;
+        const std::int64_t column = grid.begin(pair.j) + b;
         std::uint8_t* const one = matrix + row * split.row_stride + column * split.column_stride;
         std::uint8_t* const other = matrix + column * split.row_stride + row * split.column_stride;
         std::swap_ranges(one, one + split.element, other);
@@ -158,16 +215,92 @@ using Byte = std::uint8_t;
 HWY_INLINE void copy_row(Byte* to, const Byte* from, std::int64_t bytes) {
   std::int64_t at = 0;
   for (; at + vector_bytes <= bytes; at += vector_bytes) copy_vector(to + at, from + at);
+  if (at > 0) {
+    if (at < bytes) copy_vector(to + bytes - vector_bytes, from + bytes - vector_bytes);
+    return;
+  }
   for (; at + 8 <= bytes; at += 8) std::memcpy(to + at, from + at, 8);
   for (; at < bytes; ++at) to[at] = from[at];
 }
 
-template <int width, int tile_lines>
+struct Tile {
+  Byte* from;  // `rows` rows of `columns` elements
+  Byte* to;    // `columns` rows of `rows` elements
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
+/// The tiles in the order in which they are read: both of each pair.
+template <int width>
+class Tiles {
+ public:
+  Tiles(const SwapGrid& grid, Byte* data, std::int64_t first, std::int64_t last)
+      : grid_(grid), data_(data), pair_(grid, first), last_(last) {
+    if (!done()) load();
+  }
+
+  bool done() const { return pair_.piece >= last_; }
+  const Tile& tile() const { return tile_; }
+  void next() {
+    if (!second_ && pair_.i != pair_.j) {
+      second_ = true;
+      tile_ = {tile_.to, tile_.from, tile_.columns, tile_.rows};
+      return;
+    }
+    second_ = false;
+    pair_.next();
+    if (!done()) load();
+  }
+
+ private:
+  void load() {
+    const std::int64_t pitch = grid_.split.row_stride;
+    const std::int64_t row = grid_.begin(pair_.i);
+    const std::int64_t column = grid_.begin(pair_.j);
+    Byte* const matrix = data_ + grid_.matrix_offset(pair_.matrix);
+    tile_ = {matrix + row * pitch + column * width, matrix + column * pitch + row * width,
+             grid_.size(pair_.i), grid_.size(pair_.j)};
+  }
+
+  const SwapGrid& grid_;
+  Byte* const data_;
+  TileWalk pair_;
+  const std::int64_t last_;
+  Tile tile_{};
+  bool second_ = false;
+};
+
+/// The rows of all tiles, fetched one after the other.
+template <int width>
+class Fetched {
+ public:
+  Fetched(const Tiles<width>& tiles, std::int64_t pitch) : tiles_(tiles), pitch_(pitch) {}
+
+  HWY_INLINE void row() {
+    if (tiles_.done()) return;
+    const Tile& tile = tiles_.tile();
+    const Byte* const from = tile.from + row_ * pitch_;
+    const std::int64_t bytes = tile.columns * width;
+    for (std::int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(from + b, 0, 2);
+    if (reinterpret_cast<std::uintptr_t>(from) % 64 != 0) {
+      __builtin_prefetch(from + bytes - 1, 0, 2);
+    }
+    if (++row_ < tile.rows) return;
+    row_ = 0;
+    tiles_.next();
+  }
+
+ private:
+  Tiles<width> tiles_;
+  const std::int64_t pitch_;
+  std::int64_t row_ = 0;
+};
+
+template <int width>
 class Swapping {
  public:
-  Swapping(const SwapGrid& grid, bool staged, Byte* data)
+  Swapping(const SwapGrid& grid, Byte* data)
       : grid_(grid),
-        staged_(staged),
         data_(data),
         pitch_(grid.split.row_stride),
         scratch_(thread_scratch<SwapScratch>(Scratch::moving)) {
@@ -175,94 +308,157 @@ class Swapping {
   }
 
   void run(std::int64_t first, std::int64_t last) {
-    TileWalk pair(grid_, first);
-    while (pair.piece < last) {
-      const Tiles now = tiles(pair);
-      pair.next();
-      const Tiles next = pair.piece < last ? tiles(pair) : now;
-      if (now.rows != S || now.columns != S) {
-        exchange(now, next, now.rows, now.columns);
-      } else if (staged_) {
-        exchange(now, next, S, S);
-      } else {
-        swap_blocks(now, next);
-      }
+    const Tiles<width> tiles(grid_, data_, first, last);
+    if (grid_.staged) {
+      by_copies(tiles);
+    } else {
+      by_blocks(tiles);
     }
   }
 
  private:
   static constexpr int V = unit_rows<width>();
   static constexpr int K = unit_columns<width>();
-  static constexpr std::int64_t T = plan::swap::line_square(width);
-  static constexpr std::int64_t S = tile_lines * T;
-  static constexpr std::int64_t squares = S / T;  // along a side
-  static constexpr std::int64_t lines = S * width / 64;
+  static constexpr std::int64_t S = plan::swap::tile_side(width);
+  static constexpr std::int64_t rows_ahead = lines_ahead / (S * width / 64);
 
-  struct Tiles {
-    Byte* one;
-    Byte* other;
-    std::int64_t rows;  // of the one, columns of the other
-    std::int64_t columns;
+  static bool whole(const Tile& tile) { return tile.rows == S && tile.columns == S; }
+  Byte* copy(std::int64_t n) const {
+    return scratch_.copies + n % tiles_in_work * copy_bytes(width);
+  }
+
+  // Between the rows of a copy: an odd number of lines, which spreads over the sets of the caches.
+  static HWY_INLINE std::int64_t copy_pitch(std::int64_t columns) {
+    return ((columns * width + 63) / 64 | 1) * 64;
+  }
+
+  // ---- all at once, by way of copies ----
+
+  void by_copies(Tiles<width> tiles) const {
+    Fetched<width> ahead(tiles, pitch_);
+    for (std::int64_t row = 0; row < rows_ahead; ++row) ahead.row();
+    // A tile is written when the one after it, which may have been in its place, has been read.
+    Tile started[tiles_in_work] = {};
+    std::int64_t after_last = 0;
+    for (std::int64_t n = 0; after_last < tiles_in_work - 1; ++n) {
+      const Tile write = started[(n + 1) % tiles_in_work];
+      const Byte* const from = copy(n + 1);
+      if (tiles.done()) {
+        put(write, from);
+        started[n % tiles_in_work] = {};
+        ++after_last;
+        continue;
+      }
+      const Tile read = tiles.tile();
+      started[n % tiles_in_work] = read;
+      if (whole(read) && whole(write)) {
+        read_and_write(read, copy(n), S, S, write, from, S, S, ahead);
+      } else {
+        read_and_write(read, copy(n), read.rows, read.columns, write, from, write.columns,
+                       write.rows, ahead);
+      }
+      tiles.next();
+    }
+  }
+
+  // Copies a tile of `rows` rows to the side, and writes another of h rows of w elements. Inlined:
+  // of whole tiles the compiler knows the sizes.
+  HWY_INLINE void read_and_write(const Tile& read, Byte* to, std::int64_t rows,
+                                 std::int64_t columns, const Tile& write, const Byte* from,
+                                 std::int64_t h, std::int64_t w, Fetched<width>& ahead) const {
+    const std::int64_t pitch = copy_pitch(columns);
+    const std::int64_t units = units_of(h, w);
+    Place place;
+    std::int64_t due = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      ahead.row();
+      copy_row(to + row * pitch, read.from + row * pitch_, columns * width);
+      for (due += units; due >= rows; due -= rows) put_unit(write, from, h, w, place);
+    }
+  }
+
+  void put(const Tile& write, const Byte* from) const {
+    const std::int64_t units = units_of(write.columns, write.rows);
+    Place place;
+    for (std::int64_t i = 0; i < units; ++i) {
+      put_unit(write, from, write.columns, write.rows, place);
+    }
+  }
+
+  // What is written next of h rows of w elements.
+  struct Place {
+    std::int64_t row = 0;
+    std::int64_t column = 0;
+
+    HWY_INLINE void next(std::int64_t rows, std::int64_t columns, std::int64_t w) {
+      column += columns;
+      if (column < w) return;
+      column = 0;
+      row += rows;
+    }
   };
 
-  Tiles tiles(const TileWalk& pair) const {
-    Byte* const matrix = data_ + grid_.matrix_offset(pair.matrix);
-    return {matrix + pair.i * S * pitch_ + pair.j * S * width,
-            matrix + pair.j * S * pitch_ + pair.i * S * width, grid_.size(pair.i),
-            grid_.size(pair.j)};
+  // Units that cover h rows of w elements, the last ones of a row or column overlapping those
+  // before; where none fits, single elements.
+  static HWY_INLINE std::int64_t units_of(std::int64_t h, std::int64_t w) {
+    return h < K || w < V ? h * w : ceil_div(h, std::int64_t{K}) * ceil_div(w, std::int64_t{V});
   }
 
-  // V x V elements.
-  static HWY_INLINE void turn(const Byte* from, std::int64_t from_pitch, Byte* to,
-                              std::int64_t to_pitch) {
-    CT_UNROLL
-    for (int c = 0; c < V; c += K) {
-      transpose_unit<width>([=](int i) { return from + i * from_pitch + c * width; },
-                            [=](int k) { return to + (c + k) * to_pitch; });
+  // The copy has w rows of h elements.
+  HWY_INLINE void put_unit(const Tile& write, const Byte* copy, std::int64_t h, std::int64_t w,
+                           Place& place) const {
+    const std::int64_t pitch = copy_pitch(h);
+    const std::int64_t to_pitch = pitch_;
+    if (h < K || w < V) {
+      std::memcpy(write.to + place.row * to_pitch + place.column * width,
+                  copy + place.column * pitch + place.row * width, width);
+      return place.next(1, 1, w);
     }
+    const std::int64_t row = std::min(place.row, h - K);
+    const std::int64_t column = std::min(place.column, w - V);
+    const Byte* const in = copy + column * pitch + row * width;
+    Byte* const out = write.to + row * to_pitch + column * width;
+    transpose_unit<width>([=](int i) { return in + i * pitch; },
+                          [=](int k) { return out + k * to_pitch; });
+    place.next(K, V, w);
   }
 
-  // ---- whole tiles, through the registers ----
+  // ---- block by block, in the caches ----
 
-  HWY_INLINE void swap_blocks(const Tiles& now, const Tiles& next) const {
-    for (std::int64_t i = 0; i < squares; ++i) {
-      for (std::int64_t j = 0; j < squares; ++j) {
-        fetch_part(next, i * squares + j);
-        Byte* const one = now.one + i * T * pitch_ + j * T * width;
-        Byte* const other = now.other + j * T * pitch_ + i * T * width;
-        if (now.one != now.other || j > i) {
-          swap_squares(one, other);
-        } else if (i == j) {
-          turn_square(one);
-        }
+  void by_blocks(Tiles<width> tiles) const {
+    for (; !tiles.done(); tiles.next()) {
+      const Tile one = tiles.tile();
+      if (one.from != one.to) tiles.next();
+      if (whole(one)) {
+        swap_blocks(one);
+      } else {
+        exchange(one);
       }
     }
   }
 
-  // One of squares * squares parts of both tiles: a few of their rows.
-  HWY_INLINE void fetch_part(const Tiles& next, std::int64_t part) const {
-    constexpr std::int64_t rows = S / (squares * squares);
-    for (std::int64_t row = part * rows; row < (part + 1) * rows; ++row) {
-      for (std::int64_t line = 0; line < lines; ++line) {
-        __builtin_prefetch(next.one + row * pitch_ + line * 64, 0, 2);
-        __builtin_prefetch(next.other + row * pitch_ + line * 64, 0, 2);
-      }
+  // Tiles of any size.
+  void exchange(const Tile& one) const {
+    const Tile other{one.to, one.from, one.columns, one.rows};
+    copy_aside(one, copy(0));
+    if (one.from != one.to) copy_aside(other, copy(1));
+    put(one, copy(0));
+    if (one.from != one.to) put(other, copy(1));
+  }
+
+  void copy_aside(const Tile& tile, Byte* to) const {
+    const std::int64_t pitch = copy_pitch(tile.columns);
+    for (std::int64_t row = 0; row < tile.rows; ++row) {
+      copy_row(to + row * pitch, tile.from + row * pitch_, tile.columns * width);
     }
   }
 
-  HWY_INLINE void swap_squares(Byte* one, Byte* other) const {
-    for (std::int64_t r = 0; r < T; r += V) {
-      for (std::int64_t c = 0; c < T; c += V) {
-        swap_block(one + r * pitch_ + c * width, other + c * pitch_ + r * width);
-      }
-    }
-  }
-
-  HWY_INLINE void turn_square(Byte* square) const {
-    for (std::int64_t r = 0; r < T; r += V) {
-      turn_block(square + r * pitch_ + r * width);
-      for (std::int64_t c = r + V; c < T; c += V) {
-        swap_block(square + r * pitch_ + c * width, square + c * pitch_ + r * width);
+  void swap_blocks(const Tile& tile) const {
+    const bool diagonal = tile.from == tile.to;
+    for (std::int64_t r = 0; r < S; r += V) {
+      if (diagonal) turn_block(tile.from + r * pitch_ + r * width);
+      for (std::int64_t c = diagonal ? r + V : 0; c < S; c += V) {
+        swap_block(tile.from + r * pitch_ + c * width, tile.to + c * pitch_ + r * width);
       }
     }
   }
@@ -280,94 +476,34 @@ class Swapping {
     for (int i = 0; i < V; ++i) copy_vector(block + i * pitch_, stage + i * vector_bytes);
   }
 
-  // ---- tiles of any size, by way of copies ----
-
-  // Inlined: whole tiles are worked on with sizes that the compiler knows.
-  HWY_INLINE void exchange(const Tiles& now, const Tiles& next, std::int64_t rows,
-                           std::int64_t columns) {
-    Byte* const one = scratch_.copies;
-    Byte* const other = one + most_copy_bytes;
-    copy_aside(now.one, next.one, rows, columns, one);
-    if (now.one == now.other) return put(one, now.one, columns, rows);
-    copy_aside(now.other, next.other, columns, rows, other);
-    put(other, now.one, rows, columns);
-    put(one, now.other, columns, rows);
-  }
-
-  // Between the rows of a copy: an odd number of lines, which spreads over the sets of the caches.
-  static HWY_INLINE std::int64_t copy_pitch(std::int64_t columns) {
-    return ((columns * width + 63) / 64 | 1) * 64;
-  }
-
-  // Meanwhile the same rows of the next tile are fetched.
-  HWY_INLINE void copy_aside(const Byte* from, const Byte* next, std::int64_t h, std::int64_t w,
-                             Byte* copy) const {
-    const std::int64_t pitch = copy_pitch(w);
-    for (std::int64_t row = 0; row < h; ++row) {
-      const Byte* const ahead = next + row * pitch_;
-      for (std::int64_t b = 0; b < w * width; b += 64) __builtin_prefetch(ahead + b, 0, 2);
-      copy_row(copy + row * pitch, from + row * pitch_, w * width);
-    }
-  }
-
-  // Writes h rows of w elements; the copy has w rows of h elements.
-  HWY_INLINE void put(const Byte* copy, Byte* to, std::int64_t h, std::int64_t w) const {
-    const std::int64_t pitch = copy_pitch(h);
-    const std::int64_t to_pitch = pitch_;
-    if (h < K || w < V) {
-      for (std::int64_t row = 0; row < h; ++row) {
-        for (std::int64_t column = 0; column < w; ++column) {
-          std::memcpy(to + row * to_pitch + column * width, copy + column * pitch + row * width,
-                      width);
-        }
-      }
-      return;
-    }
-    for (std::int64_t r = 0; r < h; r += K) {
-      const std::int64_t row = std::min(r, h - K);
-      for (std::int64_t c = 0; c < w; c += V) {
-        const std::int64_t column = std::min(c, w - V);
-        const Byte* const unit = copy + column * pitch + row * width;
-        Byte* const out = to + row * to_pitch + column * width;
-        transpose_unit<width>([=](int i) { return unit + i * pitch; },
-                              [=](int k) { return out + k * to_pitch; });
-      }
+  // V x V elements.
+  static HWY_INLINE void turn(const Byte* from, std::int64_t from_pitch, Byte* to,
+                              std::int64_t to_pitch) {
+    CT_UNROLL
+    for (int c = 0; c < V; c += K) {
+      transpose_unit<width>([=](int i) { return from + i * from_pitch + c * width; },
+                            [=](int k) { return to + (c + k) * to_pitch; });
     }
   }
 
   const SwapGrid& grid_;
-  const bool staged_;
   Byte* const data_;
   const std::int64_t pitch_;
   SwapScratch& scratch_;
 };
 
-template <int width>
-void run_tiles(const SwapGrid& grid, bool staged, Byte* data, std::int64_t first,
-               std::int64_t last) {
-  switch (grid.tile / plan::swap::line_square(width)) {
-    case 1:
-      return Swapping<width, 1>(grid, staged, data).run(first, last);
-    case 2:
-      return Swapping<width, 2>(grid, staged, data).run(first, last);
-    default:
-      return Swapping<width, plan::swap::lines_a_row>(grid, staged, data).run(first, last);
-  }
-}
-
-void run_swap(const SwapGrid& grid, bool staged, Byte* data, std::int64_t first,
-              std::int64_t last) {
+void run_swap(const SwapGrid& grid, Byte* data, std::int64_t first, std::int64_t last) {
   switch (grid.split.element) {
     case 1:
-      return run_tiles<1>(grid, staged, data, first, last);
+      return Swapping<1>(grid, data).run(first, last);
     case 2:
-      return run_tiles<2>(grid, staged, data, first, last);
+      return Swapping<2>(grid, data).run(first, last);
     case 4:
-      return run_tiles<4>(grid, staged, data, first, last);
+      return Swapping<4>(grid, data).run(first, last);
     case 8:
-      return run_tiles<8>(grid, staged, data, first, last);
+      return Swapping<8>(grid, data).run(first, last);
     default:
-      return run_tiles<16>(grid, staged, data, first, last);
+      return Swapping<16>(grid, data).run(first, last);
   }
 }
 
@@ -387,10 +523,10 @@ std::int64_t pieces(const plan::SwapConfig& config, const Problem& normal) {
 
 void run(const plan::SwapConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last) {
-  const SwapGrid grid(config, normal);
   auto* const data = static_cast<std::uint8_t*>(buffers.dst);
+  const SwapGrid grid(config, normal, data);
   if (!grid.split.in_registers()) return swap_elements(grid, data, first, last);
-  HWY_DYNAMIC_DISPATCH(run_swap)(grid, config.staged, data, first, last);
+  HWY_DYNAMIC_DISPATCH(run_swap)(grid, data, first, last);
 }
 
 }  // namespace cornerturn::cpu

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "plan/cpu_info.hpp"
 
@@ -38,30 +37,10 @@ std::optional<SwapSplit> split_swap(const Problem& normal) {
 namespace swap {
 namespace {
 
-// Policies. The rows of a group have so many elements, or four tiles: their pages are then all
-// known to the processor.
+// Policies. The rows of a group have so many elements: their pages are then all known to the
+// processor.
 constexpr std::int64_t single_tile = 16;  // where elements are not transposed in registers
 constexpr std::int64_t group_elements = 256;
-constexpr std::int64_t least_group = 4;
-// A first-level cache has so many places for lines that are this far apart. So has a second-level
-// cache for lines that are one `places`th of it apart.
-constexpr std::int64_t cache_stride = 4096;
-constexpr std::int64_t places = 8;
-
-// Do the rows of a square of lines throw each other out of the first-level cache?
-bool rows_collide(const SwapSplit& split) {
-  const std::int64_t apart = std::gcd(split.row_stride, cache_stride);
-  return line_square(split.element) > places * (cache_stride / apart);
-}
-
-// A tile stays in the second-level cache from when it is copied until it is written: its side is so
-// many squares of lines as have room for their rows there.
-std::int64_t staged_side(const SwapSplit& split, const CpuInfo& cpu) {
-  const std::int64_t apart = std::gcd(split.row_stride, cpu.l2_bytes / places);
-  std::int64_t lines = lines_a_row;
-  while (lines > 1 && lines * line_square(split.element) > cpu.l2_bytes / apart) lines /= 2;
-  return lines * line_square(split.element);
-}
 
 }  // namespace
 
@@ -71,14 +50,10 @@ const char* Family::why_not(const Problem& normal, const CpuInfo&) {
 
 void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<SwapConfig>& add) {
   const SwapSplit split = *split_swap(normal);
-  if (!split.in_registers()) {
-    return add({single_tile, static_cast<int>(group_elements / single_tile), false});
-  }
-  const bool staged = rows_collide(split);
-  const std::int64_t tile =
-      staged ? staged_side(split, cpu) : lines_a_row * line_square(split.element);
-  add({static_cast<int>(tile), static_cast<int>(std::max(group_elements / tile, least_group)),
-       staged});
+  const bool vectors = split.in_registers();
+  const std::int64_t tile = vectors ? tile_side(split.element) : single_tile;
+  const bool cached = normal.bytes() <= cpu.l2_bytes / 2;
+  add({static_cast<int>(tile), static_cast<int>(group_elements / tile), vectors && !cached});
 }
 
 double Family::cost_ns(const SwapConfig&, const Problem& normal, const CpuInfo& cpu) {

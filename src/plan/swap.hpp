@@ -1,6 +1,6 @@
-// swap: two modes of one extent change places within the array. Tiles (i, j) and (j, i) change
-// places block by block, through the registers; or, where the rows of a tile collide in the caches,
-// both are copied to the side first.
+// swap: two modes of one extent change places within the array. Tiles (i, j) and (j, i) are copied
+// to the side and are transposed from there into each other's places; in the caches they change
+// places block by block, through the registers.
 #pragma once
 
 #include <cstdint>
@@ -43,16 +43,14 @@ std::optional<SwapSplit> split_swap(const Problem& normal);
 
 namespace swap {
 
-/// Lines in a row of the tiles that are transposed in registers: shorter runs waste what the
-/// processor fetches beyond them, longer ones leave the first-level cache.
-inline constexpr std::int64_t lines_a_row = 4;
 /// The side of a square of elements whose rows are whole lines, and are eight at least.
 constexpr std::int64_t line_square(std::int64_t element) {
   return element <= 8 ? 64 / element : 8;
 }
-/// The side of a tile of elements of `element` bytes.
+/// The side of a tile of elements of `element` bytes. A row has two lines, but a tile at most 64
+/// rows: a first-level cache holds the copies of three.
 constexpr std::int64_t tile_side(std::int64_t element) {
-  return lines_a_row * line_square(element);
+  return (element <= 2 ? 64 : 128) / element;
 }
 
 /// What things cost one thread, by hand on a processor with AVX2.

@@ -126,12 +126,35 @@ TEST_P(InPlaceTargets, GapsStayAsTheyAre) {
   expect_in_place(View(nullptr, b4, {50, 50}, {52 * 4, 4}), {1, 0});
   expect_in_place(View(nullptr, b4, {50, 50}, {600, 8}), {1, 0});
   expect_in_place(View(nullptr, b4, {3, 40, 40}, {10000, 44 * 4, 4}), {0, 2, 1});
-  // Rows that collide in the caches.
+  // Rows that are a power of two apart.
   expect_in_place(View(nullptr, b4, {150, 150}, {4096, 4}), {1, 0});
   expect_in_place(View(nullptr, ElementType::bytes(1), {530, 530}, {4096, 1}), {1, 0});
-  // And in the second-level cache as well: smaller tiles.
   expect_in_place(View(nullptr, b4, {80, 80}, {1 << 15, 4}), {1, 0});
   expect_in_place(View(nullptr, ElementType::bytes(1), {200, 200}, {1 << 14, 1}), {1, 0});
+}
+
+// More than a second-level cache holds: tiles are copied to the side, all at once. Rows begin with
+// lines, or anywhere; where the first tile is larger, there may be one tile less, and one group.
+TEST_P(InPlaceTargets, MatricesLargerThanACache) {
+  const std::pair<int, std::int64_t> squares[] = {{1, 1088}, {1, 1030}, {2, 800}, {2, 737},
+                                                  {4, 528},  {4, 545},  {8, 400}, {8, 373},
+                                                  {16, 272}, {16, 261}};
+  for (const auto& [size, n] : squares) {
+    for (const std::int64_t before_array : {0, 16, 48}) {
+      View array = bytes_view(size, {n, n});
+      SCOPED_TRACE(text_of(array, {1, 0}));
+      const std::vector<std::byte> before = noise(reach(array));
+      std::vector<std::byte> memory(before.size() + 128);
+      const auto phase = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+      array.data = memory.data() + (64 - phase) + before_array;
+      std::memcpy(array.data, before.data(), before.size());
+      const View result = permute_in_place(array, {1, 0});
+      EXPECT_TRUE(std::memcmp(array.data, expected(before, array, {1, 0}, result).data(),
+                              before.size()) == 0);
+    }
+  }
+  expect_in_place(bytes_view(4, {7, 200, 200}), {0, 2, 1});
+  expect_in_place(bytes_view(4, {40, 100, 100}), {0, 2, 1});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, InPlaceTargets, testing::ValuesIn(cpu::targets()),
