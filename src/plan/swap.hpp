@@ -47,8 +47,8 @@ namespace swap {
 constexpr std::int64_t line_square(std::int64_t element) {
   return element <= 8 ? 64 / element : 8;
 }
-/// The side of a tile of elements of `element` bytes. A row has two lines, but a tile at most 64
-/// rows: a first-level cache holds the copies of three.
+/// The side of a tile of elements of `element` bytes. A row has two lines, of elements of one and
+/// two bytes one: a first-level cache holds the copies of three tiles.
 constexpr std::int64_t tile_side(std::int64_t element) {
   return (element <= 2 ? 64 : 128) / element;
 }

@@ -58,8 +58,8 @@ double blocks_at_most(const SwapSplit& split, const Problem& normal) {
 }
 
 // In a matrix that is far larger than the L2, rows of 128 bytes that lie apart are read and written
-// more slowly than rows of 256, whose tiles take most of the shared memory. The bound is between
-// what was measured: 16 MiB, where narrow tiles are as good, and 64.
+// more slowly than rows of 256, whose tiles take most of the shared memory. Measured at 1 GiB; of
+// 64 matrices of 8 and 16 MiB narrow tiles reach 94 % of a copy and more.
 bool are_wide_better(const SwapSplit& split, const DeviceInfo& device) {
   constexpr std::int64_t least_bytes = 32 << 20;
   if (split.element > 2 || split.extent * split.row_stride < least_bytes) return false;
