@@ -46,7 +46,7 @@ void check(const Arguments& arguments) {
   for (const std::string& path : arguments.results) measured.push_back(cpu_measurement(path));
   const plan::CpuInfo& first = measured.front().cpu;
   plan::CpuFile cpu;
-  cpu.costs = plan::costs_of(first.model, first.isa);
+  cpu.costs = plan::costs_of(first);
   if (!arguments.cpu.empty()) cpu = plan::cpu_file_named(arguments.cpu, "--cpu");
   judge(arguments, measured, cpu.costs);
   if (arguments.steps == 0) return;
@@ -62,6 +62,7 @@ void check(const Arguments& arguments) {
   if (arguments.cpu.empty()) {
     cpu.name = first.model;
     cpu.models = {first.model};
+    cpu.family = first.family;
     cpu.isa = first.isa;
   }
   std::ofstream file(arguments.write);

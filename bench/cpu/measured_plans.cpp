@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <set>
@@ -33,6 +34,7 @@ std::int64_t cache_bytes(const nlohmann::json& caches, const std::string& level)
 plan::CpuInfo cpu_of(const nlohmann::json& provenance) {
   plan::CpuInfo cpu;
   cpu.model = provenance.at("cpu").get<std::string>();
+  cpu.family = std::atoi(provenance.value("family_model_stepping", "").c_str());
   cpu.isa = provenance.at("non_temporal_copy").get<std::string>();
   const nlohmann::json& caches = provenance.at("caches");
   for (const auto& [level, bytes] :

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "cpu/targets.hpp"
 #include "cpu/threads.hpp"
@@ -36,20 +38,21 @@ std::int64_t cache_bytes(int level, int name, std::int64_t fallback) {
   return bytes > 0 ? bytes : fallback;
 }
 
-std::string model_name() {
+// What the system says of the first processor; empty where it says nothing.
+std::string said_of_processor(std::string_view field) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     const std::size_t colon = line.find(": ");
-    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
-      return line.substr(colon + 2);
-    }
+    if (line.starts_with(field) && colon != std::string::npos) return line.substr(colon + 2);
   }
-  return "unknown";
+  return "";
 }
 
 plan::CpuInfo look() {
   plan::CpuInfo info;
-  info.model = model_name();
+  const std::string model = said_of_processor("model name");
+  info.model = model.empty() ? "unknown" : model;
+  info.family = std::atoi(said_of_processor("cpu family").c_str());
   info.isa = targets().front();
   info.cores = usable_cores();
   const long line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
@@ -57,7 +60,7 @@ plan::CpuInfo look() {
   info.l1_bytes = cache_bytes(1, _SC_LEVEL1_DCACHE_SIZE, info.l1_bytes);
   info.l2_bytes = cache_bytes(2, _SC_LEVEL2_CACHE_SIZE, info.l2_bytes);
   info.l3_bytes = cache_bytes(3, _SC_LEVEL3_CACHE_SIZE, info.l3_bytes);
-  info.costs = plan::costs_of(info.model, info.isa);
+  info.costs = plan::costs_of(info);
   return info;
 }
 

@@ -29,9 +29,11 @@ class CpuFileReader {
 
   CpuFile read() const {
     for (const auto& [key, value] : json_.items()) {
-      if (key != "name" && key != "models" && key != "isa" && key != "note" && key != "costs") {
-        refuse(fmt::format("has the field '{}', which is none of name, models, isa, note, costs",
-                           key.substr(0, 60)));
+      if (key != "name" && key != "models" && key != "family" && key != "isa" && key != "note" &&
+          key != "costs") {
+        refuse(fmt::format(
+            "has the field '{}', which is none of name, models, family, isa, note, costs",
+            key.substr(0, 60)));
       }
     }
     CpuFile cpu;
@@ -45,6 +47,7 @@ class CpuFileReader {
       refuse_value("models", models, "must be a list of texts, of one at least");
     }
     cpu.models = models.get<std::vector<std::string>>();
+    if (json_.contains("family")) cpu.family = family(json_["family"]);
     const Json& costs = field("costs");
     if (!costs.is_object()) refuse_value("costs", costs, "must be an object");
     for (const auto& [name, value] : costs.items()) read_cost(name, value, cpu.costs);
@@ -73,6 +76,13 @@ class CpuFileReader {
     return value.get<std::string>();
   }
 
+  int family(const Json& value) const {
+    if (!value.is_number_integer() || value < 1 || value > 1000) {
+      refuse_value("family", value, "must be a whole number, 1 to 1000");
+    }
+    return value.get<int>();
+  }
+
   void read_cost(const std::string& name, const Json& value, CpuCosts& costs) const {
     const std::vector<CpuCosts::Named> known = costs.named();
     const auto found = std::find_if(known.begin(), known.end(),
@@ -91,11 +101,12 @@ class CpuFileReader {
 
 }  // namespace
 
-bool CpuFile::describes(std::string_view model, std::string_view widest_target) const {
+bool CpuFile::describes(const CpuInfo& cpu) const {
   const auto names = [&](const std::string& part) {
-    return model.find(part) != std::string_view::npos;
+    return cpu.model.find(part) != std::string::npos;
   };
-  return widest_target.starts_with(isa) && std::any_of(models.begin(), models.end(), names);
+  return cpu.isa.starts_with(isa) && (family == 0 || cpu.family == family) &&
+         std::any_of(models.begin(), models.end(), names);
 }
 
 CpuFile parse_cpu_file(std::string_view text, std::string_view file) {
@@ -113,11 +124,14 @@ const std::vector<CpuFile>& known_cpus() {
   return cpus;
 }
 
-CpuCosts costs_of(std::string_view model, std::string_view widest_target) {
-  for (const CpuFile& cpu : known_cpus()) {
-    if (cpu.describes(model, widest_target)) return cpu.costs;
+CpuCosts costs_of(const CpuInfo& cpu) {
+  const CpuFile* found = nullptr;
+  for (const CpuFile& file : known_cpus()) {
+    if (file.describes(cpu) && (found == nullptr || (found->family == 0 && file.family != 0))) {
+      found = &file;
+    }
   }
-  return {};
+  return found == nullptr ? CpuCosts{} : found->costs;
 }
 
 CpuFile cpu_file_named(const std::string& name_or_path, std::string_view argument) {
@@ -139,7 +153,9 @@ std::string to_json(const CpuFile& cpu) {
   Json costs = Json::object();
   CpuCosts all = cpu.costs;
   for (const auto& [name, cost] : all.named()) costs[name] = cost->value;
-  Json json = {{"name", cpu.name}, {"models", cpu.models}, {"isa", cpu.isa}};
+  Json json = {{"name", cpu.name}, {"models", cpu.models}};
+  if (cpu.family != 0) json["family"] = cpu.family;
+  json["isa"] = cpu.isa;
   if (!cpu.note.empty()) json["note"] = cpu.note;
   json["costs"] = costs;
   return json.dump(2) + "\n";

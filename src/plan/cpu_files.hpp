@@ -1,8 +1,9 @@
 // What things cost on CPUs that are described by JSON files: those of devices/cpu/, compiled in,
 // and any other. A file says which processors it is for, and holds costs under the names that
-// CpuCosts::named() lists; those that it leaves out are the defaults of CpuCosts.
+// CpuCosts::named() lists; those that it leaves out are the defaults of CpuCosts. A family is for
+// processors whose name does not tell them apart, as in virtual machines.
 //
-//   {"name": "AMD Zen 4", "models": ["AMD"], "isa": "AVX3", "note": "any text",
+//   {"name": "AMD Zen 5", "models": ["AMD"], "family": 26, "isa": "AVX3", "note": "any text",
 //    "costs": {"tile.read_line_ns": 2, ...}}
 #pragma once
 
@@ -10,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/cpu_costs.hpp"
+#include "plan/cpu_info.hpp"
 
 namespace cornerturn::plan {
 
@@ -24,18 +25,20 @@ const std::vector<EmbeddedCpu>& embedded_cpus();
 struct CpuFile {
   std::string name;
   std::vector<std::string> models;  ///< the processor's name, as the system has it, contains one
+  int family = 0;                   ///< of x86 processors, as CPUID has it; 0: any
   std::string isa;                  ///< how the name of its widest vector target begins
   std::string note;
   CpuCosts costs;
 
-  bool describes(std::string_view model, std::string_view widest_target) const;
+  bool describes(const CpuInfo& cpu) const;
 };
 
 /// The files of devices/cpu/, in the order of embedded_cpus().
 const std::vector<CpuFile>& known_cpus();
 
-/// The costs of the first known file that describes the processor, else the defaults.
-CpuCosts costs_of(std::string_view model, std::string_view widest_target);
+/// The costs of the first known file that describes the processor, those with a family before the
+/// others; else the defaults.
+CpuCosts costs_of(const CpuInfo& cpu);
 
 /// "amd-zen4", or the path of a JSON file. Throws an Error that begins with `argument`.
 CpuFile cpu_file_named(const std::string& name_or_path, std::string_view argument = "cpu");

@@ -21,6 +21,7 @@ struct CpuInfo {
   /// in them yet, and what it writes does not stay there, however small it is.
   bool caches_taken = false;
   CpuCosts costs{};  ///< see cpu_files.hpp
+  int family = 0;    ///< of x86 processors, as CPUID has it; 0: not known
 
   friend bool operator==(const CpuInfo&, const CpuInfo&) = default;
 };

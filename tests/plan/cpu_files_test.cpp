@@ -41,13 +41,28 @@ TEST(CpuFiles, EveryCostHasOneName) {
 }
 
 TEST(CpuFiles, AProcessorIsKnownByItsNameAndItsVectors) {
+  const auto processor = [](const char* model, const char* isa, int family = 0) {
+    CpuInfo info;
+    info.model = model;
+    info.isa = isa;
+    info.family = family;
+    return info;
+  };
   CpuFile cpu;
   cpu.models = {"Epyc 9", "EPYC 9"};
   cpu.isa = "AVX3";
-  EXPECT_TRUE(cpu.describes("AMD EPYC 9654", "AVX3_DL"));
-  EXPECT_FALSE(cpu.describes("AMD EPYC 9654", "AVX2"));
-  EXPECT_FALSE(cpu.describes("AMD EPYC 7763", "AVX3_DL"));
-  EXPECT_EQ(costs_of("a processor that nobody has described", "AVX2"), CpuCosts{});
+  EXPECT_TRUE(cpu.describes(processor("AMD EPYC 9654", "AVX3_DL")));
+  EXPECT_TRUE(cpu.describes(processor("AMD EPYC 9654", "AVX3_DL", 25)));
+  EXPECT_FALSE(cpu.describes(processor("AMD EPYC 9654", "AVX2")));
+  EXPECT_FALSE(cpu.describes(processor("AMD EPYC 7763", "AVX3_DL")));
+  cpu.family = 26;
+  EXPECT_TRUE(cpu.describes(processor("AMD EPYC 9654", "AVX3_DL", 26)));
+  EXPECT_FALSE(cpu.describes(processor("AMD EPYC 9654", "AVX3_DL", 25)));
+  EXPECT_FALSE(cpu.describes(processor("AMD EPYC 9654", "AVX3_DL")));
+  EXPECT_EQ(costs_of(processor("a processor that nobody has described", "AVX2")), CpuCosts{});
+  // The file that is for a family comes before those that are for any.
+  EXPECT_EQ(costs_of(processor("AMD EPYC", "AVX3_ZEN4", 26)), cpu_file_named("amd-zen5").costs);
+  EXPECT_EQ(costs_of(processor("AMD EPYC", "AVX3_ZEN4", 25)), cpu_file_named("amd-zen4").costs);
 }
 
 TEST(CpuFiles, CostsThatAreLeftOutAreTheDefaults) {
@@ -66,14 +81,16 @@ TEST(CpuFiles, WhatIsWrongIsNamed) {
   EXPECT_EQ(refusal(R"({"name": 1})"), "CPU file 'x.json': name = 1 must be a text");
   EXPECT_EQ(refusal(R"({"name": "a", "isa": "b", "models": []})"),
             "CPU file 'x.json': models = [] must be a list of texts, of one at least");
+  EXPECT_EQ(refusal(head + R"("family": "26", "costs": {}})"),
+            "CPU file 'x.json': family = \"26\" must be a whole number, 1 to 1000");
   EXPECT_EQ(refusal(head + R"("costs": 1})"), "CPU file 'x.json': costs = 1 must be an object");
   EXPECT_EQ(refusal(head + R"("costs": {"tile.x": 1}})"),
             "CPU file 'x.json' has the cost 'tile.x', which no kernel has");
   EXPECT_EQ(refusal(head + R"("costs": {"tile.row_ns": 0}})"),
             "CPU file 'x.json': tile.row_ns = 0 must be a number above 0, up to 1e9");
   EXPECT_EQ(refusal(head + R"("cores": 4, "costs": {}})"),
-            "CPU file 'x.json' has the field 'cores', which is none of name, models, isa, note, "
-            "costs");
+            "CPU file 'x.json' has the field 'cores', which is none of name, models, family, isa, "
+            "note, costs");
 }
 
 TEST(CpuFiles, AreFoundByNameOrPath) {
