@@ -10,11 +10,9 @@ writes, where `planning_check DEVICE RESULT.json --least-bytes` has noted what m
 """
 import sys
 from bisect import bisect
-from pathlib import Path
 
-import report
-from random_report import ROWS, newest_on_gpu, percent
-from report import PAGE, geometric_mean, load
+from random_report import ROWS, newest_on_gpu, percent, run
+from report import geometric_mean, load
 
 MARKER = "bench-random-gpu"
 SIZES = [1, 2, 4, 8]
@@ -112,18 +110,5 @@ def text_of(paths):
     )
 
 
-def main():
-    command, paths = (sys.argv[1] if len(sys.argv) > 1 else ""), [Path(p) for p in sys.argv[2:]]
-    if command == "table" and paths:
-        print(text_of(paths))
-        return
-    if command not in ("publish", "check"):
-        sys.exit(__doc__)
-    paths = paths or newest_on_gpu()
-    if not paths:
-        sys.exit("random_gpu_report.py: bench/results/random has no result of a GPU")
-    report.publish_or_check({PAGE: text_of(paths)}, MARKER, "bench/random_gpu_report.py")
-
-
 if __name__ == "__main__":
-    main()
+    run("bench/random_gpu_report.py", __doc__, MARKER, text_of, newest_on_gpu)

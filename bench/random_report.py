@@ -212,18 +212,18 @@ def gpu_shares(paths):
     return [c["copy_seconds"] / c["seconds"] for p in paths for c in load(p)["cases"] if c.get("seconds")]
 
 
-def main():
+def run(script, usage, marker, text_of, newest):
+    """Does what the arguments of a script say whose page shows text_of(paths of results) between marks."""
     command, paths = (sys.argv[1] if len(sys.argv) > 1 else ""), [Path(p) for p in sys.argv[2:]]
     if command == "table" and paths:
         print(text_of(paths))
-        return
-    if command not in ("publish", "check"):
-        sys.exit(__doc__)
-    paths = paths or newest_on_cpu()
-    if not paths:
-        sys.exit("random_report.py: bench/results/random has no result of a CPU that no fit saw")
-    report.publish_or_check({PAGE: text_of(paths)}, MARKER, "bench/random_report.py")
+    elif command not in ("publish", "check"):
+        sys.exit(usage)
+    elif not (paths := paths or newest()):
+        sys.exit(f"{script}: bench/results/random has no such results")
+    else:
+        report.publish_or_check({PAGE: text_of(paths)}, marker, script)
 
 
 if __name__ == "__main__":
-    main()
+    run("bench/random_report.py", __doc__, MARKER, text_of, newest_on_cpu)

@@ -30,6 +30,21 @@ class Members(NamedTuple):
     device: int  # of this process
 
 
+class Call(NamedTuple):
+    """The arguments of `redistribute` as they came; of a DTensor the local parts, and itself as `whole`."""
+
+    x: Any
+    mesh: Any
+    src: Any
+    dst: Any
+    perm: Any
+    out: Any
+    shape: Any
+    dtype: Any
+    route: Any
+    whole: Any = None
+
+
 class Task(NamedTuple):
     """What a call does. It is the same on every rank but for `part`."""
 
@@ -72,20 +87,9 @@ def members_of(group: dist.ProcessGroup, mesh: Any) -> Members:
     return Members(group, tuple(mesh.shape), devices, in_mesh[dist.get_rank()])
 
 
-def described(
-    group: dist.ProcessGroup,
-    mesh: Any,
-    x: Any,
-    src: Any,
-    dst: Any,
-    perm: Any,
-    out: Any,
-    shape: Any,
-    dtype: Any,
-    whole: Any,
-    said: dict[str, Any],
-) -> Task:
+def described(group: dist.ProcessGroup, call: Call, said: dict[str, Any]) -> Task:
     """Checks the arguments; what every process has to say alike goes into `said`."""
+    x, mesh, src, dst, perm, out, shape, dtype, _, whole = call
     if not isinstance(x, Tensor):
         raise TypeError(f"x is a {type(x).__qualname__}: not a torch.Tensor")
     members = members_of(group, mesh)
@@ -190,8 +194,9 @@ def _check_out(group: dist.ProcessGroup, out: Any, x: Tensor, task: Task) -> Non
         raise ValueError("out and x are in the same storage: they must not overlap")
 
 
-def window_for(task: Task, out: Any, route: Any, said: dict[str, Any]) -> Window | None:
+def window_for(task: Task, call: Call, said: dict[str, Any]) -> Window | None:
     """Where the others' parts of the result are, if the route is to store into them."""
+    out, route = call.out, call.route
     if route not in (None, *_STORING, "packed"):
         raise ValueError(f"route = {shown(route)} is none of 'one pass', 'copy engines' and 'packed'")
     said["route"] = route

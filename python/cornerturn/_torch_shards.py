@@ -14,7 +14,7 @@ from cornerturn import _torch_shard_task
 from cornerturn._frameworks import framework_of
 from cornerturn._torch_agreement import agree, device_types
 from cornerturn._torch_exchange import exchange, store
-from cornerturn._torch_shard_task import Task, described, group_of, made, members_of, window_for
+from cornerturn._torch_shard_task import Call, Task, described, group_of, made, members_of, window_for
 from cornerturn._torch_windows import new_window
 from cornerturn.shards import integers, layout_key, permutation
 
@@ -66,8 +66,8 @@ def redistribute(
             the group. What is in `out` is then undefined.
     """
     if isinstance(x, _dtensor()):
-        return _of_dtensor(x, mesh, src, dst, perm, out, dtype, route)
-    return _of_local(x, mesh, src, dst, perm, out, shape, dtype, route)
+        return _of_dtensor(Call(x, mesh, src, dst, perm, out, x.shape, dtype, route, x))
+    return _of_local(Call(x, mesh, src, dst, perm, out, shape, dtype, route))
 
 
 def empty_shard(
@@ -137,25 +137,22 @@ def _dtensor() -> Any:
     return DTensor
 
 
-def _of_dtensor(
-    x: Any, mesh: Any, src: Any, dst: Any, perm: Any, out: Any, dtype: Any, route: Any
-) -> Any:
+def _of_dtensor(call: Call) -> Any:
     from torch.distributed.tensor import Replicate, Shard
 
-    mesh = x.device_mesh if mesh is None else mesh
-    src = x.placements if src is None else src
-    local_out = out
-    if out is not None:
-        if not isinstance(out, type(x)):
-            raise TypeError(f"out is a {type(out).__qualname__}, but x is a DTensor")
-        local_out = out.to_local()
-    result = _of_local(x.to_local(), mesh, src, dst, perm, local_out, x.shape, dtype, route, x)
+    x, out = call.x, call.out
+    mesh = x.device_mesh if call.mesh is None else call.mesh
+    src = x.placements if call.src is None else call.src
+    if out is not None and not isinstance(out, type(x)):
+        raise TypeError(f"out is a {type(out).__qualname__}, but x is a DTensor")
+    local_out = None if out is None else out.to_local()
+    result = _of_local(call._replace(x=x.to_local(), mesh=mesh, src=src, out=local_out))
     if out is not None:
         return out
-    order = permutation(perm, x.dim())
+    order = permutation(call.perm, x.dim())
     whole = [x.shape[axis] for axis in order]
     placements = []
-    for entry in layout_key(dst, "dst", tuple(whole)).split(","):
+    for entry in layout_key(call.dst, "dst", tuple(whole)).split(","):
         placements.append(Replicate() if entry == "R" else Shard(int(entry[1:])))
     strides = [math.prod(max(n, 1) for n in whole[i + 1 :]) for i in range(len(whole))]
     return type(x).from_local(
@@ -163,34 +160,24 @@ def _of_dtensor(
     )
 
 
-def _of_local(
-    x: Any,
-    mesh: Any,
-    src: Any,
-    dst: Any,
-    perm: Any,
-    out: Any,
-    shape: Any,
-    dtype: Any,
-    route: Any,
-    whole: Any = None,
-) -> Tensor:
-    group = group_of(mesh)
+def _of_local(call: Call) -> Tensor:
+    x, out = call.x, call.out
+    group = group_of(call.mesh)
     said: dict[str, Any] = {}
     task = window = wrong = None
     try:
-        task = described(group, mesh, x, src, dst, perm, out, shape, dtype, whole, said)
-        window = window_for(task, out, route, said)
+        task = described(group, call, said)
+        window = window_for(task, call, said)
     except (ValueError, TypeError) as error:
         wrong = error
     agree(group, said, wrong, x.device if isinstance(x, Tensor) else torch.device("cpu"))
     assert task is not None
     if out is None:
-        return _Redistribute.apply(x, task, x.dtype if dtype is None else dtype)
+        return _Redistribute.apply(x, task, x.dtype if call.dtype is None else call.dtype)
     if window is None:
         exchange(x.detach(), task, out.detach())
     else:
-        store(x.detach(), task, window, route)
+        store(x.detach(), task, window, call.route)
     framework_of(out).was_written(out)
     return out
 
