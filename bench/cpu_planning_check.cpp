@@ -11,6 +11,7 @@
 
 #include "cornerturn/error.hpp"
 #include "cpu/measured_plans.hpp"
+#include "harness/footprint.hpp"
 #include "plan/cpu_files.hpp"
 #include "plan_summary.hpp"
 
@@ -23,6 +24,7 @@ struct Arguments {
   std::string cpu;    // whose costs the plans are made with
   std::string write;  // where fitted costs go
   bool cases = false;
+  bool notes_least_bytes = false;
   std::vector<std::string> only;  // families and costs that are fitted
   int steps = 0;
   unsigned seed = 1;
@@ -42,6 +44,10 @@ void judge(const Arguments& arguments, const std::vector<CpuMeasurement>& measur
 }
 
 void check(const Arguments& arguments) {
+  if (arguments.notes_least_bytes) {
+    for (const std::string& path : arguments.results) note_least_bytes(path, line_of_cpu);
+    return;
+  }
   std::vector<CpuMeasurement> measured;
   for (const std::string& path : arguments.results) measured.push_back(cpu_measurement(path));
   const plan::CpuInfo& first = measured.front().cpu;
@@ -79,6 +85,8 @@ int run(int argc, char** argv) {
   app.add_option("--suite", arguments.suites, "Files of suites that the results name");
   app.add_option("--cpu", arguments.cpu, "Plan with the costs of this file of devices/cpu/");
   app.add_flag("--cases", arguments.cases, "List what is more than 10 % behind, and all classes");
+  app.add_flag("--least-bytes", arguments.notes_least_bytes,
+               "Only note in the results what memory moves at least, in whole lines");
   app.add_option("--fit", arguments.steps, "Search so many steps for better costs");
   app.add_option("--only", arguments.only, "Fit the costs of this family, or this cost, alone");
   app.add_option("--seed", arguments.seed, "Of the search")->capture_default_str();

@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <exception>
 #include <fstream>
-#include <map>
 
 #include "cornerturn/error.hpp"
 #include "gpu/measured_candidates.hpp"
-#include "gpu/sectors.hpp"
+#include "harness/footprint.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan_summary.hpp"
 
@@ -47,26 +46,6 @@ void judge(const Arguments& arguments, const std::vector<MeasuredCase>& measured
              static_cast<double>(candidates) / static_cast<double>(times.size()));
 }
 
-// Notes in a result what memory has to move at least for each of its cases.
-void note_least_bytes(const std::string& path) {
-  std::ifstream file(path);
-  nlohmann::json result = nlohmann::json::parse(file);
-  file.close();
-  std::map<std::string, Suite> suites;
-  for (nlohmann::json& noted : result.at("cases")) {
-    const std::string name = noted.at("suite");
-    auto found = suites.find(name);
-    if (found == suites.end()) found = suites.emplace(name, load_suite(name)).first;
-    for (const Case& c : found->second.cases) {
-      if (c.name != noted.at("case").get<std::string>() ||
-          c.element_bytes != noted.at("element_bytes").get<int>())
-        continue;
-      noted["least_bytes"] = sectors_of(c).moved_bytes();
-    }
-  }
-  std::ofstream(path) << result.dump() << '\n';
-}
-
 std::vector<MeasuredCase> measured_in(const std::vector<std::string>& paths) {
   std::vector<MeasuredCase> measured;
   for (const std::string& path : paths) {
@@ -81,7 +60,7 @@ std::vector<MeasuredCase> measured_in(const std::vector<std::string>& paths) {
 
 void check(const Arguments& arguments) {
   if (arguments.notes_least_bytes) {
-    for (const std::string& path : arguments.results) note_least_bytes(path);
+    for (const std::string& path : arguments.results) note_least_bytes(path, sector_of_gpu);
     return;
   }
   const std::vector<MeasuredCase> measured = measured_in(arguments.results);

@@ -6,7 +6,7 @@ usage: random_report.py publish [RESULT.json...]  writes the CPU's table (defaul
        random_report.py table RESULT.json...      prints the table
 
 RESULT.json is what `cornerturn bench --threads 1 --all-candidates --random COUNT --seed S --json RESULT.json`
-writes. Peers' results of the same problems lie beside it, as RESULT-numpy.json and RESULT-torch.json. The newest are
+writes, where `cpu_planning_check RESULT.json --least-bytes` has noted what memory moves at least. Peers' results of the same problems lie beside it, as RESULT-numpy.json and RESULT-torch.json. The newest are
 cpu-PROCESSOR-judged-SEED.json in bench/results/random, and those of more threads cpu-PROCESSOR-judged-SEED-threads-N.json.
 """
 import re
@@ -76,6 +76,16 @@ class Drawn:
         best = self.best_peer(key)
         return best is not None and share < best * (1 - TOLERANCE)
 
+    def bound(self, key):
+        """The share of a kernel that moves what memory has to, as fast as the faster of two plain copies."""
+        case = self.ours[key]
+        copy = case["share_of_memcpy"] / case["share_of_best_copy"]
+        return copy * min(1.0, 2 * case["payload_bytes"] / case["least_bytes"])
+
+    @property
+    def has_bounds(self):
+        return all("least_bytes" in case for case in self.ours.values())
+
     def share_of_fastest(self, key):
         """What the fastest candidate would reach; None where no candidates were timed."""
         regret = self.regret(key)
@@ -103,6 +113,9 @@ def percent(value):
 def row(drawn, title, keys):
     shares = [drawn.share(k) for k in keys]
     cells = [title, str(len(keys)), f"{percent(geometric_mean(shares))} / {percent(min(shares))}"]
+    if drawn.has_bounds:
+        bounds = [drawn.bound(k) for k in keys]
+        cells.append(f"{percent(geometric_mean(bounds))} / {percent(min(bounds))}")
     for peer in drawn.peers:
         ratios = [drawn.share(k) / s for k in keys if (s := drawn.peer_share(peer, k)) is not None]
         cells.append(f"{geometric_mean(ratios):.1f}" if ratios else "-")
@@ -118,6 +131,7 @@ def row(drawn, title, keys):
 
 def table(drawn):
     head = ["problems", "cases", "% of memcpy, mean / worst"]
+    head += ["memory allows"] if drawn.has_bounds else []
     head += [f"x {TITLES[peer]}" for peer in drawn.peers]
     head += ["behind a peer"] if drawn.peers else []
     head += ["% chosen well", "worst choice"]
@@ -156,7 +170,7 @@ def caption(drawn):
 
 
 def bounds(drawn):
-    """What better choices would bring, and what is left for a copy to gain over NumPy."""
+    """What better choices and better kernels would bring, and what is left for a copy to gain over NumPy."""
     lines = []
     fastest = {k: share for k in drawn.ours if (share := drawn.share_of_fastest(k)) is not None}
     if fastest:
@@ -166,13 +180,23 @@ def bounds(drawn):
             f"{percent(geometric_mean(fastest.values()))} / {percent(min(fastest.values()))} % of memcpy"
             + (f", and a peer would be ahead in {behind} of {len(fastest)}." if drawn.peers else ".")
         )
-    numpy = [s for k in drawn.ours if "numpy" in drawn.peers and (s := drawn.peer_share("numpy", k)) is not None]
-    if numpy:
-        fast = sum(s > 1 / TIMES_NUMPY for s in numpy)
+    if drawn.has_bounds:
         lines.append(
-            f"- NumPy reaches {percent(geometric_mean(numpy))} % of memcpy in the mean, and more than "
+            "- What memory allows, mean / least: a kernel takes as long as a plain copy of half as many bytes as there "
+            "are in the 64-byte lines that hold elements of the source or of the destination, where a line of the "
+            "destination that is written in part is read before. The caches hold none of them, and no copy is shorter "
+            "than one of the payload. The plain copy is the faster of `memcpy` and a loop with non-temporal stores, "
+            "which does not read what it writes."
+        )
+    numpy = {k: s for k in drawn.ours if "numpy" in drawn.peers and (s := drawn.peer_share("numpy", k)) is not None}
+    if numpy:
+        fast = sum(s > 1 / TIMES_NUMPY for s in numpy.values())
+        mean = geometric_mean(numpy.values())
+        lines.append(
+            f"- NumPy reaches {percent(mean)} % of memcpy in the mean, and more than "
             f"{percent(1 / TIMES_NUMPY)} % in {fast} of {len(numpy)} problems: there {TIMES_NUMPY} times NumPy is more "
-            f"than memcpy. The speed of memcpy in every problem would be {1 / geometric_mean(numpy):.1f} times NumPy."
+            f"than memcpy. The speed of memcpy in every problem would be {1 / mean:.1f} times NumPy"
+            + (f", and what memory allows {geometric_mean([drawn.bound(k) / s for k, s in numpy.items()]):.1f} times." if drawn.has_bounds else ".")
         )
     return lines
 

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "cornerturn/error.hpp"
-#include "gpu/sectors.hpp"
+#include "harness/footprint.hpp"
 
 namespace cornerturn::bench {
 namespace {
@@ -115,7 +115,7 @@ Result GpuRunner::measure(const Case& c, GpuSubject& subject,
     return result;
   }
   GpuResult gpu;
-  gpu.sector_bytes = c.group == holes ? sectors_of(c).bytes() : 0;
+  gpu.sector_bytes = c.group == holes ? footprint_of(c, sector_of_gpu).bytes() : 0;
   gpu.copy_bytes = c.group == holes ? gpu.sector_bytes / 2 : c.payload_bytes();
   result.gpu = gpu;
   const bool warm = c.warm() || options_.warm;

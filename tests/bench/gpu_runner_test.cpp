@@ -9,7 +9,6 @@
 #include <set>
 
 #include "cornerturn/error.hpp"
-#include "gpu/sectors.hpp"
 #include "harness/pattern.hpp"
 #include "harness/report.hpp"
 
@@ -261,66 +260,6 @@ TEST(GpuRunner, HolesAreComparedWithACopyOfTheirSectors) {
   EXPECT_EQ(r.gpu->sector_bytes, 64 * 64 * 4 * 3);
   EXPECT_EQ(r.gpu->copy_bytes, 64 * 64 * 4 * 3 / 2);
   EXPECT_EQ(o.gpu.longest_copy, 64 * 64 * 4 * 3 / 2) << "a multiple of 4 KiB already";
-}
-
-TEST(Sectors, AreCountedOnceEach) {
-  Case c = small_case("holes");
-  EXPECT_EQ(sectors_of(c).bytes(),
-            32 * (2 + 3));  // bytes 0-59 of the source, 8-83 of the destination
-  c.src_strides = {100, -5};
-  c.src_offset = 10;
-  // Elements 0, 5, 10 + 100 i: bytes 0-43, 400-443, 800-843, 1200-1243, 1600-1643.
-  EXPECT_EQ(sectors_of(c).bytes(), 32 * (2 + 2 + 2 + 2 + 2 + 3));
-  c.src_strides = {0, 100};
-  c.src_offset = 0;
-  EXPECT_EQ(sectors_of(c).bytes(), 32 * (3 + 3)) << "a repeated element is read once";
-  c.shape = {1, 1};
-  EXPECT_EQ(sectors_of(c).bytes(), 32 * 2);
-}
-
-// Against marking every byte's sector, one by one.
-TEST(Sectors, MatchesAByteByByteCount) {
-  std::uint64_t state = 1;
-  const auto random = [&](std::int64_t n) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<std::int64_t>((state >> 33) % static_cast<std::uint64_t>(n));
-  };
-  for (int round = 0; round < 200; ++round) {
-    Case c;
-    c.element_bytes = static_cast<int>(1 << random(5));
-    for (int k = 0; k < 3; ++k) {
-      c.shape.push_back(1 + random(6));
-      c.src_strides.push_back(random(41) - 20);
-      c.dst_strides.push_back(1 + random(40));
-      if (c.src_strides.back() < 0) c.src_offset -= c.src_strides.back() * (c.shape.back() - 1);
-    }
-    std::map<std::int64_t, std::set<std::int64_t>> src;  // bytes that are touched, by sector
-    std::map<std::int64_t, std::set<std::int64_t>> dst;
-    for (std::int64_t i = 0; i < c.elements(); ++i) {
-      std::int64_t rest = i;
-      std::int64_t from = c.src_offset;
-      std::int64_t to = c.dst_offset;
-      for (std::size_t k = 0; k < 3; rest /= c.shape[k++]) {
-        from += rest % c.shape[k] * c.src_strides[k];
-        to += rest % c.shape[k] * c.dst_strides[k];
-      }
-      for (int b = 0; b < c.element_bytes; ++b) {
-        src[(from * c.element_bytes + b) / 32].insert(from * c.element_bytes + b);
-        dst[(to * c.element_bytes + b) / 32].insert(to * c.element_bytes + b);
-      }
-    }
-    std::int64_t written = 0;
-    std::int64_t partly = 0;
-    for (const auto& [sector, bytes] : dst) {
-      written += static_cast<std::int64_t>(bytes.size());
-      partly += bytes.size() < 32 ? 1 : 0;
-    }
-    const Sectors sectors = sectors_of(c);
-    EXPECT_EQ(sectors.bytes(), 32 * static_cast<std::int64_t>(src.size() + dst.size())) << round;
-    // A destination whose elements overlap is none that a case has.
-    if (written != c.payload_bytes()) continue;
-    EXPECT_EQ(sectors.partly, partly) << round;
-  }
 }
 
 TEST(GpuReport, RoundTrips) {

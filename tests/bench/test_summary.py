@@ -123,6 +123,7 @@ def test_the_tables_of_problems_drawn_at_random(project):
     assert "NumPy reaches 20 % of memcpy in the mean, and more than 20 % in 1 of 2 problems" in page.read_text()
     assert "would be 4.9 times NumPy" in page.read_text() and page.read_text().count("With the fastest") == 1
     assert run(project, "random_report.py", "check").returncode == 0
+    assert "memory allows" not in page.read_text()
     page.write_text(page.read_text().replace("35 / 25", "36 / 25"))
     assert run(project, "random_report.py", "check").returncode == 1
 
@@ -130,6 +131,22 @@ def test_the_tables_of_problems_drawn_at_random(project):
     readme = (project / "README.md").read_text()
     assert "| random problems | **35** | 20 | **50** | - |" in readme
     assert "NumPy is faster in 1 of them" in readme
+
+
+def test_what_memory_allows_on_a_cpu(project):
+    """The fastest copy takes two thirds of memcpy's time; the second problem moves three times its payload."""
+    folder = project / "bench" / "results" / "random"
+    folder.mkdir()
+    ours = drawn("cornerturn", [2e-4, 4e-4])
+    for case, least in zip(ours["cases"], [190, 300], strict=True):
+        shares = {"share_of_memcpy": 1e-4 / case["seconds"], "share_of_best_copy": 1e-4 / 1.5 / case["seconds"]}
+        case.update(payload_bytes=100, least_bytes=least, **shares)
+    (folder / "cpu-some-judged-7.json").write_text(json.dumps(ours))
+    (folder / "cpu-some-judged-7-numpy.json").write_text(json.dumps(drawn("numpy", [8e-4, 2e-4])))
+    table = run(project, "random_report.py", "table", folder / "cpu-some-judged-7.json").stdout
+    assert "| tiny modes | 2 | 35 / 25 | 122 / 100 |" in table
+    # 150 % of memcpy to 12.5 %, 100 % to 50 %.
+    assert "4.0 times NumPy, and what memory allows 4.9 times." in table
 
 
 def test_the_tables_of_problems_drawn_on_a_gpu(project):
