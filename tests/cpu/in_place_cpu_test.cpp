@@ -133,9 +133,12 @@ TEST_P(InPlaceTargets, GapsStayAsTheyAre) {
   expect_in_place(View(nullptr, ElementType::bytes(1), {200, 200}, {1 << 14, 1}), {1, 0});
 }
 
-// More than a second-level cache holds: tiles are copied to the side, all at once. Rows begin with
-// lines, or anywhere; where the first tile is larger, there may be one tile less, and one group.
+// More than a second-level cache holds, whatever the one here does: tiles are copied to the side,
+// all at once. Rows begin with lines, or anywhere; where the first tile is larger, there may be one
+// tile less, and one group.
 TEST_P(InPlaceTargets, MatricesLargerThanACache) {
+  plan::CpuInfo cpu = *cpu::machine().cpu();
+  cpu.l2_bytes = 64 << 10;
   const std::pair<int, std::int64_t> squares[] = {{1, 1088}, {1, 1030}, {2, 800}, {2, 737},
                                                   {4, 528},  {4, 545},  {8, 400}, {8, 373},
                                                   {16, 272}, {16, 261}};
@@ -144,12 +147,16 @@ TEST_P(InPlaceTargets, MatricesLargerThanACache) {
       View array = bytes_view(size, {n, n});
       SCOPED_TRACE(text_of(array, {1, 0}));
       const std::vector<std::byte> before = noise(reach(array));
-      std::vector<std::byte> memory(before.size() + 128);
-      const auto phase = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
-      array.data = memory.data() + (64 - phase) + before_array;
+      GuardedBuffer memory(before.size() + 64);
+      std::byte* const last = memory.place(before.size(), GuardedBuffer::Touching::back);
+      const auto phase = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(last) % 64);
+      array.data = last - (phase - before_array + 64) % 64;
       std::memcpy(array.data, before.data(), before.size());
-      const View result = permute_in_place(array, {1, 0});
-      EXPECT_TRUE(std::memcmp(array.data, expected(before, array, {1, 0}, result).data(),
+      const in_place::InPlaceProblem todo = in_place::problem_in_place(array, std::vector{1, 0});
+      const plan::Plan plan = plan::make_plan(todo.problem, cpu, {2, "swap"});
+      ASSERT_TRUE(plan.chosen.config.as<plan::SwapConfig>().staged);
+      cpu::execute(plan, {array.data, array.data});
+      EXPECT_TRUE(std::memcmp(array.data, expected(before, array, {1, 0}, todo.result).data(),
                               before.size()) == 0);
     }
   }

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <set>
 
 #include "core/validate.hpp"
 #include "harness/case.hpp"
+#include "plan/golden.hpp"
 #include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 
@@ -155,44 +154,23 @@ std::vector<std::string> configurations_for(const CpuInfo& cpu) {
   return lines;
 }
 
-std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
-
 class GoldenPlans : public testing::TestWithParam<Machine> {};
 
-void compare(const std::string& name, const std::vector<std::string>& plans) {
-  const std::string path = fmt::format("{}/tests/plan/golden/{}.txt", CORNERTURN_SOURCE_DIR, name);
-  if (std::getenv("CORNERTURN_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream file(path);
-    for (const std::string& line : plans) file << line << '\n';
-    ASSERT_TRUE(file.flush()) << path;
-    return;
-  }
-  const std::vector<std::string> expected = lines_of(path);
-  ASSERT_EQ(plans.size(), expected.size()) << path << " has another number of lines";
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    EXPECT_EQ(plans[i], expected[i]) << path << ":" << i + 1;
-  }
-}
-
 TEST_P(GoldenPlans, AreTheExpectedOnes) {
-  compare(GetParam().name, plans_for(GetParam().cpu));
+  test::compare_with_golden(GetParam().name, plans_for(GetParam().cpu));
 }
 
 TEST_P(GoldenPlans, OfConversions) {
-  compare("convert_" + GetParam().name, conversions_for(GetParam().cpu));
+  test::compare_with_golden("convert_" + GetParam().name, conversions_for(GetParam().cpu));
 }
 
 TEST_P(GoldenPlans, OfOperations) {
-  compare("operations_" + GetParam().name, operations_for(GetParam().cpu));
+  test::compare_with_golden("operations_" + GetParam().name, operations_for(GetParam().cpu));
 }
 
 TEST_P(GoldenPlans, OfferTheExpectedConfigurations) {
-  compare("configurations_" + GetParam().name, configurations_for(GetParam().cpu));
+  test::compare_with_golden("configurations_" + GetParam().name,
+                            configurations_for(GetParam().cpu));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, GoldenPlans, testing::ValuesIn(machines),

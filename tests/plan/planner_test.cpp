@@ -227,6 +227,35 @@ TEST(Planner, RowsAreStoredEitherWayWhereBothMayBeBest) {
   EXPECT_EQ(ways(129), std::vector{Stores::past_caches});  // a quarter of 32 MiB, and more
 }
 
+// In place, what stays in the caches changes places block by block, and what does not is copied to
+// the side: more than half of the second level where rows begin with lines, and more than eight
+// times of it where they begin anywhere.
+TEST(Planner, MatricesInPlaceAreStagedOnceTheyLeaveTheCaches) {
+  const auto staged = [](const Problem& problem, const CpuInfo& cpu) {
+    return make_plan(problem, cpu, {1, "swap"}).chosen.config.as<SwapConfig>().staged;
+  };
+  const auto square = [](int size, std::int64_t side, std::int64_t pitch) {
+    Problem problem = matrix(size, side, side);
+    problem.modes[0].dst_stride = problem.modes[1].src_stride = pitch * size;
+    problem.in_place = true;
+    return problem;
+  };
+  const CpuInfo cpu;  // 1 MiB of second level
+  const CpuInfo twice = {"", "AVX2", 1, 64, 32 << 10, 2 << 20};
+  EXPECT_FALSE(staged(square(4, 352, 352), cpu));  // 484 KiB
+  EXPECT_TRUE(staged(square(4, 368, 368), cpu));   // 529 KiB
+  EXPECT_FALSE(staged(square(4, 368, 368), twice));
+  EXPECT_FALSE(staged(square(4, 369, 369), cpu));    // rows of 1476 bytes
+  EXPECT_FALSE(staged(square(4, 1447, 1447), cpu));  // 8179 KiB
+  EXPECT_TRUE(staged(square(4, 1449, 1449), cpu));   // 8201 KiB
+  EXPECT_FALSE(staged(square(4, 1449, 1449), twice));
+  // Where a row begins is a matter of how far it is from the one before, not of how long it is.
+  EXPECT_TRUE(staged(square(4, 1009, 1024), cpu));
+  EXPECT_FALSE(staged(square(4, 1024, 1025), cpu));
+  // Elements that are not transposed in registers have no use for copies.
+  EXPECT_FALSE(staged(square(3, 3000, 3000), cpu));
+}
+
 TEST(Planner, ExplainsItself) {
   const CpuInfo cpu;
   const Plan plan = make_plan(matrix(4, 3000, 5000), cpu, {2, ""});

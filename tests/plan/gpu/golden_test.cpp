@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <set>
 
 #include "gpu/measured_candidates.hpp"
+#include "plan/golden.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan/planner.hpp"
 #include "support/blocks.hpp"
@@ -78,25 +77,8 @@ std::vector<std::string> configurations() {
 
 class GoldenGpuPlans : public testing::TestWithParam<std::string> {};
 
-void compare(const std::string& name, const std::vector<std::string>& plans) {
-  const std::string path = fmt::format("{}/tests/plan/golden/{}.txt", CORNERTURN_SOURCE_DIR, name);
-  if (std::getenv("CORNERTURN_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream file(path);
-    for (const std::string& line : plans) file << line << '\n';
-    ASSERT_TRUE(file.flush()) << path;
-    return;
-  }
-  std::ifstream file(path);
-  std::vector<std::string> expected;
-  for (std::string line; std::getline(file, line);) expected.push_back(line);
-  ASSERT_EQ(plans.size(), expected.size()) << path << " has another number of lines";
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    EXPECT_EQ(plans[i], expected[i]) << path << ":" << i + 1;
-  }
-}
-
 TEST_P(GoldenGpuPlans, AreTheExpectedOnes) {
-  compare("gpu_" + GetParam(), plans_for(device_named(GetParam())));
+  test::compare_with_golden("gpu_" + GetParam(), plans_for(device_named(GetParam())));
 }
 
 TEST(GoldenGpuOperations, AreTheExpectedOnes) {
@@ -106,11 +88,11 @@ TEST(GoldenGpuOperations, AreTheExpectedOnes) {
     lines.push_back(fmt::format("{}: {}: {}", to_string(problem), plan.kernel(),
                                 describe(plan.chosen, plan.normal)));
   }
-  compare("gpu_operations", lines);
+  test::compare_with_golden("gpu_operations", lines);
 }
 
 TEST(GoldenGpuConfigurations, AreTheExpectedOnes) {
-  compare("gpu_configurations", configurations());
+  test::compare_with_golden("gpu_configurations", configurations());
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, GoldenGpuPlans,
