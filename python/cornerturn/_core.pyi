@@ -108,6 +108,12 @@ def quick_transpose(x: object | None, axes: object | None, out: object | None, d
     NumPy's, the values of a NumPy array are converted to it.
     """
 
+def quick_interleave(arrays: object, numbers: Sequence[int], rows: int, row: int, shape: Sequence[int]) -> object:
+    """
+    A new array in which plain packed NumPy arrays or PyTorch tensors of host memory take turns, as
+    `interleave` says it. `numbers` are those of the arrays in the order of their turns. None for all else.
+    """
+
 def quick_transpose_first(function: object) -> bool:
     """
     Lets calls of `function`, which is cornerturn.transpose, try quick_transpose before its code runs.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import index
-from typing import Any, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
+from cornerturn import _core
 from cornerturn._arrays import Array, execute, packed_strides, shown
-from cornerturn._frameworks import framework_of, stream_for
+from cornerturn._frameworks import Framework, framework_of, stream_for
 from cornerturn._move import new_copy
 from cornerturn._operations import transpose
 from cornerturn._pattern import Layout, layout_of
@@ -140,10 +143,9 @@ def _of_list(arrays: Sequence[Any], pattern: str, lengths: dict[str, int], repea
     framework = framework_of(arrays[0])
     if framework.stacks(arrays):
         return _arranged(framework.stack(arrays), pattern, lengths, repeats)
-    if framework.may_stack(arrays):
-        layout = layout_of(pattern, (len(arrays), *arrays[0].shape), lengths, repeats)
-        if _stacks_first(layout, arrays[0].dtype.itemsize):
-            return _arranged(framework.stack(arrays), pattern, lengths, repeats)
+    result = _of_plain_arrays(framework, arrays, pattern, lengths, repeats)
+    if result is not None:
+        return result
     sources = [framework_of(array).read(array, f"x[{i}]") for i, array in enumerate(arrays)]
     first = sources[0]
     for i, source in enumerate(sources):
@@ -183,12 +185,69 @@ def _of_list(arrays: Sequence[Any], pattern: str, lengths: dict[str, int], repea
     return result
 
 
+def _of_plain_arrays(
+    framework: Framework, arrays: Sequence[Any], pattern: str, lengths: dict[str, int], repeats: bool
+) -> Any:
+    """The same for plain arrays of NumPy or PyTorch of which single elements or short rows take turns; None
+    for all others."""
+    shape = getattr(arrays[0], "shape", None)
+    itemsize = getattr(getattr(arrays[0], "dtype", None), "itemsize", None)
+    if not isinstance(shape, tuple) or not isinstance(itemsize, int):
+        return None
+    layout = layout_of(pattern, (len(arrays), *shape), lengths, repeats)
+    if not _stacks_first(layout, itemsize):
+        return None
+    turns = _turns_of(layout)
+    if turns is not None and turns.pay(itemsize):
+        result = _core.quick_interleave(arrays, turns.numbers, turns.rows, turns.row, layout.shape)
+        if result is not None:
+            return result
+    return _arranged(framework.stack(arrays), pattern, lengths, repeats) if framework.may_stack(arrays) else None
+
+
 _LONG_ROW = 256  # bytes
+_LARGE = 1 << 20
 
 
 def _stacks_first(layout: Layout, itemsize: int) -> bool:
     """Are writes to single elements here and there slower than a second pass?"""
     return bool(layout.new) or _row_of_one_array(layout) * itemsize < _LONG_ROW
+
+
+class _Turns(NamedTuple):
+    """A result in which packed arrays take turns, a row each."""
+
+    numbers: tuple[int, ...]  # of the arrays, in the order of their turns
+    rows: int  # of an array
+    row: int  # elements
+
+    def pay(self, itemsize: int) -> bool:
+        """Is it faster than to stack them first?"""
+        arrays, row = len(self.numbers), self.row * itemsize
+        in_registers = arrays <= 4 and row in (1, 2, 4, 8)
+        return in_registers or arrays * self.rows * row >= _LARGE
+
+
+@lru_cache(maxsize=256)
+def _turns_of(layout: Layout) -> _Turns | None:
+    """None where the arrays' own axes change their order, or arrays are repeated."""
+    if layout.new:
+        return None
+    extents, leading = layout.split, len(layout.groups[0])
+    order = [axis for axis in layout.order if extents[axis] != 1]
+    places = [place for place, axis in enumerate(order) if axis < leading]
+    own = [axis for axis in order if axis >= leading]
+    if not places or places[-1] - places[0] >= len(places) or own != sorted(own):
+        return None
+    steps = packed_strides(extents[:leading], 1)
+    numbers = [0]
+    for place in places:
+        axis = order[place]
+        numbers = [number + i * steps[axis] for number in numbers for i in range(extents[axis])]
+    rows, row = order[: places[0]], order[places[-1] + 1 :]
+    return _Turns(
+        tuple(numbers), math.prod([extents[axis] for axis in rows]), math.prod([extents[axis] for axis in row])
+    )
 
 
 def _row_of_one_array(layout: Layout) -> int:

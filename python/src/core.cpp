@@ -63,6 +63,11 @@ NB_MODULE(_core, module) {
              "dtype"_a = nb::none(),
              "The permuted copy of a plain NumPy array or PyTorch tensor; None for all else. "
              "With a `dtype` of\nNumPy's, the values of a NumPy array are converted to it.");
+  module.def(
+      "quick_interleave", quick_interleave, "arrays"_a, "numbers"_a, "rows"_a, "row"_a, "shape"_a,
+      "A new array in which plain packed NumPy arrays or PyTorch tensors of host memory take "
+      "turns, as\n`interleave` says it. `numbers` are those of the arrays in the order of "
+      "their turns. None for all else.");
   add_quick_first(module);
   module.def("check_signals_every", check_signals_every, "bytes"_a,
              "Sets after how many bytes a long call on the CPU looks for Ctrl-C. Returns what was "

@@ -9,6 +9,7 @@
 
 #include "api/target.hpp"
 #include "cornerturn/cornerturn.hpp"
+#include "cpu/interleave.hpp"
 #include "cuda/backend.hpp"
 #include "threads.hpp"
 #ifdef CORNERTURN_CUDA
@@ -66,6 +67,12 @@ std::int64_t part_of_element(std::int64_t itemsize) {
   return part;
 }
 
+// Throws what a signal's handler has raised.
+void check_signals() {
+  const nanobind::gil_scoped_acquire acquired;
+  if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+}
+
 // Valid until the thread's next call, whose vectors need no new memory.
 const Views& views_of(const Sides& sides) {
   thread_local Views views{View(nullptr, ElementType(Kind::u8), {}, {}),
@@ -117,14 +124,31 @@ void execute_in_pieces(const Sides& sides, int device, std::uintptr_t stream) {
   Sides part = sides;
   part.shape[outer] = half;
   execute_in_pieces(part, device, stream);
-  {
-    const nanobind::gil_scoped_acquire acquired;
-    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
-  }
+  check_signals();
   part.shape[outer] = sides.shape[outer] - half;
   part.dst += static_cast<std::uintptr_t>(half * sides.dst_strides[outer]);
   part.src += static_cast<std::uintptr_t>(half * sides.src_strides[outer]);
   execute_in_pieces(part, device, stream);
+}
+
+void interleave_in_pieces(std::uintptr_t dst, const Stack& stack) {
+  const std::int64_t a_row = stack.row * stack.itemsize;
+  const std::int64_t all_rows = a_row * std::ssize(stack.arrays);
+  if (all_rows == 0) return;
+  const std::int64_t part = part_of_element(stack.itemsize);
+  const std::int64_t a_piece = std::max<std::int64_t>(1, piece_bytes / all_rows);
+  std::vector<const void*> arrays(stack.arrays.size());
+  for (std::int64_t first = 0; first < stack.rows; first += a_piece) {
+    if (first > 0) check_signals();
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+      arrays[k] = reinterpret_cast<const void*>(stack.arrays[k] +
+                                                static_cast<std::uintptr_t>(first * a_row));
+    }
+    cpu::interleave(
+        reinterpret_cast<void*>(dst + static_cast<std::uintptr_t>(first * all_rows)),
+        {arrays, std::min(a_piece, stack.rows - first), a_row / part, ElementType::bytes(part)},
+        thread_limit());
+  }
 }
 
 std::int64_t check_signals_every(std::int64_t bytes) {

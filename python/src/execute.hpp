@@ -30,6 +30,17 @@ void execute(const Sides& sides, int device, std::uintptr_t stream);
 /// nanobind::python_error between two of them when a signal's handler has raised (Ctrl-C).
 void execute_in_pieces(const Sides& sides, int device, std::uintptr_t stream);
 
+/// Arrays of host memory, packed and of one shape: `rows` rows of `row` elements.
+struct Stack {
+  std::vector<std::uintptr_t> arrays;
+  std::int64_t itemsize = 0;
+  std::int64_t rows = 0;
+  std::int64_t row = 1;
+};
+
+/// dst[r][k] = arrays[k][r] for every row r, piece by piece like execute_in_pieces.
+void interleave_in_pieces(std::uintptr_t dst, const Stack& stack);
+
 /// Sets the most bytes of a piece, and returns what was set before.
 std::int64_t check_signals_every(std::int64_t bytes);
 

@@ -4,6 +4,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+#include <vector>
+
 namespace cornerturn::python {
 
 /// `x` with its axes in the order `axes` (a tuple or a list of ints; None: reversed), packed in a
@@ -13,5 +16,12 @@ namespace cornerturn::python {
 /// tensor, ...), or when another argument is wrong: the general path says why.
 nanobind::object quick_transpose(nanobind::handle x, nanobind::handle axes, nanobind::handle out,
                                  nanobind::handle dtype);
+
+/// A new array of `shape` in which the arrays of a list take turns, a row of `row` elements each,
+/// in the order of `numbers`, `rows` times. Returns None, and has done nothing, unless all are
+/// packed arrays of one shape and type in host memory, as quick_transpose takes them.
+nanobind::object quick_interleave(nanobind::handle list, std::vector<std::int64_t> numbers,
+                                  std::int64_t rows, std::int64_t row,
+                                  std::vector<std::int64_t> shape);
 
 }  // namespace cornerturn::python

@@ -172,6 +172,46 @@ def test_more_errors():
         cornerturn.rearrange([x, x.astype("f4")], "a b c -> c b a")
 
 
+TURNS = ["c h w -> h w c", "c h w -> h c w", "(c d) h w -> h w d c", "(c d) h w -> c h w d"]
+
+
+@pytest.mark.parametrize("pattern", TURNS)
+@pytest.mark.parametrize("dtype", ["u1", "i2", "i4", "i8", "V16", "V3"])
+def test_arrays_that_take_turns(pattern, dtype):
+    """The elements of several arrays side by side, of all widths, few and many, in the caches and not."""
+    for count in (1, 2, 3, 4, 6, 24):
+        for shape in ((1, 1), (3, 5), (0, 4), (61, 67), (300, 1)):
+            size = max(1, np.dtype(dtype).itemsize)
+            arrays = [rng.integers(0, 255, (*shape, size), np.uint8).view(dtype)[..., 0] for _ in range(count)]
+            lengths = {"c": next(c for c in (3, 2, 1) if count % c == 0)} if "(" in pattern else {}
+            check(arrays, pattern, lengths)
+
+
+@pytest.mark.parametrize("count", [3, 7])
+def test_large_arrays_that_take_turns(count):
+    check([rng.integers(0, 255, (1201, 2003), np.uint8) for _ in range(count)], "c h w -> h w c", {})
+    check([rng.standard_normal((1201, 307)) for _ in range(count)], "c h w -> h w c", {})
+
+
+def test_arrays_that_take_turns_need_not_be_alike_in_memory():
+    image = rng.integers(0, 255, (40, 50, 3), np.uint8)
+    planes = [image[:, :, 0], np.ascontiguousarray(image[:, :, 1]), np.asfortranarray(image[:, :, 2])]
+    check(planes, "c h w -> h w c", {})
+    with pytest.raises(ValueError, match=r"x\[2\].shape = \(50, 40\) differs from x\[0\].shape"):
+        cornerturn.rearrange([planes[1], planes[1], planes[2].T.copy()], "c h w -> h w c")
+    with pytest.raises(ValueError, match=r"x\[1\].dtype = int8 differs from x\[0\].dtype = uint8"):
+        cornerturn.rearrange([planes[1], planes[1].view(np.int8)], "c h w -> h w c")
+
+
+def test_torch_tensors_that_take_turns():
+    torch = pytest.importorskip("torch")
+    for dtype in (torch.uint8, torch.bfloat16, torch.float32, torch.complex64):
+        planes = [torch.randn(33, 47).mul(99).to(dtype) for _ in range(4)]
+        for listed in (planes, planes[:3], [*planes[:3], planes[3].conj()], [planes[0], planes[1].T.contiguous().T]):
+            result = cornerturn.rearrange(listed, "c h w -> h w c")
+            assert torch.equal(result, torch.stack(listed, -1)) and result.is_contiguous()
+
+
 def test_torch():
     torch = pytest.importorskip("torch")
     for (pattern, lengths), x in zip(TUTORIAL, [torch.rand(6, 96, 96, 3)] * 99, strict=False):
