@@ -198,7 +198,8 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
     found.executed = true;
   } else if (key.effort == Effort::automatic && plan.normal.elements() > 0) {
     check_before_timing(key.problem, buffers);
-    if (auto winner = raced(plan, buffers)) {
+    const auto run_part = [&](const plan::Plan& part) { return seconds_of(part, buffers); };
+    if (auto winner = raced(plan, run_part)) {
       plan = std::move(*winner);
       found.executed = true;
     }
@@ -206,7 +207,7 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
   found.plan = std::make_shared<const plan::Plan>(std::move(plan));
   cache().insert(key, found.plan);
   if (found.executed) {  // whoever asks for less from now on gets the winner
-    winners().remember(*found.plan);
+    if (found.plan->choice != plan::Choice::estimated) winners().remember(*found.plan);
     plan::CacheKey lesser = key;
     for (const Effort effort : {Effort::estimate, Effort::automatic}) {
       lesser.effort = effort;

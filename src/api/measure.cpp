@@ -26,12 +26,6 @@ std::size_t worth_timing(const plan::Candidates& candidates) {
   return count;
 }
 
-double seconds_of(const plan::Plan& plan, const Buffers& buffers) {
-  const auto start = std::chrono::steady_clock::now();
-  cpu::execute(plan, buffers);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 // Rounds over all plans, so that a disturbance hits none of them alone; each one's best round
 // counts.
 std::vector<double> seconds_on_cpu(const std::vector<plan::Plan>& plans, const Buffers& buffers) {
@@ -45,6 +39,12 @@ std::vector<double> seconds_on_cpu(const std::vector<plan::Plan>& plans, const B
 }
 
 }  // namespace
+
+double seconds_of(const plan::Plan& plan, const Buffers& buffers) {
+  const auto start = std::chrono::steady_clock::now();
+  cpu::execute(plan, buffers);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 plan::Plan measured(plan::Plan plan, const Buffers& buffers, void* stream) {
   std::vector<plan::Plan> plans(worth_timing(plan.candidates), plan);

@@ -3,9 +3,10 @@
 // so a wrong estimate costs per cents.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 
-#include "core/buffers.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn {
@@ -13,10 +14,13 @@ namespace cornerturn {
 /// Jobs of fewer bytes are not raced, nor are those of less than 4 MiB for each thread.
 inline constexpr std::int64_t race_bytes = 16 << 20;
 
-/// Solves the plan's problem, and returns the plan with the winner chosen. Nothing is done, and
-/// nothing returned, where a race is not worth it: for a GPU, for less than race_bytes, where no
-/// other kernel is expected to take less than four times as long, and where the problem cannot be
-/// cut into slices.
-std::optional<plan::Plan> raced(const plan::Plan& plan, const Buffers& buffers);
+/// Runs the plan of a part of a problem, and returns the seconds that this took.
+using TimedRun = std::function<double(const plan::Plan& part)>;
+
+/// Solves the plan's problem by `run_part`, and returns the plan with the winner chosen. Nothing is
+/// done, and nothing returned, where a race is not worth it: for a GPU, for less than race_bytes,
+/// where no other kernel is expected to take less than four times as long, and where the problem
+/// cannot be cut into slices.
+std::optional<plan::Plan> raced(const plan::Plan& plan, const TimedRun& run_part);
 
 }  // namespace cornerturn

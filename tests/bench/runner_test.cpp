@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "harness/pattern.hpp"
@@ -111,6 +113,35 @@ TEST(Runner, ChecksAndTimesAllCandidates) {
   EXPECT_NE(r.candidates[1].wrong, "");
   EXPECT_EQ(r.candidates[1].seconds, 0);
   EXPECT_TRUE(Runner(1, short_rule()).measure(small_case(4), subject, stop).candidates.empty());
+}
+
+// Three ways: one that is always slow, one that was slow when it was verified, and a quick one.
+class SlowStarts : public NaiveSubject {
+ public:
+  std::vector<Candidate> candidates() override {
+    return {{"slow", "", 1e-6}, {"late", "", 1e-6}, {"quick", "", 1e-6}};
+  }
+  void run_candidate(std::size_t i, const std::byte* src, std::byte* dst) override {
+    const bool first = runs_of[i]++ == 0;
+    if (i == 0 || (i == 1 && first)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    run(src, dst);
+  }
+  int runs_of[3] = {};
+};
+
+TEST(Runner, GivesSlowCandidatesASecondRun) {
+  Case c = small_case(4);
+  c.group = "cold";
+  SlowStarts subject;
+  const std::atomic<bool> stop{false};
+  const Result r = Runner(1, short_rule(), true).measure(c, subject, stop);
+  EXPECT_EQ(r.outcome, Outcome::ok) << r.reason;
+  ASSERT_EQ(r.candidates.size(), 3U);
+  EXPECT_EQ(subject.runs_of[0], 2);
+  EXPECT_EQ(subject.runs_of[1], subject.runs_of[2]);
+  EXPECT_GT(subject.runs_of[1], 2);
+  EXPECT_GE(r.candidates[0].seconds, 0.05);
+  EXPECT_LT(r.candidates[1].seconds, 0.05);
 }
 
 TEST_P(RunnerOfSize, FindsAnyWrongByte) {

@@ -1,0 +1,152 @@
+// The rules of a race, without a clock: what its parts are, how they are planned, and who wins.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/race.hpp"
+#include "core/validate.hpp"
+#include "cornerturn/cornerturn.hpp"
+#include "plan/planner.hpp"
+#include "support/moves.hpp"
+
+namespace cornerturn {
+namespace {
+
+plan::Plan plan_of(Extents shape, std::vector<int> order, int width, int threads = 1) {
+  const ConstView packed(nullptr, ElementType::bytes(width), shape);
+  const ConstView src = packed.permuted(order);
+  const View dst(nullptr, src.type, src.shape);
+  plan::Plan plan = plan::make_plan(make_problem(dst, src), plan::CpuInfo{}, {threads, ""});
+  // Whoever can take part does.
+  for (plan::Candidate& candidate : plan.candidates) candidate.estimate.seconds = 1e-3;
+  return plan;
+}
+
+plan::Plan turned_matrix() {
+  return plan_of({4099, 2053}, {1, 0}, 4);
+}
+
+// The kernels that may race, best first.
+std::vector<std::string> kernels_of(const plan::Plan& plan) {
+  std::vector<std::string> kernels;
+  for (const plan::Candidate& candidate : plan.candidates) {
+    const std::string name(candidate.row->name);
+    if (std::find(kernels.begin(), kernels.end(), name) == kernels.end()) kernels.push_back(name);
+  }
+  return kernels;
+}
+
+// Runs nothing, and says that kernels take so long for each element.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::map<std::string, double> times) : times_(std::move(times)) {}
+
+  TimedRun run() {
+    return [this](const plan::Plan& part) {
+      parts.push_back(part);
+      const auto time = times_.find(std::string(part.kernel()));
+      const double each = time == times_.end() ? 10 : time->second;
+      return each * static_cast<double>(part.normal.bytes());
+    };
+  }
+
+  std::vector<plan::Plan> parts;
+
+ private:
+  std::map<std::string, double> times_;
+};
+
+TEST(RaceRules, PartsAreTheProblem) {
+  const std::vector<plan::Plan> plans = {
+      plan_of({1031, 1033}, {1, 0}, 16), plan_of({40, 163, 167}, {0, 2, 1}, 16),
+      plan_of({3, 5, 7, 11, 13, 73}, {4, 1, 5, 3, 0, 2}, 16), plan_of({1031, 1033}, {1, 0}, 16, 2)};
+  for (const plan::Plan& plan : plans) {
+    Stopwatch stopwatch({});
+    ASSERT_TRUE(raced(plan, stopwatch.run())) << to_string(plan.normal);
+    std::vector<Problem> parts;
+    for (const plan::Plan& part : stopwatch.parts) parts.push_back(part.normal);
+    EXPECT_GT(parts.size(), 5);
+    EXPECT_EQ(test::moves_of(parts), test::moves_of({plan.normal})) << to_string(plan.normal);
+  }
+}
+
+TEST(RaceRules, PartsArePlannedForDataThatIsNotInCaches) {
+  const plan::Plan plan = plan_of({1031, 1033}, {1, 0}, 16, 2);
+  Stopwatch stopwatch({});
+  ASSERT_TRUE(raced(plan, stopwatch.run()));
+  plan::CpuInfo taken = *plan.machine.cpu();
+  taken.caches_taken = true;
+  for (const plan::Plan& part : stopwatch.parts) {
+    EXPECT_EQ(part.machine, plan::Machine(taken));
+    EXPECT_EQ(part.threads, 2);
+    // What it does depends on it.
+    const plan::Plan again = plan::make_plan(part.problem, taken, {2, std::string(part.kernel())});
+    EXPECT_EQ(part.chosen, again.chosen);
+  }
+}
+
+std::string winner_of(const plan::Plan& plan, const std::map<std::string, double>& times) {
+  Stopwatch stopwatch(times);
+  const auto won = raced(plan, stopwatch.run());
+  if (!won) return "nobody";
+  EXPECT_EQ(won->choice, plan::Choice::raced);
+  EXPECT_EQ(won->kernel(), stopwatch.parts.back().kernel()) << "another one does the rest";
+  return std::string(won->kernel());
+}
+
+TEST(RaceRules, WhoIsClearlyFasterWins) {
+  const plan::Plan plan = turned_matrix();
+  const std::vector<std::string> kernels = kernels_of(plan);
+  ASSERT_GE(kernels.size(), 2U);
+  const std::string& preferred = kernels[0];
+  const std::string& other = kernels[1];
+  EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 0.5}}), other);
+  EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 0.85}}), other);
+  EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 0.95}}), preferred);
+  EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 1.05}}), preferred);
+  EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 2.0}}), preferred);
+}
+
+// The whole is for it, as the model says, and no slice is: nothing is known of it.
+TEST(RaceRules, WhoCannotTakePartIsNotBeaten) {
+  plan::Plan plan = turned_matrix();
+  const auto copy = std::find_if(plan::cpu_registry().begin(), plan::cpu_registry().end(),
+                                 [](const plan::Row& row) { return row.name == "copy"; });
+  plan::Candidate favourite = plan.candidates.front();
+  favourite.row = &*copy;
+  plan.candidates.insert(plan.candidates.begin(), favourite);
+  plan.chosen = favourite;
+  Stopwatch stopwatch({});
+  const auto won = raced(plan, stopwatch.run());
+  ASSERT_TRUE(won);
+  EXPECT_EQ(won->kernel(), "copy");
+  EXPECT_EQ(won->choice, plan::Choice::estimated);
+  EXPECT_EQ(won->race, "");
+}
+
+TEST(RaceRules, SaysWhoTookPart) {
+  const plan::Plan plan = turned_matrix();
+  const std::vector<std::string> kernels = kernels_of(plan);
+  Stopwatch stopwatch({{kernels[0], 1.0}, {kernels[1], 0.5}});
+  const auto won = raced(plan, stopwatch.run());
+  ASSERT_TRUE(won);
+  EXPECT_EQ(won->race.find(kernels[0] + " 2.00, " + kernels[1] + " 1.00"), 0U) << won->race;
+}
+
+TEST(RaceRules, LeavesAloneWhatIsNotWorthIt) {
+  Stopwatch stopwatch({});
+  EXPECT_FALSE(raced(plan_of({1000, 1000}, {1, 0}, 4), stopwatch.run()));
+  plan::Plan forced = turned_matrix();
+  forced.choice = plan::Choice::forced;
+  EXPECT_FALSE(raced(forced, stopwatch.run()));
+  plan::Plan alone = turned_matrix();
+  alone.candidates.resize(1);
+  EXPECT_FALSE(raced(alone, stopwatch.run()));
+  EXPECT_TRUE(stopwatch.parts.empty());
+}
+
+}  // namespace
+}  // namespace cornerturn
