@@ -49,6 +49,34 @@ TEST(Dequantise, StridesOfAnyKind) {
   }
 }
 
+// Whole tiles whose lowest line begins within a vector, before which nothing may be read: it is the
+// first line, or the last.
+TEST(Dequantise, WholeTilesAtTheBeginOfMemory) {
+  for (const bool turned : {false, true}) {
+    for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mx_e4m3}) {
+      for (const bool backwards : {false, true}) {
+        test::AnyBlocksCase c =
+            test::stack_of_lines({Kind::bf16, format, turned, 1, 128, 256, 8, 8});
+        const std::int64_t before = c.values.first;
+        if (backwards) {
+          c.values.first += c.values.strides[1] * (c.shape[1] - 1);
+          c.values.strides[1] *= -1;
+        }
+        SCOPED_TRACE(c.text());
+        Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);
+        Memory lines = values;
+        lines.at = values.at + before;
+        lines.size -= static_cast<std::size_t>(before);
+        const Buffers buffers = c.buffers(true, plain.at, values.at, scales.at);
+        const plan::Plan plan = plan_for(c.problem(true), buffers, "dequantise");
+        run(plan, buffers, {&lines, &scales}, {&plain});
+        test::dequantise_obviously(c);
+        EXPECT_TRUE(plain.bytes() == c.plain.bytes);
+      }
+    }
+  }
+}
+
 TEST(Dequantise, WhatItDoesNotTake) {
   const auto kernel = [](const test::AnyBlocksCase& c) {
     Memory plain(c.plain.bytes), values(c.values.bytes), scales(c.scales.bytes);

@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "core/validate.hpp"
+#include "kernels/pack_args.hpp"
+#include "plan/gpu/pack.hpp"
 #include "plan/planner.hpp"
 #include "support.hpp"
 #include "support/random_problem.hpp"
@@ -344,6 +346,39 @@ TEST(Engine, PackAnywhere) {
     }
     if (HasFailure()) FAIL() << size << " B";
   }
+}
+
+// The nearest that a box of bytes ends to where the source does, without reaching it.
+std::int64_t nearest_end(const Problem& problem) {
+  const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});
+  std::int64_t nearest = problem.bytes();
+  for (const Candidate& candidate : plan.candidates) {
+    const auto& config = candidate.config.as<plan::gpu::PackConfig>();
+    if (!config.anywhere) continue;
+    const auto ready = plan::gpu::pack::Family::prepare(config, plan.normal);
+    for (unsigned n = 0; n < ready.launch.grid.x; ++n) {
+      kernels::PackLimits limits;
+      const std::int64_t from = kernels::pack_box(ready.args, n, limits).src;
+      const std::int64_t left = ready.args.src_high - from - ready.args.box_high;
+      if (limits.all && left > 0) nearest = std::min(nearest, left);
+    }
+  }
+  return nearest;
+}
+
+// A box of which the last byte begins a vector: 14 bytes after it belong to the source, and the
+// vector has one more. Boxes that are a byte nearer or farther are run as well.
+TEST(Engine, PackNearTheEnd) {
+  int near = 0;
+  for (std::int64_t columns = 100; columns < 1000 && near < 6; ++columns) {
+    const Problem problem = reversed(1, 1, 96, columns, 1);
+    const std::int64_t left = nearest_end(problem);
+    if (left < 13 || left > 15) continue;
+    ++near;
+    const std::int64_t phase = (16 + 15 - problem.bytes() % 16) % 16;
+    run_and_compare(problem, phase, 0, "pack");
+  }
+  EXPECT_EQ(near, 6);
 }
 
 // Long runs of the destination, which are cut into pieces, with other runs between them.
