@@ -34,20 +34,20 @@ Extents permuted(const Extents& values, std::span<const int> permutation) {
                             fmt::join(permutation, ","), permutation.size(), rank));
   }
   Extents result(rank);
-  std::vector<int> seen_at(rank, -1);
   for (std::size_t i = 0; i < rank; ++i) {
     const int axis = permutation[i];
     if (axis < 0 || static_cast<std::size_t>(axis) >= rank) {
       throw Error(Status::invalid_argument,
                   fmt::format("perm[{}] = {} is out of range for rank {}", i, axis, rank));
     }
-    int& first = seen_at[static_cast<std::size_t>(axis)];
-    if (first >= 0) {
-      throw Error(
-          Status::invalid_argument,
-          fmt::format("perm[{}] = {} repeats perm[{}]: each axis is named once", i, axis, first));
+    // Few enough that looking is faster than noting.
+    const auto before = permutation.first(i);
+    const auto first = std::find(before.begin(), before.end(), axis);
+    if (first != before.end()) {
+      throw Error(Status::invalid_argument,
+                  fmt::format("perm[{}] = {} repeats perm[{}]: each axis is named once", i, axis,
+                              first - before.begin()));
     }
-    first = static_cast<int>(i);
     result[i] = values[static_cast<std::size_t>(axis)];
   }
   return result;
