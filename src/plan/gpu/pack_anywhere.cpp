@@ -29,6 +29,14 @@ int log2_of_unit(const Problem& normal) {
   return std::countr_zero(static_cast<unsigned>(kernels::pack_unit_bytes(size) / size));
 }
 
+// Modes beside the source's run of which a box has several indices.
+std::size_t modes_beside_run(const Box& box) {
+  const auto* const order = box.src.order.data();
+  return static_cast<std::size_t>(
+      std::count_if(order + box.src.run_modes, order + box.src.modes,
+                    [&](int which) { return box.extent[static_cast<std::size_t>(which)] > 1; }));
+}
+
 // Runs of the source so far apart that no two touch the same vector, whatever their phases.
 Layout layout_with(const Box& box, const Problem& normal, const Pads& pads) {
   Layout layout;
@@ -215,7 +223,8 @@ Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& no
     layout = other;
   };
   attempt({{}, true});
-  for (std::size_t mode = 0; mode < best.stride.size(); ++mode) {
+  const std::size_t modes = std::min(best.stride.size(), modes_beside_run(box));
+  for (std::size_t mode = 0; mode < modes; ++mode) {
     for (int count = 1; count < 8; ++count) {
       Pads pads = best;
       pads.stride[mode] = count;
