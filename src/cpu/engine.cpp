@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 
+#include "core/divide.hpp"
 #include "core/fp_environment.hpp"
 #include "core/validate.hpp"
 #include "cpu/kernel.hpp"
@@ -32,21 +34,6 @@ bool is_fresh(const Problem& normal, const std::byte* dst) {
   return true;
 }
 
-// Calls use(config) with the rule of Stores::past_caches_unless_fresh applied: before any page is
-// written to, once for all pieces.
-template <class Config, class Use>
-void with_stores_settled(const Config& config, const Problem& normal, const std::byte* dst,
-                         const Use& use) {
-  if constexpr (requires { config.stores; }) {
-    if (config.stores == plan::Stores::past_caches_unless_fresh) {
-      Config settled = config;
-      settled.stores = is_fresh(normal, dst) ? plan::Stores::regular : plan::Stores::past_caches;
-      return use(settled);
-    }
-  }
-  use(config);
-}
-
 // The buffers, from the first elements on.
 Buffers at_first(const Problem& normal, const Buffers& buffers) {
   Buffers first = buffers;
@@ -64,26 +51,76 @@ void run_pieces(const Config& config, const Problem& normal, const Buffers& buff
   run(config, normal, buffers, first, last);
 }
 
+// The seconds that pieces [first, last) take with these stores.
+template <class Config>
+double seconds_with(plan::Stores stores, Config config, const Problem& normal,
+                    const Buffers& buffers, std::int64_t first, std::int64_t last) {
+  config.stores = stores;
+  const auto start = std::chrono::steady_clock::now();
+  run_pieces(config, normal, buffers, first, last);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The faster stores of the two, after the first pieces were done in both ways. Few pieces are not
+// worth a trial: what is that small is more often in the caches than not.
+template <class Config>
+plan::Stores tried_stores(const Config& config, const Problem& normal, const Buffers& buffers,
+                          std::int64_t& done) {
+  constexpr std::int64_t trial_bytes = 64 << 10;
+  constexpr std::int64_t fewest_trials = 16;  // in all of the work
+  const std::int64_t count = pieces(config, normal);
+  const std::int64_t trial = ceil_div(trial_bytes * count, normal.bytes());
+  if (count < fewest_trials * trial) return plan::Stores::regular;
+  const auto seconds = [&](plan::Stores stores, std::int64_t first) {
+    return seconds_with(stores, config, normal, buffers, first, first + trial);
+  };
+  const double around = seconds(plan::Stores::past_caches, 0);
+  const double regular = seconds(plan::Stores::regular, trial);
+  done = 2 * trial;
+  return regular < around ? plan::Stores::regular : plan::Stores::past_caches;
+}
+
+// Calls use(config, done) with a rule of Stores applied once for all pieces, before any page is
+// written to, or after the first `done` pieces have been.
+template <class Config, class Use>
+void with_stores_settled(const Config& config, const Problem& normal, const Buffers& buffers,
+                         const Use& use) {
+  std::int64_t done = 0;
+  if constexpr (requires { config.stores; }) {
+    if (config.stores > plan::Stores::past_caches) {
+      Config settled = config;
+      if (config.stores == plan::Stores::past_caches_if_faster) {
+        settled.stores = tried_stores(config, normal, buffers, done);
+      } else {
+        const bool fresh = is_fresh(normal, dst_of(buffers));
+        settled.stores = fresh ? plan::Stores::regular : plan::Stores::past_caches;
+      }
+      return use(settled, done);
+    }
+  }
+  use(config, done);
+}
+
 template <class Family>
 void run_in_pieces(const plan::AnyConfig& planned, const Problem& normal, int threads,
                    const Buffers& buffers) {
-  const auto run_with = [&](const auto& config) {
+  const auto run_with = [&](const auto& config, std::int64_t done) {
     if constexpr (requires { run_all(config, normal, buffers); }) {
       if (threads == 1 && normal.operation() == Operation::move) {
         return run_all(config, normal, buffers);
       }
     }
     const std::int64_t count = pieces(config, normal);
-    if (threads == 1 || count == 1) return run_pieces(config, normal, buffers, 0, count);
+    if (threads == 1 || count == 1) return run_pieces(config, normal, buffers, done, count);
     // A few ranges for each thread: whoever is late does not hold up the rest for long.
     const std::int64_t grain = std::max<std::int64_t>(1, count / (threads * 16L));
     const auto ranges = [&](std::int64_t first, std::int64_t last) {
-      run_pieces(config, normal, buffers, first, last);
+      run_pieces(config, normal, buffers, done + first, done + last);
     };
     // By reference: a function object of its own would be allocated.
-    parallel_ranges(threads, count, grain, std::ref(ranges));
+    parallel_ranges(threads, count - done, grain, std::ref(ranges));
   };
-  with_stores_settled(planned.as<typename Family::Config>(), normal, dst_of(buffers), run_with);
+  with_stores_settled(planned.as<typename Family::Config>(), normal, buffers, run_with);
 }
 
 template <class Family>

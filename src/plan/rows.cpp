@@ -175,7 +175,7 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Rows
   if (run < long_enough && config.outer_rank > 0) choose_box(config, normal, cpu);
   add(config);
   if (!either_stores(normal, cpu)) return;
-  config.stores = Stores::past_caches;
+  config.stores = Stores::past_caches_if_faster;
   add(config);
 }
 
@@ -215,7 +215,8 @@ std::string Family::describe(const RowsConfig& config, const Problem&) {
     text += fmt::format(", {} B at a time", config.chunk_bytes);
   }
   if (config.staged) text += ", through a stage";
-  return text + (past_caches(config.stores) ? ", fetched ahead, stored around the caches" : "");
+  text += past_caches(config.stores) ? ", fetched ahead, stored around the caches" : "";
+  return text + (config.stores == Stores::past_caches_if_faster ? " if that is faster" : "");
 }
 
 }  // namespace cornerturn::plan::rows

@@ -17,6 +17,9 @@ enum class Stores : std::uint8_t {
   /// stored around the caches would have to drive them out again, so stores are then regular. The
   /// engine asks once, when a plan begins to run, at three places of the destination.
   past_caches_unless_fresh,
+  /// As past_caches, unless the first pieces take less time with regular stores: so it is where the
+  /// caches hold both sides already. The engine tries both ways when a plan begins to run.
+  past_caches_if_faster,
 };
 
 /// Do kernels set up like this store around the caches?
@@ -30,7 +33,8 @@ bool fits_l2(const Problem& normal, const CpuInfo& cpu);
 /// How a destination of this size is best stored: past the caches once it would push everything
 /// else out of them.
 Stores stores_for(const Problem& normal, const CpuInfo& cpu);
-/// Neither in the second-level cache nor that large: either way may be the faster one.
+/// Neither in the second-level cache nor that large: either way may be the faster one, which
+/// depends on what was done before (Stores::past_caches_if_faster).
 bool either_stores(const Problem& normal, const CpuInfo& cpu);
 
 }  // namespace cornerturn::plan

@@ -1,0 +1,76 @@
+// Stores that are settled while a plan runs: the pieces of the trial and those after it are all of
+// the work, and each is done once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "cpu/engine.hpp"
+#include "plan/planner.hpp"
+#include "plan/rows.hpp"
+
+namespace cornerturn::cpu {
+namespace {
+
+// `heads` of `rows` rows of `row` bytes each, to rows that lie head by head.
+Problem split_heads(std::int64_t heads, std::int64_t rows, std::int64_t row) {
+  Problem problem;
+  problem.modes = {{heads, row, rows * row}, {rows, heads * row, row}, {row, 1, 1}};
+  return problem;
+}
+
+// A plan of rows whose stores are tried, as for a processor with caches of these sizes.
+plan::Plan plan_with_a_trial(const Problem& problem, int threads) {
+  plan::CpuInfo cpu;
+  cpu.l2_bytes = 64 << 10;
+  cpu.l3_bytes = std::int64_t{1} << 30;
+  plan::Plan plan = plan::make_plan(problem, cpu, {threads, "rows"});
+  const auto tried = std::find_if(plan.candidates.begin(), plan.candidates.end(),
+                                  [](const plan::Candidate& candidate) {
+                                    return candidate.config.as<plan::RowsConfig>().stores ==
+                                           plan::Stores::past_caches_if_faster;
+                                  });
+  if (tried == plan.candidates.end()) throw std::logic_error("no candidate has a trial");
+  plan.choose(plan::Candidate(*tried), plan::Choice::forced);
+  return plan;
+}
+
+void expect_moved(std::int64_t heads, std::int64_t rows, std::int64_t row, int threads) {
+  const Problem problem = split_heads(heads, rows, row);
+  const plan::Plan plan = plan_with_a_trial(problem, threads);
+  std::vector<std::byte> src(static_cast<std::size_t>(problem.bytes())), expected(src.size());
+  std::uint32_t number = 1;
+  for (std::byte& byte : src) byte = static_cast<std::byte>((number += 2654435769) >> 24);
+  for (std::int64_t h = 0; h < heads; ++h) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      std::memcpy(expected.data() + (h * rows + r) * row, src.data() + (r * heads + h) * row,
+                  static_cast<std::size_t>(row));
+    }
+  }
+  for (int run = 0; run < 3; ++run) {  // in the caches or not, in one way or the other
+    std::vector<std::byte> dst(src.size());
+    execute(plan, {dst.data(), src.data()});
+    EXPECT_TRUE(dst == expected) << heads << " heads of " << rows << " rows of " << row << " B on "
+                                 << threads << " threads";
+  }
+}
+
+TEST(StoresOnTrial, AllPiecesAreMoved) {
+  for (const int threads : {1, 2, 3}) {
+    expect_moved(16, 2048, 128, threads);
+    expect_moved(12, 1001, 64, threads);
+    expect_moved(7, 555, 200, threads);
+    expect_moved(3, 300, 5000, threads);
+    expect_moved(40, 9001, 12, threads);
+  }
+}
+
+TEST(StoresOnTrial, TooLittleForOne) {
+  expect_moved(4, 100, 128, 1);
+  expect_moved(4, 256, 128, 2);
+}
+
+}  // namespace
+}  // namespace cornerturn::cpu
