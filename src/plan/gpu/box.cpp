@@ -100,6 +100,18 @@ void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bo
 
 }  // namespace
 
+bool may_have_gaps(const Problem& normal) {
+  const Box::Side side = side_of(normal, &Mode::src_stride);
+  Reached reached(element_size(normal, &Mode::src_stride));
+  for (int i = 0; i < side.modes; ++i) {
+    const Mode& mode = normal.modes[side.order[static_cast<std::size_t>(i)]];
+    if (!goes_on(mode, &Mode::src_stride, reached, true)) return false;
+    if (std::abs(mode.src_stride) != reached.next) return true;
+    reached.take(mode.src_stride, mode.extent);
+  }
+  return false;
+}
+
 Box box_of(const Problem& normal, const BoxWish& wish) {
   Box box;
   box.extent.fill(1);

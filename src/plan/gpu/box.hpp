@@ -44,6 +44,9 @@ struct BoxWish {
   bool apart = false;  ///< a run of the source ends where the destination's fastest mode begins
 };
 
+/// Whether a run of the source can have gaps in any box.
+bool may_have_gaps(const Problem& normal);
+
 /// The box that comes nearest to it.
 Box box_of(const Problem& normal, const BoxWish& wish);
 

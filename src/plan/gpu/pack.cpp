@@ -159,17 +159,21 @@ bool has_gaps(const Box& box) {
   return box.src.places != box.src.run;
 }
 
-// Whether the lanes of a warp, whose units are neighbours in a run of the destination, would all
-// meet a few banks if the run of the source went on along the destination's fastest mode.
+// Whether the lanes of a warp, whose units are neighbours along a mode of the destination, would
+// all meet a few banks if a run of the source went on along that mode.
+bool meets_few_banks(const Mode& mode, const Problem& normal) {
+  const std::int64_t unit = kernels::pack_unit_bytes(normal.dst_type.size());
+  const std::int64_t step = mode.src_stride * (unit / normal.dst_type.size());
+  return std::gcd(step, std::int64_t{128}) >= 32;
+}
+
+// The same for the destination's fastest mode, the last one, and a run of the box.
 bool should_lie_apart(const Box& box, const Problem& normal) {
   if (box.dst.run_modes == 0 || box.src.run_modes == 0) return false;
   const int fastest = box.dst.order[0];
   if (box.src.runs_along(fastest)) return false;
   const Mode& mode = normal.modes[fastest];
-  const std::int64_t run = box.src.run * normal.src_type.size();
-  const std::int64_t unit = kernels::pack_unit_bytes(normal.dst_type.size());
-  const std::int64_t step = mode.src_stride * (unit / normal.dst_type.size());
-  return mode.src_stride == run && std::gcd(step, std::int64_t{128}) >= 32;
+  return mode.src_stride == box.src.run * normal.src_type.size() && meets_few_banks(mode, normal);
 }
 
 const char* why_not_changing(const Problem& normal) {
@@ -214,9 +218,13 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     if (fits(box, normal, device, config.anywhere)) add(config);
   }
   if (normal.converts()) return;
-  add_others({.anywhere = true, .gaps = true}, normal, device, add, has_gaps);
-  add_others({.anywhere = true, .apart = true}, normal, device, add,
-             [&](const Box& box) { return should_lie_apart(box, normal); });
+  if (may_have_gaps(normal)) {
+    add_others({.anywhere = true, .gaps = true}, normal, device, add, has_gaps);
+  }
+  if (meets_few_banks(normal.modes[normal.rank() - 1], normal)) {
+    add_others({.anywhere = true, .apart = true}, normal, device, add,
+               [&](const Box& box) { return should_lie_apart(box, normal); });
+  }
 }
 
 Estimate Family::estimate(const PackConfig& config, const Problem& normal, const Model& model,
