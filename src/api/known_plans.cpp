@@ -142,14 +142,15 @@ class LastCall {
  private:
   // The environment and the processors that may be used can change from call to call.
   bool asks_for_the_same(const Options& options, const Target& target) const {
-    if (target.gpu < 0 && useful_threads_ == 1 && environment_is_silent()) {
-      return request_.threads == 1 && !request_.kernel_of_environment;
+    const bool counts_threads = target.gpu < 0;
+    if (environment_is_silent() && !(counts_threads && useful_threads_ > 1)) {
+      return !request_.kernel_of_environment && !(counts_threads && request_.threads != 1);
     }
     plan::Request now;
     force_kernel(options, plan_->problem, now);
     return now.kernel == request_.kernel &&
            now.kernel_of_environment == request_.kernel_of_environment &&
-           (target.gpu >= 0 ||
+           (!counts_threads ||
             cpu::resolve_threads(options.threads, useful_threads_) == request_.threads);
   }
 
