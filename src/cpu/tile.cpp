@@ -124,12 +124,11 @@ class Sweep {
     for (std::int64_t index = first; index < last; ++index) {
       const TileGrid::Piece piece = grid_.piece(index);
       const TileGrid::Piece next = index + 1 < last ? grid_.piece(index + 1) : piece;
-      const StripRows& rows = rows_of(piece.strip, -1);
-      const StripRows& next_rows = rows_of(next.strip, piece.strip);
-      for (std::int64_t window = piece.first_window; window < piece.last_window; ++window) {
-        aim_prefetch(piece, next, window, rows, next_rows);
-        tile(piece, window, rows);
+      const std::int64_t last_strip = piece.first_strip + grid_.strips_a_piece - 1;
+      for (std::int64_t strip = piece.first_strip; strip < last_strip; ++strip) {
+        sweep(piece, strip, piece, strip + 1);
       }
+      sweep(piece, last_strip, next, next.first_strip);
     }
     if (non_temporal_) hwy::FlushStream();
   }
@@ -149,7 +148,18 @@ class Sweep {
     return bits % line != 0;
   }
 
-  // Two strips are kept: this one, and that of the next piece.
+  // Along one strip. The sweep after it is along `next_strip` of the piece `next`.
+  HWY_INLINE void sweep(const TileGrid::Piece& piece, std::int64_t strip,
+                        const TileGrid::Piece& next, std::int64_t next_strip) {
+    const StripRows& rows = rows_of(strip, -1);
+    const StripRows& next_rows = rows_of(next_strip, strip);
+    for (std::int64_t window = piece.first_window; window < piece.last_window; ++window) {
+      aim_prefetch(piece, next, window, rows, next_rows);
+      tile(piece, strip, window, rows);
+    }
+  }
+
+  // Two strips are kept: this one, and that of the next sweep.
   const StripRows& rows_of(std::int64_t strip, std::int64_t kept) {
     for (const StripRows& rows : scratch_.rows) {
       if (rows.strip == strip) return rows;
@@ -198,7 +208,8 @@ class Sweep {
     }
   }
 
-  void tile(const TileGrid::Piece& piece, std::int64_t window, const StripRows& rows) {
+  void tile(const TileGrid::Piece& piece, std::int64_t strip, std::int64_t window,
+            const StripRows& rows) {
     const std::int64_t first_column = grid_.first_column(window);
     const std::int64_t columns = grid_.end_column(window) - first_column;
     grid_.column_offsets(first_column, columns, scratch_.column_offset);
@@ -219,7 +230,7 @@ class Sweep {
       const std::int64_t row = to_stage ? b * V : std::min(b * V, rows.count - V);
       transpose_block<false>(src, rows.offset + row, row * width, columns);
     }
-    if (to_stage) flush(dst, piece.strip, rows, columns);
+    if (to_stage) flush(dst, strip, rows, columns);
   }
 
   // Whole lines from registers; the partial ones at either end of the run go through the stage.
@@ -355,7 +366,8 @@ void run_width(const TileConfig& config, const Problem& normal, u8* dst, const u
   if (whole && plan::tile::is_small_matrix(config, normal, vector_bytes)) {
     return small_matrix<width>(normal, dst, src);
   }
-  Sweep<width>(config, normal, dst, src).run(first, last);
+  const auto phase = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst) % line);
+  Sweep<width>(plan::tile::at_phase(config, normal, phase), normal, dst, src).run(first, last);
 }
 
 void run_tile(const TileConfig& config, const Problem& normal, u8* dst, const u8* src,

@@ -68,14 +68,17 @@ TileGrid make_grid(const plan::TileConfig& config, const Problem& normal) {
       config.packed ? 1 : ceil_div(grid.split.run * grid.width, config.strip_bytes);
   grid.strip_rows = ceil_div(ceil_div(grid.split.run, strips), line_elements) * line_elements;
   grid.strips = ceil_div(grid.split.run, grid.strip_rows);
+  // Both ways of a direct tile to move short runs have the same pieces: see plan::tile::at_phase.
+  if (config.direct && grid.split.run * grid.width <= plan::tile::short_run)
+    grid.strips_a_piece = grid.strips;
   // A last window too narrow for one 16-byte load joins the one before.
   grid.window_columns = std::max<std::int64_t>(config.window_bytes, 16) / grid.width;
   const std::int64_t narrow = grid.split.columns % grid.window_columns;
   grid.windows = std::max<std::int64_t>(
       1, grid.split.columns / grid.window_columns + (narrow * grid.width >= 16 ? 1 : 0));
   // Pieces of 64 KiB to 4 MiB, where the sweep is long enough.
-  const std::int64_t tile_bytes =
-      std::min(grid.strip_rows, grid.split.run) * grid.window_columns * grid.width;
+  const std::int64_t tile_bytes = std::min(grid.strip_rows * grid.strips_a_piece, grid.split.run) *
+                                  grid.window_columns * grid.width;
   const std::int64_t wanted =
       std::clamp<std::int64_t>(normal.bytes() / 64, 64 << 10, 4 << 20) / tile_bytes;
   grid.windows_a_piece = std::clamp<std::int64_t>(wanted, 1, grid.windows);
@@ -90,8 +93,9 @@ TileGrid::Piece TileGrid::piece(std::int64_t index) const {
   index /= pieces_a_row;
   const std::int64_t near = index % near_batch;
   index /= near_batch;
-  piece.strip = index % strips;
-  std::int64_t rest = index / strips * near_batch + near;
+  const std::int64_t groups = strips / strips_a_piece;
+  piece.first_strip = index % groups * strips_a_piece;
+  std::int64_t rest = index / groups * near_batch + near;
   piece.src_offset = src_start;
   piece.dst_offset = dst_start;
   for (int k = 0; rest > 0; ++k) {

@@ -17,6 +17,7 @@ struct TileGrid {
   std::int64_t width = 1;       // bytes of an element
   std::int64_t strip_rows = 1;  // elements of the destination run in a strip
   std::int64_t strips = 1;
+  std::int64_t strips_a_piece = 1;  // one or all
   std::int64_t window_columns = 1;  // elements of the source run in a window
   std::int64_t windows = 1;
   std::int64_t windows_a_piece = 1;
@@ -29,11 +30,13 @@ struct TileGrid {
   std::int64_t src_start = 0;
   std::int64_t dst_start = 0;
 
-  std::int64_t pieces() const { return far_batch * strips * near_batch * pieces_a_row; }
+  std::int64_t pieces() const {
+    return far_batch * (strips / strips_a_piece) * near_batch * pieces_a_row;
+  }
 
-  /// One piece: a sweep over windows within one strip. Offsets in bytes, of the batch alone.
+  /// One piece: a sweep over windows in each of its strips. Offsets in bytes, of the batch alone.
   struct Piece {
-    std::int64_t strip, first_window, last_window;
+    std::int64_t first_strip, first_window, last_window;
     std::int64_t src_offset, dst_offset;
   };
   Piece piece(std::int64_t index) const;

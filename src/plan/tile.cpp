@@ -137,9 +137,15 @@ void size_direct(TileConfig& config, std::int64_t width) {
   config.window_bytes = narrow ? 64 : 128;
 }
 
-TileConfig config_of(const TileSplit& split, const Problem& normal, const CpuInfo& cpu) {
-  // A run as short as this is written together with its neighbours.
+// Is the run so short that it is written together with its neighbours, and can it be?
+bool is_packed(const TileSplit& split, const Problem& normal) {
   constexpr std::int64_t packed_run = 10 * line;
+  const std::int64_t run_bytes = split.run * normal.dst_type.size();
+  const Mode& chain = normal.modes[split.chain[0]];
+  return run_bytes <= packed_run && chain.dst_stride == run_bytes && chain.src_stride > 0;
+}
+
+TileConfig config_of(const TileSplit& split, const Problem& normal, const CpuInfo& cpu) {
   const std::int64_t dst_width = normal.dst_type.size();
   const std::int64_t width = std::max<std::int64_t>(normal.src_type.size(), dst_width);
   const std::int64_t run_bytes = split.run * dst_width;
@@ -160,9 +166,7 @@ TileConfig config_of(const TileSplit& split, const Problem& normal, const CpuInf
     size_staged(config, width, misaligned);
     // A source run a little longer than a line is done at once.
     if (chain_bytes > line && chain_bytes < 2 * line) config.window_bytes = 2 * line;
-    const Mode& chain = normal.modes[split.chain[0]];
-    config.packed =
-        run_bytes <= packed_run && chain.dst_stride == run_bytes && chain.src_stride > 0;
+    config.packed = is_packed(split, normal);
   }
   if (normal.converts()) fit_to_conversion(config, normal);
   return config;
@@ -175,6 +179,17 @@ bool is_small_matrix(const TileConfig& config, const Problem& normal, std::int64
          !config.copy_rows && !past_caches(config.stores) && !normal.converts() &&
          normal.modes[0].src_stride == normal.src_type.size() &&
          normal.modes[1].extent * normal.dst_type.size() >= vector_bytes;
+}
+
+TileConfig at_phase(const TileConfig& config, const Problem& normal, std::int64_t phase) {
+  if (!config.direct || phase == 0 || normal.converts()) return config;
+  const TileSplit split = split_tile(normal, config.run_modes);
+  if (split.run * normal.dst_type.size() > short_run) return config;
+  TileConfig staged = config;
+  staged.direct = false;
+  staged.strip_bytes = short_run;
+  staged.packed = is_packed(split, normal);
+  return staged;
 }
 
 const char* Family::why_not(const Problem& normal, const CpuInfo& cpu) {

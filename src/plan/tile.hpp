@@ -53,6 +53,16 @@ namespace tile {
 /// takes it unit by unit, without a stage and without tables.
 bool is_small_matrix(const TileConfig& config, const Problem& normal, std::int64_t vector_bytes);
 
+/// A run of the destination of so many bytes at most is short: see at_phase.
+inline constexpr std::int64_t short_run = 1024;
+
+/// How the tiles of a plan are moved where the destination rows begin `phase` bytes after the start
+/// of a line. Short runs of a direct tile that begin and end within lines go through a stage,
+/// whole, where possible with their neighbours: two ends of each that are written apart cost as
+/// much as the memory's answer to a line that is read, changed and written back. The pieces are the
+/// same.
+TileConfig at_phase(const TileConfig& config, const Problem& normal, std::int64_t phase);
+
 /// What things cost one thread: what memory costs, what each run that ends costs on either side,
 /// and the work in registers. Measured with matrices of many shapes on a Zen 4 processor.
 struct Costs {

@@ -9,6 +9,7 @@
 #include "cpu/cpu_info.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/targets.hpp"
+#include "cpu/tile_grid.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference.hpp"
@@ -137,6 +138,35 @@ TEST_P(Tile, LinesFromRegisters) {
         config, problem,
         random.chance(0.2) ? random.uniform(0, 63) : random.uniform(0, 64 / width) * width);
     if (HasFatalFailure()) return;
+  }
+}
+
+// Where runs begin within lines, short ones go another way than lines from registers: whole, and
+// with their neighbours where these follow. The shares of the work are the same.
+TEST(TileAtAPhase, ShortRunsGoWholeThroughAStage) {
+  for (const std::int64_t run : {16, 24, 80, 96, 128, 136, 480}) {
+    for (const std::int64_t columns : {2, 16, 100, 7200}) {
+      for (const std::int64_t gap : {0, 8}) {
+        Problem problem;
+        problem.src_type = problem.dst_type = ElementType::bytes(8);
+        problem.modes.push_back({columns, 8, (run + gap) * 8});
+        problem.modes.push_back({run, columns * 8, 8});
+        plan::TileConfig direct;
+        direct.run_modes = 1;
+        direct.direct = true;
+        direct.window_bytes = 128;
+        direct.stores = plan::Stores::past_caches;
+        EXPECT_EQ(plan::tile::at_phase(direct, problem, 0), direct);
+        const plan::TileConfig other = plan::tile::at_phase(direct, problem, 16);
+        EXPECT_EQ(other.direct, run > 128) << run;
+        EXPECT_EQ(other.packed, run <= 80 && gap == 0) << run << " " << gap;
+        EXPECT_EQ(cpu::make_grid(other, problem).pieces(), cpu::make_grid(direct, problem).pieces())
+            << run << " " << columns;
+        if (!other.direct) {
+          EXPECT_EQ(cpu::make_grid(other, problem).strips, 1) << run;
+        }
+      }
+    }
   }
 }
 
