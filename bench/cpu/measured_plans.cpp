@@ -44,6 +44,13 @@ plan::CpuInfo cpu_of(const nlohmann::json& provenance) {
   return cpu;
 }
 
+// Buffers begin at cache lines, what a case writes so many bytes behind that.
+plan::Request request_of(const Case& c) {
+  plan::Request request;
+  request.dst_phase = static_cast<int>(c.dst_offset * c.element_bytes % 64);
+  return request;
+}
+
 // The geometry of measured cases.
 class Geometry {
  public:
@@ -77,10 +84,27 @@ plan::Candidates candidates_of(const Problem& normal, const plan::Machine& machi
   return all;
 }
 
+// Older results name stores around the caches without saying that they depend on which are faster:
+// of memory that is in no cache, as it was there, they are the same.
+std::vector<MeasuredCandidate> named_as_now(std::vector<MeasuredCandidate> measured,
+                                            const plan::Candidates& candidates,
+                                            const Problem& normal) {
+  for (const plan::Candidate& candidate : candidates) {
+    const std::string text = describe(candidate, normal);
+    for (MeasuredCandidate& known : measured) {
+      if (known.kernel == candidate.row->name && known.description + " if that is faster" == text) {
+        known.description = text;
+      }
+    }
+  }
+  return measured;
+}
+
 // What a fit knows of one case: the candidates that were timed, and the processor.
 struct Fit {
   const plan::CpuInfo* cpu;
   Problem normal;
+  int dst_phase;  // of its first element
   plan::Candidates timed;
   FitCase times;
 };
@@ -88,16 +112,18 @@ struct Fit {
 std::vector<Fit> fits_of(const CpuMeasurement& measured, Geometry& geometry) {
   std::vector<Fit> fits;
   for (const MeasuredCase& m : measured.cases) {
-    Fit fit{&measured.cpu,
-            plan::make_plan(problem_of(geometry.of(m)), measured.cpu, {}).normal,
-            {},
-            {}};
-    for (const MeasuredCandidate& known : m.candidates) {
+    const Case& c = geometry.of(m);
+    const plan::Request request = request_of(c);
+    Fit fit{&measured.cpu, plan::make_plan(problem_of(c), measured.cpu, request).normal, 0, {}, {}};
+    fit.dst_phase = plan::dst_phase_of(request, fit.normal);
+    const plan::Candidates all = candidates_of(fit.normal, measured.cpu);
+    const auto known_candidates = named_as_now(m.candidates, all, fit.normal);
+    for (const MeasuredCandidate& known : known_candidates) {
       if (fit.times.best == 0 || known.seconds < fit.times.best) fit.times.best = known.seconds;
     }
-    for (const plan::Candidate& candidate : candidates_of(fit.normal, measured.cpu)) {
+    for (const plan::Candidate& candidate : all) {
       const std::string text = describe(candidate, fit.normal);
-      for (const MeasuredCandidate& known : m.candidates) {
+      for (const MeasuredCandidate& known : known_candidates) {
         if (known.kernel != candidate.row->name || known.description != text) continue;
         fit.timed.push_back(candidate);
         fit.times.seconds.push_back(known.seconds);
@@ -154,7 +180,10 @@ class CpuEstimates {
         const plan::Candidate& candidate = fits_[i].timed[k];
         if (!changed.contains(candidate.row->name)) continue;
         seconds_[i][k] =
-            candidate.row->estimate(candidate.config, {fits_[i].normal, found->second, {}}).seconds;
+            candidate.row
+                ->estimate(candidate.config,
+                           {fits_[i].normal, found->second, {}, nullptr, fits_[i].dst_phase})
+                .seconds;
       }
     }
   }
@@ -189,8 +218,11 @@ std::vector<PlanCheck> check_cpu_plans(const CpuMeasurement& measured,
   std::vector<PlanCheck> checks;
   for (const MeasuredCase& m : measured.cases) {
     const Case& c = geometry.of(m);
-    const plan::Plan plan = plan::make_plan(problem_of(c), cpu, {});
-    checks.push_back(check_of(m, fmt::format("{} {}", to_string(c), to_string(plan.normal)), plan));
+    const plan::Plan plan = plan::make_plan(problem_of(c), cpu, request_of(c));
+    MeasuredCase now = m;
+    now.candidates = named_as_now(m.candidates, plan.candidates, plan.normal);
+    checks.push_back(
+        check_of(now, fmt::format("{} {}", to_string(c), to_string(plan.normal)), plan));
   }
   return checks;
 }

@@ -83,13 +83,23 @@ void force_kernel(const Options& options, const Problem& problem, plan::Request&
   request.kernel_of_environment = !request.kernel.empty();
 }
 
+// Where a destination begins within a cache line. Small ones stay in the caches, where that is all
+// the same: plans for them do not depend on it.
+int phase_of(const void* dst, std::int64_t bytes) {
+  constexpr std::uintptr_t line_bytes = 64;
+  constexpr std::int64_t small = 256 << 10;
+  return bytes < small ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % line_bytes);
+}
+
 // What a GPU's plan does not depend on is left alone.
-plan::Request request_of(const Options& options, const Problem& problem, const Target& target) {
+plan::Request request_of(const Options& options, const Problem& problem, const Target& target,
+                         const void* dst) {
   plan::Request request;
   if (target.gpu >= 0) {
     request.alignment = target.alignment;
   } else {
     request.threads = cpu::resolve_threads(options.threads, plan::useful_threads(problem));
+    request.dst_phase = phase_of(dst, problem.bytes());
   }
   force_kernel(options, problem, request);
   return request;
@@ -122,6 +132,7 @@ class LastCall {
     request_ = request;
     when_ = when;
     useful_threads_ = plan::useful_threads(plan->problem);
+    bytes_ = plan->problem.bytes();
     plan_ = std::move(plan);
   }
 
@@ -136,6 +147,7 @@ class LastCall {
                       options.kernel == options_.kernel && options.effort == options_.effort &&
                       when_ == forgotten.load(std::memory_order_acquire);
     if (!same || !asks_for_the_same(options, target)) return nullptr;
+    if (target.gpu < 0 && phase_of(dst.data, bytes_) != request_.dst_phase) return nullptr;
     return plan_;
   }
 
@@ -169,6 +181,7 @@ class LastCall {
   plan::Request request_;
   std::uint64_t when_ = 0;
   int useful_threads_ = 1;
+  std::int64_t bytes_ = 0;
   std::shared_ptr<const plan::Plan> plan_;
 };
 
@@ -222,7 +235,7 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
 
 FoundPlan find_plan(const Problem& problem, const Options& options, const Target& target,
                     const Buffers& buffers) {
-  return look_up({problem, request_of(options, problem, target), target.gpu,
+  return look_up({problem, request_of(options, problem, target, buffers.dst), target.gpu,
                   options.effort == Effort::measure ? Effort::measure : Effort::estimate},
                  buffers, options.stream);
 }
@@ -235,7 +248,7 @@ FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilo
   }
   const std::uint64_t when = forgotten.load(std::memory_order_acquire);
   const Problem problem = make_problem(dst, src, epilogue);
-  const plan::Request request = request_of(options, problem, target);
+  const plan::Request request = request_of(options, problem, target, dst.data);
   FoundPlan found = look_up({problem, request, target.gpu, options.effort},
                             {dst.data, src.data, {epilogue.scale, epilogue.bias}}, options.stream);
   last_call.remember(dst, src, epilogue, options, target, request, when, found.plan);

@@ -59,27 +59,32 @@ void Family::configure(const Problem& normal, const CpuInfo&, const Add<BoxesCon
   add(config);
 }
 
-// Its atoms or its lines, whichever take longer, and what boxes and the ends of runs cost.
+// Its atoms or its lines, whichever take longer, a share of the others, and what boxes and the ends
+// of runs cost.
 double Family::cost_ns(const BoxesConfig& config, const Problem& normal, const CpuInfo& cpu) {
   const Costs& c = cpu.costs.boxes;
   const auto bytes = static_cast<double>(normal.bytes());
   const double atoms = bytes / static_cast<double>(config.atom_bytes);
-  const double in_words = static_cast<double>(ceil_div(config.atom_bytes, line_bytes));
-  const auto src_run = static_cast<double>(config.src_run);
+  const double atom_ns = config.atom_bytes == 1 ? double{c.byte_ns}
+                         : config.atom_bytes == 2
+                             ? double{c.pair_ns}
+                             : c.atom_ns + c.atom_byte_ns * static_cast<double>(config.atom_bytes);
+  // Of runs that are shorter than this, neighbours share lines that are still in the caches.
+  const auto src_run = static_cast<double>(std::max(config.src_run, line_bytes / 2));
   const auto dst_run = static_cast<double>(config.dst_run);
   const bool cached = fits_l2(normal, cpu);
   double box_bytes = static_cast<double>(config.atom_bytes);
   for (int k = 0; k < config.part_count; ++k) {
     box_bytes *= config.parts[static_cast<std::size_t>(k)].extent;
   }
-  const double work = atoms * (config.atom_bytes == 1 ? c.byte_ns : c.atom_ns * in_words) +
-                      bytes / dst_run * c.run_ns;
+  const double work = atoms * atom_ns + bytes / dst_run * c.run_ns;
   double lines = bytes / line_bytes * (cached ? c.cached_line_ns : c.line_ns);
   if (!cached) {
-    lines += bytes / src_run * c.source_end_ns + bytes / dst_run * c.destination_end_ns;
+    lines += first_reads(normal) * bytes / src_run * c.source_end_ns +
+             bytes / dst_run * c.destination_end_ns;
   }
-  return c.start_ns + bytes / box_bytes * c.box_ns + std::max(work, lines) +
-         std::min(work, lines) / 4;
+  return c.start_ns + bytes / box_bytes * (c.box_ns + config.outer_rank * c.mode_ns) +
+         std::max(work, lines) + std::min(work, lines) * c.overlap;
 }
 
 std::string Family::describe(const BoxesConfig& config, const Problem&) {

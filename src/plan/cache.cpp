@@ -42,7 +42,8 @@ std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
   const Request& request = key.request;
   Hash hash(key.problem);
   hash.mix(key.gpu, request.threads, request.alignment.src, request.alignment.dst,
-           std::hash<std::string>()(request.kernel), static_cast<int>(key.effort));
+           request.dst_phase, std::hash<std::string>()(request.kernel),
+           static_cast<int>(key.effort));
   return hash.value();
 }
 

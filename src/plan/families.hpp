@@ -8,7 +8,8 @@
 //     using Config;                                   // every choice, a plain value with ==
 //     static const char* why_not(normal, cpu);        // null, or the rule that the problem breaks
 //     static void configure(normal, cpu, add);        // offers the configurations
-//     static double cost_ns(config, normal, cpu);     // of one thread
+//     static double cost_ns(config, normal, cpu);     // of one thread; one that writes around the
+//                                                     // caches may take Setting::dst_phase as well
 //     static std::string describe(config, normal);    // its name in files of winners, too
 //     static std::string details(config);             // lines that explain() adds; may be missing
 //   };

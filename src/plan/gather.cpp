@@ -56,7 +56,9 @@ double Family::cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo
   if (normal.modes.empty()) return c.start_ns + c.loop_ns;
   const Mode& run = normal.modes.back();
   const bool jumps = std::abs(run.src_stride) >= cpu.line_bytes;
-  double element_ns = normal.converts() ? c.converting_ns : c.loop_ns;
+  double element_ns = normal.converts()             ? c.converting_ns
+                      : normal.dst_type.size() <= 2 ? c.small_ns
+                                                    : c.loop_ns;
   if (!fits_l2(normal, cpu)) {
     const auto l2_bytes = static_cast<double>(cpu.l2_bytes);
     const bool lost = touched_before_neighbour(normal, cpu) > l2_bytes / 2 ||

@@ -23,6 +23,7 @@ namespace gather {
 struct Costs {
   Cost start_ns{"start_ns", 20, "the call"};
   Cost loop_ns{"loop_ns", 0.5, "an element"};
+  Cost small_ns{"small_ns", 0.5, "an element of one or two bytes"};
   Cost converting_ns{"converting_ns", 4, "an element whose value changes; assumed"};
   Cost run_ns{"run_ns", 1.5, "a run along the destination's fastest mode"};
   Cost traffic_ns_a_byte{"traffic_ns_a_byte", 0.12,

@@ -199,9 +199,10 @@ double Family::cost_ns(const PackConfig& config, const Problem& normal, const Cp
   const double move_ns = (singly * c.element_ns + units_ns) / elements * elements_a_line;
   double a_line =
       (far ? c.far_stage_ns : c.stage_ns) + std::min(move_ns, c.element_ns * elements_a_line);
-  const auto src_run = static_cast<double>(std::max(config.src_run, width));
+  // Shorter runs share lines with those of the next box, which finds them in the caches.
+  const auto src_run = static_cast<double>(std::max<std::int64_t>(config.src_run, 64));
   const auto dst_run = static_cast<double>(std::max(config.dst_run, width));
-  if (!fits_l2(normal, cpu)) a_line += c.missed_line_ns * 64 / src_run;
+  if (!fits_l2(normal, cpu)) a_line += first_reads(normal) * c.missed_line_ns * 64 / src_run;
   if (dst_run < static_cast<double>(long_run)) a_line += c.partial_line_ns * 64 / dst_run;
   return static_cast<double>(normal.bytes()) / 64 * a_line + c.start_ns;
 }

@@ -207,32 +207,95 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Pack
   add(config);
 }
 
+namespace {
+
+// How crowded the sets of the first-level cache are with what a chunk reads: of its lines, the part
+// for which a set has no room.
+double crowded_part(const PackLinesConfig& config, const Problem& normal) {
+  constexpr std::int64_t sets = 64;
+  constexpr double room = 8;  // lines of a set
+  struct Step {
+    std::int64_t stride, extent;
+  };
+  std::array<Step, ModeList::capacity> steps;
+  int count = 0;
+  for (int i = 0; i < normal.rank(); ++i) {
+    const Mode& mode = normal.modes[i];
+    if ((i < config.walk && !is_stream(config, i)) || mode.src_stride == 0) continue;
+    const std::int64_t extent =
+        i == config.walk ? std::min(config.chunk, mode.extent) : mode.extent;
+    if (extent > 1) steps[static_cast<std::size_t>(count++)] = {std::abs(mode.src_stride), extent};
+  }
+  std::sort(steps.begin(), steps.begin() + count,
+            [](const Step& a, const Step& b) { return a.stride < b.stride; });
+  std::int64_t run = normal.dst_type.size();
+  int k = 0;
+  for (; k < count; ++k) {
+    const Step& step = steps[static_cast<std::size_t>(k)];
+    if (step.stride > run + std::min(run, line_bytes)) break;
+    run += step.stride * (step.extent - 1);
+  }
+  double lines = 1 + static_cast<double>(run - 1) / line_bytes;
+  double taken = std::min<double>(lines, sets);
+  for (; k < count; ++k) {
+    const Step& step = steps[static_cast<std::size_t>(k)];
+    const std::int64_t spacing = std::max(step.stride & -step.stride, line_bytes);
+    const std::int64_t apart = std::max<std::int64_t>(1, sets * line_bytes / spacing);
+    lines *= static_cast<double>(step.extent);
+    taken = std::min<double>(sets, taken * static_cast<double>(std::min(step.extent, apart)));
+  }
+  const double in_a_set = lines / taken;
+  return in_a_set > room ? 1 - room / in_a_set : 0;
+}
+
+// Of a line from memory to memory.
+double uncached_line_ns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu,
+                        double steps) {
+  const Costs& c = cpu.costs.pack_lines;
+  const double first = first_reads(normal);
+  const double line_ns = past_caches(config.stores) ? c.around_line_ns : c.line_ns;
+  double step_ns = c.step_ns + crowded_part(config, normal) * c.crowded_step_ns;
+  if (lines_of(normal, config.walk) > 1) step_ns += c.index_ns;
+  const std::int64_t src_run = src_run_of(config, normal);
+  const double missed = src_run < line_bytes ? 1 : src_run < some_lines ? 0.5 : 0;
+  return line_ns * (1 - (1 - first) * c.repeated_share) + steps * step_ns +
+         first * missed * c.missed_line_ns;
+}
+
+// Of the ends of a run of the destination.
+double run_ends_ns(const PackLinesConfig& config, const Problem& normal, const Costs& c,
+                   int dst_phase) {
+  if (!past_caches(config.stores)) return c.run_ns;
+  const Mode& walk = normal.modes[config.walk];
+  bool partial = walk.extent * walk.dst_stride % line_bytes != 0 || dst_phase != 0;
+  for (int i = 0; i < config.walk; ++i) partial |= normal.modes[i].dst_stride % line_bytes != 0;
+  return c.around_run_ns + (partial ? double{c.around_end_ns} : 0.0);
+}
+
+}  // namespace
+
 // A line costs its store and its steps; more where the source is read in short pieces. Each run
 // costs its ends, which are less than lines, and each time that it is taken up again for a chunk.
 // The recipe is made by the first of many calls; some problems need others again and again.
-double Family::cost_ns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu) {
+double Family::cost_ns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu,
+                       int dst_phase) {
   const Costs& c = cpu.costs.pack_lines;
   const double steps = steps_of(normal, config.walk);
-  const auto src_run = static_cast<double>(src_run_of(config, normal));
-  const bool long_run = src_run >= some_lines;
-  const bool around = past_caches(config.stores);
-  double per_line = (around ? c.around_line_ns : c.line_ns) + c.step_ns * steps;
+  double line_ns = 0;
   if (fits_l2(normal, cpu)) {
     const double far_step_ns = normal.bytes() <= cpu.l1_bytes ? c.l1_far_step_ns : c.l2_far_step_ns;
-    per_line = c.cached_line_ns + (steps <= few_steps ? c.cached_step_ns : far_step_ns) * steps;
-  } else if (src_run < line_bytes) {
-    per_line += c.missed_line_ns * line_bytes / src_run;
-  } else if (!long_run) {
-    per_line += c.missed_line_ns / 2;
+    line_ns = c.cached_line_ns + (steps <= few_steps ? c.cached_step_ns : far_step_ns) * steps;
+  } else {
+    line_ns = uncached_line_ns(config, normal, cpu, steps);
   }
   const Runs runs = runs_of(config, normal);
   const auto recipe_lines = static_cast<double>(lines_of(normal, config.walk));
   const double again_ns = recipe_lines * (c.recipe_line_ns + c.recipe_step_ns * (steps - 1));
   return c.start_ns + c.recipe_line_ns * recipe_lines +
          remakes_of(config, normal, runs, cpu) * again_ns +
-         runs.count() * (around ? c.around_run_ns : c.run_ns) +
+         runs.count() * run_ends_ns(config, normal, c, dst_phase) +
          runs.count() * runs.chunks * c.visit_ns +
-         static_cast<double>(normal.bytes()) / line_bytes * per_line;
+         static_cast<double>(normal.bytes()) / line_bytes * line_ns;
 }
 
 std::string Family::describe(const PackLinesConfig& config, const Problem& normal) {

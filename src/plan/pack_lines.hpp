@@ -52,11 +52,17 @@ struct Costs {
   Cost recipe_step_ns{"recipe_step_ns", 30, "more for each more vector of such a line"};
   Cost run_ns{"run_ns", 45, "a run of the destination: its ends, which are less than lines"};
   Cost around_run_ns{"around_run_ns", 45, "the same, its lines stored around the caches"};
+  Cost around_end_ns{"around_end_ns", 12,
+                     "more for a run stored so that begins or ends within a line"};
   Cost visit_ns{"visit_ns", 10, "taking a run up again for its next chunk"};
   Cost line_ns{"line_ns", 1.6, "a line stored, from memory to memory"};
   Cost around_line_ns{"around_line_ns", 1.6, "the same, stored around the caches"};
   Cost step_ns{"step_ns", 0.7, "a vector loaded and permuted"};
+  Cost index_ns{"index_ns", 0.1, "more for a vector whose recipe has no place in registers"};
+  Cost crowded_step_ns{"crowded_step_ns", 1,
+                       "more for a vector whose line shares its set with too many"};
   Cost missed_line_ns{"missed_line_ns", 5, "a line whose source is read in short pieces"};
+  Cost repeated_share{"repeated_share", 0.5, "of a line's time, what reading it again saves", 1};
   Cost cached_line_ns{"cached_line_ns", 0.5, "as line_ns, in the caches"};
   Cost cached_step_ns{"cached_step_ns", 0.3, "as step_ns, in the caches, of few streams"};
   Cost l1_far_step_ns{"l1_far_step_ns", 1.3, "the same of many, which jump from set to set"};
@@ -73,7 +79,8 @@ struct Family {
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        int dst_phase);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

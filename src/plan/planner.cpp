@@ -99,7 +99,8 @@ void consider(const Request& request, Plan& plan) {
     model.emplace(
         gpu::Model{*gpu, plan.machine.gpu_costs().shared, gpu::least_traffic(plan.normal)});
   }
-  const Setting setting{plan.normal, plan.machine, start_of(plan), model ? &*model : nullptr};
+  const Setting setting{plan.normal, plan.machine, start_of(plan), model ? &*model : nullptr,
+                        dst_phase_of(request, plan.normal)};
   if (!request.kernel.empty()) {
     const Row& row = forced_row(request, plan.normal, plan.machine);
     return row.configure(row, setting, plan.candidates);
@@ -120,6 +121,11 @@ const char* why_not(const Row& row, const Problem& normal, const Machine& machin
   const Operation operation = normal.operation();
   if (!row.operations.has(operation)) return rule_against(operation);
   return row.why_not(normal, machine);
+}
+
+int dst_phase_of(const Request& request, const Problem& normal) {
+  constexpr std::int64_t line_bytes = 64;
+  return static_cast<int>((request.dst_phase + normal.dst_offset) & (line_bytes - 1));
 }
 
 int useful_threads(const Problem& problem) {

@@ -17,6 +17,9 @@ struct Request {
   std::string kernel;  ///< force this kernel; empty: choose
   /// Of the addresses on a GPU. A CPU takes any.
   Alignment alignment{true};
+  /// Of a CPU: the destination begins so many bytes behind the start of a cache line. Whatever is
+  /// said here, the plan takes any address: it is the estimates that depend on it.
+  int dst_phase = 0;
   bool kernel_of_environment = false;  ///< CORNERTURN_KERNEL named it: errors say so
 
   friend bool operator==(const Request&, const Request&) = default;
@@ -28,7 +31,11 @@ struct Setting {
   const Machine& machine;
   Alignment start;  ///< of the addresses of first elements, at most 16: those of GPUs depend on it
   const gpu::Model* model = nullptr;  ///< of a GPU
+  int dst_phase = 0;  ///< of a CPU: bytes from the start of a cache line to the first element
 };
+
+/// Setting::dst_phase.
+int dst_phase_of(const Request& request, const Problem& normal);
 
 /// So many threads are of use to a problem of this size, at most 1024: below some bytes a second
 /// thread costs more than it brings.

@@ -41,8 +41,13 @@ Row cpu_row() {
     Family::configure(setting.normal, *setting.machine.cpu(), std::ref(add));  // nothing allocated
   };
   row.estimate = [](const AnyConfig& config, const Setting& setting) {
-    return Estimate{1e-9 *
-                    Family::cost_ns(config.as<Config>(), setting.normal, *setting.machine.cpu())};
+    const auto& own = config.as<Config>();
+    const CpuInfo& cpu = *setting.machine.cpu();
+    if constexpr (requires { Family::cost_ns(own, setting.normal, cpu, setting.dst_phase); }) {
+      return Estimate{1e-9 * Family::cost_ns(own, setting.normal, cpu, setting.dst_phase)};
+    } else {
+      return Estimate{1e-9 * Family::cost_ns(own, setting.normal, cpu)};
+    }
   };
   return row;
 }

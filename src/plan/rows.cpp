@@ -20,6 +20,7 @@ namespace {
 // to.
 constexpr std::int64_t long_enough = 4 << 10;
 constexpr std::int64_t longest_chunk = 16 << 10;
+constexpr std::int64_t shortest_streamed = 1 << 10;  // of rows that stand alone
 constexpr std::int64_t staged_l1_share = 2;
 constexpr std::int64_t l2_share = 4;
 
@@ -156,6 +157,58 @@ double side_by_side(const RowsConfig& config, const Problem& normal, std::int64_
   return run;
 }
 
+// Are rows moved between the source and their stage in square blocks, which registers transpose?
+// Rows of up to 8 bytes are, where they follow each other in the source.
+bool turns_blocks(const RowsConfig& config, const Problem& normal) {
+  const int along = config.outer_rank - 1;
+  if (!config.staged || config.run_bytes > 8) return false;
+  int nearer = 0;
+  bool adjacent = false;
+  for (const RowsConfig::Block& block : config.blocks) {
+    if (block.mode == -1 || block.mode == along || block.rows == 1) continue;
+    const std::int64_t stride = normal.modes[block.mode].src_stride;
+    if (std::abs(stride) >= std::abs(normal.modes[along].src_stride)) continue;
+    ++nearer;
+    adjacent = stride == config.run_bytes;
+  }
+  return nearer == 1 && adjacent;
+}
+
+// Bytes of a box that the destination holds without a gap. Do they begin or end within a line?
+struct Stretch {
+  std::int64_t bytes;
+  bool has_partial_lines;
+};
+
+Stretch stretch_of(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
+                   int dst_phase) {
+  std::int64_t bytes = std::max<std::int64_t>(config.run_bytes, 1);
+  int rest = config.outer_rank;
+  while (rest > 0 && normal.modes[rest - 1].dst_stride == bytes) {
+    --rest;
+    bytes *= config.block_of(rest);
+    if (config.block_of(rest) < normal.modes[rest].extent) break;
+  }
+  bool partial = bytes % cpu.line_bytes != 0 || dst_phase != 0;
+  for (int i = 0; i < rest; ++i) partial |= normal.modes[i].dst_stride % cpu.line_bytes != 0;
+  return {bytes, partial};
+}
+
+// Of all that rows cost whether or not a box has others beside them: bytes, and what a row adds.
+double row_cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
+                   bool written_alone) {
+  const Costs& c = cpu.costs.rows;
+  const double run = static_cast<double>(std::max<std::int64_t>(config.run_bytes, 1));
+  const bool past = past_caches(config.stores);
+  const double bytes_a_ns = past && written_alone  ? c.apart_bytes_a_ns
+                            : past                 ? c.past_caches_bytes_a_ns
+                            : fits_l2(normal, cpu) ? c.cached_bytes_a_ns
+                                                   : c.regular_bytes_a_ns;
+  const double repeated = (1 - first_reads(normal)) * c.repeated_share;
+  return (turns_blocks(config, normal) ? c.turned_row_ns : c.row_ns) +
+         run / bytes_a_ns * (1 - repeated);
+}
+
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
@@ -179,17 +232,18 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Rows
   add(config);
 }
 
-double Family::cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
+double Family::cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
+                       int dst_phase) {
   const Costs& c = cpu.costs.rows;
+  const auto bytes = static_cast<double>(normal.bytes());
   const double run = static_cast<double>(std::max<std::int64_t>(config.run_bytes, 1));
-  const double rows = static_cast<double>(normal.bytes()) / run;
-  const double bytes_a_ns = past_caches(config.stores) ? c.past_caches_bytes_a_ns
-                            : fits_l2(normal, cpu)     ? c.cached_bytes_a_ns
-                                                       : c.regular_bytes_a_ns;
-  double row_ns = c.row_ns + run / bytes_a_ns;
+  const double rows = bytes / run;
   const bool joined =
       config.outer_rank > 0 && normal.modes[config.outer_rank - 1].dst_stride == config.run_bytes;
-  // Rows that stand alone in the destination write partial lines.
+  // Rows that stand alone in the destination write partial lines. Short ones are then stored
+  // through the caches, whatever was asked for.
+  const bool written_alone = !joined && config.run_bytes < shortest_streamed;
+  double row_ns = row_cost_ns(config, normal, cpu, written_alone);
   if (!joined && run < static_cast<double>(long_enough)) row_ns += c.apart_row_ns;
   double box_rows = 1;
   for (const RowsConfig::Block& block : config.blocks) box_rows *= static_cast<double>(block.rows);
@@ -197,9 +251,15 @@ double Family::cost_ns(const RowsConfig& config, const Problem& normal, const Cp
       config.outer_rank > 0 ? static_cast<double>(config.block_of(config.outer_rank - 1)) : 1.0;
   double ns = c.start_ns + rows * row_ns + rows / group * c.group_ns + rows / box_rows * c.box_ns;
   if (!fits_l2(normal, cpu) && run < static_cast<double>(long_enough)) {
-    const auto bytes = static_cast<double>(normal.bytes());
-    ns += bytes / side_by_side(config, normal, &Mode::src_stride) * c.source_end_ns;
+    ns += first_reads(normal) * bytes / side_by_side(config, normal, &Mode::src_stride) *
+          c.source_end_ns;
     ns += bytes / side_by_side(config, normal, &Mode::dst_stride) * c.destination_end_ns;
+  }
+  if (past_caches(config.stores) && !written_alone) {
+    const Stretch stretch = stretch_of(config, normal, cpu, dst_phase);
+    if (stretch.has_partial_lines) {
+      ns += bytes / static_cast<double>(stretch.bytes) * c.around_end_ns;
+    }
   }
   return ns;
 }

@@ -46,12 +46,18 @@ namespace rows {
 struct Costs {
   Cost start_ns{"start_ns", 20, "the call"};
   Cost row_ns{"row_ns", 0.4, "a row"};
+  Cost turned_row_ns{"turned_row_ns", 0.3, "a row of a block that is transposed in registers"};
   Cost cached_bytes_a_ns{"cached_bytes_a_ns", 25, "bytes of rows in the caches"};
   Cost regular_bytes_a_ns{"regular_bytes_a_ns", 8, "bytes of rows stored through the caches"};
   Cost past_caches_bytes_a_ns{"past_caches_bytes_a_ns", 16, "bytes of rows stored around them"};
+  Cost apart_bytes_a_ns{"apart_bytes_a_ns", 14,
+                        "bytes of rows that stand alone: only their source is fetched ahead"};
+  Cost repeated_share{"repeated_share", 0.4, "of a byte's time, what reading it again saves", 1};
   Cost apart_row_ns{"apart_row_ns", 8, "more for a row that stands alone: its lines are partial"};
   Cost group_ns{"group_ns", 8.812, "rows of a box that follow each other in the destination"};
   Cost box_ns{"box_ns", 48.34, "a box"};
+  Cost around_end_ns{"around_end_ns", 12,
+                     "the partial lines of a stretch stored around the caches"};
   Cost source_end_ns{"source_end_ns", 4.465, "the ends of what a box reads side by side"};
   Cost destination_end_ns{"destination_end_ns", 5.842, "the ends of what it writes side by side"};
 
@@ -67,7 +73,8 @@ struct Family {
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        int dst_phase);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

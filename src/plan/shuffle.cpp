@@ -236,7 +236,8 @@ void Family::configure(const Problem& normal, const CpuInfo&, const Add<ShuffleC
   }
 }
 
-// Its blocks or its lines, whichever take longer, and what boxes and the ends of runs cost.
+// Its blocks or its lines, whichever take longer, a share of the others, and what boxes and the
+// ends of runs cost. Runs shorter than half a line share lines that are still in the caches.
 double Family::cost_ns(const ShuffleConfig& config, const Problem& normal, const CpuInfo& cpu) {
   const Costs& c = cpu.costs.shuffle;
   const auto bytes = static_cast<double>(normal.bytes());
@@ -250,16 +251,15 @@ double Family::cost_ns(const ShuffleConfig& config, const Problem& normal, const
                           block.vectors * block.steps * c.step_ns;
   const double work = boxes * block.of_a_box * block_ns;
   const bool cached = fits_l2(normal, cpu);
-  double lines = bytes / line_bytes * (cached ? c.cached_line_ns : c.line_ns);
+  double lines = bytes / line_bytes * c.cached_line_ns;
   if (!cached) {
-    double src_bytes = bytes;  // that are there: broadcast modes read them again
-    for (const Mode& mode : normal.modes) {
-      if (mode.src_stride == 0) src_bytes /= static_cast<double>(mode.extent);
-    }
-    lines += src_bytes / static_cast<double>(config.src_run) * c.source_end_ns +
-             bytes / static_cast<double>(config.dst_run) * c.destination_end_ns;
+    const double first = first_reads(normal);
+    const std::int64_t src_run = std::max(config.src_run, line_bytes / 2);
+    lines = bytes / line_bytes * c.line_ns * (1 - (1 - first) * c.repeated_share) +
+            first * bytes / static_cast<double>(src_run) * c.source_end_ns +
+            bytes / static_cast<double>(config.dst_run) * c.destination_end_ns;
   }
-  return c.start_ns + boxes * c.box_ns + std::max(work, lines) + std::min(work, lines) / 4;
+  return c.start_ns + boxes * c.box_ns + std::max(work, lines) + std::min(work, lines) * c.overlap;
 }
 
 std::string Family::describe(const ShuffleConfig& config, const Problem&) {

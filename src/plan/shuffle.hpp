@@ -64,6 +64,8 @@ struct Costs {
   Cost cached_line_ns{"cached_line_ns", 2, "the same in the second-level cache"};
   Cost source_end_ns{"source_end_ns", 10, "the ends of a run of the source: lines read again"};
   Cost destination_end_ns{"destination_end_ns", 10, "and of the destination: lines written again"};
+  Cost repeated_share{"repeated_share", 0.2, "of a line's time, what reading it again saves", 1};
+  Cost overlap{"overlap", 0.25, "of the shorter of work and lines, what the longer one leaves", 1};
 
   friend bool operator==(const Costs&, const Costs&) = default;
 };

@@ -19,6 +19,14 @@ Stores stores_for(const Problem& normal, const CpuInfo& cpu) {
   return large ? Stores::past_caches : Stores::regular;
 }
 
+double first_reads(const Problem& normal) {
+  double part = 1;
+  for (const Mode& mode : normal.modes) {
+    if (mode.src_stride == 0 && mode.extent > 0) part /= static_cast<double>(mode.extent);
+  }
+  return part;
+}
+
 bool either_stores(const Problem& normal, const CpuInfo& cpu) {
   return !fits_l2(normal, cpu) && stores_for(normal, cpu) == Stores::regular;
 }

@@ -224,7 +224,52 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Tile
   }
 }
 
-double Family::cost_ns(const TileConfig& config, const Problem& normal, const CpuInfo& cpu) {
+namespace {
+
+// Of work in registers, for a line. It covers whole lines by whole units.
+double line_of_work_ns(const TileConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  const Costs& c = cpu.costs.tile;
+  const std::int64_t width = normal.dst_type.size();
+  double ns = is_small_matrix(config, normal, vector_bytes(cpu)) ? c.small_line_ns
+              : config.direct                                    ? c.direct_line_ns
+              : past_caches(config.stores)                       ? c.staged_line_ns
+                                                                 : c.regular_line_ns;
+  if (width == 1) ns += c.byte_line_ns;
+  if (width == 16) ns += c.wide_line_ns;
+  if (config.copy_rows) ns += width == 1 ? c.copied_byte_line_ns : c.copied_line_ns;
+  return ns;
+}
+
+// How a tile is written past the caches.
+struct Writes {
+  double stretch;     // bytes at once
+  double run;         // bytes whose ends may lie within lines
+  bool ends = false;  // they do
+};
+
+Writes writes_of(const TileConfig& config, const Problem& normal, const TileSplit& split,
+                 int dst_phase) {
+  const std::int64_t width = normal.dst_type.size();
+  const std::int64_t run = split.run * width;
+  const bool misaligned = rows_misaligned(normal, config.run_modes) || dst_phase != 0;
+  if (!config.packed) {
+    const bool ends = config.direct ? dst_phase != 0 || run % line != 0 : misaligned;
+    const auto whole = static_cast<double>(run);
+    return {std::min<double>(whole, config.strip_bytes), whole, ends};
+  }
+  const std::int64_t in_a_window =
+      std::min<std::int64_t>(config.window_bytes / width, split.columns);
+  const std::int64_t stretch =
+      run * std::min(normal.modes[split.chain[0]].extent, std::max<std::int64_t>(in_a_window, 1));
+  const auto bytes = static_cast<double>(stretch);
+  return {bytes, bytes, misaligned || stretch % line != 0};
+}
+
+}  // namespace
+
+double Family::cost_ns(const TileConfig& planned, const Problem& normal, const CpuInfo& cpu,
+                       int dst_phase) {
+  const TileConfig config = at_phase(planned, normal, dst_phase);
   const Costs& c = cpu.costs.tile;
   const std::int64_t width = normal.dst_type.size();
   const TileSplit split = split_tile(normal, config.run_modes);
@@ -232,39 +277,37 @@ double Family::cost_ns(const TileConfig& config, const Problem& normal, const Cp
   const auto run = static_cast<double>(split.run * width);
   const auto chain = static_cast<double>(split.columns * width);
   const double strip = std::min<double>(run, config.strip_bytes);
-  const double written = config.packed ? c.packed_bytes : strip;
-  const bool misaligned = !config.packed && rows_misaligned(normal, config.run_modes);
-
-  // The work covers whole lines by whole units.
   const double padded_run = std::ceil(run / line) * line;
   const double padded_chain = std::ceil(chain / unit_bytes) * unit_bytes;
-  const bool small = is_small_matrix(config, normal, vector_bytes(cpu));
-  double line_of_work = small                        ? c.small_line_ns
-                        : config.direct              ? c.direct_line_ns
-                        : past_caches(config.stores) ? c.staged_line_ns
-                                                     : c.regular_line_ns;
-  if (width == 1) line_of_work += c.byte_line_ns;
-  if (width == 16) line_of_work += c.wide_line_ns;
-  if (config.copy_rows) line_of_work += width == 1 ? c.copied_byte_line_ns : c.copied_line_ns;
-  const double work = line_of_work * padded_run / run * padded_chain / chain / line;
-  if (small) return c.small_start_ns + bytes * work;
-  double read = c.read_line_ns / line + c.source_run_ns / chain;
+  const double work =
+      line_of_work_ns(config, normal, cpu) * padded_run / run * padded_chain / chain / line;
+  if (is_small_matrix(config, normal, vector_bytes(cpu))) return c.small_start_ns + bytes * work;
+
+  const double rows = strip / static_cast<double>(width);
+  double read = (c.read_line_ns + c.many_rows_line_ns * rows / (rows + c.few_rows)) / line +
+                c.source_run_ns / chain;
   if (normal.converts())
     read *= static_cast<double>(normal.src_type.size()) / static_cast<double>(width);
   double write = c.cached_line_ns / line;
+  double joined = 0;
   if (past_caches(config.stores)) {
-    write = c.write_line_ns / line + c.destination_run_ns / written;
-    if (misaligned) write += 2 * c.partial_line_ns / run;
-    if (misaligned && run > strip) read *= 1 + line / strip;
+    const Writes writes = writes_of(config, normal, split, dst_phase);
+    write = c.write_line_ns / line + c.destination_run_ns / writes.stretch;
+    if (writes.ends) {
+      const bool one_end = config.direct && dst_phase == 0;
+      write +=
+          (one_end ? 1 : 2) * (config.direct ? c.direct_end_ns : c.partial_line_ns) / writes.run;
+    }
+    // A strip is shifted back to where lines begin: rows before it are read again.
+    const bool shifted = writes.ends && !config.direct && !config.packed;
+    if (shifted && run > strip) read *= 1 + line / strip;
+    if (config.packed) joined = bytes / run * c.packed_run_ns;
   } else if (bytes < c.cached_bytes) {
     read = c.cached_line_ns / line;
   }
   const double pieces = bytes / (strip * chain);
-  const bool joins = config.packed && past_caches(config.stores);
-  const double joined = joins ? bytes / run * c.packed_run_ns : 0;
-  return c.start_ns + joined +
-         pieces * (c.piece_ns + c.row_ns * strip / static_cast<double>(width)) +
-         bytes * (work + read + write);
+  return c.start_ns + joined + pieces * (c.piece_ns + c.row_ns * rows) +
+         bytes * (work + first_reads(normal) * read + write);
 }
 
 std::string Family::describe(const TileConfig& config, const Problem& normal) {

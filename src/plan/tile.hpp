@@ -72,15 +72,19 @@ struct Costs {
   Cost piece_ns{"piece_ns", 60, "a strip of a sweep"};
   Cost row_ns{"row_ns", 0.6, "a row of such a strip"};
   Cost read_line_ns{"read_line_ns", 2, "a line of the source from memory"};
+  Cost many_rows_line_ns{"many_rows_line_ns", 0.1,
+                         "more for one where a strip reads more rows than are fetched unasked"};
+  Cost few_rows{"few_rows", 128, "rows of a strip of which half of the lines cost more"};
   Cost write_line_ns{"write_line_ns", 1.5, "a line of the destination past the caches"};
   Cost cached_line_ns{"cached_line_ns", 1, "a line of either through the caches"};
   Cost cached_bytes{"cached_bytes", 512 << 10, "bytes of a source that stays in the caches"};
   Cost source_run_ns{"source_run_ns", 6, "each run of the source"};
   Cost destination_run_ns{"destination_run_ns", 3,
                           "each stretch of the destination written at once"};
-  Cost packed_bytes{"packed_bytes", 4096, "bytes of a stretch where runs follow one another"};
-  Cost packed_run_ns{"packed_run_ns", 2.018, "each such run on its way past the caches"};
+  Cost packed_run_ns{"packed_run_ns", 2.018,
+                     "each run on its way past the caches that follows another one"};
   Cost partial_line_ns{"partial_line_ns", 4, "each end of a run that lies within a line"};
+  Cost direct_end_ns{"direct_end_ns", 12, "the same where lines go straight to memory"};
   Cost direct_line_ns{"direct_line_ns", 0.8, "work on a line that goes straight to memory"};
   Cost staged_line_ns{"staged_line_ns", 1.9, "work on a line that goes to a stage"};
   Cost regular_line_ns{"regular_line_ns", 1.9, "work on a line that goes to the caches"};
@@ -100,7 +104,8 @@ struct Family {
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        int dst_phase);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

@@ -1,0 +1,172 @@
+// What the estimates of CPU kernels depend on.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "plan/planner.hpp"
+#include "plan/stores.hpp"
+
+namespace cornerturn::plan {
+namespace {
+
+Problem problem_of(int size, ModeList modes) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(size);
+  problem.modes = modes;
+  return problem;
+}
+
+CpuInfo server() {
+  CpuInfo cpu;
+  cpu.isa = "AVX3_DL";
+  cpu.l2_bytes = 2 << 20;
+  return cpu;
+}
+
+// The estimate of the first candidate of a kernel whose description has `part`, in ns; -1: none.
+double estimate_ns(const Problem& problem, const CpuInfo& cpu, const std::string& kernel,
+                   const std::string& part, int dst_phase = 0) {
+  Request request{1, kernel};
+  request.dst_phase = dst_phase;
+  const Plan plan = make_plan(problem, cpu, request);
+  for (const Candidate& candidate : plan.candidates) {
+    if (describe(candidate, plan.normal).find(part) != std::string::npos) {
+      return 1e9 * candidate.seconds();
+    }
+  }
+  return -1;
+}
+
+// Matrices of 256 x 8 elements that leave a line free behind each run of the destination.
+constexpr std::int64_t matrices = 256;
+const Problem apart_runs = problem_of(8, {{matrices, 16384, 8 * 2112}, {8, 8, 2112}, {256, 64, 8}});
+
+TEST(CpuEstimates, RunsThatBeginWithinALineHaveTwoEndsEach) {
+  const CpuInfo cpu = server();
+  const double aligned = estimate_ns(apart_runs, cpu, "tile", "lines from registers");
+  const double within = estimate_ns(apart_runs, cpu, "tile", "lines from registers", 16);
+  ASSERT_GT(aligned, 0);
+  EXPECT_NEAR(within - aligned, 2 * 8 * matrices * cpu.costs.tile.direct_end_ns, 1);
+}
+
+TEST(CpuEstimates, ShortRunsThatBeginWithinALineGoThroughAStage) {
+  CpuInfo cpu = server();
+  const Problem short_runs = problem_of(8, {{4096, 512, 8 * 192}, {8, 8, 192}, {16, 64, 8}});
+  const double within = estimate_ns(short_runs, cpu, "tile", "lines from registers", 16);
+  cpu.costs.tile.direct_end_ns.value *= 2;
+  EXPECT_EQ(estimate_ns(short_runs, cpu, "tile", "lines from registers", 16), within);
+  cpu.costs.tile.partial_line_ns.value *= 2;
+  EXPECT_GT(estimate_ns(short_runs, cpu, "tile", "lines from registers", 16), within);
+}
+
+TEST(CpuEstimates, AnOffsetCanMakeUpForAnAddress) {
+  Problem moved = apart_runs;
+  moved.dst_offset = 48;
+  const auto of = [&](const Problem& problem, int phase) {
+    return estimate_ns(problem, server(), "tile", "lines from registers", phase);
+  };
+  EXPECT_EQ(of(moved, 16), of(apart_runs, 0));
+  EXPECT_EQ(of(moved, 0), of(apart_runs, 48));
+  EXPECT_GT(of(moved, 0), of(apart_runs, 0));
+}
+
+TEST(CpuEstimates, WhatGoesThroughTheCachesMayBeginAnywhere) {
+  const Problem rows = problem_of(4, {{512, 48, 12 * 1024}, {1024, 24576, 12}, {3, 4, 4}});
+  EXPECT_EQ(estimate_ns(rows, server(), "boxes", "", 16), estimate_ns(rows, server(), "boxes", ""));
+  CpuInfo large_caches = server();
+  large_caches.l3_bytes = 1 << 30;
+  Request request{1, "rows"};
+  const auto through_caches = [&](int phase) {
+    request.dst_phase = phase;
+    const Plan plan = make_plan(rows, large_caches, request);
+    std::map<std::string, double> seconds;
+    for (const Candidate& candidate : plan.candidates) {
+      const std::string how = describe(candidate, plan.normal);
+      if (how.find("around") == std::string::npos) seconds[how] = candidate.seconds();
+    }
+    return seconds;
+  };
+  EXPECT_FALSE(through_caches(0).empty());
+  EXPECT_EQ(through_caches(16), through_caches(0));
+}
+
+// 192-byte groups of rows, `gap` bytes apart.
+Problem grouped_rows(std::int64_t gap) {
+  return problem_of(4, {{16384, 12, 192 + gap}, {16, 12 * 16384, 12}, {3, 4, 4}});
+}
+
+TEST(CpuEstimates, GroupsOfRowsEndWithinLinesOnceEachAroundTheCaches) {
+  CpuInfo cpu = server();
+  const auto of = [&](std::int64_t gap, int phase) {
+    return estimate_ns(grouped_rows(gap), cpu, "rows", "stored around", phase);
+  };
+  const double whole_lines = of(64, 0);
+  const double parts = of(64, 16);
+  cpu.costs.rows.around_end_ns.value *= 2;
+  EXPECT_EQ(of(64, 0), whole_lines);
+  EXPECT_NEAR(parts - whole_lines, of(64, 16) - parts, 1e-6 * parts);
+  EXPECT_GT(parts, whole_lines);
+  EXPECT_GT(of(36, 0), whole_lines);  // the stride is no multiple of a line
+}
+
+TEST(CpuEstimates, ShortRowsThatStandAloneGoThroughTheCaches) {
+  CpuInfo cpu = server();
+  const Problem alone = problem_of(4, {{4096, 400, 512}, {100, 4, 4}});
+  const double before = estimate_ns(alone, cpu, "rows", "stored around");
+  cpu.costs.rows.past_caches_bytes_a_ns.value *= 2;
+  EXPECT_EQ(estimate_ns(alone, cpu, "rows", "stored around"), before);
+  cpu.costs.rows.apart_bytes_a_ns.value *= 2;
+  EXPECT_LT(estimate_ns(alone, cpu, "rows", "stored around"), before);
+}
+
+TEST(CpuEstimates, RowsOfAFewBytesAreTurnedInRegistersWhereTheSourceHoldsThemTogether) {
+  const auto depends = [](std::int64_t channels, std::int64_t gap) {
+    // (pixels, channels) of 6 bytes -> (channels, pixels), 6 bytes side by side on both sides
+    const Problem problem = problem_of(
+        2, {{channels, 6 + gap, 6 * 65536}, {65536, channels * (6 + gap), 6}, {3, 2, 2}});
+    CpuInfo cpu = server();
+    const double before = estimate_ns(problem, cpu, "rows", "through a stage");
+    EXPECT_GT(before, 0);
+    cpu.costs.rows.turned_row_ns.value *= 2;
+    return estimate_ns(problem, cpu, "rows", "through a stage") != before;
+  };
+  EXPECT_TRUE(depends(16, 0));
+  EXPECT_FALSE(depends(16, 2));
+}
+
+TEST(CpuEstimates, BytesThatAreReadAgainComeFromTheCaches) {
+  EXPECT_EQ(first_reads(problem_of(1, {{4, 100, 1}, {100, 1, 4}})), 1);
+  EXPECT_EQ(first_reads(problem_of(1, {{5, 0, 400}, {4, 100, 1}, {2, 0, 9}})), 0.1);
+  const Problem once = problem_of(8, {{16, 8 * 65536, 8 * 65536}, {256, 8, 2048}, {256, 2048, 8}});
+  Problem again = once;
+  again.modes[0].src_stride = 0;
+  for (const char* kernel : {"tile", "pack", "boxes", "shuffle"}) {
+    EXPECT_LT(estimate_ns(again, server(), kernel, ""), estimate_ns(once, server(), kernel, ""))
+        << kernel;
+  }
+  const Problem rows =
+      problem_of(8, {{64, 65536, 65536}, {64, 64, 1024}, {16, 4096, 64}, {8, 8, 8}});
+  Problem rows_again = rows;
+  rows_again.modes[0].src_stride = 0;
+  EXPECT_LT(estimate_ns(rows_again, server(), "rows", ""), estimate_ns(rows, server(), "rows", ""));
+}
+
+TEST(CpuEstimates, SourcesAMultipleOfAPageApartCrowdTheFirstLevelCache) {
+  const auto of = [](std::int64_t pitch) {
+    return estimate_ns(problem_of(4, {{16384, 4, 80}, {20, pitch, 4}}), server(), "pack_lines", "");
+  };
+  EXPECT_GT(of(4 * 16384 + 4096), of(4 * 16384 + 64));
+}
+
+TEST(CpuEstimates, ManyModesTakeLongerToPlaceABoxIn) {
+  CpuInfo cpu = server();
+  const Problem problem =
+      problem_of(4, {{8, 4, 4 * 32768}, {8, 32, 4 * 4096}, {8, 4 * 64 * 512, 2048}, {512, 256, 4}});
+  const double before = estimate_ns(problem, cpu, "boxes", "");
+  cpu.costs.boxes.mode_ns.value *= 2;
+  EXPECT_GT(estimate_ns(problem, cpu, "boxes", ""), before);
+}
+
+}  // namespace
+}  // namespace cornerturn::plan
