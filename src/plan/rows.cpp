@@ -174,6 +174,15 @@ bool turns_blocks(const RowsConfig& config, const Problem& normal) {
   return nearer == 1 && adjacent;
 }
 
+// Does a box read rows that share lines, or lie in lines side by side, from the last to the first?
+bool is_read_backwards(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  for (int i = 0; i < config.outer_rank; ++i) {
+    const std::int64_t stride = normal.modes[i].src_stride;
+    if (stride < 0 && -stride <= cpu.line_bytes && config.block_of(i) > 1) return true;
+  }
+  return false;
+}
+
 // Bytes of a box that the destination holds without a gap. Do they begin or end within a line?
 struct Stretch {
   std::int64_t bytes;
@@ -205,8 +214,9 @@ double row_cost_ns(const RowsConfig& config, const Problem& normal, const CpuInf
                             : fits_l2(normal, cpu) ? c.cached_bytes_a_ns
                                                    : c.regular_bytes_a_ns;
   const double repeated = (1 - first_reads(normal)) * c.repeated_share;
-  return (turns_blocks(config, normal) ? c.turned_row_ns : c.row_ns) +
-         run / bytes_a_ns * (1 - repeated);
+  double row_ns = turns_blocks(config, normal) ? c.turned_row_ns : c.row_ns;
+  if (!fits_l2(normal, cpu) && is_read_backwards(config, normal, cpu)) row_ns += c.backwards_row_ns;
+  return row_ns + run / bytes_a_ns * (1 - repeated);
 }
 
 }  // namespace

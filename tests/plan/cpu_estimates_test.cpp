@@ -135,6 +135,20 @@ TEST(CpuEstimates, RowsOfAFewBytesAreTurnedInRegistersWhereTheSourceHoldsThemTog
   EXPECT_FALSE(depends(16, 2));
 }
 
+TEST(CpuEstimates, RowsThatLieInDescendingOrderTakeLonger) {
+  const auto depends = [](std::int64_t step) {
+    const Problem problem = problem_of(1, {{300, step, 9 * 2000}, {2000, 5859, 9}, {9, 1, 1}});
+    CpuInfo cpu = server();
+    const double before = estimate_ns(problem, cpu, "rows", "");
+    EXPECT_GT(before, 0);
+    cpu.costs.rows.backwards_row_ns.value *= 2;
+    return estimate_ns(problem, cpu, "rows", "") > before;
+  };
+  EXPECT_TRUE(depends(-9));
+  EXPECT_FALSE(depends(9));
+  EXPECT_FALSE(depends(-2000 * 5859));  // lines apart
+}
+
 TEST(CpuEstimates, BytesThatAreReadAgainComeFromTheCaches) {
   EXPECT_EQ(first_reads(problem_of(1, {{4, 100, 1}, {100, 1, 4}})), 1);
   EXPECT_EQ(first_reads(problem_of(1, {{5, 0, 400}, {4, 100, 1}, {2, 0, 9}})), 0.1);
