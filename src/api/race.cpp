@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t most_entrants = 3;
 constexpr double too_slow = 4.0;           // predicted, or found, to take more times as long: out
 constexpr double nearly_as_fast = 1.5;     // so close to the fastest: runs once more, for longer
-constexpr double clearly_faster = 0.9;     // a slice's time tells no smaller difference
+constexpr double clearly_faster = 0.8;     // a slice's time tells no smaller difference
 constexpr std::int64_t most_slices = 256;  // of the whole problem
 constexpr std::int64_t fewest_slices = 32;
 constexpr std::int64_t least_slice_bytes = 128 << 10;  // for each thread

@@ -104,8 +104,8 @@ TEST(RaceRules, WhoIsClearlyFasterWins) {
   const std::string& preferred = kernels[0];
   const std::string& other = kernels[1];
   EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 0.5}}), other);
-  EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 0.85}}), other);
-  EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 0.95}}), preferred);
+  EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 0.75}}), other);
+  EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 0.85}}), preferred);
   EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 1.05}}), preferred);
   EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 2.0}}), preferred);
 }
