@@ -21,32 +21,6 @@ CT_DEVICE void fill_table(Ctx& ctx, const PackArgs& a, SharedPointer<std::uint16
   }
 }
 
-/// A block's shared memory: the box, its runs on either side, and the table.
-struct PackShared {
-  SharedPointer<std::uint8_t> box;
-  RunTable src_runs;
-  RunTable dst_runs;
-  SharedPointer<std::uint16_t> table;
-};
-
-/// All of it but the box is filled; a barrier has to follow.
-template <class Src, class Dst, class Ctx>
-CT_DEVICE PackShared begin_pack(Ctx& ctx, const PackArgs& a) {
-  PackShared shared;
-  shared.box = ctx.template dynamic_shared<std::uint8_t>();
-  shared.src_runs = cast<RunPlace>(shared.box + a.runs_at);
-  shared.dst_runs = shared.src_runs + a.from.runs;
-  shared.table = cast<std::uint16_t>(shared.box + a.table_at);
-  PackLimits limits;
-  const Offsets box = pack_box(a, ctx.block_id().x, limits);
-  const auto as_it_is = [](RunPlace place, int) { return place; };
-  fill_runs<Src>(ctx, a.from, limits, const_cast<std::byte*>(a.src) + box.src, shared.src_runs,
-                 as_it_is);
-  fill_runs<Dst>(ctx, a.to, limits, a.dst + box.dst, shared.dst_runs, as_it_is);
-  fill_table<Dst>(ctx, a, shared.table);
-  return shared;
-}
-
 template <class Change>
 struct PackAligned {
   using Src = typename Change::Src;
@@ -58,11 +32,23 @@ struct PackAligned {
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const PackArgs& a) {
-    const PackShared shared = begin_pack<Src, Dst>(ctx, a);
+    const auto box = ctx.template dynamic_shared<std::uint8_t>();
+    const auto src_runs = cast<RunPlace>(box + a.runs_at);
+    const auto dst_runs = src_runs + a.from.runs;
+    const auto table = cast<std::uint16_t>(box + a.table_at);
+    PackLimits limits;
+    const Offsets begin = pack_box(a, ctx.block_id().x, limits);
+    const auto as_it_is = [](RunPlace place, int) { return place; };
+    fill_runs<Src>(ctx, a.from, limits, const_cast<std::byte*>(a.src) + begin.src, src_runs,
+                   as_it_is);
     ctx.barrier();
-    load(ctx, a, shared.box, shared.src_runs);
+    load(ctx, a, box, src_runs);
     ctx.commit_async();
-    store(ctx, a, shared.box, shared.dst_runs, shared.table);
+    // While the vectors are on their way
+    fill_runs<Dst>(ctx, a.to, limits, a.dst + begin.dst, dst_runs, as_it_is);
+    fill_table<Dst>(ctx, a, table);
+    ctx.barrier();
+    store(ctx, a, box, dst_runs, table);
   }
 
   template <class Ctx>

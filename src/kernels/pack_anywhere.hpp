@@ -51,6 +51,9 @@ struct PackAnywhere {
     SharedPointer<std::uint8_t> box;
     RunTable src_runs;
     RunTable dst_runs;
+    PackLimits limits;
+    std::byte* dst = nullptr;  ///< where the box begins in the destination
+    int first = 0;             ///< where its first element lies in shared memory
     int length = 0;
     bool safe = true;  ///< all vectors that the box touches may be read
   };
@@ -61,8 +64,8 @@ struct PackAnywhere {
     ctx.barrier();
     load(ctx, a, shared);
     ctx.commit_async();
-    ctx.template wait_async<0>();
-    ctx.barrier();
+    // While the vectors are on their way: what the stores need.
+    list_destination(ctx, a, shared);
     store_units(ctx, a, shared);
     if constexpr (W > 1) store_ends(ctx, a, shared);
   }
@@ -73,37 +76,41 @@ struct PackAnywhere {
     shared.box = ctx.template dynamic_shared<std::uint8_t>();
     shared.src_runs = cast<RunPlace>(shared.box + a.runs_at);
     shared.dst_runs = shared.src_runs + a.from.runs;
-    PackLimits limits;
-    const Offsets box = pack_box(a, ctx.block_id().x, limits);
-    shared.length = static_cast<int>(a.to.unit * limits.count(a.to.cut, a.to.last));
+    const Offsets box = pack_box(a, ctx.block_id().x, shared.limits);
+    shared.dst = a.dst + box.dst;
+    shared.length = static_cast<int>(a.to.unit * shared.limits.count(a.to.cut, a.to.last));
     int back = 0;  // bytes from the lowest element to the first
+    CT_NO_UNROLL
     for (int i = 0; i < a.flips; ++i) {
       const PackFlip& flip = a.flip[i];
-      back += static_cast<int>(limits.count(flip.cut, flip.extent) - 1) * flip.bytes;
+      back += static_cast<int>(shared.limits.count(flip.cut, flip.extent) - 1) * flip.bytes;
     }
     std::byte* const from = const_cast<std::byte*>(a.src) + box.src;
-    // Where the first element lies.
-    const int first = static_cast<int>(shared.box.address) + a.room + phase_of(from);
+    shared.first = static_cast<int>(shared.box.address) + a.room + phase_of(from);
     shared.safe = box.src + a.box_low - 15 >= a.src_low && box.src + a.box_high + 15 <= a.src_high;
     // The vectors that a run touches; a negative number where some lie outside what may be read.
     const auto in_vectors = [&](RunPlace place, int) {
       const int before = phase_of(place.at);
       place.at -= before;
-      place.shared += first - back - before;
+      place.shared += shared.first - back - before;
       place.bytes += before;
       if (shared.safe) return place;
       const std::byte* const end = place.at + ((place.bytes + 15) & ~15);
       if (place.at < a.src + a.src_low || end > a.src + a.src_high) place.bytes = -place.bytes;
       return place;
     };
+    fill_runs<Src>(ctx, a.from, shared.limits, from - back, shared.src_runs, in_vectors);
+    return shared;
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void list_destination(Ctx& ctx, const PackArgs& a, const Shared& shared) {
     const auto to_the_end = [&](RunPlace place, int left) {
-      place.shared += first;
+      place.shared += shared.first;
       place.bytes = left;
       return place;
     };
-    fill_runs<Src>(ctx, a.from, limits, from - back, shared.src_runs, in_vectors);
-    fill_runs<Dst>(ctx, a.to, limits, a.dst + box.dst, shared.dst_runs, to_the_end);
-    return shared;
+    fill_runs<Dst>(ctx, a.to, shared.limits, shared.dst, shared.dst_runs, to_the_end);
   }
 
   template <class Ctx>
@@ -140,12 +147,17 @@ struct PackAnywhere {
   template <class Ctx>
   CT_DEVICE static void load_elements(Ctx& ctx, const PackArgs& a, const std::byte* from,
                                       SharedPointer<std::uint8_t> to) {
-    CT_NO_UNROLL
-    for (int at = 0; at < 16; at += static_cast<int>(sizeof(Src))) {
-      const std::byte* const element = from + at;
-      if (element < a.src + a.src_low || element + sizeof(Src) > a.src + a.src_high) continue;
-      ctx.store(cast<Src>(to + at), ctx.load(reinterpret_cast<const Src*>(element)));
-    }
+    constexpr int count = static_cast<int>(16 / sizeof(Src));
+    const auto* const first = reinterpret_cast<const Src*>(from);
+    const auto inside = [&](int k) {
+      const auto* const element = reinterpret_cast<const std::byte*>(first + k);
+      return element >= a.src + a.src_low && element + sizeof(Src) <= a.src + a.src_high;
+    };
+    Src elements[count];
+    CT_UNROLL
+    for (int k = 0; k < count; ++k) elements[k] = ctx.load_if(inside(k), first + k);
+    CT_UNROLL
+    for (int k = 0; k < count; ++k) ctx.store_if(inside(k), cast<Src>(to) + k, elements[k]);
   }
 
   /// Elements of a run before its first unit.
@@ -169,23 +181,45 @@ struct PackAnywhere {
     }
   }
 
+  /// Which units a lane writes: those of a column, in every `down`-th run.
+  struct Lane {
+    int of_block = 0;  ///< columns that a block takes at once
+    int column = 0;    ///< the first
+    int run = 0;       ///< the first
+    int place = 0;     ///< among the lanes of a column
+
+    template <class Ctx>
+    CT_DEVICE Lane(Ctx& ctx, const PackArgs& a) {
+      const int thread = thread_of(ctx);
+      const int group = thread >> a.lanes;
+      const auto groups = ctx.block_dim().x >> a.lanes;
+      of_block = static_cast<int>(a.down.quotient(groups));
+      column = static_cast<int>(a.down.quotient(static_cast<std::uint32_t>(group)));
+      run = group - column * static_cast<int>(a.down.divisor);
+      place = thread & ((1 << a.lanes) - 1);
+    }
+  };
+
+  /// Waits for the vectors when it knows where the first elements lie.
   template <class Ctx>
   CT_DEVICE static void store_units(Ctx& ctx, const PackArgs& a, const Shared& shared) {
-    const int thread = thread_of(ctx);
-    const int group = thread >> a.lanes;
-    const int groups = static_cast<int>(ctx.block_dim().x) >> a.lanes;
+    const Lane lane(ctx, a);
     const auto down = static_cast<int>(a.down.divisor);
-    const auto of_block = static_cast<int>(a.down.quotient(static_cast<std::uint32_t>(groups)));
-    const auto first_column = static_cast<int>(a.down.quotient(static_cast<std::uint32_t>(group)));
-    const int runs = static_cast<int>(a.to.runs);
-    for (int column = first_column; column < a.columns; column += of_block) {
+    const auto runs = static_cast<int>(a.to.runs);
+    bool loaded = false;
+    for (int column = lane.column; column < a.columns || !loaded; column += lane.of_block) {
       // The first of the elements that the unit can hold.
-      const int unit = ((column << a.lanes) + (thread & ((1 << a.lanes) - 1))) * W;
-      if (unit >= a.of_piece) continue;
-      int all[2 * W - 1];
-      a.elements_at(static_cast<std::uint32_t>(unit), all);
+      const int unit = ((column << a.lanes) + lane.place) * W;
+      const bool inside = column < a.columns && unit < a.of_piece;
+      int all[2 * W - 1] = {};
+      if (inside) a.elements_at(static_cast<std::uint32_t>(unit), all);
+      if (!loaded) {
+        ctx.template wait_async<0>();
+        ctx.barrier();
+        loaded = true;
+      }
+      if (!inside) continue;
       int from[W];
-      const int begin = group - first_column * down;
       const auto store = [&](const RunPlace& place, int first) {
         Src elements[W];
         CT_UNROLL
@@ -195,12 +229,12 @@ struct PackAnywhere {
         ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
       };
       if (W == 1 || a.steady) {
-        if (begin >= runs) continue;
-        const int before = before_units(ctx.load(shared.dst_runs + begin).at);
+        if (lane.run >= runs) continue;
+        const int before = before_units(ctx.load(shared.dst_runs + lane.run).at);
         choose(all, before, from);
         const int first = unit + before;
         CT_PARTLY_UNROLL
-        for (int n = begin; n < runs; n += down) {
+        for (int n = lane.run; n < runs; n += down) {
           const RunPlace place = ctx.load(shared.dst_runs + n);
           if ((first + W) * size <= place.bytes) store(place, first);
         }
@@ -208,7 +242,7 @@ struct PackAnywhere {
       }
       int known = -1;
       CT_PARTLY_UNROLL
-      for (int n = begin; n < runs; n += down) {
+      for (int n = lane.run; n < runs; n += down) {
         const RunPlace place = ctx.load(shared.dst_runs + n);
         const int before = before_units(place.at);
         const int first = unit + before;

@@ -84,6 +84,7 @@ struct PackSide {
  private:
   template <class See>
   CT_HOST_DEVICE constexpr void each_index(std::uint32_t run, See&& see) const {
+    CT_NO_UNROLL
     for (int d = 0; d < digits; ++d) {
       const std::uint32_t rest = digit[d].extent.quotient(run);
       see(digit[d], run - rest * digit[d].extent.divisor);
@@ -186,6 +187,7 @@ struct PackArgs {
   template <int count>
   CT_HOST_DEVICE constexpr void add_digits(int d, std::uint32_t (&n)[count],
                                            int (&at)[count]) const {
+    CT_NO_UNROLL
     for (; d < period_digits; ++d) {
       const PackDigit& digit = period_digit[d];
       CT_UNROLL
@@ -223,6 +225,7 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
   Offsets offsets;
   CT_UNROLL
   for (int c = 0; c < PackArgs::max_cuts; ++c) limits.of[c] = a.cut[c].step;
+  CT_NO_UNROLL
   for (int i = 0; i < a.boxes.rank; ++i) {
     const Axis& axis = a.boxes.axis[i];
     const std::uint32_t rest = axis.count.quotient(n);
@@ -257,6 +260,7 @@ CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limit
                          RunTable table, Finish&& finish) {
   const auto length =
       static_cast<int>(side.unit * limits.count(side.cut, side.last) * sizeof(T)) - side.gap;
+  CT_NO_UNROLL
   for (auto i = ctx.thread_id().x; i < side.runs; i += ctx.block_dim().x) {
     const PackSide::Start start = side.start(i);
     const int left = length - start.piece * side.piece_bytes;
