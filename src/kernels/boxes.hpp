@@ -48,6 +48,7 @@ struct Box {
     std::uint32_t left = a.parts.quotient(block);
     first_vector = (block - left * a.parts.divisor) * a.width.divisor;
     std::uint32_t dst_first = 0, src_first = 0;
+    CT_NO_UNROLL
     for (int i = 0; i < a.boxes.rank; ++i) {
       const Axis& axis = a.boxes.axis[i];
       const std::uint32_t rest = axis.count.quotient(left);

@@ -86,7 +86,7 @@ struct Skew {
     const int v = thread_of(ctx) % vectors * 16;
     constexpr int step = threads / vectors;  // rows
     static_assert(threads % vectors == 0);
-    CT_PARTLY_UNROLL
+    CT_NO_UNROLL
     for (int n = thread_of(ctx) / vectors; n < rows_left; n += step) {
       const std::byte* const begin = starts.at(ctx, n);
       const int phase = phase_of(begin);
