@@ -61,23 +61,27 @@ double seconds_with(plan::Stores stores, Config config, const Problem& normal,
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The faster stores of the two, after the first pieces were done in both ways. Few pieces are not
-// worth a trial: what is that small is more often in the caches than not.
+// The faster stores of the two, after the first pieces were done in both ways. Regular stores
+// begin, where nothing is fetched yet, and have to be clearly faster: as they are in caches, unlike
+// from memory. Few pieces are not worth a trial: what is that small is more often in the caches
+// than not.
 template <class Config>
 plan::Stores tried_stores(const Config& config, const Problem& normal, const Buffers& buffers,
                           std::int64_t& done) {
-  constexpr std::int64_t trial_bytes = 64 << 10;
-  constexpr std::int64_t fewest_trials = 16;  // in all of the work
+  constexpr std::int64_t trial_bytes = 128 << 10;
+  constexpr std::int64_t fewest_trials = 8;  // in all of the work
+  constexpr double clearly = 0.9;
   const std::int64_t count = pieces(config, normal);
   const std::int64_t trial = ceil_div(trial_bytes * count, normal.bytes());
   if (count < fewest_trials * trial) return plan::Stores::regular;
   const auto seconds = [&](plan::Stores stores, std::int64_t first) {
     return seconds_with(stores, config, normal, buffers, first, first + trial);
   };
-  const double around = seconds(plan::Stores::past_caches, 0);
-  const double regular = seconds(plan::Stores::regular, trial);
-  done = 2 * trial;
-  return regular < around ? plan::Stores::regular : plan::Stores::past_caches;
+  seconds(plan::Stores::regular, 0);
+  const double around = seconds(plan::Stores::past_caches, trial);
+  const double regular = seconds(plan::Stores::regular, 2 * trial);
+  done = 3 * trial;
+  return regular < clearly * around ? plan::Stores::regular : plan::Stores::past_caches;
 }
 
 // Calls use(config, done) with a rule of Stores applied once for all pieces, before any page is

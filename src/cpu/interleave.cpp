@@ -29,6 +29,7 @@ namespace {
 constexpr std::int64_t stage_share = 16;
 constexpr std::int64_t most_share = 2;
 constexpr std::int64_t least_run = 1024;
+constexpr std::int64_t short_bytes = 16 << 20;  // done in less than a time slice
 constexpr std::int64_t line = 64;
 constexpr std::int64_t piece = 4096;  // elements of each of few arrays that are done at a time
 
@@ -124,7 +125,8 @@ void run_chunks(const Chunks& chunks, std::byte* dst, std::span<const void* cons
 // Calls run(first, last) for ranges of `count` pieces of the work on `problem`.
 void in_ranges(std::int64_t count, const Problem& problem, int threads,
                const std::function<void(std::int64_t, std::int64_t)>& run) {
-  threads = threads_that_run(resolve_threads(threads, plan::useful_threads(problem)));
+  threads = resolve_threads(threads, plan::useful_threads(problem));
+  if (problem.bytes() < short_bytes) threads = threads_that_run(threads);
   if (threads == 1 || count == 1) return run(0, count);
   parallel_ranges(threads, count, std::max<std::int64_t>(1, count / (threads * 16L)), run);
 }
