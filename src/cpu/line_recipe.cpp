@@ -151,6 +151,7 @@ void set_up_atoms(const plan::PackLinesConfig& config, const Problem& normal,
 
 void copy_bytes(const Atoms& atoms, std::byte* run, const std::byte* src, std::int64_t first,
                 std::int64_t last) {
+  if (first >= last) return;
   switch (atoms.width) {
     case 1:
       return copy_elements<1>(atoms, run, src, first, last);
@@ -219,6 +220,7 @@ void make_recipe(const Atoms& atoms, const VectorKind& vector, std::int64_t resi
 }
 
 Place place_of(const Atoms& atoms, const VectorKind& vector, const Recipe& recipe, std::int64_t r) {
+  if (r == recipe.origin) return {0, 0};  // as most runs begin, and without divisions
   const std::int64_t away = r - recipe.origin;
   const std::int64_t in_atom = away - floor_div(away, atoms.bytes) * atoms.bytes;
   const int line = recipe.line_at[static_cast<std::size_t>(in_atom / atoms.common)];

@@ -254,9 +254,11 @@ void start(RecipeBook& book, std::int64_t number, std::byte* run, const std::byt
   stream.next = line_in(stream, first * atoms.bytes);
   if (stream.next == stream.tail) return;
 
-  stream.residue = stream.next % atoms.common;
+  stream.residue = stream.next == 0 ? 0 : stream.next % atoms.common;
   stream.src_phase = aligned ? line_phase(stream.src) : -1;
-  const std::int64_t recipe = aligned ? number : stream.residue / atoms.width % book.recipes;
+  const std::int64_t recipe = aligned               ? number
+                              : stream.residue == 0 ? 0
+                                                    : stream.residue / atoms.width % book.recipes;
   stream.recipe = &book.recipe[static_cast<std::size_t>(recipe)];
   prepare(book, stream);
   if (stream.recipe->fits) stream.place = place_of(atoms, vector_kind, *stream.recipe, stream.next);
