@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "api/measure.hpp"
 #include "api/race.hpp"
@@ -64,14 +66,32 @@ std::string_view forced_by_environment() {
   return kernel == nullptr ? std::string_view() : kernel;
 }
 
-// Is there no variable of this library? Most processes have none, and to ask once takes a small
-// part of the time that a small array takes.
-bool environment_is_silent() {
-  for (char* const* variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    if (**variable == 'C' && std::strncmp(*variable, "CORNERTURN_", 11) == 0) return false;
+// Tells whether the environment has no variable of this library, as in most processes. To ask for
+// one by its name takes a part of the time that a small array takes, and there may be hundreds: all
+// are looked at once, and from then on only whether they are still the same.
+class Silence {
+ public:
+  bool holds() {
+    if (environ == nullptr) return true;
+    if (environ == where_ &&
+        std::memcmp(environ, variables_.data(), variables_.size() * sizeof(char*)) == 0) {
+      return true;
+    }
+    where_ = nullptr;
+    variables_.clear();
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      if (std::string_view(*variable).starts_with("CORNERTURN_")) return false;
+      variables_.push_back(*variable);
+    }
+    variables_.push_back(nullptr);
+    where_ = environ;
+    return true;
   }
-  return true;
-}
+
+ private:
+  char** where_ = nullptr;
+  std::vector<char*> variables_;  // and what ends their list
+};
 
 // The environment speaks of moves and conversions: what blocks and reductions need has other names.
 void force_kernel(const Options& options, const Problem& problem, plan::Request& request) {
@@ -134,12 +154,13 @@ class LastCall {
     useful_threads_ = plan::useful_threads(plan->problem);
     bytes_ = plan->problem.bytes();
     plan_ = std::move(plan);
+    silence_.holds();  // what it notes is noted now: calls that follow allocate nothing
   }
 
   /// Null when this call differs.
   std::shared_ptr<const plan::Plan> find(const View& dst, const ConstView& src,
                                          const Epilogue& epilogue, const Options& options,
-                                         const Target& target) const {
+                                         const Target& target) {
     const bool same = plan_ != nullptr && src.shape == src_shape_ && dst.shape == dst_shape_ &&
                       src.strides == src_strides_ && dst.strides == dst_strides_ &&
                       src.type == src_type_ && dst.type == dst_type_ && target == target_ &&
@@ -153,9 +174,9 @@ class LastCall {
 
  private:
   // The environment and the processors that may be used can change from call to call.
-  bool asks_for_the_same(const Options& options, const Target& target) const {
+  bool asks_for_the_same(const Options& options, const Target& target) {
     const bool counts_threads = target.gpu < 0;
-    if (environment_is_silent() && !(counts_threads && useful_threads_ > 1)) {
+    if (silence_.holds() && !(counts_threads && useful_threads_ > 1)) {
       return !request_.kernel_of_environment && !(counts_threads && request_.threads != 1);
     }
     plan::Request now;
@@ -182,6 +203,7 @@ class LastCall {
   std::uint64_t when_ = 0;
   int useful_threads_ = 1;
   std::int64_t bytes_ = 0;
+  Silence silence_;
   std::shared_ptr<const plan::Plan> plan_;
 };
 
