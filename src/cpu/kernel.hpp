@@ -49,6 +49,11 @@ std::int64_t pieces(const plan::RowsConfig& config, const Problem& normal);
 void run(const plan::RowsConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last);
 
+std::int64_t pieces(const plan::UnitsConfig& config, const Problem& normal);
+void run(const plan::UnitsConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last);
+void run_all(const plan::UnitsConfig& config, const Problem& normal, const Buffers& buffers);
+
 std::int64_t pieces(const plan::TileConfig& config, const Problem& normal);
 void run(const plan::TileConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last);

@@ -336,36 +336,9 @@ class Sweep {
   const StripRows* prefetch_rows_ = nullptr;
 };
 
-// One small matrix, unit by unit from where it lies to where it goes. Needs no tables.
-template <int width>
-void small_matrix(const Problem& normal, u8* dst, const u8* src) {
-  constexpr std::int64_t V = unit_rows<width>();
-  constexpr std::int64_t K = unit_columns<width>();
-  const std::int64_t columns = normal.modes[0].extent, rows = normal.modes[1].extent;
-  const std::int64_t column_bytes = normal.modes[0].dst_stride;
-  const std::int64_t row_bytes = normal.modes[1].src_stride;
-  // The last unit of either side is moved back to end with it: what it repeats stays the same.
-  for (std::int64_t r = 0; r < rows; r += V) {
-    const std::int64_t row = std::min(r, rows - V);
-    const u8* const from = src + row * row_bytes;
-    u8* const to = dst + row * width;
-    for (std::int64_t c = 0; c < columns; c += K) {
-      const std::int64_t column = std::min(c, columns - K);
-      const u8* const unit = from + column * width;
-      u8* const out = to + column * column_bytes;
-      transpose_unit<width>([=](int i) { return unit + i * row_bytes; },
-                            [=](int k) { return out + k * column_bytes; });
-    }
-  }
-}
-
 template <int width>
 void run_width(const TileConfig& config, const Problem& normal, u8* dst, const u8* src,
                std::int64_t first, std::int64_t last) {
-  const bool whole = first == 0 && last == std::numeric_limits<std::int64_t>::max();
-  if (whole && plan::tile::is_small_matrix(config, normal, vector_bytes)) {
-    return small_matrix<width>(normal, dst, src);
-  }
   const auto phase = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst) % line);
   Sweep<width>(plan::tile::at_phase(config, normal, phase), normal, dst, src).run(first, last);
 }

@@ -13,6 +13,7 @@ std::vector<CpuCosts::Named> CpuCosts::named() {
   };
   add("copy", copy);
   add("rows", rows);
+  add("units", units);
   add("tile", tile);
   add("pack_lines", pack_lines);
   add("pack", pack);

@@ -20,6 +20,7 @@
 #include "plan/strided.hpp"
 #include "plan/swap.hpp"
 #include "plan/tile.hpp"
+#include "plan/units.hpp"
 
 namespace cornerturn::plan {
 
@@ -28,6 +29,7 @@ namespace cornerturn::plan {
 struct CpuCosts {
   plan::copy::Costs copy;
   plan::rows::Costs rows;
+  plan::units::Costs units;
   plan::tile::Costs tile;
   plan::pack_lines::Costs pack_lines;
   plan::pack::Costs pack;

@@ -32,6 +32,7 @@
 #include "plan/strided.hpp"
 #include "plan/swap.hpp"
 #include "plan/tile.hpp"
+#include "plan/units.hpp"
 
 namespace cornerturn::plan {
 
@@ -39,6 +40,7 @@ namespace cornerturn::plan {
 using CpuFamilies = TypeList<
     copy::Family,
     rows::Family,
+    units::Family,
     tile::Family,
     pack_lines::Family,
     pack::Family,

@@ -174,13 +174,6 @@ TileConfig config_of(const TileSplit& split, const Problem& normal, const CpuInf
 
 }  // namespace
 
-bool is_small_matrix(const TileConfig& config, const Problem& normal, std::int64_t vector_bytes) {
-  return normal.rank() == 2 && config.run_modes == 1 && config.prefetch_bytes == 0 &&
-         !config.copy_rows && !past_caches(config.stores) && !normal.converts() &&
-         normal.modes[0].src_stride == normal.src_type.size() &&
-         normal.modes[1].extent * normal.dst_type.size() >= vector_bytes;
-}
-
 TileConfig at_phase(const TileConfig& config, const Problem& normal, std::int64_t phase) {
   if (!config.direct || phase == 0 || normal.converts()) return config;
   const TileSplit split = split_tile(normal, config.run_modes);
@@ -230,10 +223,9 @@ namespace {
 double line_of_work_ns(const TileConfig& config, const Problem& normal, const CpuInfo& cpu) {
   const Costs& c = cpu.costs.tile;
   const std::int64_t width = normal.dst_type.size();
-  double ns = is_small_matrix(config, normal, vector_bytes(cpu)) ? c.small_line_ns
-              : config.direct                                    ? c.direct_line_ns
-              : past_caches(config.stores)                       ? c.staged_line_ns
-                                                                 : c.regular_line_ns;
+  double ns = config.direct                ? c.direct_line_ns
+              : past_caches(config.stores) ? c.staged_line_ns
+                                           : c.regular_line_ns;
   if (width == 1) ns += c.byte_line_ns;
   if (width == 16) ns += c.wide_line_ns;
   if (config.copy_rows) ns += width == 1 ? c.copied_byte_line_ns : c.copied_line_ns;
@@ -281,8 +273,6 @@ double Family::cost_ns(const TileConfig& planned, const Problem& normal, const C
   const double padded_chain = std::ceil(chain / unit_bytes) * unit_bytes;
   const double work =
       line_of_work_ns(config, normal, cpu) * padded_run / run * padded_chain / chain / line;
-  if (is_small_matrix(config, normal, vector_bytes(cpu))) return c.small_start_ns + bytes * work;
-
   const double rows = strip / static_cast<double>(width);
   double read = (c.read_line_ns + c.many_rows_line_ns * rows / (rows + c.few_rows)) / line +
                 c.source_run_ns / chain;

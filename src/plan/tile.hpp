@@ -49,10 +49,6 @@ TileSplit split_tile(const Problem& normal, int run_modes);
 
 namespace tile {
 
-/// One matrix that the first levels of cache hold, with columns of a vector or more: one thread
-/// takes it unit by unit, without a stage and without tables.
-bool is_small_matrix(const TileConfig& config, const Problem& normal, std::int64_t vector_bytes);
-
 /// A run of the destination of so many bytes at most is short: see at_phase.
 inline constexpr std::int64_t short_run = 1024;
 
@@ -67,8 +63,6 @@ TileConfig at_phase(const TileConfig& config, const Problem& normal, std::int64_
 /// and the work in registers. Measured with matrices of many shapes on a Zen 4 processor.
 struct Costs {
   Cost start_ns{"start_ns", 60, "the call"};
-  Cost small_start_ns{"small_start_ns", 10, "the call, for a small matrix"};
-  Cost small_line_ns{"small_line_ns", 1.6, "work on a line of one"};
   Cost piece_ns{"piece_ns", 60, "a strip of a sweep"};
   Cost row_ns{"row_ns", 0.6, "a row of such a strip"};
   Cost read_line_ns{"read_line_ns", 2, "a line of the source from memory"};

@@ -86,7 +86,7 @@ TEST_P(Kernels, EveryConfiguration) {
     }
   }
   for (const char* kernel :
-       {"copy", "rows", "tile", "pack_lines", "pack", "boxes", "shuffle", "gather"}) {
+       {"copy", "rows", "units", "tile", "pack_lines", "pack", "boxes", "shuffle", "gather"}) {
     EXPECT_GT(runs[kernel], 50) << kernel;
   }
 }

@@ -2,17 +2,12 @@
 // narrow strips, streaming stores, rows copied first.
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "core/normalise.hpp"
-#include "core/validate.hpp"
 #include "cpu/cpu_info.hpp"
-#include "cpu/kernel.hpp"
 #include "cpu/targets.hpp"
 #include "cpu/tile_grid.hpp"
-#include "support/guarded_buffer.hpp"
+#include "support/comparison.hpp"
 #include "support/random_problem.hpp"
-#include "support/reference.hpp"
 
 namespace cornerturn::test {
 namespace {
@@ -25,58 +20,6 @@ class Tile : public testing::TestWithParam<std::string> {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Tile, testing::ValuesIn(cpu::targets()),
                          [](const auto& target) { return target.param; });
-
-// Runs one configuration, in shares of random size, and compares every byte of the destination.
-class Comparison {
- public:
-  explicit Comparison(RandomProblems& random) : random_(random) {
-    std::byte* bytes = src_.place(capacity, GuardedBuffer::Touching::front);
-    for (std::size_t i = 0; i < capacity; ++i) {
-      bytes[i] = static_cast<std::byte>(random.uniform(0, 255));
-    }
-  }
-
-  int pick(std::initializer_list<int> list) {
-    return list.begin()[random_.uniform(0, static_cast<std::int64_t>(list.size()) - 1)];
-  }
-
-  /// `phase`: so many bytes lie before the destination, in front of which is a guard page.
-  /// `whole`: in one call instead of shares.
-  void run(const plan::TileConfig& config, const Problem& problem, std::int64_t phase,
-           bool whole = false) {
-    const Reach from = src_reach(problem);
-    const Reach to = dst_reach(problem);
-    const auto src_bytes = static_cast<std::size_t>(from.high - from.low);
-    const auto dst_bytes = static_cast<std::size_t>(to.high - to.low + phase);
-    const auto touching = phase != 0 || random_.chance(0.5) ? GuardedBuffer::Touching::front
-                                                            : GuardedBuffer::Touching::back;
-    const std::byte* in = src_.place(src_bytes, touching) - from.low;
-    std::byte* out = dst_.place(dst_bytes, touching);
-    std::byte* reference = expected_.place(dst_bytes, touching);
-    std::memset(out, 0xA5, dst_bytes);
-    std::memset(reference, 0xA5, dst_bytes);
-    const std::int64_t origin = phase - to.low;
-    reference_copy(problem, in, reference + origin);
-    const Buffers buffers{out + origin + problem.dst_offset, in + problem.src_offset};
-    const std::int64_t pieces = cpu::pieces(config, problem);
-    if (whole) cpu::run_all(config, problem, buffers);
-    for (std::int64_t first = whole ? pieces : 0; first < pieces;) {
-      const std::int64_t last = random_.uniform(first + 1, pieces);
-      cpu::run(config, problem, buffers, first, last);
-      first = last;
-    }
-    ASSERT_EQ(std::memcmp(out, reference, dst_bytes), 0)
-        << to_string(problem) << ", phase " << phase << "\n  "
-        << plan::tile::Family::describe(config, problem);
-  }
-
- private:
-  static constexpr std::size_t capacity = 4 << 20;
-  RandomProblems& random_;
-  GuardedBuffer src_{capacity};
-  GuardedBuffer dst_{capacity};
-  GuardedBuffer expected_{capacity};
-};
 
 std::vector<plan::TileConfig> offered_for(const Problem& problem, const plan::CpuInfo& cpu) {
   std::vector<plan::TileConfig> all;
@@ -103,7 +46,7 @@ TEST_P(Tile, AnyConfiguration) {
     config.copy_rows = random.chance(0.5);
     config.packed = config.packed && random.chance(0.7);
     config.stores = random.chance(0.7) ? plan::Stores::past_caches : plan::Stores::regular;
-    comparison.run(config, problem, 0);
+    comparison.run<plan::tile::Family>(config, problem, 0);
     if (HasFatalFailure()) return;
   }
 }
@@ -134,7 +77,7 @@ TEST_P(Tile, LinesFromRegisters) {
     config.window_bytes = comparison.pick({16, 64, 128});
     config.prefetch_bytes = comparison.pick({0, 64, 256});
     config.copy_rows = random.chance(0.5);
-    comparison.run(
+    comparison.run<plan::tile::Family>(
         config, problem,
         random.chance(0.2) ? random.uniform(0, 63) : random.uniform(0, 64 / width) * width);
     if (HasFatalFailure()) return;
@@ -168,29 +111,6 @@ TEST(TileAtAPhase, ShortRunsGoWholeThroughAStage) {
       }
     }
   }
-}
-
-// In one call, and not in shares: every number of rows and columns about the sizes of units.
-TEST_P(Tile, SmallMatrices) {
-  RandomProblems random(11, {});
-  Comparison comparison(random);
-  int small = 0;
-  for (int i = 0; i < 2000; ++i) {
-    const std::int64_t width = std::int64_t{1} << random.uniform(0, 4);
-    const std::int64_t columns = 16 / width + random.uniform(0, 20);
-    const std::int64_t rows = random.uniform(2, 140) / width + 2;
-    const std::int64_t src_pitch = (columns + random.uniform(0, 3)) * width;
-    const std::int64_t dst_pitch = (rows + random.uniform(0, 3)) * width;
-    Problem problem;
-    problem.src_type = problem.dst_type = ElementType::bytes(width);
-    problem.modes.push_back({columns, width, random.chance(0.8) ? dst_pitch : -dst_pitch});
-    problem.modes.push_back({rows, random.chance(0.8) ? src_pitch : -src_pitch, width});
-    const plan::TileConfig config = offered_for(problem, cpu::cpu_info()).front();
-    small += plan::tile::is_small_matrix(config, problem, 16);
-    comparison.run(config, problem, random.uniform(0, 63), true);
-    if (HasFatalFailure()) return;
-  }
-  EXPECT_GT(small, 1000);
 }
 
 }  // namespace
