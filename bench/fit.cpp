@@ -6,28 +6,54 @@
 
 namespace cornerturn::bench {
 
+namespace {
+
+// How much the estimate of a candidate counts: that of good ones more.
+double weight_of(const FitCase& c, std::size_t candidate) {
+  return std::exp(-4 * (c.seconds[candidate] / c.best - 1));
+}
+
+// By how much the estimates of a case are too large, on the average: as logarithms.
+double off_together(const FitCase& c, const std::vector<double>& logs) {
+  double off = 0, weights = 0;
+  for (std::size_t k = 0; k < logs.size(); ++k) {
+    off += weight_of(c, k) * (logs[k] - std::log(c.seconds[k]));
+    weights += weight_of(c, k);
+  }
+  return off / weights;
+}
+
+constexpr double of_choices = 0.5;    // what a choice counts beside the errors of estimates
+constexpr double of_differences = 2;  // and what they are off by that is not common to a case
+
+}  // namespace
+
 double badness(const std::vector<FitCase>& cases, const EstimateOf& estimate) {
   double lost = 0, losses = 0, off = 0, weights = 0;
+  std::vector<double> logs;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const FitCase& c = cases[i];
+    logs.clear();
+    for (std::size_t k = 0; k < c.seconds.size(); ++k) logs.push_back(std::log(estimate(i, k)));
+    const double common = off_together(c, logs);
     double least = 0, taken = 0;
-    for (std::size_t k = 0; k < c.seconds.size(); ++k) {
-      const double seconds = estimate(i, k);
-      const double behind = c.seconds[k] / c.best;
-      const double weight = std::exp(-4 * (behind - 1));
+    for (std::size_t k = 0; k < logs.size(); ++k) {
+      const double weight = weight_of(c, k);
       if (c.counts_estimates) {
-        off += weight * std::min(std::abs(std::log(seconds / c.seconds[k])), 0.5);
+        const double by = logs[k] - std::log(c.seconds[k]);
+        off += weight * std::min(std::abs(by), 0.5);
+        off += weight * of_differences * std::min(std::abs(by - common), 0.5);
         weights += weight;
       }
-      if (k > 0 && seconds >= least) continue;
-      least = seconds;
-      taken = behind - 1;
+      if (k > 0 && logs[k] >= least) continue;
+      least = logs[k];
+      taken = c.seconds[k] / c.best - 1;
     }
     losses += std::min(taken, 0.5);
     lost += 1 / (1 + std::exp((0.03 - taken) / 0.004));
   }
   const auto n = static_cast<double>(cases.size());
-  return lost / n + 2 * losses / n + off / weights;
+  return of_choices * (lost + 2 * losses) / n + off / weights;
 }
 
 std::vector<double> fitted(const std::vector<FreeCost>& free,
@@ -97,12 +123,22 @@ void add_gradient(const FitCase& c, const std::vector<double>& logs, double shar
     lost[k] = 2 * std::min(behind, 0.5) + 1 / (1 + std::exp((0.03 - behind) / 0.004));
   }
   for (std::size_t k = 0; k < logs.size(); ++k) expected += (chosen[k] /= all) * lost[k];
+  const double common = off_together(c, logs);
+  const auto direction = [](double off) { return off / std::sqrt(off * off + near * near); };
+  double weights = 0, of_common = 0;
   for (std::size_t k = 0; k < logs.size(); ++k) {
-    gradient[k] = share_of_case * chosen[k] * (expected - lost[k]) / apart;
+    gradient[k] = of_choices * share_of_case * chosen[k] * (expected - lost[k]) / apart;
     if (!c.counts_estimates) continue;
+    const double weight = weight_of(c, k);
     const double off = logs[k] - std::log(c.seconds[k]);
-    gradient[k] += share_of_weight * std::exp(-4 * (c.seconds[k] / c.best - 1)) * off /
-                   std::sqrt(off * off + near * near);
+    const double different = weight * of_differences * direction(off - common);
+    gradient[k] += share_of_weight * (weight * direction(off) + different);
+    of_common += different;
+    weights += weight;
+  }
+  // What is common moves with each of them.
+  for (std::size_t k = 0; k < logs.size() && c.counts_estimates; ++k) {
+    gradient[k] -= share_of_weight * of_common * weight_of(c, k) / weights;
   }
 }
 
@@ -112,7 +148,7 @@ std::vector<double> descended(const std::vector<FitCase>& cases, const LogEstima
   constexpr double rate = 0.004;
   double weights = 0;
   for (const FitCase& c : cases) {
-    for (const double seconds : c.seconds) weights += std::exp(-4 * (seconds / c.best - 1));
+    for (std::size_t k = 0; k < c.seconds.size(); ++k) weights += weight_of(c, k);
   }
   std::vector<double> moved(costs), mean(costs), square(costs), logs, of_logs;
   for (int step = 1; step <= steps; ++step) {

@@ -17,8 +17,8 @@ struct FitCase {
 /// What a planner expects of one candidate of one case, in seconds.
 using EstimateOf = std::function<double(std::size_t of_case, std::size_t candidate)>;
 
-/// Less is better: plans that lose more than 3 %, what all lose, and how far estimates are off,
-/// where good candidates count more than bad ones.
+/// Less is better: plans that lose more than 3 %, what all lose, how far estimates are off, and how
+/// far those of one case are off against one another. Good candidates count more than bad ones.
 double badness(const std::vector<FitCase>& cases, const EstimateOf& estimate);
 
 /// A cost that a fit may change.

@@ -177,8 +177,9 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   add(config);
 }
 
-Estimate Family::estimate(const BlocksConfig& config, const Problem& normal, const Model& model,
+Estimate Family::estimate(const BlocksConfig& config, const Problem& normal, const Model& moves,
                           const Costs& c) {
+  const Model model = model_of_values(moves);
   Work work;
   work.blocks = 0;
   work.block_seconds = c.block;

@@ -93,6 +93,12 @@ std::int64_t blocks_of(const BoxesConfig& config, const Rows& rows) {
   return blocks;
 }
 
+// Blocks for which registers are sure to suffice (kernels/boxes.hpp).
+int resident_of(const BoxesConfig& config, const Rows& rows) {
+  if (rows.granule == vector_bytes) return config.in_flight == 4 ? 5 : 8;
+  return (config.in_flight == 1 ? 6 : 5) - (rows.granule < 4 ? 1 : 0);
+}
+
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
@@ -143,7 +149,7 @@ Estimate Family::estimate(const BoxesConfig& config, const Problem& normal, cons
   }
   Work work;
   work.blocks = static_cast<double>(blocks_of(config, rows));
-  work.resident = resident_blocks(model.device, config.threads, 0, config.in_flight == 4 ? 5 : 8);
+  work.resident = resident_blocks(model.device, config.threads, 0, resident_of(config, rows));
   double of_lane = c.lane;
   if (!aligned)
     of_lane += c.shifted + warps_with_ends(rows) * (rows.granule < 4 ? c.end_part : c.end);

@@ -56,8 +56,9 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   if (start.dst % 16 == 0 && start.src % unit_of(normal) == 0) add({});
 }
 
-Estimate Family::estimate(const DequantiseConfig& config, const Problem& normal, const Model& model,
+Estimate Family::estimate(const DequantiseConfig& config, const Problem& normal, const Model& moves,
                           const Costs& c) {
+  const Model model = model_of_values(moves);
   const LineStack stack = stack_of(normal);
   const Launchable<Args> ready = prepare(config, normal);
   const auto values = static_cast<double>(normal.elements());

@@ -18,19 +18,44 @@ double within(std::int64_t granule, std::int64_t whole) {
   return 1 - static_cast<double>(std::gcd(granule, whole)) / static_cast<double>(whole);
 }
 
+// Bytes of a piece of `whole` bytes that do not belong to the run which ends in it.
+double rest_of(std::int64_t whole, const MovedRuns& runs) {
+  return static_cast<double>(whole - std::gcd(runs.granule, whole));
+}
+
 }  // namespace
+
+Model model_of_values(const Model& model) {
+  static const SharedCosts costs = [] {
+    SharedCosts c;
+    c.src_run.value = 7.46;
+    c.src_sector.value = 3.23;
+    c.src_burst.value = 12.5;
+    c.dst_run.value = 11.8;
+    c.dst_sector.value = 141;
+    c.norm.value = 2.93;
+    c.rounds.value = 0.3;
+    c.barriers.value = 0.0196;
+    c.uneven.value = 0.284;
+    c.uneven_issue.value = 0;
+    return c;
+  }();
+  return {model.device, costs, model.least};
+}
 
 double src_moved(const Model& model, const MovedRuns& runs) {
   const SharedCosts& c = model.costs;
   const double cut =
       c.src_sector * within(runs.granule, sector_bytes) + c.src_burst * within(runs.granule, burst);
-  return model.least.src_bytes * (1 + c.src_run / runs.bytes + cut / runs.between);
+  const double again = c.src_again * rest_of(burst, runs) * runs.late;
+  return model.least.src_bytes * (1 + (c.src_run + again) / runs.bytes + cut / runs.between);
 }
 
 double dst_moved(const Model& model, const MovedRuns& runs) {
   const SharedCosts& c = model.costs;
   const double cut = c.dst_sector * within(runs.granule, sector_bytes);
-  return model.least.dst_bytes * (1 + c.dst_run / runs.bytes + cut / runs.between);
+  const double again = c.dst_again * rest_of(sector_bytes, runs) * runs.late;
+  return model.least.dst_bytes * (1 + (c.dst_run + again) / runs.bytes + cut / runs.between);
 }
 
 double resident_blocks(const DeviceInfo& device, int threads, unsigned shared_bytes, int promised) {
@@ -47,9 +72,14 @@ Estimate estimate_of(const Model& model, const Work& work) {
   e.dst_bytes = work.dst_bytes;
   e.instructions = work.instructions;
   e.wavefronts = work.wavefronts;
-  e.memory_seconds = (work.src_bytes + work.dst_bytes) / device.copy_bandwidth;
-  e.issue_seconds = work.instructions / (lanes_a_clock * clocks);
-  e.shared_seconds = work.wavefronts / clocks;
+  e.memory_seconds = std::max(work.src_bytes + work.dst_bytes, work.l2_bytes / model.costs.l2) /
+                     device.copy_bandwidth;
+  // Blocks of an SM, on the average and on those that have most.
+  const double of_sm = work.blocks / device.sm_count;
+  const double more = std::ceil(of_sm) / of_sm - 1;
+  const double busiest = 1 + model.costs.uneven_issue * more;
+  e.issue_seconds = work.instructions / (lanes_a_clock * clocks) * busiest;
+  e.shared_seconds = work.wavefronts / clocks * busiest;
   e.rounds_seconds =
       model.costs.rounds * work.block_seconds * work.blocks / (device.sm_count * work.resident);
   e.start_seconds = device.launch_seconds + work.block_seconds;
@@ -60,10 +90,8 @@ Estimate estimate_of(const Model& model, const Work& work) {
     if (part > 0) sum += std::pow(part / longest, model.costs.norm);
   }
   const double busy = longest * (longest > 0 ? std::pow(sum, 1 / model.costs.norm) : 0);
-  // Blocks of an SM, on the average and on those that have most.
-  const double of_sm = work.blocks / device.sm_count;
   const double resident = std::min(work.resident, std::max(1.0, std::ceil(of_sm)));
-  const double waits = 1 + model.costs.uneven * (std::ceil(of_sm) / of_sm - 1);
+  const double waits = 1 + model.costs.uneven * more;
   const double barriers = work.barriers > 0 ? work.barriers : model.costs.barriers;
   e.seconds = e.start_seconds + busy * waits * (1 + barriers / resident);
   return e;

@@ -3,7 +3,8 @@
 //   time = launch + first and last block + work
 //
 // Work is the longest of four, a little longer where several are about equal (see `norm`):
-//   memory   bytes in whole sectors, over the bandwidth of a large copy
+//   memory   bytes in whole sectors, over the bandwidth of a large copy; or what SMs get from the
+//            L2, over its bandwidth, if that takes longer
 //   issue    instructions, over the SMs' issue slots
 //   shared   wavefronts of shared memory, one a clock of an SM
 //   rounds   blocks, so many at a time as are resident, each as long as one takes that is alone
@@ -24,26 +25,35 @@ namespace cornerturn::plan::gpu {
 /// What all families share. `planning_check --fit` fits these numbers, and those of the families,
 /// to measurements. Instructions are counted a lane; seconds are those of a block that is alone.
 struct SharedCosts {
-  Cost src_run{"src_run", 7.46, "bytes read in vain at each end of a run, wherever it begins"};
-  Cost src_sector{"src_sector", 3.23, "bytes more where a run read begins within a sector"};
-  Cost src_burst{"src_burst", 12.5, "bytes more where it begins within the 64 that come at once"};
-  Cost dst_run{"dst_run", 11.8, "bytes written in vain at each end of a run"};
-  Cost dst_sector{"dst_sector", 141,
+  Cost src_run{"src_run", 8.313, "bytes read in vain at each end of a run, wherever it begins"};
+  Cost src_sector{"src_sector", 1.42, "bytes more where a run read begins within a sector"};
+  Cost src_burst{"src_burst", 3.957, "bytes more where it begins within the 64 that come at once"};
+  Cost src_again{"src_again", 2.83,
+                 "times the rest of a burst is read whose other part comes too late: see `kept`"};
+  Cost dst_again{"dst_again", 0.4724, "the same for the rest of a sector that is written"};
+  Cost dst_run{"dst_run", 5.925, "bytes written in vain at each end of a run"};
+  Cost dst_sector{"dst_sector", 135.8,
                   "bytes more where a run begins within a sector: written twice"};
-  Cost src_group{"src_group", 2.24,
+  Cost src_group{"src_group", 0.7274,
                  "bytes at each end of what neighbouring blocks read in one piece"};
-  Cost dst_group{"dst_group", 6.81,
+  Cost dst_group{"dst_group", 3.388,
                  "bytes at each end of what neighbouring blocks write in one piece"};
-  Cost halo{"halo", 0.0603, "share of rows that two tiles read which the L2 has lost meanwhile"};
-  Cost kept{"kept", 0.421, "share of the L2 between two uses of a burst that loses half of them"};
-  Cost norm{"norm", 2.93, "work takes the norm of this order of its four parts"};
-  Cost rounds{"rounds", 0.3, "share of a block's time alone that other blocks do not hide"};
-  Cost barriers{"barriers", 0.0196,
+  Cost idle{"idle", 0.4623,
+            "share of its work that a part of a tile asks for which has no elements"};
+  Cost halo{"halo", 0.02593, "share of rows that two tiles read which the L2 has lost meanwhile"};
+  Cost kept{"kept", 1.216, "share of the L2 between two uses of a burst that loses half of them"};
+  Cost l2{"l2", 1.103, "bandwidth of the L2, in that of a large copy"};
+  Cost norm{"norm", 2.92, "work takes the norm of this order of its four parts"};
+  Cost rounds{"rounds", 0.2241, "share of a block's time alone that other blocks do not hide"};
+  Cost barriers{"barriers", 0.01193,
                 "more work with one resident block: nothing else runs at barriers"};
-  Cost uneven{"uneven", 0.284,
+  Cost uneven{"uneven", 0.2037,
               "share of the time for which some SMs have one block more than others", 1};
-  Cost table_block{"table_block", 5.34e-07, "seconds for a table of rows in shared memory"};
-  Cost rows_block{"rows_block", 3.35e-06, "seconds of a block that moves rows"};
+  Cost uneven_issue{"uneven_issue", 0.5433, "the same, of what SMs do by themselves", 1};
+  Cost table_block{"table_block", 2.859e-07, "seconds for a table of rows in shared memory"};
+  Cost walk_block{"walk_block", 1.003e-07,
+                  "seconds of a block for each mode that blocks walk along"};
+  Cost rows_block{"rows_block", 3.699e-06, "seconds of a block that moves rows"};
   Cost change_vectors{"change_vectors", 5, "instructions for a scale or a bias of an element"};
   Cost change_narrow{"change_narrow", 6, "instructions that make an element smaller"};
   Cost change_wide{"change_wide", 3, "instructions that make an element larger, or keep its size"};
@@ -62,17 +72,23 @@ struct Model {
   Traffic least;  ///< what no kernel can avoid
 };
 
+/// The same with the costs that blocks of 32 and reductions were fitted with. Those of moves have
+/// been fitted again since.
+Model model_of_values(const Model& model);
+
 /// Runs of one side as a kernel moves them.
 struct MovedRuns {
   double bytes = 0;          ///< of one, on the average
   std::int64_t granule = 1;  ///< bytes: a divisor of the places where they begin
   double between = bytes;    ///< bytes from one place that may lie within a sector to the next
+  double late = 0;           ///< of their ends: see met_late()
 };
 
 /// What a kernel asks of a device.
 struct Work {
   double src_bytes = 0;
   double dst_bytes = 0;
+  double l2_bytes = 0;  ///< that SMs get from the L2, where they are many more
   double instructions = 0;
   double wavefronts = 0;
   double blocks = 1;

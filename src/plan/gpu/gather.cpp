@@ -7,6 +7,7 @@
 #include "core/divide.hpp"
 #include "core/validate.hpp"
 #include "kernels/scaled.hpp"
+#include "maps/sectors.hpp"
 #include "plan/gpu/convert.hpp"
 #include "plan/gpu/row_runs.hpp"
 
@@ -40,6 +41,31 @@ int sectors_of_warp(const Problem& normal) {
       seen[static_cast<std::size_t>(count++)] = sector;
   }
   return count;
+}
+
+// Bytes of the sectors that blocks get from the L2: a block finds those that it has had in the L1.
+double bytes_of_blocks(const Problem& normal, const Rows& rows, double of_block) {
+  const Mode* near = nullptr;      // the next in the source
+  double before = 1, indices = 1;  // rows before the next index of it, and its indices in a block
+  double inner = 1;
+  for (int i = rows.outer.size(); i-- > 0;) {
+    const Mode& mode = rows.outer[i];
+    if (mode.src_stride != 0 &&
+        (near == nullptr || std::abs(mode.src_stride) < std::abs(near->src_stride))) {
+      near = &mode;
+      before = inner;
+    }
+    inner *= static_cast<double>(mode.extent);
+  }
+  const auto row = static_cast<double>(rows.bytes);
+  double sectors = std::ceil(row / sector_bytes);  // of a row
+  if (near != nullptr && std::abs(near->src_stride) < sector_bytes) {
+    const double rows_of_block = of_block * normal.src_type.size() / row;
+    indices = std::clamp(rows_of_block / before, 1.0, static_cast<double>(near->extent));
+    const auto step = static_cast<double>(std::abs(near->src_stride));
+    sectors = std::min(sectors, (step + (row + 16) / indices) / sector_bytes);
+  }
+  return static_cast<double>(rows.count) * sectors * sector_bytes;
 }
 
 // Instructions that change the value of an element.
@@ -139,6 +165,9 @@ Estimate Family::estimate(const GatherConfig& config, const Problem& normal, con
   work.wavefronts =
       elements / 32 *
       (sectors_of_warp(normal) * c.sector + static_cast<double>(normal.dst_type.size()));
+  const double of_warps = elements * sectors_of_warp(normal);
+  work.l2_bytes =
+      std::min(of_warps, bytes_of_blocks(normal, rows, static_cast<double>(of_block(config))));
   work.block_seconds = config.single ? c.single_block : c.block;
   // Of single elements the neighbours in a burst belong to others, who may find them in the L2.
   constexpr double burst = 64;

@@ -11,6 +11,7 @@
 #include "kernels/casts.hpp"
 #include "maps/banks.hpp"
 #include "plan/gpu/convert.hpp"
+#include "plan/gpu/neighbours.hpp"
 #include "plan/gpu/pack_setup.hpp"
 #include "plan/gpu/runs.hpp"
 
@@ -104,11 +105,12 @@ struct BoxWork {
     const double columns = std::max(1.0, std::ceil(args.columns / groups));  // of a thread
     const double places = threads * (columns * (2 * W - 1) + (W > 1 ? 1 : 0)) *
                           (c.entry + c.entry_digit * args.period_digits);
+    const double of_lane = c.lane + (W > 1 && !args.steady ? c.shifting : 0.0);
     const double ends =
         W > 1 ? static_cast<double>(args.to.runs) / args.to.pieces.divisor * 2 * W : 0;
     work.instructions =
         work.blocks * (setup_lanes + threads * (c.thread + c.axis * rank) + places + ends * c.edge +
-                       loads * c.load + stores * (c.lane + c.element * W));
+                       loads * c.load + stores * (of_lane + c.element * W));
     // Whole vectors are stored to shared memory; elements are loaded one by one.
     work.wavefronts = work.blocks * c.wavefront *
                       (loads / 32 * 8 + stores / 32 * (W * setup.wavefronts + 1) + ends / 32 * 4);
@@ -153,6 +155,41 @@ void add_others(PackConfig config, const Problem& normal, const DeviceInfo& devi
     config.threads = threads_for(box, normal, true);
     if (fits(box, normal, device, true)) add(config);
   }
+}
+
+// The order of boxes, as the arguments have it (pack_args.cpp).
+BlockWalk walk_of(const Box& box, const Problem& normal, bool anywhere) {
+  BlockWalk walk;
+  const auto add = [&](int i) {
+    if (walk[i].step > 0) return;
+    const double extent = box.extent[static_cast<std::size_t>(i)];
+    walk[i] = {extent, walk.blocks};
+    walk.blocks *= std::ceil(static_cast<double>(normal.modes[i].extent) / extent);
+  };
+  for (const Box::Side* side : {&box.src, &box.dst}) {
+    if (!anywhere || side->run_modes == 0) continue;
+    add(side->order[static_cast<std::size_t>(side->run_modes - 1)]);
+  }
+  for (int i = normal.rank(); i-- > 0;) add(i);
+  return walk;
+}
+
+// `run`: bytes of the piece that a box has.
+CutRuns cut_runs(const Box::Side& side, double run, const Box& box, const Problem& normal,
+                 const BlockWalk& walk) {
+  CutRuns runs{{side.order.data(), static_cast<std::size_t>(side.run_modes)}, run};
+  if (side.run_modes == 0) return runs;
+  const int last = runs.modes.back();
+  runs.pieces =
+      static_cast<double>(normal.modes[last].extent) / box.extent[static_cast<std::size_t>(last)];
+  runs.bytes *= runs.pieces;
+  runs.step = walk[last].step;
+  return runs;
+}
+
+// Threads of an SM for which registers are sure to suffice (kernels/pack_anywhere.hpp).
+int resident_threads(const PackConfig& config, const Problem& normal) {
+  return config.anywhere && !normal.converts() ? 1536 : 1024;
 }
 
 bool has_gaps(const Box& box) {
@@ -235,20 +272,28 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
   Work work;
   work.blocks = static_cast<double>(count_boxes(box, normal));
   work.resident = resident_blocks(model.device, static_cast<int>(threads), setup.shared_bytes(),
-                                  1024 / config.threads);
+                                  resident_threads(config, normal) / config.threads);
   const BoxWork of_box(setup, threads, normal, c);
   if (config.anywhere) {
     of_box.add_anywhere(work, box, c);
   } else {
     of_box.add_aligned(work, normal, c);
   }
+  work.block_seconds += model.costs.walk_block * setup.args.boxes.rank;
   if (normal.converts() && why_no_common_cast(normal) != nullptr) {
     work.instructions += static_cast<double>(normal.elements()) * c.any_value;
   }
   const double src_run = static_cast<double>(box.src.places * normal.src_type.size());
   const double dst_run = static_cast<double>(box.dst.places * normal.dst_type.size());
-  work.src_bytes = src_moved(model, {src_run, granule_of(box.src, normal, &Mode::src_stride)});
-  work.dst_bytes = dst_moved(model, {dst_run, granule_of(box.dst, normal, &Mode::dst_stride)});
+  const BlockWalk walk = walk_of(box, normal, config.anywhere);
+  const auto moved = [&](const Box::Side& side, double run, std::int64_t Mode::*stride,
+                         std::int64_t reach) -> MovedRuns {
+    const CutRuns cut = cut_runs(side, run, box, normal, walk);
+    return {run, granule_of(side, normal, stride), run,
+            met_late(model, normal, walk, cut, stride, reach)};
+  };
+  work.src_bytes = src_moved(model, moved(box.src, src_run, &Mode::src_stride, 64));
+  work.dst_bytes = dst_moved(model, moved(box.dst, dst_run, &Mode::dst_stride, 32));
   if (config.anywhere && leaves_gaps(box, normal)) {
     const double at_once = model.least.dst_bytes * c.most_moved;
     work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * c.gap / dst_run, at_once);

@@ -98,9 +98,11 @@ Estimate Family::estimate(const TileConfig& config, const Problem& normal, const
                           const Costs& c) {
   const TileCosts costs =
       is_in_registers(config)
-          ? TileCosts{c.register_lane, c.register_element, c.register_thread,
-                      c.register_mode, c.register_block,   c.register_block_byte}
-          : TileCosts{c.lane, c.element, c.thread, c.mode, c.block, c.block_byte};
+          ? TileCosts{c.register_lane,  c.register_element,    c.register_thread,   c.register_mode,
+                      c.register_block, c.register_block_turn, c.register_barriers, 0,
+                      c.register_table}
+          : TileCosts{c.lane,       c.element,  c.thread, c.mode, c.block,
+                      c.block_turn, c.barriers, 0,        0,      false};
   return estimate_of_tiles(config, sides_of(config, normal),
                            kernel_of<kernels::SkewArgs>(config, normal), costs, sector, normal,
                            model);

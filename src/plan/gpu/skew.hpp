@@ -21,19 +21,25 @@ struct Family {
   using Config = TileConfig;
   using Args = kernels::SkewArgs;
   struct Costs {
-    Cost lane{"lane", 14.7, "instructions for each 16 bytes"};
-    Cost element{"element", 15.3, "instructions for each element"};
-    Cost thread{"thread", 194, "instructions of a thread"};
-    Cost mode{"mode", 5.26, "instructions of a thread for each mode beyond two"};
-    Cost block{"block", 2.58e-06, "seconds of a block that is alone"};
-    Cost block_byte{"block_byte", 3.64e-11, "seconds of such a block for each byte of its tile"};
+    Cost lane{"lane", 6.299, "instructions for each 16 bytes"};
+    Cost element{"element", 16, "instructions for each element"};
+    Cost thread{"thread", 255.9, "instructions of a thread"};
+    Cost mode{"mode", 5.28, "instructions of a thread for each mode beyond two"};
+    Cost block{"block", 3.038e-06, "seconds of a block that is alone"};
+    Cost block_turn{"block_turn", 7.645e-07,
+                    "seconds of such a block for every four vectors of a thread"};
+    Cost barriers{"barriers", 0.07437, "as the shared `barriers`"};
     // The form that transposes in registers takes elements of up to 4 bytes.
-    Cost register_lane{"register_lane", 38.4, "the same six where registers transpose"};
-    Cost register_element{"register_element", 4.79, "instructions for each element"};
-    Cost register_thread{"register_thread", 68.7, "instructions of a thread"};
-    Cost register_mode{"register_mode", 96.2, "instructions of a thread for each mode beyond two"};
-    Cost register_block{"register_block", 3.91e-06, "seconds of a block that is alone"};
-    Cost register_block_byte{"register_block_byte", 5.86e-11, "seconds for each byte of its tile"};
+    Cost register_lane{"register_lane", 50.96, "the same seven where registers transpose"};
+    Cost register_element{"register_element", 4.84, "instructions for each element"};
+    Cost register_thread{"register_thread", 45.49, "instructions of a thread"};
+    Cost register_mode{"register_mode", 47.37, "instructions of a thread for each mode beyond two"};
+    Cost register_block{"register_block", 3.761e-06, "seconds of a block that is alone"};
+    Cost register_block_turn{"register_block_turn", 1.063e-06,
+                             "seconds for every four vectors of a thread"};
+    Cost register_barriers{"register_barriers", 0.1333, "as the shared `barriers`"};
+    Cost register_table{"register_table", 44.56,
+                        "instructions more for each 16 bytes where a table has the rows' places"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

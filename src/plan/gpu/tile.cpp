@@ -42,7 +42,8 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
 
 Estimate Family::estimate(const TileConfig& config, const Problem& normal, const Model& model,
                           const Costs& c) {
-  const TileCosts costs{c.lane, c.element, c.thread, c.mode, c.block, c.block_byte, c.repeat};
+  const TileCosts costs{c.lane,  c.element,    c.thread,   c.mode,
+                        c.block, c.block_turn, c.barriers, c.repeat};
   return estimate_of_tiles(config, sides_of(config, normal),
                            kernel_of<kernels::TileArgs>(config, normal), costs, 0, normal, model);
 }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "core/divide.hpp"
+#include "plan/gpu/neighbours.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -23,6 +25,37 @@ MovedRuns runs_of(const Problem& normal, const Run& run, int modes, std::int64_t
   runs.bytes = static_cast<double>(count * size) / static_cast<double>(ceil_div(count, most));
   runs.between = runs.bytes;
   return runs;
+}
+
+// Of the elements that tiles have room for, the share that there is.
+double used_share(const TileSides& sides, const Groups& groups, const TileCounts& counts) {
+  const auto room = static_cast<double>(counts.down * sides.rows * counts.across * sides.cols);
+  return std::min(1.0, static_cast<double>(groups.row_count * groups.col_count) / room);
+}
+
+// Tiles follow one another along rows of the destination, then along columns, then in order of the
+// destination. The modes of a group before the one that a tile ends in are all in it.
+BlockWalk walk_of(const Problem& normal, const TileSides& sides, const Groups& groups,
+                  const TileCounts& counts) {
+  BlockWalk walk;
+  walk.blocks = static_cast<double>(counts.all);
+  const auto of_group = [&](const Run& run, int modes, std::int64_t of_tile, std::int64_t step) {
+    double left = static_cast<double>(of_tile);
+    for (int k = 0; k < modes; ++k) {
+      const auto tiles = static_cast<double>(step);
+      walk[run[k]] = {std::max(left, 1.0), left >= 1 ? tiles : tiles / left};
+      left /= static_cast<double>(normal.modes[run[k]].extent);
+    }
+  };
+  of_group(groups.rows, groups.row_modes, sides.rows, 1);
+  of_group(groups.cols, groups.col_modes, sides.cols, counts.down);
+  auto step = static_cast<double>(counts.down * counts.across);
+  for (int i = normal.rank(); i-- > 0;) {
+    if (groups.in_rows(i) || groups.in_cols(i)) continue;
+    walk[i].step = step;
+    step *= static_cast<double>(normal.modes[i].extent);
+  }
+  return walk;
 }
 
 }  // namespace
@@ -79,30 +112,52 @@ Estimate estimate_of_tiles(const TileConfig& config, const TileSides& sides,
   const double halo = halo_bytes / (static_cast<double>(sides.rows) * dst_size);
   const int more_modes = config.row_modes + config.col_modes - 2;
 
+  const TileCounts counts = counts_of(sides, groups);
+  const double used = used_share(sides, groups, counts);
+
   Work work;
-  work.blocks = static_cast<double>(counts_of(sides, groups).all);
+  work.blocks = static_cast<double>(counts.all);
   work.resident =
       resident_blocks(model.device, kernel.threads, kernel.shared_bytes, kernel.min_blocks);
   const double of_element = costs.element + (normal.converts() ? convert_lane(normal, c) : 0.0);
-  work.instructions = work.blocks * ((1 + halo) * (vectors * costs.lane + elements * of_element) +
-                                     kernel.threads * (costs.thread + costs.mode * more_modes));
+  const double of_vector = costs.lane + (more_modes > 0 ? costs.table_lane : 0.0);
+  const double full_blocks = work.blocks * (used + c.idle * (1 - used));
+  work.instructions = full_blocks * (1 + halo) * (vectors * of_vector + elements * of_element) +
+                      work.blocks * kernel.threads * (costs.thread + costs.mode * more_modes);
   // Whole vectors on both legs: four wavefronts for each 512 bytes.
-  work.wavefronts = work.blocks * elements * std::min(src_size, dst_size) * (1 + halo) / 512 * 8;
-  work.block_seconds =
-      costs.block + costs.block_byte * tile_bytes + (more_modes > 0 ? c.table_block : 0.0);
-  work.src_bytes = src_moved(model, runs_of(normal, groups.cols, config.col_modes, groups.col_count,
-                                            sides.cols, &Mode::src_stride)) *
-                   (1 + c.halo * halo);
+  work.wavefronts = full_blocks * elements * std::min(src_size, dst_size) * (1 + halo) / 512 * 8;
+  work.barriers = costs.barriers;
+  const double turns = vectors * (1 + halo) / 4 / kernel.threads;
+  work.block_seconds = costs.block +
+                       costs.block_turn * (costs.whole_turns ? std::ceil(turns) : turns) +
+                       (more_modes > 0 ? c.table_block : 0.0) +
+                       c.walk_block * (normal.rank() - config.row_modes - config.col_modes);
+  const BlockWalk walk = walk_of(normal, sides, groups, counts);
+  MovedRuns read = runs_of(normal, groups.cols, config.col_modes, groups.col_count, sides.cols,
+                           &Mode::src_stride);
+  read.late = met_late(model, normal, walk,
+                       {{groups.cols.mode.data(), static_cast<std::size_t>(config.col_modes)},
+                        static_cast<double>(groups.col_count) * src_size,
+                        static_cast<double>(counts.across),
+                        static_cast<double>(counts.down)},
+                       &Mode::src_stride, 64);
+  work.src_bytes = src_moved(model, read) * (1 + c.halo * halo);
   MovedRuns written = runs_of(normal, groups.rows, config.row_modes, groups.row_count, sides.rows,
                               &Mode::dst_stride);
+  written.late = met_late(model, normal, walk,
+                          {{groups.rows.mode.data(), static_cast<std::size_t>(config.row_modes)},
+                           static_cast<double>(groups.row_count) * dst_size,
+                           static_cast<double>(counts.down),
+                           1},
+                          &Mode::dst_stride, 32);
   if (halo_bytes > 0) written.between = static_cast<double>(groups.row_count) * dst_size;
   work.dst_bytes = dst_moved(model, written);
   if (!normal.converts()) {  // Fitted to moves alone
     const double repeats = 1 + costs.repeat * (tile_bytes / 64 / kernel.threads - 1);
-    const double src_group = static_cast<double>(groups.col_count) * src_size;
-    const double dst_group = static_cast<double>(groups.row_count) * dst_size;
-    work.src_bytes *= repeats * (1 + c.src_group / src_group);
-    work.dst_bytes *= repeats * (1 + c.dst_group / dst_group);
+    work.src_bytes *=
+        repeats * (1 + c.src_group / (static_cast<double>(groups.col_count) * src_size));
+    work.dst_bytes *=
+        repeats * (1 + c.dst_group / (static_cast<double>(groups.row_count) * dst_size));
   }
   return estimate_of(model, work);
 }

@@ -52,10 +52,13 @@ TileCounts counts_of(const TileSides& sides, const Groups& groups);
 /// "64 x 64 of 4 B, 2 + 1 modes"
 std::string describe_tiles(const TileConfig& config, const TileSides& sides, const Problem& normal);
 
-/// What a vector, an element, a thread, a mode beyond two, and a block cost.
+/// What a vector, an element, a thread, a mode beyond two, a block that is alone and each turn of
+/// its threads cost, in which they take four vectors; the others as the families say.
 struct TileCosts {
-  double lane, element, thread, mode, block, block_byte;
+  double lane, element, thread, mode, block, block_turn, barriers;
   double repeat = 0;
+  double table_lane = 0;
+  bool whole_turns = true;
 };
 
 /// The kernel that a configuration names, as far as estimates ask.
