@@ -235,7 +235,7 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
   } else if (key.effort == Effort::automatic && plan.normal.elements() > 0) {
     check_before_timing(key.problem, buffers);
     const auto run_part = [&](const plan::Plan& part) { return seconds_of(part, buffers); };
-    if (auto winner = raced(plan, run_part)) {
+    if (auto winner = raced(plan, run_part, key.request.dst_phase)) {
       plan = std::move(*winner);
       found.executed = true;
     }

@@ -58,10 +58,11 @@ bool can_be_cut(const Problem& problem) {
 
 class Race {
  public:
-  Race(const plan::Plan& plan, const TimedRun& run_part, const Track& track,
+  Race(const plan::Plan& plan, const TimedRun& run_part, int dst_phase, const Track& track,
        std::vector<Entrant> entrants)
       : plan_(plan),
         run_part_(run_part),
+        dst_phase_(dst_phase),
         track_(track),
         for_slices_(around_caches(*plan.machine.cpu())),
         entrants_(std::move(entrants)) {}
@@ -122,8 +123,9 @@ class Race {
   std::optional<double> solve(const Entrant& entrant, const Problem& part) const {
     const plan::Row& row = *entrant.candidate->row;
     const bool takes = why_not(row, normalise(part, plan_.alignment), for_slices_) == nullptr;
-    plan::Plan plan =
-        plan::make_plan(part, for_slices_, {plan_.threads, takes ? entrant.name() : ""});
+    plan::Request request{plan_.threads, takes ? entrant.name() : ""};
+    request.dst_phase = dst_phase_;
+    plan::Plan plan = plan::make_plan(part, for_slices_, request);
     plan.threads = plan_.threads;
     const double seconds = run_part_(plan);
     return takes ? std::optional(seconds) : std::nullopt;
@@ -155,6 +157,7 @@ class Race {
 
   const plan::Plan& plan_;
   const TimedRun& run_part_;
+  int dst_phase_;
   Track track_;
   plan::Machine for_slices_;
   std::vector<Entrant> entrants_;
@@ -162,7 +165,7 @@ class Race {
 
 }  // namespace
 
-std::optional<plan::Plan> raced(const plan::Plan& plan, const TimedRun& run_part) {
+std::optional<plan::Plan> raced(const plan::Plan& plan, const TimedRun& run_part, int dst_phase) {
   if (plan.machine.gpu() != nullptr || plan.choice != plan::Choice::estimated ||
       plan.problem.bytes() < race_bytes || !can_be_cut(plan.problem)) {
     return std::nullopt;
@@ -173,7 +176,9 @@ std::optional<plan::Plan> raced(const plan::Plan& plan, const TimedRun& run_part
       std::min(most_slices, plan.normal.bytes() / (least_slice_bytes * plan.threads));
   for (; slices >= fewest_slices; slices /= 2) {
     const Track track(plan.normal, slices);
-    if (track.usable()) return Race(plan, run_part, track, std::move(entrants)).run();
+    if (track.usable()) {
+      return Race(plan, run_part, dst_phase, track, std::move(entrants)).run();
+    }
   }
   return std::nullopt;
 }

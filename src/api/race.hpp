@@ -20,7 +20,9 @@ using TimedRun = std::function<double(const plan::Plan& part)>;
 /// Solves the plan's problem by `run_part`, and returns the plan with the winner chosen. Nothing is
 /// done, and nothing returned, where a race is not worth it: for a GPU, for less than race_bytes,
 /// where no other kernel is expected to take less than four times as long, and where the problem
-/// cannot be cut into slices.
-std::optional<plan::Plan> raced(const plan::Plan& plan, const TimedRun& run_part);
+/// cannot be cut into slices. `dst_phase` is that of the plan's request: estimates of the parts add
+/// their offsets to it.
+std::optional<plan::Plan> raced(const plan::Plan& plan, const TimedRun& run_part,
+                                int dst_phase = 0);
 
 }  // namespace cornerturn

@@ -88,6 +88,24 @@ TEST(RaceRules, PartsArePlannedForDataThatIsNotInCaches) {
   }
 }
 
+TEST(RaceRules, PartsArePlannedForWhereTheDestinationBegins) {
+  const plan::Plan plan = plan_of({1040, 1032}, {1, 0}, 16);
+  std::vector<double> estimates;
+  for (const int phase : {0, 16}) {
+    Stopwatch stopwatch({});
+    ASSERT_TRUE(raced(plan, stopwatch.run(), phase));
+    double sum = 0;
+    for (const plan::Plan& part : stopwatch.parts) {
+      plan::Request request{1, std::string(part.kernel())};
+      request.dst_phase = phase;
+      EXPECT_EQ(part.chosen, plan::make_plan(part.problem, part.machine, request).chosen);
+      sum += part.predicted_seconds();
+    }
+    estimates.push_back(sum);
+  }
+  EXPECT_NE(estimates[0], estimates[1]);
+}
+
 std::string winner_of(const plan::Plan& plan, const std::map<std::string, double>& times) {
   Stopwatch stopwatch(times);
   const auto won = raced(plan, stopwatch.run());
