@@ -34,14 +34,21 @@ int walk_of(const Problem& normal) {
   return walk;
 }
 
-// Vectors that a line of `line` bytes of the destination comes from: the line that starts with an
-// atom.
-int steps_of(const Problem& normal, int walk, std::int64_t line = line_bytes) {
+// Vectors that a line of `line` bytes of the destination comes from: the line that starts with
+// element `first` of the atoms.
+int steps_of(const Problem& normal, int walk, std::int64_t line = line_bytes,
+             std::int64_t first = 0) {
   const std::int64_t width = normal.dst_type.size();
   std::array<std::int64_t, line_bytes> from;
   const int elements = static_cast<int>(line / width);
   std::int64_t index[ModeList::capacity] = {};
   std::int64_t offset = 0;
+  for (int i = normal.rank(); i-- > walk && first > 0;) {
+    const Mode& mode = normal.modes[i];
+    index[i] = i == walk ? first : first % mode.extent;
+    offset += index[i] * mode.src_stride;
+    first /= mode.extent;
+  }
   for (int n = 0; n < elements; ++n) {
     from[static_cast<std::size_t>(n)] = offset;
     for (int i = normal.rank(); i-- > walk;) {
@@ -68,6 +75,20 @@ int steps_of(const Problem& normal, int walk, std::int64_t line = line_bytes) {
 std::int64_t lines_of(const Problem& normal, int walk, std::int64_t line = line_bytes) {
   const std::int64_t atom = normal.modes[walk].dst_stride;
   return atom / std::gcd(atom, line);
+}
+
+// The most vectors that a line comes from, of some that are spread over the pattern. The kernel
+// takes two for each at least.
+std::int64_t most_steps_of(const Problem& normal, int walk, std::int64_t line) {
+  constexpr std::int64_t looked_at = 16;
+  const std::int64_t lines = lines_of(normal, walk, line);
+  const std::int64_t elements = line / normal.dst_type.size();
+  const std::int64_t count = std::min(lines, looked_at);
+  int most = 2;
+  for (std::int64_t k = 0; k < count; ++k) {
+    most = std::max(most, steps_of(normal, walk, line, k * lines / count * elements));
+  }
+  return most;
 }
 
 // Bytes that one step of a recipe permutes.
@@ -164,7 +185,7 @@ std::int64_t src_run_of(const PackLinesConfig& config, const Problem& normal) {
 
 }  // namespace
 
-const char* Family::why_not(const Problem& normal, const CpuInfo&) {
+const char* Family::why_not(const Problem& normal, const CpuInfo& cpu) {
   if (normal.rank() == 0 || normal.rank() > 64) return "it takes 1 to 64 modes";
   const int width = normal.dst_type.size();
   if (normal.modes.back().src_stride == width && normal.modes.back().dst_stride == width) {
@@ -176,7 +197,8 @@ const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   if (mode.extent * mode.dst_stride < some_lines) {
     return "the destination's contiguous runs have to be some lines long";
   }
-  if (lines_of(normal, walk) * steps_of(normal, walk) > max_steps) {
+  const std::int64_t vector = vector_of(cpu);
+  if (lines_of(normal, walk, vector) * most_steps_of(normal, walk, vector) > max_steps) {
     return "the destination's pattern has to repeat after a few lines";
   }
   return nullptr;

@@ -215,6 +215,7 @@ double row_cost_ns(const RowsConfig& config, const Problem& normal, const CpuInf
                                                    : c.regular_bytes_a_ns;
   const double repeated = (1 - first_reads(normal)) * c.repeated_share;
   double row_ns = turns_blocks(config, normal) ? c.turned_row_ns : c.row_ns;
+  if (!config.staged && config.run_bytes < 8) row_ns += c.short_row_ns;
   if (!fits_l2(normal, cpu) && is_read_backwards(config, normal, cpu)) row_ns += c.backwards_row_ns;
   return row_ns + run / bytes_a_ns * (1 - repeated);
 }

@@ -48,6 +48,8 @@ struct Costs {
   Cost row_ns{"row_ns", 0.4, "a row"};
   Cost turned_row_ns{"turned_row_ns", 0.3, "a row of a block that is transposed in registers"};
   Cost backwards_row_ns{"backwards_row_ns", 1, "more for a row that lies before its predecessor"};
+  Cost short_row_ns{"short_row_ns", 0.001,
+                    "more for a row of less than 8 bytes that goes to its place by itself"};
   Cost cached_bytes_a_ns{"cached_bytes_a_ns", 25, "bytes of rows in the caches"};
   Cost regular_bytes_a_ns{"regular_bytes_a_ns", 8, "bytes of rows stored through the caches"};
   Cost past_caches_bytes_a_ns{"past_caches_bytes_a_ns", 16, "bytes of rows stored around them"};

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "plan/pack_lines.hpp"
 #include "plan/planner.hpp"
 #include "plan/stores.hpp"
 
@@ -147,6 +148,40 @@ TEST(CpuEstimates, RowsThatLieInDescendingOrderTakeLonger) {
   EXPECT_TRUE(depends(-9));
   EXPECT_FALSE(depends(9));
   EXPECT_FALSE(depends(-2000 * 5859));  // lines apart
+}
+
+TEST(CpuEstimates, RowsOfAFewBytesTakeLongerOneByOne) {
+  const auto depends = [](std::int64_t bytes, const char* part) {
+    const Problem problem =
+        problem_of(1, {{16, bytes, bytes * 65536}, {65536, 16 * bytes, bytes}, {bytes, 1, 1}});
+    CpuInfo cpu = server();
+    const double before = estimate_ns(problem, cpu, "rows", part);
+    EXPECT_GT(before, 0) << part;
+    cpu.costs.rows.short_row_ns.value += 100;
+    return estimate_ns(problem, cpu, "rows", part) > before;
+  };
+  EXPECT_FALSE(depends(6, "through a stage"));
+  EXPECT_FALSE(depends(40, ""));
+  const Problem apart = problem_of(1, {{300, 900, 3 * 2000}, {2000, 300 * 900, 3}, {3, 1, 1}});
+  CpuInfo cpu = server();
+  const double before = estimate_ns(apart, cpu, "rows", "");
+  ASSERT_GT(before, 0);
+  cpu.costs.rows.short_row_ns.value += 100;
+  EXPECT_GT(estimate_ns(apart, cpu, "rows", ""), before);
+}
+
+// The kernel keeps two steps for a line, at least, or moves bytes.
+TEST(CpuEstimates, PackLinesTakesWhatItsRecipesHaveRoomFor) {
+  const auto refused = [](std::int64_t row) {
+    const std::int64_t atom = 7 * row;
+    return pack_lines::Family::why_not(problem_of(2, {{4, 2 * atom, 389 * 2 * atom},
+                                                      {389, 8 * atom, 2 * atom},
+                                                      {7, 2 * row, 2 * row},
+                                                      {row, -2, 2}}),
+                                       server()) != nullptr;
+  };
+  EXPECT_TRUE(refused(63));  // a pattern of 441 lines
+  EXPECT_FALSE(refused(64));
 }
 
 TEST(CpuEstimates, BytesThatAreReadAgainComeFromTheCaches) {
