@@ -93,7 +93,8 @@ double Family::cost_ns(const UnitsConfig& config, const Problem& normal, const C
   const std::int64_t columns = normal.modes[config.columns].extent;
   const std::int64_t unit_columns = row_bytes / width;
   const std::int64_t unit_rows = column_bytes(rows * width, vector_bytes(cpu)) / width;
-  const auto matrices = static_cast<double>(normal.elements() / (rows * columns));
+  const std::int64_t count = normal.elements() / (rows * columns);
+  const auto matrices = static_cast<double>(count);
   const auto units =
       static_cast<double>(ceil_div(rows, unit_rows) * ceil_div(columns, unit_columns));
   int steps = 0;
@@ -105,10 +106,10 @@ double Family::cost_ns(const UnitsConfig& config, const Problem& normal, const C
   // A line is visited by each matrix that has a part of it.
   const auto bytes = static_cast<double>(normal.bytes());
   const auto visits = [&](std::int64_t run, std::int64_t others, std::int64_t pitch) {
-    const double count =
+    const double parts =
         bytes / static_cast<double>(std::min<std::int64_t>(run * width, cpu.line_bytes));
     const double shared = config.group > 1 ? 0 : in_one_set(others, pitch, cpu);
-    return count * (c.l2_line_ns + shared * c.one_set_line_ns);
+    return parts * (c.l2_line_ns + shared * c.one_set_line_ns);
   };
   ns += visits(columns, rows, normal.modes.back().src_stride) +
         visits(rows, columns, normal.modes[config.columns].dst_stride);
