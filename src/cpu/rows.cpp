@@ -387,7 +387,8 @@ void run_rows_with(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
     walk_boxes<typename decltype(rows)::type, non_temporal>(boxes, dst, src, src_end, first, last);
   };
   const bool apart = boxes.along().extent > 1 && boxes.along().dst_stride != boxes.run().extent;
-  if (bytes >= 1024) return walk(std::type_identity<LongRows<non_temporal>>());
+  if (bytes >= plan::rows::shortest_streamed)
+    return walk(std::type_identity<LongRows<non_temporal>>());
   // Rows of lines and more are put together in a stage only for stores that need whole lines.
   if (apart || (!non_temporal && bytes >= line)) {
     if (bytes >= 64) return walk(std::type_identity<ApartRows<64, non_temporal>>());

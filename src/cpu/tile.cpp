@@ -1,9 +1,10 @@
 // tile: sweeps along the source, one tile (a strip of the destination run by a window of the source
 // run) after the other. Where all destination rows begin at the same place within a line, strips
-// are cut at line boundaries and whole lines go from the registers to memory. Otherwise a tile is
-// transposed into a stage in the second-level cache and flushed from there, each destination row in
-// whole lines: a row's strip is shifted back to the line boundary before it, for which the line
-// before the strip is read again.
+// are cut at line boundaries and whole lines go from the registers to memory, but for short rows
+// that begin within a line (plan::tile::at_phase). Otherwise a tile is transposed into a stage in
+// the second-level cache and flushed from there, each destination row in whole lines: a row's strip
+// is shifted back to the line boundary before it, for which the line before the strip is read
+// again.
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>

@@ -20,7 +20,6 @@ namespace {
 // to.
 constexpr std::int64_t long_enough = 4 << 10;
 constexpr std::int64_t longest_chunk = 16 << 10;
-constexpr std::int64_t shortest_streamed = 1 << 10;  // of rows that stand alone
 constexpr std::int64_t staged_l1_share = 2;
 constexpr std::int64_t l2_share = 4;
 

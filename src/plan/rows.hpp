@@ -42,6 +42,9 @@ struct RowsConfig {
 
 namespace rows {
 
+/// Rows that stand alone in the destination go through the caches if they have fewer bytes.
+inline constexpr std::int64_t shortest_streamed = 1 << 10;
+
 /// What things cost one thread. Assumed, with rows of some sizes in view.
 struct Costs {
   Cost start_ns{"start_ns", 20, "the call"};

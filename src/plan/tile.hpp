@@ -25,8 +25,9 @@ struct TileConfig {
   /// The destination runs of a tile follow one another and are written as one.
   bool packed = false;
   /// Whole lines go from the registers to memory, without a stage: all destination rows begin at
-  /// the same place within a line. Through a stage all the same if elements do not lie at multiples
-  /// of their size, or a vector of the target that runs is shorter than a line.
+  /// the same place within a line. Through a stage all the same if short rows begin within a line
+  /// (at_phase), elements do not lie at multiples of their size, or a vector of the target that
+  /// runs is shorter than a line.
   bool direct = false;
   Stores stores = Stores::regular;
 
