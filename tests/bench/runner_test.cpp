@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -142,6 +143,38 @@ TEST(Runner, GivesSlowCandidatesASecondRun) {
   EXPECT_GT(subject.runs_of[1], 2);
   EXPECT_GE(r.candidates[0].seconds, 0.05);
   EXPECT_LT(r.candidates[1].seconds, 0.05);
+}
+
+// What was just verified is in the caches: no run is timed on it before all other buffers have had
+// their turn.
+TEST(Runner, TheVerifiedBuffersAreTheLastToBeTimed) {
+  class Recorder : public NaiveSubject {
+   public:
+    void run(const std::byte* src, std::byte* dst) override {
+      destinations.push_back(dst);
+      NaiveSubject::run(src, dst);
+    }
+    std::vector<Candidate> candidates() override { return {{"one", "", 1e-6}, {"two", "", 1e-6}}; }
+    void run_candidate(std::size_t, const std::byte* src, std::byte* dst) override {
+      run(src, dst);
+    }
+    std::vector<const std::byte*> destinations;
+  };
+  Case c = small_case(4);
+  c.group = "cold";
+  Recorder subject;
+  const std::atomic<bool> stop{false};
+  const Result r = Runner(1, short_rule(), true).measure(c, subject, stop);
+  ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
+  const std::byte* const verified = subject.destinations.front();
+  const auto verified_last = std::find(subject.destinations.rbegin(), subject.destinations.rend(),
+                                       verified);  // the second candidate's
+  const std::vector<const std::byte*> timed(verified_last.base(), subject.destinations.end());
+  ASSERT_EQ(timed.size(), 10U);
+  EXPECT_TRUE(std::is_sorted(timed.begin(), timed.end()));
+  EXPECT_LE(timed.front(), *std::min_element(subject.destinations.begin() + 1,
+                                             subject.destinations.begin() + r.runs + 1));
+  EXPECT_GT(timed.front(), verified);
 }
 
 TEST_P(RunnerOfSize, FindsAnyWrongByte) {
