@@ -61,25 +61,37 @@ double seconds_with(plan::Stores stores, Config config, const Problem& normal,
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// Of pieces [first, last) of about as many bytes, or of those that the family counts.
+template <class Config>
+double bytes_of_pieces(const Config& config, const Problem& normal, std::int64_t first,
+                       std::int64_t last) {
+  if constexpr (requires { piece_bytes(config, normal, first); }) {
+    std::int64_t bytes = 0;
+    for (std::int64_t i = first; i < last; ++i) bytes += piece_bytes(config, normal, i);
+    return static_cast<double>(bytes);
+  }
+  return static_cast<double>(last - first);
+}
+
 // The faster stores of the two, after the first pieces were done in both ways. Regular stores
 // begin, where nothing is fetched yet, and have to be clearly faster: as they are in caches, unlike
-// from memory. Few pieces are not worth a trial: what is that small is more often in the caches
-// than not.
+// from memory. What is small and would leave little after a trial is more often in the caches than
+// not.
 template <class Config>
 plan::Stores tried_stores(const Config& config, const Problem& normal, const Buffers& buffers,
                           std::int64_t& done) {
   constexpr std::int64_t trial_bytes = 128 << 10;
-  constexpr std::int64_t fewest_trials = 8;  // in all of the work
   constexpr double clearly = 0.9;
   const std::int64_t count = pieces(config, normal);
-  const std::int64_t trial = ceil_div(trial_bytes * count, normal.bytes());
-  if (count < fewest_trials * trial) return plan::Stores::regular;
-  const auto seconds = [&](plan::Stores stores, std::int64_t first) {
-    return seconds_with(stores, config, normal, buffers, first, first + trial);
+  const std::int64_t trial = std::max<std::int64_t>(1, trial_bytes * count / normal.bytes());
+  if (count < plan::fewest_trials * trial) return plan::Stores::regular;
+  const auto seconds_a_byte = [&](plan::Stores stores, std::int64_t first) {
+    return seconds_with(stores, config, normal, buffers, first, first + trial) /
+           bytes_of_pieces(config, normal, first, first + trial);
   };
-  seconds(plan::Stores::regular, 0);
-  const double around = seconds(plan::Stores::past_caches, trial);
-  const double regular = seconds(plan::Stores::regular, 2 * trial);
+  seconds_a_byte(plan::Stores::regular, 0);
+  const double around = seconds_a_byte(plan::Stores::past_caches, trial);
+  const double regular = seconds_a_byte(plan::Stores::regular, 2 * trial);
   done = 3 * trial;
   return regular < clearly * around ? plan::Stores::regular : plan::Stores::past_caches;
 }

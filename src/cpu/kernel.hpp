@@ -29,6 +29,11 @@ namespace cornerturn::cpu {
 //   void run_whole(const XConfig& config, int threads, const Buffers& buffers);
 //     Does all of it.
 
+// and, where stores may be tried on some pieces and pieces are not alike:
+//
+//   std::int64_t piece_bytes(const XConfig& config, const Problem& normal, std::int64_t piece);
+//     So many bytes it moves.
+
 /// The place in a list of what mode, shape or axis number `i` has.
 inline std::size_t slot(int i) {
   return static_cast<std::size_t>(i);
@@ -46,6 +51,7 @@ void run(const plan::CopyConfig& config, const Problem& normal, const Buffers& b
          std::int64_t first, std::int64_t last);
 
 std::int64_t pieces(const plan::RowsConfig& config, const Problem& normal);
+std::int64_t piece_bytes(const plan::RowsConfig& config, const Problem& normal, std::int64_t piece);
 void run(const plan::RowsConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last);
 

@@ -37,7 +37,7 @@ constexpr std::int64_t stage_bytes = 4096;
 // the ends of series and boxes too.
 // step: the bytes moved at once. Rows shorter than that are moved with what lies behind them, which
 // the next row then overwrites.
-template <int step, bool non_temporal>
+template <int step, bool non_temporal, bool fetches>
 class StagedRows {
  public:
   // Nothing at or past `src_end` may be read.
@@ -62,7 +62,7 @@ class StagedRows {
       left -= count;
       fill_ += count * rows.bytes;
       if (fill_ + rows.bytes > stage_bytes) flush();
-      if (non_temporal) fetcher.fetch(count * rows.bytes);
+      if (fetches) fetcher.fetch(count * rows.bytes);
     }
   }
 
@@ -115,7 +115,7 @@ class StagedRows {
 };
 
 // Short rows with gaps between them, which belong to somebody else: each is written by itself.
-template <int step, bool non_temporal>
+template <int step, bool fetches>
 class ApartRows {
  public:
   explicit ApartRows(const std::byte*) {}
@@ -125,7 +125,7 @@ class ApartRows {
     std::byte* dst = rows.dst;
     for (std::int64_t i = 0; i < rows.count; ++i, src += rows.src_stride, dst += rows.dst_stride) {
       move_row<step>(dst, src, rows.bytes);
-      if (non_temporal) fetcher.fetch(rows.bytes);
+      if (fetches) fetcher.fetch(rows.bytes);
     }
   }
 
@@ -133,7 +133,7 @@ class ApartRows {
 };
 
 // Long rows go straight through; only the lines that two rows share are put together.
-template <bool non_temporal>
+template <bool non_temporal, bool fetches>
 class LongRows {
  public:
   explicit LongRows(const std::byte*) {}
@@ -149,7 +149,7 @@ class LongRows {
       for (std::int64_t left = rows.bytes; left > 0;) {
         const std::int64_t part = left < 2 * fetch_bytes ? left : fetch_bytes;
         writer_.append(src, part);
-        if (non_temporal) fetcher.fetch(part);
+        if (fetches) fetcher.fetch(part);
         src += part;
         left -= part;
       }
@@ -337,7 +337,7 @@ class BoxStage {
   std::byte* stage_;
 };
 
-template <int step, bool non_temporal>
+template <int step, bool non_temporal, bool fetches>
 void walk_through_stage(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
                         const std::byte* src_end, std::int64_t first, std::int64_t last) {
   BoxStage<step, non_temporal> stage(boxes, src_end);
@@ -347,7 +347,7 @@ void walk_through_stage(const RowBoxes& boxes, std::byte* dst, const std::byte* 
   std::int64_t boxes_ahead = last - first;
   LineFetcher fetcher;
   const auto fetch = [&](std::int64_t wanted) {
-    if (!non_temporal) return;
+    if (!fetches) return;
     if (fetcher.done() && boxes_ahead > 0) {
       fetcher.start(boxes, ahead, src);
       if (--boxes_ahead > 0) ahead.next();
@@ -364,12 +364,13 @@ void walk_through_stage(const RowBoxes& boxes, std::byte* dst, const std::byte* 
 }
 
 // Rows of 64 bytes at most.
-template <bool non_temporal>
+template <bool non_temporal, bool fetches>
 void run_through_stage(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
                        const std::byte* src_end, std::int64_t first, std::int64_t last) {
   const std::int64_t bytes = boxes.run().block;
   const auto go = [&](auto step) {
-    walk_through_stage<decltype(step)::value, non_temporal>(boxes, dst, src, src_end, first, last);
+    walk_through_stage<decltype(step)::value, non_temporal, fetches>(boxes, dst, src, src_end,
+                                                                     first, last);
   };
   if (bytes <= 4) return go(std::integral_constant<int, 4>());
   if (bytes <= 8) return go(std::integral_constant<int, 8>());
@@ -379,39 +380,46 @@ void run_through_stage(const RowBoxes& boxes, std::byte* dst, const std::byte* s
   return go(std::integral_constant<int, 64>());
 }
 
-template <bool non_temporal>
+template <bool non_temporal, bool fetches>
 void run_rows_with(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
                    const std::byte* src_end, std::int64_t first, std::int64_t last, bool staged) {
   const std::int64_t bytes = boxes.run().block;
   const auto walk = [&](auto rows) {
-    walk_boxes<typename decltype(rows)::type, non_temporal>(boxes, dst, src, src_end, first, last);
+    walk_boxes<typename decltype(rows)::type, fetches>(boxes, dst, src, src_end, first, last);
   };
   const bool apart = boxes.along().extent > 1 && boxes.along().dst_stride != boxes.run().extent;
   if (bytes >= plan::rows::shortest_streamed)
-    return walk(std::type_identity<LongRows<non_temporal>>());
+    return walk(std::type_identity<LongRows<non_temporal, fetches>>());
   // Rows of lines and more are put together in a stage only for stores that need whole lines.
   if (apart || (!non_temporal && bytes >= line)) {
-    if (bytes >= 64) return walk(std::type_identity<ApartRows<64, non_temporal>>());
-    if (bytes >= 32) return walk(std::type_identity<ApartRows<32, non_temporal>>());
-    if (bytes >= 16) return walk(std::type_identity<ApartRows<16, non_temporal>>());
-    if (bytes >= 8) return walk(std::type_identity<ApartRows<8, non_temporal>>());
-    if (bytes >= 4) return walk(std::type_identity<ApartRows<4, non_temporal>>());
-    return walk(std::type_identity<ApartRows<2, non_temporal>>());
+    if (bytes >= 64) return walk(std::type_identity<ApartRows<64, fetches>>());
+    if (bytes >= 32) return walk(std::type_identity<ApartRows<32, fetches>>());
+    if (bytes >= 16) return walk(std::type_identity<ApartRows<16, fetches>>());
+    if (bytes >= 8) return walk(std::type_identity<ApartRows<8, fetches>>());
+    if (bytes >= 4) return walk(std::type_identity<ApartRows<4, fetches>>());
+    return walk(std::type_identity<ApartRows<2, fetches>>());
   }
   if (staged && bytes <= 64) {
-    return run_through_stage<non_temporal>(boxes, dst, src, src_end, first, last);
+    return run_through_stage<non_temporal, fetches>(boxes, dst, src, src_end, first, last);
   }
-  if (bytes <= 4) return walk(std::type_identity<StagedRows<4, non_temporal>>());
-  if (bytes <= 8) return walk(std::type_identity<StagedRows<8, non_temporal>>());
-  if (bytes <= 16) return walk(std::type_identity<StagedRows<16, non_temporal>>());
-  if (bytes <= 32) return walk(std::type_identity<StagedRows<32, non_temporal>>());
-  return walk(std::type_identity<StagedRows<64, non_temporal>>());
+  if (bytes <= 4) return walk(std::type_identity<StagedRows<4, non_temporal, fetches>>());
+  if (bytes <= 8) return walk(std::type_identity<StagedRows<8, non_temporal, fetches>>());
+  if (bytes <= 16) return walk(std::type_identity<StagedRows<16, non_temporal, fetches>>());
+  if (bytes <= 32) return walk(std::type_identity<StagedRows<32, non_temporal, fetches>>());
+  return walk(std::type_identity<StagedRows<64, non_temporal, fetches>>());
 }
 
-void run_rows(const RowBoxes& boxes, std::byte* dst, const std::byte* src, const std::byte* src_end,
-              std::int64_t first, std::int64_t last, bool non_temporal, bool staged) {
-  if (!non_temporal) return run_rows_with<false>(boxes, dst, src, src_end, first, last, staged);
-  run_rows_with<true>(boxes, dst, src, src_end, first, last, staged);
+void run_rows(const plan::RowsConfig& config, const RowBoxes& boxes, std::byte* dst,
+              const std::byte* src, const std::byte* src_end, std::int64_t first,
+              std::int64_t last) {
+  const auto go = [&](auto non_temporal, auto fetches) {
+    run_rows_with<decltype(non_temporal)::value, decltype(fetches)::value>(
+        boxes, dst, src, src_end, first, last, config.staged);
+  };
+  constexpr std::true_type yes;
+  constexpr std::false_type no;
+  if (!plan::past_caches(config.stores)) return config.fetched ? go(no, yes) : go(no, no);
+  go(yes, yes);
   hwy::FlushStream();
 }
 
@@ -430,14 +438,22 @@ std::int64_t pieces(const plan::RowsConfig& config, const Problem& normal) {
   return RowBoxes(config, normal).count();
 }
 
+std::int64_t piece_bytes(const plan::RowsConfig& config, const Problem& normal,
+                         std::int64_t piece) {
+  const RowBoxes boxes(config, normal);
+  const BoxCounter box(boxes, piece);
+  std::int64_t bytes = 1;
+  for (int i = 0; i < boxes.rank; ++i) bytes *= box.count(i);
+  return bytes;
+}
+
 void run(const plan::RowsConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last) {
   std::byte* const dst = dst_of(buffers);
   const std::byte* const src = src_of(buffers);
   const std::byte* src_end = src + (src_reach(normal).high - normal.src_offset);
   HWY_DYNAMIC_DISPATCH(run_rows)
-  (RowBoxes(config, normal), dst, src, src_end, first, last, plan::past_caches(config.stores),
-   config.staged);
+  (config, RowBoxes(config, normal), dst, src, src_end, first, last);
 }
 
 }  // namespace cornerturn::cpu

@@ -139,6 +139,14 @@ void choose_box(RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
   take_in_destination(config, normal, cpu, wanted);
 }
 
+std::int64_t boxes_of(const RowsConfig& config, const Problem& normal) {
+  std::int64_t boxes = ceil_div(config.run_bytes, std::max<std::int64_t>(1, config.chunk_bytes));
+  for (int i = 0; i < config.outer_rank; ++i) {
+    boxes *= ceil_div(normal.modes[i].extent, config.block_of(i));
+  }
+  return boxes;
+}
+
 // Bytes of a box that lie side by side on one side, or nearly so.
 double side_by_side(const RowsConfig& config, const Problem& normal, std::int64_t Mode::*stride) {
   auto run = static_cast<double>(config.run_bytes);
@@ -236,8 +244,10 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Rows
   config.outer_rank = normal.rank() - (run_is_a_mode(normal) ? 1 : 0);
   config.stores = stores_for(normal, cpu);
   if (run < long_enough && config.outer_rank > 0) choose_box(config, normal, cpu);
+  const bool tried = either_stores(normal, cpu) && boxes_of(config, normal) >= fewest_trials;
+  config.fetched = either_stores(normal, cpu) && !tried;
   add(config);
-  if (!either_stores(normal, cpu)) return;
+  if (!tried) return;
   config.stores = Stores::past_caches_if_faster;
   add(config);
 }
@@ -285,7 +295,8 @@ std::string Family::describe(const RowsConfig& config, const Problem&) {
     text += fmt::format(", {} B at a time", config.chunk_bytes);
   }
   if (config.staged) text += ", through a stage";
-  text += past_caches(config.stores) ? ", fetched ahead, stored around the caches" : "";
+  if (config.fetched || past_caches(config.stores)) text += ", fetched ahead";
+  text += past_caches(config.stores) ? ", stored around the caches" : "";
   return text + (config.stores == Stores::past_caches_if_faster ? " if that is faster" : "");
 }
 

@@ -28,6 +28,7 @@ struct RowsConfig {
   int outer_rank = 0;                       ///< modes other than the run
   std::array<Block, most_blocks> blocks{};  ///< modes of which a box takes several rows
   bool staged = false;                      ///< boxes are read in the order of the source
+  bool fetched = false;                     ///< sources are fetched ahead whatever the stores
   Stores stores = Stores::regular;          ///< where past the caches, sources are fetched ahead
 
   std::int64_t block_of(int mode) const {

@@ -22,6 +22,9 @@ enum class Stores : std::uint8_t {
   past_caches_if_faster,
 };
 
+/// Work that has fewer pieces than these is not tried in several ways.
+inline constexpr std::int64_t fewest_trials = 8;
+
 /// Do kernels set up like this store around the caches?
 constexpr bool past_caches(Stores stores) {
   return stores != Stores::regular;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpu/engine.hpp"
+#include "cpu/kernel.hpp"
 #include "plan/planner.hpp"
 #include "plan/rows.hpp"
 
@@ -67,9 +68,53 @@ TEST(StoresOnTrial, AllPiecesAreMoved) {
   }
 }
 
-TEST(StoresOnTrial, TooLittleForOne) {
-  expect_moved(4, 100, 128, 1);
-  expect_moved(4, 256, 128, 2);
+// Boxes at the ends of modes are smaller: their times are compared by their bytes.
+TEST(StoresOnTrial, TheBytesOfAllPiecesAreThoseOfTheProblem) {
+  for (const Problem& problem : {split_heads(40, 9001, 12), split_heads(7, 999, 200)}) {
+    const plan::Plan plan = plan_with_a_trial(problem, 1);
+    const auto& config = plan.chosen.config.as<plan::RowsConfig>();
+    std::int64_t bytes = 0, least = problem.bytes(), most = 0;
+    for (std::int64_t i = 0; i < pieces(config, plan.normal); ++i) {
+      const std::int64_t of_piece = piece_bytes(config, plan.normal, i);
+      bytes += of_piece;
+      least = std::min(least, of_piece);
+      most = std::max(most, of_piece);
+    }
+    EXPECT_EQ(bytes, problem.bytes());
+    EXPECT_LT(least, most);
+  }
+}
+
+// The lines of few boxes are fetched ahead, and stored through the caches: rows that follow each
+// other, and rows that stand alone.
+TEST(StoresOnTrial, TooFewBoxesForOne) {
+  plan::CpuInfo cpu;
+  cpu.l2_bytes = 1 << 20;
+  for (const std::int64_t gap : {0, 8}) {
+    for (const std::int64_t row : {11, 96}) {
+      const std::int64_t heads = row == 11 ? 1026 : 200;
+      const std::int64_t rows = row == 11 ? 93 : 40;
+      Problem problem = split_heads(heads, rows, row);
+      problem.modes[1].dst_stride += gap;
+      problem.modes[0].dst_stride += gap * rows;
+      const plan::Plan plan = plan::make_plan(problem, cpu, {1, "rows"});
+      const auto& config = plan.chosen.config.as<plan::RowsConfig>();
+      EXPECT_TRUE(config.fetched) << row;
+      EXPECT_EQ(config.stores, plan::Stores::regular);
+      std::vector<std::byte> src(static_cast<std::size_t>(problem.bytes()));
+      std::uint32_t number = 1;
+      for (std::byte& byte : src) byte = static_cast<std::byte>((number += 2654435769) >> 24);
+      std::vector<std::byte> dst(static_cast<std::size_t>(heads * rows * (row + gap)));
+      std::vector<std::byte> expected = dst;
+      for (std::int64_t i = 0; i < heads * rows; ++i) {
+        std::memcpy(expected.data() + i * (row + gap),
+                    src.data() + (i % rows * heads + i / rows) * row,
+                    static_cast<std::size_t>(row));
+      }
+      execute(plan, {dst.data(), src.data()});
+      EXPECT_TRUE(dst == expected) << row << " B, gaps of " << gap;
+    }
+  }
 }
 
 }  // namespace
