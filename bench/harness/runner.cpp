@@ -87,36 +87,38 @@ Runner::Slots Runner::make_slots(const Case& c) {
   return slots;
 }
 
-// Slot 0 is in the caches then: all the others are next.
-std::string Runner::verify(const Case& c, const Run& run, Slots& slots, double& seconds) {
-  seconds = time_once([&] { run(slots.src(0), slots.dst(0)); });
-  slots.next = 1 % slots.count;
-  std::string complaint = check_elements(c, slots.dst(0));
+// The slot is in the caches then: all the others are next.
+std::string Runner::verify(const Case& c, const Run& run, Slots& slots, int slot, double& seconds) {
+  seconds = time_once([&] { run(slots.src(slot), slots.dst(slot)); });
+  slots.next = (slot + 1) % slots.count;
+  std::string complaint = check_elements(c, slots.dst(slot));
   const bool has_gaps = c.dst_span_bytes() > c.payload_bytes();
-  if (complaint.empty() && has_gaps) complaint = check_gaps(c, slots.dst(0), slots.dst_step);
+  if (complaint.empty() && has_gaps) complaint = check_gaps(c, slots.dst(slot), slots.dst_step);
   return complaint;
 }
 
 // Each candidate once in every round, so that a disturbance hits none of them alone; the fastest of
 // a candidate's rounds counts, which is what a processor that others use as well disturbs least.
-// The run that is verified does not count: it writes to what is in the caches. Those that are far
+// The run that is verified does not count: it writes to what is in the caches. It takes the slot
+// whose turn it is, so that what was timed last stays the last in turn. Those that are far
 // behind `seconds`, the chosen one's time, in it and in one more run are not timed again.
 std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& subject,
                                                         Slots& slots, double seconds, int calls) {
   constexpr int rounds = 5;
   constexpr double far_behind = 8;
   std::vector<CandidateResult> results;
+  const int verified = slots.next;
   for (const Candidate& candidate : subject.candidates()) {
     const std::size_t i = results.size();
     CandidateResult& r = results.emplace_back();
     r.kernel = candidate.kernel;
     r.description = candidate.description;
     r.predicted_seconds = candidate.predicted_seconds;
-    fill_poison(slots.dst(0), slots.dst_step);
+    fill_poison(slots.dst(verified), slots.dst_step);
     const Run run = [&subject, i](const std::byte* src, std::byte* dst) {
       subject.run_candidate(i, src, dst);
     };
-    r.wrong = verify(c, run, slots, r.seconds);
+    r.wrong = verify(c, run, slots, verified, r.seconds);
   }
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -159,7 +161,7 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
   }
   double first_seconds = 0;
   const Run run = [&](const std::byte* src, std::byte* dst) { subject.run(src, dst); };
-  result.reason = verify(c, run, slots, first_seconds);
+  result.reason = verify(c, run, slots, 0, first_seconds);
   result.method = subject.method();
   if (!result.reason.empty()) {
     result.outcome = Outcome::failed;

@@ -87,7 +87,7 @@ class Runner {
 
   Slots make_slots(const Case& c);
   using Run = std::function<void(const std::byte* src, std::byte* dst)>;
-  std::string verify(const Case& c, const Run& run, Slots& slots, double& seconds);
+  std::string verify(const Case& c, const Run& run, Slots& slots, int slot, double& seconds);
   Times time_in_rounds(const Case& c, Subject& subject, Slots& slots, double first_seconds,
                        const std::atomic<bool>& interrupted);
   std::vector<CandidateResult> measure_candidates(const Case& c, Subject& subject, Slots& slots,

@@ -166,15 +166,17 @@ TEST(Runner, TheVerifiedBuffersAreTheLastToBeTimed) {
   const std::atomic<bool> stop{false};
   const Result r = Runner(1, short_rule(), true).measure(c, subject, stop);
   ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
-  const std::byte* const verified = subject.destinations.front();
-  const auto verified_last = std::find(subject.destinations.rbegin(), subject.destinations.rend(),
-                                       verified);  // the second candidate's
-  const std::vector<const std::byte*> timed(verified_last.base(), subject.destinations.end());
-  ASSERT_EQ(timed.size(), 10U);
-  EXPECT_TRUE(std::is_sorted(timed.begin(), timed.end()));
-  EXPECT_LE(timed.front(), *std::min_element(subject.destinations.begin() + 1,
-                                             subject.destinations.begin() + r.runs + 1));
-  EXPECT_GT(timed.front(), verified);
+  // Buffers follow each other: the first is verified, then come two copies and the subject in each
+  // round, at last the candidates, verified in the same buffer and timed in those after it.
+  const std::vector<const std::byte*>& at = subject.destinations;
+  const auto rounds = static_cast<std::size_t>(r.runs);
+  ASSERT_EQ(at.size(), 1 + rounds + 2 + 10);
+  const auto step = at[rounds + 3] - at[rounds + 2];
+  EXPECT_GT(step, 0);
+  EXPECT_EQ(at[1] - at[0], 4 * step);  // the copies that wake the threads as well
+  EXPECT_GT(at[rounds + 1], at[rounds]);
+  EXPECT_EQ(at[rounds + 1], at[rounds + 2]);
+  for (std::size_t i = rounds + 3; i < at.size(); ++i) EXPECT_EQ(at[i] - at[i - 1], step);
 }
 
 TEST_P(RunnerOfSize, FindsAnyWrongByte) {
