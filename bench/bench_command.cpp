@@ -72,7 +72,7 @@ class CornerturnSubject : public bench::Subject {
   }
 
   // "tile: strips of 128 x 512; 67.1 MB on 1 thread": sizes and threads are known anyway. A race in
-  // the first run may have chosen another kernel than the model did.
+  // the first run, or the first runs together, may have chosen another kernel than the model did.
   std::string method() const override {
     const std::string text = make_plan(*dst_, *src_, options_).to_string();
     return text.substr(0, text.find(';'));
@@ -151,8 +151,8 @@ void add_bench_command(CLI::App& app) {
       ->delimiter(',');
   command
       ->add_option("--effort", arguments->effort,
-                   "Choose plans by a model, by timing all, or by a model and a race of the best "
-                   "at the start of large jobs")
+                   "Choose plans by a model, by timing all, or by a model and what calls learn: by "
+                   "a race at the start of large jobs, by turns in the first calls of others")
       ->check(CLI::IsMember({"automatic", "estimate", "measure"}))
       ->capture_default_str();
   command->add_option("--force", arguments->options.kernel, "Use this kernel for every case");

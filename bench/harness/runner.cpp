@@ -174,6 +174,7 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
     return result;
   }
   result.outcome = Outcome::ok;
+  result.method = subject.method();  // it may have learned from its runs
   result.runs = static_cast<int>(times.subject.size());
   result.seconds = median(times.subject);
   result.best_seconds = *std::min_element(times.subject.begin(), times.subject.end());

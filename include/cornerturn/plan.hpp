@@ -20,7 +20,10 @@ enum class Effort {
   measure,   ///< the best candidates run on the caller's data, and the winner is remembered
   /// A model of costs chooses. Where a call has 16 MiB or more to move or to convert on a CPU, and
   /// 4 MiB for each thread, the first few per cent of that are a race: the best candidates do some
-  /// each, the fastest of them does the rest, and is remembered. Plans without a call are those of
+  /// each, the fastest of them does the rest, and is remembered. Where a call has less, but 256 KiB
+  /// or more, or cannot begin with a race, it is one of at most eight with which the best
+  /// candidates take turns, each doing all of a call; the fastest does the calls that follow, and
+  /// is remembered. The first call is that of the model. Plans without a call are those of
   /// `estimate`.
   automatic,
 };

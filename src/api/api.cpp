@@ -55,7 +55,7 @@ void copy_on(const Target& target, const View& dst, const ConstView& src, const 
   if (found.executed) return;
   check_pointers(found.plan->problem, dst.data, src.data);
   check_vectors(found.plan->problem, dst.data, vectors_of(epilogue));
-  run(*found.plan, {dst.data, src.data, vectors_of(epilogue)}, options.stream);
+  run_and_learn(found.plan, {dst.data, src.data, vectors_of(epilogue)}, options.stream);
 }
 
 void permute(void* dst, const ConstView& src, std::span<const int> permutation,

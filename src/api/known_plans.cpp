@@ -24,6 +24,7 @@
 #include "cuda/backend.hpp"
 #include "files/output_file.hpp"
 #include "plan/cache.hpp"
+#include "plan/learning.hpp"
 #include "plan/planner.hpp"
 #include "plan/winners.hpp"
 
@@ -169,6 +170,7 @@ class LastCall {
                       when_ == forgotten.load(std::memory_order_acquire);
     if (!same || !asks_for_the_same(options, target)) return nullptr;
     if (target.gpu < 0 && phase_of(dst.data, bytes_) != request_.dst_phase) return nullptr;
+    if (plan_->learning != nullptr && plan_->learning->ended()) return nullptr;
     return plan_;
   }
 
@@ -221,6 +223,15 @@ void check_before_timing(const Problem& problem, const Buffers& buffers) {
   check_vectors(problem, buffers.dst, buffers.vectors);
 }
 
+// Whoever asks for less from now on gets the winner.
+void remember(plan::CacheKey key, const std::shared_ptr<const plan::Plan>& winner) {
+  winners().remember(*winner);
+  for (const Effort effort : {Effort::estimate, Effort::automatic}) {
+    key.effort = effort;
+    cache().insert(key, winner);
+  }
+}
+
 FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* stream) {
   if (auto known = cache().find(key)) return {std::move(known), false};
   FoundPlan found;
@@ -240,16 +251,11 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
       found.executed = true;
     }
   }
+  // What a race has left to the model as well.
+  if (key.effort == Effort::automatic) plan.learning = plan::Learning::of(plan, key.request);
   found.plan = std::make_shared<const plan::Plan>(std::move(plan));
   cache().insert(key, found.plan);
-  if (found.executed) {  // whoever asks for less from now on gets the winner
-    if (found.plan->choice != plan::Choice::estimated) winners().remember(*found.plan);
-    plan::CacheKey lesser = key;
-    for (const Effort effort : {Effort::estimate, Effort::automatic}) {
-      lesser.effort = effort;
-      cache().insert(lesser, found.plan);
-    }
-  }
+  if (found.executed && found.plan->choice != plan::Choice::estimated) remember(key, found.plan);
   return found;
 }
 
@@ -299,6 +305,18 @@ void run(const plan::Plan& plan, const Buffers& buffers, void* stream) {
   } else {
     cpu::execute(plan, buffers);
   }
+}
+
+void run_and_learn(const std::shared_ptr<const plan::Plan>& plan, const Buffers& buffers,
+                   void* stream) {
+  plan::Learning* learning = plan->learning.get();
+  if (learning == nullptr) return run(*plan, buffers, stream);
+  const auto winner =
+      learning->solve(*plan, [&](const plan::Plan& trial) { return seconds_of(trial, buffers); });
+  if (winner == nullptr) return;
+  const plan::CacheKey key{plan->problem, learning->request(), plan->gpu, Effort::automatic};
+  if (cache().find(key) == plan) remember(key, winner);  // else plans were forgotten meanwhile
+  learning->end();
 }
 
 void load_winners(const std::string& path) {

@@ -36,4 +36,9 @@ std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
 /// Runs a plan, after all checks. `stream` is a cudaStream_t.
 void run(const plan::Plan& plan, const Buffers& buffers, void* stream);
 
+/// The same for a plan that was found for a call: where there is something to learn, by another of
+/// its candidates. The winner of the first calls is known from then on.
+void run_and_learn(const std::shared_ptr<const plan::Plan>& plan, const Buffers& buffers,
+                   void* stream);
+
 }  // namespace cornerturn

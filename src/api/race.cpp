@@ -48,17 +48,9 @@ std::vector<Entrant> entrants_of(const plan::Plan& plan) {
   return entrants;
 }
 
-// Only what lies at a slice's own place decides about it.
-bool can_be_cut(const Problem& problem) {
-  const Operation operation = problem.operation();
-  return operation == Operation::move ||
-         (operation == Operation::convert && !problem.scale.present && !problem.bias.present &&
-          problem.values.rounding != Rounding::stochastic);
-}
-
 class Race {
  public:
-  Race(const plan::Plan& plan, const TimedRun& run_part, int dst_phase, const Track& track,
+  Race(const plan::Plan& plan, const plan::TimedRun& run_part, int dst_phase, const Track& track,
        std::vector<Entrant> entrants)
       : plan_(plan),
         run_part_(run_part),
@@ -156,7 +148,7 @@ class Race {
   }
 
   const plan::Plan& plan_;
-  const TimedRun& run_part_;
+  const plan::TimedRun& run_part_;
   int dst_phase_;
   Track track_;
   plan::Machine for_slices_;
@@ -165,9 +157,10 @@ class Race {
 
 }  // namespace
 
-std::optional<plan::Plan> raced(const plan::Plan& plan, const TimedRun& run_part, int dst_phase) {
+std::optional<plan::Plan> raced(const plan::Plan& plan, const plan::TimedRun& run_part,
+                                int dst_phase) {
   if (plan.machine.gpu() != nullptr || plan.choice != plan::Choice::estimated ||
-      plan.problem.bytes() < race_bytes || !can_be_cut(plan.problem)) {
+      plan.problem.bytes() < race_bytes || !plan.problem.is_local()) {
     return std::nullopt;
   }
   std::vector<Entrant> entrants = entrants_of(plan);

@@ -36,6 +36,12 @@ bool Problem::converts() const noexcept {
          bias.present || (values.conjugate && complex);
 }
 
+bool Problem::is_local() const noexcept {
+  const Operation what = operation();
+  return what == Operation::move || (what == Operation::convert && !scale.present &&
+                                     !bias.present && values.rounding != Rounding::stochastic);
+}
+
 std::int64_t Problem::elements() const noexcept {
   // Unsigned: an extent of 0 may follow some whose product overflows.
   std::uint64_t product = 1;

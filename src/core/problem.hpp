@@ -138,6 +138,9 @@ struct Problem {
   Operation operation() const noexcept;
   /// Is the operation a conversion?
   bool converts() const noexcept;
+  /// Is it a move or a conversion in which nothing but what lies at an element's own place decides
+  /// about it? Any part of it may then be done apart, and by any kernel: the result is the same.
+  bool is_local() const noexcept;
   int rank() const noexcept { return modes.size(); }
   /// Elements moved: the product of the extents.
   std::int64_t elements() const noexcept;

@@ -3,6 +3,6 @@
 
 namespace cornerturn::plan {
 
-enum class Choice { estimated, forced, measured, remembered, raced };
+enum class Choice { estimated, forced, measured, remembered, raced, learned };
 
 }  // namespace cornerturn::plan

@@ -18,6 +18,7 @@
 
 namespace cornerturn::plan {
 
+class Learning;
 struct Row;
 struct Setting;
 
@@ -97,7 +98,10 @@ struct Plan {
   Alignment alignment;  ///< that the addresses on a GPU must have, at least
   Candidate chosen;
   Choice choice = Choice::estimated;
-  std::string race;       ///< who took part, and how much slower than the winner they were
+  /// Of one that a race or the first calls found: who took part, and how much slower they were.
+  std::string race;
+  /// What calls of this plan learn before there is one that they have found; null: nothing.
+  std::shared_ptr<Learning> learning;
   Candidates candidates;  ///< all, cheapest first
   Prepared ready;         ///< of the chosen one, on a GPU
 

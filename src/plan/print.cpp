@@ -97,6 +97,11 @@ std::vector<std::string> steps_of(const Plan& plan) {
 }
 
 // Every row of the registry: its candidates, or why it has none.
+// What Plan::race is about.
+const char* trial_of(const Plan& plan) {
+  return plan.choice == Choice::learned ? "learned" : "race";
+}
+
 std::string candidates_text(const Plan& plan) {
   std::string text;
   const auto add = [&](char mark, const Row& row, const std::string& time, std::string_view what) {
@@ -149,7 +154,7 @@ std::string explain(const Plan& plan) {
   const Row& row = *plan.chosen.row;
   if (row.details != nullptr) text += row.details(plan.chosen.config);
   text += fmt::format("why         {}\n", why(plan));
-  if (!plan.race.empty()) text += fmt::format("race        {}\n", plan.race);
+  if (!plan.race.empty()) text += fmt::format("{:<11} {}\n", trial_of(plan), plan.race);
   if (plan.machine.gpu() != nullptr) {
     text += estimate_text(plan.chosen.estimate) + launches_text(plan.ready);
   }
@@ -182,7 +187,7 @@ std::string to_json(const Plan& plan) {
                          {"steps", steps_of(plan)},
                          {"candidates", candidates},
                          {"refused", refused}};
-  if (!plan.race.empty()) json["race"] = plan.race;
+  if (!plan.race.empty()) json[trial_of(plan)] = plan.race;
   if (plan.machine.gpu() == nullptr) {
     json["threads"] = plan.threads;
     return json.dump(2);

@@ -31,6 +31,8 @@ std::string_view choice_text(Choice choice) {
       return "remembered";
     case Choice::raced:
       return "raced";
+    case Choice::learned:
+      return "learned";
   }
   return "";
 }
@@ -45,6 +47,8 @@ std::string why_text(std::string_view idea, Choice choice, std::string_view othe
       return fmt::format("{}; the fastest when timed before", idea);
     case Choice::raced:
       return fmt::format("{}; the fastest in a race", idea);
+    case Choice::learned:
+      return fmt::format("{}; the fastest in its first calls", idea);
     case Choice::estimated:
       break;
   }

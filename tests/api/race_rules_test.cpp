@@ -44,7 +44,7 @@ class Stopwatch {
  public:
   explicit Stopwatch(std::map<std::string, double> times) : times_(std::move(times)) {}
 
-  TimedRun run() {
+  plan::TimedRun run() {
     return [this](const plan::Plan& part) {
       parts.push_back(part);
       const auto time = times_.find(std::string(part.kernel()));

@@ -1,0 +1,76 @@
+// The plans that calls find while they learn, and afterwards.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "api/known_plans.hpp"
+#include "cornerturn/cornerturn.hpp"
+#include "plan/learning.hpp"
+
+namespace cornerturn {
+namespace {
+
+// A matrix of bytes that is turned over, as calls do it.
+class Calls {
+ public:
+  Calls() : src_(1031 * 1033), dst_(src_.size()) {}
+
+  std::shared_ptr<const plan::Plan> call(Effort effort = Effort::automatic) {
+    const ConstView src =
+        ConstView(src_.data(), ElementType::bytes(1), {1031, 1033}).permuted({1, 0});
+    const View dst(dst_.data(), src.type, src.shape);
+    const FoundPlan found = find_plan(dst, src, {}, {.threads = 1, .effort = effort}, {});
+    run_and_learn(found.plan, {dst.data, src.data, {}}, nullptr);
+    return found.plan;
+  }
+
+  // The last of so many.
+  std::shared_ptr<const plan::Plan> calls(int count) {
+    std::shared_ptr<const plan::Plan> plan;
+    for (int i = 0; i < count; ++i) plan = call();
+    return plan;
+  }
+
+ private:
+  std::vector<char> src_, dst_;
+};
+
+TEST(LearnedPlans, AreThoseOfTheCallsThatFollow) {
+  forget_plans();
+  Calls calls;
+  const auto first = calls.call();
+  ASSERT_NE(first->learning, nullptr) << "choose another problem";
+  EXPECT_EQ(first->choice, plan::Choice::estimated);
+  const auto learned = calls.calls(plan::Learning::most_calls);
+  EXPECT_EQ(learned->choice, plan::Choice::learned);
+  EXPECT_EQ(learned->learning, nullptr);
+  EXPECT_EQ(calls.call(), learned);
+  forget_plans();
+}
+
+TEST(LearnedPlans, AreNotThoseOfEstimatesBeforeAllIsKnown) {
+  forget_plans();
+  Calls calls;
+  ASSERT_NE(calls.call()->learning, nullptr);
+  EXPECT_EQ(calls.call(Effort::estimate)->learning, nullptr);
+  calls.calls(plan::Learning::most_calls);
+  EXPECT_EQ(calls.call(Effort::estimate)->choice, plan::Choice::learned);
+  forget_plans();
+}
+
+// A thread that has called before does not stay with what it used then.
+TEST(LearnedPlans, AreThoseOfOtherThreadsAsWell) {
+  forget_plans();
+  Calls calls;
+  ASSERT_NE(calls.call()->learning, nullptr);
+  std::shared_ptr<const plan::Plan> theirs;
+  std::thread([&] { theirs = calls.calls(plan::Learning::most_calls); }).join();
+  EXPECT_EQ(theirs->choice, plan::Choice::learned);
+  EXPECT_EQ(calls.call(), theirs);
+  forget_plans();
+}
+
+}  // namespace
+}  // namespace cornerturn

@@ -1,0 +1,230 @@
+// What calls learn, without a clock: who has a turn, and who wins.
+#include "plan/learning.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/validate.hpp"
+#include "cornerturn/cornerturn.hpp"
+#include "plan/gpu/device_files.hpp"
+
+namespace cornerturn::plan {
+namespace {
+
+Problem turned(std::int64_t rows, std::int64_t columns, const Epilogue& epilogue = {}) {
+  const ElementType floats(Kind::f32);
+  const ConstView packed(nullptr, floats, {rows, columns});
+  const ConstView src = packed.permuted({1, 0});
+  return make_problem(View(nullptr, floats, src.shape), src, epilogue);
+}
+
+// Predicted to take so many milliseconds; the plan has as many candidates.
+Plan plan_of(const std::vector<double>& predicted, const Problem& problem = turned(1033, 517)) {
+  Plan plan = make_plan(problem, CpuInfo{});
+  EXPECT_GE(plan.candidates.size(), predicted.size());
+  plan.candidates.resize(predicted.size());
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    plan.candidates[i].estimate.seconds = 1e-3 * predicted[i];
+  }
+  plan.choose(plan.candidates.front(), Choice::estimated);
+  return plan;
+}
+
+std::size_t number_of(const Plan& trial, const Plan& plan) {
+  std::size_t i = 0;
+  while (i < plan.candidates.size() && !(plan.candidates[i] == trial.chosen)) ++i;
+  return i;
+}
+
+struct Learned {
+  std::vector<std::size_t> turns;  // the candidates that calls ran
+  std::shared_ptr<const Plan> plan;
+};
+
+// Calls, until one has returned the winner or there have been too many. `seconds` says how long a
+// candidate takes in its first, second, ... turn.
+Learned learn(const Plan& plan, const std::vector<std::vector<double>>& seconds) {
+  Learned result;
+  const auto learning = Learning::of(plan, {});
+  EXPECT_NE(learning, nullptr);
+  std::vector<std::size_t> turns_of(seconds.size(), 0);
+  const TimedRun run = [&](const Plan& trial) {
+    const std::size_t i = number_of(trial, plan);
+    result.turns.push_back(i);
+    return seconds.at(i).at(turns_of.at(i)++);
+  };
+  for (int call = 0; call < 20 && result.plan == nullptr; ++call) {
+    result.plan = learning->solve(plan, run);
+  }
+  return result;
+}
+
+using Turns = std::vector<std::size_t>;
+
+TEST(Learning, TheFirstCallIsTheModelsAndAllWhoAreExpectedToBeNearHaveATurn) {
+  const Learned learned = learn(plan_of({1, 1.2, 2.4, 2.6}), {{1, 1}, {1.3, 1.3}, {1.4, 1.4}, {}});
+  EXPECT_EQ(learned.turns, (Turns{0, 1, 2, 0, 1, 2}));
+}
+
+TEST(Learning, FourHaveATurnAtMost) {
+  const Plan plan = plan_of({1, 1, 1, 1, 1});
+  const Learned learned = learn(plan, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {}});
+  EXPECT_EQ(learned.turns, (Turns{0, 1, 2, 3, 0, 1, 2, 3}));
+  EXPECT_EQ(learned.turns.size(), static_cast<std::size_t>(Learning::most_calls));
+}
+
+TEST(Learning, WhoIsFarBehindHasNoOtherTurn) {
+  const Plan plan = plan_of({1, 1, 1});
+  EXPECT_EQ(learn(plan, {{1, 1}, {1.6}, {1.4, 1}}).turns, (Turns{0, 1, 2, 0, 2}));
+  // The first call pays for what is made once: its candidate gets another one, whoever is ahead.
+  EXPECT_EQ(learn(plan, {{9, 1}, {1, 1}, {1.6}}).turns, (Turns{0, 1, 2, 0, 1}));
+  EXPECT_EQ(learn(plan, {{1}, {2}, {3}}).turns, (Turns{0, 1, 2})) << "all is known";
+}
+
+TEST(Learning, WhoIsClearlyFasterWins) {
+  const Plan plan = plan_of({1, 1.5, 2});
+  const auto winner = [&](const std::vector<std::vector<double>>& seconds) {
+    const Learned learned = learn(plan, seconds);
+    EXPECT_NE(learned.plan, nullptr);
+    EXPECT_EQ(learned.plan->choice, Choice::learned);
+    EXPECT_EQ(learned.plan->learning, nullptr);
+    EXPECT_EQ(learned.plan->candidates, plan.candidates);
+    return number_of(*learned.plan, plan);
+  };
+  EXPECT_EQ(winner({{1, 1}, {0.9, 0.9}, {1.2, 1.2}}), 1U);
+  EXPECT_EQ(winner({{1, 1}, {0.9, 0.9}, {0.8, 0.8}}), 2U);
+  EXPECT_EQ(winner({{1, 1}, {0.95, 0.95}, {1.2, 1.2}}), 0U) << "a difference that is no news";
+  EXPECT_EQ(winner({{1}, {2}, {3}}), 0U);
+  // The better of two turns counts.
+  EXPECT_EQ(winner({{3, 1}, {1.2, 1.2}, {1.3, 1.3}}), 0U);
+  EXPECT_EQ(winner({{1, 1}, {1.2, 0.8}, {1.3, 1.3}}), 1U);
+}
+
+TEST(Learning, SaysWhoTookPart) {
+  const Plan plan = plan_of({1, 1.5, 2});
+  const Learned learned = learn(plan, {{2, 2}, {1, 1}, {3}});
+  const auto name = [&](std::size_t i) { return std::string(plan.candidates[i].row->name); };
+  const std::string who = name(0) + " 2.00, " + name(1) + " 1.00, " + name(2) + " 3.00";
+  EXPECT_EQ(learned.plan->race, who + " times the winner's time, in the first 5 calls");
+  EXPECT_NE(explain(*learned.plan).find("\nlearned     " + who), std::string::npos);
+  EXPECT_NE(why(*learned.plan).find("the fastest in its first calls"), std::string::npos);
+  const std::string json = to_json(*learned.plan);
+  EXPECT_NE(json.find("\"choice\": \"learned\""), std::string::npos);
+  EXPECT_NE(json.find("\"learned\": \"" + who), std::string::npos);
+}
+
+TEST(Learning, LeavesAloneWhatIsNotWorthIt) {
+  EXPECT_NE(Learning::of(plan_of({1, 1}), {}), nullptr);
+  EXPECT_EQ(Learning::of(plan_of({1}), {}), nullptr) << "there is no other";
+  EXPECT_EQ(Learning::of(plan_of({1, 2.6}), {}), nullptr) << "no other comes near";
+  EXPECT_NE(Learning::of(plan_of({1, 1}, turned(256, 256)), {}), nullptr);
+  EXPECT_EQ(Learning::of(plan_of({1, 1}, turned(256, 255)), {}), nullptr) << "too small";
+  for (const Choice choice :
+       {Choice::forced, Choice::measured, Choice::remembered, Choice::raced, Choice::learned}) {
+    Plan plan = plan_of({1, 1});
+    plan.choice = choice;
+    EXPECT_EQ(Learning::of(plan, {}), nullptr);
+  }
+  Plan on_gpu = make_plan(turned(1033, 517), gpu::known_devices().front());
+  EXPECT_EQ(Learning::of(on_gpu, {}), nullptr);
+}
+
+// Candidates are sure to have the same result where nothing but the elements decides.
+TEST(Learning, LeavesAloneWhatDependsOnMoreThanTheElements) {
+  Epilogue scaled;
+  scaled.alpha = 2;
+  EXPECT_TRUE(turned(256, 256, scaled).is_local());
+  Epilogue at_random = scaled;
+  at_random.rounding = Rounding::stochastic;
+  EXPECT_FALSE(turned(256, 256, at_random).is_local());
+  const float vector[256] = {};
+  Epilogue rows = scaled;
+  rows.bias = vector;
+  EXPECT_FALSE(turned(256, 256, rows).is_local());
+  Problem reduction = turned(256, 256);
+  reduction.reduces = true;
+  EXPECT_FALSE(reduction.is_local());
+  Plan plan = plan_of({1, 1});
+  plan.problem = turned(256, 256, rows);
+  EXPECT_EQ(Learning::of(plan, {}), nullptr);
+}
+
+TEST(Learning, ACallThatFailsIsItsTurn) {
+  const Plan plan = plan_of({1, 1});
+  const auto learning = Learning::of(plan, {});
+  Turns turns;
+  const TimedRun run = [&](const Plan& trial) {
+    turns.push_back(number_of(trial, plan));
+    if (turns.back() == 1) throw Error(Status::out_of_memory, "no scratch memory");
+    return 1.0;
+  };
+  EXPECT_EQ(learning->solve(plan, run), nullptr);
+  EXPECT_THROW(learning->solve(plan, run), Error);
+  learning->solve(plan, run);
+  EXPECT_EQ(turns, (Turns{0, 1, 0}));
+}
+
+// A thread calls while another one has its turn, and does not wait for it.
+TEST(Learning, CallsDuringATurnUseThePlanAsItIs) {
+  const Plan plan = plan_of({1, 1});
+  const auto learning = Learning::of(plan, {});
+  const auto is = [](double seconds) { return [=](const Plan&) { return seconds; }; };
+  learning->solve(plan, is(1));
+  Turns meanwhile;
+  learning->solve(plan, [&](const Plan& trial) {
+    EXPECT_EQ(number_of(trial, plan), 1U);
+    std::thread([&] {
+      for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(learning->solve(plan,
+                                  [&](const Plan& other) {
+                                    meanwhile.push_back(number_of(other, plan));
+                                    return 1e-9;  // and tell nothing
+                                  }),
+                  nullptr);
+      }
+    }).join();
+    return 0.5;
+  });
+  EXPECT_EQ(meanwhile, Turns(20, 0));
+  learning->solve(plan, is(1));
+  const auto learned = learning->solve(plan, is(0.5));
+  ASSERT_NE(learned, nullptr);
+  EXPECT_EQ(number_of(*learned, plan), 1U);
+  EXPECT_EQ(learned->race.find(std::string(plan.candidates[0].row->name) + " 2.00"), 0U);
+}
+
+TEST(Learning, ManyThreadsLearnOnce) {
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    const Plan plan = plan_of({1, 1, 1, 1});
+    const auto learning = Learning::of(plan, {});
+    std::atomic<int> winners = 0, others = 0, wrong = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        while (!learning->ended()) {
+          const auto learned = learning->solve(plan, [&](const Plan& trial) {
+            const std::size_t i = number_of(trial, plan);
+            others += static_cast<int>(i > 0);
+            return i == 2 ? 0.5 : 1.0;
+          });
+          if (learned == nullptr) continue;
+          ++winners;
+          wrong += static_cast<int>(number_of(*learned, plan) != 2);
+          learning->end();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(winners, 1);
+    EXPECT_EQ(wrong, 0);
+    EXPECT_LE(others, Learning::most_calls - 1);
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::plan
