@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <hwy/cache_control.h>
+#include "core/divide.hpp"
 #include "cpu/convert_vector.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/scratch.hpp"
@@ -111,7 +112,8 @@ class Sweep {
         src_width_(normal.src_type.size()),
         phase_(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst) % line)),
         direct_(config.direct && vector_bytes == line && phase_ % width == 0),
-        margin_(needs_margin() ? line / width : 0) {
+        margin_(needs_margin() ? line / width : 0),
+        tails_(ends_in_a_line_of_its_own()) {
     stage_pitch_ = line + grid_.strip_rows * width;
     if (stage_pitch_ / line % 2 == 0) stage_pitch_ += line;  // spread over the cache sets
     if (config.packed) stage_pitch_ = run_bytes_;
@@ -147,6 +149,33 @@ class Sweep {
       bits |= static_cast<std::uintptr_t>(grid_.problem->modes[i].dst_stride);
     }
     return bits % line != 0;
+  }
+
+  // A source run that begins within a line may end in one more than it has lines. That is another
+  // run's first line where runs of a strip follow each other, and after long stretches the
+  // processor itself fetches the next line.
+  bool ends_in_a_line_of_its_own() const {
+    constexpr std::int64_t short_stretch = 4 * line;
+    const Problem& problem = *grid_.problem;
+    const std::int64_t run = grid_.split.columns * src_width_;
+    std::int64_t stretch = run;
+    std::int64_t rows = 1;
+    for (int k = 1; k <= grid_.split.run_modes && rows < grid_.strip_rows; ++k) {
+      const Mode& mode = problem.modes[problem.rank() - k];
+      const std::int64_t stride = std::abs(mode.src_stride);
+      if (stride >= stretch && stride < stretch + line / 2) {
+        stretch = stride * std::min(mode.extent, ceil_div(grid_.strip_rows, rows));
+      }
+      rows *= mode.extent;
+    }
+    if (stretch > short_stretch) return false;
+    auto begins = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(src_) % line);
+    begins |= grid_.src_start | line;
+    for (const Mode& mode : problem.modes) {
+      if (std::abs(mode.src_stride) >= run) begins |= mode.src_stride;
+    }
+    const std::int64_t last_begin = line - (begins & -begins);  // within a line
+    return (last_begin + run - 1) / line > (run - 1) / line;
   }
 
   // Along one strip. The sweep after it is along `next_strip` of the piece `next`.
@@ -188,24 +217,31 @@ class Sweep {
     const std::int64_t begin = grid_.first_column(piece.first_window) * src_width_;
     const std::int64_t end = grid_.end_column(piece.last_window - 1) * src_width_;
     const std::int64_t at = grid_.first_column(window) * src_width_;
+    std::int64_t left = end - at - config_.prefetch_bytes;  // to the end of what is swept
     prefetch_rows_ = &rows;
     prefetch_ = src_ + piece.src_offset + at + config_.prefetch_bytes;
-    if (at + config_.prefetch_bytes >= end) {
-      const std::int64_t beyond =
-          end - begin < config_.prefetch_bytes ? at - begin : at + config_.prefetch_bytes - end;
+    if (left <= 0) {
+      const std::int64_t beyond = end - begin < config_.prefetch_bytes ? at - begin : -left;
+      const std::int64_t next_begin = grid_.first_column(next.first_window) * src_width_;
+      left = grid_.end_column(next.last_window - 1) * src_width_ - next_begin - beyond;
       prefetch_rows_ = &next_rows;
-      prefetch_ =
-          src_ + next.src_offset + grid_.first_column(next.first_window) * src_width_ + beyond;
+      prefetch_ = src_ + next.src_offset + next_begin + beyond;
     }
+    // The last window may be up to 16 bytes wider.
+    const std::int64_t wider = left - grid_.window_columns * src_width_;
+    prefetch_last_ = tails_ && wider > -line && wider < 16 ? left - 1 : 0;
   }
 
   // Inlined: GCC drops calls of functions that do nothing but prefetch.
   HWY_INLINE void prefetch_block(std::int64_t first_row) const {
     if (first_row >= prefetch_rows_->count) return;
-    for (std::int64_t b = 0; b < grid_.window_columns * src_width_; b += line) {
-      for (std::int64_t i = first_row; i < first_row + V; ++i) {
-        __builtin_prefetch(prefetch_ + prefetch_rows_->offset[i] + b, 0, 2);
-      }
+    for (std::int64_t b = 0; b < grid_.window_columns * src_width_; b += line)
+      prefetch(first_row, b);
+    if (prefetch_last_ > 0) prefetch(first_row, prefetch_last_);
+  }
+  HWY_INLINE void prefetch(std::int64_t first_row, std::int64_t byte) const {
+    for (std::int64_t i = first_row; i < first_row + V; ++i) {
+      __builtin_prefetch(prefetch_ + prefetch_rows_->offset[i] + byte, 0, 2);
     }
   }
 
@@ -332,9 +368,11 @@ class Sweep {
   const std::int64_t phase_;  // of the destination's first byte within its line
   const bool direct_;
   const std::int64_t margin_;
+  const bool tails_;  // source runs end in lines of their own
   std::int64_t stage_pitch_;
   const u8* prefetch_ = nullptr;
   const StripRows* prefetch_rows_ = nullptr;
+  std::int64_t prefetch_last_ = 0;  // the last byte of each source run, or 0
 };
 
 template <int width>
