@@ -32,8 +32,10 @@ using plan::BoxGrid;
 using plan::ShuffleConfig;
 
 // So many bytes of blocks are collected before they are put together: what has just been stored in
-// short pieces cannot be loaded in long ones at once.
-constexpr std::int64_t collected_bytes = 8 << 10;
+// short pieces cannot be loaded in long ones at once. Not more: a processor waits for lines to be
+// fetched only a few dozen at a time, so few are asked for in each turn and each of its phases.
+constexpr std::int64_t collected_bytes = 3 << 10;
+constexpr std::int64_t phases = 3;
 
 // A window is copied with so much of the source behind it, where there is as much.
 constexpr std::int64_t most_beyond = plan::shuffle::most_window_bytes;
@@ -437,17 +439,22 @@ void run_boxes(const ShuffleConfig& config, const Problem& normal, std::byte* ds
     const std::int64_t a_turn =
         std::max<std::int64_t>(1, collected_bytes / std::max(tables.src_pitch, tables.dst_pitch));
     const std::int64_t turns = ceil_div(blocks, a_turn);
-    BoxFetcher next_src(book.src_lines, src + next.src_offset, turns);
-    BoxFetcher next_dst(book.dst_lines, dst + next.dst_offset, turns);
+    BoxFetcher next_src(book.src_lines, src + next.src_offset, phases * turns);
+    BoxFetcher next_dst(book.dst_lines, dst + next.dst_offset, phases * turns);
+    const auto fetch = [&] {
+      next_src.to_read();
+      next_dst.to_write();
+    };
     const bool more =
         highest_of(normal, box.src_offset, box.count) + most_beyond <= book.src_highest;
     for (std::int64_t first = 0; first < blocks; first += a_turn) {
-      next_src.to_read();
-      next_dst.to_write();
       const std::int64_t count = std::min(a_turn, blocks - first);
       const Places* const places = tables.block.data() + first;
+      fetch();
       collect(tables, stage, src + box.src_offset, places, count, more);
+      fetch();
       put_blocks_together(tables, stage, count);
+      fetch();
       distribute(tables, stage, dst + box.dst_offset, places, count);
     }
     box = next;
