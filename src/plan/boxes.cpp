@@ -80,7 +80,8 @@ double Family::cost_ns(const BoxesConfig& config, const Problem& normal, const C
   const double work = atoms * atom_ns + bytes / dst_run * c.run_ns;
   double lines = bytes / line_bytes * (cached ? c.cached_line_ns : c.line_ns);
   if (!cached) {
-    lines += first_reads(normal) * bytes / src_run * c.source_end_ns +
+    const double first = first_reads(normal);
+    lines += bytes / src_run * (first * c.source_end_ns + (1 - first) * c.again_ns) +
              bytes / dst_run * c.destination_end_ns;
   }
   return c.start_ns + bytes / box_bytes * (c.box_ns + config.outer_rank * c.mode_ns) +

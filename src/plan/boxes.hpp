@@ -60,6 +60,7 @@ struct Costs {
   Cost line_ns{"line_ns", 8.428, "a line from memory to memory"};
   Cost cached_line_ns{"cached_line_ns", 1.5, "the same in the second-level cache"};
   Cost source_end_ns{"source_end_ns", 8.011, "the ends of a run of the source: lines read again"};
+  Cost again_ns{"again_ns", 2, "a run of the source that a broadcast mode reads again"};
   Cost destination_end_ns{"destination_end_ns", 7.38,
                           "and of the destination: lines written again"};
   Cost overlap{"overlap", 0.25, "of the shorter of work and lines, what the longer one leaves", 1};

@@ -197,8 +197,10 @@ double Family::cost_ns(const PackConfig& config, const Problem& normal, const Cp
   const double unit_line_ns = far ? c.far_block_ns : width == 1 ? c.byte_block_ns : c.block_ns;
   const double units_ns = in_units / elements_a_line * unit_line_ns;
   const double move_ns = (singly * c.element_ns + units_ns) / elements * elements_a_line;
-  double a_line =
-      (far ? c.far_stage_ns : c.stage_ns) + std::min(move_ns, c.element_ns * elements_a_line);
+  const double rows_a_line =
+      box.across < unit_columns ? elements_a_line / static_cast<double>(box.across) : 0;
+  double a_line = rows_a_line * c.row_ns + (far ? c.far_stage_ns : c.stage_ns) +
+                  std::min(move_ns, c.element_ns * elements_a_line);
   // Shorter runs share lines with those of the next box, which finds them in the caches.
   const auto src_run = static_cast<double>(std::max<std::int64_t>(config.src_run, 64));
   const auto dst_run = static_cast<double>(std::max(config.dst_run, width));

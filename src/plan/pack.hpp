@@ -53,6 +53,7 @@ struct Costs {
   Cost byte_block_ns{"byte_block_ns", 6, "the same of elements of one byte"};
   Cost far_block_ns{"far_block_ns", 8, "the same where the rows of a box lie far from each other"};
   Cost element_ns{"element_ns", 0.6, "an element that is moved by itself"};
+  Cost row_ns{"row_ns", 0.5, "a row of a box that is too narrow for blocks"};
   Cost missed_line_ns{"missed_line_ns", 8, "each run of the source that comes from memory"};
   Cost partial_line_ns{"partial_line_ns", 14, "each short run of the destination"};
 

@@ -15,7 +15,7 @@ constexpr std::int64_t line_bytes = 64;
 
 // Policies. Lines of so few steps read few streams, which do not share sets of a cache. The source
 // of a chunk fills half of the first-level cache. Runs of the destination have to be some lines
-// long, and a source read in pieces of some lines is read without a loss.
+// long.
 constexpr double few_steps = 4;
 constexpr std::int64_t chunk_bytes = 16 << 10;
 constexpr std::int64_t some_lines = 4 * line_bytes;
@@ -279,9 +279,10 @@ double uncached_line_ns(const PackLinesConfig& config, const Problem& normal, co
   double step_ns = c.step_ns + crowded_part(config, normal) * c.crowded_step_ns;
   if (lines_of(normal, config.walk) > 1) step_ns += c.index_ns;
   const std::int64_t src_run = src_run_of(config, normal);
-  const double missed = src_run < line_bytes ? 1 : src_run < some_lines ? 0.5 : 0;
+  const auto pieces = static_cast<double>(line_bytes) /
+                      static_cast<double>(std::max(src_run, line_bytes));  // a line
   return line_ns * (1 - (1 - first) * c.repeated_share) + steps * step_ns +
-         first * missed * c.missed_line_ns;
+         first * pieces * c.missed_line_ns;
 }
 
 // Of the ends of a run of the destination.

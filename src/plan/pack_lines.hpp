@@ -61,7 +61,7 @@ struct Costs {
   Cost index_ns{"index_ns", 0.1, "more for a vector whose recipe has no place in registers"};
   Cost crowded_step_ns{"crowded_step_ns", 1,
                        "more for a vector whose line shares its set with too many"};
-  Cost missed_line_ns{"missed_line_ns", 5, "a line whose source is read in short pieces"};
+  Cost missed_line_ns{"missed_line_ns", 5, "a piece of the source, of a line at least"};
   Cost repeated_share{"repeated_share", 0.5, "of a line's time, what reading it again saves", 1};
   Cost cached_line_ns{"cached_line_ns", 0.5, "as line_ns, in the caches"};
   Cost cached_step_ns{"cached_step_ns", 0.3, "as step_ns, in the caches, of few streams"};

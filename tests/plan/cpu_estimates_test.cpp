@@ -170,6 +170,61 @@ TEST(CpuEstimates, RowsOfAFewBytesTakeLongerOneByOne) {
   EXPECT_GT(estimate_ns(apart, cpu, "rows", ""), before);
 }
 
+// Whether an estimate grows with the cost that `cost_of` finds.
+template <class CostOf>
+bool grows_with(const Problem& problem, const std::string& kernel, CostOf cost_of) {
+  CpuInfo cpu = server();
+  const double before = estimate_ns(problem, cpu, kernel, "");
+  EXPECT_GT(before, 0) << kernel;
+  cost_of(cpu.costs).value *= 2;
+  return estimate_ns(problem, cpu, kernel, "") > before;
+}
+
+TEST(CpuEstimates, ElementsInDescendingOrderArePickedOneByOne) {
+  const auto rows = [](std::int64_t step) {
+    return problem_of(2, {{3000, 512, 512}, {256, step, 2}});
+  };
+  const auto cost = [](CpuCosts& costs) -> Cost& { return costs.strided.backward_element_ns; };
+  EXPECT_TRUE(grows_with(rows(-2), "strided", cost));
+  EXPECT_FALSE(grows_with(rows(4), "strided", cost));
+}
+
+TEST(CpuEstimates, RunsThatABroadcastModeReadsAgainCostSomething) {
+  const auto columns = [](std::int64_t matrix) {  // of 384 bytes' pitch, 64 times
+    return problem_of(2, {{64, matrix, 2 * 12384}, {12384, 384, 2}});
+  };
+  const auto cost = [](CpuCosts& costs) -> Cost& { return costs.boxes.again_ns; };
+  EXPECT_TRUE(grows_with(columns(0), "boxes", cost));
+  EXPECT_FALSE(grows_with(columns(2), "boxes", cost));
+}
+
+TEST(CpuEstimates, BoxesThatAreTooNarrowForBlocksCostTheirRows) {
+  const auto pixels = [](std::int64_t channels) {
+    return problem_of(2, {{channels, 2, 2 * 65536}, {65536, 2 * channels, 2}});
+  };
+  const auto cost = [](CpuCosts& costs) -> Cost& { return costs.pack.row_ns; };
+  EXPECT_TRUE(grows_with(pixels(3), "pack", cost));
+  EXPECT_FALSE(grows_with(pixels(8), "pack", cost));
+}
+
+// (matrices, 157, 50, 4) <- rows of `piece` bytes, each alone: so many pieces there are.
+TEST(CpuEstimates, PackLinesPaysForEachPieceOfItsSource) {
+  const auto pieces_ns = [](std::int64_t piece) {
+    const Problem problem = problem_of(4, {{64, 1 << 22, 4 * piece * 160},
+                                           {160, 1 << 15, 4 * piece},
+                                           {piece / 4, 4, 16},
+                                           {4, 1 << 12, 4}});
+    CpuInfo cpu = server();
+    const double before = estimate_ns(problem, cpu, "pack_lines", "");
+    EXPECT_GT(before, 0);
+    cpu.costs.pack_lines.missed_line_ns.value += 1;
+    return (estimate_ns(problem, cpu, "pack_lines", "") - before) /
+           (static_cast<double>(problem.bytes()) / 64);
+  };
+  EXPECT_NEAR(pieces_ns(128), 0.5, 1e-6);
+  EXPECT_NEAR(pieces_ns(512), 0.125, 1e-6);
+}
+
 // The kernel keeps two steps for a line, at least, or moves bytes.
 TEST(CpuEstimates, PackLinesTakesWhatItsRecipesHaveRoomFor) {
   const auto refused = [](std::int64_t row) {
