@@ -22,8 +22,8 @@ struct Report {
 
 nlohmann::ordered_json to_json(const Report& report);
 
-/// The time of what was chosen, as a candidate: timed in turn with the others, so that what ran just
-/// before is the same for all. Where it is none of them, its own time.
+/// The time of what was chosen, as a candidate: timed in turn with the others, so that what ran
+/// just before is the same for all. Where it is none of them, its own time.
 double chosen_seconds(const Result& r);
 
 /// How many of the cases whose candidates were timed chose one within 3 % of the fastest.
