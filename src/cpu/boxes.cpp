@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/divide.hpp"
 #include "cpu/box_copy.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/scratch.hpp"
@@ -19,6 +20,11 @@ using plan::BoxGrid;
 
 constexpr int most_in_run = 1024;  // atoms
 constexpr int most_runs = plan::boxes::most_atoms;
+
+// So much is moved between two times that lines are fetched: a processor waits for a few dozen
+// lines at a time.
+constexpr std::int64_t turn_bytes = 1 << 10;
+constexpr std::int64_t least_atoms_a_turn = 4;
 
 // Where the atoms of boxes of one shape lie, from where the box begins.
 struct Tables {
@@ -86,31 +92,39 @@ inline void copy_four(std::byte* dst, const PlaceOf& src_of) {
   std::memcpy(dst, &word, sizeof word);
 }
 
+// Atoms [first, last) of a run.
 template <class Copy>
-void copy_box(const Tables& tables, std::byte* dst, const std::byte* src, const Copy& copy,
-              BoxFetcher& next_src, BoxFetcher& next_dst) {
+void copy_atoms(const Tables& tables, std::byte* to, const std::byte* from, int first, int last,
+                const Copy& copy) {
+  int i = first;
   constexpr int small = std::is_same_v<Copy, CopyAtom<1, true>>   ? 1
                         : std::is_same_v<Copy, CopyAtom<2, true>> ? 2
                                                                   : 0;
-  for (int r = 0; r < tables.runs; ++r) {
-    next_src.to_read();
-    next_dst.to_write();
-    const std::byte* const from = src + tables.run[r].src;
-    std::byte* const to = dst + tables.run[r].dst;
-    int i = 0;
-    if constexpr (small != 0) {
-      if (tables.packed && tables.src_step != 0) {
-        const std::int64_t step = tables.src_step;
-        for (; i + 4 <= tables.in_run; i += 4) {
-          copy_four<small>(to + i * small, [&](int k) { return from + (i + k) * step; });
-        }
-      } else if (tables.packed) {
-        for (; i + 4 <= tables.in_run; i += 4) {
-          copy_four<small>(to + i * small, [&](int k) { return from + tables.atom[i + k].src; });
-        }
+  if constexpr (small != 0) {
+    if (tables.packed && tables.src_step != 0) {
+      const std::int64_t step = tables.src_step;
+      for (; i + 4 <= last; i += 4) {
+        copy_four<small>(to + i * small, [&](int k) { return from + (i + k) * step; });
+      }
+    } else if (tables.packed) {
+      for (; i + 4 <= last; i += 4) {
+        copy_four<small>(to + i * small, [&](int k) { return from + tables.atom[i + k].src; });
       }
     }
-    for (; i < tables.in_run; ++i) copy(to + tables.atom[i].dst, from + tables.atom[i].src);
+  }
+  for (; i < last; ++i) copy(to + tables.atom[i].dst, from + tables.atom[i].src);
+}
+
+template <class Copy>
+void copy_box(const Tables& tables, std::byte* dst, const std::byte* src, const Copy& copy,
+              int atoms_a_turn, BoxFetcher& next_src, BoxFetcher& next_dst) {
+  for (int r = 0; r < tables.runs; ++r) {
+    for (int i = 0; i < tables.in_run; i += atoms_a_turn) {
+      next_src.to_read();
+      next_dst.to_write();
+      copy_atoms(tables, dst + tables.run[r].dst, src + tables.run[r].src, i,
+                 std::min(i + atoms_a_turn, tables.in_run), copy);
+    }
   }
 }
 
@@ -131,6 +145,8 @@ void run(const BoxesConfig& config, const Problem& normal, const Buffers& buffer
   make_lines(config, config.atom_bytes, normal, grid, &Mode::src_stride, memory.src_lines);
   make_lines(config, config.atom_bytes, normal, grid, &Mode::dst_stride, memory.dst_lines);
   memory.tables.shape = -1;
+  const auto atoms_a_turn =
+      static_cast<int>(std::max<std::int64_t>(least_atoms_a_turn, turn_bytes / config.atom_bytes));
   BoxGrid::Box box = grid.box(normal, first_box);
   with_copy(config.atom_bytes, [&](const auto& copy) {
     for (std::int64_t b = first_box; b < last_box; ++b) {
@@ -138,10 +154,11 @@ void run(const BoxesConfig& config, const Problem& normal, const Buffers& buffer
         make_tables(config, normal, grid, box.shape, memory.tables);
       }
       const BoxGrid::Box next = b + 1 < last_box ? grid.box(normal, b + 1) : box;
-      BoxFetcher next_src(memory.src_lines, src_of(buffers) + next.src_offset, memory.tables.runs);
-      BoxFetcher next_dst(memory.dst_lines, dst_of(buffers) + next.dst_offset, memory.tables.runs);
+      const std::int64_t turns = memory.tables.runs * ceil_div(memory.tables.in_run, atoms_a_turn);
+      BoxFetcher next_src(memory.src_lines, src_of(buffers) + next.src_offset, turns);
+      BoxFetcher next_dst(memory.dst_lines, dst_of(buffers) + next.dst_offset, turns);
       copy_box(memory.tables, dst_of(buffers) + box.dst_offset, src_of(buffers) + box.src_offset,
-               copy, next_src, next_dst);
+               copy, atoms_a_turn, next_src, next_dst);
       box = next;
     }
   });
