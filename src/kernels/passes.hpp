@@ -1,4 +1,4 @@
-// passes: has no kernel of its own. The plans that it consists of have them.
+// passes and repeat: have no kernels of their own. The plans that they consist of have them.
 #pragma once
 
 namespace cornerturn::kernels {

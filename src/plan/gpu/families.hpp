@@ -18,6 +18,7 @@
 #include "plan/gpu/panels.hpp"
 #include "plan/gpu/passes.hpp"
 #include "plan/gpu/quantise.hpp"
+#include "plan/gpu/repeat.hpp"
 #include "plan/gpu/rows.hpp"
 #include "plan/gpu/skew.hpp"
 #include "plan/gpu/slide.hpp"
@@ -38,6 +39,7 @@ using Families = TypeList<
     skew::Family,
     pack::Family,
     gather::Family,
+    repeat::Family,
     quantise::Family,
     dequantise::Family,
     blocks::Family,

@@ -1,5 +1,5 @@
-// A plan that consists of other plans, which run one after the other on parts of an array and of a
-// workspace.
+// A plan that consists of other plans, which run one after the other on parts of the arrays and of
+// a workspace.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,13 @@
 
 namespace cornerturn::plan::gpu {
 
+/// What a part reads or writes. The array is the destination, also where it is its own source.
+enum class Memory { array, workspace, source };
+
 /// Where one side of a part begins.
 struct PartPlace {
-  bool in_workspace = false;  ///< else in the array
-  std::int64_t offset = 0;    ///< bytes
+  Memory memory = Memory::array;
+  std::int64_t offset = 0;  ///< bytes
 
   friend bool operator==(const PartPlace&, const PartPlace&) = default;
 };
@@ -44,12 +47,16 @@ struct Parts {
 template <class Run>
 void for_each_part(const Plan& plan, const Buffers& buffers, const Run& run) {
   if (plan.chosen.row->parts == nullptr) return run(plan, buffers);
-  auto* const array = static_cast<std::byte*>(buffers.dst);
-  const auto at = [&](const PartPlace& place) {
-    return (place.in_workspace ? buffers.workspace : array) + place.offset;
+  const auto written = [&](const PartPlace& place) {
+    auto* const array = static_cast<std::byte*>(buffers.dst);
+    return (place.memory == Memory::workspace ? buffers.workspace : array) + place.offset;
+  };
+  const auto read = [&](const PartPlace& place) -> const std::byte* {
+    if (place.memory != Memory::source) return written(place);
+    return static_cast<const std::byte*>(buffers.src) + place.offset;
   };
   for (const Part& part : plan.chosen.row->parts(plan.chosen.config)->list) {
-    Buffers of_part{at(part.dst), at(part.src)};
+    Buffers of_part{written(part.dst), read(part.src)};
     of_part.workspace = buffers.workspace + part.workspace;
     run(*part.plan, of_part);
   }

@@ -120,21 +120,23 @@ class Builder {
                                          {p.columns, p.element, p.rows * p.element},
                                          {p.rows, p.columns * p.element, p.element}},
                                         p.element);
-      move(out, {true, saved_}, {false, base_ + first * bytes});
-      move(bytes_problem({}, count * bytes), {false, base_ + first * bytes}, {true, saved_});
+      move(out, {Memory::workspace, saved_}, {Memory::array, base_ + first * bytes});
+      move(bytes_problem({}, count * bytes), {Memory::array, base_ + first * bytes},
+           {Memory::workspace, saved_});
     }
     say(fmt::format("{} at a time through the workspace", group));
   }
 
   void add(const in_place::SavePass& p) {
-    move(bytes_problem({{p.rows, p.pitch, p.run}}, p.run), {true, 0}, {false, base_ + p.offset});
+    move(bytes_problem({{p.rows, p.pitch, p.run}}, p.run), {Memory::workspace, 0},
+         {Memory::array, base_ + p.offset});
     say("");
   }
 
   void add(const in_place::RestorePass& p) {
     move(bytes_problem({{p.rows, p.element, p.pitch}, {p.columns, p.rows * p.element, p.element}},
                        p.element),
-         {false, base_ + p.offset}, {true, 0});
+         {Memory::array, base_ + p.offset}, {Memory::workspace, 0});
     say("");
   }
 
@@ -163,10 +165,10 @@ class Builder {
       const std::int64_t at = number % pieces * piece;
       const std::int64_t count = std::min(rows, p.rows - first);
       const std::int64_t run = std::min(piece, p.run - at);
-      move(bytes_problem({{count, p.from_pitch, run}}, run), {true, saved_},
-           {false, base_ + first * p.from_pitch + at});
-      move(bytes_problem({{count, run, p.to_pitch}}, run), {false, base_ + first * p.to_pitch + at},
-           {true, saved_});
+      move(bytes_problem({{count, p.from_pitch, run}}, run), {Memory::workspace, saved_},
+           {Memory::array, base_ + first * p.from_pitch + at});
+      move(bytes_problem({{count, run, p.to_pitch}}, run),
+           {Memory::array, base_ + first * p.to_pitch + at}, {Memory::workspace, saved_});
     }
     say(fmt::format("{} at a time through the workspace", rows));
   }
@@ -204,13 +206,14 @@ class Builder {
 
   void within(const std::shared_ptr<const Plan>& plan, std::int64_t offset) {
     reserve(saved_ + plan->workspace());
-    all.parts.list.push_back({plan, {false, base_ + offset}, {false, base_ + offset}, saved_});
+    all.parts.list.push_back(
+        {plan, {Memory::array, base_ + offset}, {Memory::array, base_ + offset}, saved_});
     all.seconds += plan->predicted_seconds();
   }
 
   void move(const Problem& problem, const PartPlace& dst, const PartPlace& src) {
     const auto of = [&](const PartPlace& place) {
-      const std::int64_t start = place.in_workspace ? 16 : alignment_;
+      const std::int64_t start = place.memory == Memory::workspace ? 16 : alignment_;
       return std::gcd(start, place.offset);
     };
     const auto plan = planned(problem, {1, "", {true, of(src), of(dst)}}, 0);

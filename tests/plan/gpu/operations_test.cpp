@@ -62,7 +62,7 @@ TEST(GpuOperations, EveryKernelRefusesWhatItIsNotFor) {
     std::string takers;  // of its operation
     const char* rule;
   } cases[] = {
-      {move(), "copy rows boxes structures tile skew pack gather", "values are only moved"},
+      {move(), "copy rows boxes structures tile skew pack gather repeat", "values are only moved"},
       {conversion, "copy rows boxes structures tile skew pack gather", "values are converted"},
       {matrix(q8, 64, 64), "quantise blocks", "values are quantised"},
       {stack.problem(true), "dequantise blocks", "values are dequantised"},

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "core/in_place.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "plan/gpu/parts.hpp"
 #include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 
@@ -54,6 +56,30 @@ TEST(GpuPlanner, PassesStayWithinTheUsualWorkspace) {
           << rows << " x " << columns << " of " << element;
     }
   }
+}
+
+// 48 rows, all of them the same column of a matrix.
+TEST(GpuPlanner, RepeatedSourcesAreMovedOnce) {
+  const auto column = [](std::int64_t elements, std::int64_t step) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(1);
+    problem.modes = {{48, 0, elements}, {elements, step, 1}};
+    return make_plan(problem, device_named("h200"));
+  };
+  const Plan plan = column(1'681'360, 48);
+  EXPECT_EQ(plan.kernel(), "repeat");
+  const std::vector<Part>& parts = plan.chosen.row->parts(plan.chosen.config)->list;
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].plan->normal.elements(), 1'681'360);
+  EXPECT_EQ(parts[0].src, (PartPlace{Memory::source, 0}));
+  EXPECT_EQ(parts[1].plan->normal.bytes(), 47 * std::int64_t{1'681'360});
+  EXPECT_EQ(parts[1].src, (PartPlace{Memory::array, 0}));
+  EXPECT_EQ(parts[1].dst, (PartPlace{Memory::array, 1'681'360}));
+  EXPECT_EQ(plan.workspace(), 0);
+  EXPECT_NE(explain(plan).find("once        gather, 1 B at a time"), std::string::npos)
+      << explain(plan);
+  EXPECT_NE(column(1'681'360, 1).kernel(), "repeat") << "one row after the other";
+  EXPECT_NE(column(16'000, 48).kernel(), "repeat") << "a copy takes no longer than a launch";
 }
 
 // A weight matrix with a scale for each row.

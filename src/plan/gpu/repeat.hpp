@@ -1,0 +1,52 @@
+// repeat: a source that the destination holds several times is moved once, by a plan of another
+// family. What stands then is copied to the other places, where all runs are as long as the
+// destination has them, whatever they were in the source.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/passes.hpp"
+#include "plan/gpu/family.hpp"
+#include "plan/gpu/parts.hpp"
+
+namespace cornerturn::plan::gpu::repeat {
+
+/// The move, then a copy along each mode that repeats, with what these should take.
+struct Repeats {
+  Parts parts;
+  double seconds = 0;
+
+  friend bool operator==(const Repeats& a, const Repeats& b) { return a.parts == b.parts; }
+};
+
+struct Family {
+  static constexpr std::string_view name = "repeat";
+  static constexpr std::string_view idea =
+      "what the destination holds several times is moved once, then copied";
+  static constexpr Operations operations{Operation::move};
+  struct Config {
+    std::shared_ptr<const Repeats> all;
+
+    friend bool operator==(const Config& a, const Config& b) {
+      return a.all == b.all || *a.all == *b.all;
+    }
+  };
+  using Args = kernels::PassesArgs;
+  struct Costs {  // beside those of the families that do the work
+    Cost part{"part", 4.066e-07, "seconds from one part's end to the next one's start"};
+  };
+
+  static const char* why_not(const Problem& normal, const DeviceInfo& device);
+  static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+                        const Add<Config>& add);
+  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
+                           const Costs& costs);
+  static std::string describe(const Config& config, const Problem& normal);
+  static std::string details(const Config& config);
+  static const Parts& parts(const Config& config) { return config.all->parts; }
+  static Launchable<Args> prepare(const Config& config, const Problem& normal);
+  static void bind(Args& args, const Problem& normal, const Buffers& buffers, int launch);
+};
+
+}  // namespace cornerturn::plan::gpu::repeat
