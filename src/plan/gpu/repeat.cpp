@@ -19,11 +19,11 @@ bool repeats(const Mode& mode) {
   return mode.src_stride == 0 && mode.extent > 1 && mode.dst_stride >= least_step;
 }
 
-Problem moved(const Problem& normal, ModeList modes) {
+Problem moved(const Problem& normal, const ModeList& modes) {
   Problem problem;
   problem.src_type = normal.src_type;
   problem.dst_type = normal.dst_type;
-  problem.modes = std::move(modes);
+  problem.modes = modes;
   return problem;
 }
 
