@@ -21,24 +21,24 @@ struct Family {
   using Config = TileConfig;
   using Args = kernels::SkewArgs;
   struct Costs {
-    Cost lane{"lane", 6.299, "instructions for each 16 bytes"};
-    Cost element{"element", 16, "instructions for each element"};
-    Cost thread{"thread", 255.9, "instructions of a thread"};
-    Cost mode{"mode", 5.28, "instructions of a thread for each mode beyond two"};
-    Cost block{"block", 3.038e-06, "seconds of a block that is alone"};
-    Cost block_turn{"block_turn", 7.645e-07,
+    Cost lane{"lane", 3.272, "instructions for each 16 bytes"};
+    Cost element{"element", 21.23, "instructions for each element"};
+    Cost thread{"thread", 124.4, "instructions of a thread"};
+    Cost mode{"mode", 6.924, "instructions of a thread for each mode beyond two"};
+    Cost block{"block", 2.216e-06, "seconds of a block that is alone"};
+    Cost block_turn{"block_turn", 6.254e-07,
                     "seconds of such a block for every four vectors of a thread"};
-    Cost barriers{"barriers", 0.07437, "as the shared `barriers`"};
+    Cost barriers{"barriers", 0.1807, "as the shared `barriers`"};
     // The form that transposes in registers takes elements of up to 4 bytes.
-    Cost register_lane{"register_lane", 50.96, "the same seven where registers transpose"};
-    Cost register_element{"register_element", 4.84, "instructions for each element"};
-    Cost register_thread{"register_thread", 45.49, "instructions of a thread"};
-    Cost register_mode{"register_mode", 47.37, "instructions of a thread for each mode beyond two"};
-    Cost register_block{"register_block", 3.761e-06, "seconds of a block that is alone"};
-    Cost register_block_turn{"register_block_turn", 1.063e-06,
+    Cost register_lane{"register_lane", 105.6, "the same seven where registers transpose"};
+    Cost register_element{"register_element", 1.458, "instructions for each element"};
+    Cost register_thread{"register_thread", 16.02, "instructions of a thread"};
+    Cost register_mode{"register_mode", 19.95, "instructions of a thread for each mode beyond two"};
+    Cost register_block{"register_block", 2.687e-06, "seconds of a block that is alone"};
+    Cost register_block_turn{"register_block_turn", 8.599e-07,
                              "seconds for every four vectors of a thread"};
-    Cost register_barriers{"register_barriers", 0.1333, "as the shared `barriers`"};
-    Cost register_table{"register_table", 44.56,
+    Cost register_barriers{"register_barriers", 0.3545, "as the shared `barriers`"};
+    Cost register_table{"register_table", 17.05,
                         "instructions more for each 16 bytes where a table has the rows' places"};
   };
 

@@ -22,16 +22,16 @@ struct Family {
   using Config = TileConfig;
   using Args = kernels::TileArgs;
   struct Costs {
-    Cost lane{"lane", 17.81, "instructions for each 16 bytes"};
-    Cost element{"element", 2.196, "instructions for each element"};
-    Cost thread{"thread", 236.3, "instructions of a thread"};
-    Cost mode{"mode", 11.64, "instructions of a thread for each mode beyond two"};
-    Cost repeat{"repeat", 0.002439,
+    Cost lane{"lane", 5.685, "instructions for each 16 bytes"};
+    Cost element{"element", 1.546, "instructions for each element"};
+    Cost thread{"thread", 287.6, "instructions of a thread"};
+    Cost mode{"mode", 38.65, "instructions of a thread for each mode beyond two"};
+    Cost repeat{"repeat", 0.002002,
                 "more memory time for each time more that lanes take four vectors"};
-    Cost block{"block", 2.613e-06, "seconds of a block that is alone"};
-    Cost block_turn{"block_turn", 3.453e-07,
+    Cost block{"block", 1.55e-06, "seconds of a block that is alone"};
+    Cost block_turn{"block_turn", 6.134e-07,
                     "seconds of such a block for every four vectors of a thread"};
-    Cost barriers{"barriers", 0.008037, "as the shared `barriers`"};
+    Cost barriers{"barriers", 0.005118, "as the shared `barriers`"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
