@@ -95,7 +95,8 @@ class Drawn:
         """Time of what was chosen over that of the fastest candidate. The chosen one is a candidate as well, timed
         in turn with the others: what runs before it, such as a copy that fills the caches, is the same for all."""
         case = self.ours[key]
-        times = {f"{c['kernel']}: {c['candidate']}": c["seconds"] for c in case.get("candidates", []) if c.get("seconds")}
+        timed = [c for c in case.get("candidates", []) if c.get("seconds")]
+        times = {f"{c['kernel']}: {c['candidate']}": c["seconds"] for c in timed}
         if not times:
             return None
         chosen = times.get(case.get("method"), case["best_seconds"])

@@ -90,11 +90,13 @@ def test_the_table_of_the_readme(project):
 
 
 def drawn(subject, seconds, candidates=None, threads=1):
-    """A result of problems drawn at random, of 1e-4 s of memcpy each."""
+    """A result of problems drawn at random, of 1e-4 s of memcpy each. The first candidate is the chosen one; the
+    fastest of its own runs, which followed other things than the candidates' runs did, does not count."""
     cases = [
         {"suite": "random:2:7::1048576:16000000", "case": f"s7n{i}", "class": "tiny-modes", "element_bytes": 1,
-         "outcome": "ok", "memcpy_seconds": 1e-4, "seconds": s, "best_seconds": s,
-         **({"candidates": [{"kernel": "pack", "seconds": c} for c in candidates[i]]} if candidates else {})}
+         "outcome": "ok", "memcpy_seconds": 1e-4, "seconds": s, "best_seconds": s / 2, "method": "pack: way 0",
+         **({"candidates": [{"kernel": "pack", "candidate": f"way {n}", "seconds": c}
+                            for n, c in enumerate(candidates[i])]} if candidates else {})}
         for i, s in enumerate(seconds)
     ]  # fmt: skip
     provenance = {"commit": "abc", "date": "2026-01-02T00:00:00Z", "cpu": "Some CPU", "non_temporal_copy": "AVX2"}

@@ -29,16 +29,16 @@ struct Family {
   using Config = GatherConfig;
   using Args = kernels::GatherArgs;
   struct Costs {
-    Cost lane{"lane", 21.11, "instructions for each element"};
-    Cost axis{"axis", 11.67, "instructions for each mode of an element's place"};
+    Cost lane{"lane", 18.84, "instructions for each element"};
+    Cost axis{"axis", 11.09, "instructions for each mode of an element's place"};
     Cost far{"far", 4.4, "times the instructions where places need more than 32 bits"};
-    Cost sector{"sector", 0.8648, "wavefronts for each sector that a warp touches"};
-    Cost block{"block", 2.209e-06, "seconds of a block that is alone"};
-    Cost single_block{"single_block", 2.466e-06, "the same with one element a thread"};
+    Cost sector{"sector", 0.888, "wavefronts for each sector that a warp touches"};
+    Cost block{"block", 2.244e-06, "seconds of a block that is alone"};
+    Cost single_block{"single_block", 2.526e-06, "the same with one element a thread"};
     Cost share_256{"share_256", 1, "share of the memory's speed with runs of 256 bytes or more", 1};
-    Cost share_128{"share_128", 0.9348, "share with runs of 128 to 255 bytes", 1};
-    Cost share_64{"share_64", 0.8803, "share with runs of 64 to 127 bytes", 1};
-    Cost share_32{"share_32", 0.7745, "share with runs of 32 bytes", 1};
+    Cost share_128{"share_128", 1, "share with runs of 128 to 255 bytes", 1};
+    Cost share_64{"share_64", 0.8906, "share with runs of 64 to 127 bytes", 1};
+    Cost share_32{"share_32", 0.7781, "share with runs of 32 bytes", 1};
     Cost any_value{"any_value", 400, "instructions for a value of types known at run time alone"};
     Cost known_value{"known_value", 60, "instructions for a value of types compiled for: assumed"};
   };

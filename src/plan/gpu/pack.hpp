@@ -35,35 +35,35 @@ struct Family {
   using Args = kernels::PackArgs;
   struct Costs {
     // The form whose runs begin anywhere.
-    Cost load{"load", 38, "instructions for each vector that is loaded"};
-    Cost lane{"lane", 21.08, "instructions for each unit that is stored"};
-    Cost element{"element", 0.5348, "instructions for each element of those"};
-    Cost shifting{"shifting", 32.27,
+    Cost load{"load", 31.73, "instructions for each vector that is loaded"};
+    Cost lane{"lane", 19.99, "instructions for each unit that is stored"};
+    Cost element{"element", 0.667, "instructions for each element of those"};
+    Cost shifting{"shifting", 21.89,
                   "instructions more for a unit where runs begin at different places within one"};
-    Cost thread{"thread", 97.33, "instructions of a thread"};
-    Cost axis{"axis", 19.01, "instructions of a thread for each mode that boxes cut"};
-    Cost entry{"entry", 2.139, "instructions for where an element of a run lies"};
-    Cost entry_digit{"entry_digit", 11.49, "instructions for each digit of that"};
-    Cost gap{"gap", 125.1, "bytes more for each run of the destination with a gap behind it"};
-    Cost most_moved{"most_moved", 2.46,
+    Cost thread{"thread", 71.71, "instructions of a thread"};
+    Cost axis{"axis", 38.64, "instructions of a thread for each mode that boxes cut"};
+    Cost entry{"entry", 5.063, "instructions for where an element of a run lies"};
+    Cost entry_digit{"entry_digit", 8.35, "instructions for each digit of that"};
+    Cost gap{"gap", 190, "bytes more for each run of the destination with a gap behind it"};
+    Cost most_moved{"most_moved", 2.563,
                     "times the destination's bytes: at most, where it has gaps"};
-    Cost edge{"edge", 74.75, "instructions for each element that may lie in no whole unit"};
-    Cost barriers{"barriers", 0.383,
+    Cost edge{"edge", 48.62, "instructions for each element that may lie in no whole unit"};
+    Cost barriers{"barriers", 0.1968,
                   "as the shared `barriers`: two barriers a box, more between them"};
-    Cost run_digit{"run_digit", 9, "instructions for each digit of a run's place"};
-    Cost wavefront{"wavefront", 0.8032, "wavefronts for each that the layout asks for"};
-    Cost block{"block", 3.118e-06, "seconds of a block that is alone"};
-    Cost block_lane{"block_lane", 5.753e-08, "seconds of such a block for each vector of a thread"};
+    Cost run_digit{"run_digit", 2.562, "instructions for each digit of a run's place"};
+    Cost wavefront{"wavefront", 0.9539, "wavefronts for each that the layout asks for"};
+    Cost block{"block", 2.921e-06, "seconds of a block that is alone"};
+    Cost block_lane{"block_lane", 1.784e-07, "seconds of such a block for each vector of a thread"};
     // The aligned form.
-    Cost aligned_load{"aligned_load", 2.172, "instructions for each vector that is loaded"};
-    Cost aligned_lane{"aligned_lane", 1.959, "instructions for each vector that is stored"};
-    Cost aligned_element{"aligned_element", 6.565, "instructions for each element of those"};
-    Cost aligned_thread{"aligned_thread", 89.6, "instructions of a thread"};
-    Cost aligned_barriers{"aligned_barriers", 0.2517, "as `barriers`"};
-    Cost aligned_wavefront{"aligned_wavefront", 0.8157,
+    Cost aligned_load{"aligned_load", 1.92, "instructions for each vector that is loaded"};
+    Cost aligned_lane{"aligned_lane", 1.716, "instructions for each vector that is stored"};
+    Cost aligned_element{"aligned_element", 8.58, "instructions for each element of those"};
+    Cost aligned_thread{"aligned_thread", 47.01, "instructions of a thread"};
+    Cost aligned_barriers{"aligned_barriers", 0.1917, "as `barriers`"};
+    Cost aligned_wavefront{"aligned_wavefront", 0.8272,
                            "wavefronts for each that the layout asks for"};
-    Cost aligned_block{"aligned_block", 2.753e-06, "seconds of a block that is alone"};
-    Cost aligned_block_lane{"aligned_block_lane", 2.619e-08, "seconds for each vector of a thread"};
+    Cost aligned_block{"aligned_block", 2.797e-06, "seconds of a block that is alone"};
+    Cost aligned_block_lane{"aligned_block_lane", 3.212e-08, "seconds for each vector of a thread"};
     // Values that change in the aligned form, as measured of six pairs of types.
     Cost change_work{"change_work", 1.5, "times the instructions"};
     Cost narrow_block{"narrow_block", 3, "times the time of a block where elements become smaller"};

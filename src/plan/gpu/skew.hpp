@@ -21,24 +21,24 @@ struct Family {
   using Config = TileConfig;
   using Args = kernels::SkewArgs;
   struct Costs {
-    Cost lane{"lane", 3.272, "instructions for each 16 bytes"};
-    Cost element{"element", 21.23, "instructions for each element"};
-    Cost thread{"thread", 124.4, "instructions of a thread"};
-    Cost mode{"mode", 6.924, "instructions of a thread for each mode beyond two"};
-    Cost block{"block", 2.216e-06, "seconds of a block that is alone"};
-    Cost block_turn{"block_turn", 6.254e-07,
+    Cost lane{"lane", 5.257, "instructions for each 16 bytes"};
+    Cost element{"element", 16.44, "instructions for each element"};
+    Cost thread{"thread", 191.1, "instructions of a thread"};
+    Cost mode{"mode", 4.96, "instructions of a thread for each mode beyond two"};
+    Cost block{"block", 2.114e-06, "seconds of a block that is alone"};
+    Cost block_turn{"block_turn", 6.97e-07,
                     "seconds of such a block for every four vectors of a thread"};
-    Cost barriers{"barriers", 0.1807, "as the shared `barriers`"};
+    Cost barriers{"barriers", 0.1699, "as the shared `barriers`"};
     // The form that transposes in registers takes elements of up to 4 bytes.
-    Cost register_lane{"register_lane", 105.6, "the same seven where registers transpose"};
+    Cost register_lane{"register_lane", 74.67, "the same seven where registers transpose"};
     Cost register_element{"register_element", 1.458, "instructions for each element"};
-    Cost register_thread{"register_thread", 16.02, "instructions of a thread"};
-    Cost register_mode{"register_mode", 19.95, "instructions of a thread for each mode beyond two"};
-    Cost register_block{"register_block", 2.687e-06, "seconds of a block that is alone"};
-    Cost register_block_turn{"register_block_turn", 8.599e-07,
+    Cost register_thread{"register_thread", 15.03, "instructions of a thread"};
+    Cost register_mode{"register_mode", 70.57, "instructions of a thread for each mode beyond two"};
+    Cost register_block{"register_block", 2.845e-06, "seconds of a block that is alone"};
+    Cost register_block_turn{"register_block_turn", 8.716e-07,
                              "seconds for every four vectors of a thread"};
-    Cost register_barriers{"register_barriers", 0.3545, "as the shared `barriers`"};
-    Cost register_table{"register_table", 17.05,
+    Cost register_barriers{"register_barriers", 0.387, "as the shared `barriers`"};
+    Cost register_table{"register_table", 16.37,
                         "instructions more for each 16 bytes where a table has the rows' places"};
   };
 

@@ -22,16 +22,16 @@ struct Family {
   using Config = TileConfig;
   using Args = kernels::TileArgs;
   struct Costs {
-    Cost lane{"lane", 5.685, "instructions for each 16 bytes"};
-    Cost element{"element", 1.546, "instructions for each element"};
-    Cost thread{"thread", 287.6, "instructions of a thread"};
-    Cost mode{"mode", 38.65, "instructions of a thread for each mode beyond two"};
-    Cost repeat{"repeat", 0.002002,
+    Cost lane{"lane", 7.093, "instructions for each 16 bytes"};
+    Cost element{"element", 2.573, "instructions for each element"};
+    Cost thread{"thread", 281.1, "instructions of a thread"};
+    Cost mode{"mode", 34.77, "instructions of a thread for each mode beyond two"};
+    Cost repeat{"repeat", 0.001788,
                 "more memory time for each time more that lanes take four vectors"};
-    Cost block{"block", 1.55e-06, "seconds of a block that is alone"};
-    Cost block_turn{"block_turn", 6.134e-07,
+    Cost block{"block", 1.885e-06, "seconds of a block that is alone"};
+    Cost block_turn{"block_turn", 2.467e-07,
                     "seconds of such a block for every four vectors of a thread"};
-    Cost barriers{"barriers", 0.005118, "as the shared `barriers`"};
+    Cost barriers{"barriers", 0.004959, "as the shared `barriers`"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
