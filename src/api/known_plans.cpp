@@ -224,8 +224,7 @@ void check_before_timing(const Problem& problem, const Buffers& buffers) {
 }
 
 // Whoever asks for less from now on gets the winner.
-void remember(plan::CacheKey key, const std::shared_ptr<const plan::Plan>& winner) {
-  winners().remember(*winner);
+void use(plan::CacheKey key, const std::shared_ptr<const plan::Plan>& winner) {
   for (const Effort effort : {Effort::estimate, Effort::automatic}) {
     key.effort = effort;
     cache().insert(key, winner);
@@ -254,8 +253,15 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
   // What a race has left to the model as well.
   if (key.effort == Effort::automatic) plan.learning = plan::Learning::of(plan, key.request);
   found.plan = std::make_shared<const plan::Plan>(std::move(plan));
+  if (found.plan->learning != nullptr) {
+    found.plan = cache().find_or_insert(key, found.plan);  // threads that begin together share it
+    return found;
+  }
   cache().insert(key, found.plan);
-  if (found.executed && found.plan->choice != plan::Choice::estimated) remember(key, found.plan);
+  if (found.executed && found.plan->choice != plan::Choice::estimated) {
+    winners().remember(*found.plan);
+    use(key, found.plan);
+  }
   return found;
 }
 
@@ -315,7 +321,9 @@ void run_and_learn(const std::shared_ptr<const plan::Plan>& plan, const Buffers&
       learning->solve(*plan, [&](const plan::Plan& trial) { return seconds_of(trial, buffers); });
   if (winner == nullptr) return;
   const plan::CacheKey key{plan->problem, learning->request(), plan->gpu, Effort::automatic};
-  if (cache().find(key) == plan) remember(key, winner);  // else plans were forgotten meanwhile
+  // Learned for where this destination begins, and with less care than what is measured: it is no
+  // winner for others. Where the cache has another plan, plans were forgotten meanwhile.
+  if (cache().find(key) == plan) use(key, winner);
   learning->end();
 }
 

@@ -67,15 +67,23 @@ std::shared_ptr<Learning> Learning::of(const Plan& plan, const Request& request)
 
 std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const TimedRun& run) {
   const Turn turn(taken_);
-  if (!turn.is_mine() || round_ == rounds) {
+  if (turn.is_mine() && round_ < rounds) {
+    take_turn(plan, run);
+  } else {
     run(plan);
-    return nullptr;
   }
+  if (!turn.is_mine() || round_ < rounds || told_) return nullptr;
+  told_ = true;
+  return with_winner(plan);
+}
+
+void Learning::take_turn(const Plan& plan, const TimedRun& run) {
   double& best = seconds_[entrant_];
   const Candidate& candidate = plan.candidates[entrant_];
+  const bool preferred = candidate == plan.chosen;
   ++calls_;
   try {
-    if (candidate == plan.chosen) {
+    if (preferred) {
       best = std::min(best, run(plan));
     } else {
       Plan trial = plan;
@@ -83,11 +91,14 @@ std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const TimedRun& ru
       best = std::min(best, run(trial));
     }
   } catch (...) {
-    next_turn();  // one that finds no memory, for instance, does not stand in the way of the others
-    throw;
+    // One that finds no memory, for instance, stands in the way neither of the others nor of this
+    // call, unless it may have added to the destination.
+    next_turn();
+    if (preferred || plan.normal.values.beta != 0) throw;
+    run(plan);
+    return;
   }
   next_turn();
-  return round_ < rounds ? nullptr : with_winner(plan);
 }
 
 double Learning::fastest() const {

@@ -51,6 +51,7 @@ class Learning {
   explicit Learning(const Request& request, std::size_t entrants);
   double fastest() const;
   bool goes_on(std::size_t entrant) const;
+  void take_turn(const Plan& plan, const TimedRun& run);
   void next_turn();
   std::shared_ptr<const Plan> with_winner(const Plan& plan) const;
 
@@ -61,6 +62,7 @@ class Learning {
   std::size_t entrant_ = 0;          // whose turn it is
   int round_ = 0;
   int calls_ = 0;
+  bool told_ = false;  // has the winner been returned?
 };
 
 }  // namespace cornerturn::plan

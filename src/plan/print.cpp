@@ -65,6 +65,7 @@ nlohmann::json estimate_json(const Estimate& e) {
 std::string launches_text(const Prepared& ready) {
   std::string text;
   for (const Prepared* one = &ready; one != nullptr; one = one->then.get()) {
+    if (one->launch.grid.count() == 0) continue;  // other plans do the work
     text += fmt::format("{:<11} {} blocks of {} threads, {} B of shared memory\n",
                         text.empty() ? "launch" : "then", one->launch.grid.count(),
                         one->launch.block.count(), one->launch.dynamic_shared);
@@ -96,12 +97,12 @@ std::vector<std::string> steps_of(const Plan& plan) {
   return steps;
 }
 
-// Every row of the registry: its candidates, or why it has none.
 // What Plan::race is about.
 const char* trial_of(const Plan& plan) {
   return plan.choice == Choice::learned ? "learned" : "race";
 }
 
+// Every row of the registry: its candidates, or why it has none.
 std::string candidates_text(const Plan& plan) {
   std::string text;
   const auto add = [&](char mark, const Row& row, const std::string& time, std::string_view what) {

@@ -134,6 +134,21 @@ TEST(Learning, DoesNotTakeThePlaceOfWhatWasMeasured) {
   forget_plans();
 }
 
+// And what was learned does not take the place of a measurement that is asked for later.
+TEST(Learning, DoesNotAnswerWhoAsksForAMeasurement) {
+  forget_plans();
+  Turned turned;
+  const std::string learned = learned_of(turned);
+  for (int call = 0; call < enough_calls; ++call) ASSERT_TRUE(turned.solved_by(one_thread));
+  ASSERT_EQ(turned.choice(), learned);
+  Options measure = one_thread;
+  measure.effort = Effort::measure;
+  ASSERT_TRUE(turned.solved_by(measure));
+  EXPECT_EQ(turned.choice(measure), "measured");
+  EXPECT_EQ(turned.choice(), "measured");
+  forget_plans();
+}
+
 TEST(Learning, AddsToTheDestinationOnce) {
   forget_plans();
   const std::vector<float> src(static_cast<std::size_t>(rows * columns), 3.0F);

@@ -38,6 +38,16 @@ TEST(PlanCache, FindsWhatWasPutIn) {
   EXPECT_EQ(cache.find(keys.front()), nullptr);
 }
 
+TEST(PlanCache, KeepsWhatItHasWhereAnotherThreadWasFirst) {
+  PlanCache cache;
+  CacheKey key;
+  key.problem.modes = {{2, 1, 1}};
+  const auto first = std::make_shared<Plan>(), second = std::make_shared<Plan>();
+  EXPECT_EQ(cache.find_or_insert(key, first), first);
+  EXPECT_EQ(cache.find_or_insert(key, second), first);
+  EXPECT_EQ(cache.find(key), first);
+}
+
 TEST(PlanCache, StaysBoundedAndServesManyThreads) {
   PlanCache cache;
   std::vector<std::thread> threads;

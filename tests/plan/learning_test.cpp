@@ -154,9 +154,31 @@ TEST(Learning, LeavesAloneWhatDependsOnMoreThanTheElements) {
   EXPECT_EQ(Learning::of(plan, {}), nullptr);
 }
 
-TEST(Learning, ACallThatFailsIsItsTurn) {
-  const Plan plan = plan_of({1, 1});
+// Then the model's candidate does the job, and who has failed is no winner.
+TEST(Learning, ATurnThatFailsFailsNoCall) {
+  const Plan plan = plan_of({1, 1, 1});
   const auto learning = Learning::of(plan, {});
+  Turns turns;
+  const TimedRun run = [&](const Plan& trial) {
+    turns.push_back(number_of(trial, plan));
+    if (turns.back() == 2) throw Error(Status::out_of_memory, "no scratch memory");
+    return turns.back() == 1 ? 0.1 : 1.0;
+  };
+  for (int call = 0; call < 4; ++call) EXPECT_EQ(learning->solve(plan, run), nullptr);
+  const auto learned = learning->solve(plan, run);
+  EXPECT_EQ(turns, (Turns{0, 1, 2, 0, 0, 1})) << "the third call ran two";
+  ASSERT_NE(learned, nullptr);
+  EXPECT_EQ(number_of(*learned, plan), 1U);
+  EXPECT_EQ(learning->solve(plan, run), nullptr) << "told once";
+}
+
+// What may have been added to the destination must not be added again. The next call tells.
+TEST(Learning, ATurnThatFailsIsNotRepeatedWhereItAdds) {
+  Epilogue adds;
+  adds.beta = 1;
+  const Plan plan = plan_of({1, 1}, turned(1033, 517, adds));
+  const auto learning = Learning::of(plan, {});
+  ASSERT_NE(learning, nullptr);
   Turns turns;
   const TimedRun run = [&](const Plan& trial) {
     turns.push_back(number_of(trial, plan));
@@ -165,8 +187,10 @@ TEST(Learning, ACallThatFailsIsItsTurn) {
   };
   EXPECT_EQ(learning->solve(plan, run), nullptr);
   EXPECT_THROW(learning->solve(plan, run), Error);
-  learning->solve(plan, run);
+  const auto learned = learning->solve(plan, run);
   EXPECT_EQ(turns, (Turns{0, 1, 0}));
+  ASSERT_NE(learned, nullptr);
+  EXPECT_EQ(number_of(*learned, plan), 0U);
 }
 
 // A thread calls while another one has its turn, and does not wait for it.
