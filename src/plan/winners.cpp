@@ -64,7 +64,6 @@ void Winners::parse(const std::string& text, const std::string& name) {
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [key, value] : read) winner_of_[key] = value;
-  if (!read.empty()) least_bytes_ = 0;
 }
 
 std::string Winners::to_text() const {
@@ -75,17 +74,9 @@ std::string Winners::to_text() const {
   return text;
 }
 
-void Winners::remember(const Plan& plan) {
-  const std::string key = key_of(plan);
-  const std::string value = value_of(plan.chosen, plan.normal);
+void Winners::remember(const std::string& key, const std::string& value) {
   const std::lock_guard<std::mutex> lock(mutex_);
   winner_of_[key] = value;
-  least_bytes_ = std::min(least_bytes_, plan.problem.bytes());
-}
-
-bool Winners::may_have(const Plan& plan) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return plan.problem.bytes() >= least_bytes_;
 }
 
 std::optional<std::string> Winners::find(const std::string& key) const {
@@ -94,8 +85,12 @@ std::optional<std::string> Winners::find(const std::string& key) const {
   return found == winner_of_.end() ? std::nullopt : std::optional(found->second);
 }
 
+void Winners::remember(const Plan& plan) {
+  remember(key_of(plan), value_of(plan.chosen, plan.normal));
+}
+
 void Winners::apply(Plan& plan) const {
-  if (!may_have(plan)) return;
+  if (empty()) return;
   const auto value = find(key_of(plan));
   if (!value) return;
   for (const Candidate& candidate : plan.candidates) {
@@ -107,7 +102,6 @@ void Winners::apply(Plan& plan) const {
 void Winners::clear() {
   const std::lock_guard<std::mutex> lock(mutex_);
   winner_of_.clear();
-  least_bytes_ = none;
 }
 
 bool Winners::empty() const {

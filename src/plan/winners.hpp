@@ -2,8 +2,6 @@
 // the same kind.
 #pragma once
 
-#include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,15 +36,11 @@ class Winners {
   void renew() { std::construct_at(&mutex_); }
 
  private:
-  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-
-  bool may_have(const Plan& plan) const;
+  void remember(const std::string& key, const std::string& value);
   std::optional<std::string> find(const std::string& key) const;
 
   mutable std::mutex mutex_;
   std::map<std::string, std::string> winner_of_;  // both are tab-joined
-  // No winner is of a smaller problem. To look for one takes a part of the time that a plan takes.
-  std::int64_t least_bytes_ = none;
 };
 
 }  // namespace cornerturn::plan

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "cornerturn/error.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan/planner.hpp"
@@ -69,33 +67,6 @@ TEST(Winners, OfAGpuDependOnItsNameAndTheAlignment) {
     device.name = "Another GPU";
     EXPECT_EQ(made(plan.alignment).choice, Choice::estimated);
   }
-}
-
-TEST(Winners, AreFoundAtOnce) {
-  const auto plan_of = [](const Problem& problem) {
-    Plan plan = make_plan(problem, CpuInfo{});
-    plan.chosen = plan.candidates.back();
-    return plan;
-  };
-  test::RandomProblems random(22);
-  std::vector<Plan> plans;
-  for (int i = 0; i < 20; ++i) plans.push_back(plan_of(random.next()));
-  Winners winners;
-  const auto choice_for = [&](const Plan& plan) {
-    Plan again = make_plan(plan.problem, CpuInfo{});
-    winners.apply(again);
-    return again.choice;
-  };
-  // The largest problem first: those that follow are smaller than all before.
-  std::sort(plans.begin(), plans.end(),
-            [](const Plan& a, const Plan& b) { return a.problem.bytes() > b.problem.bytes(); });
-  for (const Plan& plan : plans) {
-    winners.remember(plan);
-    EXPECT_EQ(choice_for(plan), Choice::remembered);
-    EXPECT_EQ(choice_for(plans.front()), Choice::remembered);
-  }
-  winners.clear();
-  for (const Plan& plan : plans) EXPECT_EQ(choice_for(plan), Choice::estimated);
 }
 
 TEST(Winners, MalformedFilesAreRefusedWhole) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/buffers.hpp"
+#include "kernels/passes.hpp"
+#include "plan/gpu/family.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -41,6 +43,25 @@ struct Parts {
   std::int64_t workspace = 0;  ///< bytes
 
   friend bool operator==(const Parts&, const Parts&) = default;
+};
+
+/// What families have in common that have no kernel: the plans of All::parts do the work.
+template <class All>
+struct FamilyOfParts {
+  struct Config {
+    std::shared_ptr<const All> all;
+
+    friend bool operator==(const Config& a, const Config& b) {
+      return a.all == b.all || a.all->parts == b.all->parts;
+    }
+  };
+  using Args = kernels::PassesArgs;
+
+  static const Parts& parts(const Config& config) { return config.all->parts; }
+  static Launchable<Args> prepare(const Config&, const Problem&) {
+    return {{}, {{0, 1, 1}, {0, 1, 1}, 0}};
+  }
+  static void bind(Args&, const Problem&, const Buffers&, int) {}
 };
 
 /// Calls run(plan, buffers) for the plans that have kernels: the plan itself, or all its parts.

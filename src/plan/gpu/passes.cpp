@@ -293,10 +293,4 @@ std::string Family::details(const Config& config) {
   return config.all->text + "workspace   " + bytes_text(config.all->parts.workspace) + "\n";
 }
 
-Launchable<kernels::PassesArgs> Family::prepare(const Config&, const Problem&) {
-  return {{}, {{0, 1, 1}, {0, 1, 1}, 0}};
-}
-
-void Family::bind(kernels::PassesArgs&, const Problem&, const Buffers&, int) {}
-
 }  // namespace cornerturn::plan::gpu::passes

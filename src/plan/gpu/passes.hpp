@@ -7,7 +7,6 @@
 
 #include "core/buffers.hpp"
 #include "core/in_place.hpp"
-#include "kernels/passes.hpp"
 #include "plan/gpu/family.hpp"
 #include "plan/gpu/parts.hpp"
 
@@ -18,22 +17,12 @@ struct Passes {
   Parts parts;
   double seconds = 0;
   std::string text;
-
-  friend bool operator==(const Passes& a, const Passes& b) { return a.parts == b.parts; }
 };
 
-struct Family {
+struct Family : FamilyOfParts<Passes> {
   static constexpr std::string_view name = "passes";
   static constexpr std::string_view idea = "panels transposed on the chip, runs that follow cycles";
   static constexpr Operations operations{Operation::in_place};
-  struct Config {
-    std::shared_ptr<const Passes> all;
-
-    friend bool operator==(const Config& a, const Config& b) {
-      return a.all == b.all || *a.all == *b.all;
-    }
-  };
-  using Args = kernels::PassesArgs;
   struct Costs {  // beside those of the families that do the work
     Cost part{"part", 1e-06, "seconds from one part's end to the next one's start: assumed"};
   };
@@ -46,9 +35,6 @@ struct Family {
   static std::string describe(const Config& config, const Problem& normal);
   static std::string details(const Config& config);
   static std::int64_t workspace(const Config& config) { return config.all->parts.workspace; }
-  static const Parts& parts(const Config& config) { return config.all->parts; }
-  static Launchable<Args> prepare(const Config& config, const Problem& normal);
-  static void bind(Args& args, const Problem& normal, const Buffers& buffers, int launch);
 };
 
 }  // namespace cornerturn::plan::gpu::passes

@@ -120,10 +120,4 @@ std::string Family::details(const Config& config) {
   return text;
 }
 
-Launchable<kernels::PassesArgs> Family::prepare(const Config&, const Problem&) {
-  return {{}, {{0, 1, 1}, {0, 1, 1}, 0}};
-}
-
-void Family::bind(kernels::PassesArgs&, const Problem&, const Buffers&, int) {}
-
 }  // namespace cornerturn::plan::gpu::repeat

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "kernels/passes.hpp"
 #include "plan/gpu/family.hpp"
 #include "plan/gpu/parts.hpp"
 
@@ -16,23 +15,13 @@ namespace cornerturn::plan::gpu::repeat {
 struct Repeats {
   Parts parts;
   double seconds = 0;
-
-  friend bool operator==(const Repeats& a, const Repeats& b) { return a.parts == b.parts; }
 };
 
-struct Family {
+struct Family : FamilyOfParts<Repeats> {
   static constexpr std::string_view name = "repeat";
   static constexpr std::string_view idea =
       "what the destination holds several times is moved once, then copied";
   static constexpr Operations operations{Operation::move};
-  struct Config {
-    std::shared_ptr<const Repeats> all;
-
-    friend bool operator==(const Config& a, const Config& b) {
-      return a.all == b.all || *a.all == *b.all;
-    }
-  };
-  using Args = kernels::PassesArgs;
   struct Costs {  // beside those of the families that do the work
     Cost part{"part", 4.066e-07, "seconds from one part's end to the next one's start"};
   };
@@ -44,9 +33,6 @@ struct Family {
                            const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
   static std::string details(const Config& config);
-  static const Parts& parts(const Config& config) { return config.all->parts; }
-  static Launchable<Args> prepare(const Config& config, const Problem& normal);
-  static void bind(Args& args, const Problem& normal, const Buffers& buffers, int launch);
 };
 
 }  // namespace cornerturn::plan::gpu::repeat
