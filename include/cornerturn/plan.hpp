@@ -22,8 +22,8 @@ enum class Effort {
   /// 4 MiB for each thread, the first few per cent of that are a race: the best candidates do some
   /// each, the fastest of them does the rest, and is remembered. Where a call has less, but 256 KiB
   /// or more, or cannot begin with a race, it is one of at most eight with which the best
-  /// candidates take turns, each doing all of a call; the fastest does the calls that follow, and
-  /// is remembered. The first call is that of the model. Plans without a call are those of
+  /// candidates take turns, each doing all of a call; the fastest does the calls of this process
+  /// that follow. The first call is that of the model. Plans without a call are those of
   /// `estimate`.
   automatic,
 };

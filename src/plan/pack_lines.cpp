@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t line_bytes = 64;
 
 // Policies. Lines of so few steps read few streams, which do not share sets of a cache. The source
-// of a chunk fills half of the first-level cache. Runs of the destination have to be some lines
+// of a chunk fills half of the first-level cache. The destination's runs have to be some lines
 // long.
 constexpr double few_steps = 4;
 constexpr std::int64_t chunk_bytes = 16 << 10;

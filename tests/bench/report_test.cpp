@@ -53,6 +53,19 @@ class ReportFile : public testing::Test {
                                   ("cornerturn-report-test-" + std::to_string(getpid()));
 };
 
+// The chosen one counts as a candidate, as what it is compared with does.
+TEST(Report, TheChoiceIsJudgedByItsTimeAsACandidate) {
+  Result r = result_of("a", "x", 0.5);
+  r.method = "tile: large";
+  r.candidates = {{"tile", "large", "", 1e-3, 5e-4}, {"tile", "small", "", 1e-3, 4e-4}};
+  EXPECT_EQ(chosen_seconds(r), 5e-4);
+  EXPECT_EQ(score_choices({r}).good, 0);
+  r.candidates[1].seconds = 4.9e-4;
+  EXPECT_EQ(score_choices({r}).good, 1);
+  r.method = "gather: another";
+  EXPECT_EQ(chosen_seconds(r), r.best_seconds);
+}
+
 TEST_F(ReportFile, RoundTrips) {
   Result skipped = result_of("c", "y", 1);
   skipped.outcome = Outcome::skipped;
