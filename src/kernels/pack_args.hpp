@@ -140,7 +140,10 @@ struct PackArgs {
 
   /// Lanes may begin with another word of their vectors, so that they read from other banks.
   CT_HOST_DEVICE constexpr std::uint32_t rotation_of(std::uint32_t lane) const {
-    return lane >> rotation_shift & 3U;
+    return rotation_of(lane, rotation_shift);
+  }
+  CT_HOST_DEVICE static constexpr std::uint32_t rotation_of(std::uint32_t lane, int shift) {
+    return lane >> shift & 3U;
   }
   /// Which of its `all` elements a lane takes as number `k`.
   CT_HOST_DEVICE static constexpr std::uint32_t rotated(std::uint32_t k, std::uint32_t rotation,

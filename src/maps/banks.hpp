@@ -63,6 +63,9 @@ struct SharedCost {
   constexpr bool clean() const { return conflicts == 0; }
 };
 
+/// What quick counts know of shared memory: as much as planners lay out.
+inline constexpr std::uint64_t quick_bytes = std::uint64_t{64} << 10;
+
 namespace detail {
 
 /// The different words of each bank that a group of lanes wants.
@@ -74,26 +77,21 @@ struct BankUse {
   std::array<int, bank_count> words = {};
   Use uses[bank_count][warp_lanes];
 
-  /// How many words the bank has then.
-  constexpr int add(std::uint64_t word, int lane) {
+  constexpr void add(std::uint64_t word, int lane) {
     const auto bank = static_cast<std::size_t>(word % bank_count);
     const int count = words[bank];
     for (int i = 0; i < count; ++i) {
-      if (uses[bank][i].word == word) return count;
+      if (uses[bank][i].word == word) return;
     }
     uses[bank][count] = {word, lane};
-    return words[bank] = count + 1;
+    words[bank] = count + 1;
   }
 
-  /// How many the fullest of its banks has then.
-  constexpr int add_access(std::uint64_t address, int width, int lane) {
+  constexpr void add_access(std::uint64_t address, int width, int lane) {
     const std::uint64_t last = address + static_cast<std::uint64_t>(width) - 1;
-    int most = 0;
     for (std::uint64_t word = address / bank_bytes; word <= last / bank_bytes; ++word) {
-      const int count = add(word, lane);
-      most = count > most ? count : most;
+      add(word, lane);
     }
-    return most;
   }
 
   constexpr int fullest() const {
@@ -144,14 +142,22 @@ constexpr void add_group(SharedCost& cost, const WarpRequest& request, std::uint
   cost.conflicts += passes - room;
 }
 
-/// The passes of the group `lanes`, or a number of at least `enough` where there are as many.
+/// The passes of the group `lanes`, or a number of at least `enough` where there are as many. What
+/// a lane wants, at a multiple of its width, takes as many banks as any other lane's: they count as
+/// one bank of `width` bytes, which is never less than a word.
+template <int width>
 constexpr int group_passes(const WarpRequest& request, std::uint32_t lanes, int enough) {
-  BankUse banks;
+  constexpr int banks = bank_count * bank_bytes / width;
+  std::array<std::uint64_t, quick_bytes / width / 64> asked = {};  // a bit for each place
+  std::array<std::uint8_t, banks> places = {};                     // of each bank
   int most = 0;
   for (std::uint32_t rest = request.active & lanes; rest != 0 && most < enough; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    const int count =
-        banks.add_access(request.address[static_cast<std::size_t>(lane)], request.width, lane);
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    const std::uint64_t place = request.address[lane] / width;
+    std::uint64_t& those = asked[place / 64];
+    std::uint8_t& count = places[place % banks];
+    count = static_cast<std::uint8_t>(count + (~(those >> (place % 64)) & 1U));
+    those |= std::uint64_t{1} << (place % 64);
     most = count > most ? count : most;
   }
   return most;
@@ -192,13 +198,16 @@ constexpr SharedCost shared_cost(const WarpRequest& request, SharedOp op) {
   return cost;
 }
 
-/// The wavefronts alone; where there are `enough`, a number of at least that.
+/// The wavefronts alone; where there are `enough`, a number of at least that. Addresses of active
+/// lanes are less than `quick_bytes`.
 constexpr int shared_wavefronts(const WarpRequest& request, SharedOp op, int enough) {
   const LaneGroups groups = lane_groups(request, op);
+  const auto passes = request.width <= bank_bytes       ? detail::group_passes<bank_bytes>
+                      : request.width == 2 * bank_bytes ? detail::group_passes<2 * bank_bytes>
+                                                        : detail::group_passes<4 * bank_bytes>;
   int wavefronts = 0;
   for (int first = 0; first < warp_lanes && wavefronts < enough; first += groups.size) {
-    wavefronts +=
-        detail::group_passes(request, detail::lanes_from(first, groups.size), enough - wavefronts);
+    wavefronts += passes(request, detail::lanes_from(first, groups.size), enough - wavefronts);
   }
   return wavefronts == 0 ? 1 : wavefronts;
 }

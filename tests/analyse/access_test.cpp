@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "access/patterns.hpp"
 
@@ -67,6 +69,30 @@ TEST(SharedCost, NobodyActiveIsOneWavefront) {
                                       SharedOp::load);
   EXPECT_EQ(cost.wavefronts, 1);
   EXPECT_TRUE(cost.clean());
+}
+
+TEST(SharedCost, QuickCountsAreTheSameAsFarAsTheyGo) {
+  std::mt19937 random(7);
+  const auto below = [&](std::uint64_t n) { return random() % n; };
+  for (int round = 0; round < 2000; ++round) {
+    const int width = 1 << below(5);
+    // Few places make broadcasts and collisions likely.
+    const std::uint64_t places = quick_bytes / static_cast<unsigned>(width) >> below(10);
+    const std::uint64_t step = below(2) == 0 ? 1 : 32;
+    WarpRequest one;
+    one.width = width;
+    one.active = below(2) == 0 ? 0xffffffffU : static_cast<std::uint32_t>(random());
+    for (std::uint64_t& address : one.address) {
+      address = below(places) / step * step * static_cast<unsigned>(width);
+    }
+    for (const SharedOp op : {SharedOp::load, SharedOp::store}) {
+      const int all = shared_cost(one, op).wavefronts;
+      EXPECT_EQ(shared_wavefronts(one, op, 128), all);
+      for (const int enough : {1, 2, 3, 5, 8}) {
+        EXPECT_EQ(std::min(shared_wavefronts(one, op, enough), enough), std::min(all, enough));
+      }
+    }
+  }
 }
 
 TEST(GlobalCost, SectorsAndLines) {

@@ -140,7 +140,8 @@ void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
 // The indices of the elements that the lanes of a warp gather with their first request.
 class GatheredIndices {
  public:
-  GatheredIndices(const PackArgs& args, const Box& box) : width_(args.src_element_bytes) {
+  GatheredIndices(const PackArgs& args, const Box& box)
+      : width_(args.src_element_bytes), room_(static_cast<std::uint64_t>(args.room)) {
     const auto W = static_cast<std::uint32_t>(kernels::pack_unit_bytes(args.element_bytes) /
                                               args.element_bytes);
     std::array<std::uint32_t, 32> element{}, run{};
@@ -165,7 +166,7 @@ class GatheredIndices {
     WarpRequest request;
     request.active = active_;
     request.width = width_;
-    request.address.fill(0);
+    request.address.fill(room_);
     for (std::size_t m = 0; m < modes_; ++m) {
       PackDigit digit;
       digit.shared_stride = layout.shared[mode_[m]];
@@ -191,6 +192,7 @@ class GatheredIndices {
   }
 
   int width_;
+  std::uint64_t room_;  // before the first element of the box, for what lies behind it backwards
   std::uint32_t active_ = 0;
   std::size_t modes_ = 0;
   std::array<std::size_t, 12> mode_{};

@@ -114,37 +114,66 @@ PackArgs aligned_args(const PackConfig& config, const Box& box, const Layout& la
   return args;
 }
 
-// Wavefronts of a request of a warp that gathers whole vectors, its first, if fewer than `enough`.
-// `across` lanes are neighbours in a run of the destination, then come `down` runs.
-int wavefronts(const PackArgs& args, std::uint32_t across, std::uint32_t down, std::int64_t run,
-               double enough) {
-  const auto V = static_cast<std::uint32_t>(16 / args.element_bytes);
-  WarpRequest request;
-  request.active = 0;
-  request.width = args.src_element_bytes;
-  std::uint32_t known = ~0U;  // the run of the lane before
-  int start = 0;
-  std::uint32_t neighbour = 0, n = 0, column = 0;
-  for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    const std::uint32_t element = (neighbour + column * across) * V +
-                                  (V < 4 ? 0 : PackArgs::rotated(0, args.rotation_of(lane), V));
-    if (n < args.to.runs && element < static_cast<std::uint32_t>(run)) {
-      if (n != known) start = args.to.start(n).shared;
-      known = n;
-      request.active |= 1U << lane;
-      const int at = start + args.element_at(element);
-      request.address[lane] = static_cast<std::uint64_t>(at);
+// The first request of a warp that gathers whole vectors. Neither its runs nor its vectors have
+// numbers beyond those of its lanes, however these are laid over them.
+class FirstRequest {
+ public:
+  FirstRequest(const PackArgs& args, std::int64_t run)
+      : args_(args),
+        V_(static_cast<std::uint32_t>(16 / args.element_bytes)),
+        run_(static_cast<std::uint32_t>(run)) {}
+
+  // Its wavefronts, if fewer than `enough`. `across` lanes are neighbours in a run of the
+  // destination, then come `down` runs.
+  int wavefronts(std::uint32_t across, std::uint32_t down, int rotation_shift, double enough) {
+    WarpRequest request;
+    request.active = 0;
+    request.width = args_.src_element_bytes;
+    std::uint32_t neighbour = 0, n = 0, first = 0;  // the vector of the column's first lane
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      const std::uint32_t rotation = V_ < 4 ? 0 : PackArgs::rotation_of(lane, rotation_shift);
+      if (n < args_.to.runs && element(first + neighbour, rotation) < run_) {
+        request.active |= 1U << lane;
+        const int at = start(n) + place(first + neighbour, rotation);
+        request.address[lane] = static_cast<std::uint64_t>(at);
+      }
+      if (++neighbour < across) continue;
+      neighbour = 0;
+      if (++n < down) continue;
+      n = 0;
+      first += across;
     }
-    if (++neighbour < across) continue;
-    neighbour = 0;
-    if (++n < down) continue;
-    n = 0;
-    ++column;
+    constexpr double all = 128;
+    return shared_wavefronts(request, SharedOp::load,
+                             static_cast<int>(std::ceil(std::min(enough, all))));
   }
-  constexpr double all = 128;
-  return shared_wavefronts(request, SharedOp::load,
-                           static_cast<int>(std::ceil(std::min(enough, all))));
-}
+
+ private:
+  std::uint32_t element(std::uint32_t vector, std::uint32_t rotation) const {
+    return vector * V_ + PackArgs::rotated(0, rotation, V_);
+  }
+
+  int start(std::uint32_t n) {
+    for (; starts_ <= n; ++starts_) start_[starts_] = args_.to.start(starts_).shared;
+    return start_[n];
+  }
+
+  int place(std::uint32_t vector, std::uint32_t rotation) {
+    std::uint32_t& places = places_[rotation];
+    for (; places <= vector; ++places) {
+      place_[rotation][places] = args_.element_at(element(places, rotation));
+    }
+    return place_[rotation][vector];
+  }
+
+  const PackArgs& args_;
+  std::uint32_t V_;
+  std::uint32_t run_;
+  std::uint32_t starts_ = 0;
+  std::array<std::uint32_t, 4> places_{};
+  std::array<int, 32> start_;
+  std::array<std::array<int, 32>, 4> place_;
+};
 
 // How threads are laid over the runs of the destination: as many neighbours as do not collide more
 // than fewer would.
@@ -153,14 +182,19 @@ void choose_order(Setup& setup, const PackConfig& config, const Box& box, const 
   const std::uint32_t vectors = args.to.vectors.divisor;
   const auto threads = static_cast<std::uint32_t>(threads_of(config, box, normal));
   setup.wavefronts = 1e9;
+  FirstRequest request(args, box.dst.run);
+  double one_by_one = 0;
   for (std::uint32_t across = vectors; across > 1 || across == vectors;
        across = across == vectors ? std::bit_floor(std::min(across - 1, 16U)) : across / 2) {
     const std::uint32_t columns = (vectors + across - 1) / across;
     const std::uint32_t down = std::min(args.to.runs, threads / (columns * across));
-    if (down == 0) continue;
     const double idle = static_cast<double>(vectors) / static_cast<double>(columns * across);
+    // With one run at a time lanes take one vector after the other, however many are neighbours.
+    const bool is_known = down == 1 && idle <= one_by_one;
+    if (down == 0 || is_known) continue;
+    if (down == 1) one_by_one = idle;
     const double better = 0.8 * setup.wavefronts;
-    const double w = wavefronts(args, across, down, box.dst.run, better * idle) / idle;
+    const double w = request.wavefronts(across, down, args.rotation_shift, better * idle) / idle;
     if (w < better) {
       setup.wavefronts = w;
       args.across = FastDivide(across);
@@ -170,9 +204,8 @@ void choose_order(Setup& setup, const PackConfig& config, const Box& box, const 
   }
   int best = args.rotation_shift;
   for (int shift = 0; args.element_bytes <= 4 && shift <= 4 && setup.wavefronts > 1.25; ++shift) {
-    args.rotation_shift = shift;
     const double better = 0.8 * setup.wavefronts;
-    const double w = wavefronts(args, args.across.divisor, args.down.divisor, box.dst.run, better);
+    const double w = request.wavefronts(args.across.divisor, args.down.divisor, shift, better);
     if (w >= better) continue;
     setup.wavefronts = w;
     best = shift;
