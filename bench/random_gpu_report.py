@@ -11,7 +11,7 @@ writes, where `planning_check DEVICE RESULT.json --least-bytes` has noted what m
 import sys
 from bisect import bisect
 
-from random_report import ROWS, newest_on_gpu, percent, run
+from random_report import ROWS, newest_on_gpu, percent, regret_of, run
 from report import geometric_mean, load
 
 MARKER = "bench-random-gpu"
@@ -24,6 +24,7 @@ BY_BYTES = {
     "of 64 to 256 MB": (64 * MB, 256 * MB),
     "larger": (256 * MB, 1 << 62),
 }
+CLOSE = 1.05  # a choice is good that takes at most so many times as long as the fastest candidate
 NEIGHBOURS = 10  # copies of about as many bytes
 
 
@@ -81,31 +82,50 @@ def cells(cases, value):
         yield f"{percent(geometric_mean(values))} / {percent(min(values))}" if values else "-"
 
 
-def table(drawn, value, last_title, last_of):
-    head = ["class", "cases", *(f"{size} B" for size in SIZES), last_title]
+def table(drawn, value, last_titles, last_of):
+    head = ["class", "cases", *(f"{size} B" for size in SIZES), *last_titles]
     lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
     for title, cases in drawn.groups():
         if cases:
-            row = [title, str(len(cases)), *cells(cases, value), percent(geometric_mean([last_of(c) for c in cases]))]
+            row = [title, str(len(cases)), *cells(cases, value), *last_of(cases)]
             lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
+
+
+def mean_of(value, cases):
+    return percent(geometric_mean([value(c) for c in cases]))
+
+
+def choices(drawn, cases):
+    """The mean of the fastest candidates, and how good the choices are."""
+    regrets = [regret_of(c) for c in cases]
+    good = sum(r <= CLOSE for r in regrets) / len(regrets)
+    return [mean_of(drawn.best, cases), percent(good), f"{max(regrets):.2f}"]
 
 
 def text_of(paths):
     drawn = Drawn(paths)
     p = drawn.results[0]["provenance"]
     seeds = sorted(c["suite"].split(":")[2] for c in (r["cases"][0] for r in drawn.results))
+    learned = all(r.get("details", {}).get("effort") == "automatic" for r in drawn.results)
+    whose = "those that calls have learned" if learned else "the model's"
     return "\n\n".join(
         [
             f"{len(drawn.cases)} problems that no fit has seen, of seeds {', '.join(seeds)} on one {p['gpu']}, each with every candidate's "
-            "time. Share of the plain copy, geometric mean / worst, by bytes of an element; the plans are the "
-            "model's. The last column: the geometric mean of the fastest candidates.",
-            table(drawn, drawn.share, "best candidate", drawn.best),
+            f"time. Share of the plain copy, geometric mean / worst, by bytes of an element; the plans are {whose}. "
+            "The last columns: the geometric mean of the fastest candidates, and, of all sizes, how many choices take at "
+            f"most {CLOSE:.2f} times as long as the fastest candidate, and how many times as long the worst one takes.",
+            table(
+                drawn,
+                drawn.share,
+                ["best candidate", "% chosen well", "worst choice"],
+                lambda cases: choices(drawn, cases),
+            ),
             "What memory allows at most, in the same form: as long as a plain copy of as many bytes as there are in "
             "the 32-byte sectors that hold elements of the source or of the destination, where a sector of the "
             "destination that is written in part is read before. The launch is in that time, as it is in a copy's. "
             "The last column is the mean over all sizes.",
-            table(drawn, drawn.floor, "1 to 8 B", drawn.floor),
+            table(drawn, drawn.floor, ["1 to 8 B"], lambda cases: [mean_of(drawn.floor, cases)]),
         ]
     )
 

@@ -92,15 +92,18 @@ class Drawn:
         return None if regret is None else self.share(key) * regret
 
     def regret(self, key):
-        """Time of what was chosen over that of the fastest candidate. The chosen one is a candidate as well, timed
-        in turn with the others: what runs before it, such as a copy that fills the caches, is the same for all."""
-        case = self.ours[key]
-        timed = [c for c in case.get("candidates", []) if c.get("seconds")]
-        times = {f"{c['kernel']}: {c['candidate']}": c["seconds"] for c in timed}
-        if not times:
-            return None
-        chosen = times.get(case.get("method"), case["best_seconds"])
-        return chosen / min([*times.values(), chosen])
+        return regret_of(self.ours[key])
+
+
+def regret_of(case):
+    """Time of what was chosen over that of the fastest candidate. The chosen one is a candidate as well, timed
+    in turn with the others: what runs before it, such as a copy that fills the caches, is the same for all."""
+    timed = [c for c in case.get("candidates", []) if c.get("seconds")]
+    times = {f"{c['kernel']}: {c['candidate']}": c["seconds"] for c in timed}
+    if not times:
+        return None
+    chosen = times.get(case.get("method")) or case.get("best_seconds", case["seconds"])
+    return chosen / min([*times.values(), chosen])
 
 
 def by_threads(paths):

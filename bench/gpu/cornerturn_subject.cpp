@@ -4,6 +4,7 @@
 
 #include "cuda/engine.hpp"
 #include "harness/statistics.hpp"
+#include "plan/learning.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn::bench {
@@ -13,6 +14,12 @@ Extents in_bytes(const std::vector<std::int64_t>& strides, int element_bytes) {
   Extents out = strides;
   for (std::int64_t& stride : out) stride *= element_bytes;
   return out;
+}
+
+const char* name_of(Effort effort) {
+  return effort == Effort::measure    ? "measure"
+         : effort == Effort::estimate ? "estimate"
+                                      : "automatic";
 }
 
 template <class F>
@@ -29,7 +36,7 @@ class CornerturnOnGpu : public GpuSubject {
   std::string name() const override { return "cornerturn"; }
   std::string version() const override { return cornerturn::version(); }
   std::map<std::string, std::string> details() const override {
-    return {{"effort", options_.effort == Effort::measure ? "measure" : "estimate"},
+    return {{"effort", name_of(options_.effort)},
             {"kernel", options_.kernel.empty() ? "chosen" : options_.kernel}};
   }
 
@@ -42,6 +49,7 @@ class CornerturnOnGpu : public GpuSubject {
     src_.emplace(src + src_offset_, type, c.shape, in_bytes(c.src_strides, c.element_bytes));
     dst_.emplace(dst + dst_offset_, type, c.shape, in_bytes(c.dst_strides, c.element_bytes));
     others_.clear();
+    learns_ = options_.effort == Effort::automatic;
     try {
       plan_.emplace(make_plan(*dst_, *src_, options_));
     } catch (const Error& error) {
@@ -55,8 +63,23 @@ class CornerturnOnGpu : public GpuSubject {
     return "";
   }
 
+  // Calls learn, and then it is executed what they have found.
   void run(const std::byte* src, std::byte* dst) override {
+    if (learns_) {
+      dst_->data = dst + dst_offset_;
+      src_->data = src + src_offset_;
+      return copy(*dst_, *src_, options_);
+    }
     execute(*plan_, dst + dst_offset_, src + src_offset_, options_.stream);
+  }
+
+  int calls_to_settle() const override {
+    return learns_ ? plan::learning_on_gpu.most_calls() + plan::learning_on_gpu.rounds : 0;
+  }
+
+  void settled() override {
+    plan_.emplace(make_plan(*dst_, *src_, options_));
+    learns_ = false;
   }
 
   std::string method() const override {
@@ -105,6 +128,7 @@ class CornerturnOnGpu : public GpuSubject {
   std::int64_t src_offset_ = 0;
   std::int64_t dst_offset_ = 0;
   std::optional<Plan> plan_;
+  bool learns_ = false;
   std::vector<plan::Plan> others_;
 };
 

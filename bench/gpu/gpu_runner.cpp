@@ -153,6 +153,8 @@ Result GpuRunner::verified_and_timed(Round& round, const std::atomic<bool>& inte
     result.outcome = Outcome::failed;
     return result;
   }
+  settle(round);
+  result.method = subject.method();
   if (options_.all_candidates) add_candidates(round, result.candidates);
   time_in_rounds(round, interrupted);
   if (round.warm) gpu.graph_calls = graph_calls;
@@ -184,6 +186,18 @@ Result GpuRunner::verified_and_timed(Round& round, const std::atomic<bool>& inte
     }
   }
   return result;
+}
+
+// In memory that is in no cache where those that are timed are not either. Each call sees the ones
+// before it end.
+void GpuRunner::settle(Round& round) {
+  const int calls = round.subject.calls_to_settle();
+  for (int i = 0; i < calls; ++i) {
+    const int slot = round.slots.advance();
+    round.subject.run(round.slots.src(slot), round.slots.dst(slot));
+    gpu_.synchronize();
+  }
+  if (calls > 0) round.subject.settled();
 }
 
 void GpuRunner::add_candidates(Round& round, std::vector<CandidateResult>& results) {

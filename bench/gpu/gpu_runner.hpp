@@ -37,6 +37,7 @@ class GpuRunner {
 
   Slots make_slots(const Case& c, std::int64_t copy_bytes, bool warm);
   Result verified_and_timed(Round& round, const std::atomic<bool>& interrupted, Result result);
+  void settle(Round& round);
   void add_candidates(Round& round, std::vector<CandidateResult>& results);
   void time_in_rounds(Round& round, const std::atomic<bool>& interrupted);
   std::string verify(const Case& c, const Slots& slots, const Work& work);

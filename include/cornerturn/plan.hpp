@@ -23,8 +23,9 @@ enum class Effort {
   /// each, the fastest of them does the rest, and is remembered. Where a call has less, but 256 KiB
   /// or more, or cannot begin with a race, it is one of at most eight with which the best
   /// candidates take turns, each doing all of a call; the fastest does the calls of this process
-  /// that follow. The first call is that of the model. Plans without a call are those of
-  /// `estimate`.
+  /// that follow. The first call is that of the model. On a GPU calls of 1 MiB or more take such
+  /// turns, at most 24, whose kernels are timed between two events; no call waits for them, and
+  /// calls that are captured in a graph take none. Plans without a call are those of `estimate`.
   automatic,
 };
 

@@ -317,8 +317,19 @@ void run_and_learn(const std::shared_ptr<const plan::Plan>& plan, const Buffers&
                    void* stream) {
   plan::Learning* learning = plan->learning.get();
   if (learning == nullptr) return run(*plan, buffers, stream);
-  const auto winner =
-      learning->solve(*plan, [&](const plan::Plan& trial) { return seconds_of(trial, buffers); });
+  std::shared_ptr<const plan::Plan> winner;
+  if (plan->machine.gpu() == nullptr) {
+    winner =
+        learning->solve(*plan, [&](const plan::Plan& trial) { return seconds_of(trial, buffers); });
+  } else {
+    // A graph keeps what it is made of, and has no time of its own yet.
+    auto* const on = static_cast<cuda::Stream>(stream);
+    if (cuda::is_captured(on)) return run(*plan, buffers, stream);
+    winner = learning->solve(
+        *plan,
+        plan::Solver{[&](const plan::Plan& one) { cuda::execute(one, buffers, on); },
+                     [&](const plan::Plan& one) { return cuda::execute_timed(one, buffers, on); }});
+  }
   if (winner == nullptr) return;
   const plan::CacheKey key{plan->problem, learning->request(), plan->gpu, Effort::automatic};
   // Learned for where this destination begins, and with less care than what is measured: it is no

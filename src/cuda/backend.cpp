@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "cuda/check.hpp"
 #include "cuda/device.hpp"
 #include "cuda/device_buffer.hpp"
 #include "cuda/driver_numbers.hpp"
+#include "cuda/hold.hpp"
 #include "plan/gpu/device_files.hpp"
 
 namespace cornerturn::cuda {
@@ -77,18 +80,21 @@ const plan::Machine& machine_of(int device) {
   return known.emplace(device, describe(device)).first->second;
 }
 
-void refuse_captured(Stream stream, const char* what, const char* why) {
+bool is_captured(Stream stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  // Of the legacy stream it cannot be asked while another stream is being captured.
   const cudaError_t asked = cudaStreamIsCapturing(stream, &capture);
-  if (asked == cudaErrorStreamCaptureImplicit || capture != cudaStreamCaptureStatusNone) {
-    cudaGetLastError();
-    throw Error(Status::unsupported,
-                fmt::format("{}, but the stream is being captured: {}", what, why));
-  }
-  if (asked == cudaSuccess) return;
+  if (asked == cudaSuccess) return capture != cudaStreamCaptureStatusNone;
   cudaGetLastError();
+  // Of the legacy stream it cannot be asked while another stream is being captured.
+  if (asked == cudaErrorStreamCaptureImplicit) return true;
   check_launch(asked);  // an earlier error, or no stream
+  return false;
+}
+
+void refuse_captured(Stream stream, const char* what, const char* why) {
+  if (!is_captured(stream)) return;
+  throw Error(Status::unsupported,
+              fmt::format("{}, but the stream is being captured: {}", what, why));
 }
 
 std::vector<double> seconds_of(const std::vector<plan::Plan>& plans, const Buffers& buffers,
@@ -110,6 +116,27 @@ std::vector<double> seconds_of(const std::vector<plan::Plan>& plans, const Buffe
     }
   }
   return best;
+}
+
+plan::Timing execute_timed(const plan::Plan& plan, const Buffers& buffers, Stream stream) {
+  constexpr unsigned microseconds = 20;  // longer than the host needs for a launch and two events
+  const auto watch = std::make_shared<Stopwatch>();
+  {
+    const RelaxedCapture relaxed;
+    if (cudaStreamQuery(stream) == cudaSuccess) {
+      hold(stream, microseconds);
+    } else {
+      cudaGetLastError();
+    }
+  }
+  watch->start(stream);
+  execute(plan, buffers, stream);
+  const bool waited = watch->has_started();
+  watch->stop(stream);
+  return [watch, waited]() -> std::optional<double> {
+    if (waited) return std::numeric_limits<double>::infinity();
+    return watch->seconds_if_done();
+  };
 }
 
 }  // namespace cornerturn::cuda

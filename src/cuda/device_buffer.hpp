@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -53,6 +55,19 @@ class OwnStream {
   Stream stream_ = nullptr;
 };
 
+/// While it lives, this thread may ask how far streams are though others are being captured: that
+/// would end a capture of the strictest mode, whichever thread began it.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // then the one from before
+};
+
 /// Two events around some work.
 class Stopwatch {
  public:
@@ -76,8 +91,27 @@ class Stopwatch {
     check(cudaEventElapsedTime(&milliseconds, first_, last_), "cudaEventElapsedTime");
     return milliseconds * 1e-3;
   }
+  /// Has the GPU come to the first event?
+  bool has_started() const { return is_done(first_); }
+  /// Waits for nothing. Infinity where that cannot be known: what went wrong is said by others.
+  std::optional<double> seconds_if_done() const {
+    if (!is_done(last_)) return std::nullopt;
+    float milliseconds = 0;
+    if (cudaEventElapsedTime(&milliseconds, first_, last_) == cudaSuccess) {
+      return milliseconds * 1e-3;
+    }
+    cudaGetLastError();
+    return std::numeric_limits<double>::infinity();
+  }
 
  private:
+  static bool is_done(cudaEvent_t event) {
+    const RelaxedCapture relaxed;
+    const cudaError_t error = cudaEventQuery(event);
+    if (error != cudaSuccess) cudaGetLastError();
+    return error != cudaErrorNotReady;
+  }
+
   cudaEvent_t first_ = nullptr;
   cudaEvent_t last_ = nullptr;
 };

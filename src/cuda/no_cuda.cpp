@@ -36,10 +36,16 @@ int current_device() {
 const plan::Machine& machine_of(int) {
   refuse();
 }
+bool is_captured(Stream) {
+  refuse();
+}
 void refuse_captured(Stream, const char*, const char*) {
   refuse();
 }
 std::vector<double> seconds_of(const std::vector<plan::Plan>&, const Buffers&, Stream) {
+  refuse();
+}
+plan::Timing execute_timed(const plan::Plan&, const Buffers&, Stream) {
   refuse();
 }
 void execute(const plan::Plan&, const Buffers&, Stream) {

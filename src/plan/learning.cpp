@@ -9,24 +9,18 @@
 namespace cornerturn::plan {
 namespace {
 
-// Policies. Two turns each tell a disturbance, and what a first call pays for once, from a slow
-// kernel.
-constexpr std::size_t most_entrants = 4;
-constexpr int rounds = 2;
-constexpr double worth_a_turn = 2.5;    // predicted to take at most so many times as long
-constexpr double nearly_as_fast = 1.5;  // who took at most so many times as long has another turn
-constexpr double clearly_faster = 0.92;
-
-static_assert(rounds * static_cast<int>(most_entrants) == Learning::most_calls);
-
 constexpr double not_timed = std::numeric_limits<double>::infinity();
 
+const LearningRules& rules_for(const Plan& plan) {
+  return plan.machine.gpu() != nullptr ? learning_on_gpu : learning_on_cpu;
+}
+
 // The first candidates, which are the cheapest.
-std::size_t entrants_of(const Candidates& candidates) {
-  const std::size_t most = std::min(most_entrants, candidates.size());
+std::size_t entrants_of(const Candidates& candidates, const LearningRules& rules) {
+  const std::size_t most = std::min(rules.entrants, candidates.size());
   std::size_t count = 0;
   while (count < most &&
-         candidates[count].seconds() <= worth_a_turn * candidates.front().seconds()) {
+         candidates[count].seconds() <= rules.worth_a_turn * candidates.front().seconds()) {
     ++count;
   }
   return count;
@@ -35,108 +29,145 @@ std::size_t entrants_of(const Candidates& candidates) {
 }  // namespace
 
 // A thread's right to what belongs to whoever has its turn.
-class Learning::Turn {
+class Learning::Mine {
  public:
-  explicit Turn(std::atomic<bool>& taken)
+  explicit Mine(std::atomic<bool>& taken)
       : taken_(taken), mine_(!taken.exchange(true, std::memory_order_acquire)) {}
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() {
+  Mine(const Mine&) = delete;
+  Mine& operator=(const Mine&) = delete;
+  ~Mine() {
     if (mine_) taken_.store(false, std::memory_order_release);
   }
 
-  bool is_mine() const { return mine_; }
+  explicit operator bool() const { return mine_; }
 
  private:
   std::atomic<bool>& taken_;
   const bool mine_;
 };
 
-Learning::Learning(const Request& request, std::size_t entrants)
-    : request_(request), seconds_(entrants, not_timed) {}
+Learning::Learning(const LearningRules& rules, const Request& request, std::size_t entrants)
+    : rules_(rules), request_(request), entrants_(entrants, Entrant{not_timed}) {}
 
 std::shared_ptr<Learning> Learning::of(const Plan& plan, const Request& request) {
-  if (plan.machine.gpu() != nullptr || plan.choice != Choice::estimated ||
-      plan.problem.bytes() < learn_bytes || !plan.problem.is_local()) {
+  const LearningRules& rules = rules_for(plan);
+  if (plan.choice != Choice::estimated || plan.problem.bytes() < rules.least_bytes ||
+      !plan.problem.is_local()) {
     return nullptr;
   }
-  const std::size_t entrants = entrants_of(plan.candidates);
+  const std::size_t entrants = entrants_of(plan.candidates, rules);
   if (entrants < 2) return nullptr;
-  return std::shared_ptr<Learning>(new Learning(request, entrants));
+  return std::shared_ptr<Learning>(new Learning(rules, request, entrants));
 }
 
 std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const TimedRun& run) {
-  const Turn turn(taken_);
-  if (turn.is_mine() && round_ < rounds) {
-    take_turn(plan, run);
+  return solve(plan, Solver{[&](const Plan& one) { run(one); },
+                            [&](const Plan& one) -> Timing {
+                              return [seconds = run(one)] { return std::optional(seconds); };
+                            }});
+}
+
+std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const Solver& solver) {
+  const Mine mine(taken_);
+  if (mine && has_turn()) {
+    take_turn(plan, solver);
   } else {
-    run(plan);
+    solver.run(plan);
   }
-  if (!turn.is_mine() || round_ < rounds || told_) return nullptr;
+  if (!mine || told_) return nullptr;
+  end_turns();
+  if (has_turn() || !turns_.empty()) return nullptr;
   told_ = true;
   return with_winner(plan);
 }
 
-void Learning::take_turn(const Plan& plan, const TimedRun& run) {
-  double& best = seconds_[entrant_];
-  const Candidate& candidate = plan.candidates[entrant_];
+void Learning::take_turn(const Plan& plan, const Solver& solver) {
+  const std::size_t entrant = next_++;
+  const Candidate& candidate = plan.candidates[entrant];
   const bool preferred = candidate == plan.chosen;
   ++calls_;
   try {
     if (preferred) {
-      best = std::min(best, run(plan));
+      turns_.push_back({entrant, solver.run_timed(plan)});
     } else {
       Plan trial = plan;
       trial.choose(candidate, Choice::learned);
-      best = std::min(best, run(trial));
+      turns_.push_back({entrant, solver.run_timed(trial)});
     }
   } catch (...) {
     // One that finds no memory, for instance, stands in the way neither of the others nor of this
     // call, unless it may have added to the destination.
-    next_turn();
+    entrants_[entrant].failed = true;
     if (preferred || plan.normal.values.beta != 0) throw;
-    run(plan);
-    return;
+    solver.run(plan);
   }
-  next_turn();
+}
+
+// Of those that are known. Turns mostly end in the order in which they began.
+void Learning::end_turns() {
+  std::size_t ended = 0;
+  for (; ended < turns_.size(); ++ended) {
+    const std::optional<double> seconds = turns_[ended].timing();
+    if (!seconds) break;
+    double& best = entrants_[turns_[ended].entrant].seconds;
+    best = std::min(best, *seconds);
+  }
+  turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(ended));
 }
 
 double Learning::fastest() const {
-  return *std::min_element(seconds_.begin(), seconds_.end());
+  double least = not_timed;
+  for (const Entrant& entrant : entrants_) least = std::min(least, entrant.seconds);
+  return least;
+}
+
+bool Learning::may_win(const Entrant& entrant) const {
+  return !entrant.failed &&
+         (entrant.seconds == not_timed || entrant.seconds <= rules_.nearly_as_fast * fastest());
 }
 
 // Whether an entrant has another turn: as long as it may be the winner, and not the only one.
 bool Learning::goes_on(std::size_t entrant) const {
-  const double most = nearly_as_fast * fastest();
-  if (entrant > 0) return seconds_[entrant] <= most;
-  return std::any_of(seconds_.begin() + 1, seconds_.end(),
-                     [&](double seconds) { return seconds <= most; });
+  if (entrant > 0) return may_win(entrants_[entrant]);
+  return std::any_of(entrants_.begin() + 1, entrants_.end(),
+                     [&](const Entrant& other) { return may_win(other); });
 }
 
-void Learning::next_turn() {
-  do {
-    if (++entrant_ == seconds_.size()) {
-      entrant_ = 0;
-      ++round_;
-    }
-  } while (round_ > 0 && round_ < rounds && !goes_on(entrant_));
+// Who goes on is known when all turns of a round have ended.
+bool Learning::has_turn() {
+  for (; round_ < rules_.rounds; ++round_, next_ = 0) {
+    while (next_ < entrants_.size() && round_ > 0 && !goes_on(next_)) ++next_;
+    if (next_ < entrants_.size()) return true;
+    if (!turns_.empty()) return false;
+  }
+  return false;
+}
+
+// By its description as well, where others are of the same family.
+std::string Learning::name_of(const Plan& plan, std::size_t entrant) const {
+  const Candidate& candidate = plan.candidates[entrant];
+  const auto last = plan.candidates.begin() + static_cast<std::ptrdiff_t>(entrants_.size());
+  const auto same = std::count_if(plan.candidates.begin(), last, [&](const Candidate& other) {
+    return other.row == candidate.row;
+  });
+  if (same == 1 || plan.machine.gpu() == nullptr) return std::string(candidate.row->name);
+  return fmt::format("{} ({})", candidate.row->name, describe(candidate, plan.normal));
 }
 
 // That of the model, unless another is clearly faster.
 std::shared_ptr<const Plan> Learning::with_winner(const Plan& plan) const {
   std::size_t winner = 0;
-  if (fastest() < clearly_faster * seconds_.front()) {
-    winner = static_cast<std::size_t>(std::min_element(seconds_.begin(), seconds_.end()) -
-                                      seconds_.begin());
+  if (fastest() < rules_.clearly_faster * entrants_.front().seconds) {
+    while (entrants_[winner].seconds > fastest()) ++winner;
   }
   auto learned = std::make_shared<Plan>(plan);
   learned->learning = nullptr;
   learned->choose(plan.candidates[winner], Choice::learned);
   std::string report;
-  for (std::size_t i = 0; i < seconds_.size(); ++i) {
-    if (seconds_[i] == not_timed) continue;
-    report += fmt::format("{}{} {:.2f}", report.empty() ? "" : ", ", plan.candidates[i].row->name,
-                          seconds_[i] / seconds_[winner]);
+  for (std::size_t i = 0; i < entrants_.size(); ++i) {
+    if (entrants_[i].seconds == not_timed) continue;
+    report += fmt::format("{}{} {:.2f}", report.empty() ? "" : ", ", name_of(plan, i),
+                          entrants_[i].seconds / entrants_[winner].seconds);
   }
   learned->race = fmt::format("{} times the winner's time, in the first {} calls", report, calls_);
   return learned;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,31 +15,53 @@
 
 namespace cornerturn::plan {
 
-/// Nothing is learned of jobs of fewer bytes: what a wrong choice costs there is as little as what
-/// clocks and other programs disturb.
-inline constexpr std::int64_t learn_bytes = 256 << 10;
+/// Who has a turn, and who wins.
+struct LearningRules {
+  std::int64_t least_bytes;  ///< of jobs of which something is learned
+  std::size_t entrants;      ///< candidates that have turns, at most
+  int rounds;                ///< turns of each, at most
+  double worth_a_turn;       ///< an entrant is predicted to take at most so many times as long
+  double nearly_as_fast;     ///< who took at most so many times as long has another turn
+  double clearly_faster;  ///< the winner takes at most so many times as long as the model's choice
+
+  constexpr int most_calls() const { return rounds * static_cast<int>(entrants); }
+};
+
+/// Two turns each tell a disturbance, and what a first call pays for once, from a slow kernel. What
+/// a wrong choice costs in smaller jobs is as little as what clocks and other programs disturb.
+inline constexpr LearningRules learning_on_cpu{256 << 10, 4, 2, 2.5, 1.5, 0.92};
+/// Kernels on a GPU disturb each other less, and there are more that are nearly as fast.
+inline constexpr LearningRules learning_on_gpu{1 << 20, 8, 3, 1.5, 1.1, 0.98};
 
 /// Runs a plan, and returns the seconds that this took.
 using TimedRun = std::function<double(const Plan& plan)>;
+
+/// Tells how many seconds a run took once that is known; infinity: something has disturbed it.
+using Timing = std::function<std::optional<double>()>;
+
+/// How the problem of a call is solved, where runs need not end before calls do.
+struct Solver {
+  std::function<void(const Plan& plan)> run;
+  std::function<Timing(const Plan& plan)> run_timed;
+};
 
 /// Who has had a turn, and how long it took. Thread-safe: while a thread has its turn, the calls of
 /// others use the plan as it is, and wait for nobody.
 class Learning {
  public:
-  /// At most so many calls of a plan have a turn.
-  static constexpr int most_calls = 8;
-
-  /// Null where nothing can be learned: for a GPU, for less than learn_bytes, where a plan was not
-  /// chosen by the model, where there is no second candidate that is expected to be nearly as fast,
-  /// and where candidates need not have the same result.
+  /// Null where nothing can be learned: for small jobs, where a plan was not chosen by the model,
+  /// where there is no second candidate that is expected to be nearly as fast, and where candidates
+  /// need not have the same result.
   static std::shared_ptr<Learning> of(const Plan& plan, const Request& request);
 
   /// What the plan was asked for.
   const Request& request() const { return request_; }
 
-  /// Solves the problem of `plan`, whose learning this is, by the candidate whose turn it is.
-  /// Returns the plan with the winner, once, when that was the last turn; then whoever called makes
-  /// it known, and calls end().
+  /// Solves the problem of `plan`, whose learning this is, by the candidate whose turn it is, or by
+  /// the plan as it is while turns of others have to end first.
+  /// Returns the plan with the winner, once, when the last turn has ended; then whoever called
+  /// makes it known, and calls end().
+  std::shared_ptr<const Plan> solve(const Plan& plan, const Solver& solver);
   std::shared_ptr<const Plan> solve(const Plan& plan, const TimedRun& run);
 
   /// From now on others look for the plan that is known.
@@ -46,20 +69,35 @@ class Learning {
   bool ended() const { return ended_.load(std::memory_order_acquire); }
 
  private:
-  class Turn;
+  class Mine;
 
-  explicit Learning(const Request& request, std::size_t entrants);
+  struct Entrant {
+    double seconds;       ///< the best so far
+    bool failed = false;  ///< and has no other turn
+  };
+  /// A turn that has not ended yet.
+  struct Turn {
+    std::size_t entrant;
+    Timing timing;
+  };
+
+  Learning(const LearningRules& rules, const Request& request, std::size_t entrants);
   double fastest() const;
+  bool may_win(const Entrant& entrant) const;
   bool goes_on(std::size_t entrant) const;
-  void take_turn(const Plan& plan, const TimedRun& run);
-  void next_turn();
+  bool has_turn();
+  void take_turn(const Plan& plan, const Solver& solver);
+  void end_turns();
   std::shared_ptr<const Plan> with_winner(const Plan& plan) const;
+  std::string name_of(const Plan& plan, std::size_t entrant) const;
 
+  const LearningRules& rules_;
   const Request request_;
   std::atomic<bool> ended_ = false;
   std::atomic<bool> taken_ = false;  // some thread has its turn; what follows belongs to it
-  std::vector<double> seconds_;      // the best so far, of the plan's first candidates
-  std::size_t entrant_ = 0;          // whose turn it is
+  std::vector<Entrant> entrants_;    // the plan's first candidates
+  std::vector<Turn> turns_;          // the oldest first
+  std::size_t next_ = 0;             // whose turn it is
   int round_ = 0;
   int calls_ = 0;
   bool told_ = false;  // has the winner been returned?

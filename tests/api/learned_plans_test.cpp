@@ -43,7 +43,7 @@ TEST(LearnedPlans, AreThoseOfTheCallsThatFollow) {
   const auto first = calls.call();
   ASSERT_NE(first->learning, nullptr) << "choose another problem";
   EXPECT_EQ(first->choice, plan::Choice::estimated);
-  const auto learned = calls.calls(plan::Learning::most_calls);
+  const auto learned = calls.calls(plan::learning_on_cpu.most_calls());
   EXPECT_EQ(learned->choice, plan::Choice::learned);
   EXPECT_EQ(learned->learning, nullptr);
   EXPECT_EQ(calls.call(), learned);
@@ -55,7 +55,7 @@ TEST(LearnedPlans, AreNotThoseOfEstimatesBeforeAllIsKnown) {
   Calls calls;
   ASSERT_NE(calls.call()->learning, nullptr);
   EXPECT_EQ(calls.call(Effort::estimate)->learning, nullptr);
-  calls.calls(plan::Learning::most_calls);
+  calls.calls(plan::learning_on_cpu.most_calls());
   EXPECT_EQ(calls.call(Effort::estimate)->choice, plan::Choice::learned);
   forget_plans();
 }
@@ -66,7 +66,7 @@ TEST(LearnedPlans, AreThoseOfOtherThreadsAsWell) {
   Calls calls;
   ASSERT_NE(calls.call()->learning, nullptr);
   std::shared_ptr<const plan::Plan> theirs;
-  std::thread([&] { theirs = calls.calls(plan::Learning::most_calls); }).join();
+  std::thread([&] { theirs = calls.calls(plan::learning_on_cpu.most_calls()); }).join();
   EXPECT_EQ(theirs->choice, plan::Choice::learned);
   EXPECT_EQ(calls.call(), theirs);
   forget_plans();

@@ -110,6 +110,9 @@ class NaiveKernel : public GpuSubject {
   void run(const std::byte* src, std::byte* dst) override { copy(src, dst, 6e-6); }
   double predicted_seconds() const override { return 5e-6; }
   std::optional<PlanTimes> plan_times() override { return PlanTimes{2e-5, 1e-6}; }
+  int calls_to_settle() const override { return to_settle; }
+  void settled() override { runs_when_settled = runs; }
+  std::string method() const override { return runs_when_settled > 0 ? "settled" : "as it was"; }
   std::vector<Candidate> candidates() override {
     return {{"a", "a fast one", 1e-6}, {"b", "a wrong one", 2e-6}, {"c", "a slow one", 3e-6}};
   }
@@ -122,6 +125,8 @@ class NaiveKernel : public GpuSubject {
   std::int64_t broken_byte = -1;
   bool throws = false;
   int runs = 0;
+  int to_settle = 0;
+  int runs_when_settled = 0;
   std::set<const std::byte*> sources;
 
  private:
@@ -178,6 +183,16 @@ TEST(GpuRunner, TimesColdCasesOnOtherBuffersEachTime) {
   EXPECT_EQ(o.subject.runs, 1 + 1 + 3);
   EXPECT_EQ(o.subject.sources.size(), 4u);
   EXPECT_EQ(o.gpu.longest_copy, 4096);
+}
+
+TEST(GpuRunner, TimesWhatASubjectHasSettledOn) {
+  Outcomes o;
+  o.subject.to_settle = 7;
+  const Result r = o.measure(small_case("matrix-odd"));
+  ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
+  EXPECT_EQ(o.subject.runs_when_settled, 1 + 7) << "the first one was verified";
+  EXPECT_EQ(o.subject.runs, 1 + 7 + 1 + 3);
+  EXPECT_EQ(r.method, "settled");
 }
 
 TEST(GpuRunner, TimesWarmCasesInGraphsAndOnTheHost) {

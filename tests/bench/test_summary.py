@@ -158,7 +158,8 @@ def test_the_tables_of_problems_drawn_on_a_gpu(project):
     of = {"suite": "random:2:3::1048576:16000000", "class": "tiny-modes", "element_bytes": 1}
     cases = [
         {**of, "payload_bytes": size, "least_bytes": least, "copy_seconds": size * 1e-9, "seconds": size * 4e-9,
-         "candidates": [{"kernel": "pack", "seconds": size * 2e-9}]}
+         "method": "tile: of 64", "candidates": [{"kernel": "pack", "candidate": "of 4", "seconds": size * 2e-9},
+                                                 {"kernel": "tile", "candidate": "of 64", "seconds": size * 3e-9}]}
         for size, least in [(2 << 20, 4 << 20), (8 << 20, 24 << 20)]
     ]  # fmt: skip
     result = folder / "gpu-x100-seed-3.json"
@@ -167,9 +168,15 @@ def test_the_tables_of_problems_drawn_on_a_gpu(project):
     page.write_text("<!-- bench-random-gpu:begin -->\n<!-- bench-random-gpu:end -->\n")
     published = run(project, "random_gpu_report.py", "publish")
     assert published.returncode == 0, published.stderr
-    assert "| tiny modes | 2 | 25 / 25 | - | - | - | 50 |" in page.read_text()
+    assert "the plans are the model's" in page.read_text()
+    assert "| tiny modes | 2 | 25 / 25 | - | - | - | 50 | 0 | 1.50 |" in page.read_text()
     assert "| tiny modes | 2 | 82 / 67 | - | - | - | 82 |" in page.read_text()
     assert run(project, "random_gpu_report.py", "check").returncode == 0
+
+    learned = {"details": {"effort": "automatic"}, "provenance": {"commit": "abc", "date": "1", "gpu": "X100"}}
+    result.write_text(json.dumps({**learned, "cases": cases}))
+    assert run(project, "random_gpu_report.py", "publish").returncode == 0
+    assert "the plans are those that calls have learned" in page.read_text()
 
     del cases[0]["least_bytes"]
     result.write_text(json.dumps({"provenance": {"commit": "abc", "date": "1", "gpu": "X100"}, "cases": cases}))

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,8 +26,9 @@ Problem turned(std::int64_t rows, std::int64_t columns, const Epilogue& epilogue
 }
 
 // Predicted to take so many milliseconds; the plan has as many candidates.
-Plan plan_of(const std::vector<double>& predicted, const Problem& problem = turned(1033, 517)) {
-  Plan plan = make_plan(problem, CpuInfo{});
+Plan plan_of(const std::vector<double>& predicted, const Problem& problem = turned(1033, 517),
+             const Machine& machine = CpuInfo{}) {
+  Plan plan = make_plan(problem, machine, {});
   EXPECT_GE(plan.candidates.size(), predicted.size());
   plan.candidates.resize(predicted.size());
   for (std::size_t i = 0; i < predicted.size(); ++i) {
@@ -75,7 +78,7 @@ TEST(Learning, FourHaveATurnAtMost) {
   const Plan plan = plan_of({1, 1, 1, 1, 1});
   const Learned learned = learn(plan, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {}});
   EXPECT_EQ(learned.turns, (Turns{0, 1, 2, 3, 0, 1, 2, 3}));
-  EXPECT_EQ(learned.turns.size(), static_cast<std::size_t>(Learning::most_calls));
+  EXPECT_EQ(learned.turns.size(), static_cast<std::size_t>(learning_on_cpu.most_calls()));
 }
 
 TEST(Learning, WhoIsFarBehindHasNoOtherTurn) {
@@ -130,8 +133,6 @@ TEST(Learning, LeavesAloneWhatIsNotWorthIt) {
     plan.choice = choice;
     EXPECT_EQ(Learning::of(plan, {}), nullptr);
   }
-  Plan on_gpu = make_plan(turned(1033, 517), gpu::known_devices().front());
-  EXPECT_EQ(Learning::of(on_gpu, {}), nullptr);
 }
 
 // Candidates are sure to have the same result where nothing but the elements decides.
@@ -246,8 +247,119 @@ TEST(Learning, ManyThreadsLearnOnce) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(winners, 1);
     EXPECT_EQ(wrong, 0);
-    EXPECT_LE(others, Learning::most_calls - 1);
+    EXPECT_LE(others, learning_on_cpu.most_calls() - 1);
   }
+}
+
+// A GPU's calls return before their runs end: those of all entrants are begun at once.
+class OnGpu {
+ public:
+  explicit OnGpu(const std::vector<double>& predicted, const Problem& problem = turned(1033, 517))
+      : plan_(plan_of(predicted, problem, gpu::known_devices().front())),
+        learning_(Learning::of(plan_, {})) {}
+
+  bool learns() const { return learning_ != nullptr; }
+
+  // The candidate that ran, and whether it was timed.
+  std::pair<std::size_t, bool> call() {
+    std::pair<std::size_t, bool> ran;
+    const auto run = [&](const Plan& one, bool timed) { ran = {number_of(one, plan_), timed}; };
+    learned_ =
+        learning_->solve(plan_, Solver{[&](const Plan& one) { run(one, false); },
+                                       [&](const Plan& one) -> Timing {
+                                         run(one, true);
+                                         begun_.emplace_back();
+                                         return [this, i = begun_.size() - 1] { return begun_[i]; };
+                                       }});
+    return ran;
+  }
+
+  // The candidates of so many calls, all of which were timed.
+  Turns turns(int calls) {
+    Turns all;
+    for (int i = 0; i < calls; ++i) {
+      const auto [candidate, timed] = call();
+      EXPECT_TRUE(timed) << i;
+      all.push_back(candidate);
+    }
+    return all;
+  }
+
+  // The oldest runs end.
+  void end(const std::vector<double>& seconds) {
+    for (const double s : seconds) begun_.at(ended_++) = s;
+  }
+
+  const Plan* learned() const { return learned_.get(); }
+  std::size_t winner() const { return number_of(*learned_, plan_); }
+
+ private:
+  Plan plan_;
+  std::shared_ptr<Learning> learning_;
+  std::vector<std::optional<double>> begun_;
+  std::size_t ended_ = 0;
+  std::shared_ptr<const Plan> learned_;
+};
+
+using Ran = std::pair<std::size_t, bool>;
+
+TEST(LearningOnGpu, TurnsOfARoundAreBegunBeforeAnyHasEnded) {
+  OnGpu gpu({1, 1.2, 1.4, 1.6});
+  EXPECT_EQ(gpu.turns(3), (Turns{0, 1, 2}));
+  EXPECT_EQ(gpu.call(), (Ran{0, false})) << "nobody's turn before all have ended";
+  gpu.end({1, 0.9});
+  EXPECT_EQ(gpu.call(), (Ran{0, false}));
+  gpu.end({1.05});
+  EXPECT_EQ(gpu.call(), (Ran{0, false})) << "this call sees it end";
+  EXPECT_EQ(gpu.turns(2), (Turns{0, 1})) << "a new round";
+}
+
+TEST(LearningOnGpu, TheWinnerIsKnownWhenTheLastTurnHasEnded) {
+  OnGpu gpu({1, 1.2});
+  for (int round = 0; round < learning_on_gpu.rounds; ++round) {
+    EXPECT_EQ(gpu.turns(2), (Turns{0, 1})) << round;
+    EXPECT_EQ(gpu.learned(), nullptr);
+    gpu.end({1, 0.97});
+    EXPECT_EQ(gpu.call(), (Ran{0, false}));
+  }
+  ASSERT_NE(gpu.learned(), nullptr);
+  EXPECT_EQ(gpu.winner(), 1U);
+  EXPECT_EQ(gpu.learned()->choice, Choice::learned);
+  gpu.call();
+  EXPECT_EQ(gpu.learned(), nullptr) << "told once";
+}
+
+TEST(LearningOnGpu, WhoIsDisturbedHasAnotherTurn) {
+  OnGpu gpu({1, 1.2, 1.2});
+  const auto round = [&](const Turns& turns, const std::vector<double>& seconds) {
+    EXPECT_EQ(gpu.turns(static_cast<int>(turns.size())), turns);
+    gpu.end(seconds);
+    gpu.call();
+  };
+  round({0, 1, 2}, {1, HUGE_VAL, 1.2});
+  round({0, 1}, {1, 0.5});
+  ASSERT_EQ(gpu.learned(), nullptr);
+  round({0, 1}, {1, 0.5});
+  ASSERT_NE(gpu.learned(), nullptr);
+  EXPECT_EQ(gpu.winner(), 1U);
+}
+
+TEST(LearningOnGpu, LeavesAloneWhatIsSmall) {
+  EXPECT_TRUE(OnGpu({1, 1}, turned(512, 512)).learns());
+  EXPECT_FALSE(OnGpu({1, 1}, turned(512, 511)).learns());
+  EXPECT_FALSE(OnGpu({1, 1.6}).learns()) << "no other comes near";
+}
+
+TEST(LearningOnGpu, EightHaveATurnAtMostAndAreToldApart) {
+  OnGpu gpu({1, 1, 1, 1, 1, 1, 1, 1, 1});
+  EXPECT_EQ(gpu.turns(8), (Turns{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(gpu.call(), (Ran{0, false}));
+  gpu.end({1, 2, 2, 2, 2, 2, 2, 2});
+  gpu.call();
+  ASSERT_NE(gpu.learned(), nullptr);
+  EXPECT_EQ(gpu.winner(), 0U);
+  // Several are of one family.
+  EXPECT_NE(gpu.learned()->race.find(" B) 2.00"), std::string::npos) << gpu.learned()->race;
 }
 
 }  // namespace
