@@ -38,7 +38,7 @@ constexpr std::int64_t collected_bytes = 3 << 10;
 constexpr std::int64_t phases = 3;
 
 // A window is copied with so much of the source behind it, where there is as much.
-constexpr std::int64_t most_beyond = plan::shuffle::most_window_bytes;
+constexpr std::int64_t most_beyond = memory_line;
 
 struct alignas(64) IndexVector {
   std::uint8_t byte[64];
@@ -72,7 +72,7 @@ struct ShuffleBook {
 };
 
 constexpr std::size_t stage_bytes =
-    collected_bytes + plan::shuffle::most_block_bytes + 2 * plan::shuffle::most_window_bytes;
+    collected_bytes + plan::shuffle::most_block_bytes + 2 * memory_line;
 
 struct ShuffleStage {
   alignas(64) std::array<std::byte, stage_bytes> windows;
@@ -232,17 +232,20 @@ inline void make_tables(const ShuffleConfig& config, const Problem& normal, cons
       windows, [](const BlockMode& mode) { return mode.mode.src_stride; },
       [&](std::int64_t at) { tables.window.push_back(low + at); });
 
+  tables.piece_bytes = width;
+  std::size_t in_piece = 0;
+  while (in_piece < modes.size() && modes[in_piece].mode.dst_stride == tables.piece_bytes) {
+    tables.piece_bytes *= modes[in_piece++].mode.extent;
+  }
+  // Pieces of the same windows follow each other: vectors then come from few others.
+  std::stable_partition(modes.begin() + static_cast<std::ptrdiff_t>(in_piece), modes.end(),
+                        [](const BlockMode& mode) { return mode.number == 0; });
   std::vector<std::int64_t> from;
   for_indices(
       modes, [](const BlockMode& mode) { return mode.window + mode.number; },
       [&](std::int64_t at) {
         for (std::int64_t byte = 0; byte < width; ++byte) from.push_back(at - low + byte);
       });
-  tables.piece_bytes = width;
-  std::size_t in_piece = 0;
-  while (in_piece < modes.size() && modes[in_piece].mode.dst_stride == tables.piece_bytes) {
-    tables.piece_bytes *= modes[in_piece++].mode.extent;
-  }
   modes.erase(modes.begin(), modes.begin() + static_cast<std::ptrdiff_t>(in_piece));
   tables.piece.clear();
   for_indices(
@@ -352,6 +355,14 @@ struct CopyMore {
   }
 };
 
+struct CopyMoreLines {
+  std::int64_t bytes;
+
+  HWY_INLINE void operator()(std::byte* to, const std::byte* from) const {
+    for (std::int64_t k = 0; k < bytes; k += memory_line) move_bytes<memory_line>(to + k, from + k);
+  }
+};
+
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 // Copies the first bytes of a vector.
 template <int most>
@@ -371,7 +382,6 @@ struct CopyFirst {
 // Calls use(copy) with what copies a window. `more`: up to 64 bytes of the source may be read.
 template <class Use>
 HWY_INLINE void with_window_copy(std::int64_t bytes, bool more, const Use& use) {
-  static_assert(plan::shuffle::most_window_bytes == 64);
   if (!more) return with_copy(bytes, use);
   if (bytes == 1) return use(CopyMore<1>());
   if (bytes == 2) return use(CopyMore<2>());
@@ -379,7 +389,8 @@ HWY_INLINE void with_window_copy(std::int64_t bytes, bool more, const Use& use) 
   if (bytes <= 8) return use(CopyMore<8>());
   if (bytes <= 16) return use(CopyMore<16>());
   if (bytes <= 32) return use(CopyMore<32>());
-  use(CopyMore<64>());
+  if (bytes <= 64) return use(CopyMore<64>());
+  use(CopyMoreLines{bytes});
 }
 
 // The same for a piece, whose place in the stage may be read beyond its end.

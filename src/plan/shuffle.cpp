@@ -15,11 +15,12 @@ namespace {
 
 using Part = ShuffleConfig::Part;
 
-// Policies. Windows and pieces of these lengths cost little for each byte; a block of fewer bytes
-// than these costs more than its bytes.
-constexpr std::int64_t wanted_bytes = 16;
-constexpr std::int64_t most_bytes = most_window_bytes;
-constexpr std::int64_t cut_bytes = 16;  // of a window or a piece that ends within a mode
+// Policies. A window costs little for each byte from so many on, narrower elements less than
+// others; so does a piece. A block of fewer bytes than these costs more than its bytes.
+constexpr std::int64_t wanted_narrow = 16;
+constexpr std::int64_t wanted_wide = 32;
+constexpr std::int64_t wanted_piece = 32;
+constexpr std::int64_t most_bytes = 64;  // of a mode that is taken whole although less is wanted
 constexpr std::int64_t wanted_runs[] = {256, 512};  // bytes of a box that lie side by side
 constexpr std::int64_t least_block = 256;
 constexpr std::int64_t work_bytes = 128 << 10;  // that one thread takes at a time
@@ -52,6 +53,7 @@ class BlockMaker {
       : config_(config),
         normal_(normal),
         width_(normal.dst_type.size()),
+        wanted_(wanted_window(normal)),
         window_(width_),
         out_(width_),
         piece_(width_) {}
@@ -68,18 +70,28 @@ class BlockMaker {
     return most < 1 ? 0 : ceil_div(extent, ceil_div(extent, most));
   }
 
+  // Of a window. What both sides share, an element or a row of them, is narrow or wide.
+  static std::int64_t wanted_window(const Problem& normal) {
+    const Mode& last = normal.modes.back();
+    const std::int64_t width = normal.dst_type.size();
+    const bool row = last.src_stride == width && last.dst_stride == width;
+    const std::int64_t atom = width * (row ? last.extent : 1);
+    return atom > 2 && atom <= 8 ? wanted_wide : wanted_narrow;
+  }
+
   Part& part(int k) { return config_.parts[static_cast<std::size_t>(k)]; }
   const Mode& mode(const Part& part) const { return normal_.modes[part.mode]; }
 
   // Along the source, over gaps that are no longer than what there is.
   void make_window() {
     const auto order = order_of(config_, normal_, &Mode::src_stride);
-    for (int i = 0; i < config_.part_count && window_ < wanted_bytes; ++i) {
-      Part& next = part(order[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < config_.part_count && window_ < wanted_; ++i) {
+      follows_ = order[static_cast<std::size_t>(i)];
+      Part& next = part(follows_);
       const std::int64_t stride = std::abs(mode(next).src_stride);
       if (stride > 2 * window_) return;
       std::int64_t taken = next.extent;
-      if (window_ + (taken - 1) * stride > most_bytes) taken = (cut_bytes - window_) / stride + 1;
+      if (window_ + (taken - 1) * stride > most_bytes) taken = (wanted_ - window_) / stride + 1;
       taken = std::min(taken, most_bytes / out_);
       taken = even_part(next.extent, taken);
       if (taken < 2) return;
@@ -90,20 +102,44 @@ class BlockMaker {
     }
   }
 
-  // Along the destination: modes that no window spans bring more windows.
+  // Along the destination: modes that no window spans bring more windows, and one that windows cut
+  // makes them longer.
   void make_piece() {
     const auto order = order_of(config_, normal_, &Mode::dst_stride);
-    for (int i = 0; i < config_.part_count && piece_ < wanted_bytes; ++i) {
-      Part& next = part(order[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < config_.part_count && piece_ < wanted_piece; ++i) {
+      const int k = order[static_cast<std::size_t>(i)];
+      Part& next = part(k);
       if (mode(next).dst_stride != piece_) return;
-      if (next.window == 0) {
+      const bool widened = next.window < next.extent && k == follows_ && widen(next);
+      if (!widened && next.window == 0) {
         const std::int64_t taken =
-            piece_ * next.extent > most_bytes ? cut_bytes / piece_ : next.extent;
+            piece_ * next.extent > most_bytes ? wanted_ / piece_ : next.extent;
         if (!take(next, taken)) return;
       }
       piece_ *= next.in_block();
       if (next.in_block() < next.extent) return;
     }
+  }
+
+  // Windows span more of the mode that they cut, or that follows them if that gives long pieces.
+  bool widen(Part& next) {
+    const std::int64_t stride = std::abs(mode(next).src_stride);
+    const std::int64_t had = std::max<std::int64_t>(next.window, 1);
+    const std::int64_t span = std::min(longest_window_bytes, most_block_bytes / windows_);
+    std::int64_t room = most_block_bytes / (out_ / had);
+    if (stride > 0) room = std::min(room, had + (span - window_) / stride);
+    const std::int64_t wanted = ceil_div(wanted_piece, piece_);
+    const bool whole = wanted + wanted / 2 >= next.extent;  // no small rest
+    const std::int64_t taken =
+        even_part(next.extent, std::min(whole ? std::int64_t{next.extent} : wanted, room));
+    if (taken <= had || stride > 2 * window_ ||
+        (next.window == 0 && taken < next.extent && taken * piece_ < wanted_piece / 2)) {
+      return false;
+    }
+    window_ += (taken - had) * stride;
+    out_ = out_ / had * taken;
+    next.window = static_cast<std::int16_t>(taken);
+    return true;
   }
 
   void fill_block() {
@@ -131,10 +167,12 @@ class BlockMaker {
   ShuffleConfig& config_;
   const Problem& normal_;
   const std::int64_t width_;
+  const std::int64_t wanted_;
   std::int64_t window_;       // bytes of the source that a window spans
   std::int64_t windows_ = 1;  // of a block
   std::int64_t out_;          // bytes of a block in the destination
   std::int64_t piece_;        // bytes of those that lie side by side
+  int follows_ = -1;          // the part that windows cut or that follows them in the source
 };
 
 // What a block is made of, and what boxes are made of it.
@@ -145,10 +183,11 @@ struct Block {
 
 Block block_of(const ShuffleConfig& config, const Problem& normal, std::int64_t vector) {
   Block block;
-  const auto order = order_of(config, normal, &Mode::dst_stride);
+  auto order = order_of(config, normal, &Mode::dst_stride);
   const std::int64_t width = normal.dst_type.size();
   std::int64_t window = width, windows = 1, out = width, piece = width;
   bool open = true;
+  int in_piece = 0;  // of the parts that follow each other in the destination
   for (int i = 0; i < config.part_count; ++i) {
     const Part& part = config.parts[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
     const Mode& mode = normal.modes[part.mode];
@@ -159,8 +198,14 @@ Block block_of(const ShuffleConfig& config, const Problem& normal, std::int64_t 
     if (taken == 1) continue;
     out *= taken;
     open = open && mode.dst_stride == piece;
-    if (open) piece *= taken;
+    if (!open) continue;
+    piece *= taken;
+    in_piece = i + 1;
   }
+  // Pieces of the same windows follow each other.
+  std::stable_partition(order.begin() + in_piece, order.begin() + config.part_count, [&](int k) {
+    return config.parts[static_cast<std::size_t>(k)].block == 0;
+  });
   block.windows = static_cast<double>(windows);
   const std::int64_t pieces = out / piece;
   block.pieces = static_cast<double>(pieces);

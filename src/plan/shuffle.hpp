@@ -48,7 +48,7 @@ namespace shuffle {
 inline constexpr std::int64_t most_elements = 64 << 10;
 inline constexpr std::int64_t most_block_bytes = 1024;
 /// A window spans at most so many.
-inline constexpr std::int64_t most_window_bytes = 64;
+inline constexpr std::int64_t longest_window_bytes = 256;
 
 BoxGrid grid_of(const ShuffleConfig& config, const Problem& normal);
 

@@ -6,6 +6,7 @@
 
 #include "plan/pack_lines.hpp"
 #include "plan/planner.hpp"
+#include "plan/shuffle.hpp"
 #include "plan/stores.hpp"
 
 namespace cornerturn::plan {
@@ -270,6 +271,33 @@ TEST(CpuEstimates, ManyModesTakeLongerToPlaceABoxIn) {
   const double before = estimate_ns(problem, cpu, "boxes", "");
   cpu.costs.boxes.mode_ns.value *= 2;
   EXPECT_GT(estimate_ns(problem, cpu, "boxes", ""), before);
+}
+
+// Indices of its fastest mode that a window of the first configuration of shuffle has.
+int window_of_rows(const Problem& normal) {
+  int window = -1;
+  shuffle::Family::configure(normal, server(), [&](const ShuffleConfig& config) {
+    if (window >= 0) return;
+    for (const ShuffleConfig::Part& part : config.parts) {
+      if (part.mode == normal.rank() - 1) window = part.window;
+    }
+  });
+  return window;
+}
+
+TEST(CpuEstimates, WindowsOfShuffleAreLongEnoughForLongPieces) {
+  // 16 bytes of the source have two of each of seven channels, which would make pieces of two.
+  const auto channels = [](std::int64_t width) {
+    return problem_of(static_cast<int>(width), {{7, width, width * 129 * 400},
+                                                {129, width * 7 * 400, width * 400},
+                                                {400, width * 7, width}});
+  };
+  EXPECT_GE(window_of_rows(channels(1)), 24);
+  EXPECT_GE(window_of_rows(channels(2)), 12);
+  EXPECT_LE(window_of_rows(channels(2)), 18);  // at most 256 bytes
+  // The source has each element once for all indices of the row.
+  EXPECT_GE(window_of_rows(problem_of(2, {{7, 2, 2 * 129 * 400}, {129, 14, 800}, {400, 0, 2}})),
+            16);
 }
 
 }  // namespace
