@@ -73,9 +73,8 @@ class CornerturnOnGpu : public GpuSubject {
     execute(*plan_, dst + dst_offset_, src + src_offset_, options_.stream);
   }
 
-  int calls_to_settle() const override {
-    return learns_ ? plan::learning_on_gpu.most_calls() + plan::learning_on_gpu.rounds : 0;
-  }
+  // A round of turns takes a batch, whose end the next one sees.
+  int batches_to_settle() const override { return learns_ ? plan::learning_on_gpu.rounds + 1 : 0; }
 
   void settled() override {
     plan_.emplace(make_plan(*dst_, *src_, options_));

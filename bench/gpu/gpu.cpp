@@ -6,6 +6,7 @@
 #include "core/problem.hpp"
 #include "cuda/device.hpp"
 #include "cuda/device_buffer.hpp"
+#include "cuda/hold.hpp"
 #include "gpu/accelerator.hpp"
 #include "gpu/nvml.hpp"
 #include "workshop/cuda/strided_check.hpp"

@@ -23,8 +23,9 @@ class GpuSubject : public Subject {
   /// The time that the subject expects for the prepared case; 0 if it expects none.
   virtual double predicted_seconds() const { return 0; }
 
-  /// Calls after which the subject does the same in each that follows; then settled() is called.
-  virtual int calls_to_settle() const { return 0; }
+  /// So many batches of run(), each of which has ended before the next one begins, are for
+  /// learning; then settled() is called, and the subject does the same in every run() that follows.
+  virtual int batches_to_settle() const { return 0; }
   virtual void settled() {}
 
   /// False when the host time of run() says nothing about the subject.

@@ -119,12 +119,12 @@ std::vector<double> seconds_of(const std::vector<plan::Plan>& plans, const Buffe
 }
 
 plan::Timing execute_timed(const plan::Plan& plan, const Buffers& buffers, Stream stream) {
-  constexpr unsigned microseconds = 20;  // longer than the host needs for a launch and two events
+  constexpr double seconds = 20e-6;  // longer than the host needs for a launch and two events
   const auto watch = std::make_shared<Stopwatch>();
   {
     const RelaxedCapture relaxed;
     if (cudaStreamQuery(stream) == cudaSuccess) {
-      hold(stream, microseconds);
+      hold(seconds, stream);
     } else {
       cudaGetLastError();
     }

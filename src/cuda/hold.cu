@@ -5,22 +5,20 @@ namespace cornerturn::cuda {
 
 namespace {
 
-__device__ unsigned long long nanoseconds_now() {
-  unsigned long long now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
-
-__global__ void hold_kernel(unsigned microseconds) {
-  const unsigned long long from = nanoseconds_now();
-  while (nanoseconds_now() - from < 1000ULL * microseconds) {
-  }
+__global__ void hold_kernel(unsigned long long nanoseconds) {
+  const auto now = [] {
+    unsigned long long time = 0;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+    return time;
+  };
+  const unsigned long long until = now() + nanoseconds;
+  while (now() < until) __nanosleep(1000);
 }
 
 }  // namespace
 
-void hold(Stream stream, unsigned microseconds) {
-  hold_kernel<<<1, 1, 0, stream>>>(microseconds);
+void hold(double seconds, Stream stream) {
+  hold_kernel<<<1, 1, 0, stream>>>(static_cast<unsigned long long>(1e9 * seconds));
   check_launch(cudaGetLastError());
 }
 

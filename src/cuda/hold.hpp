@@ -5,7 +5,7 @@
 
 namespace cornerturn::cuda {
 
-/// What is enqueued after it starts so much later.
-void hold(Stream stream, unsigned microseconds);
+/// Keeps the stream busy for so long, that the host can enqueue what follows.
+void hold(double seconds, Stream stream);
 
 }  // namespace cornerturn::cuda

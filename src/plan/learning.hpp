@@ -31,7 +31,7 @@ struct LearningRules {
 /// a wrong choice costs in smaller jobs is as little as what clocks and other programs disturb.
 inline constexpr LearningRules learning_on_cpu{256 << 10, 4, 2, 2.5, 1.5, 0.92};
 /// Kernels on a GPU disturb each other less, and there are more that are nearly as fast.
-inline constexpr LearningRules learning_on_gpu{1 << 20, 8, 3, 1.5, 1.1, 0.98};
+inline constexpr LearningRules learning_on_gpu{1 << 20, 12, 4, 1.5, 1.1, 0.98};
 
 /// Runs a plan, and returns the seconds that this took.
 using TimedRun = std::function<double(const Plan& plan)>;

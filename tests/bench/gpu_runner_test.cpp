@@ -51,8 +51,11 @@ class FakeGpu : public Accelerator {
 
   std::vector<double> time(const std::vector<Work>& works) override {
     std::vector<double> seconds;
+    copied = false;  // the stream was held
     for (const Work& work : works) {
       const double from = clock;
+      copied_before = copied;
+      copied = false;
       work();
       seconds.push_back(clock - from);
     }
@@ -68,12 +71,15 @@ class FakeGpu : public Accelerator {
   double clock = 0;
   int checks = 0;
   int captures = 0;
+  bool copied = false;         // by what runs, if that is timed
+  bool copied_before = false;  // by what was timed before it, in the same round
   std::int64_t memory = 1 << 30;
   std::int64_t longest_copy = 0;
 
  private:
   void copy(std::byte* dst, const std::byte* src, std::int64_t bytes, double seconds) {
     longest_copy = std::max(longest_copy, bytes);
+    copied = true;
     std::memcpy(dst, src, static_cast<std::size_t>(bytes));
     clock += seconds;
   }
@@ -110,7 +116,7 @@ class NaiveKernel : public GpuSubject {
   void run(const std::byte* src, std::byte* dst) override { copy(src, dst, 6e-6); }
   double predicted_seconds() const override { return 5e-6; }
   std::optional<PlanTimes> plan_times() override { return PlanTimes{2e-5, 1e-6}; }
-  int calls_to_settle() const override { return to_settle; }
+  int batches_to_settle() const override { return to_settle; }
   void settled() override { runs_when_settled = runs; }
   std::string method() const override { return runs_when_settled > 0 ? "settled" : "as it was"; }
   std::vector<Candidate> candidates() override {
@@ -127,12 +133,14 @@ class NaiveKernel : public GpuSubject {
   int runs = 0;
   int to_settle = 0;
   int runs_when_settled = 0;
+  int runs_after_copies = 0;
   std::set<const std::byte*> sources;
 
  private:
   void copy(const std::byte* src, std::byte* dst, double seconds) {
     if (throws) throw Error(Status::internal, "launch: too many threads");
     ++runs;
+    runs_after_copies += static_cast<int>(gpu_.copied_before);
     sources.insert(src);
     for (std::int64_t i = 0; i < case_.shape[0]; ++i) {
       for (std::int64_t j = 0; j < case_.shape[1]; ++j) {
@@ -181,17 +189,18 @@ TEST(GpuRunner, TimesColdCasesOnOtherBuffersEachTime) {
   EXPECT_EQ(r.gpu->sector_bytes, 0);
   // Verified on the first pair of buffers; warmed up and timed on four others.
   EXPECT_EQ(o.subject.runs, 1 + 1 + 3);
-  EXPECT_EQ(o.subject.sources.size(), 4u);
+  EXPECT_EQ(o.subject.sources.size(), 5u);
+  EXPECT_EQ(o.subject.runs_after_copies, 4) << "as the copies themselves";
   EXPECT_EQ(o.gpu.longest_copy, 4096);
 }
 
 TEST(GpuRunner, TimesWhatASubjectHasSettledOn) {
   Outcomes o;
-  o.subject.to_settle = 7;
+  o.subject.to_settle = 2;
   const Result r = o.measure(small_case("matrix-odd"));
   ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
-  EXPECT_EQ(o.subject.runs_when_settled, 1 + 7) << "the first one was verified";
-  EXPECT_EQ(o.subject.runs, 1 + 7 + 1 + 3);
+  EXPECT_EQ(o.subject.runs_when_settled, 1 + 2 * 16) << "the first one was verified";
+  EXPECT_EQ(o.subject.runs, 1 + 2 * 16 + 1 + 3);
   EXPECT_EQ(r.method, "settled");
 }
 

@@ -20,16 +20,6 @@ __global__ void read_kernel(const uint4* data, std::int64_t count, unsigned* nev
   if (sum == 1) *never = sum;  // all of the data is zero
 }
 
-__global__ void hold_kernel(unsigned long long nanoseconds) {
-  const auto now = [] {
-    unsigned long long time = 0;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
-    return time;
-  };
-  const unsigned long long until = now() + nanoseconds;
-  while (now() < until) __nanosleep(1000);
-}
-
 constexpr int copy_threads = 256;
 constexpr int copy_vectors = 4;  // in flight, of a thread
 
@@ -108,10 +98,6 @@ CacheFlush::CacheFlush() {
 void CacheFlush::operator()(Stream stream) const {
   read_kernel<<<1024, 256, 0, stream>>>(reinterpret_cast<const uint4*>(data_.get()), bytes_ / 16,
                                         reinterpret_cast<unsigned*>(data_.get() + bytes_));
-}
-
-void hold(double seconds, Stream stream) {
-  hold_kernel<<<1, 1, 0, stream>>>(static_cast<unsigned long long>(1e9 * seconds));
 }
 
 void vector_copy(const std::byte* src, std::byte* dst, std::int64_t bytes, Stream stream) {

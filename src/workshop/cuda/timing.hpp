@@ -31,9 +31,6 @@ std::vector<Timing> time_cold(const std::vector<Subject>& subjects, const CacheF
 std::vector<Timing> time_warm(const std::vector<Subject>& subjects, const MeasureOptions& options,
                               Stream stream);
 
-/// Keeps the stream busy for so long, that the host can enqueue what follows.
-void hold(double seconds, Stream stream);
-
 /// A copy through registers, 16 bytes an access. Both addresses are multiples of 16.
 void vector_copy(const std::byte* src, std::byte* dst, std::int64_t bytes, Stream stream);
 
