@@ -63,8 +63,8 @@ struct SharedCost {
   constexpr bool clean() const { return conflicts == 0; }
 };
 
-/// What quick counts know of shared memory: as much as planners lay out.
-inline constexpr std::uint64_t quick_bytes = std::uint64_t{64} << 10;
+/// So much shared memory quick counts can know.
+inline constexpr int quick_bytes = 64 << 10;
 
 namespace detail {
 
@@ -144,12 +144,13 @@ constexpr void add_group(SharedCost& cost, const WarpRequest& request, std::uint
 
 /// The passes of the group `lanes`, or a number of at least `enough` where there are as many. What
 /// a lane wants, at a multiple of its width, takes as many banks as any other lane's: they count as
-/// one bank of `width` bytes, which is never less than a word.
+/// one bank of `width` bytes, which is never less than a word. Addresses are less than `bytes`.
 template <int width>
-constexpr int group_passes(const WarpRequest& request, std::uint32_t lanes, int enough) {
+constexpr int group_passes(const WarpRequest& request, std::uint32_t lanes, int bytes, int enough) {
   constexpr int banks = bank_count * bank_bytes / width;
-  std::array<std::uint64_t, quick_bytes / width / 64> asked = {};  // a bit for each place
-  std::array<std::uint8_t, banks> places = {};                     // of each bank
+  std::array<std::uint64_t, quick_bytes / width / 64> asked;  // a bit for each place
+  for (int i = 0; i * 64 * width < bytes; ++i) asked[static_cast<std::size_t>(i)] = 0;
+  std::array<std::uint8_t, banks> places = {};  // of each bank
   int most = 0;
   for (std::uint32_t rest = request.active & lanes; rest != 0 && most < enough; rest &= rest - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
@@ -198,16 +199,17 @@ constexpr SharedCost shared_cost(const WarpRequest& request, SharedOp op) {
   return cost;
 }
 
-/// The wavefronts alone; where there are `enough`, a number of at least that. Addresses of active
-/// lanes are less than `quick_bytes`.
-constexpr int shared_wavefronts(const WarpRequest& request, SharedOp op, int enough) {
+/// The wavefronts alone; where there are `enough`, a number of at least that. The addresses of
+/// active lanes are less than `bytes`, of which there are `quick_bytes` at most.
+constexpr int shared_wavefronts(const WarpRequest& request, SharedOp op, int bytes, int enough) {
   const LaneGroups groups = lane_groups(request, op);
   const auto passes = request.width <= bank_bytes       ? detail::group_passes<bank_bytes>
                       : request.width == 2 * bank_bytes ? detail::group_passes<2 * bank_bytes>
                                                         : detail::group_passes<4 * bank_bytes>;
   int wavefronts = 0;
   for (int first = 0; first < warp_lanes && wavefronts < enough; first += groups.size) {
-    wavefronts += passes(request, detail::lanes_from(first, groups.size), enough - wavefronts);
+    wavefronts +=
+        passes(request, detail::lanes_from(first, groups.size), bytes, enough - wavefronts);
   }
   return wavefronts == 0 ? 1 : wavefronts;
 }

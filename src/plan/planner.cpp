@@ -112,6 +112,19 @@ void consider(const Request& request, Plan& plan) {
   }
 }
 
+// The cheapest first; equals stay in order. Candidates are large: each is moved once at most.
+void sort(Candidates& candidates) {
+  std::vector<std::size_t> from(candidates.size());
+  std::iota(from.begin(), from.end(), std::size_t{0});
+  std::stable_sort(from.begin(), from.end(), [&](std::size_t a, std::size_t b) {
+    return candidates[a].seconds() < candidates[b].seconds();
+  });
+  Candidates sorted;
+  sorted.reserve(candidates.size());
+  for (const std::size_t i : from) sorted.push_back(std::move(candidates[i]));
+  candidates = std::move(sorted);
+}
+
 }  // namespace
 
 const char* why_not(const Row& row, const Problem& normal, const Machine& machine) {
@@ -158,9 +171,7 @@ Plan make_plan(const Problem& problem, const Machine& machine, const Request& re
                 fmt::format("no kernel takes {} on {}{}", to_string(plan.normal), machine.name(),
                             rules_of(plan)));
   }
-  std::stable_sort(
-      plan.candidates.begin(), plan.candidates.end(),
-      [](const Candidate& a, const Candidate& b) { return a.seconds() < b.seconds(); });
+  sort(plan.candidates);
   plan.choose(plan.candidates.front(), request.kernel.empty() ? Choice::estimated : Choice::forced);
   return plan;
 }

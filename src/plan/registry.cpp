@@ -59,6 +59,24 @@ Prepared prepared(const gpu::Launchable<Args>& ready) {
   return first;
 }
 
+// Calls use() with the facts of the problem, if the family has such.
+template <class Family, class Use>
+auto with_facts(const Problem& normal, const Use& use) {
+  if constexpr (requires { typename Family::Facts; }) {
+    typename Family::Facts facts(normal);
+    return use(facts);
+  } else {
+    return use();
+  }
+}
+
+template <class Family, int number, class... Facts>
+Estimate gpu_estimate(const typename Family::Config& config, const Setting& setting,
+                      Facts&... facts) {
+  return Family::estimate(config, setting.normal, *setting.model,
+                          std::get<number>(setting.machine.gpu_costs().families.of), facts...);
+}
+
 template <class Family, int number>
 Row gpu_row() {
   using Config = typename Family::Config;
@@ -70,14 +88,18 @@ Row gpu_row() {
     return Family::why_not(normal, *machine.gpu());
   };
   row.configure = [](const Row& self, const Setting& setting, Candidates& out) {
-    const auto add = [&](const Config& config) {
-      out.push_back({&self, config, self.estimate(config, setting)});
-    };
-    Family::configure(setting.normal, setting.start, *setting.machine.gpu(), std::ref(add));
+    with_facts<Family>(setting.normal, [&](auto&... facts) {
+      const auto add = [&](const Config& config) {
+        out.push_back({&self, config, gpu_estimate<Family, number>(config, setting, facts...)});
+      };
+      Family::configure(setting.normal, setting.start, *setting.machine.gpu(), facts...,
+                        std::ref(add));
+    });
   };
   row.estimate = [](const AnyConfig& config, const Setting& setting) {
-    return Family::estimate(config.as<Config>(), setting.normal, *setting.model,
-                            std::get<number>(setting.machine.gpu_costs().families.of));
+    return with_facts<Family>(setting.normal, [&](auto&... facts) {
+      return gpu_estimate<Family, number>(config.as<Config>(), setting, facts...);
+    });
   };
   if constexpr (requires(const Config& config) { Family::workspace(config); }) {
     row.workspace = [](const AnyConfig& config) { return Family::workspace(config.as<Config>()); };

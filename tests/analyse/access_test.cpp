@@ -77,7 +77,9 @@ TEST(SharedCost, QuickCountsAreTheSameAsFarAsTheyGo) {
   for (int round = 0; round < 2000; ++round) {
     const int width = 1 << below(5);
     // Few places make broadcasts and collisions likely.
-    const std::uint64_t places = quick_bytes / static_cast<unsigned>(width) >> below(10);
+    const std::uint64_t places =
+        std::uint64_t{quick_bytes} / static_cast<unsigned>(width) >> below(10);
+    const int bytes = static_cast<int>(places) * width;
     const std::uint64_t step = below(2) == 0 ? 1 : 32;
     WarpRequest one;
     one.width = width;
@@ -87,9 +89,10 @@ TEST(SharedCost, QuickCountsAreTheSameAsFarAsTheyGo) {
     }
     for (const SharedOp op : {SharedOp::load, SharedOp::store}) {
       const int all = shared_cost(one, op).wavefronts;
-      EXPECT_EQ(shared_wavefronts(one, op, 128), all);
+      EXPECT_EQ(shared_wavefronts(one, op, bytes, 128), all);
       for (const int enough : {1, 2, 3, 5, 8}) {
-        EXPECT_EQ(std::min(shared_wavefronts(one, op, enough), enough), std::min(all, enough));
+        EXPECT_EQ(std::min(shared_wavefronts(one, op, bytes, enough), enough),
+                  std::min(all, enough));
       }
     }
   }

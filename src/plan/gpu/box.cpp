@@ -100,8 +100,11 @@ void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bo
 
 }  // namespace
 
-bool may_have_gaps(const Problem& normal) {
-  const Box::Side side = side_of(normal, &Mode::src_stride);
+BoxSides::BoxSides(const Problem& normal)
+    : src(side_of(normal, &Mode::src_stride)), dst(side_of(normal, &Mode::dst_stride)) {}
+
+bool may_have_gaps(const Problem& normal, const BoxSides& sides) {
+  const Box::Side& side = sides.src;
   Reached reached(element_size(normal, &Mode::src_stride));
   for (int i = 0; i < side.modes; ++i) {
     const Mode& mode = normal.modes[side.order[static_cast<std::size_t>(i)]];
@@ -112,11 +115,11 @@ bool may_have_gaps(const Problem& normal) {
   return false;
 }
 
-Box box_of(const Problem& normal, const BoxWish& wish) {
+Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish) {
   Box box;
   box.extent.fill(1);
-  box.src = side_of(normal, &Mode::src_stride);
-  box.dst = side_of(normal, &Mode::dst_stride);
+  box.src = sides.src;
+  box.dst = sides.dst;
   grow(box, box.src, normal, &Mode::src_stride, wish);
   grow(box, box.dst, normal, &Mode::dst_stride, wish);
   const auto count = [&] {

@@ -32,7 +32,16 @@ struct Box {
   };
   Side src, dst;
 
-  friend bool operator==(const Box& a, const Box& b) { return a.extent == b.extent; }
+  friend bool operator==(const Box& a, const Box& b) {
+    return a.bytes == b.bytes && a.extent == b.extent;
+  }
+};
+
+/// The modes of a problem in the order of either side: all boxes of it begin with that.
+struct BoxSides {
+  explicit BoxSides(const Problem& normal);
+
+  Box::Side src, dst;
 };
 
 /// What a box is made for.
@@ -42,12 +51,14 @@ struct BoxWish {
   std::int64_t granule = sector_bytes;  ///< runs end at multiples of so many bytes
   bool gaps = false;   ///< short pieces of the source, a sector apart at most, make a run
   bool apart = false;  ///< a run of the source ends where the destination's fastest mode begins
+
+  friend bool operator==(const BoxWish&, const BoxWish&) = default;
 };
 
 /// Whether a run of the source can have gaps in any box.
-bool may_have_gaps(const Problem& normal);
+bool may_have_gaps(const Problem& normal, const BoxSides& sides);
 
 /// The box that comes nearest to it.
-Box box_of(const Problem& normal, const BoxWish& wish);
+Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish);
 
 }  // namespace cornerturn::plan::gpu

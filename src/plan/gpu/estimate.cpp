@@ -87,7 +87,7 @@ Estimate estimate_of(const Model& model, const Work& work) {
   const double longest = *std::max_element(std::begin(parts), std::end(parts));
   double sum = 0;
   for (const double part : parts) {
-    if (part > 0) sum += std::pow(part / longest, model.costs.norm);
+    if (part > 0) sum += part == longest ? 1 : std::pow(part / longest, model.costs.norm);
   }
   const double busy = longest * (longest > 0 ? std::pow(sum, 1 / model.costs.norm) : 0);
   const double resident = std::min(work.resident, std::max(1.0, std::ceil(of_sm)));

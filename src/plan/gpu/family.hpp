@@ -14,6 +14,8 @@
 //     static std::string describe(config, normal);    // its name in files of winners, too
 //     static Launchable<Args> prepare(config, normal);
 //
+//     struct Facts;   // made from a problem, for all that is asked about it: configure takes them
+//                     // before `add` then, and estimate takes them last; may be missing
 //     static std::string details(config);             // lines that explain() adds; may be missing
 //     static std::int64_t workspace(config);          // bytes beside the arrays; may be missing
 //     static const Parts& parts(config);              // where plans of other families do the work

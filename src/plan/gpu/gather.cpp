@@ -23,22 +23,25 @@ std::int64_t of_block(const GatherConfig& config) {
   return config.single ? threads : kernels::gather_at_once * threads;
 }
 
-// The sectors of the source that a warp touches which takes 32 elements one after the other.
-int sectors_of_warp(const Problem& normal) {
+int count_sectors(const Problem& normal) {
   std::array<std::int64_t, 32> seen{};
+  std::array<std::int64_t, ModeList::capacity> index{};  // of the modes, the last one first
   int count = 0;
+  std::int64_t offset = 0;
   for (int lane = 0; lane < 32; ++lane) {
-    std::int64_t offset = 0;
-    std::int64_t n = lane;
-    for (int i = normal.rank(); i-- > 0 && n > 0;) {
-      const Mode& mode = normal.modes[i];
-      offset += n % mode.extent * mode.src_stride;
-      n /= mode.extent;
-    }
     const std::int64_t sector = offset >> 5;
     const auto end = seen.begin() + count;
-    if (std::find(seen.begin(), end, sector) == end)
+    if (std::find(seen.begin(), end, sector) == end) {
       seen[static_cast<std::size_t>(count++)] = sector;
+    }
+    const int rank = normal.rank();
+    for (std::size_t at = 0; static_cast<int>(at) < rank; ++at) {
+      const Mode& mode = normal.modes[rank - 1 - static_cast<int>(at)];
+      offset += mode.src_stride;
+      if (++index[at] < mode.extent) break;
+      offset -= mode.extent * mode.src_stride;
+      index[at] = 0;
+    }
   }
   return count;
 }
@@ -131,7 +134,12 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   return nullptr;
 }
 
-void Family::configure(const Problem& normal, const Alignment&, const DeviceInfo&,
+int Facts::sectors_of_warp() {
+  if (sectors_ == 0) sectors_ = count_sectors(normal_);
+  return sectors_;
+}
+
+void Family::configure(const Problem& normal, const Alignment&, const DeviceInfo&, Facts&,
                        const Add<GatherConfig>& add) {
   if (normal.converts()) return add({});
   const std::int64_t elements = normal.elements();
@@ -140,7 +148,7 @@ void Family::configure(const Problem& normal, const Alignment&, const DeviceInfo
 }
 
 Estimate Family::estimate(const GatherConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
+                          const Costs& c, Facts& facts) {
   if (normal.elements() == 0) return {};
   const auto elements = static_cast<double>(normal.elements());
   Work work;
@@ -162,10 +170,10 @@ Estimate Family::estimate(const GatherConfig& config, const Problem& normal, con
     return estimate_of(model, work);
   }
   // Lanes far apart take a sector each.
+  const int sectors = facts.sectors_of_warp();
   work.wavefronts =
-      elements / 32 *
-      (sectors_of_warp(normal) * c.sector + static_cast<double>(normal.dst_type.size()));
-  const double of_warps = elements * sectors_of_warp(normal);
+      elements / 32 * (sectors * c.sector + static_cast<double>(normal.dst_type.size()));
+  const double of_warps = elements * sectors;
   work.l2_bytes =
       std::min(of_warps, bytes_of_blocks(normal, rows, static_cast<double>(of_block(config))));
   work.block_seconds = config.single ? c.single_block : c.block;

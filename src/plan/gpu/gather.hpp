@@ -21,6 +21,18 @@ struct GatherConfig {
 
 namespace gather {
 
+class Facts {
+ public:
+  explicit Facts(const Problem& normal) : normal_(normal) {}
+
+  /// The sectors of the source that a warp touches which takes 32 elements one after the other.
+  int sectors_of_warp();
+
+ private:
+  const Problem& normal_;
+  int sectors_ = 0;  // 0: not counted
+};
+
 struct Family {
   static constexpr std::string_view name = "gather";
   static constexpr std::string_view idea = "one element after the other, in destination order";
@@ -28,6 +40,7 @@ struct Family {
   static constexpr bool takes_empty = true;
   using Config = GatherConfig;
   using Args = kernels::GatherArgs;
+  using Facts = gather::Facts;
   struct Costs {
     Cost lane{"lane", 18.84, "instructions for each element"};
     Cost axis{"axis", 11.09, "instructions for each mode of an element's place"};
@@ -45,9 +58,9 @@ struct Family {
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
   static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                        const Add<Config>& add);
+                        Facts& facts, const Add<Config>& add);
   static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
-                           const Costs& costs);
+                           const Costs& costs, Facts& facts);
   static std::string describe(const Config& config, const Problem& normal);
   static Launchable<Args> prepare(const Config& config, const Problem& normal);
 };

@@ -43,10 +43,10 @@ const char* why_no_groups(const Problem& normal) {
   return nullptr;
 }
 
-Groups groups_of(const Problem& normal, int row_modes, int col_modes) {
+Groups groups_of(const Problem& normal, const GroupRuns& runs, int row_modes, int col_modes) {
   Groups groups;
-  groups.rows = run_of(normal, &Mode::dst_stride);
-  groups.cols = run_of(normal, &Mode::src_stride);
+  groups.rows = runs.rows;
+  groups.cols = runs.cols;
   groups.row_modes = row_modes;
   groups.col_modes = col_modes;
   groups.row_count = elements_of(normal, groups.rows, row_modes);
@@ -55,10 +55,10 @@ Groups groups_of(const Problem& normal, int row_modes, int col_modes) {
   return groups;
 }
 
-void for_each_grouping(const Problem& normal, const std::function<void(const Groups&)>& visit) {
+void for_each_grouping(const Problem& normal, const GroupRuns& most,
+                       const std::function<void(const Groups&)>& visit) {
   const std::int64_t row_size = normal.dst_type.size();
   const std::int64_t col_size = normal.src_type.size();
-  const Groups most = groups_of(normal, 1, 1);
   // Another mode brings nothing to a run that is long, and does not fit into one that is full.
   const auto goes = [&](const Run& run, std::int64_t size, int modes) {
     return modes <= std::min(run.size, max_modes) &&
@@ -80,7 +80,7 @@ void for_each_grouping(const Problem& normal, const std::function<void(const Gro
       const bool more_cols = goes(most.cols, col_size, cols + 1) && apart(rows, cols + 1);
       if (more_rows && is_short(most.rows, row_size, rows)) continue;
       if (more_cols && is_short(most.cols, col_size, cols)) continue;
-      visit(groups_of(normal, rows, cols));
+      visit(groups_of(normal, most, rows, cols));
     }
   }
 }

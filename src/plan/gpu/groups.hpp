@@ -23,14 +23,23 @@ struct Groups {
   bool in_cols(int mode) const;
 };
 
+/// The longest runs that rows and columns can have, which all splits of a problem share.
+struct GroupRuns {
+  explicit GroupRuns(const Problem& normal)
+      : rows(run_of(normal, &Mode::dst_stride)), cols(run_of(normal, &Mode::src_stride)) {}
+
+  Run rows, cols;
+};
+
 /// Null when the problem can be split, else the rule that it breaks.
 const char* why_no_groups(const Problem& normal);
 
 /// The split with so many modes in either group.
-Groups groups_of(const Problem& normal, int row_modes, int col_modes);
+Groups groups_of(const Problem& normal, const GroupRuns& runs, int row_modes, int col_modes);
 
 /// Every split that brings something: groups grow until their run is long.
-void for_each_grouping(const Problem& normal, const std::function<void(const Groups&)>& visit);
+void for_each_grouping(const Problem& normal, const GroupRuns& runs,
+                       const std::function<void(const Groups&)>& visit);
 
 /// Rows and columns begin at multiples of 16 bytes on both sides, and columns fill whole vectors.
 bool is_aligned(const Groups& groups, const Problem& normal, const Alignment& start);

@@ -28,10 +28,9 @@ std::int16_t threads_for(const Box& box, const Problem& normal, bool anywhere) {
   return vectors >= 2048 ? 256 : vectors >= 512 ? 128 : 64;
 }
 
-// Whether all runs of all boxes begin at multiples of 16 bytes: the steps from box to box and from
-// run to run are whole vectors.
-bool has_aligned_runs(const Box& box, const Problem& normal, const Alignment& start) {
-  if (start.src < vector || start.dst < vector) return false;
+// Whether all runs of all boxes begin at multiples of 16 bytes if the first does: the steps from
+// box to box and from run to run are whole vectors.
+bool has_aligned_runs(const Box& box, const Problem& normal) {
   for (int i = 0; i < normal.rank(); ++i) {
     const std::int64_t extent = box.extent[static_cast<std::size_t>(i)];
     const Mode& mode = normal.modes[i];
@@ -143,12 +142,12 @@ struct BoxWork {
 };
 
 // Boxes that lie in another way, where that makes a difference.
-void add_others(PackConfig config, const Problem& normal, const DeviceInfo& device,
+void add_others(PackConfig config, const Problem& normal, const DeviceInfo& device, Boxes& boxes,
                 const Add<PackConfig>& add, const auto& differs) {
   std::vector<Box> seen;
   for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
     config.run_bytes = run_bytes;
-    const Box box = box_of_runs(normal, config);
+    const Box& box = boxes.of(config);
     if (box.bytes > most_bytes) return;
     if (!differs(box) || std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
     seen.push_back(box);
@@ -234,39 +233,44 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 }
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                       const Add<PackConfig>& add) {
+                       Facts& boxes, const Add<PackConfig>& add) {
   // Types that are known at run time alone have a kernel of one form.
-  const bool may_be_aligned = !normal.converts() || why_no_common_cast(normal) == nullptr;
+  const bool may_be_aligned = (!normal.converts() || why_no_common_cast(normal) == nullptr) &&
+                              start.src >= vector && start.dst >= vector;
   std::vector<Box> seen;
+  seen.reserve(10);
   for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
-    PackConfig config;
-    config.run_bytes = run_bytes;
-    Box box = box_of_runs(normal, config);
-    if (box.bytes > most_bytes) break;
-    config.threads = threads_for(box, normal, false);
-    config.anywhere = !may_be_aligned || !has_aligned_runs(box, normal, start) ||
-                      piece_of(box, normal, config).vectors == 0;
-    if (config.anywhere) {
-      box = box_of_runs(normal, config);
-      config.threads = threads_for(box, normal, true);
+    PackConfig config{.run_bytes = run_bytes, .anywhere = !may_be_aligned};
+    // Boxes of aligned runs are never larger.
+    const auto are_too_large = [&](const PackConfig& one) {
+      return boxes.of(one).bytes > most_bytes;
+    };
+    if (are_too_large(config) && are_too_large({.run_bytes = run_bytes})) break;
+    if (may_be_aligned) {
+      const Box& box = boxes.of(config);
+      config.threads = threads_for(box, normal, false);
+      config.anywhere =
+          !has_aligned_runs(box, normal) || piece_of(box, normal, config).vectors == 0;
     }
+    const Box& box = boxes.of(config);
+    if (config.anywhere) config.threads = threads_for(box, normal, true);
     if (std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
     seen.push_back(box);
     if (fits(box, normal, device, config.anywhere)) add(config);
   }
   if (normal.converts()) return;
-  if (may_have_gaps(normal)) {
-    add_others({.anywhere = true, .gaps = true}, normal, device, add, has_gaps);
+  if (boxes.may_have_gaps()) {
+    add_others({.anywhere = true, .gaps = true}, normal, device, boxes, add, has_gaps);
   }
   if (meets_few_banks(normal.modes[normal.rank() - 1], normal)) {
-    add_others({.anywhere = true, .apart = true}, normal, device, add,
+    add_others({.anywhere = true, .apart = true}, normal, device, boxes, add,
                [&](const Box& box) { return should_lie_apart(box, normal); });
   }
 }
 
 Estimate Family::estimate(const PackConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
-  const Box box = box_of_runs(normal, config);
+                          const Costs& c, Facts& boxes) {
+  const Box& box = boxes.of(config);
   const Setup setup = setup_of(config, box, normal);
   const auto threads = static_cast<double>(threads_of(config, box, normal));
   Work work;
@@ -302,7 +306,7 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
 }
 
 std::string Family::describe(const PackConfig& config, const Problem& normal) {
-  const Box box = box_of_runs(normal, config);
+  const Box box = Boxes(normal).of(config);
   std::string text = fmt::format(
       "boxes of {} B in runs of {} and {} B{}", box.bytes, box.src.run * normal.src_type.size(),
       box.dst.run * normal.dst_type.size(), config.anywhere ? ", begin anywhere" : "");
@@ -315,7 +319,7 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
 }
 
 Launchable<PackArgs> Family::prepare(const PackConfig& config, const Problem& normal) {
-  const Box box = box_of_runs(normal, config);
+  const Box box = Boxes(normal).of(config);
   const Setup setup = setup_of(config, box, normal);
   Launchable<PackArgs> ready{setup.args, {}};
   ready.launch.dynamic_shared = setup.shared_bytes();

@@ -8,6 +8,7 @@
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "kernels/pack.hpp"
+#include "plan/gpu/box.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/estimate.hpp"
 #include "plan/gpu/family.hpp"
@@ -26,6 +27,23 @@ struct PackConfig {
 
 namespace pack {
 
+/// The boxes of a problem: their runs end with a sector, or, where such boxes are too large, at
+/// least with a vector.
+class Boxes {
+ public:
+  explicit Boxes(const Problem& normal) : normal_(normal), sides_(normal) {}
+
+  /// Valid until the next one is asked for.
+  const Box& of(const PackConfig& config);
+  bool may_have_gaps() const { return gpu::may_have_gaps(normal_, sides_); }
+
+ private:
+  const Problem& normal_;
+  BoxSides sides_;
+  BoxWish wish_;  // that the box was made for
+  Box box_;
+};
+
 struct Family {
   static constexpr std::string_view name = "pack";
   static constexpr std::string_view idea =
@@ -33,6 +51,7 @@ struct Family {
   static constexpr Operations operations{Operation::move, Operation::convert};
   using Config = PackConfig;
   using Args = kernels::PackArgs;
+  using Facts = Boxes;
   struct Costs {
     // The form whose runs begin anywhere.
     Cost load{"load", 31.73, "instructions for each vector that is loaded"};
@@ -74,9 +93,9 @@ struct Family {
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
   static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                        const Add<Config>& add);
+                        Facts& boxes, const Add<Config>& add);
   static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
-                           const Costs& costs);
+                           const Costs& costs, Facts& boxes);
   static std::string describe(const Config& config, const Problem& normal);
   static Launchable<Args> prepare(const Config& config, const Problem& normal);
 };

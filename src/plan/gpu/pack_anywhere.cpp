@@ -137,64 +137,79 @@ void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
   args.steady = is_steady(args);
 }
 
-// The indices of the elements that the lanes of a warp gather with their first request.
-class GatheredIndices {
+// The elements that the lanes of a warp gather with their first request: some of a run each, of
+// some runs.
+class FirstElements {
  public:
-  GatheredIndices(const PackArgs& args, const Box& box)
-      : width_(args.src_element_bytes), room_(static_cast<std::uint64_t>(args.room)) {
+  FirstElements(const PackArgs& args, const Box& box)
+      : width_(args.src_element_bytes), lanes_(args.lanes), room_(args.room) {
     const auto W = static_cast<std::uint32_t>(kernels::pack_unit_bytes(args.element_bytes) /
                                               args.element_bytes);
-    std::array<std::uint32_t, 32> element{}, run{};
-    for (std::uint32_t lane = 0; lane < 32; ++lane) {
-      run[lane] = lane >> args.lanes;
-      element[lane] = (lane - (run[lane] << args.lanes)) * W;
-      const bool inside = run[lane] < args.to.runs && element[lane] < box.dst.run;
-      active_ |= inside ? 1U << lane : 0U;
+    std::array<std::uint32_t, 32> element, run;
+    for (std::uint32_t i = 0; i < 32; ++i) {
+      element[i] = i * W;
+      run[i] = i;
+      const std::uint32_t of = i >> lanes_;
+      const bool inside = of < args.to.runs && (i - (of << lanes_)) * W < box.dst.run;
+      active_ |= inside ? 1U << i : 0U;
     }
     for (int i = 0; i < box.dst.modes; ++i) {
       const int which = box.dst.order[static_cast<std::size_t>(i)];
       const auto extent = static_cast<std::uint32_t>(box.extent[static_cast<std::size_t>(which)]);
-      auto& number = i < box.dst.run_modes ? element : run;
-      if (extent > 1 && std::any_of(number.begin(), number.end(), [](auto n) { return n > 0; })) {
-        add(which, extent, number);
+      if (extent == 1) continue;
+      if (i < box.dst.run_modes) {
+        add(which, extent, std::size_t{1} << lanes_, element);
+      } else {
+        add(which, extent, std::size_t{32} >> lanes_, run);
       }
+      begin_ = i < box.dst.run_modes ? modes_ : begin_;
     }
   }
 
-  /// If there are fewer than `enough`.
+  /// The wavefronts of the request, if there are fewer than `enough`.
   int wavefronts(const Layout& layout, double enough) const {
-    WarpRequest request;
-    request.active = active_;
-    request.width = width_;
-    request.address.fill(room_);
+    std::array<int, 32> place{}, start{};
     for (std::size_t m = 0; m < modes_; ++m) {
       PackDigit digit;
       digit.shared_stride = layout.shared[mode_[m]];
       digit.pad_shift = layout.pad_shift[mode_[m]];
-      for (std::size_t lane = 0; lane < 32; ++lane) {
-        request.address[lane] += static_cast<std::uint64_t>(digit.shared_at(index_[m][lane]));
-      }
+      auto& to = m < begin_ ? place : start;
+      for (std::size_t i = 0; i < 32; ++i) to[i] += digit.shared_at(index_[m][i]);
     }
-    return shared_wavefronts(request, SharedOp::load, static_cast<int>(std::ceil(enough)));
+    WarpRequest request;
+    request.active = active_;
+    request.width = width_;
+    for (std::size_t lane = 0; lane < 32; ++lane) {
+      const std::size_t run = lane >> lanes_;
+      const int at = room_ + start[run] + place[lane - (run << lanes_)];
+      request.address[lane] = static_cast<std::uint64_t>(at);
+    }
+    return shared_wavefronts(request, SharedOp::load, static_cast<int>(layout.bytes),
+                             static_cast<int>(std::ceil(enough)));
   }
 
  private:
-  void add(int which, std::uint32_t extent, std::array<std::uint32_t, 32>& number) {
+  // The next digit of the numbers, if the first `count` have such.
+  void add(int which, std::uint32_t extent, std::size_t count,
+           std::array<std::uint32_t, 32>& number) {
     if (modes_ == mode_.size()) return;  // 32 lanes with more digits than these do not collide more
+    if (number[count - 1] == 0) return;  // the largest
     mode_[modes_] = static_cast<std::size_t>(which);
     const FastDivide by(extent);
-    for (std::size_t lane = 0; lane < 32; ++lane) {
-      const std::uint32_t rest = by.quotient(number[lane]);
-      index_[modes_][lane] = number[lane] - rest * extent;
-      number[lane] = rest;
+    for (std::size_t i = 0; i < 32; ++i) {
+      const std::uint32_t rest = by.quotient(number[i]);
+      index_[modes_][i] = number[i] - rest * extent;
+      number[i] = rest;
     }
     ++modes_;
   }
 
   int width_;
-  std::uint64_t room_;  // before the first element of the box, for what lies behind it backwards
+  int lanes_;
+  int room_;  // before the first element of the box, for what lies behind it backwards
   std::uint32_t active_ = 0;
   std::size_t modes_ = 0;
+  std::size_t begin_ = 0;  // of the modes that tell runs apart
   std::array<std::size_t, 12> mode_{};
   std::array<std::array<std::uint32_t, 32>, 12> index_;
 };
@@ -210,27 +225,29 @@ Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& no
   Layout layout = layout_with(box, normal, best);
   Setup setup{args_of(config, box, layout, normal)};
   choose_lanes(setup.args, config, box);
-  const GatheredIndices gathered(setup.args, box);
+  const FirstElements gathered(setup.args, box);
   constexpr double all = 128;
   const int first = gathered.wavefronts(layout, all);
   int least = first;
+  // Whether there is room for such pads.
   const auto attempt = [&](const Pads& pads) {
-    if (least <= 2) return;  // little to be won
     const Layout other = layout_with(box, normal, pads);
-    if (other.bytes > most_shared) return;
+    if (other.bytes > most_shared) return false;
     const int wavefronts = gathered.wavefronts(other, 0.8 * least);
-    if (wavefronts >= 0.8 * least) return;
+    if (wavefronts >= 0.8 * least) return true;
     least = wavefronts;
     best = pads;
     layout = other;
+    return true;
   };
-  attempt({{}, true});
+  constexpr int few = 2;  // little is to be won
+  if (least > few) attempt({{}, true});
   const std::size_t modes = std::min(best.stride.size(), modes_beside_run(box));
   for (std::size_t mode = 0; mode < modes; ++mode) {
-    for (int count = 1; count < 8; ++count) {
+    for (int count = 1; count < 8 && least > few; ++count) {
       Pads pads = best;
       pads.stride[mode] = count;
-      attempt(pads);
+      if (!attempt(pads)) break;
     }
   }
   if (least < first) {

@@ -129,22 +129,28 @@ class FirstRequest {
     WarpRequest request;
     request.active = 0;
     request.width = args_.src_element_bytes;
-    std::uint32_t neighbour = 0, n = 0, first = 0;  // the vector of the column's first lane
-    for (std::uint32_t lane = 0; lane < 32; ++lane) {
-      const std::uint32_t rotation = V_ < 4 ? 0 : PackArgs::rotation_of(lane, rotation_shift);
-      if (n < args_.to.runs && element(first + neighbour, rotation) < run_) {
-        request.active |= 1U << lane;
-        const int at = start(n) + place(first + neighbour, rotation);
-        request.address[lane] = static_cast<std::uint64_t>(at);
+    find_starts(std::min(down, args_.to.runs));
+    const bool rotated = V_ >= 4 && rotation_shift < 5;
+    for (std::uint32_t rotation = 0; rotation < (rotated ? 4 : 1); ++rotation)
+      find_places(rotation);
+    std::uint32_t lane = 0;
+    for (std::uint32_t first = 0; lane < 32; first += across) {  // the vector of a column's first
+      for (std::uint32_t n = 0; n < down && lane < 32; ++n) {
+        const std::uint32_t end = std::min(lane + across, 32U);
+        if (n >= starts_) {
+          lane = end;
+          continue;
+        }
+        for (std::uint32_t vector = first; lane < end; ++lane, ++vector) {
+          const std::uint32_t rotation = rotated ? PackArgs::rotation_of(lane, rotation_shift) : 0;
+          if (element(vector, rotation) >= run_) continue;
+          request.active |= 1U << lane;
+          request.address[lane] = static_cast<std::uint64_t>(start_[n] + place_[rotation][vector]);
+        }
       }
-      if (++neighbour < across) continue;
-      neighbour = 0;
-      if (++n < down) continue;
-      n = 0;
-      first += across;
     }
     constexpr double all = 128;
-    return shared_wavefronts(request, SharedOp::load,
+    return shared_wavefronts(request, SharedOp::load, args_.runs_at,
                              static_cast<int>(std::ceil(std::min(enough, all))));
   }
 
@@ -153,17 +159,18 @@ class FirstRequest {
     return vector * V_ + PackArgs::rotated(0, rotation, V_);
   }
 
-  int start(std::uint32_t n) {
-    for (; starts_ <= n; ++starts_) start_[starts_] = args_.to.start(starts_).shared;
-    return start_[n];
+  // Where the first runs begin.
+  void find_starts(std::uint32_t runs) {
+    for (; starts_ < std::min(runs, 32U); ++starts_) {
+      start_[starts_] = args_.to.start(starts_).shared;
+    }
   }
 
-  int place(std::uint32_t vector, std::uint32_t rotation) {
-    std::uint32_t& places = places_[rotation];
-    for (; places <= vector; ++places) {
-      place_[rotation][places] = args_.element_at(element(places, rotation));
+  // Where the first elements of the first vectors lie.
+  void find_places(std::uint32_t rotation) {
+    for (std::uint32_t& n = places_[rotation]; n < 32 && element(n, rotation) < run_; ++n) {
+      place_[rotation][n] = args_.element_at(element(n, rotation));
     }
-    return place_[rotation][vector];
   }
 
   const PackArgs& args_;
@@ -219,16 +226,18 @@ int vector_elements(const Problem& normal) {
   return static_cast<int>(vector) / normal.dst_type.size();
 }
 
-Box box_of_runs(const Problem& normal, const PackConfig& config) {
+const Box& Boxes::of(const PackConfig& config) {
   const std::int64_t run_bytes = config.run_bytes;
   // As measured: where values change, boxes of 4 KiB do.
-  const bool grows = config.anywhere && !normal.converts();
+  const bool grows = config.anywhere && !normal_.converts();
   const std::int64_t least = grows ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
   BoxWish wish{run_bytes, least, sector_bytes, config.gaps, config.apart};
-  Box box = box_of(normal, wish);
-  if (box.bytes <= most_bytes) return box;
+  if (wish == wish_) return box_;
+  wish_ = wish;
+  box_ = box_of(normal_, sides_, wish);
+  if (box_.bytes <= most_bytes) return box_;
   wish.granule = vector;
-  return box_of(normal, wish);
+  return box_ = box_of(normal_, sides_, wish);
 }
 
 Piece piece_of(const Box& box, const Problem& normal, const PackConfig& config) {
@@ -263,7 +272,7 @@ bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool 
   for (int i = 0; i < normal.rank(); ++i) flips += is_flipped(box, normal, i) ? 1 : 0;
   if (flips > PackArgs::max_flips) return false;
   const Layout layout = anywhere ? layout_anywhere(box, normal) : layout_of(box, normal, false);
-  const auto digits = std::count_if(box.extent.begin(), box.extent.end(),
+  const auto digits = std::count_if(box.extent.begin(), box.extent.begin() + normal.rank(),
                                     [](std::int32_t extent) { return extent > 1; });
   // Offsets of the table have 16 bits; lists of runs must not outgrow the box.
   const std::int64_t runs = layout.src_runs + box.elements / box.dst.run;

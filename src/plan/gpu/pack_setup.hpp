@@ -15,9 +15,6 @@ namespace cornerturn::plan::gpu::pack {
 inline constexpr std::int64_t vector = 16;            // bytes
 inline constexpr std::int64_t most_bytes = 48 << 10;  // of a box
 
-/// A box whose runs end with a sector, or, where such boxes are too large, at least with a vector.
-Box box_of_runs(const Problem& normal, const PackConfig& config);
-
 /// What the threads of a block write at once of a run of the destination, in the aligned form: the
 /// run, or as many whole periods of it as there are threads. Each thread has the same place in all
 /// pieces.

@@ -63,9 +63,9 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 }
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                       const Add<TileConfig>& add) {
+                       Facts& runs, const Add<TileConfig>& add) {
   constexpr int gathered = kernels::skew_shape_count;
-  for_each_grouping(normal, [&](const Groups& groups) {
+  for_each_grouping(normal, runs, [&](const Groups& groups) {
     if (is_aligned(groups, normal, start)) return;
     const auto offer = [&](int shape) {
       const TileConfig config{static_cast<std::uint8_t>(shape),
@@ -95,7 +95,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
 }
 
 Estimate Family::estimate(const TileConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
+                          const Costs& c, Facts& runs) {
   const TileCosts costs =
       is_in_registers(config)
           ? TileCosts{c.register_lane,  c.register_element,    c.register_thread,   c.register_mode,
@@ -103,7 +103,8 @@ Estimate Family::estimate(const TileConfig& config, const Problem& normal, const
                       c.register_table}
           : TileCosts{c.lane,       c.element,  c.thread, c.mode, c.block,
                       c.block_turn, c.barriers, 0,        0,      false};
-  return estimate_of_tiles(config, sides_of(config, normal),
+  const Groups groups = groups_of(normal, runs, config.row_modes, config.col_modes);
+  return estimate_of_tiles(groups, sides_of(config, normal),
                            kernel_of<kernels::SkewArgs>(config, normal), costs, sector, normal,
                            model);
 }

@@ -21,8 +21,8 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 }
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
-                       const Add<TileConfig>& add) {
-  for_each_grouping(normal, [&](const Groups& groups) {
+                       Facts& runs, const Add<TileConfig>& add) {
+  for_each_grouping(normal, runs, [&](const Groups& groups) {
     if (!is_aligned(groups, normal, start)) return;
     const auto offer = [&](int shape) {
       const TileConfig config{static_cast<std::uint8_t>(shape),
@@ -41,10 +41,11 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
 }
 
 Estimate Family::estimate(const TileConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
+                          const Costs& c, Facts& runs) {
   const TileCosts costs{c.lane,  c.element,    c.thread,   c.mode,
                         c.block, c.block_turn, c.barriers, c.repeat};
-  return estimate_of_tiles(config, sides_of(config, normal),
+  const Groups groups = groups_of(normal, runs, config.row_modes, config.col_modes);
+  return estimate_of_tiles(groups, sides_of(config, normal),
                            kernel_of<kernels::TileArgs>(config, normal), costs, 0, normal, model);
 }
 
@@ -54,7 +55,7 @@ std::string Family::describe(const TileConfig& config, const Problem& normal) {
 
 Launchable<kernels::TileArgs> Family::prepare(const TileConfig& config, const Problem& normal) {
   kernels::TileArgs args;
-  Groups groups = groups_of(normal, config.row_modes, config.col_modes);
+  Groups groups = groups_of(normal, GroupRuns(normal), config.row_modes, config.col_modes);
   groups.rows.size = config.row_modes;
   groups.cols.size = config.col_modes;
   Run rest;

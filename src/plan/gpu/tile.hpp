@@ -21,6 +21,7 @@ struct Family {
   static constexpr Operations operations{Operation::move, Operation::convert};
   using Config = TileConfig;
   using Args = kernels::TileArgs;
+  using Facts = GroupRuns;
   struct Costs {
     Cost lane{"lane", 7.093, "instructions for each 16 bytes"};
     Cost element{"element", 2.573, "instructions for each element"};
@@ -36,9 +37,9 @@ struct Family {
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
   static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                        const Add<Config>& add);
+                        Facts& runs, const Add<Config>& add);
   static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
-                           const Costs& costs);
+                           const Costs& costs, Facts& runs);
   static std::string describe(const Config& config, const Problem& normal);
   static Launchable<Args> prepare(const Config& config, const Problem& normal);
 };

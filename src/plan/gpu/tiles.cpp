@@ -100,17 +100,16 @@ std::string describe_tiles(const TileConfig& config, const TileSides& sides,
   return text;
 }
 
-Estimate estimate_of_tiles(const TileConfig& config, const TileSides& sides,
-                           const TileKernel& kernel, const TileCosts& costs, double halo_bytes,
-                           const Problem& normal, const Model& model) {
+Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const TileKernel& kernel,
+                           const TileCosts& costs, double halo_bytes, const Problem& normal,
+                           const Model& model) {
   const SharedCosts& c = model.costs;
-  const Groups groups = groups_of(normal, config.row_modes, config.col_modes);
   const double src_size = normal.src_type.size(), dst_size = normal.dst_type.size();
   const auto elements = static_cast<double>(sides.rows * sides.cols);
   const double tile_bytes = elements * (src_size + dst_size) / 2;  // of the two sides, on average
   const double vectors = tile_bytes / 16;
   const double halo = halo_bytes / (static_cast<double>(sides.rows) * dst_size);
-  const int more_modes = config.row_modes + config.col_modes - 2;
+  const int more_modes = groups.row_modes + groups.col_modes - 2;
 
   const TileCounts counts = counts_of(sides, groups);
   const double used = used_share(sides, groups, counts);
@@ -131,21 +130,21 @@ Estimate estimate_of_tiles(const TileConfig& config, const TileSides& sides,
   work.block_seconds = costs.block +
                        costs.block_turn * (costs.whole_turns ? std::ceil(turns) : turns) +
                        (more_modes > 0 ? c.table_block : 0.0) +
-                       c.walk_block * (normal.rank() - config.row_modes - config.col_modes);
+                       c.walk_block * (normal.rank() - groups.row_modes - groups.col_modes);
   const BlockWalk walk = walk_of(normal, sides, groups, counts);
-  MovedRuns read = runs_of(normal, groups.cols, config.col_modes, groups.col_count, sides.cols,
+  MovedRuns read = runs_of(normal, groups.cols, groups.col_modes, groups.col_count, sides.cols,
                            &Mode::src_stride);
   read.late = met_late(model, normal, walk,
-                       {{groups.cols.mode.data(), static_cast<std::size_t>(config.col_modes)},
+                       {{groups.cols.mode.data(), static_cast<std::size_t>(groups.col_modes)},
                         static_cast<double>(groups.col_count) * src_size,
                         static_cast<double>(counts.across),
                         static_cast<double>(counts.down)},
                        &Mode::src_stride, 64);
   work.src_bytes = src_moved(model, read) * (1 + c.halo * halo);
-  MovedRuns written = runs_of(normal, groups.rows, config.row_modes, groups.row_count, sides.rows,
+  MovedRuns written = runs_of(normal, groups.rows, groups.row_modes, groups.row_count, sides.rows,
                               &Mode::dst_stride);
   written.late = met_late(model, normal, walk,
-                          {{groups.rows.mode.data(), static_cast<std::size_t>(config.row_modes)},
+                          {{groups.rows.mode.data(), static_cast<std::size_t>(groups.row_modes)},
                            static_cast<double>(groups.row_count) * dst_size,
                            static_cast<double>(counts.down),
                            1},

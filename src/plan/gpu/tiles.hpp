@@ -86,9 +86,9 @@ TileKernel kernel_of(const TileConfig& config, const Problem& normal) {
 
 /// `halo_bytes`: of a row of the destination, which neighbouring tiles both take, so that their
 /// shares of it meet between sectors.
-Estimate estimate_of_tiles(const TileConfig& config, const TileSides& sides,
-                           const TileKernel& kernel, const TileCosts& costs, double halo_bytes,
-                           const Problem& normal, const Model& model);
+Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const TileKernel& kernel,
+                           const TileCosts& costs, double halo_bytes, const Problem& normal,
+                           const Model& model);
 
 /// Fills in the groups and the rest.
 template <class Args>
@@ -119,7 +119,7 @@ void fill_groups(Args& args, const Groups& groups, const TileCounts& tiles, cons
 template <class Args>
 Launchable<Args> launch_of_tiles(Args args, const TileConfig& config, const TileSides& sides,
                                  const Problem& normal) {
-  const Groups groups = groups_of(normal, config.row_modes, config.col_modes);
+  const Groups groups = groups_of(normal, GroupRuns(normal), config.row_modes, config.col_modes);
   const TileCounts tiles = counts_of(sides, groups);
   args.shape = config.shape;
   args.values = value_args(normal);
