@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 
 #include "cornerturn/error.hpp"
 #include "harness/footprint.hpp"
@@ -216,41 +217,45 @@ void GpuRunner::add_candidates(Round& round, std::vector<CandidateResult>& resul
   }
 }
 
+// What runs before a contender, and where its memory lies, has a part in its time: their order is
+// another one in every round. Nothing is timed right after a pause, where the caches have written
+// what was stored last: a copy that does not count comes first.
 void GpuRunner::time_in_rounds(Round& round, const std::atomic<bool>& interrupted) {
   std::vector<Contender>& contenders = round.contenders;
+  const auto run = [&slots = round.slots](const Contender& contender) {
+    if (contender.graph) return contender.graph();
+    const int slot = slots.advance();
+    contender.run(slots.src(slot), slots.dst(slot));
+  };
   // A subject that times itself is not put on the stream.
-  const std::size_t first = round.subject.times_itself() ? 1 : 0;
-  // Caches hold what was written last. What is timed first would find them clean if nothing had
-  // been: a copy comes before it that does not count.
-  std::vector<Work> works;
-  const std::size_t before = round.warm ? 0 : 1;
-  if (before > 0) {
-    works.push_back([&slots = round.slots, &copy = contenders[Round::by_kernel]] {
-      const int slot = slots.advance();
-      copy.run(slots.src(slot), slots.dst(slot));
-    });
-  }
-  for (std::size_t i = first; i < contenders.size(); ++i) {
+  std::vector<Contender*> order;
+  for (std::size_t i = round.subject.times_itself() ? 1 : 0; i < contenders.size(); ++i) {
     Contender& contender = contenders[i];
     if (round.warm) contender.graph = gpu_.capture(round.on_first(contender), graph_calls);
-    works.push_back([&slots = round.slots, &contender] {
-      if (contender.graph) return contender.graph();
-      const int slot = slots.advance();
-      contender.run(slots.src(slot), slots.dst(slot));
-    });
+    order.push_back(&contender);
   }
+  std::mt19937 random(1);
+  const auto time = [&] {
+    if (!round.warm) std::shuffle(order.begin(), order.end(), random);
+    std::vector<Work> works = {[&] { run(contenders[Round::by_kernel]); }};
+    for (const Contender* contender : order)
+      works.push_back([&run, contender] { run(*contender); });
+    std::vector<double> seconds = gpu_.time(works);
+    seconds.erase(seconds.begin());
+    return seconds;
+  };
   const int calls = round.warm ? graph_calls : 1;
   std::vector<double>& own = contenders[Round::own].seconds;
-  gpu_.time(works);  // warms up, and shows how far the host must be ahead
+  time();  // warms up, and shows how far the host must be ahead
   double elapsed = 0;
   while (!interrupted && !options_.rule.enough(own, elapsed)) {
-    if (first == 1) {
+    if (round.subject.times_itself()) {
       own.push_back(round.subject.own_seconds());
       elapsed += own.back();
     }
-    const std::vector<double> seconds = gpu_.time(works);
-    for (std::size_t i = before; i < seconds.size(); ++i) {
-      contenders[first + i - before].seconds.push_back(seconds[i] / calls);
+    const std::vector<double> seconds = time();
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      order[i]->seconds.push_back(seconds[i] / calls);
       elapsed += seconds[i];
     }
   }

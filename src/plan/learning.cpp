@@ -47,7 +47,7 @@ class Learning::Mine {
 };
 
 Learning::Learning(const LearningRules& rules, const Request& request, std::size_t entrants)
-    : rules_(rules), request_(request), entrants_(entrants, Entrant{not_timed}) {}
+    : rules_(rules), request_(request), entrants_(entrants) {}
 
 std::shared_ptr<Learning> Learning::of(const Plan& plan, const Request& request) {
   const LearningRules& rules = rules_for(plan);
@@ -109,21 +109,28 @@ void Learning::end_turns() {
   for (; ended < turns_.size(); ++ended) {
     const std::optional<double> seconds = turns_[ended].timing();
     if (!seconds) break;
-    double& best = entrants_[turns_[ended].entrant].seconds;
-    best = std::min(best, *seconds);
+    if (*seconds < not_timed) entrants_[turns_[ended].entrant].times.push_back(*seconds);
   }
   turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(ended));
 }
 
+double Learning::Entrant::seconds() const {
+  if (times.empty()) return not_timed;
+  std::vector<double> sorted = times;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
 double Learning::fastest() const {
   double least = not_timed;
-  for (const Entrant& entrant : entrants_) least = std::min(least, entrant.seconds);
+  for (const Entrant& entrant : entrants_) least = std::min(least, entrant.seconds());
   return least;
 }
 
 bool Learning::may_win(const Entrant& entrant) const {
   return !entrant.failed &&
-         (entrant.seconds == not_timed || entrant.seconds <= rules_.nearly_as_fast * fastest());
+         (entrant.times.empty() || entrant.seconds() <= rules_.nearly_as_fast * fastest());
 }
 
 // Whether an entrant has another turn: as long as it may be the winner, and not the only one.
@@ -157,17 +164,17 @@ std::string Learning::name_of(const Plan& plan, std::size_t entrant) const {
 // That of the model, unless another is clearly faster.
 std::shared_ptr<const Plan> Learning::with_winner(const Plan& plan) const {
   std::size_t winner = 0;
-  if (fastest() < rules_.clearly_faster * entrants_.front().seconds) {
-    while (entrants_[winner].seconds > fastest()) ++winner;
+  if (fastest() < rules_.clearly_faster * entrants_.front().seconds()) {
+    while (entrants_[winner].seconds() > fastest()) ++winner;
   }
   auto learned = std::make_shared<Plan>(plan);
   learned->learning = nullptr;
   learned->choose(plan.candidates[winner], Choice::learned);
   std::string report;
   for (std::size_t i = 0; i < entrants_.size(); ++i) {
-    if (entrants_[i].seconds == not_timed) continue;
+    if (entrants_[i].times.empty()) continue;
     report += fmt::format("{}{} {:.2f}", report.empty() ? "" : ", ", name_of(plan, i),
-                          entrants_[i].seconds / entrants_[winner].seconds);
+                          entrants_[i].seconds() / entrants_[winner].seconds());
   }
   learned->race = fmt::format("{} times the winner's time, in the first {} calls", report, calls_);
   return learned;

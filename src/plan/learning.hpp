@@ -30,8 +30,8 @@ struct LearningRules {
 /// Two turns each tell a disturbance, and what a first call pays for once, from a slow kernel. What
 /// a wrong choice costs in smaller jobs is as little as what clocks and other programs disturb.
 inline constexpr LearningRules learning_on_cpu{256 << 10, 4, 2, 2.5, 1.5, 0.92};
-/// Kernels on a GPU disturb each other less, and there are more that are nearly as fast.
-inline constexpr LearningRules learning_on_gpu{1 << 20, 12, 4, 1.5, 1.1, 0.98};
+/// On a GPU more candidates are nearly as fast, and what ran before one has little to do with it.
+inline constexpr LearningRules learning_on_gpu{1 << 20, 12, 5, 1.5, 1.15, 0.98};
 
 /// Runs a plan, and returns the seconds that this took.
 using TimedRun = std::function<double(const Plan& plan)>;
@@ -72,8 +72,11 @@ class Learning {
   class Mine;
 
   struct Entrant {
-    double seconds;       ///< the best so far
-    bool failed = false;  ///< and has no other turn
+    std::vector<double> times;  ///< of its turns, in seconds
+    bool failed = false;        ///< and has no other turn
+
+    /// The better of two, the median of three or more; infinity: it has not been timed.
+    double seconds() const;
   };
   /// A turn that has not ended yet.
   struct Turn {

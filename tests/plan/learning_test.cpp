@@ -352,6 +352,21 @@ TEST(LearningOnGpu, WhoIsDisturbedHasAnotherTurn) {
   EXPECT_EQ(gpu.winner(), 1U);
 }
 
+// One lucky turn makes no winner.
+TEST(LearningOnGpu, TheMedianOfItsTurnsCounts) {
+  OnGpu gpu({1, 1.2});
+  const std::vector<std::vector<double>> seconds = {
+      {1, 1.1}, {1, 0.5}, {1, 1.1}, {0.9, 1.1}, {1, 1.1}};
+  ASSERT_EQ(seconds.size(), static_cast<std::size_t>(learning_on_gpu.rounds));
+  for (const auto& round : seconds) {
+    EXPECT_EQ(gpu.turns(2), (Turns{0, 1}));
+    gpu.end(round);
+    gpu.call();
+  }
+  ASSERT_NE(gpu.learned(), nullptr);
+  EXPECT_EQ(gpu.winner(), 0U);
+}
+
 TEST(LearningOnGpu, LeavesAloneWhatIsSmall) {
   EXPECT_TRUE(OnGpu({1, 1}, turned(512, 512)).learns());
   EXPECT_FALSE(OnGpu({1, 1}, turned(512, 511)).learns());
