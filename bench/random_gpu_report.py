@@ -6,12 +6,13 @@ usage: random_gpu_report.py publish [RESULT.json...]  writes the tables (default
        random_gpu_report.py table RESULT.json...      prints the tables
 
 RESULT.json is what `cornerturn bench --device gpu --all-candidates --random COUNT --seed S --json RESULT.json`
-writes, where `planning_check DEVICE RESULT.json --least-bytes` has noted what memory moves at least.
+writes, where `planning_check DEVICE RESULT.json --least-bytes` has noted what memory moves at least. Results of peers
+lie beside it, as RESULT-torch.json and RESULT-cutensor.json (bench/peers/gpu/gpu_peers.py, with the same options).
 """
 import sys
 from bisect import bisect
 
-from random_report import ROWS, newest_on_gpu, percent, regret_of, run
+from random_report import ROWS, TOLERANCE, beside_of, newest_on_gpu, percent, regret_of, run
 from report import geometric_mean, load
 
 MARKER = "bench-random-gpu"
@@ -25,6 +26,7 @@ BY_BYTES = {
     "larger": (256 * MB, 1 << 62),
 }
 CLOSE = 1.05  # a choice is good that takes at most so many times as long as the fastest candidate
+PEERS = {"torch": "PyTorch", "cutensor": "cuTENSOR"}
 NEIGHBOURS = 10  # copies of about as many bytes
 
 
@@ -51,6 +53,21 @@ class Drawn:
         if unknown:
             sys.exit(f"{unknown[0]} does not say what memory moves: run planning_check --least-bytes")
         self.copies = Copies(self.cases)
+        self.peers = {}  # their shares of a copy by case
+        for peer in PEERS:
+            results = [load(p) for path in paths if (p := beside_of(path, peer)).exists()]
+            if results:
+                cases = [c for result in results for c in result["cases"] if c.get("seconds")]
+                self.peers[peer] = {(c["suite"], c["case"]): self.share(c) for c in cases}
+
+    def lag(self, case):
+        """How many times as long as the fastest peer takes; 0 where none has the case."""
+        key = (case["suite"], case["case"])
+        best = max((shares[key] for shares in self.peers.values() if key in shares), default=0)
+        return best / self.share(case)
+
+    def is_behind(self, case):
+        return self.lag(case) > 1 / (1 - TOLERANCE)
 
     def share(self, case):
         return case["copy_seconds"] / case["seconds"]
@@ -100,7 +117,21 @@ def choices(drawn, cases):
     """The mean of the fastest candidates, and how good the choices are."""
     regrets = [regret_of(c) for c in cases]
     good = sum(r <= CLOSE for r in regrets) / len(regrets)
-    return [mean_of(drawn.best, cases), percent(good), f"{max(regrets):.2f}"]
+    behind = [str(sum(map(drawn.is_behind, cases)))] if drawn.peers else []
+    return [*behind, mean_of(drawn.best, cases), percent(good), f"{max(regrets):.2f}"]
+
+
+def told_of_peers(drawn):
+    """Where peers were measured: who they are, and how many problems they take."""
+    if not drawn.peers:
+        return []
+    known = [f"{PEERS[peer]} takes {len(shares)}" for peer, shares in drawn.peers.items()]
+    lags = [lag for case in drawn.cases if (lag := drawn.lag(case)) > 1 / (1 - TOLERANCE)]
+    worst = f"; the worst of these problems takes {max(lags):.2f} times as long" if lags else ""
+    return [
+        f"Behind a peer are problems of which one is more than {100 * TOLERANCE:.0f} % faster, each by the copies of its own "
+        f"run on the same GPU{worst}. {' and '.join(known)} of them."
+    ]
 
 
 def text_of(paths):
@@ -115,10 +146,11 @@ def text_of(paths):
             f"time. Share of the plain copy, geometric mean / worst, by bytes of an element; the plans are {whose}. "
             "The last columns: the geometric mean of the fastest candidates, and, of all sizes, how many choices take at "
             f"most {CLOSE:.2f} times as long as the fastest candidate, and how many times as long the worst one takes.",
+            *told_of_peers(drawn),
             table(
                 drawn,
                 drawn.share,
-                ["best candidate", "% chosen well", "worst choice"],
+                [*["behind a peer"] * bool(drawn.peers), "best candidate", "% chosen well", "worst choice"],
                 lambda cases: choices(drawn, cases),
             ),
             "What memory allows at most, in the same form: as long as a plain copy of as many bytes as there are in "

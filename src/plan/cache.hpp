@@ -50,10 +50,10 @@ class PlanCache {
 
   /// What there is, or else `plan`, which is there from now on.
   std::shared_ptr<const Plan> find_or_insert(const CacheKey& key,
-                                             std::shared_ptr<const Plan> plan) {
+                                             const std::shared_ptr<const Plan>& plan) {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     if (plans_.size() >= capacity) plans_.clear();
-    return plans_.try_emplace(key, std::move(plan)).first->second;
+    return plans_.try_emplace(key, plan).first->second;
   }
 
   /// For forks (core/fork.hpp).

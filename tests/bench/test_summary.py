@@ -157,7 +157,7 @@ def test_the_tables_of_problems_drawn_on_a_gpu(project):
     folder.mkdir()
     of = {"suite": "random:2:3::1048576:16000000", "class": "tiny-modes", "element_bytes": 1}
     cases = [
-        {**of, "payload_bytes": size, "least_bytes": least, "copy_seconds": size * 1e-9, "seconds": size * 4e-9,
+        {**of, "case": f"n{size}", "payload_bytes": size, "least_bytes": least, "copy_seconds": size * 1e-9, "seconds": size * 4e-9,
          "method": "tile: of 64", "candidates": [{"kernel": "pack", "candidate": "of 4", "seconds": size * 2e-9},
                                                  {"kernel": "tile", "candidate": "of 64", "seconds": size * 3e-9}]}
         for size, least in [(2 << 20, 4 << 20), (8 << 20, 24 << 20)]
@@ -177,6 +177,12 @@ def test_the_tables_of_problems_drawn_on_a_gpu(project):
     result.write_text(json.dumps({**learned, "cases": cases}))
     assert run(project, "random_gpu_report.py", "publish").returncode == 0
     assert "the plans are those that calls have learned" in page.read_text()
+
+    peer = {"cases": [{**case, "seconds": seconds} for case, seconds in zip(cases, [1, 4e-3], strict=True)]}
+    (folder / "gpu-x100-seed-3-torch.json").write_text(json.dumps(peer))
+    assert run(project, "random_gpu_report.py", "publish").returncode == 0
+    assert "| tiny modes | 2 | 25 / 25 | - | - | - | 1 | 50 | 0 | 1.50 |" in page.read_text()
+    assert "the worst of these problems takes 8.39 times as long. PyTorch takes 2 of them." in page.read_text()
 
     del cases[0]["least_bytes"]
     result.write_text(json.dumps({"provenance": {"commit": "abc", "date": "1", "gpu": "X100"}, "cases": cases}))
