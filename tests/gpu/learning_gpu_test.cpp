@@ -120,6 +120,22 @@ TEST_F(LearningOnGpu, AGraphKeepsThePlanAsItIs) {
   EXPECT_EQ(choice(), "learned");
 }
 
+// In the strictest mode, asking how far another stream is would end the capture.
+TEST_F(LearningOnGpu, DoesNotDisturbTheCaptureOfAnotherStream) {
+  for (int i = 0; i < enough_calls; ++i) call_and_wait();  // now all kernels are loaded
+  forget_plans();
+  const OwnStream other;
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamBeginCapture(other, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+  for (int i = 0; i < enough_calls; ++i) call();
+  check(cudaStreamEndCapture(other, &graph), "cudaStreamEndCapture");
+  check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  EXPECT_EQ(dst.contents(), expected);
+  for (int i = 0; i < enough_calls; ++i) call_and_wait();
+  EXPECT_EQ(choice(), "learned");
+}
+
 TEST_F(LearningOnGpu, LeavesAloneWhatWasNotLeftToIt) {
   Options estimate = options, forced = options;
   estimate.effort = Effort::estimate;
