@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/normalise.hpp"
 #include "plan/plan.hpp"
@@ -62,10 +63,16 @@ nlohmann::json estimate_json(const Estimate& e) {
           {"start_ns", e.start_seconds * 1e9}};
 }
 
+// This launch or the next one that has blocks: where other plans do the work, one has none.
+const Prepared* with_blocks(const Prepared* ready) {
+  while (ready != nullptr && ready->launch.grid.count() == 0) ready = ready->then.get();
+  return ready;
+}
+
 std::string launches_text(const Prepared& ready) {
   std::string text;
-  for (const Prepared* one = &ready; one != nullptr; one = one->then.get()) {
-    if (one->launch.grid.count() == 0) continue;  // other plans do the work
+  for (const Prepared* one = with_blocks(&ready); one != nullptr;
+       one = with_blocks(one->then.get())) {
     text += fmt::format("{:<11} {} blocks of {} threads, {} B of shared memory\n",
                         text.empty() ? "launch" : "then", one->launch.grid.count(),
                         one->launch.block.count(), one->launch.dynamic_shared);
@@ -73,11 +80,14 @@ std::string launches_text(const Prepared& ready) {
   return text;
 }
 
-nlohmann::json launch_json(const Prepared& ready) {
-  nlohmann::json json = {{"blocks", ready.launch.grid.count()},
-                         {"threads", ready.launch.block.count()},
-                         {"shared_bytes", ready.launch.dynamic_shared}};
-  if (ready.then) json["then"] = launch_json(*ready.then);
+// Null: it has no launch of its own.
+nlohmann::json launch_json(const Prepared* ready) {
+  ready = with_blocks(ready);
+  if (ready == nullptr) return nullptr;
+  nlohmann::json json = {{"blocks", ready->launch.grid.count()},
+                         {"threads", ready->launch.block.count()},
+                         {"shared_bytes", ready->launch.dynamic_shared}};
+  if (auto then = launch_json(ready->then.get()); !then.is_null()) json["then"] = std::move(then);
   return json;
 }
 
@@ -195,7 +205,7 @@ std::string to_json(const Plan& plan) {
   }
   json["estimate"] = estimate_json(plan.chosen.estimate);
   json["alignment"] = alignment_json(plan);
-  json["launch"] = launch_json(plan.ready);
+  json["launch"] = launch_json(&plan.ready);
   return json.dump(2);
 }
 

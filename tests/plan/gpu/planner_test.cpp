@@ -78,6 +78,7 @@ TEST(GpuPlanner, RepeatedSourcesAreMovedOnce) {
   EXPECT_EQ(plan.workspace(), 0);
   EXPECT_NE(explain(plan).find("once        gather, 1 B at a time"), std::string::npos)
       << explain(plan);
+  EXPECT_NE(to_json(plan).find("\"launch\": null"), std::string::npos) << "its parts have launches";
   EXPECT_NE(column(1'681'360, 1).kernel(), "repeat") << "one row after the other";
   EXPECT_NE(column(16'000, 48).kernel(), "repeat") << "a copy takes no longer than a launch";
 }
