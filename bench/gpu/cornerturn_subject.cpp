@@ -106,7 +106,7 @@ class CornerturnOnGpu : public GpuSubject {
   std::vector<Candidate> candidates() override {
     const plan::Plan& plan = plan_->impl();
     std::vector<Candidate> out;
-    for (const plan::Candidate& candidate : plan.candidates) {
+    for (const plan::Candidate& candidate : candidates_of(plan)) {
       out.push_back({std::string(candidate.row->name), describe(candidate, plan.normal),
                      candidate.seconds()});
       others_.push_back(plan);

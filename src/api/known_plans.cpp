@@ -231,11 +231,19 @@ void use(plan::CacheKey key, const std::shared_ptr<const plan::Plan>& winner) {
   }
 }
 
+// Whether candidates are tried on a GPU, so that the best alone is not enough.
+bool asks_for_others(const plan::CacheKey& key) {
+  return key.effort == Effort::measure ||
+         (key.effort == Effort::automatic &&
+          key.problem.bytes() >= plan::learning_on_gpu.least_bytes);
+}
+
 FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* stream) {
   if (auto known = cache().find(key)) return {std::move(known), false};
   FoundPlan found;
-  plan::Plan plan = plan::make_plan(
-      key.problem, key.gpu >= 0 ? cuda::machine_of(key.gpu) : cpu::machine(), key.request);
+  const plan::Machine& machine = key.gpu >= 0 ? cuda::machine_of(key.gpu) : cpu::machine();
+  plan::Plan plan = asks_for_others(key) ? plan::make_plan(key.problem, machine, key.request)
+                                         : plan::make_quick_plan(key.problem, machine, key.request);
   plan.gpu = key.gpu;
   if (key.request.kernel.empty()) winners().apply(plan);
   if (to_be_measured(key.effort == Effort::measure, plan)) {

@@ -102,7 +102,7 @@ struct Plan {
   std::string race;
   /// What calls of this plan learn before there is one that they have found; null: nothing.
   std::shared_ptr<Learning> learning;
-  Candidates candidates;  ///< all, cheapest first
+  Candidates candidates;  ///< all, cheapest first; none in a quick plan (planner.hpp)
   Prepared ready;         ///< of the chosen one, on a GPU
 
   std::string_view kernel() const { return chosen.row->name; }
@@ -121,6 +121,9 @@ struct Plan {
            a.threads == b.threads && a.alignment == b.alignment && a.chosen == b.chosen;
   }
 };
+
+/// All candidates of a plan, the cheapest first. Those of a quick plan are found now.
+Candidates candidates_of(const Plan& plan);
 
 /// The configuration in words, also its name in a file of remembered winners.
 std::string describe(const Candidate& candidate, const Problem& normal);

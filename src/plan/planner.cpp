@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -93,11 +94,12 @@ std::string rules_of(const Plan& plan) {
   return rules;
 }
 
-void consider(const Request& request, Plan& plan) {
+// `least_seconds`: see gpu::Model.
+void consider(const Request& request, Plan& plan, double* least_seconds) {
   std::optional<gpu::Model> model;
   if (const gpu::DeviceInfo* gpu = plan.machine.gpu()) {
-    model.emplace(
-        gpu::Model{*gpu, plan.machine.gpu_costs().shared, gpu::least_traffic(plan.normal)});
+    model.emplace(gpu::Model{*gpu, plan.machine.gpu_costs().shared, gpu::least_traffic(plan.normal),
+                             least_seconds});
   }
   const Setting setting{plan.normal, plan.machine, start_of(plan), model ? &*model : nullptr,
                         dst_phase_of(request, plan.normal)};
@@ -123,6 +125,31 @@ void sort(Candidates& candidates) {
   sorted.reserve(candidates.size());
   for (const std::size_t i : from) sorted.push_back(std::move(candidates[i]));
   candidates = std::move(sorted);
+}
+
+// With its candidates, at least one, but without a choice.
+Plan planned(const Problem& problem, const Machine& machine, const Request& request,
+             double* least_seconds) {
+  Plan plan;
+  plan.problem = problem;
+  plan.machine = machine;
+  if (machine.gpu() != nullptr) {
+    plan.alignment = request.alignment;
+    plan.alignment.required = true;
+  }
+  plan.normal = normalise(problem, plan.alignment);
+  if (machine.cpu() != nullptr) {
+    plan.threads = std::clamp(useful_threads(plan.normal), 1, std::max(request.threads, 1));
+  }
+  plan.candidates.reserve(least_seconds == nullptr ? 16 : 1);
+  consider(request, plan, least_seconds);
+  if (plan.candidates.empty()) {
+    if (!request.kernel.empty()) refuse_forced(request, machine, no_config);
+    throw Error(Status::unsupported,
+                fmt::format("no kernel takes {} on {}{}", to_string(plan.normal), machine.name(),
+                            rules_of(plan)));
+  }
+  return plan;
 }
 
 }  // namespace
@@ -152,28 +179,26 @@ void Plan::choose(const Candidate& candidate, Choice how) {
 }
 
 Plan make_plan(const Problem& problem, const Machine& machine, const Request& request) {
-  Plan plan;
-  plan.problem = problem;
-  plan.machine = machine;
-  if (machine.gpu() != nullptr) {
-    plan.alignment = request.alignment;
-    plan.alignment.required = true;
-  }
-  plan.normal = normalise(problem, plan.alignment);
-  if (machine.cpu() != nullptr) {
-    plan.threads = std::clamp(useful_threads(plan.normal), 1, std::max(request.threads, 1));
-  }
-  plan.candidates.reserve(16);
-  consider(request, plan);
-  if (plan.candidates.empty()) {
-    if (!request.kernel.empty()) refuse_forced(request, machine, no_config);
-    throw Error(Status::unsupported,
-                fmt::format("no kernel takes {} on {}{}", to_string(plan.normal), machine.name(),
-                            rules_of(plan)));
-  }
+  Plan plan = planned(problem, machine, request, nullptr);
   sort(plan.candidates);
   plan.choose(plan.candidates.front(), request.kernel.empty() ? Choice::estimated : Choice::forced);
   return plan;
+}
+
+Plan make_quick_plan(const Problem& problem, const Machine& machine, const Request& request) {
+  if (machine.gpu() == nullptr || !request.kernel.empty()) {
+    return make_plan(problem, machine, request);
+  }
+  double least_seconds = std::numeric_limits<double>::infinity();
+  Plan plan = planned(problem, machine, request, &least_seconds);
+  plan.choose(plan.candidates.front(), Choice::estimated);
+  plan.candidates = {};
+  return plan;
+}
+
+Candidates candidates_of(const Plan& plan) {
+  if (!plan.candidates.empty()) return plan.candidates;
+  return make_plan(plan.problem, plan.machine, {1, "", plan.alignment}).candidates;
 }
 
 }  // namespace cornerturn::plan

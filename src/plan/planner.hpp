@@ -44,4 +44,8 @@ int useful_threads(const Problem& problem);
 /// A plan for `problem` on `machine`. Throws when the forced kernel is unknown or does not apply.
 Plan make_plan(const Problem& problem, const Machine& machine, const Request& request = {});
 
+/// The same choice in less time. On a GPU it has no other candidates: those that cannot be the best
+/// are estimated only as far as shows that.
+Plan make_quick_plan(const Problem& problem, const Machine& machine, const Request& request = {});
+
 }  // namespace cornerturn::plan

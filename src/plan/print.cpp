@@ -114,6 +114,7 @@ const char* trial_of(const Plan& plan) {
 
 // Every row of the registry: its candidates, or why it has none.
 std::string candidates_text(const Plan& plan) {
+  const Candidates candidates = candidates_of(plan);
   std::string text;
   const auto add = [&](char mark, const Row& row, const std::string& time, std::string_view what) {
     text += fmt::format("{:<11} {} {:<10} {:>9}  {}\n", text.empty() ? "candidates" : "", mark,
@@ -121,7 +122,7 @@ std::string candidates_text(const Plan& plan) {
   };
   for (const Row& row : registry_of(plan.machine)) {
     bool listed = false;
-    for (const Candidate& candidate : plan.candidates) {
+    for (const Candidate& candidate : candidates) {
       if (candidate.row != &row) continue;
       add(candidate == plan.chosen ? '*' : ' ', row, time_of(plan.seconds_of(candidate)),
           describe(candidate, plan.normal));
@@ -144,9 +145,10 @@ std::string describe(const Candidate& candidate, const Problem& normal) {
 }
 
 std::string why(const Plan& plan) {
-  const auto other = std::find_if(plan.candidates.begin(), plan.candidates.end(),
+  const Candidates candidates = candidates_of(plan);
+  const auto other = std::find_if(candidates.begin(), candidates.end(),
                                   [&](const Candidate& c) { return c.row != plan.chosen.row; });
-  const bool none = other == plan.candidates.end();
+  const bool none = other == candidates.end();
   return why_text(plan.chosen.row->idea, plan.choice, none ? "" : other->row->name,
                   none ? 1.0 : other->seconds() / std::max(plan.chosen.seconds(), 1e-9));
 }
@@ -174,7 +176,7 @@ std::string explain(const Plan& plan) {
 
 std::string to_json(const Plan& plan) {
   nlohmann::json candidates = nlohmann::json::array();
-  for (const Candidate& candidate : plan.candidates) {
+  for (const Candidate& candidate : candidates_of(plan)) {
     candidates.push_back({{"kernel", candidate.row->name},
                           {"config", describe(candidate, plan.normal)},
                           {"predicted_ns", plan.seconds_of(candidate) * 1e9}});

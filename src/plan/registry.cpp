@@ -90,10 +90,23 @@ Row gpu_row() {
   row.configure = [](const Row& self, const Setting& setting, Candidates& out) {
     with_facts<Family>(setting.normal, [&](auto&... facts) {
       const auto add = [&](const Config& config) {
-        out.push_back({&self, config, gpu_estimate<Family, number>(config, setting, facts...)});
+        const Estimate estimate = gpu_estimate<Family, number>(config, setting, facts...);
+        if (double* const least = setting.model->least_seconds) {
+          if (estimate.seconds >= *least) return;
+          *least = estimate.seconds;
+          out.clear();
+        }
+        out.push_back({&self, config, estimate});
       };
-      Family::configure(setting.normal, setting.start, *setting.machine.gpu(), facts...,
-                        std::ref(add));
+      const Machine& machine = setting.machine;
+      if constexpr (requires {
+                      Family::configure(setting.normal, setting.start, machine, facts...,
+                                        std::ref(add));
+                    }) {
+        Family::configure(setting.normal, setting.start, machine, facts..., std::ref(add));
+      } else {
+        Family::configure(setting.normal, setting.start, *machine.gpu(), facts..., std::ref(add));
+      }
     });
   };
   row.estimate = [](const AnyConfig& config, const Setting& setting) {

@@ -93,7 +93,7 @@ void Winners::apply(Plan& plan) const {
   if (empty()) return;
   const auto value = find(key_of(plan));
   if (!value) return;
-  for (const Candidate& candidate : plan.candidates) {
+  for (const Candidate& candidate : candidates_of(plan)) {
     if (value_of(candidate, plan.normal) != *value) continue;
     return plan.choose(Candidate(candidate), Choice::remembered);
   }

@@ -15,16 +15,16 @@
 namespace cornerturn::plan {
 namespace {
 
-struct Machine {
+struct DescribedCpu {
   std::string name;
   CpuInfo cpu;
 };
 
-void PrintTo(const Machine& machine, std::ostream* out) {
+void PrintTo(const DescribedCpu& machine, std::ostream* out) {
   *out << machine.name;
 }
 
-const Machine machines[] = {
+const DescribedCpu machines[] = {
     {"laptop_avx2", {"laptop", "AVX2", 8, 64, 48 << 10, 512 << 10, 16 << 20}},
     {"server_avx512", {"server", "AVX3_DL", 32, 64, 32 << 10, 1 << 20, 32 << 20}},
 };
@@ -154,7 +154,7 @@ std::vector<std::string> configurations_for(const CpuInfo& cpu) {
   return lines;
 }
 
-class GoldenPlans : public testing::TestWithParam<Machine> {};
+class GoldenPlans : public testing::TestWithParam<DescribedCpu> {};
 
 TEST_P(GoldenPlans, AreTheExpectedOnes) {
   test::compare_with_golden(GetParam().name, plans_for(GetParam().cpu));

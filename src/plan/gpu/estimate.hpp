@@ -70,6 +70,13 @@ struct Model {
   const DeviceInfo& device;
   const SharedCosts& costs;
   Traffic least;  ///< what no kernel can avoid
+  /// Of the best candidate so far, where no other is asked for. Then an estimate may be any number
+  /// between this one and what it would be.
+  double* least_seconds = nullptr;
+
+  bool is_out_of_reach(const Estimate& estimate) const {
+    return least_seconds != nullptr && estimate.seconds > *least_seconds;
+  }
 };
 
 /// The same with the costs that blocks of 32 and reductions were fitted with. Those of moves have

@@ -9,7 +9,8 @@
 //                                     // instance (kernels/context.hpp)
 //     struct Costs;                                   // of this family: members of type Cost alone
 //     static const char* why_not(normal, device);     // null, or the rule that the problem breaks
-//     static void configure(normal, start, device, add);   // offers the configurations
+//     static void configure(normal, start, device, add);   // offers the configurations; takes the
+//                                     // machine instead if it makes plans of other families
 //     static Estimate estimate(config, normal, model, costs);
 //     static std::string describe(config, normal);    // its name in files of winners, too
 //     static Launchable<Args> prepare(config, normal);

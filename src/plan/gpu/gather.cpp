@@ -169,13 +169,6 @@ Estimate Family::estimate(const GatherConfig& config, const Problem& normal, con
     work.dst_bytes = model.least.dst_bytes / share;
     return estimate_of(model, work);
   }
-  // Lanes far apart take a sector each.
-  const int sectors = facts.sectors_of_warp();
-  work.wavefronts =
-      elements / 32 * (sectors * c.sector + static_cast<double>(normal.dst_type.size()));
-  const double of_warps = elements * sectors;
-  work.l2_bytes =
-      std::min(of_warps, bytes_of_blocks(normal, rows, static_cast<double>(of_block(config))));
   work.block_seconds = config.single ? c.single_block : c.block;
   // Of single elements the neighbours in a burst belong to others, who may find them in the L2.
   constexpr double burst = 64;
@@ -183,6 +176,17 @@ Estimate Family::estimate(const GatherConfig& config, const Problem& normal, con
                                   : src_moved(model, {run, granule_of(rows, &Mode::src_stride)});
   work.src_bytes = once * (1 + fetched_again(rows, model, run));
   work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32});
+  if (model.least_seconds != nullptr) {
+    const Estimate least = estimate_of(model, work);
+    if (model.is_out_of_reach(least)) return least;
+  }
+  // Lanes far apart take a sector each.
+  const int sectors = facts.sectors_of_warp();
+  work.wavefronts =
+      elements / 32 * (sectors * c.sector + static_cast<double>(normal.dst_type.size()));
+  const double of_warps = elements * sectors;
+  work.l2_bytes =
+      std::min(of_warps, bytes_of_blocks(normal, rows, static_cast<double>(of_block(config))));
   return estimate_of(model, work);
 }
 

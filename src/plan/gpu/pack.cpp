@@ -186,6 +186,25 @@ CutRuns cut_runs(const Box::Side& side, double run, const Box& box, const Proble
   return runs;
 }
 
+void add_traffic(Work& work, const PackConfig& config, const Box& box, const Problem& normal,
+                 const Model& model, const Family::Costs& c) {
+  const double src_run = static_cast<double>(box.src.places * normal.src_type.size());
+  const double dst_run = static_cast<double>(box.dst.places * normal.dst_type.size());
+  const BlockWalk walk = walk_of(box, normal, config.anywhere);
+  const auto moved = [&](const Box::Side& side, double run, std::int64_t Mode::*stride,
+                         std::int64_t reach) -> MovedRuns {
+    const CutRuns cut = cut_runs(side, run, box, normal, walk);
+    return {run, granule_of(side, normal, stride), run,
+            met_late(model, normal, walk, cut, stride, reach)};
+  };
+  work.src_bytes = src_moved(model, moved(box.src, src_run, &Mode::src_stride, 64));
+  work.dst_bytes = dst_moved(model, moved(box.dst, dst_run, &Mode::dst_stride, 32));
+  if (config.anywhere && leaves_gaps(box, normal)) {
+    const double at_once = model.least.dst_bytes * c.most_moved;
+    work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * c.gap / dst_run, at_once);
+  }
+}
+
 // Threads of an SM for which registers are sure to suffice (kernels/pack_anywhere.hpp).
 int resident_threads(const PackConfig& config, const Problem& normal) {
   return config.anywhere && !normal.converts() ? 1536 : 1024;
@@ -271,38 +290,33 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
 Estimate Family::estimate(const PackConfig& config, const Problem& normal, const Model& model,
                           const Costs& c, Facts& boxes) {
   const Box& box = boxes.of(config);
-  const Setup setup = setup_of(config, box, normal);
   const auto threads = static_cast<double>(threads_of(config, box, normal));
-  Work work;
-  work.blocks = static_cast<double>(count_boxes(box, normal));
-  work.resident = resident_blocks(model.device, static_cast<int>(threads), setup.shared_bytes(),
-                                  resident_threads(config, normal) / config.threads);
-  const BoxWork of_box(setup, threads, normal, c);
-  if (config.anywhere) {
-    of_box.add_anywhere(work, box, c);
-  } else {
-    of_box.add_aligned(work, normal, c);
-  }
-  work.block_seconds += model.costs.walk_block * setup.args.boxes.rank;
-  if (normal.converts() && why_no_common_cast(normal) != nullptr) {
-    work.instructions += static_cast<double>(normal.elements()) * c.any_value;
-  }
-  const double src_run = static_cast<double>(box.src.places * normal.src_type.size());
-  const double dst_run = static_cast<double>(box.dst.places * normal.dst_type.size());
-  const BlockWalk walk = walk_of(box, normal, config.anywhere);
-  const auto moved = [&](const Box::Side& side, double run, std::int64_t Mode::*stride,
-                         std::int64_t reach) -> MovedRuns {
-    const CutRuns cut = cut_runs(side, run, box, normal, walk);
-    return {run, granule_of(side, normal, stride), run,
-            met_late(model, normal, walk, cut, stride, reach)};
+  Work moved;
+  moved.blocks = static_cast<double>(count_boxes(box, normal));
+  add_traffic(moved, config, box, normal, model, c);
+  const auto estimate_with = [&](const Setup& setup) {
+    Work work = moved;
+    work.resident = resident_blocks(model.device, static_cast<int>(threads), setup.shared_bytes(),
+                                    resident_threads(config, normal) / config.threads);
+    const BoxWork of_box(setup, threads, normal, c);
+    if (config.anywhere) {
+      of_box.add_anywhere(work, box, c);
+    } else {
+      of_box.add_aligned(work, normal, c);
+    }
+    work.block_seconds += model.costs.walk_block * setup.args.boxes.rank;
+    if (normal.converts() && why_no_common_cast(normal) != nullptr) {
+      work.instructions += static_cast<double>(normal.elements()) * c.any_value;
+    }
+    return estimate_of(model, work);
   };
-  work.src_bytes = src_moved(model, moved(box.src, src_run, &Mode::src_stride, 64));
-  work.dst_bytes = dst_moved(model, moved(box.dst, dst_run, &Mode::dst_stride, 32));
-  if (config.anywhere && leaves_gaps(box, normal)) {
-    const double at_once = model.least.dst_bytes * c.most_moved;
-    work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * c.gap / dst_run, at_once);
+  Setup setup = first_setup(config, box, normal);
+  if (model.least_seconds != nullptr) {
+    const Estimate least = estimate_with(setup);
+    if (model.is_out_of_reach(least)) return least;
   }
-  return estimate_of(model, work);
+  count_wavefronts(setup, config, box, normal);
+  return estimate_with(setup);
 }
 
 std::string Family::describe(const PackConfig& config, const Problem& normal) {

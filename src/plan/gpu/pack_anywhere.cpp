@@ -220,11 +220,16 @@ Layout layout_anywhere(const Box& box, const Problem& normal) {
   return layout_with(box, normal, {});
 }
 
-Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
+Setup first_setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
+  Setup setup{args_of(config, box, layout_with(box, normal, {}), normal)};
+  choose_lanes(setup.args, config, box);
+  return setup;
+}
+
+void count_wavefronts_anywhere(Setup& setup, const PackConfig& config, const Box& box,
+                               const Problem& normal) {
   Pads best;
   Layout layout = layout_with(box, normal, best);
-  Setup setup{args_of(config, box, layout, normal)};
-  choose_lanes(setup.args, config, box);
   const FirstElements gathered(setup.args, box);
   constexpr double all = 128;
   const int first = gathered.wavefronts(layout, all);
@@ -255,7 +260,6 @@ Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& no
     choose_lanes(setup.args, config, box);
   }
   setup.wavefronts = least;
-  return setup;
 }
 
 }  // namespace cornerturn::plan::gpu::pack

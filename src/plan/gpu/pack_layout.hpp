@@ -46,6 +46,8 @@ kernels::PackArgs args_of(const PackConfig& config, const Box& box, const Layout
 /// Shared memory after the box: the lists of runs, and what follows them.
 void place_lists(kernels::PackArgs& args);
 
-Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal);
+Setup first_setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal);
+void count_wavefronts_anywhere(Setup& setup, const PackConfig& config, const Box& box,
+                               const Problem& normal);
 
 }  // namespace cornerturn::plan::gpu::pack

@@ -284,17 +284,26 @@ bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool 
          shared <= 4 * box.bytes + gaps * layout.src_runs + 4096 && digits <= PackSide::max_digits;
 }
 
-Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal) {
-  if (config.anywhere) return setup_anywhere(config, box, normal);
-  Setup setup{aligned_args(config, box, layout_of(box, normal, false), normal)};
+Setup first_setup(const PackConfig& config, const Box& box, const Problem& normal) {
+  if (config.anywhere) return first_setup_anywhere(config, box, normal);
+  return {aligned_args(config, box, layout_of(box, normal, false), normal)};
+}
+
+void count_wavefronts(Setup& setup, const PackConfig& config, const Box& box,
+                      const Problem& normal) {
+  if (config.anywhere) return count_wavefronts_anywhere(setup, config, box, normal);
   choose_order(setup, config, box, normal);
-  if (setup.wavefronts > 1 && lines_suit(box, normal)) {
-    const Layout layout = layout_of(box, normal, true);
-    if (layout.bytes > most_offset) return setup;
-    Setup with{aligned_args(config, box, layout, normal)};
-    choose_order(with, config, box, normal);
-    if (with.wavefronts < setup.wavefronts) setup = with;
-  }
+  if (setup.wavefronts <= 1 || !lines_suit(box, normal)) return;
+  const Layout layout = layout_of(box, normal, true);
+  if (layout.bytes > most_offset) return;
+  Setup with{aligned_args(config, box, layout, normal)};
+  choose_order(with, config, box, normal);
+  if (with.wavefronts < setup.wavefronts) setup = with;
+}
+
+Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal) {
+  Setup setup = first_setup(config, box, normal);
+  count_wavefronts(setup, config, box, normal);
   return setup;
 }
 

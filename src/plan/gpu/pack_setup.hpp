@@ -48,4 +48,10 @@ struct Setup {
 };
 Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal);
 
+/// The same in two steps. What the second one changes makes no box cheaper than one whose requests
+/// would take one wavefront each, as the first one has it.
+Setup first_setup(const PackConfig& config, const Box& box, const Problem& normal);
+void count_wavefronts(Setup& setup, const PackConfig& config, const Box& box,
+                      const Problem& normal);
+
 }  // namespace cornerturn::plan::gpu::pack

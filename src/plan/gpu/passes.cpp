@@ -51,8 +51,8 @@ Problem transposition_problem(std::int64_t batch, std::int64_t rows, std::int64_
 // Adds the parts of all passes, one after the other.
 class Builder {
  public:
-  Builder(const DeviceInfo& device, std::int64_t alignment, std::int64_t workspace)
-      : device_(device), alignment_(alignment), usual_(workspace) {}
+  Builder(const Machine& machine, std::int64_t alignment, std::int64_t workspace)
+      : machine_(machine), alignment_(alignment), usual_(workspace) {}
 
   Passes all;
 
@@ -181,7 +181,7 @@ class Builder {
   std::int64_t left() const { return usual_ - saved_; }
   // And of rows or panels that are on their way: no more than the L2 keeps.
   std::int64_t staged() const {
-    return std::max<std::int64_t>(std::min(left(), device_.l2_bytes / 3), 16) / 16 * 16;
+    return std::max<std::int64_t>(std::min(left(), machine_.gpu()->l2_bytes / 3), 16) / 16 * 16;
   }
   void reserve(std::int64_t bytes) { all.parts.workspace = std::max(all.parts.workspace, bytes); }
 
@@ -190,10 +190,9 @@ class Builder {
   }
 
   bool takes(const char* kernel, const Problem& problem) const {
-    const Machine machine(device_);
     const Problem normal = normalise(problem, alignment_at(base_, base_));
     for (const Row& row : gpu_registry()) {
-      if (row.name == kernel) return why_not(row, normal, machine) == nullptr;
+      if (row.name == kernel) return why_not(row, normal, machine_) == nullptr;
     }
     return false;
   }
@@ -227,7 +226,7 @@ class Builder {
     for (const Known& one : known_) {
       if (one.problem == problem && one.request == request) return one.plan;
     }
-    Plan plan = make_plan(problem, device_, request);
+    Plan plan = make_plan(problem, machine_, request);
     const Candidates candidates = std::move(plan.candidates);
     plan.candidates.clear();
     for (const Candidate& candidate : candidates) {
@@ -244,7 +243,7 @@ class Builder {
     std::shared_ptr<const Plan> plan;
   };
 
-  const DeviceInfo& device_;
+  const Machine& machine_;
   std::int64_t alignment_;
   std::int64_t usual_;
   std::int64_t saved_ = 0;
@@ -260,13 +259,13 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   return in_place::packed(normal) ? nullptr : "the elements do not fill their memory";
 }
 
-void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+void Family::configure(const Problem& normal, const Alignment& start, const Machine& machine,
                        const Add<Config>& add) {
   const in_place::Packed packed = *in_place::packed(normal);
   const in_place::Decomposition todo = in_place::decompose(
-      packed.shape, packed.perm, normal.src_type.size(), limits_of(normal, device));
+      packed.shape, packed.perm, normal.src_type.size(), limits_of(normal, *machine.gpu()));
   if (!todo.fits) return;
-  Builder builder(device, start.dst, in_place::usual_workspace(normal.bytes()));
+  Builder builder(machine, start.dst, in_place::usual_workspace(normal.bytes()));
   int number = 0;
   for (const in_place::Way& way : todo.ways) builder.step(++number, way);
   add({std::make_shared<const Passes>(std::move(builder.all))});

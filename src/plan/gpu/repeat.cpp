@@ -30,19 +30,19 @@ Problem moved(const Problem& normal, const ModeList& modes) {
 // Adds the parts, one after the other.
 class Builder {
  public:
-  explicit Builder(const DeviceInfo& device) : device_(device) {}
+  explicit Builder(const Machine& machine) : machine_(machine) {}
 
   Repeats all;
 
   void add(const Problem& problem, const PartPlace& dst, const PartPlace& src,
            const Alignment& start) {
-    auto plan = std::make_shared<const Plan>(make_plan(problem, device_, {1, "", start}));
+    auto plan = std::make_shared<const Plan>(make_quick_plan(problem, machine_, {1, "", start}));
     all.seconds += plan->predicted_seconds();
     all.parts.list.push_back({std::move(plan), dst, src, 0});
   }
 
  private:
-  const DeviceInfo& device_;
+  const Machine& machine_;
 };
 
 }  // namespace
@@ -62,9 +62,9 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo& device) {
   return copies ? "the source already lies as the destination shall" : nullptr;
 }
 
-void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
+void Family::configure(const Problem& normal, const Alignment& start, const Machine& machine,
                        const Add<Config>& add) {
-  Builder builder(device);
+  Builder builder(machine);
   ModeList once;
   std::vector<Mode> repeated;
   for (const Mode& mode : normal.modes) {

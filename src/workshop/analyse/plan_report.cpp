@@ -144,9 +144,9 @@ std::optional<PlanReport> report_of(const plan::Plan& plan, std::size_t count) {
   report.src_element_bytes = plan.normal.src_type.size();
   report.element_bytes = plan.normal.dst_type.size();
   const double scale = report.elements / static_cast<double>(small->elements());
-  plan::Candidates wanted(plan.candidates.begin(),
-                          plan.candidates.begin() +
-                              static_cast<std::ptrdiff_t>(std::min(count, plan.candidates.size())));
+  plan::Candidates wanted = plan::candidates_of(plan);
+  wanted.erase(wanted.begin() + static_cast<std::ptrdiff_t>(std::min(count, wanted.size())),
+               wanted.end());
   if (std::find(wanted.begin(), wanted.end(), plan.chosen) == wanted.end()) {
     wanted.insert(wanted.begin(), plan.chosen);
   }

@@ -38,6 +38,24 @@ TEST(GpuPlanner, PlansPrintThemselvesOnEveryDescribedDevice) {
   }
 }
 
+TEST(GpuPlanner, QuickPlansChooseTheSameAndFindTheOthersWhenAsked) {
+  for (const std::int64_t bytes : {std::int64_t{10} << 10, std::int64_t{1} << 30}) {
+    test::RandomProblems random(43, {.max_bytes = bytes});
+    for (int i = 0; i < 300; ++i) {
+      const Problem problem = random.next();
+      for (const DeviceInfo& device : known_devices()) {
+        const Request request{1, "", {true, std::int64_t{1} << random.uniform(0, 4), 16}};
+        const Plan whole = make_plan(problem, device, request);
+        const Plan quick = make_quick_plan(problem, device, request);
+        EXPECT_EQ(quick.chosen, whole.chosen);
+        EXPECT_EQ(candidates_of(quick), whole.candidates);
+        EXPECT_EQ(explain(quick), explain(whole));
+        EXPECT_EQ(to_json(quick), to_json(whole));
+      }
+    }
+  }
+}
+
 // Parts of a permutation in place share its workspace.
 TEST(GpuPlanner, PassesStayWithinTheUsualWorkspace) {
   for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{30000, 7000},
