@@ -85,15 +85,19 @@ Estimate estimate_of(const Model& model, const Work& work) {
   e.start_seconds = device.launch_seconds + work.block_seconds;
   const double parts[] = {e.memory_seconds, e.issue_seconds, e.shared_seconds, e.rounds_seconds};
   const double longest = *std::max_element(std::begin(parts), std::end(parts));
+  const double resident = std::min(work.resident, std::max(1.0, std::ceil(of_sm)));
+  const double waits = 1 + model.costs.uneven * more;
+  const double barriers = work.barriers > 0 ? work.barriers : model.costs.barriers;
+  const auto set_seconds = [&](double busy) {
+    e.seconds = e.start_seconds + busy * waits * (1 + barriers / resident);
+  };
+  set_seconds(longest);  // at least
+  if (longest == 0 || model.is_out_of_reach(e)) return e;
   double sum = 0;
   for (const double part : parts) {
     if (part > 0) sum += part == longest ? 1 : std::pow(part / longest, model.costs.norm);
   }
-  const double busy = longest * (longest > 0 ? std::pow(sum, 1 / model.costs.norm) : 0);
-  const double resident = std::min(work.resident, std::max(1.0, std::ceil(of_sm)));
-  const double waits = 1 + model.costs.uneven * more;
-  const double barriers = work.barriers > 0 ? work.barriers : model.costs.barriers;
-  e.seconds = e.start_seconds + busy * waits * (1 + barriers / resident);
+  set_seconds(longest * std::pow(sum, 1 / model.costs.norm));
   return e;
 }
 
