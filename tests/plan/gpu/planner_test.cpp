@@ -5,6 +5,7 @@
 
 #include "core/in_place.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "plan/gpu/families.hpp"
 #include "plan/gpu/parts.hpp"
 #include "plan/planner.hpp"
 #include "support/random_problem.hpp"
@@ -99,6 +100,22 @@ TEST(GpuPlanner, RepeatedSourcesAreMovedOnce) {
   EXPECT_NE(to_json(plan).find("\"launch\": null"), std::string::npos) << "its parts have launches";
   EXPECT_NE(column(1'681'360, 1).kernel(), "repeat") << "one row after the other";
   EXPECT_NE(column(16'000, 48).kernel(), "repeat") << "a copy takes no longer than a launch";
+}
+
+TEST(GpuPlanner, PartsArePlannedWithTheCostsOfTheirMachine) {
+  Costs costs = standard_costs();
+  for (const Costs::Named& one : costs.named()) {
+    if (one.name == "gather.lane") one.cost->value *= 1000;
+  }
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(1);
+  problem.modes = {{48, 0, 1'681'360}, {1'681'360, 48, 1}};
+  const auto first = [&](const Costs& with) {
+    const Plan plan = make_plan(problem, Machine(device_named("h200"), with), {1, "repeat"});
+    return plan.chosen.row->parts(plan.chosen.config)->list.front().plan->kernel();
+  };
+  EXPECT_EQ(first(standard_costs()), "gather");
+  EXPECT_NE(first(costs), "gather");
 }
 
 // A weight matrix with a scale for each row.
