@@ -112,10 +112,9 @@ TEST(GpuPlanner, PartsArePlannedWithTheCostsOfTheirMachine) {
   problem.modes = {{48, 0, 1'681'360}, {1'681'360, 48, 1}};
   const auto first = [&](const Costs& with) {
     const Plan plan = make_plan(problem, Machine(device_named("h200"), with), {1, "repeat"});
-    return plan.chosen.row->parts(plan.chosen.config)->list.front().plan->kernel();
+    return plan.chosen.row->parts(plan.chosen.config)->list.front().plan->predicted_seconds();
   };
-  EXPECT_EQ(first(standard_costs()), "gather");
-  EXPECT_NE(first(costs), "gather");
+  EXPECT_GT(first(costs), 10 * first(standard_costs()));
 }
 
 // A weight matrix with a scale for each row.
