@@ -145,7 +145,8 @@ class FirstRequest {
           const std::uint32_t rotation = rotated ? PackArgs::rotation_of(lane, rotation_shift) : 0;
           if (element(vector, rotation) >= run_) continue;
           request.active |= 1U << lane;
-          request.address[lane] = static_cast<std::uint64_t>(start_[n] + place_[rotation][vector]);
+          const int at = start_[n] + place_[rotation][vector];
+          request.address[lane] = static_cast<std::uint64_t>(at);
         }
       }
     }
