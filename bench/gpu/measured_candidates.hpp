@@ -48,7 +48,7 @@ struct PlanCheck {
   double best_seconds = 0;
   double predicted_seconds = 0;
   int candidates = 0;           ///< that the planner offers
-  double planning_seconds = 0;  ///< median time of making the plan
+  double planning_seconds = 0;  ///< median time of making a quick plan
 
   /// By how much the chosen one is slower than the best.
   double loss() const { return chosen_seconds / best_seconds - 1; }
