@@ -32,28 +32,35 @@ static_assert(numbers::device_memory == CU_MEMORYTYPE_DEVICE);
 
 plan::gpu::DeviceInfo describe(int device) {
   if (const auto why = why_no_gpu()) throw Error(Status::unsupported, "no GPU: " + *why);
-  const DeviceInfo here = device_info(device);
+  const DeviceInfo here = device_info_without_clocks(device);
   plan::gpu::DeviceInfo info;
   info.name = here.name;
   info.arch = 10 * here.major + here.minor;
   info.sm_count = here.sm_count;
-  info.clock_hz = here.clock_hz;
   info.l2_bytes = here.l2_bytes;
   info.shared_per_sm = static_cast<int>(here.shared_per_sm);
   info.shared_per_block = static_cast<int>(here.shared_per_block);
   info.threads_per_sm = here.threads_per_sm;
   info.blocks_per_sm = here.blocks_per_sm;
   info.registers_per_sm = here.registers_per_sm;
-  // A copy reaches about 0.89 of the nominal bandwidth. What was measured on such a GPU is better,
-  // and where the driver does not tell the bandwidth another of its generation must do.
-  info.copy_bandwidth = 0.89 * here.memory_bandwidth;
-  for (const plan::gpu::DeviceInfo& known : plan::gpu::known_devices()) {
-    if (known.name != info.name && (info.copy_bandwidth > 0 || known.arch / 10 != info.arch / 10)) {
-      continue;
-    }
-    info.copy_bandwidth = known.copy_bandwidth;
-    info.launch_seconds = known.launch_seconds;
-    if (known.name == info.name) break;
+  const auto& all = plan::gpu::known_devices();
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == info.name; });
+  if (known != all.end()) {
+    info.clock_hz = known->clock_hz;
+    info.copy_bandwidth = known->copy_bandwidth;
+    info.launch_seconds = known->launch_seconds;
+    return info;
+  }
+  // A copy reaches about 0.89 of the nominal bandwidth. Where the driver does not tell that,
+  // another GPU of its generation must do.
+  const Clocks clocks = clocks_of(device);
+  info.clock_hz = clocks.sm_hz;
+  info.copy_bandwidth = 0.89 * clocks.memory_bandwidth;
+  for (const plan::gpu::DeviceInfo& like : all) {
+    if (info.copy_bandwidth > 0 || like.arch / 10 != info.arch / 10) continue;
+    info.copy_bandwidth = like.copy_bandwidth;
+    info.launch_seconds = like.launch_seconds;
   }
   return info;
 }

@@ -77,7 +77,22 @@ DeviceInfo device_info() {
   return info;
 }
 
+Clocks clocks_of(int device) {
+  // Two transfers a clock; kHz and bits.
+  return {1e3 * attribute(cudaDevAttrClockRate, device),
+          2e3 * attribute(cudaDevAttrMemoryClockRate, device) *
+              attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8};
+}
+
 DeviceInfo device_info(int device) {
+  DeviceInfo info = device_info_without_clocks(device);
+  const Clocks clocks = clocks_of(device);
+  info.clock_hz = clocks.sm_hz;
+  info.memory_bandwidth = clocks.memory_bandwidth;
+  return info;
+}
+
+DeviceInfo device_info_without_clocks(int device) {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
   int driver = 0;
@@ -90,10 +105,6 @@ DeviceInfo device_info(int device) {
   info.sm_count = properties.multiProcessorCount;
   info.l2_bytes = properties.l2CacheSize;
   info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
-  info.clock_hz = 1e3 * attribute(cudaDevAttrClockRate, device);
-  // Two transfers a clock; kHz and bits.
-  info.memory_bandwidth = 2e3 * attribute(cudaDevAttrMemoryClockRate, device) *
-                          attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8;
   info.threads_per_sm = properties.maxThreadsPerMultiProcessor;
   info.blocks_per_sm = properties.maxBlocksPerMultiProcessor;
   info.registers_per_sm = properties.regsPerMultiprocessor;

@@ -20,16 +20,23 @@ struct DeviceInfo {
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t free_bytes = 0;        ///< of the memory, when asked
-  double memory_bandwidth = 0;        ///< bytes a second, nominal; 0 where the driver does not say
+  double memory_bandwidth = 0;        ///< see Clocks
   int threads_per_sm = 0;             ///< that can be resident
   int blocks_per_sm = 0;              ///< that can be resident
   int registers_per_sm = 0;           ///< of 32 bits
   std::int64_t shared_per_sm = 0;     ///< bytes
   std::int64_t shared_per_block = 0;  ///< bytes, when asked for
-  double clock_hz = 0;                ///< the highest of an SM
+  double clock_hz = 0;                ///< see Clocks
   std::string driver;                 ///< the CUDA version the driver supports, as `13.0`
   std::string runtime;                ///< the CUDA version of this build
 };
+
+/// What the driver takes a millisecond to tell.
+struct Clocks {
+  double sm_hz = 0;             ///< the highest of an SM
+  double memory_bandwidth = 0;  ///< bytes a second, nominal; 0 where the driver does not say
+};
+Clocks clocks_of(int device);
 
 /// How many the driver sees.
 int device_count();
@@ -39,5 +46,7 @@ DeviceInfo device_info();
 /// GPU number `device`, whether this build has code for it or not; without its free memory, which
 /// only the current one tells.
 DeviceInfo device_info(int device);
+/// The same without its clocks.
+DeviceInfo device_info_without_clocks(int device);
 
 }  // namespace cornerturn::cuda

@@ -28,6 +28,12 @@ DeviceInfo device_info() {
 DeviceInfo device_info(int) {
   refuse();
 }
+DeviceInfo device_info_without_clocks(int) {
+  refuse();
+}
+Clocks clocks_of(int) {
+  refuse();
+}
 
 int current_device() {
   if (const auto device = device_of_context()) return *device;
