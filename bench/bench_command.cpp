@@ -11,6 +11,7 @@
 #include "gpu/cornerturn_subject.hpp"
 #include "gpu/gpu_session.hpp"
 #include "harness/session.hpp"
+#include "plan/learning.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn {
@@ -69,6 +70,11 @@ class CornerturnSubject : public bench::Subject {
     src_->data = src + src_offset_;
     dst_->data = dst + dst_offset_;
     copy(*dst_, *src_, options_);
+  }
+
+  int calls_to_settle() const override {
+    const bool learns = options_.effort == Effort::automatic && options_.kernel.empty();
+    return learns ? plan::learning_on_cpu.most_calls() : 0;
   }
 
   // "tile: strips of 128 x 512; 67.1 MB on 1 thread": sizes and threads are known anyway. A race in

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
+#include <random>
 
 #include "harness/machine.hpp"
 #include "harness/pattern.hpp"
@@ -97,11 +99,12 @@ std::string Runner::verify(const Case& c, const Run& run, Slots& slots, int slot
   return complaint;
 }
 
-// Each candidate once in every round, so that a disturbance hits none of them alone; the fastest of
-// a candidate's rounds counts, which is what a processor that others use as well disturbs least.
-// The run that is verified does not count: it writes to what is in the caches. It takes the slot
-// whose turn it is, so that what was timed last stays the last in turn. Those that are far
-// behind `seconds`, the chosen one's time, in it and in one more run are not timed again.
+// Each candidate once in every round, so that a disturbance hits none of them alone, and in another
+// order each time, since what one has left in the caches is a part of the next one's time. The
+// fastest of a candidate's rounds counts, which is what a processor that others use as well
+// disturbs least. The run that is verified does not count: it writes to what is in the caches. It
+// takes the slot whose turn it is, so that what was timed last stays the last in turn. Those that
+// are far behind `seconds`, the chosen one's time, in it and in one more run are not timed again.
 std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& subject,
                                                         Slots& slots, double seconds, int calls) {
   constexpr int rounds = 5;
@@ -120,8 +123,12 @@ std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& 
     };
     r.wrong = verify(c, run, slots, verified, r.seconds);
   }
+  std::vector<std::size_t> order(results.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random(1);
   for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < results.size(); ++i) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (const std::size_t i : order) {
       CandidateResult& r = results[i];
       const bool is_far = r.seconds > far_behind * seconds;
       if (!r.wrong.empty() || (is_far && round > 0)) continue;
@@ -161,7 +168,13 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
   }
   double first_seconds = 0;
   const Run run = [&](const std::byte* src, std::byte* dst) { subject.run(src, dst); };
-  result.reason = verify(c, run, slots, 0, first_seconds);
+  for (int i = 0; i < subject.calls_to_settle() && !interrupted; ++i) {
+    const int slot = slots.advance();
+    run(slots.src(slot), slots.dst(slot));
+  }
+  const int verified = slots.next;
+  fill_poison(slots.dst(verified), slots.dst_step);
+  result.reason = verify(c, run, slots, verified, first_seconds);
   result.method = subject.method();
   if (!result.reason.empty()) {
     result.outcome = Outcome::failed;
@@ -174,7 +187,6 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
     return result;
   }
   result.outcome = Outcome::ok;
-  result.method = subject.method();  // it may have learned from its runs
   result.runs = static_cast<int>(times.subject.size());
   result.seconds = median(times.subject);
   result.best_seconds = *std::min_element(times.subject.begin(), times.subject.end());

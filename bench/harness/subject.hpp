@@ -33,6 +33,9 @@ class Subject {
   /// Performs the case. This is what is timed.
   virtual void run(const std::byte* src, std::byte* dst) = 0;
 
+  /// So many calls of run() are for learning; the subject does the same in every one that follows.
+  virtual int calls_to_settle() const { return 0; }
+
   /// A few words on how the prepared case is done, e.g. the kernel's name. May be empty.
   virtual std::string method() const { return ""; }
 

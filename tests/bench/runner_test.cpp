@@ -1,6 +1,7 @@
 // The harness on subjects that are right, wrong, and too eager.
 #include "harness/runner.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,9 +57,13 @@ class NaiveSubject : public Subject {
     if (broken_byte >= 0) dst[broken_byte] ^= std::byte{1};
   }
 
+  int calls_to_settle() const override { return to_settle; }
+  std::string method() const override { return fmt::format("after {} runs", runs); }
+
   std::string skip;
   std::int64_t broken_byte = -1;
   int runs = 0;
+  int to_settle = 0;
 
  private:
   Case case_;
@@ -72,6 +77,15 @@ Result measure(const Case& c, NaiveSubject& subject, bool interrupted = false) {
   Runner runner(2, short_rule());
   const std::atomic<bool> stop{interrupted};
   return runner.measure(c, subject, stop);
+}
+
+TEST(Runner, TimesWhatASubjectHasSettledOn) {
+  NaiveSubject subject;
+  subject.to_settle = 7;
+  const Result r = measure(small_case(4), subject);
+  EXPECT_EQ(r.outcome, Outcome::ok) << r.reason;
+  EXPECT_EQ(r.method, "after 8 runs") << "the last one was verified";
+  EXPECT_LE(r.runs, 4);
 }
 
 class RunnerOfSize : public testing::TestWithParam<int> {};
