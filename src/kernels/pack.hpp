@@ -32,8 +32,12 @@ void dispatch(const PackArgs& a, Visit&& visit) {
                : visit.template operator()<PackAligned<Change>>();
   };
   if (!a.values.converts) {
-    return with_element(a.element_bytes,
-                        [&]<class T>(T) { with_form.template operator()<Move<T>>(); });
+    return with_element(a.element_bytes, [&]<class T>(T) {
+      if constexpr (sizeof(T) <= 2) {
+        if (a.single) return visit.template operator()<PackAnywhere<Move<T>, true>>();
+      }
+      with_form.template operator()<Move<T>>();
+    });
   }
   if (with_common_cast(a.values.src_kind, a.values.dst_kind, with_form)) return;
   with_sizes<4>(a.src_element_bytes, a.element_bytes, [&]<int src_size, int dst_size>() {

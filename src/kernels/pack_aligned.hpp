@@ -115,7 +115,7 @@ struct PackAligned {
         for (int k = 0; k < V; ++k) elements[k] = ctx.load(cast<Src>(from[k] + place.shared));
         Words words = change<Change>(a, elements);
         if (V >= 4 && a.rotation_shift != PackArgs::no_rotation)
-          words = rotated_back(words, rotation);
+          words = rotated_words(words, rotation);
         ctx.store(reinterpret_cast<Words*>(to), words);
       } else {
         CT_NO_UNROLL
@@ -127,17 +127,6 @@ struct PackAligned {
         }
       }
     }
-  }
-
-  CT_DEVICE static Words rotated_back(const Words& w, std::uint32_t rotation) {
-    const bool one = (rotation & 1) != 0;
-    const bool two = (rotation & 2) != 0;
-    Words a, b;
-    CT_UNROLL
-    for (int i = 0; i < 4; ++i) a[i] = one ? w[(i + 3) % 4] : w[i];
-    CT_UNROLL
-    for (int i = 0; i < 4; ++i) b[i] = two ? a[(i + 2) % 4] : a[i];
-    return b;
   }
 };
 

@@ -11,12 +11,20 @@
 // where the run lies in shared memory, and how many of its elements come before its first unit. A
 // lane keeps the offsets of all elements that its unit can hold. Where that number changes, it
 // selects those that the unit does hold; neighbours mostly do so together. Often it is the same in
-// all runs of a lane. The elements before the
-// first whole unit of a run and behind the last one follow one by one.
+// all runs of a lane. The elements before the first whole unit of a run and behind the last one
+// follow one by one.
+//
+// Where lanes would all meet a few banks, some begin with another element of their units, and put
+// the elements in their order in registers.
 //
 // A long run of the destination is a list of pieces: whole units and whole periods, so that a lane
 // has the same offsets in all of them. A piece goes on to its run's end, and its units stop where
 // the next piece begins; only a run, not a piece, has elements outside of units.
+//
+// Where the runs of a side follow one another at equal distances, a thread steps from one to the
+// next. Others are listed in shared memory.
+//
+// Runs of a few small elements have hardly a whole unit. There a lane writes single elements.
 //
 // Runs of the source may go backwards along some modes. Such a run is loaded from its lowest
 // address on, and lies before its first element: the box has room for that in front.
@@ -31,20 +39,16 @@
 
 namespace cornerturn::kernels {
 
-/// Bytes of the destination that a lane writes at once.
-CT_HOST_DEVICE constexpr int pack_unit_bytes(int element_bytes) {
-  return element_bytes == 1 ? 4 : element_bytes == 2 ? 8 : 16;
-}
-
-template <class Change>
+template <class Change, bool single = false>
 struct PackAnywhere {
   using Src = typename Change::Src;
   using Dst = typename Change::Dst;
   static constexpr int size = static_cast<int>(sizeof(Dst));
-  static constexpr int W = pack_unit_bytes(size) / size;  // elements of a unit
-  using Unit = PackedWords<Dst, W>;
+  static constexpr int W = single ? 1 : pack_unit_bytes(size) / size;  // elements of a unit
+  using Unit = std::conditional_t<single, Dst, PackedWords<Dst, pack_unit_bytes(size) / size>>;
   static constexpr int threads = 512;  ///< at most
   static constexpr int min_blocks = changes_values<Change> ? 2 : 3;
+  static constexpr bool lists_all = changes_values<Change>;  ///< also runs that are even
 
   /// A block's shared memory and the elements of its runs of the destination.
   struct Shared {
@@ -52,8 +56,10 @@ struct PackAnywhere {
     RunTable src_runs;
     RunTable dst_runs;
     PackLimits limits;
+    std::byte* src = nullptr;  ///< the lowest address of the first run of the source
     std::byte* dst = nullptr;  ///< where the box begins in the destination
     int first = 0;             ///< where its first element lies in shared memory
+    int back = 0;              ///< bytes from the lowest element of a run to its first
     int length = 0;
     bool safe = true;  ///< all vectors that the box touches may be read
   };
@@ -61,13 +67,29 @@ struct PackAnywhere {
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const PackArgs& a) {
     const Shared shared = begin(ctx, a);
-    ctx.barrier();
-    load(ctx, a, shared);
+    const EvenRuns even{
+        a.from, {shared.src, shared.first - shared.back, run_bytes<Src>(a.from, shared.limits)}};
+    const ListedRuns listed{shared.src_runs};
+    if (lists_all || !a.from.even) {
+      list_source(ctx, a, shared);
+      ctx.barrier();
+    }
+    if (!shared.safe) {
+      load_guarded(ctx, a, shared, even, listed);
+    } else if (!lists_all && a.from.even) {
+      load(ctx, a, shared, even);
+    } else {
+      load(ctx, a, shared, listed);
+    }
     ctx.commit_async();
     // While the vectors are on their way: what the stores need.
-    list_destination(ctx, a, shared);
-    store_units(ctx, a, shared);
-    if constexpr (W > 1) store_ends(ctx, a, shared);
+    if (!lists_all && a.to.even) {
+      const int bytes = run_bytes<Dst>(a.to, shared.limits);
+      store(ctx, a, shared, EvenRuns{a.to, {shared.dst, shared.first, bytes}});
+    } else {
+      list_destination(ctx, a, shared);
+      store(ctx, a, shared, ListedRuns{shared.dst_runs});
+    }
   }
 
   template <class Ctx>
@@ -75,32 +97,29 @@ struct PackAnywhere {
     Shared shared;
     shared.box = ctx.template dynamic_shared<std::uint8_t>();
     shared.src_runs = cast<RunPlace>(shared.box + a.runs_at);
-    shared.dst_runs = shared.src_runs + a.from.runs;
+    shared.dst_runs = shared.src_runs + a.from.listed();
     const Offsets box = pack_box(a, ctx.block_id().x, shared.limits);
     shared.dst = a.dst + box.dst;
     shared.length = static_cast<int>(a.to.unit * shared.limits.count(a.to.cut, a.to.last));
-    int back = 0;  // bytes from the lowest element to the first
     CT_NO_UNROLL
     for (int i = 0; i < a.flips; ++i) {
       const PackFlip& flip = a.flip[i];
-      back += static_cast<int>(shared.limits.count(flip.cut, flip.extent) - 1) * flip.bytes;
+      shared.back += static_cast<int>(shared.limits.count(flip.cut, flip.extent) - 1) * flip.bytes;
     }
     std::byte* const from = const_cast<std::byte*>(a.src) + box.src;
+    shared.src = from - shared.back;
     shared.first = static_cast<int>(shared.box.address) + a.room + phase_of(from);
     shared.safe = box.src + a.box_low - 15 >= a.src_low && box.src + a.box_high + 15 <= a.src_high;
-    // The vectors that a run touches; a negative number where some lie outside what may be read.
-    const auto in_vectors = [&](RunPlace place, int) {
-      const int before = phase_of(place.at);
-      place.at -= before;
-      place.shared += shared.first - back - before;
-      place.bytes += before;
-      if (shared.safe) return place;
-      const std::byte* const end = place.at + ((place.bytes + 15) & ~15);
-      if (place.at < a.src + a.src_low || end > a.src + a.src_high) place.bytes = -place.bytes;
+    return shared;
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void list_source(Ctx& ctx, const PackArgs& a, const Shared& shared) {
+    const auto from_lowest = [&](RunPlace place, int) {
+      place.shared += shared.first - shared.back;
       return place;
     };
-    fill_runs<Src>(ctx, a.from, shared.limits, from - back, shared.src_runs, in_vectors);
-    return shared;
+    fill_runs<Src>(ctx, a.from, shared.limits, shared.src, shared.src_runs, from_lowest);
   }
 
   template <class Ctx>
@@ -113,28 +132,67 @@ struct PackAnywhere {
     fill_runs<Dst>(ctx, a.to, shared.limits, shared.dst, shared.dst_runs, to_the_end);
   }
 
-  template <class Ctx>
-  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const Shared& shared) {
-    const std::uint32_t thread = ctx.thread_id().x;
-    const std::uint32_t across = a.from.vectors.divisor;
-    const std::uint32_t first = a.from.vectors.quotient(thread);
-    const std::uint32_t at_once = a.from.vectors.quotient(ctx.block_dim().x);
-    if (first >= at_once) return;
-    const auto begin = static_cast<int>((thread - first * across) * 16);
-    const auto end = begin + a.rounds * static_cast<int>(across) * 16;
-    for (int at = begin; at < end; at += static_cast<int>(across) * 16) {
-      CT_PARTLY_UNROLL
-      for (std::uint32_t n = first; n < a.from.runs; n += at_once) {
-        const RunPlace place = ctx.load(shared.src_runs + n);
-        const auto to = box_at(place.shared + at);
-        ctx.copy_async_if(at < place.bytes, cast<Words>(to),
+  /// The first vector that a run touches, and the bytes from there to its end.
+  CT_DEVICE static RunPlace in_vectors(const RunPlace& run) {
+    const auto at = reinterpret_cast<std::uintptr_t>(run.at) & ~std::uintptr_t{15};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): so it takes one instruction
+    return {reinterpret_cast<std::byte*>(at), run.shared & ~15, run.bytes + phase_of(run.at)};
+  }
+
+  /// Which vectors a thread loads: the same ones of every `step`-th run.
+  struct Vectors {
+    std::uint32_t first = 0;
+    std::uint32_t step = 0;
+    int begin = 0;  ///< bytes
+    int end = 0;
+    int round = 0;
+
+    template <class Ctx>
+    CT_DEVICE Vectors(Ctx& ctx, const PackArgs& a) {
+      const std::uint32_t thread = ctx.thread_id().x;
+      const std::uint32_t across = a.from.vectors.divisor;
+      first = a.from.vectors.quotient(thread);
+      step = a.from.vectors.quotient(ctx.block_dim().x);
+      begin = static_cast<int>((thread - first * across) * 16);
+      round = static_cast<int>(across) * 16;
+      end = first < step ? begin + a.rounds * round : begin;
+    }
+  };
+
+  template <class Ctx, class Runs>
+  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                             const Runs& places) {
+    const Vectors mine(ctx, a);
+    const std::uint32_t count = shared.limits.runs_of(a.from);
+    for (int at = mine.begin; at < mine.end; at += mine.round) {
+      auto runs = places.every(mine.first, mine.step);
+      CT_NO_UNROLL
+      for (std::uint32_t n = mine.first; n < count; n += mine.step, runs.next()) {
+        const RunPlace place = in_vectors(runs.here(ctx));
+        ctx.copy_async_if(at < place.bytes, cast<Words>(box_at(place.shared + at)),
                           reinterpret_cast<const Words*>(place.at + at));
       }
-      if (shared.safe) continue;
+    }
+  }
+
+  /// The same where some vectors lie in part outside of what may be read.
+  template <class Ctx>
+  CT_DEVICE static void load_guarded(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                                     const EvenRuns& even, const ListedRuns& listed) {
+    const Vectors mine(ctx, a);
+    const std::uint32_t count = shared.limits.runs_of(a.from);
+    CT_NO_UNROLL
+    for (int at = mine.begin; at < mine.end; at += mine.round) {
       CT_NO_UNROLL
-      for (std::uint32_t n = first; n < a.from.runs; n += at_once) {
-        const RunPlace place = ctx.load(shared.src_runs + n);
-        if (at < -place.bytes) load_elements(ctx, a, place.at + at, box_at(place.shared + at));
+      for (std::uint32_t n = mine.first; n < count; n += mine.step) {
+        const RunPlace place = in_vectors(!lists_all && a.from.even ? even.every(n, 0).here(ctx)
+                                                                    : listed.every(n, 0).here(ctx));
+        const std::byte* const from = place.at + at;
+        const auto to = box_at(place.shared + at);
+        const bool mine_too = at < place.bytes;
+        const bool whole = from >= a.src + a.src_low && from + 16 <= a.src + a.src_high;
+        ctx.copy_async_if(mine_too && whole, cast<Words>(to), reinterpret_cast<const Words*>(from));
+        if (mine_too && !whole) load_elements(ctx, a, from, to);
       }
     }
   }
@@ -181,36 +239,78 @@ struct PackAnywhere {
     }
   }
 
-  /// Which units a lane writes: those of a column, in every `down`-th run.
+  /// Lanes may begin with another element of their units, so that they read from other banks.
+  CT_DEVICE static void rotate(int (&from)[W], unsigned rotation) {
+    CT_UNROLL
+    for (int bit = W / 2; bit > 0; bit /= 2) {
+      const bool other = (rotation & static_cast<unsigned>(bit)) != 0;
+      int was[W];
+      CT_UNROLL
+      for (int k = 0; k < W; ++k) was[k] = from[k];
+      CT_UNROLL
+      for (int k = 0; k < W; ++k) from[k] = other ? was[(k + bit) % W] : was[k];
+    }
+  }
+  /// The elements of such a unit in their order.
+  CT_DEVICE static Unit rotated_back(const Unit& unit, unsigned rotation) {
+    if constexpr (W < 4) {
+      return unit;
+    } else if constexpr (size == 1) {
+      return {byte_permute(unit[0], unit[0], 0x32103210U >> (16 - 4 * rotation))};
+    } else if constexpr (size == 2) {
+      const std::uint64_t digits = 0x7654321076543210U >> (32 - 8 * rotation);
+      return {byte_permute(unit[0], unit[1], static_cast<std::uint32_t>(digits)),
+              byte_permute(unit[0], unit[1], static_cast<std::uint32_t>(digits) >> 16)};
+    } else {
+      return rotated_words(unit, rotation);
+    }
+  }
+
+  /// Which units a lane writes: some of a run, the same ones of every `down`-th run.
   struct Lane {
-    int of_block = 0;  ///< columns that a block takes at once
-    int column = 0;    ///< the first
-    int run = 0;       ///< the first
-    int place = 0;     ///< among the lanes of a column
+    int first = 0;  ///< element of the first unit that there can be
+    int step = 0;   ///< elements from one of its units to the next
+    int run = 0;    ///< the first
+    unsigned rotation = 0;
 
     template <class Ctx>
     CT_DEVICE Lane(Ctx& ctx, const PackArgs& a) {
       const int thread = thread_of(ctx);
+      if constexpr (single) {
+        run = static_cast<int>(a.across.quotient(static_cast<std::uint32_t>(thread)));
+        step = static_cast<int>(a.across.divisor);
+        // Those that are left over have none.
+        first = run < static_cast<int>(a.down.divisor) ? thread - run * step : a.of_piece;
+        return;
+      }
       const int group = thread >> a.lanes;
       const auto groups = ctx.block_dim().x >> a.lanes;
-      of_block = static_cast<int>(a.down.quotient(groups));
-      column = static_cast<int>(a.down.quotient(static_cast<std::uint32_t>(group)));
+      const auto column = static_cast<int>(a.down.quotient(static_cast<std::uint32_t>(group)));
       run = group - column * static_cast<int>(a.down.divisor);
-      place = thread & ((1 << a.lanes) - 1);
+      step = (static_cast<int>(a.down.quotient(groups)) << a.lanes) * W;
+      first = ((column << a.lanes) + (thread & ((1 << a.lanes) - 1))) * W;
+      rotation = W < 4 ? 0 : a.rotation_of(ctx.thread_id().x % 32);
     }
   };
 
+  template <class Ctx, class Runs>
+  CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                              const Runs& places) {
+    store_units(ctx, a, shared, places);
+    if constexpr (W > 1) store_ends(ctx, a, shared, places);
+  }
+
   /// Waits for the vectors when it knows where the first elements lie.
-  template <class Ctx>
-  CT_DEVICE static void store_units(Ctx& ctx, const PackArgs& a, const Shared& shared) {
+  template <class Ctx, class Runs>
+  CT_DEVICE static void store_units(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                                    const Runs& places) {
     const Lane lane(ctx, a);
     const auto down = static_cast<int>(a.down.divisor);
-    const auto runs = static_cast<int>(a.to.runs);
+    const auto count = static_cast<int>(shared.limits.runs_of(a.to));
     bool loaded = false;
-    for (int column = lane.column; column < a.columns || !loaded; column += lane.of_block) {
-      // The first of the elements that the unit can hold.
-      const int unit = ((column << a.lanes) + lane.place) * W;
-      const bool inside = column < a.columns && unit < a.of_piece;
+    // The first of the elements that the unit can hold.
+    for (int unit = lane.first; unit < a.of_piece || !loaded; unit += lane.step) {
+      const bool inside = unit < a.of_piece;
       int all[2 * W - 1] = {};
       if (inside) a.elements_at(static_cast<std::uint32_t>(unit), all);
       if (!loaded) {
@@ -220,30 +320,40 @@ struct PackAnywhere {
       }
       if (!inside) continue;
       int from[W];
+      auto runs = places.every(lane.run, down);
       const auto store = [&](const RunPlace& place, int first) {
         Src elements[W];
         CT_UNROLL
         for (int k = 0; k < W; ++k) {
           elements[k] = ctx.load(cast<Src>(box_at(place.shared + from[k])));
         }
-        ctx.store(reinterpret_cast<Unit*>(place.at + first * size), change<Change>(a, elements));
+        auto* const to = reinterpret_cast<Unit*>(place.at + first * size);
+        if constexpr (single) {
+          ctx.store(to, Change::of(a, elements[0]));
+        } else {
+          const Unit values = change<Change>(a, elements);
+          const bool rotates = a.rotation_shift != PackArgs::no_rotation;
+          ctx.store(to, rotates ? rotated_back(values, lane.rotation) : values);
+        }
       };
-      if (W == 1 || a.steady) {
-        if (lane.run >= runs) continue;
-        const int before = before_units(ctx.load(shared.dst_runs + lane.run).at);
+      if (W == 1 || Runs::even || a.steady) {
+        if (lane.run >= count) continue;
+        const int before = before_units(runs.here(ctx).at);
         choose(all, before, from);
+        rotate(from, lane.rotation);
         const int first = unit + before;
-        CT_PARTLY_UNROLL
-        for (int n = lane.run; n < runs; n += down) {
-          const RunPlace place = ctx.load(shared.dst_runs + n);
-          if ((first + W) * size <= place.bytes) store(place, first);
+        if (Runs::even && (first + W) * size > runs.here(ctx).bytes) continue;
+        CT_NO_UNROLL
+        for (int n = lane.run; n < count; n += down, runs.next()) {
+          const RunPlace place = runs.here(ctx);
+          if (Runs::even || (first + W) * size <= place.bytes) store(place, first);
         }
         continue;
       }
       int known = -1;
-      CT_PARTLY_UNROLL
-      for (int n = lane.run; n < runs; n += down) {
-        const RunPlace place = ctx.load(shared.dst_runs + n);
+      CT_NO_UNROLL
+      for (int n = lane.run; n < count; n += down, runs.next()) {
+        const RunPlace place = runs.here(ctx);
         const int before = before_units(place.at);
         const int first = unit + before;
         if ((first + W) * size > place.bytes) continue;
@@ -257,8 +367,9 @@ struct PackAnywhere {
   }
 
   /// The elements of runs that lie in no whole unit: W - 1 at most at each end, a thread each.
-  template <class Ctx>
-  CT_DEVICE static void store_ends(Ctx& ctx, const PackArgs& a, const Shared& shared) {
+  template <class Ctx, class Runs>
+  CT_DEVICE static void store_ends(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                                   const Runs& places) {
     constexpr int slots = 2 * W;
     const int thread = thread_of(ctx);
     const int slot = thread % W;
@@ -266,16 +377,18 @@ struct PackAnywhere {
     const int element = behind ? shared.length - 1 - slot : slot;
     const bool inside = slot < W - 1 && element >= 0 && element < shared.length;
     const int from = inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0;
-    const int runs = static_cast<int>(a.to.runs);
+    const auto count = static_cast<int>(shared.limits.runs_of(a.to));
     const auto pieces = static_cast<int>(a.to.pieces.divisor);
+    const int first = thread / slots * pieces;
     const int step = static_cast<int>(ctx.block_dim().x) / slots * pieces;
-    CT_PARTLY_UNROLL
-    for (int n = thread / slots * pieces; n < runs; n += step) {
-      const RunPlace place = ctx.load(shared.dst_runs + n);
-      const int count = place.bytes / size;
+    auto runs = places.every(first, step);
+    CT_NO_UNROLL
+    for (int n = first; n < count; n += step, runs.next()) {
+      const RunPlace place = runs.here(ctx);
+      const int elements = place.bytes / size;
       const int to_unit = before_units(place.at);
-      const int before = to_unit < count ? to_unit : count;
-      const bool mine = slot < (behind ? (count - before) & (W - 1) : before);
+      const int before = to_unit < elements ? to_unit : elements;
+      const bool mine = slot < (behind ? (elements - before) & (W - 1) : before);
       const Src value = ctx.load_if(mine, cast<Src>(box_at(place.shared + from)));
       ctx.store_if(mine, reinterpret_cast<Dst*>(place.at) + element, Change::of(a, value));
     }

@@ -11,10 +11,12 @@ namespace cornerturn::kernels {
 
 /// One mode of a box in a list of such, the list's fastest first.
 struct PackDigit {
+  static constexpr int no_pads = 31;
+
   FastDivide extent;        ///< indices that a whole box takes
   int cut = -1;             ///< which of PackArgs::cut says how many are left, or none does
   int shared_stride = 0;    ///< bytes
-  int pad_shift = 31;       ///< after every 2^pad_shift indices 16 bytes of shared memory stay free
+  int pad_shift = no_pads;  ///< after every 2^pad_shift indices 16 bytes of shared memory stay free
   std::int64_t stride = 0;  ///< bytes, on the side that the list is of
 
   CT_HOST_DEVICE constexpr int shared_at(std::uint32_t index) const {
@@ -36,6 +38,11 @@ struct PackFlip {
   int bytes = 0;             ///< from an index to the one before
 };
 
+/// Bytes of the destination that a lane writes at once where runs begin anywhere.
+CT_HOST_DEVICE constexpr int pack_unit_bytes(int element_bytes) {
+  return element_bytes == 1 ? 4 : element_bytes == 2 ? 8 : 16;
+}
+
 /// The runs of a box on one side. A long run may be taken in pieces, each a run of the list.
 struct PackSide {
   static constexpr int max_digits = 20;
@@ -51,8 +58,15 @@ struct PackSide {
   std::uint32_t last = 1;     ///< indices of its last mode
   int cut = -1;               ///< of its last mode
   int gap = 0;                ///< bytes that the run does not have behind its last element
+  // Runs that follow one another at equal distances are not listed.
+  bool even = false;
+  std::int32_t step = 0;  ///< bytes from one to the next, on this side
+  int step_shared = 0;    ///< in shared memory
   int digits = 0;
   PackDigit digit[max_digits];  ///< the modes beside the run
+
+  /// How many a block lists.
+  CT_HOST_DEVICE constexpr std::uint32_t listed() const { return even ? 0 : runs; }
 
   /// Bytes from where the box begins, on this side and in shared memory.
   struct Start {
@@ -118,13 +132,15 @@ struct PackArgs {
   int of_piece = 0;     ///< anywhere: elements of such a run or piece, in whole units
   bool steady =
       false;  ///< anywhere: all runs that a lane takes have as many elements before their units
-  FastDivide across;  ///< aligned: neighbouring threads that are neighbours in a run of it
-  FastDivide down;    ///< runs of the destination that a block writes at once
-  int rotation_shift = no_rotation;  ///< aligned: see rotation_of()
+  bool single = false;  ///< anywhere: a lane writes one element at once, since runs are so short
+  FastDivide across;    ///< aligned, or single: neighbouring threads that are neighbours in a run
+  FastDivide down;      ///< runs of the destination that a block writes at once
+  int rotation_shift = no_rotation;  ///< see rotation_of()
 
   int cuts = 0;
   int flips = 0;  ///< anywhere
   PackCut cut[max_cuts];
+  std::int8_t cut_of_axis[max_axes] = {};  ///< 1 + the number of the cut, or 0
   PackFlip flip[max_flips];
   Walk boxes;
   PackSide from;
@@ -138,7 +154,13 @@ struct PackArgs {
 
   ValueArgs values;
 
-  /// Lanes may begin with another word of their vectors, so that they read from other banks.
+  /// Anywhere: elements that a lane writes at once.
+  CT_HOST_DEVICE constexpr int of_unit() const {
+    return single ? 1 : pack_unit_bytes(element_bytes) / element_bytes;
+  }
+
+  /// Lanes may begin with another word of their vectors, or another element of their units, so that
+  /// they read from other banks.
   CT_HOST_DEVICE constexpr std::uint32_t rotation_of(std::uint32_t lane) const {
     return rotation_of(lane, rotation_shift);
   }
@@ -178,6 +200,15 @@ struct PackArgs {
     int begin[2] = {};
     add_digits(1, n, begin);
     std::uint32_t index = first - rest * extent;
+    if (digit.pad_shift == PackDigit::no_pads) {
+      int next = begin[0] + static_cast<int>(index) * digit.shared_stride;
+      const int again = begin[1] - begin[0] - static_cast<int>(extent) * digit.shared_stride;
+      CT_UNROLL
+      for (int k = 0; k < count; ++k, ++index, next += digit.shared_stride) {
+        at[k] = index >= extent ? next + again : next;
+      }
+      return;
+    }
     CT_UNROLL
     for (int k = 0; k < count; ++k, ++index) {
       const bool next = index >= extent;
@@ -205,6 +236,18 @@ struct PackArgs {
   }
 };
 
+/// The words of a vector whose lane begins with another one, in their order.
+CT_DEVICE Words rotated_words(const Words& w, std::uint32_t rotation) {
+  const bool one = (rotation & 1) != 0;
+  const bool two = (rotation & 2) != 0;
+  Words a, b;
+  CT_UNROLL
+  for (int i = 0; i < 4; ++i) a[i] = one ? w[(i + 3) % 4] : w[i];
+  CT_UNROLL
+  for (int i = 0; i < 4; ++i) b[i] = two ? a[(i + 2) % 4] : a[i];
+  return b;
+}
+
 /// How many indices of each cut mode a block has.
 struct PackLimits {
   std::uint32_t of[PackArgs::max_cuts];
@@ -217,9 +260,14 @@ struct PackLimits {
     return inside;
   }
   CT_DEVICE std::uint32_t count(int cut, std::uint32_t whole) const {
+    if (all) return whole;
     CT_UNROLL
     for (int i = 0; i < PackArgs::max_cuts; ++i) whole = cut == i ? of[i] : whole;
     return whole;
+  }
+  /// Runs of a side that a walk over them meets. Those in a list may be empty.
+  CT_DEVICE std::uint32_t runs_of(const PackSide& side) const {
+    return side.even ? count(side.digit[0].cut, side.runs) : side.runs;
   }
 };
 
@@ -235,21 +283,21 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
     const std::uint32_t index = n - rest * axis.count.divisor;
     offsets.src += static_cast<std::int64_t>(index) * axis.src_step;
     offsets.dst += static_cast<std::int64_t>(index) * axis.dst_step;
-    CT_UNROLL
-    for (int c = 0; c < PackArgs::max_cuts; ++c) {
-      if (c >= a.cuts || a.cut[c].axis != i) continue;
-      const std::uint32_t left = a.cut[c].extent - index * a.cut[c].step;
-      limits.of[c] = left < a.cut[c].step ? left : a.cut[c].step;
-      limits.all &= left >= a.cut[c].step;
-    }
     n = rest;
+    const int cut = a.cut_of_axis[i] - 1;
+    if (cut < 0) continue;
+    const std::uint32_t left = a.cut[cut].extent - index * a.cut[cut].step;
+    if (left >= a.cut[cut].step) continue;
+    limits.all = false;
+    CT_UNROLL
+    for (int c = 0; c < PackArgs::max_cuts; ++c) limits.of[c] = c == cut ? left : limits.of[c];
   }
   return offsets;
 }
 
-/// One run: where it begins on its side and in shared memory, and its bytes. There are 0 where this
-/// block does not have the run. Shared memory is counted from the box, and from that of the block
-/// in the anywhere form.
+/// One run: where it begins on its side and in shared memory, and its bytes. There are -16 where
+/// this block does not have the run. Shared memory is counted from the box, and from that of the
+/// block in the anywhere form.
 struct alignas(16) RunPlace {
   std::byte* at = nullptr;
   int shared = 0;
@@ -257,12 +305,56 @@ struct alignas(16) RunPlace {
 };
 using RunTable = SharedPointer<RunPlace>;
 
+/// Every `step`-th run of a list.
+struct ListedRuns {
+  static constexpr bool even = false;
+  RunTable at;
+  std::uint32_t step = 0;  ///< runs
+
+  CT_DEVICE ListedRuns every(std::uint32_t first, std::uint32_t runs) const {
+    return {at + first, runs};
+  }
+  template <class Ctx>
+  CT_DEVICE RunPlace here(Ctx& ctx) const {
+    return ctx.load(at);
+  }
+  CT_DEVICE void next() { at = at + step; }
+};
+
+/// Every `step`-th of runs that follow one another at equal distances.
+struct EvenRuns {
+  static constexpr bool even = true;
+  const PackSide& side;
+  RunPlace run;  ///< the first, then the next one
+  int step = 0;  ///< runs
+
+  CT_DEVICE EvenRuns every(std::uint32_t first, std::uint32_t runs) const {
+    const auto n = static_cast<int>(first);
+    return {side,
+            {run.at + std::int64_t{n} * side.step, run.shared + n * side.step_shared, run.bytes},
+            static_cast<int>(runs)};
+  }
+  template <class Ctx>
+  CT_DEVICE const RunPlace& here(Ctx&) const {
+    return run;
+  }
+  CT_DEVICE void next() {
+    run.at += std::int64_t{step} * side.step;
+    run.shared += step * side.step_shared;
+  }
+};
+
+/// Bytes of a run of such a block.
+template <class T>
+CT_DEVICE int run_bytes(const PackSide& side, const PackLimits& limits) {
+  return static_cast<int>(side.unit * limits.count(side.cut, side.last) * sizeof(T)) - side.gap;
+}
+
 /// finish(place, left) says otherwise, where `left` bytes of the run are left at the place.
 template <class T, class Ctx, class Finish>
 CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limits, std::byte* base,
                          RunTable table, Finish&& finish) {
-  const auto length =
-      static_cast<int>(side.unit * limits.count(side.cut, side.last) * sizeof(T)) - side.gap;
+  const int length = run_bytes<T>(side, limits);
   CT_NO_UNROLL
   for (auto i = ctx.thread_id().x; i < side.runs; i += ctx.block_dim().x) {
     const PackSide::Start start = side.start(i);
@@ -270,7 +362,7 @@ CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limit
     RunPlace place{base + start.at, start.shared,
                    left < side.piece_bytes ? left : side.piece_bytes};
     place = finish(place, left);
-    if (left <= 0 || !(limits.all || side.has(i, limits))) place.bytes = 0;
+    if (left <= 0 || !(limits.all || side.has(i, limits))) place.bytes = -16;
     ctx.store(table + i, place);
   }
 }

@@ -85,7 +85,7 @@ struct BoxWork {
     loads = static_cast<double>(args.from.runs) * args.from.vectors.divisor;
     loads *= args.rounds;
     const double digits = args.from.digits + args.to.digits + args.period_digits;
-    setup_lanes = (rounded(args.from.runs) + rounded(args.to.runs)) * c.run_digit * digits;
+    setup_lanes = (rounded(args.from.listed()) + rounded(args.to.listed())) * c.run_digit * digits;
     if (args.anywhere) return;
     setup_lanes += rounded(std::int64_t{args.period.divisor} + vector_elements(normal)) *
                    (c.entry + c.entry_digit * digits);
@@ -95,10 +95,9 @@ struct BoxWork {
   void add_anywhere(Work& work, const Box& box, const Family::Costs& c) const {
     const PackArgs& args = setup.args;
     const double rank = args.boxes.rank;
-    const int of_unit = kernels::pack_unit_bytes(args.element_bytes) / args.element_bytes;
-    const double W = of_unit;  // elements of a unit
+    const double W = args.of_unit();
     // Lanes that store, where groups of lanes are not full too; and where their elements lie.
-    const double lanes = 1 << args.lanes;
+    const double lanes = args.single ? args.across.divisor : 1 << args.lanes;
     const double stores = args.columns * lanes * static_cast<double>(args.to.runs);
     const double groups = threads / lanes;
     const double columns = std::max(1.0, std::ceil(args.columns / groups));  // of a thread
@@ -334,7 +333,8 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
 
 Launchable<PackArgs> Family::prepare(const PackConfig& config, const Problem& normal) {
   const Box box = Boxes(normal).of(config);
-  const Setup setup = setup_of(config, box, normal);
+  Setup setup = setup_of(config, box, normal);
+  if (config.anywhere) choose_rotation(setup, box);
   Launchable<PackArgs> ready{setup.args, {}};
   ready.launch.dynamic_shared = setup.shared_bytes();
   ready.launch.block = {static_cast<unsigned>(threads_of(config, box, normal)), 1, 1};

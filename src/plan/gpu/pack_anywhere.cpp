@@ -2,6 +2,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <numeric>
 
 #include "maps/banks.hpp"
@@ -12,6 +14,7 @@ namespace {
 
 using kernels::PackArgs;
 using kernels::PackDigit;
+using kernels::PackSide;
 
 // The smallest stride of shared memory from `least` on whose places have the phases of the source.
 std::int64_t same_phase(std::int64_t least, std::int64_t src_stride) {
@@ -115,10 +118,37 @@ bool is_steady(const PackArgs& args) {
   return same || (even && step * args.down.divisor % unit == 0);
 }
 
-// How lanes are laid over the runs of the destination where these begin anywhere: as many
-// neighbours in a run as do not leave many idle.
-void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
-  const std::int64_t W = kernels::pack_unit_bytes(args.element_bytes) / args.element_bytes;
+// Whether the runs of a side follow one another at equal distances.
+void set_even(PackSide& side) {
+  const PackDigit& digit = side.digit[0];
+  if (side.digits > 1 || side.pieces.divisor > 1 || digit.pad_shift != no_pads) return;
+  if (std::abs(digit.stride) > std::numeric_limits<std::int32_t>::max()) return;
+  side.even = true;
+  side.step = static_cast<std::int32_t>(digit.stride);
+  side.step_shared = digit.shared_stride;
+}
+
+void set_even(PackArgs& args) {
+  if (args.values.converts) return;
+  set_even(args.from);
+  if (args.steady) set_even(args.to);
+  place_lists(args);
+}
+
+// Lanes that write one element at once, as many neighbours as a run has.
+void choose_single_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
+  const auto run = static_cast<std::uint32_t>(box.dst.run);
+  args.single = true;
+  args.steady = true;
+  args.of_piece = static_cast<int>(run);
+  args.lanes = static_cast<int>(std::bit_width(run)) - 1;  // near enough for the banks
+  args.across = FastDivide(run);
+  args.down = FastDivide(static_cast<std::uint32_t>(config.threads) / run);
+}
+
+// As many neighbours in a run as do not leave many idle.
+void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
+  const std::int64_t W = args.of_unit();
   cut_to_pieces(args, config, box, W);
   const std::int64_t units = std::max<std::int64_t>(1, args.of_piece / W);
   double best = 0;
@@ -137,14 +167,25 @@ void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
   args.steady = is_steady(args);
 }
 
+// How lanes are laid over the runs of the destination where these begin anywhere.
+void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
+  // Of shorter runs most elements lie in no whole unit.
+  const int least = 4 * args.of_unit();
+  if (args.element_bytes <= 2 && !args.values.converts && box.dst.run < least) {
+    choose_single_lanes(args, config, box);
+  } else {
+    choose_unit_lanes(args, config, box);
+  }
+  set_even(args);
+}
+
 // The elements that the lanes of a warp gather with their first request: some of a run each, of
 // some runs.
 class FirstElements {
  public:
   FirstElements(const PackArgs& args, const Box& box)
       : width_(args.src_element_bytes), lanes_(args.lanes), room_(args.room) {
-    const auto W = static_cast<std::uint32_t>(kernels::pack_unit_bytes(args.element_bytes) /
-                                              args.element_bytes);
+    const auto W = static_cast<std::uint32_t>(args.of_unit());
     std::array<std::uint32_t, 32> element, run;
     for (std::uint32_t i = 0; i < 32; ++i) {
       element[i] = i * W;
@@ -214,6 +255,41 @@ class FirstElements {
   std::array<std::array<std::uint32_t, 32>, 12> index_;
 };
 
+// The request of lanes that may begin with another element of their units.
+class RotatedElements {
+ public:
+  RotatedElements(const PackArgs& args, const Box& box) {
+    const auto W = static_cast<std::uint32_t>(args.of_unit());
+    request_.active = 0;
+    request_.width = args.src_element_bytes;
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      const std::uint32_t run = lane >> args.lanes;
+      const std::uint32_t unit = lane - (run << args.lanes);
+      if (run >= args.to.runs || (unit + 1) * W > box.dst.run) continue;
+      request_.active |= 1U << lane;
+      start_[lane] = args.room + (run == 0 ? 0 : args.to.start(run).shared);
+      for (std::uint32_t k = 0; k < W; ++k) {
+        place_[lane][k] = run == 0 ? args.element_at(unit * W + k) : place_[unit][k];
+      }
+    }
+  }
+
+  /// As of FirstElements.
+  int wavefronts(const PackArgs& args, double enough) {
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      const int at = start_[lane] + place_[lane][args.rotation_of(lane)];
+      request_.address[lane] = static_cast<std::uint64_t>(at);
+    }
+    return shared_wavefronts(request_, SharedOp::load, args.runs_at,
+                             static_cast<int>(std::ceil(enough)));
+  }
+
+ private:
+  WarpRequest request_;
+  std::array<int, 32> start_{};
+  std::array<std::array<int, 4>, 32> place_{};
+};
+
 }  // namespace
 
 Layout layout_anywhere(const Box& box, const Problem& normal) {
@@ -260,6 +336,23 @@ void count_wavefronts_anywhere(Setup& setup, const PackConfig& config, const Box
     choose_lanes(setup.args, config, box);
   }
   setup.wavefronts = least;
+}
+
+void choose_rotation(Setup& setup, const Box& box) {
+  constexpr int few = 4;  // as measured: with less than these little is to be won
+  PackArgs& args = setup.args;
+  if (args.of_unit() != 4 || !args.steady || setup.wavefronts < few) return;
+  RotatedElements elements(args, box);
+  int best = args.rotation_shift;
+  double least = setup.wavefronts;
+  for (int shift = 0; shift <= 4; ++shift) {
+    args.rotation_shift = shift;
+    const int wavefronts = elements.wavefronts(args, 0.8 * least);
+    if (wavefronts >= 0.8 * least) continue;
+    least = wavefronts;
+    best = shift;
+  }
+  args.rotation_shift = best;
 }
 
 }  // namespace cornerturn::plan::gpu::pack

@@ -92,7 +92,10 @@ void set_boxes(PackArgs& args, const Box& box, const Problem& normal) {
         FastDivide(static_cast<std::uint32_t>(ceil_div(mode.extent, step))), step * mode.src_stride,
         step * mode.dst_stride};
   }
-  for (int c = 0; c < args.cuts; ++c) args.cut[c].axis = -1 - args.cut[c].axis;
+  for (int c = 0; c < args.cuts; ++c) {
+    args.cut[c].axis = -1 - args.cut[c].axis;
+    args.cut_of_axis[args.cut[c].axis] = static_cast<std::int8_t>(c + 1);
+  }
 }
 
 // Runs of the source that go backwards lie before their first element.
@@ -139,7 +142,7 @@ void add_to_period(PackArgs& args, int which, std::uint32_t extent, bool is_last
 }  // namespace
 
 void place_lists(PackArgs& args) {
-  args.table_at = args.runs_at + static_cast<int>(args.from.runs + args.to.runs) * 16;
+  args.table_at = args.runs_at + static_cast<int>(args.from.listed() + args.to.listed()) * 16;
 }
 
 PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,

@@ -15,7 +15,7 @@ namespace cornerturn::plan::gpu::pack {
 
 inline constexpr std::int64_t most_shared = 60 << 10;
 inline constexpr std::int64_t line = 128;  // bytes: all banks once
-inline constexpr int no_pads = 31;
+inline constexpr int no_pads = kernels::PackDigit::no_pads;
 
 struct Layout {
   std::array<int, ModeList::capacity> shared{};  // bytes for each index of a mode
