@@ -92,11 +92,15 @@ inline void fetch_to_write(const std::byte* at) {
 #endif
 }
 
-/// Fetches the lines of the next box on one side, some in each of `turns` turns.
+/// Fetches the lines of the next box on one side, some in each of `turns` turns, unless they are
+/// there.
 class BoxFetcher {
  public:
-  BoxFetcher(const BoxLines& lines, const std::byte* base, std::int64_t turns)
-      : lines_(lines), base_(base), step_(static_cast<int>((lines.count + turns - 1) / turns)) {}
+  BoxFetcher(const BoxLines& lines, const std::byte* base, std::int64_t turns, bool there = false)
+      : lines_(lines),
+        base_(base),
+        step_(static_cast<int>((lines.count + turns - 1) / turns)),
+        next_(there ? lines.count : 0) {}
 
   void to_read() {
     each([](const std::byte* at) { __builtin_prefetch(at, 0, 2); });
@@ -113,7 +117,7 @@ class BoxFetcher {
   const BoxLines& lines_;
   const std::byte* base_;
   int step_;
-  int next_ = 0;
+  int next_;
 };
 
 /// Copies atoms of `bytes` bytes: `least` of them at a time, twice, which may overlap, is exact.

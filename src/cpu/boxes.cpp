@@ -31,7 +31,8 @@ struct Tables {
   int shape;
   int in_run;  // atoms of a run
   int runs;
-  bool packed;            // the atoms of a run follow each other in the destination
+  int stretch;            // atoms of a run that follow each other in the destination
+  bool packed;            // all of a run do
   std::int64_t src_step;  // and in the source they lie so far apart; 0: as the table says
   Places atom[most_in_run];
   Places run[most_runs];
@@ -58,7 +59,7 @@ void make_tables(const BoxesConfig& config, const Problem& normal, const BoxGrid
   const BoxModes<BoxesConfig> box(config, normal, grid, shape, &Mode::dst_stride);
   tables.shape = shape;
   tables.atom[0] = tables.run[0] = {0, 0};
-  tables.in_run = tables.runs = 1;
+  tables.in_run = tables.runs = tables.stretch = 1;
   tables.packed = true;
   tables.src_step = 0;
   int modes_in_run = 0;
@@ -69,6 +70,7 @@ void make_tables(const BoxesConfig& config, const Problem& normal, const BoxGrid
     if (open) {
       tables.packed = tables.packed && mode.dst_stride == tables.in_run * config.atom_bytes;
       tables.in_run = spread(tables.atom, tables.in_run, mode.extent, mode);
+      if (tables.packed) tables.stretch = tables.in_run;
       if (++modes_in_run == 1) tables.src_step = mode.src_stride;
     } else {
       tables.runs = spread(tables.run, tables.runs, mode.extent, mode);
@@ -128,6 +130,23 @@ void copy_box(const Tables& tables, std::byte* dst, const std::byte* src, const 
   }
 }
 
+// A box that reads what the one before did: its bytes lie side by side in that one's destination.
+void copy_again(const Tables& tables, std::int64_t atom_bytes, std::byte* dst,
+                const std::byte* before, int atoms_a_turn, BoxFetcher& next_src,
+                BoxFetcher& next_dst) {
+  const auto bytes = static_cast<std::size_t>(tables.stretch * atom_bytes);
+  for (int r = 0; r < tables.runs; ++r) {
+    for (int i = 0; i < tables.in_run; i += atoms_a_turn) {
+      next_src.to_read();
+      next_dst.to_write();
+    }
+    for (int i = 0; i < tables.in_run; i += tables.stretch) {
+      const std::int64_t at = tables.run[r].dst + tables.atom[i].dst;
+      std::memcpy(dst + at, before + at, bytes);
+    }
+  }
+}
+
 }  // namespace
 
 std::int64_t pieces(const BoxesConfig& config, const Problem& normal) {
@@ -148,17 +167,31 @@ void run(const BoxesConfig& config, const Problem& normal, const Buffers& buffer
   const auto atoms_a_turn =
       static_cast<int>(std::max<std::int64_t>(least_atoms_a_turn, turn_bytes / config.atom_bytes));
   BoxGrid::Box box = grid.box(normal, first_box);
+  const bool copies = plan::boxes::boxes_alike(config, normal) > 1;
+  std::int64_t src_before = 0, dst_before = 0;  // of the box before
   with_copy(config.atom_bytes, [&](const auto& copy) {
     for (std::int64_t b = first_box; b < last_box; ++b) {
+      bool again = copies && b > first_box && box.src_offset == src_before;
       if (memory.tables.shape != box.shape) {
         make_tables(config, normal, grid, box.shape, memory.tables);
+        again = false;
       }
+      again = again && memory.tables.stretch * config.atom_bytes >= plan::boxes::least_copied;
       const BoxGrid::Box next = b + 1 < last_box ? grid.box(normal, b + 1) : box;
       const std::int64_t turns = memory.tables.runs * ceil_div(memory.tables.in_run, atoms_a_turn);
-      BoxFetcher next_src(memory.src_lines, src_of(buffers) + next.src_offset, turns);
+      BoxFetcher next_src(memory.src_lines, src_of(buffers) + next.src_offset, turns,
+                          next.src_offset == box.src_offset);
       BoxFetcher next_dst(memory.dst_lines, dst_of(buffers) + next.dst_offset, turns);
-      copy_box(memory.tables, dst_of(buffers) + box.dst_offset, src_of(buffers) + box.src_offset,
-               copy, atoms_a_turn, next_src, next_dst);
+      std::byte* const dst = dst_of(buffers) + box.dst_offset;
+      if (again) {
+        copy_again(memory.tables, config.atom_bytes, dst, dst_of(buffers) + dst_before,
+                   atoms_a_turn, next_src, next_dst);
+      } else {
+        copy_box(memory.tables, dst, src_of(buffers) + box.src_offset, copy, atoms_a_turn, next_src,
+                 next_dst);
+      }
+      src_before = box.src_offset;
+      dst_before = box.dst_offset;
       box = next;
     }
   });

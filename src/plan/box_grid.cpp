@@ -20,15 +20,22 @@ void BoxGrid::count_boxes(const Problem& normal) {
   }
 }
 
-void BoxGrid::count_along_cuts(const Problem& normal) {
+bool BoxGrid::reads_again(const Problem& normal, int i) const {
+  return normal.modes[i].src_stride == 0 && extent[static_cast<std::size_t>(i)] == 1;
+}
+
+void BoxGrid::count_along_cuts(const Problem& normal, bool again_first) {
   const auto is_cut = [&](int i) {
     const std::int64_t of_a_box = extent[static_cast<std::size_t>(i)];
     return of_a_box > 1 && of_a_box < normal.modes[i].extent;
   };
+  const auto turn_of = [&](int i) {
+    return again_first && reads_again(normal, i) ? 0 : is_cut(i) ? 1 : 2;
+  };
   int next = 0;
-  for (const bool cut : {true, false}) {
+  for (const int turn : {0, 1, 2}) {
     for (int i = rank; i-- > 0;) {
-      if (is_cut(i) == cut) order[static_cast<std::size_t>(next++)] = i;
+      if (turn_of(i) == turn) order[static_cast<std::size_t>(next++)] = i;
     }
   }
   count_boxes(normal);

@@ -42,15 +42,19 @@ struct BoxGrid {
 
   /// Works out all of the above from the rank, the extents and the order of a grid.
   void count_boxes(const Problem& normal);
+  /// Does each index of mode `i` have a box of its own that reads the same as the others?
+  bool reads_again(const Problem& normal, int i) const;
   /// The same for the rank and the extents. Neighbours share lines along the modes that are cut:
-  /// boxes are counted along those first, then in the order of the destination.
-  void count_along_cuts(const Problem& normal);
+  /// boxes are counted along those first, then in the order of the destination. `again_first`:
+  /// first of all along modes whose boxes read the same.
+  void count_along_cuts(const Problem& normal, bool again_first);
 };
 
 /// The grid of boxes over the first `rank` modes that have the extents of the parts of a
 /// configuration, and 1 elsewhere.
 template <class Config>
-BoxGrid grid_of_parts(const Config& config, int rank, const Problem& normal) {
+BoxGrid grid_of_parts(const Config& config, int rank, const Problem& normal,
+                      bool again_first = false) {
   BoxGrid grid;
   grid.rank = rank;
   for (int i = 0; i < rank; ++i) grid.extent[static_cast<std::size_t>(i)] = 1;
@@ -58,7 +62,7 @@ BoxGrid grid_of_parts(const Config& config, int rank, const Problem& normal) {
     const auto& part = config.parts[static_cast<std::size_t>(k)];
     grid.extent[static_cast<std::size_t>(part.mode)] = part.extent;
   }
-  grid.count_along_cuts(normal);
+  grid.count_along_cuts(normal, again_first);
   return grid;
 }
 

@@ -19,9 +19,10 @@ std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
 
-// A mode continues a run where its stride leaves no more than a line free.
+// A mode continues a run where its stride leaves no more than a line free and no more than there
+// is, or where two of its indices share a line.
 std::int64_t reach(std::int64_t run) {
-  return run + std::min(run, line_bytes);
+  return std::max(run + std::min(run, line_bytes), line_bytes / 4);
 }
 
 int is_uneven(std::int64_t extent, std::int64_t all) {

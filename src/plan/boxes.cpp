@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t wanted_run = 512;
 constexpr std::int64_t piece_bytes = 128 << 10;  // of work that one thread takes at a time
 constexpr std::int64_t line_bytes = 64;
+constexpr double least_alike = 4;  // boxes that read the same, for which they change their order
 
 bool run_is_a_mode(const Problem& normal) {
   const std::int64_t width = normal.dst_type.size();
@@ -26,8 +27,18 @@ bool run_is_a_mode(const Problem& normal) {
 
 }  // namespace
 
+double boxes_alike(const BoxesConfig& config, const Problem& normal) {
+  if (config.atom_bytes >= least_copied || config.dst_run < least_copied) return 1;
+  const BoxGrid grid = grid_of_parts(config, config.outer_rank, normal);
+  double alike = 1;
+  for (int i = 0; i < config.outer_rank; ++i) {
+    if (grid.reads_again(normal, i)) alike *= static_cast<double>(normal.modes[i].extent);
+  }
+  return alike < least_alike ? 1 : alike;
+}
+
 BoxGrid grid_of(const BoxesConfig& config, const Problem& normal) {
-  return grid_of_parts(config, config.outer_rank, normal);
+  return grid_of_parts(config, config.outer_rank, normal, boxes_alike(config, normal) > 1);
 }
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
@@ -77,7 +88,7 @@ double Family::cost_ns(const BoxesConfig& config, const Problem& normal, const C
   for (int k = 0; k < config.part_count; ++k) {
     box_bytes *= config.parts[static_cast<std::size_t>(k)].extent;
   }
-  const double work = atoms * atom_ns + bytes / dst_run * c.run_ns;
+  const double work = atoms / boxes_alike(config, normal) * atom_ns + bytes / dst_run * c.run_ns;
   double lines = bytes / line_bytes * (cached ? c.cached_line_ns : c.line_ns);
   if (!cached) {
     const double first = first_reads(normal);

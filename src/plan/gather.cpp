@@ -20,6 +20,7 @@ void Family::configure(const Problem&, const CpuInfo&, const Add<GatherConfig>& 
 
 namespace {
 
+constexpr std::int64_t page_bytes = 4096;
 constexpr std::int64_t ways = 8;  // of the first two levels of cache
 
 // Bytes of the source's lines that are read between one element and its neighbour in the source,
@@ -41,6 +42,16 @@ double touched_before_neighbour(const Problem& normal, const CpuInfo& cpu) {
 std::int64_t lines_that_stay(const Mode& run, std::int64_t cache_bytes) {
   const std::int64_t way = cache_bytes / ways;
   return way / std::gcd(run.src_stride, way) * ways;
+}
+
+// Do runs of lines that lie side by side begin in another page each, where nothing was fetched?
+bool begins_far(const Problem& normal, const CpuInfo& cpu) {
+  if (normal.rank() < 2 || fits_l2(normal, cpu)) return false;
+  const Mode& run = normal.modes.back();
+  const std::int64_t stride = std::abs(run.src_stride);
+  const std::int64_t bytes = (run.extent - 1) * stride + normal.dst_type.size();
+  return stride < cpu.line_bytes && bytes < page_bytes &&
+         std::abs(normal.modes[normal.rank() - 2].src_stride) >= page_bytes;
 }
 
 }  // namespace
@@ -76,7 +87,8 @@ double Family::cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo
     }
   }
   const double runs = elements / static_cast<double>(std::max<std::int64_t>(run.extent, 1));
-  return c.start_ns + elements * element_ns + runs * c.run_ns;
+  const double run_ns = c.run_ns + (begins_far(normal, cpu) ? double{c.far_run_ns} : 0.0);
+  return c.start_ns + elements * element_ns + runs * run_ns;
 }
 
 std::string Family::describe(const GatherConfig&, const Problem& normal) {

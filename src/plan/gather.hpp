@@ -25,6 +25,7 @@ struct Costs {
   Cost loop_ns{"loop_ns", 0.5, "an element"};
   Cost small_ns{"small_ns", 0.5, "an element of one or two bytes"};
   Cost converting_ns{"converting_ns", 4, "an element whose value changes; assumed"};
+  Cost far_run_ns{"far_run_ns", 25, "more for a run that begins in another page than the last"};
   Cost run_ns{"run_ns", 1.5, "a run along the destination's fastest mode"};
   Cost traffic_ns_a_byte{"traffic_ns_a_byte", 0.12,
                          "a byte, where memory takes longer than the loop"};

@@ -124,6 +124,18 @@ TEST(KernelsInTurn, KeepNothingOfOtherVectors) {
   cpu::use_target("");
 }
 
+// Boxes that read the same are copied from the first of them, stretch by stretch between gaps.
+TEST_P(Kernels, BoxesThatReadTheSame) {
+  CaseRunner runner;
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(1);
+  problem.modes = {{6, 0, 64 * 336}, {64, 1, 336}, {7, 64, 48}, {40, 448, 1}};
+  for (const int threads : {1, 4}) {
+    EXPECT_EQ(runner.run(problem, "boxes", threads, GuardedBuffer::Touching::back), "");
+    EXPECT_EQ(runner.run(problem, "boxes", threads, GuardedBuffer::Touching::front), "");
+  }
+}
+
 TEST_P(Kernels, ManyThreadsWriteTheirOwnBytesOnly) {
   CaseRunner runner;
   RandomProblems random(11, {8, 400 << 10, false});

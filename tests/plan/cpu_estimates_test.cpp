@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "plan/boxes.hpp"
 #include "plan/pack_lines.hpp"
 #include "plan/planner.hpp"
 #include "plan/shuffle.hpp"
@@ -271,6 +272,51 @@ TEST(CpuEstimates, ManyModesTakeLongerToPlaceABoxIn) {
   const double before = estimate_ns(problem, cpu, "boxes", "");
   cpu.costs.boxes.mode_ns.value *= 2;
   EXPECT_GT(estimate_ns(problem, cpu, "boxes", ""), before);
+}
+
+TEST(CpuEstimates, BoxesThatReadTheSameAreCopied) {
+  CpuInfo cpu = server();
+  // Seven times the same matrix, next to each other and one after the other.
+  const Problem apart = problem_of(1, {{7, 0, 512 * 512}, {512, 1, 512}, {512, 512, 1}});
+  const auto atoms_ns = [&](const Problem& problem) {
+    CpuInfo slow = cpu;
+    slow.costs.boxes.byte_ns.value += 100;
+    return (estimate_ns(problem, slow, "boxes", "") - estimate_ns(problem, cpu, "boxes", "")) / 100;
+  };
+  EXPECT_NEAR(atoms_ns(apart), 512 * 512, 512 * 512 * 0.05);
+  // Without runs of the destination there is nothing to copy side by side.
+  const Problem single = problem_of(1, {{7, 0, 2}, {512, 1, 14 * 512}, {512, 512, 14}});
+  EXPECT_NEAR(atoms_ns(single), 7 * 512 * 512, 7 * 512 * 512 * 0.05);
+  const Problem twice = problem_of(1, {{2, 0, 512 * 512}, {512, 1, 512}, {512, 512, 1}});
+  EXPECT_NEAR(atoms_ns(twice), 2 * 512 * 512, 2 * 512 * 512 * 0.05);
+}
+
+TEST(CpuEstimates, BoxesThatReadTheSameFollowEachOther) {
+  const Problem problem = problem_of(1, {{7, 0, 512 * 512}, {512, 1, 512}, {512, 512, 1}});
+  boxes::Family::configure(problem, server(), [&](const BoxesConfig& config) {
+    const BoxGrid grid = boxes::grid_of(config, problem);
+    EXPECT_EQ(grid.box(problem, 6).src_offset, 0);
+    EXPECT_EQ(grid.box(problem, 6).dst_offset, 6 * 512 * 512);
+    EXPECT_NE(grid.box(problem, 7).src_offset, 0);
+  });
+}
+
+TEST(CpuEstimates, BoxesTakeElementsThatShareALineOfTheSource) {
+  const Problem sparse = problem_of(1, {{208, 13, 21328}, {21328, 2704, 1}});
+  boxes::Family::configure(sparse, server(), [&](const BoxesConfig& config) {
+    EXPECT_GE(config.src_run, 256);
+    EXPECT_GE(config.dst_run, 256);
+  });
+}
+
+TEST(CpuEstimates, GatherWaitsForRunsThatBeginInOtherPages) {
+  CpuInfo cpu = server();
+  cpu.l2_bytes = 1 << 18;
+  const Problem near = problem_of(8, {{1024, 384 * 16, 384 * 16}, {16, 384, 384}, {48, -8, 8}});
+  const Problem far = problem_of(8, {{1024, 384, 384 * 16}, {16, 384 * 1024, 384}, {48, -8, 8}});
+  const double before = estimate_ns(near, cpu, "gather", "");
+  EXPECT_NEAR(estimate_ns(far, cpu, "gather", "") - before, 1024 * 16 * cpu.costs.gather.far_run_ns,
+              1);
 }
 
 // Indices of its fastest mode that a window of the first configuration of shuffle has.
