@@ -21,7 +21,8 @@ void Family::configure(const Problem&, const CpuInfo&, const Add<GatherConfig>& 
 namespace {
 
 constexpr std::int64_t page_bytes = 4096;
-constexpr std::int64_t ways = 8;  // of the first two levels of cache
+constexpr std::int64_t followed_pages = 32;  // about so many streams of reads are fetched ahead
+constexpr std::int64_t ways = 8;             // of the first two levels of cache
 
 // Bytes of the source's lines that are read between one element and its neighbour in the source,
 // which shares its line: a run, and runs of the modes in between.
@@ -44,14 +45,19 @@ std::int64_t lines_that_stay(const Mode& run, std::int64_t cache_bytes) {
   return way / std::gcd(run.src_stride, way) * ways;
 }
 
-// Do runs of lines that lie side by side begin in another page each, where nothing was fetched?
+// Do short runs begin in other pages, of which there are too many for a processor to fetch ahead?
 bool begins_far(const Problem& normal, const CpuInfo& cpu) {
-  if (normal.rank() < 2 || fits_l2(normal, cpu)) return false;
+  if (fits_l2(normal, cpu)) return false;
   const Mode& run = normal.modes.back();
   const std::int64_t stride = std::abs(run.src_stride);
   const std::int64_t bytes = (run.extent - 1) * stride + normal.dst_type.size();
-  return stride < cpu.line_bytes && bytes < page_bytes &&
-         std::abs(normal.modes[normal.rank() - 2].src_stride) >= page_bytes;
+  if (stride >= cpu.line_bytes || bytes >= page_bytes) return false;
+  std::int64_t pages = 1;
+  for (int i = normal.rank() - 1; i-- > 0;) {
+    if (std::abs(normal.modes[i].src_stride) < page_bytes) break;
+    pages *= normal.modes[i].extent;
+  }
+  return pages > followed_pages;
 }
 
 }  // namespace

@@ -309,14 +309,20 @@ TEST(CpuEstimates, BoxesTakeElementsThatShareALineOfTheSource) {
   });
 }
 
-TEST(CpuEstimates, GatherWaitsForRunsThatBeginInOtherPages) {
+TEST(CpuEstimates, GatherWaitsForRunsThatBeginInManyPages) {
   CpuInfo cpu = server();
   cpu.l2_bytes = 1 << 18;
-  const Problem near = problem_of(8, {{1024, 384 * 16, 384 * 16}, {16, 384, 384}, {48, -8, 8}});
-  const Problem far = problem_of(8, {{1024, 384, 384 * 16}, {16, 384 * 1024, 384}, {48, -8, 8}});
-  const double before = estimate_ns(near, cpu, "gather", "");
-  EXPECT_NEAR(estimate_ns(far, cpu, "gather", "") - before, 1024 * 16 * cpu.costs.gather.far_run_ns,
-              1);
+  const auto far_runs = [&](std::int64_t pages, std::int64_t pitch) {
+    const Problem problem =
+        problem_of(8, {{256, 384, 384 * pages}, {pages, pitch, 384}, {48, -8, 8}});
+    CpuInfo slow = cpu;
+    slow.costs.gather.far_run_ns.value += 100;
+    return (estimate_ns(problem, slow, "gather", "") - estimate_ns(problem, cpu, "gather", "")) /
+           100;
+  };
+  EXPECT_NEAR(far_runs(64, 384 * 256), 256 * 64, 1);
+  EXPECT_EQ(far_runs(16, 384 * 256), 0);  // so many are fetched ahead
+  EXPECT_EQ(far_runs(64, 2048), 0);       // and two of these share a page
 }
 
 // Indices of its fastest mode that a window of the first configuration of shuffle has.
