@@ -124,6 +124,7 @@ class NaiveKernel : public GpuSubject {
   }
   void run_candidate(std::size_t i, const std::byte* src, std::byte* dst) override {
     copy(src, dst, i == 0 ? 3e-6 : 12e-6);
+    candidates_run.push_back(i);
     if (i == 1) dst[4 * 2] ^= std::byte{1};
   }
 
@@ -134,6 +135,7 @@ class NaiveKernel : public GpuSubject {
   int to_settle = 0;
   int runs_when_settled = 0;
   int runs_after_copies = 0;
+  std::vector<std::size_t> candidates_run;
   std::set<const std::byte*> sources;
 
  private:
@@ -249,6 +251,23 @@ TEST(GpuRunner, ChecksEveryCandidateAndTimesTheRightOnes) {
   const ChoiceScore score = score_choices({r});
   EXPECT_EQ(score.cases, 1);
   EXPECT_EQ(score.good, 0) << "6 us were chosen, 3 us were to be had";
+}
+
+TEST(GpuRunner, TheOrderIsAnotherOneInEveryRound) {
+  Outcomes o;
+  o.options.all_candidates = true;
+  o.options.rule.min_runs = o.options.rule.max_runs = 20;
+  ASSERT_EQ(o.measure(small_case("matrix-odd")).outcome, Outcome::ok);
+  const auto& ran = o.subject.candidates_run;
+  ASSERT_EQ(ran.size(), 3U + 2 * 21)
+      << "three verified; two right ones in each round, one to warm up";
+  int first = 0;
+  for (std::size_t i = 3; i < ran.size(); i += 2) {
+    EXPECT_NE(ran[i], ran[i + 1]) << "each of them once in a round";
+    first += static_cast<int>(ran[i] == 0);
+  }
+  EXPECT_GT(first, 0);
+  EXPECT_LT(first, 21);
 }
 
 TEST(GpuRunner, SkipsAndFailsWithReasons) {

@@ -144,6 +144,38 @@ class SlowStarts : public NaiveSubject {
   int runs_of[3] = {};
 };
 
+// Two ways that are right, and so fast that neither is far behind the chosen one, whatever
+// disturbs.
+class EitherWay : public TwoWays {
+ public:
+  void run(const std::byte* src, std::byte* dst) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    NaiveSubject::run(src, dst);
+  }
+  void run_candidate(std::size_t i, const std::byte* src, std::byte* dst) override {
+    ran.push_back(i);
+    NaiveSubject::run(src, dst);
+  }
+  std::vector<std::size_t> ran;
+};
+
+TEST(Runner, CandidatesTakeTurnsInAnotherOrderInEveryRound) {
+  EitherWay subject;
+  Case c = small_case(4);
+  c.group = "rank3-odd";  // cold: one call at a time
+  const std::atomic<bool> stop{false};
+  const Result r = Runner(1, short_rule(), true).measure(c, subject, stop);
+  ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
+  ASSERT_EQ(subject.ran.size(), 2U + 2 * 5) << "two verified, and five rounds";
+  int first = 0;
+  for (std::size_t i = 2; i < subject.ran.size(); i += 2) {
+    EXPECT_NE(subject.ran[i], subject.ran[i + 1]) << "each of them once in a round";
+    first += static_cast<int>(subject.ran[i] == 0);
+  }
+  EXPECT_GT(first, 0);
+  EXPECT_LT(first, 5);
+}
+
 TEST(Runner, GivesSlowCandidatesASecondRun) {
   Case c = small_case(4);
   c.group = "cold";
