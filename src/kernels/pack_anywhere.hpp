@@ -31,6 +31,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/casts.hpp"
 #include "kernels/elements.hpp"
@@ -320,7 +321,8 @@ struct PackAnywhere {
       }
       if (!inside) continue;
       int from[W];
-      auto runs = places.every(lane.run, down);
+      auto runs =
+          places.every(static_cast<std::uint32_t>(lane.run), static_cast<std::uint32_t>(down));
       const auto store = [&](const RunPlace& place, int first) {
         Src elements[W];
         CT_UNROLL
@@ -381,7 +383,7 @@ struct PackAnywhere {
     const auto pieces = static_cast<int>(a.to.pieces.divisor);
     const int first = thread / slots * pieces;
     const int step = static_cast<int>(ctx.block_dim().x) / slots * pieces;
-    auto runs = places.every(first, step);
+    auto runs = places.every(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(step));
     CT_NO_UNROLL
     for (int n = first; n < count; n += step, runs.next()) {
       const RunPlace place = runs.here(ctx);
