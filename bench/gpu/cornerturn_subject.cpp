@@ -63,7 +63,7 @@ class CornerturnOnGpu : public GpuSubject {
     return "";
   }
 
-  // Calls learn, and then it is executed what they have found.
+  // Calls learn first; then the plan that they found is executed.
   void run(const std::byte* src, std::byte* dst) override {
     if (learns_) {
       dst_->data = dst + dst_offset_;
@@ -74,6 +74,7 @@ class CornerturnOnGpu : public GpuSubject {
   }
 
   // A round of turns takes a batch, whose end the next one sees.
+  static_assert(plan::learning_on_gpu.entrants < runs_of_batch);
   int batches_to_settle() const override { return learns_ ? plan::learning_on_gpu.rounds + 1 : 0; }
 
   void settled() override {

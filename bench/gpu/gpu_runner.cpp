@@ -149,13 +149,13 @@ Result GpuRunner::verified_and_timed(Round& round, const std::atomic<bool>& inte
   runs(Round::by_kernel,
        [&](const std::byte* s, std::byte* d) { gpu_.copy_by_kernel(d, s, bytes); });
   const Work once = round.on_first(round.contenders[Round::own]);
+  settle(round);
+  result.method = subject.method();
   result.reason = verify(round.c, round.slots, once);
   if (!result.reason.empty()) {
     result.outcome = Outcome::failed;
     return result;
   }
-  settle(round);
-  result.method = subject.method();
   if (options_.all_candidates) add_candidates(round, result.candidates);
   time_in_rounds(round, interrupted);
   if (round.warm) gpu.graph_calls = graph_calls;
@@ -193,7 +193,7 @@ Result GpuRunner::verified_and_timed(Round& round, const std::atomic<bool>& inte
 // other like those.
 void GpuRunner::settle(Round& round) {
   const int batches = round.subject.batches_to_settle();
-  const std::vector<Work> calls(16, [&] {
+  const std::vector<Work> calls(GpuSubject::runs_of_batch, [&] {
     const int slot = round.slots.advance();
     round.subject.run(round.slots.src(slot), round.slots.dst(slot));
   });

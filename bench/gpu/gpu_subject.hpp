@@ -23,6 +23,7 @@ class GpuSubject : public Subject {
   /// The time that the subject expects for the prepared case; 0 if it expects none.
   virtual double predicted_seconds() const { return 0; }
 
+  static constexpr std::size_t runs_of_batch = 16;
   /// So many batches of run(), each of which has ended before the next one begins, are for
   /// learning; then settled() is called, and the subject does the same in every run() that follows.
   virtual int batches_to_settle() const { return 0; }

@@ -130,7 +130,7 @@ void copy_box(const Tables& tables, std::byte* dst, const std::byte* src, const 
   }
 }
 
-// A box that reads what the one before did: its bytes lie side by side in that one's destination.
+// A box that reads the same as the one before is copied from where that one was written.
 void copy_again(const Tables& tables, std::int64_t atom_bytes, std::byte* dst,
                 const std::byte* before, int atoms_a_turn, BoxFetcher& next_src,
                 BoxFetcher& next_dst) {

@@ -379,7 +379,7 @@ struct CopyFirst {
 };
 #endif
 
-// Calls use(copy) with what copies a window. `more`: up to 64 bytes of the source may be read.
+// Calls use(copy) with what copies a window. `more`: up to 63 bytes behind it may be read.
 template <class Use>
 HWY_INLINE void with_window_copy(std::int64_t bytes, bool more, const Use& use) {
   if (!more) return with_copy(bytes, use);

@@ -73,7 +73,9 @@ class Stopwatch {
  public:
   Stopwatch() {
     check(cudaEventCreate(&first_), "cudaEventCreate");
-    check(cudaEventCreate(&last_), "cudaEventCreate");
+    const cudaError_t error = cudaEventCreate(&last_);
+    if (error != cudaSuccess) cudaEventDestroy(first_);
+    check(error, "cudaEventCreate");
   }
   ~Stopwatch() {
     cudaEventDestroy(first_);

@@ -1,4 +1,3 @@
-#include "cuda/check.hpp"
 #include "cuda/hold.hpp"
 
 namespace cornerturn::cuda {
@@ -18,8 +17,15 @@ __global__ void hold_kernel(unsigned long long nanoseconds) {
 }  // namespace
 
 void hold(double seconds, Stream stream) {
-  hold_kernel<<<1, 1, 0, stream>>>(static_cast<unsigned long long>(1e9 * seconds));
-  check_launch(cudaGetLastError());
+  auto nanoseconds = static_cast<unsigned long long>(1e9 * seconds);
+  void* parameters[] = {&nanoseconds};
+  // Its own answer, not cudaGetLastError's: that may still hold what somebody else left there. Who
+  // is not held loses nothing but a good time, and what is wrong with the stream is said by what
+  // follows.
+  if (cudaLaunchKernel(reinterpret_cast<const void*>(&hold_kernel), dim3(1), dim3(1), parameters, 0,
+                       stream) != cudaSuccess) {
+    cudaGetLastError();
+  }
 }
 
 }  // namespace cornerturn::cuda

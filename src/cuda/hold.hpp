@@ -5,7 +5,7 @@
 
 namespace cornerturn::cuda {
 
-/// Keeps the stream busy for so long, that the host can enqueue what follows.
+/// Keeps the stream busy for so long, that the host can enqueue what follows. Never throws.
 void hold(double seconds, Stream stream);
 
 }  // namespace cornerturn::cuda

@@ -25,6 +25,7 @@
 // next. Others are listed in shared memory.
 //
 // Runs of a few small elements have hardly a whole unit. There a lane writes single elements.
+// Where values change, all runs are listed, and leave in units.
 //
 // Runs of the source may go backwards along some modes. Such a run is loaded from its lowest
 // address on, and lies before its first element: the box has room for that in front.

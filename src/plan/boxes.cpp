@@ -17,7 +17,8 @@ namespace {
 constexpr std::int64_t wanted_run = 512;
 constexpr std::int64_t piece_bytes = 128 << 10;  // of work that one thread takes at a time
 constexpr std::int64_t line_bytes = 64;
-constexpr double least_alike = 4;  // boxes that read the same, for which they change their order
+// So many boxes must read the same before they are put one after the other.
+constexpr double least_alike = 4;
 
 bool run_is_a_mode(const Problem& normal) {
   const std::int64_t width = normal.dst_type.size();
@@ -25,10 +26,24 @@ bool run_is_a_mode(const Problem& normal) {
          normal.modes.back().dst_stride == width;
 }
 
+// Bytes of a box that lie side by side in the destination, without gaps.
+std::int64_t packed_bytes(const BoxesConfig& config, const Problem& normal) {
+  std::int64_t bytes = config.atom_bytes;
+  const auto* const end = config.parts.data() + config.part_count;
+  const auto follows = [&](const BoxesConfig::Part& part) {
+    return normal.modes[part.mode].dst_stride == bytes;
+  };
+  for (const BoxesConfig::Part* part = config.parts.data();
+       (part = std::find_if(config.parts.data(), end, follows)) != end;) {
+    bytes *= part->extent;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 double boxes_alike(const BoxesConfig& config, const Problem& normal) {
-  if (config.atom_bytes >= least_copied || config.dst_run < least_copied) return 1;
+  if (config.atom_bytes >= least_copied || packed_bytes(config, normal) < least_copied) return 1;
   const BoxGrid grid = grid_of_parts(config, config.outer_rank, normal);
   double alike = 1;
   for (int i = 0; i < config.outer_rank; ++i) {

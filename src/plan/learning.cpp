@@ -77,15 +77,16 @@ std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const Solver& solv
   if (!mine || told_) return nullptr;
   end_turns();
   if (has_turn() || !turns_.empty()) return nullptr;
+  auto learned = with_winner(plan);
   told_ = true;
-  return with_winner(plan);
+  return learned;
 }
 
 void Learning::take_turn(const Plan& plan, const Solver& solver) {
   const std::size_t entrant = next_++;
   const Candidate& candidate = plan.candidates[entrant];
   const bool preferred = candidate == plan.chosen;
-  ++calls_;
+  ++taken_turns_;
   try {
     if (preferred) {
       turns_.push_back({entrant, solver.run_timed(plan)});
@@ -115,7 +116,7 @@ void Learning::end_turns() {
 }
 
 double Learning::Entrant::seconds() const {
-  if (times.empty()) return not_timed;
+  if (failed || times.empty()) return not_timed;
   std::vector<double> sorted = times;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
@@ -161,22 +162,32 @@ std::string Learning::name_of(const Plan& plan, std::size_t entrant) const {
   return fmt::format("{} ({})", candidate.row->name, describe(candidate, plan.normal));
 }
 
-// That of the model, unless another is clearly faster.
-std::shared_ptr<const Plan> Learning::with_winner(const Plan& plan) const {
+// That of the model, unless another is clearly faster, or it has failed.
+std::size_t Learning::winner() const {
+  const Entrant& preferred = entrants_.front();
+  const bool stays = preferred.times.empty()
+                         ? !preferred.failed
+                         : fastest() >= rules_.clearly_faster * preferred.seconds();
+  if (stays || fastest() == not_timed) return 0;
   std::size_t winner = 0;
-  if (fastest() < rules_.clearly_faster * entrants_.front().seconds()) {
-    while (entrants_[winner].seconds() > fastest()) ++winner;
-  }
+  while (entrants_[winner].seconds() > fastest()) ++winner;
+  return winner;
+}
+
+// The plan as it is where no turn could be timed.
+std::shared_ptr<const Plan> Learning::with_winner(const Plan& plan) const {
   auto learned = std::make_shared<Plan>(plan);
   learned->learning = nullptr;
-  learned->choose(plan.candidates[winner], Choice::learned);
+  if (fastest() == not_timed) return learned;
+  const std::size_t best = winner();
+  learned->choose(plan.candidates[best], Choice::learned);
   std::string report;
   for (std::size_t i = 0; i < entrants_.size(); ++i) {
-    if (entrants_[i].times.empty()) continue;
+    if (entrants_[i].seconds() == not_timed) continue;
     report += fmt::format("{}{} {:.2f}", report.empty() ? "" : ", ", name_of(plan, i),
-                          entrants_[i].seconds() / entrants_[winner].seconds());
+                          entrants_[i].seconds() / fastest());
   }
-  learned->race = fmt::format("{} times the winner's time, in the first {} calls", report, calls_);
+  learned->race = fmt::format("{} times the fastest one's time, in {} turns", report, taken_turns_);
   return learned;
 }
 

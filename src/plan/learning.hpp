@@ -91,6 +91,7 @@ class Learning {
   bool has_turn();
   void take_turn(const Plan& plan, const Solver& solver);
   void end_turns();
+  std::size_t winner() const;
   std::shared_ptr<const Plan> with_winner(const Plan& plan) const;
   std::string name_of(const Plan& plan, std::size_t entrant) const;
 
@@ -102,7 +103,7 @@ class Learning {
   std::vector<Turn> turns_;          // the oldest first
   std::size_t next_ = 0;             // whose turn it is
   int round_ = 0;
-  int calls_ = 0;
+  int taken_turns_ = 0;
   bool told_ = false;  // has the winner been returned?
 };
 

@@ -92,7 +92,7 @@ Row gpu_row() {
       const auto add = [&](const Config& config) {
         const Estimate estimate = gpu_estimate<Family, number>(config, setting, facts...);
         if (double* const least = setting.model->least_seconds) {
-          if (estimate.seconds >= *least) return;
+          if (!out.empty() && estimate.seconds >= *least) return;
           *least = estimate.seconds;
           out.clear();
         }

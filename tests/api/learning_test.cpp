@@ -80,7 +80,7 @@ TEST(Learning, EveryCallSolvesTheProblemUntilTheWinnerIsKnown) {
   for (int call = 1; call < enough_calls; ++call) ASSERT_TRUE(turned.solved_by(one_thread)) << call;
   EXPECT_EQ(turned.choice(), learned);
   const std::string told = turned.plan().explain();
-  EXPECT_EQ(told.find("times the winner's time, in the first ") != std::string::npos,
+  EXPECT_EQ(told.find("times the fastest one's time, in ") != std::string::npos,
             learned == "learned")
       << told;
   ASSERT_TRUE(turned.solved_by(one_thread));

@@ -71,7 +71,7 @@ TEST_F(LearningOnGpu, EveryCallSolvesTheProblemUntilTheWinnerIsKnown) {
   EXPECT_EQ(choice(), "estimated") << "one call has learned nothing";
   for (int i = 1; i < enough_calls; ++i) call_and_wait();
   EXPECT_EQ(choice(), "learned");
-  EXPECT_NE(make_plan(to(), from(), options).explain().find("times the winner's time"),
+  EXPECT_NE(make_plan(to(), from(), options).explain().find("times the fastest one's time"),
             std::string::npos);
   call_and_wait();
   forget_plans();
@@ -133,6 +133,18 @@ TEST_F(LearningOnGpu, DoesNotDisturbTheCaptureOfAnotherStream) {
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   EXPECT_EQ(dst.contents(), expected);
   for (int i = 0; i < enough_calls; ++i) call_and_wait();
+  EXPECT_EQ(choice(), "learned");
+}
+
+TEST_F(LearningOnGpu, AnErrorThatSomebodyElseHasLeftFailsNoCall) {
+  for (int i = 0; i < enough_calls; ++i) {
+    void* never = nullptr;
+    EXPECT_NE(cudaMalloc(&never, std::size_t{1} << 60), cudaSuccess);
+    EXPECT_NO_THROW(call());
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  }
+  cudaGetLastError();
+  EXPECT_EQ(dst.contents(), expected);
   EXPECT_EQ(choice(), "learned");
 }
 

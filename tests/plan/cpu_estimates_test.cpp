@@ -287,6 +287,9 @@ TEST(CpuEstimates, BoxesThatReadTheSameAreCopied) {
   // Without runs of the destination there is nothing to copy side by side.
   const Problem single = problem_of(1, {{7, 0, 2}, {512, 1, 14 * 512}, {512, 512, 14}});
   EXPECT_NEAR(atoms_ns(single), 7 * 512 * 512, 7 * 512 * 512 * 0.05);
+  // Nor where every second byte is left out.
+  const Problem gaps = problem_of(1, {{7, 0, 1024 * 512}, {512, 1, 1024}, {512, 512, 2}});
+  EXPECT_NEAR(atoms_ns(gaps), 7 * 512 * 512, 7 * 512 * 512 * 0.05);
   const Problem twice = problem_of(1, {{2, 0, 512 * 512}, {512, 1, 512}, {512, 512, 1}});
   EXPECT_NEAR(atoms_ns(twice), 2 * 512 * 512, 2 * 512 * 512 * 0.05);
 }

@@ -120,7 +120,7 @@ TEST(Learning, SaysWhoTookPart) {
   const Learned learned = learn(plan, {{2, 2}, {1, 1}, {3}});
   const auto name = [&](std::size_t i) { return std::string(plan.candidates[i].row->name); };
   const std::string who = name(0) + " 2.00, " + name(1) + " 1.00, " + name(2) + " 3.00";
-  EXPECT_EQ(learned.plan->race, who + " times the winner's time, in the first 5 calls");
+  EXPECT_EQ(learned.plan->race, who + " times the fastest one's time, in 5 turns");
   EXPECT_NE(explain(*learned.plan).find("\nlearned     " + who), std::string::npos);
   EXPECT_NE(why(*learned.plan).find("the fastest in its first calls"), std::string::npos);
   const std::string json = to_json(*learned.plan);
@@ -178,6 +178,23 @@ TEST(Learning, ATurnThatFailsFailsNoCall) {
   ASSERT_NE(learned, nullptr);
   EXPECT_EQ(number_of(*learned, plan), 1U);
   EXPECT_EQ(learning->solve(plan, run), nullptr) << "told once";
+}
+
+// What it took before it failed does not count.
+TEST(Learning, WhoFailsLaterIsNoWinner) {
+  const Plan plan = plan_of({1, 1, 1});
+  const auto learning = Learning::of(plan, {});
+  int turns_of_second = 0;
+  const TimedRun run = [&](const Plan& trial) {
+    const std::size_t i = number_of(trial, plan);
+    if (i == 1 && ++turns_of_second == 2) throw Error(Status::out_of_memory, "no scratch memory");
+    return i == 1 ? 0.5 : i == 2 ? 0.7 : 1.0;
+  };
+  std::shared_ptr<const Plan> learned;
+  for (int call = 0; call < 10 && learned == nullptr; ++call) learned = learning->solve(plan, run);
+  ASSERT_NE(learned, nullptr);
+  EXPECT_EQ(turns_of_second, 2);
+  EXPECT_EQ(number_of(*learned, plan), 2U);
 }
 
 // What may have been added to the destination must not be added again. The next call tells.
@@ -350,6 +367,31 @@ TEST(LearningOnGpu, WhoIsDisturbedHasAnotherTurn) {
   }
   ASSERT_NE(gpu.learned(), nullptr);
   EXPECT_EQ(gpu.winner(), 1U);
+}
+
+// Nobody is known to be faster than it.
+TEST(LearningOnGpu, WhatIsPreferredStaysWhereItCouldNotBeTimed) {
+  OnGpu gpu({1, 1.2});
+  for (int round = 0; round < learning_on_gpu.rounds; ++round) {
+    EXPECT_EQ(gpu.turns(2), (Turns{0, 1}));
+    gpu.end({HUGE_VAL, 0.5});
+    gpu.call();
+  }
+  ASSERT_NE(gpu.learned(), nullptr);
+  EXPECT_EQ(gpu.winner(), 0U);
+}
+
+TEST(LearningOnGpu, ThePlanStaysAsItIsWhereNoTurnCouldBeTimed) {
+  OnGpu gpu({1, 1.2});
+  for (int round = 0; round < learning_on_gpu.rounds; ++round) {
+    EXPECT_EQ(gpu.turns(2), (Turns{0, 1}));
+    gpu.end({HUGE_VAL, HUGE_VAL});
+    gpu.call();
+  }
+  ASSERT_NE(gpu.learned(), nullptr);
+  EXPECT_EQ(gpu.learned()->choice, Choice::estimated);
+  EXPECT_EQ(gpu.learned()->learning, nullptr);
+  EXPECT_EQ(gpu.learned()->race, "");
 }
 
 // One lucky turn makes no winner.

@@ -70,8 +70,8 @@ struct Model {
   const DeviceInfo& device;
   const SharedCosts& costs;
   Traffic least;  ///< what no kernel can avoid
-  /// Of the best candidate so far, where no other is asked for. Then an estimate may be any number
-  /// between this one and what it would be.
+  /// Of the best candidate so far, where no other is asked for. Then an estimate that exceeds it
+  /// may be any number between it and its exact value.
   double* least_seconds = nullptr;
 
   bool is_out_of_reach(const Estimate& estimate) const {

@@ -48,8 +48,8 @@ struct Setup {
 };
 Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal);
 
-/// The same in two steps. What the second one changes makes no box cheaper than one whose requests
-/// would take one wavefront each, as the first one has it.
+/// The same in two steps. The first assumes one wavefront a request, so the second never makes a
+/// box cheaper.
 Setup first_setup(const PackConfig& config, const Box& box, const Problem& normal);
 void count_wavefronts(Setup& setup, const PackConfig& config, const Box& box,
                       const Problem& normal);

@@ -57,6 +57,18 @@ TEST(GpuPlanner, QuickPlansChooseTheSameAndFindTheOthersWhenAsked) {
   }
 }
 
+// A driver may tell neither bandwidth nor clock, and no file describe the GPU.
+TEST(GpuPlanner, QuickPlansAreMadeWhereNoTimeCanBeExpected) {
+  DeviceInfo unknown = device_named("h200");
+  unknown.name = "unknown";
+  unknown.copy_bandwidth = 0;
+  unknown.clock_hz = 0;
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(4);
+  problem.modes = {{64, 4, 256}, {64, 256, 4}};
+  EXPECT_EQ(make_quick_plan(problem, unknown).chosen, make_plan(problem, unknown).chosen);
+}
+
 // Parts of a permutation in place share its workspace.
 TEST(GpuPlanner, PassesStayWithinTheUsualWorkspace) {
   for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{30000, 7000},
