@@ -18,8 +18,8 @@ namespace {
 using plan::BoxesConfig;
 using plan::BoxGrid;
 
-constexpr int most_in_run = 1024;  // atoms
-constexpr int most_runs = plan::boxes::most_atoms;
+constexpr int most_in_run = 1024;  // atoms, unless a single mode has more
+constexpr int most_atoms = plan::boxes::most_atoms;
 
 // So much is moved between two times that lines are fetched: a processor waits for a few dozen
 // lines at a time.
@@ -31,11 +31,11 @@ struct Tables {
   int shape;
   int in_run;  // atoms of a run
   int runs;
-  int stretch;            // atoms of a run that follow each other in the destination
+  int stretch;            // atoms that follow each other in the destination, of one or more runs
   bool packed;            // all of a run do
   std::int64_t src_step;  // and in the source they lie so far apart; 0: as the table says
-  Places atom[most_in_run];
-  Places run[most_runs];
+  Places atom[most_atoms];
+  Places run[most_atoms];
 };
 
 struct Memory {
@@ -64,13 +64,15 @@ void make_tables(const BoxesConfig& config, const Problem& normal, const BoxGrid
   tables.src_step = 0;
   int modes_in_run = 0;
   bool open = true;
+  bool follows = true;
   for (int i = 0; i < box.rank; ++i) {
     const Mode& mode = box.modes[slot(i)];
-    open = open && tables.in_run * mode.extent <= most_in_run;
+    open = open && (i == 0 || tables.in_run * mode.extent <= most_in_run);
+    follows = follows && mode.dst_stride == tables.stretch * config.atom_bytes;
+    if (follows) tables.stretch *= static_cast<int>(mode.extent);
     if (open) {
-      tables.packed = tables.packed && mode.dst_stride == tables.in_run * config.atom_bytes;
+      tables.packed = follows;
       tables.in_run = spread(tables.atom, tables.in_run, mode.extent, mode);
-      if (tables.packed) tables.stretch = tables.in_run;
       if (++modes_in_run == 1) tables.src_step = mode.src_stride;
     } else {
       tables.runs = spread(tables.run, tables.runs, mode.extent, mode);
@@ -132,15 +134,17 @@ void copy_box(const Tables& tables, std::byte* dst, const std::byte* src, const 
 
 // A box that reads the same as the one before is copied from where that one was written.
 void copy_again(const Tables& tables, std::int64_t atom_bytes, std::byte* dst,
-                const std::byte* before, int atoms_a_turn, BoxFetcher& next_src,
+                const std::byte* before, std::int64_t turns, BoxFetcher& next_src,
                 BoxFetcher& next_dst) {
   const auto bytes = static_cast<std::size_t>(tables.stretch * atom_bytes);
-  for (int r = 0; r < tables.runs; ++r) {
-    for (int i = 0; i < tables.in_run; i += atoms_a_turn) {
-      next_src.to_read();
-      next_dst.to_write();
-    }
+  const std::int64_t stretches = std::int64_t{tables.runs} * tables.in_run / tables.stretch;
+  const std::int64_t turns_a_stretch = ceil_div(turns, stretches);
+  for (int r = 0; r < tables.runs; r += std::max(1, tables.stretch / tables.in_run)) {
     for (int i = 0; i < tables.in_run; i += tables.stretch) {
+      for (std::int64_t turn = 0; turn < turns_a_stretch; ++turn) {
+        next_src.to_read();
+        next_dst.to_write();
+      }
       const std::int64_t at = tables.run[r].dst + tables.atom[i].dst;
       std::memcpy(dst + at, before + at, bytes);
     }
@@ -184,8 +188,8 @@ void run(const BoxesConfig& config, const Problem& normal, const Buffers& buffer
       BoxFetcher next_dst(memory.dst_lines, dst_of(buffers) + next.dst_offset, turns);
       std::byte* const dst = dst_of(buffers) + box.dst_offset;
       if (again) {
-        copy_again(memory.tables, config.atom_bytes, dst, dst_of(buffers) + dst_before,
-                   atoms_a_turn, next_src, next_dst);
+        copy_again(memory.tables, config.atom_bytes, dst, dst_of(buffers) + dst_before, turns,
+                   next_src, next_dst);
       } else {
         copy_box(memory.tables, dst, src_of(buffers) + box.src_offset, copy, atoms_a_turn, next_src,
                  next_dst);

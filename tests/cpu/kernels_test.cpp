@@ -126,13 +126,19 @@ TEST(KernelsInTurn, KeepNothingOfOtherVectors) {
 
 // Boxes that read the same are copied from the first of them, stretch by stretch between gaps.
 TEST_P(Kernels, BoxesThatReadTheSame) {
+  // Several stretches in a run, a long run, and stretches of several runs.
+  const ModeList cases[] = {{{6, 0, 64 * 336}, {64, 1, 336}, {7, 64, 48}, {40, 448, 1}},
+                            {{5, 0, 3001}, {3001, 146, 1}},
+                            {{8, 0, 3 * 5000}, {3, 8, 5000}, {600, 24, 8}, {8, 14400, 1}}};
   CaseRunner runner;
   Problem problem;
   problem.src_type = problem.dst_type = ElementType::bytes(1);
-  problem.modes = {{6, 0, 64 * 336}, {64, 1, 336}, {7, 64, 48}, {40, 448, 1}};
-  for (const int threads : {1, 4}) {
-    EXPECT_EQ(runner.run(problem, "boxes", threads, GuardedBuffer::Touching::back), "");
-    EXPECT_EQ(runner.run(problem, "boxes", threads, GuardedBuffer::Touching::front), "");
+  for (const ModeList& modes : cases) {
+    problem.modes = modes;
+    for (const int threads : {1, 4}) {
+      EXPECT_EQ(runner.run(problem, "boxes", threads, GuardedBuffer::Touching::back), "");
+      EXPECT_EQ(runner.run(problem, "boxes", threads, GuardedBuffer::Touching::front), "");
+    }
   }
 }
 
