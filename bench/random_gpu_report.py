@@ -27,6 +27,7 @@ BY_BYTES = {
 }
 CLOSE = 1.05  # a choice is good that takes at most so many times as long as the fastest candidate
 PEERS = {"torch": "PyTorch", "cutensor": "cuTENSOR"}
+AHEAD = 1 / (1 - TOLERANCE)  # a peer is ahead where ours takes more times as long
 NEIGHBOURS = 10  # copies of about as many bytes
 
 
@@ -60,14 +61,13 @@ class Drawn:
                 cases = [c for result in results for c in result["cases"] if c.get("seconds")]
                 self.peers[peer] = {(c["suite"], c["case"]): self.share(c) for c in cases}
 
-    def lag(self, case):
-        """How many times as long as the fastest peer takes; 0 where none has the case."""
+    def lag(self, case, peers):
+        """How many times as long as the fastest of these peers takes; 0 where none has the case."""
         key = (case["suite"], case["case"])
-        best = max((shares[key] for shares in self.peers.values() if key in shares), default=0)
-        return best / self.share(case)
+        return max((self.peers[peer].get(key, 0) for peer in peers), default=0) / self.share(case)
 
     def is_behind(self, case):
-        return self.lag(case) > 1 / (1 - TOLERANCE)
+        return self.lag(case, self.peers) > AHEAD
 
     def share(self, case):
         return case["copy_seconds"] / case["seconds"]
@@ -121,17 +121,26 @@ def choices(drawn, cases):
     return [*behind, mean_of(drawn.best, cases), percent(good), f"{max(regrets):.2f}"]
 
 
+def told_of_peer(drawn, peer):
+    """How many problems it takes, how long it takes for them, and in how many it is ahead."""
+    lags = [lag for case in drawn.cases if (lag := drawn.lag(case, [peer])) > 0]
+    ahead = [lag for lag in lags if lag > AHEAD]
+    worst = f", where ours takes up to {max(ahead):.2f} times as long" if ahead else ""
+    return (
+        f"{PEERS[peer]} takes {len(lags)} of them and {1 / geometric_mean(lags):.1f} times as long as ours in the mean; "
+        f"it is ahead in {len(ahead)}{worst}."
+    )
+
+
 def told_of_peers(drawn):
-    """Where peers were measured: who they are, and how many problems they take."""
+    """Where peers were measured: what being behind one means, and how each of them does."""
     if not drawn.peers:
         return []
-    known = [f"{PEERS[peer]} takes {len(shares)}" for peer, shares in drawn.peers.items()]
-    lags = [lag for case in drawn.cases if (lag := drawn.lag(case)) > 1 / (1 - TOLERANCE)]
-    worst = f"; the worst of these problems takes {max(lags):.2f} times as long" if lags else ""
-    return [
-        f"Behind a peer are problems of which one is more than {100 * TOLERANCE:.0f} % faster, each by the copies of its own "
-        f"run on the same GPU{worst}. {' and '.join(known)} of them."
-    ]
+    means = (
+        f"Behind a peer are problems of which one is more than {100 * TOLERANCE:.0f} % faster, each by the copies of its "
+        "own run on the same GPU."
+    )
+    return [" ".join([means, *(told_of_peer(drawn, peer) for peer in drawn.peers)])]
 
 
 def text_of(paths):

@@ -182,7 +182,19 @@ def test_the_tables_of_problems_drawn_on_a_gpu(project):
     (folder / "gpu-x100-seed-3-torch.json").write_text(json.dumps(peer))
     assert run(project, "random_gpu_report.py", "publish").returncode == 0
     assert "| tiny modes | 2 | 25 / 25 | - | - | - | 1 | 50 | 0 | 1.50 |" in page.read_text()
-    assert "the worst of these problems takes 8.39 times as long. PyTorch takes 2 of them." in page.read_text()
+    torch = (
+        "PyTorch takes 2 of them and 3.8 times as long as ours in the mean; it is ahead in 1, where ours takes up to "
+        "8.39 times as long."
+    )
+    assert torch in page.read_text()
+
+    # The first problem in 2 % less time than ours, the second not taken: not more are behind a peer.
+    peer = {"cases": [{**cases[0], "seconds": 0.98 * cases[0]["seconds"]}, {k: v for k, v in cases[1].items() if k != "seconds"}]}
+    (folder / "gpu-x100-seed-3-cutensor.json").write_text(json.dumps(peer))
+    assert run(project, "random_gpu_report.py", "publish").returncode == 0
+    tensor = "cuTENSOR takes 1 of them and 1.0 times as long as ours in the mean; it is ahead in 0."
+    assert f"{torch} {tensor}\n" in page.read_text()
+    assert "| tiny modes | 2 | 25 / 25 | - | - | - | 1 | 50 | 0 | 1.50 |" in page.read_text()
 
     del cases[0]["least_bytes"]
     result.write_text(json.dumps({"provenance": {"commit": "abc", "date": "1", "gpu": "X100"}, "cases": cases}))
