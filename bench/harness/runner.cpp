@@ -110,6 +110,7 @@ std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& 
   constexpr int rounds = 5;
   constexpr double far_behind = 8;
   std::vector<CandidateResult> results;
+  std::vector<double> least;  // of all runs, the verified one with them
   const int verified = slots.next;
   for (const Candidate& candidate : subject.candidates()) {
     const std::size_t i = results.size();
@@ -121,7 +122,7 @@ std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& 
     const Run run = [&subject, i](const std::byte* src, std::byte* dst) {
       subject.run_candidate(i, src, dst);
     };
-    r.wrong = verify(c, run, slots, verified, r.seconds);
+    r.wrong = verify(c, run, slots, verified, least.emplace_back());
   }
   std::vector<std::size_t> order(results.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -130,7 +131,7 @@ std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& 
     std::shuffle(order.begin(), order.end(), random);
     for (const std::size_t i : order) {
       CandidateResult& r = results[i];
-      const bool is_far = r.seconds > far_behind * seconds;
+      const bool is_far = least[i] > far_behind * seconds;
       if (!r.wrong.empty() || (is_far && round > 0)) continue;
       const int times = is_far ? 1 : calls;
       const double all = time_once([&] {
@@ -140,6 +141,7 @@ std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& 
         }
       });
       r.seconds = round == 0 ? all / times : std::min(r.seconds, all / times);
+      least[i] = std::min(least[i], all / times);
     }
   }
   for (CandidateResult& r : results) {

@@ -223,6 +223,13 @@ void check_before_timing(const Problem& problem, const Buffers& buffers) {
   check_vectors(problem, buffers.dst, buffers.vectors);
 }
 
+// Estimates use a winner of which more is learned as it is.
+void use_for_estimates(plan::CacheKey key, plan::Plan winner) {
+  winner.learning = nullptr;
+  key.effort = Effort::estimate;
+  cache().insert(key, std::make_shared<const plan::Plan>(std::move(winner)));
+}
+
 // Whoever asks for less from now on gets the winner.
 void use(plan::CacheKey key, const std::shared_ptr<const plan::Plan>& winner) {
   for (const Effort effort : {Effort::estimate, Effort::automatic}) {
@@ -241,6 +248,7 @@ bool asks_for_others(const plan::CacheKey& key) {
 FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* stream) {
   if (auto known = cache().find(key)) return {std::move(known), false};
   FoundPlan found;
+  std::vector<const plan::Row*> close;
   const plan::Machine& machine = key.gpu >= 0 ? cuda::machine_of(key.gpu) : cpu::machine();
   plan::Plan plan = asks_for_others(key) ? plan::make_plan(key.problem, machine, key.request)
                                          : plan::make_quick_plan(key.problem, machine, key.request);
@@ -253,23 +261,24 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
   } else if (key.effort == Effort::automatic && plan.normal.elements() > 0) {
     check_before_timing(key.problem, buffers);
     const auto run_part = [&](const plan::Plan& part) { return seconds_of(part, buffers); };
-    if (auto winner = raced(plan, run_part, key.request.dst_phase)) {
-      plan = std::move(*winner);
+    if (auto race = raced(plan, run_part, key.request.dst_phase)) {
+      plan = std::move(race->plan);
+      close = std::move(race->close);
       found.executed = true;
     }
   }
-  // What a race has left to the model as well.
-  if (key.effort == Effort::automatic) plan.learning = plan::Learning::of(plan, key.request);
+  // After a race as well, which tells no small differences, and of each kernel one configuration.
+  if (key.effort == Effort::automatic) plan.learning = plan::Learning::of(plan, key.request, close);
   found.plan = std::make_shared<const plan::Plan>(std::move(plan));
+  const bool won = found.executed && found.plan->choice != plan::Choice::estimated;
+  if (won) winners().remember(*found.plan);
   if (found.plan->learning != nullptr) {
+    if (won) use_for_estimates(key, *found.plan);
     found.plan = cache().find_or_insert(key, found.plan);  // threads that begin together share it
     return found;
   }
   cache().insert(key, found.plan);
-  if (found.executed && found.plan->choice != plan::Choice::estimated) {
-    winners().remember(*found.plan);
-    use(key, found.plan);
-  }
+  if (won) use(key, found.plan);
   return found;
 }
 

@@ -59,7 +59,7 @@ class Race {
         for_slices_(around_caches(*plan.machine.cpu())),
         entrants_(std::move(entrants)) {}
 
-  plan::Plan run() {
+  Raced run() {
     const std::int64_t slice = track_.slice();
     Entrant& preferred = entrants_.front();
     // Whoever is first pays for what is made once, such as scratch memory: it runs again.
@@ -72,10 +72,15 @@ class Race {
       again(nearly_as_fast, 2 * slice);
     }
     const Entrant& first = winner();
-    plan::Plan result = plan_;
+    Raced result{plan_, {}};
     if (first.seconds < not_timed) {
-      result.choose(*first.candidate, plan::Choice::raced);
-      result.race = report(first);
+      result.plan.choose(*first.candidate, plan::Choice::raced);
+      result.plan.race = report(first);
+      for (const Entrant& entrant : entrants_) {
+        if (entrant.seconds <= nearly_as_fast * fastest().seconds) {
+          result.close.push_back(entrant.candidate->row);
+        }
+      }
     }
     for (const Problem& problem : track_.rest()) solve(first, problem);
     return result;
@@ -157,8 +162,7 @@ class Race {
 
 }  // namespace
 
-std::optional<plan::Plan> raced(const plan::Plan& plan, const plan::TimedRun& run_part,
-                                int dst_phase) {
+std::optional<Raced> raced(const plan::Plan& plan, const plan::TimedRun& run_part, int dst_phase) {
   if (plan.machine.gpu() != nullptr || plan.choice != plan::Choice::estimated ||
       plan.problem.bytes() < race_bytes || !plan.problem.is_local()) {
     return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "plan/learning.hpp"
 #include "plan/plan.hpp"
@@ -14,12 +15,17 @@ namespace cornerturn {
 /// Jobs of fewer bytes are not raced, nor are those of less than 4 MiB for each thread.
 inline constexpr std::int64_t race_bytes = 16 << 20;
 
+struct Raced {
+  plan::Plan plan;                      ///< with the winner chosen
+  std::vector<const plan::Row*> close;  ///< kernels that may still be the fastest; none: all may
+};
+
 /// Solves the plan's problem by `run_part`, and returns the plan with the winner chosen. Nothing is
 /// done, and nothing returned, where a race is not worth it: for a GPU, for less than race_bytes,
 /// where no other kernel is expected to take less than four times as long, and where the problem
 /// cannot be cut into slices. `dst_phase` is that of the plan's request: estimates of the parts add
 /// their offsets to it.
-std::optional<plan::Plan> raced(const plan::Plan& plan, const plan::TimedRun& run_part,
-                                int dst_phase = 0);
+std::optional<Raced> raced(const plan::Plan& plan, const plan::TimedRun& run_part,
+                           int dst_phase = 0);
 
 }  // namespace cornerturn

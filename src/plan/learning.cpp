@@ -15,17 +15,6 @@ const LearningRules& rules_for(const Plan& plan) {
   return plan.machine.gpu() != nullptr ? learning_on_gpu : learning_on_cpu;
 }
 
-// The first candidates, which are the cheapest.
-std::size_t entrants_of(const Candidates& candidates, const LearningRules& rules) {
-  const std::size_t most = std::min(rules.entrants, candidates.size());
-  std::size_t count = 0;
-  while (count < most &&
-         candidates[count].seconds() <= rules.worth_a_turn * candidates.front().seconds()) {
-    ++count;
-  }
-  return count;
-}
-
 }  // namespace
 
 // A thread's right to what belongs to whoever has its turn.
@@ -46,18 +35,35 @@ class Learning::Mine {
   const bool mine_;
 };
 
-Learning::Learning(const LearningRules& rules, const Request& request, std::size_t entrants)
-    : rules_(rules), request_(request), entrants_(entrants) {}
+Learning::Learning(const LearningRules& rules, const Request& request,
+                   std::vector<Entrant> entrants)
+    : rules_(rules), request_(request), entrants_(std::move(entrants)) {}
 
-std::shared_ptr<Learning> Learning::of(const Plan& plan, const Request& request) {
+std::vector<Learning::Entrant> Learning::entrants_of(const Plan& plan, const LearningRules& rules,
+                                                     const std::vector<const Row*>& close) {
+  const Candidates& all = plan.candidates;
+  const auto own = std::find(all.begin(), all.end(), plan.chosen);
+  if (own == all.end()) return {};
+  std::vector<Entrant> entrants{{static_cast<std::size_t>(own - all.begin())}};
+  for (std::size_t i = 0; i < all.size() && entrants.size() < rules.entrants; ++i) {
+    if (all[i].seconds() > rules.worth_a_turn * all.front().seconds()) break;
+    const bool may =
+        close.empty() || std::find(close.begin(), close.end(), all[i].row) != close.end();
+    if (may && i != entrants.front().candidate) entrants.push_back({i});
+  }
+  return entrants;
+}
+
+std::shared_ptr<Learning> Learning::of(const Plan& plan, const Request& request,
+                                       const std::vector<const Row*>& close) {
   const LearningRules& rules = rules_for(plan);
-  if (plan.choice != Choice::estimated || plan.problem.bytes() < rules.least_bytes ||
-      !plan.problem.is_local()) {
+  const bool chosen_by_others = plan.choice != Choice::estimated && plan.choice != Choice::raced;
+  if (chosen_by_others || plan.problem.bytes() < rules.least_bytes || !plan.problem.is_local()) {
     return nullptr;
   }
-  const std::size_t entrants = entrants_of(plan.candidates, rules);
-  if (entrants < 2) return nullptr;
-  return std::shared_ptr<Learning>(new Learning(rules, request, entrants));
+  std::vector<Entrant> entrants = entrants_of(plan, rules, close);
+  if (entrants.size() < 2) return nullptr;
+  return std::shared_ptr<Learning>(new Learning(rules, request, std::move(entrants)));
 }
 
 std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const TimedRun& run) {
@@ -84,7 +90,7 @@ std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const Solver& solv
 
 void Learning::take_turn(const Plan& plan, const Solver& solver) {
   const std::size_t entrant = next_++;
-  const Candidate& candidate = plan.candidates[entrant];
+  const Candidate& candidate = plan.candidates[entrants_[entrant].candidate];
   const bool preferred = candidate == plan.chosen;
   ++taken_turns_;
   try {
@@ -115,23 +121,24 @@ void Learning::end_turns() {
   turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(ended));
 }
 
-double Learning::Entrant::seconds() const {
-  if (failed || times.empty()) return not_timed;
-  std::vector<double> sorted = times;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+double Learning::seconds_of(const Entrant& entrant) const {
+  if (entrant.failed || entrant.times.empty()) return not_timed;
+  std::vector<double> sorted = entrant.times;
+  const std::size_t counts = rules_.best_turn_counts ? 0 : (sorted.size() - 1) / 2;
+  const auto it = sorted.begin() + static_cast<std::ptrdiff_t>(counts);
+  std::nth_element(sorted.begin(), it, sorted.end());
+  return *it;
 }
 
 double Learning::fastest() const {
   double least = not_timed;
-  for (const Entrant& entrant : entrants_) least = std::min(least, entrant.seconds());
+  for (const Entrant& entrant : entrants_) least = std::min(least, seconds_of(entrant));
   return least;
 }
 
 bool Learning::may_win(const Entrant& entrant) const {
   return !entrant.failed &&
-         (entrant.times.empty() || entrant.seconds() <= rules_.nearly_as_fast * fastest());
+         (entrant.times.empty() || seconds_of(entrant) <= rules_.nearly_as_fast * fastest());
 }
 
 // Whether an entrant has another turn: as long as it may be the winner, and not the only one.
@@ -153,24 +160,23 @@ bool Learning::has_turn() {
 
 // By its description as well, where others are of the same family.
 std::string Learning::name_of(const Plan& plan, std::size_t entrant) const {
-  const Candidate& candidate = plan.candidates[entrant];
-  const auto last = plan.candidates.begin() + static_cast<std::ptrdiff_t>(entrants_.size());
-  const auto same = std::count_if(plan.candidates.begin(), last, [&](const Candidate& other) {
-    return other.row == candidate.row;
+  const Candidate& candidate = plan.candidates[entrants_[entrant].candidate];
+  const auto same = std::count_if(entrants_.begin(), entrants_.end(), [&](const Entrant& other) {
+    return plan.candidates[other.candidate].row == candidate.row;
   });
   if (same == 1 || plan.machine.gpu() == nullptr) return std::string(candidate.row->name);
   return fmt::format("{} ({})", candidate.row->name, describe(candidate, plan.normal));
 }
 
-// That of the model, unless another is clearly faster, or it has failed.
+// That of the plan, unless another is clearly faster, or it has failed.
 std::size_t Learning::winner() const {
   const Entrant& preferred = entrants_.front();
   const bool stays = preferred.times.empty()
                          ? !preferred.failed
-                         : fastest() >= rules_.clearly_faster * preferred.seconds();
+                         : fastest() >= rules_.clearly_faster * seconds_of(preferred);
   if (stays || fastest() == not_timed) return 0;
   std::size_t winner = 0;
-  while (entrants_[winner].seconds() > fastest()) ++winner;
+  while (seconds_of(entrants_[winner]) > fastest()) ++winner;
   return winner;
 }
 
@@ -179,13 +185,13 @@ std::shared_ptr<const Plan> Learning::with_winner(const Plan& plan) const {
   auto learned = std::make_shared<Plan>(plan);
   learned->learning = nullptr;
   if (fastest() == not_timed) return learned;
-  const std::size_t best = winner();
-  learned->choose(plan.candidates[best], Choice::learned);
+  learned->choose(plan.candidates[entrants_[winner()].candidate], Choice::learned);
   std::string report;
   for (std::size_t i = 0; i < entrants_.size(); ++i) {
-    if (entrants_[i].seconds() == not_timed) continue;
+    const double seconds = seconds_of(entrants_[i]);
+    if (seconds == not_timed) continue;
     report += fmt::format("{}{} {:.2f}", report.empty() ? "" : ", ", name_of(plan, i),
-                          entrants_[i].seconds() / fastest());
+                          seconds / fastest());
   }
   learned->race = fmt::format("{} times the fastest one's time, in {} turns", report, taken_turns_);
   return learned;

@@ -23,15 +23,17 @@ struct LearningRules {
   double worth_a_turn;       ///< an entrant is predicted to take at most so many times as long
   double nearly_as_fast;     ///< who took at most so many times as long has another turn
   double clearly_faster;  ///< the winner takes at most so many times as long as the model's choice
+  bool best_turn_counts;  ///< where others disturb runs but never hasten them; else the middle one
 
   constexpr int most_calls() const { return rounds * static_cast<int>(entrants); }
 };
 
-/// Two turns each tell a disturbance, and what a first call pays for once, from a slow kernel. What
-/// a wrong choice costs in smaller jobs is as little as what clocks and other programs disturb.
-inline constexpr LearningRules learning_on_cpu{256 << 10, 4, 2, 2.5, 1.5, 0.92};
+/// Three turns each tell a disturbance, and what a first call pays for once, from a slow kernel.
+/// What a wrong choice costs in smaller jobs is as little as what clocks and other programs
+/// disturb.
+inline constexpr LearningRules learning_on_cpu{256 << 10, 6, 3, 2.0, 1.3, 0.95, true};
 /// On a GPU more candidates are nearly as fast, and what ran before one has little to do with it.
-inline constexpr LearningRules learning_on_gpu{1 << 20, 12, 5, 1.5, 1.15, 0.98};
+inline constexpr LearningRules learning_on_gpu{1 << 20, 12, 5, 1.5, 1.15, 0.98, false};
 
 /// Runs a plan, and returns the seconds that this took.
 using TimedRun = std::function<double(const Plan& plan)>;
@@ -49,10 +51,12 @@ struct Solver {
 /// others use the plan as it is, and wait for nobody.
 class Learning {
  public:
-  /// Null where nothing can be learned: for small jobs, where a plan was not chosen by the model,
-  /// where there is no second candidate that is expected to be nearly as fast, and where candidates
-  /// need not have the same result.
-  static std::shared_ptr<Learning> of(const Plan& plan, const Request& request);
+  /// Null where nothing can be learned: for small jobs, where a plan was chosen neither by the
+  /// model nor in a race, where there is no second candidate that is expected to be nearly as fast,
+  /// and where candidates need not have the same result. After a race only the kernels that were
+  /// `close` in it have turns.
+  static std::shared_ptr<Learning> of(const Plan& plan, const Request& request,
+                                      const std::vector<const Row*>& close = {});
 
   /// What the plan was asked for.
   const Request& request() const { return request_; }
@@ -72,11 +76,9 @@ class Learning {
   class Mine;
 
   struct Entrant {
-    std::vector<double> times;  ///< of its turns, in seconds
-    bool failed = false;        ///< and has no other turn
-
-    /// The better of two, the median of three or more; infinity: it has not been timed.
-    double seconds() const;
+    std::size_t candidate;        ///< an index
+    std::vector<double> times{};  ///< of its turns, in seconds
+    bool failed = false;          ///< and has no other turn
   };
   /// A turn that has not ended yet.
   struct Turn {
@@ -84,7 +86,11 @@ class Learning {
     Timing timing;
   };
 
-  Learning(const LearningRules& rules, const Request& request, std::size_t entrants);
+  Learning(const LearningRules& rules, const Request& request, std::vector<Entrant> entrants);
+  static std::vector<Entrant> entrants_of(const Plan& plan, const LearningRules& rules,
+                                          const std::vector<const Row*>& close);
+  /// The best, or the one in the middle, and of two the better one; infinity: it was not timed.
+  double seconds_of(const Entrant& entrant) const;
   double fastest() const;
   bool may_win(const Entrant& entrant) const;
   bool goes_on(std::size_t entrant) const;
@@ -99,7 +105,7 @@ class Learning {
   const Request request_;
   std::atomic<bool> ended_ = false;
   std::atomic<bool> taken_ = false;  // some thread has its turn; what follows belongs to it
-  std::vector<Entrant> entrants_;    // the plan's first candidates
+  std::vector<Entrant> entrants_;    // the plan's own candidate, then the cheapest others
   std::vector<Turn> turns_;          // the oldest first
   std::size_t next_ = 0;             // whose turn it is
   int round_ = 0;

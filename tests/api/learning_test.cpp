@@ -59,7 +59,7 @@ class Turned {
   int* dst_ = nullptr;
 };
 
-constexpr int enough_calls = 10;
+constexpr int enough_calls = 20;
 
 // What calls learn of a matrix; where the model expects no other candidate to be near, that is
 // nothing.
@@ -67,7 +67,7 @@ std::string learned_of(Turned& turned) {
   const auto plan = nlohmann::json::parse(turned.plan().to_json());
   const auto& candidates = plan.at("candidates");
   const bool any = candidates.size() > 1 &&
-                   candidates[1].at("predicted_ns") <= 2.5 * plan.at("predicted_ns").get<double>();
+                   candidates[1].at("predicted_ns") <= 2.0 * plan.at("predicted_ns").get<double>();
   return any ? "learned" : "estimated";
 }
 

@@ -110,9 +110,9 @@ std::string winner_of(const plan::Plan& plan, const std::map<std::string, double
   Stopwatch stopwatch(times);
   const auto won = raced(plan, stopwatch.run());
   if (!won) return "nobody";
-  EXPECT_EQ(won->choice, plan::Choice::raced);
-  EXPECT_EQ(won->kernel(), stopwatch.parts.back().kernel()) << "another one does the rest";
-  return std::string(won->kernel());
+  EXPECT_EQ(won->plan.choice, plan::Choice::raced);
+  EXPECT_EQ(won->plan.kernel(), stopwatch.parts.back().kernel()) << "another one does the rest";
+  return std::string(won->plan.kernel());
 }
 
 TEST(RaceRules, WhoIsClearlyFasterWins) {
@@ -140,9 +140,9 @@ TEST(RaceRules, WhoCannotTakePartIsNotBeaten) {
   Stopwatch stopwatch({});
   const auto won = raced(plan, stopwatch.run());
   ASSERT_TRUE(won);
-  EXPECT_EQ(won->kernel(), "copy");
-  EXPECT_EQ(won->choice, plan::Choice::estimated);
-  EXPECT_EQ(won->race, "");
+  EXPECT_EQ(won->plan.kernel(), "copy");
+  EXPECT_EQ(won->plan.choice, plan::Choice::estimated);
+  EXPECT_EQ(won->plan.race, "");
 }
 
 TEST(RaceRules, SaysWhoTookPart) {
@@ -151,7 +151,23 @@ TEST(RaceRules, SaysWhoTookPart) {
   Stopwatch stopwatch({{kernels[0], 1.0}, {kernels[1], 0.5}});
   const auto won = raced(plan, stopwatch.run());
   ASSERT_TRUE(won);
-  EXPECT_EQ(won->race.find(kernels[0] + " 2.00, " + kernels[1] + " 1.00"), 0U) << won->race;
+  EXPECT_EQ(won->plan.race.find(kernels[0] + " 2.00, " + kernels[1] + " 1.00"), 0U)
+      << won->plan.race;
+}
+
+TEST(RaceRules, SaysWhichKernelsWereClose) {
+  const plan::Plan plan = turned_matrix();
+  const std::vector<std::string> kernels = kernels_of(plan);
+  const auto close_at = [&](double seconds) {
+    Stopwatch stopwatch({{kernels[0], 1.0}, {kernels[1], seconds}});
+    const auto won = raced(plan, stopwatch.run());
+    std::vector<std::string> close;
+    for (const plan::Row* row : won->close) close.emplace_back(row->name);
+    return close;
+  };
+  EXPECT_EQ(close_at(1.4), (std::vector{kernels[0], kernels[1]}));
+  EXPECT_EQ(close_at(1.6), (std::vector{kernels[0]}));
+  EXPECT_EQ(close_at(0.6), (std::vector{kernels[1]}));
 }
 
 TEST(RaceRules, LeavesAloneWhatIsNotWorthIt) {
