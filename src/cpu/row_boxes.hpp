@@ -99,8 +99,10 @@ class BoxCounter {
   std::int64_t& at(int i) { return index_[static_cast<std::size_t>(i)]; }
 
   const RowBoxes& boxes_;
-  std::array<std::int64_t, ModeList::capacity + 2> index_;
+  // The offsets are kept apart: compilers would load both as a vector, and a load that needs two
+  // stores waits until these are in the cache, behind all that miss it.
   std::int64_t src_ = 0;
+  std::array<std::int64_t, ModeList::capacity + 2> index_;
   std::int64_t dst_ = 0;
 };
 
