@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(Kernel::threads, blocks_of_sm<Kernel>)
 }
 
 void order_tiles(Turns& turns, const kernels::TileArgs& args, const Launch& one) {
-  if (args.rest.rank == 0 || args.rest.axis[0].dst_step >= args.cols.stride[0]) return;
+  if (args.rest.rank == 0 || args.rest.axis[0].dst_step >= args.cols.step) return;
   turns.rows = args.rows.tiles.divisor;
   turns.columns = args.cols.tiles.divisor;
   turns.steps = one.grid.x / (turns.rows * turns.columns);

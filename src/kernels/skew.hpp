@@ -131,14 +131,14 @@ struct Skew {
     SharedPointer<T> from[V];
     if constexpr (one_mode) {
       // Columns so far apart begin at the same phase: the same rows serve all of them.
-      if (a.cols.stride[0] * at_once % 32 == 0) {
+      if (a.cols.step * at_once % 32 == 0) {
         if (first >= cols_left) return;
         std::byte* to = starts.at(ctx, first);
         const int n = elements_to_sector<T>(to) + vector * V;
         to += n * size;
         if (n + V <= rows_left) {
           rows_from(ctx, from, n, V, first, buffer, at);
-          const std::int64_t step = a.cols.stride[0] * at_once;
+          const std::int64_t step = a.cols.step * at_once;
           CT_PARTLY_UNROLL
           for (int m = first; m < cols_left; m += at_once) {
             T v[V];

@@ -11,16 +11,19 @@
 
 namespace cornerturn::kernels {
 
+/// In the order of TileArgs.
 struct SkewArgs {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
   std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
   std::int64_t src_high = 0;  ///< and ends here
+  TileGroup rows;             ///< without a gap in the destination; strides of the source
+  TileGroup cols;             ///< without a gap in the source; strides of the destination
+  Walk rest;
+  TileModes row_modes;
+  TileModes col_modes;
   int element_bytes = 1;
   int shape = 0;
-  TileGroup rows;  ///< without a gap in the destination; strides of the source
-  TileGroup cols;  ///< without a gap in the source; strides of the destination
-  Walk rest;
   ValueArgs values;
 };
 
@@ -40,11 +43,11 @@ struct SkewStarts {
                                    int threads) {
     constexpr std::int64_t src_size = sizeof(Src), dst_size = sizeof(Dst);
     SkewStarts starts{{.table = tables}, {.table = tables + rows}};
-    starts.src.fill(ctx, a.rows,
+    starts.src.fill(ctx, a.rows, a.row_modes,
                     const_cast<std::byte*>(a.src) + tile.rest.src + tile.col * src_size, tile.row,
                     rows, threads);
-    starts.dst.fill(ctx, a.cols, a.dst + tile.rest.dst + tile.row * dst_size, tile.col, columns,
-                    threads);
+    starts.dst.fill(ctx, a.cols, a.col_modes, a.dst + tile.rest.dst + tile.row * dst_size, tile.col,
+                    columns, threads);
     if constexpr (!one_mode) ctx.barrier();
     return starts;
   }

@@ -27,38 +27,45 @@
 
 namespace cornerturn::kernels {
 
-/// Modes that follow each other without a gap on one side; where their elements lie on the other.
+/// Modes that follow each other without a gap on one side.
 struct TileGroup {
-  static constexpr int max_modes = 6;
-
   int modes = 0;
   std::uint32_t count = 1;  ///< elements of all modes
   FastDivide tiles;         ///< tiles that this takes
-  /// Bytes, on the other side. The first lies beside what every kernel reads: each line of the
-  /// arguments that a block needs is a miss of the constant cache, one after the other.
-  std::int64_t stride[max_modes] = {};
+  std::int64_t step = 0;    ///< bytes, on the other side, of a group of one mode
+};
+/// Where the elements of a group of several modes lie on the other side.
+struct TileModes {
+  static constexpr int max_modes = 6;
+
+  std::int64_t stride[max_modes] = {};  ///< bytes
   FastDivide extent[max_modes];
 
-  CT_HOST_DEVICE constexpr std::int64_t at(std::uint32_t n) const {
+  CT_HOST_DEVICE constexpr std::int64_t at(const TileGroup& group, std::uint32_t n) const {
+    const int last = group.modes - 1;
     std::int64_t offset = 0;
-    for (int i = 0; i + 1 < modes; ++i) {
+    for (int i = 0; i < last; ++i) {
       const std::uint32_t rest = extent[i].quotient(n);
       offset += static_cast<std::int64_t>(n - rest * extent[i].divisor) * stride[i];
       n = rest;
     }
-    return offset + static_cast<std::int64_t>(n) * stride[modes - 1];
+    return offset + static_cast<std::int64_t>(n) * stride[last];
   }
 };
 
+/// What every kernel reads lies together, before the arrays: each line of the arguments that a
+/// block needs is a miss of the constant cache, one after the other.
 struct TileArgs {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
   std::int64_t src_low = 0;  ///< bytes from `src`: what may be read begins here
+  TileGroup rows;            ///< without a gap in the destination; strides of the source
+  TileGroup cols;            ///< without a gap in the source; strides of the destination
+  Walk rest;
+  TileModes row_modes;
+  TileModes col_modes;
   int element_bytes = 1;
   int shape = 0;
-  TileGroup rows;  ///< without a gap in the destination; strides of the source
-  TileGroup cols;  ///< without a gap in the source; strides of the destination
-  Walk rest;
   ValueArgs values;
   GroupVector scale;
   GroupVector bias;
@@ -92,14 +99,14 @@ struct RowStarts {
   SharedPointer<std::byte*> table;
 
   template <class Ctx>
-  CT_DEVICE void fill(Ctx& ctx, const TileGroup& group, std::byte* base, std::uint32_t from,
-                      int count, int threads) {
+  CT_DEVICE void fill(Ctx& ctx, const TileGroup& group, const TileModes& modes, std::byte* base,
+                      std::uint32_t from, int count, int threads) {
     if constexpr (one_mode) {
-      step = group.stride[0];
+      step = group.step;
       first = base + static_cast<std::int64_t>(from) * step;
     } else {
       for (int i = thread_of(ctx); i < count; i += threads) {
-        ctx.store(table + i, base + group.at(from + static_cast<std::uint32_t>(i)));
+        ctx.store(table + i, base + modes.at(group, from + static_cast<std::uint32_t>(i)));
       }
     }
   }
@@ -234,12 +241,13 @@ struct Tile {
     const auto tables = cast<std::byte*>(cast<std::uint8_t>(buffer) + tile_bytes);
     RowStarts<one_mode> src{.table = tables};
     RowStarts<one_mode> dst{.table = tables + down};
-    src.fill(ctx, a.rows,
+    src.fill(ctx, a.rows, a.row_modes,
              const_cast<std::byte*>(a.src) + tile.rest.src +
                  static_cast<std::int64_t>(tile.col) * src_size,
              tile.row, down, threads);
-    dst.fill(ctx, a.cols, a.dst + tile.rest.dst + static_cast<std::int64_t>(tile.row) * dst_size,
-             tile.col, columns, threads);
+    dst.fill(ctx, a.cols, a.col_modes,
+             a.dst + tile.rest.dst + static_cast<std::int64_t>(tile.row) * dst_size, tile.col,
+             columns, threads);
     if constexpr (!one_mode) ctx.barrier();
     const int rows = left_of(a.rows, tile.row, down);
     const int cols = left_of(a.cols, tile.col, columns);

@@ -11,7 +11,7 @@ constexpr std::int64_t vector = 16;
 constexpr std::int64_t most_elements = std::int64_t{1} << 30;  // of a group
 constexpr std::int64_t long_run = 1024;  // bytes: another mode would bring nothing
 constexpr std::int64_t short_run = 64;   // bytes: another mode must be taken, if there is one
-constexpr int max_modes = kernels::TileGroup::max_modes;
+constexpr int max_modes = kernels::TileModes::max_modes;
 
 bool has(const Run& run, int modes, int mode) {
   for (int i = 0; i < modes; ++i) {

@@ -93,20 +93,24 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
 /// Fills in the groups and the rest.
 template <class Args>
 void fill_groups(Args& args, const Groups& groups, const TileCounts& tiles, const Problem& normal) {
-  const auto fill = [&](kernels::TileGroup& to, const Run& run, int modes, std::int64_t count,
-                        std::int64_t of_tiles, std::int64_t Mode::*stride) {
+  const auto fill = [&](kernels::TileGroup& to, kernels::TileModes& to_modes, const Run& run,
+                        int modes, std::int64_t count, std::int64_t of_tiles,
+                        std::int64_t Mode::*stride) {
     to.modes = modes;
     to.count = static_cast<std::uint32_t>(count);
     to.tiles = FastDivide(static_cast<std::uint32_t>(of_tiles));
     for (int i = 0; i < modes; ++i) {
       const Mode& mode = normal.modes[run[i]];
-      to.extent[i] = FastDivide(static_cast<std::uint32_t>(mode.extent));
-      to.stride[i] = mode.*stride;
+      to_modes.extent[i] = FastDivide(static_cast<std::uint32_t>(mode.extent));
+      to_modes.stride[i] = mode.*stride;
     }
+    to.step = to_modes.stride[0];
   };
   args.element_bytes = normal.dst_type.size();
-  fill(args.rows, groups.rows, groups.row_modes, groups.row_count, tiles.down, &Mode::src_stride);
-  fill(args.cols, groups.cols, groups.col_modes, groups.col_count, tiles.across, &Mode::dst_stride);
+  fill(args.rows, args.row_modes, groups.rows, groups.row_modes, groups.row_count, tiles.down,
+       &Mode::src_stride);
+  fill(args.cols, args.col_modes, groups.cols, groups.col_modes, groups.col_count, tiles.across,
+       &Mode::dst_stride);
   for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
     if (groups.in_rows(i) || groups.in_cols(i)) continue;
     const Mode& mode = normal.modes[i];
