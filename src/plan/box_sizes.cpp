@@ -64,6 +64,19 @@ void BoxSizes::choose() {
   }
 }
 
+bool BoxSizes::leave_broadcasts() {
+  const int before = parts_;
+  for (int i = 0; i < rank_; ++i) {
+    std::int64_t& extent = extent_[at(i)];
+    if (normal_.modes[i].src_stride != 0 || extent == 1) continue;
+    uneven_ -= is_uneven(extent, normal_.modes[i].extent);
+    bytes_ /= extent;
+    extent = 1;
+    --parts_;
+  }
+  return parts_ < before;
+}
+
 std::int64_t BoxSizes::run(std::int64_t Mode::*stride) const {
   std::int64_t run = atom_;
   for (int last = -1;;) {

@@ -20,6 +20,9 @@ class BoxSizes {
   /// Along the source and the destination alternately, whichever has further to go.
   void choose();
 
+  /// Leaves one index of each broadcast mode in the box. False: it had no more.
+  bool leave_broadcasts();
+
   /// Bytes of the box that lie side by side, or nearly so.
   std::int64_t run(std::int64_t Mode::*stride) const;
   std::int64_t extent(int mode) const { return extent_[static_cast<std::size_t>(mode)]; }

@@ -40,6 +40,21 @@ std::int64_t packed_bytes(const BoxesConfig& config, const Problem& normal) {
   return bytes;
 }
 
+BoxesConfig config_of(const BoxSizes& sizes, std::int64_t atom_bytes, int outer_rank) {
+  BoxesConfig config;
+  config.atom_bytes = atom_bytes;
+  config.outer_rank = outer_rank;
+  for (int i = 0; i < outer_rank; ++i) {
+    if (sizes.extent(i) == 1) continue;
+    config.parts[static_cast<std::size_t>(config.part_count++)] = {
+        i, static_cast<std::int32_t>(sizes.extent(i))};
+  }
+  config.src_run = sizes.run(&Mode::src_stride);
+  config.dst_run = sizes.run(&Mode::dst_stride);
+  config.boxes_a_piece = std::max<std::int64_t>(1, piece_bytes / sizes.bytes());
+  return config;
+}
+
 }  // namespace
 
 double boxes_alike(const BoxesConfig& config, const Problem& normal) {
@@ -66,22 +81,18 @@ const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   return nullptr;
 }
 
-void Family::configure(const Problem& normal, const CpuInfo&, const Add<BoxesConfig>& add) {
+void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<BoxesConfig>& add) {
   const bool rows = run_is_a_mode(normal);
-  BoxesConfig config;
-  config.atom_bytes = normal.dst_type.size() * (rows ? normal.modes.back().extent : 1);
-  config.outer_rank = normal.rank() - (rows ? 1 : 0);
-  BoxSizes sizes(normal, config.outer_rank, config.atom_bytes, wanted_run, most_atoms,
-                 BoxesConfig::most_parts);
+  const std::int64_t atom_bytes = normal.dst_type.size() * (rows ? normal.modes.back().extent : 1);
+  const int outer_rank = normal.rank() - (rows ? 1 : 0);
+  BoxSizes sizes(normal, outer_rank, atom_bytes, wanted_run, most_atoms, BoxesConfig::most_parts);
   sizes.choose();
-  for (int i = 0; i < config.outer_rank; ++i) {
-    if (sizes.extent(i) == 1) continue;
-    config.parts[static_cast<std::size_t>(config.part_count++)] = {
-        i, static_cast<std::int32_t>(sizes.extent(i))};
+  BoxesConfig config = config_of(sizes, atom_bytes, outer_rank);
+  // What a box would read again is copied where other boxes have it.
+  if (sizes.leave_broadcasts()) {
+    const BoxesConfig smaller = config_of(sizes, atom_bytes, outer_rank);
+    if (cost_ns(smaller, normal, cpu) < cost_ns(config, normal, cpu)) config = smaller;
   }
-  config.src_run = sizes.run(&Mode::src_stride);
-  config.dst_run = sizes.run(&Mode::dst_stride);
-  config.boxes_a_piece = std::max<std::int64_t>(1, piece_bytes / sizes.bytes());
   add(config);
 }
 

@@ -304,6 +304,18 @@ TEST(CpuEstimates, BoxesThatReadTheSameFollowEachOther) {
   });
 }
 
+// Boxes of several indices of a broadcast mode would read the same again, element by element.
+TEST(CpuEstimates, BoxesLeaveBroadcastModesToCopies) {
+  const Problem problem = problem_of(
+      2, {{19, 58, 148016}, {29, 0, 5104}, {4, 775808, 1276}, {22, 1102, 58}, {29, 24244, 2}});
+  boxes::Family::configure(problem, server(), [&](const BoxesConfig& config) {
+    for (int k = 0; k < config.part_count; ++k) {
+      EXPECT_NE(config.parts[static_cast<std::size_t>(k)].mode, 1);
+    }
+    EXPECT_EQ(boxes::boxes_alike(config, problem), 29);
+  });
+}
+
 TEST(CpuEstimates, BoxesTakeElementsThatShareALineOfTheSource) {
   const Problem sparse = problem_of(1, {{208, 13, 21328}, {21328, 2704, 1}});
   boxes::Family::configure(sparse, server(), [&](const BoxesConfig& config) {
