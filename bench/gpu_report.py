@@ -28,6 +28,7 @@ MEASURED = {
     "cupy": "CuPy",
     "cublas_geam": "cuBLAS geam",
     "cutensor": "cuTENSOR",
+    "cccl": "cuda::copy",
 }
 # Columns of peers-*.csv: libraries that need not be there to be compared with.
 EARLIER = {"cutensor_2_8_1_pct": "cuTENSOR 2.8.1", "cudax_copy_2026_08_pct": "cudax::copy",

@@ -7,7 +7,8 @@ usage: random_gpu_report.py publish [RESULT.json...]  writes the tables (default
 
 RESULT.json is what `cornerturn bench --device gpu --all-candidates --random COUNT --seed S --json RESULT.json`
 writes, where `planning_check DEVICE RESULT.json --least-bytes` has noted what memory moves at least. Results of peers
-lie beside it, as RESULT-torch.json and RESULT-cutensor.json (bench/peers/gpu/gpu_peers.py, with the same options).
+lie beside it, as RESULT-torch.json, RESULT-cutensor.json and RESULT-cccl.json (bench/peers/gpu/gpu_peers.py, with the
+same options).
 """
 import sys
 from bisect import bisect
@@ -26,7 +27,7 @@ BY_BYTES = {
     "larger": (256 * MB, 1 << 62),
 }
 CLOSE = 1.05  # a choice is good that takes at most so many times as long as the fastest candidate
-PEERS = {"torch": "PyTorch", "cutensor": "cuTENSOR"}
+PEERS = {"torch": "PyTorch", "cutensor": "cuTENSOR", "cccl": "`cuda::copy`"}
 AHEAD = 1 / (1 - TOLERANCE)  # a peer is ahead where ours takes more times as long
 NEIGHBOURS = 10  # copies of about as many bytes
 

@@ -3,8 +3,8 @@
 # and makes the tables and plots from what came out.
 #
 # usage: bench/gpu/run.sh [--only NAME,...] [--out DIR] [--no-report] [--quick]
-#   --only       some of: cornerturn candidates warm torch cupy cublas_geam cutensor triton jax
-#                torch_compile torch_compile_warm
+#   --only       some of: cornerturn candidates warm torch cupy cublas_geam cutensor cccl triton
+#                jax torch_compile torch_compile_warm
 #                (default: all). candidates: every candidate of the planner; warm: what fits into the
 #                cache, back to back in a graph
 #   --out        where the parts go (default build/bench-gpu)
@@ -16,7 +16,7 @@
 # Cornerturn takes about two minutes, its candidates two more, all peers together about five.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-all=cornerturn,candidates,warm,torch,torch_compile,torch_compile_warm,triton,jax,cupy,cublas_geam,cutensor
+all=cornerturn,candidates,warm,torch,torch_compile,torch_compile_warm,triton,jax,cupy,cublas_geam,cutensor,cccl
 only=$all
 out=$root/build/bench-gpu
 report=1
@@ -34,9 +34,12 @@ done
 
 if [[ -z ${BIN:-} ]]; then
   BIN=$root/build/cuda/bin
-  "$root/scripts/build.sh" cuda cornerturn_tool bench_gpu_python || exit 1
+  targets=(cornerturn_tool bench_gpu_python)
+  if grep -qs '^CORNERTURN_CCCL:PATH=.' "$root/build/cuda/CMakeCache.txt"; then targets+=(bench_gpu_cccl); fi
+  "$root/scripts/build.sh" cuda "${targets[@]}" || exit 1
 fi
 library=$BIN/../lib/libbench_gpu_python.so
+export CORNERTURN_CCCL_LIBRARY=$BIN/../lib/libbench_gpu_cccl.so
 peers=${CORNERTURN_PEERS_ENV:-$root/.cache/peers}/bin/python
 [[ -x $peers ]] || peers=python3
 peers=${PYTHON:-$peers}
@@ -77,6 +80,7 @@ part torch 45 "${peer[@]}" torch --suite $suites "${short[@]}"
 part cupy 45 "${peer[@]}" cupy --suite $suites "${short[@]}"
 part cublas_geam 15 "${peer[@]}" cublas_geam --suite $suites "${short[@]}"
 part cutensor 45 "${peer[@]}" cutensor --suite $suites "${short[@]}"
+part cccl 45 "${peer[@]}" cccl --suite $suites "${short[@]}"
 part triton 45 "${peer[@]}" triton --suite $suites "${short[@]}"
 part jax 60 "${peer[@]}" jax --suite $suites "${short[@]}" --per-class 3
 # One case of each class is compiled; then the one that is compared with warm caches.

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "peers" / "gpu"))
 
+import cccl_peer  # noqa: E402
 import cutensor_peer  # noqa: E402
 import geometry  # noqa: E402
 import gpu_peers  # noqa: E402
@@ -170,3 +171,60 @@ def test_a_peer_that_is_not_there_is_skipped(tmp_path):
     )  # fmt: skip
     assert result.returncode == 3
     assert result.stdout == "torch: skipped: ImportError: no torch today\n"
+
+
+class CcclLibrary:
+    """What cccl_peer.py loads: it notes the arguments, and knows a bad address."""
+
+    def __init__(self):
+        def copy(*arguments):
+            self.arguments = arguments
+            return b"no such memory" if arguments[5] == 666 else None
+
+        self.cornerturn_cccl_copy = copy
+        self.cornerturn_cccl_version = lambda: 3006012
+
+
+def cccl_of(monkeypatch):
+    library = CcclLibrary()
+    monkeypatch.setattr(cccl_peer.ctypes, "CDLL", lambda path: library)
+    return cccl_peer.Cccl("somewhere.so"), library
+
+
+def test_cuda_copy_gets_what_is_to_be_moved(monkeypatch):
+    peer, library = cccl_of(monkeypatch)
+    assert peer.version == "CCCL 3.6.12"
+    generator = random.Random(4)
+    taken = 0
+    for _ in range(300):
+        case = {**random_case(generator), "element_bytes": 8}
+        if peer.prepare(case, 7):
+            continue
+        taken += 1
+        peer.run(1000, 5000)
+        size, rank, extents, src, dst, *addresses = library.arguments
+        assert (size, addresses) == (8, [1000, 5000, 7]) and rank == len(extents) == len(src) == len(dst)
+        source = np.arange(span(case, "src"), dtype="i8")
+        moved = case_of(list(extents), list(src), list(dst))
+        np.testing.assert_array_equal(reference(moved, source), reference(case, source))
+    assert taken > 250
+    peer.prepare({**case_of([3], [2], [1], 5, 6), "element_bytes": 4}, 7)
+    peer.run(1000, 5000)
+    assert library.arguments[5:] == (1020, 5024, 7)
+    with pytest.raises(RuntimeError, match="cuda::copy: no such memory"):
+        peer.run(646, 5000)
+
+
+def test_cuda_copy_says_what_it_does_not_take(monkeypatch):
+    peer, _ = cccl_of(monkeypatch)
+
+    def reason(*case, size=4):
+        return peer.prepare({**case_of(*case), "element_bytes": size}, 0) or ""
+
+    assert "1, 2, 4, 8 and 16 bytes" in reason([2, 3], [1, 2], [3, 1], size=3)
+    assert reason([2, 3], [1, -2], [3, 1]) == "" and reason([], [], [], size=16) == ""
+    # The last index is one too many, also against the axis.
+    assert reason([2], [2**31 - 2], [1]) == ""
+    assert "32 bits" in reason([2], [2**31 - 1], [1]) and "32 bits" in reason([2], [1], [1 - 2**31])
+    # Rows of 5 elements that are 4 apart, as odd and even ones may be.
+    assert "interleaved" in reason([2, 5], [5, 1], [3, 2]) and reason([2, 2], [2, 1], [3, 1]) == ""

@@ -26,6 +26,10 @@ def alignment_of(offset):
     return min(128, offset & -offset) if offset else 128
 
 
+def names_of(numbers):
+    return (ctypes.c_int32 * len(numbers))(*(n + 1 for n in numbers))
+
+
 class CuTensor:
     def __init__(self):
         load("libcublasLt.so.13", "nvidia/*/lib")  # cuTENSOR looks for it
@@ -74,12 +78,12 @@ class CuTensor:
         type_, compute = REAL_TYPES[size]
         self.stream = ctypes.c_void_p(stream)
         self.offsets = case["src_offset"] * size, case["dst_offset"] * size
-        src = self.tensor(modes, "src", type_, alignment_of(self.offsets[0]))
+        read = [k for k, mode in enumerate(modes) if mode.src != 0]  # without a mode, the source is broadcast along it
+        src = self.tensor([modes[k] for k in read], "src", type_, alignment_of(self.offsets[0]))
         dst = self.tensor(modes, "dst", type_, alignment_of(self.offsets[1]))
-        names = (ctypes.c_int32 * len(modes))(*range(1, len(modes) + 1))
         operation = ctypes.c_void_p()
-        self.call("cutensorCreatePermutation", self.handle, ctypes.byref(operation), src, names,
-                  ctypes.c_int(IDENTITY), dst, names,
+        self.call("cutensorCreatePermutation", self.handle, ctypes.byref(operation), src, names_of(read),
+                  ctypes.c_int(IDENTITY), dst, names_of(range(len(modes))),
                   ctypes.c_void_p.in_dll(self.library, f"CUTENSOR_COMPUTE_DESC_{compute}"))  # fmt: skip
         self.made.append(("cutensorDestroyOperationDescriptor", operation))
         self.plan = ctypes.c_void_p()

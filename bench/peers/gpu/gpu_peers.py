@@ -4,10 +4,11 @@
 usage: gpu_peers.py --peer NAME [--per-class N] [--library libbench_gpu_python.so] [options of
        `cornerturn bench`, e.g. --suite everyday,ttc57 --json OUT.json --max-seconds 60]
 
-NAME is torch, torch_compile, triton, jax, cupy, cublas_geam or cutensor. --per-class: only so many cases
+NAME is torch, torch_compile, triton, jax, cupy, cublas_geam, cutensor or cccl. --per-class: only so many cases
 of each class, element size and suite, for peers that compile for every case. The harness owns the
 buffers, the clock, the plain copy and the check, and calls back for each run. A peer that is not
-installed is skipped, with exit code 3.
+installed is skipped, with exit code 3. cccl needs libbench_gpu_cccl.so in build/cuda/lib, or where
+CORNERTURN_CCCL_LIBRARY says.
 """
 import argparse
 import collections
@@ -67,7 +68,13 @@ def cutensor():
     return cutensor_peer.CuTensor()
 
 
-PEERS = {f.__name__: f for f in (torch, torch_compile, triton, jax, cupy, cublas_geam, cutensor)}
+def cccl():
+    import cccl_peer
+
+    return cccl_peer.Cccl(LIBRARY.with_name("libbench_gpu_cccl.so"))
+
+
+PEERS = {f.__name__: f for f in (torch, torch_compile, triton, jax, cupy, cublas_geam, cutensor, cccl)}
 
 
 class Chosen:
