@@ -74,7 +74,7 @@ class CornerturnSubject : public bench::Subject {
 
   int calls_to_settle() const override {
     const bool learns = options_.effort == Effort::automatic && options_.kernel.empty();
-    return learns ? 1 + plan::learning_on_cpu.most_calls() : 0;  // a race, and all turns
+    return learns ? 1 + plan::calls_to_learn(plan_) : 0;  // after a race
   }
 
   // "tile: strips of 128 x 512; 67.1 MB on 1 thread": sizes and threads are known anyway. A race in

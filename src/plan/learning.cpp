@@ -17,6 +17,17 @@ const LearningRules& rules_for(const Plan& plan) {
 
 }  // namespace
 
+int calls_before_turns(const Plan& plan) {
+  constexpr std::int64_t most = 32;
+  const CpuInfo* cpu = plan.machine.cpu();
+  if (cpu == nullptr) return 0;
+  return static_cast<int>(std::min(most, cpu->l3_bytes / plan.problem.bytes()));
+}
+
+int calls_to_learn(const Plan& plan) {
+  return calls_before_turns(plan) + rules_for(plan).most_turns();
+}
+
 // A thread's right to what belongs to whoever has its turn.
 class Learning::Mine {
  public:
@@ -36,8 +47,11 @@ class Learning::Mine {
 };
 
 Learning::Learning(const LearningRules& rules, const Request& request,
-                   std::vector<Entrant> entrants)
-    : rules_(rules), request_(request), entrants_(std::move(entrants)) {}
+                   std::vector<Entrant> entrants, int calls_before)
+    : rules_(rules),
+      request_(request),
+      entrants_(std::move(entrants)),
+      calls_before_(calls_before) {}
 
 std::vector<Learning::Entrant> Learning::entrants_of(const Plan& plan, const LearningRules& rules,
                                                      const std::vector<const Row*>& close) {
@@ -63,7 +77,8 @@ std::shared_ptr<Learning> Learning::of(const Plan& plan, const Request& request,
   }
   std::vector<Entrant> entrants = entrants_of(plan, rules, close);
   if (entrants.size() < 2) return nullptr;
-  return std::shared_ptr<Learning>(new Learning(rules, request, std::move(entrants)));
+  return std::shared_ptr<Learning>(
+      new Learning(rules, request, std::move(entrants), calls_before_turns(plan)));
 }
 
 std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const TimedRun& run) {
@@ -75,6 +90,11 @@ std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const TimedRun& ru
 
 std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const Solver& solver) {
   const Mine mine(taken_);
+  if (mine && calls_before_ > 0) {
+    --calls_before_;
+    solver.run(plan);
+    return nullptr;
+  }
   if (mine && has_turn()) {
     take_turn(plan, solver);
   } else {

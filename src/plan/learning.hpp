@@ -25,8 +25,15 @@ struct LearningRules {
   double clearly_faster;  ///< the winner takes at most so many times as long as the model's choice
   bool best_turn_counts;  ///< where others disturb runs but never hasten them; else the middle one
 
-  constexpr int most_calls() const { return rounds * static_cast<int>(entrants); }
+  constexpr int most_turns() const { return rounds * static_cast<int>(entrants); }
 };
+
+/// So many calls of a plan use it as it is before the first turn. On a CPU they have moved twice as
+/// much as the third-level cache holds, or are 32: what was left there before, and has to be
+/// written back, is no part of the time of those that have turns.
+int calls_before_turns(const Plan& plan);
+/// Who has called so often, one call after the other, has what is learned.
+int calls_to_learn(const Plan& plan);
 
 /// Three turns each tell a disturbance, and what a first call pays for once, from a slow kernel.
 /// What a wrong choice costs in smaller jobs is as little as what clocks and other programs
@@ -86,7 +93,8 @@ class Learning {
     Timing timing;
   };
 
-  Learning(const LearningRules& rules, const Request& request, std::vector<Entrant> entrants);
+  Learning(const LearningRules& rules, const Request& request, std::vector<Entrant> entrants,
+           int calls_before);
   static std::vector<Entrant> entrants_of(const Plan& plan, const LearningRules& rules,
                                           const std::vector<const Row*>& close);
   /// The best, or the one in the middle, and of two the better one; infinity: it was not timed.
@@ -106,6 +114,7 @@ class Learning {
   std::atomic<bool> ended_ = false;
   std::atomic<bool> taken_ = false;  // some thread has its turn; what follows belongs to it
   std::vector<Entrant> entrants_;    // the plan's own candidate, then the cheapest others
+  int calls_before_;                 // the first turn
   std::vector<Turn> turns_;          // the oldest first
   std::size_t next_ = 0;             // whose turn it is
   int round_ = 0;

@@ -45,7 +45,7 @@ TEST(LearnedPlans, AreThoseOfTheCallsThatFollow) {
   const auto first = calls.call();
   ASSERT_NE(first->learning, nullptr) << "choose another problem";
   EXPECT_EQ(first->choice, plan::Choice::estimated);
-  const auto learned = calls.calls(plan::learning_on_cpu.most_calls());
+  const auto learned = calls.calls(plan::calls_to_learn(*first));
   EXPECT_EQ(learned->choice, plan::Choice::learned);
   EXPECT_EQ(learned->learning, nullptr);
   EXPECT_EQ(calls.call(), learned);
@@ -55,9 +55,10 @@ TEST(LearnedPlans, AreThoseOfTheCallsThatFollow) {
 TEST(LearnedPlans, AreNotThoseOfEstimatesBeforeAllIsKnown) {
   forget_plans();
   Calls calls;
-  ASSERT_NE(calls.call()->learning, nullptr);
+  const auto first = calls.call();
+  ASSERT_NE(first->learning, nullptr);
   EXPECT_EQ(calls.call(Effort::estimate)->learning, nullptr);
-  calls.calls(plan::learning_on_cpu.most_calls());
+  calls.calls(plan::calls_to_learn(*first));
   EXPECT_EQ(calls.call(Effort::estimate)->choice, plan::Choice::learned);
   forget_plans();
 }
@@ -73,7 +74,7 @@ TEST(LearnedPlans, ThatBeganWithARace) {
   EXPECT_EQ(estimate->chosen, first->chosen);
   EXPECT_EQ(estimate->learning, nullptr);
   if (first->learning == nullptr) GTEST_SKIP() << "on this machine one candidate was far ahead";
-  const auto learned = calls.calls(plan::learning_on_cpu.most_calls());
+  const auto learned = calls.calls(plan::calls_to_learn(*first));
   EXPECT_EQ(learned->choice, plan::Choice::learned);
   EXPECT_EQ(calls.call(Effort::estimate), learned);
   forget_plans();
@@ -83,9 +84,10 @@ TEST(LearnedPlans, ThatBeganWithARace) {
 TEST(LearnedPlans, AreThoseOfOtherThreadsAsWell) {
   forget_plans();
   Calls calls;
-  ASSERT_NE(calls.call()->learning, nullptr);
+  const auto first = calls.call();
+  ASSERT_NE(first->learning, nullptr);
   std::shared_ptr<const plan::Plan> theirs;
-  std::thread([&] { theirs = calls.calls(plan::learning_on_cpu.most_calls()); }).join();
+  std::thread([&] { theirs = calls.calls(plan::calls_to_learn(*first)); }).join();
   EXPECT_EQ(theirs->choice, plan::Choice::learned);
   EXPECT_EQ(calls.call(), theirs);
   forget_plans();

@@ -21,7 +21,7 @@ using cuda::OwnStream;
 using namespace test::on_gpu;
 
 // Every entrant's turns, and the calls that see the turns of a round end.
-constexpr int enough_calls = plan::learning_on_gpu.most_calls() + plan::learning_on_gpu.rounds;
+constexpr int enough_calls = plan::learning_on_gpu.most_turns() + plan::learning_on_gpu.rounds;
 
 // 2 MiB of floats, turned over.
 class LearningOnGpu : public testing::Test {
