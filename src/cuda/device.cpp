@@ -86,9 +86,7 @@ Clocks clocks_of(int device) {
 
 DeviceInfo device_info(int device) {
   DeviceInfo info = device_info_without_clocks(device);
-  const Clocks clocks = clocks_of(device);
-  info.clock_hz = clocks.sm_hz;
-  info.memory_bandwidth = clocks.memory_bandwidth;
+  info.clocks = clocks_of(device);
   return info;
 }
 

@@ -12,6 +12,12 @@ namespace cornerturn::cuda {
 /// no code for.
 std::optional<std::string> why_no_gpu();
 
+/// What the driver takes a millisecond to tell.
+struct Clocks {
+  double sm_hz = 0;             ///< the highest of an SM
+  double memory_bandwidth = 0;  ///< bytes a second, nominal; 0 where the driver does not say
+};
+
 struct DeviceInfo {
   std::string name;
   int major = 0;  ///< of the compute capability
@@ -20,22 +26,16 @@ struct DeviceInfo {
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t free_bytes = 0;        ///< of the memory, when asked
-  double memory_bandwidth = 0;        ///< see Clocks
   int threads_per_sm = 0;             ///< that can be resident
   int blocks_per_sm = 0;              ///< that can be resident
   int registers_per_sm = 0;           ///< of 32 bits
   std::int64_t shared_per_sm = 0;     ///< bytes
   std::int64_t shared_per_block = 0;  ///< bytes, when asked for
-  double clock_hz = 0;                ///< see Clocks
-  std::string driver;                 ///< the CUDA version the driver supports, as `13.0`
-  std::string runtime;                ///< the CUDA version of this build
+  Clocks clocks;
+  std::string driver;   ///< the CUDA version the driver supports, as `13.0`
+  std::string runtime;  ///< the CUDA version of this build
 };
 
-/// What the driver takes a millisecond to tell.
-struct Clocks {
-  double sm_hz = 0;             ///< the highest of an SM
-  double memory_bandwidth = 0;  ///< bytes a second, nominal; 0 where the driver does not say
-};
 Clocks clocks_of(int device);
 
 /// How many the driver sees.

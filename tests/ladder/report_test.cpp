@@ -32,7 +32,7 @@ Report on_a_gpu() {
   report.dtype = "f32";
   report.device = cuda::DeviceInfo{};
   report.device->name = "Some GPU";
-  report.device->memory_bandwidth = 90e9;
+  report.device->clocks.memory_bandwidth = 90e9;
   report.device->l2_bytes = 50'000'000;
   report.rows = {row("naive_read", 4e-4, 4e-4), row("smem_pad", 1.25e-4, 1e-4)};
   ReportRow other;

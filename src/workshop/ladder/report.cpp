@@ -128,7 +128,7 @@ std::string measured_table(const Report& report) {
                        100 * m.copy_cold.seconds / m.cold.seconds,
                        100 * m.copy_warm.seconds / std::max(m.warm.seconds, 1e-12), speed_up);
   }
-  const double limit = report.device->memory_bandwidth;
+  const double limit = report.device->clocks.memory_bandwidth;
   const bool passes = std::any_of(report.rows.begin(), report.rows.end(), [&](const ReportRow& r) {
     return r.measured && r.measured->warm.runs > 0 && rate(report, r.measured->warm) > limit;
   });
@@ -339,7 +339,7 @@ std::string to_json(const Report& report) {
         {"compute_capability", fmt::format("{}.{}", report.device->major, report.device->minor)},
         {"sm_count", report.device->sm_count},
         {"l2_bytes", report.device->l2_bytes},
-        {"memory_bandwidth", report.device->memory_bandwidth},
+        {"memory_bandwidth", report.device->clocks.memory_bandwidth},
         {"driver", report.device->driver},
         {"runtime", report.device->runtime}};
   } else if (!report.why_no_gpu.empty()) {
