@@ -39,13 +39,13 @@ struct PackAligned {
     PackLimits limits;
     const Offsets begin = pack_box(a, ctx.block_id().x, limits);
     const auto as_it_is = [](RunPlace place, int) { return place; };
-    fill_runs<Src>(ctx, a.from, limits, const_cast<std::byte*>(a.src) + begin.src, src_runs,
-                   as_it_is);
+    fill_runs(ctx, a.from, a.from_list, limits, const_cast<std::byte*>(a.src) + begin.src, src_runs,
+              as_it_is);
     ctx.barrier();
     load(ctx, a, box, src_runs);
     ctx.commit_async();
     // While the vectors are on their way
-    fill_runs<Dst>(ctx, a.to, limits, a.dst + begin.dst, dst_runs, as_it_is);
+    fill_runs(ctx, a.to, a.to_list, limits, a.dst + begin.dst, dst_runs, as_it_is);
     fill_table<Dst>(ctx, a, table);
     ctx.barrier();
     store(ctx, a, box, dst_runs, table);

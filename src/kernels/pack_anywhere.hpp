@@ -69,8 +69,8 @@ struct PackAnywhere {
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const PackArgs& a) {
     const Shared shared = begin(ctx, a);
-    const EvenRuns even{
-        a.from, {shared.src, shared.first - shared.back, run_bytes<Src>(a.from, shared.limits)}};
+    const int bytes = run_bytes(a.from, a.from_list, shared.limits);
+    const EvenRuns even{a.from, {shared.src, shared.first - shared.back, bytes}};
     const ListedRuns listed{shared.src_runs};
     if (lists_all || !a.from.even) {
       list_source(ctx, a, shared);
@@ -86,8 +86,7 @@ struct PackAnywhere {
     ctx.commit_async();
     // While the vectors are on their way: what the stores need.
     if (!lists_all && a.to.even) {
-      const int bytes = run_bytes<Dst>(a.to, shared.limits);
-      store(ctx, a, shared, EvenRuns{a.to, {shared.dst, shared.first, bytes}});
+      store(ctx, a, shared, EvenRuns{a.to, {shared.dst, shared.first, shared.length * size}});
     } else {
       list_destination(ctx, a, shared);
       store(ctx, a, shared, ListedRuns{shared.dst_runs});
@@ -102,7 +101,7 @@ struct PackAnywhere {
     shared.dst_runs = shared.src_runs + a.from.listed();
     const Offsets box = pack_box(a, ctx.block_id().x, shared.limits);
     shared.dst = a.dst + box.dst;
-    shared.length = static_cast<int>(a.to.unit * shared.limits.count(a.to.cut, a.to.last));
+    shared.length = run_bytes(a.to, a.to_list, shared.limits) / size;
     CT_NO_UNROLL
     for (int i = 0; i < a.flips; ++i) {
       const PackFlip& flip = a.flip[i];
@@ -111,7 +110,7 @@ struct PackAnywhere {
     std::byte* const from = const_cast<std::byte*>(a.src) + box.src;
     shared.src = from - shared.back;
     shared.first = static_cast<int>(shared.box.address) + a.room + phase_of(from);
-    shared.safe = box.src + a.box_low - 15 >= a.src_low && box.src + a.box_high + 15 <= a.src_high;
+    shared.safe = box.src >= a.safe_low && box.src <= a.safe_high;
     return shared;
   }
 
@@ -121,7 +120,7 @@ struct PackAnywhere {
       place.shared += shared.first - shared.back;
       return place;
     };
-    fill_runs<Src>(ctx, a.from, shared.limits, shared.src, shared.src_runs, from_lowest);
+    fill_runs(ctx, a.from, a.from_list, shared.limits, shared.src, shared.src_runs, from_lowest);
   }
 
   template <class Ctx>
@@ -131,7 +130,7 @@ struct PackAnywhere {
       place.bytes = left;
       return place;
     };
-    fill_runs<Dst>(ctx, a.to, shared.limits, shared.dst, shared.dst_runs, to_the_end);
+    fill_runs(ctx, a.to, a.to_list, shared.limits, shared.dst, shared.dst_runs, to_the_end);
   }
 
   /// The first vector that a run touches, and the bytes from there to its end.
@@ -324,20 +323,24 @@ struct PackAnywhere {
       int from[W];
       auto runs =
           places.every(static_cast<std::uint32_t>(lane.run), static_cast<std::uint32_t>(down));
-      const auto store = [&](const RunPlace& place, int first) {
-        Src elements[W];
+      const auto gather = [&](bool mine, const RunPlace& place, Src(&elements)[W]) {
         CT_UNROLL
         for (int k = 0; k < W; ++k) {
-          elements[k] = ctx.load(cast<Src>(box_at(place.shared + from[k])));
+          elements[k] = ctx.load_if(mine, cast<Src>(box_at(place.shared + from[k])));
         }
+      };
+      const auto put = [&](bool mine, const RunPlace& place, int first, const Src(&elements)[W]) {
         auto* const to = reinterpret_cast<Unit*>(place.at + first * size);
         if constexpr (single) {
-          ctx.store(to, Change::of(a, elements[0]));
+          ctx.store_if(mine, to, Change::of(a, elements[0]));
         } else {
           const Unit values = change<Change>(a, elements);
           const bool rotates = a.rotation_shift != PackArgs::no_rotation;
-          ctx.store(to, rotates ? rotated_back(values, lane.rotation) : values);
+          ctx.store_if(mine, to, rotates ? rotated_back(values, lane.rotation) : values);
         }
+      };
+      const auto has = [](const RunPlace& place, int first) {
+        return Runs::even || (first + W) * size <= place.bytes;
       };
       if (W == 1 || Runs::even || a.steady) {
         if (lane.run >= count) continue;
@@ -346,10 +349,24 @@ struct PackAnywhere {
         rotate(from, lane.rotation);
         const int first = unit + before;
         if (Runs::even && (first + W) * size > runs.here(ctx).bytes) continue;
+        // Two at a time, so that what the second one loads is on its way while the first one waits.
+        Src elements[2][W];
+        int n = lane.run;
         CT_NO_UNROLL
-        for (int n = lane.run; n < count; n += down, runs.next()) {
-          const RunPlace place = runs.here(ctx);
-          if (Runs::even || (first + W) * size <= place.bytes) store(place, first);
+        for (; n + down < count; n += 2 * down) {
+          const RunPlace one = runs.here(ctx);
+          runs.next();
+          const RunPlace two = runs.here(ctx);
+          runs.next();
+          gather(has(one, first), one, elements[0]);
+          gather(has(two, first), two, elements[1]);
+          put(has(one, first), one, first, elements[0]);
+          put(has(two, first), two, first, elements[1]);
+        }
+        if (n < count) {
+          const RunPlace one = runs.here(ctx);
+          gather(has(one, first), one, elements[0]);
+          put(has(one, first), one, first, elements[0]);
         }
         continue;
       }
@@ -359,12 +376,14 @@ struct PackAnywhere {
         const RunPlace place = runs.here(ctx);
         const int before = before_units(place.at);
         const int first = unit + before;
-        if ((first + W) * size > place.bytes) continue;
+        if (!has(place, first)) continue;
         if (before != known) {
           choose(all, before, from);
           known = before;
         }
-        store(place, first);
+        Src elements[W];
+        gather(true, place, elements);
+        put(true, place, first, elements);
       }
     }
   }
@@ -381,7 +400,7 @@ struct PackAnywhere {
     const bool inside = slot < W - 1 && element >= 0 && element < shared.length;
     const int from = inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0;
     const auto count = static_cast<int>(shared.limits.runs_of(a.to));
-    const auto pieces = static_cast<int>(a.to.pieces.divisor);
+    const auto pieces = Runs::even ? 1 : static_cast<int>(a.to_list.pieces.count.divisor);
     const int first = thread / slots * pieces;
     const int step = static_cast<int>(ctx.block_dim().x) / slots * pieces;
     auto runs = places.every(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(step));

@@ -9,26 +9,95 @@
 
 namespace cornerturn::kernels {
 
-/// One mode of a box in a list of such, the list's fastest first.
+/// n / divisor for n < 2^31, where nobody asks for the divisor.
+struct PackQuotient {
+  std::uint32_t magic = 0;  ///< 0: the divisor is 1
+  std::uint8_t shift = 0;
+
+  constexpr PackQuotient() = default;
+  constexpr explicit PackQuotient(const FastDivide& by)
+      : magic(by.magic), shift(static_cast<std::uint8_t>(by.shift)) {}
+
+  CT_HOST_DEVICE constexpr std::uint32_t of(std::uint32_t n) const {
+    return magic == 0 ? n : multiply_high(n, magic) >> shift;
+  }
+};
+
+/// One mode of a box in a list of such, the list's fastest first. The indices of the modes are the
+/// digits of a number, and where it leads is a sum without remainders:
+///
+///   n * more[0] + n / before[1] * more[1] + n / before[2] * more[2] + ...
+///
+/// So no quotient waits for another one. `more` is what an index adds, less what all indices of the
+/// mode before it have added.
 struct PackDigit {
   static constexpr int no_pads = 31;
 
-  FastDivide extent;        ///< indices that a whole box takes
-  int cut = -1;             ///< which of PackArgs::cut says how many are left, or none does
-  int shared_stride = 0;    ///< bytes
-  int pad_shift = no_pads;  ///< after every 2^pad_shift indices 16 bytes of shared memory stay free
-  std::int64_t stride = 0;  ///< bytes, on the side that the list is of
+  // As short as can be: each line of the arguments that a block needs is a miss of the constant
+  // cache, one after the other.
+  PackQuotient before;       ///< numbers that have the same index
+  std::uint16_t extent = 1;  ///< indices that a whole box takes
+  std::int8_t cut = -1;      ///< which of PackArgs::cut says how many are left, or none does
+  std::uint8_t pad_shift =
+      no_pads;            ///< after every 2^pad_shift indices 16 bytes of shared memory stay free
+  int more_shared = 0;    ///< bytes
+  std::int64_t more = 0;  ///< bytes, on the side that the list is of
+};
 
-  CT_HOST_DEVICE constexpr int shared_at(std::uint32_t index) const {
-    return static_cast<int>(index) * shared_stride + static_cast<int>(index >> pad_shift) * 16;
+CT_HOST_DEVICE constexpr int pack_pads(std::uint32_t index, int shift) {
+  return static_cast<int>(index >> shift) * 16;
+}
+
+struct PackDigits {
+  static constexpr int most = 16;  ///< a box has fewer elements than 2^16
+
+  std::int8_t count = 0;
+  bool padded = false;  ///< some mode is
+  PackDigit digit[most];
+
+  /// The index of the d-th mode.
+  CT_HOST_DEVICE constexpr std::uint32_t index(int d, std::uint32_t number) const {
+    const std::uint32_t again = d + 1 < count ? digit[d + 1].before.of(number) : 0;
+    return digit[d].before.of(number) - again * digit[d].extent;
   }
+  /// see(digit, quotient) for all modes.
+  template <class See>
+  CT_HOST_DEVICE constexpr void each(std::uint32_t number, See&& see) const {
+    // The first ones without an index, so that nothing waits for what they are.
+    constexpr int known = 2;
+    CT_UNROLL
+    for (int d = 0; d < known; ++d) {
+      if (d < count) see(digit[d], d == 0 ? number : digit[d].before.of(number));
+    }
+    CT_NO_UNROLL
+    for (int d = known; d < count; ++d) see(digit[d], digit[d].before.of(number));
+  }
+  /// Bytes of shared memory that stay free before such a place.
+  CT_HOST_DEVICE constexpr int pads(std::uint32_t number) const {
+    int bytes = 0;
+    CT_NO_UNROLL
+    for (int d = 0; d < count && padded; ++d) {
+      const int shift = digit[d].pad_shift;
+      if (shift != PackDigit::no_pads) bytes += pack_pads(index(d, number), shift);
+    }
+    return bytes;
+  }
+};
+
+/// An axis of the walk from box to box: offsets are sums as those of a PackDigit.
+struct PackAxis {
+  PackQuotient before;
+  std::int64_t src_more = 0;
+  std::int64_t dst_more = 0;
 };
 
 /// A mode of which a box takes some indices only: the last box along it may have fewer.
 struct PackCut {
-  int axis = 0;              ///< of PackArgs::boxes
   std::uint32_t step = 1;    ///< indices that a box takes
   std::uint32_t extent = 1;  ///< of the mode
+  std::uint32_t boxes = 1;   ///< along the mode
+  PackQuotient before;       ///< boxes that have the same indices
+  PackQuotient all;          ///< boxes after which these come again
 };
 
 /// A mode along which the runs of the source go backwards.
@@ -45,65 +114,65 @@ CT_HOST_DEVICE constexpr int pack_unit_bytes(int element_bytes) {
 
 /// The runs of a box on one side. A long run may be taken in pieces, each a run of the list.
 struct PackSide {
-  static constexpr int max_digits = 20;
-
-  // What every kernel reads lies together, before the arrays: each line of the arguments that a
-  // block needs is a miss of the constant cache, one after the other.
   std::uint32_t runs = 1;
-  FastDivide pieces;          ///< of a run
-  int piece_bytes = 1 << 30;  ///< on this side
-  int piece_shared = 0;       ///< bytes of shared memory from a piece to the next
-  FastDivide vectors;         ///< of a piece
-  std::uint32_t unit = 1;     ///< elements of a run for each index of its last mode
-  std::uint32_t last = 1;     ///< indices of its last mode
-  int cut = -1;               ///< of its last mode
-  int gap = 0;                ///< bytes that the run does not have behind its last element
-  // Runs that follow one another at equal distances are not listed.
-  bool even = false;
-  std::int32_t step = 0;  ///< bytes from one to the next, on this side
-  int step_shared = 0;    ///< in shared memory
-  int digits = 0;
-  PackDigit digit[max_digits];  ///< the modes beside the run
+  int bytes = 0;         ///< of a run of a whole box
+  FastDivide vectors;    ///< of a piece
+  bool even = false;     ///< the runs follow one another at equal distances, and are not listed:
+  std::int8_t cut = -1;  ///< of the run's last mode
+  std::int8_t cut_runs = -1;  ///< even: of the mode beside it
+  std::int32_t step = 0;      ///< bytes from one to the next, on this side
+  int step_shared = 0;        ///< in shared memory
 
   /// How many a block lists.
   CT_HOST_DEVICE constexpr std::uint32_t listed() const { return even ? 0 : runs; }
+};
 
+/// The runs of a side as a block lists them.
+struct PackList {
+  struct Pieces {
+    FastDivide count;     ///< of a run
+    int bytes = 1 << 30;  ///< on this side
+    int shared = 0;       ///< bytes of shared memory from a piece to the next
+  };
+  struct Last {
+    int bytes = 0;  ///< of a run for each index of its last mode
+    int gap = 0;    ///< bytes that the run does not have behind its last element
+  };
   /// Bytes from where the box begins, on this side and in shared memory.
   struct Start {
     std::int64_t at = 0;
     int shared = 0;
     int piece = 0;  ///< of the run
   };
+
+  Pieces pieces;
+  Last last;
+  PackDigits beside;  ///< the modes beside the run
+
   /// Where run number `n` begins.
   CT_HOST_DEVICE constexpr Start start(std::uint32_t n) const {
-    const std::uint32_t run = pieces.quotient(n);
-    const auto piece = static_cast<int>(n - run * pieces.divisor);
-    Start start{std::int64_t{piece} * piece_bytes, piece * piece_shared, piece};
-    each_index(run, [&](const PackDigit& of, std::uint32_t index) {
-      start.at += static_cast<std::int64_t>(index) * of.stride;
-      start.shared += of.shared_at(index);
+    const std::uint32_t run = pieces.count.quotient(n);
+    const auto piece = static_cast<int>(n - run * pieces.count.divisor);
+    Start start{std::int64_t{piece} * pieces.bytes, piece * pieces.shared, piece};
+    beside.each(run, [&](const PackDigit& of, std::uint32_t quotient) {
+      start.at += static_cast<std::int64_t>(quotient) * of.more;
+      start.shared += static_cast<int>(quotient) * of.more_shared;
     });
+    start.shared += beside.pads(run);
     return start;
   }
   /// Whether a block with such limits has it.
   template <class Limits>
   CT_DEVICE bool has(std::uint32_t n, const Limits& limits) const {
     bool inside = true;
-    each_index(pieces.quotient(n), [&](const PackDigit& of, std::uint32_t index) {
-      inside &= limits.allow(of.cut, index);
-    });
-    return inside;
-  }
-
- private:
-  template <class See>
-  CT_HOST_DEVICE constexpr void each_index(std::uint32_t run, See&& see) const {
+    const std::uint32_t run = pieces.count.quotient(n);
     CT_NO_UNROLL
-    for (int d = 0; d < digits; ++d) {
-      const std::uint32_t rest = digit[d].extent.quotient(run);
-      see(digit[d], run - rest * digit[d].extent.divisor);
-      run = rest;
+    for (int d = 0; d < beside.count; ++d) {
+      const PackDigit& of = beside.digit[d];
+      if (of.cut < 0) continue;
+      inside &= limits.allow(of.cut, beside.index(d, run));
     }
+    return inside;
   }
 };
 
@@ -112,47 +181,47 @@ struct PackArgs {
   static constexpr int max_flips = 4;
   static constexpr int no_rotation = 31;
 
+  // What most blocks read lies together, in the order in which they do.
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
+  std::int64_t safe_low = 0;   ///< anywhere: of boxes that begin from here on, counted from `src`,
+  std::int64_t safe_high = 0;  ///< to here, all vectors that they touch may be read
+  std::int8_t axes = 0;        ///< of the walk from box to box
+  std::int8_t cuts = 0;
+  std::int8_t flips = 0;  ///< anywhere
+  bool steady =
+      false;  ///< anywhere: all runs that a lane takes have as many elements before their units
+  std::int8_t lanes = 5;  ///< anywhere: 2^lanes lanes of a warp are neighbours in a run
+  std::uint8_t rotation_shift = no_rotation;  ///< see rotation_of()
+  std::int16_t rounds = 1;                    ///< anywhere: times that `from.vectors` make a run
+  int room = 0;     ///< bytes before the first element of a box, for what lies behind it backwards
+  int runs_at = 0;  ///< where in shared memory the lists of runs begin
+  PackSide from;
+  PackSide to;
+  int of_piece = 0;  ///< anywhere: elements of a run or piece of the destination, in whole units
+  FastDivide down;   ///< runs of the destination that a block writes at once
+  PackCut cut[max_cuts];
+  PackAxis axis[max_axes];
+  PackDigits of_run;  ///< where its elements lie in shared memory: its modes
+
+  FastDivide across;    ///< aligned, or single: neighbouring threads that are neighbours in a run
+  FastDivide period;    ///< of such places: elements of all modes of a run but the last
+  int last_stride = 0;  ///< bytes of shared memory for each index of that
+  int table_at = 0;     ///< aligned: where the table is
+  int line_shift = 31;  ///< aligned: after every 2^line_shift bytes of a source run 16 stay free
+  PackList from_list;
+  PackList to_list;
+  PackFlip flip[max_flips];
   std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
   std::int64_t src_high = 0;  ///< and ends here
+  ValueArgs values;
+
+  // Only the host asks for these.
   int element_bytes = 1;      ///< of the destination
   int src_element_bytes = 1;  ///< another number only where values are converted
   bool anywhere = false;      ///< where runs begin, else they are aligned to 16 bytes
-  std::int64_t box_low = 0;  ///< anywhere: from the first element of a whole box to its lowest byte
-  std::int64_t box_high = 0;  ///< and behind its highest
-  int room = 0;      ///< bytes before the first element of a box, for what lies behind it backwards
-  int runs_at = 0;   ///< where in shared memory the lists of runs begin
-  int table_at = 0;  ///< aligned: and where the table
-
-  int line_shift = 31;  ///< after every 2^line_shift bytes of a source run 16 stay free
-  int rounds = 1;       ///< anywhere: times that `from.vectors` make a run
-  int lanes = 5;        ///< anywhere: 2^lanes lanes of a warp are neighbours in a run
-  int columns = 1;      ///< anywhere: 2^lanes units each make a run, or piece, of the destination
-  int of_piece = 0;     ///< anywhere: elements of such a run or piece, in whole units
-  bool steady =
-      false;  ///< anywhere: all runs that a lane takes have as many elements before their units
   bool single = false;  ///< anywhere: a lane writes one element at once, since runs are so short
-  FastDivide across;    ///< aligned, or single: neighbouring threads that are neighbours in a run
-  FastDivide down;      ///< runs of the destination that a block writes at once
-  int rotation_shift = no_rotation;  ///< see rotation_of()
-
-  int cuts = 0;
-  int flips = 0;  ///< anywhere
-  PackCut cut[max_cuts];
-  std::int8_t cut_of_axis[max_axes] = {};  ///< 1 + the number of the cut, or 0
-  PackFlip flip[max_flips];
-  Walk boxes;
-  PackSide from;
-  PackSide to;
-
-  // Where the elements of a destination run lie in shared memory.
-  FastDivide period;    ///< elements
-  int last_stride = 0;  ///< bytes for each index of the run's last mode
-  int period_digits = 0;
-  PackDigit period_digit[PackSide::max_digits];
-
-  ValueArgs values;
+  int columns = 1;      ///< anywhere: 2^lanes units each make a run, or piece, of the destination
 
   /// Anywhere: elements that a lane writes at once.
   CT_HOST_DEVICE constexpr int of_unit() const {
@@ -175,64 +244,62 @@ struct PackArgs {
 
   /// Where element `n` of a destination run lies in shared memory, from where its run does.
   CT_HOST_DEVICE constexpr int element_at(std::uint32_t n) const {
-    std::uint32_t left[] = {n};
-    int at[1] = {};
-    add_digits(0, left, at);
-    return at[0];
+    int at = of_run.pads(n);
+    of_run.each(n, [&](const PackDigit& of, std::uint32_t quotient) {
+      at += static_cast<int>(quotient) * of.more_shared;
+    });
+    return at;
   }
-  /// The same for `count` neighbours of a run.
+  /// Anywhere, where at most the first mode is padded: the same for `count` neighbours of a run.
   template <int count>
   CT_DEVICE void elements_at(std::uint32_t first, int (&at)[count]) const {
-    const PackDigit digit = period_digit[0];
-    const std::uint32_t extent = digit.extent.divisor;
-    if (extent + 1 < count) {
+    const PackDigit digit = of_run.digit[0];
+    CT_UNROLL
+    for (int k = 0; k < count; ++k) at[k] = (static_cast<int>(first) + k) * digit.more_shared;
+    const std::uint32_t extent = digit.extent;
+    std::uint32_t here = 0, there = 1U << 31;
+    if (of_run.count > 1 && extent + 1 < count) {
       std::uint32_t n[count];
       CT_UNROLL
-      for (int k = 0; k < count; ++k) {
-        n[k] = first + static_cast<std::uint32_t>(k);
-        at[k] = 0;
-      }
-      return add_digits(0, n, at);
-    }
-    // The first index starts again once at most: what the others say is needed twice.
-    const std::uint32_t rest = digit.extent.quotient(first);
-    std::uint32_t n[] = {rest, rest + 1};
-    int begin[2] = {};
-    add_digits(1, n, begin);
-    std::uint32_t index = first - rest * extent;
-    if (digit.pad_shift == PackDigit::no_pads) {
-      int next = begin[0] + static_cast<int>(index) * digit.shared_stride;
-      const int again = begin[1] - begin[0] - static_cast<int>(extent) * digit.shared_stride;
+      for (int k = 0; k < count; ++k) n[k] = first + static_cast<std::uint32_t>(k);
+      add_others(n, at);
+      if (digit.pad_shift == PackDigit::no_pads) return;
       CT_UNROLL
-      for (int k = 0; k < count; ++k, ++index, next += digit.shared_stride) {
-        at[k] = index >= extent ? next + again : next;
-      }
+      for (int k = 0; k < count; ++k) at[k] += pack_pads(of_run.index(0, n[k]), digit.pad_shift);
       return;
     }
+    if (of_run.count > 1) {
+      // The first index starts again once at most: what the others say is needed twice.
+      here = of_run.digit[1].before.of(first) * extent;
+      there = here + extent;
+      const std::uint32_t n[] = {here, there};
+      int begin[2] = {};
+      add_others(n, begin);
+      CT_UNROLL
+      for (int k = 0; k < count; ++k) {
+        at[k] += first + static_cast<std::uint32_t>(k) >= there ? begin[1] : begin[0];
+      }
+    }
+    if (digit.pad_shift == PackDigit::no_pads) return;
     CT_UNROLL
-    for (int k = 0; k < count; ++k, ++index) {
-      const bool next = index >= extent;
-      at[k] = (next ? begin[1] : begin[0]) + digit.shared_at(next ? index - extent : index);
+    for (int k = 0; k < count; ++k) {
+      const std::uint32_t n = first + static_cast<std::uint32_t>(k);
+      at[k] += pack_pads(n - (n >= there ? there : here), digit.pad_shift);
     }
   }
 
  private:
-  /// Adds where the indices lead that numbers `n` have in a run's modes from the d-th on.
+  /// Adds what all modes but the first one say.
   template <int count>
-  CT_HOST_DEVICE constexpr void add_digits(int d, std::uint32_t (&n)[count],
-                                           int (&at)[count]) const {
+  CT_DEVICE void add_others(const std::uint32_t (&n)[count], int (&at)[count]) const {
     CT_NO_UNROLL
-    for (; d < period_digits; ++d) {
-      const PackDigit& digit = period_digit[d];
+    for (int d = 1; d < of_run.count; ++d) {
+      const PackDigit& digit = of_run.digit[d];
       CT_UNROLL
       for (int k = 0; k < count; ++k) {
-        const std::uint32_t rest = digit.extent.quotient(n[k]);
-        at[k] += digit.shared_at(n[k] - rest * digit.extent.divisor);
-        n[k] = rest;
+        at[k] += static_cast<int>(digit.before.of(n[k])) * digit.more_shared;
       }
     }
-    CT_UNROLL
-    for (int k = 0; k < count; ++k) at[k] += static_cast<int>(n[k]) * last_stride;
   }
 };
 
@@ -267,31 +334,36 @@ struct PackLimits {
   }
   /// Runs of a side that a walk over them meets. Those in a list may be empty.
   CT_DEVICE std::uint32_t runs_of(const PackSide& side) const {
-    return side.even ? count(side.digit[0].cut, side.runs) : side.runs;
+    return side.even ? count(side.cut_runs, side.runs) : side.runs;
   }
 };
 
 /// Where a block's box begins on either side.
 CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limits) {
-  Offsets offsets;
   CT_UNROLL
-  for (int c = 0; c < PackArgs::max_cuts; ++c) limits.of[c] = a.cut[c].step;
-  CT_NO_UNROLL
-  for (int i = 0; i < a.boxes.rank; ++i) {
-    const Axis& axis = a.boxes.axis[i];
-    const std::uint32_t rest = axis.count.quotient(n);
-    const std::uint32_t index = n - rest * axis.count.divisor;
-    offsets.src += static_cast<std::int64_t>(index) * axis.src_step;
-    offsets.dst += static_cast<std::int64_t>(index) * axis.dst_step;
-    n = rest;
-    const int cut = a.cut_of_axis[i] - 1;
-    if (cut < 0) continue;
-    const std::uint32_t left = a.cut[cut].extent - index * a.cut[cut].step;
-    if (left >= a.cut[cut].step) continue;
+  for (int c = 0; c < PackArgs::max_cuts; ++c) {
+    const PackCut& cut = a.cut[c];
+    limits.of[c] = cut.step;
+    if (c >= a.cuts) continue;
+    const std::uint32_t index = cut.before.of(n) - cut.all.of(n) * cut.boxes;
+    const std::uint32_t left = cut.extent - index * cut.step;
+    if (left >= cut.step) continue;
+    limits.of[c] = left;
     limits.all = false;
-    CT_UNROLL
-    for (int c = 0; c < PackArgs::max_cuts; ++c) limits.of[c] = c == cut ? left : limits.of[c];
   }
+  Offsets offsets;
+  const auto add = [&](const PackAxis& axis, std::uint32_t quotient) {
+    offsets.src += static_cast<std::int64_t>(quotient) * axis.src_more;
+    offsets.dst += static_cast<std::int64_t>(quotient) * axis.dst_more;
+  };
+  // The first ones without an index, so that nothing waits for what they are.
+  constexpr int known = 3;
+  CT_UNROLL
+  for (int i = 0; i < known; ++i) {
+    if (i < a.axes) add(a.axis[i], i == 0 ? n : a.axis[i].before.of(n));
+  }
+  CT_NO_UNROLL
+  for (int i = known; i < a.axes; ++i) add(a.axis[i], a.axis[i].before.of(n));
   return offsets;
 }
 
@@ -345,24 +417,25 @@ struct EvenRuns {
 };
 
 /// Bytes of a run of such a block.
-template <class T>
-CT_DEVICE int run_bytes(const PackSide& side, const PackLimits& limits) {
-  return static_cast<int>(side.unit * limits.count(side.cut, side.last) * sizeof(T)) - side.gap;
+CT_DEVICE int run_bytes(const PackSide& side, const PackList& list, const PackLimits& limits) {
+  if (limits.all || side.cut < 0) return side.bytes;
+  return static_cast<int>(limits.count(side.cut, 0)) * list.last.bytes - list.last.gap;
 }
 
 /// finish(place, left) says otherwise, where `left` bytes of the run are left at the place.
-template <class T, class Ctx, class Finish>
-CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackLimits& limits, std::byte* base,
-                         RunTable table, Finish&& finish) {
-  const int length = run_bytes<T>(side, limits);
+template <class Ctx, class Finish>
+CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackList& list,
+                         const PackLimits& limits, std::byte* base, RunTable table,
+                         Finish&& finish) {
+  const int length = run_bytes(side, list, limits);
   CT_NO_UNROLL
   for (auto i = ctx.thread_id().x; i < side.runs; i += ctx.block_dim().x) {
-    const PackSide::Start start = side.start(i);
-    const int left = length - start.piece * side.piece_bytes;
+    const PackList::Start start = list.start(i);
+    const int left = length - start.piece * list.pieces.bytes;
     RunPlace place{base + start.at, start.shared,
-                   left < side.piece_bytes ? left : side.piece_bytes};
+                   left < list.pieces.bytes ? left : list.pieces.bytes};
     place = finish(place, left);
-    if (left <= 0 || !(limits.all || side.has(i, limits))) place.bytes = -16;
+    if (left <= 0 || !(limits.all || list.has(i, limits))) place.bytes = -16;
     ctx.store(table + i, place);
   }
 }

@@ -13,6 +13,22 @@ namespace detail {
 __extension__ using Uint128 = unsigned __int128;
 }
 
+/// The upper half of a * b.
+template <class Unsigned>
+CT_HOST_DEVICE constexpr Unsigned multiply_high(Unsigned a, Unsigned b) {
+  static_assert(sizeof(Unsigned) == 4 || sizeof(Unsigned) == 8);
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Unsigned) == 4) {
+    return __umulhi(a, b);
+  } else {
+    return __umul64hi(a, b);
+  }
+#else
+  using Wide = std::conditional_t<sizeof(Unsigned) == 4, std::uint64_t, detail::Uint128>;
+  return static_cast<Unsigned>((Wide{a} * b) >> (8 * sizeof(Unsigned)));
+#endif
+}
+
 /// n / divisor for 0 <= n < 2^(bits - 1), with Unsigned of 32 or 64 bits.
 template <class Unsigned>
 struct BasicFastDivide {
@@ -35,20 +51,6 @@ struct BasicFastDivide {
   }
 
   friend constexpr bool operator==(const BasicFastDivide&, const BasicFastDivide&) = default;
-
- private:
-  CT_HOST_DEVICE static constexpr Unsigned multiply_high(Unsigned a, Unsigned b) {
-#if defined(__CUDA_ARCH__)
-    if constexpr (bits == 32) {
-      return __umulhi(a, b);
-    } else {
-      return __umul64hi(a, b);
-    }
-#else
-    using Wide = std::conditional_t<bits == 32, std::uint64_t, detail::Uint128>;
-    return static_cast<Unsigned>((Wide{a} * b) >> bits);
-#endif
-  }
 };
 
 using FastDivide = BasicFastDivide<std::uint32_t>;

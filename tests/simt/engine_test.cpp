@@ -389,7 +389,8 @@ std::int64_t nearest_end(const Problem& problem) {
     for (unsigned n = 0; n < ready.launch.grid.x; ++n) {
       kernels::PackLimits limits;
       const std::int64_t from = kernels::pack_box(ready.args, n, limits).src;
-      const std::int64_t left = ready.args.src_high - from - ready.args.box_high;
+      constexpr std::int64_t beyond = 15;  // what boxes are safe for
+      const std::int64_t left = ready.args.safe_high - from + beyond;
       if (limits.all && left > 0) nearest = std::min(nearest, left);
     }
   }
@@ -429,6 +430,39 @@ TEST(Engine, PackPieces) {
     }
     if (HasFailure()) FAIL() << size << " B";
   }
+}
+
+// Candidates whose runs of the destination begin with a mode of fewer indices than a lane looks at,
+// and more than lie without a pad.
+int count_short_padded(const Problem& problem) {
+  const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});
+  int found = 0;
+  for (const Candidate& candidate : plan.candidates) {
+    const auto& config = candidate.config.as<plan::gpu::PackConfig>();
+    if (!config.anywhere) continue;
+    const auto ready = plan::gpu::pack::Family::prepare(config, plan.normal);
+    const kernels::PackDigit& first = ready.args.of_run.digit[0];
+    const bool padded = first.pad_shift != kernels::PackDigit::no_pads;
+    found += padded && first.extent + 1 < 2 * ready.args.of_unit() - 1 ? 1 : 0;
+  }
+  return found;
+}
+
+TEST(Engine, PackShortPaddedModes) {
+  int found = 0;
+  for (const std::int64_t size : {1, 2, 4}) {
+    const auto of = [&](std::int64_t extent, std::int64_t src, std::int64_t dst) {
+      return cornerturn::Mode{extent, src * size, dst * size};
+    };
+    const Problem problem = problem_of(
+        static_cast<int>(size),
+        {of(14, 1, 300), of(5, 14, 60), of(2, 70, 4200), of(12, 9458, 5), of(5, 1890, 1)});
+    found += count_short_padded(problem);
+    run_and_compare(problem, 0, 0, "pack");
+    run_and_compare(problem, size, 3 * size, "pack");
+    if (HasFailure()) FAIL() << size << " B";
+  }
+  EXPECT_GT(found, 0);
 }
 
 // Sources that go backwards along their runs, in boxes that are whole and in those that are not.

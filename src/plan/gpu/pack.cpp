@@ -68,6 +68,12 @@ bool leaves_gaps(const Box& box, const Problem& normal) {
          normal.modes[next].dst_stride != mode.dst_stride * mode.extent;
 }
 
+// Modes of a period of the destination's runs.
+int period_digits(const PackArgs& args) {
+  const int modes = args.of_run.count;
+  return std::max(modes - 1, args.anywhere ? 0 : std::min(modes, 1));
+}
+
 // What a box costs, whatever its form.
 struct BoxWork {
   const Setup& setup;
@@ -84,7 +90,8 @@ struct BoxWork {
     };
     loads = static_cast<double>(args.from.runs) * args.from.vectors.divisor;
     loads *= args.rounds;
-    const double digits = args.from.digits + args.to.digits + args.period_digits;
+    const double digits =
+        args.from_list.beside.count + args.to_list.beside.count + period_digits(args);
     setup_lanes = (rounded(args.from.listed()) + rounded(args.to.listed())) * c.run_digit * digits;
     if (args.anywhere) return;
     setup_lanes += rounded(std::int64_t{args.period.divisor} + vector_elements(normal)) *
@@ -94,7 +101,7 @@ struct BoxWork {
   // Boxes whose runs begin anywhere.
   void add_anywhere(Work& work, const Box& box, const Family::Costs& c) const {
     const PackArgs& args = setup.args;
-    const double rank = args.boxes.rank;
+    const double rank = args.axes;
     const double W = args.of_unit();
     // Lanes that store, where groups of lanes are not full too; and where their elements lie.
     const double lanes = args.single ? args.across.divisor : 1 << args.lanes;
@@ -102,10 +109,10 @@ struct BoxWork {
     const double groups = threads / lanes;
     const double columns = std::max(1.0, std::ceil(args.columns / groups));  // of a thread
     const double places = threads * (columns * (2 * W - 1) + (W > 1 ? 1 : 0)) *
-                          (c.entry + c.entry_digit * args.period_digits);
+                          (c.entry + c.entry_digit * period_digits(args));
     const double of_lane = c.lane + (W > 1 && !args.steady ? c.shifting : 0.0);
     const double ends =
-        W > 1 ? static_cast<double>(args.to.runs) / args.to.pieces.divisor * 2 * W : 0;
+        W > 1 ? static_cast<double>(args.to.runs) / args.to_list.pieces.count.divisor * 2 * W : 0;
     work.instructions =
         work.blocks * (setup_lanes + threads * (c.thread + c.axis * rank) + places + ends * c.edge +
                        loads * c.load + stores * (of_lane + c.element * W));
@@ -119,7 +126,7 @@ struct BoxWork {
   // Boxes of whole vectors.
   void add_aligned(Work& work, const Problem& normal, const Family::Costs& c) const {
     const PackArgs& args = setup.args;
-    const double rank = args.boxes.rank;
+    const double rank = args.axes;
     // How often a thread writes a vector; those beyond the last whole run are idle.
     const double repeats = std::ceil(
         static_cast<double>(args.to.runs) /
@@ -303,7 +310,7 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
     } else {
       of_box.add_aligned(work, normal, c);
     }
-    work.block_seconds += model.costs.walk_block * setup.args.boxes.rank;
+    work.block_seconds += model.costs.walk_block * setup.args.axes;
     if (normal.converts() && why_no_common_cast(normal) != nullptr) {
       work.instructions += static_cast<double>(normal.elements()) * c.any_value;
     }

@@ -14,6 +14,7 @@ namespace {
 
 using kernels::PackArgs;
 using kernels::PackDigit;
+using kernels::PackList;
 using kernels::PackSide;
 
 // The smallest stride of shared memory from `least` on whose places have the phases of the source.
@@ -91,11 +92,11 @@ void cut_to_pieces(PackArgs& args, const PackConfig& config, const Box& box, std
       piece = count * least;
     }
     const auto pieces = static_cast<std::uint32_t>(ceil_div(box.dst.run, piece));
-    args.to.pieces = FastDivide(pieces);
+    args.to_list.pieces.count = FastDivide(pieces);
     args.to.runs *= pieces;
     place_lists(args);
-    args.to.piece_bytes = static_cast<int>(piece * args.element_bytes);
-    args.to.piece_shared = static_cast<int>(piece / period) * args.last_stride;
+    args.to_list.pieces.bytes = static_cast<int>(piece * args.element_bytes);
+    args.to_list.pieces.shared = static_cast<int>(piece / period) * args.last_stride;
   }
   args.of_piece = static_cast<int>(piece);
 }
@@ -107,31 +108,33 @@ bool is_steady(const PackArgs& args) {
   std::int64_t step = 0;  // bytes from a run to the next, as far as they count
   std::int64_t next = 0;
   bool same = true;
-  bool even = args.to.pieces.divisor == 1;
-  for (int d = 0; d < args.to.digits; ++d) {
-    const PackDigit& digit = args.to.digit[d];
-    same = same && digit.stride % unit == 0;
-    if (d == 0) step = digit.stride;
-    even = even && (d == 0 || (digit.stride - next) % unit == 0);
-    next = digit.stride * digit.extent.divisor;
+  bool even = args.to_list.pieces.count.divisor == 1;
+  for (int d = 0; d < args.to_list.beside.count; ++d) {
+    const PackDigit& digit = args.to_list.beside.digit[d];
+    const std::int64_t stride = digit.more + next;
+    same = same && stride % unit == 0;
+    if (d == 0) step = stride;
+    even = even && (d == 0 || digit.more % unit == 0);
+    next = stride * digit.extent;
   }
   return same || (even && step * args.down.divisor % unit == 0);
 }
 
 // Whether the runs of a side follow one another at equal distances.
-void set_even(PackSide& side) {
-  const PackDigit& digit = side.digit[0];
-  if (side.digits > 1 || side.pieces.divisor > 1 || digit.pad_shift != no_pads) return;
-  if (std::abs(digit.stride) > std::numeric_limits<std::int32_t>::max()) return;
+void set_even(PackSide& side, const PackList& list) {
+  const PackDigit& digit = list.beside.digit[0];
+  if (list.beside.count > 1 || list.pieces.count.divisor > 1 || list.beside.padded) return;
+  if (std::abs(digit.more) > std::numeric_limits<std::int32_t>::max()) return;
   side.even = true;
-  side.step = static_cast<std::int32_t>(digit.stride);
-  side.step_shared = digit.shared_stride;
+  side.step = static_cast<std::int32_t>(digit.more);
+  side.step_shared = digit.more_shared;
+  side.cut_runs = digit.cut;
 }
 
 void set_even(PackArgs& args) {
   if (args.values.converts) return;
-  set_even(args.from);
-  if (args.steady) set_even(args.to);
+  set_even(args.from, args.from_list);
+  if (args.steady) set_even(args.to, args.to_list);
   place_lists(args);
 }
 
@@ -141,7 +144,7 @@ void choose_single_lanes(PackArgs& args, const PackConfig& config, const Box& bo
   args.single = true;
   args.steady = true;
   args.of_piece = static_cast<int>(run);
-  args.lanes = static_cast<int>(std::bit_width(run)) - 1;  // near enough for the banks
+  args.lanes = static_cast<std::int8_t>(std::bit_width(run) - 1);  // near enough for the banks
   args.across = FastDivide(run);
   args.down = FastDivide(static_cast<std::uint32_t>(config.threads) / run);
 }
@@ -157,7 +160,7 @@ void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Box& box)
     const double busy = static_cast<double>(units) / static_cast<double>(columns << shift);
     if (busy < 1.15 * best) continue;
     best = busy;
-    args.lanes = shift;
+    args.lanes = static_cast<std::int8_t>(shift);
     args.columns = static_cast<int>(columns);
   }
   const std::int64_t groups = config.threads >> args.lanes;
@@ -211,11 +214,13 @@ class FirstElements {
   int wavefronts(const Layout& layout, double enough) const {
     std::array<int, 32> place{}, start{};
     for (std::size_t m = 0; m < modes_; ++m) {
-      PackDigit digit;
-      digit.shared_stride = layout.shared[mode_[m]];
-      digit.pad_shift = layout.pad_shift[mode_[m]];
+      const int stride = layout.shared[mode_[m]];
+      const int shift = layout.pad_shift[mode_[m]];
       auto& to = m < begin_ ? place : start;
-      for (std::size_t i = 0; i < 32; ++i) to[i] += digit.shared_at(index_[m][i]);
+      for (std::size_t i = 0; i < 32; ++i) {
+        const std::uint32_t index = index_[m][i];
+        to[i] += static_cast<int>(index) * stride + kernels::pack_pads(index, shift);
+      }
     }
     WarpRequest request;
     request.active = active_;
@@ -267,7 +272,7 @@ class RotatedElements {
       const std::uint32_t unit = lane - (run << args.lanes);
       if (run >= args.to.runs || (unit + 1) * W > box.dst.run) continue;
       request_.active |= 1U << lane;
-      start_[lane] = args.room + (run == 0 ? 0 : args.to.start(run).shared);
+      start_[lane] = args.room + (run == 0 ? 0 : args.to_list.start(run).shared);
       for (std::uint32_t k = 0; k < W; ++k) {
         place_[lane][k] = run == 0 ? args.element_at(unit * W + k) : place_[unit][k];
       }
@@ -346,13 +351,13 @@ void choose_rotation(Setup& setup, const Box& box) {
   int best = args.rotation_shift;
   double least = setup.wavefronts;
   for (int shift = 0; shift <= 4; ++shift) {
-    args.rotation_shift = shift;
+    args.rotation_shift = static_cast<std::uint8_t>(shift);
     const int wavefronts = elements.wavefronts(args, 0.8 * least);
     if (wavefronts >= 0.8 * least) continue;
     least = wavefronts;
     best = shift;
   }
-  args.rotation_shift = best;
+  args.rotation_shift = static_cast<std::uint8_t>(best);
 }
 
 }  // namespace cornerturn::plan::gpu::pack

@@ -13,60 +13,97 @@ namespace {
 
 using kernels::PackArgs;
 using kernels::PackDigit;
+using kernels::PackDigits;
+using kernels::PackList;
 using kernels::PackSide;
 
+// The arguments, and what making them takes.
+struct Making {
+  const Box& box;
+  const Layout& layout;
+  const Problem& normal;
+  PackArgs args = {};
+  std::array<int, PackArgs::max_cuts> cut_modes = {};
+};
+
+std::uint32_t extent_of(const Making& of, int which) {
+  return static_cast<std::uint32_t>(of.box.extent[static_cast<std::size_t>(which)]);
+}
+
 // Which of the cuts tells how many indices of the mode a box has.
-int cut_of(PackArgs& args, int which, const Box& box, const Problem& normal) {
-  const auto extent = static_cast<std::uint32_t>(box.extent[static_cast<std::size_t>(which)]);
-  if (extent == normal.modes[which].extent || extent == 1) return -1;
+int cut_of(Making& of, int which) {
+  const std::uint32_t extent = extent_of(of, which);
+  if (extent == of.normal.modes[which].extent || extent == 1) return -1;
+  PackArgs& args = of.args;
   for (int c = 0; c < args.cuts; ++c) {
-    if (args.cut[c].axis == which) return c;
+    if (of.cut_modes[static_cast<std::size_t>(c)] == which) return c;
   }
-  args.cut[args.cuts] = {which, extent, static_cast<std::uint32_t>(normal.modes[which].extent)};
+  of.cut_modes[static_cast<std::size_t>(args.cuts)] = which;
+  args.cut[args.cuts].step = extent;
+  args.cut[args.cuts].extent = static_cast<std::uint32_t>(of.normal.modes[which].extent);
   return args.cuts++;
 }
 
-PackDigit digit_of(PackArgs& args, int which, std::int64_t stride, const Box& box,
-                   const Layout& layout, const Problem& normal) {
-  const auto at = static_cast<std::size_t>(which);
-  PackDigit digit;
-  digit.extent = FastDivide(static_cast<std::uint32_t>(box.extent[at]));
-  digit.cut = cut_of(args, which, box, normal);
-  digit.shared_stride = layout.shared[at];
-  digit.pad_shift = layout.pad_shift[at];
-  digit.stride = stride;
-  return digit;
-}
+// Appends modes to a list.
+class Appended {
+ public:
+  explicit Appended(PackDigits& to) : to_(to) {}
+
+  // Bytes for each index, on the list's side and in shared memory.
+  PackDigit& add(std::uint32_t extent, std::int64_t stride, int shared, int pad_shift) {
+    PackDigit& digit = to_.digit[to_.count++];
+    digit.pad_shift = static_cast<std::uint8_t>(pad_shift);
+    to_.padded = to_.padded || pad_shift != no_pads;
+    digit.before = kernels::PackQuotient(FastDivide(numbers_));
+    digit.extent = static_cast<std::uint16_t>(extent);
+    digit.more = stride - reached_;
+    digit.more_shared = shared - reached_shared_;
+    numbers_ *= extent;
+    reached_ = stride * extent;
+    reached_shared_ = shared * static_cast<int>(extent);
+    return digit;
+  }
+
+ private:
+  PackDigits& to_;
+  std::uint32_t numbers_ = 1;
+  std::int64_t reached_ = 0;
+  int reached_shared_ = 0;
+};
 
 // The modes of a side's run, and those beside it; `each` hears of the former.
 template <class Each>
-void set_side(PackArgs& args, PackSide& side, const Box::Side& order, std::int64_t Mode::*stride,
-              const Box& box, const Layout& layout, const Problem& normal, const Each& each) {
+void set_side(Making& of, PackSide& side, PackList& list, const Box::Side& order,
+              std::int64_t Mode::*stride, const Each& each) {
+  Appended beside(list.beside);
+  side.bytes = static_cast<int>(element_size(of.normal, stride));
   for (int i = 0; i < order.modes; ++i) {
     const int which = order.order[static_cast<std::size_t>(i)];
-    const auto extent = static_cast<std::uint32_t>(box.extent[static_cast<std::size_t>(which)]);
+    const std::uint32_t extent = extent_of(of, which);
     if (extent == 1) continue;
     if (i >= order.run_modes) {
-      side.digit[side.digits++] =
-          digit_of(args, which, normal.modes[which].*stride, box, layout, normal);
+      const auto at = static_cast<std::size_t>(which);
+      PackDigit& digit = beside.add(extent, of.normal.modes[which].*stride, of.layout.shared[at],
+                                    of.layout.pad_shift[at]);
+      digit.cut = static_cast<std::int8_t>(cut_of(of, which));
       side.runs *= extent;
       continue;
     }
     const bool is_last = i + 1 == order.run_modes;
     if (is_last) {
-      side.last = extent;
-      side.cut = cut_of(args, which, box, normal);
-      const std::int64_t step = std::abs(normal.modes[which].*stride);
-      const std::int64_t size = element_size(normal, stride);
-      side.unit = static_cast<std::uint32_t>(step / size);
-      side.gap = static_cast<int>(step * extent - order.places * size);
+      side.cut = static_cast<std::int8_t>(cut_of(of, which));
+      side.bytes = static_cast<int>(order.places * element_size(of.normal, stride));
+      list.last.bytes = static_cast<int>(std::abs(of.normal.modes[which].*stride));
+      list.last.gap = list.last.bytes * static_cast<int>(extent) - side.bytes;
     }
     each(which, extent, is_last);
   }
 }
 
-// The walk from box to box, and which of its axes the cuts are of.
-void set_boxes(PackArgs& args, const Box& box, const Problem& normal) {
+// The walk from box to box, and where in it the cuts are.
+void set_boxes(Making& of) {
+  const Box& box = of.box;
+  PackArgs& args = of.args;
   std::array<int, ModeList::capacity + 2> order{};
   std::size_t count = 0;
   if (args.anywhere) {  // neighbouring blocks share the sectors at the ends of their runs
@@ -75,35 +112,41 @@ void set_boxes(PackArgs& args, const Box& box, const Problem& normal) {
       order[count++] = side->order[static_cast<std::size_t>(side->run_modes - 1)];
     }
   }
-  for (int i = normal.rank(); i-- > 0;) order[count++] = i;  // the destination's fastest first
+  for (int i = of.normal.rank(); i-- > 0;) order[count++] = i;  // the destination's fastest first
+  std::uint32_t before = 1;
+  std::int64_t src_reached = 0, dst_reached = 0;
   for (std::size_t at = 0; at < count; ++at) {
     const int i = order[at];
     if (std::find(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(at), i) !=
         order.begin() + static_cast<std::ptrdiff_t>(at)) {
       continue;
     }
-    const Mode& mode = normal.modes[i];
+    const Mode& mode = of.normal.modes[i];
     const std::int64_t step = box.extent[static_cast<std::size_t>(i)];
     if (step == mode.extent) continue;
+    const std::int64_t boxes = ceil_div(mode.extent, step);
+    const std::uint32_t all = before * static_cast<std::uint32_t>(boxes);
     for (int c = 0; c < args.cuts; ++c) {
-      if (args.cut[c].axis == i) args.cut[c].axis = -1 - args.boxes.rank;  // marked as done
+      if (of.cut_modes[static_cast<std::size_t>(c)] != i) continue;
+      args.cut[c].before = kernels::PackQuotient(FastDivide(before));
+      args.cut[c].all = kernels::PackQuotient(FastDivide(all));
+      args.cut[c].boxes = static_cast<std::uint32_t>(boxes);
     }
-    args.boxes.axis[args.boxes.rank++] = {
-        FastDivide(static_cast<std::uint32_t>(ceil_div(mode.extent, step))), step * mode.src_stride,
-        step * mode.dst_stride};
-  }
-  for (int c = 0; c < args.cuts; ++c) {
-    args.cut[c].axis = -1 - args.cut[c].axis;
-    args.cut_of_axis[args.cut[c].axis] = static_cast<std::int8_t>(c + 1);
+    args.axis[args.axes++] = {kernels::PackQuotient(FastDivide(before)),
+                              step * mode.src_stride - src_reached,
+                              step * mode.dst_stride - dst_reached};
+    before = all;
+    src_reached = boxes * step * mode.src_stride;
+    dst_reached = boxes * step * mode.dst_stride;
   }
 }
 
 // Runs of the source that go backwards lie before their first element.
-void add_flip(PackArgs& args, int which, std::uint32_t extent, const Box& box,
-              const Problem& normal) {
-  if (!is_flipped(box, normal, which)) return;
-  const auto bytes = static_cast<int>(-normal.modes[which].src_stride);
-  args.flip[args.flips++] = {extent, cut_of(args, which, box, normal), bytes};
+void add_flip(Making& of, int which, std::uint32_t extent) {
+  if (!is_flipped(of.box, of.normal, which)) return;
+  PackArgs& args = of.args;
+  const auto bytes = static_cast<int>(-of.normal.modes[which].src_stride);
+  args.flip[args.flips++] = {extent, cut_of(of, which), bytes};
   args.room += static_cast<int>(extent - 1) * bytes;
 }
 
@@ -112,32 +155,45 @@ void set_reach(PackArgs& args, const Box& box, const Problem& normal) {
   const Reach reach = src_reach(normal);
   args.src_low = reach.low - normal.src_offset;
   args.src_high = reach.high - normal.src_offset;
-  args.box_high = normal.src_type.size();
+  // From a box's first element to its lowest byte, and behind its highest
+  std::int64_t low = 0, high = normal.src_type.size();
   for (int i = 0; i < normal.rank(); ++i) {
     const std::int64_t last =
         (box.extent[static_cast<std::size_t>(i)] - 1) * normal.modes[i].src_stride;
-    (last < 0 ? args.box_low : args.box_high) += last;
+    (last < 0 ? low : high) += last;
   }
+  args.safe_low = args.src_low - low + vector - 1;
+  args.safe_high = args.src_high - high - (vector - 1);
 }
 
-// A mode of the destination's run: a digit of the period, or what follows after each period.
-void add_to_period(PackArgs& args, int which, std::uint32_t extent, bool is_last, const Box& box,
-                   const Layout& layout, const Problem& normal) {
-  const int shift = layout.pad_shift[static_cast<std::size_t>(which)];
-  if (is_last) {
-    args.last_stride = layout.shared[static_cast<std::size_t>(which)];
-    if (args.anywhere && shift == no_pads) return;
-    if (!args.anywhere && box.dst.run_modes > 1) return;
-    if (args.anywhere) {
-      extent = 1U << shift;  // as many as lie evenly
-      args.last_stride = static_cast<int>(extent) * args.last_stride + vector;
+// The modes of the destination's run. Its period is what all but the last make.
+class Run {
+ public:
+  explicit Run(Making& of) : of_(of), modes_(of.args.of_run) {}
+
+  void add(int which, std::uint32_t extent, bool is_last) {
+    PackArgs& args = of_.args;
+    const auto at = static_cast<std::size_t>(which);
+    int stride = of_.layout.shared[at];
+    int shift = of_.layout.pad_shift[at];
+    if (is_last && args.anywhere && shift != no_pads) {
+      const auto even = 1U << shift;  // as many as lie evenly
+      modes_.add(even, 0, stride, no_pads);
+      args.period = FastDivide(args.period.divisor * even);
+      stride = static_cast<int>(even) * stride + static_cast<int>(vector);
+      extent = (extent + even - 1) / even;
+      shift = no_pads;
     }
+    modes_.add(extent, 0, stride, shift);
+    if (is_last) args.last_stride = stride;
+    const bool is_alone = is_last && !args.anywhere && of_.box.dst.run_modes == 1;
+    if (!is_last || is_alone) args.period = FastDivide(args.period.divisor * extent);
   }
-  PackDigit& digit = args.period_digit[args.period_digits++];
-  digit = digit_of(args, which, 0, box, layout, normal);
-  digit.extent = FastDivide(extent);
-  args.period = FastDivide(args.period.divisor * extent);
-}
+
+ private:
+  Making& of_;
+  Appended modes_;
+};
 
 }  // namespace
 
@@ -147,29 +203,28 @@ void place_lists(PackArgs& args) {
 
 PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
                  const Problem& normal) {
-  PackArgs args;
+  Making of{box, layout, normal};
+  PackArgs& args = of.args;
   args.element_bytes = normal.dst_type.size();
   args.src_element_bytes = normal.src_type.size();
   args.values = value_args(normal);
   args.anywhere = config.anywhere;
   set_reach(args, box, normal);
-  set_side(
-      args, args.from, box.src, &Mode::src_stride, box, layout, normal,
-      [&](int which, std::uint32_t extent, bool) { add_flip(args, which, extent, box, normal); });
+  set_side(of, args.from, args.from_list, box.src, &Mode::src_stride,
+           [&](int which, std::uint32_t extent, bool) { add_flip(of, which, extent); });
   args.room = static_cast<int>(ceil_div(args.room, int{vector}) * vector);
-  set_side(args, args.to, box.dst, &Mode::dst_stride, box, layout, normal,
-           [&](int which, std::uint32_t extent, bool is_last) {
-             add_to_period(args, which, extent, is_last, box, layout, normal);
-           });
+  Run run(of);
+  set_side(of, args.to, args.to_list, box.dst, &Mode::dst_stride,
+           [&](int which, std::uint32_t extent, bool is_last) { run.add(which, extent, is_last); });
   const std::int64_t vectors = layout.pitch / vector;
   const std::int64_t at_once =
       config.anywhere ? std::min<std::int64_t>(vectors, config.threads) : vectors;
   args.from.vectors = FastDivide(static_cast<std::uint32_t>(at_once));
-  args.rounds = static_cast<int>(ceil_div(vectors, at_once));
+  args.rounds = static_cast<std::int16_t>(ceil_div(vectors, at_once));
   if (layout.lines) args.line_shift = std::countr_zero(static_cast<std::uint64_t>(line));
   args.runs_at = static_cast<int>(layout.bytes);
   place_lists(args);
-  set_boxes(args, box, normal);
+  set_boxes(of);
   return args;
 }
 

@@ -13,7 +13,7 @@ namespace cornerturn::plan::gpu::pack {
 namespace {
 
 using kernels::PackArgs;
-using kernels::PackDigit;
+using kernels::PackList;
 using kernels::PackSide;
 
 constexpr std::int64_t most_offset = 64 << 10;  // that the table can hold
@@ -91,18 +91,20 @@ void split(PackArgs& args, const PackConfig& config, const Box& box, const Layou
   const std::int64_t size = args.element_bytes;
   const std::int64_t threads = threads_of(config, box, normal);
   const std::int64_t vectors = args.from.vectors.divisor;
-  const auto cut = [](PackSide& side, std::int64_t all, std::int64_t piece, std::int64_t shared) {
+  const auto cut = [](PackSide& side, PackList& list, std::int64_t all, std::int64_t piece,
+                      std::int64_t shared) {
     const std::int64_t pieces = ceil_div(all, piece);
     side.vectors = FastDivide(static_cast<std::uint32_t>(std::min(all, piece)));
     if (pieces == 1) return;
-    side.pieces = FastDivide(static_cast<std::uint32_t>(pieces));
+    list.pieces.count = FastDivide(static_cast<std::uint32_t>(pieces));
     side.runs *= static_cast<std::uint32_t>(pieces);
-    side.piece_bytes = static_cast<int>(piece * vector);
-    side.piece_shared = static_cast<int>(shared);
+    list.pieces.bytes = static_cast<int>(piece * vector);
+    list.pieces.shared = static_cast<int>(shared);
   };
-  cut(args.from, vectors, threads, layout.lines ? with_lines(threads * vector) : threads * vector);
+  cut(args.from, args.from_list, vectors, threads,
+      layout.lines ? with_lines(threads * vector) : threads * vector);
   const Piece piece = piece_of(box, normal, config);
-  cut(args.to, ceil_div(box.dst.run * size, vector), piece.vectors,
+  cut(args.to, args.to_list, ceil_div(box.dst.run * size, vector), piece.vectors,
       piece.vectors * vector / size / args.period.divisor * args.last_stride);
   place_lists(args);
 }
@@ -163,7 +165,7 @@ class FirstRequest {
   // Where the first runs begin.
   void find_starts(std::uint32_t runs) {
     for (; starts_ < std::min(runs, 32U); ++starts_) {
-      start_[starts_] = args_.to.start(starts_).shared;
+      start_[starts_] = args_.to_list.start(starts_).shared;
     }
   }
 
@@ -218,7 +220,7 @@ void choose_order(Setup& setup, const PackConfig& config, const Box& box, const 
     setup.wavefronts = w;
     best = shift;
   }
-  args.rotation_shift = best;
+  args.rotation_shift = static_cast<std::uint8_t>(best);
 }
 
 }  // namespace
@@ -282,7 +284,8 @@ bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool 
       anywhere ? layout.bytes + runs * 16 : with_lines(layout.bytes) + runs * 32 + table;
   const std::int64_t gaps = (box.src.places - box.src.run) * normal.src_type.size();
   return layout.bytes <= most_shared && shared <= device.shared_per_block &&
-         shared <= 4 * box.bytes + gaps * layout.src_runs + 4096 && digits <= PackSide::max_digits;
+         shared <= 4 * box.bytes + gaps * layout.src_runs + 4096 &&
+         digits <= kernels::PackDigits::most;
 }
 
 Setup first_setup(const PackConfig& config, const Box& box, const Problem& normal) {
