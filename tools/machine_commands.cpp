@@ -39,13 +39,14 @@ struct GpuLine {
 };
 
 GpuLine line_of(const cuda::DeviceInfo& gpu) {
-  const std::string rate = gpu.memory_bandwidth > 0
-                               ? fmt::format(", {:.2f} TB/s nominal", gpu.memory_bandwidth * 1e-12)
-                               : "";
+  const std::string rate =
+      gpu.clocks.memory_bandwidth > 0
+          ? fmt::format(", {:.2f} TB/s nominal", gpu.clocks.memory_bandwidth * 1e-12)
+          : "";
   return {gpu.name,
           10 * gpu.major + gpu.minor,
           gpu.sm_count,
-          gpu.clock_hz,
+          gpu.clocks.sm_hz,
           gpu.l2_bytes,
           gpu.shared_per_sm,
           io::size_text(gpu.memory_bytes) + rate};
@@ -76,7 +77,7 @@ nlohmann::json devices_json(const plan::CpuInfo& cpu, int threads) {
     json.update({{"device", "gpu"},
                  {"index", i},
                  {"memory_bytes", gpu.memory_bytes},
-                 {"memory_bandwidth", gpu.memory_bandwidth},
+                 {"memory_bandwidth", gpu.clocks.memory_bandwidth},
                  {"driver", gpu.driver},
                  {"runtime", gpu.runtime}});
     list.push_back(json);
