@@ -306,7 +306,6 @@ struct PackAnywhere {
   CT_DEVICE static void store_units(Ctx& ctx, const PackArgs& a, const Shared& shared,
                                     const Runs& places) {
     const Lane lane(ctx, a);
-    const auto down = static_cast<int>(a.down.divisor);
     const auto count = static_cast<int>(shared.limits.runs_of(a.to));
     bool loaded = false;
     // The first of the elements that the unit can hold.
@@ -319,72 +318,88 @@ struct PackAnywhere {
         ctx.barrier();
         loaded = true;
       }
-      if (!inside) continue;
-      int from[W];
-      auto runs =
-          places.every(static_cast<std::uint32_t>(lane.run), static_cast<std::uint32_t>(down));
-      const auto gather = [&](bool mine, const RunPlace& place, Src(&elements)[W]) {
-        CT_UNROLL
-        for (int k = 0; k < W; ++k) {
-          elements[k] = ctx.load_if(mine, cast<Src>(box_at(place.shared + from[k])));
-        }
-      };
-      const auto put = [&](bool mine, const RunPlace& place, int first, const Src(&elements)[W]) {
-        auto* const to = reinterpret_cast<Unit*>(place.at + first * size);
-        if constexpr (single) {
-          ctx.store_if(mine, to, Change::of(a, elements[0]));
-        } else {
-          const Unit values = change<Change>(a, elements);
-          const bool rotates = a.rotation_shift != PackArgs::no_rotation;
-          ctx.store_if(mine, to, rotates ? rotated_back(values, lane.rotation) : values);
-        }
-      };
-      const auto has = [](const RunPlace& place, int first) {
-        return Runs::even || (first + W) * size <= place.bytes;
-      };
-      if (W == 1 || Runs::even || a.steady) {
-        if (lane.run >= count) continue;
-        const int before = before_units(runs.here(ctx).at);
-        choose(all, before, from);
-        rotate(from, lane.rotation);
-        const int first = unit + before;
-        if (Runs::even && (first + W) * size > runs.here(ctx).bytes) continue;
-        // Two at a time, so that what the second one loads is on its way while the first one waits.
-        Src elements[2][W];
-        int n = lane.run;
-        CT_NO_UNROLL
-        for (; n + down < count; n += 2 * down) {
-          const RunPlace one = runs.here(ctx);
-          runs.next();
-          const RunPlace two = runs.here(ctx);
-          runs.next();
-          gather(has(one, first), one, elements[0]);
-          gather(has(two, first), two, elements[1]);
-          put(has(one, first), one, first, elements[0]);
-          put(has(two, first), two, first, elements[1]);
-        }
-        if (n < count) {
-          const RunPlace one = runs.here(ctx);
-          gather(has(one, first), one, elements[0]);
-          put(has(one, first), one, first, elements[0]);
-        }
-        continue;
-      }
-      int known = -1;
+      if (inside && lane.run < count) store_column(ctx, a, lane, places, count, unit, all);
+    }
+  }
+
+  /// The same unit in every run that the lane takes. `all`: where the elements lie that it can
+  /// hold.
+  template <class Ctx, class Runs>
+  CT_DEVICE static void store_column(Ctx& ctx, const PackArgs& a, const Lane& lane,
+                                     const Runs& places, int count, int unit,
+                                     const int (&all)[2 * W - 1]) {
+    const auto down = static_cast<int>(a.down.divisor);
+    auto runs = places.every(static_cast<std::uint32_t>(lane.run), a.down.divisor);
+    int from[W];
+    if (W == 1 || Runs::even || a.steady) {
+      const int before = before_units(runs.here(ctx).at);
+      choose(all, before, from);
+      rotate(from, lane.rotation);
+      const int first = unit + before;
+      if (Runs::even && (first + W) * size > runs.here(ctx).bytes) return;
+      // Two at a time, so that what the second one loads is on its way while the first one waits.
+      Src elements[2][W];
+      int n = lane.run;
       CT_NO_UNROLL
-      for (int n = lane.run; n < count; n += down, runs.next()) {
-        const RunPlace place = runs.here(ctx);
-        const int before = before_units(place.at);
-        const int first = unit + before;
-        if (!has(place, first)) continue;
-        if (before != known) {
-          choose(all, before, from);
-          known = before;
-        }
-        Src elements[W];
-        gather(true, place, elements);
-        put(true, place, first, elements);
+      for (; n + down < count; n += 2 * down) {
+        const RunPlace one = runs.here(ctx);
+        runs.next();
+        const RunPlace two = runs.here(ctx);
+        runs.next();
+        gather(ctx, has_unit<Runs>(one, first), one, from, elements[0]);
+        gather(ctx, has_unit<Runs>(two, first), two, from, elements[1]);
+        put(ctx, a, lane, has_unit<Runs>(one, first), one, first, elements[0]);
+        put(ctx, a, lane, has_unit<Runs>(two, first), two, first, elements[1]);
       }
+      if (n < count) {
+        const RunPlace one = runs.here(ctx);
+        gather(ctx, has_unit<Runs>(one, first), one, from, elements[0]);
+        put(ctx, a, lane, has_unit<Runs>(one, first), one, first, elements[0]);
+      }
+      return;
+    }
+    int known = -1;
+    CT_NO_UNROLL
+    for (int n = lane.run; n < count; n += down, runs.next()) {
+      const RunPlace place = runs.here(ctx);
+      const int before = before_units(place.at);
+      const int first = unit + before;
+      if (!has_unit<Runs>(place, first)) continue;
+      if (before != known) {
+        choose(all, before, from);
+        known = before;
+      }
+      Src elements[W];
+      gather(ctx, true, place, from, elements);
+      put(ctx, a, lane, true, place, first, elements);
+    }
+  }
+
+  /// Whether the run has all of the unit that begins with its element `first`.
+  template <class Runs>
+  CT_DEVICE static bool has_unit(const RunPlace& place, int first) {
+    return Runs::even || (first + W) * size <= place.bytes;
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void gather(Ctx& ctx, bool mine, const RunPlace& place, const int (&from)[W],
+                               Src (&elements)[W]) {
+    CT_UNROLL
+    for (int k = 0; k < W; ++k) {
+      elements[k] = ctx.load_if(mine, cast<Src>(box_at(place.shared + from[k])));
+    }
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void put(Ctx& ctx, const PackArgs& a, const Lane& lane, bool mine,
+                            const RunPlace& place, int first, const Src (&elements)[W]) {
+    auto* const to = reinterpret_cast<Unit*>(place.at + first * size);
+    if constexpr (single) {
+      ctx.store_if(mine, to, Change::of(a, elements[0]));
+    } else {
+      const Unit values = change<Change>(a, elements);
+      const bool rotates = a.rotation_shift != PackArgs::no_rotation;
+      ctx.store_if(mine, to, rotates ? rotated_back(values, lane.rotation) : values);
     }
   }
 

@@ -51,7 +51,7 @@ CT_HOST_DEVICE constexpr int pack_pads(std::uint32_t index, int shift) {
 struct PackDigits {
   static constexpr int most = 16;  ///< a box has fewer elements than 2^16
 
-  std::int8_t count = 0;
+  std::uint8_t count = 0;
   bool padded = false;  ///< some mode is
   PackDigit digit[most];
 
@@ -186,12 +186,12 @@ struct PackArgs {
   std::byte* dst = nullptr;
   std::int64_t safe_low = 0;   ///< anywhere: of boxes that begin from here on, counted from `src`,
   std::int64_t safe_high = 0;  ///< to here, all vectors that they touch may be read
-  std::int8_t axes = 0;        ///< of the walk from box to box
-  std::int8_t cuts = 0;
-  std::int8_t flips = 0;  ///< anywhere
+  std::uint8_t axes = 0;       ///< of the walk from box to box
+  std::uint8_t cuts = 0;
+  std::uint8_t flips = 0;  ///< anywhere
   bool steady =
       false;  ///< anywhere: all runs that a lane takes have as many elements before their units
-  std::int8_t lanes = 5;  ///< anywhere: 2^lanes lanes of a warp are neighbours in a run
+  std::uint8_t lanes = 5;  ///< anywhere: 2^lanes lanes of a warp are neighbours in a run
   std::uint8_t rotation_shift = no_rotation;  ///< see rotation_of()
   std::int16_t rounds = 1;                    ///< anywhere: times that `from.vectors` make a run
   int room = 0;     ///< bytes before the first element of a box, for what lies behind it backwards

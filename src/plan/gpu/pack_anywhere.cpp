@@ -144,7 +144,7 @@ void choose_single_lanes(PackArgs& args, const PackConfig& config, const Box& bo
   args.single = true;
   args.steady = true;
   args.of_piece = static_cast<int>(run);
-  args.lanes = static_cast<std::int8_t>(std::bit_width(run) - 1);  // near enough for the banks
+  args.lanes = static_cast<std::uint8_t>(std::bit_width(run) - 1);  // near enough for the banks
   args.across = FastDivide(run);
   args.down = FastDivide(static_cast<std::uint32_t>(config.threads) / run);
 }
@@ -160,7 +160,7 @@ void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Box& box)
     const double busy = static_cast<double>(units) / static_cast<double>(columns << shift);
     if (busy < 1.15 * best) continue;
     best = busy;
-    args.lanes = static_cast<std::int8_t>(shift);
+    args.lanes = static_cast<std::uint8_t>(shift);
     args.columns = static_cast<int>(columns);
   }
   const std::int64_t groups = config.threads >> args.lanes;
