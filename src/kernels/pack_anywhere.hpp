@@ -337,24 +337,10 @@ struct PackAnywhere {
       rotate(from, lane.rotation);
       const int first = unit + before;
       if (Runs::even && (first + W) * size > runs.here(ctx).bytes) return;
-      // Two at a time, so that what the second one loads is on its way while the first one waits.
-      Src elements[2][W];
-      int n = lane.run;
       CT_NO_UNROLL
-      for (; n + down < count; n += 2 * down) {
-        const RunPlace one = runs.here(ctx);
-        runs.next();
-        const RunPlace two = runs.here(ctx);
-        runs.next();
-        gather(ctx, has_unit<Runs>(one, first), one, from, elements[0]);
-        gather(ctx, has_unit<Runs>(two, first), two, from, elements[1]);
-        put(ctx, a, lane, has_unit<Runs>(one, first), one, first, elements[0]);
-        put(ctx, a, lane, has_unit<Runs>(two, first), two, first, elements[1]);
-      }
-      if (n < count) {
-        const RunPlace one = runs.here(ctx);
-        gather(ctx, has_unit<Runs>(one, first), one, from, elements[0]);
-        put(ctx, a, lane, has_unit<Runs>(one, first), one, first, elements[0]);
+      for (int n = lane.run; n < count; n += down, runs.next()) {
+        const RunPlace place = runs.here(ctx);
+        if (has_unit<Runs>(place, first)) move_unit(ctx, a, lane, place, first, from);
       }
       return;
     }
@@ -369,9 +355,7 @@ struct PackAnywhere {
         choose(all, before, from);
         known = before;
       }
-      Src elements[W];
-      gather(ctx, true, place, from, elements);
-      put(ctx, a, lane, true, place, first, elements);
+      move_unit(ctx, a, lane, place, first, from);
     }
   }
 
@@ -382,24 +366,20 @@ struct PackAnywhere {
   }
 
   template <class Ctx>
-  CT_DEVICE static void gather(Ctx& ctx, bool mine, const RunPlace& place, const int (&from)[W],
-                               Src (&elements)[W]) {
+  CT_DEVICE static void move_unit(Ctx& ctx, const PackArgs& a, const Lane& lane,
+                                  const RunPlace& place, int first, const int (&from)[W]) {
+    Src elements[W];
     CT_UNROLL
     for (int k = 0; k < W; ++k) {
-      elements[k] = ctx.load_if(mine, cast<Src>(box_at(place.shared + from[k])));
+      elements[k] = ctx.load(cast<Src>(box_at(place.shared + from[k])));
     }
-  }
-
-  template <class Ctx>
-  CT_DEVICE static void put(Ctx& ctx, const PackArgs& a, const Lane& lane, bool mine,
-                            const RunPlace& place, int first, const Src (&elements)[W]) {
     auto* const to = reinterpret_cast<Unit*>(place.at + first * size);
     if constexpr (single) {
-      ctx.store_if(mine, to, Change::of(a, elements[0]));
+      ctx.store(to, Change::of(a, elements[0]));
     } else {
       const Unit values = change<Change>(a, elements);
       const bool rotates = a.rotation_shift != PackArgs::no_rotation;
-      ctx.store_if(mine, to, rotates ? rotated_back(values, lane.rotation) : values);
+      ctx.store(to, rotates ? rotated_back(values, lane.rotation) : values);
     }
   }
 

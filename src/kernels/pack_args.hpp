@@ -60,27 +60,28 @@ struct PackDigits {
     const std::uint32_t again = d + 1 < count ? digit[d + 1].before.of(number) : 0;
     return digit[d].before.of(number) - again * digit[d].extent;
   }
-  /// see(digit, quotient) for all modes.
+  /// see(digit, quotient, bytes of shared memory that its pads take) for all modes.
   template <class See>
   CT_HOST_DEVICE constexpr void each(std::uint32_t number, See&& see) const {
+    if (padded) {
+      std::uint32_t after = 0;  // the quotient of the mode after it
+      CT_NO_UNROLL
+      for (int d = count; d-- > 0;) {
+        const PackDigit& of = digit[d];
+        const std::uint32_t quotient = of.before.of(number);
+        see(of, quotient, pack_pads(quotient - after * of.extent, of.pad_shift));
+        after = quotient;
+      }
+      return;
+    }
     // The first ones without an index, so that nothing waits for what they are.
     constexpr int known = 2;
     CT_UNROLL
     for (int d = 0; d < known; ++d) {
-      if (d < count) see(digit[d], d == 0 ? number : digit[d].before.of(number));
+      if (d < count) see(digit[d], d == 0 ? number : digit[d].before.of(number), 0);
     }
     CT_NO_UNROLL
-    for (int d = known; d < count; ++d) see(digit[d], digit[d].before.of(number));
-  }
-  /// Bytes of shared memory that stay free before such a place.
-  CT_HOST_DEVICE constexpr int pads(std::uint32_t number) const {
-    int bytes = 0;
-    CT_NO_UNROLL
-    for (int d = 0; d < count && padded; ++d) {
-      const int shift = digit[d].pad_shift;
-      if (shift != PackDigit::no_pads) bytes += pack_pads(index(d, number), shift);
-    }
-    return bytes;
+    for (int d = known; d < count; ++d) see(digit[d], digit[d].before.of(number), 0);
   }
 };
 
@@ -154,11 +155,10 @@ struct PackList {
     const std::uint32_t run = pieces.count.quotient(n);
     const auto piece = static_cast<int>(n - run * pieces.count.divisor);
     Start start{std::int64_t{piece} * pieces.bytes, piece * pieces.shared, piece};
-    beside.each(run, [&](const PackDigit& of, std::uint32_t quotient) {
+    beside.each(run, [&](const PackDigit& of, std::uint32_t quotient, int pads) {
       start.at += static_cast<std::int64_t>(quotient) * of.more;
-      start.shared += static_cast<int>(quotient) * of.more_shared;
+      start.shared += static_cast<int>(quotient) * of.more_shared + pads;
     });
-    start.shared += beside.pads(run);
     return start;
   }
   /// Whether a block with such limits has it.
@@ -244,9 +244,9 @@ struct PackArgs {
 
   /// Where element `n` of a destination run lies in shared memory, from where its run does.
   CT_HOST_DEVICE constexpr int element_at(std::uint32_t n) const {
-    int at = of_run.pads(n);
-    of_run.each(n, [&](const PackDigit& of, std::uint32_t quotient) {
-      at += static_cast<int>(quotient) * of.more_shared;
+    int at = 0;
+    of_run.each(n, [&](const PackDigit& of, std::uint32_t quotient, int pads) {
+      at += static_cast<int>(quotient) * of.more_shared + pads;
     });
     return at;
   }
