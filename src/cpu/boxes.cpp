@@ -87,12 +87,12 @@ inline void copy_four(std::byte* dst, const PlaceOf& src_of) {
   using Element = std::conditional_t<width == 1, std::uint8_t, std::uint16_t>;
   using Word = std::conditional_t<width == 1, std::uint32_t, std::uint64_t>;
   constexpr bool little = std::endian::native == std::endian::little;
-  Word word = 0;
-  for (int k = 0; k < 4; ++k) {
+  const auto placed = [&](int k) {
     Element element;
     std::memcpy(&element, src_of(k), width);
-    word |= static_cast<Word>(static_cast<Word>(element) << (8 * width * (little ? k : 3 - k)));
-  }
+    return static_cast<Word>(static_cast<Word>(element) << (8 * width * (little ? k : 3 - k)));
+  };
+  const Word word = placed(0) | placed(1) | placed(2) | placed(3);
   std::memcpy(dst, &word, sizeof word);
 }
 
@@ -180,7 +180,8 @@ void run(const BoxesConfig& config, const Problem& normal, const Buffers& buffer
         make_tables(config, normal, grid, box.shape, memory.tables);
         again = false;
       }
-      again = again && memory.tables.stretch * config.atom_bytes >= plan::boxes::least_copied;
+      again = again && memory.tables.stretch * config.atom_bytes >= plan::boxes::least_copied &&
+              memory.tables.stretch >= plan::boxes::least_atoms_copied;
       const BoxGrid::Box next = b + 1 < last_box ? grid.box(normal, b + 1) : box;
       const std::int64_t turns = memory.tables.runs * ceil_div(memory.tables.in_run, atoms_a_turn);
       BoxFetcher next_src(memory.src_lines, src_of(buffers) + next.src_offset, turns,

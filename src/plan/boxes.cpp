@@ -58,7 +58,8 @@ BoxesConfig config_of(const BoxSizes& sizes, std::int64_t atom_bytes, int outer_
 }  // namespace
 
 double boxes_alike(const BoxesConfig& config, const Problem& normal) {
-  if (config.atom_bytes >= least_copied || packed_bytes(config, normal) < least_copied) return 1;
+  const std::int64_t least = std::max(least_copied, least_atoms_copied * config.atom_bytes);
+  if (packed_bytes(config, normal) < least) return 1;
   const BoxGrid grid = grid_of_parts(config, config.outer_rank, normal);
   double alike = 1;
   for (int i = 0; i < config.outer_rank; ++i) {

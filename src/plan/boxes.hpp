@@ -44,9 +44,10 @@ inline constexpr std::int64_t most_atoms = 16 << 10;
 /// Longer rows are no atoms.
 inline constexpr std::int64_t longest_atom = 512;
 
-/// Boxes of small atoms that read the same as the one before are copied from it where at least so
-/// many bytes of the destination lie side by side.
+/// Boxes that read the same as the one before are copied from it where at least so many bytes of
+/// the destination lie side by side, and so many atoms.
 inline constexpr std::int64_t least_copied = 32;
+inline constexpr std::int64_t least_atoms_copied = 4;
 /// So many boxes read the same and are copied, but for the first; 1: none is copied.
 double boxes_alike(const BoxesConfig& config, const Problem& normal);
 

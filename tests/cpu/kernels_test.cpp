@@ -129,7 +129,8 @@ TEST_P(Kernels, BoxesThatReadTheSame) {
   // Several stretches in a run, a long run, and stretches of several runs.
   const ModeList cases[] = {{{6, 0, 64 * 336}, {64, 1, 336}, {7, 64, 48}, {40, 448, 1}},
                             {{5, 0, 3001}, {3001, 146, 1}},
-                            {{8, 0, 3 * 5000}, {3, 8, 5000}, {600, 24, 8}, {8, 14400, 1}}};
+                            {{8, 0, 3 * 5000}, {3, 8, 5000}, {600, 24, 8}, {8, 14400, 1}},
+                            {{5, 0, 200 * 40}, {200, 64, 40}, {40, 1, 1}}};
   CaseRunner runner;
   Problem problem;
   problem.src_type = problem.dst_type = ElementType::bytes(1);

@@ -304,6 +304,19 @@ TEST(CpuEstimates, BoxesThatReadTheSameFollowEachOther) {
   });
 }
 
+// Rows of any length, where several of them lie side by side in the destination.
+TEST(CpuEstimates, RowsThatAreReadAgainAreCopied) {
+  const auto alike = [](const Problem& problem) {
+    double result = 0;
+    boxes::Family::configure(problem, server(), [&](const BoxesConfig& config) {
+      result = boxes::boxes_alike(config, problem);
+    });
+    return result;
+  };
+  EXPECT_EQ(alike(problem_of(16, {{64, 0, 1998 * 16}, {999, 2048, 32}, {2, 16, 16}})), 64);
+  EXPECT_EQ(alike(problem_of(16, {{64, 0, 3996 * 16}, {999, 2048, 64}, {2, 16, 16}})), 1);
+}
+
 // Boxes of several indices of a broadcast mode would read the same again, element by element.
 TEST(CpuEstimates, BoxesLeaveBroadcastModesToCopies) {
   const Problem problem = problem_of(
