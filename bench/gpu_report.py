@@ -8,7 +8,6 @@ usage: gpu_report.py collect [--to FOLDER] PART.json...
        gpu_report.py check [RESULTS]      fails when the page says something else than RESULTS
        gpu_report.py weak [RESULTS | PART.json...]   classes below their goals, cases below a peer
 """
-import csv
 import re
 import sys
 from pathlib import Path
@@ -30,10 +29,7 @@ MEASURED = {
     "cutensor": "cuTENSOR",
     "cccl": "cuda::copy",
 }
-# Columns of peers-*.csv: libraries that need not be there to be compared with.
-EARLIER = {"cutensor_2_8_1_pct": "cuTENSOR 2.8.1", "cudax_copy_2026_08_pct": "cudax::copy",
-           "torch_2_11_compile_pct": "torch.compile 2.11"}
-TITLES = {OURS: "Cornerturn", **MEASURED, **{c: f"{t} *" for c, t in EARLIER.items()}}
+TITLES = {OURS: "Cornerturn", **MEASURED}
 LATENCY, WARM, ALL = "latency", "warm", "all"
 # Rows of the tables, the classes that they hold, and the goals: geometric mean and worst case in
 # percent, for elements of 1, 2, 4 and 8 bytes.
@@ -128,22 +124,15 @@ def merged(parts):
 class Shares:
     """Shares of the plain copy by subject and case."""
 
-    def __init__(self, runs, earlier=None):
+    def __init__(self, runs):
         self.runs = {run["subject"]: run for run in runs}
         self.cases = {key_of(c): c for c in self.runs[OURS]["cases"] if c["outcome"] == "ok"}
         self.of = {
             name: {key_of(c): c["share_of_copy"] for c in run["cases"] if c["outcome"] == "ok"}
             for name, run in self.runs.items()
         }
-        for column, shares in (earlier or {}).items():
-            self.of[column] = {key: self.rescaled(key, share) for key, share in shares.items() if key in self.cases}
-        self.peers = [p for p in [*MEASURED, *EARLIER] if self.of.get(p)]
+        self.peers = [p for p in MEASURED if self.of.get(p)]
         self.ours = self.of[OURS]
-
-    def rescaled(self, key, share):
-        """Of the bytes that the yardstick counts: for holes, those of whole sectors."""
-        case = self.cases[key]
-        return share * case.get("copy_bytes", case["payload_bytes"]) / case["payload_bytes"]
 
     def best_peer(self, key):
         """(share, name) of the fastest peer, or None."""
@@ -156,21 +145,6 @@ class Shares:
             if (size is None or key[2] == size)
             and (group_of(case) in groups or (ALL in groups and group_of(case) not in (LATENCY, WARM)))
         ]
-
-
-def earlier_peers(folder):
-    """The columns of peers-*.csv, as {column: {key: share}}."""
-    shares = {column: {} for column in EARLIER}
-    for path in sorted(folder.glob("peers-*.csv")):
-        with open(path, encoding="utf-8", newline="") as file:
-            lines = [line for line in file if not line.startswith("#")]
-        for row in csv.DictReader(lines):
-            size = int(row["element_bytes"])
-            key = row["suite"], row["case"].removesuffix(f"_b{size}"), size, False
-            for column in EARLIER:
-                if row.get(column):
-                    shares[column][key] = float(row[column]) / 100
-    return {column: found for column, found in shares.items() if found}
 
 
 def newest_results():
@@ -236,7 +210,7 @@ def standing(shares):
 
 def notes(shares, source):
     p = shares.runs[OURS]["provenance"]
-    versions = ", ".join(f"{TITLES[n]} {shares.runs[n]['version']}" for n in shares.peers if n in shares.runs)
+    versions = ", ".join(f"{TITLES[n]} {shares.runs[n]['version']}" for n in shares.peers)
     lines = [
         f"- {p['gpu']}: {standing(shares)}.",
         "- Geometric mean / worst case; in brackets the geometric mean of the best peer of each case. "
@@ -246,11 +220,6 @@ def notes(shares, source):
         f"({p.get('sm_clock_mhz', '?')} MHz){'; ' + versions if versions else ''}. "
         f"From `{source}` by `make bench-gpu`.",
     ]
-    if any(column in shares.peers for column in EARLIER):
-        lines.append(
-            "- *: measured in an earlier run on another machine with the same kind of GPU "
-            f"(`{source.parent}/peers-2026-08.csv`), as a share of the plain copy in that run."
-        )
     return "\n".join(lines)
 
 
@@ -321,7 +290,7 @@ def choice_score(runs):
 
 
 def shares_of(path):
-    return Shares(load(path)["runs"], earlier_peers(path.parent))
+    return Shares(load(path)["runs"])
 
 
 def sections(path):
@@ -358,8 +327,7 @@ def check(path):
 
 def weak(paths):
     parts = [run for path in paths for run in load(path).get("runs", [load(path)])]
-    folder = RESULTS / "gpu-h200" if len(paths) > 1 else paths[0].parent
-    shares = Shares(merged(parts), earlier_peers(folder) or earlier_peers(RESULTS / "gpu-h200"))
+    shares = Shares(merged(parts))
     print(standing(shares))
     for title, (groups, goals) in ROWS.items():
         for size, goal in zip(SIZES, goals or [(0, 0)] * 4):

@@ -132,8 +132,6 @@ def text_of(cpu_path, gpu_path):
     ]
     if any(drawn):
         notes.append(random_note(*drawn))
-    if any(column in gpu_shares.peers for column in gpu_report.EARLIER):
-        notes.append("Peers with a * were measured on another machine with the same kind of GPU.")
     notes.append(
         f"The numbers come from {source_of(cpu_path)} and {source_of(gpu_path)}, by `make bench` and "
         f"`make bench-gpu`. [How they are measured, and every table]({PAGE.relative_to(ROOT)})."
