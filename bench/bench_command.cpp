@@ -158,7 +158,7 @@ void add_bench_command(CLI::App& app) {
   command
       ->add_option("--effort", arguments->effort,
                    "Choose plans by a model, by timing all, or by a model and what calls learn: by "
-                   "a race at the start of large jobs, by turns in the first calls of others")
+                   "a race at the start of large jobs, by turns in the first calls")
       ->check(CLI::IsMember({"automatic", "estimate", "measure"}))
       ->capture_default_str();
   command->add_option("--force", arguments->options.kernel, "Use this kernel for every case");

@@ -125,6 +125,8 @@ def choices(drawn, cases):
 def told_of_peer(drawn, peer):
     """How many problems it takes, how long it takes for them, and in how many it is ahead."""
     lags = [lag for case in drawn.cases if (lag := drawn.lag(case, [peer])) > 0]
+    if not lags:
+        return f"{PEERS[peer]} takes none of them."
     ahead = [lag for lag in lags if lag > AHEAD]
     worst = f", where ours takes up to {max(ahead):.2f} times as long" if ahead else ""
     return (

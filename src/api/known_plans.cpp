@@ -273,8 +273,9 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
   const bool won = found.executed && found.plan->choice != plan::Choice::estimated;
   if (won) winners().remember(*found.plan);
   if (found.plan->learning != nullptr) {
-    if (won) use_for_estimates(key, *found.plan);
-    found.plan = cache().find_or_insert(key, found.plan);  // threads that begin together share it
+    const auto own = found.plan;
+    found.plan = cache().find_or_insert(key, own);  // threads that begin together share it
+    if (won && found.plan == own) use_for_estimates(key, *own);
     return found;
   }
   cache().insert(key, found.plan);

@@ -17,7 +17,7 @@ inline constexpr std::int64_t race_bytes = 16 << 20;
 
 struct Raced {
   plan::Plan plan;                      ///< with the winner chosen
-  std::vector<const plan::Row*> close;  ///< kernels that may still be the fastest; none: all may
+  std::vector<const plan::Row*> close;  ///< that may still be the fastest; empty: any may
 };
 
 /// Solves the plan's problem by `run_part`, and returns the plan with the winner chosen. Nothing is

@@ -74,7 +74,7 @@ struct PackDigits {
       }
       return;
     }
-    // The first ones without an index, so that nothing waits for what they are.
+    // The first ones at places that are known, so that nothing waits for a counter.
     constexpr int known = 2;
     CT_UNROLL
     for (int d = 0; d < known; ++d) {
@@ -356,7 +356,7 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
     offsets.src += static_cast<std::int64_t>(quotient) * axis.src_more;
     offsets.dst += static_cast<std::int64_t>(quotient) * axis.dst_more;
   };
-  // The first ones without an index, so that nothing waits for what they are.
+  // The first ones at places that are known, so that nothing waits for a counter.
   constexpr int known = 3;
   CT_UNROLL
   for (int i = 0; i < known; ++i) {

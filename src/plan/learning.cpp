@@ -51,7 +51,7 @@ Learning::Learning(const LearningRules& rules, const Request& request,
     : rules_(rules),
       request_(request),
       entrants_(std::move(entrants)),
-      calls_before_(calls_before) {}
+      calls_before_turns_(calls_before) {}
 
 std::vector<Learning::Entrant> Learning::entrants_of(const Plan& plan, const LearningRules& rules,
                                                      const std::vector<const Row*>& close) {
@@ -90,8 +90,8 @@ std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const TimedRun& ru
 
 std::shared_ptr<const Plan> Learning::solve(const Plan& plan, const Solver& solver) {
   const Mine mine(taken_);
-  if (mine && calls_before_ > 0) {
-    --calls_before_;
+  if (mine && calls_before_turns_ > 0) {
+    --calls_before_turns_;
     solver.run(plan);
     return nullptr;
   }

@@ -28,9 +28,9 @@ struct LearningRules {
   constexpr int most_turns() const { return rounds * static_cast<int>(entrants); }
 };
 
-/// So many calls of a plan use it as it is before the first turn. On a CPU they have moved twice as
-/// much as the third-level cache holds, or are 32: what was left there before, and has to be
-/// written back, is no part of the time of those that have turns.
+/// So many calls of a plan use it as it is before the first turn: on a CPU as many as write about
+/// what the third-level cache holds, and read as much, 32 at most. What was left there before, and
+/// has to be written back, is no part of the time of those that have turns. The problem has bytes.
 int calls_before_turns(const Plan& plan);
 /// Who has called so often, one call after the other, has what is learned.
 int calls_to_learn(const Plan& plan);
@@ -114,7 +114,7 @@ class Learning {
   std::atomic<bool> ended_ = false;
   std::atomic<bool> taken_ = false;  // some thread has its turn; what follows belongs to it
   std::vector<Entrant> entrants_;    // the plan's own candidate, then the cheapest others
-  int calls_before_;                 // the first turn
+  int calls_before_turns_;           // that still use the plan as it is
   std::vector<Turn> turns_;          // the oldest first
   std::size_t next_ = 0;             // whose turn it is
   int round_ = 0;

@@ -16,12 +16,13 @@ namespace {
 class Calls {
  public:
   explicit Calls(std::int64_t rows = 1031)
-      : rows_(rows), src_(static_cast<std::size_t>(rows * 1033)), dst_(src_.size()) {}
+      : rows_(rows), src_(static_cast<std::size_t>(rows * 1033)), dst_(src_.size() + 64) {}
 
-  std::shared_ptr<const plan::Plan> call(Effort effort = Effort::automatic) {
+  // `place`: where the destination begins.
+  std::shared_ptr<const plan::Plan> call(Effort effort = Effort::automatic, int place = 0) {
     const ConstView src =
         ConstView(src_.data(), ElementType::bytes(1), {rows_, 1033}).permuted({1, 0});
-    const View dst(dst_.data(), src.type, src.shape);
+    const View dst(dst_.data() + place, src.type, src.shape);
     const FoundPlan found = find_plan(dst, src, {}, {.threads = 1, .effort = effort}, {});
     run_and_learn(found.plan, {dst.data, src.data, {}}, nullptr);
     return found.plan;
@@ -73,6 +74,9 @@ TEST(LearnedPlans, ThatBeganWithARace) {
   EXPECT_EQ(estimate->choice, plan::Choice::raced);
   EXPECT_EQ(estimate->chosen, first->chosen);
   EXPECT_EQ(estimate->learning, nullptr);
+  const auto elsewhere = calls.call(Effort::automatic, 1);
+  EXPECT_EQ(elsewhere->choice, plan::Choice::remembered);
+  EXPECT_EQ(elsewhere->chosen.row, first->chosen.row);
   if (first->learning == nullptr) GTEST_SKIP() << "on this machine one candidate was far ahead";
   const auto learned = calls.calls(plan::calls_to_learn(*first));
   EXPECT_EQ(learned->choice, plan::Choice::learned);
