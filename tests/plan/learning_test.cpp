@@ -436,25 +436,31 @@ TEST(LearningOnGpu, WhoIsDisturbedHasAnotherTurn) {
   EXPECT_EQ(gpu.winner(), 1U);
 }
 
+std::vector<std::vector<double>> same(double first, double second) {
+  return std::vector(static_cast<std::size_t>(learning_on_gpu.rounds), std::vector{first, second});
+}
+
+// Of two candidates.
+void all_rounds(OnGpu& gpu, const std::vector<std::vector<double>>& seconds) {
+  ASSERT_EQ(seconds.size(), static_cast<std::size_t>(learning_on_gpu.rounds));
+  for (const auto& round : seconds) {
+    EXPECT_EQ(gpu.turns(2), (Turns{0, 1}));
+    gpu.end(round);
+    gpu.call();
+  }
+}
+
 // Nobody is known to be faster than it.
 TEST(LearningOnGpu, WhatIsPreferredStaysWhereItCouldNotBeTimed) {
   OnGpu gpu({1, 1.2});
-  for (int round = 0; round < learning_on_gpu.rounds; ++round) {
-    EXPECT_EQ(gpu.turns(2), (Turns{0, 1}));
-    gpu.end({HUGE_VAL, 0.5});
-    gpu.call();
-  }
+  all_rounds(gpu, same(HUGE_VAL, 0.5));
   ASSERT_NE(gpu.learned(), nullptr);
   EXPECT_EQ(gpu.winner(), 0U);
 }
 
 TEST(LearningOnGpu, ThePlanStaysAsItIsWhereNoTurnCouldBeTimed) {
   OnGpu gpu({1, 1.2});
-  for (int round = 0; round < learning_on_gpu.rounds; ++round) {
-    EXPECT_EQ(gpu.turns(2), (Turns{0, 1}));
-    gpu.end({HUGE_VAL, HUGE_VAL});
-    gpu.call();
-  }
+  all_rounds(gpu, same(HUGE_VAL, HUGE_VAL));
   ASSERT_NE(gpu.learned(), nullptr);
   EXPECT_EQ(gpu.learned()->choice, Choice::estimated);
   EXPECT_EQ(gpu.learned()->learning, nullptr);
@@ -464,14 +470,7 @@ TEST(LearningOnGpu, ThePlanStaysAsItIsWhereNoTurnCouldBeTimed) {
 // One lucky turn makes no winner.
 TEST(LearningOnGpu, TheMedianOfItsTurnsCounts) {
   OnGpu gpu({1, 1.2});
-  const std::vector<std::vector<double>> seconds = {
-      {1, 1.1}, {1, 0.5}, {1, 1.1}, {0.9, 1.1}, {1, 1.1}};
-  ASSERT_EQ(seconds.size(), static_cast<std::size_t>(learning_on_gpu.rounds));
-  for (const auto& round : seconds) {
-    EXPECT_EQ(gpu.turns(2), (Turns{0, 1}));
-    gpu.end(round);
-    gpu.call();
-  }
+  all_rounds(gpu, {{1, 1.1}, {1, 0.5}, {1, 1.1}, {0.9, 1.1}, {1, 1.1}});
   ASSERT_NE(gpu.learned(), nullptr);
   EXPECT_EQ(gpu.winner(), 0U);
 }
