@@ -26,9 +26,10 @@ __global__ void __launch_bounds__(Kernel::threads, blocks_of_sm<Kernel>)
 }
 
 void order_tiles(Turns& turns, const kernels::TileArgs& args, const Launch& one) {
-  if (args.rest.rank == 0 || args.rest.axis[0].dst_step >= args.cols.step) return;
-  turns.rows = args.rows.tiles.divisor;
-  turns.columns = args.cols.tiles.divisor;
+  if (args.order.last_band > 0 || args.rest.rank == 0) return;
+  if (args.rest.axis[0].dst_step >= args.cols.step) return;
+  turns.rows = args.order.column.divisor;
+  turns.columns = args.order.matrix.divisor / turns.rows;
   turns.steps = one.grid.x / (turns.rows * turns.columns);
 }
 void order_tiles(Turns&, const kernels::GatherArgs&, const Launch&) {}

@@ -19,6 +19,7 @@ struct SkewArgs {
   std::int64_t src_high = 0;  ///< and ends here
   TileGroup rows;             ///< without a gap in the destination; strides of the source
   TileGroup cols;             ///< without a gap in the source; strides of the destination
+  TileOrder order;
   Walk rest;
   TileModes row_modes;
   TileModes col_modes;

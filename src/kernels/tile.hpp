@@ -31,8 +31,49 @@ namespace cornerturn::kernels {
 struct TileGroup {
   int modes = 0;
   std::uint32_t count = 1;  ///< elements of all modes
-  FastDivide tiles;         ///< tiles that this takes
   std::int64_t step = 0;    ///< bytes, on the other side, of a group of one mode
+};
+
+/// The order of tiles. Those of a matrix are taken in bands of some tiles of every column, column
+/// by column: whatever two neighbours both touch, the one that comes later finds in the L2 cache.
+///
+///   bands of 3      0  3  6  9
+///                   1  4  7 10      Blocks that follow each other write the same rows of the
+///                   2  5  8 11      destination, which here go down: partly filled sectors
+///                  12 14 16 18      meet as well.
+///                  13 15 17 19
+struct TileOrder {
+  struct Place {
+    std::uint32_t down = 0;    ///< tiles before it in its column
+    std::uint32_t across = 0;  ///< and in its row
+    std::uint32_t matrix = 0;
+  };
+
+  FastDivide matrix;            ///< tiles of it
+  FastDivide band;              ///< tiles of a whole one
+  FastDivide column;            ///< tiles of a column of a whole band
+  FastDivide last_column;       ///< and of the last one
+  std::uint32_t last_band = 0;  ///< its number
+
+  constexpr TileOrder() = default;
+  constexpr TileOrder(std::uint32_t down, std::uint32_t across, std::uint32_t of_band)
+      : matrix(down * across),
+        band(of_band * across),
+        column(of_band),
+        last_column(down - (down - 1) / of_band * of_band),
+        last_band((down - 1) / of_band) {}
+
+  CT_HOST_DEVICE constexpr Place at(std::uint32_t number) const {
+    Place place;
+    place.matrix = matrix.quotient(number);
+    const std::uint32_t tile = number - place.matrix * matrix.divisor;
+    const std::uint32_t above = band.quotient(tile);
+    const std::uint32_t in_band = tile - above * band.divisor;
+    const FastDivide& of = above == last_band ? last_column : column;
+    place.across = of.quotient(in_band);
+    place.down = above * column.divisor + in_band - place.across * of.divisor;
+    return place;
+  }
 };
 /// Where the elements of a group of several modes lie on the other side.
 struct TileModes {
@@ -61,6 +102,7 @@ struct TileArgs {
   std::int64_t src_low = 0;  ///< bytes from `src`: what may be read begins here
   TileGroup rows;            ///< without a gap in the destination; strides of the source
   TileGroup cols;            ///< without a gap in the source; strides of the destination
+  TileOrder order;
   Walk rest;
   TileModes row_modes;
   TileModes col_modes;
@@ -79,15 +121,11 @@ struct TilePlace {
   std::uint32_t number = 0;  ///< of the step through the other modes
 };
 
-/// Blocks that follow each other write the same rows of the destination, whose partly filled
-/// sectors then meet in the L2 cache.
 template <class Args>
 CT_DEVICE TilePlace tile_place(const Args& a, std::uint32_t block, int down, int columns) {
-  const std::uint32_t above = a.rows.tiles.quotient(block);
-  const std::uint32_t rest = a.cols.tiles.quotient(above);
-  return {(block - above * a.rows.tiles.divisor) * static_cast<std::uint32_t>(down),
-          (above - rest * a.cols.tiles.divisor) * static_cast<std::uint32_t>(columns),
-          a.rest.at(rest), rest};
+  const TileOrder::Place at = a.order.at(block);
+  return {at.down * static_cast<std::uint32_t>(down),
+          at.across * static_cast<std::uint32_t>(columns), a.rest.at(at.matrix), at.matrix};
 }
 
 /// Where the rows that a block reads, or those that it writes, begin. One mode: a step. Several: a

@@ -49,6 +49,9 @@ struct TileCounts {
 };
 TileCounts counts_of(const TileSides& sides, const Groups& groups);
 
+/// How many tiles of each column are taken before those of the next one.
+std::int64_t tiles_of_band(const TileCounts& counts, const TileSides& sides, const Problem& normal);
+
 /// "64 x 64 of 4 B, 2 + 1 modes"
 std::string describe_tiles(const TileConfig& config, const TileSides& sides, const Problem& normal);
 
@@ -92,13 +95,11 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
 
 /// Fills in the groups and the rest.
 template <class Args>
-void fill_groups(Args& args, const Groups& groups, const TileCounts& tiles, const Problem& normal) {
+void fill_groups(Args& args, const Groups& groups, const Problem& normal) {
   const auto fill = [&](kernels::TileGroup& to, kernels::TileModes& to_modes, const Run& run,
-                        int modes, std::int64_t count, std::int64_t of_tiles,
-                        std::int64_t Mode::*stride) {
+                        int modes, std::int64_t count, std::int64_t Mode::*stride) {
     to.modes = modes;
     to.count = static_cast<std::uint32_t>(count);
-    to.tiles = FastDivide(static_cast<std::uint32_t>(of_tiles));
     for (int i = 0; i < modes; ++i) {
       const Mode& mode = normal.modes[run[i]];
       to_modes.extent[i] = FastDivide(static_cast<std::uint32_t>(mode.extent));
@@ -107,9 +108,9 @@ void fill_groups(Args& args, const Groups& groups, const TileCounts& tiles, cons
     to.step = to_modes.stride[0];
   };
   args.element_bytes = normal.dst_type.size();
-  fill(args.rows, args.row_modes, groups.rows, groups.row_modes, groups.row_count, tiles.down,
+  fill(args.rows, args.row_modes, groups.rows, groups.row_modes, groups.row_count,
        &Mode::src_stride);
-  fill(args.cols, args.col_modes, groups.cols, groups.col_modes, groups.col_count, tiles.across,
+  fill(args.cols, args.col_modes, groups.cols, groups.col_modes, groups.col_count,
        &Mode::dst_stride);
   for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
     if (groups.in_rows(i) || groups.in_cols(i)) continue;
@@ -127,7 +128,10 @@ Launchable<Args> launch_of_tiles(Args args, const TileConfig& config, const Tile
   const TileCounts tiles = counts_of(sides, groups);
   args.shape = config.shape;
   args.values = value_args(normal);
-  fill_groups(args, groups, tiles, normal);
+  args.order = kernels::TileOrder(static_cast<std::uint32_t>(tiles.down),
+                                  static_cast<std::uint32_t>(tiles.across),
+                                  static_cast<std::uint32_t>(tiles_of_band(tiles, sides, normal)));
+  fill_groups(args, groups, normal);
   Launchable<Args> ready{args, {}};
   dispatch(args, [&]<class Kernel>() {
     ready.launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
