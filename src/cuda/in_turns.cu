@@ -15,8 +15,8 @@ template <class Kernel>
 inline constexpr bool can_take_turns = false;
 template <class T, int shape, bool one_mode>
 inline constexpr bool can_take_turns<kernels::Tile<kernels::Move<T>, shape, one_mode>> = true;
-template <class T, class Index, class Step, int of_thread>
-inline constexpr bool can_take_turns<kernels::Gather<T, Index, Step, of_thread>> = true;
+template <class T, class Form, int of_thread>
+inline constexpr bool can_take_turns<kernels::Gather<T, Form, of_thread>> = true;
 
 template <class Kernel, class Args>
 __global__ void __launch_bounds__(Kernel::threads, blocks_of_sm<Kernel>)
@@ -36,11 +36,12 @@ void order_tiles(Turns&, const kernels::GatherArgs&, const Launch&) {}
 
 template <class Family>
 void launch_in_turns(const plan::Plan& plan, const Buffers& first, Turns turns, Stream stream) {
-  plan::gpu::for_each_launch<Family>(plan, first, [&](const auto& args, const Launch& one) {
-    using Args = std::remove_cvref_t<decltype(args)>;
-    order_tiles(turns, args, one);
-    dispatch(args, [&]<class Kernel>() {
+  plan::gpu::for_each_launch<Family>(plan, first, [&](const auto& all, const Launch& one) {
+    order_tiles(turns, all, one);
+    dispatch(all, [&]<class Kernel>() {
       if constexpr (can_take_turns<Kernel>) {
+        const auto& args = plan::gpu::args_for<Kernel>(all);
+        using Args = std::remove_cvref_t<decltype(args)>;
         constexpr auto* kernel = kernel_in_turns<Kernel, Args>;
         allow_shared<std::pair<Kernel, Turns>>(reinterpret_cast<const void*>(kernel),
                                                one.dynamic_shared);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "cuda/check.hpp"
@@ -63,9 +64,11 @@ inline void launch_kernel(const void* kernel, const Launch& launch, void** param
   }
 }
 
-template <class Args>
-void launch(const Args& args, const Launch& launch, cudaStream_t stream) {
-  dispatch(args, [&]<class Kernel>() {
+template <class AllArgs>
+void launch(const AllArgs& all, const Launch& launch, cudaStream_t stream) {
+  dispatch(all, [&]<class Kernel>() {
+    const auto& args = plan::gpu::args_for<Kernel>(all);
+    using Args = std::remove_cvref_t<decltype(args)>;
     const auto* kernel = reinterpret_cast<const void*>(engine_kernel<Kernel, Args>);
     allow_shared<std::pair<Kernel, Args>>(kernel, launch.dynamic_shared);
     void* parameters[] = {const_cast<Args*>(&args)};

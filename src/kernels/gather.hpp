@@ -1,10 +1,12 @@
 // gather: one element after the other, in the order of the destination. Takes every problem, and
 // everything that can happen to a value; the kernel that the others are compared with. Values that
 // change have a body of their own: it also reads scales, biases and old values, one element at a
-// time, while moves take several elements and narrow indices.
+// time, while moves take several elements and narrow numbers.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+#include <variant>
 
 #include "kernels/casts.hpp"
 #include "kernels/context.hpp"
@@ -13,111 +15,147 @@
 
 namespace cornerturn::kernels {
 
-/// A number for each index of an axis, `first` elements into a vector and `step` apart; one for all
-/// where there is no such axis.
-struct AxisVector {
-  const float* data = nullptr;
-  bool present = false;
-  int axis = -1;
-  std::int64_t step = 1;
-  std::int64_t first = 0;
-};
+/// Where elements lie, by their numbers in the destination's order. The indices of the modes are
+/// the digits of a number, and a place is a sum without remainders, so that no quotient waits for
+/// another one: the number times the first mode's step, and for each other mode, as often as the
+/// count has been carried to it, its own step less what all indices of the mode before it have
+/// added. Unsigned sums may wrap around on the way.
+template <class Number, class Step, int most>
+struct Places {
+  struct Carry {
+    Reciprocal<Number> after;  ///< so many elements
+    Step src = 0;              ///< bytes
+    Step dst = 0;
+  };
+  using Index = Number;
+  using Offset = std::make_signed_t<Step>;
+  static constexpr int max_modes = most + 1;
 
-struct GatherArgs {
+  // Each line of 64 bytes that a block needs is a miss of the constant cache, one after the other:
+  // with 32 bits the first line ends with the first carry, and the others hold four of them.
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
-  std::int64_t elements = 0;
-  int element_bytes = 1;
-  bool single = false;   ///< one element a thread, for problems that do not fill the GPU
-  bool near = false;     ///< all offsets fit 32 bits, and there are fewer than 2^30 elements
-  bool one_run = false;  ///< the destination is one run without gaps
-  Walk mode;             ///< the destination's fastest first; axes beyond its rank have one index
-  FastDivide64 wide[max_axes];  ///< extents, for problems of 2^30 elements or more
-  bool converts = false;        ///< values change; else they are moved, and nothing below counts
-  int src_bytes = 1;            ///< of an element
-  AnyValueArgs change;
-  AxisVector scale;
-  AxisVector bias;
+  Number elements = 0;
+  Step src_step = 0;
+  Step dst_step = 0;
+  int carries = 0;    ///< one less than modes
+  Carry carry[most];  ///< the destination's fastest first; those beyond `carries` add nothing
 
-  /// Where elements number `n` of the destination's order come from and go to. What an axis needs
-  /// is read once for all of them, and their divisions do not wait for each other. The first
-  /// `known` axes are taken without a look at the rank: none waits for another one's arguments.
-  /// With `Step` of 32 bits all offsets fit them. see(axis, index) hears of every axis and every
-  /// element.
-  template <int known, class Step, class Index, int N, class See>
-  CT_HOST_DEVICE constexpr void at(const Index (&n)[N], Offsets (&offsets)[N], See&& see) const {
-    Index left[N];
+  /// Those of some elements: what a carry needs is read once for all of them.
+  template <int N>
+  CT_HOST_DEVICE constexpr void at(const Number (&n)[N], Offsets (&offsets)[N]) const {
+    static_assert(most % 4 == 1 && most >= 9);
     Step from[N] = {};
     Step to[N] = {};
     CT_UNROLL
-    for (int k = 0; k < N; ++k) left[k] = n[k];
-    const auto take = [&](int i) {
-      const auto by = divide<Index>(i);
-      const auto src_step = static_cast<Step>(mode.axis[i].src_step);
-      const auto dst_step = static_cast<Step>(mode.axis[i].dst_step);
-      CT_UNROLL
-      for (int k = 0; k < N; ++k) {
-        const Index rest = by.quotient(left[k]);
-        const auto index = static_cast<Step>(left[k] - rest * by.divisor);
-        from[k] += index * src_step;
-        if (!one_run) to[k] += index * dst_step;
-        see(i, index);
-        left[k] = rest;
-      }
-    };
-    CT_UNROLL
-    for (int i = 0; i < known; ++i) take(i);
-    for (int i = known; i < mode.rank; ++i) take(i);
+    for (int k = 0; k < N; ++k) {
+      from[k] = static_cast<Step>(n[k]) * src_step;
+      to[k] = static_cast<Step>(n[k]) * dst_step;
+    }
+    add<1>(0, n, from, to);
+    if (carries > 1) add<4>(1, n, from, to);
+    if (carries > 5) add<4>(5, n, from, to);
+    if constexpr (most > 9) {
+      CT_NO_UNROLL
+      for (int i = 9; i < carries; i += 4) add<4>(i, n, from, to);
+    }
     CT_UNROLL
     for (int k = 0; k < N; ++k) {
-      offsets[k].src = from[k];
-      offsets[k].dst = one_run ? static_cast<std::int64_t>(n[k]) * element_bytes : to[k];
+      offsets[k] = {static_cast<Offset>(from[k]), static_cast<Offset>(to[k])};
     }
   }
 
  private:
-  template <class Index>
-  CT_HOST_DEVICE constexpr BasicFastDivide<Index> divide(int i) const {
-    if constexpr (sizeof(Index) == 4) {
-      return mode.axis[i].count;
-    } else {
-      return wide[i];
+  // What some carries add, from number `first` on.
+  template <int count, int N>
+  CT_HOST_DEVICE constexpr void add(int first, const Number (&n)[N], Step (&from)[N],
+                                    Step (&to)[N]) const {
+    CT_UNROLL
+    for (int i = 0; i < count; ++i) {
+      const Carry& each = carry[first + i];
+      CT_UNROLL
+      for (int k = 0; k < N; ++k) {
+        const auto times = static_cast<Step>(each.after.quotient(n[k]));
+        from[k] += times * each.src;
+        to[k] += times * each.dst;
+      }
     }
   }
+};
+
+/// Few modes, fewer than 2^30 elements, and all offsets fit 32 bits.
+using NearPlaces = Places<std::uint32_t, std::uint32_t, 9>;
+/// The same with as many modes as there can be.
+using DeepPlaces = Places<std::uint32_t, std::uint32_t, 29>;
+/// Fewer than 2^30 elements.
+using FarPlaces = Places<std::uint32_t, std::uint64_t, 29>;
+using WidePlaces = Places<std::uint64_t, std::uint64_t, 41>;
+
+template <class Form>
+inline constexpr bool is_near = sizeof(typename Form::Offset) == 4;
+
+/// A number for each index of a mode, `first` elements into a vector and `step` apart; one for all
+/// where there is no such mode.
+struct AxisVector {
+  const float* data = nullptr;
+  bool present = false;
+  FastDivide64 before = {};  ///< elements that have the same index
+  FastDivide64 extent = {};  ///< of the mode
+  std::int64_t step = 1;
+  std::int64_t first = 0;
+
+  CT_HOST_DEVICE constexpr std::int64_t at(std::uint64_t n) const {
+    const std::uint64_t count = before.quotient(n);
+    const std::uint64_t index = count - extent.quotient(count) * extent.divisor;
+    return first + static_cast<std::int64_t>(index) * step;
+  }
+};
+
+/// Of problems whose values change.
+struct ChangedPlaces : WidePlaces {
+  int src_bytes = 1;  ///< of an element
+  int dst_bytes = 1;
+  AnyValueArgs change;
+  AxisVector scale;
+  AxisVector bias;
+};
+
+struct GatherArgs {
+  int element_bytes = 1;
+  bool single = false;  ///< one element a thread, for problems that do not fill the GPU
+  std::variant<NearPlaces, DeepPlaces, FarPlaces, WidePlaces, ChangedPlaces> form = {};
 };
 
 /// Elements of a thread, where there are many.
 inline constexpr int gather_at_once = 4;
 
-/// Index: of an element. Step: of a byte on either side.
-template <class T, class Index, class Step, int of_thread>
+template <class T, class Form, int of_thread>
 struct Gather {
+  using Args = Form;
+  using Index = typename Form::Index;
   static constexpr int threads = 256;
-  static constexpr int min_blocks = 4;
-  static constexpr int known_axes = of_thread == 1 ? 4 : 0;
+  static constexpr int min_blocks = of_thread == 1 || is_near<Form> ? 8
+                                    : sizeof(Index) == 4            ? 4
+                                                                    : 3;
 
   template <class Ctx>
-  CT_DEVICE static void run(Ctx& ctx, const GatherArgs& a) {
-    const auto all = static_cast<Index>(a.elements);
-    const Index step = Index{ctx.grid_dim().x} * (threads * of_thread);
-    for (Index first = Index{ctx.block_id().x} * (threads * of_thread); first < all;
-         first += step) {
-      Index n[of_thread];
-      CT_UNROLL
-      for (int i = 0; i < of_thread; ++i) {
-        n[i] = first + static_cast<Index>(thread_of(ctx) + i * threads);
-      }
-      T v[of_thread];
-      Offsets at[of_thread];
-      a.at<known_axes, Step>(n, at, [](int, Step) {});
-      CT_UNROLL
-      for (int i = 0; i < of_thread; ++i) {
-        v[i] = ctx.load_if(n[i] < all, reinterpret_cast<const T*>(a.src + at[i].src));
-      }
-      CT_UNROLL
-      for (int i = 0; i < of_thread; ++i) {
-        ctx.store_if(n[i] < all, reinterpret_cast<T*>(a.dst + at[i].dst), v[i]);
-      }
+  CT_DEVICE static void run(Ctx& ctx, const Form& a) {
+    const Index first = Index{ctx.block_id().x} * (threads * of_thread);
+    Index n[of_thread];
+    CT_UNROLL
+    for (int i = 0; i < of_thread; ++i) {
+      n[i] = first + static_cast<Index>(thread_of(ctx) + i * threads);
+    }
+    Offsets at[of_thread];
+    a.at(n, at);
+    T v[of_thread];
+    CT_UNROLL
+    for (int i = 0; i < of_thread; ++i) {
+      v[i] = ctx.load_if(n[i] < a.elements, reinterpret_cast<const T*>(a.src + at[i].src));
+    }
+    CT_UNROLL
+    for (int i = 0; i < of_thread; ++i) {
+      ctx.store_if(n[i] < a.elements, reinterpret_cast<T*>(a.dst + at[i].dst), v[i]);
     }
   }
 };
@@ -163,33 +201,27 @@ struct AnyChange {
 
 template <class Change>
 struct GatherChanged {
+  using Args = ChangedPlaces;
   using Src = typename Change::Src;
   using Dst = typename Change::Dst;
   static constexpr int threads = 256;
   static constexpr int min_blocks = Change::min_blocks;
 
   template <class Ctx>
-  CT_DEVICE static void run(Ctx& ctx, const GatherArgs& a) {
+  CT_DEVICE static void run(Ctx& ctx, const ChangedPlaces& a) {
     const Change change(a.change);
-    const auto all = static_cast<std::uint64_t>(a.elements);
     const std::uint64_t step = std::uint64_t{ctx.grid_dim().x} * threads;
-    for (std::uint64_t first = std::uint64_t{ctx.block_id().x} * threads; first < all;
+    for (std::uint64_t first = std::uint64_t{ctx.block_id().x} * threads; first < a.elements;
          first += step) {
-      const std::uint64_t number = first + static_cast<std::uint64_t>(thread_of(ctx));
-      const bool mine = number < all;
-      std::int64_t scale_at = a.scale.first;
-      std::int64_t bias_at = a.bias.first;
-      const std::uint64_t n[] = {number};
+      const std::uint64_t n[] = {first + static_cast<std::uint64_t>(thread_of(ctx))};
+      const bool mine = n[0] < a.elements;
       Offsets at[1];
-      a.at<0, std::int64_t>(n, at, [&](int axis, std::int64_t index) {
-        if (axis == a.scale.axis) scale_at += index * a.scale.step;
-        if (axis == a.bias.axis) bias_at += index * a.bias.step;
-      });
+      a.at(n, at);
       auto* const to = reinterpret_cast<Dst*>(a.dst + at[0].dst);
       const Src value = ctx.load_if(mine, reinterpret_cast<const Src*>(a.src + at[0].src));
       const Dst old = ctx.load_if(mine && a.change.values.beta != 0, static_cast<const Dst*>(to));
-      const float scale = ctx.load_if(mine && a.scale.present, a.scale.data + scale_at);
-      const float bias = ctx.load_if(mine && a.bias.present, a.bias.data + bias_at);
+      const float scale = ctx.load_if(mine && a.scale.present, a.scale.data + a.scale.at(n[0]));
+      const float bias = ctx.load_if(mine && a.bias.present, a.bias.data + a.bias.at(n[0]));
       constexpr auto size = static_cast<std::int64_t>(sizeof(Dst));
       const auto place = static_cast<std::uint64_t>(a.change.values.place + at[0].dst / size);
       if (mine) ctx.store(to, change(value, scale, bias, old, place));
@@ -199,7 +231,7 @@ struct GatherChanged {
 
 /// Kernels that change values: those of two types that were compiled for, or of two sizes.
 template <class Visit>
-void dispatch_changed(const GatherArgs& a, Visit&& visit) {
+void dispatch(const ChangedPlaces& a, Visit&& visit) {
   const auto known = [&]<class Pair>() {
     visit.template operator()<GatherChanged<KnownChange<typename Pair::S, typename Pair::D>>>();
   };
@@ -207,25 +239,26 @@ void dispatch_changed(const GatherArgs& a, Visit&& visit) {
       with_scaled_cast(a.change.src_kind, a.change.dst_kind, known)) {
     return;
   }
-  with_sizes<16>(a.src_bytes, a.element_bytes, [&]<int src_size, int dst_size>() {
+  with_sizes<16>(a.src_bytes, a.dst_bytes, [&]<int src_size, int dst_size>() {
     visit.template operator()<GatherChanged<AnyChange<src_size, dst_size>>>();
   });
 }
 
 template <class Visit>
 void dispatch(const GatherArgs& a, Visit&& visit) {
-  if (a.converts) return dispatch_changed(a, visit);
-  with_element(a.element_bytes, [&]<class T>(T) {
-    if (a.single) {
-      visit.template operator()<Gather<T, std::uint32_t, std::int64_t, 1>>();
-    } else if (a.near) {
-      visit.template operator()<Gather<T, std::uint32_t, std::int32_t, gather_at_once>>();
-    } else if (a.elements < (std::int64_t{1} << 30)) {
-      visit.template operator()<Gather<T, std::uint32_t, std::int64_t, gather_at_once>>();
+  const auto of_form = [&]<class Form>(const Form& form) {
+    if constexpr (std::is_same_v<Form, ChangedPlaces>) {
+      dispatch(form, visit);
     } else {
-      visit.template operator()<Gather<T, std::uint64_t, std::int64_t, gather_at_once>>();
+      with_element(a.element_bytes, [&]<class T>(T) {
+        if constexpr (!std::is_same_v<Form, WidePlaces>) {
+          if (a.single) return visit.template operator()<Gather<T, Form, 1>>();
+        }
+        visit.template operator()<Gather<T, Form, gather_at_once>>();
+      });
     }
-  });
+  };
+  std::visit(of_form, a.form);
 }
 
 }  // namespace cornerturn::kernels

@@ -16,7 +16,7 @@ struct PackQuotient {
 
   constexpr PackQuotient() = default;
   constexpr explicit PackQuotient(const FastDivide& by)
-      : magic(by.magic), shift(static_cast<std::uint8_t>(by.shift)) {}
+      : magic(by.inverse.magic), shift(static_cast<std::uint8_t>(by.inverse.shift)) {}
 
   CT_HOST_DEVICE constexpr std::uint32_t of(std::uint32_t n) const {
     return magic == 0 ? n : multiply_high(n, magic) >> shift;

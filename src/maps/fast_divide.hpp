@@ -29,25 +29,41 @@ CT_HOST_DEVICE constexpr Unsigned multiply_high(Unsigned a, Unsigned b) {
 #endif
 }
 
-/// n / divisor for 0 <= n < 2^(bits - 1), with Unsigned of 32 or 64 bits.
+/// n / divisor for 0 <= n < 2^(bits - 1), with Unsigned of 32 or 64 bits, where the divisor is 2 or
+/// more and nobody asks for it; of none the quotient is 0.
 template <class Unsigned>
-struct BasicFastDivide {
+struct Reciprocal {
   static constexpr int bits = static_cast<int>(8 * sizeof(Unsigned));
 
-  Unsigned divisor = 1;
   Unsigned magic = 0;  // ceil(2^(bits + shift) / divisor)
   int shift = 0;
 
-  constexpr BasicFastDivide() = default;
-  constexpr explicit BasicFastDivide(Unsigned d) : divisor(d) {
-    if (d <= 1) return;
+  constexpr Reciprocal() = default;
+  constexpr explicit Reciprocal(Unsigned divisor) {
+    if (divisor <= 1) return;
     using Wide = std::conditional_t<bits == 32, std::uint64_t, detail::Uint128>;
-    shift = static_cast<int>(std::bit_width(static_cast<Unsigned>(d - 1))) - 1;
-    magic = static_cast<Unsigned>(((Wide{1} << (bits + shift)) + d - 1) / d);
+    shift = static_cast<int>(std::bit_width(static_cast<Unsigned>(divisor - 1))) - 1;
+    magic = static_cast<Unsigned>(((Wide{1} << (bits + shift)) + divisor - 1) / divisor);
   }
 
   CT_HOST_DEVICE constexpr Unsigned quotient(Unsigned n) const {
-    return divisor == 1 ? n : multiply_high(n, magic) >> shift;
+    return multiply_high(n, magic) >> shift;
+  }
+
+  friend constexpr bool operator==(const Reciprocal&, const Reciprocal&) = default;
+};
+
+/// The same for every divisor, which it knows.
+template <class Unsigned>
+struct BasicFastDivide {
+  Unsigned divisor = 1;
+  Reciprocal<Unsigned> inverse;
+
+  constexpr BasicFastDivide() = default;
+  constexpr explicit BasicFastDivide(Unsigned d) : divisor(d), inverse(d) {}
+
+  CT_HOST_DEVICE constexpr Unsigned quotient(Unsigned n) const {
+    return divisor == 1 ? n : inverse.quotient(n);
   }
 
   friend constexpr bool operator==(const BasicFastDivide&, const BasicFastDivide&) = default;

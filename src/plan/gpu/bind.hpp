@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <variant>
 
 #include "core/buffers.hpp"
 #include "core/problem.hpp"
@@ -27,6 +28,16 @@ void bind(Args& args, const Problem& normal, const Buffers& buffers) {
     args.change.values.alpha = buffers.late->alpha;
     args.change.arithmetic = true;
     args.change.addend = buffers.late->addend;
+  }
+}
+
+/// What a kernel takes of its family's arguments: the one of their forms that it names, or all.
+template <class Kernel, class Args>
+const auto& args_for(const Args& args) {
+  if constexpr (requires { typename Kernel::Args; }) {
+    return std::get<typename Kernel::Args>(args.form);
+  } else {
+    return args;
   }
 }
 

@@ -6,7 +6,8 @@
 //     static constexpr Operations operations;         // that it takes
 //     using Config;                                   // every choice, a plain value with ==
 //     using Args;                     // the kernel's arguments; dispatch(args, visit) chooses the
-//                                     // instance (kernels/context.hpp)
+//                                     // instance (kernels/context.hpp). Where kernels name an
+//                                     // Args of their own, Args::form is a variant of these
 //     struct Costs;                                   // of this family: members of type Cost alone
 //     static const char* why_not(normal, device);     // null, or the rule that the problem breaks
 //     static void configure(normal, start, device, add);   // offers the configurations; takes the

@@ -8,6 +8,7 @@
 #include "core/validate.hpp"
 #include "kernels/scaled.hpp"
 #include "maps/sectors.hpp"
+#include "plan/gpu/bind.hpp"
 #include "plan/gpu/convert.hpp"
 #include "plan/gpu/row_runs.hpp"
 
@@ -86,42 +87,68 @@ bool is_near(const Reach& reach, std::int64_t offset) {
   return reach.low - offset >= -most && reach.high - offset <= most;
 }
 
+// Whether 32 bits hold the number of any element, and what a thread adds to it.
+bool is_countable(const Problem& normal) {
+  return normal.elements() < (std::int64_t{1} << 30);
+}
+
 // Whether all of its arithmetic has 32 bits.
 bool is_near(const Problem& normal) {
-  return normal.elements() < (std::int64_t{1} << 30) &&
-         is_near(src_reach(normal), normal.src_offset) &&
+  return is_countable(normal) && is_near(src_reach(normal), normal.src_offset) &&
          is_near(dst_reach(normal), normal.dst_offset);
 }
 
-// Whether element number n of the destination's order lies n elements behind the first.
-bool dst_is_one_run(const Problem& normal) {
-  std::int64_t next = normal.dst_type.size();
-  for (int i = normal.rank(); i-- > 0;) {
-    if (normal.modes[i].dst_stride != next) return false;
-    next *= normal.modes[i].extent;
+// As many modes as a problem has, of one form of places.
+template <class Places>
+Places places_of(const Problem& normal) {
+  Places places;
+  const int rank = normal.rank();
+  places.elements = static_cast<typename Places::Index>(normal.elements());
+  if (places.elements == 0 || rank == 0) return places;
+  const auto step = [](std::int64_t bytes) {
+    return static_cast<decltype(places.src_step)>(bytes);
+  };
+  places.src_step = step(normal.modes[rank - 1].src_stride);
+  places.dst_step = step(normal.modes[rank - 1].dst_stride);
+  places.carries = rank - 1;
+  std::int64_t after = 1;
+  for (int i = 0; i < places.carries; ++i) {
+    const Mode& mode = normal.modes[rank - 1 - i];
+    const Mode& next = normal.modes[rank - 2 - i];
+    after *= mode.extent;
+    places.carry[i] = {Reciprocal(static_cast<typename Places::Index>(after)),
+                       step(next.src_stride - mode.extent * mode.src_stride),
+                       step(next.dst_stride - mode.extent * mode.dst_stride)};
   }
-  return true;
+  return places;
 }
 
-// What happens to the values.
-void set_change(kernels::GatherArgs& args, const Problem& normal) {
-  args.converts = true;
-  args.src_bytes = normal.src_type.size();
-  args.change = {.src_kind = normal.src_type.kind(),
-                 .dst_kind = normal.dst_type.kind(),
-                 .values = normal.values,
-                 .scaled = normal.scale.present,
-                 .biased = normal.bias.present};
-  const auto fill = [&](kernels::AxisVector& to, const ModeVector& from) {
-    to.present = from.present;
-    if (from.mode >= 0) {
-      to.axis = normal.rank() - 1 - from.mode;  // the axes are the modes, reversed
-    }
-    to.step = from.step;
-    to.first = from.first;
-  };
-  fill(args.scale, normal.scale);
-  fill(args.bias, normal.bias);
+kernels::AxisVector axis_vector(const ModeVector& vector, const Problem& normal) {
+  kernels::AxisVector axis{.present = vector.present, .step = vector.step, .first = vector.first};
+  if (vector.mode < 0 || normal.elements() == 0) return axis;
+  std::uint64_t before = 1;
+  for (int i = vector.mode + 1; i < normal.rank(); ++i) {
+    before *= static_cast<std::uint64_t>(normal.modes[i].extent);
+  }
+  axis.before = FastDivide64(before);
+  axis.extent = FastDivide64(static_cast<std::uint64_t>(normal.modes[vector.mode].extent));
+  return axis;
+}
+
+// Of a problem whose values change.
+kernels::ChangedPlaces changed_places(const Problem& normal) {
+  kernels::ChangedPlaces places;
+  static_cast<kernels::WidePlaces&>(places) = places_of<kernels::WidePlaces>(normal);
+  places.src_bytes = normal.src_type.size();
+  places.dst_bytes = normal.dst_type.size();
+  places.change = {.src_kind = normal.src_type.kind(),
+                   .dst_kind = normal.dst_type.kind(),
+                   .values = normal.values,
+                   .scaled = normal.scale.present,
+                   .biased = normal.bias.present};
+  places.scale = axis_vector(normal.scale, normal);
+  places.bias = axis_vector(normal.bias, normal);
+  return places;
 }
 
 }  // namespace
@@ -199,26 +226,25 @@ std::string Family::describe(const GatherConfig& config, const Problem& normal) 
 }
 
 Launchable<kernels::GatherArgs> Family::prepare(const GatherConfig& config, const Problem& normal) {
-  kernels::GatherArgs args;
-  args.elements = normal.elements();
-  args.element_bytes = normal.dst_type.size();
-  args.single = config.single;
-  args.mode.rank = normal.rank();
-  for (int i = 0; i < normal.rank(); ++i) {
-    const Mode& mode = normal.modes[normal.rank() - 1 - i];
-    const auto extent = static_cast<std::uint64_t>(std::max<std::int64_t>(mode.extent, 1));
-    args.wide[i] = FastDivide64(extent);
-    kernels::Axis& axis = args.mode.axis[i];
-    if (extent < (1U << 31)) axis.count = FastDivide(static_cast<std::uint32_t>(extent));
-    axis.src_step = mode.src_stride;
-    axis.dst_step = mode.dst_stride;
+  kernels::GatherArgs args{.element_bytes = normal.dst_type.size(), .single = config.single};
+  if (normal.converts()) {
+    args.form = changed_places(normal);
+  } else if (!is_countable(normal)) {
+    args.form = places_of<kernels::WidePlaces>(normal);
+  } else if (!is_near(normal)) {
+    args.form = places_of<kernels::FarPlaces>(normal);
+  } else if (normal.rank() > kernels::NearPlaces::max_modes) {
+    args.form = places_of<kernels::DeepPlaces>(normal);
+  } else {
+    args.form = places_of<kernels::NearPlaces>(normal);
   }
-  if (normal.converts()) set_change(args, normal);
-  args.near = is_near(normal);
-  args.one_run = dst_is_one_run(normal);
-  const std::int64_t blocks = std::min<std::int64_t>(ceil_div(args.elements, of_block(config)),
+  const std::int64_t blocks = std::min<std::int64_t>(ceil_div(normal.elements(), of_block(config)),
                                                      (std::int64_t{1} << 31) - 1);
   return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
+}
+
+void Family::bind(kernels::GatherArgs& args, const Problem& normal, const Buffers& buffers, int) {
+  std::visit([&](auto& form) { gpu::bind(form, normal, buffers); }, args.form);
 }
 
 }  // namespace cornerturn::plan::gpu::gather

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/buffers.hpp"
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "kernels/gather.hpp"
@@ -63,6 +64,7 @@ struct Family {
                            const Costs& costs, Facts& facts);
   static std::string describe(const Config& config, const Problem& normal);
   static Launchable<Args> prepare(const Config& config, const Problem& normal);
+  static void bind(Args& args, const Problem& normal, const Buffers& buffers, int launch);
 };
 
 }  // namespace gather

@@ -1,0 +1,105 @@
+// Where gather's arguments say that elements lie, in each of their forms.
+#include "plan/gpu/gather.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
+#include "core/problem.hpp"
+#include "support/random_problem.hpp"
+
+namespace cornerturn::plan::gpu {
+namespace {
+
+using kernels::DeepPlaces;
+using kernels::FarPlaces;
+using kernels::NearPlaces;
+using kernels::Offsets;
+using kernels::WidePlaces;
+
+// Of element number `n` in the destination's order.
+Offsets place_of(const Problem& problem, std::int64_t n) {
+  Offsets place;
+  for (int i = problem.rank(); i-- > 0;) {
+    const Mode& mode = problem.modes[i];
+    place.src += n % mode.extent * mode.src_stride;
+    place.dst += n % mode.extent * mode.dst_stride;
+    n /= mode.extent;
+  }
+  return place;
+}
+
+// Of single bytes: `rank` modes, the source's strides in the other order, and `scale` apart.
+Problem reversed(int rank, std::int64_t extent, std::int64_t scale) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(1);
+  std::int64_t below = 1;
+  for (int i = 0; i < rank; ++i, below *= extent) {
+    problem.modes.push_back({extent, below * scale * (i % 3 == 1 ? -1 : 1), 0});
+  }
+  below = 1;
+  for (int i = rank; i-- > 0; below *= extent) problem.modes[i].dst_stride = below;
+  return problem;
+}
+
+template <class Form>
+void expect_places(const Problem& problem) {
+  for (const bool single : {false, true}) {
+    const auto ready = gather::Family::prepare({single}, problem);
+    ASSERT_TRUE(std::holds_alternative<Form>(ready.args.form)) << to_string(problem);
+    const Form& form = std::get<Form>(ready.args.form);
+    const std::int64_t all = problem.elements();
+    EXPECT_EQ(form.elements, static_cast<std::uint64_t>(all));
+    test::RandomProblems random(7);
+    for (int i = 0; i < 300; ++i) {
+      const std::int64_t numbers[] = {std::min<std::int64_t>(i, all - 1),
+                                      all - 1 - std::min<std::int64_t>(i, all - 1),
+                                      random.uniform(0, all - 1)};
+      typename Form::Index n[3];
+      for (int k = 0; k < 3; ++k) n[k] = static_cast<typename Form::Index>(numbers[k]);
+      Offsets at[3];
+      form.at(n, at);
+      for (int k = 0; k < 3; ++k) {
+        const Offsets expected = place_of(problem, numbers[k]);
+        ASSERT_EQ(at[k].src, expected.src) << to_string(problem) << " " << numbers[k];
+        ASSERT_EQ(at[k].dst, expected.dst) << to_string(problem) << " " << numbers[k];
+      }
+    }
+  }
+}
+
+TEST(GatherPlaces, FewModesNearEachOther) {
+  for (int rank = 1; rank <= NearPlaces::max_modes; ++rank) {
+    expect_places<NearPlaces>(reversed(rank, 7, 1));
+    expect_places<NearPlaces>(reversed(rank, 2, 1 << 20));
+  }
+  expect_places<NearPlaces>(reversed(1, (1 << 30) - 1, 2));
+}
+
+TEST(GatherPlaces, ManyModesNearEachOther) {
+  for (int rank = NearPlaces::max_modes + 1; rank < DeepPlaces::max_modes; ++rank) {
+    expect_places<DeepPlaces>(reversed(rank, 2, 1));
+  }
+  expect_places<DeepPlaces>(reversed(18, 3, 4));
+}
+
+TEST(GatherPlaces, FarApart) {
+  expect_places<FarPlaces>(reversed(2, 3, 1 << 30));
+  expect_places<FarPlaces>(reversed(11, 3, std::int64_t{1} << 40));
+  expect_places<FarPlaces>(reversed(29, 2, 50));
+  expect_places<FarPlaces>(reversed(1, (1 << 30) - 1, 3));
+}
+
+TEST(GatherPlaces, MoreElementsThan32BitsCount) {
+  expect_places<WidePlaces>(reversed(1, 1 << 30, 1));
+  expect_places<WidePlaces>(reversed(4, 1000, 1));
+  for (int rank = 30; rank <= kernels::max_axes; ++rank) {
+    expect_places<WidePlaces>(reversed(rank, 2, 1));
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::plan::gpu
