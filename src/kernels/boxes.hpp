@@ -15,9 +15,16 @@ namespace cornerturn::kernels {
 struct BoxSide {
   std::uint32_t extent = 1;
   std::uint32_t rows = 1;  ///< of a box
-  int axis = -1;           ///< of BoxesArgs::boxes
+  FastDivide before;       ///< boxes that have the same index along this mode
+  FastDivide boxes;        ///< along it
   std::int64_t src_step = 0;
   std::int64_t dst_step = 0;
+
+  /// The first row of box number `n`, of whole rows.
+  CT_HOST_DEVICE constexpr std::uint32_t first_row(std::uint32_t n) const {
+    const std::uint32_t count = before.quotient(n);
+    return (count - boxes.quotient(count) * boxes.divisor) * rows;
+  }
 };
 
 struct BoxesArgs {
@@ -47,21 +54,10 @@ struct Box {
   CT_DEVICE Box(const BoxesArgs& a, std::uint32_t block) {
     std::uint32_t left = a.parts.quotient(block);
     first_vector = (block - left * a.parts.divisor) * a.width.divisor;
-    std::uint32_t dst_first = 0, src_first = 0;
-    CT_NO_UNROLL
-    for (int i = 0; i < a.boxes.rank; ++i) {
-      const Axis& axis = a.boxes.axis[i];
-      const std::uint32_t rest = axis.count.quotient(left);
-      const std::uint32_t index = left - rest * axis.count.divisor;
-      base.src += index * axis.src_step;
-      base.dst += index * axis.dst_step;
-      if (i == a.dst_side.axis) dst_first = index * a.dst_side.rows;
-      if (i == a.src_side.axis) src_first = index * a.src_side.rows;
-      left = rest;
-    }
+    base = a.boxes.at(left);
     width = least(a.width.divisor, a.vectors - first_vector);
-    dst_rows = least(a.dst_side.rows, a.dst_side.extent - dst_first);
-    src_rows = least(a.src_side.rows, a.src_side.extent - src_first);
+    dst_rows = least(a.dst_side.rows, a.dst_side.extent - a.dst_side.first_row(left));
+    src_rows = least(a.src_side.rows, a.src_side.extent - a.src_side.first_row(left));
   }
 
  private:

@@ -15,84 +15,28 @@
 
 namespace cornerturn::kernels {
 
-/// Where elements lie, by their numbers in the destination's order. The indices of the modes are
-/// the digits of a number, and a place is a sum without remainders, so that no quotient waits for
-/// another one: the number times the first mode's step, and for each other mode, as often as the
-/// count has been carried to it, its own step less what all indices of the mode before it have
-/// added. Unsigned sums may wrap around on the way.
-template <class Number, class Step, int most>
+/// Where elements lie, by their numbers in the destination's order.
+template <class Walk>
 struct Places {
-  struct Carry {
-    Reciprocal<Number> after;  ///< so many elements
-    Step src = 0;              ///< bytes
-    Step dst = 0;
-  };
-  using Index = Number;
-  using Offset = std::make_signed_t<Step>;
-  static constexpr int max_modes = most + 1;
+  using Index = decltype(decltype(Walk::Carry::after)::magic);
+  using Way = Walk;
 
-  // Each line of 64 bytes that a block needs is a miss of the constant cache, one after the other:
-  // with 32 bits the first line ends with the first carry, and the others hold four of them.
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
-  Number elements = 0;
-  Step src_step = 0;
-  Step dst_step = 0;
-  int carries = 0;    ///< one less than modes
-  Carry carry[most];  ///< the destination's fastest first; those beyond `carries` add nothing
-
-  /// Those of some elements: what a carry needs is read once for all of them.
-  template <int N>
-  CT_HOST_DEVICE constexpr void at(const Number (&n)[N], Offsets (&offsets)[N]) const {
-    static_assert(most % 4 == 1 && most >= 9);
-    Step from[N] = {};
-    Step to[N] = {};
-    CT_UNROLL
-    for (int k = 0; k < N; ++k) {
-      from[k] = static_cast<Step>(n[k]) * src_step;
-      to[k] = static_cast<Step>(n[k]) * dst_step;
-    }
-    add<1>(0, n, from, to);
-    if (carries > 1) add<4>(1, n, from, to);
-    if (carries > 5) add<4>(5, n, from, to);
-    if constexpr (most > 9) {
-      CT_NO_UNROLL
-      for (int i = 9; i < carries; i += 4) add<4>(i, n, from, to);
-    }
-    CT_UNROLL
-    for (int k = 0; k < N; ++k) {
-      offsets[k] = {static_cast<Offset>(from[k]), static_cast<Offset>(to[k])};
-    }
-  }
-
- private:
-  // What some carries add, from number `first` on.
-  template <int count, int N>
-  CT_HOST_DEVICE constexpr void add(int first, const Number (&n)[N], Step (&from)[N],
-                                    Step (&to)[N]) const {
-    CT_UNROLL
-    for (int i = 0; i < count; ++i) {
-      const Carry& each = carry[first + i];
-      CT_UNROLL
-      for (int k = 0; k < N; ++k) {
-        const auto times = static_cast<Step>(each.after.quotient(n[k]));
-        from[k] += times * each.src;
-        to[k] += times * each.dst;
-      }
-    }
-  }
+  Index elements = 0;
+  Walk walk;
 };
 
 /// Few modes, fewer than 2^30 elements, and all offsets fit 32 bits.
-using NearPlaces = Places<std::uint32_t, std::uint32_t, 9>;
+using NearPlaces = Places<BasicWalk<std::uint32_t, std::uint32_t, 9>>;
 /// The same with as many modes as there can be.
-using DeepPlaces = Places<std::uint32_t, std::uint32_t, 29>;
+using DeepPlaces = Places<BasicWalk<std::uint32_t, std::uint32_t, 29>>;
 /// Fewer than 2^30 elements.
-using FarPlaces = Places<std::uint32_t, std::uint64_t, 29>;
-using WidePlaces = Places<std::uint64_t, std::uint64_t, 41>;
+using FarPlaces = Places<Walk>;
+using WidePlaces = Places<BasicWalk<std::uint64_t, std::uint64_t, 39>>;
 
 template <class Form>
-inline constexpr bool is_near = sizeof(typename Form::Offset) == 4;
+inline constexpr bool is_near = sizeof(Form::Way::src_step) == 4;
 
 /// A number for each index of a mode, `first` elements into a vector and `step` apart; one for all
 /// where there is no such mode.
@@ -147,7 +91,7 @@ struct Gather {
       n[i] = first + static_cast<Index>(thread_of(ctx) + i * threads);
     }
     Offsets at[of_thread];
-    a.at(n, at);
+    a.walk.at(n, at);
     T v[of_thread];
     CT_UNROLL
     for (int i = 0; i < of_thread; ++i) {
@@ -216,7 +160,7 @@ struct GatherChanged {
       const std::uint64_t n[] = {first + static_cast<std::uint64_t>(thread_of(ctx))};
       const bool mine = n[0] < a.elements;
       Offsets at[1];
-      a.at(n, at);
+      a.walk.at(n, at);
       auto* const to = reinterpret_cast<Dst*>(a.dst + at[0].dst);
       const Src value = ctx.load_if(mine, reinterpret_cast<const Src*>(a.src + at[0].src));
       const Dst old = ctx.load_if(mine && a.change.values.beta != 0, static_cast<const Dst*>(to));

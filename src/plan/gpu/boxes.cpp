@@ -188,19 +188,27 @@ Launchable<kernels::BoxesArgs> Family::prepare(const BoxesConfig& config, const 
   args.vectors = static_cast<std::uint32_t>(vectors);
   args.width = divide(config.width);
   args.parts = divide(up(vectors, config.width));
+  kernels::WalkMaker<kernels::Walk> walk;
+  std::int64_t before = 1;
   for (int i = rows.outer.size(); i-- > 0;) {
     const Mode& mode = rows.outer[i];
     std::int64_t of_box = 1;
     const auto side = [&](kernels::BoxSide& to, int rows_of_box) {
       of_box = rows_of_box;
-      to = {static_cast<std::uint32_t>(mode.extent), static_cast<std::uint32_t>(of_box),
-            args.boxes.rank, mode.src_stride, mode.dst_stride};
+      to = {static_cast<std::uint32_t>(mode.extent),
+            static_cast<std::uint32_t>(of_box),
+            divide(before),
+            divide(up(mode.extent, of_box)),
+            mode.src_stride,
+            mode.dst_stride};
     };
     if (i == config.dst_mode) side(args.dst_side, config.dst_rows);
     if (i == config.src_mode) side(args.src_side, config.src_rows);
-    args.boxes.axis[args.boxes.rank++] = {divide(up(mode.extent, of_box)), of_box * mode.src_stride,
-                                          of_box * mode.dst_stride};
+    const std::int64_t boxes = up(mode.extent, of_box);
+    if (boxes > 1) walk.add(boxes, of_box * mode.src_stride, of_box * mode.dst_stride);
+    before *= boxes;
   }
+  args.boxes = walk.walk;
   args.next_to = divide(next_to(config, args.dst_side.extent));
   args.src_rows = divide(config.src_rows);
   return {args,

@@ -98,28 +98,17 @@ bool is_near(const Problem& normal) {
          is_near(dst_reach(normal), normal.dst_offset);
 }
 
-// As many modes as a problem has, of one form of places.
 template <class Places>
 Places places_of(const Problem& normal) {
   Places places;
-  const int rank = normal.rank();
   places.elements = static_cast<typename Places::Index>(normal.elements());
-  if (places.elements == 0 || rank == 0) return places;
-  const auto step = [](std::int64_t bytes) {
-    return static_cast<decltype(places.src_step)>(bytes);
-  };
-  places.src_step = step(normal.modes[rank - 1].src_stride);
-  places.dst_step = step(normal.modes[rank - 1].dst_stride);
-  places.carries = rank - 1;
-  std::int64_t after = 1;
-  for (int i = 0; i < places.carries; ++i) {
-    const Mode& mode = normal.modes[rank - 1 - i];
-    const Mode& next = normal.modes[rank - 2 - i];
-    after *= mode.extent;
-    places.carry[i] = {Reciprocal(static_cast<typename Places::Index>(after)),
-                       step(next.src_stride - mode.extent * mode.src_stride),
-                       step(next.dst_stride - mode.extent * mode.dst_stride)};
+  if (places.elements == 0) return places;
+  kernels::WalkMaker<typename Places::Way> maker;
+  for (int i = normal.rank(); i-- > 0;) {
+    const Mode& mode = normal.modes[i];
+    maker.add(mode.extent, mode.src_stride, mode.dst_stride);
   }
+  places.walk = maker.walk;
   return places;
 }
 
@@ -233,7 +222,7 @@ Launchable<kernels::GatherArgs> Family::prepare(const GatherConfig& config, cons
     args.form = places_of<kernels::WidePlaces>(normal);
   } else if (!is_near(normal)) {
     args.form = places_of<kernels::FarPlaces>(normal);
-  } else if (normal.rank() > kernels::NearPlaces::max_modes) {
+  } else if (normal.rank() > kernels::NearPlaces::Way::max_rank) {
     args.form = places_of<kernels::DeepPlaces>(normal);
   } else {
     args.form = places_of<kernels::NearPlaces>(normal);

@@ -119,12 +119,11 @@ void set_rows(kernels::RowsArgs& args, std::int64_t count, std::int64_t length, 
   args.length = FastDivide64(static_cast<std::uint64_t>(length));
   args.long_rows = are_long;
   if (!are_long) args.short_length = FastDivide(static_cast<std::uint32_t>(length));
-  args.walk.rank = outer.size();
-  for (int i = 0; i < outer.size(); ++i) {
-    const Mode& mode = outer[outer.size() - 1 - i];
-    args.walk.axis[i] = {FastDivide(static_cast<std::uint32_t>(mode.extent)), mode.src_stride,
-                         mode.dst_stride};
+  kernels::WalkMaker<kernels::Walk> maker;
+  for (int i = outer.size(); i-- > 0;) {
+    maker.add(outer[i].extent, outer[i].src_stride, outer[i].dst_stride);
   }
+  args.walk = maker.walk;
 }
 
 Launchable<kernels::RowsArgs> launch_of(const kernels::RowsArgs& args, std::int64_t blocks) {

@@ -188,12 +188,13 @@ Launchable<kernels::StructuresArgs> Family::prepare(const StructuresConfig& conf
   const std::int64_t of_batch = chunks_of_batch(config, normal);
   args.of_batch = FastDivide(static_cast<std::uint32_t>(of_batch));
   args.chunks = static_cast<std::uint32_t>(of_batch * batches(config, normal));
+  kernels::WalkMaker<kernels::Walk> walk;
   for (int i = normal.rank(); i-- > 0;) {
     if (i == config.elements || i == config.members) continue;
     const Mode& mode = normal.modes[i];
-    args.batches.axis[args.batches.rank++] = {FastDivide(static_cast<std::uint32_t>(mode.extent)),
-                                              mode.src_stride, mode.dst_stride};
+    walk.add(mode.extent, mode.src_stride, mode.dst_stride);
   }
+  args.batches = walk.walk;
   const std::uint32_t blocks = (args.chunks + warps - 1) / warps;
   return {args, {{blocks, 1, 1}, {32 * warps, 1, 1}, 0}};
 }

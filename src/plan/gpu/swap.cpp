@@ -147,10 +147,11 @@ Launchable<SwapArgs> Family::prepare(const Config& config, const Problem& normal
   const std::int64_t parts = ceil_div(args.words, part);
   args.words_of_part = FastDivide(static_cast<std::uint32_t>(part));
   args.parts = FastDivide(static_cast<std::uint32_t>(parts));
+  kernels::WalkMaker<kernels::Walk> matrices;
   for (const Mode& mode : split.batch) {
-    args.matrices.axis[args.matrices.rank++] = {FastDivide(static_cast<std::uint32_t>(mode.extent)),
-                                                mode.src_stride, mode.dst_stride};
+    matrices.add(mode.extent, mode.src_stride, mode.dst_stride);
   }
+  args.matrices = matrices.walk;
   Launch launch;
   kernels::dispatch(args, [&]<class Kernel>() {
     const auto tiles =

@@ -112,12 +112,13 @@ void fill_groups(Args& args, const Groups& groups, const Problem& normal) {
        &Mode::src_stride);
   fill(args.cols, args.col_modes, groups.cols, groups.col_modes, groups.col_count,
        &Mode::dst_stride);
+  kernels::WalkMaker<kernels::Walk> rest;
   for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
     if (groups.in_rows(i) || groups.in_cols(i)) continue;
     const Mode& mode = normal.modes[i];
-    args.rest.axis[args.rest.rank++] = {FastDivide(static_cast<std::uint32_t>(mode.extent)),
-                                        mode.src_stride, mode.dst_stride};
+    rest.add(mode.extent, mode.src_stride, mode.dst_stride);
   }
+  args.rest = rest.walk;
 }
 
 /// Completes the arguments, and the launch.

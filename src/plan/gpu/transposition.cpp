@@ -21,13 +21,11 @@ std::int64_t Transposition::granule() const {
 }
 
 kernels::Walk Transposition::places() const {
-  kernels::Walk walk;
+  kernels::WalkMaker<kernels::Walk> maker;
   for (int i = batch.size(); i-- > 0;) {
-    const Mode& mode = batch[i];
-    walk.axis[walk.rank++] = {FastDivide(static_cast<std::uint32_t>(mode.extent)), mode.src_stride,
-                              mode.dst_stride};
+    maker.add(batch[i].extent, batch[i].src_stride, batch[i].dst_stride);
   }
-  return walk;
+  return maker.walk;
 }
 
 std::optional<Transposition> transposition_of(const Problem& normal) {

@@ -61,7 +61,7 @@ void expect_places(const Problem& problem) {
       typename Form::Index n[3];
       for (int k = 0; k < 3; ++k) n[k] = static_cast<typename Form::Index>(numbers[k]);
       Offsets at[3];
-      form.at(n, at);
+      form.walk.at(n, at);
       for (int k = 0; k < 3; ++k) {
         const Offsets expected = place_of(problem, numbers[k]);
         ASSERT_EQ(at[k].src, expected.src) << to_string(problem) << " " << numbers[k];
@@ -72,7 +72,7 @@ void expect_places(const Problem& problem) {
 }
 
 TEST(GatherPlaces, FewModesNearEachOther) {
-  for (int rank = 1; rank <= NearPlaces::max_modes; ++rank) {
+  for (int rank = 1; rank <= NearPlaces::Way::max_rank; ++rank) {
     expect_places<NearPlaces>(reversed(rank, 7, 1));
     expect_places<NearPlaces>(reversed(rank, 2, 1 << 20));
   }
@@ -80,7 +80,7 @@ TEST(GatherPlaces, FewModesNearEachOther) {
 }
 
 TEST(GatherPlaces, ManyModesNearEachOther) {
-  for (int rank = NearPlaces::max_modes + 1; rank < DeepPlaces::max_modes; ++rank) {
+  for (int rank = NearPlaces::Way::max_rank + 1; rank < DeepPlaces::Way::max_rank; ++rank) {
     expect_places<DeepPlaces>(reversed(rank, 2, 1));
   }
   expect_places<DeepPlaces>(reversed(18, 3, 4));
