@@ -59,15 +59,16 @@ struct RowsOfBlock {
     const std::int64_t rest = first - first_row * length;
     if constexpr (long_rows) {
       // The end of one row and the beginning of the next, at most.
-      const Offsets here = a.walk.at(first_row);
-      const Offsets next = a.walk.at(first_row + 1);
+      const std::uint32_t rows[] = {first_row, first_row + 1};
+      Offsets begins[2];
+      a.walk.at(rows, begins);
       CT_UNROLL
       for (int i = 0; i < count; ++i) {
         at[i] = rest + place[i];
         const bool over = at[i] >= length;
         row[i] = first_row + (over ? 1U : 0U);
         at[i] -= over ? length : 0;
-        begin[i] = over ? next : here;
+        begin[i] = over ? begins[1] : begins[0];
       }
     } else {
       CT_UNROLL
