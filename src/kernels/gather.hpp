@@ -11,6 +11,7 @@
 #include "kernels/casts.hpp"
 #include "kernels/context.hpp"
 #include "kernels/elements.hpp"
+#include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 
 namespace cornerturn::kernels {
@@ -37,6 +38,21 @@ using WidePlaces = Places<BasicWalk<std::uint64_t, std::uint64_t, 39>>;
 
 template <class Form>
 inline constexpr bool is_near = sizeof(Form::Way::src_step) == 4;
+
+/// Units of several elements, one a thread, in an order in which neighbours are neighbours in the
+/// source. A row is the destination's fastest mode; a unit of it is a vector of the destination,
+/// and where rows do not begin at such, the first and the last one have less than all elements.
+struct UnitPlaces {
+  const std::byte* src = nullptr;
+  std::byte* dst = nullptr;
+  std::uint32_t units = 0;
+  NearPlaces::Way walk;   ///< over the units
+  std::int32_t step = 0;  ///< bytes from one element of a row to the next, in the source
+  std::uint32_t row = 0;  ///< elements
+  FastDivide of_row;      ///< units
+  FastDivide before;      ///< units that lie at the same place of a row, one after the other
+  int unit_bytes = 16;
+};
 
 /// A number for each index of a mode, `first` elements into a vector and `step` apart; one for all
 /// where there is no such mode.
@@ -67,7 +83,7 @@ struct ChangedPlaces : WidePlaces {
 struct GatherArgs {
   int element_bytes = 1;
   bool single = false;  ///< one element a thread, for problems that do not fill the GPU
-  std::variant<NearPlaces, DeepPlaces, FarPlaces, WidePlaces, ChangedPlaces> form = {};
+  std::variant<NearPlaces, DeepPlaces, FarPlaces, WidePlaces, UnitPlaces, ChangedPlaces> form = {};
 };
 
 /// Elements of a thread, where there are many.
@@ -101,6 +117,41 @@ struct Gather {
     for (int i = 0; i < of_thread; ++i) {
       ctx.store_if(n[i] < a.elements, reinterpret_cast<T*>(a.dst + at[i].dst), v[i]);
     }
+  }
+};
+
+/// Neighbouring threads read neighbours, of as many rows as a unit has elements, and store a vector
+/// each: nothing goes through shared memory.
+template <class T, int V>
+struct GatherUnits {
+  using Args = UnitPlaces;
+  static constexpr int threads = 256;
+  static constexpr int min_blocks = V == 16 ? 4 : 8;
+
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const UnitPlaces& a) {
+    constexpr int size = static_cast<int>(sizeof(T));
+    const std::uint32_t n = ctx.block_id().x * threads + static_cast<unsigned>(thread_of(ctx));
+    const std::uint32_t same = a.before.quotient(n);
+    const auto number = static_cast<int>(same - a.of_row.quotient(same) * a.of_row.divisor);
+    const Offsets at = a.walk.at(n);
+    // The unit begins so many elements before where it would if the row began with a vector.
+    const int ahead = phase_of(a.dst + at.dst) % (V * size) / size;
+    const int first = number * V - ahead;
+    const std::byte* const from = a.src + at.src - std::int64_t{ahead} * a.step;
+    T* const to = reinterpret_cast<T*>(a.dst + at.dst) - ahead;
+    Vec<T, V> v;
+    bool inside[V];
+    CT_UNROLL
+    for (int k = 0; k < V; ++k) {
+      inside[k] = n < a.units && static_cast<std::uint32_t>(first + k) < a.row;
+      v[k] = ctx.load_if(inside[k], reinterpret_cast<const T*>(from + std::int64_t{k} * a.step));
+    }
+    const bool whole = inside[0] && inside[V - 1];
+    ctx.store_if(whole, as_vec<V>(to), v);
+    if (whole) return;
+    CT_UNROLL
+    for (int k = 0; k < V; ++k) ctx.store_if(inside[k], to + k, v[k]);
   }
 };
 
@@ -193,6 +244,14 @@ void dispatch(const GatherArgs& a, Visit&& visit) {
   const auto of_form = [&]<class Form>(const Form& form) {
     if constexpr (std::is_same_v<Form, ChangedPlaces>) {
       dispatch(form, visit);
+    } else if constexpr (std::is_same_v<Form, UnitPlaces>) {
+      with_element(a.element_bytes, [&]<class T>(T) {
+        constexpr int V = static_cast<int>(16 / sizeof(T));
+        if constexpr (V > 2) {
+          if (form.unit_bytes == 8) return visit.template operator()<GatherUnits<T, V / 2>>();
+        }
+        if constexpr (V > 1) visit.template operator()<GatherUnits<T, V>>();
+      });
     } else {
       with_element(a.element_bytes, [&]<class T>(T) {
         if constexpr (!std::is_same_v<Form, WidePlaces>) {

@@ -10,6 +10,7 @@
 #include "maps/sectors.hpp"
 #include "plan/gpu/bind.hpp"
 #include "plan/gpu/convert.hpp"
+#include "plan/gpu/gather_units.hpp"
 #include "plan/gpu/row_runs.hpp"
 
 namespace cornerturn::plan::gpu::gather {
@@ -81,23 +82,6 @@ double value_lane(const Problem& normal, const Family::Costs& c) {
   return is_known ? c.known_value : c.any_value;
 }
 
-// Whether 32 bits hold how far any element lies from the first.
-bool is_near(const Reach& reach, std::int64_t offset) {
-  constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
-  return reach.low - offset >= -most && reach.high - offset <= most;
-}
-
-// Whether 32 bits hold the number of any element, and what a thread adds to it.
-bool is_countable(const Problem& normal) {
-  return normal.elements() < (std::int64_t{1} << 30);
-}
-
-// Whether all of its arithmetic has 32 bits.
-bool is_near(const Problem& normal) {
-  return is_countable(normal) && is_near(src_reach(normal), normal.src_offset) &&
-         is_near(dst_reach(normal), normal.dst_offset);
-}
-
 template <class Places>
 Places places_of(const Problem& normal) {
   Places places;
@@ -155,17 +139,22 @@ int Facts::sectors_of_warp() {
   return sectors_;
 }
 
-void Family::configure(const Problem& normal, const Alignment&, const DeviceInfo&, Facts&,
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&, Facts&,
                        const Add<GatherConfig>& add) {
   if (normal.converts()) return add({});
   const std::int64_t elements = normal.elements();
   if (elements == 0 || elements > least_four) add({});
   if (elements > 0 && elements <= most_single) add({true});
+  for (const int unit : {16, 8}) {
+    const GatherConfig config{false, unit, granule_of_rows(normal, start)};
+    if (takes_units(config, normal)) add(config);
+  }
 }
 
 Estimate Family::estimate(const GatherConfig& config, const Problem& normal, const Model& model,
                           const Costs& c, Facts& facts) {
   if (normal.elements() == 0) return {};
+  if (config.unit != 0) return estimate_of_units(config, normal, model, c);
   const auto elements = static_cast<double>(normal.elements());
   Work work;
   work.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
@@ -210,12 +199,21 @@ std::string Family::describe(const GatherConfig& config, const Problem& normal) 
   if (normal.converts()) {
     return normal.src_type.name() + " to " + normal.dst_type.name() + " in destination order";
   }
+  if (config.unit != 0) {
+    return std::to_string(normal.dst_type.size()) + " B at a time in source order, " +
+           std::to_string(config.unit) + " B a thread";
+  }
   return std::to_string(normal.dst_type.size()) + " B at a time in destination order" +
          (config.single ? ", one a thread" : "");
 }
 
 Launchable<kernels::GatherArgs> Family::prepare(const GatherConfig& config, const Problem& normal) {
   kernels::GatherArgs args{.element_bytes = normal.dst_type.size(), .single = config.single};
+  if (config.unit != 0) {
+    args.form = unit_places(config, normal);
+    const std::int64_t blocks = ceil_div(units_of(config, normal), threads);
+    return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
+  }
   if (normal.converts()) {
     args.form = changed_places(normal);
   } else if (!is_countable(normal)) {

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "core/problem.hpp"
+#include "plan/gpu/gather_units.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -99,6 +100,22 @@ TEST(GatherPlaces, MoreElementsThan32BitsCount) {
   for (int rank = 30; rank <= kernels::max_axes; ++rank) {
     expect_places<WidePlaces>(reversed(rank, 2, 1));
   }
+}
+
+// Units may begin before their rows and end behind them, by less than 16 elements.
+TEST(GatherUnits, WithTheirRowsAndBeyond32BitsSuffice) {
+  const auto taken = [](std::int64_t step) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(1);
+    problem.modes = {{8, 1, 64}, {64, step, 1}};
+    EXPECT_TRUE(gather::is_near(problem));
+    return gather::takes_units({false, 16, 16}, problem);
+  };
+  constexpr std::int64_t all = std::int64_t{1} << 31;
+  EXPECT_TRUE(taken(64));
+  EXPECT_TRUE(taken(all / 80));
+  EXPECT_FALSE(taken(all / 78));
+  EXPECT_FALSE(taken(-all / 78));
 }
 
 }  // namespace

@@ -1,0 +1,152 @@
+#include "plan/gpu/gather_units.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "core/divide.hpp"
+#include "core/validate.hpp"
+#include "maps/sectors.hpp"
+
+namespace cornerturn::plan::gpu::gather {
+
+namespace {
+
+constexpr std::int64_t most_bytes = 32 << 20;  // then other kernels are faster
+constexpr int threads = 256;
+
+// Whether 32 bits hold how far any element lies from the first, and `more` bytes.
+bool is_near(const Reach& reach, std::int64_t offset, std::int64_t more) {
+  const std::int64_t most = (std::int64_t{1} << 31) - 1 - more;
+  return reach.low - offset >= -most && reach.high - offset <= most;
+}
+
+// The modes of a problem with units for elements of rows, and which they are. The source's fastest
+// first, and those that repeat it last.
+struct Ways {
+  std::array<Mode, kernels::NearPlaces::Way::max_rank> modes;
+  int rank = 0;
+  int units = 0;
+
+  Ways(const GatherConfig& config, const Problem& normal) : rank(normal.rank()) {
+    const Mode& row = normal.modes[rank - 1];
+    const std::int64_t size = row.dst_stride;
+    // Some units are parts where rows begin anywhere.
+    const std::int64_t bytes =
+        row.extent * size + config.unit - std::min(config.unit, config.granule);
+    const auto begin = modes.begin();
+    std::copy(normal.modes.begin(), normal.modes.end() - 1, begin);
+    const auto distance = [](const Mode& mode) {
+      return static_cast<std::uint64_t>(std::abs(mode.src_stride)) - 1;
+    };
+    std::stable_sort(begin, begin + rank - 1,
+                     [&](const Mode& x, const Mode& y) { return distance(x) < distance(y); });
+    const Mode of_row{ceil_div(bytes, std::int64_t{config.unit}),
+                      config.unit / size * row.src_stride, config.unit};
+    units = static_cast<int>(
+        std::find_if(begin, begin + rank - 1,
+                     [&](const Mode& mode) { return distance(mode) >= distance(of_row); }) -
+        begin);
+    std::copy_backward(begin + units, begin + rank - 1, begin + rank);
+    modes[static_cast<std::size_t>(units)] = of_row;
+  }
+
+  const Mode& operator[](int i) const { return modes[static_cast<std::size_t>(i)]; }
+};
+
+// Elements of the source that lie next to each other.
+std::int64_t source_run(const Ways& ways, std::int64_t size) {
+  std::int64_t run = 1;
+  for (int i = 0; i < ways.rank && std::abs(ways[i].src_stride) == run * size; ++i) {
+    run *= ways[i].extent;
+  }
+  return run;
+}
+
+}  // namespace
+
+bool is_countable(const Problem& normal) {
+  return normal.elements() < (std::int64_t{1} << 30);
+}
+
+bool is_near(const Problem& normal) {
+  return is_countable(normal) && is_near(src_reach(normal), normal.src_offset, 0) &&
+         is_near(dst_reach(normal), normal.dst_offset, 0);
+}
+
+int granule_of_rows(const Problem& normal, const Alignment& start) {
+  std::int64_t granule = std::gcd(start.dst, 16);
+  for (int i = 0; i + 1 < normal.rank(); ++i) {
+    granule = std::gcd(granule, normal.modes[i].dst_stride);
+  }
+  return static_cast<int>(granule);
+}
+
+bool takes_units(const GatherConfig& config, const Problem& normal) {
+  const std::int64_t size = normal.dst_type.size();
+  const int rank = normal.rank();
+  if (rank < 2 || rank > kernels::NearPlaces::Way::max_rank || config.unit < 2 * size ||
+      normal.elements() == 0 || normal.elements() * size > most_bytes) {
+    return false;
+  }
+  const Mode& row = normal.modes[rank - 1];
+  const std::int64_t step = std::abs(row.src_stride);
+  if (row.dst_stride != size || row.extent * size < 2 * config.unit || step <= 16) return false;
+  const auto has_neighbours = [&](const Mode& mode) {
+    return mode.src_stride != 0 && std::abs(mode.src_stride) <= 16;
+  };
+  if (std::none_of(normal.modes.begin(), normal.modes.end(), has_neighbours)) return false;
+  // A unit may begin before its row, or end behind it.
+  return is_near(normal) && is_near(src_reach(normal), normal.src_offset, 16 * step);
+}
+
+std::int64_t units_of(const GatherConfig& config, const Problem& normal) {
+  const Ways ways(config, normal);
+  return normal.elements() / normal.modes[normal.rank() - 1].extent * ways[ways.units].extent;
+}
+
+Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, const Model& model,
+                           const Family::Costs& c) {
+  const auto elements = static_cast<double>(normal.elements());
+  const auto units = static_cast<double>(units_of(config, normal));
+  const int size = normal.dst_type.size();
+  Work work;
+  work.blocks = std::ceil(units / threads);
+  work.resident = resident_blocks(model.device, threads, 0, config.unit / size == 16 ? 4 : 8);
+  work.instructions = units * (c.unit + c.axis * normal.rank()) + elements * c.piece;
+  work.block_seconds = c.unit_block;
+  work.src_bytes = model.least.src_bytes;
+  work.dst_bytes = model.least.dst_bytes;
+  // A warp reads from so many places at once, and writes to one a lane.
+  const Ways ways(config, normal);
+  const auto run = static_cast<double>(source_run(ways, size));
+  const double phases = std::max(config.unit / config.granule, 1);
+  const double places = std::min(phases * std::ceil(32 / run), 32.0);
+  work.wavefronts = elements / 32 * places * c.unit_row + units * c.unit_sector;
+  work.l2_bytes = elements * (size + sector_bytes / std::min(run, 32.0)) + units * sector_bytes;
+  return estimate_of(model, work);
+}
+
+kernels::UnitPlaces unit_places(const GatherConfig& config, const Problem& normal) {
+  const Mode& row = normal.modes[normal.rank() - 1];
+  const Ways ways(config, normal);
+  kernels::UnitPlaces places;
+  places.units = static_cast<std::uint32_t>(units_of(config, normal));
+  places.unit_bytes = config.unit;
+  places.row = static_cast<std::uint32_t>(row.extent);
+  places.step = static_cast<std::int32_t>(row.src_stride);
+  places.of_row = FastDivide(static_cast<std::uint32_t>(ways[ways.units].extent));
+  kernels::WalkMaker<kernels::NearPlaces::Way> maker;
+  std::int64_t before = 1;
+  for (int i = 0; i < ways.rank; ++i) {
+    const Mode& mode = ways[i];
+    if (i == ways.units) places.before = FastDivide(static_cast<std::uint32_t>(before));
+    if (mode.extent > 1) maker.add(mode.extent, mode.src_stride, mode.dst_stride);
+    before *= mode.extent;
+  }
+  places.walk = maker.walk;
+  return places;
+}
+
+}  // namespace cornerturn::plan::gpu::gather
