@@ -114,7 +114,12 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   Work work;
   work.blocks = std::ceil(units / threads);
   work.resident = resident_blocks(model.device, threads, 0, config.unit / size == 16 ? 4 : 8);
-  work.instructions = units * (c.unit + c.axis * normal.rank()) + elements * c.piece;
+  // Those at the ends of rows are stored element by element.
+  const std::int64_t row = normal.modes[normal.rank() - 1].extent;
+  const int ends = config.granule < config.unit ? 2 : row * size % config.unit != 0 ? 1 : 0;
+  const double parts = elements / static_cast<double>(row) * ends;
+  work.instructions =
+      units * (c.unit + c.axis * normal.rank()) + (elements + parts * config.unit / size) * c.piece;
   work.block_seconds = c.unit_block;
   work.src_bytes = model.least.src_bytes;
   work.dst_bytes = model.least.dst_bytes;
