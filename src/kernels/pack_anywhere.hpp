@@ -71,7 +71,7 @@ struct PackAnywhere {
     const Shared shared = begin(ctx, a);
     const int bytes = run_bytes(a.from, a.from_list, shared.limits);
     const EvenRuns even{a.from, {shared.src, shared.first - shared.back, bytes}};
-    const ListedRuns listed{shared.src_runs};
+    const ListedRuns listed{shared.src_runs, {}};
     if (lists_all || !a.from.even) {
       list_source(ctx, a, shared);
       ctx.barrier();
@@ -89,7 +89,7 @@ struct PackAnywhere {
       store(ctx, a, shared, EvenRuns{a.to, {shared.dst, shared.first, shared.length * size}});
     } else {
       list_destination(ctx, a, shared);
-      store(ctx, a, shared, ListedRuns{shared.dst_runs});
+      store(ctx, a, shared, ListedRuns{shared.dst_runs, {}});
     }
   }
 
@@ -114,21 +114,23 @@ struct PackAnywhere {
     return shared;
   }
 
+  /// A list of the vectors of runs.
   template <class Ctx>
   CT_DEVICE static void list_source(Ctx& ctx, const PackArgs& a, const Shared& shared) {
     const auto from_lowest = [&](RunPlace place, int) {
       place.shared += shared.first - shared.back;
-      return place;
+      return in_vectors(place);
     };
     fill_runs(ctx, a.from, a.from_list, shared.limits, shared.src, shared.src_runs, from_lowest);
   }
 
+  /// A list of the units of runs.
   template <class Ctx>
   CT_DEVICE static void list_destination(Ctx& ctx, const PackArgs& a, const Shared& shared) {
     const auto to_the_end = [&](RunPlace place, int left) {
       place.shared += shared.first;
       place.bytes = left;
-      return place;
+      return in_units(place);
     };
     fill_runs(ctx, a.to, a.to_list, shared.limits, shared.dst, shared.dst_runs, to_the_end);
   }
@@ -166,10 +168,10 @@ struct PackAnywhere {
     const Vectors mine(ctx, a);
     const std::uint32_t count = shared.limits.runs_of(a.from);
     for (int at = mine.begin; at < mine.end; at += mine.round) {
-      auto runs = places.every(mine.first, mine.step);
       CT_NO_UNROLL
-      for (std::uint32_t n = mine.first; n < count; n += mine.step, runs.next()) {
-        const RunPlace place = in_vectors(runs.here(ctx));
+      for (auto runs = places.every(mine.first, mine.step, count, a.from.stride); runs.inside();
+           runs.next()) {
+        const RunPlace place = Runs::even ? in_vectors(runs.here(ctx)) : runs.here(ctx);
         ctx.copy_async_if(at < place.bytes, cast<Words>(box_at(place.shared + at)),
                           reinterpret_cast<const Words*>(place.at + at));
       }
@@ -186,8 +188,9 @@ struct PackAnywhere {
     for (int at = mine.begin; at < mine.end; at += mine.round) {
       CT_NO_UNROLL
       for (std::uint32_t n = mine.first; n < count; n += mine.step) {
-        const RunPlace place = in_vectors(!lists_all && a.from.even ? even.every(n, 0).here(ctx)
-                                                                    : listed.every(n, 0).here(ctx));
+        const RunPlace place = !lists_all && a.from.even
+                                   ? in_vectors(even.every(n, 0, 0, 0).here(ctx))
+                                   : listed.every(n, 0, 0, 0).here(ctx);
         const std::byte* const from = place.at + at;
         const auto to = box_at(place.shared + at);
         const bool mine_too = at < place.bytes;
@@ -219,9 +222,18 @@ struct PackAnywhere {
     for (int k = 0; k < count; ++k) ctx.store_if(inside(k), cast<Src>(to) + k, elements[k]);
   }
 
-  /// Elements of a run before its first unit.
-  CT_DEVICE static int before_units(const std::byte* at) {
-    return -static_cast<int>(reinterpret_cast<std::uintptr_t>(at) / size) & (W - 1);
+  /// The first unit of a run, in shared memory the run itself, and the bytes of all whole units
+  /// plus the number of elements before them, which is less than the bytes of one.
+  CT_DEVICE static RunPlace in_units(const RunPlace& run) {
+    const int before = -static_cast<int>(reinterpret_cast<std::uintptr_t>(run.at) / size) & (W - 1);
+    const int units = (run.bytes - before * size) & -(W * size);
+    const int least = run.bytes < 0 ? -16 : 0;
+    return {run.at + before * size, run.shared, (units > least ? units : least) + before};
+  }
+  CT_DEVICE static int before_units(const RunPlace& units) { return units.bytes & (W - 1); }
+  /// Whether there is the unit that begins so many bytes behind the first.
+  CT_DEVICE static bool has_unit(const RunPlace& units, int at) {
+    return at + W * size - 1 < units.bytes;
   }
 
   /// all[before], all[before + 1], ...
@@ -252,16 +264,36 @@ struct PackAnywhere {
       for (int k = 0; k < W; ++k) from[k] = other ? was[(k + bit) % W] : was[k];
     }
   }
-  /// The elements of such a unit in their order.
+  /// A unit of the elements of such a lane, in their order.
+  CT_DEVICE static Unit unit_of(const PackArgs& a, const Src (&elements)[W], unsigned rotation) {
+    if constexpr (W == 4 && size <= 2 && !changes_values<Change>) {
+      constexpr std::uint32_t pair = size == 1 ? 0x40 : 0x5410;
+      const std::uint32_t low = byte_permute(elements[0], elements[1], pair);
+      const std::uint32_t high = byte_permute(elements[2], elements[3], pair);
+      const std::uint32_t order = order_of(rotation);
+      if constexpr (size == 1) {
+        return {byte_permute(low, high, order)};
+      } else {
+        return {byte_permute(low, high, order), byte_permute(low, high, order >> 16)};
+      }
+    } else {
+      const Unit unit = change<Change>(a, elements);
+      return a.rotation_shift == PackArgs::no_rotation ? unit : rotated_back(unit, rotation);
+    }
+  }
+  /// Which of the bytes of two halves of a unit come one after the other.
+  CT_DEVICE static std::uint32_t order_of(unsigned rotation) {
+    if constexpr (size == 1) return 0x54105410U >> (16 - 4 * rotation);
+    return static_cast<std::uint32_t>(0x7654321076543210U >> (32 - 8 * rotation));
+  }
   CT_DEVICE static Unit rotated_back(const Unit& unit, unsigned rotation) {
     if constexpr (W < 4) {
       return unit;
     } else if constexpr (size == 1) {
       return {byte_permute(unit[0], unit[0], 0x32103210U >> (16 - 4 * rotation))};
     } else if constexpr (size == 2) {
-      const std::uint64_t digits = 0x7654321076543210U >> (32 - 8 * rotation);
-      return {byte_permute(unit[0], unit[1], static_cast<std::uint32_t>(digits)),
-              byte_permute(unit[0], unit[1], static_cast<std::uint32_t>(digits) >> 16)};
+      const std::uint32_t order = order_of(rotation);
+      return {byte_permute(unit[0], unit[1], order), byte_permute(unit[0], unit[1], order >> 16)};
     } else {
       return rotated_words(unit, rotation);
     }
@@ -328,58 +360,50 @@ struct PackAnywhere {
   CT_DEVICE static void store_column(Ctx& ctx, const PackArgs& a, const Lane& lane,
                                      const Runs& places, int count, int unit,
                                      const int (&all)[2 * W - 1]) {
-    const auto down = static_cast<int>(a.down.divisor);
-    auto runs = places.every(static_cast<std::uint32_t>(lane.run), a.down.divisor);
+    auto runs = places.every(static_cast<std::uint32_t>(lane.run), a.down.divisor,
+                             static_cast<std::uint32_t>(count), a.to.stride);
+    const int at = unit * size;
     int from[W];
     if (W == 1 || Runs::even || a.steady) {
-      const int before = before_units(runs.here(ctx).at);
-      choose(all, before, from);
-      rotate(from, lane.rotation);
-      const int first = unit + before;
-      if (Runs::even && (first + W) * size > runs.here(ctx).bytes) return;
+      if constexpr (Runs::even) runs.run = in_units(runs.run);
+      const RunPlace first = runs.here(ctx);
+      if (Runs::even && !has_unit(first, at)) return;
+      choose(all, before_units(first), from);
+      if (a.rotation_shift != PackArgs::no_rotation) rotate(from, lane.rotation);
       CT_NO_UNROLL
-      for (int n = lane.run; n < count; n += down, runs.next()) {
-        const RunPlace place = runs.here(ctx);
-        if (has_unit<Runs>(place, first)) move_unit(ctx, a, lane, place, first, from);
+      for (; runs.inside(); runs.next()) {
+        const RunPlace units = runs.here(ctx);
+        if (Runs::even || has_unit(units, at)) move_unit(ctx, a, lane, units, at, from);
       }
       return;
     }
     int known = -1;
     CT_NO_UNROLL
-    for (int n = lane.run; n < count; n += down, runs.next()) {
-      const RunPlace place = runs.here(ctx);
-      const int before = before_units(place.at);
-      const int first = unit + before;
-      if (!has_unit<Runs>(place, first)) continue;
+    for (; runs.inside(); runs.next()) {
+      const RunPlace units = runs.here(ctx);
+      if (!has_unit(units, at)) continue;
+      const int before = before_units(units);
       if (before != known) {
         choose(all, before, from);
         known = before;
       }
-      move_unit(ctx, a, lane, place, first, from);
+      move_unit(ctx, a, lane, units, at, from);
     }
-  }
-
-  /// Whether the run has all of the unit that begins with its element `first`.
-  template <class Runs>
-  CT_DEVICE static bool has_unit(const RunPlace& place, int first) {
-    return Runs::even || (first + W) * size <= place.bytes;
   }
 
   template <class Ctx>
   CT_DEVICE static void move_unit(Ctx& ctx, const PackArgs& a, const Lane& lane,
-                                  const RunPlace& place, int first, const int (&from)[W]) {
+                                  const RunPlace& units, int at, const int (&from)[W]) {
     Src elements[W];
     CT_UNROLL
     for (int k = 0; k < W; ++k) {
-      elements[k] = ctx.load(cast<Src>(box_at(place.shared + from[k])));
+      elements[k] = ctx.load(cast<Src>(box_at(units.shared + from[k])));
     }
-    auto* const to = reinterpret_cast<Unit*>(place.at + first * size);
+    auto* const to = reinterpret_cast<Unit*>(units.at + static_cast<std::uint32_t>(at));
     if constexpr (single) {
       ctx.store(to, Change::of(a, elements[0]));
     } else {
-      const Unit values = change<Change>(a, elements);
-      const bool rotates = a.rotation_shift != PackArgs::no_rotation;
-      ctx.store(to, rotates ? rotated_back(values, lane.rotation) : values);
+      ctx.store(to, unit_of(a, elements, lane.rotation));
     }
   }
 
@@ -394,20 +418,21 @@ struct PackAnywhere {
     const int element = behind ? shared.length - 1 - slot : slot;
     const bool inside = slot < W - 1 && element >= 0 && element < shared.length;
     const int from = inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0;
-    const auto count = static_cast<int>(shared.limits.runs_of(a.to));
-    const auto pieces = Runs::even ? 1 : static_cast<int>(a.to_list.pieces.count.divisor);
-    const int first = thread / slots * pieces;
-    const int step = static_cast<int>(ctx.block_dim().x) / slots * pieces;
-    auto runs = places.every(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(step));
+    const std::uint32_t pieces = Runs::even ? 1 : a.to_list.pieces.count.divisor;
+    const std::uint32_t first = static_cast<std::uint32_t>(thread / slots) * pieces;
+    const std::uint32_t step = ctx.block_dim().x / slots * pieces;
     CT_NO_UNROLL
-    for (int n = first; n < count; n += step, runs.next()) {
-      const RunPlace place = runs.here(ctx);
-      const int elements = place.bytes / size;
-      const int to_unit = before_units(place.at);
+    for (auto runs =
+             places.every(first, step, shared.limits.runs_of(a.to), std::int64_t{step} * a.to.step);
+         runs.inside(); runs.next()) {
+      const RunPlace units = Runs::even ? in_units(runs.here(ctx)) : runs.here(ctx);
+      const int elements = units.bytes < 0 ? 0 : shared.length;
+      const int to_unit = before_units(units);
       const int before = to_unit < elements ? to_unit : elements;
       const bool mine = slot < (behind ? (elements - before) & (W - 1) : before);
-      const Src value = ctx.load_if(mine, cast<Src>(box_at(place.shared + from)));
-      ctx.store_if(mine, reinterpret_cast<Dst*>(place.at) + element, Change::of(a, value));
+      const Src value = ctx.load_if(mine, cast<Src>(box_at(units.shared + from)));
+      ctx.store_if(mine, reinterpret_cast<Dst*>(units.at) + (element - to_unit),
+                   Change::of(a, value));
     }
   }
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/casts.hpp"
 #include "kernels/unaligned.hpp"
@@ -19,7 +20,11 @@ struct PackQuotient {
       : magic(by.inverse.magic), shift(static_cast<std::uint8_t>(by.inverse.shift)) {}
 
   CT_HOST_DEVICE constexpr std::uint32_t of(std::uint32_t n) const {
-    return magic == 0 ? n : multiply_high(n, magic) >> shift;
+    return magic == 0 ? n : of_later(n);
+  }
+  /// The same for all modes but the first, whose divisors are not 1.
+  CT_HOST_DEVICE constexpr std::uint32_t of_later(std::uint32_t n) const {
+    return multiply_high(n, magic) >> shift;
   }
 };
 
@@ -78,10 +83,10 @@ struct PackDigits {
     constexpr int known = 2;
     CT_UNROLL
     for (int d = 0; d < known; ++d) {
-      if (d < count) see(digit[d], d == 0 ? number : digit[d].before.of(number), 0);
+      if (d < count) see(digit[d], d == 0 ? number : digit[d].before.of_later(number), 0);
     }
     CT_NO_UNROLL
-    for (int d = known; d < count; ++d) see(digit[d], digit[d].before.of(number), 0);
+    for (int d = known; d < count; ++d) see(digit[d], digit[d].before.of_later(number), 0);
   }
 };
 
@@ -123,6 +128,7 @@ struct PackSide {
   std::int8_t cut_runs = -1;  ///< even: of the mode beside it
   std::int32_t step = 0;      ///< bytes from one to the next, on this side
   int step_shared = 0;        ///< in shared memory
+  std::int64_t stride = 0;    ///< bytes from one to the next that the same threads take
 
   /// How many a block lists.
   CT_HOST_DEVICE constexpr std::uint32_t listed() const { return even ? 0 : runs; }
@@ -253,52 +259,66 @@ struct PackArgs {
   /// Anywhere, where at most the first mode is padded: the same for `count` neighbours of a run.
   template <int count>
   CT_DEVICE void elements_at(std::uint32_t first, int (&at)[count]) const {
-    const PackDigit digit = of_run.digit[0];
-    CT_UNROLL
-    for (int k = 0; k < count; ++k) at[k] = (static_cast<int>(first) + k) * digit.more_shared;
-    const std::uint32_t extent = digit.extent;
-    std::uint32_t here = 0, there = 1U << 31;
-    if (of_run.count > 1 && extent + 1 < count) {
-      std::uint32_t n[count];
-      CT_UNROLL
-      for (int k = 0; k < count; ++k) n[k] = first + static_cast<std::uint32_t>(k);
-      add_others(n, at);
-      if (digit.pad_shift == PackDigit::no_pads) return;
-      CT_UNROLL
-      for (int k = 0; k < count; ++k) at[k] += pack_pads(of_run.index(0, n[k]), digit.pad_shift);
-      return;
-    }
-    if (of_run.count > 1) {
-      // The first index starts again once at most: what the others say is needed twice.
-      here = of_run.digit[1].before.of(first) * extent;
-      there = here + extent;
-      const std::uint32_t n[] = {here, there};
-      int begin[2] = {};
-      add_others(n, begin);
+    const PackDigit& digit = of_run.digit[0];
+    if (of_run.count == 1) {
       CT_UNROLL
       for (int k = 0; k < count; ++k) {
-        at[k] += first + static_cast<std::uint32_t>(k) >= there ? begin[1] : begin[0];
+        const std::uint32_t n = first + static_cast<std::uint32_t>(k);
+        at[k] = static_cast<int>(n) * digit.more_shared + pack_pads(n, digit.pad_shift);
       }
-    }
-    if (digit.pad_shift == PackDigit::no_pads) return;
-    CT_UNROLL
-    for (int k = 0; k < count; ++k) {
-      const std::uint32_t n = first + static_cast<std::uint32_t>(k);
-      at[k] += pack_pads(n - (n >= there ? there : here), digit.pad_shift);
+    } else if (digit.extent + 1 >= count) {
+      elements_of_starts<2>(first, at);
+    } else {
+      elements_of_starts<(count + 2) / 2>(first, at);
     }
   }
 
  private:
-  /// Adds what all modes but the first one say.
-  template <int count>
-  CT_DEVICE void add_others(const std::uint32_t (&n)[count], int (&at)[count]) const {
+  /// The same where the first index starts again `starts - 1` times at most. What the others say is
+  /// the same from start to start.
+  template <int starts, int count>
+  CT_DEVICE void elements_of_starts(std::uint32_t first, int (&at)[count]) const {
+    const PackDigit& digit = of_run.digit[0];
+    const auto extent = static_cast<int>(digit.extent);
+    const std::uint32_t before = of_run.digit[1].before.of_later(first);
+    std::uint32_t start[starts];
+    int others[starts];
+    CT_UNROLL
+    for (int s = 0; s < starts; ++s) {
+      const std::uint32_t number = before + static_cast<std::uint32_t>(s);
+      start[s] = number * digit.extent;
+      others[s] = static_cast<int>(number) * of_run.digit[1].more_shared;
+    }
     CT_NO_UNROLL
-    for (int d = 1; d < of_run.count; ++d) {
-      const PackDigit& digit = of_run.digit[d];
+    for (int d = 2; d < of_run.count; ++d) {
+      const PackDigit& other = of_run.digit[d];
+      CT_UNROLL
+      for (int s = 0; s < starts; ++s) {
+        others[s] += static_cast<int>(other.before.of_later(start[s])) * other.more_shared;
+      }
+    }
+    const auto index = static_cast<int>(first - start[0]);  // of the first element
+    const int here = static_cast<int>(first) * digit.more_shared + others[0];
+    const auto find = [&](auto padded) {
       CT_UNROLL
       for (int k = 0; k < count; ++k) {
-        at[k] += static_cast<int>(digit.before.of(n[k])) * digit.more_shared;
+        at[k] = here + k * digit.more_shared;
+        int its = index + k;
+        CT_UNROLL
+        for (int s = 1; s < starts; ++s) {
+          if (k <= 2 * (s - 1)) continue;  // no extent is so short
+          const bool again = k >= s * extent - index;
+          at[k] += again ? others[s] - others[s - 1] : 0;
+          its -= again ? extent : 0;
+        }
+        if constexpr (decltype(padded)::value)
+          at[k] += pack_pads(static_cast<std::uint32_t>(its), digit.pad_shift);
       }
+    };
+    if (digit.pad_shift == PackDigit::no_pads) {
+      find(std::false_type{});
+    } else {
+      find(std::true_type{});
     }
   }
 };
@@ -369,7 +389,7 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
 
 /// One run: where it begins on its side and in shared memory, and its bytes. There are -16 where
 /// this block does not have the run. Shared memory is counted from the box, and from that of the
-/// block in the anywhere form.
+/// block in the anywhere form. What its lists hold is said there.
 struct alignas(16) RunPlace {
   std::byte* at = nullptr;
   int shared = 0;
@@ -381,11 +401,14 @@ using RunTable = SharedPointer<RunPlace>;
 struct ListedRuns {
   static constexpr bool even = false;
   RunTable at;
+  RunTable end;
   std::uint32_t step = 0;  ///< runs
 
-  CT_DEVICE ListedRuns every(std::uint32_t first, std::uint32_t runs) const {
-    return {at + first, runs};
+  CT_DEVICE ListedRuns every(std::uint32_t first, std::uint32_t distance, std::uint32_t count,
+                             std::int64_t) const {
+    return {at + first, at + count, distance};
   }
+  CT_DEVICE bool inside() const { return at.address < end.address; }
   template <class Ctx>
   CT_DEVICE RunPlace here(Ctx& ctx) const {
     return ctx.load(at);
@@ -393,26 +416,34 @@ struct ListedRuns {
   CT_DEVICE void next() { at = at + step; }
 };
 
-/// Every `step`-th of runs that follow one another at equal distances.
+/// Every `runs`-th of runs that follow one another at equal distances.
 struct EvenRuns {
   static constexpr bool even = true;
   const PackSide& side;
-  RunPlace run;  ///< the first, then the next one
-  int step = 0;  ///< runs
+  RunPlace run;             ///< the first, then the next one
+  std::int64_t stride = 0;  ///< bytes from one to the next, on this side
+  int stride_shared = 0;    ///< in shared memory
+  int runs = 0;
+  int left = 0;  ///< of the side
 
-  CT_DEVICE EvenRuns every(std::uint32_t first, std::uint32_t runs) const {
-    const auto n = static_cast<int>(first);
-    return {side,
-            {run.at + std::int64_t{n} * side.step, run.shared + n * side.step_shared, run.bytes},
-            static_cast<int>(runs)};
+  /// `bytes` says how far they are apart on this side.
+  CT_DEVICE EvenRuns every(std::uint32_t first, std::uint32_t distance, std::uint32_t count,
+                           std::int64_t bytes) const {
+    const auto n = static_cast<int>(first), d = static_cast<int>(distance);
+    return {
+        side,  {run.at + std::int64_t{n} * side.step, run.shared + n * side.step_shared, run.bytes},
+        bytes, d * side.step_shared,
+        d,     static_cast<int>(count) - n};
   }
+  CT_DEVICE bool inside() const { return left > 0; }
   template <class Ctx>
   CT_DEVICE const RunPlace& here(Ctx&) const {
     return run;
   }
   CT_DEVICE void next() {
-    run.at += std::int64_t{step} * side.step;
-    run.shared += step * side.step_shared;
+    run.at += stride;
+    run.shared += stride_shared;
+    left -= runs;
   }
 };
 
@@ -422,7 +453,7 @@ CT_DEVICE int run_bytes(const PackSide& side, const PackList& list, const PackLi
   return static_cast<int>(limits.count(side.cut, 0)) * list.last.bytes - list.last.gap;
 }
 
-/// finish(place, left) says otherwise, where `left` bytes of the run are left at the place.
+/// finish(place, left) says otherwise, where `left` bytes of the run are left at the place, or -16.
 template <class Ctx, class Finish>
 CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackList& list,
                          const PackLimits& limits, std::byte* base, RunTable table,
@@ -431,12 +462,11 @@ CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackList& list,
   CT_NO_UNROLL
   for (auto i = ctx.thread_id().x; i < side.runs; i += ctx.block_dim().x) {
     const PackList::Start start = list.start(i);
-    const int left = length - start.piece * list.pieces.bytes;
-    RunPlace place{base + start.at, start.shared,
-                   left < list.pieces.bytes ? left : list.pieces.bytes};
-    place = finish(place, left);
-    if (left <= 0 || !(limits.all || list.has(i, limits))) place.bytes = -16;
-    ctx.store(table + i, place);
+    int left = length - start.piece * list.pieces.bytes;
+    if (left <= 0 || !(limits.all || list.has(i, limits))) left = -16;
+    const RunPlace place{base + start.at, start.shared,
+                         left < list.pieces.bytes ? left : list.pieces.bytes};
+    ctx.store(table + i, finish(place, left));
   }
 }
 

@@ -120,21 +120,23 @@ bool is_steady(const PackArgs& args) {
   return same || (even && step * args.down.divisor % unit == 0);
 }
 
-// Whether the runs of a side follow one another at equal distances.
-void set_even(PackSide& side, const PackList& list) {
+// Whether the runs of a side follow one another at equal distances. Threads take every
+// `distance`-th.
+void set_even(PackSide& side, const PackList& list, std::uint32_t distance) {
   const PackDigit& digit = list.beside.digit[0];
   if (list.beside.count > 1 || list.pieces.count.divisor > 1 || list.beside.padded) return;
   if (std::abs(digit.more) > std::numeric_limits<std::int32_t>::max()) return;
   side.even = true;
   side.step = static_cast<std::int32_t>(digit.more);
   side.step_shared = digit.more_shared;
+  side.stride = distance * digit.more;
   side.cut_runs = digit.cut;
 }
 
-void set_even(PackArgs& args) {
+void set_even(PackArgs& args, std::uint32_t threads) {
   if (args.values.converts) return;
-  set_even(args.from, args.from_list);
-  if (args.steady) set_even(args.to, args.to_list);
+  set_even(args.from, args.from_list, args.from.vectors.quotient(threads));
+  if (args.steady) set_even(args.to, args.to_list, args.down.divisor);
   place_lists(args);
 }
 
@@ -179,7 +181,7 @@ void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
   } else {
     choose_unit_lanes(args, config, box);
   }
-  set_even(args);
+  set_even(args, static_cast<std::uint32_t>(config.threads));
 }
 
 // The elements that the lanes of a warp gather with their first request: some of a run each, of

@@ -178,7 +178,7 @@ class Run {
     int shift = of_.layout.pad_shift[at];
     if (is_last && args.anywhere && shift != no_pads) {
       const auto even = 1U << shift;  // as many as lie evenly
-      modes_.add(even, 0, stride, no_pads);
+      if (even > 1) modes_.add(even, 0, stride, no_pads);
       args.period = FastDivide(args.period.divisor * even);
       stride = static_cast<int>(even) * stride + static_cast<int>(vector);
       extent = (extent + even - 1) / even;
