@@ -17,12 +17,13 @@
 // Where lanes would all meet a few banks, some begin with another element of their units, and put
 // the elements in their order in registers.
 //
-// A long run of the destination is a list of pieces: whole units and whole periods, so that a lane
-// has the same offsets in all of them. A piece goes on to its run's end, and its units stop where
-// the next piece begins; only a run, not a piece, has elements outside of units.
+// Lanes have the same offsets in all runs, so these are short rather than few: what some modes of a
+// run make is a run too, and a long run is a list of pieces, whole units and whole periods. A piece
+// goes on to its run's end, and its units stop where the next piece begins; only a run, not a
+// piece, has elements outside of units.
 //
 // Where the runs of a side follow one another at equal distances, a thread steps from one to the
-// next. Others are listed in shared memory.
+// next. Others are listed in shared memory, as the vectors or the units that they have.
 //
 // Runs of a few small elements have hardly a whole unit. There a lane writes single elements.
 // Where values change, all runs are listed, and leave in units.
@@ -309,19 +310,11 @@ struct PackAnywhere {
     template <class Ctx>
     CT_DEVICE Lane(Ctx& ctx, const PackArgs& a) {
       const int thread = thread_of(ctx);
-      if constexpr (single) {
-        run = static_cast<int>(a.across.quotient(static_cast<std::uint32_t>(thread)));
-        step = static_cast<int>(a.across.divisor);
-        // Those that are left over have none.
-        first = run < static_cast<int>(a.down.divisor) ? thread - run * step : a.of_piece;
-        return;
-      }
-      const int group = thread >> a.lanes;
-      const auto groups = ctx.block_dim().x >> a.lanes;
-      const auto column = static_cast<int>(a.down.quotient(static_cast<std::uint32_t>(group)));
-      run = group - column * static_cast<int>(a.down.divisor);
-      step = (static_cast<int>(a.down.quotient(groups)) << a.lanes) * W;
-      first = ((column << a.lanes) + (thread & ((1 << a.lanes) - 1))) * W;
+      const auto across = static_cast<int>(a.across.divisor);
+      run = static_cast<int>(a.across.quotient(static_cast<std::uint32_t>(thread)));
+      step = across * W;
+      // Those that are left over have none.
+      first = run < static_cast<int>(a.down.divisor) ? (thread - run * across) * W : a.of_piece;
       rotation = W < 4 ? 0 : a.rotation_of(ctx.thread_id().x % 32);
     }
   };
@@ -330,7 +323,11 @@ struct PackAnywhere {
   CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, const Shared& shared,
                               const Runs& places) {
     store_units(ctx, a, shared, places);
-    if constexpr (W > 1) store_ends(ctx, a, shared, places);
+    if constexpr (W > 1) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(shared.dst);
+      const bool are_whole = a.same && begin % (W * size) == 0 && shared.length % W == 0;
+      if (!are_whole) store_ends(ctx, a, shared, places);
+    }
   }
 
   /// Waits for the vectors when it knows where the first elements lie.

@@ -197,7 +197,7 @@ struct PackArgs {
   std::uint8_t flips = 0;  ///< anywhere
   bool steady =
       false;  ///< anywhere: all runs that a lane takes have as many elements before their units
-  std::uint8_t lanes = 5;  ///< anywhere: 2^lanes lanes of a warp are neighbours in a run
+  bool same = false;                          ///< anywhere: all runs of a box do
   std::uint8_t rotation_shift = no_rotation;  ///< see rotation_of()
   std::int16_t rounds = 1;                    ///< anywhere: times that `from.vectors` make a run
   int room = 0;     ///< bytes before the first element of a box, for what lies behind it backwards
@@ -210,7 +210,7 @@ struct PackArgs {
   PackAxis axis[max_axes];
   PackDigits of_run;  ///< where its elements lie in shared memory: its modes
 
-  FastDivide across;    ///< aligned, or single: neighbouring threads that are neighbours in a run
+  FastDivide across;    ///< neighbouring threads that are neighbours in a run
   FastDivide period;    ///< of such places: elements of all modes of a run but the last
   int last_stride = 0;  ///< bytes of shared memory for each index of that
   int table_at = 0;     ///< aligned: where the table is
@@ -227,7 +227,7 @@ struct PackArgs {
   int src_element_bytes = 1;  ///< another number only where values are converted
   bool anywhere = false;      ///< where runs begin, else they are aligned to 16 bytes
   bool single = false;  ///< anywhere: a lane writes one element at once, since runs are so short
-  int columns = 1;      ///< anywhere: 2^lanes units each make a run, or piece, of the destination
+  int columns = 1;      ///< anywhere: times that `across` threads make a run or piece
 
   /// Anywhere: elements that a lane writes at once.
   CT_HOST_DEVICE constexpr int of_unit() const {
@@ -380,10 +380,10 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
   constexpr int known = 3;
   CT_UNROLL
   for (int i = 0; i < known; ++i) {
-    if (i < a.axes) add(a.axis[i], i == 0 ? n : a.axis[i].before.of(n));
+    if (i < a.axes) add(a.axis[i], i == 0 ? n : a.axis[i].before.of_later(n));
   }
   CT_NO_UNROLL
-  for (int i = known; i < a.axes; ++i) add(a.axis[i], a.axis[i].before.of(n));
+  for (int i = known; i < a.axes; ++i) add(a.axis[i], a.axis[i].before.of_later(n));
   return offsets;
 }
 

@@ -432,6 +432,44 @@ TEST(Engine, PackPieces) {
   }
 }
 
+// Candidates whose lanes take parts of the runs of the destination: what some modes of these make.
+int count_parts_of_runs(const Problem& problem) {
+  const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});
+  int found = 0;
+  for (const Candidate& candidate : plan.candidates) {
+    const auto& config = candidate.config.as<plan::gpu::PackConfig>();
+    if (!config.anywhere) continue;
+    const auto ready = plan::gpu::pack::Family::prepare(config, plan.normal);
+    const plan::gpu::Box box = plan::gpu::pack::Boxes(plan.normal).of(config);
+    found += ready.args.to.bytes < box.dst.run * ready.args.element_bytes ? 1 : 0;
+  }
+  return found;
+}
+
+// Runs of the destination of several modes: boxes have all of them, or cut the last one, and parts
+// of the runs are whole units or are not.
+TEST(Engine, PackPartsOfRuns) {
+  int found = 0;
+  for (const std::int64_t size : {1, 2, 4}) {
+    for (const std::int64_t first : {2, 8, 11}) {
+      const auto of = [&](std::int64_t extent, std::int64_t src, std::int64_t dst) {
+        return cornerturn::Mode{extent, src * size, dst * size};
+      };
+      const std::int64_t row = 3 * 12 * 11, all = row * first;
+      for (const std::int64_t gap : {0, 1}) {
+        const Problem problem = problem_of(
+            static_cast<int>(size), {of(5, all, all + gap), of(11, 36, first * 36),
+                                     of(12, 3, first * 3), of(3, 1, first), of(first, row, 1)});
+        found += count_parts_of_runs(problem);
+        run_and_compare(problem, 0, 0, "pack");
+        run_and_compare(problem, size, 3 * size, "pack");
+      }
+      if (HasFailure()) FAIL() << size << " B, " << first;
+    }
+  }
+  EXPECT_GT(found, 0);
+}
+
 // Candidates whose runs of the destination begin with a mode of fewer indices than a lane looks at,
 // and more than lie without a pad.
 int count_short_padded(const Problem& problem) {

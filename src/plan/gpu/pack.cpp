@@ -104,15 +104,19 @@ struct BoxWork {
     const double rank = args.axes;
     const double W = args.of_unit();
     // Lanes that store, where groups of lanes are not full too; and where their elements lie.
-    const double lanes = args.single ? args.across.divisor : 1 << args.lanes;
+    const double lanes = args.across.divisor;
     const double stores = args.columns * lanes * static_cast<double>(args.to.runs);
-    const double groups = threads / lanes;
-    const double columns = std::max(1.0, std::ceil(args.columns / groups));  // of a thread
-    const double places = threads * (columns * (2 * W - 1) + (W > 1 ? 1 : 0)) *
-                          (c.entry + c.entry_digit * period_digits(args));
+    const double columns = args.columns * lanes * args.down.divisor;
+    const int unit = args.of_unit() * args.element_bytes;
+    const bool has_ends = args.of_unit() > 1 && !(args.same && args.to.bytes % unit == 0);
+    const double ends_places = has_ends ? c.entry + c.entry_digit * period_digits(args) : 0;
+    const double places =
+        columns * (c.column + c.column_digit * std::max(0, args.of_run.count - 2)) +
+        threads * ends_places;
     const double of_lane = c.lane + (W > 1 && !args.steady ? c.shifting : 0.0);
     const double ends =
-        W > 1 ? static_cast<double>(args.to.runs) / args.to_list.pieces.count.divisor * 2 * W : 0;
+        has_ends ? static_cast<double>(args.to.runs) / args.to_list.pieces.count.divisor * 2 * W
+                 : 0;
     work.instructions =
         work.blocks * (setup_lanes + threads * (c.thread + c.axis * rank) + places + ends * c.edge +
                        loads * c.load + stores * (of_lane + c.element * W));
@@ -120,7 +124,10 @@ struct BoxWork {
     work.wavefronts = work.blocks * c.wavefront *
                       (loads / 32 * 8 + stores / 32 * (W * setup.wavefronts + 1) + ends / 32 * 4);
     work.barriers = c.barriers;
-    work.block_seconds = c.block + c.block_lane * static_cast<double>(box.bytes) / 16 / threads;
+    const double units = args.columns * std::ceil(static_cast<double>(args.to.runs) /
+                                                  static_cast<double>(args.down.divisor));
+    work.block_seconds = c.block + c.block_lane * static_cast<double>(box.bytes) / 16 / threads +
+                         c.block_unit * units;
   }
 
   // Boxes of whole vectors.
@@ -147,6 +154,20 @@ struct BoxWork {
   }
 };
 
+// The same where runs begin anywhere, as measured: a thread does more for itself than it moves in a
+// small box of small elements. An SM that has few of them gains from twice as many.
+std::int16_t threads_anywhere(const Box& box, const Problem& normal, const DeviceInfo& device) {
+  if (normal.converts()) return threads_for(box, normal, true);
+  const std::int64_t bytes = box.bytes;
+  int threads = bytes > 40 << 10 ? 512 : bytes >= 24 << 10 ? 384 : bytes >= 8192 ? 256 : 128;
+  if (normal.dst_type.size() <= 2 && bytes < 12 << 10) threads = bytes < 6 << 10 ? 64 : 128;
+  constexpr std::int64_t few = 512;  // of an SM
+  while (threads < 512 && count_boxes(box, normal) * threads < few * device.sm_count) {
+    threads = std::min(512, 2 * threads);
+  }
+  return static_cast<std::int16_t>(threads);
+}
+
 // Boxes that lie in another way, where that makes a difference.
 void add_others(PackConfig config, const Problem& normal, const DeviceInfo& device, Boxes& boxes,
                 const Add<PackConfig>& add, const auto& differs) {
@@ -157,7 +178,7 @@ void add_others(PackConfig config, const Problem& normal, const DeviceInfo& devi
     if (box.bytes > most_bytes) return;
     if (!differs(box) || std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
     seen.push_back(box);
-    config.threads = threads_for(box, normal, true);
+    config.threads = threads_anywhere(box, normal, device);
     if (fits(box, normal, device, true)) add(config);
   }
 }
@@ -278,7 +299,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
           !has_aligned_runs(box, normal) || piece_of(box, normal, config).vectors == 0;
     }
     const Box& box = boxes.of(config);
-    if (config.anywhere) config.threads = threads_for(box, normal, true);
+    if (config.anywhere) config.threads = threads_anywhere(box, normal, device);
     if (std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
     seen.push_back(box);
     if (fits(box, normal, device, config.anywhere)) add(config);
@@ -341,7 +362,7 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
 Launchable<PackArgs> Family::prepare(const PackConfig& config, const Problem& normal) {
   const Box box = Boxes(normal).of(config);
   Setup setup = setup_of(config, box, normal);
-  if (config.anywhere) choose_rotation(setup, box);
+  if (config.anywhere) choose_rotation(setup);
   Launchable<PackArgs> ready{setup.args, {}};
   ready.launch.dynamic_shared = setup.shared_bytes();
   ready.launch.block = {static_cast<unsigned>(threads_of(config, box, normal)), 1, 1};

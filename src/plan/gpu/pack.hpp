@@ -61,6 +61,8 @@ struct Family {
                   "instructions more for a unit where runs begin at different places within one"};
     Cost thread{"thread", 71.71, "instructions of a thread"};
     Cost axis{"axis", 38.64, "instructions of a thread for each mode that boxes cut"};
+    Cost column{"column", 90, "instructions for where the elements of a lane's units lie"};
+    Cost column_digit{"column_digit", 13, "instructions for each digit of that, more than two"};
     Cost entry{"entry", 5.063, "instructions for where an element of a run lies"};
     Cost entry_digit{"entry_digit", 8.35, "instructions for each digit of that"};
     Cost gap{"gap", 190, "bytes more for each run of the destination with a gap behind it"};
@@ -72,7 +74,8 @@ struct Family {
     Cost run_digit{"run_digit", 2.562, "instructions for each digit of a run's place"};
     Cost wavefront{"wavefront", 0.9539, "wavefronts for each that the layout asks for"};
     Cost block{"block", 2.921e-06, "seconds of a block that is alone"};
-    Cost block_lane{"block_lane", 1.784e-07, "seconds of such a block for each vector of a thread"};
+    Cost block_lane{"block_lane", 9e-08, "seconds of such a block for each vector of a thread"};
+    Cost block_unit{"block_unit", 3e-08, "seconds more for each unit of a thread"};
     // The aligned form.
     Cost aligned_load{"aligned_load", 1.92, "instructions for each vector that is loaded"};
     Cost aligned_lane{"aligned_lane", 1.716, "instructions for each vector that is stored"};

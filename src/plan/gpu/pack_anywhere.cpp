@@ -2,20 +2,15 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
-#include <numeric>
 
 #include "maps/banks.hpp"
+#include "plan/gpu/pack_lanes.hpp"
 #include "plan/gpu/pack_layout.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 namespace {
 
 using kernels::PackArgs;
-using kernels::PackDigit;
-using kernels::PackList;
-using kernels::PackSide;
 
 // The smallest stride of shared memory from `least` on whose places have the phases of the source.
 std::int64_t same_phase(std::int64_t least, std::int64_t src_stride) {
@@ -73,142 +68,31 @@ Layout layout_with(const Box& box, const Problem& normal, const Pads& pads) {
   return layout;
 }
 
-// Cuts long runs of the destination that begin anywhere into pieces of whole units, of so many
-// elements each, and whole periods, so that each thread needs the places of one unit only, and few
-// lanes are idle.
-void cut_to_pieces(PackArgs& args, const PackConfig& config, const Box& box, std::int64_t of_unit) {
-  const std::int64_t period = args.period.divisor;
-  const std::int64_t least = period * (of_unit / std::gcd(of_unit, period));
-  std::int64_t piece = box.dst.run / of_unit * of_unit;
-  if (piece > config.threads * of_unit && least <= box.dst.run / 2) {
-    double best = 0;
-    const std::int64_t most = std::max<std::int64_t>(1, config.threads * of_unit / least);
-    for (std::int64_t count = most; count > 0 && count > most - 16; --count) {
-      const std::int64_t units = count * least / of_unit;
-      const double busy =
-          static_cast<double>(units) / static_cast<double>(ceil_div(units, 32) * 32);
-      if (busy <= best) continue;
-      best = busy;
-      piece = count * least;
-    }
-    const auto pieces = static_cast<std::uint32_t>(ceil_div(box.dst.run, piece));
-    args.to_list.pieces.count = FastDivide(pieces);
-    args.to.runs *= pieces;
-    place_lists(args);
-    args.to_list.pieces.bytes = static_cast<int>(piece * args.element_bytes);
-    args.to_list.pieces.shared = static_cast<int>(piece / period) * args.last_stride;
-  }
-  args.of_piece = static_cast<int>(piece);
-}
-
-// Whether runs that are `down` apart begin at the same place within a unit: all of them do, or run
-// after run lies as far behind the one before as the first two do.
-bool is_steady(const PackArgs& args) {
-  const std::int64_t unit = kernels::pack_unit_bytes(args.element_bytes);
-  std::int64_t step = 0;  // bytes from a run to the next, as far as they count
-  std::int64_t next = 0;
-  bool same = true;
-  bool even = args.to_list.pieces.count.divisor == 1;
-  for (int d = 0; d < args.to_list.beside.count; ++d) {
-    const PackDigit& digit = args.to_list.beside.digit[d];
-    const std::int64_t stride = digit.more + next;
-    same = same && stride % unit == 0;
-    if (d == 0) step = stride;
-    even = even && (d == 0 || digit.more % unit == 0);
-    next = stride * digit.extent;
-  }
-  return same || (even && step * args.down.divisor % unit == 0);
-}
-
-// Whether the runs of a side follow one another at equal distances. Threads take every
-// `distance`-th.
-void set_even(PackSide& side, const PackList& list, std::uint32_t distance) {
-  const PackDigit& digit = list.beside.digit[0];
-  if (list.beside.count > 1 || list.pieces.count.divisor > 1 || list.beside.padded) return;
-  if (std::abs(digit.more) > std::numeric_limits<std::int32_t>::max()) return;
-  side.even = true;
-  side.step = static_cast<std::int32_t>(digit.more);
-  side.step_shared = digit.more_shared;
-  side.stride = distance * digit.more;
-  side.cut_runs = digit.cut;
-}
-
-void set_even(PackArgs& args, std::uint32_t threads) {
-  if (args.values.converts) return;
-  set_even(args.from, args.from_list, args.from.vectors.quotient(threads));
-  if (args.steady) set_even(args.to, args.to_list, args.down.divisor);
-  place_lists(args);
-}
-
-// Lanes that write one element at once, as many neighbours as a run has.
-void choose_single_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
-  const auto run = static_cast<std::uint32_t>(box.dst.run);
-  args.single = true;
-  args.steady = true;
-  args.of_piece = static_cast<int>(run);
-  args.lanes = static_cast<std::uint8_t>(std::bit_width(run) - 1);  // near enough for the banks
-  args.across = FastDivide(run);
-  args.down = FastDivide(static_cast<std::uint32_t>(config.threads) / run);
-}
-
-// As many neighbours in a run as do not leave many idle.
-void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
-  const std::int64_t W = args.of_unit();
-  cut_to_pieces(args, config, box, W);
-  const std::int64_t units = std::max<std::int64_t>(1, args.of_piece / W);
-  double best = 0;
-  for (int shift = 5; shift >= 0; --shift) {
-    const std::int64_t columns = ceil_div(units, std::int64_t{1} << shift);
-    const double busy = static_cast<double>(units) / static_cast<double>(columns << shift);
-    if (busy < 1.15 * best) continue;
-    best = busy;
-    args.lanes = static_cast<std::uint8_t>(shift);
-    args.columns = static_cast<int>(columns);
-  }
-  const std::int64_t groups = config.threads >> args.lanes;
-  std::int64_t down = std::max<std::int64_t>(1, groups / args.columns);
-  if (down > W) down -= down % W;
-  args.down = FastDivide(static_cast<std::uint32_t>(down));
-  args.steady = is_steady(args);
-}
-
-// How lanes are laid over the runs of the destination where these begin anywhere.
-void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box) {
-  // Of shorter runs most elements lie in no whole unit.
-  const int least = 4 * args.of_unit();
-  if (args.element_bytes <= 2 && !args.values.converts && box.dst.run < least) {
-    choose_single_lanes(args, config, box);
-  } else {
-    choose_unit_lanes(args, config, box);
-  }
-  set_even(args, static_cast<std::uint32_t>(config.threads));
-}
-
 // The elements that the lanes of a warp gather with their first request: some of a run each, of
 // some runs.
 class FirstElements {
  public:
-  FirstElements(const PackArgs& args, const Box& box)
-      : width_(args.src_element_bytes), lanes_(args.lanes), room_(args.room) {
+  FirstElements(const PackArgs& args, const Box& box, const Box::Side& to)
+      : width_(args.src_element_bytes), across_(args.across.divisor), room_(args.room) {
     const auto W = static_cast<std::uint32_t>(args.of_unit());
     std::array<std::uint32_t, 32> element, run;
     for (std::uint32_t i = 0; i < 32; ++i) {
       element[i] = i * W;
       run[i] = i;
-      const std::uint32_t of = i >> lanes_;
-      const bool inside = of < args.to.runs && (i - (of << lanes_)) * W < box.dst.run;
+      const std::uint32_t of = i / across_;
+      const bool inside = of < args.to.runs && (i - of * across_) * W < to.run;
       active_ |= inside ? 1U << i : 0U;
     }
-    for (int i = 0; i < box.dst.modes; ++i) {
-      const int which = box.dst.order[static_cast<std::size_t>(i)];
+    for (int i = 0; i < to.modes; ++i) {
+      const int which = to.order[static_cast<std::size_t>(i)];
       const auto extent = static_cast<std::uint32_t>(box.extent[static_cast<std::size_t>(which)]);
       if (extent == 1) continue;
-      if (i < box.dst.run_modes) {
-        add(which, extent, std::size_t{1} << lanes_, element);
+      if (i < to.run_modes) {
+        add(which, extent, std::min<std::size_t>(32, across_), element);
       } else {
-        add(which, extent, std::size_t{32} >> lanes_, run);
+        add(which, extent, (31 + across_) / across_, run);
       }
-      begin_ = i < box.dst.run_modes ? modes_ : begin_;
+      begin_ = i < to.run_modes ? modes_ : begin_;
     }
   }
 
@@ -228,8 +112,8 @@ class FirstElements {
     request.active = active_;
     request.width = width_;
     for (std::size_t lane = 0; lane < 32; ++lane) {
-      const std::size_t run = lane >> lanes_;
-      const int at = room_ + start[run] + place[lane - (run << lanes_)];
+      const std::size_t run = lane / across_;
+      const int at = room_ + start[run] + place[lane - run * across_];
       request.address[lane] = static_cast<std::uint64_t>(at);
     }
     return shared_wavefronts(request, SharedOp::load, static_cast<int>(layout.bytes),
@@ -253,7 +137,7 @@ class FirstElements {
   }
 
   int width_;
-  int lanes_;
+  std::uint32_t across_;
   int room_;  // before the first element of the box, for what lies behind it backwards
   std::uint32_t active_ = 0;
   std::size_t modes_ = 0;
@@ -265,14 +149,15 @@ class FirstElements {
 // The request of lanes that may begin with another element of their units.
 class RotatedElements {
  public:
-  RotatedElements(const PackArgs& args, const Box& box) {
+  explicit RotatedElements(const PackArgs& args) {
     const auto W = static_cast<std::uint32_t>(args.of_unit());
+    const auto length = static_cast<std::uint32_t>(args.to.bytes / args.element_bytes);
     request_.active = 0;
     request_.width = args.src_element_bytes;
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
-      const std::uint32_t run = lane >> args.lanes;
-      const std::uint32_t unit = lane - (run << args.lanes);
-      if (run >= args.to.runs || (unit + 1) * W > box.dst.run) continue;
+      const std::uint32_t run = lane / args.across.divisor;
+      const std::uint32_t unit = lane - run * args.across.divisor;
+      if (run >= args.to.runs || (unit + 1) * W > length) continue;
       request_.active |= 1U << lane;
       start_[lane] = args.room + (run == 0 ? 0 : args.to_list.start(run).shared);
       for (std::uint32_t k = 0; k < W; ++k) {
@@ -304,8 +189,9 @@ Layout layout_anywhere(const Box& box, const Problem& normal) {
 }
 
 Setup first_setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
-  Setup setup{args_of(config, box, layout_with(box, normal, {}), normal)};
-  choose_lanes(setup.args, config, box);
+  const Box::Side to = runs_for_lanes(config, box, normal);
+  Setup setup{args_of(config, box, to, layout_with(box, normal, {}), normal)};
+  choose_lanes(setup.args, config, box, to, normal);
   return setup;
 }
 
@@ -313,7 +199,8 @@ void count_wavefronts_anywhere(Setup& setup, const PackConfig& config, const Box
                                const Problem& normal) {
   Pads best;
   Layout layout = layout_with(box, normal, best);
-  const FirstElements gathered(setup.args, box);
+  const Box::Side to = runs_for_lanes(config, box, normal);
+  const FirstElements gathered(setup.args, box, to);
   constexpr double all = 128;
   const int first = gathered.wavefronts(layout, all);
   int least = first;
@@ -339,17 +226,17 @@ void count_wavefronts_anywhere(Setup& setup, const PackConfig& config, const Box
     }
   }
   if (least < first) {
-    setup = {args_of(config, box, layout, normal)};
-    choose_lanes(setup.args, config, box);
+    setup = {args_of(config, box, to, layout, normal)};
+    choose_lanes(setup.args, config, box, to, normal);
   }
   setup.wavefronts = least;
 }
 
-void choose_rotation(Setup& setup, const Box& box) {
+void choose_rotation(Setup& setup) {
   constexpr int few = 4;  // as measured: with less than these little is to be won
   PackArgs& args = setup.args;
   if (args.of_unit() != 4 || !args.steady || setup.wavefronts < few) return;
-  RotatedElements elements(args, box);
+  RotatedElements elements(args);
   int best = args.rotation_shift;
   double least = setup.wavefronts;
   for (int shift = 0; shift <= 4; ++shift) {

@@ -20,6 +20,7 @@ using kernels::PackSide;
 // The arguments, and what making them takes.
 struct Making {
   const Box& box;
+  const Box::Side& to;  // the runs of the destination
   const Layout& layout;
   const Problem& normal;
   PackArgs args = {};
@@ -186,7 +187,7 @@ class Run {
     }
     modes_.add(extent, 0, stride, shift);
     if (is_last) args.last_stride = stride;
-    const bool is_alone = is_last && !args.anywhere && of_.box.dst.run_modes == 1;
+    const bool is_alone = is_last && !args.anywhere && of_.to.run_modes == 1;
     if (!is_last || is_alone) args.period = FastDivide(args.period.divisor * extent);
   }
 
@@ -201,9 +202,9 @@ void place_lists(PackArgs& args) {
   args.table_at = args.runs_at + static_cast<int>(args.from.listed() + args.to.listed()) * 16;
 }
 
-PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
-                 const Problem& normal) {
-  Making of{box, layout, normal};
+PackArgs args_of(const PackConfig& config, const Box& box, const Box::Side& to,
+                 const Layout& layout, const Problem& normal) {
+  Making of{box, to, layout, normal};
   PackArgs& args = of.args;
   args.element_bytes = normal.dst_type.size();
   args.src_element_bytes = normal.src_type.size();
@@ -214,7 +215,7 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
            [&](int which, std::uint32_t extent, bool) { add_flip(of, which, extent); });
   args.room = static_cast<int>(ceil_div(args.room, int{vector}) * vector);
   Run run(of);
-  set_side(of, args.to, args.to_list, box.dst, &Mode::dst_stride,
+  set_side(of, args.to, args.to_list, to, &Mode::dst_stride,
            [&](int which, std::uint32_t extent, bool is_last) { run.add(which, extent, is_last); });
   const std::int64_t vectors = layout.pitch / vector;
   const std::int64_t at_once =

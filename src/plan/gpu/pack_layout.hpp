@@ -39,9 +39,10 @@ inline bool is_flipped(const Box& box, const Problem& normal, int which) {
 /// How a box lies whose runs begin anywhere, before vectors are left free for the banks.
 Layout layout_anywhere(const Box& box, const Problem& normal);
 
-/// All arguments but how threads are laid over the runs, and how these are cut into pieces.
-kernels::PackArgs args_of(const PackConfig& config, const Box& box, const Layout& layout,
-                          const Problem& normal);
+/// All arguments but how threads are laid over the runs, and how these are cut into pieces. `to`:
+/// the runs of the destination as threads take them.
+kernels::PackArgs args_of(const PackConfig& config, const Box& box, const Box::Side& to,
+                          const Layout& layout, const Problem& normal);
 
 /// Shared memory after the box: the lists of runs, and what follows them.
 void place_lists(kernels::PackArgs& args);

@@ -111,7 +111,7 @@ void split(PackArgs& args, const PackConfig& config, const Box& box, const Layou
 
 PackArgs aligned_args(const PackConfig& config, const Box& box, const Layout& layout,
                       const Problem& normal) {
-  PackArgs args = args_of(config, box, layout, normal);
+  PackArgs args = args_of(config, box, box.dst, layout, normal);
   split(args, config, box, layout, normal);
   return args;
 }

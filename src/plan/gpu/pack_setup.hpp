@@ -57,6 +57,6 @@ void count_wavefronts(Setup& setup, const PackConfig& config, const Box& box,
 /// Where runs begin anywhere: lanes begin with another element of their units if that makes them
 /// collide less. What they begin with stays the same from run to run. No estimate knows of it:
 /// where there are few collisions it brings nothing.
-void choose_rotation(Setup& setup, const Box& box);
+void choose_rotation(Setup& setup);
 
 }  // namespace cornerturn::plan::gpu::pack

@@ -1,0 +1,20 @@
+// Inside the setup of pack: how runs of the destination that begin anywhere are cut into pieces,
+// and how lanes are laid over them. pack_setup.hpp is what others see.
+#pragma once
+
+#include "core/problem.hpp"
+#include "kernels/pack.hpp"
+#include "plan/gpu/box.hpp"
+#include "plan/gpu/pack.hpp"
+
+namespace cornerturn::plan::gpu::pack {
+
+/// The runs as lanes take them: those of the box, or what some of their modes make. Lanes then have
+/// the same offsets in more of them.
+Box::Side runs_for_lanes(const PackConfig& config, const Box& box, const Problem& normal);
+
+/// Cuts such runs into pieces, and lays lanes over these.
+void choose_lanes(kernels::PackArgs& args, const PackConfig& config, const Box& box,
+                  const Box::Side& to, const Problem& normal);
+
+}  // namespace cornerturn::plan::gpu::pack
