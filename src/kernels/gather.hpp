@@ -51,7 +51,6 @@ struct UnitPlaces {
   std::uint32_t row = 0;  ///< elements
   FastDivide of_row;      ///< units
   FastDivide before;      ///< units that lie at the same place of a row, one after the other
-  int unit_bytes = 16;
 };
 
 /// A number for each index of a mode, `first` elements into a vector and `step` apart; one for all
@@ -122,9 +121,10 @@ struct Gather {
 
 /// Neighbouring threads read neighbours, of as many rows as a unit has elements, and store a vector
 /// each: nothing goes through shared memory.
-template <class T, int V>
+template <class T>
 struct GatherUnits {
   using Args = UnitPlaces;
+  static constexpr int V = static_cast<int>(16 / sizeof(T));
   static constexpr int threads = 256;
   static constexpr int min_blocks = V == 16 ? 4 : 8;
 
@@ -136,7 +136,7 @@ struct GatherUnits {
     const auto number = static_cast<int>(same - a.of_row.quotient(same) * a.of_row.divisor);
     const Offsets at = a.walk.at(n);
     // The unit begins so many elements before where it would if the row began with a vector.
-    const int ahead = phase_of(a.dst + at.dst) % (V * size) / size;
+    const int ahead = phase_of(a.dst + at.dst) / size;
     const int first = number * V - ahead;
     const std::byte* const from = a.src + at.src - std::int64_t{ahead} * a.step;
     T* const to = reinterpret_cast<T*>(a.dst + at.dst) - ahead;
@@ -246,11 +246,7 @@ void dispatch(const GatherArgs& a, Visit&& visit) {
       dispatch(form, visit);
     } else if constexpr (std::is_same_v<Form, UnitPlaces>) {
       with_element(a.element_bytes, [&]<class T>(T) {
-        constexpr int V = static_cast<int>(16 / sizeof(T));
-        if constexpr (V > 2) {
-          if (form.unit_bytes == 8) return visit.template operator()<GatherUnits<T, V / 2>>();
-        }
-        if constexpr (V > 1) visit.template operator()<GatherUnits<T, V>>();
+        if constexpr (sizeof(T) < 16) visit.template operator()<GatherUnits<T>>();
       });
     } else {
       with_element(a.element_bytes, [&]<class T>(T) {

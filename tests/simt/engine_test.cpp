@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 
 #include "core/validate.hpp"
 #include "kernels/pack_args.hpp"
+#include "plan/gpu/gather_units.hpp"
 #include "plan/gpu/pack.hpp"
 #include "plan/gpu/parts.hpp"
 #include "plan/planner.hpp"
@@ -69,6 +71,19 @@ Candidates in_turn(const Candidates& all, int turn) {
   return some;
 }
 
+// Units of gather are candidates of problems that would take long here.
+void add_units(const Plan& plan, Candidates& candidates) {
+  using plan::gpu::gather::Family;
+  if (plan.normal.converts() || !plan::gpu::gather::takes_units(plan.normal)) return;
+  const auto& rows = plan::gpu_registry();
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [](const auto& one) { return one.name == Family::name; });
+  Alignment start = plan.alignment;
+  start.dst = std::gcd(start.dst, plan.normal.dst_offset);
+  const int granule = plan::gpu::gather::granule_of_rows(plan.normal, start);
+  candidates.push_back({&*row, plan::gpu::GatherConfig{false, true, granule}, {}});
+}
+
 // Runs the candidates of a turn, or all of a kernel that must take the problem.
 void run_and_compare(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase,
                      const std::string& kernel = {}, int turn = each) {
@@ -91,7 +106,8 @@ void run_and_compare(const Problem& problem, std::int64_t src_phase, std::int64_
                               {1, kernel, {true, alignment_of(src.zero), alignment_of(dst.zero)}});
   Emulator emulator;
   const bool packed = problem.bytes() == dst.bytes;
-  const Candidates candidates = turn == each ? plan.candidates : in_turn(plan.candidates, turn);
+  Candidates candidates = turn == each ? plan.candidates : in_turn(plan.candidates, turn);
+  if (kernel.empty()) add_units(plan, candidates);
   for (const Candidate& candidate : candidates) {
     SCOPED_TRACE(std::string(candidate.row->name) + ": " + describe(candidate, plan.normal) + "; " +
                  to_string(problem) + " -> " + to_string(plan.normal) + " phases " +

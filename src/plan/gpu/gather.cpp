@@ -145,16 +145,13 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   const std::int64_t elements = normal.elements();
   if (elements == 0 || elements > least_four) add({});
   if (elements > 0 && elements <= most_single) add({true});
-  for (const int unit : {16, 8}) {
-    const GatherConfig config{false, unit, granule_of_rows(normal, start)};
-    if (takes_units(config, normal)) add(config);
-  }
+  if (are_units_worth_it(normal)) add({false, true, granule_of_rows(normal, start)});
 }
 
 Estimate Family::estimate(const GatherConfig& config, const Problem& normal, const Model& model,
                           const Costs& c, Facts& facts) {
   if (normal.elements() == 0) return {};
-  if (config.unit != 0) return estimate_of_units(config, normal, model, c);
+  if (config.units) return estimate_of_units(config, normal, model, c);
   const auto elements = static_cast<double>(normal.elements());
   Work work;
   work.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
@@ -199,9 +196,8 @@ std::string Family::describe(const GatherConfig& config, const Problem& normal) 
   if (normal.converts()) {
     return normal.src_type.name() + " to " + normal.dst_type.name() + " in destination order";
   }
-  if (config.unit != 0) {
-    return std::to_string(normal.dst_type.size()) + " B at a time in source order, " +
-           std::to_string(config.unit) + " B a thread";
+  if (config.units) {
+    return std::to_string(normal.dst_type.size()) + " B at a time in source order, 16 B a thread";
   }
   return std::to_string(normal.dst_type.size()) + " B at a time in destination order" +
          (config.single ? ", one a thread" : "");
@@ -209,7 +205,7 @@ std::string Family::describe(const GatherConfig& config, const Problem& normal) 
 
 Launchable<kernels::GatherArgs> Family::prepare(const GatherConfig& config, const Problem& normal) {
   kernels::GatherArgs args{.element_bytes = normal.dst_type.size(), .single = config.single};
-  if (config.unit != 0) {
+  if (config.units) {
     args.form = unit_places(config, normal);
     const std::int64_t blocks = ceil_div(units_of(config, normal), threads);
     return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};

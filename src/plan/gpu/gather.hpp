@@ -16,8 +16,8 @@ namespace cornerturn::plan::gpu {
 
 struct GatherConfig {
   bool single = false;  ///< one element a thread, not four; of moves alone
-  int unit = 0;         ///< bytes: see kernels::UnitPlaces; 0: one element after the other
-  int granule = 0;      ///< of a unit: a divisor of the destination's places where rows begin
+  bool units = false;   ///< see kernels::UnitPlaces; of moves alone
+  int granule = 0;      ///< of units: a divisor of the destination's places where rows begin
 
   friend bool operator==(const GatherConfig&, const GatherConfig&) = default;
 };
@@ -45,21 +45,21 @@ struct Family {
   using Args = kernels::GatherArgs;
   using Facts = gather::Facts;
   struct Costs {
-    Cost lane{"lane", 18.84, "instructions for each element"};
-    Cost axis{"axis", 11.09, "instructions for each mode of an element's place"};
-    Cost far{"far", 4.4, "times the instructions where places need more than 32 bits"};
-    Cost sector{"sector", 0.888, "wavefronts for each sector that a warp touches"};
-    Cost block{"block", 2.244e-06, "seconds of a block that is alone"};
-    Cost single_block{"single_block", 2.526e-06, "the same with one element a thread"};
-    Cost unit{"unit", 24, "instructions for each unit: see GatherConfig; assumed, as are the next"};
-    Cost piece{"piece", 4, "instructions for each element of a unit"};
-    Cost unit_block{"unit_block", 4e-06, "seconds of a block of units that is alone"};
-    Cost unit_row{"unit_row", 1, "wavefronts for each row that a warp reads from at once"};
-    Cost unit_sector{"unit_sector", 1, "wavefronts for each unit"};
+    Cost lane{"lane", 14.4, "instructions for each element"};
+    Cost axis{"axis", 5.791, "instructions for each mode of an element's place"};
+    Cost far{"far", 2.326, "times the instructions where places need more than 32 bits"};
+    Cost sector{"sector", 0.8954, "wavefronts for each sector that a warp touches"};
+    Cost block{"block", 2.174e-06, "seconds of a block that is alone"};
+    Cost single_block{"single_block", 2.096e-06, "the same with one element a thread"};
+    Cost unit{"unit", 119.2, "instructions for each unit: see GatherConfig"};
+    Cost piece{"piece", 28.11, "instructions for each element of a unit"};
+    Cost unit_block{"unit_block", 1.306e-06, "seconds of a block of units that is alone"};
+    Cost unit_row{"unit_row", 0.4004, "wavefronts for each row that a warp reads from at once"};
+    Cost unit_sector{"unit_sector", 3.864, "wavefronts for each unit"};
     Cost share_256{"share_256", 1, "share of the memory's speed with runs of 256 bytes or more", 1};
-    Cost share_128{"share_128", 1, "share with runs of 128 to 255 bytes", 1};
-    Cost share_64{"share_64", 0.8906, "share with runs of 64 to 127 bytes", 1};
-    Cost share_32{"share_32", 0.7781, "share with runs of 32 bytes", 1};
+    Cost share_128{"share_128", 0.8728, "share with runs of 128 to 255 bytes", 1};
+    Cost share_64{"share_64", 0.8375, "share with runs of 64 to 127 bytes", 1};
+    Cost share_32{"share_32", 0.7467, "share with runs of 32 bytes", 1};
     Cost any_value{"any_value", 400, "instructions for a value of types known at run time alone"};
     Cost known_value{"known_value", 60, "instructions for a value of types compiled for: assumed"};
   };

@@ -13,7 +13,10 @@ namespace cornerturn::plan::gpu::gather {
 
 namespace {
 
-constexpr std::int64_t most_bytes = 32 << 20;  // then other kernels are faster
+// Of problems for which no other kernel is much faster, and for which this one was measured.
+constexpr std::int64_t least_bytes = 1 << 20;
+constexpr std::int64_t most_bytes = 8 << 20;
+constexpr int unit = 16;  // bytes
 constexpr int threads = 256;
 
 // Whether 32 bits hold how far any element lies from the first, and `more` bytes.
@@ -33,8 +36,7 @@ struct Ways {
     const Mode& row = normal.modes[rank - 1];
     const std::int64_t size = row.dst_stride;
     // Some units are parts where rows begin anywhere.
-    const std::int64_t bytes =
-        row.extent * size + config.unit - std::min(config.unit, config.granule);
+    const std::int64_t bytes = row.extent * size + unit - std::min(unit, config.granule);
     const auto begin = modes.begin();
     std::copy(normal.modes.begin(), normal.modes.end() - 1, begin);
     const auto distance = [](const Mode& mode) {
@@ -42,8 +44,7 @@ struct Ways {
     };
     std::stable_sort(begin, begin + rank - 1,
                      [&](const Mode& x, const Mode& y) { return distance(x) < distance(y); });
-    const Mode of_row{ceil_div(bytes, std::int64_t{config.unit}),
-                      config.unit / size * row.src_stride, config.unit};
+    const Mode of_row{ceil_div(bytes, std::int64_t{unit}), unit / size * row.src_stride, unit};
     units = static_cast<int>(
         std::find_if(begin, begin + rank - 1,
                      [&](const Mode& mode) { return distance(mode) >= distance(of_row); }) -
@@ -83,22 +84,27 @@ int granule_of_rows(const Problem& normal, const Alignment& start) {
   return static_cast<int>(granule);
 }
 
-bool takes_units(const GatherConfig& config, const Problem& normal) {
+bool takes_units(const Problem& normal) {
   const std::int64_t size = normal.dst_type.size();
   const int rank = normal.rank();
-  if (rank < 2 || rank > kernels::NearPlaces::Way::max_rank || config.unit < 2 * size ||
-      normal.elements() == 0 || normal.elements() * size > most_bytes) {
+  if (rank < 2 || rank > kernels::NearPlaces::Way::max_rank || unit < 2 * size ||
+      normal.elements() == 0) {
     return false;
   }
   const Mode& row = normal.modes[rank - 1];
   const std::int64_t step = std::abs(row.src_stride);
-  if (row.dst_stride != size || row.extent * size < 2 * config.unit || step <= 16) return false;
+  if (row.dst_stride != size || row.extent * size < 2 * unit || step <= 16) return false;
   const auto has_neighbours = [&](const Mode& mode) {
     return mode.src_stride != 0 && std::abs(mode.src_stride) <= 16;
   };
   if (std::none_of(normal.modes.begin(), normal.modes.end(), has_neighbours)) return false;
   // A unit may begin before its row, or end behind it.
   return is_near(normal) && is_near(src_reach(normal), normal.src_offset, 16 * step);
+}
+
+bool are_units_worth_it(const Problem& normal) {
+  const std::int64_t bytes = normal.elements() * normal.dst_type.size();
+  return bytes >= least_bytes && bytes <= most_bytes && takes_units(normal);
 }
 
 std::int64_t units_of(const GatherConfig& config, const Problem& normal) {
@@ -113,20 +119,20 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   const int size = normal.dst_type.size();
   Work work;
   work.blocks = std::ceil(units / threads);
-  work.resident = resident_blocks(model.device, threads, 0, config.unit / size == 16 ? 4 : 8);
+  work.resident = resident_blocks(model.device, threads, 0, unit / size == 16 ? 4 : 8);
   // Those at the ends of rows are stored element by element.
   const std::int64_t row = normal.modes[normal.rank() - 1].extent;
-  const int ends = config.granule < config.unit ? 2 : row * size % config.unit != 0 ? 1 : 0;
+  const int ends = config.granule < unit ? 2 : row * size % unit != 0 ? 1 : 0;
   const double parts = elements / static_cast<double>(row) * ends;
   work.instructions =
-      units * (c.unit + c.axis * normal.rank()) + (elements + parts * config.unit / size) * c.piece;
+      units * (c.unit + c.axis * normal.rank()) + (elements + parts * unit / size) * c.piece;
   work.block_seconds = c.unit_block;
   work.src_bytes = model.least.src_bytes;
   work.dst_bytes = model.least.dst_bytes;
   // A warp reads from so many places at once, and writes to one a lane.
   const Ways ways(config, normal);
   const auto run = static_cast<double>(source_run(ways, size));
-  const double phases = std::max(config.unit / config.granule, 1);
+  const double phases = std::max(unit / config.granule, 1);
   const double places = std::min(phases * std::ceil(32 / run), 32.0);
   work.wavefronts = elements / 32 * places * c.unit_row + units * c.unit_sector;
   work.l2_bytes = elements * (size + sector_bytes / std::min(run, 32.0)) + units * sector_bytes;
@@ -138,7 +144,6 @@ kernels::UnitPlaces unit_places(const GatherConfig& config, const Problem& norma
   const Ways ways(config, normal);
   kernels::UnitPlaces places;
   places.units = static_cast<std::uint32_t>(units_of(config, normal));
-  places.unit_bytes = config.unit;
   places.row = static_cast<std::uint32_t>(row.extent);
   places.step = static_cast<std::int32_t>(row.src_stride);
   places.of_row = FastDivide(static_cast<std::uint32_t>(ways[ways.units].extent));

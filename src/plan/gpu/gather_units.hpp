@@ -19,7 +19,10 @@ bool is_near(const Problem& normal);
 /// A divisor of the places where rows of the destination begin, up to 16 bytes.
 int granule_of_rows(const Problem& normal, const Alignment& start);
 
-bool takes_units(const GatherConfig& config, const Problem& normal);
+bool takes_units(const Problem& normal);
+
+/// Whether it is also of a size for which they are candidates.
+bool are_units_worth_it(const Problem& normal);
 
 std::int64_t units_of(const GatherConfig& config, const Problem& normal);
 

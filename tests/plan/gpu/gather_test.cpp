@@ -109,7 +109,7 @@ TEST(GatherUnits, WithTheirRowsAndBeyond32BitsSuffice) {
     problem.src_type = problem.dst_type = ElementType::bytes(1);
     problem.modes = {{8, 1, 64}, {64, step, 1}};
     EXPECT_TRUE(gather::is_near(problem));
-    return gather::takes_units({false, 16, 16}, problem);
+    return gather::takes_units(problem);
   };
   constexpr std::int64_t all = std::int64_t{1} << 31;
   EXPECT_TRUE(taken(64));
