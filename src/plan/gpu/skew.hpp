@@ -22,24 +22,24 @@ struct Family {
   using Args = kernels::SkewArgs;
   using Facts = GroupRuns;
   struct Costs {
-    Cost lane{"lane", 5.257, "instructions for each 16 bytes"};
-    Cost element{"element", 16.44, "instructions for each element"};
-    Cost thread{"thread", 191.1, "instructions of a thread"};
-    Cost mode{"mode", 4.96, "instructions of a thread for each mode beyond two"};
-    Cost block{"block", 2.114e-06, "seconds of a block that is alone"};
-    Cost block_turn{"block_turn", 6.97e-07,
+    Cost lane{"lane", 4.165, "instructions for each 16 bytes"};
+    Cost element{"element", 18.41, "instructions for each element"};
+    Cost thread{"thread", 193.2, "instructions of a thread"};
+    Cost mode{"mode", 4.476, "instructions of a thread for each mode beyond two"};
+    Cost block{"block", 2.143e-06, "seconds of a block that is alone"};
+    Cost block_turn{"block_turn", 6.936e-07,
                     "seconds of such a block for every four vectors of a thread"};
-    Cost barriers{"barriers", 0.1699, "as the shared `barriers`"};
+    Cost barriers{"barriers", 0.0819, "as the shared `barriers`"};
     // The form that transposes in registers takes elements of up to 4 bytes.
-    Cost register_lane{"register_lane", 74.67, "the same seven where registers transpose"};
-    Cost register_element{"register_element", 1.458, "instructions for each element"};
-    Cost register_thread{"register_thread", 15.03, "instructions of a thread"};
-    Cost register_mode{"register_mode", 70.57, "instructions of a thread for each mode beyond two"};
-    Cost register_block{"register_block", 2.845e-06, "seconds of a block that is alone"};
-    Cost register_block_turn{"register_block_turn", 8.716e-07,
+    Cost register_lane{"register_lane", 61.41, "the same seven where registers transpose"};
+    Cost register_element{"register_element", 1.471, "instructions for each element"};
+    Cost register_thread{"register_thread", 12.23, "instructions of a thread"};
+    Cost register_mode{"register_mode", 28.69, "instructions of a thread for each mode beyond two"};
+    Cost register_block{"register_block", 2.709e-06, "seconds of a block that is alone"};
+    Cost register_block_turn{"register_block_turn", 1.315e-06,
                              "seconds for every four vectors of a thread"};
-    Cost register_barriers{"register_barriers", 0.387, "as the shared `barriers`"};
-    Cost register_table{"register_table", 16.37,
+    Cost register_barriers{"register_barriers", 0.256, "as the shared `barriers`"};
+    Cost register_table{"register_table", 32.43,
                         "instructions more for each 16 bytes where a table has the rows' places"};
   };
 
