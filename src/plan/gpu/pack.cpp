@@ -99,7 +99,8 @@ struct BoxWork {
   }
 
   // Boxes whose runs begin anywhere.
-  void add_anywhere(Work& work, const Box& box, const Family::Costs& c) const {
+  void add_anywhere(Work& work, const Box& box, const Problem& normal,
+                    const Family::Costs& c) const {
     const PackArgs& args = setup.args;
     const double rank = args.axes;
     const double W = args.of_unit();
@@ -128,6 +129,7 @@ struct BoxWork {
                                                   static_cast<double>(args.down.divisor));
     work.block_seconds = c.block + c.block_lane * static_cast<double>(box.bytes) / 16 / threads +
                          c.block_unit * units;
+    if (normal.converts()) change(work, normal, c);
   }
 
   // Boxes of whole vectors.
@@ -146,11 +148,14 @@ struct BoxWork {
                       (loads / 32 * 8 + repeats * threads / 32 * (V * setup.wavefronts + 6));
     work.barriers = c.aligned_barriers;
     work.block_seconds = c.aligned_block + c.aligned_block_lane * repeats;
-    if (normal.converts()) {
-      work.instructions *= c.change_work;
-      const bool narrows = normal.dst_type.size() < normal.src_type.size();
-      work.block_seconds *= narrows ? c.narrow_block : c.wide_block;
-    }
+    if (normal.converts()) change(work, normal, c);
+  }
+
+ private:
+  static void change(Work& work, const Problem& normal, const Family::Costs& c) {
+    work.instructions *= c.change_work;
+    const bool narrows = normal.dst_type.size() < normal.src_type.size();
+    work.block_seconds *= narrows ? c.narrow_block : c.wide_block;
   }
 };
 
@@ -327,7 +332,7 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
                                     resident_threads(config, normal) / config.threads);
     const BoxWork of_box(setup, threads, normal, c);
     if (config.anywhere) {
-      of_box.add_anywhere(work, box, c);
+      of_box.add_anywhere(work, box, normal, c);
     } else {
       of_box.add_aligned(work, normal, c);
     }

@@ -54,28 +54,28 @@ struct Family {
   using Facts = Boxes;
   struct Costs {
     // The form whose runs begin anywhere.
-    Cost load{"load", 31.73, "instructions for each vector that is loaded"};
-    Cost lane{"lane", 19.99, "instructions for each unit that is stored"};
-    Cost element{"element", 0.667, "instructions for each element of those"};
-    Cost shifting{"shifting", 21.89,
+    Cost load{"load", 49.76, "instructions for each vector that is loaded"};
+    Cost lane{"lane", 12.75, "instructions for each unit that is stored"};
+    Cost element{"element", 0.4253, "instructions for each element of those"};
+    Cost shifting{"shifting", 13.96,
                   "instructions more for a unit where runs begin at different places within one"};
-    Cost thread{"thread", 71.71, "instructions of a thread"};
-    Cost axis{"axis", 38.64, "instructions of a thread for each mode that boxes cut"};
-    Cost column{"column", 90, "instructions for where the elements of a lane's units lie"};
-    Cost column_digit{"column_digit", 13, "instructions for each digit of that, more than two"};
+    Cost thread{"thread", 45.95, "instructions of a thread"};
+    Cost axis{"axis", 41.39, "instructions of a thread for each mode that boxes cut"};
+    Cost column{"column", 114.3, "instructions for where the elements of a lane's units lie"};
+    Cost column_digit{"column_digit", 15.94, "instructions for each digit of that, more than two"};
     Cost entry{"entry", 5.063, "instructions for where an element of a run lies"};
     Cost entry_digit{"entry_digit", 8.35, "instructions for each digit of that"};
-    Cost gap{"gap", 190, "bytes more for each run of the destination with a gap behind it"};
-    Cost most_moved{"most_moved", 2.563,
+    Cost gap{"gap", 121.1, "bytes more for each run of the destination with a gap behind it"};
+    Cost most_moved{"most_moved", 3.318,
                     "times the destination's bytes: at most, where it has gaps"};
-    Cost edge{"edge", 48.62, "instructions for each element that may lie in no whole unit"};
-    Cost barriers{"barriers", 0.1968,
+    Cost edge{"edge", 53.31, "instructions for each element that may lie in no whole unit"};
+    Cost barriers{"barriers", 0.1787,
                   "as the shared `barriers`: two barriers a box, more between them"};
-    Cost run_digit{"run_digit", 2.562, "instructions for each digit of a run's place"};
-    Cost wavefront{"wavefront", 0.9539, "wavefronts for each that the layout asks for"};
-    Cost block{"block", 2.921e-06, "seconds of a block that is alone"};
-    Cost block_lane{"block_lane", 9e-08, "seconds of such a block for each vector of a thread"};
-    Cost block_unit{"block_unit", 3e-08, "seconds more for each unit of a thread"};
+    Cost run_digit{"run_digit", 4.018, "instructions for each digit of a run's place"};
+    Cost wavefront{"wavefront", 0.6082, "wavefronts for each that the layout asks for"};
+    Cost block{"block", 2.798e-06, "seconds of a block that is alone"};
+    Cost block_lane{"block_lane", 1.411e-07, "seconds of such a block for each vector of a thread"};
+    Cost block_unit{"block_unit", 2.733e-08, "seconds more for each unit of a thread"};
     // The aligned form.
     Cost aligned_load{"aligned_load", 1.92, "instructions for each vector that is loaded"};
     Cost aligned_lane{"aligned_lane", 1.716, "instructions for each vector that is stored"};
@@ -86,7 +86,7 @@ struct Family {
                            "wavefronts for each that the layout asks for"};
     Cost aligned_block{"aligned_block", 2.797e-06, "seconds of a block that is alone"};
     Cost aligned_block_lane{"aligned_block_lane", 3.212e-08, "seconds for each vector of a thread"};
-    // Values that change in the aligned form, as measured of six pairs of types.
+    // Values that change, as measured of six pairs of types in the aligned form.
     Cost change_work{"change_work", 1.5, "times the instructions"};
     Cost narrow_block{"narrow_block", 3, "times the time of a block where elements become smaller"};
     Cost wide_block{"wide_block", 1.4, "times the time of a block where they do not"};
