@@ -1,6 +1,7 @@
 #include "cuda/in_turns.hpp"
 
 #include <limits>
+#include <stdexcept>
 
 #include "cuda/launch.cuh"
 #include "kernels/turns_context.cuh"
@@ -17,6 +18,8 @@ template <class T, int shape, bool one_mode>
 inline constexpr bool can_take_turns<kernels::Tile<kernels::Move<T>, shape, one_mode>> = true;
 template <class T, class Form, int of_thread>
 inline constexpr bool can_take_turns<kernels::Gather<T, Form, of_thread>> = true;
+template <class T>
+inline constexpr bool can_take_turns<kernels::GatherUnits<T>> = true;
 
 template <class Kernel, class Args>
 __global__ void __launch_bounds__(Kernel::threads, blocks_of_sm<Kernel>)
@@ -51,6 +54,8 @@ void launch_in_turns(const plan::Plan& plan, const Buffers& first, Turns turns, 
                        one.block,
                        one.dynamic_shared},
                       parameters, stream);
+      } else {
+        throw std::logic_error("this kernel cannot take turns");
       }
     });
   });

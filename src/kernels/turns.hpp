@@ -15,7 +15,8 @@ struct Turns {
   std::int64_t src[most] = {};
   std::int64_t dst[most] = {};
 
-  // A kernel numbers its tiles by rows, then columns, then steps through the other modes. Where the
+  // A kernel numbers its tiles by rows, then columns, then steps through the other modes; where it
+  // takes them in bands, that order is kept, and there is one step. Elsewhere, where the
   // rows that a tile writes lie further apart than those of neighbouring steps, these come before
   // columns here, so that blocks which run together write to the same pages of memory.
   std::uint32_t rows = 1;

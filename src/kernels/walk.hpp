@@ -1,7 +1,8 @@
-// Where a block's work begins: the block's number, taken apart into one index a mode.
+// Where things lie that are counted through several modes, as blocks and elements are.
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
 
 #include "kernels/context.hpp"
@@ -107,8 +108,10 @@ template <class Walk>
 struct WalkMaker {
   Walk walk;
 
-  /// Bytes from an index to the next. The extent is 2 or more.
+  /// Bytes from an index to the next. A mode of extent 1 adds nothing.
   constexpr void add(std::int64_t extent, std::int64_t src_step, std::int64_t dst_step) {
+    if (extent == 1) return;
+    if (walk.rank == Walk::max_rank) throw std::logic_error("more modes than a walk has room for");
     const auto src = static_cast<std::uint64_t>(src_step);
     const auto dst = static_cast<std::uint64_t>(dst_step);
     if (walk.rank == 0) {

@@ -206,6 +206,7 @@ TEST(RedistributeOnGpus, LargeOnesInPiecesAndLongRuns) {
   check_case({{4096, 6000}, {2}, "S0", "S0", {1, 0}, 4});
   check_case({{4096, 16384}, {2}, "S0", "S1", {0, 1}, 2});
   check_case({{256, 48, 256}, {2}, "S0", "S0", {2, 1, 0}, 8});  // tiles in another order
+  check_case({{256, 8192}, {2}, "S0", "S0", {1, 0}, 2});        // units of gather
 }
 
 TEST(RedistributeOnGpus, MemoryOfAPool) {

@@ -19,6 +19,7 @@ namespace {
 constexpr std::int64_t least_four = 1 << 15;  // elements: fewer leave SMs without work
 constexpr std::int64_t most_single = 1 << 20;
 constexpr int threads = 256;
+constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
 
 // The elements that a block of kernels::Gather takes at a time.
 std::int64_t of_block(const GatherConfig& config) {
@@ -131,6 +132,9 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
     if (const char* rule = why_misplaced(normal)) return rule;
   }
   if (normal.rank() > kernels::max_axes) return "more modes than any memory has elements for";
+  if (!normal.converts() && normal.elements() >= most_blocks * of_block({true})) {
+    return "2^39 elements or more";
+  }
   return nullptr;
 }
 
@@ -221,8 +225,8 @@ Launchable<kernels::GatherArgs> Family::prepare(const GatherConfig& config, cons
   } else {
     args.form = places_of<kernels::NearPlaces>(normal);
   }
-  const std::int64_t blocks = std::min<std::int64_t>(ceil_div(normal.elements(), of_block(config)),
-                                                     (std::int64_t{1} << 31) - 1);
+  // A kernel that changes values takes as many elements a thread as there are.
+  const std::int64_t blocks = std::min(ceil_div(normal.elements(), of_block(config)), most_blocks);
   return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
 }
 

@@ -99,7 +99,8 @@ bool takes_units(const Problem& normal) {
   };
   if (std::none_of(normal.modes.begin(), normal.modes.end(), has_neighbours)) return false;
   // A unit may begin before its row, or end behind it.
-  return is_near(normal) && is_near(src_reach(normal), normal.src_offset, 16 * step);
+  return is_near(normal) && is_near(src_reach(normal), normal.src_offset, 16 * step) &&
+         is_near(dst_reach(normal), normal.dst_offset, unit);
 }
 
 bool are_units_worth_it(const Problem& normal) {
@@ -152,7 +153,7 @@ kernels::UnitPlaces unit_places(const GatherConfig& config, const Problem& norma
   for (int i = 0; i < ways.rank; ++i) {
     const Mode& mode = ways[i];
     if (i == ways.units) places.before = FastDivide(static_cast<std::uint32_t>(before));
-    if (mode.extent > 1) maker.add(mode.extent, mode.src_stride, mode.dst_stride);
+    maker.add(mode.extent, mode.src_stride, mode.dst_stride);
     before *= mode.extent;
   }
   places.walk = maker.walk;

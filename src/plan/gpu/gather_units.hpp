@@ -10,7 +10,7 @@
 
 namespace cornerturn::plan::gpu::gather {
 
-/// Whether 32 bits hold the number of any element, and what a thread adds to it.
+/// Whether 32 bits hold the number of any element, and those that a thread reaches beyond the last.
 bool is_countable(const Problem& normal);
 
 /// Whether 32 bits also hold how far any element lies from the first.
@@ -19,16 +19,19 @@ bool is_near(const Problem& normal);
 /// A divisor of the places where rows of the destination begin, up to 16 bytes.
 int granule_of_rows(const Problem& normal, const Alignment& start);
 
+/// Whether units are right for the problem, however fast.
 bool takes_units(const Problem& normal);
 
-/// Whether it is also of a size for which they are candidates.
+/// Whether they are candidates: right, and fast for so many bytes.
 bool are_units_worth_it(const Problem& normal);
 
+/// Units of all rows.
 std::int64_t units_of(const GatherConfig& config, const Problem& normal);
 
 Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, const Model& model,
                            const Family::Costs& costs);
 
+/// The kernel's arguments.
 kernels::UnitPlaces unit_places(const GatherConfig& config, const Problem& normal);
 
 }  // namespace cornerturn::plan::gpu::gather

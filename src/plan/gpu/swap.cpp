@@ -89,7 +89,7 @@ int bytes_at_once(SwapWay way, int word) {
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   const auto split = split_swap(normal);
   if (!split) return "it is not one exchange of two modes of the same extent";
-  if (split->batch.size() > kernels::max_axes) return "more than 40 modes of matrices";
+  if (split->batch.size() > kernels::Walk::max_rank) return "more than 30 modes of matrices";
   if (blocks_at_most(*split, normal) >= static_cast<double>(most_blocks)) {
     return "2^31 pairs of tiles or more";
   }

@@ -43,7 +43,7 @@ std::optional<Transposition> transposition_of(const Problem& normal) {
       t.batch.push_back(mode);
     }
   }
-  if (count != 2 || t.batch.size() > kernels::max_axes) return std::nullopt;
+  if (count != 2 || t.batch.size() > kernels::Walk::max_rank) return std::nullopt;
   t.columns = moved[0]->extent;
   t.rows = moved[1]->extent;
   const bool whole =

@@ -10,6 +10,7 @@
 
 #include "core/problem.hpp"
 #include "plan/gpu/gather_units.hpp"
+#include "plan/gpu/transposition.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -48,26 +49,24 @@ Problem reversed(int rank, std::int64_t extent, std::int64_t scale) {
 
 template <class Form>
 void expect_places(const Problem& problem) {
-  for (const bool single : {false, true}) {
-    const auto ready = gather::Family::prepare({single}, problem);
-    ASSERT_TRUE(std::holds_alternative<Form>(ready.args.form)) << to_string(problem);
-    const Form& form = std::get<Form>(ready.args.form);
-    const std::int64_t all = problem.elements();
-    EXPECT_EQ(form.elements, static_cast<std::uint64_t>(all));
-    test::RandomProblems random(7);
-    for (int i = 0; i < 300; ++i) {
-      const std::int64_t numbers[] = {std::min<std::int64_t>(i, all - 1),
-                                      all - 1 - std::min<std::int64_t>(i, all - 1),
-                                      random.uniform(0, all - 1)};
-      typename Form::Index n[3];
-      for (int k = 0; k < 3; ++k) n[k] = static_cast<typename Form::Index>(numbers[k]);
-      Offsets at[3];
-      form.walk.at(n, at);
-      for (int k = 0; k < 3; ++k) {
-        const Offsets expected = place_of(problem, numbers[k]);
-        ASSERT_EQ(at[k].src, expected.src) << to_string(problem) << " " << numbers[k];
-        ASSERT_EQ(at[k].dst, expected.dst) << to_string(problem) << " " << numbers[k];
-      }
+  const auto ready = gather::Family::prepare({}, problem);
+  ASSERT_TRUE(std::holds_alternative<Form>(ready.args.form)) << to_string(problem);
+  const Form& form = std::get<Form>(ready.args.form);
+  const std::int64_t all = problem.elements();
+  EXPECT_EQ(form.elements, static_cast<std::uint64_t>(all));
+  test::RandomProblems random(7);
+  for (int i = 0; i < 300; ++i) {
+    const std::int64_t numbers[] = {std::min<std::int64_t>(i, all - 1),
+                                    all - 1 - std::min<std::int64_t>(i, all - 1),
+                                    random.uniform(0, all - 1)};
+    typename Form::Index n[3];
+    for (int k = 0; k < 3; ++k) n[k] = static_cast<typename Form::Index>(numbers[k]);
+    Offsets at[3];
+    form.walk.at(n, at);
+    for (int k = 0; k < 3; ++k) {
+      const Offsets expected = place_of(problem, numbers[k]);
+      ASSERT_EQ(at[k].src, expected.src) << to_string(problem) << " " << numbers[k];
+      ASSERT_EQ(at[k].dst, expected.dst) << to_string(problem) << " " << numbers[k];
     }
   }
 }
@@ -116,6 +115,34 @@ TEST(GatherUnits, WithTheirRowsAndBeyond32BitsSuffice) {
   EXPECT_TRUE(taken(all / 80));
   EXPECT_FALSE(taken(all / 78));
   EXPECT_FALSE(taken(-all / 78));
+}
+
+// A unit may begin behind the end of its row, too.
+TEST(GatherUnits, BehindTheEndOfTheDestination32BitsSuffice) {
+  const auto taken = [](std::int64_t reach) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(1);
+    problem.modes = {{2, 1, reach - 50}, {50, 64, 1}};
+    EXPECT_TRUE(gather::is_near(problem));
+    return gather::takes_units(problem);
+  };
+  constexpr std::int64_t all = std::int64_t{1} << 31;
+  EXPECT_TRUE(taken(all - 20));
+  EXPECT_FALSE(taken(all - 1));
+}
+
+TEST(Transpositions, AWalkHasRoomForTheirMatrices) {
+  const auto with_modes = [](int count) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(1);
+    std::int64_t stride = 6;
+    for (int i = 0; i < count; ++i, stride *= 4) problem.modes.push_back({2, stride, stride});
+    problem.modes.push_back({3, 1, 2});
+    problem.modes.push_back({2, 3, 1});
+    return transposition_of(problem);
+  };
+  EXPECT_TRUE(with_modes(kernels::Walk::max_rank).has_value());
+  EXPECT_FALSE(with_modes(kernels::Walk::max_rank + 1).has_value());
 }
 
 }  // namespace
