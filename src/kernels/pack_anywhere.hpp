@@ -17,10 +17,10 @@
 // Where lanes would all meet a few banks, some begin with another element of their units, and put
 // the elements in their order in registers.
 //
-// Lanes have the same offsets in all runs, so these are short rather than few: what some modes of a
-// run make is a run too, and a long run is a list of pieces, whole units and whole periods. A piece
-// goes on to its run's end, and its units stop where the next piece begins; only a run, not a
-// piece, has elements outside of units.
+// A lane has the same offsets in every run. So many short runs are better than few long ones, and a
+// run may be cut at one of its modes. A long run is a list of pieces: whole units and whole
+// periods. A piece goes on to its run's end, and its units stop where the next piece begins. Only a
+// run, not a piece, has elements outside of units.
 //
 // Where the runs of a side follow one another at equal distances, a thread steps from one to the
 // next. Others are listed in shared memory, as the vectors or the units that they have.
@@ -224,7 +224,8 @@ struct PackAnywhere {
   }
 
   /// The first unit of a run, in shared memory the run itself, and the bytes of all whole units
-  /// plus the number of elements before them, which is less than the bytes of one.
+  /// plus the number of elements before them. That number is less than the bytes of a unit, so both
+  /// fit one number.
   CT_DEVICE static RunPlace in_units(const RunPlace& run) {
     const int before = -static_cast<int>(reinterpret_cast<std::uintptr_t>(run.at) / size) & (W - 1);
     const int units = (run.bytes - before * size) & -(W * size);

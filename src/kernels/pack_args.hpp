@@ -197,7 +197,7 @@ struct PackArgs {
   std::uint8_t flips = 0;  ///< anywhere
   bool steady =
       false;  ///< anywhere: all runs that a lane takes have as many elements before their units
-  bool same = false;                          ///< anywhere: all runs of a box do
+  bool same = false;  ///< anywhere: all runs of a box begin at the same place within a unit
   std::uint8_t rotation_shift = no_rotation;  ///< see rotation_of()
   std::int16_t rounds = 1;                    ///< anywhere: times that `from.vectors` make a run
   int room = 0;     ///< bytes before the first element of a box, for what lies behind it backwards
@@ -389,7 +389,8 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
 
 /// One run: where it begins on its side and in shared memory, and its bytes. There are -16 where
 /// this block does not have the run. Shared memory is counted from the box, and from that of the
-/// block in the anywhere form. What its lists hold is said there.
+/// block in the anywhere form. The lists of that form hold vectors or units instead
+/// (pack_anywhere.hpp).
 struct alignas(16) RunPlace {
   std::byte* at = nullptr;
   int shared = 0;
