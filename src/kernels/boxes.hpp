@@ -20,7 +20,7 @@ struct BoxSide {
   std::int64_t src_step = 0;
   std::int64_t dst_step = 0;
 
-  /// The first row of box number `n`, of whole rows.
+  /// The first row along this mode that box number `n` has, where boxes have whole rows.
   CT_HOST_DEVICE constexpr std::uint32_t first_row(std::uint32_t n) const {
     const std::uint32_t count = before.quotient(n);
     return (count - boxes.quotient(count) * boxes.divisor) * rows;

@@ -93,6 +93,7 @@ struct Gather {
   using Args = Form;
   using Index = typename Form::Index;
   static constexpr int threads = 256;
+  // As many as the registers of its walk leave room for.
   static constexpr int min_blocks = of_thread == 1 || is_near<Form> ? 8
                                     : sizeof(Index) == 4            ? 4
                                                                     : 3;

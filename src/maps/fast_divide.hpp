@@ -29,8 +29,8 @@ CT_HOST_DEVICE constexpr Unsigned multiply_high(Unsigned a, Unsigned b) {
 #endif
 }
 
-/// n / divisor for 0 <= n < 2^(bits - 1), with Unsigned of 32 or 64 bits, where the divisor is 2 or
-/// more and nobody asks for it; of none the quotient is 0.
+/// n / divisor for 0 <= n < 2^(bits - 1), with Unsigned of 32 or 64 bits. The divisor is 2 or more
+/// and is not kept; a default one gives 0.
 template <class Unsigned>
 struct Reciprocal {
   static constexpr int bits = static_cast<int>(8 * sizeof(Unsigned));

@@ -1,0 +1,249 @@
+// pack in the configurations that the planner offers, in the emulator: runs that begin anywhere,
+// long and short ones, pieces and parts of them, gaps, flips and pads.
+#include "kernels/pack_args.hpp"
+#include "plan/gpu/pack.hpp"
+#include "plan/gpu/pack_setup.hpp"
+#include "simt/engine_support.hpp"
+
+namespace cornerturn::simt {
+namespace {
+
+// Runs that begin anywhere: odd strides, both sides with phases of their own, and nothing around
+// the source that may be read.
+TEST(Engine, PackAnywhere) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    const auto packed = [&](std::int64_t a, std::int64_t b, std::int64_t c) {
+      return problem_of(
+          static_cast<int>(size),
+          {{a, size, b * c * size}, {b, a * c * size, c * size}, {c, a * size, size}});
+    };
+    for (const Problem& problem : {packed(37, 29, 13), packed(5, 3, 501), packed(211, 2, 17)}) {
+      run_and_compare(problem, 0, 0, "pack");
+      run_and_compare(problem, size, 0, "pack");
+      run_and_compare(problem, 3 * size, 5 * size, "pack");
+    }
+    // Runs of three modes, of which the first is too short for all elements of a unit.
+    for (const std::int64_t first : {2, 3, 7}) {
+      const std::int64_t a = first * size, b = 5 * a, c = 3 * b;
+      run_and_compare(
+          problem_of(static_cast<int>(size),
+                     {{41, c, size}, {3, b, 41 * 5 * a}, {5, a, 41 * a}, {first, size, 41 * size}}),
+          size, 0, "pack");
+      run_and_compare(
+          problem_of(static_cast<int>(size),
+                     {{41, size, c}, {3, 41 * 5 * a, b}, {5, 41 * a, a}, {first, 41 * size, size}}),
+          0, size, "pack");
+    }
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
+// The nearest that a box of bytes ends to where the source does, without reaching it.
+std::int64_t nearest_end(const Problem& problem) {
+  const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});
+  std::int64_t nearest = problem.bytes();
+  for (const Candidate& candidate : plan.candidates) {
+    const auto& config = candidate.config.as<plan::gpu::PackConfig>();
+    if (!config.anywhere) continue;
+    const auto ready = plan::gpu::pack::Family::prepare(config, plan.normal);
+    for (unsigned n = 0; n < ready.launch.grid.x; ++n) {
+      kernels::PackLimits limits;
+      const std::int64_t from = kernels::pack_box(ready.args, n, limits).src;
+      constexpr std::int64_t beyond = 15;  // what boxes are safe for
+      const std::int64_t left = ready.args.safe_high - from + beyond;
+      if (limits.all && left > 0) nearest = std::min(nearest, left);
+    }
+  }
+  return nearest;
+}
+
+// A box of which the last byte begins a vector: 14 bytes after it belong to the source, and the
+// vector has one more. Boxes that are a byte nearer or farther are run as well.
+TEST(Engine, PackNearTheEnd) {
+  int near = 0;
+  for (std::int64_t columns = 100; columns < 1000 && near < 6; ++columns) {
+    const Problem problem = reversed(1, 1, 96, columns, 1);
+    const std::int64_t left = nearest_end(problem);
+    if (left < 13 || left > 15) continue;
+    ++near;
+    const std::int64_t phase = (16 + 15 - problem.bytes() % 16) % 16;
+    run_and_compare(problem, phase, 0, "pack");
+  }
+  EXPECT_EQ(near, 6);
+}
+
+// Long runs of the destination, which are cut into pieces, with other runs between them.
+TEST(Engine, PackPieces) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    for (const std::int64_t members : {2, 5}) {
+      const std::int64_t count = 9001 / size;
+      for (const std::int64_t gap : {0, 1}) {
+        const Problem problem =
+            problem_of(static_cast<int>(size),
+                       {{members, size, (count + gap) * size}, {count, members * size, size}});
+        run_and_compare(problem, 0, 0, "pack");
+        run_and_compare(problem, size, 3 * size, "pack");
+        Problem back = problem;
+        for (auto& mode : back.modes) std::swap(mode.src_stride, mode.dst_stride);
+        run_and_compare(back, 3 * size, size, "pack");
+      }
+    }
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
+// Candidates whose lanes take parts of the runs of the destination: what some modes of these make.
+int count_parts_of_runs(const Problem& problem) {
+  const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});
+  int found = 0;
+  for (const Candidate& candidate : plan.candidates) {
+    const auto& config = candidate.config.as<plan::gpu::PackConfig>();
+    if (!config.anywhere) continue;
+    const auto ready = plan::gpu::pack::Family::prepare(config, plan.normal);
+    const plan::gpu::Box box = plan::gpu::pack::Boxes(plan.normal).of(config);
+    found += ready.args.to.bytes < box.dst.run * ready.args.element_bytes ? 1 : 0;
+  }
+  return found;
+}
+
+// Runs of the destination of several modes: boxes have all of them, or cut the last one, and parts
+// of the runs are whole units or are not.
+TEST(Engine, PackPartsOfRuns) {
+  int found = 0;
+  for (const std::int64_t size : {1, 2, 4}) {
+    for (const std::int64_t first : {2, 8, 11}) {
+      const auto of = [&](std::int64_t extent, std::int64_t src, std::int64_t dst) {
+        return cornerturn::Mode{extent, src * size, dst * size};
+      };
+      const std::int64_t row = 3 * 12 * 11, all = row * first;
+      for (const std::int64_t gap : {0, 1}) {
+        const Problem problem = problem_of(
+            static_cast<int>(size), {of(5, all, all + gap), of(11, 36, first * 36),
+                                     of(12, 3, first * 3), of(3, 1, first), of(first, row, 1)});
+        found += count_parts_of_runs(problem);
+        run_and_compare(problem, 0, 0, "pack");
+        run_and_compare(problem, size, 3 * size, "pack");
+      }
+      if (HasFailure()) FAIL() << size << " B, " << first;
+    }
+  }
+  EXPECT_GT(found, 0);
+}
+
+// Candidates whose runs of the destination begin with a mode of fewer indices than a lane looks at,
+// and more than lie without a pad.
+int count_short_padded(const Problem& problem) {
+  const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});
+  int found = 0;
+  for (const Candidate& candidate : plan.candidates) {
+    const auto& config = candidate.config.as<plan::gpu::PackConfig>();
+    if (!config.anywhere) continue;
+    const auto ready = plan::gpu::pack::Family::prepare(config, plan.normal);
+    const kernels::PackDigit& first = ready.args.of_run.digit[0];
+    const bool padded = first.pad_shift != kernels::PackDigit::no_pads;
+    found += padded && first.extent + 1 < 2 * ready.args.of_unit() - 1 ? 1 : 0;
+  }
+  return found;
+}
+
+TEST(Engine, PackShortPaddedModes) {
+  int found = 0;
+  for (const std::int64_t size : {1, 2, 4}) {
+    const auto of = [&](std::int64_t extent, std::int64_t src, std::int64_t dst) {
+      return cornerturn::Mode{extent, src * size, dst * size};
+    };
+    const Problem problem = problem_of(
+        static_cast<int>(size),
+        {of(14, 1, 300), of(5, 14, 60), of(2, 70, 4200), of(12, 9458, 5), of(5, 1890, 1)});
+    found += count_short_padded(problem);
+    run_and_compare(problem, 0, 0, "pack");
+    run_and_compare(problem, size, 3 * size, "pack");
+    if (HasFailure()) FAIL() << size << " B";
+  }
+  EXPECT_GT(found, 0);
+}
+
+// Sources that go backwards along their runs, in boxes that are whole and in those that are not.
+TEST(Engine, PackFlipped) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    for (const auto& [a, b] : {std::pair{1501, 7}, {67, 93}, {260, 31}}) {
+      run_and_compare(
+          problem_of(static_cast<int>(size), {{a, -size, b * size}, {b, a * size, size}}), 0, 0,
+          "pack");
+      run_and_compare(
+          problem_of(static_cast<int>(size), {{a, -size, b * size}, {b, -a * size, size}}), size,
+          size, "pack");
+      // Backwards along the second mode of the run.
+      run_and_compare(
+          problem_of(static_cast<int>(size),
+                     {{3, size, a * b * size}, {a, -3 * size, b * size}, {b, 3 * a * size, size}}),
+          size, 0, "pack");
+    }
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
+// Runs with gaps between their pieces, on either side and on both, in boxes that are whole and in
+// those that are not: elements of gaps stay what they were, and are read only where they lie
+// inside.
+TEST(Engine, PackGaps) {
+  for (const std::int64_t size : {1, 2, 4, 8, 16}) {
+    const auto both = [&](const ModeList& modes, std::int64_t src_phase, std::int64_t dst_phase) {
+      Problem problem = problem_of(static_cast<int>(size), modes);
+      for (auto& mode : problem.modes) {
+        mode.src_stride *= size;
+        mode.dst_stride *= size;
+      }
+      run_and_compare(problem, src_phase * size, dst_phase * size, "pack");
+      for (auto& mode : problem.modes) std::swap(mode.src_stride, mode.dst_stride);
+      const bool has_runs = std::all_of(problem.modes.begin(), problem.modes.end(),
+                                        [](const auto& mode) { return mode.dst_stride > 0; });
+      if (!has_runs) return;
+      run_and_compare(problem, dst_phase * size, src_phase * size, "pack");
+    };
+    // Pieces of 5 out of 7 on one side; members apart on the other.
+    both({{5, 1, 403}, {403, 7, 1}}, 0, 0);
+    both({{5, 1, 403}, {403, 7, 1}}, 1, 3);
+    // Pieces of 3 x 2 out of 8, beside rows; and a second level of gaps.
+    both({{37, 8 * 11, 6}, {11, 8, 37 * 6}, {2, 3, 1}, {3, 1, 2}}, 3, 0);
+    both({{13, 7 * 19 + 2, 3 * 19}, {19, 7, 3}, {3, 1, 1}}, 0, 1);
+    // Rows with gaps on both sides.
+    both({{29, 9, 11 * 17}, {17, 9 * 29, 11}, {8, 1, 1}}, 2, 5);
+    // Backwards, repeated, and every third element.
+    both({{7, 1, 307}, {307, -9, 1}}, 1, 1);
+    run_and_compare(problem_of(static_cast<int>(size), {{17, 300 * size, 3 * size},
+                                                        {100, 3 * size, 60 * size},
+                                                        {3, 5100 * size, size}}),
+                    size, 0, "pack");
+    run_and_compare(problem_of(static_cast<int>(size),
+                               {{41, 9 * size, 30 * size}, {5, 0, 6 * size}, {5, size, size}}),
+                    0, size, "pack");
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
+// Sources whose runs go on along the destination's fastest mode, a multiple of the banks' bytes
+// further on with each index: such runs lie apart in some of the boxes.
+TEST(Engine, PackApart) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    for (const std::int64_t row : {32, 48, 64}) {
+      const std::int64_t width = row / size;
+      const auto modes = [&](std::int64_t count, std::int64_t gap, std::int64_t backwards) {
+        return problem_of(static_cast<int>(size),
+                          {{width, backwards * size, (count + gap) * size}, {count, row, size}});
+      };
+      run_and_compare(modes(401, 0, 1), 0, 0, "pack");
+      run_and_compare(modes(401, 3, 1), size, 3 * size, "pack");
+      run_and_compare(modes(1024 / size, 0, -1), 0, size, "pack");
+    }
+    run_and_compare(problem_of(static_cast<int>(size), {{32, size, 16 * 124 * 5 * size},
+                                                        {5, 32 * 124 * size, 16 * 124 * size},
+                                                        {16, 32 * 124 * 5 * size, 124 * size},
+                                                        {124, 32 * size, size}}),
+                    0, 0, "pack");
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::simt
