@@ -38,14 +38,20 @@ TEST(Engine, PackAnywhere) {
   }
 }
 
-// The nearest that a box of bytes ends to where the source does, without reaching it.
-std::int64_t nearest_end(const Problem& problem) {
+// Calls visit(normal problem, configuration, what is launched) for candidates of the anywhere form.
+void for_each_anywhere(const Problem& problem, const auto& visit) {
   const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});
-  std::int64_t nearest = problem.bytes();
   for (const Candidate& candidate : plan.candidates) {
     const auto& config = candidate.config.as<plan::gpu::PackConfig>();
     if (!config.anywhere) continue;
-    const auto ready = plan::gpu::pack::Family::prepare(config, plan.normal);
+    visit(plan.normal, config, plan::gpu::pack::Family::prepare(config, plan.normal));
+  }
+}
+
+// The nearest that a box of bytes ends to where the source does, without reaching it.
+std::int64_t nearest_end(const Problem& problem) {
+  std::int64_t nearest = problem.bytes();
+  for_each_anywhere(problem, [&](const Problem&, const plan::gpu::PackConfig&, const auto& ready) {
     for (unsigned n = 0; n < ready.launch.grid.x; ++n) {
       kernels::PackLimits limits;
       const std::int64_t from = kernels::pack_box(ready.args, n, limits).src;
@@ -53,7 +59,7 @@ std::int64_t nearest_end(const Problem& problem) {
       const std::int64_t left = ready.args.safe_high - from + beyond;
       if (limits.all && left > 0) nearest = std::min(nearest, left);
     }
-  }
+  });
   return nearest;
 }
 
@@ -94,15 +100,11 @@ TEST(Engine, PackPieces) {
 
 // Candidates whose lanes take parts of the runs of the destination: what some modes of these make.
 int count_parts_of_runs(const Problem& problem) {
-  const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});
   int found = 0;
-  for (const Candidate& candidate : plan.candidates) {
-    const auto& config = candidate.config.as<plan::gpu::PackConfig>();
-    if (!config.anywhere) continue;
-    const auto ready = plan::gpu::pack::Family::prepare(config, plan.normal);
-    const plan::gpu::Box box = plan::gpu::pack::Boxes(plan.normal).of(config);
+  for_each_anywhere(problem, [&](const Problem& normal, const auto& config, const auto& ready) {
+    const plan::gpu::Box box = plan::gpu::pack::Boxes(normal).of(config);
     found += ready.args.to.bytes < box.dst.run * ready.args.element_bytes ? 1 : 0;
-  }
+  });
   return found;
 }
 
@@ -133,16 +135,12 @@ TEST(Engine, PackPartsOfRuns) {
 // Candidates whose runs of the destination begin with a mode of fewer indices than a lane looks at,
 // and more than lie without a pad.
 int count_short_padded(const Problem& problem) {
-  const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});
   int found = 0;
-  for (const Candidate& candidate : plan.candidates) {
-    const auto& config = candidate.config.as<plan::gpu::PackConfig>();
-    if (!config.anywhere) continue;
-    const auto ready = plan::gpu::pack::Family::prepare(config, plan.normal);
+  for_each_anywhere(problem, [&](const Problem&, const plan::gpu::PackConfig&, const auto& ready) {
     const kernels::PackDigit& first = ready.args.of_run.digit[0];
     const bool padded = first.pad_shift != kernels::PackDigit::no_pads;
     found += padded && first.extent + 1 < 2 * ready.args.of_unit() - 1 ? 1 : 0;
-  }
+  });
   return found;
 }
 
