@@ -78,15 +78,15 @@ Runs runs_of(const Box& box, const Box::Side& side, const Problem& normal) {
 // Elements of a piece of a long run: whole units of so many elements and whole periods, so that
 // each thread needs the places of one unit only, and few lanes are idle. Or the run's units.
 std::int64_t piece_elements(std::int64_t run, std::int64_t period, std::int64_t threads,
-                            std::int64_t W) {
-  const std::int64_t least = period * (W / std::gcd(W, period));
-  const std::int64_t all = run / W * W;
-  if (all <= threads * W || least > run / 2) return all;
+                            std::int64_t width) {
+  const std::int64_t least = period * (width / std::gcd(width, period));
+  const std::int64_t all = run / width * width;
+  if (all <= threads * width || least > run / 2) return all;
   double best = 0;
   std::int64_t piece = all;
-  const std::int64_t most = std::max<std::int64_t>(1, threads * W / least);
+  const std::int64_t most = std::max<std::int64_t>(1, threads * width / least);
   for (std::int64_t count = most; count > 0 && count > most - 16; --count) {
-    const std::int64_t units = count * least / W;
+    const std::int64_t units = count * least / width;
     const double busy = static_cast<double>(units) / static_cast<double>(ceil_div(units, 32) * 32);
     if (busy <= best) continue;
     best = busy;
@@ -95,8 +95,8 @@ std::int64_t piece_elements(std::int64_t run, std::int64_t period, std::int64_t 
   return piece;
 }
 
-std::int64_t count_pieces(std::int64_t run, std::int64_t piece, std::int64_t W) {
-  return piece < run / W * W ? ceil_div(run, piece) : 1;
+std::int64_t count_pieces(std::int64_t run, std::int64_t piece, std::int64_t width) {
+  return piece < run / width * width ? ceil_div(run, piece) : 1;
 }
 
 struct Laid {
@@ -116,19 +116,20 @@ double list_cost(const Runs& runs, std::int64_t pieces, bool steady, std::int64_
 }
 
 // How lanes take units of such pieces of all runs in the least time.
-Laid laid_over_pieces(const Runs& runs, std::int64_t piece, std::int64_t threads, std::int64_t W,
-                      std::int64_t unit_bytes) {
-  const std::int64_t units = std::max<std::int64_t>(1, piece / W);
-  const std::int64_t pieces = count_pieces(runs.run, piece, W);
+Laid laid_over_pieces(const Runs& runs, std::int64_t piece, std::int64_t threads,
+                      std::int64_t width, std::int64_t unit_bytes) {
+  const std::int64_t units = std::max<std::int64_t>(1, piece / width);
+  const std::int64_t pieces = count_pieces(runs.run, piece, width);
   const std::int64_t count = runs.count * pieces;
-  const bool is_short = runs.modes > 1 && runs.first + 1 < 2 * W - 1;
+  const bool is_short = runs.modes > 1 && runs.first + 1 < 2 * width - 1;
   const double column = of_column + (is_short ? of_short_places : of_places) +
                         (is_short ? of_short_digit : of_digit) * std::max(0, runs.modes - 2);
   Laid best;
+  const std::int64_t warps = threads / 32;
   const auto attempt = [&](std::int64_t columns, std::int64_t across, std::int64_t down) {
     const bool steady = runs.are_steady(down, pieces, unit_bytes);
     const double unit = steady ? of_unit : of_other_unit;
-    const double longest = static_cast<double>(columns * (threads / 32)) *
+    const double longest = static_cast<double>(columns * warps) *
                            (column + static_cast<double>(ceil_div(count, down)) * (unit + of_wait));
     const double all = static_cast<double>(columns * across) / 32 *
                        (static_cast<double>(down) * column + static_cast<double>(count) * unit);
@@ -143,21 +144,23 @@ Laid laid_over_pieces(const Runs& runs, std::int64_t piece, std::int64_t threads
   const std::int64_t across = ceil_div(units, columns);
   const std::int64_t down = std::min(threads / across, count);
   attempt(columns, across, down);
-  if (down > W) attempt(columns, across, down - down % W);
-  if (runs.same && runs.run % W == 0) return best;  // most often no elements lie outside of units
-  const auto ends = static_cast<double>(ceil_div(runs.count * 2 * W, threads) * threads / 32);
-  best.cost += W > 1 ? ends * of_end : 0;
+  if (down > width) attempt(columns, across, down - down % width);
+  // Else most often no elements lie outside of units.
+  if (width > 1 && !(runs.same && runs.run % width == 0)) {
+    const std::int64_t turns = ceil_div(runs.count * 2 * width, threads) * warps;
+    best.cost += static_cast<double>(turns) * of_end;
+  }
   return best;
 }
 
 // The same of whole runs or of pieces of them.
-Laid laid_over(const Runs& runs, std::int64_t period, std::int64_t threads, std::int64_t W,
+Laid laid_over(const Runs& runs, std::int64_t period, std::int64_t threads, std::int64_t width,
                std::int64_t unit_bytes) {
-  const std::int64_t whole = runs.run / W * W;
-  const Laid all = laid_over_pieces(runs, whole, threads, W, unit_bytes);
-  const std::int64_t piece = piece_elements(runs.run, period, threads, W);
+  const std::int64_t whole = runs.run / width * width;
+  const Laid all = laid_over_pieces(runs, whole, threads, width, unit_bytes);
+  const std::int64_t piece = piece_elements(runs.run, period, threads, width);
   if (piece == whole) return all;
-  const Laid some = laid_over_pieces(runs, piece, threads, W, unit_bytes);
+  const Laid some = laid_over_pieces(runs, piece, threads, width, unit_bytes);
   return some.cost < all.cost ? some : all;
 }
 
@@ -191,11 +194,11 @@ void choose_single_lanes(PackArgs& args, const PackConfig& config, std::uint32_t
 }
 
 void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Runs& runs) {
-  const std::int64_t W = args.of_unit();
+  const std::int64_t width = args.of_unit();
   const std::int64_t period = args.period.divisor;  // longer than that of the modes if padded
   const Laid laid =
-      laid_over(runs, period, config.threads, W, kernels::pack_unit_bytes(args.element_bytes));
-  const auto pieces = static_cast<std::uint32_t>(count_pieces(runs.run, laid.piece, W));
+      laid_over(runs, period, config.threads, width, kernels::pack_unit_bytes(args.element_bytes));
+  const auto pieces = static_cast<std::uint32_t>(count_pieces(runs.run, laid.piece, width));
   if (pieces > 1) {
     args.to_list.pieces.count = FastDivide(pieces);
     args.to.runs *= pieces;
@@ -223,14 +226,14 @@ Box::Side runs_for_lanes(const PackConfig& config, const Box& box, const Problem
   constexpr std::int64_t least = 64;  // units: the lists stay short, and so does what lies in none
   Box::Side best = box.dst;
   const std::int64_t unit = kernels::pack_unit_bytes(normal.dst_type.size());
-  const std::int64_t W = unit / normal.dst_type.size();
+  const std::int64_t width = unit / normal.dst_type.size();
   if (box.dst.run_modes < 2 || takes_single(box, normal)) return best;
   Box::Side side = box.dst;
   double least_cost = std::numeric_limits<double>::max();
   while (side.run_modes > 0) {
     const Runs runs = runs_of(box, side, normal);
-    if (side.run_modes < box.dst.run_modes && runs.run < least * W) break;
-    const Laid laid = laid_over(runs, runs.period, config.threads, W, unit);
+    if (side.run_modes < box.dst.run_modes && runs.run < least * width) break;
+    const Laid laid = laid_over(runs, runs.period, config.threads, width, unit);
     if (laid.cost < least_cost) {
       least_cost = laid.cost;
       best = side;

@@ -136,7 +136,7 @@ TEST(Transpositions, AWalkHasRoomForTheirMatrices) {
     Problem problem;
     problem.src_type = problem.dst_type = ElementType::bytes(1);
     std::int64_t stride = 6;
-    for (int i = 0; i < count; ++i, stride *= 4) problem.modes.push_back({2, stride, stride});
+    for (int i = 0; i < count; ++i, stride *= 2) problem.modes.push_back({2, stride, stride});
     problem.modes.push_back({3, 1, 2});
     problem.modes.push_back({2, 3, 1});
     return transposition_of(problem);
