@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
 #include <variant>
 
@@ -143,6 +144,10 @@ TEST(Transpositions, AWalkHasRoomForTheirMatrices) {
   };
   EXPECT_TRUE(with_modes(kernels::Walk::max_rank).has_value());
   EXPECT_FALSE(with_modes(kernels::Walk::max_rank + 1).has_value());
+  kernels::WalkMaker<kernels::Walk> maker;
+  for (int i = 0; i < kernels::Walk::max_rank; ++i) maker.add(2, 8, 8);
+  maker.add(1, 8, 8);  // takes no room
+  EXPECT_THROW(maker.add(2, 8, 8), std::logic_error);
 }
 
 }  // namespace
