@@ -21,6 +21,7 @@ struct SkewArgs {
   TileGroup cols;             ///< without a gap in the source; strides of the destination
   TileOrder order;
   Walk rest;
+  TileOrder::Bands bands;
   TileModes row_modes;
   TileModes col_modes;
   int element_bytes = 1;

@@ -48,30 +48,39 @@ struct TileOrder {
     std::uint32_t across = 0;  ///< and in its row
     std::uint32_t matrix = 0;
   };
+  /// Asked for only where there are several bands.
+  struct Bands {
+    FastDivide whole;        ///< tiles of a whole one
+    FastDivide last_column;  ///< of a column of the last one
+  };
 
-  FastDivide matrix;            ///< tiles of it
-  FastDivide band;              ///< tiles of a whole one
-  FastDivide column;            ///< tiles of a column of a whole band
-  FastDivide last_column;       ///< and of the last one
-  std::uint32_t last_band = 0;  ///< its number
+  FastDivide column;  ///< tiles of a column, or of its part in a whole band
+  FastDivide matrix;  ///< tiles of a matrix
+  std::uint32_t last_band = 0;
 
   constexpr TileOrder() = default;
   constexpr TileOrder(std::uint32_t down, std::uint32_t across, std::uint32_t of_band)
-      : matrix(down * across),
-        band(of_band * across),
-        column(of_band),
-        last_column(down - (down - 1) / of_band * of_band),
-        last_band((down - 1) / of_band) {}
+      : column(of_band), matrix(down * across), last_band((down - 1) / of_band) {}
+  constexpr Bands bands(std::uint32_t down, std::uint32_t across) const {
+    return {FastDivide(column.divisor * across), FastDivide(down - last_band * column.divisor)};
+  }
 
-  CT_HOST_DEVICE constexpr Place at(std::uint32_t number) const {
+  CT_HOST_DEVICE constexpr Place at(std::uint32_t number, const Bands& bands) const {
     Place place;
     place.matrix = matrix.quotient(number);
-    const std::uint32_t tile = number - place.matrix * matrix.divisor;
-    const std::uint32_t above = band.quotient(tile);
-    const std::uint32_t in_band = tile - above * band.divisor;
-    const FastDivide& of = above == last_band ? last_column : column;
-    place.across = of.quotient(in_band);
-    place.down = above * column.divisor + in_band - place.across * of.divisor;
+    std::uint32_t tile = number - place.matrix * matrix.divisor;
+    std::uint32_t of_column = column.divisor;
+    if (last_band == 0) {
+      place.across = column.quotient(tile);
+    } else {
+      const std::uint32_t band = bands.whole.quotient(tile);
+      tile -= band * bands.whole.divisor;
+      place.down = band * of_column;
+      const FastDivide& of = band == last_band ? bands.last_column : column;
+      place.across = of.quotient(tile);
+      of_column = of.divisor;
+    }
+    place.down += tile - place.across * of_column;
     return place;
   }
 };
@@ -104,6 +113,7 @@ struct TileArgs {
   TileGroup cols;            ///< without a gap in the source; strides of the destination
   TileOrder order;
   Walk rest;
+  TileOrder::Bands bands;
   TileModes row_modes;
   TileModes col_modes;
   int element_bytes = 1;
@@ -123,7 +133,7 @@ struct TilePlace {
 
 template <class Args>
 CT_DEVICE TilePlace tile_place(const Args& a, std::uint32_t block, int down, int columns) {
-  const TileOrder::Place at = a.order.at(block);
+  const TileOrder::Place at = a.order.at(block, a.bands);
   return {at.down * static_cast<std::uint32_t>(down),
           at.across * static_cast<std::uint32_t>(columns), a.rest.at(at.matrix), at.matrix};
 }

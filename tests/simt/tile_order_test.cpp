@@ -20,12 +20,13 @@ using kernels::TileOrder;
 
 void expect_order(std::uint32_t down, std::uint32_t across, std::uint32_t of_band) {
   const TileOrder order(down, across, of_band);
+  const TileOrder::Bands bands = order.bands(down, across);
   std::uint32_t number = 0;
   for (std::uint32_t matrix = 0; matrix < 2; ++matrix) {
     for (std::uint32_t band = 0; band < down; band += of_band) {
       for (std::uint32_t column = 0; column < across; ++column) {
         for (std::uint32_t row = band; row < std::min(band + of_band, down); ++row) {
-          const TileOrder::Place place = order.at(number++);
+          const TileOrder::Place place = order.at(number++, bands);
           ASSERT_EQ(place.matrix, matrix) << number;
           ASSERT_EQ(place.across, column) << number;
           ASSERT_EQ(place.down, row) << number;
@@ -74,6 +75,7 @@ void expect_transposed_in_bands(std::int64_t rows, std::int64_t cols) {
     ASSERT_GT(down, 2U);
     ASSERT_GT(across, 1U);
     args.order = TileOrder(down, across, down / 2 + 1);  // the second band has fewer
+    args.bands = args.order.bands(down, across);
     kernels::dispatch(args, [&]<class Kernel>() {
       emulator.launch("in bands", Mode::recording, launch,
                       [&](auto& ctx) { Kernel::run(ctx, args); });

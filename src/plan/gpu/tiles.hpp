@@ -129,9 +129,11 @@ Launchable<Args> launch_of_tiles(Args args, const TileConfig& config, const Tile
   const TileCounts tiles = counts_of(sides, groups);
   args.shape = config.shape;
   args.values = value_args(normal);
-  args.order = kernels::TileOrder(static_cast<std::uint32_t>(tiles.down),
-                                  static_cast<std::uint32_t>(tiles.across),
+  const auto down = static_cast<std::uint32_t>(tiles.down);
+  const auto across = static_cast<std::uint32_t>(tiles.across);
+  args.order = kernels::TileOrder(down, across,
                                   static_cast<std::uint32_t>(tiles_of_band(tiles, sides, normal)));
+  args.bands = args.order.bands(down, across);
   fill_groups(args, groups, normal);
   Launchable<Args> ready{args, {}};
   dispatch(args, [&]<class Kernel>() {
