@@ -72,9 +72,11 @@ struct Skew {
     ctx.template wait_async<0>();
     ctx.barrier();
     store(ctx, a, starts.dst, rows_left, cols_left, buffer, at);
-    store_row_heads<T>(ctx, tile, starts.dst, rows_left, cols_left, threads, [&](int m, int n) {
-      return cast<T>(buffer + (ctx.load(at + n) + static_cast<unsigned>(m * size)));
-    });
+    store_edges<T>(ctx, a, tile, starts.dst, down, cols_left, threads,
+                   [&](bool active, int m, int n) {
+                     const auto row = cast<T>(buffer + ctx.load_if(active, at + n));
+                     return ctx.load_if(active, row + m);
+                   });
   }
 
   template <class Ctx>
@@ -134,52 +136,45 @@ struct Skew {
       if (a.cols.step * at_once % 32 == 0) {
         if (first >= cols_left) return;
         std::byte* to = starts.at(ctx, first);
-        const int n = elements_to_sector<T>(to) + vector * V;
+        const int before = elements_to_sector<T>(to);
+        if (vector * V >= in_whole_sectors<T>(rows_left - before, down)) return;
+        const int n = before + vector * V;
         to += n * size;
-        if (n + V <= rows_left) {
-          rows_from(ctx, from, n, V, first, buffer, at);
-          const std::int64_t step = a.cols.step * at_once;
-          CT_PARTLY_UNROLL
-          for (int m = first; m < cols_left; m += at_once) {
-            T v[V];
-            CT_UNROLL
-            for (int k = 0; k < V; ++k) v[k] = ctx.load(from[k] + (m - first));
-            ctx.store(reinterpret_cast<Words*>(to), joined(v));
-            to += step;
-          }
-          return;
+        rows_from(ctx, from, n, first, buffer, at);
+        const std::int64_t step = a.cols.step * at_once;
+        CT_PARTLY_UNROLL
+        for (int m = first; m < cols_left; m += at_once) {
+          T v[V];
+          CT_UNROLL
+          for (int k = 0; k < V; ++k) v[k] = ctx.load(from[k] + (m - first));
+          ctx.store(reinterpret_cast<Words*>(to), joined(v));
+          to += step;
         }
+        return;
       }
     }
     int known = -1;  // the first row that `from` is of
     for (int m = first; m < cols_left; m += at_once) {
       std::byte* const row = starts.at(ctx, m);
-      const int n = elements_to_sector<T>(row) + vector * V;
-      const int left = rows_left - n;
-      if (left <= 0) continue;
-      if (n != known) rows_from(ctx, from, n, left, 0, buffer, at);
+      const int before = elements_to_sector<T>(row);
+      if (vector * V >= in_whole_sectors<T>(rows_left - before, down)) continue;
+      const int n = before + vector * V;
+      if (n != known) rows_from(ctx, from, n, 0, buffer, at);
       known = n;
       T v[V];
       CT_UNROLL
-      for (int k = 0; k < V; ++k) v[k] = ctx.load_if(k < left, from[k] + m);
-      const Words value = joined(v);
-      std::byte* const to = row + n * size;
-      ctx.store_if(left >= V, reinterpret_cast<Words*>(to), value);
-      if constexpr (V > 1) {
-        if (left < V) store_elements<T>(ctx, to, value, 0, left * size);
-      }
+      for (int k = 0; k < V; ++k) v[k] = ctx.load(from[k] + m);
+      ctx.store(reinterpret_cast<Words*>(row + n * size), joined(v));
     }
   }
 
   // Where V rows, from the nth on, have their element of a column.
   template <class Ctx>
-  CT_DEVICE static void rows_from(Ctx& ctx, SharedPointer<T> (&from)[V], int n, int left,
-                                  int column, SharedPointer<std::uint8_t> buffer,
+  CT_DEVICE static void rows_from(Ctx& ctx, SharedPointer<T> (&from)[V], int n, int column,
+                                  SharedPointer<std::uint8_t> buffer,
                                   SharedPointer<std::uint32_t> at) {
     CT_UNROLL
-    for (int k = 0; k < V; ++k) {
-      from[k] = cast<T>(buffer + ctx.load_if(k < left, at + n + k)) + column;
-    }
+    for (int k = 0; k < V; ++k) from[k] = cast<T>(buffer + ctx.load(at + n + k)) + column;
   }
 };
 

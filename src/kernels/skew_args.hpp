@@ -62,20 +62,43 @@ CT_DEVICE int elements_to_sector(const std::byte* at) {
          static_cast<int>(sizeof(T));
 }
 
-/// The first tile also writes what lies before the first whole sector of every row. `starts` are
-/// those of the destination's rows, from(m, n) is where the element of row m lies in shared memory.
+/// Elements of a sector.
+template <class T>
+inline constexpr int of_sector = 32 / static_cast<int>(sizeof(T));
+
+/// How many of a row's elements a tile writes in whole sectors: of `left` behind the first sector's
+/// beginning, `most` at most.
+template <class T>
+CT_DEVICE int in_whole_sectors(int left, int most) {
+  const int whole = left > 0 ? left / of_sector<T> * of_sector<T> : 0;
+  return whole < most ? whole : most;
+}
+
+/// The elements of every row that lie in no whole sector of its own: the first tile of a row has
+/// those before, the last one those behind. A lane takes an element, so that each sector gets its
+/// part in one request: a partial one takes the L2 longer than a whole one, however few bytes it
+/// has. `starts` are those of the destination's rows, a tile writes `down` elements of each in
+/// whole sectors, from(active, m, n) is element n of row m.
 template <class T, class Ctx, class Starts, class From>
-CT_DEVICE void store_row_heads(Ctx& ctx, const TilePlace& tile, const Starts& starts, int rows,
-                               int cols, int threads, From&& from) {
-  if (tile.row != 0) return;
-  constexpr int size = static_cast<int>(sizeof(T));
-  constexpr int sector = 32 / size;
-  for (int i = thread_of(ctx); i < cols * sector; i += threads) {
-    const int m = i / sector;
-    const int n = i % sector;
+CT_DEVICE void store_edges(Ctx& ctx, const SkewArgs& a, const TilePlace& tile, const Starts& starts,
+                           int down, int cols, int threads, From&& from) {
+  const std::uint32_t left = a.rows.count - tile.row;
+  const int most = down + of_sector<T>;
+  const bool first = tile.row == 0;
+  const bool last = left <= static_cast<std::uint32_t>(most);
+  if (!first && !last) return;
+  const int rows = last ? static_cast<int>(left) : most;
+  const int lane = thread_of(ctx) % of_sector<T>;
+  CT_NO_UNROLL
+  for (int m = thread_of(ctx) / of_sector<T>; m < cols; m += threads / of_sector<T>) {
     std::byte* const row = starts.at(ctx, m);
-    if (n >= rows || n >= elements_to_sector<T>(row)) continue;
-    ctx.store(reinterpret_cast<T*>(row + n * size), ctx.load(from(m, n)));
+    const int before = elements_to_sector<T>(row);
+    const int behind = before + in_whole_sectors<T>(rows - before, down) + lane;
+    auto* const to = reinterpret_cast<T*>(row);
+    const bool is_before = first && lane < before && lane < rows;
+    const bool is_behind = last && behind < rows;
+    ctx.store_if(is_before, to + lane, from(is_before, m, lane));
+    ctx.store_if(is_behind, to + behind, from(is_behind, m, behind));
   }
 }
 

@@ -66,7 +66,6 @@ struct SkewInRegisters {
         Starts::template make<Src, Dst>(ctx, a, tile, tables, rows, columns, threads);
     const int rows_left = left_of(a.rows, tile.row, rows);
     const int cols_left = left_of(a.cols, tile.col, columns);
-    const bool last = a.rows.count - tile.row <= static_cast<std::uint32_t>(rows);
     load(ctx, a, starts, rows_left, cols_left, buffer);
     ctx.barrier();
     if (rows_left == rows && cols_left == columns) {
@@ -74,16 +73,15 @@ struct SkewInRegisters {
     } else {
       store<false>(ctx, a, starts, rows_left, cols_left, buffer);
     }
-    if (tile.row == 0) {
-      // What lies before the first whole sector
-      store_edge<2>(ctx, a, starts, rows_left, cols_left, buffer, [](int v, int) { return v - 2; });
-    }
-    if (last) {
-      // The next tile's sector, which there is none for, and the vector that the row ends in
-      store_edge<3>(ctx, a, starts, rows_left, cols_left, buffer, [](int v, int n) {
-        return v < 2 ? of_row + v : n < of_row * V ? n / V : of_row + 2;
-      });
-    }
+    store_edges<Dst>(ctx, a, tile, starts.dst, down, cols_left, threads,
+                     [&](bool active, int m, int n) {
+                       const T value = ctx.load_if(active, buffer + Map::at(m, n));
+                       if constexpr (changes_written) {
+                         return Change::of(a, value);
+                       } else {
+                         return value;
+                       }
+                     });
   }
 
   template <class Ctx>
@@ -161,8 +159,8 @@ struct SkewInRegisters {
   static constexpr int piece_bytes = staged_bytes < 8 ? 4 : 8;
   using Piece = Vec<std::uint32_t, piece_bytes / 4>;
 
-  // The vector from element n of a row on. `inside`: the row has all of it.
-  template <bool inside, class Ctx>
+  // The vector from element n of a row on.
+  template <class Ctx>
   CT_DEVICE static Words vector_at(Ctx& ctx, const SkewArgs& a, int m, int n,
                                    SharedPointer<T> buffer) {
     const int aligned = n & -(piece_bytes / size);
@@ -170,7 +168,7 @@ struct SkewInRegisters {
     std::uint32_t w[8] = {};
     CT_UNROLL
     for (int i = 0; i <= staged_bytes / piece_bytes; ++i) {
-      const Piece piece = ctx.load_if(inside || aligned + i * (piece_bytes / size) < rows, at + i);
+      const Piece piece = ctx.load(at + i);
       CT_UNROLL
       for (int k = 0; k < piece_bytes / 4; ++k) w[i * piece_bytes / 4 + k] = piece[k];
     }
@@ -197,39 +195,10 @@ struct SkewInRegisters {
     CT_PARTLY_UNROLL
     for (auto m = static_cast<int>(thread / of_row); m < cols_left; m += threads / of_row) {
       std::byte* const row = starts.dst.at(ctx, m);
-      const int n = elements_to_sector<Dst>(row) + vector;
-      if (!full && n + V > rows_left) continue;
-      ctx.store(reinterpret_cast<Words*>(row + n * dst_size),
-                vector_at<true>(ctx, a, m, n, buffer));
-    }
-  }
-
-  // Some vectors of each row, also those that begin before it or end after it: which(i, left)
-  // numbers them from the first whole sector on, after which there are `left` elements.
-  template <int count, class Ctx, class Which>
-  CT_DEVICE static void store_edge(Ctx& ctx, const SkewArgs& a, const Starts& starts, int rows_left,
-                                   int cols_left, SharedPointer<T> buffer, Which&& which) {
-    const unsigned all = static_cast<unsigned>(cols_left) * count;
-    CT_NO_UNROLL
-    for (unsigned i = ctx.thread_id().x; i < all; i += threads) {
-      const auto m = static_cast<int>(i / count);
-      std::byte* const row = starts.dst.at(ctx, m);
-      const int first = elements_to_sector<Dst>(row);
-      const int n = first + which(static_cast<int>(i % count), rows_left - first) * V;
-      const int left = rows_left - n;
-      if (n <= -V || left <= 0) continue;
-      std::byte* const to = row + n * dst_size;
-      const Words value = vector_at<false>(ctx, a, m, n > 0 ? n : 0, buffer);
-      const int end = left < V ? left * dst_size : 16;
-      if (n >= 0 && end == 16) {
-        ctx.store(reinterpret_cast<Words*>(to), value);
-      } else {
-        const int begin = n < 0 ? -n * dst_size : 0;
-        store_part<dst_size>(
-            ctx, to,
-            begin == 0 ? value : funnel<dst_size>({}, value, 16U - static_cast<unsigned>(begin)),
-            begin, end);
-      }
+      const int before = elements_to_sector<Dst>(row);
+      if (!full && vector >= in_whole_sectors<Dst>(rows_left - before, down)) continue;
+      const int n = before + vector;
+      ctx.store(reinterpret_cast<Words*>(row + n * dst_size), vector_at(ctx, a, m, n, buffer));
     }
   }
 };

@@ -25,7 +25,7 @@ TileSides sides_of(const TileConfig& config, const Problem& normal) {
   const int size = normal.dst_type.size();
   const int kind = std::countr_zero(static_cast<unsigned>(size)) - 1;
   const kernels::SkewShape& shape = kernels::skew_shapes[kind][config.shape];
-  return {shape.down_bytes / size, shape.column_bytes / size};
+  return {shape.down_bytes / size, shape.column_bytes / size, sector / size};
 }
 
 // Whether rows and columns of values that change are long enough: else most of a tile would be
