@@ -65,8 +65,8 @@ struct Skew {
     const TilePlace tile = tile_place(a, ctx.block_id().x, down, columns);
     const Starts starts = Starts::template make<T, T>(
         ctx, a, tile, cast<std::byte*>(buffer + tables_at), rows, columns, threads);
-    const int rows_left = left_of(a.rows, tile.row, rows);
-    const int cols_left = left_of(a.cols, tile.col, columns);
+    const int rows_left = left_of(a.matrix.rows, tile.row, rows);
+    const int cols_left = left_of(a.matrix.cols, tile.col, columns);
     load(ctx, a, starts.src, rows_left, cols_left, buffer, at);
     ctx.commit_async();
     ctx.template wait_async<0>();
@@ -133,7 +133,7 @@ struct Skew {
     SharedPointer<T> from[V];
     if constexpr (one_mode) {
       // Columns so far apart begin at the same phase: the same rows serve all of them.
-      if (a.cols.step * at_once % 32 == 0) {
+      if (a.matrix.col_step * at_once % 32 == 0) {
         if (first >= cols_left) return;
         std::byte* to = starts.at(ctx, first);
         const int before = elements_to_sector<T>(to);
@@ -141,7 +141,7 @@ struct Skew {
         const int n = before + vector * V;
         to += n * size;
         rows_from(ctx, from, n, first, buffer, at);
-        const std::int64_t step = a.cols.step * at_once;
+        const std::int64_t step = a.matrix.col_step * at_once;
         CT_PARTLY_UNROLL
         for (int m = first; m < cols_left; m += at_once) {
           T v[V];
@@ -181,7 +181,7 @@ struct Skew {
 /// `shape`: of those above, then of those that transpose in registers.
 template <class Visit>
 void dispatch(const SkewArgs& a, Visit&& visit) {
-  const bool one_mode = a.rows.modes == 1 && a.cols.modes == 1;
+  const bool one_mode = a.row_modes.count == 1 && a.col_modes.count == 1;
   const auto in_registers = [&]<class Change, int shape>() {
     one_mode ? visit.template operator()<SkewInRegisters<Change, shape, true>>()
              : visit.template operator()<SkewInRegisters<Change, shape, false>>();

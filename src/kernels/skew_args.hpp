@@ -1,6 +1,7 @@
 // What the two forms of skew share: arguments, and how they treat the rows of the destination.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/casts.hpp"
@@ -11,23 +12,24 @@
 
 namespace cornerturn::kernels {
 
-/// In the order of TileArgs.
+/// Like TileArgs.
 struct SkewArgs {
-  const std::byte* src = nullptr;
-  std::byte* dst = nullptr;
-  std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
-  std::int64_t src_high = 0;  ///< and ends here
-  TileGroup rows;             ///< without a gap in the destination; strides of the source
-  TileGroup cols;             ///< without a gap in the source; strides of the destination
-  TileOrder order;
-  Walk rest;
-  TileOrder::Bands bands;
-  TileModes row_modes;
-  TileModes col_modes;
+  TileBands bands;
   int element_bytes = 1;
   int shape = 0;
+  std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
+  std::int64_t src_high = 0;  ///< and ends here
+  const std::byte* src = nullptr;
+  std::byte* dst = nullptr;
+  TileMatrix matrix;
+  FastDivide tiles;  ///< of a matrix
+  Walk rest;
+  TileModes row_modes;
+  TileModes col_modes;
   ValueArgs values;
 };
+
+static_assert(offsetof(SkewArgs, src) == 48);
 
 /// Where the rows of both sides begin.
 template <bool one_mode>
@@ -45,11 +47,11 @@ struct SkewStarts {
                                    int threads) {
     constexpr std::int64_t src_size = sizeof(Src), dst_size = sizeof(Dst);
     SkewStarts starts{{.table = tables}, {.table = tables + rows}};
-    starts.src.fill(ctx, a.rows, a.row_modes,
+    starts.src.fill(ctx, a.matrix.row_step, a.row_modes,
                     const_cast<std::byte*>(a.src) + tile.rest.src + tile.col * src_size, tile.row,
                     rows, threads);
-    starts.dst.fill(ctx, a.cols, a.col_modes, a.dst + tile.rest.dst + tile.row * dst_size, tile.col,
-                    columns, threads);
+    starts.dst.fill(ctx, a.matrix.col_step, a.col_modes,
+                    a.dst + tile.rest.dst + tile.row * dst_size, tile.col, columns, threads);
     if constexpr (!one_mode) ctx.barrier();
     return starts;
   }
@@ -82,7 +84,7 @@ CT_DEVICE int in_whole_sectors(int left, int most) {
 template <class T, class Ctx, class Starts, class From>
 CT_DEVICE void store_edges(Ctx& ctx, const SkewArgs& a, const TilePlace& tile, const Starts& starts,
                            int down, int cols, int threads, From&& from) {
-  const std::uint32_t left = a.rows.count - tile.row;
+  const std::uint32_t left = a.matrix.rows - tile.row;
   const int most = down + of_sector<T>;
   const bool first = tile.row == 0;
   const bool last = left <= static_cast<std::uint32_t>(most);

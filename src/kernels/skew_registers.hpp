@@ -64,8 +64,8 @@ struct SkewInRegisters {
     const TilePlace tile = tile_place(a, ctx.block_id().x, down, columns);
     const Starts starts =
         Starts::template make<Src, Dst>(ctx, a, tile, tables, rows, columns, threads);
-    const int rows_left = left_of(a.rows, tile.row, rows);
-    const int cols_left = left_of(a.cols, tile.col, columns);
+    const int rows_left = left_of(a.matrix.rows, tile.row, rows);
+    const int cols_left = left_of(a.matrix.cols, tile.col, columns);
     load(ctx, a, starts, rows_left, cols_left, buffer);
     ctx.barrier();
     if (rows_left == rows && cols_left == columns) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/casts.hpp"
@@ -27,11 +28,10 @@
 
 namespace cornerturn::kernels {
 
-/// Modes that follow each other without a gap on one side.
-struct TileGroup {
-  int modes = 0;
-  std::uint32_t count = 1;  ///< elements of all modes
-  std::int64_t step = 0;    ///< bytes, on the other side, of a group of one mode
+/// Of an order of several bands.
+struct TileBands {
+  FastDivide whole;        ///< tiles of a whole one
+  FastDivide last_column;  ///< of a column of the last one
 };
 
 /// The order of tiles. Those of a matrix are taken in bands of some tiles of every column, column
@@ -48,27 +48,27 @@ struct TileOrder {
     std::uint32_t across = 0;  ///< and in its row
     std::uint32_t matrix = 0;
   };
-  /// Asked for only where there are several bands.
-  struct Bands {
-    FastDivide whole;        ///< tiles of a whole one
-    FastDivide last_column;  ///< of a column of the last one
-  };
 
   FastDivide column;  ///< tiles of a column, or of its part in a whole band
-  FastDivide matrix;  ///< tiles of a matrix
   std::uint32_t last_band = 0;
+  std::uint32_t matrices = 1;
 
   constexpr TileOrder() = default;
-  constexpr TileOrder(std::uint32_t down, std::uint32_t across, std::uint32_t of_band)
-      : column(of_band), matrix(down * across), last_band((down - 1) / of_band) {}
-  constexpr Bands bands(std::uint32_t down, std::uint32_t across) const {
+  constexpr TileOrder(std::uint32_t down, std::uint32_t of_band, std::uint32_t matrices)
+      : column(of_band), last_band((down - 1) / of_band), matrices(matrices) {}
+
+  constexpr TileBands bands(std::uint32_t down, std::uint32_t across) const {
     return {FastDivide(column.divisor * across), FastDivide(down - last_band * column.divisor)};
   }
 
-  CT_HOST_DEVICE constexpr Place at(std::uint32_t number, const Bands& bands) const {
+  CT_HOST_DEVICE constexpr Place at(std::uint32_t number, const FastDivide& matrix,
+                                    const TileBands& bands) const {
     Place place;
-    place.matrix = matrix.quotient(number);
-    std::uint32_t tile = number - place.matrix * matrix.divisor;
+    std::uint32_t tile = number;
+    if (matrices > 1) {
+      place.matrix = matrix.quotient(number);
+      tile -= place.matrix * matrix.divisor;
+    }
     std::uint32_t of_column = column.divisor;
     if (last_band == 0) {
       place.across = column.quotient(tile);
@@ -84,15 +84,18 @@ struct TileOrder {
     return place;
   }
 };
-/// Where the elements of a group of several modes lie on the other side.
+
+/// Modes that follow each other without a gap on one side, and where their elements lie on the
+/// other.
 struct TileModes {
   static constexpr int max_modes = 6;
 
+  int count = 0;
   std::int64_t stride[max_modes] = {};  ///< bytes
   FastDivide extent[max_modes];
 
-  CT_HOST_DEVICE constexpr std::int64_t at(const TileGroup& group, std::uint32_t n) const {
-    const int last = group.modes - 1;
+  CT_HOST_DEVICE constexpr std::int64_t at(std::uint32_t n) const {
+    const int last = count - 1;
     std::int64_t offset = 0;
     for (int i = 0; i < last; ++i) {
       const std::uint32_t rest = extent[i].quotient(n);
@@ -103,25 +106,36 @@ struct TileModes {
   }
 };
 
-/// What every kernel reads lies together, before the arrays: each line of the arguments that a
-/// block needs is a miss of the constant cache, one after the other.
-struct TileArgs {
-  const std::byte* src = nullptr;
-  std::byte* dst = nullptr;
-  std::int64_t src_low = 0;  ///< bytes from `src`: what may be read begins here
-  TileGroup rows;            ///< without a gap in the destination; strides of the source
-  TileGroup cols;            ///< without a gap in the source; strides of the destination
+/// Rows and columns of a matrix of tiles, or of each of several. Rows lie without a gap in the
+/// destination, columns in the source. Steps are bytes on the other side, of a group of one mode.
+struct TileMatrix {
+  std::int64_t row_step = 0;  ///< from a row of the source to the next
+  std::int64_t col_step = 0;  ///< and of the destination
+  std::uint32_t rows = 1;
+  std::uint32_t cols = 1;
   TileOrder order;
-  Walk rest;
-  TileOrder::Bands bands;
-  TileModes row_modes;
-  TileModes col_modes;
+};
+
+/// Each line of 64 bytes of the arguments that a block needs is a miss of the constant cache, one
+/// after the other, and the arguments begin 16 bytes behind such a line. Most blocks need `src`,
+/// `dst` and `matrix` alone, which fill the second one.
+struct TileArgs {
+  TileBands bands;
+  FastDivide tiles;  ///< of a matrix
   int element_bytes = 1;
   int shape = 0;
+  const std::byte* src = nullptr;
+  std::byte* dst = nullptr;
+  TileMatrix matrix;
+  Walk rest;
+  TileModes row_modes;
+  TileModes col_modes;
   ValueArgs values;
   GroupVector scale;
   GroupVector bias;
 };
+
+static_assert(offsetof(TileArgs, src) == 48 && sizeof(TileMatrix) == 48);
 
 /// Where a block's tile begins: its first row and column, and the offsets of the other modes.
 struct TilePlace {
@@ -133,9 +147,10 @@ struct TilePlace {
 
 template <class Args>
 CT_DEVICE TilePlace tile_place(const Args& a, std::uint32_t block, int down, int columns) {
-  const TileOrder::Place at = a.order.at(block, a.bands);
+  const TileOrder::Place at = a.matrix.order.at(block, a.tiles, a.bands);
   return {at.down * static_cast<std::uint32_t>(down),
-          at.across * static_cast<std::uint32_t>(columns), a.rest.at(at.matrix), at.matrix};
+          at.across * static_cast<std::uint32_t>(columns),
+          a.matrix.order.matrices > 1 ? a.rest.at(at.matrix) : Offsets{}, at.matrix};
 }
 
 /// Where the rows that a block reads, or those that it writes, begin. One mode: a step. Several: a
@@ -147,33 +162,33 @@ struct RowStarts {
   SharedPointer<std::byte*> table;
 
   template <class Ctx>
-  CT_DEVICE void fill(Ctx& ctx, const TileGroup& group, const TileModes& modes, std::byte* base,
+  CT_DEVICE void fill(Ctx& ctx, std::int64_t step_of_one, const TileModes& modes, std::byte* base,
                       std::uint32_t from, int count, int threads) {
     if constexpr (one_mode) {
-      step = group.step;
+      step = step_of_one;
       first = base + static_cast<std::int64_t>(from) * step;
     } else {
       for (int i = thread_of(ctx); i < count; i += threads) {
-        ctx.store(table + i, base + modes.at(group, from + static_cast<std::uint32_t>(i)));
+        ctx.store(table + i, base + modes.at(from + static_cast<std::uint32_t>(i)));
       }
     }
   }
   template <class Ctx>
   CT_DEVICE std::byte* at(Ctx& ctx, int i) const {
-    if constexpr (one_mode) return first + i * step;
+    if constexpr (one_mode) return first + static_cast<unsigned>(i) * step;
     return ctx.load(table + i);
   }
-  /// at(i), where `before` is at(i - 1).
-  template <class Ctx>
+  /// at(i), where `before` is at(i - by).
+  template <int by = 1, class Ctx>
   CT_DEVICE std::byte* after(Ctx& ctx, std::byte* before, int i) const {
-    if constexpr (one_mode) return before + step;
+    if constexpr (one_mode) return before + by * step;
     return ctx.load(table + i);
   }
 };
 
-/// How many elements of a group there are from `from` on, `most` at most.
-CT_DEVICE int left_of(const TileGroup& group, std::uint32_t from, int most) {
-  const std::uint32_t left = group.count - from;
+/// How many of `count` elements there are from `from` on, `most` at most.
+CT_DEVICE int left_of(std::uint32_t count, std::uint32_t from, int most) {
+  const std::uint32_t left = count - from;
   return left < static_cast<std::uint32_t>(most) ? static_cast<int>(left) : most;
 }
 
@@ -242,11 +257,13 @@ CT_DEVICE void put_transposed_at(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[
   }
 }
 
-/// The same, to (m, n) of the map and below it.
+/// The same, to (m, n) of the map and below it; m is a whole number of rows after which the map
+/// leaves pads free.
 template <class T, class Map, int words = 4, class Ctx>
 CT_DEVICE void put_transposed(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4], int m, int n,
                               SharedPointer<T> buffer) {
-  put_transposed_at<T>(ctx, v, [=](int i, int j) { return buffer + Map::at(m + i, n + j); });
+  const auto first = buffer + Map::at(m, n);
+  put_transposed_at<T>(ctx, v, [=](int i, int j) { return first + Map::at(i, j); });
 }
 
 template <class Change, int shape, bool one_mode>
@@ -289,56 +306,59 @@ struct Tile {
     const auto tables = cast<std::byte*>(cast<std::uint8_t>(buffer) + tile_bytes);
     RowStarts<one_mode> src{.table = tables};
     RowStarts<one_mode> dst{.table = tables + down};
-    src.fill(ctx, a.rows, a.row_modes,
+    src.fill(ctx, a.matrix.row_step, a.row_modes,
              const_cast<std::byte*>(a.src) + tile.rest.src +
                  static_cast<std::int64_t>(tile.col) * src_size,
              tile.row, down, threads);
-    dst.fill(ctx, a.cols, a.col_modes,
+    dst.fill(ctx, a.matrix.col_step, a.col_modes,
              a.dst + tile.rest.dst + static_cast<std::int64_t>(tile.row) * dst_size, tile.col,
              columns, threads);
     if constexpr (!one_mode) ctx.barrier();
-    const int rows = left_of(a.rows, tile.row, down);
-    const int cols = left_of(a.cols, tile.col, columns);
+    const int rows = left_of(a.matrix.rows, tile.row, down);
+    const int cols = left_of(a.matrix.cols, tile.col, columns);
     const Scaling<Change> scaling(ctx, a, tile.number);
     load(ctx, a, tile, rows, cols, src, scaling, buffer);
 
     ctx.barrier();
 
+    // A thread writes the same vector of some rows.
     using Staged = Vec<std::uint32_t, written * size / 4>;
     constexpr int vectors = down / written;  // of a row
-    constexpr int all = columns * vectors;
-    constexpr int at_once = all / threads >= 4 ? 4 : all / threads >= 2 ? 2 : 1;
-    static_assert(!changes_written || threads % vectors == 0);
-    // A thread writes elements of the same rows each time: the numbers of these.
-    const int row = thread_of(ctx) % vectors * written;
+    static_assert(threads % vectors == 0);
+    constexpr int step = threads / vectors;  // rows
+    constexpr int turns = (columns + step - 1) / step;
+    constexpr int at_once = turns >= 4 ? 4 : turns >= 2 ? 2 : 1;
+    const unsigned thread = ctx.thread_id().x;
+    const auto n = static_cast<int>(thread % vectors * written);
+    const auto row = static_cast<int>(thread / vectors);
     const auto line = scaling.template line<Along::rows, one_mode, written>(
-        ctx, a, changes_written && row < rows, tile.row + static_cast<unsigned>(row));
+        ctx, a, changes_written && n < rows, tile.row + static_cast<unsigned>(n));
+    std::byte* to = dst.at(ctx, turns * step == columns ? row : row % columns);
     CT_UNROLL
-    for (int first = 0; first < all; first += at_once * threads) {  // Store
+    for (int first = 0; first < turns; first += at_once) {  // Store
       Staged value[at_once];
       CT_UNROLL
       for (int k = 0; k < at_once; ++k) {
-        const int i = first + k * threads + thread_of(ctx);
-        const bool mine = all % (at_once * threads) == 0 || i < all;
-        value[k] =
-            ctx.load_if(mine, cast<Staged>(buffer + Map::at(i / vectors, i % vectors * written)));
+        const int m = row + (first + k) * step;
+        const bool mine = columns % (at_once * step) == 0 || m < columns;
+        value[k] = ctx.load_if(mine, cast<Staged>(buffer + Map::at(m, n)));
       }
       CT_UNROLL
       for (int k = 0; k < at_once; ++k) {
-        const int i = first + k * threads + thread_of(ctx);
-        const int m = i / vectors;
-        const int n = i % vectors * written;
+        const int m = row + (first + k) * step;
         const bool inside = m < cols && n < rows;
-        auto* const to = reinterpret_cast<Words*>(
-            dst.at(ctx, all % threads == 0 ? m : m % columns) + n * dst_size);
+        if (first + k > 0) {
+          to = dst.template after<step>(ctx, to, turns * step == columns ? m : m % columns);
+        }
+        auto* const vector = reinterpret_cast<Words*>(to + n * dst_size);
         if constexpr (changes_written) {
           const auto over = scaling.template line<Along::columns, one_mode, 1>(
               ctx, a, m < cols, tile.col + static_cast<unsigned>(m));
-          ctx.store_if(inside, to,
+          ctx.store_if(inside, vector,
                        changed<Change>(a, value[k],
                                        scaling.template with<Along::columns>(a, line, over, 0)));
         } else {
-          ctx.store_if(inside, to, value[k]);
+          ctx.store_if(inside, vector, value[k]);
         }
       }
     }
@@ -351,8 +371,8 @@ struct Tile {
                              SharedPointer<T> buffer) {
     Words v[repeats][4];
     CT_UNROLL
-    for (int u = 0; u < repeats; ++u) {
-      const Item item = item_of(thread_of(ctx) + u * threads);
+    for (unsigned u = 0; u < repeats; ++u) {
+      const Item item = item_of(ctx.thread_id().x + u * threads);
       const int row = exact ? item.row : item.row % down;
       std::byte* from = src.at(ctx, row);
       CT_UNROLL
@@ -363,8 +383,8 @@ struct Tile {
       }
     }
     CT_UNROLL
-    for (int u = 0; u < repeats; ++u) {
-      const Item item = item_of(thread_of(ctx) + u * threads);
+    for (unsigned u = 0; u < repeats; ++u) {
+      const Item item = item_of(ctx.thread_id().x + u * threads);
       if (!exact && item.row >= down) continue;
       const int col = item.vector * read;
       if constexpr (changes_read) {
@@ -392,19 +412,19 @@ struct Tile {
     int vector;
     int row;
   };
-  CT_DEVICE static Item item_of(int i) {
-    const int lane = i % 32;
-    const int warp = i / 32;
-    constexpr int warps_across = across / lanes_across;
-    return {lane % lanes_across + warp % warps_across * lanes_across,
-            4 * (lane / lanes_across + warp / warps_across * lanes_down)};
+  CT_DEVICE static Item item_of(unsigned i) {
+    const unsigned lane = i % 32;
+    const unsigned warp = i / 32;
+    constexpr unsigned warps_across = across / lanes_across;
+    return {static_cast<int>(lane % lanes_across + warp % warps_across * lanes_across),
+            static_cast<int>(4 * (lane / lanes_across + warp / warps_across * lanes_down))};
   }
 };
 
 template <class Visit>
 void dispatch(const TileArgs& a, Visit&& visit) {
   const auto with_modes = [&]<class Change, int shape>() {
-    if (a.rows.modes == 1 && a.cols.modes == 1) {
+    if (a.row_modes.count == 1 && a.col_modes.count == 1) {
       visit.template operator()<Tile<Change, shape, true>>();
     } else {
       visit.template operator()<Tile<Change, shape, false>>();

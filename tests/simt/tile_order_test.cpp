@@ -19,14 +19,16 @@ namespace {
 using kernels::TileOrder;
 
 void expect_order(std::uint32_t down, std::uint32_t across, std::uint32_t of_band) {
-  const TileOrder order(down, across, of_band);
-  const TileOrder::Bands bands = order.bands(down, across);
+  constexpr std::uint32_t matrices = 2;
+  const TileOrder order(down, of_band, matrices);
+  const kernels::TileBands bands = order.bands(down, across);
+  const FastDivide tiles(down * across);
   std::uint32_t number = 0;
-  for (std::uint32_t matrix = 0; matrix < 2; ++matrix) {
+  for (std::uint32_t matrix = 0; matrix < matrices; ++matrix) {
     for (std::uint32_t band = 0; band < down; band += of_band) {
       for (std::uint32_t column = 0; column < across; ++column) {
         for (std::uint32_t row = band; row < std::min(band + of_band, down); ++row) {
-          const TileOrder::Place place = order.at(number++, bands);
+          const TileOrder::Place place = order.at(number++, tiles, bands);
           ASSERT_EQ(place.matrix, matrix) << number;
           ASSERT_EQ(place.across, column) << number;
           ASSERT_EQ(place.down, row) << number;
@@ -70,12 +72,12 @@ void expect_transposed_in_bands(std::int64_t rows, std::int64_t cols) {
   emulator.input("src", src.data(), src.size() * 2);
   emulator.output("dst", dst.data(), dst.size() * 2);
   plan::gpu::for_each_launch<Family>(plan, buffers, [&](auto args, const Launch& launch) {
-    const std::uint32_t down = args.order.column.divisor;
-    const std::uint32_t across = args.order.matrix.divisor / down;
+    const std::uint32_t down = args.matrix.order.column.divisor;
+    const std::uint32_t across = args.tiles.divisor / down;
     ASSERT_GT(down, 2U);
     ASSERT_GT(across, 1U);
-    args.order = TileOrder(down, across, down / 2 + 1);  // the second band has fewer
-    args.bands = args.order.bands(down, across);
+    args.matrix.order = TileOrder(down, down / 2 + 1, 1);  // the second band has fewer
+    args.bands = args.matrix.order.bands(down, across);
     kernels::dispatch(args, [&]<class Kernel>() {
       emulator.launch("in bands", Mode::recording, launch,
                       [&](auto& ctx) { Kernel::run(ctx, args); });

@@ -80,8 +80,8 @@ TileKernel kernel_of(const TileConfig& config, const Problem& normal) {
     args.bias.present = normal.bias.present;
   }
   args.shape = config.shape;
-  args.rows.modes = config.row_modes;
-  args.cols.modes = config.col_modes;
+  args.row_modes.count = config.row_modes;
+  args.col_modes.count = config.col_modes;
   TileKernel kernel;
   dispatch(args, [&]<class K>() { kernel = {K::threads, K::min_blocks, K::shared_bytes}; });
   return kernel;
@@ -96,22 +96,21 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
 /// Fills in the groups and the rest.
 template <class Args>
 void fill_groups(Args& args, const Groups& groups, const Problem& normal) {
-  const auto fill = [&](kernels::TileGroup& to, kernels::TileModes& to_modes, const Run& run,
-                        int modes, std::int64_t count, std::int64_t Mode::*stride) {
-    to.modes = modes;
-    to.count = static_cast<std::uint32_t>(count);
+  const auto fill = [&](kernels::TileModes& to, const Run& run, int modes,
+                        std::int64_t Mode::*stride) {
+    to.count = modes;
     for (int i = 0; i < modes; ++i) {
       const Mode& mode = normal.modes[run[i]];
-      to_modes.extent[i] = FastDivide(static_cast<std::uint32_t>(mode.extent));
-      to_modes.stride[i] = mode.*stride;
+      to.extent[i] = FastDivide(static_cast<std::uint32_t>(mode.extent));
+      to.stride[i] = mode.*stride;
     }
-    to.step = to_modes.stride[0];
+    return to.stride[0];
   };
   args.element_bytes = normal.dst_type.size();
-  fill(args.rows, args.row_modes, groups.rows, groups.row_modes, groups.row_count,
-       &Mode::src_stride);
-  fill(args.cols, args.col_modes, groups.cols, groups.col_modes, groups.col_count,
-       &Mode::dst_stride);
+  args.matrix.row_step = fill(args.row_modes, groups.rows, groups.row_modes, &Mode::src_stride);
+  args.matrix.col_step = fill(args.col_modes, groups.cols, groups.col_modes, &Mode::dst_stride);
+  args.matrix.rows = static_cast<std::uint32_t>(groups.row_count);
+  args.matrix.cols = static_cast<std::uint32_t>(groups.col_count);
   kernels::WalkMaker<kernels::Walk> rest;
   for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
     if (groups.in_rows(i) || groups.in_cols(i)) continue;
@@ -131,9 +130,10 @@ Launchable<Args> launch_of_tiles(Args args, const TileConfig& config, const Tile
   args.values = value_args(normal);
   const auto down = static_cast<std::uint32_t>(tiles.down);
   const auto across = static_cast<std::uint32_t>(tiles.across);
-  args.order = kernels::TileOrder(down, across,
-                                  static_cast<std::uint32_t>(tiles_of_band(tiles, sides, normal)));
-  args.bands = args.order.bands(down, across);
+  const auto of_band = static_cast<std::uint32_t>(tiles_of_band(tiles, sides, normal));
+  args.matrix.order = kernels::TileOrder(down, of_band, static_cast<std::uint32_t>(groups.rest));
+  args.bands = args.matrix.order.bands(down, across);
+  args.tiles = FastDivide(down * across);
   fill_groups(args, groups, normal);
   Launchable<Args> ready{args, {}};
   dispatch(args, [&]<class Kernel>() {
