@@ -29,10 +29,10 @@ __global__ void __launch_bounds__(Kernel::threads, blocks_of_sm<Kernel>)
 }
 
 void order_tiles(Turns& turns, const kernels::TileArgs& args, const Launch& one) {
-  if (args.order.last_band > 0 || args.rest.rank == 0) return;
-  if (static_cast<std::int64_t>(args.rest.dst_step) >= args.cols.step) return;
-  turns.rows = args.order.column.divisor;
-  turns.columns = args.order.matrix.divisor / turns.rows;
+  if (args.matrix.order.last_band > 0 || args.rest.rank == 0) return;
+  if (static_cast<std::int64_t>(args.rest.dst_step) >= args.matrix.col_step) return;
+  turns.rows = args.matrix.order.column.divisor;
+  turns.columns = args.tiles.divisor / turns.rows;
   turns.steps = one.grid.x / (turns.rows * turns.columns);
 }
 void order_tiles(Turns&, const kernels::GatherArgs&, const Launch&) {}
