@@ -54,8 +54,8 @@ struct TileOrder {
   std::uint32_t matrices = 1;
 
   constexpr TileOrder() = default;
-  constexpr TileOrder(std::uint32_t down, std::uint32_t of_band, std::uint32_t matrices)
-      : column(of_band), last_band((down - 1) / of_band), matrices(matrices) {}
+  constexpr TileOrder(std::uint32_t down, std::uint32_t of_band, std::uint32_t count)
+      : column(of_band), last_band((down - 1) / of_band), matrices(count) {}
 
   constexpr TileBands bands(std::uint32_t down, std::uint32_t across) const {
     return {FastDivide(column.divisor * across), FastDivide(down - last_band * column.divisor)};
