@@ -16,7 +16,8 @@ namespace cornerturn::kernels {
 struct SkewArgs {
   TileBands bands;
   int element_bytes = 1;
-  int shape = 0;
+  std::int16_t shape = 0;
+  bool has_edges = true;      ///< rows of the destination may be apart, or long, no whole sectors
   std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
   std::int64_t src_high = 0;  ///< and ends here
   const std::byte* src = nullptr;
@@ -77,30 +78,48 @@ CT_DEVICE int in_whole_sectors(int left, int most) {
 }
 
 /// The elements of every row that lie in no whole sector of its own: the first tile of a row has
-/// those before, the last one those behind. A lane takes an element, so that each sector gets its
-/// part in one request: a partial one takes the L2 longer than a whole one, however few bytes it
-/// has. `starts` are those of the destination's rows, a tile writes `down` elements of each in
-/// whole sectors, from(active, m, n) is element n of row m.
+/// those before, the last one those behind, and another sector. A lane takes an element, so that
+/// each sector gets its part in one request: a partial one takes the L2 longer than a whole one,
+/// however few bytes it has. `starts` are those of the destination's rows, a tile writes `down`
+/// elements of each in whole sectors, from(active, m, n) is element n of row m.
 template <class T, class Ctx, class Starts, class From>
 CT_DEVICE void store_edges(Ctx& ctx, const SkewArgs& a, const TilePlace& tile, const Starts& starts,
                            int down, int cols, int threads, From&& from) {
+  constexpr int together = 4;
   const std::uint32_t left = a.matrix.rows - tile.row;
   const int most = down + of_sector<T>;
   const bool first = tile.row == 0;
   const bool last = left <= static_cast<std::uint32_t>(most);
   if (!first && !last) return;
+  const bool has_more = last && left > static_cast<std::uint32_t>(down);
+  if (!a.has_edges && !has_more && elements_to_sector<T>(starts.at(ctx, 0)) == 0) return;
   const int rows = last ? static_cast<int>(left) : most;
-  const int lane = thread_of(ctx) % of_sector<T>;
+  const auto lane = static_cast<int>(ctx.thread_id().x % of_sector<T>);
+  const auto row = static_cast<int>(ctx.thread_id().x / of_sector<T>);
+  const int step = threads / of_sector<T>;
   CT_NO_UNROLL
-  for (int m = thread_of(ctx) / of_sector<T>; m < cols; m += threads / of_sector<T>) {
-    std::byte* const row = starts.at(ctx, m);
-    const int before = elements_to_sector<T>(row);
-    const int behind = before + in_whole_sectors<T>(rows - before, down) + lane;
-    auto* const to = reinterpret_cast<T*>(row);
-    const bool is_before = first && lane < before && lane < rows;
-    const bool is_behind = last && behind < rows;
-    ctx.store_if(is_before, to + lane, from(is_before, m, lane));
-    ctx.store_if(is_behind, to + behind, from(is_behind, m, behind));
+  for (int next = row; next < cols; next += together * step) {
+    T* to[together];
+    bool is_before[together], is_behind[together];
+    T before[together], behind[together];
+    int at[together];
+    CT_UNROLL
+    for (int k = 0; k < together; ++k) {
+      const int m = next + k * step;
+      const bool inside = m < cols;
+      to[k] = reinterpret_cast<T*>(starts.at(ctx, inside ? m : row));
+      const int to_sector = elements_to_sector<T>(reinterpret_cast<std::byte*>(to[k]));
+      at[k] = to_sector + in_whole_sectors<T>(rows - to_sector, down) + lane;
+      is_before[k] = inside && first && lane < to_sector && lane < rows;
+      is_behind[k] = inside && last && at[k] < rows;
+      before[k] = from(is_before[k], m, lane);
+      behind[k] = from(is_behind[k], m, at[k]);
+    }
+    CT_UNROLL
+    for (int k = 0; k < together; ++k) {
+      ctx.store_if(is_before[k], to[k] + lane, before[k]);
+      ctx.store_if(is_behind[k], to[k] + at[k], behind[k]);
+    }
   }
 }
 

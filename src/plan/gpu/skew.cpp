@@ -52,6 +52,16 @@ bool are_narrow(const Groups& groups, const Problem& normal) {
          groups.row_count * normal.dst_type.size() >= shape.down_bytes;
 }
 
+// Whether rows of the destination end, or begin apart from one another, between two sectors.
+bool has_edges(const TileConfig& config, const Problem& normal) {
+  const Groups groups = groups_of(normal, GroupRuns(normal), config.row_modes, config.col_modes);
+  if (groups.row_count * normal.dst_type.size() % sector != 0) return true;
+  for (int i = 0; i < normal.rank(); ++i) {
+    if (!groups.in_rows(i) && normal.modes[i].dst_stride % sector != 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
@@ -120,6 +130,7 @@ Launchable<kernels::SkewArgs> Family::prepare(const TileConfig& config, const Pr
   const Reach reach = src_reach(normal);
   args.src_low = reach.low - normal.src_offset;
   args.src_high = reach.high - normal.src_offset;
+  args.has_edges = has_edges(config, normal);
   return launch_of_tiles(args, config, sides_of(config, normal), normal);
 }
 
