@@ -149,15 +149,7 @@ struct BoxesShifted {
       const bool whole = end[i] - begin[i] == 16;
       const Element16 v = pair[i].template from<granule>(phase_of(from[i]));
       ctx.store_if(loaded[i] && whole, reinterpret_cast<Element16*>(to[i]), v);
-      if constexpr (granule == 4) {
-        CT_UNROLL
-        for (int k = 0; k < 4; ++k) {
-          ctx.store_if(loaded[i] && !whole && begin[i] <= 4 * k && 4 * k < end[i],
-                       reinterpret_cast<std::uint32_t*>(to[i]) + k, v[k]);
-        }
-      } else if (loaded[i] && !whole) {
-        store_part<granule>(ctx, to[i], v, begin[i], end[i]);
-      }
+      store_parts<granule>(ctx, loaded[i] && !whole, {to[i], v, begin[i], end[i]});
       if (!loaded[i] && begin[i] < end[i]) {
         // At an end of the source: byte by byte.
         CT_NO_UNROLL

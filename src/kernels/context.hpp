@@ -17,6 +17,7 @@
 //   barrier() warp_barrier()                        all threads of the block; of the warp
 //   load_line_if(active, pointer)                   16 global bytes; the L2 fetches their line
 //   shuffle(value, lane) shuffle_xor(value, mask)   4 or 8 bytes, all lanes of the warp
+//   ballot(bool)                                    a bit of each lane of the warp
 //   copy_async(to, from) copy_async_if(...)         global to shared, 4, 8 or 16 bytes
 //   commit_async() wait_async<pending>()            close a group; wait until so many are pending
 //   take_ticket(counter)                            adds 1 to a global number, returns what it was
@@ -29,6 +30,7 @@
 // A kernel has no destructors to run and throws nothing: a thread may be dropped where it waits.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -119,6 +121,15 @@ CT_HOST_DEVICE inline std::uint32_t byte_permute(std::uint32_t low, std::uint32_
     result |= static_cast<std::uint32_t>(bytes >> (8 * digit) & 0xffU) << (8 * i);
   }
   return result;
+#endif
+}
+
+/// The number of the lowest bit that is set; there is one.
+CT_HOST_DEVICE inline int lowest_bit(std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return __ffs(static_cast<int>(bits)) - 1;
+#else
+  return std::countr_zero(bits);
 #endif
 }
 

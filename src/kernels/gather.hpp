@@ -46,11 +46,11 @@ struct UnitPlaces {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
   std::uint32_t units = 0;
-  NearPlaces::Way walk;   ///< over the units
-  std::int32_t step = 0;  ///< bytes from one element of a row to the next, in the source
   std::uint32_t row = 0;  ///< elements
+  std::int32_t step = 0;  ///< bytes from one element of a row to the next, in the source
   FastDivide of_row;      ///< units
   FastDivide before;      ///< units that lie at the same place of a row, one after the other
+  NearPlaces::Way walk;   ///< over the units; last, since most need only its beginning
 };
 
 /// A number for each index of a mode, `first` elements into a vector and `step` apart; one for all

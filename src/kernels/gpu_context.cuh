@@ -161,6 +161,7 @@ class GpuContext {
   CT_DEVICE V shuffle_xor(const V& value, int mask) {
     return exchange(value, [=](std::uint32_t w) { return __shfl_xor_sync(~0U, w, mask); });
   }
+  CT_DEVICE std::uint32_t ballot(bool mine) { return __ballot_sync(~0U, mine); }
 
   template <class V>
   CT_DEVICE void copy_async(SharedPointer<V> to, const V* from) {

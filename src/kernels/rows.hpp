@@ -223,12 +223,12 @@ struct RowsGapped {
     for (int i = 0; i < count; ++i) {
       const bool whole = end[i] - begin[i] == 16;
       const Element16 v = pair[i].from(phase_of(from[i]));
+      const bool some = begin[i] < end[i];
       ctx.store_if(loaded[i] && whole, reinterpret_cast<Element16*>(to[i]), v);
-      if (begin[i] >= end[i]) continue;
-      if (loaded[i]) {
-        if (!whole) store_part<granule>(ctx, to[i], v, begin[i], end[i]);
-      } else {
+      store_parts<granule>(ctx, loaded[i] && some && !whole, {to[i], v, begin[i], end[i]});
+      if (!loaded[i] && some) {
         // At an end of the source: byte by byte.
+        CT_NO_UNROLL
         for (int k = begin[i]; k < end[i]; ++k) ctx.store(to[i] + k, ctx.load(from[i] + k));
       }
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/context.hpp"
 #include "kernels/elements.hpp"
@@ -97,50 +98,54 @@ CT_DEVICE Element16 first_bytes(int count, const Element16& a, const Element16& 
   return v;
 }
 
-/// Stores bytes [begin, end) of `v`, which belongs at the aligned address `to`: in pieces of 1, 2,
-/// 4 and 8 bytes, small to large up to a boundary, then large to small. Both ends are multiples of
-/// `granule`.
+/// A part of a vector that a lane has to store: bytes [begin, end) of `v`, which belongs at the
+/// aligned address `to`.
+struct VectorPart {
+  std::byte* to = nullptr;
+  Element16 v = {};
+  int begin = 0;
+  int end = 0;
+};
+
+/// Stores the parts that lanes of a warp have, several at a time, a byte or four a lane: each in
+/// one request, and neighbours in one if they lie in the same sector. A request for a part of a
+/// sector takes the L2 longer than one for all of it, however few bytes it has. All lanes must come
+/// here.
 template <int granule, class Ctx>
-CT_DEVICE void store_part(Ctx& ctx, std::byte* to, const Element16& v, int begin, int end) {
-  Element16 left = VectorPair{v, {}}.from(begin);
-  int count = end - begin;
-  to += begin;
-  const auto piece = [&]<class T>(bool active, T) {
-    constexpr int size = sizeof(T);
-    std::uint64_t low = std::uint64_t{left[1]} << 32 | left[0];
-    ctx.store_if(active, reinterpret_cast<T*>(to), static_cast<T>(low));
-    Element16 rest;
+CT_DEVICE void store_parts(Ctx& ctx, bool has_part, const VectorPart& part) {
+  using T = std::conditional_t<granule % 4 == 0, std::uint32_t, std::uint8_t>;
+  constexpr int size = static_cast<int>(sizeof(T));
+  constexpr unsigned lanes = 16 / size;  // of a part
+  constexpr unsigned together = 32 / lanes;
+  const unsigned lane = ctx.thread_id().x % 32;
+  std::uint32_t left = ctx.ballot(has_part);
+  CT_NO_UNROLL
+  while (left != 0) {
+    // Group k of lanes takes the k-th part that is left.
+    int from = 0;
+    bool mine = false;
+    CT_UNROLL
+    for (unsigned k = 0; k < together; ++k) {
+      const bool takes = lane / lanes == k && left != 0;
+      from = takes ? lowest_bit(left) : from;
+      mine = mine || takes;
+      left &= left - 1;
+    }
+    const auto at = static_cast<int>(lane % lanes) * size;
+    std::uint32_t word = 0;
     CT_UNROLL
     for (int i = 0; i < 4; ++i) {
-      constexpr int words = size / 4;
-      if constexpr (words == 0) {
-        rest[i] = left[i] >> 8 * size | (i < 3 ? left[(i + 1) % 4] << (32 - 8 * size) : 0U);
-      } else {
-        rest[i] = i + words < 4 ? left[(i + words) % 4] : 0U;
-      }
-      left[i] = active ? rest[i] : left[i];
+      const std::uint32_t its = ctx.shuffle(part.v[i], from);
+      word = at / 4 == i ? its : word;
     }
-    to += active ? size : 0;
-    count -= active ? size : 0;
-  };
-  const auto up = [&]<class T>(T t) {
-    constexpr int size = sizeof(T);
-    if constexpr (size >= granule) {
-      piece((reinterpret_cast<std::uintptr_t>(to) & size) != 0 && count >= size, t);
-    }
-  };
-  const auto down = [&]<class T>(T t) {
-    constexpr int size = sizeof(T);
-    if constexpr (size >= granule) piece(count >= size, t);
-  };
-  up(std::uint8_t{});
-  up(std::uint16_t{});
-  up(std::uint32_t{});
-  up(std::uint64_t{});
-  down(std::uint64_t{});
-  down(std::uint32_t{});
-  down(std::uint16_t{});
-  down(std::uint8_t{});
+    const std::uint32_t ends =
+        ctx.shuffle(static_cast<std::uint32_t>(part.begin | part.end << 8), from);
+    const auto to = ctx.shuffle(reinterpret_cast<std::uint64_t>(part.to), from);
+    const bool inside = at >= static_cast<int>(ends & 0xffU) && at < static_cast<int>(ends >> 8);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it was one
+    auto* const elements = reinterpret_cast<T*>(to);
+    ctx.store_if(mine && inside, elements + lane % lanes, static_cast<T>(word >> 8 * (at % 4)));
+  }
 }
 
 /// All bytes moved up by an element, which then is the lowest.

@@ -82,6 +82,12 @@ class Context {
   V shuffle_xor(const V& v, int mask, Site site = Site::here()) {
     return shuffle(v, lane() ^ mask, site);
   }
+  std::uint32_t ballot(bool mine, Site site = Site::here()) {
+    const Engine::Slot* slots = engine_.exchange(mine ? 1 : 0, site);
+    std::uint32_t bits = 0;
+    for (int i = 0; i < 32; ++i) bits |= static_cast<std::uint32_t>(slots[i] != 0) << i;
+    return bits;
+  }
 
   template <class V>
   void copy_async(SharedPointer<V> to, const V* from, Site site = Site::here()) {
