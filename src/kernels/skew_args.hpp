@@ -77,49 +77,62 @@ CT_DEVICE int in_whole_sectors(int left, int most) {
   return whole < most ? whole : most;
 }
 
-/// The elements of every row that lie in no whole sector of its own: the first tile of a row has
-/// those before, the last one those behind, and another sector. A lane takes an element, so that
-/// each sector gets its part in one request: a partial one takes the L2 longer than a whole one,
-/// however few bytes it has. `starts` are those of the destination's rows, a tile writes `down`
-/// elements of each in whole sectors, from(active, m, n) is element n of row m.
-template <class T, class Ctx, class Starts, class From>
-CT_DEVICE void store_edges(Ctx& ctx, const SkewArgs& a, const TilePlace& tile, const Starts& starts,
-                           int down, int cols, int threads, From&& from) {
+/// One element of every row, which(row) says which one, or none if that is negative: a lane takes
+/// one of a sector, so that each sector gets its part in one request. A partial one takes the L2
+/// longer than a whole one, however few bytes it has.
+template <class T, int threads, class Ctx, class Starts, class Which, class From>
+CT_DEVICE void store_singles(Ctx& ctx, const Starts& starts, int cols, Which&& which, From&& from) {
   constexpr int together = 4;
-  const std::uint32_t left = a.matrix.rows - tile.row;
-  const int most = down + of_sector<T>;
-  const bool first = tile.row == 0;
-  const bool last = left <= static_cast<std::uint32_t>(most);
-  if (!first && !last) return;
-  const bool has_more = last && left > static_cast<std::uint32_t>(down);
-  if (!a.has_edges && !has_more && elements_to_sector<T>(starts.at(ctx, 0)) == 0) return;
-  const int rows = last ? static_cast<int>(left) : most;
-  const auto lane = static_cast<int>(ctx.thread_id().x % of_sector<T>);
-  const auto row = static_cast<int>(ctx.thread_id().x / of_sector<T>);
-  const int step = threads / of_sector<T>;
+  constexpr int step = threads / of_sector<T>;
   CT_NO_UNROLL
-  for (int next = row; next < cols; next += together * step) {
+  for (auto next = static_cast<int>(ctx.thread_id().x / of_sector<T>); next < cols;
+       next += together * step) {
     T* to[together];
-    bool is_before[together], is_behind[together];
-    T before[together], behind[together];
-    int at[together];
+    T value[together];
+    bool active[together];
     CT_UNROLL
     for (int k = 0; k < together; ++k) {
       const int m = next + k * step;
       const bool inside = m < cols;
-      to[k] = reinterpret_cast<T*>(starts.at(ctx, inside ? m : row));
-      const int to_sector = elements_to_sector<T>(reinterpret_cast<std::byte*>(to[k]));
-      at[k] = to_sector + in_whole_sectors<T>(rows - to_sector, down) + lane;
-      is_before[k] = inside && first && lane < to_sector && lane < rows;
-      is_behind[k] = inside && last && at[k] < rows;
-      before[k] = from(is_before[k], m, lane);
-      behind[k] = from(is_behind[k], m, at[k]);
+      std::byte* const row = starts.at(ctx, inside ? m : next);
+      const int n = which(row);
+      active[k] = inside && n >= 0;
+      to[k] = reinterpret_cast<T*>(row) + n;
+      value[k] = from(active[k], m, n);
     }
     CT_UNROLL
-    for (int k = 0; k < together; ++k) {
-      ctx.store_if(is_before[k], to[k] + lane, before[k]);
-      ctx.store_if(is_behind[k], to[k] + at[k], behind[k]);
-    }
+    for (int k = 0; k < together; ++k) ctx.store_if(active[k], to[k], value[k]);
+  }
+}
+
+/// The elements of every row that lie in no whole sector of its own: the first tile of a row has
+/// those before, the last one those behind, and another sector. `starts` are those of the
+/// destination's rows, a tile writes `down` elements of each in whole sectors, from(active, m, n)
+/// is element n of row m.
+template <class T, int threads, int down, class Ctx, class Starts, class From>
+CT_DEVICE void store_edges(Ctx& ctx, const SkewArgs& a, const TilePlace& tile, const Starts& starts,
+                           int cols, From&& from) {
+  const std::uint32_t left = a.matrix.rows - tile.row;
+  const bool last = left <= static_cast<std::uint32_t>(down + of_sector<T>);
+  if (tile.row != 0 && !last) return;
+  const bool has_more = last && left > static_cast<std::uint32_t>(down);
+  if (!a.has_edges && !has_more && elements_to_sector<T>(starts.at(ctx, 0)) == 0) return;
+  const auto lane = static_cast<int>(ctx.thread_id().x % of_sector<T>);
+  if (tile.row == 0) {
+    const bool inside = static_cast<std::uint32_t>(lane) < left;
+    const auto before = [&](const std::byte* row) {
+      return inside && lane < elements_to_sector<T>(row) ? lane : -1;
+    };
+    store_singles<T, threads>(ctx, starts, cols, before, from);
+  }
+  if (last) {
+    const auto rows = static_cast<int>(left);
+    const auto behind = [&](const std::byte* row) {
+      const int to_sector = elements_to_sector<T>(row);
+      const int n = to_sector + in_whole_sectors<T>(rows - to_sector, down) + lane;
+      return n < rows ? n : -1;
+    };
+    store_singles<T, threads>(ctx, starts, cols, behind, from);
   }
 }
 

@@ -73,15 +73,15 @@ struct SkewInRegisters {
     } else {
       store<false>(ctx, a, starts, rows_left, cols_left, buffer);
     }
-    store_edges<Dst>(ctx, a, tile, starts.dst, down, cols_left, threads,
-                     [&](bool active, int m, int n) {
-                       const T value = ctx.load_if(active, buffer + Map::at(m, n));
-                       if constexpr (changes_written) {
-                         return Change::of(a, value);
-                       } else {
-                         return value;
-                       }
-                     });
+    store_edges<Dst, threads, down>(ctx, a, tile, starts.dst, cols_left,
+                                    [&](bool active, int m, int n) {
+                                      const T value = ctx.load_if(active, buffer + Map::at(m, n));
+                                      if constexpr (changes_written) {
+                                        return Change::of(a, value);
+                                      } else {
+                                        return value;
+                                      }
+                                    });
   }
 
   template <class Ctx>
