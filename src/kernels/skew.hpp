@@ -72,11 +72,11 @@ struct Skew {
     ctx.template wait_async<0>();
     ctx.barrier();
     store(ctx, a, starts.dst, rows_left, cols_left, buffer, at);
-    store_edges<T>(ctx, a, tile, starts.dst, down, cols_left, threads,
-                   [&](bool active, int m, int n) {
-                     const auto row = cast<T>(buffer + ctx.load_if(active, at + n));
-                     return ctx.load_if(active, row + m);
-                   });
+    store_edges<T, threads, down>(ctx, a, tile, starts.dst, cols_left,
+                                  [&](bool active, int m, int n) {
+                                    const auto row = cast<T>(buffer + ctx.load_if(active, at + n));
+                                    return ctx.load_if(active, row + m);
+                                  });
   }
 
   template <class Ctx>
