@@ -52,10 +52,8 @@ bool are_narrow(const Groups& groups, const Problem& normal) {
          groups.row_count * normal.dst_type.size() >= shape.down_bytes;
 }
 
-// Whether rows of the destination end, or begin apart from one another, between two sectors.
-bool has_edges(const TileConfig& config, const Problem& normal) {
-  const Groups groups = groups_of(normal, GroupRuns(normal), config.row_modes, config.col_modes);
-  if (groups.row_count * normal.dst_type.size() % sector != 0) return true;
+// Whether rows of the destination begin apart from one another between two sectors.
+bool begin_in_sectors(const Groups& groups, const Problem& normal) {
   for (int i = 0; i < normal.rank(); ++i) {
     if (!groups.in_rows(i) && normal.modes[i].dst_stride % sector != 0) return true;
   }
@@ -76,7 +74,10 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
                        Facts& runs, const Add<TileConfig>& add) {
   constexpr int gathered = kernels::skew_shape_count;
   for_each_grouping(normal, runs, [&](const Groups& groups) {
-    if (is_aligned(groups, normal, start)) return;
+    if (is_aligned(groups, normal, start) &&
+        (normal.converts() || !begin_in_sectors(groups, normal))) {
+      return;
+    }
     const auto offer = [&](int shape) {
       const TileConfig config{static_cast<std::uint8_t>(shape),
                               static_cast<std::uint8_t>(groups.row_modes),
@@ -130,7 +131,9 @@ Launchable<kernels::SkewArgs> Family::prepare(const TileConfig& config, const Pr
   const Reach reach = src_reach(normal);
   args.src_low = reach.low - normal.src_offset;
   args.src_high = reach.high - normal.src_offset;
-  args.has_edges = has_edges(config, normal);
+  const Groups groups = groups_of(normal, GroupRuns(normal), config.row_modes, config.col_modes);
+  args.has_edges =
+      groups.row_count * normal.dst_type.size() % sector != 0 || begin_in_sectors(groups, normal);
   return launch_of_tiles(args, config, sides_of(config, normal), normal);
 }
 
