@@ -60,6 +60,14 @@ bool begin_in_sectors(const Groups& groups, const Problem& normal) {
   return false;
 }
 
+// Whether tiles that end with sectors are worth it where others end with vectors, as measured: for
+// large matrices of small elements.
+bool gains_from_sectors(const Groups& groups, const Problem& normal) {
+  constexpr std::int64_t large = 64 << 20;
+  return normal.dst_type.size() <= 2 && !normal.converts() && groups.row_modes == 1 &&
+         groups.col_modes == 1 && normal.bytes() >= large && begin_in_sectors(groups, normal);
+}
+
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
@@ -74,10 +82,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
                        Facts& runs, const Add<TileConfig>& add) {
   constexpr int gathered = kernels::skew_shape_count;
   for_each_grouping(normal, runs, [&](const Groups& groups) {
-    if (is_aligned(groups, normal, start) &&
-        (normal.converts() || !begin_in_sectors(groups, normal))) {
-      return;
-    }
+    if (is_aligned(groups, normal, start) && !gains_from_sectors(groups, normal)) return;
     const auto offer = [&](int shape) {
       const TileConfig config{static_cast<std::uint8_t>(shape),
                               static_cast<std::uint8_t>(groups.row_modes),
