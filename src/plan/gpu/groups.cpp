@@ -97,4 +97,16 @@ bool is_aligned(const Groups& groups, const Problem& normal, const Alignment& st
          groups.row_count * normal.dst_type.size() % vector == 0;
 }
 
+bool begin_in_sectors(const Groups& groups, const Problem& normal) {
+  for (int i = 0; i < normal.rank(); ++i) {
+    if (!groups.in_rows(i) && normal.modes[i].dst_stride % sector != 0) return true;
+  }
+  return false;
+}
+
+bool have_edges(const Groups& groups, const Problem& normal) {
+  return groups.row_count * normal.dst_type.size() % sector != 0 ||
+         begin_in_sectors(groups, normal);
+}
+
 }  // namespace cornerturn::plan::gpu

@@ -44,4 +44,11 @@ void for_each_grouping(const Problem& normal, const GroupRuns& runs,
 /// Rows and columns begin at multiples of 16 bytes on both sides, and columns fill whole vectors.
 bool is_aligned(const Groups& groups, const Problem& normal, const Alignment& start);
 
+inline constexpr std::int64_t sector = 32;  ///< bytes
+
+/// Rows of the destination begin apart from one another between two sectors.
+bool begin_in_sectors(const Groups& groups, const Problem& normal);
+/// Or they end there.
+bool have_edges(const Groups& groups, const Problem& normal);
+
 }  // namespace cornerturn::plan::gpu

@@ -9,8 +9,6 @@
 namespace cornerturn::plan::gpu::skew {
 namespace {
 
-constexpr std::int64_t sector = 32;  // bytes of a row that neighbouring tiles both take
-
 // Shapes of the form that gathers are numbered before those of the one that transposes in
 // registers.
 bool is_in_registers(const TileConfig& config) {
@@ -50,14 +48,6 @@ bool are_narrow(const Groups& groups, const Problem& normal) {
   const std::int64_t bytes = groups.col_count * normal.src_type.size();
   return normal.src_type.size() <= 2 && bytes >= 32 && bytes <= shape.across * 16 &&
          groups.row_count * normal.dst_type.size() >= shape.down_bytes;
-}
-
-// Whether rows of the destination begin apart from one another between two sectors.
-bool begin_in_sectors(const Groups& groups, const Problem& normal) {
-  for (int i = 0; i < normal.rank(); ++i) {
-    if (!groups.in_rows(i) && normal.modes[i].dst_stride % sector != 0) return true;
-  }
-  return false;
 }
 
 // Whether tiles that end with sectors are worth it where others end with vectors, as measured: for
@@ -114,11 +104,14 @@ Estimate Family::estimate(const TileConfig& config, const Problem& normal, const
                           const Costs& c, Facts& runs) {
   const TileCosts costs =
       is_in_registers(config)
-          ? TileCosts{c.register_lane,  c.register_element,    c.register_thread,   c.register_mode,
-                      c.register_block, c.register_block_turn, c.register_barriers, 0,
-                      c.register_table}
-          : TileCosts{c.lane,       c.element,  c.thread, c.mode, c.block,
-                      c.block_turn, c.barriers, 0,        0,      false};
+          ? TileCosts{c.register_lane,     c.register_element,
+                      c.register_thread,   c.register_mode,
+                      c.register_block,    c.register_block_turn,
+                      c.register_barriers, 0,
+                      c.register_table,    true,
+                      c.edge_lane,         c.edge_bytes}
+          : TileCosts{c.lane,     c.element, c.thread, c.mode, c.block,     c.block_turn,
+                      c.barriers, 0,         0,        false,  c.edge_lane, c.edge_bytes};
   const Groups groups = groups_of(normal, runs, config.row_modes, config.col_modes);
   return estimate_of_tiles(groups, sides_of(config, normal),
                            kernel_of<kernels::SkewArgs>(config, normal), costs, sector, normal,

@@ -41,6 +41,8 @@ struct Family {
     Cost register_barriers{"register_barriers", 0.256, "as the shared `barriers`"};
     Cost register_table{"register_table", 32.43,
                         "instructions more for each 16 bytes where a table has the rows' places"};
+    Cost edge_lane{"edge_lane", 12, "instructions for each element of a sector at a row's ends"};
+    Cost edge_bytes{"edge_bytes", 40, "of the memory, for each such sector, beside what it holds"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

@@ -175,6 +175,11 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
     work.dst_bytes *=
         repeats * (1 + c.dst_group / (static_cast<double>(groups.row_count) * dst_size));
   }
+  if (halo_bytes > 0 && have_edges(groups, normal)) {
+    const double edges = 2 * static_cast<double>(groups.col_count * groups.rest);
+    work.instructions += edges * halo_bytes / dst_size * costs.edge_lane;
+    work.dst_bytes += edges * costs.edge_bytes;
+  }
   return estimate_of(model, work);
 }
 

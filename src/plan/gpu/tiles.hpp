@@ -62,6 +62,8 @@ struct TileCosts {
   double repeat = 0;
   double table_lane = 0;
   bool whole_turns = true;
+  double edge_lane = 0;   ///< instructions for each element that a sector has room for
+  double edge_bytes = 0;  ///< what a sector that is written in part costs more
 };
 
 /// The kernel that a configuration names, as far as estimates ask.
