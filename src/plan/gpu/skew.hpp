@@ -22,27 +22,28 @@ struct Family {
   using Args = kernels::SkewArgs;
   using Facts = GroupRuns;
   struct Costs {
-    Cost lane{"lane", 4.165, "instructions for each 16 bytes"};
-    Cost element{"element", 18.41, "instructions for each element"};
-    Cost thread{"thread", 193.2, "instructions of a thread"};
-    Cost mode{"mode", 4.476, "instructions of a thread for each mode beyond two"};
-    Cost block{"block", 2.143e-06, "seconds of a block that is alone"};
-    Cost block_turn{"block_turn", 6.936e-07,
+    Cost lane{"lane", 1.486, "instructions for each 16 bytes"};
+    Cost element{"element", 7.242, "instructions for each element"};
+    Cost thread{"thread", 266.3, "instructions of a thread"};
+    Cost mode{"mode", 1.755, "instructions of a thread for each mode beyond two"};
+    Cost block{"block", 1.946e-06, "seconds of a block that is alone"};
+    Cost block_turn{"block_turn", 4.83e-07,
                     "seconds of such a block for every four vectors of a thread"};
-    Cost barriers{"barriers", 0.0819, "as the shared `barriers`"};
+    Cost barriers{"barriers", 0.2098, "as the shared `barriers`"};
     // The form that transposes in registers takes elements of up to 4 bytes.
-    Cost register_lane{"register_lane", 61.41, "the same seven where registers transpose"};
-    Cost register_element{"register_element", 1.471, "instructions for each element"};
-    Cost register_thread{"register_thread", 12.23, "instructions of a thread"};
-    Cost register_mode{"register_mode", 28.69, "instructions of a thread for each mode beyond two"};
-    Cost register_block{"register_block", 2.709e-06, "seconds of a block that is alone"};
-    Cost register_block_turn{"register_block_turn", 1.315e-06,
+    Cost register_lane{"register_lane", 69.11, "the same seven where registers transpose"};
+    Cost register_element{"register_element", 2.518, "instructions for each element"};
+    Cost register_thread{"register_thread", 2.502, "instructions of a thread"};
+    Cost register_mode{"register_mode", 3.693, "instructions of a thread for each mode beyond two"};
+    Cost register_block{"register_block", 2.34e-06, "seconds of a block that is alone"};
+    Cost register_block_turn{"register_block_turn", 1.301e-06,
                              "seconds for every four vectors of a thread"};
-    Cost register_barriers{"register_barriers", 0.256, "as the shared `barriers`"};
-    Cost register_table{"register_table", 32.43,
+    Cost register_barriers{"register_barriers", 0.01548, "as the shared `barriers`"};
+    Cost register_table{"register_table", 16.46,
                         "instructions more for each 16 bytes where a table has the rows' places"};
-    Cost edge_lane{"edge_lane", 12, "instructions for each element of a sector at a row's ends"};
-    Cost edge_bytes{"edge_bytes", 40, "of the memory, for each such sector, beside what it holds"};
+    Cost edge_lane{"edge_lane", 20.36, "instructions for each element of a sector at a row's ends"};
+    Cost edge_bytes{"edge_bytes", 12.74,
+                    "of the memory, for each such sector, beside what it holds"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

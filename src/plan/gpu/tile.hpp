@@ -23,16 +23,16 @@ struct Family {
   using Args = kernels::TileArgs;
   using Facts = GroupRuns;
   struct Costs {
-    Cost lane{"lane", 7.093, "instructions for each 16 bytes"};
-    Cost element{"element", 2.573, "instructions for each element"};
-    Cost thread{"thread", 281.1, "instructions of a thread"};
-    Cost mode{"mode", 34.77, "instructions of a thread for each mode beyond two"};
-    Cost repeat{"repeat", 0.001788,
+    Cost lane{"lane", 0.6529, "instructions for each 16 bytes"};
+    Cost element{"element", 0.2466, "instructions for each element"};
+    Cost thread{"thread", 213.3, "instructions of a thread"};
+    Cost mode{"mode", 24.93, "instructions of a thread for each mode beyond two"};
+    Cost repeat{"repeat", 0.0005216,
                 "more memory time for each time more that lanes take four vectors"};
-    Cost block{"block", 1.885e-06, "seconds of a block that is alone"};
-    Cost block_turn{"block_turn", 2.467e-07,
+    Cost block{"block", 1.378e-06, "seconds of a block that is alone"};
+    Cost block_turn{"block_turn", 5.058e-07,
                     "seconds of such a block for every four vectors of a thread"};
-    Cost barriers{"barriers", 0.004959, "as the shared `barriers`"};
+    Cost barriers{"barriers", 0.0008294, "as the shared `barriers`"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
