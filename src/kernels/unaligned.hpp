@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/context.hpp"
 #include "kernels/elements.hpp"
@@ -107,44 +106,53 @@ struct VectorPart {
   int end = 0;
 };
 
-/// Stores the parts that lanes of a warp have, several at a time, a byte or four a lane: each in
-/// one request, and neighbours in one if they lie in the same sector. A request for a part of a
-/// sector takes the L2 longer than one for all of it, however few bytes it has. All lanes must come
-/// here.
+/// Stores what the lanes of a warp have of vectors, in as few requests as it can: one for a part of
+/// a sector takes the L2 longer than one for all of it, however few bytes it has. All lanes must
+/// come here. Whole words leave by twos where they can. Bytes leave two parts at a time, a byte a
+/// lane: each part in one request, and neighbours in one if they lie in the same sector.
 template <int granule, class Ctx>
 CT_DEVICE void store_parts(Ctx& ctx, bool has_part, const VectorPart& part) {
-  using T = std::conditional_t<granule % 4 == 0, std::uint32_t, std::uint8_t>;
-  constexpr int size = static_cast<int>(sizeof(T));
-  constexpr unsigned lanes = 16 / size;  // of a part
-  constexpr unsigned together = 32 / lanes;
-  const unsigned lane = ctx.thread_id().x % 32;
-  std::uint32_t left = ctx.ballot(has_part);
-  CT_NO_UNROLL
-  while (left != 0) {
-    // Group k of lanes takes the k-th part that is left.
-    int from = 0;
-    bool mine = false;
+  if constexpr (granule % 4 == 0) {
+    using Two = Vec<std::uint32_t, 2>;
     CT_UNROLL
-    for (unsigned k = 0; k < together; ++k) {
-      const bool takes = lane / lanes == k && left != 0;
-      from = takes ? lowest_bit(left) : from;
-      mine = mine || takes;
+    for (int i = 0; i < 2; ++i) {
+      std::byte* const to = part.to + 8 * i;
+      const int begin = part.begin - 8 * i, end = part.end - 8 * i;
+      const bool both = begin <= 0 && end >= 8;
+      ctx.store_if(has_part && both, reinterpret_cast<Two*>(to),
+                   {part.v[2 * i], part.v[2 * i + 1]});
+      CT_UNROLL
+      for (int k = 0; k < 2; ++k) {
+        const bool one = begin <= 4 * k && 4 * k < end && !both;
+        ctx.store_if(has_part && one, reinterpret_cast<std::uint32_t*>(to) + k, part.v[2 * i + k]);
+      }
+    }
+  } else {
+    const unsigned lane = ctx.thread_id().x % 32;
+    const unsigned byte = lane % 16;
+    std::uint32_t left = ctx.ballot(has_part);
+    CT_NO_UNROLL
+    while (left != 0) {
+      // Half of the lanes take the first part that is left, the others the second.
+      const int first = lowest_bit(left);
       left &= left - 1;
+      const bool takes = lane < 16 || left != 0;
+      const int from = lane < 16 || left == 0 ? first : lowest_bit(left);
+      left &= left - 1;
+      std::uint32_t word = 0;
+      CT_UNROLL
+      for (unsigned i = 0; i < 4; ++i) {
+        const std::uint32_t its = ctx.shuffle(part.v[static_cast<int>(i)], from);
+        word = byte / 4 == i ? its : word;
+      }
+      const auto ends = ctx.shuffle(static_cast<std::uint32_t>(part.begin | part.end << 8), from);
+      const auto to = ctx.shuffle(reinterpret_cast<std::uint64_t>(part.to), from);
+      const bool inside = byte >= (ends & 0xffU) && byte < ends >> 8;
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): it was one
+      auto* const bytes = reinterpret_cast<std::uint8_t*>(to);
+      ctx.store_if(takes && inside, bytes + byte,
+                   static_cast<std::uint8_t>(word >> 8 * (byte % 4)));
     }
-    const auto at = static_cast<int>(lane % lanes) * size;
-    std::uint32_t word = 0;
-    CT_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      const std::uint32_t its = ctx.shuffle(part.v[i], from);
-      word = at / 4 == i ? its : word;
-    }
-    const std::uint32_t ends =
-        ctx.shuffle(static_cast<std::uint32_t>(part.begin | part.end << 8), from);
-    const auto to = ctx.shuffle(reinterpret_cast<std::uint64_t>(part.to), from);
-    const bool inside = at >= static_cast<int>(ends & 0xffU) && at < static_cast<int>(ends >> 8);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): it was one
-    auto* const elements = reinterpret_cast<T*>(to);
-    ctx.store_if(mine && inside, elements + lane % lanes, static_cast<T>(word >> 8 * (at % 4)));
   }
 }
 

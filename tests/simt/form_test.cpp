@@ -81,6 +81,22 @@ TEST(Form, Shuffles) {
   }
 }
 
+TEST(Form, Ballots) {
+  std::vector<std::uint32_t> dst(64);
+  Emulator emulator;
+  emulator.output("dst", dst.data(), dst.size() * 4);
+  emulator.launch("ballots", Mode::recording, {{1, 1, 1}, {64, 1, 1}}, [&](auto& ctx) {
+    const int thread = ctx.thread_index();
+    ctx.store(dst.data() + thread, ctx.ballot(thread % 3 == 0));
+  });
+  expect_clean(emulator);
+  for (unsigned i = 0; i < 64; ++i) {
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      EXPECT_EQ(dst[i] >> lane & 1U, (i / 32 * 32 + lane) % 3 == 0 ? 1U : 0U) << i << " " << lane;
+    }
+  }
+}
+
 TEST(Form, MatricesKeepTheirFragments) {
   std::vector<std::uint16_t> dst(256);
   Emulator emulator;
