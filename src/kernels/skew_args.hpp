@@ -17,7 +17,7 @@ struct SkewArgs {
   TileBands bands;
   int element_bytes = 1;
   std::int16_t shape = 0;
-  bool has_edges = true;      ///< rows of the destination may be apart, or long, no whole sectors
+  bool has_edges = true;      ///< rows, or steps between them, are no whole sectors
   std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
   std::int64_t src_high = 0;  ///< and ends here
   const std::byte* src = nullptr;

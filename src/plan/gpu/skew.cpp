@@ -130,8 +130,7 @@ Launchable<kernels::SkewArgs> Family::prepare(const TileConfig& config, const Pr
   args.src_low = reach.low - normal.src_offset;
   args.src_high = reach.high - normal.src_offset;
   const Groups groups = groups_of(normal, GroupRuns(normal), config.row_modes, config.col_modes);
-  args.has_edges =
-      groups.row_count * normal.dst_type.size() % sector != 0 || begin_in_sectors(groups, normal);
+  args.has_edges = have_edges(groups, normal);
   return launch_of_tiles(args, config, sides_of(config, normal), normal);
 }
 
