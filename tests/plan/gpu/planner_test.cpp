@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -127,6 +128,22 @@ TEST(GpuPlanner, PartsArePlannedWithTheCostsOfTheirMachine) {
     return plan.chosen.row->parts(plan.chosen.config)->list.front().plan->predicted_seconds();
   };
   EXPECT_GT(first(costs), 5 * first(standard_costs()));
+}
+
+TEST(GpuPlanner, SkewTakesLargeMatricesWhoseRowsBeginBetweenSectors) {
+  const auto offers_skew = [](int size, std::int64_t rows, std::int64_t cols) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(size);
+    problem.modes = {{cols, size, rows * size}, {rows, cols * size, size}};
+    const Plan plan = make_plan(problem, device_named("h200"), {1, ""});
+    return std::any_of(plan.candidates.begin(), plan.candidates.end(),
+                       [](const Candidate& candidate) { return candidate.row->name == "skew"; });
+  };
+  EXPECT_TRUE(offers_skew(1, 4208, 32768));
+  EXPECT_TRUE(offers_skew(2, 4104, 16384));
+  EXPECT_FALSE(offers_skew(1, 4224, 32768)) << "rows begin with sectors";
+  EXPECT_FALSE(offers_skew(4, 4100, 8192)) << "tiles of larger elements are faster";
+  EXPECT_FALSE(offers_skew(1, 4208, 4096)) << "small";
 }
 
 // A weight matrix with a scale for each row.
