@@ -10,22 +10,15 @@
 
 namespace cornerturn::kernels {
 
-/// n / divisor for n < 2^31, where nobody asks for the divisor.
+/// n / divisor for n < 2^30, where nobody asks for the divisor: 2 n / (2 divisor), whose divisor is
+/// never 1.
 struct PackQuotient {
-  std::uint32_t magic = 0;  ///< 0: the divisor is 1
-  std::uint8_t shift = 0;
+  Reciprocal<std::uint32_t> twice{2};
 
   constexpr PackQuotient() = default;
-  constexpr explicit PackQuotient(const FastDivide& by)
-      : magic(by.inverse.magic), shift(static_cast<std::uint8_t>(by.inverse.shift)) {}
+  constexpr explicit PackQuotient(std::uint32_t divisor) : twice(2 * divisor) {}
 
-  CT_HOST_DEVICE constexpr std::uint32_t of(std::uint32_t n) const {
-    return magic == 0 ? n : of_later(n);
-  }
-  /// The same for all modes but the first, whose divisors are not 1.
-  CT_HOST_DEVICE constexpr std::uint32_t of_later(std::uint32_t n) const {
-    return multiply_high(n, magic) >> shift;
-  }
+  CT_HOST_DEVICE constexpr std::uint32_t of(std::uint32_t n) const { return twice.quotient(2 * n); }
 };
 
 /// One mode of a box in a list of such, the list's fastest first. The indices of the modes are the
@@ -83,10 +76,10 @@ struct PackDigits {
     constexpr int known = 2;
     CT_UNROLL
     for (int d = 0; d < known; ++d) {
-      if (d < count) see(digit[d], d == 0 ? number : digit[d].before.of_later(number), 0);
+      if (d < count) see(digit[d], d == 0 ? number : digit[d].before.of(number), 0);
     }
     CT_NO_UNROLL
-    for (int d = known; d < count; ++d) see(digit[d], digit[d].before.of_later(number), 0);
+    for (int d = known; d < count; ++d) see(digit[d], digit[d].before.of(number), 0);
   }
 };
 
@@ -118,17 +111,26 @@ CT_HOST_DEVICE constexpr int pack_unit_bytes(int element_bytes) {
   return element_bytes == 1 ? 4 : element_bytes == 2 ? 8 : 16;
 }
 
-/// The runs of a box on one side. A long run may be taken in pieces, each a run of the list.
+/// The runs of a box on one side. A long run may be taken in pieces, each a run of the list. Runs
+/// are numbered by their pieces and by the modes beside them, the fastest first; what counts last
+/// are the indices of the last of these modes, or the pieces where there is none.
 struct PackSide {
   std::uint32_t runs = 1;
-  int bytes = 0;         ///< of a run of a whole box
-  FastDivide vectors;    ///< of a piece
-  bool even = false;     ///< the runs follow one another at equal distances, and are not listed:
-  std::int8_t cut = -1;  ///< of the run's last mode
-  std::int8_t cut_runs = -1;  ///< even: of the mode beside it
-  std::int32_t step = 0;      ///< bytes from one to the next, on this side
-  int step_shared = 0;        ///< in shared memory
-  std::int64_t stride = 0;    ///< bytes from one to the next that the same threads take
+  int bytes = 0;           ///< of a run of a whole box
+  FastDivide vectors;      ///< of a piece
+  bool even = false;       ///< those that a thread takes lie at equal distances, and are not listed
+  bool simple = false;     ///< even: all of them do
+  bool in_pieces = false;  ///< even: they are the pieces of one run
+  std::int8_t cut = -1;    ///< of the run's last mode
+  std::int8_t cut_last = -1;    ///< even: of what counts last
+  std::uint16_t distance = 1;   ///< anywhere: from a run to the next that the same threads take
+  std::uint16_t last_step = 1;  ///< even: the same in what counts last
+  std::uint32_t last = 1;       ///< even: of those as many
+  PackQuotient before_last;     ///< even: runs that have the same one
+  std::int32_t step = 0;        ///< simple: bytes from one run to the next, on this side
+  int step_shared = 0;          ///< in shared memory
+  int stride_shared = 0;        ///< even: the same from one that a thread takes to the next
+  std::int64_t stride = 0;
 
   /// How many a block lists.
   CT_HOST_DEVICE constexpr std::uint32_t listed() const { return even ? 0 : runs; }
@@ -280,7 +282,7 @@ struct PackArgs {
   CT_DEVICE void elements_of_starts(std::uint32_t first, int (&at)[count]) const {
     const PackDigit& digit = of_run.digit[0];
     const auto extent = static_cast<int>(digit.extent);
-    const std::uint32_t before = of_run.digit[1].before.of_later(first);
+    const std::uint32_t before = of_run.digit[1].before.of(first);
     std::uint32_t start[starts];
     int others[starts];
     CT_UNROLL
@@ -294,7 +296,7 @@ struct PackArgs {
       const PackDigit& other = of_run.digit[d];
       CT_UNROLL
       for (int s = 0; s < starts; ++s) {
-        others[s] += static_cast<int>(other.before.of_later(start[s])) * other.more_shared;
+        others[s] += static_cast<int>(other.before.of(start[s])) * other.more_shared;
       }
     }
     const auto index = static_cast<int>(first - start[0]);  // of the first element
@@ -352,14 +354,11 @@ struct PackLimits {
     for (int i = 0; i < PackArgs::max_cuts; ++i) whole = cut == i ? of[i] : whole;
     return whole;
   }
-  /// Runs of a side that a walk over them meets. Those in a list may be empty.
-  CT_DEVICE std::uint32_t runs_of(const PackSide& side) const {
-    return side.even ? count(side.cut_runs, side.runs) : side.runs;
-  }
 };
 
 /// Where a block's box begins on either side.
 CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limits) {
+  std::uint32_t missing = 0;
   CT_UNROLL
   for (int c = 0; c < PackArgs::max_cuts; ++c) {
     const PackCut& cut = a.cut[c];
@@ -367,10 +366,10 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
     if (c >= a.cuts) continue;
     const std::uint32_t index = cut.before.of(n) - cut.all.of(n) * cut.boxes;
     const std::uint32_t left = cut.extent - index * cut.step;
-    if (left >= cut.step) continue;
-    limits.of[c] = left;
-    limits.all = false;
+    limits.of[c] = left < cut.step ? left : cut.step;
+    missing |= cut.step - limits.of[c];
   }
+  limits.all = missing == 0;
   Offsets offsets;
   const auto add = [&](const PackAxis& axis, std::uint32_t quotient) {
     offsets.src += static_cast<std::int64_t>(quotient) * axis.src_more;
@@ -380,10 +379,10 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
   constexpr int known = 3;
   CT_UNROLL
   for (int i = 0; i < known; ++i) {
-    if (i < a.axes) add(a.axis[i], i == 0 ? n : a.axis[i].before.of_later(n));
+    if (i < a.axes) add(a.axis[i], i == 0 ? n : a.axis[i].before.of(n));
   }
   CT_NO_UNROLL
-  for (int i = known; i < a.axes; ++i) add(a.axis[i], a.axis[i].before.of_later(n));
+  for (int i = known; i < a.axes; ++i) add(a.axis[i], a.axis[i].before.of(n));
   return offsets;
 }
 
@@ -398,53 +397,69 @@ struct alignas(16) RunPlace {
 };
 using RunTable = SharedPointer<RunPlace>;
 
-/// Every `step`-th run of a list.
+/// The runs of a list, and those of them that a thread takes.
 struct ListedRuns {
   static constexpr bool even = false;
-  RunTable at;
-  RunTable end;
-  std::uint32_t step = 0;  ///< runs
+  const PackSide& side;
+  RunTable table;
 
-  CT_DEVICE ListedRuns every(std::uint32_t first, std::uint32_t distance, std::uint32_t count,
-                             std::int64_t) const {
-    return {at + first, at + count, distance};
+  struct Walk {
+    RunTable at;
+    RunTable end;
+    int step = 0;  ///< runs
+
+    CT_DEVICE bool inside() const { return at.address < end.address; }
+    CT_DEVICE void next() { at = at + step; }
+  };
+  CT_DEVICE Walk walk(std::uint32_t first) const {
+    return {table + first, table + side.runs, side.distance};
   }
-  CT_DEVICE bool inside() const { return at.address < end.address; }
-  template <class Ctx>
-  CT_DEVICE RunPlace here(Ctx& ctx) const {
-    return ctx.load(at);
-  }
-  CT_DEVICE void next() { at = at + step; }
 };
 
-/// Every `runs`-th of runs that follow one another at equal distances.
+/// Runs that are not listed, since those that a thread takes lie at equal distances.
 struct EvenRuns {
   static constexpr bool even = true;
   const PackSide& side;
-  RunPlace run;             ///< the first, then the next one
-  std::int64_t stride = 0;  ///< bytes from one to the next, on this side
-  int stride_shared = 0;    ///< in shared memory
-  int runs = 0;
-  int left = 0;  ///< of the side
+  const PackList& list;
+  const PackLimits& limits;
+  RunPlace first;
 
-  /// `bytes` says how far they are apart on this side.
-  CT_DEVICE EvenRuns every(std::uint32_t first, std::uint32_t distance, std::uint32_t count,
-                           std::int64_t bytes) const {
-    const auto n = static_cast<int>(first), d = static_cast<int>(distance);
-    return {
-        side,  {run.at + std::int64_t{n} * side.step, run.shared + n * side.step_shared, run.bytes},
-        bytes, d * side.step_shared,
-        d,     static_cast<int>(count) - n};
+  struct Walk {
+    RunPlace run;  ///< the first, then the next one
+    int stride_shared = 0;
+    std::int64_t stride = 0;
+    int step = 0;  ///< in what counts last
+    int left = 0;  ///< of that
+
+    CT_DEVICE bool inside() const { return left > 0; }
+    CT_DEVICE void next() {
+      run.at += stride;
+      run.shared += stride_shared;
+      left -= step;
+    }
+  };
+
+  CT_DEVICE std::uint32_t last() const { return limits.count(side.cut_last, side.last); }
+  /// Where a run lies, and its bytes or those that are left of it behind a piece's begin.
+  CT_DEVICE RunPlace place(std::uint32_t n) const {
+    if (side.simple) {
+      const auto i = static_cast<int>(n);
+      return {first.at + std::int64_t{i} * side.step, first.shared + i * side.step_shared,
+              first.bytes};
+    }
+    const PackList::Start start = list.start(n);
+    return {first.at + start.at, first.shared + start.shared,
+            first.bytes - start.piece * list.pieces.bytes};
   }
-  CT_DEVICE bool inside() const { return left > 0; }
-  template <class Ctx>
-  CT_DEVICE const RunPlace& here(Ctx&) const {
-    return run;
+  /// Whether this block has it.
+  CT_DEVICE bool has(std::uint32_t n) const {
+    return limits.all || (side.simple ? n < last() : list.has(n, limits));
   }
-  CT_DEVICE void next() {
-    run.at += stride;
-    run.shared += stride_shared;
-    left -= runs;
+  CT_DEVICE Walk walk(std::uint32_t n) const {
+    const std::uint32_t index = side.simple ? n : side.before_last.of(n);
+    const auto left = static_cast<int>(last()) - static_cast<int>(index);
+    return {place(n), side.stride_shared, side.stride, side.last_step,
+            side.simple || has(n) ? left : 0};
   }
 };
 

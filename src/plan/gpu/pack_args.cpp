@@ -55,7 +55,7 @@ class Appended {
     PackDigit& digit = to_.digit[to_.count++];
     digit.pad_shift = static_cast<std::uint8_t>(pad_shift);
     to_.padded = to_.padded || pad_shift != no_pads;
-    digit.before = kernels::PackQuotient(FastDivide(numbers_));
+    digit.before = kernels::PackQuotient(numbers_);
     digit.extent = static_cast<std::uint16_t>(extent);
     digit.more = stride - reached_;
     digit.more_shared = shared - reached_shared_;
@@ -129,12 +129,11 @@ void set_boxes(Making& of) {
     const std::uint32_t all = before * static_cast<std::uint32_t>(boxes);
     for (int c = 0; c < args.cuts; ++c) {
       if (of.cut_modes[static_cast<std::size_t>(c)] != i) continue;
-      args.cut[c].before = kernels::PackQuotient(FastDivide(before));
-      args.cut[c].all = kernels::PackQuotient(FastDivide(all));
+      args.cut[c].before = kernels::PackQuotient(before);
+      args.cut[c].all = kernels::PackQuotient(all);
       args.cut[c].boxes = static_cast<std::uint32_t>(boxes);
     }
-    args.axis[args.axes++] = {kernels::PackQuotient(FastDivide(before)),
-                              step * mode.src_stride - src_reached,
+    args.axis[args.axes++] = {kernels::PackQuotient(before), step * mode.src_stride - src_reached,
                               step * mode.dst_stride - dst_reached};
     before = all;
     src_reached = boxes * step * mode.src_stride;
