@@ -18,7 +18,8 @@ namespace {
 // Policies. A slice is long enough to tell kernels apart, and so short that even a kernel that is
 // ten times slower than expected costs a few per cent.
 constexpr std::size_t most_entrants = 3;
-constexpr double too_slow = 4.0;           // predicted, or found, to take more times as long: out
+constexpr double too_slow = 4.0;           // predicted to take more times as long: out
+constexpr double far_too_slow = 8.0;       // found to, by a slice that may have been disturbed: out
 constexpr double nearly_as_fast = 1.5;     // so close to the fastest: runs once more, for longer
 constexpr double clearly_faster = 0.8;     // a slice's time tells no smaller difference
 constexpr std::int64_t most_slices = 256;  // of the whole problem
@@ -29,7 +30,7 @@ constexpr double not_timed = std::numeric_limits<double>::infinity();
 
 struct Entrant {
   const plan::Candidate* candidate;
-  double seconds = not_timed;  // an index, the best so far
+  double seconds = not_timed;  // an index of the whole, as its best slice tells
 
   std::string name() const { return std::string(candidate->row->name); }
 };
@@ -67,8 +68,8 @@ class Race {
     preferred.seconds = not_timed;
     if (takes_part) {
       for (Entrant& entrant : entrants_) lap(entrant, slice);
-      // A disturbance may have hit one of them.
-      again(too_slow, slice);
+      // A disturbance may have hit one of them, or what is made once.
+      again(far_too_slow, slice);
       again(nearly_as_fast, 2 * slice);
     }
     const Entrant& first = winner();
@@ -115,9 +116,14 @@ class Race {
     return fastest().seconds < clearly_faster * preferred.seconds ? fastest() : preferred;
   }
 
+  struct Solved {
+    double seconds;
+    double predicted;
+  };
+
   // The seconds that a part takes. A part may be nothing for the kernel, though the whole is:
   // another one does it then, and there is no answer.
-  std::optional<double> solve(const Entrant& entrant, const Problem& part) const {
+  std::optional<Solved> solve(const Entrant& entrant, const Problem& part) const {
     const plan::Row& row = *entrant.candidate->row;
     const bool takes = why_not(row, normalise(part, plan_.alignment), for_slices_) == nullptr;
     plan::Request request{plan_.threads, takes ? entrant.name() : ""};
@@ -125,18 +131,26 @@ class Race {
     plan::Plan plan = plan::make_plan(part, for_slices_, request);
     plan.threads = plan_.threads;
     const double seconds = run_part_(plan);
-    return takes ? std::optional(seconds) : std::nullopt;
+    return takes ? std::optional(Solved{seconds, plan.predicted_seconds()}) : std::nullopt;
   }
 
   // Whether the entrant could take the slice.
   bool lap(Entrant& entrant, std::int64_t count) {
     const std::int64_t before = track_.taken();
     const Problem slice = track_.take(count);
-    const std::optional<double> seconds = solve(entrant, slice);
-    if (!seconds) return false;
-    entrant.seconds =
-        std::min(entrant.seconds, *seconds / static_cast<double>(track_.taken() - before));
+    const std::optional<Solved> solved = solve(entrant, slice);
+    if (!solved) return false;
+    const auto indices = static_cast<double>(track_.taken() - before);
+    entrant.seconds = std::min(entrant.seconds,
+                               solved->seconds / indices * of_the_whole(entrant, *solved, indices));
     return true;
+  }
+
+  // What begins with a call, such as a recipe, weighs more in a slice than in the whole: the model
+  // says how much. Of more it is not believed.
+  double of_the_whole(const Entrant& entrant, const Solved& slice, double indices) const {
+    const double whole = entrant.candidate->seconds() / static_cast<double>(track_.indices());
+    return std::min(1.0, whole * indices / slice.predicted);
   }
 
   std::string report(const Entrant& first) const {

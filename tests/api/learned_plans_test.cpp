@@ -15,13 +15,16 @@ namespace {
 // A matrix of bytes that is turned over, as calls do it.
 class Calls {
  public:
-  explicit Calls(std::int64_t rows = 1031)
-      : rows_(rows), src_(static_cast<std::size_t>(rows * 1033)), dst_(src_.size() + 64) {}
+  explicit Calls(std::int64_t rows = 1031, std::int64_t columns = 1033)
+      : rows_(rows),
+        columns_(columns),
+        src_(static_cast<std::size_t>(rows * columns)),
+        dst_(src_.size() + 64) {}
 
   // `place`: where the destination begins.
   std::shared_ptr<const plan::Plan> call(Effort effort = Effort::automatic, int place = 0) {
     const ConstView src =
-        ConstView(src_.data(), ElementType::bytes(1), {rows_, 1033}).permuted({1, 0});
+        ConstView(src_.data(), ElementType::bytes(1), {rows_, columns_}).permuted({1, 0});
     const View dst(dst_.data() + place, src.type, src.shape);
     const FoundPlan found = find_plan(dst, src, {}, {.threads = 1, .effort = effort}, {});
     run_and_learn(found.plan, {dst.data, src.data, {}}, nullptr);
@@ -36,7 +39,7 @@ class Calls {
   }
 
  private:
-  std::int64_t rows_;
+  std::int64_t rows_, columns_;
   std::vector<char> src_, dst_;
 };
 
@@ -67,7 +70,7 @@ TEST(LearnedPlans, AreNotThoseOfEstimatesBeforeAllIsKnown) {
 // A race tells no small differences: calls go on to learn, and estimates use its winner meanwhile.
 TEST(LearnedPlans, ThatBeganWithARace) {
   forget_plans();
-  Calls calls(17 << 10);
+  Calls calls(575029, 31);  // for which two kernels take about as long
   const auto first = calls.call();
   ASSERT_EQ(first->choice, plan::Choice::raced) << "choose another problem";
   const auto estimate = calls.call(Effort::estimate);

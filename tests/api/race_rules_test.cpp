@@ -20,8 +20,8 @@ plan::Plan plan_of(Extents shape, std::vector<int> order, int width, int threads
   const ConstView src = packed.permuted(order);
   const View dst(nullptr, src.type, src.shape);
   plan::Plan plan = plan::make_plan(make_problem(dst, src), plan::CpuInfo{}, {threads, ""});
-  // Whoever can take part does.
-  for (plan::Candidate& candidate : plan.candidates) candidate.estimate.seconds = 1e-3;
+  // Whoever can take part does, and nobody is expected to be faster than slices are.
+  for (plan::Candidate& candidate : plan.candidates) candidate.estimate.seconds = 1;
   return plan;
 }
 
@@ -126,6 +126,38 @@ TEST(RaceRules, WhoIsClearlyFasterWins) {
   EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 0.85}}), preferred);
   EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 1.05}}), preferred);
   EXPECT_EQ(winner_of(plan, {{preferred, 1.0}, {other, 2.0}}), preferred);
+}
+
+// A recipe for lines is made for every slice, and once for the whole.
+TEST(RaceRules, WhatASliceBeginsWithIsNoPartOfTheWhole) {
+  const ConstView packed(nullptr, ElementType::bytes(8), {103, 8, 64, 58}, {8, 824, 6592, 0});
+  const View dst(nullptr, packed.type, packed.shape);
+  plan::CpuInfo cpu;
+  cpu.isa = "AVX3_DL";
+  plan::Plan plan = plan::make_plan(make_problem(dst, packed), cpu, {1, ""});
+  const auto lines = std::find_if(plan.candidates.begin(), plan.candidates.end(),
+                                  [](const auto& one) { return one.row->name == "pack_lines"; });
+  ASSERT_NE(lines, plan.candidates.end());
+  std::rotate(plan.candidates.begin(), lines, lines + 1);
+  plan.chosen = plan.candidates.front();
+  const double whole = plan.chosen.seconds();
+  for (plan::Candidate& candidate : plan.candidates) {
+    if (candidate.row != plan.chosen.row) candidate.estimate.seconds = 1.5 * whole;
+  }
+  double slices = 0;
+  // Lines take as long as the model says, others half as long again for what they move.
+  const auto run = [&](const plan::Plan& part) {
+    const double share =
+        static_cast<double>(part.normal.bytes()) / static_cast<double>(plan.normal.bytes());
+    const double seconds =
+        part.kernel() == "pack_lines" ? part.predicted_seconds() : 1.5 * whole * share;
+    if (part.kernel() == "pack_lines" && share < 0.5) slices = std::max(slices, seconds / share);
+    return seconds;
+  };
+  const auto won = raced(plan, run);
+  ASSERT_TRUE(won);
+  EXPECT_GT(slices, 2 * 1.5 * whole) << "by itself it is far behind";
+  EXPECT_EQ(won->plan.kernel(), "pack_lines") << won->plan.race;
 }
 
 // The whole is for it, as the model says, and no slice is: nothing is known of it.
