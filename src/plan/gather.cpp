@@ -47,7 +47,8 @@ std::int64_t lines_that_stay(const Mode& run, std::int64_t cache_bytes) {
 
 // Do short runs begin in other pages, of which there are too many for a processor to fetch ahead?
 bool begins_far(const Problem& normal, const CpuInfo& cpu) {
-  if (fits_l2(normal, cpu)) return false;
+  const double source_bytes = first_reads(normal) * static_cast<double>(normal.bytes());
+  if (fits_l2(normal, cpu) || 2 * source_bytes < static_cast<double>(cpu.l2_bytes)) return false;
   const Mode& run = normal.modes.back();
   const std::int64_t stride = std::abs(run.src_stride);
   const std::int64_t bytes = (run.extent - 1) * stride + normal.dst_type.size();
@@ -82,7 +83,9 @@ double Family::cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo
                       (jumps && run.extent > lines_that_stay(run, cpu.l2_bytes));
     const std::int64_t width = normal.dst_type.size();
     const std::int64_t bytes = lost && !jumps ? std::max(width, std::abs(run.src_stride)) : width;
-    element_ns = std::max(element_ns, c.traffic_ns_a_byte * static_cast<double>(bytes));
+    // What is read again comes from the caches: that leaves what is written.
+    const double traffic = (1 + first_reads(normal)) / 2;
+    element_ns = std::max(element_ns, c.traffic_ns_a_byte * static_cast<double>(bytes) * traffic);
     if (jumps) element_ns += lost ? c.missed_line_ns : c.lost_line_ns;
   } else if (jumps && normal.bytes() > cpu.l1_bytes) {
     const std::int64_t lines = lines_that_stay(run, cpu.l1_bytes);

@@ -365,6 +365,25 @@ int window_of_rows(const Problem& normal) {
   return window;
 }
 
+TEST(CpuEstimates, GatherReadsBroadcastSourcesFromTheCaches) {
+  CpuInfo cpu = server();
+  // 52,736 runs that begin in 64 pages or more; of the broadcast one 412 KiB are read in all.
+  const Problem whole = problem_of(8, {{103, 8, 237568}, {512, 412 * 1024, 464}, {58, 824, 8}});
+  const Problem broadcast = problem_of(8, {{103, 8, 237568}, {512, 824, 464}, {58, 0, 8}});
+  const double whole_ns = estimate_ns(whole, cpu, "gather", "");
+  const double broadcast_ns = estimate_ns(broadcast, cpu, "gather", "");
+  cpu.costs.gather.far_run_ns.value *= 2;
+  EXPECT_EQ(estimate_ns(broadcast, cpu, "gather", ""), broadcast_ns);
+  cpu.costs.gather.traffic_ns_a_byte.value *= 2;
+  const double traffic_ns = estimate_ns(broadcast, cpu, "gather", "");
+  cpu.costs.gather.traffic_ns_a_byte.value *= 2;
+  // What is written alone counts.
+  const double bytes = 8.0 * 103 * 512 * 58;
+  EXPECT_NEAR(estimate_ns(broadcast, cpu, "gather", "") - traffic_ns,
+              cpu.costs.gather.traffic_ns_a_byte * bytes / 2 / 2 * (1 + 1.0 / 58), bytes * 1e-3);
+  EXPECT_GT(whole_ns, broadcast_ns);
+}
+
 TEST(CpuEstimates, WindowsOfShuffleAreLongEnoughForLongPieces) {
   // 16 bytes of the source have two of each of seven channels, which would make pieces of two.
   const auto channels = [](std::int64_t width) {
