@@ -9,6 +9,7 @@
 #include <hwy/cache_control.h>
 
 #include "core/validate.hpp"
+#include "cpu/apart_rows-inl.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/row_boxes.hpp"
 #include "cpu/scratch.hpp"
@@ -18,18 +19,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::cpu::HWY_NAMESPACE {
 
-// Rows `src_stride` and `dst_stride` bytes apart.
-struct RowSeries {
-  const std::byte* src;
-  std::byte* dst;
-  std::int64_t count;
-  std::int64_t bytes;  // of a row
-  std::int64_t src_stride;
-  std::int64_t dst_stride;
-};
-
-// Fetched ahead between two pieces of work, and about the bytes of such a piece.
-constexpr std::int64_t fetch_bytes = 1024;
 constexpr std::int64_t fetch_distance = 8192;
 constexpr std::int64_t stage_bytes = 4096;
 
@@ -114,24 +103,6 @@ class StagedRows {
   alignas(line) std::byte stage_[stage_bytes + 2 * line];
 };
 
-// Short rows with gaps between them, which belong to somebody else: each is written by itself.
-template <int step, bool fetches>
-class ApartRows {
- public:
-  explicit ApartRows(const std::byte*) {}
-
-  HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
-    const std::byte* src = rows.src;
-    std::byte* dst = rows.dst;
-    for (std::int64_t i = 0; i < rows.count; ++i, src += rows.src_stride, dst += rows.dst_stride) {
-      move_row<step>(dst, src, rows.bytes);
-      if (fetches) fetcher.fetch(rows.bytes);
-    }
-  }
-
-  HWY_INLINE void finish() {}
-};
-
 // Long rows go straight through; only the lines that two rows share are put together.
 template <bool non_temporal, bool fetches>
 class LongRows {
@@ -147,7 +118,8 @@ class LongRows {
         writer_ = LineWriter<non_temporal>(dst);
       }
       for (std::int64_t left = rows.bytes; left > 0;) {
-        const std::int64_t part = left < 2 * fetch_bytes ? left : fetch_bytes;
+        // Parts begin with lines, so that only rows are put together.
+        const std::int64_t part = left < 2 * fetch_bytes ? left : fetch_bytes - writer_.carried();
         writer_.append(src, part);
         if (fetches) fetcher.fetch(part);
         src += part;
@@ -388,8 +360,11 @@ void run_rows_with(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
     walk_boxes<typename decltype(rows)::type, fetches>(boxes, dst, src, src_end, first, last);
   };
   const bool apart = boxes.along().extent > 1 && boxes.along().dst_stride != boxes.run().extent;
-  if (bytes >= plan::rows::shortest_streamed)
-    return walk(std::type_identity<LongRows<non_temporal, fetches>>());
+  const bool is_long = bytes >= plan::rows::shortest_streamed;
+  if (apart && is_long) return walk(std::type_identity<ApartLines<non_temporal, fetches>>());
+  // Those of whole lines have nothing to be put together.
+  const bool whole_lines = non_temporal && !apart && bytes > line && bytes % line == 0;
+  if (is_long || whole_lines) return walk(std::type_identity<LongRows<non_temporal, fetches>>());
   // Rows of lines and more are put together in a stage only for stores that need whole lines.
   if (apart || (!non_temporal && bytes >= line)) {
     if (bytes >= 64) return walk(std::type_identity<ApartRows<64, fetches>>());

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::cpu::HWY_NAMESPACE {
@@ -33,6 +34,22 @@ HWY_INLINE void store_vector(D d, hn::VFromD<D> v, std::uint8_t* to) {
   }
 }
 #endif
+
+// Fewer bytes than a line. Of two moves the second may overlap the first.
+HWY_INLINE void move_few(std::byte* HWY_RESTRICT dst, const std::byte* HWY_RESTRICT src,
+                         std::int64_t bytes) {
+  const auto two = [&](auto size) {
+    constexpr std::size_t half = decltype(size)::value;
+    std::memcpy(dst, src, half);
+    std::memcpy(dst + bytes - half, src + bytes - half, half);
+  };
+  if (bytes >= 32) return two(std::integral_constant<std::size_t, 32>());
+  if (bytes >= 16) return two(std::integral_constant<std::size_t, 16>());
+  if (bytes >= 8) return two(std::integral_constant<std::size_t, 8>());
+  if (bytes >= 4) return two(std::integral_constant<std::size_t, 4>());
+  if (bytes >= 2) return two(std::integral_constant<std::size_t, 2>());
+  if (bytes == 1) *dst = *src;
+}
 
 // `lines` lines from any address to an aligned one.
 template <bool non_temporal>
@@ -76,6 +93,9 @@ class LineWriter {
     fill_ = bytes % line;
     std::memcpy(carry_, src + lines * line, static_cast<std::size_t>(fill_));
   }
+
+  // Bytes of the line that is put together.
+  HWY_INLINE std::int64_t carried() const { return fill_; }
 
   // Where the next byte goes.
   HWY_INLINE std::byte* end() const { return line_ + fill_; }

@@ -39,12 +39,15 @@ class Blocks {
  public:
   Blocks(RowsConfig& config, const Problem& normal) : config_(config), normal_(normal) {}
 
-  // Takes about `rows` steps of `mode`, in blocks that leave no small rest: a multiple of `unit`.
+  // Takes about `rows` steps of `mode`, a multiple of `unit`, in blocks that leave no small rest:
+  // a box is fetched while the one before it is moved.
   void take(int mode, std::int64_t rows, std::int64_t unit = 1) {
     const std::int64_t extent = normal_.modes[mode].extent;
     rows = std::clamp<std::int64_t>(rows, 1, extent);
-    const std::int64_t parts = ceil_div(extent, rows);
-    rows = std::min(ceil_div(ceil_div(extent, parts), unit) * unit, extent);
+    rows = block_of(extent, ceil_div(extent, rows), unit);
+    while (extent % rows > 0 && 2 * (extent % rows) < rows) {
+      rows = block_of(extent, extent / rows, unit);
+    }
     for (RowsConfig::Block& block : config_.blocks) {
       if (block.mode != -1 && block.mode != mode) continue;
       block = {mode, std::max(block.rows, rows)};
@@ -53,6 +56,10 @@ class Blocks {
   }
 
  private:
+  static std::int64_t block_of(std::int64_t extent, std::int64_t parts, std::int64_t unit) {
+    return std::min(ceil_div(ceil_div(extent, parts), unit) * unit, extent);
+  }
+
   RowsConfig& config_;
   const Problem& normal_;
 };
@@ -104,7 +111,10 @@ std::int64_t take_in_source(RowsConfig& config, const Problem& normal, const Cpu
     const int next = next_in_source(config, normal, cpu, taken, bytes);
     if (next < 0) break;
     taken[next] = true;
-    blocks.take(next, ceil_div(wanted, bytes));
+    // Twice as much is better than a mode in two parts.
+    const std::int64_t rows = ceil_div(wanted, bytes);
+    const std::int64_t extent = normal.modes[next].extent;
+    blocks.take(next, extent <= 2 * rows ? extent : rows);
     bytes *= normal.modes[next].extent;
   }
   return bytes;
@@ -137,6 +147,13 @@ void choose_box(RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
       long_enough, static_cast<std::int64_t>(std::sqrt(box_bytes * static_cast<double>(run))));
   config.staged = take_in_source(config, normal, cpu, wanted) > run && staged;
   take_in_destination(config, normal, cpu, wanted);
+}
+
+// Parts of a long run: as long as each other, so that each fetches as much as it moves.
+std::int64_t chunk_of(std::int64_t run, const CpuInfo& cpu) {
+  if (run <= longest_chunk) return run;
+  const std::int64_t part = ceil_div(run, ceil_div(run, longest_chunk));
+  return ceil_div(part, cpu.line_bytes) * cpu.line_bytes;
 }
 
 std::int64_t boxes_of(const RowsConfig& config, const Problem& normal) {
@@ -227,6 +244,17 @@ double row_cost_ns(const RowsConfig& config, const Problem& normal, const CpuInf
   return row_ns + run / bytes_a_ns * (1 - repeated);
 }
 
+// Where it is not known which stores are faster, both.
+void add_with_stores(RowsConfig config, const Problem& normal, const CpuInfo& cpu,
+                     const Add<RowsConfig>& add) {
+  const bool tried = either_stores(normal, cpu) && boxes_of(config, normal) >= fewest_trials;
+  config.fetched = either_stores(normal, cpu) && !tried;
+  add(config);
+  if (!tried) return;
+  config.stores = Stores::past_caches_if_faster;
+  add(config);
+}
+
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
@@ -240,16 +268,18 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Rows
   const std::int64_t run = run_bytes(normal);
   RowsConfig config;
   config.run_bytes = run;
-  config.chunk_bytes = std::min(run, longest_chunk);
+  config.chunk_bytes = chunk_of(run, cpu);
   config.outer_rank = normal.rank() - (run_is_a_mode(normal) ? 1 : 0);
   config.stores = stores_for(normal, cpu);
-  if (run < long_enough && config.outer_rank > 0) choose_box(config, normal, cpu);
-  const bool tried = either_stores(normal, cpu) && boxes_of(config, normal) >= fewest_trials;
-  config.fetched = either_stores(normal, cpu) && !tried;
-  add(config);
-  if (!tried) return;
-  config.stores = Stores::past_caches_if_faster;
-  add(config);
+  if (run >= long_enough || config.outer_rank == 0)
+    return add_with_stores(config, normal, cpu, add);
+  RowsConfig along = config;
+  choose_box(config, normal, cpu);
+  add_with_stores(config, normal, cpu, add);
+  if (fits_l2(normal, cpu)) return;
+  // Reads may be as fast in the order of the destination.
+  take_in_destination(along, normal, cpu, long_enough);
+  if (along.blocks != config.blocks) add_with_stores(along, normal, cpu, add);
 }
 
 double Family::cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu,

@@ -11,6 +11,7 @@
 #include "cpu/kernel.hpp"
 #include "plan/planner.hpp"
 #include "plan/rows.hpp"
+#include "support/reference.hpp"
 
 namespace cornerturn::cpu {
 namespace {
@@ -97,10 +98,14 @@ TEST(StoresOnTrial, TooFewBoxesForOne) {
       Problem problem = split_heads(heads, rows, row);
       problem.modes[1].dst_stride += gap;
       problem.modes[0].dst_stride += gap * rows;
-      const plan::Plan plan = plan::make_plan(problem, cpu, {1, "rows"});
-      const auto& config = plan.chosen.config.as<plan::RowsConfig>();
-      EXPECT_TRUE(config.fetched) << row;
-      EXPECT_EQ(config.stores, plan::Stores::regular);
+      plan::Plan plan = plan::make_plan(problem, cpu, {1, "rows"});
+      const auto fetched = std::find_if(plan.candidates.begin(), plan.candidates.end(),
+                                        [](const plan::Candidate& candidate) {
+                                          return candidate.config.as<plan::RowsConfig>().fetched;
+                                        });
+      ASSERT_NE(fetched, plan.candidates.end()) << row;
+      plan.choose(plan::Candidate(*fetched), plan::Choice::forced);
+      EXPECT_EQ(plan.chosen.config.as<plan::RowsConfig>().stores, plan::Stores::regular);
       std::vector<std::byte> src(static_cast<std::size_t>(problem.bytes()));
       std::uint32_t number = 1;
       for (std::byte& byte : src) byte = static_cast<std::byte>((number += 2654435769) >> 24);
@@ -113,6 +118,37 @@ TEST(StoresOnTrial, TooFewBoxesForOne) {
       }
       execute(plan, {dst.data(), src.data()});
       EXPECT_TRUE(dst == expected) << row << " B, gaps of " << gap;
+    }
+  }
+}
+
+// Rows of whole lines with gaps between them: from any address to any other, in both ways.
+TEST(RowsApart, LeaveGapsAsTheyAre) {
+  constexpr std::int64_t heads = 9, rows = 5;
+  std::uint32_t number = 1;
+  for (const bool around : {false, true}) {
+    plan::CpuInfo cpu;
+    cpu.l2_bytes = around ? 1 << 10 : std::int64_t{1} << 30;
+    if (around) cpu.l3_bytes = 1 << 10;
+    for (std::int64_t phase = 0; phase < 64; ++phase) {
+      const std::int64_t row = 1024 + (phase * 37) % 2200;
+      const std::int64_t gap = 1 + phase % 9 * 8;
+      Problem problem = split_heads(heads, rows, row);
+      problem.modes[1].dst_stride += gap;
+      problem.modes[0].dst_stride += gap * rows;
+      problem.dst_offset = phase;
+      problem.src_offset = phase / 3;
+      const plan::Plan plan = plan::make_plan(problem, cpu, {1, "rows"});
+      EXPECT_EQ(plan.chosen.config.as<plan::RowsConfig>().stores,
+                around ? plan::Stores::past_caches : plan::Stores::regular);
+      std::vector<std::byte> src(static_cast<std::size_t>(problem.bytes() + 64));
+      for (std::byte& byte : src) byte = static_cast<std::byte>((number += 2654435769) >> 24);
+      std::vector<std::byte> dst(static_cast<std::size_t>(heads * rows * (row + gap) + 128),
+                                 std::byte{0xA5});
+      std::vector<std::byte> expected = dst;
+      test::reference_copy(problem, src.data(), expected.data());
+      execute(plan, {dst.data(), src.data()});
+      EXPECT_TRUE(dst == expected) << row << " B, gaps of " << gap << ", from byte " << phase;
     }
   }
 }

@@ -205,6 +205,52 @@ TEST(Planner, WhatIsPartOfSomethingLargerIsStoredAroundTheCaches) {
 
 // Both sides together have to fit into the second level to count as cached. Between that and a
 // share of the third level either way of storing may be the faster one: both are offered.
+// Rows of `row` bytes, `outer` x `inner` of them, to the order of `inner` x `outer`.
+Problem turned_rows(std::int64_t outer, std::int64_t inner, std::int64_t row) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(1);
+  problem.modes = {{inner, row, outer * row}, {outer, inner * row, row}, {row, 1, 1}};
+  return problem;
+}
+
+std::vector<RowsConfig> rows_of(const Problem& problem) {
+  std::vector<RowsConfig> configs;
+  for (const Candidate& candidate : make_plan(problem, CpuInfo{}, {1, "rows"}).candidates) {
+    configs.push_back(candidate.config.as<RowsConfig>());
+  }
+  return configs;
+}
+
+TEST(Planner, BoxesOfRowsLeaveNoSmallRest) {
+  for (const std::int64_t outer : {5, 9, 17, 65, 80, 129}) {
+    for (const std::int64_t row : {96, 122, 256, 674, 1312}) {
+      for (const RowsConfig& config : rows_of(turned_rows(outer, 4001, row))) {
+        const std::int64_t block = config.block_of(1);
+        const std::int64_t rest = outer % block;
+        EXPECT_TRUE(rest == 0 || 2 * rest >= block)
+            << outer << " rows of " << row << " B by " << block;
+      }
+    }
+  }
+}
+
+TEST(Planner, PartsOfLongRowsAreAsLongAsEachOther) {
+  for (const std::int64_t row : {16384, 16385, 19784, 33000, 65536, 100003}) {
+    for (const RowsConfig& config : rows_of(turned_rows(29, 43, row))) {
+      const std::int64_t parts = (row + config.chunk_bytes - 1) / config.chunk_bytes;
+      EXPECT_LE(config.chunk_bytes, 16384);
+      EXPECT_LT(parts * config.chunk_bytes - row, parts * 64) << row;
+    }
+  }
+}
+
+TEST(Planner, RowsMayBeReadInTheOrderOfTheDestination) {
+  const auto in_order = [](const RowsConfig& config) { return config.block_of(0) == 1; };
+  const std::vector<RowsConfig> configs = rows_of(turned_rows(182, 43, 692));
+  EXPECT_TRUE(std::any_of(configs.begin(), configs.end(), in_order));
+  EXPECT_FALSE(std::all_of(configs.begin(), configs.end(), in_order));
+}
+
 TEST(Planner, RowsAreStoredEitherWayWhereBothMayBeBest) {
   const CpuInfo cpu;
   const auto ways = [&](std::int64_t rows) {
@@ -219,6 +265,7 @@ TEST(Planner, RowsAreStoredEitherWayWhereBothMayBeBest) {
       found.push_back(candidate.config.as<RowsConfig>().stores);
     }
     std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
   };
   EXPECT_EQ(ways(7), std::vector{Stores::regular});  // 448 KiB on each side
