@@ -94,12 +94,15 @@ struct PackAligned {
     const std::uint32_t rotation = V < 4 ? 0 : a.rotation_of(thread % 32);
     const std::uint32_t periods = a.period.quotient(v * V);
     const auto entry = table + (v * V - periods * a.period.divisor);
+    // Lanes rotate quarters of their vectors.
+    constexpr unsigned quarter = V < 4 ? V : V / 4;
+    const auto base = buffer + static_cast<int>(periods) * a.last_stride;
     SharedPointer<std::uint8_t> from[V];
     CT_UNROLL
-    for (unsigned k = 0; k < V; ++k) {
-      const auto at =
-          static_cast<int>(ctx.load_if(mine, entry + PackArgs::rotated(k, rotation, V)));
-      from[k] = buffer + (at + static_cast<int>(periods) * a.last_stride);
+    for (unsigned k = 0; k < V; k += quarter) {
+      const auto places = entry + PackArgs::rotated(k, rotation, V);
+      CT_UNROLL
+      for (unsigned i = 0; i < quarter; ++i) from[k + i] = base + ctx.load_if(mine, places + i);
     }
     ctx.template wait_async<0>();
     ctx.barrier();

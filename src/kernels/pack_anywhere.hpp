@@ -71,29 +71,26 @@ struct PackAnywhere {
   CT_DEVICE static void run(Ctx& ctx, const PackArgs& a) {
     const Shared shared = begin(ctx, a);
     const int bytes = run_bytes(a.from, a.from_list, shared.limits);
-    const EvenRuns even{
-        a.from, a.from_list, shared.limits, {shared.src, shared.first - shared.back, bytes}};
-    const ListedRuns listed{a.from, shared.src_runs};
+    const EvenRuns even{a.from, {shared.src, shared.first - shared.back, bytes}};
+    const ListedRuns listed{shared.src_runs, {}};
     if (lists_all || !a.from.even) {
       list_source(ctx, a, shared);
       ctx.barrier();
     }
     if (!shared.safe) {
-      load_guarded(ctx, a, even, listed);
+      load_guarded(ctx, a, shared, even, listed);
     } else if (!lists_all && a.from.even) {
-      load(ctx, a, even);
+      load(ctx, a, shared, even);
     } else {
-      load(ctx, a, listed);
+      load(ctx, a, shared, listed);
     }
     ctx.commit_async();
     // While the vectors are on their way: what the stores need.
     if (!lists_all && a.to.even) {
-      store(ctx, a, shared,
-            EvenRuns{
-                a.to, a.to_list, shared.limits, {shared.dst, shared.first, shared.length * size}});
+      store(ctx, a, shared, EvenRuns{a.to, {shared.dst, shared.first, shared.length * size}});
     } else {
       list_destination(ctx, a, shared);
-      store(ctx, a, shared, ListedRuns{a.to, shared.dst_runs});
+      store(ctx, a, shared, ListedRuns{shared.dst_runs, {}});
     }
   }
 
@@ -149,6 +146,7 @@ struct PackAnywhere {
   /// Which vectors a thread loads: the same ones of every `step`-th run.
   struct Vectors {
     std::uint32_t first = 0;
+    std::uint32_t step = 0;
     int begin = 0;  ///< bytes
     int end = 0;
     int round = 0;
@@ -158,55 +156,42 @@ struct PackAnywhere {
       const std::uint32_t thread = ctx.thread_id().x;
       const std::uint32_t across = a.from.vectors.divisor;
       first = a.from.vectors.quotient(thread);
+      step = a.from.vectors.quotient(ctx.block_dim().x);
       begin = static_cast<int>((thread - first * across) * 16);
       round = static_cast<int>(across) * 16;
-      end = first < a.from.distance ? begin + a.rounds * round : begin;
+      end = first < step ? begin + a.rounds * round : begin;
     }
   };
 
-  template <class Ctx>
-  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const ListedRuns& places) {
+  template <class Ctx, class Runs>
+  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                             const Runs& places) {
     const Vectors mine(ctx, a);
+    const std::uint32_t count = shared.limits.runs_of(a.from);
     for (int at = mine.begin; at < mine.end; at += mine.round) {
       CT_NO_UNROLL
-      for (auto runs = places.walk(mine.first); runs.inside(); runs.next()) {
-        const RunPlace place = ctx.load(runs.at);
+      for (auto runs = places.every(mine.first, mine.step, count, a.from.stride); runs.inside();
+           runs.next()) {
+        const RunPlace place = Runs::even ? in_vectors(runs.here(ctx)) : runs.here(ctx);
         ctx.copy_async_if(at < place.bytes, cast<Words>(box_at(place.shared + at)),
                           reinterpret_cast<const Words*>(place.at + at));
-      }
-    }
-  }
-  /// A vector that begins so many bytes behind a run's first one has an address of the same phase
-  /// as the run.
-  template <class Ctx>
-  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const EvenRuns& places) {
-    const Vectors mine(ctx, a);
-    for (int at = mine.begin; at < mine.end; at += mine.round) {
-      auto runs = places.walk(mine.first);
-      const int behind = at - runs.run.bytes;
-      runs.run.at += at;
-      runs.run.shared += at;
-      CT_NO_UNROLL
-      for (; runs.inside(); runs.next()) {
-        const RunPlace vector = in_vectors(runs.run);
-        ctx.copy_async_if(behind < phase_of(runs.run.at), cast<Words>(box_at(vector.shared)),
-                          reinterpret_cast<const Words*>(vector.at));
       }
     }
   }
 
   /// The same where some vectors lie in part outside of what may be read.
   template <class Ctx>
-  CT_DEVICE static void load_guarded(Ctx& ctx, const PackArgs& a, const EvenRuns& even,
-                                     const ListedRuns& listed) {
+  CT_DEVICE static void load_guarded(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                                     const EvenRuns& even, const ListedRuns& listed) {
     const Vectors mine(ctx, a);
-    const bool is_listed = lists_all || !a.from.even;
+    const std::uint32_t count = shared.limits.runs_of(a.from);
     CT_NO_UNROLL
     for (int at = mine.begin; at < mine.end; at += mine.round) {
       CT_NO_UNROLL
-      for (std::uint32_t n = mine.first; n < a.from.runs; n += a.from.distance) {
-        if (!is_listed && !even.has(n)) continue;
-        const RunPlace place = is_listed ? ctx.load(listed.table + n) : in_vectors(even.place(n));
+      for (std::uint32_t n = mine.first; n < count; n += mine.step) {
+        const RunPlace place = !lists_all && a.from.even
+                                   ? in_vectors(even.every(n, 0, 0, 0).here(ctx))
+                                   : listed.every(n, 0, 0, 0).here(ctx);
         const std::byte* const from = place.at + at;
         const auto to = box_at(place.shared + at);
         const bool mine_too = at < place.bytes;
@@ -338,7 +323,7 @@ struct PackAnywhere {
   template <class Ctx, class Runs>
   CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, const Shared& shared,
                               const Runs& places) {
-    store_units(ctx, a, places);
+    store_units(ctx, a, shared, places);
     if constexpr (W > 1) {
       const auto begin = reinterpret_cast<std::uintptr_t>(shared.dst);
       const bool are_whole = a.same && begin % (W * size) == 0 && shared.length % W == 0;
@@ -348,80 +333,52 @@ struct PackAnywhere {
 
   /// Waits for the vectors when it knows where the first elements lie.
   template <class Ctx, class Runs>
-  CT_DEVICE static void store_units(Ctx& ctx, const PackArgs& a, const Runs& places) {
+  CT_DEVICE static void store_units(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                                    const Runs& places) {
     const Lane lane(ctx, a);
-    auto runs = places.walk(static_cast<std::uint32_t>(lane.run));
-    if constexpr (Runs::even) runs.run = in_units(runs.run);
+    const auto count = static_cast<int>(shared.limits.runs_of(a.to));
     bool loaded = false;
     // The first of the elements that the unit can hold.
     for (int unit = lane.first; unit < a.of_piece || !loaded; unit += lane.step) {
       const bool inside = unit < a.of_piece;
-      // Where the elements lie that it does hold, or can hold.
-      int at[Runs::even ? W : 2 * W - 1] = {};
-      if (inside) a.elements_at(static_cast<std::uint32_t>(unit + first_of_unit(runs)), at);
+      int all[2 * W - 1] = {};
+      if (inside) a.elements_at(static_cast<std::uint32_t>(unit), all);
       if (!loaded) {
         ctx.template wait_async<0>();
         ctx.barrier();
         loaded = true;
       }
-      if (inside && runs.inside()) store_column(ctx, a, lane, runs, unit * size, at);
+      if (inside && lane.run < count) store_column(ctx, a, lane, places, count, unit, all);
     }
   }
-  CT_DEVICE static int first_of_unit(const EvenRuns::Walk& units) {
-    return before_units(units.run);
-  }
-  CT_DEVICE static int first_of_unit(const ListedRuns::Walk&) { return 0; }
 
-  /// The same unit in every run that the lane takes, `at` bytes behind the first of each: runs that
-  /// have the same elements before their units, two at a time. `from`: where its elements lie.
-  template <class Ctx>
+  /// The same unit in every run that the lane takes. `all`: where the elements lie that it can
+  /// hold.
+  template <class Ctx, class Runs>
   CT_DEVICE static void store_column(Ctx& ctx, const PackArgs& a, const Lane& lane,
-                                     const EvenRuns::Walk& runs, int at, int (&from)[W]) {
-    if (!has_unit(runs.run, at)) return;
-    int left = runs.left;
-    // Where a run's pieces follow one another, the last ones may have fewer units.
-    CT_NO_UNROLL
-    while (a.to.in_pieces && !has_unit(runs.run, at + (left - 1) * a.to_list.pieces.bytes)) --left;
-    if (a.rotation_shift != PackArgs::no_rotation) rotate(from, lane.rotation);
-    CT_UNROLL
-    for (int k = 0; k < W; ++k) from[k] += runs.run.shared;
-    std::byte* to = runs.run.at + static_cast<std::uint32_t>(at);
-    Src elements[W];
-    Src others[W];
-    CT_NO_UNROLL
-    for (; left > runs.step; left -= 2 * runs.step) {
-      load_unit(ctx, from, 0, elements);
-      load_unit(ctx, from, runs.stride_shared, others);
-      store_unit(ctx, a, lane, to, elements);
-      store_unit(ctx, a, lane, to + runs.stride, others);
-      to += 2 * runs.stride;
-      CT_UNROLL
-      for (int k = 0; k < W; ++k) from[k] += 2 * runs.stride_shared;
-    }
-    if (left <= 0) return;
-    load_unit(ctx, from, 0, elements);
-    store_unit(ctx, a, lane, to, elements);
-  }
-
-  /// The same of any runs. `all`: where the elements lie that the unit can hold.
-  template <class Ctx>
-  CT_DEVICE static void store_column(Ctx& ctx, const PackArgs& a, const Lane& lane,
-                                     ListedRuns::Walk runs, int at, const int (&all)[2 * W - 1]) {
+                                     const Runs& places, int count, int unit,
+                                     const int (&all)[2 * W - 1]) {
+    auto runs = places.every(static_cast<std::uint32_t>(lane.run), a.down.divisor,
+                             static_cast<std::uint32_t>(count), a.to.stride);
+    const int at = unit * size;
     int from[W];
-    if (W == 1 || a.steady) {
-      choose(all, before_units(ctx.load(runs.at)), from);
+    if (W == 1 || Runs::even || a.steady) {
+      if constexpr (Runs::even) runs.run = in_units(runs.run);
+      const RunPlace first = runs.here(ctx);
+      if (Runs::even && !has_unit(first, at)) return;
+      choose(all, before_units(first), from);
       if (a.rotation_shift != PackArgs::no_rotation) rotate(from, lane.rotation);
       CT_NO_UNROLL
       for (; runs.inside(); runs.next()) {
-        const RunPlace units = ctx.load(runs.at);
-        if (has_unit(units, at)) move_unit(ctx, a, lane, units, at, from);
+        const RunPlace units = runs.here(ctx);
+        if (Runs::even || has_unit(units, at)) move_unit(ctx, a, lane, units, at, from);
       }
       return;
     }
     int known = -1;
     CT_NO_UNROLL
     for (; runs.inside(); runs.next()) {
-      const RunPlace units = ctx.load(runs.at);
+      const RunPlace units = runs.here(ctx);
       if (!has_unit(units, at)) continue;
       const int before = before_units(units);
       if (before != known) {
@@ -436,34 +393,16 @@ struct PackAnywhere {
   CT_DEVICE static void move_unit(Ctx& ctx, const PackArgs& a, const Lane& lane,
                                   const RunPlace& units, int at, const int (&from)[W]) {
     Src elements[W];
-    load_unit(ctx, from, units.shared, elements);
-    store_unit(ctx, a, lane, units.at + static_cast<std::uint32_t>(at), elements);
-  }
-
-  template <class Ctx>
-  CT_DEVICE static void load_unit(Ctx& ctx, const int (&from)[W], int further, Src (&elements)[W]) {
     CT_UNROLL
-    for (int k = 0; k < W; ++k) elements[k] = ctx.load(cast<Src>(box_at(from[k] + further)));
-  }
-  template <class Ctx>
-  CT_DEVICE static void store_unit(Ctx& ctx, const PackArgs& a, const Lane& lane, std::byte* to,
-                                   const Src (&elements)[W]) {
-    if constexpr (single) {
-      ctx.store(reinterpret_cast<Unit*>(to), Change::of(a, elements[0]));
-    } else {
-      ctx.store(reinterpret_cast<Unit*>(to), unit_of(a, elements, lane.rotation));
+    for (int k = 0; k < W; ++k) {
+      elements[k] = ctx.load(cast<Src>(box_at(units.shared + from[k])));
     }
-  }
-
-  template <class Ctx>
-  CT_DEVICE static RunPlace units_of(Ctx& ctx, const ListedRuns& runs, std::uint32_t n) {
-    return ctx.load(runs.table + n);
-  }
-  template <class Ctx>
-  CT_DEVICE static RunPlace units_of(Ctx&, const EvenRuns& runs, std::uint32_t n) {
-    RunPlace run = runs.place(n);
-    if (!runs.has(n)) run.bytes = -16;
-    return in_units(run);
+    auto* const to = reinterpret_cast<Unit*>(units.at + static_cast<std::uint32_t>(at));
+    if constexpr (single) {
+      ctx.store(to, Change::of(a, elements[0]));
+    } else {
+      ctx.store(to, unit_of(a, elements, lane.rotation));
+    }
   }
 
   /// The elements of runs that lie in no whole unit: W - 1 at most at each end, a thread each.
@@ -477,12 +416,14 @@ struct PackAnywhere {
     const int element = behind ? shared.length - 1 - slot : slot;
     const bool inside = slot < W - 1 && element >= 0 && element < shared.length;
     const int from = inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0;
-    const std::uint32_t pieces = a.to_list.pieces.count.divisor;
+    const std::uint32_t pieces = Runs::even ? 1 : a.to_list.pieces.count.divisor;
+    const std::uint32_t first = static_cast<std::uint32_t>(thread / slots) * pieces;
     const std::uint32_t step = ctx.block_dim().x / slots * pieces;
     CT_NO_UNROLL
-    for (std::uint32_t n = static_cast<std::uint32_t>(thread / slots) * pieces; n < a.to.runs;
-         n += step) {
-      const RunPlace units = units_of(ctx, places, n);
+    for (auto runs =
+             places.every(first, step, shared.limits.runs_of(a.to), std::int64_t{step} * a.to.step);
+         runs.inside(); runs.next()) {
+      const RunPlace units = Runs::even ? in_units(runs.here(ctx)) : runs.here(ctx);
       const int elements = units.bytes < 0 ? 0 : shared.length;
       const int to_unit = before_units(units);
       const int before = to_unit < elements ? to_unit : elements;

@@ -111,26 +111,17 @@ CT_HOST_DEVICE constexpr int pack_unit_bytes(int element_bytes) {
   return element_bytes == 1 ? 4 : element_bytes == 2 ? 8 : 16;
 }
 
-/// The runs of a box on one side. A long run may be taken in pieces, each a run of the list. Runs
-/// are numbered by their pieces and by the modes beside them, the fastest first; what counts last
-/// are the indices of the last of these modes, or the pieces where there is none.
+/// The runs of a box on one side. A long run may be taken in pieces, each a run of the list.
 struct PackSide {
   std::uint32_t runs = 1;
-  int bytes = 0;           ///< of a run of a whole box
-  FastDivide vectors;      ///< of a piece
-  bool even = false;       ///< those that a thread takes lie at equal distances, and are not listed
-  bool simple = false;     ///< even: all of them do
-  bool in_pieces = false;  ///< even: they are the pieces of one run
-  std::int8_t cut = -1;    ///< of the run's last mode
-  std::int8_t cut_last = -1;    ///< even: of what counts last
-  std::uint16_t distance = 1;   ///< anywhere: from a run to the next that the same threads take
-  std::uint16_t last_step = 1;  ///< even: the same in what counts last
-  std::uint32_t last = 1;       ///< even: of those as many
-  PackQuotient before_last;     ///< even: runs that have the same one
-  std::int32_t step = 0;        ///< simple: bytes from one run to the next, on this side
-  int step_shared = 0;          ///< in shared memory
-  int stride_shared = 0;        ///< even: the same from one that a thread takes to the next
-  std::int64_t stride = 0;
+  int bytes = 0;         ///< of a run of a whole box
+  FastDivide vectors;    ///< of a piece
+  bool even = false;     ///< the runs follow one another at equal distances, and are not listed:
+  std::int8_t cut = -1;  ///< of the run's last mode
+  std::int8_t cut_runs = -1;  ///< even: of the mode beside it
+  std::int32_t step = 0;      ///< bytes from one to the next, on this side
+  int step_shared = 0;        ///< in shared memory
+  std::int64_t stride = 0;    ///< bytes from one to the next that the same threads take
 
   /// How many a block lists.
   CT_HOST_DEVICE constexpr std::uint32_t listed() const { return even ? 0 : runs; }
@@ -354,6 +345,10 @@ struct PackLimits {
     for (int i = 0; i < PackArgs::max_cuts; ++i) whole = cut == i ? of[i] : whole;
     return whole;
   }
+  /// Runs of a side that a walk over them meets. Those in a list may be empty.
+  CT_DEVICE std::uint32_t runs_of(const PackSide& side) const {
+    return side.even ? count(side.cut_runs, side.runs) : side.runs;
+  }
 };
 
 /// Where a block's box begins on either side.
@@ -397,69 +392,53 @@ struct alignas(16) RunPlace {
 };
 using RunTable = SharedPointer<RunPlace>;
 
-/// The runs of a list, and those of them that a thread takes.
+/// Every `step`-th run of a list.
 struct ListedRuns {
   static constexpr bool even = false;
-  const PackSide& side;
-  RunTable table;
+  RunTable at;
+  RunTable end;
+  std::uint32_t step = 0;  ///< runs
 
-  struct Walk {
-    RunTable at;
-    RunTable end;
-    int step = 0;  ///< runs
-
-    CT_DEVICE bool inside() const { return at.address < end.address; }
-    CT_DEVICE void next() { at = at + step; }
-  };
-  CT_DEVICE Walk walk(std::uint32_t first) const {
-    return {table + first, table + side.runs, side.distance};
+  CT_DEVICE ListedRuns every(std::uint32_t first, std::uint32_t distance, std::uint32_t count,
+                             std::int64_t) const {
+    return {at + first, at + count, distance};
   }
+  CT_DEVICE bool inside() const { return at.address < end.address; }
+  template <class Ctx>
+  CT_DEVICE RunPlace here(Ctx& ctx) const {
+    return ctx.load(at);
+  }
+  CT_DEVICE void next() { at = at + step; }
 };
 
-/// Runs that are not listed, since those that a thread takes lie at equal distances.
+/// Every `runs`-th of runs that follow one another at equal distances.
 struct EvenRuns {
   static constexpr bool even = true;
   const PackSide& side;
-  const PackList& list;
-  const PackLimits& limits;
-  RunPlace first;
+  RunPlace run;             ///< the first, then the next one
+  std::int64_t stride = 0;  ///< bytes from one to the next, on this side
+  int stride_shared = 0;    ///< in shared memory
+  int runs = 0;
+  int left = 0;  ///< of the side
 
-  struct Walk {
-    RunPlace run;  ///< the first, then the next one
-    int stride_shared = 0;
-    std::int64_t stride = 0;
-    int step = 0;  ///< in what counts last
-    int left = 0;  ///< of that
-
-    CT_DEVICE bool inside() const { return left > 0; }
-    CT_DEVICE void next() {
-      run.at += stride;
-      run.shared += stride_shared;
-      left -= step;
-    }
-  };
-
-  CT_DEVICE std::uint32_t last() const { return limits.count(side.cut_last, side.last); }
-  /// Where a run lies, and its bytes or those that are left of it behind a piece's begin.
-  CT_DEVICE RunPlace place(std::uint32_t n) const {
-    if (side.simple) {
-      const auto i = static_cast<int>(n);
-      return {first.at + std::int64_t{i} * side.step, first.shared + i * side.step_shared,
-              first.bytes};
-    }
-    const PackList::Start start = list.start(n);
-    return {first.at + start.at, first.shared + start.shared,
-            first.bytes - start.piece * list.pieces.bytes};
+  /// `bytes` says how far they are apart on this side.
+  CT_DEVICE EvenRuns every(std::uint32_t first, std::uint32_t distance, std::uint32_t count,
+                           std::int64_t bytes) const {
+    const auto n = static_cast<int>(first), d = static_cast<int>(distance);
+    return {
+        side,  {run.at + std::int64_t{n} * side.step, run.shared + n * side.step_shared, run.bytes},
+        bytes, d * side.step_shared,
+        d,     static_cast<int>(count) - n};
   }
-  /// Whether this block has it.
-  CT_DEVICE bool has(std::uint32_t n) const {
-    return limits.all || (side.simple ? n < last() : list.has(n, limits));
+  CT_DEVICE bool inside() const { return left > 0; }
+  template <class Ctx>
+  CT_DEVICE const RunPlace& here(Ctx&) const {
+    return run;
   }
-  CT_DEVICE Walk walk(std::uint32_t n) const {
-    const std::uint32_t index = side.simple ? n : side.before_last.of(n);
-    const auto left = static_cast<int>(last()) - static_cast<int>(index);
-    return {place(n), side.stride_shared, side.stride, side.last_step,
-            side.simple || has(n) ? left : 0};
+  CT_DEVICE void next() {
+    run.at += stride;
+    run.shared += stride_shared;
+    left -= runs;
   }
 };
 

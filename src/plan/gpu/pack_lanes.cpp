@@ -23,15 +23,12 @@ constexpr double of_places = 45;
 constexpr double of_digit = 13;  // of a place, more than two
 constexpr double of_short_places = 65;
 constexpr double of_short_digit = 19;
-constexpr double of_even_unit = 17;
-constexpr double of_unit = 22;        // of a run that is listed
+constexpr double of_unit = 21;
 constexpr double of_other_unit = 40;  // if it begins at another element than the one before
 constexpr double of_wait = 10;        // more for a unit, where others have nothing to do meanwhile
 constexpr double of_listed = 30;
 constexpr double of_listed_digit = 12;
 constexpr double of_end = 20;
-
-constexpr std::int64_t most_step = std::numeric_limits<std::int32_t>::max();  // bytes
 
 // The runs of the destination of a box.
 struct Runs {
@@ -44,29 +41,10 @@ struct Runs {
   bool same = true;    // all begin at the same place within a unit
   bool evenly = true;  // each begins as far behind the one before as the second does
   std::int64_t step = 0;
-  std::int64_t last = 1;  // indices of the last mode beside
-  std::int64_t last_stride = 0;
 
-  // Whether those begin at the same place that are `down` apart.
+  // Whether those do that are `down` apart.
   bool are_steady(std::int64_t down, std::int64_t pieces, std::int64_t unit) const {
     return same || (evenly && pieces == 1 && step * down % unit == 0);
-  }
-  // Pieces that have the same last index. Where there is no mode beside, pieces count last.
-  std::int64_t before_last(std::int64_t pieces) const {
-    return beside == 0 ? 1 : count / last * pieces;
-  }
-  // Whether those that are `down` apart lie at equal distances, and begin at the same place.
-  bool are_even(std::int64_t down, std::int64_t pieces, std::int64_t unit) const {
-    if (count * pieces <= down) return true;
-    const std::int64_t before = before_last(pieces);
-    return down % before == 0 && (same || down / before * last_stride % unit == 0);
-  }
-  // The most of such distances that are no longer; 0: there is none.
-  std::int64_t even_down(std::int64_t down, std::int64_t pieces, std::int64_t unit) const {
-    if (count * pieces <= down) return count * pieces;
-    const std::int64_t turns = same ? 1 : unit / std::gcd(last_stride, unit);
-    const std::int64_t least = before_last(pieces) * turns;
-    return down / least * least;
   }
 };
 
@@ -93,8 +71,6 @@ Runs runs_of(const Box& box, const Box::Side& side, const Problem& normal) {
     }
     reached = stride * extent;
     runs.count *= extent;
-    runs.last = extent;
-    runs.last_stride = stride;
   }
   return runs;
 }
@@ -129,11 +105,11 @@ struct Laid {
   std::int64_t down = 1;
   int columns = 1;
   bool steady = true;
-  bool even = false;
   double cost = std::numeric_limits<double>::max();
 };
 
-double list_cost(const Runs& runs, std::int64_t pieces, std::int64_t threads) {
+double list_cost(const Runs& runs, std::int64_t pieces, bool steady, std::int64_t threads) {
+  if (steady && runs.beside <= 1 && pieces == 1) return 0;
   const std::int64_t warps = threads / 32;
   return static_cast<double>(ceil_div(runs.count * pieces, threads) * warps) *
          (of_listed + of_listed_digit * runs.beside);
@@ -145,27 +121,23 @@ Laid laid_over_pieces(const Runs& runs, std::int64_t piece, std::int64_t threads
   const std::int64_t units = std::max<std::int64_t>(1, piece / width);
   const std::int64_t pieces = count_pieces(runs.run, piece, width);
   const std::int64_t count = runs.count * pieces;
-  const auto column_cost = [&](std::int64_t places) {
-    const bool is_short = runs.modes > 1 && runs.first + 1 < places;
-    return of_column + (is_short ? of_short_places : of_places) +
-           (is_short ? of_short_digit : of_digit) * std::max(0, runs.modes - 2);
-  };
+  const bool is_short = runs.modes > 1 && runs.first + 1 < 2 * width - 1;
+  const double column = of_column + (is_short ? of_short_places : of_places) +
+                        (is_short ? of_short_digit : of_digit) * std::max(0, runs.modes - 2);
   Laid best;
   const std::int64_t warps = threads / 32;
   const auto attempt = [&](std::int64_t columns, std::int64_t across, std::int64_t down) {
-    const bool even = runs.are_even(down, pieces, unit_bytes);
-    const bool steady = even || runs.are_steady(down, pieces, unit_bytes);
-    const double unit = even ? of_even_unit : steady ? of_unit : of_other_unit;
-    const double column = column_cost(even ? width : 2 * width - 1);
+    const bool steady = runs.are_steady(down, pieces, unit_bytes);
+    const double unit = steady ? of_unit : of_other_unit;
     const double longest = static_cast<double>(columns * warps) *
                            (column + static_cast<double>(ceil_div(count, down)) * (unit + of_wait));
     const double all = static_cast<double>(columns * across) / 32 *
                        (static_cast<double>(down) * column + static_cast<double>(count) * unit);
     // On an H200 boxes took longer in which all lanes did less and one did more. The weights are
     // chosen to say so; no fit has found them.
-    const double cost = 0.8 * longest + 0.2 * all + (even ? 0 : list_cost(runs, pieces, threads));
+    const double cost = 0.8 * longest + 0.2 * all + list_cost(runs, pieces, steady, threads);
     if (cost >= best.cost) return;
-    best = {piece, across, down, static_cast<int>(columns), steady, even, cost};
+    best = {piece, across, down, static_cast<int>(columns), steady, cost};
   };
   // As measured, lanes that come back to the same runs for other units take longer than this says.
   const std::int64_t columns = ceil_div(units, threads);
@@ -173,8 +145,6 @@ Laid laid_over_pieces(const Runs& runs, std::int64_t piece, std::int64_t threads
   const std::int64_t down = std::min(threads / across, count);
   attempt(columns, across, down);
   if (down > width) attempt(columns, across, down - down % width);
-  const std::int64_t even = runs.even_down(down, pieces, unit_bytes);
-  if (even > 0) attempt(columns, across, even);
   // Else most often no elements lie outside of units.
   if (width > 1 && !(runs.same && runs.run % width == 0)) {
     const std::int64_t turns = ceil_div(runs.count * 2 * width, threads) * warps;
@@ -194,66 +164,36 @@ Laid laid_over(const Runs& runs, std::int64_t period, std::int64_t threads, std:
   return some.cost < all.cost ? some : all;
 }
 
-// The runs that a thread takes, every `distance`-th, need no list where they lie at equal
-// distances.
-void set_distance(PackSide& side, const PackList& list, std::uint32_t distance) {
-  side.distance = static_cast<std::uint16_t>(distance);
-  const int modes = list.beside.count;
-  const std::uint32_t pieces = list.pieces.count.divisor;
-  side.last = pieces;
-  if (modes > 0) side.last = list.beside.digit[modes - 1].extent;
-  const std::uint32_t before = side.runs / side.last;
-  const bool one_each = side.runs <= distance;
-  side.even = !list.beside.padded && (one_each || distance % before == 0);
-  if (!side.even) return;
-  side.in_pieces = modes == 0 && pieces > 1;
-  side.cut_last = modes == 0 ? std::int8_t{-1} : list.beside.digit[modes - 1].cut;
-  side.before_last = kernels::PackQuotient(before);
-  const std::uint32_t turns = one_each ? side.last : distance / before;
-  const PackList::Start next = list.start(before);
-  side.last_step = static_cast<std::uint16_t>(turns);
-  side.stride = turns * next.at;
-  side.stride_shared = static_cast<int>(turns) * next.shared;
-  side.simple = modes <= 1 && pieces == 1 && std::abs(next.at) <= most_step;
-  side.step = side.simple ? static_cast<std::int32_t>(next.at) : 0;
-  side.step_shared = side.simple ? next.shared : 0;
+// Whether the runs of a side follow one another at equal distances. Threads take every
+// `distance`-th.
+void set_even(PackSide& side, const PackList& list, std::uint32_t distance) {
+  const PackDigit& digit = list.beside.digit[0];
+  if (list.beside.count > 1 || list.pieces.count.divisor > 1 || list.beside.padded) return;
+  if (std::abs(digit.more) > std::numeric_limits<std::int32_t>::max()) return;
+  side.even = true;
+  side.step = static_cast<std::int32_t>(digit.more);
+  side.step_shared = digit.more_shared;
+  side.stride = distance * digit.more;
+  side.cut_runs = digit.cut;
 }
 
-// The most runs of the source that threads can take at once, and have no list.
-std::uint32_t distance_of(const PackSide& side, const PackList& list, std::uint32_t threads) {
-  const std::uint32_t most = side.vectors.quotient(threads);
-  if (side.runs <= most || list.beside.count == 0) return most;
-  const std::uint32_t before = side.runs / list.beside.digit[list.beside.count - 1].extent;
-  const std::uint32_t even = most / before * before;
-  // Fewer than that keep too many threads idle.
-  return 4 * even >= 3 * most ? even : most;
-}
-
-void set_distances(PackArgs& args, std::uint32_t threads, bool even) {
-  args.from.distance = static_cast<std::uint16_t>(args.from.vectors.quotient(threads));
-  args.to.distance = static_cast<std::uint16_t>(args.down.divisor);
+void set_even(PackArgs& args, std::uint32_t threads) {
   if (args.values.converts) return;
-  set_distance(args.from, args.from_list, distance_of(args.from, args.from_list, threads));
-  if (even) set_distance(args.to, args.to_list, args.down.divisor);
+  set_even(args.from, args.from_list, args.from.vectors.quotient(threads));
+  if (args.steady) set_even(args.to, args.to_list, args.down.divisor);
   place_lists(args);
 }
 
-// Lanes that write one element at once, as many neighbours as a run has. Says whether the runs that
-// a lane takes lie at equal distances.
-bool choose_single_lanes(PackArgs& args, const PackConfig& config, const Runs& runs) {
-  const auto run = static_cast<std::uint32_t>(runs.run);
+// Lanes that write one element at once, as many neighbours as a run has.
+void choose_single_lanes(PackArgs& args, const PackConfig& config, std::uint32_t run) {
   args.single = true;
   args.steady = true;
   args.of_piece = static_cast<int>(run);
   args.across = FastDivide(run);
-  const auto most = static_cast<std::uint32_t>(config.threads) / run;
-  const auto even = static_cast<std::uint32_t>(runs.even_down(most, 1, 1));
-  args.down = FastDivide(4 * even >= 3 * most ? even : most);
-  return runs.are_even(args.down.divisor, 1, 1);
+  args.down = FastDivide(static_cast<std::uint32_t>(config.threads) / run);
 }
 
-// The same of lanes that write units.
-bool choose_unit_lanes(PackArgs& args, const PackConfig& config, const Runs& runs) {
+void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Runs& runs) {
   const std::int64_t width = args.of_unit();
   const std::int64_t period = args.period.divisor;  // longer than that of the modes if padded
   const Laid laid =
@@ -272,7 +212,6 @@ bool choose_unit_lanes(PackArgs& args, const PackConfig& config, const Runs& run
   args.down = FastDivide(static_cast<std::uint32_t>(laid.down));
   args.steady = laid.steady;
   args.same = runs.same;
-  return laid.even;
 }
 
 // Of shorter runs most elements lie in no whole unit.
@@ -309,10 +248,12 @@ Box::Side runs_for_lanes(const PackConfig& config, const Box& box, const Problem
 
 void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box, const Box::Side& to,
                   const Problem& normal) {
-  const Runs runs = runs_of(box, to, normal);
-  const bool even = takes_single(box, normal) ? choose_single_lanes(args, config, runs)
-                                              : choose_unit_lanes(args, config, runs);
-  set_distances(args, static_cast<std::uint32_t>(config.threads), even);
+  if (takes_single(box, normal)) {
+    choose_single_lanes(args, config, static_cast<std::uint32_t>(box.dst.run));
+  } else {
+    choose_unit_lanes(args, config, runs_of(box, to, normal));
+  }
+  set_even(args, static_cast<std::uint32_t>(config.threads));
 }
 
 }  // namespace cornerturn::plan::gpu::pack
