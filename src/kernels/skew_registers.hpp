@@ -47,9 +47,10 @@ struct SkewInRegisters {
   static constexpr int of_row = down / V;  ///< vectors that a tile has of every row
   static constexpr int unit = of_row > 32 ? of_row : 32;
   static constexpr int threads = ((items + repeats - 1) / repeats + unit - 1) / unit * unit;
-  static constexpr int min_blocks = threads > 512
-                                        ? 2
-                                        : (size <= 2 && repeats == 1 ? 1280 : 1024) / threads;
+  // As measured: with fewer registers more tiles are on their way, unless too many are spilled.
+  static constexpr bool is_wide = across == 16 && (size == 1 || one_mode);
+  static constexpr int min_blocks =
+      threads > 512 ? 2 : (size <= 2 && (repeats == 1 || is_wide) ? 1280 : 1024) / threads;
   static_assert(rows % 4 == 0 && threads <= 1024);
 
   using Map = Padded<columns, rows, 16 / size, read>;
