@@ -22,12 +22,12 @@ enum class Effort {
   /// 4 MiB for each thread, the first few per cent of that are a race: the best candidates do some
   /// each, the fastest of them does the rest, and is remembered. Calls of 256 KiB or more go on to
   /// learn, after a race as well: the first ones, 32 at most, use the plan as it is, until the
-  /// caches hold little of what was done before; then up to six of the best candidates take turns,
-  /// 18 at most, each doing all of a call; the fastest does the calls of this process that follow.
-  /// Where there is no race, the first call is that of the model. On a GPU calls of 1 MiB or more
-  /// take such turns, at most 60, whose kernels are timed between two events; no call waits for
-  /// them, a stream that is idle starts 20 us later, and calls that are captured in a graph take
-  /// none. Plans without a call are those of `estimate`.
+  /// caches hold little of what was done before; then up to eight of the best candidates take
+  /// turns, 24 at most, each doing all of a call; the fastest does the calls of this process that
+  /// follow. Where there is no race, the first call is that of the model. On a GPU calls of 1 MiB
+  /// or more take such turns, at most 60, whose kernels are timed between two events; no call waits
+  /// for them, a stream that is idle starts 20 us later, and calls that are captured in a graph
+  /// take none. Plans without a call are those of `estimate`.
   automatic,
 };
 

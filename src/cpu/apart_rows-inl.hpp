@@ -42,7 +42,7 @@ class ApartRows {
     const std::byte* src = rows.src;
     std::byte* dst = rows.dst;
     for (std::int64_t i = 0; i < rows.count; ++i, src += rows.src_stride, dst += rows.dst_stride) {
-      move_row<step>(dst, src, rows.bytes);
+      move_row_apart<step>(dst, src, rows.bytes);
       if (fetches) fetcher.fetch(rows.bytes);
     }
   }

@@ -103,6 +103,28 @@ class StagedRows {
   alignas(line) std::byte stage_[stage_bytes + 2 * line];
 };
 
+// Long rows that go through the caches: what copies one of them best, the library knows.
+template <bool fetches>
+class CopiedRows {
+ public:
+  explicit CopiedRows(const std::byte*) {}
+
+  HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
+    for (std::int64_t row = 0; row < rows.count; ++row) {
+      std::byte* dst = rows.dst + row * rows.dst_stride;
+      const std::byte* src = rows.src + row * rows.src_stride;
+      const std::int64_t step = fetches ? fetch_bytes : rows.bytes;
+      for (std::int64_t done = 0; done < rows.bytes; done += step) {
+        const std::int64_t part = HWY_MIN(step, rows.bytes - done);
+        std::memcpy(dst + done, src + done, static_cast<std::size_t>(part));
+        if (fetches) fetcher.fetch(part);
+      }
+    }
+  }
+
+  HWY_INLINE void finish() {}
+};
+
 // Long rows go straight through; only the lines that two rows share are put together.
 template <bool non_temporal, bool fetches>
 class LongRows {
@@ -361,6 +383,9 @@ void run_rows_with(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
   };
   const bool apart = boxes.along().extent > 1 && boxes.along().dst_stride != boxes.run().extent;
   const bool is_long = bytes >= plan::rows::shortest_streamed;
+  if (!non_temporal && bytes >= plan::rows::shortest_copied) {
+    return walk(std::type_identity<CopiedRows<fetches>>());
+  }
   if (apart && is_long) return walk(std::type_identity<ApartLines<non_temporal, fetches>>());
   // Those of whole lines have nothing to be put together.
   const bool whole_lines = non_temporal && !apart && bytes > line && bytes % line == 0;

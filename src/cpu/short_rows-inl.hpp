@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::cpu::HWY_NAMESPACE {
@@ -38,6 +39,24 @@ template <int step>
 HWY_INLINE void move_row(std::byte* dst, const std::byte* src, std::int64_t bytes) {
   for (std::int64_t k = 0; k + step < bytes; k += step) move_bytes<step>(dst + k, src + k);
   move_bytes<step>(dst + bytes - step, src + bytes - step);
+}
+
+// The same where the place of a row is seldom in a cache: the last move is as short as it can be,
+// and seldom reaches into two lines.
+template <int step>
+HWY_INLINE void move_row_apart(std::byte* dst, const std::byte* src, std::int64_t bytes) {
+  std::int64_t k = 0;
+  for (; k + step < bytes; k += step) move_bytes<step>(dst + k, src + k);
+  const auto move_last = [&](auto size) {
+    constexpr int last = decltype(size)::value;
+    move_bytes<last>(dst + bytes - last, src + bytes - last);
+  };
+  const std::int64_t left = bytes - k;
+  if (step > 32 && left > 32) return move_last(std::integral_constant<int, step>());
+  if (step > 16 && left > 16) return move_last(std::integral_constant<int, HWY_MIN(step, 32)>());
+  if (step > 8 && left > 8) return move_last(std::integral_constant<int, HWY_MIN(step, 16)>());
+  if (step > 4 && left > 4) return move_last(std::integral_constant<int, HWY_MIN(step, 8)>());
+  move_last(std::integral_constant<int, HWY_MIN(step, 4)>());
 }
 
 // Moves rows of at most `step` bytes, each together with what lies behind it in the source. What

@@ -20,6 +20,7 @@ namespace {
 // to.
 constexpr std::int64_t long_enough = 4 << 10;
 constexpr std::int64_t longest_chunk = 16 << 10;
+constexpr std::int64_t longest_copied = 128 << 10;  // what begins with a copy costs less then
 constexpr std::int64_t staged_l1_share = 2;
 constexpr std::int64_t l2_share = 4;
 
@@ -120,16 +121,17 @@ std::int64_t take_in_source(RowsConfig& config, const Problem& normal, const Cpu
   return bytes;
 }
 
-// The same for the destination, in whole lines where that is possible.
+// The same for the destination, in whole lines where that is possible. Rows that follow each other
+// there may be `together` bytes.
 void take_in_destination(RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
-                         std::int64_t wanted) {
+                         std::int64_t wanted, std::int64_t together) {
   Blocks blocks(config, normal);
   const int along = config.outer_rank - 1;
   std::int64_t bytes = config.run_bytes;
   for (int i = along; i >= 0 && bytes < wanted; --i) {
     const Mode& mode = normal.modes[i];
     if (i < along && mode.dst_stride > 2 * bytes) break;
-    std::int64_t rows = ceil_div(wanted, bytes);
+    std::int64_t rows = ceil_div(i == along ? together : wanted, bytes);
     if (!config.staged) rows = std::min(rows, rows_that_stay(std::abs(mode.src_stride), cpu));
     const std::int64_t whole_lines = cpu.line_bytes / std::gcd(config.run_bytes, cpu.line_bytes);
     blocks.take(i, rows, i == along ? whole_lines : 1);
@@ -146,13 +148,13 @@ void choose_box(RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
   const std::int64_t wanted = std::min(
       long_enough, static_cast<std::int64_t>(std::sqrt(box_bytes * static_cast<double>(run))));
   config.staged = take_in_source(config, normal, cpu, wanted) > run && staged;
-  take_in_destination(config, normal, cpu, wanted);
+  take_in_destination(config, normal, cpu, wanted, wanted);
 }
 
 // Parts of a long run: as long as each other, so that each fetches as much as it moves.
-std::int64_t chunk_of(std::int64_t run, const CpuInfo& cpu) {
-  if (run <= longest_chunk) return run;
-  const std::int64_t part = ceil_div(run, ceil_div(run, longest_chunk));
+std::int64_t chunk_of(std::int64_t run, std::int64_t longest, const CpuInfo& cpu) {
+  if (run <= longest) return run;
+  const std::int64_t part = ceil_div(run, ceil_div(run, longest));
   return ceil_div(part, cpu.line_bytes) * cpu.line_bytes;
 }
 
@@ -248,9 +250,13 @@ double row_cost_ns(const RowsConfig& config, const Problem& normal, const CpuInf
 void add_with_stores(RowsConfig config, const Problem& normal, const CpuInfo& cpu,
                      const Add<RowsConfig>& add) {
   const bool tried = either_stores(normal, cpu) && boxes_of(config, normal) >= fewest_trials;
-  config.fetched = either_stores(normal, cpu) && !tried;
-  add(config);
-  if (!tried) return;
+  if (!tried) {
+    config.fetched = either_stores(normal, cpu);
+    return add(config);
+  }
+  RowsConfig copied = config;
+  copied.chunk_bytes = chunk_of(config.run_bytes, longest_copied, cpu);
+  add(copied);
   config.stores = Stores::past_caches_if_faster;
   add(config);
 }
@@ -268,7 +274,7 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Rows
   const std::int64_t run = run_bytes(normal);
   RowsConfig config;
   config.run_bytes = run;
-  config.chunk_bytes = chunk_of(run, cpu);
+  config.chunk_bytes = chunk_of(run, longest_chunk, cpu);
   config.outer_rank = normal.rank() - (run_is_a_mode(normal) ? 1 : 0);
   config.stores = stores_for(normal, cpu);
   if (run >= long_enough || config.outer_rank == 0)
@@ -278,7 +284,7 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Rows
   add_with_stores(config, normal, cpu, add);
   if (fits_l2(normal, cpu)) return;
   // Reads may be as fast in the order of the destination.
-  take_in_destination(along, normal, cpu, long_enough);
+  take_in_destination(along, normal, cpu, long_enough, longest_chunk);
   if (along.blocks != config.blocks) add_with_stores(along, normal, cpu, add);
 }
 

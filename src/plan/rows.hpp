@@ -46,6 +46,9 @@ namespace rows {
 /// Rows that stand alone in the destination go through the caches if they have fewer bytes.
 inline constexpr std::int64_t shortest_streamed = 1 << 10;
 
+/// Rows, or parts of them, of so many bytes that go through the caches are each copied by memcpy.
+inline constexpr std::int64_t shortest_copied = 4 << 10;
+
 /// What things cost one thread. Assumed, with rows of some sizes in view.
 struct Costs {
   Cost start_ns{"start_ns", 20, "the call"};

@@ -59,7 +59,7 @@ class Turned {
   int* dst_ = nullptr;
 };
 
-constexpr int enough_calls = 55;  // 32 before the turns, 18 turns, and some
+constexpr int enough_calls = 61;  // 32 before the turns, 24 turns, and some
 
 // What calls learn of a matrix; where the model expects no other candidate to be near, that is
 // nothing.

@@ -131,7 +131,7 @@ TEST(RowsApart, LeaveGapsAsTheyAre) {
     cpu.l2_bytes = around ? 1 << 10 : std::int64_t{1} << 30;
     if (around) cpu.l3_bytes = 1 << 10;
     for (std::int64_t phase = 0; phase < 64; ++phase) {
-      const std::int64_t row = 1024 + (phase * 37) % 2200;
+      const std::int64_t row = 1024 + (phase * 97) % 5000;
       const std::int64_t gap = 1 + phase % 9 * 8;
       Problem problem = split_heads(heads, rows, row);
       problem.modes[1].dst_stride += gap;

@@ -81,7 +81,7 @@ Learned learn(const Plan& plan, const std::vector<std::vector<double>>& seconds)
     result.turns.push_back(i);
     return seconds.at(i).at(turns_of.at(i)++);
   };
-  for (int call = 0; call < 20 && result.plan == nullptr; ++call) {
+  for (int call = 0; call < 30 && result.plan == nullptr; ++call) {
     result.plan = learning->solve(plan, run);
   }
   return result;
@@ -113,13 +113,13 @@ TEST(Learning, TurnsBeginWhenCallsHaveFilledTheCaches) {
   EXPECT_EQ(calls_to_learn(on_gpu), learning_on_gpu.most_turns());
 }
 
-TEST(Learning, SixHaveATurnAtMost) {
-  const Plan plan = plan_of({1, 1, 1, 1, 1, 1, 1}, scrambled());
-  std::vector<Times> seconds(6, Times(3, 1));
+TEST(Learning, EightHaveATurnAtMost) {
+  const Plan plan = plan_of({1, 1, 1, 1, 1, 1, 1, 1, 1}, scrambled());
+  std::vector<Times> seconds(8, Times(3, 1));
   seconds.emplace_back();
   const Learned learned = learn(plan, seconds);
   Turns turns;
-  for (int round = 0; round < 3; ++round) turns.insert(turns.end(), {0, 1, 2, 3, 4, 5});
+  for (int round = 0; round < 3; ++round) turns.insert(turns.end(), {0, 1, 2, 3, 4, 5, 6, 7});
   EXPECT_EQ(learned.turns, turns);
   EXPECT_EQ(learned.turns.size(), static_cast<std::size_t>(learning_on_cpu.most_turns()));
 }

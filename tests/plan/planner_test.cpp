@@ -244,6 +244,15 @@ TEST(Planner, PartsOfLongRowsAreAsLongAsEachOther) {
   }
 }
 
+TEST(Planner, RowsThatGoThroughTheCachesAreCopiedAsAWhole) {
+  const std::vector<RowsConfig> configs = rows_of(turned_rows(5, 7, 100003));
+  ASSERT_EQ(configs.size(), 2U);
+  for (const RowsConfig& config : configs) {
+    const bool whole = config.chunk_bytes == config.run_bytes;
+    EXPECT_EQ(whole, config.stores == Stores::regular) << config.chunk_bytes;
+  }
+}
+
 TEST(Planner, RowsMayBeReadInTheOrderOfTheDestination) {
   const auto in_order = [](const RowsConfig& config) { return config.block_of(0) == 1; };
   const std::vector<RowsConfig> configs = rows_of(turned_rows(182, 43, 692));
