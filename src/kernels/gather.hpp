@@ -148,11 +148,23 @@ struct GatherUnits {
       inside[k] = n < a.units && static_cast<std::uint32_t>(first + k) < a.row;
       v[k] = ctx.load_if(inside[k], reinterpret_cast<const T*>(from + std::int64_t{k} * a.step));
     }
-    const bool whole = inside[0] && inside[V - 1];
-    ctx.store_if(whole, as_vec<V>(to), v);
-    if (whole) return;
+    store_inside<0, V>(ctx, to, v, inside);
+  }
+
+  /// Those of `count` neighbours that belong to the row, which are all of them, the first or the
+  /// last ones: in pieces as long as can be, since lanes write to sectors far from each other.
+  template <int first, int count, class Ctx>
+  CT_DEVICE static void store_inside(Ctx& ctx, T* to, const Vec<T, V>& v, const bool (&inside)[V]) {
+    Vec<T, count> piece;
     CT_UNROLL
-    for (int k = 0; k < V; ++k) ctx.store_if(inside[k], to + k, v[k]);
+    for (int k = 0; k < count; ++k) piece[k] = v[first + k];
+    const bool whole = inside[first] && inside[first + count - 1];
+    ctx.store_if(whole, as_vec<count>(to + first), piece);
+    if constexpr (count > 1) {
+      if (whole) return;
+      store_inside<first, count / 2>(ctx, to, v, inside);
+      store_inside<first + count / 2, count / 2>(ctx, to, v, inside);
+    }
   }
 };
 

@@ -53,6 +53,7 @@ struct Family {
     Cost single_block{"single_block", 1.701e-06, "the same with one element a thread"};
     Cost unit{"unit", 46.19, "instructions for each unit: see GatherConfig"};
     Cost piece{"piece", 50.17, "instructions for each element of a unit"};
+    Cost part{"part", 200, "instructions more for each unit that is stored in pieces"};
     Cost unit_block{"unit_block", 1.362e-06, "seconds of a block of units that is alone"};
     Cost unit_row{"unit_row", 0.01987, "wavefronts for each row that a warp reads from at once"};
     Cost unit_sector{"unit_sector", 3.451, "wavefronts for each unit"};

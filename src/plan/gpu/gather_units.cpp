@@ -121,12 +121,12 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   Work work;
   work.blocks = std::ceil(units / threads);
   work.resident = resident_blocks(model.device, threads, 0, unit / size == 16 ? 4 : 8);
-  // Those at the ends of rows are stored element by element.
+  // Those at the ends of rows are stored in pieces.
   const std::int64_t row = normal.modes[normal.rank() - 1].extent;
   const int ends = config.granule < unit ? 2 : row * size % unit != 0 ? 1 : 0;
   const double parts = elements / static_cast<double>(row) * ends;
   work.instructions =
-      units * (c.unit + c.axis * normal.rank()) + (elements + parts * unit / size) * c.piece;
+      units * (c.unit + c.axis * normal.rank()) + elements * c.piece + parts * c.part;
   work.block_seconds = c.unit_block;
   work.src_bytes = model.least.src_bytes;
   work.dst_bytes = model.least.dst_bytes;
@@ -136,7 +136,9 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   const double phases = std::max(unit / config.granule, 1);
   const double places = std::min(phases * std::ceil(32 / run), 32.0);
   work.wavefronts = elements / 32 * places * c.unit_row + units * c.unit_sector;
-  work.l2_bytes = elements * (size + sector_bytes / std::min(run, 32.0)) + units * sector_bytes;
+  constexpr double pieces_of_part = 2;
+  work.l2_bytes = elements * (size + sector_bytes / std::min(run, 32.0)) +
+                  (units + parts * (pieces_of_part - 1)) * sector_bytes;
   return estimate_of(model, work);
 }
 
