@@ -19,7 +19,7 @@ namespace {
 // ten times slower than expected costs a few per cent.
 constexpr std::size_t most_entrants = 3;
 constexpr double too_slow = 4.0;           // predicted to take more times as long: out
-constexpr double far_too_slow = 8.0;       // found to, by a slice that may have been disturbed: out
+constexpr double far_too_slow = 20.0;      // found to, by a slice that may have been disturbed: out
 constexpr double nearly_as_fast = 1.5;     // so close to the fastest: runs once more, for longer
 constexpr double clearly_faster = 0.8;     // a slice's time tells no smaller difference
 constexpr std::int64_t most_slices = 256;  // of the whole problem
@@ -30,7 +30,8 @@ constexpr double not_timed = std::numeric_limits<double>::infinity();
 
 struct Entrant {
   const plan::Candidate* candidate;
-  double seconds = not_timed;  // an index of the whole, as its best slice tells
+  double seconds = not_timed;        // an index of the whole, as its best slice tells
+  double slice_seconds = not_timed;  // an index of that slice
 
   std::string name() const { return std::string(candidate->row->name); }
 };
@@ -65,7 +66,7 @@ class Race {
     Entrant& preferred = entrants_.front();
     // Whoever is first pays for what is made once, such as scratch memory: it runs again.
     const bool takes_part = lap(preferred, slice);
-    preferred.seconds = not_timed;
+    preferred.seconds = preferred.slice_seconds = not_timed;
     if (takes_part) {
       for (Entrant& entrant : entrants_) lap(entrant, slice);
       // A disturbance may have hit one of them, or what is made once.
@@ -78,9 +79,7 @@ class Race {
       result.plan.choose(*first.candidate, plan::Choice::raced);
       result.plan.race = report(first);
       for (const Entrant& entrant : entrants_) {
-        if (entrant.seconds <= nearly_as_fast * fastest().seconds) {
-          result.close.push_back(entrant.candidate->row);
-        }
+        if (is_close(entrant)) result.close.push_back(entrant.candidate->row);
       }
     }
     for (const Problem& problem : track_.rest()) solve(first, problem);
@@ -106,6 +105,14 @@ class Race {
     return *std::min_element(
         entrants_.begin(), entrants_.end(),
         [](const Entrant& a, const Entrant& b) { return a.seconds < b.seconds; });
+  }
+
+  // By what slices took, or by what the model makes of that: neither is sure.
+  bool is_close(const Entrant& entrant) const {
+    double least = not_timed;
+    for (const Entrant& other : entrants_) least = std::min(least, other.slice_seconds);
+    return entrant.seconds <= nearly_as_fast * fastest().seconds ||
+           entrant.slice_seconds <= nearly_as_fast * least;
   }
 
   // The one that the model prefers, unless another is clearly faster. Where it cannot take slices,
@@ -141,8 +148,9 @@ class Race {
     const std::optional<Solved> solved = solve(entrant, slice);
     if (!solved) return false;
     const auto indices = static_cast<double>(track_.taken() - before);
-    entrant.seconds = std::min(entrant.seconds,
-                               solved->seconds / indices * of_the_whole(entrant, *solved, indices));
+    const double seconds = solved->seconds / indices;
+    entrant.slice_seconds = std::min(entrant.slice_seconds, seconds);
+    entrant.seconds = std::min(entrant.seconds, seconds * of_the_whole(entrant, *solved, indices));
     return true;
   }
 
