@@ -23,6 +23,22 @@ Shape shape_of(const Problem& normal) {
           std::max<std::int64_t>(1, elements_per_piece / std::max<std::int64_t>(run, 1))};
 }
 
+constexpr std::int64_t shortest_filled = 64;  // bytes
+
+// Writes an element `count` times: at least shortest_filled bytes. The last move overlaps the one
+// before it, and is short: it seldom reaches into two lines.
+template <int width>
+void fill(std::byte* dst, const std::byte* element, std::int64_t count) {
+  constexpr std::int64_t line = 64, part = 16;
+  std::byte filled[line];
+  for (std::int64_t k = 0; k < line; k += width) std::memcpy(filled + k, element, width);
+  const std::int64_t bytes = count * width;
+  std::int64_t k = 0;
+  for (; k + line <= bytes; k += line) std::memcpy(dst + k, filled, line);
+  for (; k + part <= bytes; k += part) std::memcpy(dst + k, filled, part);
+  if (k < bytes) std::memcpy(dst + bytes - part, filled, part);
+}
+
 template <int width>
 void run_width(const Problem& normal, std::byte* dst, const std::byte* src, std::int64_t first_run,
                std::int64_t last_run, std::int64_t run) {
@@ -38,9 +54,15 @@ void run_width(const Problem& normal, std::byte* dst, const std::byte* src, std:
     src += index[i] * mode.src_stride;
     dst += index[i] * mode.dst_stride;
   }
+  const bool fills =
+      inner.src_stride == 0 && inner.dst_stride == width && run * width >= shortest_filled;
   for (std::int64_t r = first_run; r < last_run; ++r) {
-    for (std::int64_t k = 0; k < run; ++k) {
-      std::memcpy(dst + k * inner.dst_stride, src + k * inner.src_stride, width);
+    if (fills) {
+      fill<width>(dst, src, run);
+    } else {
+      for (std::int64_t k = 0; k < run; ++k) {
+        std::memcpy(dst + k * inner.dst_stride, src + k * inner.src_stride, width);
+      }
     }
     for (int i = outer_rank; i-- > 0;) {
       const Mode& mode = normal.modes[i];

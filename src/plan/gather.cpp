@@ -74,15 +74,18 @@ double Family::cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo
   if (normal.modes.empty()) return c.start_ns + c.loop_ns;
   const Mode& run = normal.modes.back();
   const bool jumps = std::abs(run.src_stride) >= cpu.line_bytes;
-  double element_ns = normal.converts()             ? c.converting_ns
-                      : normal.dst_type.size() <= 2 ? c.small_ns
-                                                    : c.loop_ns;
+  const int width = normal.dst_type.size();
+  const bool fills = run.src_stride == 0 && run.dst_stride == width && run.extent * width >= 64;
+  double element_ns = normal.converts() ? c.converting_ns
+                      : fills           ? c.filled_ns_a_byte * width
+                      : width <= 2      ? c.small_ns
+                                        : c.loop_ns;
   if (!fits_l2(normal, cpu)) {
     const auto l2_bytes = static_cast<double>(cpu.l2_bytes);
     const bool lost = touched_before_neighbour(normal, cpu) > l2_bytes / 2 ||
                       (jumps && run.extent > lines_that_stay(run, cpu.l2_bytes));
-    const std::int64_t width = normal.dst_type.size();
-    const std::int64_t bytes = lost && !jumps ? std::max(width, std::abs(run.src_stride)) : width;
+    const std::int64_t bytes =
+        lost && !jumps ? std::max<std::int64_t>(width, std::abs(run.src_stride)) : width;
     // What is read again comes from the caches: that leaves what is written.
     const double traffic = (1 + first_reads(normal)) / 2;
     element_ns = std::max(element_ns, c.traffic_ns_a_byte * static_cast<double>(bytes) * traffic);

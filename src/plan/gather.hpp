@@ -24,6 +24,8 @@ struct Costs {
   Cost start_ns{"start_ns", 20, "the call"};
   Cost loop_ns{"loop_ns", 0.5, "an element"};
   Cost small_ns{"small_ns", 0.5, "an element of one or two bytes"};
+  Cost filled_ns_a_byte{"filled_ns_a_byte", 0.03,
+                        "a byte of runs of 64 bytes and more whose elements are all the same"};
   Cost converting_ns{"converting_ns", 4, "an element whose value changes; assumed"};
   Cost far_run_ns{"far_run_ns", 25, "more for a run that begins in another page than the last"};
   Cost run_ns{"run_ns", 1.5, "a run along the destination's fastest mode"};

@@ -153,5 +153,27 @@ TEST(RowsApart, LeaveGapsAsTheyAre) {
   }
 }
 
+// An element for each run of the destination, which may have gaps between them.
+TEST(Gather, FillsRuns) {
+  for (const int width : {1, 2, 4, 8, 16}) {
+    for (std::int64_t run = 1; run < 200; ++run) {
+      const std::int64_t gap = run % 3 * width;
+      Problem problem;
+      problem.src_type = problem.dst_type = ElementType::bytes(width);
+      problem.modes = {{5, width, run * width + gap}, {run, 0, width}};
+      problem.dst_offset = run % 7 * width;
+      const plan::Plan plan = plan::make_plan(problem, plan::CpuInfo{}, {1, "gather"});
+      std::vector<std::byte> src(static_cast<std::size_t>(5 * width));
+      for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<std::byte>(7 * i + 1);
+      std::vector<std::byte> dst(static_cast<std::size_t>(5 * (run * width + gap) + 8 * width),
+                                 std::byte{0xA5});
+      std::vector<std::byte> expected = dst;
+      test::reference_copy(problem, src.data(), expected.data());
+      execute(plan, {dst.data(), src.data()});
+      EXPECT_TRUE(dst == expected) << run << " elements of " << width << " B";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cornerturn::cpu

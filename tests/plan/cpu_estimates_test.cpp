@@ -384,6 +384,18 @@ TEST(CpuEstimates, GatherReadsBroadcastSourcesFromTheCaches) {
   EXPECT_GT(whole_ns, broadcast_ns);
 }
 
+TEST(CpuEstimates, GatherFillsRunsOfOneElement) {
+  CpuInfo cpu = server();
+  const Problem filled = problem_of(8, {{400, 8, 464}, {58, 0, 8}});
+  const Problem shorter = problem_of(8, {{400, 8, 56}, {7, 0, 8}});
+  const auto of = [&](const Problem& problem) { return estimate_ns(problem, cpu, "gather", ""); };
+  const double filled_ns = of(filled);
+  const double shorter_ns = of(shorter);
+  cpu.costs.gather.loop_ns.value *= 2;
+  EXPECT_EQ(of(filled), filled_ns);
+  EXPECT_GT(of(shorter), shorter_ns);
+}
+
 TEST(CpuEstimates, WindowsOfShuffleAreLongEnoughForLongPieces) {
   // 16 bytes of the source have two of each of seven channels, which would make pieces of two.
   const auto channels = [](std::int64_t width) {
