@@ -1,0 +1,132 @@
+// Measures what the L2 cache and the memory take for sectors of 32 bytes that are written in whole
+// or in part, on the GPU that is here.
+//
+//   usage: bench_sectors [--json FILE]
+//
+// Each way of writing covers an array that is larger than the L2 cache. Before it is timed, other
+// bytes have taken the cache. Times are medians, divided by the sectors that a way writes to.
+#include <cuda_runtime.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include "cuda/check.hpp"
+#include "gpu/accelerator.hpp"
+#include "harness/machine.hpp"
+#include "harness/statistics.hpp"
+
+namespace cornerturn::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::int64_t array_bytes = std::int64_t{512} << 20;
+constexpr std::uint64_t sector = 32;  // bytes
+constexpr int threads = 256;
+constexpr int runs = 9;
+
+using Kernel = void (*)(std::uint8_t* to, std::uint64_t sectors, std::uint64_t step);
+
+__device__ std::uint64_t thread_number() {
+  return std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+}
+
+/// `lanes` neighbours store a V each, one after the other, to the beginning of every sector.
+template <class V, int lanes>
+__global__ void store_together(std::uint8_t* to, std::uint64_t sectors, std::uint64_t step) {
+  constexpr int slots = lanes <= 1 ? 1 : lanes <= 2 ? 2 : 8;
+  const std::uint64_t n = thread_number() / slots;
+  const auto lane = static_cast<int>(thread_number() % slots);
+  if (n < sectors && lane < lanes) reinterpret_cast<V*>(to + n * step)[lane] = V{};
+}
+
+/// A lane stores 28 bytes of a sector by 16, 8 and 4.
+__global__ void store_in_pieces(std::uint8_t* to, std::uint64_t sectors, std::uint64_t step) {
+  const std::uint64_t n = thread_number();
+  if (n >= sectors) return;
+  std::uint8_t* const at = to + n * step;
+  *reinterpret_cast<uint4*>(at) = {};
+  *reinterpret_cast<uint2*>(at + 16) = {};
+  *reinterpret_cast<std::uint32_t*>(at + 24) = 0;
+}
+
+/// A lane stores seven bytes of a sector, one by one.
+__global__ void store_bytes(std::uint8_t* to, std::uint64_t sectors, std::uint64_t step) {
+  const std::uint64_t n = thread_number();
+  if (n >= sectors) return;
+  for (int i = 0; i < 7; ++i) *static_cast<volatile std::uint8_t*>(to + n * step + i) = 0;
+}
+
+struct Way {
+  const char* name;
+  Kernel kernel;
+  std::uint64_t threads_of_sector;
+  std::uint64_t step;  // bytes from one sector that is written to the next
+};
+
+constexpr Way ways[] = {
+    {"whole sectors", store_together<uint4, 2>, 2, sector},
+    {"whole sectors, every second", store_together<uint4, 2>, 2, 2 * sector},
+    {"16 bytes of each", store_together<uint4, 1>, 1, sector},
+    {"16 bytes of every second", store_together<uint4, 1>, 1, 2 * sector},
+    {"4 bytes of each", store_together<std::uint32_t, 1>, 1, sector},
+    {"28 bytes of each, by seven lanes at once", store_together<std::uint32_t, 7>, 8, sector},
+    {"28 bytes of each, by one lane in 3 pieces", store_in_pieces, 1, sector},
+    {"7 bytes of each, by one lane one by one", store_bytes, 1, sector},
+};
+
+double median_seconds(const Way& way, Accelerator& gpu) {
+  const std::uint64_t sectors = std::uint64_t{array_bytes} / way.step;
+  const auto blocks =
+      static_cast<unsigned>((sectors * way.threads_of_sector + threads - 1) / threads);
+  auto* const stream = static_cast<cudaStream_t>(gpu.stream());
+  const Work take_cache = [&] {
+    gpu.copy_by_driver(gpu.src() + array_bytes, gpu.src(), array_bytes);
+  };
+  const Work write = [&] {
+    way.kernel<<<blocks, threads, 0, stream>>>(reinterpret_cast<std::uint8_t*>(gpu.dst()), sectors,
+                                               way.step);
+    cuda::check(cudaGetLastError(), way.name);
+  };
+  std::vector<double> seconds;
+  for (int run = 0; run < runs; ++run) seconds.push_back(gpu.time({take_cache, write})[1]);
+  return median(seconds);
+}
+
+int run_sectors(const std::string& json) {
+  const std::unique_ptr<Accelerator> gpu = open_gpu();
+  gpu->reserve(2 * array_bytes, array_bytes);
+  ordered_json report = {{"kind", "cornerturn-sectors"}, {"schema", 1}};
+  report["provenance"] = provenance();
+  report["provenance"].update(gpu->provenance());
+  report["array_bytes"] = array_bytes;
+  std::printf("%-46s%10s%14s\n", "written", "us", "ps a sector");
+  for (const Way& way : ways) {
+    const double seconds = median_seconds(way, *gpu);
+    const double of_sector =
+        seconds * static_cast<double>(way.step) / static_cast<double>(array_bytes);
+    std::printf("%-46s%10.1f%14.2f\n", way.name, seconds * 1e6, of_sector * 1e12);
+    report["ways"].push_back(
+        {{"name", way.name}, {"seconds", seconds}, {"seconds_of_sector", of_sector}});
+  }
+  if (!json.empty()) std::ofstream(json) << report.dump(1) << "\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace cornerturn::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures what sectors cost that are written in whole or in part");
+  std::string json;
+  app.add_option("--json", json, "Write the results to this file");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return cornerturn::bench::run_sectors(json);
+  } catch (const std::exception& error) {
+    std::cerr << "bench_sectors: " << error.what() << "\n";
+    return 2;
+  }
+}
