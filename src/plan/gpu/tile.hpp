@@ -23,16 +23,16 @@ struct Family {
   using Args = kernels::TileArgs;
   using Facts = GroupRuns;
   struct Costs {
-    Cost lane{"lane", 0.6529, "instructions for each 16 bytes"};
-    Cost element{"element", 0.2466, "instructions for each element"};
-    Cost thread{"thread", 213.3, "instructions of a thread"};
-    Cost mode{"mode", 24.93, "instructions of a thread for each mode beyond two"};
-    Cost repeat{"repeat", 0.0005216,
+    Cost lane{"lane", 0.5309, "instructions for each 16 bytes"};
+    Cost element{"element", 0.201, "instructions for each element"};
+    Cost thread{"thread", 220.8, "instructions of a thread"};
+    Cost mode{"mode", 22.4, "instructions of a thread for each mode beyond two"};
+    Cost repeat{"repeat", 0.000448,
                 "more memory time for each time more that lanes take four vectors"};
-    Cost block{"block", 1.378e-06, "seconds of a block that is alone"};
-    Cost block_turn{"block_turn", 5.058e-07,
+    Cost block{"block", 1.375e-06, "seconds of a block that is alone"};
+    Cost block_turn{"block_turn", 5.214e-07,
                     "seconds of such a block for every four vectors of a thread"};
-    Cost barriers{"barriers", 0.0008294, "as the shared `barriers`"};
+    Cost barriers{"barriers", 0.0006772, "as the shared `barriers`"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
