@@ -39,12 +39,20 @@ class ApartRows {
   explicit ApartRows(const std::byte*) {}
 
   HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
-    const std::byte* src = rows.src;
-    std::byte* dst = rows.dst;
-    for (std::int64_t i = 0; i < rows.count; ++i, src += rows.src_stride, dst += rows.dst_stride) {
-      move_row_apart<step>(dst, src, rows.bytes);
-      if (fetches) fetcher.fetch(rows.bytes);
-    }
+    // What is left behind moves of `step` bytes may take a whole one.
+    const bool takes_whole = (rows.bytes - 1) % step + 1 > step / 2;
+    const auto append = [&](auto move) {
+      const std::byte* src = rows.src;
+      std::byte* dst = rows.dst;
+      for (std::int64_t i = 0; i < rows.count; ++i) {
+        move(dst, src, rows.bytes);
+        if (fetches) fetcher.fetch(rows.bytes);
+        src += rows.src_stride;
+        dst += rows.dst_stride;
+      }
+    };
+    if (takes_whole) return append([](auto... row) { move_row<step>(row...); });
+    append([](auto... row) { move_row_apart<step>(row...); });
   }
 
   HWY_INLINE void finish() {}
