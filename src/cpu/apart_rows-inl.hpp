@@ -41,7 +41,7 @@ class ApartRows {
   HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
     // What is left behind moves of `step` bytes may take a whole one.
     const bool takes_whole = (rows.bytes - 1) % step + 1 > step / 2;
-    const auto append = [&](auto move) {
+    const auto append = [&](auto move) HWY_ATTR {
       const std::byte* src = rows.src;
       std::byte* dst = rows.dst;
       for (std::int64_t i = 0; i < rows.count; ++i) {
@@ -51,8 +51,8 @@ class ApartRows {
         dst += rows.dst_stride;
       }
     };
-    if (takes_whole) return append([](auto... row) { move_row<step>(row...); });
-    append([](auto... row) { move_row_apart<step>(row...); });
+    if (takes_whole) return append([](auto... row) HWY_ATTR { move_row<step>(row...); });
+    append([](auto... row) HWY_ATTR { move_row_apart<step>(row...); });
   }
 
   HWY_INLINE void finish() {}

@@ -47,7 +47,7 @@ template <int step>
 HWY_INLINE void move_row_apart(std::byte* dst, const std::byte* src, std::int64_t bytes) {
   std::int64_t k = 0;
   for (; k + step < bytes; k += step) move_bytes<step>(dst + k, src + k);
-  const auto move_last = [&](auto size) {
+  const auto move_last = [&](auto size) HWY_ATTR {
     constexpr int last = decltype(size)::value;
     move_bytes<last>(dst + bytes - last, src + bytes - last);
   };
