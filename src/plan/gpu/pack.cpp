@@ -218,9 +218,22 @@ CutRuns cut_runs(const Box::Side& side, double run, const Box& box, const Proble
   return runs;
 }
 
+// Bytes of the source that an element takes which has no neighbours: up to the next one, or a
+// sector.
+double bytes_of_element(const Problem& normal) {
+  std::int64_t bytes = sector_bytes;
+  for (const Mode& mode : normal.modes) {
+    const std::int64_t step = std::abs(mode.src_stride);
+    if (step != 0 && mode.extent > 1) bytes = std::min(bytes, step);
+  }
+  return static_cast<double>(std::max<std::int64_t>(bytes, normal.src_type.size()));
+}
+
 void add_traffic(Work& work, const PackConfig& config, const Box& box, const Problem& normal,
                  const Model& model, const Family::Costs& c) {
-  const double src_run = static_cast<double>(box.src.places * normal.src_type.size());
+  const double src_run = box.src.run_modes == 0
+                             ? bytes_of_element(normal)
+                             : static_cast<double>(box.src.places * normal.src_type.size());
   const double dst_run = static_cast<double>(box.dst.places * normal.dst_type.size());
   const BlockWalk walk = walk_of(box, normal, config.anywhere);
   const auto moved = [&](const Box::Side& side, double run, std::int64_t Mode::*stride,
