@@ -23,10 +23,8 @@ Shape shape_of(const Problem& normal) {
           std::max<std::int64_t>(1, elements_per_piece / std::max<std::int64_t>(run, 1))};
 }
 
-constexpr std::int64_t shortest_filled = 64;  // bytes
-
-// Writes an element `count` times: at least shortest_filled bytes. The last move overlaps the one
-// before it, and is short: it seldom reaches into two lines.
+// Writes an element `count` times: at least plan::gather::shortest_filled bytes. The last move
+// overlaps the one before it, and is short: it seldom reaches into two lines.
 template <int width>
 void fill(std::byte* dst, const std::byte* element, std::int64_t count) {
   constexpr std::int64_t line = 64, part = 16;
@@ -54,8 +52,7 @@ void run_width(const Problem& normal, std::byte* dst, const std::byte* src, std:
     src += index[i] * mode.src_stride;
     dst += index[i] * mode.dst_stride;
   }
-  const bool fills =
-      inner.src_stride == 0 && inner.dst_stride == width && run * width >= shortest_filled;
+  const bool fills = plan::gather::is_filled(inner, width);
   for (std::int64_t r = first_run; r < last_run; ++r) {
     if (fills) {
       fill<width>(dst, src, run);

@@ -13,6 +13,8 @@ namespace cornerturn::kernels {
 /// n / divisor for n < 2^30, where nobody asks for the divisor: 2 n / (2 divisor), whose divisor is
 /// never 1.
 struct PackQuotient {
+  static constexpr std::int64_t limit = std::int64_t{1} << 30;  ///< all n are smaller
+
   Reciprocal<std::uint32_t> twice{2};
 
   constexpr PackQuotient() = default;

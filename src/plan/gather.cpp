@@ -75,11 +75,10 @@ double Family::cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo
   const Mode& run = normal.modes.back();
   const bool jumps = std::abs(run.src_stride) >= cpu.line_bytes;
   const int width = normal.dst_type.size();
-  const bool fills = run.src_stride == 0 && run.dst_stride == width && run.extent * width >= 64;
-  double element_ns = normal.converts() ? c.converting_ns
-                      : fills           ? c.filled_ns_a_byte * width
-                      : width <= 2      ? c.small_ns
-                                        : c.loop_ns;
+  double element_ns = normal.converts()       ? c.converting_ns
+                      : is_filled(run, width) ? c.filled_ns_a_byte * width
+                      : width <= 2            ? c.small_ns
+                                              : c.loop_ns;
   if (!fits_l2(normal, cpu)) {
     const auto l2_bytes = static_cast<double>(cpu.l2_bytes);
     const bool lost = touched_before_neighbour(normal, cpu) > l2_bytes / 2 ||

@@ -1,6 +1,7 @@
 // gather: one element after the other, destination in order. Takes every problem; the reference.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,14 @@ struct GatherConfig {
 };
 
 namespace gather {
+
+inline constexpr std::int64_t shortest_filled = 64;  ///< bytes
+
+/// Whether runs along the destination's fastest mode, of `width` bytes an element, are filled: all
+/// of a run's elements are the same one.
+inline bool is_filled(const Mode& run, std::int64_t width) {
+  return run.src_stride == 0 && run.dst_stride == width && run.extent * width >= shortest_filled;
+}
 
 /// What things cost one thread: measured with elements of all sizes on a Zen 4 processor, but for
 /// what is converted.

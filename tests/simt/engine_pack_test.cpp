@@ -8,6 +8,22 @@
 namespace cornerturn::simt {
 namespace {
 
+// The numbers of boxes and of elements are divided by multiplications.
+TEST(Pack, QuotientsUpToTheLimit) {
+  constexpr auto last = static_cast<std::uint32_t>(kernels::PackQuotient::limit - 1);
+  for (const std::uint32_t divisor : {1U, 2U, 3U, 7U, 641U, 65536U, 1000003U, last - 2, last}) {
+    const kernels::PackQuotient by(divisor);
+    for (const std::uint32_t times : {0U, 1U, 2U, last / divisor / 2, last / divisor}) {
+      if (times > last / divisor) continue;
+      const std::uint32_t n = times * divisor;
+      EXPECT_EQ(by.of(n), times) << n << " / " << divisor;
+      if (n == 0) continue;
+      EXPECT_EQ(by.of(n - 1), (n - 1) / divisor) << n - 1 << " / " << divisor;
+    }
+    EXPECT_EQ(by.of(last), last / divisor) << last << " / " << divisor;
+  }
+}
+
 // Runs that begin anywhere: odd strides, both sides with phases of their own, and nothing around
 // the source that may be read.
 TEST(Engine, PackAnywhere) {

@@ -136,9 +136,9 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   const double phases = std::max(unit / config.granule, 1);
   const double places = std::min(phases * std::ceil(32 / run), 32.0);
   work.wavefronts = elements / 32 * places * c.unit_row + units * c.unit_sector;
-  constexpr double pieces_of_part = 2;
-  work.l2_bytes = elements * (size + sector_bytes / std::min(run, 32.0)) +
-                  (units + parts * (pieces_of_part - 1)) * sector_bytes;
+  // A part leaves in two pieces, on the average.
+  work.l2_bytes =
+      elements * (size + sector_bytes / std::min(run, 32.0)) + (units + parts) * sector_bytes;
   return estimate_of(model, work);
 }
 

@@ -270,7 +270,7 @@ std::int64_t count_boxes(const Box& box, const Problem& normal) {
 
 bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool anywhere) {
   if (count_cuts(box, normal) > PackArgs::max_cuts) return false;
-  if (count_boxes(box, normal) >= (std::int64_t{1} << 30)) return false;  // PackQuotient
+  if (count_boxes(box, normal) > kernels::PackQuotient::limit) return false;
   int flips = 0;
   for (int i = 0; i < normal.rank(); ++i) flips += is_flipped(box, normal, i) ? 1 : 0;
   if (flips > PackArgs::max_flips) return false;
