@@ -7,20 +7,29 @@
 //   shared memory     |......RR|RRRRRRRR|RRR.....|        the same phase
 //   destination       .DDD|DDDD|DDDD|DDDD|D..             aligned units of a few elements
 //
-// A lane writes the same unit of every run that it takes. From run to run only two things change:
-// where the run lies in shared memory, and how many of its elements come before its first unit. A
-// lane keeps the offsets of all elements that its unit can hold. Where that number changes, it
-// selects those that the unit does hold; neighbours mostly do so together. Often it is the same in
-// all runs of a lane. The elements before the first whole unit of a run and behind the last one
-// follow one by one.
+// The units that a warp writes at once begin with a sector of the destination. So the element that
+// a unit begins with changes from run to run. A table in shared memory says where elements lie: for
+// each element of a run, the places of as many as a unit has, from that one on. It has a plane for
+// each place within a unit at which runs can begin, so that neighbouring lanes read neighbouring
+// entries. Where the table would be large, a lane works the places out for itself.
+//
+//   run                  ....|..dddddd|dddddddd|dddddddd|ddd.....|   sectors
+//   table, plane 0           [0 1 2 3] [4 5 6 7] ...                 units of four elements
+//          plane 2             [2 3 4 5] [6 7 8 9] ...
+//
+// A sector in which one run ends and another begins, of another block, takes the L2 more than twice
+// the time of a whole one. So neighbouring boxes share indices of the destination run's last mode:
+// as many as fill a sector. A block writes from the first sector that begins in its run up to the
+// first one that begins in the next box's run, and reads the elements that this takes beyond its
+// own. Only at the ends of the mode there are parts of sectors. The elements there that are in no
+// whole unit follow one by one.
 //
 // Where lanes would all meet a few banks, some begin with another element of their units, and put
 // the elements in their order in registers.
 //
-// A lane has the same offsets in every run. So many short runs are better than few long ones, and a
-// run may be cut at one of its modes. A long run is a list of pieces: whole units and whole
-// periods. A piece goes on to its run's end, and its units stop where the next piece begins. Only a
-// run, not a piece, has elements outside of units.
+// A run may be cut at one of its modes, where more and shorter ones keep the lanes busier. A long
+// run is a list of pieces of whole periods: each has the sectors that begin within it. Only a run,
+// not a piece, has elements outside of sectors.
 //
 // Where the runs of a side follow one another at equal distances, a thread steps from one to the
 // next. Others are listed in shared memory, as the vectors or the units that they have.
@@ -49,6 +58,10 @@ struct PackAnywhere {
   static constexpr int size = static_cast<int>(sizeof(Dst));
   static constexpr int W = single ? 1 : pack_unit_bytes(size) / size;  // elements of a unit
   using Unit = std::conditional_t<single, Dst, PackedWords<Dst, pack_unit_bytes(size) / size>>;
+  using Places = std::conditional_t<W == 4, std::uint64_t, std::uint32_t>;  // 16 bits each
+  static constexpr int sector = 32;                                         // bytes
+  /// Elements of a sector. Single elements, and those of 16 bytes, need not begin with one.
+  static constexpr int E = W == 1 ? 1 : sector / size;
   static constexpr int threads = 512;  ///< at most
   static constexpr int min_blocks = changes_values<Change> ? 2 : 3;
   static constexpr bool lists_all = changes_values<Change>;  ///< also runs that are even
@@ -64,7 +77,9 @@ struct PackAnywhere {
     int first = 0;             ///< where its first element lies in shared memory
     int back = 0;              ///< bytes from the lowest element of a run to its first
     int length = 0;
-    bool safe = true;  ///< all vectors that the box touches may be read
+    int own = 0;         ///< elements of them up to where those of the next box begin
+    bool begins = true;  ///< those before their first sector are this block's
+    bool safe = true;    ///< all vectors that the box touches may be read
   };
 
   template <class Ctx>
@@ -87,7 +102,8 @@ struct PackAnywhere {
     ctx.commit_async();
     // While the vectors are on their way: what the stores need.
     if (!lists_all && a.to.even) {
-      store(ctx, a, shared, EvenRuns{a.to, {shared.dst, shared.first, shared.length * size}});
+      store(ctx, a, shared,
+            EvenRuns{a.to, {shared.dst, shared.first - a.room, shared.length * size}});
     } else {
       list_destination(ctx, a, shared);
       store(ctx, a, shared, ListedRuns{shared.dst_runs, {}});
@@ -103,6 +119,11 @@ struct PackAnywhere {
     const Offsets box = pack_box(a, ctx.block_id().x, shared.limits);
     shared.dst = a.dst + box.dst;
     shared.length = run_bytes(a.to, a.to_list, shared.limits) / size;
+    shared.own = shared.length < a.own ? shared.length : a.own;
+    if (a.shared_cut >= 0) {
+      const PackCut& cut = a.cut[a.shared_cut];
+      shared.begins = cut.before.of(ctx.block_id().x) == cut.all.of(ctx.block_id().x) * cut.boxes;
+    }
     CT_NO_UNROLL
     for (int i = 0; i < a.flips; ++i) {
       const PackFlip& flip = a.flip[i];
@@ -129,9 +150,12 @@ struct PackAnywhere {
   template <class Ctx>
   CT_DEVICE static void list_destination(Ctx& ctx, const PackArgs& a, const Shared& shared) {
     const auto to_the_end = [&](RunPlace place, int left) {
-      place.shared += shared.first;
+      const int own = left - (shared.length - shared.own) * size;
+      const int piece = a.to_list.pieces.bytes;
+      place.shared += shared.first - a.room;
       place.bytes = left;
-      return in_units(place);
+      const bool first = left == shared.length * size;
+      return in_units(place, own < piece ? own : piece, a, first && shared.begins);
     };
     fill_runs(ctx, a.to, a.to_list, shared.limits, shared.dst, shared.dst_runs, to_the_end);
   }
@@ -223,36 +247,89 @@ struct PackAnywhere {
     for (int k = 0; k < count; ++k) ctx.store_if(inside(k), cast<Src>(to) + k, elements[k]);
   }
 
-  /// The first unit of a run, in shared memory the run itself, and the bytes of all whole units
-  /// plus the number of elements before them. That number is less than the bytes of a unit, so both
-  /// fit one number.
-  CT_DEVICE static RunPlace in_units(const RunPlace& run) {
-    const int before = -static_cast<int>(reinterpret_cast<std::uintptr_t>(run.at) / size) & (W - 1);
-    const int units = (run.bytes - before * size) & -(W * size);
-    const int least = run.bytes < 0 ? -16 : 0;
-    return {run.at + before * size, run.shared, (units > least ? units : least) + before};
+  /// Whether boxes share sectors. Then units are counted from the sector that a run begins in, or
+  /// the first whole one, else from the first whole unit. These begin at multiples of so many
+  /// elements, less one.
+  CT_DEVICE static bool shares(const PackArgs& a) { return a.shared_cut >= 0; }
+  CT_DEVICE static int mask_of(const PackArgs& a) { return shares(a) ? E - 1 : W - 1; }
+
+  /// Units of a run: where the first sector is of which the block writes units, in shared memory
+  /// the run itself, and two numbers in one: the bytes from that sector to where the block's last
+  /// unit ends, and the elements of the run before it. These are less than none if the sector
+  /// begins before the run.
+  struct Units {
+    static constexpr int shift = 7;
+
+    CT_DEVICE static int pack(int bytes, int before) { return bytes << shift | (before + E); }
+    CT_DEVICE static int before(const RunPlace& units) {
+      return (units.bytes & ((1 << shift) - 1)) - E;
+    }
+    CT_DEVICE static int end(const RunPlace& units) { return units.bytes >> shift; }
+  };
+
+  /// `own`: bytes of the run up to where that of the next box begins. `begins`: the elements before
+  /// the first whole sector are this block's.
+  CT_DEVICE static RunPlace in_units(const RunPlace& run, int own, const PackArgs& a, bool begins) {
+    const auto at = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(run.at));
+    const int mask = mask_of(a);
+    const auto behind = static_cast<int>(at / size) & mask;
+    const int before = begins && shares(a) ? -behind : -behind & mask;
+    const int pad = -(static_cast<int>(at) + own) & (mask * size + size - 1);
+    const int end = own + pad < run.bytes ? own + pad : run.bytes;
+    return {run.at + before * size, run.shared, Units::pack(end - before * size, before)};
   }
-  CT_DEVICE static int before_units(const RunPlace& units) { return units.bytes & (W - 1); }
-  /// Whether there is the unit that begins so many bytes behind the first.
+  /// Whether there is the unit that begins so many bytes behind the first sector.
   CT_DEVICE static bool has_unit(const RunPlace& units, int at) {
-    return at + W * size - 1 < units.bytes;
+    return at + W * size <= Units::end(units) && at + Units::before(units) * size >= 0;
   }
 
-  /// all[before], all[before + 1], ...
-  CT_DEVICE static void choose(const int (&all)[2 * W - 1], int before, int (&from)[W]) {
-    if constexpr (W == 1) {
-      from[0] = all[0];
-    } else if constexpr (W == 2) {
+  /// Where the box's first run begins within a unit, if all runs begin there.
+  CT_DEVICE static int phase_of_all(const PackArgs& a, const Shared& shared) {
+    const auto at = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(shared.dst));
+    return a.planes == 1 ? static_cast<int>(-(at / size) & (W - 1)) : 0;
+  }
+  CT_DEVICE static SharedPointer<Places> table_of(const PackArgs& a, const Shared& shared) {
+    return cast<Places>(shared.box + a.table_at);
+  }
+  /// The table of places, counted from `room` bytes before the run.
+  template <class Ctx>
+  CT_DEVICE static void fill_places(Ctx& ctx, const PackArgs& a, const Shared& shared) {
+    const int phase = phase_of_all(a, shared);
+    CT_NO_UNROLL
+    for (int i = thread_of(ctx); i < a.places; i += static_cast<int>(ctx.block_dim().x)) {
+      int at[2 * W - 1];
+      a.elements_at(static_cast<std::uint32_t>(phase + i * W), at);
       CT_UNROLL
-      for (int k = 0; k < W; ++k) from[k] = (before & 1) != 0 ? all[k + 1] : all[k];
-    } else {
-      int two[W + 1];
-      CT_UNROLL
-      for (int k = 0; k <= W; ++k) two[k] = (before & 2) != 0 ? all[k + 2] : all[k];
-      CT_UNROLL
-      for (int k = 0; k < W; ++k) from[k] = (before & 1) != 0 ? two[k + 1] : two[k];
+      for (int plane = 0; plane < W; ++plane) {
+        if (plane >= a.planes) continue;
+        Places packed = 0;
+        CT_UNROLL
+        for (int k = 0; k < W; ++k) {
+          const auto place = static_cast<std::uint16_t>(at[plane + k] + a.room);
+          packed |= static_cast<Places>(place) << (16 * k);
+        }
+        ctx.store(table_of(a, shared) + (plane * a.places + i), packed);
+      }
     }
   }
+  /// Which units a lane writes: some of a run, the same ones of every `down`-th run.
+  struct Lane {
+    int first = 0;  ///< element of the first unit that there can be
+    int step = 0;   ///< elements from one of its units to the next
+    int run = 0;    ///< the first
+    unsigned rotation = 0;
+
+    template <class Ctx>
+    CT_DEVICE Lane(Ctx& ctx, const PackArgs& a) {
+      const int thread = thread_of(ctx);
+      const auto across = static_cast<int>(a.across.divisor);
+      run = static_cast<int>(a.across.quotient(static_cast<std::uint32_t>(thread)));
+      step = across * W;
+      // Those that are left over have none.
+      first = run < static_cast<int>(a.down.divisor) ? (thread - run * across) * W : 1 << 24;
+      rotation = W < 4 ? 0 : a.rotation_of(ctx.thread_id().x % 32);
+    }
+  };
 
   /// Lanes may begin with another element of their units, so that they read from other banks.
   CT_DEVICE static void rotate(int (&from)[W], unsigned rotation) {
@@ -301,92 +378,188 @@ struct PackAnywhere {
     }
   }
 
-  /// Which units a lane writes: some of a run, the same ones of every `down`-th run.
-  struct Lane {
-    int first = 0;  ///< element of the first unit that there can be
-    int step = 0;   ///< elements from one of its units to the next
-    int run = 0;    ///< the first
-    unsigned rotation = 0;
-
-    template <class Ctx>
-    CT_DEVICE Lane(Ctx& ctx, const PackArgs& a) {
-      const int thread = thread_of(ctx);
-      const auto across = static_cast<int>(a.across.divisor);
-      run = static_cast<int>(a.across.quotient(static_cast<std::uint32_t>(thread)));
-      step = across * W;
-      // Those that are left over have none.
-      first = run < static_cast<int>(a.down.divisor) ? (thread - run * across) * W : a.of_piece;
-      rotation = W < 4 ? 0 : a.rotation_of(ctx.thread_id().x % 32);
-    }
-  };
+  /// Where the elements of a unit lie that begins with that one.
+  CT_DEVICE static void find(const PackArgs& a, const Lane& lane, int element, int (&from)[W]) {
+    a.elements_at(static_cast<std::uint32_t>(element), from);
+    CT_UNROLL
+    for (int k = 0; k < W; ++k) from[k] += a.room;
+    if (W == 4 && a.rotation_shift != PackArgs::no_rotation) rotate(from, lane.rotation);
+  }
 
   template <class Ctx, class Runs>
   CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, const Shared& shared,
                               const Runs& places) {
-    store_units(ctx, a, shared, places);
+    if constexpr (W > 1) {
+      if (a.planes != 0 || a.linear) {
+        store_by_runs(ctx, a, shared, places);
+      } else {
+        store_by_places(ctx, a, shared, places);
+      }
+    } else {
+      store_by_places(ctx, a, shared, places);
+    }
     if constexpr (W > 1) {
       const auto begin = reinterpret_cast<std::uintptr_t>(shared.dst);
       const bool are_whole = a.same && begin % (W * size) == 0 && shared.length % W == 0;
-      if (!are_whole) store_ends(ctx, a, shared, places);
+      const bool ends = shared.begins || ends_here(shared);
+      if (ends && !are_whole) store_ends(ctx, a, shared, places);
     }
   }
+  /// Whether runs may end before the sector does up to which the block writes.
+  CT_DEVICE static bool ends_here(const Shared& shared) {
+    return shared.length - shared.own < E - 1;
+  }
 
-  /// Waits for the vectors when it knows where the first elements lie.
+  /// Elements from the first line of the grid, of any run or piece, to behind its last unit.
+  CT_DEVICE static int reach(const PackArgs& a, const Shared& shared) {
+    const int mask = mask_of(a);
+    if (!shares(a)) {
+      return shared.own <= a.of_piece ? shared.own & ~mask : (a.of_piece + mask) & ~mask;
+    }
+    const auto at = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(shared.dst));
+    const int before = !shared.begins ? 0 : a.same ? static_cast<int>(at / size) & mask : mask;
+    return ((shared.own < a.of_piece ? shared.own : a.of_piece) + before + mask) & ~mask;
+  }
+
+  template <class Ctx>
+  CT_DEVICE static void wait_for_box(Ctx& ctx) {
+    ctx.template wait_async<0>();
+    ctx.barrier();
+  }
+
+  /// Of each run all units of the lane, whose elements the table says, or one product.
   template <class Ctx, class Runs>
-  CT_DEVICE static void store_units(Ctx& ctx, const PackArgs& a, const Shared& shared,
-                                    const Runs& places) {
+  CT_DEVICE static void store_by_runs(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                                      const Runs& places) {
     const Lane lane(ctx, a);
-    const auto count = static_cast<int>(shared.limits.runs_of(a.to));
-    bool loaded = false;
-    // The first of the elements that the unit can hold.
-    for (int unit = lane.first; unit < a.of_piece || !loaded; unit += lane.step) {
-      const bool inside = unit < a.of_piece;
-      int all[2 * W - 1] = {};
-      if (inside) a.elements_at(static_cast<std::uint32_t>(unit), all);
-      if (!loaded) {
-        ctx.template wait_async<0>();
-        ctx.barrier();
-        loaded = true;
+    const std::uint32_t count = shared.limits.runs_of(a.to);
+    const int phase = phase_of_all(a, shared);
+    const int end = lane.first < reach(a, shared) ? static_cast<int>(count) : 0;
+    const auto step = static_cast<std::int64_t>(a.down.divisor) * a.to.step;
+    const PackDigit& digit = a.of_run.digit[0];
+    if (!a.linear) fill_places(ctx, a, shared);
+    wait_for_box(ctx);
+    CT_NO_UNROLL
+    for (auto runs = places.every(static_cast<std::uint32_t>(lane.run), a.down.divisor,
+                                  static_cast<std::uint32_t>(end), step);
+         runs.inside(); runs.next()) {
+      const RunPlace here = runs.here(ctx);
+      const RunPlace units =
+          Runs::even ? in_units(here, shared.own * size, a, shared.begins) : here;
+      const int before = Units::before(units);
+      const int last = Units::end(units) / size - W;  // where its last unit can begin
+      int unit = lane.first;
+      if (unit + before < 0) unit += lane.step;
+      const auto first = static_cast<unsigned>(unit + before - phase);
+      // The same plane for all units of a run.
+      auto entry = table_of(a, shared) + (first % W * static_cast<unsigned>(a.places) + first / W);
+      CT_NO_UNROLL
+      for (; unit <= last; unit += lane.step) {
+        int from[W];
+        if (a.linear) {
+          CT_UNROLL
+          for (int k = 0; k < W; ++k) from[k] = (unit + before + k) * digit.more_shared + a.room;
+        } else {
+          const Places packed = ctx.load(entry);
+          CT_UNROLL
+          for (int k = 0; k < W; ++k) from[k] = static_cast<int>(packed >> (16 * k) & 0xffffU);
+        }
+        if (W == 4 && a.rotation_shift != PackArgs::no_rotation) rotate(from, lane.rotation);
+        move_unit(ctx, a, lane, units, unit * size, from);
+        entry = entry + lane.step / W;
       }
-      if (inside && lane.run < count) store_column(ctx, a, lane, places, count, unit, all);
     }
   }
 
-  /// The same unit in every run that the lane takes. `all`: where the elements lie that it can
-  /// hold.
-  template <class Ctx, class Runs>
-  CT_DEVICE static void store_column(Ctx& ctx, const PackArgs& a, const Lane& lane,
-                                     const Runs& places, int count, int unit,
-                                     const int (&all)[2 * W - 1]) {
-    auto runs = places.every(static_cast<std::uint32_t>(lane.run), a.down.divisor,
-                             static_cast<std::uint32_t>(count), a.to.stride);
-    const int at = unit * size;
-    int from[W];
-    if (W == 1 || Runs::even || a.steady) {
-      if constexpr (Runs::even) runs.run = in_units(runs.run);
-      const RunPlace first = runs.here(ctx);
-      if (Runs::even && !has_unit(first, at)) return;
-      choose(all, before_units(first), from);
-      if (a.rotation_shift != PackArgs::no_rotation) rotate(from, lane.rotation);
-      CT_NO_UNROLL
-      for (; runs.inside(); runs.next()) {
-        const RunPlace units = runs.here(ctx);
-        if (Runs::even || has_unit(units, at)) move_unit(ctx, a, lane, units, at, from);
-      }
-      return;
-    }
-    int known = -1;
+  /// Of each unit all runs, those together that begin at the same place within a sector.
+  /// Where the first elements lie is found while the vectors are on their way.
+  template <class Ctx>
+  CT_DEVICE static void store_by_places(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                                        const EvenRuns& places) {
+    const Lane lane(ctx, a);
+    const auto down = static_cast<int>(a.down.divisor);
+    const int count = a.in_pieces ? down : static_cast<int>(shared.limits.runs_of(a.to));
+    const int most = a.in_pieces ? a.of_piece : reach(a, shared);
+    const int end = lane.run < count ? most : 0;
+    const int cycle = a.cycle < count - lane.run ? a.cycle : count - lane.run;
+    bool loaded = false;
+    int unit = lane.first, first = 0;
     CT_NO_UNROLL
-    for (; runs.inside(); runs.next()) {
-      const RunPlace units = runs.here(ctx);
-      if (!has_unit(units, at)) continue;
-      const int before = before_units(units);
-      if (before != known) {
-        choose(all, before, from);
-        known = before;
+    do {
+      auto runs = places.every(static_cast<std::uint32_t>(lane.run + first),
+                               static_cast<std::uint32_t>(a.cycle),
+                               static_cast<std::uint32_t>(count), a.to.stride);
+      runs.run = in_units(runs.run, shared.own * size, a, shared.begins);
+      const int at = unit * size;
+      bool has = unit < end && (a.in_pieces || has_unit(runs.run, at));
+      int element = Units::before(runs.run) + unit;
+      if (a.in_pieces) {
+        // Of one run: those as far behind one another as pieces are, up to the run's end.
+        runs.runs = down * a.to.step;
+        runs.left = Units::end(runs.run) - lane.run * a.to.step - at - W * size + 1;
+        if (element < 0) {
+          element += a.of_piece;
+          runs.run.shared -= a.to_list.pieces.shared;
+          if (lane.run == 0) runs.next();
+        }
+        has &= runs.inside();
       }
-      move_unit(ctx, a, lane, units, at, from);
-    }
+      int from[W] = {};
+      if (has) find(a, lane, element, from);
+      if (!loaded) wait_for_box(ctx);
+      loaded = true;
+      if (has) {
+        CT_NO_UNROLL
+        for (; runs.inside(); runs.next()) move_unit(ctx, a, lane, runs.run, at, from);
+      }
+      first += down;
+      if (first >= cycle) {
+        first = 0;
+        unit += lane.step;
+      }
+    } while (unit < end);
+  }
+  template <class Ctx>
+  CT_DEVICE static void store_by_places(Ctx& ctx, const PackArgs& a, const Shared& shared,
+                                        const ListedRuns& places) {
+    const Lane lane(ctx, a);
+    const std::uint32_t count = shared.limits.runs_of(a.to);
+    const int end = lane.run < static_cast<int>(count) ? reach(a, shared) : 0;
+    const RunPlace first{shared.dst, 0, shared.length * size};
+    const int usual = Units::before(in_units(first, shared.own * size, a, shared.begins));
+    bool loaded = false;
+    int unit = lane.first;
+    CT_NO_UNROLL
+    do {
+      int known = usual;  // elements before the units that `from` was found for
+      int from[W] = {};
+      const bool has = unit < end && known + unit >= 0;
+      if (has) find(a, lane, known + unit, from);
+      if (!loaded) wait_for_box(ctx);
+      loaded = true;
+      const int at = unit * size;
+      auto runs = places.every(static_cast<std::uint32_t>(lane.run), a.down.divisor,
+                               unit < end ? count : 0, 0);
+      if (W == 1 || a.same_before) {
+        const int least = Units::pack(at + W * size, -E);
+        CT_NO_UNROLL
+        for (; has && runs.inside(); runs.next()) {
+          const RunPlace units = runs.here(ctx);
+          if (units.bytes >= least) move_unit(ctx, a, lane, units, at, from);
+        }
+      } else {
+        CT_NO_UNROLL
+        for (; runs.inside(); runs.next()) {
+          const RunPlace units = runs.here(ctx);
+          if (!has_unit(units, at)) continue;
+          const int before = Units::before(units);
+          if (before != known) find(a, lane, before + unit, from);
+          known = before;
+          move_unit(ctx, a, lane, units, at, from);
+        }
+      }
+      unit += lane.step;
+    } while (unit < end);
   }
 
   template <class Ctx>
@@ -405,7 +578,7 @@ struct PackAnywhere {
     }
   }
 
-  /// The elements of runs that lie in no whole unit: W - 1 at most at each end, a thread each.
+  /// The elements of runs that lie in no whole unit: W - 1 at most at each end, a lane each.
   template <class Ctx, class Runs>
   CT_DEVICE static void store_ends(Ctx& ctx, const PackArgs& a, const Shared& shared,
                                    const Runs& places) {
@@ -414,23 +587,32 @@ struct PackAnywhere {
     const int slot = thread % W;
     const bool behind = thread % slots >= W;
     const int element = behind ? shared.length - 1 - slot : slot;
-    const bool inside = slot < W - 1 && element >= 0 && element < shared.length;
-    const int from = inside ? a.element_at(static_cast<std::uint32_t>(element)) : 0;
+    const bool inside = slot < W - 1 && element >= 0 && element < shared.length &&
+                        (behind ? ends_here(shared) : shared.begins);
+    const int from = inside ? a.element_at(static_cast<std::uint32_t>(element)) + a.room : 0;
     const std::uint32_t pieces = Runs::even ? 1 : a.to_list.pieces.count.divisor;
     const std::uint32_t first = static_cast<std::uint32_t>(thread / slots) * pieces;
     const std::uint32_t step = ctx.block_dim().x / slots * pieces;
+    const std::uint32_t count = a.in_pieces ? 1 : shared.limits.runs_of(a.to);
     CT_NO_UNROLL
-    for (auto runs =
-             places.every(first, step, shared.limits.runs_of(a.to), std::int64_t{step} * a.to.step);
+    for (auto runs = places.every(first, step, count, std::int64_t{step} * a.to.step);
          runs.inside(); runs.next()) {
-      const RunPlace units = Runs::even ? in_units(runs.here(ctx)) : runs.here(ctx);
-      const int elements = units.bytes < 0 ? 0 : shared.length;
-      const int to_unit = before_units(units);
-      const int before = to_unit < elements ? to_unit : elements;
-      const bool mine = slot < (behind ? (elements - before) & (W - 1) : before);
+      const RunPlace here = runs.here(ctx);
+      const RunPlace units =
+          Runs::even ? in_units(here, shared.own * size, a, shared.begins) : here;
+      const int before = Units::before(units);
+      std::byte* const begin = units.at - before * size;
+      const auto at = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(begin)) / size;
+      const int length = Units::end(units) + before * size < 0 ? 0 : shared.length;
+      // What comes before the first unit that the block writes, or is not written by it.
+      const int to_unit = before > 0 ? before : static_cast<int>(-at & (W - 1));
+      const int head = to_unit < length ? to_unit : length;
+      const auto of_next = at + static_cast<std::uint32_t>(shared.own);
+      const bool ends = shared.own + static_cast<int>(-of_next & (E - 1)) >= length;
+      const int tail = ends ? (length - head) & (W - 1) : 0;
+      const bool mine = inside && slot < (behind ? tail : head);
       const Src value = ctx.load_if(mine, cast<Src>(box_at(units.shared + from)));
-      ctx.store_if(mine, reinterpret_cast<Dst*>(units.at) + (element - to_unit),
-                   Change::of(a, value));
+      ctx.store_if(mine, reinterpret_cast<Dst*>(begin) + element, Change::of(a, value));
     }
   }
 };

@@ -94,7 +94,8 @@ struct PackAxis {
 
 /// A mode of which a box takes some indices only: the last box along it may have fewer.
 struct PackCut {
-  std::uint32_t step = 1;    ///< indices that a box takes
+  std::uint32_t step = 1;    ///< indices from a box to the next
+  std::uint32_t whole = 1;   ///< that a box takes: more if it shares some with the next one
   std::uint32_t extent = 1;  ///< of the mode
   std::uint32_t boxes = 1;   ///< along the mode
   PackQuotient before;       ///< boxes that have the same indices
@@ -189,18 +190,26 @@ struct PackArgs {
   std::int64_t safe_high = 0;  ///< to here, all vectors that they touch may be read
   std::uint8_t axes = 0;       ///< of the walk from box to box
   std::uint8_t cuts = 0;
-  std::uint8_t flips = 0;  ///< anywhere
-  bool steady =
-      false;  ///< anywhere: all runs that a lane takes have as many elements before their units
-  bool same = false;  ///< anywhere: all runs of a box begin at the same place within a unit
+  std::uint8_t flips = 0;       ///< anywhere
+  bool same = false;            ///< anywhere: all runs of a box do
+  bool same_before = false;     ///< anywhere: and all pieces, so all have as many elements before
+                                ///< their units
+  bool linear = false;          ///< anywhere: lanes go along runs, which have one mode
+  bool in_pieces = false;       ///< anywhere: there is one run, of even pieces
+  std::int8_t shared_cut = -1;  ///< anywhere: along which boxes share indices, or none
   std::uint8_t rotation_shift = no_rotation;  ///< see rotation_of()
   std::int16_t rounds = 1;                    ///< anywhere: times that `from.vectors` make a run
   int room = 0;     ///< bytes before the first element of a box, for what lies behind it backwards
   int runs_at = 0;  ///< where in shared memory the lists of runs begin
   PackSide from;
   PackSide to;
-  int of_piece = 0;  ///< anywhere: elements of a run or piece of the destination, in whole units
-  FastDivide down;   ///< runs of the destination that a block writes at once
+  int of_piece = 0;         ///< anywhere: elements of a run or piece of the destination
+  int own = 0;              ///< anywhere: elements of a run up to where that of the next box begins
+  int places = 0;           ///< anywhere: how many the table has of each plane
+  std::uint8_t planes = 0;  ///< anywhere: of the table, see pack_anywhere.hpp
+  FastDivide down;          ///< runs of the destination that a block writes at once
+  int cycle = 1;  ///< anywhere: even runs that are so far apart, a multiple of `down`, begin at the
+                  ///< same place within a sector
   PackCut cut[max_cuts];
   PackAxis axis[max_axes];
   PackDigits of_run;  ///< where its elements lie in shared memory: its modes
@@ -208,7 +217,7 @@ struct PackArgs {
   FastDivide across;    ///< neighbouring threads that are neighbours in a run
   FastDivide period;    ///< of such places: elements of all modes of a run but the last
   int last_stride = 0;  ///< bytes of shared memory for each index of that
-  int table_at = 0;     ///< aligned: where the table is
+  int table_at = 0;     ///< where the table is
   int line_shift = 31;  ///< aligned: after every 2^line_shift bytes of a source run 16 stay free
   PackList from_list;
   PackList to_list;
@@ -223,6 +232,7 @@ struct PackArgs {
   bool anywhere = false;      ///< where runs begin, else they are aligned to 16 bytes
   bool single = false;  ///< anywhere: a lane writes one element at once, since runs are so short
   int columns = 1;      ///< anywhere: times that `across` threads make a run or piece
+  int finds = 1;        ///< anywhere: times that a lane finds the places of a unit
 
   /// Anywhere: elements that a lane writes at once.
   CT_HOST_DEVICE constexpr int of_unit() const {
@@ -359,12 +369,12 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
   CT_UNROLL
   for (int c = 0; c < PackArgs::max_cuts; ++c) {
     const PackCut& cut = a.cut[c];
-    limits.of[c] = cut.step;
+    limits.of[c] = cut.whole;
     if (c >= a.cuts) continue;
     const std::uint32_t index = cut.before.of(n) - cut.all.of(n) * cut.boxes;
     const std::uint32_t left = cut.extent - index * cut.step;
-    limits.of[c] = left < cut.step ? left : cut.step;
-    missing |= cut.step - limits.of[c];
+    limits.of[c] = left < cut.whole ? left : cut.whole;
+    missing |= cut.whole - limits.of[c];
   }
   limits.all = missing == 0;
   Offsets offsets;

@@ -54,6 +54,34 @@ TEST(Engine, PackAnywhere) {
   }
 }
 
+// Boxes that share sectors: the last one along the mode may have less than is shared, one sector's
+// worth, or more, and runs begin anywhere.
+TEST(Engine, PackSharesSectors) {
+  const auto compare = [](const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase) {
+    const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});
+    Candidates candidates = plan.candidates;
+    add_shared(plan, candidates);
+    EXPECT_GT(candidates.size(), plan.candidates.size()) << to_string(problem);
+    run_and_compare(problem, src_phase, dst_phase, "pack");
+  };
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    const std::int64_t step = size <= 2 ? 128 : 64;
+    for (const std::int64_t rest : {std::int64_t{1}, 16 / size + 1, 32 / size, step / 2}) {
+      const std::int64_t rows = 6 * step + rest, columns = 64 / size + 1;
+      const auto bytes = static_cast<int>(size);
+      compare(problem_of(bytes,
+                         {{columns, size, (rows + 1) * size}, {rows, (columns + 2) * size, size}}),
+              size, 3 * size);
+      // Periods of three elements.
+      compare(problem_of(bytes, {{21, size, (3 * rows + 1) * size},
+                                 {3, 21 * size, size},
+                                 {rows, 63 * size, 3 * size}}),
+              0, 5 * size);
+    }
+    if (HasFailure()) FAIL() << size << " B";
+  }
+}
+
 // Calls visit(normal problem, configuration, what is launched) for candidates of the anywhere form.
 void for_each_anywhere(const Problem& problem, const auto& visit) {
   const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 1, 1}});

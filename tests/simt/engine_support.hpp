@@ -12,6 +12,7 @@
 
 #include "core/validate.hpp"
 #include "plan/gpu/gather_units.hpp"
+#include "plan/gpu/pack_setup.hpp"
 #include "plan/gpu/parts.hpp"
 #include "plan/planner.hpp"
 #include "support.hpp"
@@ -84,6 +85,21 @@ inline void add_units(const Plan& plan, Candidates& candidates) {
   candidates.push_back({&*row, plan::gpu::GatherConfig{false, true, granule}, {}});
 }
 
+// Boxes of pack share sectors in problems that would take long here.
+inline void add_shared(const Plan& plan, Candidates& candidates) {
+  using namespace plan::gpu::pack;
+  Candidates added;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.row->name != Family::name) continue;
+    auto config = candidate.config.as<plan::gpu::PackConfig>();
+    config.shares = true;
+    const plan::gpu::Box box = Boxes(plan.normal).of(config);
+    if (box.shared == 0 || !fits(box, plan.normal, some_device(), true)) continue;
+    added.push_back({candidate.row, config, {}});
+  }
+  candidates.insert(candidates.end(), added.begin(), added.end());
+}
+
 // Runs the candidates of a turn, or all of a kernel that must take the problem.
 inline void run_and_compare(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase,
                             const std::string& kernel = {}, int turn = each) {
@@ -108,6 +124,7 @@ inline void run_and_compare(const Problem& problem, std::int64_t src_phase, std:
   const bool packed = problem.bytes() == dst.bytes;
   Candidates candidates = turn == each ? plan.candidates : in_turn(plan.candidates, turn);
   if (kernel.empty() || kernel == "gather") add_units(plan, candidates);
+  if (kernel == "pack") add_shared(plan, candidates);
   for (const Candidate& candidate : candidates) {
     SCOPED_TRACE(std::string(candidate.row->name) + ": " + describe(candidate, plan.normal) + "; " +
                  to_string(problem) + " -> " + to_string(plan.normal) + " phases " +

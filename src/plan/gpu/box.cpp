@@ -98,6 +98,37 @@ void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bo
   side.places = reached.span / size;
 }
 
+// Whether all runs of the destination begin as far behind a sector's beginning as the first does,
+// and end so.
+bool are_whole_sectors(const Problem& normal, std::int64_t run_bytes) {
+  std::int64_t step = run_bytes;
+  for (const Mode& mode : normal.modes) {
+    if (std::abs(mode.dst_stride) >= run_bytes) step = std::gcd(step, mode.dst_stride);
+  }
+  return step % sector_bytes == 0;
+}
+
+// Makes boxes share so many indices of the mode at which the destination's runs are cut that they
+// fill a sector.
+bool share(Box& box, const Problem& normal) {
+  constexpr std::int64_t most_run = 4096;  // bytes: in longer runs a sector counts little
+  if (box.dst.run_modes == 0 || normal.dst_type.size() > 8) return false;
+  const int last = box.dst.order[static_cast<std::size_t>(box.dst.run_modes - 1)];
+  std::int32_t& extent = box.extent[static_cast<std::size_t>(last)];
+  const Mode& mode = normal.modes[last];
+  const std::int64_t run_bytes = box.dst.run * normal.dst_type.size();
+  const std::int64_t shared = ceil_div(sector_bytes - normal.dst_type.size(), mode.dst_stride);
+  if (run_bytes > most_run || are_whole_sectors(normal, run_bytes)) return false;
+  constexpr std::int64_t least_boxes = 4;   // along the mode: the outer ones gain less
+  constexpr std::int64_t most_shared = 64;  // bytes: more would take as long to read as they save
+  if (shared * mode.dst_stride > most_shared) return false;
+  if (mode.extent < least_boxes * extent || 3 * shared > extent) return false;
+  extent += static_cast<std::int32_t>(shared);
+  box.shared = static_cast<std::int32_t>(shared);
+  box.shared_mode = last;
+  return true;
+}
+
 }  // namespace
 
 BoxSides::BoxSides(const Problem& normal)
@@ -137,8 +168,15 @@ Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish) {
     count();
   }
   const bool may_end = wish.apart && box.dst.modes > 0 && box.src.order[0] != box.dst.order[0];
-  measure(box, box.src, normal, &Mode::src_stride, wish.gaps, may_end ? box.dst.order[0] : -1);
-  measure(box, box.dst, normal, &Mode::dst_stride, wish.gaps);
+  const auto measure_sides = [&] {
+    measure(box, box.src, normal, &Mode::src_stride, wish.gaps, may_end ? box.dst.order[0] : -1);
+    measure(box, box.dst, normal, &Mode::dst_stride, wish.gaps);
+  };
+  measure_sides();
+  if (wish.shares && share(box, normal)) {
+    count();
+    measure_sides();
+  }
   return box;
 }
 

@@ -31,9 +31,22 @@ struct Box {
     }
   };
   Side src, dst;
+  int shared_mode = -1;     ///< along which neighbouring boxes have indices in common, or -1
+  std::int32_t shared = 0;  ///< so many, which belong to the next box too
+
+  /// Indices from a box to the next along a mode.
+  std::int32_t step(int which) const {
+    return extent[static_cast<std::size_t>(which)] - (which == shared_mode ? shared : 0);
+  }
+
+  /// So many elements or bytes of the box, or of a run along that mode, without what it shares.
+  std::int64_t own(std::int64_t all) const {
+    if (shared == 0) return all;
+    return all / extent[static_cast<std::size_t>(shared_mode)] * step(shared_mode);
+  }
 
   friend bool operator==(const Box& a, const Box& b) {
-    return a.bytes == b.bytes && a.extent == b.extent;
+    return a.bytes == b.bytes && a.extent == b.extent && a.shared == b.shared;
   }
 };
 
@@ -49,8 +62,9 @@ struct BoxWish {
   std::int64_t run_bytes = 0;           ///< of the runs on both sides, about
   std::int64_t least_bytes = 0;         ///< in all
   std::int64_t granule = sector_bytes;  ///< runs end at multiples of so many bytes
-  bool gaps = false;   ///< short pieces of the source, a sector apart at most, make a run
-  bool apart = false;  ///< a run of the source ends where the destination's fastest mode begins
+  bool gaps = false;    ///< short pieces of the source, a sector apart at most, make a run
+  bool apart = false;   ///< a run of the source ends where the destination's fastest mode begins
+  bool shares = false;  ///< boxes share what lies in the sectors where their runs meet
 
   friend bool operator==(const BoxWish&, const BoxWish&) = default;
 };

@@ -36,21 +36,21 @@ struct Family {
   using Config = BoxesConfig;
   using Args = kernels::BoxesArgs;
   struct Costs {
-    Cost lane{"lane", 13.12, "instructions for each vector of 16 bytes"};
-    Cost shifted{"shifted", 166.1, "instructions more for a vector put together from two"};
-    Cost end{"end", 21.79, "more for those of a warp that has the end of a row"};
-    Cost end_part{"end_part", 25.67, "the same where a row may end within a word"};
-    Cost thread{"thread", 16.85, "instructions of a thread"};
-    Cost axis{"axis", 16.86, "instructions of a thread for each mode"};
+    Cost lane{"lane", 16.94, "instructions for each vector of 16 bytes"};
+    Cost shifted{"shifted", 169.1, "instructions more for a vector put together from two"};
+    Cost end{"end", 14.78, "more for those of a warp that has the end of a row"};
+    Cost end_part{"end_part", 12.5, "the same where a row may end within a word"};
+    Cost thread{"thread", 22.69, "instructions of a thread"};
+    Cost axis{"axis", 16.39, "instructions of a thread for each mode"};
     Cost shifted_share{"shifted_share", 1, "share of the memory's speed where rows are shifted", 1};
-    Cost shifted_single{"shifted_single", 1.057, "the same with one vector a thread"};
-    Cost share_256{"share_256", 0.9948, "share with aligned rows of 256 bytes or more", 1};
-    Cost share_128{"share_128", 0.9427, "share with aligned rows of 128 to 255 bytes", 1};
-    Cost share_64{"share_64", 0.9351, "share with aligned rows of 64 to 127 bytes", 1};
-    Cost share_32{"share_32", 0.9009, "share with aligned rows of 32 to 63 bytes", 1};
-    Cost share_16{"share_16", 0.8994, "share with aligned rows of 16 to 31 bytes", 1};
-    Cost loss_two{"loss_two", 0.001614, "of that share: lost with two vectors a thread"};
-    Cost loss_one{"loss_one", 0.001593, "lost with one vector a thread"};
+    Cost shifted_single{"shifted_single", 0.9982, "the same with one vector a thread"};
+    Cost share_256{"share_256", 0.9971, "share with aligned rows of 256 bytes or more", 1};
+    Cost share_128{"share_128", 0.9476, "share with aligned rows of 128 to 255 bytes", 1};
+    Cost share_64{"share_64", 0.9368, "share with aligned rows of 64 to 127 bytes", 1};
+    Cost share_32{"share_32", 0.8964, "share with aligned rows of 32 to 63 bytes", 1};
+    Cost share_16{"share_16", 0.902, "share with aligned rows of 16 to 31 bytes", 1};
+    Cost loss_two{"loss_two", 0.001476, "of that share: lost with two vectors a thread"};
+    Cost loss_one{"loss_one", 0.00135, "lost with one vector a thread"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

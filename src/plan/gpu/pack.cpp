@@ -114,13 +114,13 @@ struct BoxWork {
     const double places =
         columns * (c.column + c.column_digit * std::max(0, args.of_run.count - 2)) +
         threads * ends_places;
-    const double of_lane = c.lane + (W > 1 && !args.steady ? c.shifting : 0.0);
     const double ends =
         has_ends ? static_cast<double>(args.to.runs) / args.to_list.pieces.count.divisor * 2 * W
                  : 0;
     work.instructions =
-        work.blocks * (setup_lanes + threads * (c.thread + c.axis * rank) + places + ends * c.edge +
-                       loads * c.load + stores * (of_lane + c.element * W));
+        work.blocks *
+        (setup_lanes + threads * (c.thread + c.axis * rank) + places + ends * c.edge +
+         loads * c.load + stores * (c.lane + c.element * W) + columns * args.finds * c.shifting);
     // Whole vectors are stored to shared memory; elements are loaded one by one.
     work.wavefronts = work.blocks * c.wavefront *
                       (loads / 32 * 8 + stores / 32 * (W * setup.wavefronts + 1) + ends / 32 * 4);
@@ -193,7 +193,7 @@ BlockWalk walk_of(const Box& box, const Problem& normal, bool anywhere) {
   BlockWalk walk;
   const auto add = [&](int i) {
     if (walk[i].step > 0) return;
-    const double extent = box.extent[static_cast<std::size_t>(i)];
+    const double extent = box.step(i);
     walk[i] = {extent, walk.blocks};
     walk.blocks *= std::ceil(static_cast<double>(normal.modes[i].extent) / extent);
   };
@@ -211,8 +211,7 @@ CutRuns cut_runs(const Box::Side& side, double run, const Box& box, const Proble
   CutRuns runs{{side.order.data(), static_cast<std::size_t>(side.run_modes)}, run};
   if (side.run_modes == 0) return runs;
   const int last = runs.modes.back();
-  runs.pieces =
-      static_cast<double>(normal.modes[last].extent) / box.extent[static_cast<std::size_t>(last)];
+  runs.pieces = static_cast<double>(normal.modes[last].extent) / box.step(last);
   runs.bytes *= runs.pieces;
   runs.step = walk[last].step;
   return runs;
@@ -234,7 +233,7 @@ void add_traffic(Work& work, const PackConfig& config, const Box& box, const Pro
   const double src_run = box.src.run_modes == 0
                              ? bytes_of_element(normal)
                              : static_cast<double>(box.src.places * normal.src_type.size());
-  const double dst_run = static_cast<double>(box.dst.places * normal.dst_type.size());
+  const double dst_run = static_cast<double>(box.own(box.dst.places) * normal.dst_type.size());
   const BlockWalk walk = walk_of(box, normal, config.anywhere);
   const auto moved = [&](const Box::Side& side, double run, std::int64_t Mode::*stride,
                          std::int64_t reach) -> MovedRuns {
@@ -243,7 +242,13 @@ void add_traffic(Work& work, const PackConfig& config, const Box& box, const Pro
             met_late(model, normal, walk, cut, stride, reach)};
   };
   work.src_bytes = src_moved(model, moved(box.src, src_run, &Mode::src_stride, 64));
-  work.dst_bytes = dst_moved(model, moved(box.dst, dst_run, &Mode::dst_stride, 32));
+  MovedRuns written = moved(box.dst, dst_run, &Mode::dst_stride, 32);
+  if (box.shared > 0) {
+    written.granule = sector_bytes;
+    const double again = static_cast<double>(box.shared) / box.step(box.shared_mode);
+    work.src_bytes += c.shared_again * again * model.least.src_bytes;
+  }
+  work.dst_bytes = dst_moved(model, written);
   if (config.anywhere && leaves_gaps(box, normal)) {
     const double at_once = model.least.dst_bytes * c.most_moved;
     work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * c.gap / dst_run, at_once);
@@ -301,10 +306,13 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   // Types that are known at run time alone have a kernel of one form.
   const bool may_be_aligned = (!normal.converts() || why_no_common_cast(normal) == nullptr) &&
                               start.src >= vector && start.dst >= vector;
+  // As measured: of smaller arrays the L2 holds sectors until they are whole.
+  constexpr std::int64_t least_shared = 16 << 20;
+  const bool shares = normal.elements() * normal.dst_type.size() >= least_shared;
   std::vector<Box> seen;
   seen.reserve(10);
   for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
-    PackConfig config{.run_bytes = run_bytes, .anywhere = !may_be_aligned};
+    PackConfig config{.run_bytes = run_bytes, .anywhere = !may_be_aligned, .shares = shares};
     // Boxes of aligned runs are never larger.
     const auto are_too_large = [&](const PackConfig& one) {
       return boxes.of(one).bytes > most_bytes;
@@ -324,10 +332,11 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   }
   if (normal.converts()) return;
   if (boxes.may_have_gaps()) {
-    add_others({.anywhere = true, .gaps = true}, normal, device, boxes, add, has_gaps);
+    add_others({.anywhere = true, .gaps = true, .shares = shares}, normal, device, boxes, add,
+               has_gaps);
   }
   if (meets_few_banks(normal.modes[normal.rank() - 1], normal)) {
-    add_others({.anywhere = true, .apart = true}, normal, device, boxes, add,
+    add_others({.anywhere = true, .apart = true, .shares = shares}, normal, device, boxes, add,
                [&](const Box& box) { return should_lie_apart(box, normal); });
   }
 }
@@ -366,9 +375,11 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
 
 std::string Family::describe(const PackConfig& config, const Problem& normal) {
   const Box box = Boxes(normal).of(config);
-  std::string text = fmt::format(
-      "boxes of {} B in runs of {} and {} B{}", box.bytes, box.src.run * normal.src_type.size(),
-      box.dst.run * normal.dst_type.size(), config.anywhere ? ", begin anywhere" : "");
+  std::string text = fmt::format("boxes of {} B in runs of {} and {} B{}", box.own(box.bytes),
+                                 box.src.run * normal.src_type.size(),
+                                 box.own(box.dst.run) * normal.dst_type.size(),
+                                 config.anywhere ? ", begin anywhere" : "");
+  if (box.shared > 0) text += ", share sectors";
   if (config.gaps) text += ", with gaps";
   if (config.apart) text += ", source runs apart";
   if (normal.converts()) {

@@ -20,7 +20,8 @@ struct PackConfig {
   std::int16_t threads = 256;  ///< of a block
   bool anywhere = false;       ///< where runs begin, else they are aligned to 16 bytes
   bool gaps = false;           ///< between the pieces of a run of the source
-  bool apart = false;  ///< runs of the source end where the destination's fastest mode begins
+  bool apart = false;   ///< runs of the source end where the destination's fastest mode begins
+  bool shares = false;  ///< boxes share what lies in the sectors where their runs meet
 
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
 };
@@ -54,38 +55,40 @@ struct Family {
   using Facts = Boxes;
   struct Costs {
     // The form whose runs begin anywhere.
-    Cost load{"load", 94.17, "instructions for each vector that is loaded"};
-    Cost lane{"lane", 13.14, "instructions for each unit that is stored"};
-    Cost element{"element", 0.3139, "instructions for each element of those"};
-    Cost shifting{"shifting", 13.72,
+    Cost load{"load", 89.7, "instructions for each vector that is loaded"};
+    Cost lane{"lane", 20.29, "instructions for each unit that is stored"};
+    Cost element{"element", 0.2264, "instructions for each element of those"};
+    Cost shifting{"shifting", 1.453,
                   "instructions more for a unit where runs begin at different places within one"};
-    Cost thread{"thread", 11.11, "instructions of a thread"};
-    Cost axis{"axis", 2.005, "instructions of a thread for each mode that boxes cut"};
-    Cost column{"column", 89.84, "instructions for where the elements of a lane's units lie"};
-    Cost column_digit{"column_digit", 1.835, "instructions for each digit of that, more than two"};
-    Cost entry{"entry", 38.55, "instructions for where an element of a run lies"};
-    Cost entry_digit{"entry_digit", 8.769, "instructions for each digit of that"};
-    Cost gap{"gap", 104.3, "bytes more for each run of the destination with a gap behind it"};
-    Cost most_moved{"most_moved", 2.92,
+    Cost thread{"thread", 89.69, "instructions of a thread"};
+    Cost axis{"axis", 9.082, "instructions of a thread for each mode that boxes cut"};
+    Cost column{"column", 8.15, "instructions for where the elements of a lane's units lie"};
+    Cost column_digit{"column_digit", 0.6316, "instructions for each digit of that, more than two"};
+    Cost entry{"entry", 51.64, "instructions for where an element of a run lies"};
+    Cost entry_digit{"entry_digit", 4.297, "instructions for each digit of that"};
+    Cost gap{"gap", 134.2, "bytes more for each run of the destination with a gap behind it"};
+    Cost shared_again{"shared_again", 0.08742,
+                      "share of what two boxes read that the L2 has lost meanwhile"};
+    Cost most_moved{"most_moved", 2.953,
                     "times the destination's bytes: at most, where it has gaps"};
-    Cost edge{"edge", 41.41, "instructions for each element that may lie in no whole unit"};
-    Cost barriers{"barriers", 0.036,
+    Cost edge{"edge", 32.02, "instructions for each element that may lie in no whole unit"};
+    Cost barriers{"barriers", 0.0123,
                   "as the shared `barriers`: two barriers a box, more between them"};
-    Cost run_digit{"run_digit", 15.85, "instructions for each digit of a run's place"};
-    Cost wavefront{"wavefront", 0.4484, "wavefronts for each that the layout asks for"};
-    Cost block{"block", 2.764e-06, "seconds of a block that is alone"};
-    Cost block_lane{"block_lane", 9.181e-09, "seconds of such a block for each vector of a thread"};
-    Cost block_unit{"block_unit", 4.604e-08, "seconds more for each unit of a thread"};
+    Cost run_digit{"run_digit", 12.21, "instructions for each digit of a run's place"};
+    Cost wavefront{"wavefront", 0.344, "wavefronts for each that the layout asks for"};
+    Cost block{"block", 2.987e-06, "seconds of a block that is alone"};
+    Cost block_lane{"block_lane", 6.663e-09, "seconds of such a block for each vector of a thread"};
+    Cost block_unit{"block_unit", 3.971e-08, "seconds more for each unit of a thread"};
     // The aligned form.
-    Cost aligned_load{"aligned_load", 0.4618, "instructions for each vector that is loaded"};
-    Cost aligned_lane{"aligned_lane", 0.3215, "instructions for each vector that is stored"};
-    Cost aligned_element{"aligned_element", 6.062, "instructions for each element of those"};
-    Cost aligned_thread{"aligned_thread", 42.6, "instructions of a thread"};
-    Cost aligned_barriers{"aligned_barriers", 0.2113, "as `barriers`"};
-    Cost aligned_wavefront{"aligned_wavefront", 0.7358,
+    Cost aligned_load{"aligned_load", 0.4009, "instructions for each vector that is loaded"};
+    Cost aligned_lane{"aligned_lane", 0.281, "instructions for each vector that is stored"};
+    Cost aligned_element{"aligned_element", 6.115, "instructions for each element of those"};
+    Cost aligned_thread{"aligned_thread", 35.58, "instructions of a thread"};
+    Cost aligned_barriers{"aligned_barriers", 0.1969, "as `barriers`"};
+    Cost aligned_wavefront{"aligned_wavefront", 0.7693,
                            "wavefronts for each that the layout asks for"};
-    Cost aligned_block{"aligned_block", 2.577e-06, "seconds of a block that is alone"};
-    Cost aligned_block_lane{"aligned_block_lane", 6.289e-08, "seconds for each vector of a thread"};
+    Cost aligned_block{"aligned_block", 2.672e-06, "seconds of a block that is alone"};
+    Cost aligned_block_lane{"aligned_block_lane", 6.125e-08, "seconds for each vector of a thread"};
     // Values that change, as measured of six pairs of types in the aligned form.
     Cost change_work{"change_work", 1.5, "times the instructions"};
     Cost narrow_block{"narrow_block", 3, "times the time of a block where elements become smaller"};

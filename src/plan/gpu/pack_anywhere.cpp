@@ -235,7 +235,7 @@ void count_wavefronts_anywhere(Setup& setup, const PackConfig& config, const Box
 void choose_rotation(Setup& setup) {
   constexpr int few = 4;  // as measured: with less than these little is to be won
   PackArgs& args = setup.args;
-  if (args.of_unit() != 4 || !args.steady || setup.wavefronts < few) return;
+  if (args.of_unit() != 4 || setup.wavefronts < few) return;
   RotatedElements elements(args);
   int best = args.rotation_shift;
   double least = setup.wavefronts;

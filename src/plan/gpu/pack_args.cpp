@@ -40,7 +40,9 @@ int cut_of(Making& of, int which) {
     if (of.cut_modes[static_cast<std::size_t>(c)] == which) return c;
   }
   of.cut_modes[static_cast<std::size_t>(args.cuts)] = which;
-  args.cut[args.cuts].step = extent;
+  args.cut[args.cuts].step = static_cast<std::uint32_t>(of.box.step(which));
+  args.cut[args.cuts].whole = extent;
+  if (which == of.box.shared_mode) args.shared_cut = static_cast<std::int8_t>(args.cuts);
   args.cut[args.cuts].extent = static_cast<std::uint32_t>(of.normal.modes[which].extent);
   return args.cuts++;
 }
@@ -123,7 +125,7 @@ void set_boxes(Making& of) {
       continue;
     }
     const Mode& mode = of.normal.modes[i];
-    const std::int64_t step = box.extent[static_cast<std::size_t>(i)];
+    const std::int64_t step = box.step(i);
     if (step == mode.extent) continue;
     const std::int64_t boxes = ceil_div(mode.extent, step);
     const std::uint32_t all = before * static_cast<std::uint32_t>(boxes);

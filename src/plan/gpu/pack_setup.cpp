@@ -235,6 +235,7 @@ const Box& Boxes::of(const PackConfig& config) {
   const bool grows = config.anywhere && !normal_.converts();
   const std::int64_t least = grows ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
   BoxWish wish{run_bytes, least, sector_bytes, config.gaps, config.apart};
+  wish.shares = config.anywhere && config.shares;
   if (wish == wish_) return box_;
   wish_ = wish;
   box_ = box_of(normal_, sides_, wish);
@@ -263,7 +264,7 @@ std::int64_t threads_of(const PackConfig& config, const Box& box, const Problem&
 std::int64_t count_boxes(const Box& box, const Problem& normal) {
   std::int64_t boxes = 1;
   for (int i = 0; i < normal.rank(); ++i) {
-    boxes *= ceil_div(normal.modes[i].extent, box.extent[static_cast<std::size_t>(i)]);
+    boxes *= ceil_div(normal.modes[i].extent, box.step(i));
   }
   return boxes;
 }

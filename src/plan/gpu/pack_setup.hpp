@@ -41,7 +41,7 @@ struct Setup {
   double wavefronts = 1;  ///< of a gathering request
 
   std::int64_t table_bytes() const {
-    if (args.anywhere) return 0;
+    if (args.anywhere) return std::int64_t{args.places} * args.planes * args.of_unit() * 2;
     return (args.period.divisor + std::int64_t{16} / args.element_bytes) * 2;
   }
   unsigned shared_bytes() const { return static_cast<unsigned>(args.table_at + table_bytes()); }

@@ -30,18 +30,18 @@ struct Family {
   using Config = RowsConfig;
   using Args = kernels::RowsArgs;
   struct Costs {
-    Cost lane{"lane", 11.4, "instructions for each vector of 16 bytes"};
-    Cost axis{"axis", 11.05, "instructions for each mode of a short row's place"};
-    Cost shifted{"shifted", 102.9, "instructions more for a vector put together from two"};
-    Cost end{"end", 129.8, "more for those of a warp that has the end of a row"};
-    Cost end_part{"end_part", 197.5, "the same where a row may end within a word"};
-    Cost thread{"thread", 46.57, "instructions of a thread"};
+    Cost lane{"lane", 13.11, "instructions for each vector of 16 bytes"};
+    Cost axis{"axis", 12.83, "instructions for each mode of a short row's place"};
+    Cost shifted{"shifted", 115.4, "instructions more for a vector put together from two"};
+    Cost end{"end", 96.41, "more for those of a warp that has the end of a row"};
+    Cost end_part{"end_part", 183.2, "the same where a row may end within a word"};
+    Cost thread{"thread", 46.1, "instructions of a thread"};
     Cost together{"together", 1, "share of the memory's speed with several vectors a thread", 1};
     Cost single{"single", 1, "share of the memory's speed with one vector a thread", 1};
-    Cost loss_256{"loss_256", 0.002125,
+    Cost loss_256{"loss_256", 0.002045,
                   "of that share: lost with aligned rows of 256 bytes or more"};
-    Cost loss_128{"loss_128", 0.08169, "lost with aligned rows of 128 to 255 bytes"};
-    Cost loss_short{"loss_short", 0.1655, "lost with shorter aligned rows"};
+    Cost loss_128{"loss_128", 0.09025, "lost with aligned rows of 128 to 255 bytes"};
+    Cost loss_short{"loss_short", 0.175, "lost with shorter aligned rows"};
     Cost change_256{"change_256", 0.96, "share where values change in rows of 256 bytes or more",
                     1};
     Cost change_128{"change_128", 0.93, "share where they change in rows of 128 to 255 bytes", 1};

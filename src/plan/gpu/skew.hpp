@@ -22,27 +22,27 @@ struct Family {
   using Args = kernels::SkewArgs;
   using Facts = GroupRuns;
   struct Costs {
-    Cost lane{"lane", 1.053, "instructions for each 16 bytes"};
-    Cost element{"element", 6.602, "instructions for each element"};
-    Cost thread{"thread", 265.6, "instructions of a thread"};
-    Cost mode{"mode", 1.694, "instructions of a thread for each mode beyond two"};
-    Cost block{"block", 1.908e-06, "seconds of a block that is alone"};
-    Cost block_turn{"block_turn", 5.39e-07,
+    Cost lane{"lane", 0.9212, "instructions for each 16 bytes"};
+    Cost element{"element", 8.763, "instructions for each element"};
+    Cost thread{"thread", 226.5, "instructions of a thread"};
+    Cost mode{"mode", 1.434, "instructions of a thread for each mode beyond two"};
+    Cost block{"block", 1.958e-06, "seconds of a block that is alone"};
+    Cost block_turn{"block_turn", 4.705e-07,
                     "seconds of such a block for every four vectors of a thread"};
-    Cost barriers{"barriers", 0.1959, "as the shared `barriers`"};
+    Cost barriers{"barriers", 0.1895, "as the shared `barriers`"};
     // The form that transposes in registers takes elements of up to 4 bytes.
-    Cost register_lane{"register_lane", 68.24, "the same seven where registers transpose"};
-    Cost register_element{"register_element", 3.75, "instructions for each element"};
-    Cost register_thread{"register_thread", 2.104, "instructions of a thread"};
-    Cost register_mode{"register_mode", 2.357, "instructions of a thread for each mode beyond two"};
-    Cost register_block{"register_block", 2.848e-06, "seconds of a block that is alone"};
-    Cost register_block_turn{"register_block_turn", 8.639e-07,
+    Cost register_lane{"register_lane", 65.19, "the same seven where registers transpose"};
+    Cost register_element{"register_element", 3.293, "instructions for each element"};
+    Cost register_thread{"register_thread", 2.31, "instructions of a thread"};
+    Cost register_mode{"register_mode", 2.374, "instructions of a thread for each mode beyond two"};
+    Cost register_block{"register_block", 2.701e-06, "seconds of a block that is alone"};
+    Cost register_block_turn{"register_block_turn", 8.888e-07,
                              "seconds for every four vectors of a thread"};
-    Cost register_barriers{"register_barriers", 0.005261, "as the shared `barriers`"};
-    Cost register_table{"register_table", 6.965,
+    Cost register_barriers{"register_barriers", 0.003287, "as the shared `barriers`"};
+    Cost register_table{"register_table", 21.94,
                         "instructions more for each 16 bytes where a table has the rows' places"};
-    Cost edge_lane{"edge_lane", 24.99, "instructions for each element of a sector at a row's ends"};
-    Cost edge_bytes{"edge_bytes", 11.61,
+    Cost edge_lane{"edge_lane", 21.65, "instructions for each element of a sector at a row's ends"};
+    Cost edge_bytes{"edge_bytes", 19.72,
                     "of the memory, for each such sector, beside what it holds"};
   };
 

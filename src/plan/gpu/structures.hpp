@@ -33,10 +33,10 @@ struct Family {
   using Config = StructuresConfig;
   using Args = kernels::StructuresArgs;
   struct Costs {
-    Cost lane{"lane", 17.77, "instructions for each vector of a structure"};
-    Cost byte{"byte", 51.16, "instructions more for elements of one byte"};
-    Cost shifted{"shifted", 118.7, "instructions more for a vector put together from two"};
-    Cost block{"block", 2.54e-06, "seconds of a block that is alone"};
+    Cost lane{"lane", 27.06, "instructions for each vector of a structure"};
+    Cost byte{"byte", 55.86, "instructions more for elements of one byte"};
+    Cost shifted{"shifted", 105.7, "instructions more for a vector put together from two"};
+    Cost block{"block", 2.584e-06, "seconds of a block that is alone"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
