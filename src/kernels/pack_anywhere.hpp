@@ -1,11 +1,8 @@
-// The form of pack for runs that begin anywhere. Nothing is shifted: a run of the source lies in
-// shared memory at the same distance from a multiple of 16 bytes as in global memory, so that it
-// arrives in whole aligned vectors, by asynchronous copies. Strides of shared memory are congruent
-// to those of the source, modulo 16, and where an element lies is still a sum over its indices.
+// The form of pack for runs that begin anywhere. The box is loaded as it is (pack_load.hpp). What a
+// lane writes is an aligned unit of a few elements, which it puts in order (pack_order.hpp).
 //
-//   source          ..|......RR|RRRRRRRR|RRR.....|..      vectors of 16 bytes
-//   shared memory     |......RR|RRRRRRRR|RRR.....|        the same phase
-//   destination       .DDD|DDDD|DDDD|DDDD|D..             aligned units of a few elements
+//   shared memory     |......RR|RRRRRRRR|RRR.....|        the phase of the source
+//   destination       .DDD|DDDD|DDDD|DDDD|D..             units
 //
 // The units that a warp writes at once begin with a sector of the destination. So the element that
 // a unit begins with changes from run to run. A table in shared memory says where elements lie: for
@@ -24,9 +21,6 @@
 // own. Only at the ends of the mode there are parts of sectors. The elements there that are in no
 // whole unit follow one by one.
 //
-// Where lanes would all meet a few banks, some begin with another element of their units, and put
-// the elements in their order in registers.
-//
 // A run may be cut at one of its modes, where more and shorter ones keep the lanes busier. A long
 // run is a list of pieces of whole periods: each has the sectors that begin within it. Only a run,
 // not a piece, has elements outside of sectors.
@@ -36,9 +30,6 @@
 //
 // Runs of a few small elements have hardly a whole unit. There a lane writes single elements.
 // Where values change, all runs are listed, and leave in units.
-//
-// Runs of the source may go backwards along some modes. Such a run is loaded from its lowest
-// address on, and lies before its first element: the box has room for that in front.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +38,8 @@
 #include "kernels/casts.hpp"
 #include "kernels/elements.hpp"
 #include "kernels/pack_args.hpp"
+#include "kernels/pack_load.hpp"
+#include "kernels/pack_order.hpp"
 #include "kernels/unaligned.hpp"
 
 namespace cornerturn::kernels {
@@ -58,6 +51,7 @@ struct PackAnywhere {
   static constexpr int size = static_cast<int>(sizeof(Dst));
   static constexpr int W = single ? 1 : pack_unit_bytes(size) / size;  // elements of a unit
   using Unit = std::conditional_t<single, Dst, PackedWords<Dst, pack_unit_bytes(size) / size>>;
+  using Order = PackOrder<Change, W>;
   using Places = std::conditional_t<W == 4, std::uint64_t, std::uint32_t>;  // 16 bits each
   static constexpr int sector = 32;                                         // bytes
   /// Elements of a sector. Single elements, and those of 16 bytes, need not begin with one.
@@ -66,39 +60,10 @@ struct PackAnywhere {
   static constexpr int min_blocks = changes_values<Change> ? 2 : 3;
   static constexpr bool lists_all = changes_values<Change>;  ///< also runs that are even
 
-  /// A block's shared memory and the elements of its runs of the destination.
-  struct Shared {
-    SharedPointer<std::uint8_t> box;
-    RunTable src_runs;
-    RunTable dst_runs;
-    PackLimits limits;
-    std::byte* src = nullptr;  ///< the lowest address of the first run of the source
-    std::byte* dst = nullptr;  ///< where the box begins in the destination
-    int first = 0;             ///< where its first element lies in shared memory
-    int back = 0;              ///< bytes from the lowest element of a run to its first
-    int length = 0;
-    int own = 0;         ///< elements of them up to where those of the next box begin
-    bool begins = true;  ///< those before their first sector are this block's
-    bool safe = true;    ///< all vectors that the box touches may be read
-  };
-
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const PackArgs& a) {
-    const Shared shared = begin(ctx, a);
-    const int bytes = run_bytes(a.from, a.from_list, shared.limits);
-    const EvenRuns even{a.from, {shared.src, shared.first - shared.back, bytes}};
-    const ListedRuns listed{shared.src_runs, {}};
-    if (lists_all || !a.from.even) {
-      list_source(ctx, a, shared);
-      ctx.barrier();
-    }
-    if (!shared.safe) {
-      load_guarded(ctx, a, shared, even, listed);
-    } else if (!lists_all && a.from.even) {
-      load(ctx, a, shared, even);
-    } else {
-      load(ctx, a, shared, listed);
-    }
+    const PackShared shared = begin(ctx, a);
+    PackLoad<Src, lists_all>::run(ctx, a, shared);
     ctx.commit_async();
     // While the vectors are on their way: what the stores need.
     if (!lists_all && a.to.even) {
@@ -111,8 +76,8 @@ struct PackAnywhere {
   }
 
   template <class Ctx>
-  CT_DEVICE static Shared begin(Ctx& ctx, const PackArgs& a) {
-    Shared shared;
+  CT_DEVICE static PackShared begin(Ctx& ctx, const PackArgs& a) {
+    PackShared shared;
     shared.box = ctx.template dynamic_shared<std::uint8_t>();
     shared.src_runs = cast<RunPlace>(shared.box + a.runs_at);
     shared.dst_runs = shared.src_runs + a.from.listed();
@@ -136,19 +101,9 @@ struct PackAnywhere {
     return shared;
   }
 
-  /// A list of the vectors of runs.
-  template <class Ctx>
-  CT_DEVICE static void list_source(Ctx& ctx, const PackArgs& a, const Shared& shared) {
-    const auto from_lowest = [&](RunPlace place, int) {
-      place.shared += shared.first - shared.back;
-      return in_vectors(place);
-    };
-    fill_runs(ctx, a.from, a.from_list, shared.limits, shared.src, shared.src_runs, from_lowest);
-  }
-
   /// A list of the units of runs.
   template <class Ctx>
-  CT_DEVICE static void list_destination(Ctx& ctx, const PackArgs& a, const Shared& shared) {
+  CT_DEVICE static void list_destination(Ctx& ctx, const PackArgs& a, const PackShared& shared) {
     const auto to_the_end = [&](RunPlace place, int left) {
       const int own = left - (shared.length - shared.own) * size;
       const int piece = a.to_list.pieces.bytes;
@@ -158,93 +113,6 @@ struct PackAnywhere {
       return in_units(place, own < piece ? own : piece, a, first && shared.begins);
     };
     fill_runs(ctx, a.to, a.to_list, shared.limits, shared.dst, shared.dst_runs, to_the_end);
-  }
-
-  /// The first vector that a run touches, and the bytes from there to its end.
-  CT_DEVICE static RunPlace in_vectors(const RunPlace& run) {
-    const auto at = reinterpret_cast<std::uintptr_t>(run.at) & ~std::uintptr_t{15};
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): so it takes one instruction
-    return {reinterpret_cast<std::byte*>(at), run.shared & ~15, run.bytes + phase_of(run.at)};
-  }
-
-  /// Which vectors a thread loads: the same ones of every `step`-th run.
-  struct Vectors {
-    std::uint32_t first = 0;
-    std::uint32_t step = 0;
-    int begin = 0;  ///< bytes
-    int end = 0;
-    int round = 0;
-
-    template <class Ctx>
-    CT_DEVICE Vectors(Ctx& ctx, const PackArgs& a) {
-      const std::uint32_t thread = ctx.thread_id().x;
-      const std::uint32_t across = a.from.vectors.divisor;
-      first = a.from.vectors.quotient(thread);
-      step = a.from.vectors.quotient(ctx.block_dim().x);
-      begin = static_cast<int>((thread - first * across) * 16);
-      round = static_cast<int>(across) * 16;
-      end = first < step ? begin + a.rounds * round : begin;
-    }
-  };
-
-  template <class Ctx, class Runs>
-  CT_DEVICE static void load(Ctx& ctx, const PackArgs& a, const Shared& shared,
-                             const Runs& places) {
-    const Vectors mine(ctx, a);
-    const std::uint32_t count = shared.limits.runs_of(a.from);
-    for (int at = mine.begin; at < mine.end; at += mine.round) {
-      CT_NO_UNROLL
-      for (auto runs = places.every(mine.first, mine.step, count, a.from.stride); runs.inside();
-           runs.next()) {
-        const RunPlace place = Runs::even ? in_vectors(runs.here(ctx)) : runs.here(ctx);
-        ctx.copy_async_if(at < place.bytes, cast<Words>(box_at(place.shared + at)),
-                          reinterpret_cast<const Words*>(place.at + at));
-      }
-    }
-  }
-
-  /// The same where some vectors lie in part outside of what may be read.
-  template <class Ctx>
-  CT_DEVICE static void load_guarded(Ctx& ctx, const PackArgs& a, const Shared& shared,
-                                     const EvenRuns& even, const ListedRuns& listed) {
-    const Vectors mine(ctx, a);
-    const std::uint32_t count = shared.limits.runs_of(a.from);
-    CT_NO_UNROLL
-    for (int at = mine.begin; at < mine.end; at += mine.round) {
-      CT_NO_UNROLL
-      for (std::uint32_t n = mine.first; n < count; n += mine.step) {
-        const RunPlace place = !lists_all && a.from.even
-                                   ? in_vectors(even.every(n, 0, 0, 0).here(ctx))
-                                   : listed.every(n, 0, 0, 0).here(ctx);
-        const std::byte* const from = place.at + at;
-        const auto to = box_at(place.shared + at);
-        const bool mine_too = at < place.bytes;
-        const bool whole = from >= a.src + a.src_low && from + 16 <= a.src + a.src_high;
-        ctx.copy_async_if(mine_too && whole, cast<Words>(to), reinterpret_cast<const Words*>(from));
-        if (mine_too && !whole) load_elements(ctx, a, from, to);
-      }
-    }
-  }
-
-  CT_DEVICE static SharedPointer<std::uint8_t> box_at(int shared) {
-    return {static_cast<std::uint32_t>(shared)};
-  }
-
-  /// Those of a vector that may be read.
-  template <class Ctx>
-  CT_DEVICE static void load_elements(Ctx& ctx, const PackArgs& a, const std::byte* from,
-                                      SharedPointer<std::uint8_t> to) {
-    constexpr int count = static_cast<int>(16 / sizeof(Src));
-    const auto* const first = reinterpret_cast<const Src*>(from);
-    const auto inside = [&](int k) {
-      const auto* const element = reinterpret_cast<const std::byte*>(first + k);
-      return element >= a.src + a.src_low && element + sizeof(Src) <= a.src + a.src_high;
-    };
-    Src elements[count];
-    CT_UNROLL
-    for (int k = 0; k < count; ++k) elements[k] = ctx.load_if(inside(k), first + k);
-    CT_UNROLL
-    for (int k = 0; k < count; ++k) ctx.store_if(inside(k), cast<Src>(to) + k, elements[k]);
   }
 
   /// Whether boxes share sectors. Then units are counted from the sector that a run begins in, or
@@ -284,16 +152,16 @@ struct PackAnywhere {
   }
 
   /// Where the box's first run begins within a unit, if all runs begin there.
-  CT_DEVICE static int phase_of_all(const PackArgs& a, const Shared& shared) {
+  CT_DEVICE static int phase_of_all(const PackArgs& a, const PackShared& shared) {
     const auto at = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(shared.dst));
     return a.planes == 1 ? static_cast<int>(-(at / size) & (W - 1)) : 0;
   }
-  CT_DEVICE static SharedPointer<Places> table_of(const PackArgs& a, const Shared& shared) {
+  CT_DEVICE static SharedPointer<Places> table_of(const PackArgs& a, const PackShared& shared) {
     return cast<Places>(shared.box + a.table_at);
   }
   /// The table of places, counted from `room` bytes before the run.
   template <class Ctx>
-  CT_DEVICE static void fill_places(Ctx& ctx, const PackArgs& a, const Shared& shared) {
+  CT_DEVICE static void fill_places(Ctx& ctx, const PackArgs& a, const PackShared& shared) {
     const int phase = phase_of_all(a, shared);
     CT_NO_UNROLL
     for (int i = thread_of(ctx); i < a.places; i += static_cast<int>(ctx.block_dim().x)) {
@@ -331,63 +199,16 @@ struct PackAnywhere {
     }
   };
 
-  /// Lanes may begin with another element of their units, so that they read from other banks.
-  CT_DEVICE static void rotate(int (&from)[W], unsigned rotation) {
-    CT_UNROLL
-    for (int bit = W / 2; bit > 0; bit /= 2) {
-      const bool other = (rotation & static_cast<unsigned>(bit)) != 0;
-      int was[W];
-      CT_UNROLL
-      for (int k = 0; k < W; ++k) was[k] = from[k];
-      CT_UNROLL
-      for (int k = 0; k < W; ++k) from[k] = other ? was[(k + bit) % W] : was[k];
-    }
-  }
-  /// A unit of the elements of such a lane, in their order.
-  CT_DEVICE static Unit unit_of(const PackArgs& a, const Src (&elements)[W], unsigned rotation) {
-    if constexpr (W == 4 && size <= 2 && !changes_values<Change>) {
-      constexpr std::uint32_t pair = size == 1 ? 0x40 : 0x5410;
-      const std::uint32_t low = byte_permute(elements[0], elements[1], pair);
-      const std::uint32_t high = byte_permute(elements[2], elements[3], pair);
-      const std::uint32_t order = order_of(rotation);
-      if constexpr (size == 1) {
-        return {byte_permute(low, high, order)};
-      } else {
-        return {byte_permute(low, high, order), byte_permute(low, high, order >> 16)};
-      }
-    } else {
-      const Unit unit = change<Change>(a, elements);
-      return a.rotation_shift == PackArgs::no_rotation ? unit : rotated_back(unit, rotation);
-    }
-  }
-  /// Which of the bytes of two halves of a unit come one after the other.
-  CT_DEVICE static std::uint32_t order_of(unsigned rotation) {
-    if constexpr (size == 1) return 0x54105410U >> (16 - 4 * rotation);
-    return static_cast<std::uint32_t>(0x7654321076543210U >> (32 - 8 * rotation));
-  }
-  CT_DEVICE static Unit rotated_back(const Unit& unit, unsigned rotation) {
-    if constexpr (W < 4) {
-      return unit;
-    } else if constexpr (size == 1) {
-      return {byte_permute(unit[0], unit[0], 0x32103210U >> (16 - 4 * rotation))};
-    } else if constexpr (size == 2) {
-      const std::uint32_t order = order_of(rotation);
-      return {byte_permute(unit[0], unit[1], order), byte_permute(unit[0], unit[1], order >> 16)};
-    } else {
-      return rotated_words(unit, rotation);
-    }
-  }
-
   /// Where the elements of a unit lie that begins with that one.
   CT_DEVICE static void find(const PackArgs& a, const Lane& lane, int element, int (&from)[W]) {
     a.elements_at(static_cast<std::uint32_t>(element), from);
     CT_UNROLL
     for (int k = 0; k < W; ++k) from[k] += a.room;
-    if (W == 4 && a.rotation_shift != PackArgs::no_rotation) rotate(from, lane.rotation);
+    if (W == 4 && a.rotation_shift != PackArgs::no_rotation) Order::rotate(from, lane.rotation);
   }
 
   template <class Ctx, class Runs>
-  CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, const Shared& shared,
+  CT_DEVICE static void store(Ctx& ctx, const PackArgs& a, const PackShared& shared,
                               const Runs& places) {
     if constexpr (W > 1) {
       if (a.planes != 0 || a.linear) {
@@ -406,12 +227,12 @@ struct PackAnywhere {
     }
   }
   /// Whether runs may end before the sector does up to which the block writes.
-  CT_DEVICE static bool ends_here(const Shared& shared) {
+  CT_DEVICE static bool ends_here(const PackShared& shared) {
     return shared.length - shared.own < E - 1;
   }
 
   /// Elements from the first line of the grid, of any run or piece, to behind its last unit.
-  CT_DEVICE static int reach(const PackArgs& a, const Shared& shared) {
+  CT_DEVICE static int reach(const PackArgs& a, const PackShared& shared) {
     const int mask = mask_of(a);
     if (!shares(a)) {
       return shared.own <= a.of_piece ? shared.own & ~mask : (a.of_piece + mask) & ~mask;
@@ -429,7 +250,7 @@ struct PackAnywhere {
 
   /// Of each run all units of the lane, whose elements the table says, or one product.
   template <class Ctx, class Runs>
-  CT_DEVICE static void store_by_runs(Ctx& ctx, const PackArgs& a, const Shared& shared,
+  CT_DEVICE static void store_by_runs(Ctx& ctx, const PackArgs& a, const PackShared& shared,
                                       const Runs& places) {
     const Lane lane(ctx, a);
     const std::uint32_t count = shared.limits.runs_of(a.to);
@@ -464,7 +285,7 @@ struct PackAnywhere {
           CT_UNROLL
           for (int k = 0; k < W; ++k) from[k] = static_cast<int>(packed >> (16 * k) & 0xffffU);
         }
-        if (W == 4 && a.rotation_shift != PackArgs::no_rotation) rotate(from, lane.rotation);
+        if (W == 4 && a.rotation_shift != PackArgs::no_rotation) Order::rotate(from, lane.rotation);
         move_unit(ctx, a, lane, units, unit * size, from);
         entry = entry + lane.step / W;
       }
@@ -474,7 +295,7 @@ struct PackAnywhere {
   /// Of each unit all runs, those together that begin at the same place within a sector.
   /// Where the first elements lie is found while the vectors are on their way.
   template <class Ctx>
-  CT_DEVICE static void store_by_places(Ctx& ctx, const PackArgs& a, const Shared& shared,
+  CT_DEVICE static void store_by_places(Ctx& ctx, const PackArgs& a, const PackShared& shared,
                                         const EvenRuns& places) {
     const Lane lane(ctx, a);
     const auto down = static_cast<int>(a.down.divisor);
@@ -520,7 +341,7 @@ struct PackAnywhere {
     } while (unit < end);
   }
   template <class Ctx>
-  CT_DEVICE static void store_by_places(Ctx& ctx, const PackArgs& a, const Shared& shared,
+  CT_DEVICE static void store_by_places(Ctx& ctx, const PackArgs& a, const PackShared& shared,
                                         const ListedRuns& places) {
     const Lane lane(ctx, a);
     const std::uint32_t count = shared.limits.runs_of(a.to);
@@ -574,13 +395,13 @@ struct PackAnywhere {
     if constexpr (single) {
       ctx.store(to, Change::of(a, elements[0]));
     } else {
-      ctx.store(to, unit_of(a, elements, lane.rotation));
+      ctx.store(to, Order::unit_of(a, elements, lane.rotation));
     }
   }
 
   /// The elements of runs that lie in no whole unit: W - 1 at most at each end, a lane each.
   template <class Ctx, class Runs>
-  CT_DEVICE static void store_ends(Ctx& ctx, const PackArgs& a, const Shared& shared,
+  CT_DEVICE static void store_ends(Ctx& ctx, const PackArgs& a, const PackShared& shared,
                                    const Runs& places) {
     constexpr int slots = 2 * W;
     const int thread = thread_of(ctx);

@@ -396,7 +396,7 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
 /// One run: where it begins on its side and in shared memory, and its bytes. There are -16 where
 /// this block does not have the run. Shared memory is counted from the box, and from that of the
 /// block in the anywhere form. The lists of that form hold vectors or units instead
-/// (pack_anywhere.hpp).
+/// (pack_load.hpp, pack_anywhere.hpp).
 struct alignas(16) RunPlace {
   std::byte* at = nullptr;
   int shared = 0;
