@@ -232,10 +232,14 @@ Laid laid_over(const Runs& runs, std::int64_t period, std::int64_t threads,
                std::int64_t box_bytes) {
   const Units& unit = runs.unit;
   Laid best = laid_over_pieces(runs, runs.own, period, threads, box_bytes);
+  if (runs.own <= threads * unit.width || period > runs.own / 2) return best;
   constexpr std::int64_t few = 256;  // units: then there is room for a table
-  for (const std::int64_t granule : {unit.granule, unit.width, std::int64_t{1}}) {
-    for (const std::int64_t lanes : {threads, std::min(threads, few)}) {
-      const std::int64_t least = std::lcm(period, granule);
+  std::int64_t before = 0;
+  for (const std::int64_t granule : {std::int64_t{1}, unit.width, unit.granule}) {
+    const std::int64_t least = std::lcm(period, granule);
+    if (least == before) continue;
+    before = least;
+    for (std::int64_t lanes = threads; lanes > 0; lanes = lanes > few ? few : 0) {
       const std::int64_t piece = piece_elements(runs.own, least, lanes, unit);
       if (piece == runs.own) continue;
       const Laid some = laid_over_pieces(runs, piece, period, threads, box_bytes);
