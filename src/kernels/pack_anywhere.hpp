@@ -4,26 +4,29 @@
 //   shared memory     |......RR|RRRRRRRR|RRR.....|        the phase of the source
 //   destination       .DDD|DDDD|DDDD|DDDD|D..             units
 //
-// The units that a warp writes at once begin with a sector of the destination. So the element that
-// a unit begins with changes from run to run. A table in shared memory says where elements lie: for
-// each element of a run, the places of as many as a unit has, from that one on. It has a plane for
-// each place within a unit at which runs can begin, so that neighbouring lanes read neighbouring
-// entries. Where the table would be large, a lane works the places out for itself.
+// Which elements a unit has depends on where its run begins, and runs begin anywhere. Lanes go one
+// of two ways, whichever takes them less. By units: a lane works out where the elements of a unit
+// lie, while the vectors are on their way, and takes that unit of all runs that begin at the same
+// place within a unit. Along runs: it takes one unit of a run after the other, and a table says
+// where elements lie: for each element of a run, the places of as many as a unit has, from that one
+// on. The table has a plane for each place within a unit at which runs can begin, so that
+// neighbouring lanes read neighbouring entries. A run of one mode needs none: a product says it.
 //
 //   run                  ....|..dddddd|dddddddd|dddddddd|ddd.....|   sectors
 //   table, plane 0           [0 1 2 3] [4 5 6 7] ...                 units of four elements
 //          plane 2             [2 3 4 5] [6 7 8 9] ...
 //
 // A sector in which one run ends and another begins, of another block, takes the L2 more than twice
-// the time of a whole one. So neighbouring boxes share indices of the destination run's last mode:
-// as many as fill a sector. A block writes from the first sector that begins in its run up to the
-// first one that begins in the next box's run, and reads the elements that this takes beyond its
-// own. Only at the ends of the mode there are parts of sectors. The elements there that are in no
-// whole unit follow one by one.
+// the time of a whole one. So neighbouring boxes of large arrays share indices of the destination
+// run's last mode: as many as fill a sector. A block writes from the first sector that begins in
+// its run up to the first one that begins in the next box's run, and reads the elements that this
+// takes beyond its own. Units are counted from the beginning of a sector there, so that warps write
+// whole ones; else from the first whole unit of a run. Elements that are in no whole unit follow
+// one by one.
 //
 // A run may be cut at one of its modes, where more and shorter ones keep the lanes busier. A long
-// run is a list of pieces of whole periods: each has the sectors that begin within it. Only a run,
-// not a piece, has elements outside of sectors.
+// run is a list of pieces of whole periods: each has the units that begin within it. Only a run,
+// not a piece, has elements outside of units.
 //
 // Where the runs of a side follow one another at equal distances, a thread steps from one to the
 // next. Others are listed in shared memory, as the vectors or the units that they have.

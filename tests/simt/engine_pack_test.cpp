@@ -80,6 +80,10 @@ TEST(Engine, PackSharesSectors) {
     }
     if (HasFailure()) FAIL() << size << " B";
   }
+  // Boxes of one run, which is taken in pieces.
+  for (const std::int64_t rows : {4200, 4301}) {
+    compare(problem_of(1, {{4, rows, 1}, {rows, 1, 4}, {3, 4 * rows, 4 * rows + 1}}), 0, 1);
+  }
 }
 
 // Calls visit(normal problem, configuration, what is launched) for candidates of the anywhere form.
