@@ -209,6 +209,7 @@ Laid laid_over_pieces(const Runs& runs, std::int64_t piece, std::int64_t period,
     attempt({piece, across, down, static_cast<int>(columns), finds},
             times * (of_column + places + static_cast<double>(finds - 1) * (places + of_again)),
             times * of_unit, 0);
+    if (finds == 1) break;  // fewer at once would find no less
   }
   // Fewer neighbours than a line has would take the L2 more requests.
   // As measured, it is not worth it where a lane would find its places once.
