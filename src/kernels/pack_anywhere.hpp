@@ -145,7 +145,8 @@ struct PackAnywhere {
     const int mask = mask_of(a);
     const auto behind = static_cast<int>(at / size) & mask;
     const int before = begins && shares(a) ? -behind : -behind & mask;
-    const int pad = -(static_cast<int>(at) + own) & (mask * size + size - 1);
+    const std::uint32_t behind_own = -(at + static_cast<std::uint32_t>(own));
+    const int pad = static_cast<int>(behind_own) & (mask * size + size - 1);
     const int end = own + pad < run.bytes ? own + pad : run.bytes;
     return {run.at + before * size, run.shared, Units::pack(end - before * size, before)};
   }
@@ -273,7 +274,7 @@ struct PackAnywhere {
       const int before = Units::before(units);
       const int last = Units::end(units) / size - W;  // where its last unit can begin
       int unit = lane.first;
-      if (unit + before < 0) unit += lane.step;
+      if (unit + before < 0) unit += lane.step;  // which is a sector at least
       const auto first = static_cast<unsigned>(unit + before - phase);
       // The same plane for all units of a run.
       auto entry = table_of(a, shared) + (first % W * static_cast<unsigned>(a.places) + first / W);

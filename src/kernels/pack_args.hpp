@@ -190,12 +190,13 @@ struct PackArgs {
   std::int64_t safe_high = 0;  ///< to here, all vectors that they touch may be read
   std::uint8_t axes = 0;       ///< of the walk from box to box
   std::uint8_t cuts = 0;
-  std::uint8_t flips = 0;       ///< anywhere
-  bool same = false;            ///< anywhere: all runs of a box do
-  bool same_before = false;     ///< anywhere: and all pieces, so all have as many elements before
-                                ///< their units
-  bool linear = false;          ///< anywhere: lanes go along runs, which have one mode
-  bool in_pieces = false;       ///< anywhere: there is one run, of even pieces
+  std::uint8_t flips = 0;    ///< anywhere
+  bool same = false;         ///< anywhere: all runs of a box begin at the same place within a
+                             ///< unit, or within a sector where boxes share such
+  bool same_before = false;  ///< anywhere: so do all pieces, and all have as many elements before
+                             ///< their units
+  bool linear = false;       ///< anywhere: lanes go along runs, which have one mode
+  bool in_pieces = false;    ///< anywhere: there is one run, of even pieces
   std::int8_t shared_cut = -1;  ///< anywhere: along which boxes share indices, or none
   std::uint8_t rotation_shift = no_rotation;  ///< see rotation_of()
   std::int16_t rounds = 1;                    ///< anywhere: times that `from.vectors` make a run
@@ -208,8 +209,8 @@ struct PackArgs {
   int places = 0;           ///< anywhere: how many the table has of each plane
   std::uint8_t planes = 0;  ///< anywhere: of the table, see pack_anywhere.hpp
   FastDivide down;          ///< runs of the destination that a block writes at once
-  int cycle = 1;  ///< anywhere: even runs that are so far apart, a multiple of `down`, begin at the
-                  ///< same place within a sector
+  int cycle = 1;  ///< anywhere: even runs that are so far apart, a multiple of `down`, begin
+                  ///< at the same place within a unit or a sector, as of `same`
   PackCut cut[max_cuts];
   PackAxis axis[max_axes];
   PackDigits of_run;  ///< where its elements lie in shared memory: its modes

@@ -28,8 +28,8 @@ struct PackConfig {
 
 namespace pack {
 
-/// The boxes of a problem: their runs end with a sector, or, where such boxes are too large, at
-/// least with a vector.
+/// The boxes of a problem: but for what they share, their runs end with a sector, or, where such
+/// boxes are too large, at least with a vector.
 class Boxes {
  public:
   explicit Boxes(const Problem& normal) : normal_(normal), sides_(normal) {}

@@ -137,12 +137,11 @@ struct Table {
 
 Table table_of(const Runs& runs, std::int64_t piece, std::int64_t box_bytes) {
   const Units& unit = runs.unit;
-  constexpr std::int64_t most = 16 << 10, little = 4 << 10;
   if (unit.width == 1) return {};
   const bool is_one = runs.same_in_units && (piece % unit.width == 0 || piece >= runs.own);
   const Table table{is_one ? 1 : unit.width, (unit.whole(piece) + unit.granule) / unit.width + 1};
   const std::int64_t bytes = table.planes * table.places * unit.width * 2;
-  return bytes <= std::min(most, std::max(box_bytes / 2, little)) ? table : Table{};
+  return bytes <= TableRoom::of(box_bytes) ? table : Table{};
 }
 
 std::int64_t floor_of(std::int64_t n) {

@@ -2,12 +2,24 @@
 // and how lanes are laid over them. pack_setup.hpp is what others see.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "core/problem.hpp"
 #include "kernels/pack.hpp"
 #include "plan/gpu/box.hpp"
 #include "plan/gpu/pack.hpp"
 
 namespace cornerturn::plan::gpu::pack {
+
+/// The table of places has so many bytes at most, and no more than half of the box's or `little`.
+struct TableRoom {
+  static constexpr std::int64_t most = 16 << 10, little = 4 << 10;
+
+  static std::int64_t of(std::int64_t box_bytes) {
+    return std::min(most, std::max(box_bytes / 2, little));
+  }
+};
 
 /// The runs as lanes take them: those of the box, or what some of their modes make. Lanes then have
 /// the same offsets in more of them.

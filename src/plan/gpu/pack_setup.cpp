@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "maps/banks.hpp"
+#include "plan/gpu/pack_lanes.hpp"
 #include "plan/gpu/pack_layout.hpp"
 
 namespace cornerturn::plan::gpu::pack {
@@ -283,8 +284,9 @@ bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool 
   const std::int64_t table = (box.dst.run + vector_elements(normal)) * 2;
   const std::int64_t shared =
       anywhere ? layout.bytes + runs * 16 : with_lines(layout.bytes) + runs * 32 + table;
+  const std::int64_t places = anywhere ? TableRoom::of(box.bytes) : 0;
   const std::int64_t gaps = (box.src.places - box.src.run) * normal.src_type.size();
-  return layout.bytes <= most_shared && shared <= device.shared_per_block &&
+  return layout.bytes <= most_shared && shared + places <= device.shared_per_block &&
          shared <= 4 * box.bytes + gaps * layout.src_runs + 4096 &&
          digits <= kernels::PackDigits::most;
 }
