@@ -124,10 +124,9 @@ struct PackAnywhere {
   CT_DEVICE static bool shares(const PackArgs& a) { return a.shared_cut >= 0; }
   CT_DEVICE static int mask_of(const PackArgs& a) { return shares(a) ? E - 1 : W - 1; }
 
-  /// Units of a run: where the first sector is of which the block writes units, in shared memory
-  /// the run itself, and two numbers in one: the bytes from that sector to where the block's last
-  /// unit ends, and the elements of the run before it. These are less than none if the sector
-  /// begins before the run.
+  /// Units of a run: where they are counted from, in shared memory the run itself, and two numbers
+  /// in one: the bytes from there to where the block's last unit ends, and the elements of the run
+  /// before it. These are less than none if that is a sector which begins before the run.
   struct Units {
     static constexpr int shift = 7;
 
@@ -150,7 +149,7 @@ struct PackAnywhere {
     const int end = own + pad < run.bytes ? own + pad : run.bytes;
     return {run.at + before * size, run.shared, Units::pack(end - before * size, before)};
   }
-  /// Whether there is the unit that begins so many bytes behind the first sector.
+  /// Whether there is the unit that begins so many bytes behind where they are counted from.
   CT_DEVICE static bool has_unit(const RunPlace& units, int at) {
     return at + W * size <= Units::end(units) && at + Units::before(units) * size >= 0;
   }
@@ -184,6 +183,7 @@ struct PackAnywhere {
       }
     }
   }
+
   /// Which units a lane writes: some of a run, the same ones of every `down`-th run.
   struct Lane {
     int first = 0;  ///< element of the first unit that there can be
@@ -235,7 +235,7 @@ struct PackAnywhere {
     return shared.length - shared.own < E - 1;
   }
 
-  /// Elements from the first line of the grid, of any run or piece, to behind its last unit.
+  /// Elements from where units are counted from, in any run or piece, to behind its last unit.
   CT_DEVICE static int reach(const PackArgs& a, const PackShared& shared) {
     const int mask = mask_of(a);
     if (!shares(a)) {
@@ -296,8 +296,9 @@ struct PackAnywhere {
     }
   }
 
-  /// Of each unit all runs, those together that begin at the same place within a sector.
-  /// Where the first elements lie is found while the vectors are on their way.
+  /// Of each unit all runs, those together that begin at the same place within a unit, or within a
+  /// sector where boxes share such. Where the first elements lie is found while the vectors are on
+  /// their way.
   template <class Ctx>
   CT_DEVICE static void store_by_places(Ctx& ctx, const PackArgs& a, const PackShared& shared,
                                         const EvenRuns& places) {
