@@ -36,8 +36,17 @@ using DeepPlaces = Places<BasicWalk<std::uint32_t, std::uint32_t, 29>>;
 using FarPlaces = Places<Walk>;
 using WidePlaces = Places<BasicWalk<std::uint64_t, std::uint64_t, 39>>;
 
+/// Of a source that the destination holds several times: elements by their numbers in the order of
+/// the first of these places. Each is loaded once, and stored in all of them.
+struct RepeatedPlaces : FarPlaces {
+  std::uint32_t times = 1;
+  std::int64_t step = 0;  ///< bytes from a place to the next
+};
+
 template <class Form>
 inline constexpr bool is_near = sizeof(Form::Way::src_step) == 4;
+template <class Form>
+inline constexpr bool is_repeated = std::is_same_v<Form, RepeatedPlaces>;
 
 /// Units of several elements, one a thread, in an order in which neighbours are neighbours in the
 /// source. A row is the destination's fastest mode; a unit of it is a vector of the destination,
@@ -47,7 +56,8 @@ struct UnitPlaces {
   std::byte* dst = nullptr;
   std::uint32_t units = 0;
   std::uint32_t row = 0;  ///< elements
-  std::int32_t step = 0;  ///< bytes from one element of a row to the next, in the source
+  std::int32_t step = 0;  ///< bytes from one element of a row to the next, in the source; 0: they
+                          ///< are one there
   FastDivide of_row;      ///< units
   FastDivide before;      ///< units that lie at the same place of a row, one after the other
   NearPlaces::Way walk;   ///< over the units; last, since most need only its beginning
@@ -82,7 +92,9 @@ struct ChangedPlaces : WidePlaces {
 struct GatherArgs {
   int element_bytes = 1;
   bool single = false;  ///< one element a thread, for problems that do not fill the GPU
-  std::variant<NearPlaces, DeepPlaces, FarPlaces, WidePlaces, UnitPlaces, ChangedPlaces> form = {};
+  std::variant<NearPlaces, DeepPlaces, FarPlaces, WidePlaces, RepeatedPlaces, UnitPlaces,
+               ChangedPlaces>
+      form = {};
 };
 
 /// Elements of a thread, where there are many.
@@ -113,9 +125,21 @@ struct Gather {
     for (int i = 0; i < of_thread; ++i) {
       v[i] = ctx.load_if(n[i] < a.elements, reinterpret_cast<const T*>(a.src + at[i].src));
     }
+    store(ctx, a, n, a.dst, at, v);
+    if constexpr (is_repeated<Form>) {
+      std::byte* dst = a.dst;
+      CT_NO_UNROLL
+      for (std::uint32_t time = 1; time < a.times; ++time) store(ctx, a, n, dst += a.step, at, v);
+    }
+  }
+
+ private:
+  template <class Ctx>
+  CT_DEVICE static void store(Ctx& ctx, const Form& a, const Index (&n)[of_thread], std::byte* dst,
+                              const Offsets (&at)[of_thread], const T (&v)[of_thread]) {
     CT_UNROLL
     for (int i = 0; i < of_thread; ++i) {
-      ctx.store_if(n[i] < a.elements, reinterpret_cast<T*>(a.dst + at[i].dst), v[i]);
+      ctx.store_if(n[i] < a.elements, reinterpret_cast<T*>(dst + at[i].dst), v[i]);
     }
   }
 };
@@ -146,7 +170,16 @@ struct GatherUnits {
     CT_UNROLL
     for (int k = 0; k < V; ++k) {
       inside[k] = n < a.units && static_cast<std::uint32_t>(first + k) < a.row;
-      v[k] = ctx.load_if(inside[k], reinterpret_cast<const T*>(from + std::int64_t{k} * a.step));
+    }
+    if (a.step == 0) {
+      const T one = ctx.load_if(n < a.units, reinterpret_cast<const T*>(from));
+      CT_UNROLL
+      for (int k = 0; k < V; ++k) v[k] = one;
+    } else {
+      CT_UNROLL
+      for (int k = 0; k < V; ++k) {
+        v[k] = ctx.load_if(inside[k], reinterpret_cast<const T*>(from + std::int64_t{k} * a.step));
+      }
     }
     store_inside<0, V>(ctx, to, v, inside);
   }
@@ -263,10 +296,14 @@ void dispatch(const GatherArgs& a, Visit&& visit) {
       });
     } else {
       with_element(a.element_bytes, [&]<class T>(T) {
-        if constexpr (!std::is_same_v<Form, WidePlaces>) {
-          if (a.single) return visit.template operator()<Gather<T, Form, 1>>();
+        if constexpr (is_repeated<Form>) {
+          visit.template operator()<Gather<T, Form, 1>>();
+        } else {
+          if constexpr (!std::is_same_v<Form, WidePlaces>) {
+            if (a.single) return visit.template operator()<Gather<T, Form, 1>>();
+          }
+          visit.template operator()<Gather<T, Form, gather_at_once>>();
         }
-        visit.template operator()<Gather<T, Form, gather_at_once>>();
       });
     }
   };

@@ -15,6 +15,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/skew_args.hpp"
 #include "kernels/skew_registers.hpp"
@@ -36,6 +37,10 @@ inline constexpr SkewShape skew_shapes[4][skew_shape_count] = {
     {{1024, 512, 512}, {512, 512, 256}, {256, 512, 256}, {}},
     {{512, 512, 256}, {256, 256, 128}, {256, 512, 256}, {}},
 };
+
+constexpr bool has_skew_shape(int shape, int element_bytes) {
+  return element_bytes > 1 && (shape != small_skew_shape || element_bytes == 4);
+}
 
 template <class T, int shape_number, bool one_mode>
 struct Skew {
@@ -201,36 +206,24 @@ void dispatch(const SkewArgs& a, Visit&& visit) {
       one_mode ? visit.template operator()<Skew<T, shape, true>>()
                : visit.template operator()<Skew<T, shape, false>>();
     };
-    if constexpr (sizeof(T) > 1) {
-      switch (a.shape) {
-        case 0:
-          return gathered.template operator()<0>();
-        case 1:
-          return gathered.template operator()<1>();
-        case 2:
-          return gathered.template operator()<2>();
-        case small_skew_shape:
-          if constexpr (sizeof(T) == 4) return gathered.template operator()<small_skew_shape>();
-          break;
-        default:
-          break;
+    const auto with_shape = [&]<int shape>() {
+      if constexpr (has_skew_shape(shape, sizeof(T))) {
+        if (a.shape == shape) gathered.template operator()<shape>();
       }
-    }
-    if constexpr (sizeof(T) <= 4) {
-      switch (a.shape - skew_shape_count) {
-        case 0:
-          return in_registers.template operator()<Move<T>, 0>();
-        case 1:
-          return in_registers.template operator()<Move<T>, 1>();
-        case narrow_register_shape:
-          if constexpr (sizeof(T) <= 2) {
-            return in_registers.template operator()<Move<T>, narrow_register_shape>();
-          }
-          break;
-        default:
-          return in_registers.template operator()<Move<T>, 2>();
+    };
+    const auto with_register_shape = [&]<int shape>() {
+      if constexpr (has_skew_register_shape(shape, sizeof(T))) {
+        if (a.shape == skew_shape_count + shape) in_registers.template operator()<Move<T>, shape>();
       }
+    };
+    [&]<int... shape>(std::integer_sequence<int, shape...>) {
+      (with_shape.template operator()<shape>(), ...);
     }
+    (std::make_integer_sequence<int, skew_shape_count>());
+    [&]<int... shape>(std::integer_sequence<int, shape...>) {
+      (with_register_shape.template operator()<shape>(), ...);
+    }
+    (std::make_integer_sequence<int, skew_register_shape_count>());
   });
 }
 

@@ -17,6 +17,9 @@ inline constexpr int skew_register_shape_count = 4;
 inline constexpr TileShape skew_register_shapes[skew_register_shape_count] = {
     {8, 128}, {16, 128}, {16, 256}, {4, 256}};
 inline constexpr int narrow_register_shape = 3;  ///< for short rows of 1 and 2 bytes
+constexpr bool has_skew_register_shape(int shape, int element_bytes) {
+  return element_bytes <= (shape == narrow_register_shape ? 2 : 4);
+}
 /// How often a lane takes another four rows, by shape.
 inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 2};
 /// Those that there are where values change.

@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <utility>
 
 #include "kernels/casts.hpp"
 #include "kernels/elements.hpp"
@@ -197,10 +199,20 @@ struct TileShape {
   int across = 16;
   int down_bytes = 256;
 };
-inline constexpr TileShape tile_shapes[] = {{16, 256}, {8, 128}, {16, 128}, {8, 256}, {4, 64}};
-/// The last is for small elements: of larger ones it would be too few for a warp.
-constexpr int tile_shape_count(int element_bytes) {
-  return element_bytes <= 2 ? 5 : 4;
+inline constexpr TileShape tile_shapes[] = {{16, 256}, {8, 128},  {16, 128}, {8, 256},
+                                            {4, 64},   {32, 512}, {16, 512}};
+/// The last ones are for some elements alone. Of larger ones the first of them would be too few for
+/// a warp, of smaller ones the others would be too large for a block.
+constexpr bool has_tile_shape(int shape, int element_bytes) {
+  switch (shape) {
+    case 4:
+      return element_bytes <= 2;
+    case 5:
+    case 6:
+      return element_bytes >= 8;
+    default:
+      return true;
+  }
 }
 /// The one shape that there is where values change; `staged_bytes`: an element in shared memory.
 constexpr int changing_tile_shape(int staged_bytes) {
@@ -438,18 +450,15 @@ void dispatch(const TileArgs& a, Visit&& visit) {
     return;
   }
   with_element(a.element_bytes, [&]<class T>(T) {
-    switch (a.shape) {
-      case 0:
-        return with_modes.template operator()<Move<T>, 0>();
-      case 1:
-        return with_modes.template operator()<Move<T>, 1>();
-      case 2:
-        return with_modes.template operator()<Move<T>, 2>();
-      case 3:
-        return with_modes.template operator()<Move<T>, 3>();
-      default:
-        if constexpr (sizeof(T) <= 2) return with_modes.template operator()<Move<T>, 4>();
+    const auto with_shape = [&]<int shape>() {
+      if constexpr (has_tile_shape(shape, sizeof(T))) {
+        if (a.shape == shape) with_modes.template operator()<Move<T>, shape>();
+      }
+    };
+    [&]<int... shape>(std::integer_sequence<int, shape...>) {
+      (with_shape.template operator()<shape>(), ...);
     }
+    (std::make_integer_sequence<int, std::size(tile_shapes)>());
   });
 }
 

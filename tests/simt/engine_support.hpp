@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/validate.hpp"
+#include "plan/gpu/gather_repeated.hpp"
 #include "plan/gpu/gather_units.hpp"
 #include "plan/gpu/pack_setup.hpp"
 #include "plan/gpu/parts.hpp"
@@ -81,8 +82,8 @@ inline void add_units(const Plan& plan, Candidates& candidates) {
                                 [](const auto& one) { return one.name == Family::name; });
   Alignment start = plan.alignment;
   start.dst = std::gcd(start.dst, plan.normal.dst_offset);
-  const int granule = plan::gpu::gather::granule_of_rows(plan.normal, start);
-  candidates.push_back({&*row, plan::gpu::GatherConfig{false, true, granule}, {}});
+  const std::int16_t granule = plan::gpu::gather::granule_of_rows(plan.normal, start);
+  candidates.push_back({&*row, plan::gpu::GatherConfig{plan::gpu::GatherForm::units, granule}, {}});
 }
 
 // Boxes of pack share sectors in problems that would take long here.

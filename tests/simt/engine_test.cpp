@@ -56,7 +56,9 @@ TEST(Engine, UnitsOfGather) {
       const Problem flipped = problem_of(size, {{20, -size, pitch}, {elements, -step, size}});
       const Problem repeated =
           problem_of(size, {{3, 0, 20 * pitch}, {20, size, pitch}, {elements, step, size}});
-      for (const Problem& problem : {matrix, flipped, repeated}) {
+      const Problem same_in_row = problem_of(
+          size, {{3, 5 * size, 20 * pitch}, {20, 40 * size, pitch}, {elements, 0, size}});
+      for (const Problem& problem : {matrix, flipped, repeated, same_in_row}) {
         ASSERT_TRUE(takes_units(problem)) << to_string(problem);
         for (std::int64_t phase = 0; phase < 16; phase += size) {
           run_and_compare(problem, phase % 5 * size, phase, "gather");
@@ -91,6 +93,8 @@ TEST(Engine, RepeatedSources) {
     for (const Problem& problem : {column, middle, apart}) {
       for (const auto& [src, dst] : {std::pair{0, 0}, {size % 16, 0}, {0, size % 16}, {3, 5}}) {
         run_and_compare(problem, src, dst, "repeat");
+        ASSERT_TRUE(plan::gpu::gather::can_repeat(problem)) << to_string(problem);
+        run_and_compare(problem, src, dst, "gather");
       }
     }
     if (HasFailure()) FAIL() << size << " B";

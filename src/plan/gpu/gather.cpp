@@ -10,6 +10,8 @@
 #include "maps/sectors.hpp"
 #include "plan/gpu/bind.hpp"
 #include "plan/gpu/convert.hpp"
+#include "plan/gpu/gather_places.hpp"
+#include "plan/gpu/gather_repeated.hpp"
 #include "plan/gpu/gather_units.hpp"
 #include "plan/gpu/row_runs.hpp"
 
@@ -18,35 +20,15 @@ namespace cornerturn::plan::gpu::gather {
 namespace {
 constexpr std::int64_t least_four = 1 << 15;  // elements: fewer leave SMs without work
 constexpr std::int64_t most_single = 1 << 20;
-constexpr int threads = 256;
 constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
+
+bool is_single(const GatherConfig& config) {
+  return config.form == GatherForm::single;
+}
 
 // The elements that a block of kernels::Gather takes at a time.
 std::int64_t of_block(const GatherConfig& config) {
-  return config.single ? threads : kernels::gather_at_once * threads;
-}
-
-int count_sectors(const Problem& normal) {
-  std::array<std::int64_t, 32> seen{};
-  std::array<std::int64_t, ModeList::capacity> index{};  // of the modes, the last one first
-  int count = 0;
-  std::int64_t offset = 0;
-  for (int lane = 0; lane < 32; ++lane) {
-    const std::int64_t sector = offset >> 5;
-    const auto end = seen.begin() + count;
-    if (std::find(seen.begin(), end, sector) == end) {
-      seen[static_cast<std::size_t>(count++)] = sector;
-    }
-    const int rank = normal.rank();
-    for (std::size_t at = 0; static_cast<int>(at) < rank; ++at) {
-      const Mode& mode = normal.modes[rank - 1 - static_cast<int>(at)];
-      offset += mode.src_stride;
-      if (++index[at] < mode.extent) break;
-      offset -= mode.extent * mode.src_stride;
-      index[at] = 0;
-    }
-  }
-  return count;
+  return is_single(config) ? threads : kernels::gather_at_once * threads;
 }
 
 // Bytes of the sectors that blocks get from the L2: a block finds those that it has had in the L1.
@@ -83,20 +65,6 @@ double value_lane(const Problem& normal, const Family::Costs& c) {
   return is_known ? c.known_value : c.any_value;
 }
 
-template <class Places>
-Places places_of(const Problem& normal) {
-  Places places;
-  places.elements = static_cast<typename Places::Index>(normal.elements());
-  if (places.elements == 0) return places;
-  kernels::WalkMaker<typename Places::Way> maker;
-  for (int i = normal.rank(); i-- > 0;) {
-    const Mode& mode = normal.modes[i];
-    maker.add(mode.extent, mode.src_stride, mode.dst_stride);
-  }
-  places.walk = maker.walk;
-  return places;
-}
-
 kernels::AxisVector axis_vector(const ModeVector& vector, const Problem& normal) {
   kernels::AxisVector axis{.present = vector.present, .step = vector.step, .first = vector.first};
   if (vector.mode < 0 || normal.elements() == 0) return axis;
@@ -127,19 +95,50 @@ kernels::ChangedPlaces changed_places(const Problem& normal) {
 
 }  // namespace
 
+int sectors_of_warp(const Problem& normal) {
+  std::array<std::int64_t, 32> seen{};
+  std::array<std::int64_t, ModeList::capacity> index{};  // of the modes, the last one first
+  int count = 0;
+  std::int64_t offset = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    const std::int64_t sector = offset >> 5;
+    const auto end = seen.begin() + count;
+    if (std::find(seen.begin(), end, sector) == end) {
+      seen[static_cast<std::size_t>(count++)] = sector;
+    }
+    const int rank = normal.rank();
+    for (std::size_t at = 0; static_cast<int>(at) < rank; ++at) {
+      const Mode& mode = normal.modes[rank - 1 - static_cast<int>(at)];
+      offset += mode.src_stride;
+      if (++index[at] < mode.extent) break;
+      offset -= mode.extent * mode.src_stride;
+      index[at] = 0;
+    }
+  }
+  return count;
+}
+
+double read_once(const Rows& rows, const Model& model) {
+  // Of single elements the neighbours in a burst belong to others, who may find them in the L2.
+  constexpr double burst = 64;
+  const auto run = static_cast<double>(rows.bytes);
+  if (run < burst) return model.least.src_bytes;
+  return src_moved(model, {run, granule_of(rows, &Mode::src_stride)});
+}
+
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   if (normal.converts() && normal.elements() > 0) {
     if (const char* rule = why_misplaced(normal)) return rule;
   }
   if (normal.rank() > kernels::max_axes) return "more modes than any memory has elements for";
-  if (!normal.converts() && normal.elements() >= most_blocks * of_block({true})) {
+  if (!normal.converts() && normal.elements() >= most_blocks * of_block({GatherForm::single})) {
     return "2^39 elements or more";
   }
   return nullptr;
 }
 
 int Facts::sectors_of_warp() {
-  if (sectors_ == 0) sectors_ = count_sectors(normal_);
+  if (sectors_ == 0) sectors_ = gather::sectors_of_warp(normal_);
   return sectors_;
 }
 
@@ -148,14 +147,18 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   if (normal.converts()) return add({});
   const std::int64_t elements = normal.elements();
   if (elements == 0 || elements > least_four) add({});
-  if (elements > 0 && elements <= most_single) add({true});
-  if (are_units_worth_it(normal)) add({false, true, granule_of_rows(normal, start)});
+  if (elements > 0 && elements <= most_single) add({GatherForm::single});
+  if (are_units_worth_it(normal)) {
+    add({GatherForm::units, granule_of_rows(normal, start)});
+  }
+  if (can_repeat(normal)) add({GatherForm::repeated});
 }
 
 Estimate Family::estimate(const GatherConfig& config, const Problem& normal, const Model& model,
                           const Costs& c, Facts& facts) {
   if (normal.elements() == 0) return {};
-  if (config.units) return estimate_of_units(config, normal, model, c);
+  if (config.form == GatherForm::units) return estimate_of_units(config, normal, model, c);
+  if (config.form == GatherForm::repeated) return estimate_of_repeated(normal, model, c);
   const auto elements = static_cast<double>(normal.elements());
   Work work;
   work.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
@@ -170,17 +173,13 @@ Estimate Family::estimate(const GatherConfig& config, const Problem& normal, con
                          : run >= 128 ? c.share_128
                          : run >= 64  ? c.share_64
                                       : c.share_32;
-    work.block_seconds = config.single ? c.single_block : model.costs.rows_block;
+    work.block_seconds = is_single(config) ? c.single_block : model.costs.rows_block;
     work.src_bytes = model.least.src_bytes / share;
     work.dst_bytes = model.least.dst_bytes / share;
     return estimate_of(model, work);
   }
-  work.block_seconds = config.single ? c.single_block : c.block;
-  // Of single elements the neighbours in a burst belong to others, who may find them in the L2.
-  constexpr double burst = 64;
-  const double once = run < burst ? model.least.src_bytes
-                                  : src_moved(model, {run, granule_of(rows, &Mode::src_stride)});
-  work.src_bytes = once * (1 + fetched_again(rows, model, run));
+  work.block_seconds = is_single(config) ? c.single_block : c.block;
+  work.src_bytes = read_once(rows, model) * (1 + fetched_again(rows, model, run));
   work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32});
   if (model.least_seconds != nullptr) {
     const Estimate least = estimate_of(model, work);
@@ -200,18 +199,25 @@ std::string Family::describe(const GatherConfig& config, const Problem& normal) 
   if (normal.converts()) {
     return normal.src_type.name() + " to " + normal.dst_type.name() + " in destination order";
   }
-  if (config.units) {
+  if (config.form == GatherForm::units) {
     return std::to_string(normal.dst_type.size()) + " B at a time in source order, 16 B a thread";
   }
-  return std::to_string(normal.dst_type.size()) + " B at a time in destination order" +
-         (config.single ? ", one a thread" : "");
+  const std::string text =
+      std::to_string(normal.dst_type.size()) + " B at a time in destination order";
+  if (config.form == GatherForm::repeated) return text + ", loaded once, stored several times";
+  return is_single(config) ? text + ", one a thread" : text;
 }
 
 Launchable<kernels::GatherArgs> Family::prepare(const GatherConfig& config, const Problem& normal) {
-  kernels::GatherArgs args{.element_bytes = normal.dst_type.size(), .single = config.single};
-  if (config.units) {
+  kernels::GatherArgs args{.element_bytes = normal.dst_type.size(), .single = is_single(config)};
+  if (config.form == GatherForm::units) {
     args.form = unit_places(config, normal);
     const std::int64_t blocks = ceil_div(units_of(config, normal), threads);
+    return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
+  }
+  if (config.form == GatherForm::repeated) {
+    args.form = repeated_places(normal);
+    const std::int64_t blocks = ceil_div(once_of(normal).elements(), std::int64_t{threads});
     return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
   }
   if (normal.converts()) {

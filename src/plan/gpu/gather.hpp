@@ -2,6 +2,7 @@
 // that can happen to values.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/buffers.hpp"
@@ -14,10 +15,17 @@
 
 namespace cornerturn::plan::gpu {
 
+/// What a thread takes. Where values change there are `several` alone.
+enum class GatherForm : std::uint8_t {
+  several,   ///< four elements
+  single,    ///< one
+  units,     ///< see kernels::UnitPlaces
+  repeated,  ///< see kernels::RepeatedPlaces
+};
+
 struct GatherConfig {
-  bool single = false;  ///< one element a thread, not four; of moves alone
-  bool units = false;   ///< see kernels::UnitPlaces; of moves alone
-  int granule = 0;      ///< of units: a divisor of the destination's places where rows begin
+  GatherForm form = GatherForm::several;
+  std::int16_t granule = 0;  ///< of units: a divisor of the destination's places where rows begin
 
   friend bool operator==(const GatherConfig&, const GatherConfig&) = default;
 };
@@ -47,6 +55,7 @@ struct Family {
   struct Costs {
     Cost lane{"lane", 2.047, "instructions for each element"};
     Cost axis{"axis", 7.782, "instructions for each mode of an element's place"};
+    Cost again{"again", 3, "instructions for each place where an element is stored again"};
     Cost far{"far", 3.105, "times the instructions where places need more than 32 bits"};
     Cost sector{"sector", 0.6077, "wavefronts for each sector that a warp touches"};
     Cost block{"block", 1.908e-06, "seconds of a block that is alone"};

@@ -8,16 +8,17 @@
 #include "core/divide.hpp"
 #include "core/validate.hpp"
 #include "maps/sectors.hpp"
+#include "plan/gpu/gather_places.hpp"
 
 namespace cornerturn::plan::gpu::gather {
 
 namespace {
 
-// Of problems for which no other kernel is much faster, and for which this one was measured.
+// Of problems for which no other kernel is much faster, and for which this one was measured. The
+// most holds for rows of several elements.
 constexpr std::int64_t least_bytes = 1 << 20;
 constexpr std::int64_t most_bytes = 8 << 20;
 constexpr int unit = 16;  // bytes
-constexpr int threads = 256;
 
 // Whether 32 bits hold how far any element lies from the first, and `more` bytes.
 bool is_near(const Reach& reach, std::int64_t offset, std::int64_t more) {
@@ -25,8 +26,13 @@ bool is_near(const Reach& reach, std::int64_t offset, std::int64_t more) {
   return reach.low - offset >= -most && reach.high - offset <= most;
 }
 
+// Whether the elements of a row are one element of the source.
+bool repeats(const Mode& row) {
+  return row.src_stride == 0;
+}
+
 // The modes of a problem with units for elements of rows, and which they are. The source's fastest
-// first, and those that repeat it last.
+// first, and those that repeat it last; but rows that are one element come before all.
 struct Ways {
   std::array<Mode, kernels::NearPlaces::Way::max_rank> modes;
   int rank = 0;
@@ -36,7 +42,7 @@ struct Ways {
     const Mode& row = normal.modes[rank - 1];
     const std::int64_t size = row.dst_stride;
     // Some units are parts where rows begin anywhere.
-    const std::int64_t bytes = row.extent * size + unit - std::min(unit, config.granule);
+    const std::int64_t bytes = row.extent * size + unit - std::min<int>(unit, config.granule);
     const auto begin = modes.begin();
     std::copy(normal.modes.begin(), normal.modes.end() - 1, begin);
     const auto distance = [](const Mode& mode) {
@@ -45,10 +51,10 @@ struct Ways {
     std::stable_sort(begin, begin + rank - 1,
                      [&](const Mode& x, const Mode& y) { return distance(x) < distance(y); });
     const Mode of_row{ceil_div(bytes, std::int64_t{unit}), unit / size * row.src_stride, unit};
-    units = static_cast<int>(
-        std::find_if(begin, begin + rank - 1,
-                     [&](const Mode& mode) { return distance(mode) >= distance(of_row); }) -
-        begin);
+    const auto is_slower = [&](const Mode& mode) {
+      return repeats(row) || distance(mode) >= distance(of_row);
+    };
+    units = static_cast<int>(std::find_if(begin, begin + rank - 1, is_slower) - begin);
     std::copy_backward(begin + units, begin + rank - 1, begin + rank);
     modes[static_cast<std::size_t>(units)] = of_row;
   }
@@ -76,12 +82,12 @@ bool is_near(const Problem& normal) {
          is_near(dst_reach(normal), normal.dst_offset, 0);
 }
 
-int granule_of_rows(const Problem& normal, const Alignment& start) {
+std::int16_t granule_of_rows(const Problem& normal, const Alignment& start) {
   std::int64_t granule = std::gcd(start.dst, 16);
   for (int i = 0; i + 1 < normal.rank(); ++i) {
     granule = std::gcd(granule, normal.modes[i].dst_stride);
   }
-  return static_cast<int>(granule);
+  return static_cast<std::int16_t>(granule);
 }
 
 bool takes_units(const Problem& normal) {
@@ -93,11 +99,13 @@ bool takes_units(const Problem& normal) {
   }
   const Mode& row = normal.modes[rank - 1];
   const std::int64_t step = std::abs(row.src_stride);
-  if (row.dst_stride != size || row.extent * size < 2 * unit || step <= 16) return false;
+  if (row.dst_stride != size || row.extent * size < 2 * unit) return false;
   const auto has_neighbours = [&](const Mode& mode) {
     return mode.src_stride != 0 && std::abs(mode.src_stride) <= 16;
   };
-  if (std::none_of(normal.modes.begin(), normal.modes.end(), has_neighbours)) return false;
+  const bool suits = repeats(row) || (step > 16 && std::any_of(normal.modes.begin(),
+                                                               normal.modes.end(), has_neighbours));
+  if (!suits) return false;
   // A unit may begin before its row, or end behind it.
   return is_near(normal) && is_near(src_reach(normal), normal.src_offset, 16 * step) &&
          is_near(dst_reach(normal), normal.dst_offset, unit);
@@ -105,7 +113,8 @@ bool takes_units(const Problem& normal) {
 
 bool are_units_worth_it(const Problem& normal) {
   const std::int64_t bytes = normal.elements() * normal.dst_type.size();
-  return bytes >= least_bytes && bytes <= most_bytes && takes_units(normal);
+  const bool is_small = bytes <= most_bytes || repeats(normal.modes.back());
+  return bytes >= least_bytes && is_small && takes_units(normal);
 }
 
 std::int64_t units_of(const GatherConfig& config, const Problem& normal) {
@@ -125,8 +134,9 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   const std::int64_t row = normal.modes[normal.rank() - 1].extent;
   const int ends = config.granule < unit ? 2 : row * size % unit != 0 ? 1 : 0;
   const double parts = elements / static_cast<double>(row) * ends;
-  work.instructions =
-      units * (c.unit + c.axis * normal.rank()) + elements * c.piece + parts * c.part;
+  const bool is_loaded_once = repeats(normal.modes.back());
+  const double loads = is_loaded_once ? units : elements;
+  work.instructions = units * (c.unit + c.axis * normal.rank()) + loads * c.piece + parts * c.part;
   work.block_seconds = c.unit_block;
   work.src_bytes = model.least.src_bytes;
   work.dst_bytes = model.least.dst_bytes;
@@ -134,11 +144,17 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   const Ways ways(config, normal);
   const auto run = static_cast<double>(source_run(ways, size));
   const double phases = std::max(unit / config.granule, 1);
-  const double places = std::min(phases * std::ceil(32 / run), 32.0);
-  work.wavefronts = elements / 32 * places * c.unit_row + units * c.unit_sector;
   // A part leaves in two pieces, on the average.
-  work.l2_bytes =
-      elements * (size + sector_bytes / std::min(run, 32.0)) + (units + parts) * sector_bytes;
+  const double written = (units + parts) * sector_bytes;
+  if (is_loaded_once) {  // A warp reads few elements, and writes neighbours.
+    const double rows = elements / static_cast<double>(row);
+    work.wavefronts = (rows + units * unit / 128) + parts * c.unit_sector;
+    work.l2_bytes = rows * sector_bytes + written / 2;
+  } else {
+    const double places = std::min(phases * std::ceil(32 / run), 32.0);
+    work.wavefronts = elements / 32 * places * c.unit_row + units * c.unit_sector;
+    work.l2_bytes = elements * (size + sector_bytes / std::min(run, 32.0)) + written;
+  }
   return estimate_of(model, work);
 }
 

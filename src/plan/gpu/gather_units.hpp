@@ -17,7 +17,7 @@ bool is_countable(const Problem& normal);
 bool is_near(const Problem& normal);
 
 /// A divisor of the places where rows of the destination begin, up to 16 bytes.
-int granule_of_rows(const Problem& normal, const Alignment& start);
+std::int16_t granule_of_rows(const Problem& normal, const Alignment& start);
 
 /// Whether units are right for the problem, however fast.
 bool takes_units(const Problem& normal);

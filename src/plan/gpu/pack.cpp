@@ -159,6 +159,42 @@ struct BoxWork {
   }
 };
 
+// Threads of an SM for which registers are sure to suffice (kernels/pack_anywhere.hpp).
+int resident_threads(const PackConfig& config, const Problem& normal) {
+  return config.anywhere && !normal.converts() ? 1536 : 1024;
+}
+
+// What is sure before the kernel is set up for a box: each vector is loaded, each element stored,
+// and requests collide in no bank.
+void add_least(Work& work, const PackConfig& config, const Box& box, double threads,
+               const Problem& normal, const Model& model, const Family::Costs& c) {
+  double loaded = normal.src_type.size();  // bytes: broadcast modes add none
+  for (int i = 0; i < box.src.modes; ++i) {
+    loaded *= box.extent[box.src.order[static_cast<std::size_t>(i)]];
+  }
+  const double loads = loaded / vector;
+  const auto stored = static_cast<double>(box.own(box.elements));
+  const int unit = config.anywhere ? kernels::pack_unit_bytes(normal.dst_type.size()) : int{vector};
+  const double stores = stored * normal.dst_type.size() / unit;
+  const double turns = stores / threads;
+  if (config.anywhere) {
+    work.instructions =
+        work.blocks * (threads * c.thread + loads * c.load + stores * c.lane + stored * c.element);
+    work.wavefronts = work.blocks * c.wavefront * (loads * 8 + stored + stores) / 32;
+    work.barriers = c.barriers;
+    work.block_seconds = c.block + c.block_lane * loaded / vector / threads + c.block_unit * turns;
+  } else {
+    work.instructions = work.blocks * (threads * c.aligned_thread + loads * c.aligned_load +
+                                       stores * c.aligned_lane + stored * c.aligned_element);
+    work.wavefronts = work.blocks * c.aligned_wavefront * (loads * 8 + stored + stores * 6) / 32;
+    work.barriers = c.aligned_barriers;
+    work.block_seconds = c.aligned_block + c.aligned_block_lane * turns;
+  }
+  work.resident =
+      resident_blocks(model.device, static_cast<int>(threads), static_cast<unsigned>(loaded),
+                      resident_threads(config, normal) / config.threads);
+}
+
 // The same where runs begin anywhere, as measured: a thread does more for itself than it moves in a
 // small box of small elements. An SM that has few of them gains from twice as many.
 std::int16_t threads_anywhere(const Box& box, const Problem& normal, const DeviceInfo& device) {
@@ -253,11 +289,6 @@ void add_traffic(Work& work, const PackConfig& config, const Box& box, const Pro
     const double at_once = model.least.dst_bytes * c.most_moved;
     work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * c.gap / dst_run, at_once);
   }
-}
-
-// Threads of an SM for which registers are sure to suffice (kernels/pack_anywhere.hpp).
-int resident_threads(const PackConfig& config, const Problem& normal) {
-  return config.anywhere && !normal.converts() ? 1536 : 1024;
 }
 
 bool has_gaps(const Box& box) {
@@ -364,6 +395,12 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
     }
     return estimate_of(model, work);
   };
+  if (model.least_seconds != nullptr && !normal.converts()) {
+    Work work = moved;
+    add_least(work, config, box, threads, normal, model, c);
+    const Estimate least = estimate_of(model, work);
+    if (model.is_out_of_reach(least)) return least;
+  }
   Setup setup = first_setup(config, box, normal);
   if (model.least_seconds != nullptr) {
     const Estimate least = estimate_with(setup);

@@ -2,6 +2,7 @@
 // change their type.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -34,15 +35,19 @@ class Boxes {
  public:
   explicit Boxes(const Problem& normal) : normal_(normal), sides_(normal) {}
 
-  /// Valid until the next one is asked for.
+  /// Valid until two others have been asked for.
   const Box& of(const PackConfig& config);
   bool may_have_gaps() const { return gpu::may_have_gaps(normal_, sides_); }
 
  private:
   const Problem& normal_;
   BoxSides sides_;
-  BoxWish wish_;  // that the box was made for
-  Box box_;
+  struct Made {
+    BoxWish wish;  // that the box was made for
+    Box box;
+  };
+  std::array<Made, 2> made_;  // the last ones: the planner asks for both forms in turns
+  std::size_t next_ = 0;      // which is made anew
 };
 
 struct Family {

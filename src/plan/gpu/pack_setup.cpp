@@ -237,12 +237,16 @@ const Box& Boxes::of(const PackConfig& config) {
   const std::int64_t least = grows ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
   BoxWish wish{run_bytes, least, sector_bytes, config.gaps, config.apart};
   wish.shares = config.anywhere && config.shares;
-  if (wish == wish_) return box_;
-  wish_ = wish;
-  box_ = box_of(normal_, sides_, wish);
-  if (box_.bytes <= most_bytes) return box_;
+  for (const Made& made : made_) {
+    if (made.wish == wish) return made.box;
+  }
+  Made& made = made_[next_];
+  next_ = 1 - next_;
+  made = {wish, box_of(normal_, sides_, wish)};
+  if (made.box.bytes <= most_bytes) return made.box;
   wish.granule = vector;
-  return box_ = box_of(normal_, sides_, wish);
+  made.box = box_of(normal_, sides_, wish);
+  return made.box;
 }
 
 Piece piece_of(const Box& box, const Problem& normal, const PackConfig& config) {

@@ -34,7 +34,8 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
       const int staged = std::min(normal.src_type.size(), normal.dst_type.size());
       return offer(kernels::changing_tile_shape(staged));
     }
-    for (int shape = 0; shape < kernels::tile_shape_count(normal.dst_type.size()); ++shape) {
+    for (int shape = 0; shape < static_cast<int>(std::size(kernels::tile_shapes)); ++shape) {
+      if (!kernels::has_tile_shape(shape, normal.dst_type.size())) continue;
       if (!is_too_large(kernels::tile_shapes, shape, groups, normal)) offer(shape);
     }
   });

@@ -147,6 +147,14 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
                        costs.block_turn * (costs.whole_turns ? std::ceil(turns) : turns) +
                        (more_modes > 0 ? c.table_block : 0.0) +
                        c.walk_block * (normal.rank() - groups.row_modes - groups.col_modes);
+  const double repeats =  // fitted to moves alone
+      normal.converts() ? 1 : 1 + costs.repeat * (tile_bytes / 64 / kernel.threads - 1);
+  if (model.least_seconds != nullptr) {
+    work.src_bytes = model.least.src_bytes * repeats;
+    work.dst_bytes = model.least.dst_bytes * repeats;
+    const Estimate least = estimate_of(model, work);
+    if (model.is_out_of_reach(least)) return least;
+  }
   const std::int64_t of_band = tiles_of_band(counts, sides, normal);
   const BlockWalk walk = walk_of(normal, sides, groups, counts, of_band);
   MovedRuns read = runs_of(normal, groups.cols, groups.col_modes, groups.col_count, sides.cols,
@@ -168,8 +176,7 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
                           &Mode::dst_stride, 32);
   if (halo_bytes > 0) written.between = static_cast<double>(groups.row_count) * dst_size;
   work.dst_bytes = dst_moved(model, written);
-  if (!normal.converts()) {  // Fitted to moves alone
-    const double repeats = 1 + costs.repeat * (tile_bytes / 64 / kernel.threads - 1);
+  if (!normal.converts()) {
     work.src_bytes *=
         repeats * (1 + c.src_group / (static_cast<double>(groups.col_count) * src_size));
     work.dst_bytes *=

@@ -92,13 +92,13 @@ TEST(GpuPlanner, PassesStayWithinTheUsualWorkspace) {
 
 // 48 rows, all of them the same column of a matrix.
 TEST(GpuPlanner, RepeatedSourcesAreMovedOnce) {
-  const auto column = [](std::int64_t elements, std::int64_t step) {
+  const auto column = [](std::int64_t elements, std::int64_t step, const std::string& kernel = {}) {
     Problem problem;
     problem.src_type = problem.dst_type = ElementType::bytes(1);
     problem.modes = {{48, 0, elements}, {elements, step, 1}};
-    return make_plan(problem, device_named("h200"));
+    return make_plan(problem, device_named("h200"), {1, kernel});
   };
-  const Plan plan = column(1'681'360, 48);
+  const Plan plan = column(1'681'360, 48, "repeat");
   EXPECT_EQ(plan.kernel(), "repeat");
   const std::vector<Part>& parts = plan.chosen.row->parts(plan.chosen.config)->list;
   ASSERT_EQ(parts.size(), 2U);
@@ -113,6 +113,17 @@ TEST(GpuPlanner, RepeatedSourcesAreMovedOnce) {
   EXPECT_NE(to_json(plan).find("\"launch\": null"), std::string::npos) << "its parts have launches";
   EXPECT_NE(column(1'681'360, 1).kernel(), "repeat") << "one row after the other";
   EXPECT_NE(column(16'000, 48).kernel(), "repeat") << "a copy takes no longer than a launch";
+}
+
+// The same of 8 bytes each: no kernel has a sector for more than one element.
+TEST(GpuPlanner, RepeatedElementsAreLoadedOnce) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(8);
+  problem.modes = {{16, 0, 8 * 1'681'360}, {1'681'360, 64, 8}};
+  const Plan plan = make_plan(problem, device_named("h200"));
+  EXPECT_EQ(describe(plan.chosen, plan.normal),
+            "8 B at a time in destination order, loaded once, stored several times");
+  EXPECT_EQ(plan.ready.launch.grid.x, 6568U) << "256 elements a block";
 }
 
 TEST(GpuPlanner, PartsArePlannedWithTheCostsOfTheirMachine) {

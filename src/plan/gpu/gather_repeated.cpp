@@ -1,0 +1,73 @@
+#include "plan/gpu/gather_repeated.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/gpu/gather_places.hpp"
+#include "plan/gpu/gather_units.hpp"
+#include "plan/gpu/row_runs.hpp"
+
+namespace cornerturn::plan::gpu::gather {
+
+namespace {
+
+// Between repeats that are closer a warp's stores would leave gaps.
+constexpr std::int64_t least_step = 128;  // bytes
+
+// The mode with the most repeats, or -1.
+int repeated_mode(const Problem& normal) {
+  int best = -1;
+  std::int64_t most = 1;
+  for (int i = 0; i < normal.rank(); ++i) {
+    const Mode& mode = normal.modes[i];
+    if (mode.src_stride != 0 || mode.dst_stride < least_step || mode.extent <= most) continue;
+    best = i;
+    most = mode.extent;
+  }
+  return best;
+}
+
+}  // namespace
+
+bool can_repeat(const Problem& normal) {
+  if (normal.converts() || normal.elements() == 0) return false;
+  const int mode = repeated_mode(normal);
+  return mode >= 0 && normal.modes[mode].extent < (std::int64_t{1} << 31) &&
+         is_countable(once_of(normal));
+}
+
+Problem once_of(const Problem& normal) {
+  Problem once = normal;
+  once.modes.erase(repeated_mode(normal));
+  return once;
+}
+
+Estimate estimate_of_repeated(const Problem& normal, const Model& model, const Family::Costs& c) {
+  const Problem once = once_of(normal);
+  const auto loaded = static_cast<double>(once.elements());
+  const auto stored = static_cast<double>(normal.elements());
+  const int sectors = sectors_of_warp(once);
+  Work work;
+  work.blocks = std::ceil(loaded / threads);
+  work.resident = resident_blocks(model.device, threads, 0, 8);
+  work.instructions = loaded * (c.lane + c.axis * once.rank()) * c.far + stored * c.again;
+  work.block_seconds = c.single_block;
+  const Rows rows(once);
+  const auto run = static_cast<double>(rows.bytes);
+  work.src_bytes = read_once(rows, model) * (1 + fetched_again(rows, model, run));
+  work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32});
+  work.wavefronts =
+      loaded / 32 * sectors * c.sector + stored / 32 * static_cast<double>(normal.dst_type.size());
+  work.l2_bytes = loaded * sectors;
+  return estimate_of(model, work);
+}
+
+kernels::RepeatedPlaces repeated_places(const Problem& normal) {
+  auto places = places_of<kernels::RepeatedPlaces>(once_of(normal));
+  const Mode& mode = normal.modes[repeated_mode(normal)];
+  places.times = static_cast<std::uint32_t>(mode.extent);
+  places.step = mode.dst_stride;
+  return places;
+}
+
+}  // namespace cornerturn::plan::gpu::gather
