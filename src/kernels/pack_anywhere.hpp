@@ -31,7 +31,8 @@
 // Where the runs of a side follow one another at equal distances, a thread steps from one to the
 // next. Others are listed in shared memory, as the vectors or the units that they have.
 //
-// Runs of a few small elements have hardly a whole unit. There a lane writes single elements.
+// Runs of a few small elements have hardly a whole unit. There a lane writes single elements, and
+// several runs count as one, with the gaps between them.
 // Where values change, all runs are listed, and leave in units.
 #pragma once
 
@@ -203,6 +204,11 @@ struct PackAnywhere {
     }
   };
 
+  /// Bytes from where units are counted from to one. Single elements may have gaps between them.
+  CT_DEVICE static int place_of(const PackArgs& a, int unit) {
+    return single ? a.place_of(static_cast<std::uint32_t>(unit)) : unit * size;
+  }
+
   /// Where the elements of a unit lie that begins with that one.
   CT_DEVICE static void find(const PackArgs& a, const Lane& lane, int element, int (&from)[W]) {
     a.elements_at(static_cast<std::uint32_t>(element), from);
@@ -316,7 +322,7 @@ struct PackAnywhere {
                                static_cast<std::uint32_t>(a.cycle),
                                static_cast<std::uint32_t>(count), a.to.stride);
       runs.run = in_units(runs.run, shared.own * size, a, shared.begins);
-      const int at = unit * size;
+      const int at = place_of(a, unit);
       bool has = unit < end && (a.in_pieces || has_unit(runs.run, at));
       int element = Units::before(runs.run) + unit;
       if (a.in_pieces) {
@@ -363,7 +369,7 @@ struct PackAnywhere {
       if (has) find(a, lane, known + unit, from);
       if (!loaded) wait_for_box(ctx);
       loaded = true;
-      const int at = unit * size;
+      const int at = place_of(a, unit);
       auto runs = places.every(static_cast<std::uint32_t>(lane.run), a.down.divisor,
                                unit < end ? count : 0, 0);
       if (W == 1 || a.same_before) {

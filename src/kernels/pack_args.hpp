@@ -262,7 +262,16 @@ struct PackArgs {
     });
     return at;
   }
-  /// Anywhere, where at most the first mode is padded: the same for `count` neighbours of a run.
+  /// And where in the destination, bytes from where its run begins.
+  CT_HOST_DEVICE constexpr int place_of(std::uint32_t n) const {
+    std::int64_t at = 0;
+    of_run.each(n, [&](const PackDigit& of, std::uint32_t quotient, int) {
+      at += static_cast<std::int64_t>(quotient) * of.more;
+    });
+    return static_cast<int>(at);
+  }
+  /// Anywhere, where at most the first mode is padded: element_at() for `count` neighbours of a
+  /// run.
   template <int count>
   CT_DEVICE void elements_at(std::uint32_t first, int (&at)[count]) const {
     const PackDigit& digit = of_run.digit[0];

@@ -178,15 +178,17 @@ class Run {
     const auto at = static_cast<std::size_t>(which);
     int stride = of_.layout.shared[at];
     int shift = of_.layout.pad_shift[at];
+    std::int64_t dst_stride = of_.normal.modes[which].dst_stride;
     if (is_last && args.anywhere && shift != no_pads) {
       const auto even = 1U << shift;  // as many as lie evenly
-      if (even > 1) modes_.add(even, 0, stride, no_pads);
+      if (even > 1) modes_.add(even, dst_stride, stride, no_pads);
       args.period = FastDivide(args.period.divisor * even);
       stride = static_cast<int>(even) * stride + static_cast<int>(vector);
+      dst_stride *= even;
       extent = (extent + even - 1) / even;
       shift = no_pads;
     }
-    modes_.add(extent, 0, stride, shift);
+    modes_.add(extent, dst_stride, stride, shift);
     if (is_last) args.last_stride = stride;
     const bool is_alone = is_last && !args.anywhere && of_.to.run_modes == 1;
     if (!is_last || is_alone) args.period = FastDivide(args.period.divisor * extent);

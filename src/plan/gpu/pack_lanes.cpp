@@ -281,11 +281,12 @@ void set_pieces(PackArgs& args) {
 }
 
 // Lanes that write one element at once, as many neighbours as a run has.
-void choose_single_lanes(PackArgs& args, const PackConfig& config, std::uint32_t run) {
+void choose_single_lanes(PackArgs& args, const PackConfig& config, const Box::Side& to) {
+  const auto run = static_cast<std::uint32_t>(to.run);
   args.single = true;
   args.cycle = config.threads / static_cast<int>(run);
   args.of_piece = static_cast<int>(run);
-  args.own = args.of_piece;
+  args.own = static_cast<int>(to.places);
   args.across = FastDivide(run);
   args.down = FastDivide(static_cast<std::uint32_t>(config.threads) / run);
 }
@@ -320,17 +321,46 @@ void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Runs& run
   if (pieces > 1 && runs.beside == 0 && laid.piece % runs.unit.granule == 0) set_pieces(args);
 }
 
+// Several runs of the destination with the gaps between them, as one of single elements: as many
+// as few lanes take.
+Box::Side with_gaps(const Box& box, const Problem& normal) {
+  constexpr std::int64_t most = 64;            // elements
+  constexpr std::int64_t most_reached = 4096;  // bytes
+  const std::int64_t size = normal.dst_type.size();
+  Box::Side side = box.dst;
+  int last = side.run_modes > 0 ? side.order[static_cast<std::size_t>(side.run_modes - 1)] : -1;
+  while (side.run_modes < side.modes) {
+    const int next = side.order[static_cast<std::size_t>(side.run_modes)];
+    const std::int64_t stride = normal.modes[next].dst_stride;
+    const std::int64_t extent = box.extent[static_cast<std::size_t>(next)];
+    const bool is_whole =
+        last < 0 || box.extent[static_cast<std::size_t>(last)] == normal.modes[last].extent;
+    const std::int64_t places = side.places + (extent - 1) * stride / size;
+    if (!is_whole || extent == 1 || stride < side.places * size) break;
+    if (side.run * extent > most || places * size > most_reached) break;
+    side.run *= extent;
+    side.places = places;
+    ++side.run_modes;
+    last = next;
+  }
+  return side;
+}
+
+}  // namespace
+
 // Of shorter runs most elements lie in no whole unit.
 bool takes_single(const Box& box, const Problem& normal) {
   const int size = normal.dst_type.size();
   return size <= 2 && !normal.converts() && box.dst.run < 4 * kernels::pack_unit_bytes(size) / size;
 }
 
-}  // namespace
+Box::Side single_runs(const Box& box, const Problem& normal) {
+  return takes_single(box, normal) ? with_gaps(box, normal) : box.dst;
+}
 
 Box::Side runs_for_lanes(const PackConfig& config, const Box& box, const Problem& normal) {
   constexpr std::int64_t least = 64;  // units: the lists stay short, and so does what lies in none
-  Box::Side best = box.dst;
+  Box::Side best = single_runs(box, normal);
   if (box.dst.run_modes < 2 || box.shared > 0 || takes_single(box, normal)) return best;
   Box::Side side = box.dst;
   double least_cost = std::numeric_limits<double>::max();
@@ -353,7 +383,7 @@ Box::Side runs_for_lanes(const PackConfig& config, const Box& box, const Problem
 void choose_lanes(PackArgs& args, const PackConfig& config, const Box& box, const Box::Side& to,
                   const Problem& normal) {
   if (takes_single(box, normal)) {
-    choose_single_lanes(args, config, static_cast<std::uint32_t>(box.dst.run));
+    choose_single_lanes(args, config, to);
   } else {
     choose_unit_lanes(args, config, runs_of(box, to, normal), box.bytes);
   }

@@ -21,6 +21,13 @@ struct TableRoom {
   }
 };
 
+/// Whether lanes write single elements: of so short runs most lie in no whole unit.
+bool takes_single(const Box& box, const Problem& normal);
+
+/// The runs that such lanes take, or those of the box: several short ones count as one run, with
+/// the gaps between them.
+Box::Side single_runs(const Box& box, const Problem& normal);
+
 /// The runs as lanes take them: those of the box, or what some of their modes make. Lanes then have
 /// the same offsets in more of them.
 Box::Side runs_for_lanes(const PackConfig& config, const Box& box, const Problem& normal);

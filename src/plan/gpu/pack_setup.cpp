@@ -284,7 +284,8 @@ bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool 
   const auto digits = std::count_if(box.extent.begin(), box.extent.begin() + normal.rank(),
                                     [](std::int32_t extent) { return extent > 1; });
   // Offsets of the table have 16 bits; lists of runs must not outgrow the box.
-  const std::int64_t runs = layout.src_runs + box.elements / box.dst.run;
+  const std::int64_t dst_run = anywhere ? single_runs(box, normal).run : box.dst.run;
+  const std::int64_t runs = layout.src_runs + box.elements / dst_run;
   const std::int64_t table = (box.dst.run + vector_elements(normal)) * 2;
   const std::int64_t shared =
       anywhere ? layout.bytes + runs * 16 : with_lines(layout.bytes) + runs * 32 + table;
