@@ -156,12 +156,12 @@ Estimate Family::estimate(const BoxesConfig& config, const Problem& normal, cons
   const double of_thread = c.thread + c.axis * rows.outer.size() + config.in_flight * of_lane;
   work.instructions = work.blocks * config.threads * of_thread;
   work.block_seconds = model.costs.rows_block;
-  work.src_bytes = model.least.src_bytes / share;
+  work.src_bytes = model.src_read() / share;
   work.dst_bytes = model.least.dst_bytes / share;
   if (!aligned) {
     const auto run = static_cast<double>(rows.bytes);
     work.src_bytes *=
-        src_moved(model, {run, granule_of(rows, &Mode::src_stride)}) / model.least.src_bytes;
+        src_moved(model, {run, granule_of(rows, &Mode::src_stride)}) / model.src_read();
     work.dst_bytes *=
         dst_moved(model, {run, granule_of(rows, &Mode::dst_stride)}) / model.least.dst_bytes;
   }

@@ -43,12 +43,23 @@ Model model_of_values(const Model& model) {
   return {model.device, costs, model.least};
 }
 
+double Model::src_read() const {
+  double bytes = least.src_bytes;
+  const double room = costs.kept * static_cast<double>(device.l2_bytes);
+  for (int i = 0; i < least.repeat_count; ++i) {
+    const Repeat& repeat = least.repeats[static_cast<std::size_t>(i)];
+    const double full = std::pow(repeat.between / room, 3);
+    bytes *= 1 + (repeat.times - 1) * full / (1 + full);
+  }
+  return bytes;
+}
+
 double src_moved(const Model& model, const MovedRuns& runs) {
   const SharedCosts& c = model.costs;
   const double cut =
       c.src_sector * within(runs.granule, sector_bytes) + c.src_burst * within(runs.granule, burst);
   const double again = c.src_again * rest_of(burst, runs) * runs.late;
-  return model.least.src_bytes * (1 + (c.src_run + again) / runs.bytes + cut / runs.between);
+  return model.src_read() * (1 + (c.src_run + again) / runs.bytes + cut / runs.between);
 }
 
 double dst_moved(const Model& model, const MovedRuns& runs) {

@@ -122,7 +122,7 @@ double read_once(const Rows& rows, const Model& model) {
   // Of single elements the neighbours in a burst belong to others, who may find them in the L2.
   constexpr double burst = 64;
   const auto run = static_cast<double>(rows.bytes);
-  if (run < burst) return model.least.src_bytes;
+  if (run < burst) return model.src_read();
   return src_moved(model, {run, granule_of(rows, &Mode::src_stride)});
 }
 
@@ -174,7 +174,7 @@ Estimate Family::estimate(const GatherConfig& config, const Problem& normal, con
                          : run >= 64  ? c.share_64
                                       : c.share_32;
     work.block_seconds = is_single(config) ? c.single_block : model.costs.rows_block;
-    work.src_bytes = model.least.src_bytes / share;
+    work.src_bytes = model.src_read() / share;
     work.dst_bytes = model.least.dst_bytes / share;
     return estimate_of(model, work);
   }

@@ -44,6 +44,8 @@ Problem once_of(const Problem& normal) {
 
 Estimate estimate_of_repeated(const Problem& normal, const Model& model, const Family::Costs& c) {
   const Problem once = once_of(normal);
+  Model loaded_once{model.device, model.costs, least_traffic(once)};
+  loaded_once.least.src_bytes = model.least.src_bytes;
   const auto loaded = static_cast<double>(once.elements());
   const auto stored = static_cast<double>(normal.elements());
   const int sectors = sectors_of_warp(once);
@@ -54,7 +56,7 @@ Estimate estimate_of_repeated(const Problem& normal, const Model& model, const F
   work.block_seconds = c.single_block;
   const Rows rows(once);
   const auto run = static_cast<double>(rows.bytes);
-  work.src_bytes = read_once(rows, model) * (1 + fetched_again(rows, model, run));
+  work.src_bytes = read_once(rows, loaded_once) * (1 + fetched_again(rows, model, run));
   work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32});
   work.wavefronts =
       loaded / 32 * sectors * c.sector + stored / 32 * static_cast<double>(normal.dst_type.size());

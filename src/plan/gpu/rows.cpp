@@ -107,7 +107,7 @@ Estimate estimate_changing(const Problem& normal, const Model& model, const Fami
     return bytes >= 256 ? c.change_256 : bytes >= 128 ? c.change_128 : c.change_short;
   };
   const std::int64_t elements = rows.vectors * rows.elements;
-  work.src_bytes = model.least.src_bytes / share(elements * normal.src_type.size());
+  work.src_bytes = model.src_read() / share(elements * normal.src_type.size());
   work.dst_bytes = model.least.dst_bytes / share(elements * normal.dst_type.size());
   return estimate_of(model, work);
 }
@@ -204,7 +204,7 @@ Estimate Family::estimate(const RowsConfig& config, const Problem& normal, const
   work.instructions = work.blocks * kernels::rows_threads *
                       (c.thread + static_cast<double>(config.in_flight) * of_lane);
   work.block_seconds = model.costs.rows_block;
-  work.src_bytes = model.least.src_bytes / share;
+  work.src_bytes = model.src_read() / share;
   work.dst_bytes = model.least.dst_bytes / share;
   return estimate_of(model, work);
 }

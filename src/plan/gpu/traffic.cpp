@@ -1,6 +1,7 @@
 #include "plan/gpu/traffic.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "core/divide.hpp"
@@ -65,6 +66,27 @@ double blocks_bytes(const Problem& normal, const BlockLayout& layout) {
          array_bytes(normal, layout, layout.scale_strides, blocks, 1);
 }
 
+// Of modes that are sorted by strides of the destination, as those of a normalised problem are.
+void find_repeats(Traffic& traffic, const Problem& normal) {
+  double read = normal.src_type.size(), written = normal.dst_type.size();
+  std::array<Repeat, ModeList::capacity> found;
+  std::size_t count = 0;
+  for (int i = normal.rank(); i-- > 0;) {
+    const Mode& mode = normal.modes[i];
+    const auto extent = static_cast<double>(mode.extent);
+    if (mode.src_stride == 0 && mode.extent > 1) {
+      found[count++] = {extent, read + written, mode.dst_stride};
+    } else {
+      read *= extent;
+    }
+    written *= extent;
+  }
+  // The outer ones have most between them.
+  for (; count > 0 && traffic.repeat_count < Traffic::most_repeats; --count) {
+    traffic.repeats[static_cast<std::size_t>(traffic.repeat_count++)] = found[count - 1];
+  }
+}
+
 }  // namespace
 
 Traffic least_traffic(const Problem& normal) {
@@ -77,7 +99,10 @@ Traffic least_traffic(const Problem& normal) {
   if (normal.blocks == nullptr || back) {
     least.dst_bytes = side_bytes(normal.modes, &Mode::dst_stride, normal.dst_type.size());
   }
-  if (normal.blocks == nullptr) return least;
+  if (normal.blocks == nullptr) {
+    find_repeats(least, normal);
+    return least;
+  }
   (back ? least.src_bytes : least.dst_bytes) = blocks_bytes(normal, normal.blocks->first);
   if (normal.blocks->second) least.dst_bytes += blocks_bytes(normal, *normal.blocks->second);
   return least;

@@ -1,13 +1,27 @@
 // The bytes that must move between the chip and its memory, counted in whole sectors of 32 bytes.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 #include "core/problem.hpp"
 
 namespace cornerturn::plan::gpu {
 
+/// A mode along which the destination holds the source several times.
+struct Repeat {
+  double times = 1;
+  double between = 0;  ///< bytes that move from one time to the next, in the destination's order
+  std::int64_t dst_stride = 0;  ///< of the mode
+};
+
 struct Traffic {
+  static constexpr int most_repeats = 4;
+
   double src_bytes = 0;
   double dst_bytes = 0;
+  std::array<Repeat, most_repeats> repeats{};  ///< those with most between them, if there are more
+  int repeat_count = 0;
 
   double bytes() const { return src_bytes + dst_bytes; }
 };
