@@ -192,6 +192,43 @@ int count_short_padded(const Problem& problem) {
   return found;
 }
 
+// Candidates whose lanes take several short runs, with the gaps between them, as one.
+int count_runs_with_gaps(const Problem& problem) {
+  int found = 0;
+  for_each_anywhere(problem, [&](const Problem&, const plan::gpu::PackConfig&, const auto& ready) {
+    found += ready.args.single && ready.args.own > ready.args.of_piece ? 1 : 0;
+  });
+  return found;
+}
+
+// Such runs, with gaps of one element and of many, whose last mode boxes have whole or cut.
+TEST(Engine, PackShortRunsWithGaps) {
+  int found = 0;
+  for (const std::int64_t size : {1, 2}) {
+    const auto of = [&](std::int64_t extent, std::int64_t src, std::int64_t dst) {
+      return cornerturn::Mode{extent, src * size, dst * size};
+    };
+    for (const std::int64_t gap : {1, 5, 40}) {
+      const std::int64_t pitch = 5 + gap;
+      const Problem nested = problem_of(
+          static_cast<int>(size),
+          {of(6, 5, 30 * pitch + 7), of(9, 180, 3 * pitch), of(3, 30, pitch), of(5, 1, 1)});
+      const Problem turned = problem_of(static_cast<int>(size),
+                                        {of(7, 1, 41 * pitch), of(41, 35, pitch), of(5, 7, 1)});
+      const Problem alone =
+          problem_of(static_cast<int>(size),
+                     {of(8, 1, 120 * (gap + 1)), of(3, 960, 30 * (gap + 1)), of(30, 16, gap + 1)});
+      for (const Problem& problem : {nested, turned, alone}) {
+        found += count_runs_with_gaps(problem);
+        run_and_compare(problem, 0, 0, "pack");
+        run_and_compare(problem, size, 3 * size, "pack");
+      }
+      if (HasFailure()) FAIL() << size << " B, gaps of " << gap;
+    }
+  }
+  EXPECT_GT(found, 10);
+}
+
 TEST(Engine, PackShortPaddedModes) {
   int found = 0;
   for (const std::int64_t size : {1, 2, 4}) {

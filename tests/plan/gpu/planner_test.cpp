@@ -126,6 +126,28 @@ TEST(GpuPlanner, RepeatedElementsAreLoadedOnce) {
   EXPECT_EQ(plan.ready.launch.grid.x, 6568U) << "256 elements a block";
 }
 
+// Between two times that a kernel needs the source, the L2 has lost what it has read of it.
+TEST(GpuPlanner, LargeSourcesAreReadAgainUnlessTheyAreLoadedOnce) {
+  const auto transposed = [](std::int64_t times, std::int64_t rows) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(4);
+    problem.modes = {{times, 0, 4 * 112 * rows}, {112, 4, 4 * rows}, {rows, 4 * 112, 4}};
+    return problem;
+  };
+  const auto seconds = [](const Problem& problem, const std::string& kernel) {
+    return make_plan(problem, device_named("h200"), {1, kernel}).predicted_seconds();
+  };
+  const Plan plan = make_plan(transposed(13, 614'400), device_named("h200"));
+  ASSERT_EQ(plan.kernel(), "repeat");
+  const std::vector<Part>& parts = plan.chosen.row->parts(plan.chosen.config)->list;
+  EXPECT_EQ(parts[1].plan->kernel(), "gather");
+  EXPECT_NE(describe(parts[1].plan->chosen, parts[1].plan->normal).find("loaded once"),
+            std::string::npos);
+  // As many elements of a source that the L2 holds take less time.
+  EXPECT_GT(seconds(transposed(13, 614'400), "tile"),
+            1.5 * seconds(transposed(13 * 16, 614'400 / 16), "tile"));
+}
+
 TEST(GpuPlanner, PartsArePlannedWithTheCostsOfTheirMachine) {
   Costs costs = standard_costs();
   for (const Costs::Named& one : costs.named()) {
