@@ -37,7 +37,11 @@ machine() {
 print("cornerturn", core.version(), "with device code" if core.has_cuda() else "without device code")'
 }
 
-test() { $PYTHON -m pytest tests/python -q -k "(cuda or gpu) and not ladder" --durations=10 -p no:cacheprovider; }
+# Without the tests of how the package is built, which need the whole tree.
+test() {
+  $PYTHON -m pytest tests/python -q -k "(cuda or gpu) and not ladder" --durations=10 -p no:cacheprovider \
+    --ignore=tests/python/test_package.py
+}
 bench() {
   # shellcheck disable=SC2086
   $PYTHON bench/python/gpu.py --json "$OUT/python-gpu.json" ${ENGINE:+--engine "$ENGINE"} $BENCH

@@ -75,8 +75,8 @@ struct Model {
   /// may be any number between it and its exact value.
   double* least_seconds = nullptr;
 
-  /// Bytes that memory reads of the source where blocks follow the destination's order: what it holds
-  /// several times is read again if the L2 has lost it meanwhile.
+  /// Bytes that memory reads of the source where blocks follow the destination's order: what it
+  /// holds several times is read again if the L2 has lost it meanwhile.
   double src_read() const;
 
   bool is_out_of_reach(const Estimate& estimate) const {
