@@ -49,8 +49,9 @@ template <class Form>
 inline constexpr bool is_repeated = std::is_same_v<Form, RepeatedPlaces>;
 
 /// Units of several elements, one a thread, in an order in which neighbours are neighbours in the
-/// source. A row is the destination's fastest mode; a unit of it is a vector of the destination,
-/// and where rows do not begin at such, the first and the last one have less than all elements.
+/// source, or in a row that is one element there. A row is the destination's fastest mode; a unit
+/// of it is a vector of the destination, and where rows do not begin at such, the first and the
+/// last one have less than all elements.
 struct UnitPlaces {
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
@@ -145,7 +146,7 @@ struct Gather {
 };
 
 /// Neighbouring threads read neighbours, of as many rows as a unit has elements, and store a vector
-/// each: nothing goes through shared memory.
+/// each: nothing goes through shared memory. Of a row that is one element they read that.
 template <class T>
 struct GatherUnits {
   using Args = UnitPlaces;

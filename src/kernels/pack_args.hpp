@@ -204,8 +204,9 @@ struct PackArgs {
   int runs_at = 0;  ///< where in shared memory the lists of runs begin
   PackSide from;
   PackSide to;
-  int of_piece = 0;         ///< anywhere: elements of a run or piece of the destination
-  int own = 0;              ///< anywhere: elements of a run up to where that of the next box begins
+  int of_piece = 0;  ///< anywhere: elements of a run or piece of the destination
+  int own = 0;  ///< anywhere: elements of a run up to where that of the next box begins, with those
+                ///< that single elements have gaps for
   int places = 0;           ///< anywhere: how many the table has of each plane
   std::uint8_t planes = 0;  ///< anywhere: of the table, see pack_anywhere.hpp
   FastDivide down;          ///< runs of the destination that a block writes at once
@@ -213,7 +214,8 @@ struct PackArgs {
                   ///< at the same place within a unit or a sector, as of `same`
   PackCut cut[max_cuts];
   PackAxis axis[max_axes];
-  PackDigits of_run;  ///< where its elements lie in shared memory: its modes
+  PackDigits of_run;  ///< where its elements lie in shared memory and on the side of the
+                      ///< destination: its modes
 
   FastDivide across;    ///< neighbouring threads that are neighbours in a run
   FastDivide period;    ///< of such places: elements of all modes of a run but the last

@@ -28,10 +28,10 @@ struct PackShared {
   std::byte* dst = nullptr;  ///< where the box begins in the destination
   int first = 0;             ///< where its first element lies in shared memory
   int back = 0;              ///< bytes from the lowest element of a run to its first
-  int length = 0;
-  int own = 0;         ///< elements of them up to where those of the next box begin
-  bool begins = true;  ///< those before their first sector are this block's
-  bool safe = true;    ///< all vectors that the box touches may be read
+  int length = 0;            ///< elements of a run of the destination, gaps among them too
+  int own = 0;               ///< elements of them up to where those of the next box begin
+  bool begins = true;        ///< those before their first sector are this block's
+  bool safe = true;          ///< all vectors that the box touches may be read
 };
 
 /// A place that is counted from the beginning of the block's shared memory.

@@ -45,11 +45,11 @@ Model model_of_values(const Model& model) {
 
 double Model::src_read() const {
   double bytes = least.src_bytes;
-  const double room = costs.kept * static_cast<double>(device.l2_bytes);
+  const double room = std::pow(costs.kept * static_cast<double>(device.l2_bytes), 3);
   for (int i = 0; i < least.repeat_count; ++i) {
     const Repeat& repeat = least.repeats[static_cast<std::size_t>(i)];
-    const double full = std::pow(repeat.between / room, 3);
-    bytes *= 1 + (repeat.times - 1) * full / (1 + full);
+    const double between = std::pow(repeat.between, 3);
+    bytes *= 1 + (repeat.times - 1) * between / (between + room);
   }
   return bytes;
 }

@@ -27,6 +27,13 @@ int repeated_mode(const Problem& normal) {
   return best;
 }
 
+void forget_repeat(Traffic& traffic, const Mode& mode) {
+  for (int i = 0; i < traffic.repeat_count; ++i) {
+    Repeat& repeat = traffic.repeats[static_cast<std::size_t>(i)];
+    if (repeat.dst_stride == mode.dst_stride) repeat.times = 1;
+  }
+}
+
 }  // namespace
 
 bool can_repeat(const Problem& normal) {
@@ -44,8 +51,9 @@ Problem once_of(const Problem& normal) {
 
 Estimate estimate_of_repeated(const Problem& normal, const Model& model, const Family::Costs& c) {
   const Problem once = once_of(normal);
-  Model loaded_once{model.device, model.costs, least_traffic(once)};
-  loaded_once.least.src_bytes = model.least.src_bytes;
+  const Mode& mode = normal.modes[repeated_mode(normal)];
+  Model loaded_once{model.device, model.costs, model.least};
+  forget_repeat(loaded_once.least, mode);
   const auto loaded = static_cast<double>(once.elements());
   const auto stored = static_cast<double>(normal.elements());
   const int sectors = sectors_of_warp(once);
@@ -53,7 +61,8 @@ Estimate estimate_of_repeated(const Problem& normal, const Model& model, const F
   work.blocks = std::ceil(loaded / threads);
   work.resident = resident_blocks(model.device, threads, 0, 8);
   work.instructions = loaded * (c.lane + c.axis * once.rank()) * c.far + stored * c.again;
-  work.block_seconds = c.single_block;
+  constexpr double again_seconds = 1e-9;  // at least, for each place
+  work.block_seconds = c.single_block + static_cast<double>(mode.extent) * again_seconds;
   const Rows rows(once);
   const auto run = static_cast<double>(rows.bytes);
   work.src_bytes = read_once(rows, loaded_once) * (1 + fetched_again(rows, model, run));

@@ -174,8 +174,15 @@ void add_least(Work& work, const PackConfig& config, const Box& box, double thre
   }
   const double loads = loaded / vector;
   const auto stored = static_cast<double>(box.own(box.elements));
-  const int unit = config.anywhere ? kernels::pack_unit_bytes(normal.dst_type.size()) : int{vector};
-  const double stores = stored * normal.dst_type.size() / unit;
+  const int size = normal.dst_type.size();
+  double stores = stored * size / vector;
+  if (config.anywhere) {  // What runs have beyond whole units may leave otherwise, as may that of
+                          // parts.
+    constexpr double in_parts = 0.98;
+    const double W = static_cast<double>(kernels::pack_unit_bytes(size)) / size;
+    const double runs = stored / static_cast<double>(box.own(box.dst.run));
+    stores = std::max(0.0, stored - (W - 1) * runs) / W * in_parts;
+  }
   const double turns = stores / threads;
   if (config.anywhere) {
     work.instructions =

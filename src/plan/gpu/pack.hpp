@@ -35,7 +35,7 @@ class Boxes {
  public:
   explicit Boxes(const Problem& normal) : normal_(normal), sides_(normal) {}
 
-  /// Valid until two others have been asked for.
+  /// Valid until another one has to be made.
   const Box& of(const PackConfig& config);
   bool may_have_gaps() const { return gpu::may_have_gaps(normal_, sides_); }
 

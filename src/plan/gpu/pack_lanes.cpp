@@ -321,8 +321,8 @@ void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Runs& run
   if (pieces > 1 && runs.beside == 0 && laid.piece % runs.unit.granule == 0) set_pieces(args);
 }
 
-// Several runs of the destination with the gaps between them, as one of single elements: as many
-// as few lanes take.
+// Several runs of the destination with the gaps between them, as one of single elements: with all
+// indices that a box has of the next modes, as long as few lanes take them.
 Box::Side with_gaps(const Box& box, const Problem& normal) {
   constexpr std::int64_t most = 64;            // elements
   constexpr std::int64_t most_reached = 4096;  // bytes
