@@ -176,8 +176,8 @@ void add_least(Work& work, const PackConfig& config, const Box& box, double thre
   const auto stored = static_cast<double>(box.own(box.elements));
   const int size = normal.dst_type.size();
   double stores = stored * size / vector;
-  if (config.anywhere) {  // What runs have beyond whole units may leave otherwise, as may that of
-                          // parts.
+  if (config.anywhere) {
+    // What runs, and parts of them, have beyond whole units leaves element by element.
     constexpr double in_parts = 0.98;
     const double W = static_cast<double>(kernels::pack_unit_bytes(size)) / size;
     const double runs = stored / static_cast<double>(box.own(box.dst.run));
