@@ -11,16 +11,13 @@ namespace cornerturn::plan::gpu::gather {
 
 namespace {
 
-// Between repeats that are closer a warp's stores would leave gaps.
-constexpr std::int64_t least_step = 128;  // bytes
-
 // The mode with the most repeats, or -1.
 int repeated_mode(const Problem& normal) {
   int best = -1;
   std::int64_t most = 1;
   for (int i = 0; i < normal.rank(); ++i) {
     const Mode& mode = normal.modes[i];
-    if (mode.src_stride != 0 || mode.dst_stride < least_step || mode.extent <= most) continue;
+    if (!repeats_pieces(mode) || mode.extent <= most) continue;
     best = i;
     most = mode.extent;
   }

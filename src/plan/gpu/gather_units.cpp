@@ -138,7 +138,7 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   const double loads = is_loaded_once ? units : elements;
   work.instructions = units * (c.unit + c.axis * normal.rank()) + loads * c.piece + parts * c.part;
   work.block_seconds = c.unit_block;
-  work.src_bytes = model.least.src_bytes;
+  work.src_bytes = model.src_read();
   work.dst_bytes = model.least.dst_bytes;
   // A warp reads from so many places at once, and writes to one a lane.
   const Ways ways(config, normal);

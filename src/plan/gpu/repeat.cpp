@@ -6,18 +6,11 @@
 #include <numeric>
 #include <vector>
 
+#include "plan/gpu/traffic.hpp"
 #include "plan/planner.hpp"
 
 namespace cornerturn::plan::gpu::repeat {
 namespace {
-
-// Shorter pieces of the destination would be moved alone, and their sectors twice.
-constexpr std::int64_t least_step = 128;  // bytes
-
-// Whether the mode repeats what lies within so many bytes.
-bool repeats(const Mode& mode) {
-  return mode.src_stride == 0 && mode.extent > 1 && mode.dst_stride >= least_step;
-}
 
 Problem moved(const Problem& normal, const ModeList& modes) {
   Problem problem;
@@ -48,7 +41,7 @@ class Builder {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo& device) {
-  if (std::none_of(normal.modes.begin(), normal.modes.end(), repeats)) {
+  if (std::none_of(normal.modes.begin(), normal.modes.end(), repeats_pieces)) {
     return "the destination holds nothing twice, 128 B or more apart";
   }
   const double moved_bytes = 2 * static_cast<double>(normal.bytes());
@@ -57,7 +50,7 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo& device) {
   }
   // A copy is what would be left: this is also how the parts' own plans come to an end.
   const bool copies = std::all_of(normal.modes.begin(), normal.modes.end(), [](const Mode& mode) {
-    return repeats(mode) || mode.src_stride == mode.dst_stride;
+    return repeats_pieces(mode) || mode.src_stride == mode.dst_stride;
   });
   return copies ? "the source already lies as the destination shall" : nullptr;
 }
@@ -68,7 +61,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Mach
   ModeList once;
   std::vector<Mode> repeated;
   for (const Mode& mode : normal.modes) {
-    if (repeats(mode)) {
+    if (repeats_pieces(mode)) {
       repeated.push_back(mode);
     } else {
       once.push_back(mode);

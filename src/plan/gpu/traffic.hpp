@@ -8,6 +8,13 @@
 
 namespace cornerturn::plan::gpu {
 
+/// Whether a mode repeats pieces of the destination that are worth storing again as such: of
+/// shorter ones a warp would write sectors in parts.
+inline bool repeats_pieces(const Mode& mode) {
+  constexpr std::int64_t least = 128;  // bytes
+  return mode.src_stride == 0 && mode.extent > 1 && mode.dst_stride >= least;
+}
+
 /// A mode along which the destination holds the source several times.
 struct Repeat {
   double times = 1;
