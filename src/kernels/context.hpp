@@ -19,6 +19,9 @@
 //   shuffle(value, lane) shuffle_xor(value, mask)   4 or 8 bytes, all lanes of the warp
 //   ballot(bool)                                    a bit of each lane of the warp
 //   copy_async(to, from) copy_async_if(...)         global to shared, 4, 8 or 16 bytes
+//   copy_line_async_if(active, through_l1, to, from)   16 bytes; the L2 fetches their line, and the
+//                                                   L1 keeps what it gets if the copy goes through
+//                                                   it, else the copy goes around it
 //   commit_async() wait_async<pending>()            close a group; wait until so many are pending
 //   take_ticket(counter)                            adds 1 to a global number, returns what it was
 //   announce(flag) wait_for(flag)                   what the block did up to its last barrier comes

@@ -179,6 +179,19 @@ class GpuContext {
   CT_DEVICE void copy_async_if(bool active, SharedPointer<V> to, const V* from) {
     if (active) copy_async(to, from);
   }
+  template <class V>
+  CT_DEVICE void copy_line_async_if(bool active, bool through_l1, SharedPointer<V> to,
+                                    const V* from) {
+    static_assert(sizeof(V) == 16);
+    if (active && through_l1) {
+      asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to.address), "l"(from)
+                   : "memory");
+    }
+    if (active && !through_l1) {
+      asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to.address), "l"(from)
+                   : "memory");
+    }
+  }
   CT_DEVICE void commit_async() { asm volatile("cp.async.commit_group;" ::: "memory"); }
   template <int pending>
   CT_DEVICE void wait_async() {

@@ -65,8 +65,8 @@ struct PackAligned {
     CT_PARTLY_UNROLL
     for (std::uint32_t n = first; n < a.from.runs; n += at_once) {
       const RunPlace place = ctx.load(runs + n);
-      ctx.copy_async_if(v + 16 <= place.bytes, cast<Words>(to + place.shared),
-                        reinterpret_cast<const Words*>(place.at + v));
+      ctx.copy_line_async_if(v + 16 <= place.bytes, a.through_l1, cast<Words>(to + place.shared),
+                             reinterpret_cast<const Words*>(place.at + v));
       cut |= v < place.bytes && v + 16 > place.bytes;
     }
     CT_NO_UNROLL

@@ -197,6 +197,7 @@ struct PackArgs {
                              ///< their units
   bool linear = false;       ///< anywhere: lanes go along runs, which have one mode
   bool in_pieces = false;    ///< anywhere: there is one run, of even pieces
+  bool through_l1 = false;   ///< the L1 keeps what is loaded
   std::int8_t shared_cut = -1;  ///< anywhere: along which boxes share indices, or none
   std::uint8_t rotation_shift = no_rotation;  ///< see rotation_of()
   std::int16_t rounds = 1;                    ///< anywhere: times that `from.vectors` make a run

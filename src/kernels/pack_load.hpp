@@ -108,8 +108,9 @@ struct PackLoad {
       for (auto runs = places.every(mine.first, mine.step, count, a.from.stride); runs.inside();
            runs.next()) {
         const RunPlace place = Runs::even ? in_vectors(runs.here(ctx)) : runs.here(ctx);
-        ctx.copy_async_if(at < place.bytes, cast<Words>(box_at(place.shared + at)),
-                          reinterpret_cast<const Words*>(place.at + at));
+        ctx.copy_line_async_if(at < place.bytes, a.through_l1,
+                               cast<Words>(box_at(place.shared + at)),
+                               reinterpret_cast<const Words*>(place.at + at));
       }
     }
   }
@@ -131,7 +132,8 @@ struct PackLoad {
         const auto to = box_at(place.shared + at);
         const bool mine_too = at < place.bytes;
         const bool whole = from >= a.src + a.src_low && from + 16 <= a.src + a.src_high;
-        ctx.copy_async_if(mine_too && whole, cast<Words>(to), reinterpret_cast<const Words*>(from));
+        ctx.copy_line_async_if(mine_too && whole, a.through_l1, cast<Words>(to),
+                               reinterpret_cast<const Words*>(from));
         if (mine_too && !whole) load_elements(ctx, a, from, to);
       }
     }

@@ -51,6 +51,9 @@ struct Skew {
   static constexpr int threads = shape.threads;
   // As measured: with fewer registers more tiles are on their way.
   static constexpr int min_blocks = (size == 2 && one_mode ? 1280 : 1024) / threads;
+  // As measured: where much of an SM's memory is left for the L1, or has to be read around it.
+  static constexpr bool through_l1 =
+      size >= 8 && (shape.column_bytes == 256 || (one_mode && shape.column_bytes == 512));
   static constexpr int columns = shape.column_bytes / size;
   static constexpr int down = shape.down_bytes / size;
   static constexpr int rows = down + 32 / size;
@@ -116,7 +119,8 @@ struct Skew {
   CT_DEVICE static void bring(Ctx& ctx, const std::byte* from, const Span& span,
                               SharedPointer<std::uint8_t> to) {
     if (span.holds(from)) {
-      ctx.copy_async(cast<Words>(to), reinterpret_cast<const Words*>(from));
+      ctx.copy_line_async_if(true, through_l1, cast<Words>(to),
+                             reinterpret_cast<const Words*>(from));
     } else {
       ctx.store(cast<Words>(to), load_inside<T>(ctx, true, from, span));
     }

@@ -23,6 +23,7 @@ class TurnsContext : public GpuContext {
 
   using GpuContext::copy_async;
   using GpuContext::copy_async_if;
+  using GpuContext::copy_line_async_if;
   using GpuContext::load;
   using GpuContext::load_if;
   using GpuContext::load_line_if;
@@ -48,6 +49,11 @@ class TurnsContext : public GpuContext {
   template <class V>
   CT_DEVICE void copy_async_if(bool active, SharedPointer<V> to, const V* from) {
     GpuContext::copy_async_if(active, to, source(from));
+  }
+  template <class V>
+  CT_DEVICE void copy_line_async_if(bool active, bool through_l1, SharedPointer<V> to,
+                                    const V* from) {
+    GpuContext::copy_line_async_if(active, through_l1, to, source(from));
   }
   template <class V>
   CT_DEVICE void store(V* to, const V& value) {

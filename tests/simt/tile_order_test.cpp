@@ -102,10 +102,22 @@ TEST(TileOrder, OnlyLongColumnsAreCutIntoBands) {
   const auto of_band = [&](std::int64_t down, std::int64_t across) {
     return plan::gpu::tiles_of_band(TileCounts{down, across, down * across}, sides, problem);
   };
-  EXPECT_EQ(of_band(512, 9), 512);
-  EXPECT_EQ(of_band(513, 9), 171);  // three bands
-  EXPECT_EQ(of_band(513, 1), 513);  // no neighbours
-  EXPECT_EQ(of_band(1 << 20, 2), 256);
+  EXPECT_EQ(of_band(512, 90), 512);
+  EXPECT_EQ(of_band(513, 90), 171);  // three bands
+  EXPECT_EQ(of_band(513, 1), 513);   // no neighbours
+  EXPECT_EQ(of_band(1 << 20, 90), 256);
+}
+
+TEST(TileOrder, BlocksReadShortRowsWhole) {
+  using plan::gpu::TileCounts;
+  const plan::gpu::TileSides sides{64, 128, 0};  // columns of 256 bytes
+  const Problem problem = transposition(4096, 4096);
+  const auto of_band = [&](std::int64_t down, std::int64_t across) {
+    return plan::gpu::tiles_of_band(TileCounts{down, across, down * across}, sides, problem);
+  };
+  EXPECT_EQ(of_band(512, 40), 512);
+  EXPECT_EQ(of_band(1024, 40), 8);
+  EXPECT_EQ(of_band(1024, 41), 256);
 }
 
 }  // namespace

@@ -199,6 +199,15 @@ class Run {
   Appended modes_;
 };
 
+// Whether the L1 should keep what is loaded. The L2 is asked for half as much again where loads go
+// around it, as counted; with short runs of small elements too little of the L1 is free for those
+// that are under way.
+bool gains_from_l1(const PackConfig& config, const Box& box, const Problem& normal) {
+  const int size = normal.src_type.size();
+  const std::int64_t short_run = size == 1 ? 256 : 128;  // bytes
+  return size > 2 || (config.anywhere && box.src.run * size >= short_run);
+}
+
 }  // namespace
 
 void place_lists(PackArgs& args) {
@@ -225,6 +234,7 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Box::Side& to,
       config.anywhere ? std::min<std::int64_t>(vectors, config.threads) : vectors;
   args.from.vectors = FastDivide(static_cast<std::uint32_t>(at_once));
   args.rounds = static_cast<std::int16_t>(ceil_div(vectors, at_once));
+  args.through_l1 = gains_from_l1(config, box, normal);
   if (layout.lines) args.line_shift = std::countr_zero(static_cast<std::uint64_t>(line));
   args.runs_at = static_cast<int>(layout.bytes);
   place_lists(args);
