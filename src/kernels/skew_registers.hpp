@@ -13,18 +13,15 @@
 
 namespace cornerturn::kernels {
 
-inline constexpr int skew_register_shape_count = 5;
+inline constexpr int skew_register_shape_count = 4;
 inline constexpr TileShape skew_register_shapes[skew_register_shape_count] = {
-    {8, 128}, {16, 128}, {16, 256}, {16, 512}, {4, 256}};
-/// Reads the fewest rows twice; those of single bytes would not fit.
-inline constexpr int high_register_shape = 3;
-inline constexpr int narrow_register_shape = 4;  ///< for short rows of 1 and 2 bytes
+    {8, 128}, {16, 128}, {16, 256}, {4, 256}};
+inline constexpr int narrow_register_shape = 3;  ///< for short rows of 1 and 2 bytes
 constexpr bool has_skew_register_shape(int shape, int element_bytes) {
-  if (shape == high_register_shape && element_bytes == 1) return false;
   return element_bytes <= (shape == narrow_register_shape ? 2 : 4);
 }
 /// How often a lane takes another four rows, by shape.
-inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 2, 2};
+inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 2};
 /// Those that there are where values change.
 inline constexpr int changing_skew_shapes[] = {0, 2};
 

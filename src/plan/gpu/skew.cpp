@@ -94,8 +94,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     constexpr std::span shapes(kernels::skew_register_shapes);
     constexpr auto usual = shapes.first<kernels::narrow_register_shape>();
     for (int shape = 0; shape < kernels::narrow_register_shape; ++shape) {
-      const bool is_there = kernels::has_skew_register_shape(shape, size);
-      if (is_there && !is_too_large(usual, shape, groups, normal)) offer(gathered + shape);
+      if (!is_too_large(usual, shape, groups, normal)) offer(gathered + shape);
     }
     if (are_narrow(groups, normal)) offer(gathered + kernels::narrow_register_shape);
   });
