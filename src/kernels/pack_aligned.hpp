@@ -112,24 +112,28 @@ struct PackAligned {
     for (std::uint32_t n = first; n < a.to.runs; n += a.down.divisor) {
       const RunPlace place = ctx.load(runs + n);
       std::byte* const to = place.at + begin;
-      if (begin + 16 <= place.bytes) {
-        Src elements[V];
+      const int left = place.bytes - begin;
+      Src elements[V];
+      if (left >= 16) {
         CT_UNROLL
         for (int k = 0; k < V; ++k) elements[k] = ctx.load(cast<Src>(from[k] + place.shared));
-        Words words = change<Change>(a, elements);
-        if (V >= 4 && a.rotation_shift != PackArgs::no_rotation)
-          words = rotated_words(words, rotation);
-        ctx.store(reinterpret_cast<Words*>(to), words);
-      } else {
-        CT_NO_UNROLL
-        for (int k = 0; begin + k * size < place.bytes; ++k) {
-          const int at = static_cast<int>(ctx.load(entry + k)) +
-                         static_cast<int>(periods) * a.last_stride + place.shared;
-          ctx.store(reinterpret_cast<Dst*>(to) + k,
-                    Change::of(a, ctx.load(cast<Src>(buffer + at))));
+        ctx.store(reinterpret_cast<Words*>(to), vector_of(a, elements, rotation));
+      } else if (left > 0) {
+        CT_UNROLL
+        for (unsigned k = 0; k < V; ++k) {
+          const auto which = static_cast<int>(PackArgs::rotated(k, rotation, V));
+          elements[k] = ctx.load_if(which * size < left, cast<Src>(from[k] + place.shared));
         }
+        store_first<size>(ctx, to, vector_of(a, elements, rotation), left);
       }
     }
+  }
+
+  /// A vector of elements that a lane has from another one than the first on.
+  CT_DEVICE static Words vector_of(const PackArgs& a, const Src (&elements)[V], unsigned rotation) {
+    const Words words = change<Change>(a, elements);
+    const bool rotates = V >= 4 && a.rotation_shift != PackArgs::no_rotation;
+    return rotates ? rotated_words(words, rotation) : words;
   }
 };
 

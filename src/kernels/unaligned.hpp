@@ -97,6 +97,29 @@ CT_DEVICE Element16 first_bytes(int count, const Element16& a, const Element16& 
   return v;
 }
 
+/// Stores the first bytes of a vector, of less than 16 a multiple of `granule`, at an aligned
+/// address: as a half, a word, half a word and a byte, as far as there are such.
+template <int granule, class Ctx>
+CT_DEVICE void store_first(Ctx& ctx, std::byte* to, const Words& v, int bytes) {
+  const bool has_half = (bytes & 8) != 0;
+  ctx.store_if(has_half, reinterpret_cast<Vec<std::uint32_t, 2>*>(to), {v[0], v[1]});
+  if constexpr (granule <= 4) {
+    const bool has_word = (bytes & 4) != 0;
+    const std::uint32_t word = has_half ? v[2] : v[0];
+    ctx.store_if(has_word, reinterpret_cast<std::uint32_t*>(to + (bytes & 8)), word);
+    if constexpr (granule <= 2) {
+      const std::uint32_t next = has_half ? v[3] : v[1];
+      const std::uint32_t last = has_word ? next : word;
+      ctx.store_if((bytes & 2) != 0, reinterpret_cast<std::uint16_t*>(to + (bytes & 12)),
+                   static_cast<std::uint16_t>(last));
+      if constexpr (granule == 1) {
+        const auto byte = static_cast<std::uint8_t>(last >> (bytes & 2) * 8);
+        ctx.store_if((bytes & 1) != 0, reinterpret_cast<std::uint8_t*>(to + (bytes & 14)), byte);
+      }
+    }
+  }
+}
+
 /// A part of a vector that a lane has to store: bytes [begin, end) of `v`, which belongs at the
 /// aligned address `to`.
 struct VectorPart {

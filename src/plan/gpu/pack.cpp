@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
@@ -74,6 +75,11 @@ int period_digits(const PackArgs& args) {
   return std::max(modes - 1, args.anywhere ? 0 : std::min(modes, 1));
 }
 
+// Bytes of a run of the destination behind its last whole vector, if it begins with one.
+int bytes_behind_vectors(const Box& box, const Problem& normal) {
+  return static_cast<int>(box.dst.run * normal.dst_type.size() % vector);
+}
+
 // What a box costs, whatever its form.
 struct BoxWork {
   const Setup& setup;
@@ -132,18 +138,22 @@ struct BoxWork {
     if (normal.converts()) change(work, normal, c);
   }
 
-  // Boxes of whole vectors.
-  void add_aligned(Work& work, const Problem& normal, const Family::Costs& c) const {
+  // Boxes whose runs begin with whole vectors.
+  void add_aligned(Work& work, const Box& box, const Problem& normal,
+                   const Family::Costs& c) const {
     const PackArgs& args = setup.args;
     const double rank = args.axes;
     // How often a thread writes a vector; those beyond the last whole run are idle.
     const double repeats = std::ceil(
         static_cast<double>(args.to.runs) /
         static_cast<double>(args.to.vectors.quotient(static_cast<std::uint32_t>(threads))));
+    // A warp with the end of a run goes both ways if that is no whole vector.
+    const bool has_ends = bytes_behind_vectors(box, normal) > 0;
+    const double ways = has_ends ? 1 + std::min(1.0, 32.0 / args.to.vectors.divisor) : 1;
     work.instructions =
         work.blocks *
         (setup_lanes + threads * (c.aligned_thread + c.axis * rank) + loads * c.aligned_load +
-         repeats * threads * (c.aligned_lane + c.aligned_element * V));
+         repeats * threads * ways * (c.aligned_lane + c.aligned_element * V));
     work.wavefronts = work.blocks * c.aligned_wavefront *
                       (loads / 32 * 8 + repeats * threads / 32 * (V * setup.wavefronts + 6));
     work.barriers = c.aligned_barriers;
@@ -292,6 +302,12 @@ void add_traffic(Work& work, const PackConfig& config, const Box& box, const Pro
     work.src_bytes += c.shared_again * again * model.least.src_bytes;
   }
   work.dst_bytes = dst_moved(model, written);
+  if (!config.anywhere) {
+    // The end of a run leaves in pieces, of which each after the first one is another request.
+    const int pieces = std::popcount(static_cast<unsigned>(bytes_behind_vectors(box, normal)));
+    const double runs = static_cast<double>(normal.elements()) / static_cast<double>(box.dst.run);
+    work.dst_bytes += runs * std::max(0, pieces - 1) * sector_bytes;
+  }
   if (config.anywhere && leaves_gaps(box, normal)) {
     const double at_once = model.least.dst_bytes * c.most_moved;
     work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * c.gap / dst_run, at_once);
@@ -394,7 +410,7 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
     if (config.anywhere) {
       of_box.add_anywhere(work, box, normal, c);
     } else {
-      of_box.add_aligned(work, normal, c);
+      of_box.add_aligned(work, box, normal, c);
     }
     work.block_seconds += model.costs.walk_block * setup.args.axes;
     if (normal.converts() && why_no_common_cast(normal) != nullptr) {
