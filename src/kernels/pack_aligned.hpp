@@ -129,7 +129,7 @@ struct PackAligned {
     }
   }
 
-  /// A vector of elements that a lane has from another one than the first on.
+  /// The vector of a lane's elements, put in order where the lane began with another one.
   CT_DEVICE static Words vector_of(const PackArgs& a, const Src (&elements)[V], unsigned rotation) {
     const Words words = change<Change>(a, elements);
     const bool rotates = V >= 4 && a.rotation_shift != PackArgs::no_rotation;

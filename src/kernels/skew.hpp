@@ -51,7 +51,7 @@ struct Skew {
   static constexpr int threads = shape.threads;
   // As measured: with fewer registers more tiles are on their way.
   static constexpr int min_blocks = (size == 2 && one_mode ? 1280 : 1024) / threads;
-  // As measured: where much of an SM's memory is left for the L1, or has to be read around it.
+  // As measured: through the L1 where tiles leave much of an SM's memory to it, else around it.
   static constexpr bool through_l1 =
       size >= 8 && (shape.column_bytes == 256 || (one_mode && shape.column_bytes == 512));
   static constexpr int columns = shape.column_bytes / size;

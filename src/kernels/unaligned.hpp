@@ -97,8 +97,8 @@ CT_DEVICE Element16 first_bytes(int count, const Element16& a, const Element16& 
   return v;
 }
 
-/// Stores the first bytes of a vector, of less than 16 a multiple of `granule`, at an aligned
-/// address: as a half, a word, half a word and a byte, as far as there are such.
+/// Stores the first bytes of a vector as a half, a word, half a word and a byte, as far as there
+/// are such. `bytes`: 0 to 15, a multiple of `granule`; `to`: a multiple of 16.
 template <int granule, class Ctx>
 CT_DEVICE void store_first(Ctx& ctx, std::byte* to, const Words& v, int bytes) {
   const bool has_half = (bytes & 8) != 0;

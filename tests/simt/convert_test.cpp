@@ -136,6 +136,24 @@ TEST(Convert, BoxesOfWholeVectors) {
   EXPECT_GT(check(problem), 1);
 }
 
+// Rows that begin at multiples of 16 bytes and end within a vector.
+TEST(Convert, EndsOfAlignedRuns) {
+  int boxes = 0;
+  for (const auto& [from, to] : common_pairs) {
+    Problem problem;
+    problem.src_type = ElementType(from);
+    problem.dst_type = ElementType(to);
+    const std::int64_t size = problem.dst_type.size(), V = 16 / size;
+    for (const std::int64_t extent : {V + 1, V + V / 2 + 1, 3 * V - 1}) {
+      problem.modes = {{48, problem.src_type.size(), (extent * size + 15) / 16 * 16},
+                       {extent, 48 * problem.src_type.size(), size}};
+      boxes += check(problem, 0, 0, {}, nullptr, "pack");
+    }
+    if (HasFailure()) FAIL();
+  }
+  EXPECT_GT(boxes, 0);
+}
+
 // Structures to planes: chunks of warps, their last ones cut, begin anywhere.
 TEST(Convert, Structures) {
   int turn = 0;

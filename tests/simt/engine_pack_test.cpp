@@ -236,6 +236,31 @@ TEST(Engine, PackShortRunsWithGaps) {
   EXPECT_GT(cut, 0);
 }
 
+// Runs that begin at multiples of 16 bytes and end within a vector, at each of its elements:
+// shorter than a vector, longer, and cut by boxes.
+TEST(Engine, PackEndsOfAlignedRuns) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    const std::int64_t V = 16 / size;
+    for (const std::int64_t vectors : {0, 1, 12}) {
+      for (std::int64_t rest = 1; rest < V; ++rest) {
+        const std::int64_t extent = vectors * V + rest;
+        const std::int64_t pitch = (vectors + 1) * 16;
+        const Problem problem =
+            problem_of(static_cast<int>(size), {{48, size, pitch}, {extent, 48 * size, size}});
+        const Plan plan = plan::make_plan(problem, some_device(), {1, "pack", {true, 16, 16}});
+        const auto is_aligned = [&](const Candidate& candidate) {
+          return describe(candidate, plan.normal).find("anywhere") == std::string::npos;
+        };
+        if (vectors > 0) {
+          EXPECT_TRUE(std::any_of(plan.candidates.begin(), plan.candidates.end(), is_aligned));
+        }
+        run_and_compare(problem, 0, 0, "pack");
+        if (HasFailure()) FAIL() << size << " B, runs of " << extent;
+      }
+    }
+  }
+}
+
 TEST(Engine, PackShortPaddedModes) {
   int found = 0;
   for (const std::int64_t size : {1, 2, 4}) {

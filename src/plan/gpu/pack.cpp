@@ -75,9 +75,16 @@ int period_digits(const PackArgs& args) {
   return std::max(modes - 1, args.anywhere ? 0 : std::min(modes, 1));
 }
 
-// Bytes of a run of the destination behind its last whole vector, if it begins with one.
+// Elements of a run of the destination that boxes cut at its last mode, from end to end.
+std::int64_t whole_run(const Box& box, const Problem& normal) {
+  if (box.dst.run_modes == 0) return box.dst.run;
+  const int last = box.dst.order[static_cast<std::size_t>(box.dst.run_modes - 1)];
+  return box.dst.run / box.extent[static_cast<std::size_t>(last)] * normal.modes[last].extent;
+}
+
+// Bytes of such a run behind its last whole vector, if it begins at a multiple of 16 bytes.
 int bytes_behind_vectors(const Box& box, const Problem& normal) {
-  return static_cast<int>(box.dst.run * normal.dst_type.size() % vector);
+  return static_cast<int>(whole_run(box, normal) * normal.dst_type.size() % vector);
 }
 
 // What a box costs, whatever its form.
@@ -138,7 +145,7 @@ struct BoxWork {
     if (normal.converts()) change(work, normal, c);
   }
 
-  // Boxes whose runs begin with whole vectors.
+  // Boxes whose runs begin at multiples of 16 bytes.
   void add_aligned(Work& work, const Box& box, const Problem& normal,
                    const Family::Costs& c) const {
     const PackArgs& args = setup.args;
@@ -149,7 +156,8 @@ struct BoxWork {
         static_cast<double>(args.to.vectors.quotient(static_cast<std::uint32_t>(threads))));
     // A warp with the end of a run goes both ways if that is no whole vector.
     const bool has_ends = bytes_behind_vectors(box, normal) > 0;
-    const double ways = has_ends ? 1 + std::min(1.0, 32.0 / args.to.vectors.divisor) : 1;
+    const double of_run = static_cast<double>(whole_run(box, normal)) / V;  // vectors
+    const double ways = has_ends ? 1 + std::min(1.0, 32 / of_run) : 1;
     work.instructions =
         work.blocks *
         (setup_lanes + threads * (c.aligned_thread + c.axis * rank) + loads * c.aligned_load +
@@ -303,10 +311,12 @@ void add_traffic(Work& work, const PackConfig& config, const Box& box, const Pro
   }
   work.dst_bytes = dst_moved(model, written);
   if (!config.anywhere) {
-    // The end of a run leaves in pieces, of which each after the first one is another request.
+    // The end of a run leaves in pieces. Each after the first one takes the L2 as a sector does.
     const int pieces = std::popcount(static_cast<unsigned>(bytes_behind_vectors(box, normal)));
-    const double runs = static_cast<double>(normal.elements()) / static_cast<double>(box.dst.run);
-    work.dst_bytes += runs * std::max(0, pieces - 1) * sector_bytes;
+    const double runs =
+        static_cast<double>(normal.elements()) / static_cast<double>(whole_run(box, normal));
+    work.dst_bytes = std::min(work.dst_bytes + runs * std::max(0, pieces - 1) * sector_bytes,
+                              std::max(work.dst_bytes, model.least.dst_bytes * c.most_moved));
   }
   if (config.anywhere && leaves_gaps(box, normal)) {
     const double at_once = model.least.dst_bytes * c.most_moved;

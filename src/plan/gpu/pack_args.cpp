@@ -199,9 +199,8 @@ class Run {
   Appended modes_;
 };
 
-// Whether the L1 should keep what is loaded. The L2 is asked for half as much again where loads go
-// around it, as counted; with short runs of small elements too little of the L1 is free for those
-// that are under way.
+// Whether the L1 should keep what is loaded, as measured: it saves the L2 requests, but not where
+// runs are short or whole vectors and elements have 1 or 2 bytes.
 bool gains_from_l1(const PackConfig& config, const Box& box, const Problem& normal) {
   const int size = normal.src_type.size();
   const std::int64_t short_run = size == 1 ? 256 : 128;  // bytes

@@ -7,6 +7,7 @@
 #include "core/in_place.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan/gpu/families.hpp"
+#include "plan/gpu/pack.hpp"
 #include "plan/gpu/parts.hpp"
 #include "plan/planner.hpp"
 #include "support/random_problem.hpp"
@@ -193,6 +194,63 @@ TEST(GpuPlanner, ElementsFarApartDoNotMakeBoxesExpensive) {
     return seconds;
   };
   EXPECT_LT(least("pack"), least("gather"));  // 36 and 92 us, as measured
+}
+
+TEST(GpuPlanner, PackPaysForEndsOfRunsThatAreNoVectors) {
+  const auto seconds = [](std::int64_t of_row) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(1);
+    problem.modes = {{1 << 22, 1, (of_row + 15) / 16 * 16}, {of_row, 1 << 22, 1}};
+    const Plan plan = make_plan(problem, device_named("h200"), {1, "pack"});
+    double best = 1;
+    for (const Candidate& candidate : plan.candidates) {
+      const bool anywhere = describe(candidate, plan.normal).find("anywhere") != std::string::npos;
+      if (!anywhere) best = std::min(best, candidate.seconds());
+    }
+    return best;
+  };
+  EXPECT_GT(seconds(79), 1.2 * seconds(80));
+  EXPECT_GT(seconds(79), 1.2 * seconds(72));     // four pieces, not one
+  EXPECT_GT(seconds(207), 1.05 * seconds(208));  // also where boxes cut them
+}
+
+// As measured: around it, where runs are short and elements small.
+TEST(GpuPlanner, LoadsOfPackGoThroughTheL1WhereThatIsWorthIt) {
+  // Whether those of boxes with such runs of the source do, for each form.
+  const auto through_l1 = [](int size, std::int64_t rows, std::int64_t pad) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(size);
+    const std::int64_t cols = 4096;
+    problem.modes = {{cols, size, rows * size + pad}, {rows, cols * size + pad, size}};
+    const Plan plan = make_plan(problem, device_named("h200"), {1, "pack", {true, 16, 16}});
+    std::vector<std::pair<int, bool>> found;
+    for (const Candidate& candidate : plan.candidates) {
+      const auto config = candidate.config.as<PackConfig>();
+      const std::string text = describe(candidate, plan.normal);
+      found.emplace_back(std::stoi(text.substr(text.find("runs of ") + 8)),
+                         pack::Family::prepare(config, plan.normal).args.through_l1);
+    }
+    return found;
+  };
+  for (const auto& [run, through] : through_l1(4, 4096, 4)) EXPECT_TRUE(through) << run;
+  for (const auto& [run, through] : through_l1(4, 4096, 0)) EXPECT_TRUE(through) << run;
+  int longest = 0;
+  for (const auto& [run, through] : through_l1(1, 48, 0)) {
+    EXPECT_FALSE(through) << run;
+    longest = std::max(longest, run);
+  }
+  EXPECT_GE(longest, 256);
+  for (const int size : {1, 2}) {
+    int around = 0, through = 0;
+    for (const std::int64_t rows : {41, 4096}) {
+      for (const auto& [run, is_through] : through_l1(size, rows, size)) {
+        EXPECT_EQ(is_through, run >= 256 / size) << size << " B, runs of " << run;
+        ++(is_through ? through : around);
+      }
+    }
+    EXPECT_GT(around, 0);
+    EXPECT_GT(through, 0);
+  }
 }
 
 // A weight matrix with a scale for each row.
