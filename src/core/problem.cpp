@@ -29,13 +29,6 @@ Operation Problem::operation() const noexcept {
   return converts() ? Operation::convert : Operation::move;
 }
 
-bool Problem::converts() const noexcept {
-  if (blocks != nullptr || reduces) return false;
-  const bool complex = src_type.kind() == Kind::c64 || src_type.kind() == Kind::c128;
-  return !(src_type == dst_type) || values.alpha != 1 || values.beta != 0 || scale.present ||
-         bias.present || (values.conjugate && complex);
-}
-
 bool Problem::is_local() const noexcept {
   const Operation what = operation();
   return what == Operation::move || (what == Operation::convert && !scale.present &&

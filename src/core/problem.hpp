@@ -137,7 +137,12 @@ struct Problem {
 
   Operation operation() const noexcept;
   /// Is the operation a conversion?
-  bool converts() const noexcept;
+  bool converts() const noexcept {
+    if (blocks != nullptr || reduces) return false;
+    const bool complex = src_type.kind() == Kind::c64 || src_type.kind() == Kind::c128;
+    return !(src_type == dst_type) || values.alpha != 1 || values.beta != 0 || scale.present ||
+           bias.present || (values.conjugate && complex);
+  }
   /// Is it a move or a conversion in which nothing but what lies at an element's own place decides
   /// about it? Any part of it may then be done apart, and by any kernel: the result is the same.
   bool is_local() const noexcept;

@@ -18,6 +18,10 @@ double within(std::int64_t granule, std::int64_t whole) {
   return 1 - static_cast<double>(std::gcd(granule, whole)) / static_cast<double>(whole);
 }
 
+double cube(double x) {
+  return x * x * x;
+}
+
 // Bytes of a piece of `whole` bytes that do not belong to the run which ends in it.
 double rest_of(std::int64_t whole, const MovedRuns& runs) {
   return static_cast<double>(whole - std::gcd(runs.granule, whole));
@@ -33,7 +37,6 @@ Model model_of_values(const Model& model) {
     c.src_burst.value = 12.5;
     c.dst_run.value = 11.8;
     c.dst_sector.value = 141;
-    c.norm.value = 2.93;
     c.rounds.value = 0.3;
     c.barriers.value = 0.0196;
     c.uneven.value = 0.284;
@@ -45,10 +48,10 @@ Model model_of_values(const Model& model) {
 
 double Model::src_read() const {
   double bytes = least.src_bytes;
-  const double room = std::pow(costs.kept * static_cast<double>(device.l2_bytes), 3);
+  const double room = cube(costs.kept * static_cast<double>(device.l2_bytes));
   for (int i = 0; i < least.repeat_count; ++i) {
     const Repeat& repeat = least.repeats[static_cast<std::size_t>(i)];
-    const double between = std::pow(repeat.between, 3);
+    const double between = cube(repeat.between);
     bytes *= 1 + (repeat.times - 1) * between / (between + room);
   }
   return bytes;
@@ -104,11 +107,13 @@ Estimate estimate_of(const Model& model, const Work& work) {
   };
   set_seconds(longest);  // at least
   if (longest == 0 || model.is_out_of_reach(e)) return e;
+  const bool cubes = model.norm == 3;  // which take less time than powers
   double sum = 0;
   for (const double part : parts) {
-    if (part > 0) sum += part == longest ? 1 : std::pow(part / longest, model.costs.norm);
+    const double share = part == longest ? 1 : part / longest;  // the longest may be infinite
+    sum += cubes ? cube(share) : std::pow(share, model.norm);
   }
-  set_seconds(longest * std::pow(sum, 1 / model.costs.norm));
+  set_seconds(longest * (cubes ? std::cbrt(sum) : std::pow(sum, 1 / model.norm)));
   return e;
 }
 

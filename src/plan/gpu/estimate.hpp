@@ -44,7 +44,6 @@ struct SharedCosts {
   Cost line{"line", 83.54, "bytes of the L2 that the ends of a run take, beside what it holds"};
   Cost kept{"kept", 1.043, "share of the L2 between two uses of a burst that loses half of them"};
   Cost l2{"l2", 1.232, "bandwidth of the L2, in that of a large copy"};
-  Cost norm{"norm", 2.764, "work takes the norm of this order of its four parts"};
   Cost rounds{"rounds", 0.2616, "share of a block's time alone that other blocks do not hide"};
   Cost barriers{"barriers", 0.24,
                 "more work with one resident block: nothing else runs at barriers"};
@@ -74,6 +73,7 @@ struct Model {
   /// Of the best candidate so far, where no other is asked for. Then an estimate that exceeds it
   /// may be any number between it and its exact value.
   double* least_seconds = nullptr;
+  double norm = 3;  ///< work takes the norm of this order of its four parts
 
   /// Bytes that memory reads of the source where blocks follow the destination's order: what it
   /// holds several times is read again if the L2 has lost it meanwhile.

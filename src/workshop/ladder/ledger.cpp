@@ -121,11 +121,11 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
       costs.latency * trips * std::min(busy, 1.0) + costs.block * device.sm_count * work.resident;
 
   plan::gpu::SharedCosts shared;
-  shared.norm.value = costs.norm;
   shared.rounds.value = 1;
   shared.barriers.value = 0;
   shared.uneven.value = 0;
-  const plan::gpu::Model model{device, shared, {}};
+  plan::gpu::Model model{device, shared, {}};
+  model.norm = costs.norm;
   const plan::Estimate e = plan::gpu::estimate_of(model, work);
 
   Ledger ledger;
