@@ -31,9 +31,9 @@
 // Where the runs of a side follow one another at equal distances, a thread steps from one to the
 // next. Others are listed in shared memory, as the vectors or the units that they have.
 //
-// Runs of a few small elements have hardly a whole unit, nor have short ones with gaps between
-// them. There a lane writes single elements, and several runs count as one, with their gaps. Where
-// values change, all runs are listed, and leave in units.
+// Runs of a few elements have hardly a whole unit. There a lane writes single elements, and
+// several runs count as one, with the gaps between them.
+// Where values change, all runs are listed, and leave in units.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,6 @@
 #include "maps/banks.hpp"
 #include "plan/gpu/convert.hpp"
 #include "plan/gpu/neighbours.hpp"
-#include "plan/gpu/pack_lanes.hpp"
 #include "plan/gpu/pack_setup.hpp"
 #include "plan/gpu/runs.hpp"
 
@@ -57,6 +56,17 @@ std::int64_t granule_of(const Box::Side& side, const Problem& normal, std::int64
     if (std::abs(mode.*stride) >= run) granule = std::gcd(granule, mode.*stride);
   }
   return granule;
+}
+
+// Whether gaps lie between whole runs of the destination.
+bool leaves_gaps(const Box& box, const Problem& normal) {
+  const int modes = box.dst.run_modes;
+  if (modes == 0 || modes == box.dst.modes) return false;
+  const int last = box.dst.order[static_cast<std::size_t>(modes - 1)];
+  const int next = box.dst.order[static_cast<std::size_t>(modes)];
+  const Mode& mode = normal.modes[last];
+  return box.extent[static_cast<std::size_t>(last)] == mode.extent &&
+         normal.modes[next].dst_stride != mode.dst_stride * mode.extent;
 }
 
 // Modes of a period of the destination's runs.

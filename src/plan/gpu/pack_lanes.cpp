@@ -348,24 +348,10 @@ Box::Side with_gaps(const Box& box, const Problem& normal) {
 
 }  // namespace
 
-// Whether gaps lie between whole runs of the destination.
-bool leaves_gaps(const Box& box, const Problem& normal) {
-  const int modes = box.dst.run_modes;
-  if (modes == 0 || modes == box.dst.modes) return false;
-  const int last = box.dst.order[static_cast<std::size_t>(modes - 1)];
-  const int next = box.dst.order[static_cast<std::size_t>(modes)];
-  const Mode& mode = normal.modes[last];
-  return box.extent[static_cast<std::size_t>(last)] == mode.extent &&
-         normal.modes[next].dst_stride != mode.dst_stride * mode.extent;
-}
-
-// Of shorter runs most elements lie in no whole unit. Larger elements are written one by one only
-// where gaps follow.
+// Of shorter runs most elements lie in no whole unit.
 bool takes_single(const Box& box, const Problem& normal) {
   const int size = normal.dst_type.size();
-  if (size > 8 || normal.converts()) return false;
-  const bool are_apart = box.dst.run_modes == 0 || leaves_gaps(box, normal);
-  return box.dst.run < 4 * kernels::pack_unit_bytes(size) / size && (size <= 2 || are_apart);
+  return size <= 8 && !normal.converts() && box.dst.run < 4 * kernels::pack_unit_bytes(size) / size;
 }
 
 Box::Side single_runs(const Box& box, const Problem& normal) {

@@ -21,9 +21,6 @@ struct TableRoom {
   }
 };
 
-/// Whether memory has gaps between runs of the destination.
-bool leaves_gaps(const Box& box, const Problem& normal);
-
 /// Whether lanes write single elements: of so short runs most lie in no whole unit.
 bool takes_single(const Box& box, const Problem& normal);
 
