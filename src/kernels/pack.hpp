@@ -33,7 +33,7 @@ void dispatch(const PackArgs& a, Visit&& visit) {
   };
   if (!a.values.converts) {
     return with_element(a.element_bytes, [&]<class T>(T) {
-      if constexpr (sizeof(T) <= 8) {
+      if constexpr (int{sizeof(T)} <= most_single_bytes) {
         if (a.single) return visit.template operator()<PackAnywhere<Move<T>, true>>();
       }
       with_form.template operator()<Move<T>>();

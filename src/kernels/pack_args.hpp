@@ -130,6 +130,9 @@ struct PackSide {
   CT_HOST_DEVICE constexpr std::uint32_t listed() const { return even ? 0 : runs; }
 };
 
+/// Elements of so many bytes at most may leave one by one.
+inline constexpr int most_single_bytes = 8;
+
 /// The runs of a side as a block lists them.
 struct PackList {
   struct Pieces {

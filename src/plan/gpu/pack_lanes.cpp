@@ -351,7 +351,8 @@ Box::Side with_gaps(const Box& box, const Problem& normal) {
 // Of shorter runs most elements lie in no whole unit.
 bool takes_single(const Box& box, const Problem& normal) {
   const int size = normal.dst_type.size();
-  return size <= 8 && !normal.converts() && box.dst.run < 4 * kernels::pack_unit_bytes(size) / size;
+  return size <= kernels::most_single_bytes && !normal.converts() &&
+         box.dst.run < 4 * kernels::pack_unit_bytes(size) / size;
 }
 
 Box::Side single_runs(const Box& box, const Problem& normal) {
