@@ -202,7 +202,10 @@ def test_what_is_no_regular_file_is_written_into(folder, matrix):
 @pytest.mark.parametrize("out", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
 @pytest.mark.parametrize("report", [[], ["--json"]])
 def test_a_name_of_standard_output_is_standard_output(folder, matrix, out, report):
-    os.symlink("/dev/stdout", "link")
+    if out == "/dev/stdout" and not os.path.islink(out):
+        pytest.skip("here /dev/stdout is not a link to the open file")
+    os.symlink("/proc/self/fd/1", "name")
+    os.symlink("name", "link")
     words = ["transpose", "in.npy", out, *report]
     result = command(*words, text=False)
     assert result.returncode == 0 and result.stdout == saved(matrix.T)
@@ -213,7 +216,7 @@ def test_a_name_of_standard_output_is_standard_output(folder, matrix, out, repor
     assert Path("log").read_bytes() == b"what was there" + saved(matrix.T)
     refused(*words, "--verify", part="cannot be read again", text=False)
     refused("transpose", "in.npy", "out.npy", *MXFP8, out, part=": it has to be a file")
-    assert {path.name for path in folder.iterdir()} == {"in.npy", "log", "link"}
+    assert {path.name for path in folder.iterdir()} == {"in.npy", "log", "name", "link"}
 
 
 def test_an_open_file_is_written_from_where_it_is(folder, matrix):
