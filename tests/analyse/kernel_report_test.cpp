@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -175,6 +176,33 @@ TEST(KernelReport, EdgesCountActiveLanesOnly) {
     if (leg.op == Op::global_load) bytes += leg.bytes_used;
   }
   EXPECT_EQ(bytes, 33U * 4);
+}
+
+// Around the L1, a sector whose halves do not stay together is asked for twice.
+TEST(KernelReport, AnAsyncCopyIsCountedByTheWayItTakes) {
+  constexpr int words = 4 * 32;
+  alignas(32) static std::array<Word, words + 8> src;
+  const auto sectors = [](bool through_l1, int first) {
+    simt::Emulator emulator;
+    emulator.input("src", src.data(), sizeof(src));
+    KernelReport report;
+    emulator.launch(
+        "copy", simt::Mode::recording, {{1, 1, 1}, {32, 1, 1}},
+        [&](auto& ctx) {
+          const auto tile = ctx.template shared<Word, words>();
+          ctx.copy_line_async_if(true, through_l1, as_vec<4>(tile + 4 * ctx.lane()),
+                                 as_vec<4>(src.data() + first + 4 * ctx.lane()));
+          ctx.commit_async();
+          ctx.template wait_async<0>();
+        },
+        [&](const simt::Request& request) { report.add(request); });
+    simt::expect_clean(emulator);
+    return figures(report, Op::async_copy).sectors;
+  };
+  EXPECT_EQ(sectors(true, 0), 16);
+  EXPECT_EQ(sectors(false, 0), 16);
+  EXPECT_EQ(sectors(true, 4), 17);
+  EXPECT_EQ(sectors(false, 4), 32);
 }
 
 TEST(KernelReport, TextAndJsonHaveTheSameLegs) {

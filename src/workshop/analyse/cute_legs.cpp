@@ -132,6 +132,7 @@ class LegVisitor {
     request.site = {leg.tma ? "TMA" : rung_.name, 0};
     request.op = leg.op;
     request.lanes.width = width;
+    request.through_l1 = leg.op == Op::async_copy;  // CuTe's atom is the CACHEALWAYS one
     request.lanes.active = 0;
     for (int lane = 0; lane < warp_lanes; ++lane) {
       const std::int64_t element = leg.takes(first + lane, step) + part * rung_.tile_rows;

@@ -68,7 +68,7 @@ void add_async(Leg& leg, const simt::Request& request) {
   AsyncCopyRequest copy;
   copy.shared = request.lanes;
   copy.source = request.source;
-  copy.bypass = request.lanes.width == 16;
+  copy.bypass = !request.through_l1;
   const AsyncCopyCost cost = async_copy_cost(copy);
   WarpRequest read = request.lanes;
   read.address = request.source;

@@ -232,12 +232,13 @@ std::byte* Engine::checked_shared_access(std::uint32_t address, int width, bool 
   return good ? shared_.data() + address : nullptr;
 }
 
-void Engine::copy_async(std::uint32_t to, const void* from, int width, bool active,
+void Engine::copy_async(std::uint32_t to, const void* from, int width, bool through_l1, bool active,
                         const Site& site) {
   Buffer* buffer = active ? checked_global(from, width, site, Op::async_copy) : nullptr;
   const bool good = buffer != nullptr && checked_shared(to, width, site, Op::async_copy);
   if (mode_ == Mode::recording) {
     Request& request = log(Op::async_copy, width, good, to, site);
+    request.through_l1 = through_l1;
     if (good) {
       const std::uint64_t offset = *buffer->offset_of(from, static_cast<std::size_t>(width));
       request.source[current_ % 32] = buffer->device_address + offset;

@@ -96,13 +96,13 @@ class Context {
   template <class V>
   void copy_async_if(bool active, SharedPointer<V> to, const V* from, Site site = Site::here()) {
     static_assert(sizeof(V) == 4 || sizeof(V) == 8 || sizeof(V) == 16);
-    engine_.copy_async(to.address, from, bytes<V>, active, site);
+    engine_.copy_async(to.address, from, bytes<V>, sizeof(V) != 16, active, site);
   }
   template <class V>
-  void copy_line_async_if(bool active, bool /*through_l1*/, SharedPointer<V> to, const V* from,
+  void copy_line_async_if(bool active, bool through_l1, SharedPointer<V> to, const V* from,
                           Site site = Site::here()) {
     static_assert(sizeof(V) == 16);
-    engine_.copy_async(to.address, from, bytes<V>, active, site);
+    engine_.copy_async(to.address, from, bytes<V>, through_l1, active, site);
   }
   void commit_async() { engine_.commit_async(); }
   template <int pending>

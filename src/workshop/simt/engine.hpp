@@ -99,7 +99,8 @@ class Engine {
     return shared_access(address, width, active, site, Op::shared_store);
   }
 
-  void copy_async(std::uint32_t to, const void* from, int width, bool active, const Site& site);
+  void copy_async(std::uint32_t to, const void* from, int width, bool through_l1, bool active,
+                  const Site& site);
   void commit_async();
   void wait_async(int pending, const Site& site);
 

@@ -33,7 +33,8 @@ struct Request {
   Site site;
   std::uint16_t site_index = 0;  ///< the same number for the same place within a launch
   Op op = Op::global_load;
-  bool first = true;  ///< of its warp since the lanes last met
+  bool first = true;        ///< of its warp since the lanes last met
+  bool through_l1 = false;  ///< of an async copy: .ca instead of .cg
   WarpRequest lanes;
   std::array<std::uint64_t, warp_lanes> source = {};
 };
