@@ -147,7 +147,6 @@ void add_bench_command(CLI::App& app) {
   const auto arguments = std::make_shared<BenchArguments>();
   bench::add_session_options(*command, arguments->session);
   bench::add_candidates_option(*command, arguments->session);
-  bench::add_gpu_options(*command, arguments->session);
   command->add_option("--device", arguments->device, "Measure on this device")
       ->check(CLI::IsMember({"cpu", "gpu"}))
       ->capture_default_str();

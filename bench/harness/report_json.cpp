@@ -41,6 +41,7 @@ void add_cpu_fields(ordered_json& out, const Result& r) {
   out["non_temporal_seconds"] = rounded(r.non_temporal_seconds);
   out["share_of_memcpy"] = rounded(r.share());
   out["share_of_best_copy"] = rounded(r.share_of_best_copy());
+  if (r.warm) out["warm"] = true;
 }
 
 void add_gpu_fields(ordered_json& out, const Result& r) {
@@ -146,6 +147,7 @@ Result result_from_json(const nlohmann::json& in, const std::string& origin) {
       r.gpu = gpu_result_from_json(in, origin);
     } else {
       r.non_temporal_seconds = positive(in, "non_temporal_seconds", origin);
+      r.warm = in.value("warm", false);
     }
     for (const auto& item : in.value("candidates", nlohmann::json::array())) {
       r.candidates.push_back(candidate_from_json(item));

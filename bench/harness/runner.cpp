@@ -62,11 +62,11 @@ struct Runner::Slots {
   }
 };
 
-Runner::Runner(int threads, const StopRule& rule, bool all_candidates)
+Runner::Runner(int threads, const StopRule& rule, const RunnerOptions& options)
     : team_(threads),
       solo_(1),
       rule_(rule),
-      all_candidates_(all_candidates),
+      options_(options),
       cold_bytes_(4 * last_level_cache_bytes()) {}
 
 Runner::Slots Runner::make_slots(const Case& c) {
@@ -74,7 +74,7 @@ Runner::Slots Runner::make_slots(const Case& c) {
   slots.src_step = round_to_page(std::max(c.src_span_bytes(), c.payload_bytes()));
   slots.dst_step = round_to_page(c.dst_span_bytes());
   const std::int64_t pair = std::max<std::int64_t>(1, slots.src_step + slots.dst_step);
-  if (!c.warm()) {
+  if (!is_warm(c)) {
     slots.count =
         static_cast<int>(std::clamp<std::int64_t>((cold_bytes_ + pair - 1) / pair, 1, 4096));
   }
@@ -189,13 +189,14 @@ Result Runner::measure(const Case& c, Subject& subject, const std::atomic<bool>&
     return result;
   }
   result.outcome = Outcome::ok;
+  result.warm = is_warm(c);
   result.runs = static_cast<int>(times.subject.size());
   result.seconds = median(times.subject);
   result.best_seconds = *std::min_element(times.subject.begin(), times.subject.end());
   result.noise = relative_mad(times.subject);
   result.memcpy_seconds = median(times.memcpy);
   result.non_temporal_seconds = median(times.stream);
-  if (all_candidates_) {
+  if (options_.all_candidates) {
     result.candidates = measure_candidates(c, subject, slots, result.seconds, times.calls);
   }
   return result;
@@ -212,14 +213,14 @@ Runner::Times Runner::time_in_rounds(const Case& c, Subject& subject, Slots& slo
            times.calls;
   };
   const std::int64_t bytes = c.payload_bytes();
-  Team& team = c.warm() ? solo_ : team_;
+  Team& team = is_warm(c) ? solo_ : team_;
   const auto run_memcpy = [&](int i) { copy_with_memcpy(team, slots.dst(i), slots.src(i), bytes); };
   const auto run_stream = [&](int i) {
     copy_non_temporal(team, slots.dst(i), slots.src(i), bytes);
   };
   const auto run_subject = [&](int i) { subject.run(slots.src(i), slots.dst(i)); };
   constexpr double shortest_measurement = 100e-6;
-  while (c.warm() && times.calls < (1 << 20) &&
+  while (is_warm(c) && times.calls < (1 << 20) &&
          time_calls(run_subject) * times.calls < shortest_measurement) {
     times.calls *= 2;
   }

@@ -53,6 +53,7 @@ struct Result {
   double noise = 0;
   double memcpy_seconds = 0;
   double non_temporal_seconds = 0;  ///< on the CPU
+  bool warm = false;                ///< on the CPU: timed call after call, on one pair of buffers
   std::vector<CandidateResult> candidates;
   std::optional<GpuResult> gpu;
 
@@ -67,15 +68,19 @@ struct Result {
   std::int64_t moved_bytes() const { return gpu ? gpu->copy_bytes : c.payload_bytes(); }
 };
 
+struct RunnerOptions {
+  bool all_candidates = false;  ///< verified and timed as well
+  bool warm = false;            ///< all cases, not only those whose latency counts
+};
+
 /// Measures cases with one set of buffers and threads, which are reused from case to case.
 class Runner {
  public:
-  Runner(int threads, const StopRule& rule, bool all_candidates = false);
+  Runner(int threads, const StopRule& rule, const RunnerOptions& options = {});
 
   /// Verifies every element once, then repeats {memcpy, non-temporal copy, subject} until the rule
   /// is content or `interrupted` is set. With `interrupted` set before the first run is complete
-  /// the result is skipped. All candidates of the subject are verified and timed as well, if that
-  /// was asked for.
+  /// the result is skipped.
   Result measure(const Case& c, Subject& subject, const std::atomic<bool>& interrupted);
 
  private:
@@ -85,6 +90,7 @@ class Runner {
     int calls = 1;  ///< that are timed together
   };
 
+  bool is_warm(const Case& c) const { return options_.warm || c.warm(); }
   Slots make_slots(const Case& c);
   using Run = std::function<void(const std::byte* src, std::byte* dst)>;
   std::string verify(const Case& c, const Run& run, Slots& slots, int slot, double& seconds);
@@ -96,7 +102,7 @@ class Runner {
   Team team_;
   Team solo_;  ///< for warm cases: waking a thread takes longer than they do
   StopRule rule_;
-  bool all_candidates_;
+  RunnerOptions options_;
   std::int64_t cold_bytes_;
   Buffer src_;
   Buffer dst_;

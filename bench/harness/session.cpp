@@ -169,11 +169,8 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
   app.add_option("--compare", options.compare, "Compare two result files instead of measuring")
       ->expected(2);
   app.add_flag("--list", options.list, "List the cases instead of measuring");
-}
-
-void add_gpu_options(CLI::App& app, SessionOptions& options) {
   app.add_flag("--warm", options.warm,
-               "Time every case on a GPU back to back in a graph, with warm caches");
+               "Time every case back to back, with warm caches; on a GPU in a graph");
 }
 
 void add_candidates_option(CLI::App& app, SessionOptions& options) {
@@ -195,7 +192,10 @@ int run_session(const SessionOptions& options, Subject& subject, const StopRule&
   place.name = cpu_model();
   place.threads = options.threads > 0 ? options.threads : usable_processors();
   place.measure = [&](const Case& c, const std::atomic<bool>& stop) {
-    if (!runner) runner.emplace(place.threads, options.stop_rule(rule), options.all_candidates);
+    if (!runner) {
+      runner.emplace(place.threads, options.stop_rule(rule),
+                     RunnerOptions{options.all_candidates, options.warm});
+    }
     return runner->measure(c, subject, stop);
   };
   place.provenance = provenance;

@@ -29,7 +29,7 @@ struct SessionOptions {
   std::optional<int> min_runs;
   double max_seconds = 0;            ///< no case is begun after; 0: no limit
   bool all_candidates = false;       ///< time all that the planner considered
-  bool warm = false;                 ///< on a GPU: time every case warm, in a graph
+  bool warm = false;                 ///< time every case warm; on a GPU in a graph
   std::string json;                  ///< where the results go; empty: nowhere
   std::vector<std::string> compare;  ///< two result files to compare instead of measuring
   bool list = false;                 ///< print the cases instead of measuring
@@ -40,9 +40,6 @@ struct SessionOptions {
 
 /// Adds the options that Cornerturn and the peers share. `options` must outlive `app`.
 void add_session_options(CLI::App& app, SessionOptions& options);
-
-/// The options that only a GPU has a use for.
-void add_gpu_options(CLI::App& app, SessionOptions& options);
 
 /// The option for subjects that have candidates.
 void add_candidates_option(CLI::App& app, SessionOptions& options);

@@ -70,19 +70,22 @@ TEST_F(ReportFile, RoundTrips) {
   Result skipped = result_of("c", "y", 1);
   skipped.outcome = Outcome::skipped;
   skipped.reason = "too large";
-  const Report before = report_of({result_of("a", "x", 0.5), skipped});
+  Report before = report_of({result_of("a", "x", 0.5), skipped, result_of("w", "x", 1)});
+  before.results[2].warm = true;
   const std::string path = folder_ / "r.json";
   save_report(before, path);
   const Report after = load_report(path);
   EXPECT_EQ(to_json(after)["subject"], "own");
   EXPECT_EQ(after.details, before.details);
-  ASSERT_EQ(after.results.size(), 2u);
+  ASSERT_EQ(after.results.size(), 3u);
   EXPECT_EQ(after.results[0].c.name, "a");
   EXPECT_DOUBLE_EQ(after.results[0].seconds, 2e-3);
   EXPECT_DOUBLE_EQ(after.results[0].share(), 0.5);
   EXPECT_DOUBLE_EQ(after.results[0].share_of_best_copy(), 0.4);
   EXPECT_EQ(after.results[1].outcome, Outcome::skipped);
   EXPECT_EQ(after.results[1].reason, "too large");
+  EXPECT_FALSE(after.results[0].warm);
+  EXPECT_TRUE(after.results[2].warm);
 }
 
 TEST_F(ReportFile, AppearsWholeOrNotAtAll) {

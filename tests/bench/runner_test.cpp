@@ -115,10 +115,36 @@ class TwoWays : public NaiveSubject {
   }
 };
 
+// Knows on how many sources it ran.
+class CountsSources : public NaiveSubject {
+ public:
+  void run(const std::byte* src, std::byte* dst) override {
+    NaiveSubject::run(src, dst);
+    sources.insert(src);
+  }
+  std::set<const std::byte*> sources;
+};
+
+TEST(Runner, WarmCasesStayOnOnePairOfBuffers) {
+  const std::atomic<bool> stop{false};
+  Case c = small_case(4);
+  c.group = "matrix-odd";
+  const auto sources = [&](const RunnerOptions& options, bool warm) {
+    CountsSources subject;
+    const Result r = Runner(1, short_rule(), options).measure(c, subject, stop);
+    EXPECT_EQ(r.outcome, Outcome::ok) << r.reason;
+    EXPECT_EQ(r.warm, warm);
+    return subject.sources.size();
+  };
+  EXPECT_EQ(sources({.warm = true}, true), 1U);
+  EXPECT_GT(sources({}, false), 1U);
+}
+
 TEST(Runner, ChecksAndTimesAllCandidates) {
   TwoWays subject;
   const std::atomic<bool> stop{false};
-  const Result r = Runner(1, short_rule(), true).measure(small_case(4), subject, stop);
+  const Result r =
+      Runner(1, short_rule(), {.all_candidates = true}).measure(small_case(4), subject, stop);
   EXPECT_EQ(r.outcome, Outcome::ok) << r.reason;
   ASSERT_EQ(r.candidates.size(), 2U);
   EXPECT_EQ(r.candidates[0].kernel, "naive");
@@ -169,7 +195,7 @@ TEST(Runner, CandidatesTakeTurnsInAnotherOrderInEveryRound) {
   Case c = small_case(4);
   c.group = "rank3-odd";  // cold: one call at a time
   const std::atomic<bool> stop{false};
-  const Result r = Runner(1, short_rule(), true).measure(c, subject, stop);
+  const Result r = Runner(1, short_rule(), {.all_candidates = true}).measure(c, subject, stop);
   ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
   ASSERT_EQ(subject.ran.size(), 2U + 2 * 5) << "two verified, and five rounds";
   int first = 0;
@@ -186,7 +212,7 @@ TEST(Runner, GivesSlowCandidatesASecondRun) {
   c.group = "cold";
   SlowStarts subject;
   const std::atomic<bool> stop{false};
-  const Result r = Runner(1, short_rule(), true).measure(c, subject, stop);
+  const Result r = Runner(1, short_rule(), {.all_candidates = true}).measure(c, subject, stop);
   EXPECT_EQ(r.outcome, Outcome::ok) << r.reason;
   ASSERT_EQ(r.candidates.size(), 3U);
   EXPECT_EQ(subject.runs_of[0], 2);
@@ -215,7 +241,7 @@ TEST(Runner, TheVerifiedBuffersAreTheLastToBeTimed) {
   c.group = "cold";
   Recorder subject;
   const std::atomic<bool> stop{false};
-  const Result r = Runner(1, short_rule(), true).measure(c, subject, stop);
+  const Result r = Runner(1, short_rule(), {.all_candidates = true}).measure(c, subject, stop);
   ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
   // Buffers follow each other: the first is verified, then come two copies and the subject in each
   // round, at last the candidates, verified in the same buffer and timed in those after it.

@@ -74,7 +74,6 @@ int measure(int argc, const char* const* argv, PythonSubject& subject) {
   CLI::App app("Measures " + subject.name() + " by the rules of `cornerturn bench --device gpu`");
   SessionOptions options;
   add_session_options(app, options);
-  add_gpu_options(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
