@@ -104,7 +104,8 @@ std::string Runner::verify(const Case& c, const Run& run, Slots& slots, int slot
 // fastest of a candidate's rounds counts, which is what a processor that others use as well
 // disturbs least. The run that is verified does not count: it writes to what is in the caches. It
 // takes the slot whose turn it is, so that what was timed last stays the last in turn. Those that
-// are far behind `seconds`, the chosen one's time, in it and in one more run are not timed again.
+// are far behind `seconds`, the chosen one's time, in it and in one more run are not timed again;
+// where many calls are timed together, each is short, and one alone tells little.
 std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& subject,
                                                         Slots& slots, double seconds, int calls) {
   constexpr int rounds = 5;
@@ -131,7 +132,7 @@ std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& 
     std::shuffle(order.begin(), order.end(), random);
     for (const std::size_t i : order) {
       CandidateResult& r = results[i];
-      const bool is_far = least[i] > far_behind * seconds;
+      const bool is_far = calls == 1 && least[i] > far_behind * seconds;
       if (!r.wrong.empty() || (is_far && round > 0)) continue;
       const int times = is_far ? 1 : calls;
       const double all = time_once([&] {
@@ -239,6 +240,7 @@ Runner::Times Runner::time_in_rounds(const Case& c, Subject& subject, Slots& slo
   while (!interrupted && !rule_.enough(times.subject, elapsed)) {
     elapsed += time_once([&] {
       time_copies();
+      if (is_warm(c)) run_subject(slots.advance());  // the last copy went around the caches
       times.subject.push_back(time_calls(run_subject));
     });
   }

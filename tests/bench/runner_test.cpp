@@ -222,6 +222,24 @@ TEST(Runner, GivesSlowCandidatesASecondRun) {
   EXPECT_LT(r.candidates[1].seconds, 0.2);
 }
 
+// Where many calls are timed together, one that was slow when it was verified is timed as often.
+TEST(Runner, GivesWarmCandidatesAllTheirRuns) {
+  class LateAndQuick : public SlowStarts {
+   public:
+    void run(const std::byte* src, std::byte* dst) override { NaiveSubject::run(src, dst); }
+    std::vector<Candidate> candidates() override { return {{"late", "", 1e-6}}; }
+    void run_candidate(std::size_t, const std::byte* src, std::byte* dst) override {
+      SlowStarts::run_candidate(1, src, dst);
+    }
+  };
+  LateAndQuick subject;
+  const std::atomic<bool> stop{false};
+  const RunnerOptions options{.all_candidates = true, .warm = true};
+  const Result r = Runner(1, short_rule(), options).measure(small_case(4), subject, stop);
+  ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
+  EXPECT_GE(subject.runs_of[1], 1 + 5 * 2) << "verified, and five rounds of some calls";
+}
+
 // What was just verified is in the caches: no run is timed on it before all other buffers have had
 // their turn.
 TEST(Runner, TheVerifiedBuffersAreTheLastToBeTimed) {
