@@ -194,8 +194,20 @@ Place follow_any(const Recipe& recipe, std::byte* to, const std::byte* src, Plac
   }
 }
 
-// Lines from `stream.next` to `end`: all at once, but for those at the ends of the source where a
-// vector would reach beyond it.
+// Whether the vectors of one line lie within the source.
+bool line_is_safe(const Stream& stream) {
+  const Recipe& recipe = *stream.recipe;
+  const std::int64_t* from = recipe.from + stream.place.line * recipe.steps_a_line;
+  const std::int64_t base = stream.place.base;
+  bool safe = base + from[0] >= stream.src_first;  // the others begin behind the first
+  for (int step = 0; step < recipe.steps_a_line; ++step) {
+    safe &= base + from[step] + vector_bytes <= stream.src_last;
+  }
+  return safe;
+}
+
+// Lines from `stream.next` to `end`: all at once, but for those in repetitions of the recipe whose
+// vectors reach beyond the ends of the source. There each line is looked at.
 template <bool non_temporal>
 void follow_to(const Atoms& atoms, Stream& stream, std::int64_t end) {
   const Recipe& recipe = *stream.recipe;
@@ -215,12 +227,18 @@ void follow_to(const Atoms& atoms, Stream& stream, std::int64_t end) {
     while (count > 0 && !(safe(place.base) && safe(last_base()))) count /= 2;
     if (count > 0) {
       place = follow_any<non_temporal>(recipe, stream.run + stream.next, stream.src, place, count);
-    } else {
-      count = 1;
-      copy_bytes(atoms, stream.run, stream.src, stream.next, stream.next + vector_bytes);
-      if (++place.line == recipe.lines) place = {0, place.base + recipe.src_advance};
+      stream.next += count * vector_bytes;
+      continue;
     }
-    stream.next += count * vector_bytes;
+    do {
+      if (line_is_safe(stream)) {
+        place = follow_any<non_temporal>(recipe, stream.run + stream.next, stream.src, place, 1);
+      } else {
+        copy_bytes(atoms, stream.run, stream.src, stream.next, stream.next + vector_bytes);
+        if (++place.line == recipe.lines) place = {0, place.base + recipe.src_advance};
+      }
+      stream.next += vector_bytes;
+    } while (stream.next < end && place.line != 0);
   }
 }
 

@@ -88,7 +88,8 @@ std::int64_t most_steps_of(const Problem& normal, int walk, std::int64_t line) {
   for (std::int64_t k = 0; k < count; ++k) {
     most = std::max(most, steps_of(normal, walk, line, k * lines / count * elements));
   }
-  return most;
+  // What was not looked at may take another one, and then no recipe fits.
+  return lines > looked_at ? most + 1 : most;
 }
 
 // Bytes that one step of a recipe permutes.
