@@ -20,7 +20,7 @@ enum class Effort {
   measure,   ///< the best candidates run on the caller's data, and the winner is remembered
   /// A model of costs chooses. Where a call has 16 MiB or more to move or to convert on a CPU, and
   /// 4 MiB for each thread, the first few per cent of that are a race: the best candidates do some
-  /// each, the fastest of them does the rest, and is remembered. Calls of 256 KiB or more go on to
+  /// each, the fastest of them does the rest, and is remembered. Calls of 16 KiB or more go on to
   /// learn, after a race as well: the first ones, 32 at most, use the plan as it is, until the
   /// caches hold little of what was done before; then up to eight of the best candidates take
   /// turns, 24 at most, each doing all of a call; the fastest does the calls of this process that

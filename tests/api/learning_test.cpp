@@ -90,7 +90,7 @@ TEST(Learning, EveryCallSolvesTheProblemUntilTheWinnerIsKnown) {
 
 TEST(Learning, LeavesAloneWhatWasNotLeftToIt) {
   forget_plans();
-  Turned turned, small(250, 250);
+  Turned turned, small(64, 63);
   Options estimate = one_thread, forced = one_thread;
   estimate.effort = Effort::estimate;
   forced.kernel = "gather";

@@ -168,8 +168,8 @@ TEST(Learning, LeavesAloneWhatIsNotWorthIt) {
   EXPECT_NE(Learning::of(plan_of({1, 1}), {}), nullptr);
   EXPECT_EQ(Learning::of(plan_of({1}), {}), nullptr) << "there is no other";
   EXPECT_EQ(Learning::of(plan_of({1, 2.1}), {}), nullptr) << "no other comes near";
-  EXPECT_NE(Learning::of(plan_of({1, 1}, turned(256, 256)), {}), nullptr);
-  EXPECT_EQ(Learning::of(plan_of({1, 1}, turned(256, 255)), {}), nullptr) << "too small";
+  EXPECT_NE(Learning::of(plan_of({1, 1}, turned(64, 64)), {}), nullptr);
+  EXPECT_EQ(Learning::of(plan_of({1, 1}, turned(64, 63)), {}), nullptr) << "too small";
   for (const Choice choice :
        {Choice::forced, Choice::measured, Choice::remembered, Choice::learned}) {
     Plan plan = plan_of({1, 1});
