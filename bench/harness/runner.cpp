@@ -104,8 +104,8 @@ std::string Runner::verify(const Case& c, const Run& run, Slots& slots, int slot
 // fastest of a candidate's rounds counts, which is what a processor that others use as well
 // disturbs least. The run that is verified does not count: it writes to what is in the caches. It
 // takes the slot whose turn it is, so that what was timed last stays the last in turn. Those that
-// are far behind `seconds`, the chosen one's time, in it and in one more run are not timed again;
-// where many calls are timed together, each is short, and one alone tells little.
+// are far behind `seconds`, the chosen one's time, in it and in one more run are not timed again,
+// unless caches are warm: then the one that is verified tells little.
 std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& subject,
                                                         Slots& slots, double seconds, int calls) {
   constexpr int rounds = 5;
@@ -132,7 +132,7 @@ std::vector<CandidateResult> Runner::measure_candidates(const Case& c, Subject& 
     std::shuffle(order.begin(), order.end(), random);
     for (const std::size_t i : order) {
       CandidateResult& r = results[i];
-      const bool is_far = calls == 1 && least[i] > far_behind * seconds;
+      const bool is_far = !is_warm(c) && least[i] > far_behind * seconds;
       if (!r.wrong.empty() || (is_far && round > 0)) continue;
       const int times = is_far ? 1 : calls;
       const double all = time_once([&] {
@@ -214,7 +214,7 @@ Runner::Times Runner::time_in_rounds(const Case& c, Subject& subject, Slots& slo
            times.calls;
   };
   const std::int64_t bytes = c.payload_bytes();
-  Team& team = is_warm(c) ? solo_ : team_;
+  Team& team = c.warm() ? solo_ : team_;
   const auto run_memcpy = [&](int i) { copy_with_memcpy(team, slots.dst(i), slots.src(i), bytes); };
   const auto run_stream = [&](int i) {
     copy_non_temporal(team, slots.dst(i), slots.src(i), bytes);
@@ -228,7 +228,7 @@ Runner::Times Runner::time_in_rounds(const Case& c, Subject& subject, Slots& slo
 
   time_calls(run_memcpy);  // wakes the threads
   double elapsed = 0;
-  if (first_seconds > rule_.slow_budget / 4) {
+  if (!is_warm(c) && first_seconds > rule_.slow_budget / 4) {
     // A run this long hardly profits from a warm-up: the verified one counts.
     times.subject.push_back(first_seconds);
     elapsed = first_seconds;

@@ -350,7 +350,7 @@ void run_and_learn(const std::shared_ptr<const plan::Plan>& plan, const Buffers&
   }
   if (winner == nullptr) return;
   const plan::CacheKey key{plan->problem, learning->request(), plan->gpu, Effort::automatic};
-  // Learned for where this destination begins, and with less care than what is measured: it is no
+  // Learned where this destination begins, and with less care than what is measured: it is no
   // winner for others. Where the cache has another plan, plans were forgotten meanwhile.
   if (cache().find(key) == plan) use(key, winner);
   learning->end();

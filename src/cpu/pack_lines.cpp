@@ -199,7 +199,7 @@ bool line_is_safe(const Stream& stream) {
   const Recipe& recipe = *stream.recipe;
   const std::int64_t* from = recipe.from + stream.place.line * recipe.steps_a_line;
   const std::int64_t base = stream.place.base;
-  bool safe = base + from[0] >= stream.src_first;  // the others begin behind the first
+  bool safe = base + from[0] >= stream.src_first;  // none begins before the first
   for (int step = 0; step < recipe.steps_a_line; ++step) {
     safe &= base + from[step] + vector_bytes <= stream.src_last;
   }

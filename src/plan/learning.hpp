@@ -36,7 +36,7 @@ int calls_before_turns(const Plan& plan);
 int calls_to_learn(const Plan& plan);
 
 /// Three turns each tell a disturbance, and what a first call pays for once, from a slow kernel.
-/// Smaller jobs take less than a microsecond, which clocks tell badly.
+/// Most smaller jobs take less than a microsecond, which clocks tell badly.
 inline constexpr LearningRules learning_on_cpu{16 << 10, 8, 3, 2.0, 1.3, 0.95, true};
 /// On a GPU more candidates are nearly as fast, and what ran before one has little to do with it.
 inline constexpr LearningRules learning_on_gpu{1 << 20, 12, 5, 1.5, 1.15, 0.98, false};

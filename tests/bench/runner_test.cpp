@@ -240,6 +240,24 @@ TEST(Runner, GivesWarmCandidatesAllTheirRuns) {
   EXPECT_GE(subject.runs_of[1], 1 + 5 * 2) << "verified, and five rounds of some calls";
 }
 
+// The call that is verified comes on cold caches, and no time of it counts where caches are warm.
+TEST(Runner, TheFirstCallIsNoneOfTheWarmOnes) {
+  class SlowFirst : public NaiveSubject {
+   public:
+    void run(const std::byte* src, std::byte* dst) override {
+      if (runs == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      NaiveSubject::run(src, dst);
+    }
+  };
+  SlowFirst subject;
+  const std::atomic<bool> stop{false};
+  StopRule one_run = short_rule();
+  one_run.min_runs = 1;
+  const Result r = Runner(1, one_run).measure(small_case(4), subject, stop);
+  ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
+  EXPECT_LT(r.seconds, 0.3);
+}
+
 // What was just verified is in the caches: no run is timed on it before all other buffers have had
 // their turn.
 TEST(Runner, TheVerifiedBuffersAreTheLastToBeTimed) {

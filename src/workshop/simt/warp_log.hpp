@@ -113,6 +113,7 @@ class WarpLog {
     entry.request.site_index = unnumbered;
     entry.request.lanes.width = width;
     entry.request.lanes.active = 0;
+    entry.request.through_l1 = false;
   }
 
   std::vector<Entry> entries_;
