@@ -239,6 +239,12 @@ TEST(CpuEstimates, PackLinesTakesWhatItsRecipesHaveRoomFor) {
   };
   EXPECT_TRUE(refused(63));  // a pattern of 441 lines
   EXPECT_FALSE(refused(64));
+  // A pattern of 225 lines: those that planning looks at come from two vectors, others from three.
+  EXPECT_NE(
+      pack_lines::Family::why_not(
+          problem_of(2, {{6, 28800, 28800}, {64, 90, 450}, {5, 5760, 90}, {15, 6, 6}, {3, -2, 2}}),
+          server()),
+      nullptr);
 }
 
 TEST(CpuEstimates, BytesThatAreReadAgainComeFromTheCaches) {
