@@ -228,9 +228,7 @@ TEST(Engine, PackShortRunsWithGaps) {
           bytes, {of(6, 5, 30 * pitch + 7), of(9, 180, 3 * pitch), of(3, 30, pitch), of(5, 1, 1)}));
       compare(problem_of(bytes, {of(7, -1, 12 * pitch), of(12, 35, pitch), of(5, 7, 1)}));
       const std::int64_t step = std::min(gap, 80 / size) + 1;
-      if (size < 8) {  // of which there are only aligned boxes here, and these are too large
-        compare(problem_of(bytes, {of(8, 1, 120 * step), of(3, 960, 30 * step), of(30, 16, step)}));
-      }
+      compare(problem_of(bytes, {of(8, 1, 120 * step), of(3, 960, 30 * step), of(30, 16, step)}));
       compare(problem_of(bytes, {of(500, 1, 41 * pitch), of(41, 2000, pitch), of(4, 500, 1)}));
       if (HasFailure()) FAIL() << size << " B, gaps of " << gap;
     }

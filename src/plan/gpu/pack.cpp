@@ -13,6 +13,7 @@
 #include "maps/banks.hpp"
 #include "plan/gpu/convert.hpp"
 #include "plan/gpu/neighbours.hpp"
+#include "plan/gpu/pack_lanes.hpp"
 #include "plan/gpu/pack_setup.hpp"
 #include "plan/gpu/runs.hpp"
 
@@ -67,6 +68,11 @@ bool leaves_gaps(const Box& box, const Problem& normal) {
   const Mode& mode = normal.modes[last];
   return box.extent[static_cast<std::size_t>(last)] == mode.extent &&
          normal.modes[next].dst_stride != mode.dst_stride * mode.extent;
+}
+
+// Whether they are short and have gaps between them.
+bool has_short_runs(const Box& box, const Problem& normal) {
+  return takes_single(box, normal) && (box.dst.run_modes == 0 || leaves_gaps(box, normal));
 }
 
 // Modes of a period of the destination's runs.
@@ -234,10 +240,9 @@ std::int16_t threads_anywhere(const Box& box, const Problem& normal, const Devic
   return static_cast<std::int16_t>(threads);
 }
 
-// Boxes that lie in another way, where that makes a difference.
+// Boxes that lie in another way, where that makes a difference and they are not among those seen.
 void add_others(PackConfig config, const Problem& normal, const DeviceInfo& device, Boxes& boxes,
-                const Add<PackConfig>& add, const auto& differs) {
-  std::vector<Box> seen;
+                const Add<PackConfig>& add, const auto& differs, std::vector<Box> seen = {}) {
   for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
     config.run_bytes = run_bytes;
     const Box& box = boxes.of(config);
@@ -373,7 +378,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   // As measured: of smaller arrays the L2 holds sectors until they are whole.
   constexpr std::int64_t least_shared = 16 << 20;
   const bool shares = normal.elements() * normal.dst_type.size() >= least_shared;
-  std::vector<Box> seen;
+  std::vector<Box> seen, anywhere;
   seen.reserve(10);
   for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
     PackConfig config{.run_bytes = run_bytes, .anywhere = !may_be_aligned, .shares = shares};
@@ -392,9 +397,16 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     if (config.anywhere) config.threads = threads_anywhere(box, normal, device);
     if (std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
     seen.push_back(box);
+    if (config.anywhere) anywhere.push_back(box);
     if (fits(box, normal, device, config.anywhere)) add(config);
   }
   if (normal.converts()) return;
+  if (may_be_aligned) {
+    // Short runs with gaps leave element by element there, several as one, and not in vectors.
+    add_others(
+        {.anywhere = true, .shares = shares}, normal, device, boxes, add,
+        [&](const Box& box) { return has_short_runs(box, normal); }, anywhere);
+  }
   if (boxes.may_have_gaps()) {
     add_others({.anywhere = true, .gaps = true, .shares = shares}, normal, device, boxes, add,
                has_gaps);
