@@ -10,18 +10,21 @@
 
 #include "kernels/casts.hpp"
 #include "kernels/skew_args.hpp"
+#include "kernels/skew_joints.hpp"
 
 namespace cornerturn::kernels {
 
-inline constexpr int skew_register_shape_count = 4;
+inline constexpr int skew_register_shape_count = 6;
 inline constexpr TileShape skew_register_shapes[skew_register_shape_count] = {
-    {8, 128}, {16, 128}, {16, 256}, {4, 256}};
+    {8, 128}, {16, 128}, {16, 256}, {4, 256}, {8, 256}, {8, 512}};
 inline constexpr int narrow_register_shape = 3;  ///< for short rows of 1 and 2 bytes
+/// Those from here on hold whole rows that follow each other without gaps.
+inline constexpr int first_joined_shape = 4;
 constexpr bool has_skew_register_shape(int shape, int element_bytes) {
   return element_bytes <= (shape == narrow_register_shape ? 2 : 4);
 }
 /// How often a lane takes another four rows, by shape.
-inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 2};
+inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 2, 2, 2};
 /// Those that there are where values change.
 inline constexpr int changing_skew_shapes[] = {0, 2};
 
@@ -77,15 +80,22 @@ struct SkewInRegisters {
     } else {
       store<false>(ctx, a, starts, rows_left, cols_left, buffer);
     }
-    store_edges<Dst, threads, down>(ctx, a, tile, starts.dst, cols_left,
-                                    [&](bool active, int m, int n) {
-                                      const T value = ctx.load_if(active, buffer + Map::at(m, n));
-                                      if constexpr (changes_written) {
-                                        return Change::of(a, value);
-                                      } else {
-                                        return value;
-                                      }
-                                    });
+    const auto element_of = [&](bool active, int m, int n) {
+      const T value = ctx.load_if(active, buffer + Map::at(m, n));
+      if constexpr (changes_written) {
+        return Change::of(a, value);
+      } else {
+        return value;
+      }
+    };
+    if constexpr (!changes_values<Change>) {
+      if (a.joined) {
+        return store_joints<Dst, threads>(
+            ctx, starts.dst.at(ctx, 0), rows_left, cols_left,
+            [&](int m, int n) { return vector_at(ctx, a, m, n, buffer); }, element_of);
+      }
+    }
+    store_edges<Dst, threads, down>(ctx, a, tile, starts.dst, cols_left, element_of);
   }
 
   template <class Ctx>

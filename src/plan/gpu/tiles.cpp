@@ -81,6 +81,13 @@ bool is_too_large(std::span<const kernels::TileShape> shapes, int shape, const G
   });
 }
 
+bool are_joined(const TileSides& sides, const Groups& groups, const Problem& normal) {
+  const std::int64_t row = groups.row_count * normal.dst_type.size();
+  return !normal.converts() && groups.col_modes == 1 && row >= sector &&
+         groups.row_count < sides.rows + sides.halo &&
+         normal.modes[groups.cols[0]].dst_stride == row;
+}
+
 TileCounts counts_of(const TileSides& sides, const Groups& groups) {
   TileCounts counts;
   counts.down = ceil_div(std::max<std::int64_t>(groups.row_count - sides.halo, 1), sides.rows);
@@ -188,8 +195,11 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
     work.dst_bytes *=
         repeats * (1 + c.dst_group / (static_cast<double>(groups.row_count) * dst_size));
   }
-  if (halo_bytes > 0 && have_edges(groups, normal)) {
-    const double edges = 2 * static_cast<double>(groups.col_count * groups.rest);
+  const auto rows_written = static_cast<double>(groups.col_count * groups.rest);
+  if (costs.joint > 0 && are_joined(sides, groups, normal)) {
+    work.instructions += rows_written * costs.joint;
+  } else if (halo_bytes > 0 && have_edges(groups, normal)) {
+    const double edges = 2 * rows_written;
     work.instructions += edges * halo_bytes / dst_size * costs.edge_lane;
     work.dst_bytes += edges * costs.edge_bytes;
   }

@@ -41,6 +41,10 @@ bool is_too_large(std::span<const kernels::TileShape> shapes, int shape, const G
 
 inline constexpr std::int64_t most_tiles = (std::int64_t{1} << 31) - 1;
 
+/// Whether rows of the destination follow each other without a gap, are a sector or longer, and so
+/// short that tiles have them whole.
+bool are_joined(const TileSides& sides, const Groups& groups, const Problem& normal);
+
 /// The tiles of one matrix, and of all.
 struct TileCounts {
   std::int64_t down = 1;
@@ -64,6 +68,7 @@ struct TileCosts {
   bool whole_turns = true;
   double edge_lane = 0;   ///< instructions for each element that a sector has room for
   double edge_bytes = 0;  ///< what a sector that is written in part costs more
+  double joint = 0;       ///< instructions where two rows meet, or 0: their ends are edges
 };
 
 /// The kernel that a configuration names, as far as estimates ask.
