@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "kernels/skew_args.hpp"
+#include "kernels/skew_joints.hpp"
 #include "kernels/skew_registers.hpp"
 
 namespace cornerturn::kernels {
@@ -81,11 +82,24 @@ struct Skew {
     ctx.template wait_async<0>();
     ctx.barrier();
     store(ctx, a, starts.dst, rows_left, cols_left, buffer, at);
-    store_edges<T, threads, down>(ctx, a, tile, starts.dst, cols_left,
-                                  [&](bool active, int m, int n) {
-                                    const auto row = cast<T>(buffer + ctx.load_if(active, at + n));
-                                    return ctx.load_if(active, row + m);
-                                  });
+    const auto element_at = [&](bool active, int m, int n) {
+      const auto row = cast<T>(buffer + ctx.load_if(active, at + n));
+      return ctx.load_if(active, row + m);
+    };
+    if (!a.whole_rows) {
+      return store_edges<T, threads, down>(ctx, a, tile, starts.dst, cols_left, element_at);
+    }
+    const auto joint_at = [&](int m, int n) {
+      T v[V];
+      CT_UNROLL
+      for (int k = 0; k < V; ++k) {
+        const bool before = n + k < 0;
+        v[k] = element_at(true, before ? m - 1 : m, before ? n + k + rows_left : n + k);
+      }
+      return joined(v);
+    };
+    store_joints<T, threads>(ctx, starts.dst.at(ctx, 0), rows_left, cols_left, joint_at,
+                             element_at);
   }
 
   template <class Ctx>

@@ -18,9 +18,10 @@ inline constexpr int skew_register_shape_count = 6;
 inline constexpr TileShape skew_register_shapes[skew_register_shape_count] = {
     {8, 128}, {16, 128}, {16, 256}, {4, 256}, {8, 256}, {8, 512}};
 inline constexpr int narrow_register_shape = 3;  ///< for short rows of 1 and 2 bytes
-/// Those from here on hold whole rows that follow each other without gaps.
-inline constexpr int first_joined_shape = 4;
+/// Those from here on are for single bytes where tiles have whole rows.
+inline constexpr int first_high_shape = 4;
 constexpr bool has_skew_register_shape(int shape, int element_bytes) {
+  if (shape >= first_high_shape) return element_bytes == 1;
   return element_bytes <= (shape == narrow_register_shape ? 2 : 4);
 }
 /// How often a lane takes another four rows, by shape.
@@ -89,10 +90,10 @@ struct SkewInRegisters {
       }
     };
     if constexpr (!changes_values<Change>) {
-      if (a.joined) {
+      if (a.whole_rows) {
         return store_joints<Dst, threads>(
             ctx, starts.dst.at(ctx, 0), rows_left, cols_left,
-            [&](int m, int n) { return vector_at(ctx, a, m, n, buffer); }, element_of);
+            [&](int m, int n) { return joint_at(ctx, a, m, n, rows_left, buffer); }, element_of);
       }
     }
     store_edges<Dst, threads, down>(ctx, a, tile, starts.dst, cols_left, element_of);
@@ -197,6 +198,20 @@ struct SkewInRegisters {
     } else {
       return staged;
     }
+  }
+
+  // The same where the vector may begin in the row before: the end of that and the beginning of
+  // this one are shifted together.
+  template <class Ctx>
+  CT_DEVICE static Words joint_at(Ctx& ctx, const SkewArgs& a, int m, int n, int rows_left,
+                                  SharedPointer<T> buffer) {
+    const bool inside = n >= 0;
+    const int of_end = n + V < 0 ? n : -V;
+    const Words low =
+        vector_at(ctx, a, inside ? m : m - 1, inside ? n : rows_left + of_end, buffer);
+    const Words high = vector_at(ctx, a, m, 0, buffer);
+    return funnel<dst_size>(low, high,
+                            inside ? 0U : static_cast<unsigned>((n - of_end) * dst_size));
   }
 
   // The whole vectors of a tile, every row's from its first whole sector on.

@@ -13,30 +13,31 @@ int count_joined(const Problem& problem) {
   const Plan plan = plan::make_plan(problem, some_device(), {1, "skew", {true, size, size}});
   return static_cast<int>(std::ranges::count_if(plan.candidates, [&](const Candidate& candidate) {
     const auto& config = candidate.config.as<plan::gpu::TileConfig>();
-    return plan::gpu::skew::Family::prepare(config, plan.normal).args.joined;
+    return plan::gpu::skew::Family::prepare(config, plan.normal).args.whole_rows;
   }));
 }
 
 // Matrices, or several of them one after the other.
 Problem with_rows(std::int64_t size, std::int64_t rows, std::int64_t cols, std::int64_t pitch,
                   std::int64_t matrices = 1) {
-  return problem_of(static_cast<int>(size),
-                    {{matrices, rows * pitch * size, rows * cols * size},
-                     {cols, size, rows * size},
-                     {rows, pitch * size, size}});
+  return problem_of(static_cast<int>(size), {{matrices, rows * pitch * size, rows * cols * size},
+                                             {cols, size, rows * size},
+                                             {rows, pitch * size, size}});
 }
 
 // Rows as short as a sector, and as long as the highest tile has room for: they begin in sectors or
 // between them, and the last tile has fewer.
 TEST(Engine, SkewJoinsRows) {
   int turn = 0;
-  for (const std::int64_t size : {1, 2, 4}) {
-    for (const std::int64_t bytes : {32, 36, 60, 64, 84, 124, 128, 140, 156, 172, 256, 284, 400, 540}) {
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    for (const std::int64_t bytes :
+         {32, 36, 60, 64, 84, 124, 128, 140, 156, 172, 256, 284, 400, 540}) {
       for (const std::int64_t odd : {0, 1}) {
         const std::int64_t rows = bytes / size + odd;
+        if (size == 8 && rows % 2 == 0) continue;  // tile's, where all else is even as well
         const std::int64_t cols = turn % 3 == 0 ? 2 + turn % 7 : 128 / size + 1 + turn % 90;
         const Problem problem = with_rows(size, rows, cols, cols + turn % 5);
-        const bool fits = rows * size >= 32 && rows * size < 512 + 32;
+        const bool fits = rows * size >= 32 && rows * size < (size == 2 ? 256 : 512) + 32;
         EXPECT_EQ(count_joined(problem) > 0, fits) << to_string(problem);
         run_and_compare(problem, turn % 16 * size, (turn * 7) % 32 * size, "skew");
         if (HasFailure()) FAIL() << to_string(problem);
@@ -48,13 +49,13 @@ TEST(Engine, SkewJoinsRows) {
 
 // Rows of several modes, and more than one matrix.
 TEST(Engine, SkewJoinsRowsOfModes) {
-  for (const std::int64_t size : {1, 2, 4}) {
-    const std::int64_t cols = 150;
-    const Problem modes = problem_of(
-        static_cast<int>(size), {{3, 60 * cols * size, 60 * cols * size},
-                                 {cols, size, 60 * size},
-                                 {5, cols * size, 12 * size},
-                                 {12, 5 * cols * size, size}});
+  for (const std::int64_t size : {1, 2, 4, 8}) {
+    const std::int64_t cols = 151;
+    const Problem modes =
+        problem_of(static_cast<int>(size), {{3, 60 * cols * size, 60 * cols * size},
+                                            {cols, size, 60 * size},
+                                            {5, cols * size, 12 * size},
+                                            {12, 5 * cols * size, size}});
     const Problem several = with_rows(size, 57, cols, cols, 3);
     for (const Problem& problem : {modes, several}) {
       EXPECT_GT(count_joined(problem), 0) << to_string(problem);

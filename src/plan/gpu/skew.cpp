@@ -51,10 +51,10 @@ bool are_narrow(const Groups& groups, const Problem& normal) {
 }
 
 // Whether rows follow each other without gaps, and are too long for a shape of half as many bytes.
-bool is_for_joined(const kernels::TileShape& shape, const Groups& groups, const Problem& normal) {
+bool holds_rows(const kernels::TileShape& shape, const Groups& groups, const Problem& normal) {
   const TileSides sides = gpu::sides_of(shape, normal, sector);
   const TileSides half{sides.rows / 2, sides.cols, sides.halo};
-  return are_joined(sides, groups, normal) && !are_joined(half, groups, normal);
+  return have_whole_rows(sides, groups, normal) && !have_whole_rows(half, groups, normal);
 }
 
 // Whether tiles that end with sectors are worth it where others end with vectors, as measured: for
@@ -104,9 +104,10 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
       if (!is_too_large(usual, shape, groups, normal)) offer(gathered + shape);
     }
     if (are_narrow(groups, normal)) offer(gathered + kernels::narrow_register_shape);
-    for (int shape = kernels::first_joined_shape; shape < kernels::skew_register_shape_count;
+    for (int shape = kernels::first_high_shape; shape < kernels::skew_register_shape_count;
          ++shape) {
-      if (is_for_joined(shapes[static_cast<std::size_t>(shape)], groups, normal)) {
+      if (kernels::has_skew_register_shape(shape, size) &&
+          holds_rows(shapes[static_cast<std::size_t>(shape)], groups, normal)) {
         offer(gathered + shape);
       }
     }
@@ -115,17 +116,23 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
 
 Estimate Family::estimate(const TileConfig& config, const Problem& normal, const Model& model,
                           const Costs& c, Facts& runs) {
-  const TileCosts costs =
-      is_in_registers(config)
-          ? TileCosts{c.register_lane,     c.register_element,
-                      c.register_thread,   c.register_mode,
-                      c.register_block,    c.register_block_turn,
-                      c.register_barriers, 0,
-                      c.register_table,    true,
-                      c.edge_lane,         c.edge_bytes,
-                      c.joint}
-          : TileCosts{c.lane,     c.element, c.thread, c.mode, c.block,     c.block_turn,
-                      c.barriers, 0,         0,        false,  c.edge_lane, c.edge_bytes};
+  const TileCosts costs = is_in_registers(config)
+                              ? TileCosts{c.register_lane,
+                                          c.register_element,
+                                          c.register_thread,
+                                          c.register_mode,
+                                          c.register_block,
+                                          c.register_block_turn,
+                                          c.register_barriers,
+                                          0,
+                                          c.register_table,
+                                          true,
+                                          c.edge_lane,
+                                          c.edge_bytes,
+                                          c.joint}
+                              : TileCosts{c.lane,       c.element,    c.thread, c.mode, c.block,
+                                          c.block_turn, c.barriers,   0,        0,      false,
+                                          c.edge_lane,  c.edge_bytes, c.joint};
   const Groups groups = groups_of(normal, runs, config.row_modes, config.col_modes);
   return estimate_of_tiles(groups, sides_of(config, normal),
                            kernel_of<kernels::SkewArgs>(config, normal), costs, sector, normal,
@@ -145,7 +152,7 @@ Launchable<kernels::SkewArgs> Family::prepare(const TileConfig& config, const Pr
   args.src_high = reach.high - normal.src_offset;
   const Groups groups = groups_of(normal, GroupRuns(normal), config.row_modes, config.col_modes);
   args.has_edges = have_edges(groups, normal);
-  args.joined = is_in_registers(config) && are_joined(sides_of(config, normal), groups, normal);
+  args.whole_rows = have_whole_rows(sides_of(config, normal), groups, normal);
   return launch_of_tiles(args, config, sides_of(config, normal), normal);
 }
 

@@ -81,7 +81,7 @@ bool is_too_large(std::span<const kernels::TileShape> shapes, int shape, const G
   });
 }
 
-bool are_joined(const TileSides& sides, const Groups& groups, const Problem& normal) {
+bool have_whole_rows(const TileSides& sides, const Groups& groups, const Problem& normal) {
   const std::int64_t row = groups.row_count * normal.dst_type.size();
   return !normal.converts() && groups.col_modes == 1 && row >= sector &&
          groups.row_count < sides.rows + sides.halo &&
@@ -196,7 +196,7 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
         repeats * (1 + c.dst_group / (static_cast<double>(groups.row_count) * dst_size));
   }
   const auto rows_written = static_cast<double>(groups.col_count * groups.rest);
-  if (costs.joint > 0 && are_joined(sides, groups, normal)) {
+  if (costs.joint > 0 && have_whole_rows(sides, groups, normal)) {
     work.instructions += rows_written * costs.joint;
   } else if (halo_bytes > 0 && have_edges(groups, normal)) {
     const double edges = 2 * rows_written;

@@ -43,7 +43,7 @@ inline constexpr std::int64_t most_tiles = (std::int64_t{1} << 31) - 1;
 
 /// Whether rows of the destination follow each other without a gap, are a sector or longer, and so
 /// short that tiles have them whole.
-bool are_joined(const TileSides& sides, const Groups& groups, const Problem& normal);
+bool have_whole_rows(const TileSides& sides, const Groups& groups, const Problem& normal);
 
 /// The tiles of one matrix, and of all.
 struct TileCounts {
