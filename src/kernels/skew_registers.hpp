@@ -14,18 +14,20 @@
 
 namespace cornerturn::kernels {
 
-inline constexpr int skew_register_shape_count = 6;
+inline constexpr int skew_register_shape_count = 7;
 inline constexpr TileShape skew_register_shapes[skew_register_shape_count] = {
-    {8, 128}, {16, 128}, {16, 256}, {4, 256}, {8, 256}, {8, 512}};
+    {8, 128}, {16, 128}, {16, 256}, {4, 256}, {4, 128}, {8, 256}, {8, 512}};
 inline constexpr int narrow_register_shape = 3;  ///< for short rows of 1 and 2 bytes
-/// Those from here on are for single bytes where tiles have whole rows.
-inline constexpr int first_high_shape = 4;
+/// Those from here on are for single bytes: a small one for few tiles, and others for tiles that
+/// have whole rows.
+inline constexpr int small_register_shape = 4;
+inline constexpr int first_high_shape = 5;
 constexpr bool has_skew_register_shape(int shape, int element_bytes) {
-  if (shape >= first_high_shape) return element_bytes == 1;
+  if (shape >= small_register_shape) return element_bytes == 1;
   return element_bytes <= (shape == narrow_register_shape ? 2 : 4);
 }
 /// How often a lane takes another four rows, by shape.
-inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 2, 2, 2};
+inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 2, 1, 2, 2};
 /// Those that there are where values change.
 inline constexpr int changing_skew_shapes[] = {0, 2};
 

@@ -104,10 +104,11 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
       if (!is_too_large(usual, shape, groups, normal)) offer(gathered + shape);
     }
     if (are_narrow(groups, normal)) offer(gathered + kernels::narrow_register_shape);
+    if (size > 1) return;
+    if (are_few(groups, normal, device)) offer(gathered + kernels::small_register_shape);
     for (int shape = kernels::first_high_shape; shape < kernels::skew_register_shape_count;
          ++shape) {
-      if (kernels::has_skew_register_shape(shape, size) &&
-          holds_rows(shapes[static_cast<std::size_t>(shape)], groups, normal)) {
+      if (holds_rows(shapes[static_cast<std::size_t>(shape)], groups, normal)) {
         offer(gathered + shape);
       }
     }
