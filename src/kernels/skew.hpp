@@ -9,6 +9,9 @@
 //   row m + 1     .####################..
 //   row m + 2     ....####################
 //
+// Where a tile has whole rows that follow each other without a gap, no sector is left for edges
+// (skew_joints.hpp).
+//
 // Rows lie `pitch` bytes apart, and 16 bytes more after every V rows: neighbouring lanes, V rows
 // apart, then read from eight different places of 16 bytes.
 #pragma once

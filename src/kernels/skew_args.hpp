@@ -18,7 +18,8 @@ struct SkewArgs {
   int element_bytes = 1;
   std::int16_t shape = 0;
   bool has_edges = true;      ///< rows, or steps between them, are no whole sectors
-  bool whole_rows = false;    ///< tiles have such, without gaps between them (skew_joints.hpp)
+  bool whole_rows = false;    ///< each tile has whole rows of the destination, with no gaps
+                              ///< between them (skew_joints.hpp)
   std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
   std::int64_t src_high = 0;  ///< and ends here
   const std::byte* src = nullptr;

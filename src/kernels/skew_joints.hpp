@@ -1,7 +1,7 @@
 // Where a tile of skew has whole rows of the destination that follow each other without a gap, a
 // sector in which two of them meet is the tile's own. It leaves whole, as two vectors of two
-// neighbouring lanes. Only what the first and the last sector of the tile share with others leaves
-// element by element.
+// neighbouring lanes. Only the parts of sectors at the beginning and at the end of the tile are
+// stored element by element.
 //
 //   sectors   |........|........|........|........|
 //   rows      ..000000000000011111111111112222222..
@@ -15,11 +15,13 @@
 namespace cornerturn::kernels {
 
 /// `first`: where the first of `cols` rows of `rows` elements begins; a row is a sector or longer.
-/// vector_at(m, n) is the vector of row m that begins with its element n, or with one of the row
-/// before if n is negative. element_at(active, m, n) is one element.
+/// vector_at(m, n) is the vector that begins with element n of row m; a negative n counts back from
+/// the end of row m - 1. element_at(active, m, n) is one element. The tile is the first of its
+/// rows.
 template <class T, int threads, class Ctx, class VectorAt, class ElementAt>
 CT_DEVICE void store_joints(Ctx& ctx, std::byte* first, int rows, int cols, VectorAt&& vector_at,
                             ElementAt&& element_at) {
+  static_assert(threads >= 2 * of_sector<T>);
   constexpr int size = static_cast<int>(sizeof(T));
   const auto thread = static_cast<int>(ctx.thread_id().x);
   const std::int64_t row_bytes = std::int64_t{rows} * size;
@@ -31,7 +33,8 @@ CT_DEVICE void store_joints(Ctx& ctx, std::byte* first, int rows, int cols, Vect
     const int at = thread % 2 * 16 - behind;
     ctx.store(reinterpret_cast<Words*>(row + at), vector_at(m, at / size));
   }
-  // The elements before the first sector that the tile has for itself, and those behind the last.
+  // The elements before the first sector that the tile has for itself, and those after its last
+  // one.
   if (thread >= 2 * of_sector<T>) return;
   const std::byte* const end = first + cols * row_bytes;
   const auto tail = static_cast<int>(reinterpret_cast<std::uintptr_t>(end) % 32) / size;

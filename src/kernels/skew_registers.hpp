@@ -18,9 +18,9 @@ inline constexpr int skew_register_shape_count = 7;
 inline constexpr TileShape skew_register_shapes[skew_register_shape_count] = {
     {8, 128}, {16, 128}, {16, 256}, {4, 256}, {4, 128}, {8, 256}, {8, 512}};
 inline constexpr int narrow_register_shape = 3;  ///< for short rows of 1 and 2 bytes
-/// Those from here on are for single bytes: a small one for few tiles, and others for tiles that
-/// have whole rows.
+/// Shapes from this one on are for single bytes. It is the one for few tiles.
 inline constexpr int small_register_shape = 4;
+/// Shapes from this one on are for tiles that have whole rows.
 inline constexpr int first_high_shape = 5;
 constexpr bool has_skew_register_shape(int shape, int element_bytes) {
   if (shape >= small_register_shape) return element_bytes == 1;

@@ -70,7 +70,7 @@ bool leaves_gaps(const Box& box, const Problem& normal) {
          normal.modes[next].dst_stride != mode.dst_stride * mode.extent;
 }
 
-// Whether they are short and have gaps between them.
+// Whether the runs of the destination are short, or single elements, with gaps between them.
 bool has_short_runs(const Box& box, const Problem& normal) {
   return takes_single(box, normal) && (box.dst.run_modes == 0 || leaves_gaps(box, normal));
 }
@@ -240,7 +240,7 @@ std::int16_t threads_anywhere(const Box& box, const Problem& normal, const Devic
   return static_cast<std::int16_t>(threads);
 }
 
-// Boxes that lie in another way, where that makes a difference and they are not among those seen.
+// Boxes that lie in another way, where that makes a difference, and that are not in `seen`.
 void add_others(PackConfig config, const Problem& normal, const DeviceInfo& device, Boxes& boxes,
                 const Add<PackConfig>& add, const auto& differs, std::vector<Box> seen = {}) {
   for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
@@ -402,7 +402,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   }
   if (normal.converts()) return;
   if (may_be_aligned) {
-    // Short runs with gaps leave element by element there, several as one, and not in vectors.
+    // There, short runs with gaps are stored element by element, and several of them as one.
     add_others(
         {.anywhere = true, .shares = shares}, normal, device, boxes, add,
         [&](const Box& box) { return has_short_runs(box, normal); }, anywhere);

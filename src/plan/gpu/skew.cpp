@@ -117,23 +117,29 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
 
 Estimate Family::estimate(const TileConfig& config, const Problem& normal, const Model& model,
                           const Costs& c, Facts& runs) {
-  const TileCosts costs = is_in_registers(config)
-                              ? TileCosts{c.register_lane,
-                                          c.register_element,
-                                          c.register_thread,
-                                          c.register_mode,
-                                          c.register_block,
-                                          c.register_block_turn,
-                                          c.register_barriers,
-                                          0,
-                                          c.register_table,
-                                          true,
-                                          c.edge_lane,
-                                          c.edge_bytes,
-                                          c.joint}
-                              : TileCosts{c.lane,       c.element,    c.thread, c.mode, c.block,
-                                          c.block_turn, c.barriers,   0,        0,      false,
-                                          c.edge_lane,  c.edge_bytes, c.joint};
+  TileCosts costs;
+  if (is_in_registers(config)) {
+    costs = {.lane = c.register_lane,
+             .element = c.register_element,
+             .thread = c.register_thread,
+             .mode = c.register_mode,
+             .block = c.register_block,
+             .block_turn = c.register_block_turn,
+             .barriers = c.register_barriers,
+             .table_lane = c.register_table};
+  } else {
+    costs = {.lane = c.lane,
+             .element = c.element,
+             .thread = c.thread,
+             .mode = c.mode,
+             .block = c.block,
+             .block_turn = c.block_turn,
+             .barriers = c.barriers,
+             .whole_turns = false};
+  }
+  costs.edge_lane = c.edge_lane;
+  costs.edge_bytes = c.edge_bytes;
+  costs.joint = c.joint;
   const Groups groups = groups_of(normal, runs, config.row_modes, config.col_modes);
   return estimate_of_tiles(groups, sides_of(config, normal),
                            kernel_of<kernels::SkewArgs>(config, normal), costs, sector, normal,

@@ -196,9 +196,10 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
         repeats * (1 + c.dst_group / (static_cast<double>(groups.row_count) * dst_size));
   }
   const auto rows_written = static_cast<double>(groups.col_count * groups.rest);
-  if (costs.joint > 0 && have_whole_rows(sides, groups, normal)) {
+  const bool has_ends = halo_bytes > 0 && have_edges(groups, normal);
+  if (has_ends && costs.joint > 0 && have_whole_rows(sides, groups, normal)) {
     work.instructions += rows_written * costs.joint;
-  } else if (halo_bytes > 0 && have_edges(groups, normal)) {
+  } else if (has_ends) {
     const double edges = 2 * rows_written;
     work.instructions += edges * halo_bytes / dst_size * costs.edge_lane;
     work.dst_bytes += edges * costs.edge_bytes;

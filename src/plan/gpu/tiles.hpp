@@ -41,8 +41,8 @@ bool is_too_large(std::span<const kernels::TileShape> shapes, int shape, const G
 
 inline constexpr std::int64_t most_tiles = (std::int64_t{1} << 31) - 1;
 
-/// Whether rows of the destination follow each other without a gap, are a sector or longer, and so
-/// short that tiles have them whole.
+/// Whether rows of the destination follow each other without a gap, are a sector or longer, and
+/// short enough for a tile to hold them whole.
 bool have_whole_rows(const TileSides& sides, const Groups& groups, const Problem& normal);
 
 /// The tiles of one matrix, and of all.
@@ -68,7 +68,7 @@ struct TileCosts {
   bool whole_turns = true;
   double edge_lane = 0;   ///< instructions for each element that a sector has room for
   double edge_bytes = 0;  ///< what a sector that is written in part costs more
-  double joint = 0;       ///< instructions where two rows meet, or 0: their ends are edges
+  double joint = 0;       ///< instructions where two rows meet; 0 if the kernel does not join rows
 };
 
 /// The kernel that a configuration names, as far as estimates ask.
