@@ -14,10 +14,9 @@
 
 namespace cornerturn::kernels {
 
-/// `first`: where the first of `cols` rows of `rows` elements begins; a row is a sector or longer.
-/// vector_at(m, n) is the vector that begins with element n of row m; a negative n counts back from
-/// the end of row m - 1. element_at(active, m, n) is one element. The tile is the first of its
-/// rows.
+/// `first`: where the first of `cols` whole rows of `rows` elements begins; a row is a sector or
+/// longer. vector_at(m, n) is the vector that begins with element n of row m; a negative n counts
+/// back from the end of row m - 1. element_at(active, m, n) is one element.
 template <class T, int threads, class Ctx, class VectorAt, class ElementAt>
 CT_DEVICE void store_joints(Ctx& ctx, std::byte* first, int rows, int cols, VectorAt&& vector_at,
                             ElementAt&& element_at) {

@@ -44,7 +44,7 @@ struct Family {
     Cost edge_lane{"edge_lane", 21.65, "instructions for each element of a sector at a row's ends"};
     Cost edge_bytes{"edge_bytes", 19.72,
                     "of the memory, for each such sector, beside what it holds"};
-    Cost joint{"joint", 200, "instructions where two rows that follow each other meet"};
+    Cost joint{"joint", 200, "instructions where two rows that follow each other meet: assumed"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

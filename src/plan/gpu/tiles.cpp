@@ -197,7 +197,7 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
   }
   const auto rows_written = static_cast<double>(groups.col_count * groups.rest);
   const bool has_ends = halo_bytes > 0 && have_edges(groups, normal);
-  if (has_ends && costs.joint > 0 && have_whole_rows(sides, groups, normal)) {
+  if (has_ends && have_whole_rows(sides, groups, normal)) {
     work.instructions += rows_written * costs.joint;
   } else if (has_ends) {
     const double edges = 2 * rows_written;

@@ -68,7 +68,7 @@ struct TileCosts {
   bool whole_turns = true;
   double edge_lane = 0;   ///< instructions for each element that a sector has room for
   double edge_bytes = 0;  ///< what a sector that is written in part costs more
-  double joint = 0;       ///< instructions where two rows meet; 0 if the kernel does not join rows
+  double joint = 0;       ///< instructions where two rows meet that a tile has whole
 };
 
 /// The kernel that a configuration names, as far as estimates ask.
