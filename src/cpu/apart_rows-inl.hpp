@@ -36,7 +36,7 @@ constexpr std::int64_t fetch_bytes = 1024;
 template <int step, bool fetches>
 class ApartRows {
  public:
-  explicit ApartRows(const std::byte*) {}
+  ApartRows(const RowBoxes&, const std::byte*) {}
 
   HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
     // What is left behind moves of `step` bytes may take a whole one.
@@ -63,7 +63,7 @@ class ApartRows {
 template <bool non_temporal, bool fetches>
 class ApartLines {
  public:
-  explicit ApartLines(const std::byte*) {}
+  ApartLines(const RowBoxes&, const std::byte*) {}
 
   HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
     for (std::int64_t i = 0; i < rows.count; ++i) {

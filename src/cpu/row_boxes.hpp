@@ -32,12 +32,14 @@ struct RowBoxes {
   std::array<int, most_inner + 1> lines;  // those and along, by source stride, largest first
   int inner_rank = 0;
   int lines_rank = 0;
+  std::int64_t repeated_bytes;  // of the element that a run repeats, or 0: a run is read as it is
 
   const Dim& operator[](int i) const { return dims[static_cast<std::size_t>(i)]; }
   const Dim& run() const { return (*this)[rank - 1]; }
   const Dim& along() const { return (*this)[rank - 2]; }
 
-  RowBoxes(const plan::RowsConfig& config, const Problem& normal) {
+  RowBoxes(const plan::RowsConfig& config, const Problem& normal)
+      : repeated_bytes(config.repeated_bytes) {
     const auto add = [this](const Dim& dim) { dims[static_cast<std::size_t>(rank++)] = dim; };
     const auto slot = [](int i) { return static_cast<std::size_t>(i); };
     for (int i = 0; i < config.outer_rank; ++i) {
@@ -46,7 +48,7 @@ struct RowBoxes {
       if (i + 1 < config.outer_rank && dims[slot(i)].block > 1) inner[slot(inner_rank++)] = i;
     }
     if (rank == 0) add({1, 0, 0, 1});
-    add({config.run_bytes, 1, 1, config.chunk_bytes});
+    add({config.run_bytes, repeated_bytes > 0 ? 0 : 1, 1, config.chunk_bytes});
     std::copy_n(inner.begin(), inner_rank, lines.begin());
     lines_rank = inner_rank;
     lines[slot(lines_rank++)] = rank - 2;
@@ -112,7 +114,7 @@ class LineFetcher {
  public:
   void start(const RowBoxes& boxes, const BoxCounter& box, const std::byte* src) {
     piece_ = src + box.src_offset();
-    piece_bytes_ = box.count(boxes.rank - 1);
+    piece_bytes_ = boxes.repeated_bytes > 0 ? boxes.repeated_bytes : box.count(boxes.rank - 1);
     done_ = 0;
     rank_ = 0;
     left_ = true;

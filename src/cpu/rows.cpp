@@ -1,6 +1,7 @@
 // rows: moves runs that both sides share, box by box. Short ones are put together in a stage that
 // has the destination's line phase; long ones go straight through, only the line between two rows
-// is put together. Meanwhile the lines of the next box are fetched.
+// is put together. A run may also repeat one element of the source. Meanwhile the lines of the next
+// box are fetched.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/rows.cpp"
 #include <hwy/foreach_target.h>
@@ -14,100 +15,19 @@
 #include "cpu/row_boxes.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/short_rows-inl.hpp"
+#include "cpu/staged_rows-inl.hpp"
 #include "cpu/stream-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::cpu::HWY_NAMESPACE {
 
 constexpr std::int64_t fetch_distance = 8192;
-constexpr std::int64_t stage_bytes = 4096;
-
-// Puts rows together in the stage. Rows that follow each other in the destination share lines, over
-// the ends of series and boxes too.
-// step: the bytes moved at once. Rows shorter than that are moved with what lies behind them, which
-// the next row then overwrites.
-template <int step, bool non_temporal, bool fetches>
-class StagedRows {
- public:
-  // Nothing at or past `src_end` may be read.
-  explicit StagedRows(const std::byte* src_end) : src_end_(src_end) {}
-
-  HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
-    if (rows.dst != to_ + fill_) restart(rows.dst);
-    const std::int64_t a_turn = fetch_bytes / rows.bytes + 1;
-    const std::byte* src = rows.src;
-    for (std::int64_t left = rows.count; left > 0;) {
-      const std::int64_t count = HWY_MIN(HWY_MIN(left, a_turn), (stage_bytes - fill_) / rows.bytes);
-      if (rows.bytes < step) {
-        append_short(src, rows, count);
-      } else {
-        std::byte* to = stage_ + fill_;
-        const std::byte* from = src;
-        for (std::int64_t i = 0; i < count; ++i, from += rows.src_stride, to += rows.bytes) {
-          move_row<step>(to, from, rows.bytes);
-        }
-      }
-      src += count * rows.src_stride;
-      left -= count;
-      fill_ += count * rows.bytes;
-      if (fill_ + rows.bytes > stage_bytes) flush();
-      if (fetches) fetcher.fetch(count * rows.bytes);
-    }
-  }
-
-  HWY_INLINE void finish() {
-    flush();
-    if (fill_ == begin_) return;  // before the first row there is no address yet
-    std::memcpy(to_ + begin_, stage_ + begin_, static_cast<std::size_t>(fill_ - begin_));
-    begin_ = fill_;
-  }
-
- private:
-  HWY_INLINE void append_short(const std::byte* src, const RowSeries& rows, std::int64_t count) {
-    std::byte* to = stage_ + fill_;
-    const std::byte* highest = rows.src_stride > 0 ? src + (count - 1) * rows.src_stride : src;
-    if (HWY_LIKELY(src_end_ - highest >= step)) {
-      return move_short_rows<step>(to, rows.bytes, src, rows.src_stride, count);
-    }
-    for (; count > 0; --count, src += rows.src_stride, to += rows.bytes) {
-      std::memcpy(to, src, static_cast<std::size_t>(rows.bytes));
-    }
-  }
-
-  HWY_INLINE void restart(std::byte* dst) {
-    finish();
-    begin_ = line_phase(dst);
-    fill_ = begin_;
-    to_ = dst - begin_;
-  }
-
-  // Writes the whole lines of the stage; what is left of the last one moves to its front.
-  HWY_INLINE void flush() {
-    const std::int64_t lines = fill_ / line;
-    if (lines == 0) return;
-    const std::int64_t partial = begin_ > 0 ? 1 : 0;
-    if (partial == 1) {
-      std::memcpy(to_ + begin_, stage_ + begin_, static_cast<std::size_t>(line - begin_));
-    }
-    store_lines<non_temporal>(to_ + partial * line, stage_ + partial * line, lines - partial);
-    std::memcpy(stage_, stage_ + lines * line, line);
-    to_ += lines * line;
-    fill_ -= lines * line;
-    begin_ = 0;
-  }
-
-  const std::byte* src_end_;
-  std::byte* to_ = nullptr;  // where the stage belongs: the start of a line
-  std::int64_t begin_ = 0;   // its first byte that is ours
-  std::int64_t fill_ = 0;    // bytes [begin_, fill_) are known
-  alignas(line) std::byte stage_[stage_bytes + 2 * line];
-};
 
 // Long rows that go through the caches: what copies one of them best, the library knows.
 template <bool fetches>
 class CopiedRows {
  public:
-  explicit CopiedRows(const std::byte*) {}
+  CopiedRows(const RowBoxes&, const std::byte*) {}
 
   HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
     for (std::int64_t row = 0; row < rows.count; ++row) {
@@ -129,7 +49,7 @@ class CopiedRows {
 template <bool non_temporal, bool fetches>
 class LongRows {
  public:
-  explicit LongRows(const std::byte*) {}
+  LongRows(const RowBoxes&, const std::byte*) {}
 
   HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
     for (std::int64_t row = 0; row < rows.count; ++row) {
@@ -160,7 +80,7 @@ class LongRows {
 template <class Rows, bool fetches>
 void walk_boxes(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
                 const std::byte* src_end, std::int64_t first, std::int64_t last) {
-  Rows rows(src_end);
+  Rows rows(boxes, src_end);
   BoxCounter box(boxes, first);
   BoxCounter ahead = box;
   LineFetcher fetcher;
@@ -381,6 +301,9 @@ void run_rows_with(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
   const auto walk = [&](auto rows) {
     walk_boxes<typename decltype(rows)::type, fetches>(boxes, dst, src, src_end, first, last);
   };
+  if (boxes.repeated_bytes > 0) {
+    return walk(std::type_identity<RepeatedRows<non_temporal, fetches>>());
+  }
   const bool apart = boxes.along().extent > 1 && boxes.along().dst_stride != boxes.run().extent;
   const bool is_long = bytes >= plan::rows::shortest_streamed;
   if (!non_temporal && bytes >= plan::rows::shortest_copied) {

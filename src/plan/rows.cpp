@@ -24,11 +24,20 @@ constexpr std::int64_t longest_copied = 128 << 10;  // what begins with a copy c
 constexpr std::int64_t staged_l1_share = 2;
 constexpr std::int64_t l2_share = 4;
 
+// Bytes of the element that the runs of the destination repeat, if they do: such as fill a vector.
+std::int64_t repeated_bytes(const Problem& normal) {
+  const std::int64_t size = normal.dst_type.size();
+  const bool repeats = normal.rank() > 0 && normal.modes.back().src_stride == 0 &&
+                       normal.modes.back().dst_stride == size;
+  return repeats && size <= 16 && (size & (size - 1)) == 0 ? size : 0;
+}
+
 // The last mode is the run, unless the run is a single (widened) element.
 bool run_is_a_mode(const Problem& normal) {
   const std::int64_t size = normal.dst_type.size();
-  return normal.rank() > 0 && normal.modes.back().src_stride == size &&
-         normal.modes.back().dst_stride == size;
+  return (normal.rank() > 0 && normal.modes.back().src_stride == size &&
+          normal.modes.back().dst_stride == size) ||
+         repeated_bytes(normal) > 0;
 }
 
 std::int64_t run_bytes(const Problem& normal) {
@@ -77,6 +86,7 @@ std::int64_t rows_that_stay(std::int64_t stride, const CpuInfo& cpu) {
 // Staged rows leave in short stretches: only worth it when those begin and end with lines.
 bool may_stage(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
   const int along = config.outer_rank - 1;
+  if (config.repeated_bytes > 0) return false;
   if (config.run_bytes >= cpu.line_bytes || normal.modes[along].dst_stride != config.run_bytes) {
     return false;
   }
@@ -106,7 +116,7 @@ int next_in_source(const RowsConfig& config, const Problem& normal, const CpuInf
 std::int64_t take_in_source(RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
                             std::int64_t wanted) {
   Blocks blocks(config, normal);
-  std::int64_t bytes = config.run_bytes;
+  std::int64_t bytes = config.source_bytes();
   bool taken[ModeList::capacity] = {};
   while (bytes < wanted) {
     const int next = next_in_source(config, normal, cpu, taken, bytes);
@@ -167,8 +177,9 @@ std::int64_t boxes_of(const RowsConfig& config, const Problem& normal) {
 }
 
 // Bytes of a box that lie side by side on one side, or nearly so.
-double side_by_side(const RowsConfig& config, const Problem& normal, std::int64_t Mode::*stride) {
-  auto run = static_cast<double>(config.run_bytes);
+double side_by_side(const RowsConfig& config, const Problem& normal, std::int64_t Mode::*stride,
+                    std::int64_t row_bytes) {
+  auto run = static_cast<double>(row_bytes);
   for (bool grew = true; grew;) {
     grew = false;
     for (int i = 0; i < config.outer_rank && !grew; ++i) {
@@ -255,7 +266,9 @@ void add_with_stores(RowsConfig config, const Problem& normal, const CpuInfo& cp
     return add(config);
   }
   RowsConfig copied = config;
-  copied.chunk_bytes = chunk_of(config.run_bytes, longest_copied, cpu);
+  if (config.repeated_bytes == 0) {
+    copied.chunk_bytes = chunk_of(config.run_bytes, longest_copied, cpu);
+  }
   add(copied);
   config.stores = Stores::past_caches_if_faster;
   add(config);
@@ -265,7 +278,9 @@ void add_with_stores(RowsConfig config, const Problem& normal, const CpuInfo& cp
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   if (!run_is_a_mode(normal) && normal.dst_type.size() < 16) {
-    return "it needs a fastest mode that both sides share, or elements of 16 bytes";
+    return "it needs a fastest mode that both sides share, one that repeats an element of 1, 2, 4, "
+           "8 "
+           "or 16 bytes, or elements of 16";
   }
   return nullptr;
 }
@@ -274,10 +289,12 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Rows
   const std::int64_t run = run_bytes(normal);
   RowsConfig config;
   config.run_bytes = run;
-  config.chunk_bytes = chunk_of(run, longest_chunk, cpu);
+  config.repeated_bytes = repeated_bytes(normal);
+  config.chunk_bytes =
+      chunk_of(run, config.repeated_bytes > 0 ? longest_repeated : longest_chunk, cpu);
   config.outer_rank = normal.rank() - (run_is_a_mode(normal) ? 1 : 0);
   config.stores = stores_for(normal, cpu);
-  if (run >= long_enough || config.outer_rank == 0)
+  if (run >= long_enough || config.chunk_bytes < run || config.outer_rank == 0)
     return add_with_stores(config, normal, cpu, add);
   RowsConfig along = config;
   choose_box(config, normal, cpu);
@@ -307,9 +324,10 @@ double Family::cost_ns(const RowsConfig& config, const Problem& normal, const Cp
       config.outer_rank > 0 ? static_cast<double>(config.block_of(config.outer_rank - 1)) : 1.0;
   double ns = c.start_ns + rows * row_ns + rows / group * c.group_ns + rows / box_rows * c.box_ns;
   if (!fits_l2(normal, cpu) && run < static_cast<double>(long_enough)) {
-    ns += first_reads(normal) * bytes / side_by_side(config, normal, &Mode::src_stride) *
-          c.source_end_ns;
-    ns += bytes / side_by_side(config, normal, &Mode::dst_stride) * c.destination_end_ns;
+    ns += first_reads(normal) * bytes /
+          side_by_side(config, normal, &Mode::src_stride, config.source_bytes()) * c.source_end_ns;
+    ns += bytes / side_by_side(config, normal, &Mode::dst_stride, config.run_bytes) *
+          c.destination_end_ns;
   }
   if (past_caches(config.stores) && !written_alone) {
     const Stretch stretch = stretch_of(config, normal, cpu, dst_phase);
@@ -322,6 +340,7 @@ double Family::cost_ns(const RowsConfig& config, const Problem& normal, const Cp
 
 std::string Family::describe(const RowsConfig& config, const Problem&) {
   std::string text = fmt::format("rows of {} B", config.run_bytes);
+  if (config.repeated_bytes > 0) text += fmt::format(" that repeat {} B", config.repeated_bytes);
   std::string box;
   for (const RowsConfig::Block& block : config.blocks) {
     if (block.rows > 1) box += fmt::format("{}{}", box.empty() ? "" : " x ", block.rows);

@@ -1,4 +1,5 @@
-// rows: both sides share their fastest mode; its runs are moved whole.
+// rows: both sides share their fastest mode; its runs are moved whole. So are those that repeat one
+// element of the source.
 #pragma once
 
 #include <array>
@@ -24,6 +25,7 @@ struct RowsConfig {
   static constexpr int most_blocks = 4;
 
   std::int64_t run_bytes = 0;               ///< of a row
+  std::int64_t repeated_bytes = 0;          ///< of the source's element that is all of it, or 0
   std::int64_t chunk_bytes = 0;             ///< of it moved at a time: a long run is cut
   int outer_rank = 0;                       ///< modes other than the run
   std::array<Block, most_blocks> blocks{};  ///< modes of which a box takes several rows
@@ -31,6 +33,8 @@ struct RowsConfig {
   bool fetched = false;                     ///< sources are fetched ahead whatever the stores
   Stores stores = Stores::regular;          ///< where past the caches, sources are fetched ahead
 
+  /// Of a row, in the source.
+  std::int64_t source_bytes() const { return repeated_bytes > 0 ? repeated_bytes : run_bytes; }
   std::int64_t block_of(int mode) const {
     for (const Block& block : blocks) {
       if (block.mode == mode) return block.rows;
@@ -48,6 +52,9 @@ inline constexpr std::int64_t shortest_streamed = 1 << 10;
 
 /// Rows, or parts of them, of so many bytes that go through the caches are each copied by memcpy.
 inline constexpr std::int64_t shortest_copied = 4 << 10;
+
+/// Rows that repeat an element are put together in parts of so many bytes at most.
+inline constexpr std::int64_t longest_repeated = 2 << 10;
 
 /// What things cost one thread. Assumed, with rows of some sizes in view.
 struct Costs {

@@ -143,6 +143,27 @@ TEST_P(Kernels, BoxesThatReadTheSame) {
   }
 }
 
+// Rows that repeat an element of the source: shorter than a vector, than a line, than the stage,
+// and in parts; one behind the other or with gaps; sources forwards, backwards and the same again.
+TEST_P(Kernels, RowsThatRepeatAnElement) {
+  CaseRunner runner;
+  Problem problem;
+  for (const int size : {1, 2, 4, 8, 16}) {
+    problem.src_type = problem.dst_type = ElementType::bytes(size);
+    for (const std::int64_t row : {2, 3, 5, 16, 17, 63, 64, 67, 255, 300, 2047, 2048, 2051, 9001}) {
+      for (const std::int64_t gap : {0, 1, 5}) {
+        for (const std::int64_t step : {-3, 0, 1, 40}) {
+          problem.modes = {{3, (3 * step + 7) * size, (11 * (row + gap) + 2 * gap) * size},
+                           {11, step * size, (row + gap) * size},
+                           {row, 0, size}};
+          ASSERT_EQ(runner.run(problem, "rows", 1, GuardedBuffer::Touching::back), "")
+              << size << " B, row of " << row << ", gap of " << gap << ", step of " << step;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Kernels, ManyThreadsWriteTheirOwnBytesOnly) {
   CaseRunner runner;
   RandomProblems random(11, {8, 400 << 10, false});
