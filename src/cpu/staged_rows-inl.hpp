@@ -138,11 +138,16 @@ class RepeatedRows {
 
   HWY_INLINE void append(const RowSeries& rows, LineFetcher& fetcher) {
     switch (element_bytes_) {
-      case 1: return append_of<1>(rows, fetcher);
-      case 2: return append_of<2>(rows, fetcher);
-      case 4: return append_of<4>(rows, fetcher);
-      case 8: return append_of<8>(rows, fetcher);
-      default: return append_of<16>(rows, fetcher);
+      case 1:
+        return append_of<1>(rows, fetcher);
+      case 2:
+        return append_of<2>(rows, fetcher);
+      case 4:
+        return append_of<4>(rows, fetcher);
+      case 8:
+        return append_of<8>(rows, fetcher);
+      default:
+        return append_of<16>(rows, fetcher);
     }
   }
 

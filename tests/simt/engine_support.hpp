@@ -101,6 +101,24 @@ inline void add_shared(const Plan& plan, Candidates& candidates) {
   candidates.insert(candidates.end(), added.begin(), added.end());
 }
 
+// So have boxes of pack whose runs are longer on one side: the first that there is for each kind.
+inline void add_uneven(const Plan& plan, Candidates& candidates) {
+  using namespace plan::gpu::pack;
+  Candidates added;
+  for (const int longer : {-2, 2}) {
+    for (const Candidate& candidate : candidates) {
+      if (candidate.row->name != Family::name) continue;
+      auto config = candidate.config.as<plan::gpu::PackConfig>();
+      if (!config.anywhere) continue;
+      config.longer = static_cast<std::int8_t>(longer);
+      if (!fits(Boxes(plan.normal).of(config), plan.normal, some_device(), true)) continue;
+      added.push_back({candidate.row, config, {}});
+      break;
+    }
+  }
+  candidates.insert(candidates.end(), added.begin(), added.end());
+}
+
 // Runs the candidates of a turn, or all of a kernel that must take the problem.
 inline void run_and_compare(const Problem& problem, std::int64_t src_phase, std::int64_t dst_phase,
                             const std::string& kernel = {}, int turn = each) {
@@ -125,7 +143,10 @@ inline void run_and_compare(const Problem& problem, std::int64_t src_phase, std:
   const bool packed = problem.bytes() == dst.bytes;
   Candidates candidates = turn == each ? plan.candidates : in_turn(plan.candidates, turn);
   if (kernel.empty() || kernel == "gather") add_units(plan, candidates);
-  if (kernel == "pack") add_shared(plan, candidates);
+  if (kernel == "pack") {
+    add_uneven(plan, candidates);
+    add_shared(plan, candidates);
+  }
   for (const Candidate& candidate : candidates) {
     SCOPED_TRACE(std::string(candidate.row->name) + ": " + describe(candidate, plan.normal) + "; " +
                  to_string(problem) + " -> " + to_string(plan.normal) + " phases " +

@@ -58,13 +58,15 @@ bool goes_on(const Mode& mode, Stride stride, const Reached& reached, bool gaps)
 void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
           const BoxWish& wish) {
   Reached reached(element_size(normal, stride));
-  for (int i = 0; i < side.modes && reached.span < wish.run_bytes; ++i) {
+  const std::int64_t run_bytes =
+      stride == &Mode::src_stride ? wish.src_run_bytes : wish.dst_run_bytes;
+  for (int i = 0; i < side.modes && reached.span < run_bytes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
     const Mode& mode = normal.modes[which];
     if (!goes_on(mode, stride, reached, wish.gaps)) return;
     const std::int64_t step = std::abs(mode.*stride);
     std::int32_t& extent = box.extent[static_cast<std::size_t>(which)];
-    const std::int64_t wanted = ceil_div(wish.run_bytes, step);
+    const std::int64_t wanted = ceil_div(run_bytes, step);
     if (mode.extent <= wanted + wanted / 2) {
       extent = static_cast<std::int32_t>(mode.extent);
     } else {  // so many that runs end where they shall
@@ -148,7 +150,7 @@ bool may_have_gaps(const Problem& normal, const BoxSides& sides) {
 
 Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish) {
   Box box;
-  box.extent.fill(1);
+  std::fill_n(box.extent.begin(), normal.rank(), 1);
   box.src = sides.src;
   box.dst = sides.dst;
   grow(box, box.src, normal, &Mode::src_stride, wish);

@@ -59,7 +59,8 @@ struct BoxSides {
 
 /// What a box is made for.
 struct BoxWish {
-  std::int64_t run_bytes = 0;           ///< of the runs on both sides, about
+  std::int64_t src_run_bytes = 0;       ///< of the runs of the source, about
+  std::int64_t dst_run_bytes = 0;       ///< of those of the destination
   std::int64_t least_bytes = 0;         ///< in all
   std::int64_t granule = sector_bytes;  ///< runs end at multiples of so many bytes
   bool gaps = false;    ///< short pieces of the source, a sector apart at most, make a run

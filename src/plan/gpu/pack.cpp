@@ -378,29 +378,43 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   // As measured: of smaller arrays the L2 holds sectors until they are whole.
   constexpr std::int64_t least_shared = 16 << 20;
   const bool shares = normal.elements() * normal.dst_type.size() >= least_shared;
-  std::vector<Box> seen, anywhere;
-  seen.reserve(10);
-  for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
-    PackConfig config{.run_bytes = run_bytes, .anywhere = !may_be_aligned, .shares = shares};
-    // Boxes of aligned runs are never larger.
-    const auto are_too_large = [&](const PackConfig& one) {
-      return boxes.of(one).bytes > most_bytes;
-    };
-    if (are_too_large(config) && are_too_large({.run_bytes = run_bytes})) break;
-    if (may_be_aligned) {
-      const Box& box = boxes.of(config);
-      config.threads = threads_for(box, normal, false);
-      config.anywhere =
-          !has_aligned_runs(box, normal) || piece_of(box, normal, config).vectors == 0;
-    }
-    const Box& box = boxes.of(config);
-    if (config.anywhere) config.threads = threads_anywhere(box, normal, device);
-    if (std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
+  // Runs that are longer on one side: of large boxes, and not where a plan takes as long as a call.
+  constexpr std::int64_t least_uneven = 16 << 10;
+  constexpr std::int64_t least_bytes = 64 << 20;
+  std::vector<Box> aligned, anywhere;
+  aligned.reserve(10);
+  anywhere.reserve(10);
+  const auto offer = [&](const PackConfig& config, const Box& box, std::vector<Box>& seen) {
+    if (config.longer != 0 && box.bytes < least_uneven) return;
+    if (std::find(seen.begin(), seen.end(), box) != seen.end()) return;
     seen.push_back(box);
-    if (config.anywhere) anywhere.push_back(box);
     if (fits(box, normal, device, config.anywhere)) add(config);
-  }
+  };
+  const auto add_boxes = [&](std::int8_t longer) {
+    for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
+      PackConfig config{.run_bytes = run_bytes, .longer = longer};
+      if (may_be_aligned) {
+        const Box& box = boxes.of(config);
+        config.threads = threads_for(box, normal, false);
+        if (box.bytes <= most_shared && has_aligned_runs(box, normal) &&
+            piece_of(box, normal, config).vectors > 0) {
+          offer(config, box, aligned);
+          if (longer == 0) continue;
+        }
+      }
+      config.anywhere = true;
+      config.shares = shares;
+      const Box& box = boxes.of(config);
+      if (box.bytes > most_shared) return;
+      config.threads = threads_anywhere(box, normal, device);
+      offer(config, box, anywhere);
+    }
+  };
+  add_boxes(0);
   if (normal.converts()) return;
+  if (normal.bytes() >= least_bytes) {
+    for (const int longer : {-2, 2}) add_boxes(static_cast<std::int8_t>(longer));
+  }
   if (may_be_aligned) {
     // There, short runs with gaps are stored element by element, and several of them as one.
     add_others(

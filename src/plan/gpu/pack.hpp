@@ -17,7 +17,8 @@
 namespace cornerturn::plan::gpu {
 
 struct PackConfig {
-  std::int32_t run_bytes = 0;  ///< what a run of a box should have on either side
+  std::int32_t run_bytes = 0;  ///< what a run of a box should have in the source
+  std::int8_t longer = 0;      ///< in the destination 2^longer times as much
   std::int16_t threads = 256;  ///< of a block
   bool anywhere = false;       ///< where runs begin, else they are aligned to 16 bytes
   bool gaps = false;           ///< between the pieces of a run of the source
@@ -30,7 +31,8 @@ struct PackConfig {
 namespace pack {
 
 /// The boxes of a problem: but for what they share, their runs end with a sector, or, where such
-/// boxes are too large, at least with a vector.
+/// boxes are too large, with a vector. Where these are too large too, runs end anywhere if they
+/// begin anywhere.
 class Boxes {
  public:
   explicit Boxes(const Problem& normal) : normal_(normal), sides_(normal) {}

@@ -13,7 +13,6 @@
 
 namespace cornerturn::plan::gpu::pack {
 
-inline constexpr std::int64_t most_shared = 60 << 10;
 inline constexpr std::int64_t line = 128;  // bytes: all banks once
 inline constexpr int no_pads = kernels::PackDigit::no_pads;
 

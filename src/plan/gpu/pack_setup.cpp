@@ -235,7 +235,9 @@ const Box& Boxes::of(const PackConfig& config) {
   // As measured: where values change, boxes of 4 KiB do.
   const bool grows = config.anywhere && !normal_.converts();
   const std::int64_t least = grows ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
-  BoxWish wish{run_bytes, least, sector_bytes, config.gaps, config.apart};
+  const std::int64_t dst_run_bytes =
+      config.longer < 0 ? run_bytes >> -config.longer : run_bytes << config.longer;
+  BoxWish wish{run_bytes, dst_run_bytes, least, sector_bytes, config.gaps, config.apart};
   wish.shares = config.anywhere && config.shares;
   for (const Made& made : made_) {
     if (made.wish == wish) return made.box;
@@ -245,6 +247,9 @@ const Box& Boxes::of(const PackConfig& config) {
   made = {wish, box_of(normal_, sides_, wish)};
   if (made.box.bytes <= most_bytes) return made.box;
   wish.granule = vector;
+  made.box = box_of(normal_, sides_, wish);
+  if (made.box.bytes <= most_shared || !config.anywhere) return made.box;
+  wish.granule = 1;
   made.box = box_of(normal_, sides_, wish);
   return made.box;
 }

@@ -13,7 +13,8 @@
 namespace cornerturn::plan::gpu::pack {
 
 inline constexpr std::int64_t vector = 16;            // bytes
-inline constexpr std::int64_t most_bytes = 48 << 10;  // of a box
+inline constexpr std::int64_t most_bytes = 48 << 10;  // of a box whose runs end with sectors
+inline constexpr std::int64_t most_shared = 60 << 10;
 
 /// What the threads of a block write at once of a run of the destination, in the aligned form: the
 /// run, or as many whole periods of it as there are threads. Each thread has the same place in all

@@ -214,6 +214,46 @@ TEST(GpuPlanner, PackPaysForEndsOfRunsThatAreNoVectors) {
   EXPECT_GT(seconds(207), 1.05 * seconds(208));  // also where boxes cut them
 }
 
+// The bytes of the runs of pack's boxes, source and destination, as descriptions have them.
+std::vector<std::pair<int, int>> runs_of_boxes(const Problem& problem) {
+  std::vector<std::pair<int, int>> runs;
+  const Plan plan = make_plan(problem, device_named("h200"), {1, "pack", {true, 1, 1}});
+  for (const Candidate& candidate : plan.candidates) {
+    const std::string text = describe(candidate, plan.normal);
+    const std::size_t at = text.find("runs of ") + 8;
+    runs.emplace_back(std::stoi(text.substr(at)),
+                      std::stoi(text.substr(text.find("and ", at) + 4)));
+  }
+  return runs;
+}
+
+TEST(GpuPlanner, LargeArraysHaveBoxesWithRunsThatAreLongerOnOneSide) {
+  const auto count_longer = [](std::int64_t rows) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(4);
+    problem.modes = {{4099, 4, 4 * rows}, {rows, 4 * 4099, 4}};
+    const auto runs = runs_of_boxes(problem);
+    return std::count_if(runs.begin(), runs.end(),
+                         [](const auto& run) { return run.first > run.second; });
+  };
+  EXPECT_GT(count_longer(4100), 0);  // 67 MB
+  EXPECT_EQ(count_longer(515), 0);   // 8 MB
+}
+
+// Runs of whole sectors would make boxes of 112 KB here.
+TEST(GpuPlanner, BoxesEndAnywhereWhereWholeSectorsDoNotFit) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(1);
+  problem.modes = {{26, 1, 21'216'000},   {10, 33, 2'121'600}, {6, 140'250, 353'600},
+                   {23, 841'500, 11'050}, {25, 5610, 442},     {26, 19'354'500, 17},
+                   {17, 330, 1}};
+  const auto runs = runs_of_boxes(problem);
+  const bool both = std::any_of(runs.begin(), runs.end(), [](const auto& run) {
+    return run.first >= 64 && run.second >= 64;
+  });
+  EXPECT_TRUE(both);
+}
+
 // As measured: around it, where runs are short and elements small.
 TEST(GpuPlanner, LoadsOfPackGoThroughTheL1WhereThatIsWorthIt) {
   // Whether those of boxes with such runs of the source do, for each form.
