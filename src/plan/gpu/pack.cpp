@@ -381,13 +381,13 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   // Runs that are longer on one side: of large boxes, and not where a plan takes as long as a call.
   constexpr std::int64_t least_uneven = 16 << 10;
   constexpr std::int64_t least_bytes = 64 << 20;
-  std::vector<Box> aligned, anywhere;
-  aligned.reserve(10);
-  anywhere.reserve(10);
-  const auto offer = [&](const PackConfig& config, const Box& box, std::vector<Box>& seen) {
+  std::vector<Box> seen, anywhere;
+  seen.reserve(20);
+  const auto offer = [&](const PackConfig& config, const Box& box) {
     if (config.longer != 0 && box.bytes < least_uneven) return;
     if (std::find(seen.begin(), seen.end(), box) != seen.end()) return;
     seen.push_back(box);
+    if (config.anywhere) anywhere.push_back(box);
     if (fits(box, normal, device, config.anywhere)) add(config);
   };
   const auto add_boxes = [&](std::int8_t longer) {
@@ -398,7 +398,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
         config.threads = threads_for(box, normal, false);
         if (box.bytes <= most_shared && has_aligned_runs(box, normal) &&
             piece_of(box, normal, config).vectors > 0) {
-          offer(config, box, aligned);
+          offer(config, box);
           if (longer == 0) continue;
         }
       }
@@ -407,7 +407,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
       const Box& box = boxes.of(config);
       if (box.bytes > most_shared) return;
       config.threads = threads_anywhere(box, normal, device);
-      offer(config, box, anywhere);
+      offer(config, box);
     }
   };
   add_boxes(0);
@@ -438,6 +438,12 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
   Work moved;
   moved.blocks = static_cast<double>(count_boxes(box, normal));
   add_traffic(moved, config, box, normal, model, c);
+  // As measured: of what is chosen among many boxes, estimates are too low.
+  constexpr double doubt = 1.04;
+  const auto doubted = [&](Estimate estimate) {
+    if (config.longer != 0) estimate.seconds *= doubt;
+    return estimate;
+  };
   const auto estimate_with = [&](const Setup& setup) {
     Work work = moved;
     work.resident = resident_blocks(model.device, static_cast<int>(threads), setup.shared_bytes(),
@@ -452,12 +458,12 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
     if (normal.converts() && why_no_common_cast(normal) != nullptr) {
       work.instructions += static_cast<double>(normal.elements()) * c.any_value;
     }
-    return estimate_of(model, work);
+    return doubted(estimate_of(model, work));
   };
   if (model.least_seconds != nullptr && !normal.converts()) {
     Work work = moved;
     add_least(work, config, box, threads, normal, model, c);
-    const Estimate least = estimate_of(model, work);
+    const Estimate least = doubted(estimate_of(model, work));
     if (model.is_out_of_reach(least)) return least;
   }
   Setup setup = first_setup(config, box, normal);
