@@ -30,10 +30,11 @@ static_assert(plan::rows::longest_repeated <= stage_bytes - line);
 template <bool non_temporal>
 class LineStage {
  public:
-  // Where the next byte goes, in the stage. So many bytes behind what there is room for may be
-  // spoilt.
-  HWY_INLINE std::byte* next() { return stage_ + fill_; }
+  // Bytes behind the room that may be spoilt.
   static constexpr std::int64_t spare = 2 * line;
+
+  // Where the next byte goes, in the stage.
+  HWY_INLINE std::byte* next() { return stage_ + fill_; }
 
   HWY_INLINE std::int64_t room() const { return stage_bytes - fill_; }
 
@@ -46,7 +47,7 @@ class LineStage {
     to_ = dst - begin_;
   }
 
-  // `bytes` are known now; there is to be room for so many more.
+  // `bytes` more are known now. Afterwards there is room for `needed`.
   HWY_INLINE void advance(std::int64_t bytes, std::int64_t needed) {
     fill_ += bytes;
     if (needed > room()) flush();

@@ -24,7 +24,8 @@ constexpr std::int64_t longest_copied = 128 << 10;  // what begins with a copy c
 constexpr std::int64_t staged_l1_share = 2;
 constexpr std::int64_t l2_share = 4;
 
-// Bytes of the element that the runs of the destination repeat, if they do: such as fill a vector.
+// Bytes of the element that the runs of the destination repeat, if they do, and if a whole number
+// of them fills a vector of 16 bytes.
 std::int64_t repeated_bytes(const Problem& normal) {
   const std::int64_t size = normal.dst_type.size();
   const bool repeats = normal.rank() > 0 && normal.modes.back().src_stride == 0 &&
@@ -278,9 +279,8 @@ void add_with_stores(RowsConfig config, const Problem& normal, const CpuInfo& cp
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   if (!run_is_a_mode(normal) && normal.dst_type.size() < 16) {
-    return "it needs a fastest mode that both sides share, one that repeats an element of 1, 2, 4, "
-           "8 "
-           "or 16 bytes, or elements of 16";
+    return "it needs a fastest mode that both sides share, or one that repeats an element of 1, 2, "
+           "4, 8 or 16 bytes, or elements of 16 bytes or more";
   }
   return nullptr;
 }
@@ -314,15 +314,18 @@ double Family::cost_ns(const RowsConfig& config, const Problem& normal, const Cp
   const bool joined =
       config.outer_rank > 0 && normal.modes[config.outer_rank - 1].dst_stride == config.run_bytes;
   // Rows that stand alone in the destination write partial lines. Short ones are then stored
-  // through the caches, whatever was asked for.
-  const bool written_alone = !joined && config.run_bytes < shortest_streamed;
+  // through the caches, whatever was asked for, unless they repeat an element.
+  const bool repeats = config.repeated_bytes > 0;
+  const bool written_alone = !joined && config.run_bytes < shortest_streamed && !repeats;
   double row_ns = row_cost_ns(config, normal, cpu, written_alone);
   if (!joined && run < static_cast<double>(long_enough)) row_ns += c.apart_row_ns;
   double box_rows = 1;
   for (const RowsConfig::Block& block : config.blocks) box_rows *= static_cast<double>(block.rows);
   const double group =
       config.outer_rank > 0 ? static_cast<double>(config.block_of(config.outer_rank - 1)) : 1.0;
-  double ns = c.start_ns + rows * row_ns + rows / group * c.group_ns + rows / box_rows * c.box_ns;
+  const double parts = repeats ? std::ceil(run / static_cast<double>(config.chunk_bytes)) : 1;
+  double ns =
+      c.start_ns + rows * row_ns + rows / group * c.group_ns + rows / box_rows * parts * c.box_ns;
   if (!fits_l2(normal, cpu) && run < static_cast<double>(long_enough)) {
     ns += first_reads(normal) * bytes /
           side_by_side(config, normal, &Mode::src_stride, config.source_bytes()) * c.source_end_ns;

@@ -101,22 +101,32 @@ inline void add_shared(const Plan& plan, Candidates& candidates) {
   candidates.insert(candidates.end(), added.begin(), added.end());
 }
 
-// So have boxes of pack whose runs are longer on one side: the first that there is for each kind.
+// So have boxes of pack whose runs are longer on one side: the largest of either form.
 inline void add_uneven(const Plan& plan, Candidates& candidates) {
   using namespace plan::gpu::pack;
-  Candidates added;
-  for (const int longer : {-2, 2}) {
-    for (const Candidate& candidate : candidates) {
-      if (candidate.row->name != Family::name) continue;
-      auto config = candidate.config.as<plan::gpu::PackConfig>();
-      if (!config.anywhere) continue;
-      config.longer = static_cast<std::int8_t>(longer);
-      if (!fits(Boxes(plan.normal).of(config), plan.normal, some_device(), true)) continue;
-      added.push_back({candidate.row, config, {}});
-      break;
+  const auto& rows = plan::gpu_registry();
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [](const auto& one) { return one.name == Family::name; });
+  const bool may_be_aligned = plan.alignment.src >= vector && plan.alignment.dst >= vector &&
+                              plan.normal.dst_offset % vector == 0;
+  for (const bool anywhere : {false, true}) {
+    if (!anywhere && !may_be_aligned) continue;
+    for (const int longer : {-2, 2}) {
+      plan::gpu::PackConfig config{.longer = static_cast<std::int8_t>(longer)};
+      config.anywhere = anywhere;
+      plan::gpu::PackConfig largest;
+      for (config.run_bytes = 64; config.run_bytes <= 4096; config.run_bytes *= 2) {
+        const plan::gpu::Box box = Boxes(plan.normal).of(config);
+        if (!fits(box, plan.normal, some_device(), anywhere)) continue;
+        if (!anywhere && (!has_aligned_runs(box, plan.normal) ||
+                          piece_of(box, plan.normal, config).vectors == 0)) {
+          continue;
+        }
+        largest = config;
+      }
+      if (largest.run_bytes > 0) candidates.push_back({&*row, largest, {}});
     }
   }
-  candidates.insert(candidates.end(), added.begin(), added.end());
 }
 
 // Runs the candidates of a turn, or all of a kernel that must take the problem.

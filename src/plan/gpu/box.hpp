@@ -66,6 +66,7 @@ struct BoxWish {
   bool gaps = false;    ///< short pieces of the source, a sector apart at most, make a run
   bool apart = false;   ///< a run of the source ends where the destination's fastest mode begins
   bool shares = false;  ///< boxes share what lies in the sectors where their runs meet
+  bool ends_anywhere = false;  ///< so may runs, where boxes would be too large else
 
   friend bool operator==(const BoxWish&, const BoxWish&) = default;
 };

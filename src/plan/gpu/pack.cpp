@@ -30,25 +30,6 @@ std::int16_t threads_for(const Box& box, const Problem& normal, bool anywhere) {
   return vectors >= 2048 ? 256 : vectors >= 512 ? 128 : 64;
 }
 
-// Whether all runs of all boxes begin at multiples of 16 bytes if the first does: the steps from
-// box to box and from run to run are whole vectors.
-bool has_aligned_runs(const Box& box, const Problem& normal) {
-  for (int i = 0; i < normal.rank(); ++i) {
-    const std::int64_t extent = box.extent[static_cast<std::size_t>(i)];
-    const Mode& mode = normal.modes[i];
-    if (extent < mode.extent) {
-      if (mode.src_stride * extent % vector != 0) return false;
-      if (mode.dst_stride * extent % vector != 0) return false;
-    }
-    if (extent > 1) {
-      if (box.src.runs_along(i) && mode.src_stride < 0) return false;
-      if (!box.src.runs_along(i) && mode.src_stride % vector != 0) return false;
-      if (!box.dst.runs_along(i) && mode.dst_stride % vector != 0) return false;
-    }
-  }
-  return true;
-}
-
 // A divisor of the places where the box's runs begin on a side, 64 bytes at most.
 std::int64_t granule_of(const Box::Side& side, const Problem& normal, std::int64_t Mode::*stride) {
   const std::int64_t run = side.places * element_size(normal, stride);
@@ -378,9 +359,10 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   // As measured: of smaller arrays the L2 holds sectors until they are whole.
   constexpr std::int64_t least_shared = 16 << 20;
   const bool shares = normal.elements() * normal.dst_type.size() >= least_shared;
-  // Runs that are longer on one side: of large boxes, and not where a plan takes as long as a call.
+  // Boxes whose runs are longer on one side: large ones, of arrays that take long enough. Elsewhere
+  // calls would gain less than plans would lose.
   constexpr std::int64_t least_uneven = 16 << 10;
-  constexpr std::int64_t least_bytes = 64 << 20;
+  constexpr std::int64_t least_array = 64 << 20;
   std::vector<Box> seen, anywhere;
   seen.reserve(20);
   const auto offer = [&](const PackConfig& config, const Box& box) {
@@ -412,7 +394,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   };
   add_boxes(0);
   if (normal.converts()) return;
-  if (normal.bytes() >= least_bytes) {
+  if (normal.bytes() >= least_array) {
     for (const int longer : {-2, 2}) add_boxes(static_cast<std::int8_t>(longer));
   }
   if (may_be_aligned) {

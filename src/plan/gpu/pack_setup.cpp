@@ -239,6 +239,7 @@ const Box& Boxes::of(const PackConfig& config) {
       config.longer < 0 ? run_bytes >> -config.longer : run_bytes << config.longer;
   BoxWish wish{run_bytes, dst_run_bytes, least, sector_bytes, config.gaps, config.apart};
   wish.shares = config.anywhere && config.shares;
+  wish.ends_anywhere = config.anywhere;
   for (const Made& made : made_) {
     if (made.wish == wish) return made.box;
   }
@@ -248,10 +249,27 @@ const Box& Boxes::of(const PackConfig& config) {
   if (made.box.bytes <= most_bytes) return made.box;
   wish.granule = vector;
   made.box = box_of(normal_, sides_, wish);
-  if (made.box.bytes <= most_shared || !config.anywhere) return made.box;
+  if (made.box.bytes <= most_shared || !wish.ends_anywhere) return made.box;
   wish.granule = 1;
   made.box = box_of(normal_, sides_, wish);
   return made.box;
+}
+
+bool has_aligned_runs(const Box& box, const Problem& normal) {
+  for (int i = 0; i < normal.rank(); ++i) {
+    const std::int64_t extent = box.extent[static_cast<std::size_t>(i)];
+    const Mode& mode = normal.modes[i];
+    if (extent < mode.extent) {
+      if (mode.src_stride * extent % vector != 0) return false;
+      if (mode.dst_stride * extent % vector != 0) return false;
+    }
+    if (extent > 1) {
+      if (box.src.runs_along(i) && mode.src_stride < 0) return false;
+      if (!box.src.runs_along(i) && mode.src_stride % vector != 0) return false;
+      if (!box.dst.runs_along(i) && mode.dst_stride % vector != 0) return false;
+    }
+  }
+  return true;
 }
 
 Piece piece_of(const Box& box, const Problem& normal, const PackConfig& config) {

@@ -12,9 +12,13 @@
 
 namespace cornerturn::plan::gpu::pack {
 
-inline constexpr std::int64_t vector = 16;            // bytes
-inline constexpr std::int64_t most_bytes = 48 << 10;  // of a box whose runs end with sectors
-inline constexpr std::int64_t most_shared = 60 << 10;
+inline constexpr std::int64_t vector = 16;             // bytes
+inline constexpr std::int64_t most_bytes = 48 << 10;   // of a box whose runs end with sectors
+inline constexpr std::int64_t most_shared = 60 << 10;  // of any box, and of what it takes
+
+/// Whether all runs of all boxes begin at multiples of 16 bytes if the first does: the steps from
+/// box to box and from run to run are whole vectors.
+bool has_aligned_runs(const Box& box, const Problem& normal);
 
 /// What the threads of a block write at once of a run of the destination, in the aligned form: the
 /// run, or as many whole periods of it as there are threads. Each thread has the same place in all

@@ -214,44 +214,47 @@ TEST(GpuPlanner, PackPaysForEndsOfRunsThatAreNoVectors) {
   EXPECT_GT(seconds(207), 1.05 * seconds(208));  // also where boxes cut them
 }
 
-// The bytes of the runs of pack's boxes, source and destination, as descriptions have them.
-std::vector<std::pair<int, int>> runs_of_boxes(const Problem& problem) {
-  std::vector<std::pair<int, int>> runs;
-  const Plan plan = make_plan(problem, device_named("h200"), {1, "pack", {true, 1, 1}});
-  for (const Candidate& candidate : plan.candidates) {
-    const std::string text = describe(candidate, plan.normal);
-    const std::size_t at = text.find("runs of ") + 8;
-    runs.emplace_back(std::stoi(text.substr(at)),
-                      std::stoi(text.substr(text.find("and ", at) + 4)));
-  }
-  return runs;
-}
-
 TEST(GpuPlanner, LargeArraysHaveBoxesWithRunsThatAreLongerOnOneSide) {
-  const auto count_longer = [](std::int64_t rows) {
+  // Those whose runs are longer in the source, in the destination.
+  const auto count = [](std::int64_t rows) {
+    std::pair<int, int> found;
     Problem problem;
     problem.src_type = problem.dst_type = ElementType::bytes(4);
     problem.modes = {{4099, 4, 4 * rows}, {rows, 4 * 4099, 4}};
-    const auto runs = runs_of_boxes(problem);
-    return std::count_if(runs.begin(), runs.end(),
-                         [](const auto& run) { return run.first > run.second; });
+    const Plan plan = make_plan(problem, device_named("h200"), {1, "pack", {true, 1, 1}});
+    for (const Candidate& candidate : plan.candidates) {
+      const auto& config = candidate.config.as<PackConfig>();
+      if (config.longer == 0) continue;
+      ++(config.longer < 0 ? found.first : found.second);
+      EXPECT_GE(pack::Boxes(plan.normal).of(config).bytes, 16 << 10);
+    }
+    return found;
   };
-  EXPECT_GT(count_longer(4100), 0);  // 67 MB
-  EXPECT_EQ(count_longer(515), 0);   // 8 MB
+  const auto large = count(4100);  // 67 MB
+  EXPECT_GT(large.first, 0);
+  EXPECT_GT(large.second, 0);
+  EXPECT_EQ(count(515), std::pair(0, 0));  // 8 MB
 }
 
-// Runs of whole sectors would make boxes of 112 KB here.
-TEST(GpuPlanner, BoxesEndAnywhereWhereWholeSectorsDoNotFit) {
-  Problem problem;
-  problem.src_type = problem.dst_type = ElementType::bytes(1);
-  problem.modes = {{26, 1, 21'216'000},   {10, 33, 2'121'600}, {6, 140'250, 353'600},
-                   {23, 841'500, 11'050}, {25, 5610, 442},     {26, 19'354'500, 17},
-                   {17, 330, 1}};
-  const auto runs = runs_of_boxes(problem);
-  const bool both = std::any_of(runs.begin(), runs.end(), [](const auto& run) {
-    return run.first >= 64 && run.second >= 64;
-  });
-  EXPECT_TRUE(both);
+// Runs of whole sectors would make boxes of 112 KB here, runs of whole vectors some of 66 KB.
+TEST(GpuPlanner, BoxesEndAnywhereWhereWholeVectorsDoNotFit) {
+  Problem large, small;
+  large.modes = {{26, 1, 21'216'000},   {10, 33, 2'121'600}, {6, 140'250, 353'600},
+                 {23, 841'500, 11'050}, {25, 5610, 442},     {26, 19'354'500, 17},
+                 {17, 330, 1}};
+  small.modes = {{37, 1, 9072}, {27, 37, 336}, {6, 7992, 56}, {7, 47'952, 8}, {8, 999, 1}};
+  for (const std::int64_t alignment : {1, 16}) {
+    for (const Problem& problem : {large, small}) {
+      const Plan plan =
+          make_plan(problem, device_named("h200"), {1, "pack", {true, alignment, alignment}});
+      const bool fits = std::any_of(
+          plan.candidates.begin(), plan.candidates.end(), [&](const Candidate& candidate) {
+            const Box box = pack::Boxes(plan.normal).of(candidate.config.as<PackConfig>());
+            return box.src.places >= 64 && box.dst.run >= 64 && box.bytes <= 60 << 10;
+          });
+      EXPECT_TRUE(fits) << to_string(problem) << ", aligned to " << alignment;
+    }
+  }
 }
 
 // As measured: around it, where runs are short and elements small.
