@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+
 #include "plan/gpu/device_files.hpp"
+#include "plan/gpu/pack.hpp"
 #include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 
@@ -80,6 +85,27 @@ TEST(PlanReport, OfRandomProblems) {
     EXPECT_NE(report->text(plan).find(plan.kernel()), std::string::npos);
   }
   EXPECT_GT(reported, 20);
+}
+
+// The cheapest of each kernel come first; boxes that only large arrays have are counted as well.
+TEST(PlanReport, OfALargeArray) {
+  const Problem problem = dense(4, 4096, 4096);
+  const plan::Plan plan = plan::make_plan(problem, plan::gpu::device_named("h200"));
+  const auto few = report_of(plan, 3);
+  ASSERT_TRUE(few);
+  std::set<std::string> kernels;
+  for (const CandidateAccesses& counted : few->candidates) {
+    kernels.emplace(counted.candidate.row->name);
+  }
+  EXPECT_EQ(kernels, (std::set<std::string>{"gather", "pack", "tile"}));
+
+  const auto all = report_of(plan, 30);
+  ASSERT_TRUE(all);
+  const auto uneven = [](const CandidateAccesses& counted) {
+    return counted.candidate.row->name == "pack" &&
+           counted.candidate.config.as<plan::gpu::PackConfig>().longer != 0;
+  };
+  EXPECT_TRUE(std::any_of(all->candidates.begin(), all->candidates.end(), uneven));
 }
 
 }  // namespace

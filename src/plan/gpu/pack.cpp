@@ -359,10 +359,11 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   // As measured: of smaller arrays the L2 holds sectors until they are whole.
   constexpr std::int64_t least_shared = 16 << 20;
   const bool shares = normal.elements() * normal.dst_type.size() >= least_shared;
-  // Boxes whose runs are longer on one side: large ones, of arrays that take long enough. Elsewhere
-  // calls would gain less than plans would lose.
+  // Boxes whose runs are longer on one side: large ones, of arrays whose copy takes long enough, in
+  // launches. Elsewhere calls would gain less than plans would lose.
   constexpr std::int64_t least_uneven = 16 << 10;
-  constexpr std::int64_t least_array = 64 << 20;
+  constexpr double least_launches = 12;
+  const double copy_seconds = 2 * static_cast<double>(normal.bytes()) / device.copy_bandwidth;
   std::vector<Box> seen, anywhere;
   seen.reserve(20);
   const auto offer = [&](const PackConfig& config, const Box& box) {
@@ -394,7 +395,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   };
   add_boxes(0);
   if (normal.converts()) return;
-  if (normal.bytes() >= least_array) {
+  if (copy_seconds >= least_launches * device.launch_seconds) {
     for (const int longer : {-2, 2}) add_boxes(static_cast<std::int8_t>(longer));
   }
   if (may_be_aligned) {

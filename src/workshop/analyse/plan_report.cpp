@@ -100,6 +100,28 @@ void lay_out(Problem& problem, const Problem& before, std::int64_t Mode::*stride
   }
 }
 
+// So many of the candidates at most, in their order: the cheapest of each kernel, then of all.
+plan::Candidates cheapest(const plan::Candidates& all, std::size_t count) {
+  std::vector<bool> taken(all.size());
+  const auto take = [&](const auto& wanted) {
+    for (std::size_t i = 0; i < all.size() && count > 0; ++i) {
+      if (taken[i] || !wanted(i)) continue;
+      taken[i] = true;
+      --count;
+    }
+  };
+  take([&](std::size_t i) {
+    return std::none_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i),
+                        [&](const auto& before) { return before.row == all[i].row; });
+  });
+  take([](std::size_t) { return true; });
+  plan::Candidates some;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (taken[i]) some.push_back(all[i]);
+  }
+  return some;
+}
+
 }  // namespace
 
 std::optional<Problem> representative(const Problem& normal) {
@@ -135,7 +157,11 @@ std::optional<PlanReport> report_of(const plan::Plan& plan, std::size_t count) {
   const std::optional<Problem> small = representative(plan.normal);
   if (!small || plan.normal.elements() == 0) return std::nullopt;
   if (plan.normal.scale.present || plan.normal.bias.present) return std::nullopt;  // no data
-  plan::Plan trial = plan::make_plan(*small, plan.machine, {1, "", plan.alignment});
+  // Launches that take no time: the small problem has what only large ones have otherwise.
+  plan::gpu::DeviceInfo device = *plan.machine.gpu();
+  device.launch_seconds = 0;
+  plan::Plan trial =
+      plan::make_plan(*small, {device, plan.machine.gpu_costs()}, {1, "", plan.alignment});
   const plan::Candidates there = trial.candidates;
 
   PlanReport report;
@@ -144,15 +170,16 @@ std::optional<PlanReport> report_of(const plan::Plan& plan, std::size_t count) {
   report.src_element_bytes = plan.normal.src_type.size();
   report.element_bytes = plan.normal.dst_type.size();
   const double scale = report.elements / static_cast<double>(small->elements());
-  plan::Candidates wanted = plan::candidates_of(plan);
-  wanted.erase(wanted.begin() + static_cast<std::ptrdiff_t>(std::min(count, wanted.size())),
-               wanted.end());
+  plan::Candidates wanted = cheapest(plan::candidates_of(plan), count);
   if (std::find(wanted.begin(), wanted.end(), plan.chosen) == wanted.end()) {
     wanted.insert(wanted.begin(), plan.chosen);
   }
   for (const plan::Candidate& candidate : wanted) {
+    // What a configuration allows, but its kernel does not do here, makes no difference.
+    const std::string text = describe(candidate, plan.normal);
     const auto same = std::find_if(there.begin(), there.end(), [&](const auto& c) {
-      return c.row == candidate.row && c.config == candidate.config;
+      return c.row == candidate.row &&
+             (c.config == candidate.config || describe(c, *small) == text);
     });
     if (same == there.end()) continue;
     trial.choose(*same, plan::Choice::forced);

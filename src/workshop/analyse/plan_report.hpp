@@ -32,7 +32,8 @@ struct PlanReport {
   std::string json(const plan::Plan& plan) const;
 };
 
-/// The cheapest candidates of the plan, at most `count`, the chosen one among them. Those whose
+/// The cheapest candidates of the plan, at most `count`: of each kernel, then of all. The chosen
+/// one is among them. Those whose
 /// configuration the small problem does not have are left out. Nothing when no small problem has
 /// such modes.
 std::optional<PlanReport> report_of(const plan::Plan& plan, std::size_t count);
