@@ -84,7 +84,7 @@ struct Costs {
 struct Family {
   static constexpr std::string_view name = "rows";
   static constexpr std::string_view idea =
-      "both sides share their fastest mode, its rows are moved whole";
+      "both sides share their fastest mode, or it repeats an element: its rows are moved whole";
   static constexpr Operations operations{Operation::move};
   using Config = RowsConfig;
 
