@@ -16,6 +16,8 @@
 //   load_if(active, pointer) store_if(...)          with a predicate; V{} where it is false
 //   barrier() warp_barrier()                        all threads of the block; of the warp
 //   load_line_if(active, pointer)                   16 global bytes; the L2 fetches their line
+//   prefetch(pointer)                               the L2 fetches the sector of a global address;
+//                                                   nothing waits for it
 //   shuffle(value, lane) shuffle_xor(value, mask)   4 or 8 bytes, all lanes of the warp
 //   ballot(bool)                                    a bit of each lane of the warp
 //   copy_async(to, from) copy_async_if(...)         global to shared, 4, 8 or 16 bytes

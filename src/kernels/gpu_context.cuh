@@ -150,6 +150,10 @@ class GpuContext {
     if (active) store(to, value);
   }
 
+  CT_DEVICE void prefetch(const void* p) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p) : "memory");
+  }
+
   CT_DEVICE void barrier() { __syncthreads(); }
   CT_DEVICE void warp_barrier() { __syncwarp(); }
 

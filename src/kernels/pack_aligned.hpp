@@ -45,7 +45,13 @@ struct PackAligned {
     load(ctx, a, box, src_runs);
     ctx.commit_async();
     // While the vectors are on their way
-    fill_runs(ctx, a.to, a.to_list, limits, a.dst + begin.dst, dst_runs, as_it_is);
+    const PackPrefetches prefetches(ctx, a);
+    const int length = run_bytes(a.to, a.to_list, limits);
+    const auto prefetched = [&](RunPlace place, int left) {
+      if (prefetches.any() && left == length) prefetches.of_run(ctx, place.at, length);
+      return place;
+    };
+    fill_runs(ctx, a.to, a.to_list, limits, a.dst + begin.dst, dst_runs, prefetched);
     fill_table<Dst>(ctx, a, table);
     ctx.barrier();
     store(ctx, a, box, dst_runs, table);

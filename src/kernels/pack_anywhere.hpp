@@ -71,6 +71,7 @@ struct PackAnywhere {
     ctx.commit_async();
     // While the vectors are on their way: what the stores need.
     if (!lists_all && a.to.even) {
+      prefetch_even(ctx, a, shared);
       store(ctx, a, shared,
             EvenRuns{a.to, {shared.dst, shared.first - a.room, shared.length * size}});
     } else {
@@ -105,15 +106,29 @@ struct PackAnywhere {
     return shared;
   }
 
+  template <class Ctx>
+  CT_DEVICE static void prefetch_even(Ctx& ctx, const PackArgs& a, const PackShared& shared) {
+    const PackPrefetches prefetches(ctx, a);
+    if (!prefetches.any()) return;
+    const std::uint32_t runs = a.in_pieces ? 1 : shared.limits.runs_of(a.to);
+    CT_NO_UNROLL
+    for (auto i = ctx.thread_id().x; i < runs; i += ctx.block_dim().x) {
+      std::byte* const run = shared.dst + static_cast<std::int64_t>(i) * a.to.step;
+      prefetches.of_run(ctx, run, shared.length * size);
+    }
+  }
+
   /// A list of the units of runs.
   template <class Ctx>
   CT_DEVICE static void list_destination(Ctx& ctx, const PackArgs& a, const PackShared& shared) {
+    const PackPrefetches prefetches(ctx, a);
     const auto to_the_end = [&](RunPlace place, int left) {
       const int own = left - (shared.length - shared.own) * size;
       const int piece = a.to_list.pieces.bytes;
       place.shared += shared.first - a.room;
       place.bytes = left;
       const bool first = left == shared.length * size;
+      if (prefetches.any() && first) prefetches.of_run(ctx, place.at, left);
       return in_units(place, own < piece ? own : piece, a, first && shared.begins);
     };
     fill_runs(ctx, a.to, a.to_list, shared.limits, shared.dst, shared.dst_runs, to_the_end);

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/casts.hpp"
+#include "kernels/cut_sectors.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 
@@ -130,6 +131,13 @@ struct PackSide {
   CT_HOST_DEVICE constexpr std::uint32_t listed() const { return even ? 0 : runs; }
 };
 
+/// Which sectors a block asks the L2 for before it writes to them, since it leaves them in part.
+enum class PackPrefetch : std::uint8_t {
+  none,
+  ends,  ///< those in which runs end that are rows of the destination, or as much as a box takes
+  all,   ///< all that runs with gaps touch
+};
+
 /// Elements of so many bytes at most may leave one by one.
 inline constexpr int most_single_bytes = 8;
 
@@ -201,6 +209,7 @@ struct PackArgs {
   bool linear = false;       ///< anywhere: lanes go along runs, which have one mode
   bool in_pieces = false;    ///< anywhere: there is one run, of even pieces
   bool through_l1 = false;   ///< the L1 keeps what is loaded
+  PackPrefetch prefetch = PackPrefetch::none;
   std::int8_t shared_cut = -1;  ///< anywhere: along which boxes share indices, or none
   std::uint8_t rotation_shift = no_rotation;  ///< see rotation_of()
   std::int16_t rounds = 1;                    ///< anywhere: times that `from.vectors` make a run
@@ -492,5 +501,35 @@ CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackList& list,
     ctx.store(table + i, finish(place, left));
   }
 }
+
+/// Asks for the sectors that runs of the destination leave in part.
+class PackPrefetches {
+ public:
+  template <class Ctx>
+  CT_DEVICE PackPrefetches(Ctx& ctx, const PackArgs& a) : what_(a.prefetch) {
+    // Of a row that boxes cut, the first and the last box have the ends.
+    if (what_ != PackPrefetch::ends || a.to.cut < 0) return;
+    const PackCut& cut = a.cut[a.to.cut];
+    const std::uint32_t n = ctx.block_id().x;
+    const std::uint32_t index = cut.before.of(n) - cut.all.of(n) * cut.boxes;
+    begins_ = index == 0;
+    ends_ = index + 1 == cut.boxes;
+  }
+
+  CT_DEVICE bool any() const { return what_ != PackPrefetch::none; }
+
+  /// `length`: bytes from the run's first element to behind its last one.
+  template <class Ctx>
+  CT_DEVICE void of_run(Ctx& ctx, std::byte* run, int length) const {
+    if (what_ == PackPrefetch::ends) return prefetch_ends(ctx, run, length, begins_, ends_);
+    CT_NO_UNROLL
+    for (int at = 0; at < length; at += 32) ctx.prefetch(run + at);
+    ctx.prefetch(run + length - 1);
+  }
+
+ private:
+  PackPrefetch what_;
+  bool begins_ = true, ends_ = true;
+};
 
 }  // namespace cornerturn::kernels

@@ -82,6 +82,7 @@ struct Skew {
     const int cols_left = left_of(a.matrix.cols, tile.col, columns);
     load(ctx, a, starts.src, rows_left, cols_left, buffer, at);
     ctx.commit_async();
+    prefetch_rows<T, threads>(ctx, a, tile, down + of_sector<T>, starts.dst, cols_left);
     ctx.template wait_async<0>();
     ctx.barrier();
     store(ctx, a, starts.dst, rows_left, cols_left, buffer, at);

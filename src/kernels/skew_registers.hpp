@@ -77,6 +77,7 @@ struct SkewInRegisters {
     const int rows_left = left_of(a.matrix.rows, tile.row, rows);
     const int cols_left = left_of(a.matrix.cols, tile.col, columns);
     load(ctx, a, starts, rows_left, cols_left, buffer);
+    prefetch_rows<Dst, threads>(ctx, a, tile, down + of_sector<Dst>, starts.dst, cols_left);
     ctx.barrier();
     if (rows_left == rows && cols_left == columns) {
       store<true>(ctx, a, starts, rows, columns, buffer);

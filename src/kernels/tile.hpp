@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "kernels/casts.hpp"
+#include "kernels/cut_sectors.hpp"
 #include "kernels/elements.hpp"
 #include "kernels/scaled.hpp"
 #include "kernels/unaligned.hpp"
@@ -125,7 +126,8 @@ struct TileArgs {
   TileBands bands;
   FastDivide tiles;  ///< of a matrix
   int element_bytes = 1;
-  int shape = 0;
+  std::int16_t shape = 0;
+  bool prefetches = false;  ///< the sectors that rows leave in part (cut_sectors.hpp)
   const std::byte* src = nullptr;
   std::byte* dst = nullptr;
   TileMatrix matrix;
@@ -278,6 +280,22 @@ CT_DEVICE void put_transposed(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4],
   put_transposed_at<T>(ctx, v, [=](int i, int j) { return first + Map::at(i, j); });
 }
 
+/// Asks for the sectors that rows of the destination leave in part: a row's first tile for those
+/// before it, and its last one, which has `most` elements of it or fewer, for those behind it.
+template <class T, int threads, class Args, class Ctx, class Starts>
+CT_DEVICE void prefetch_rows(Ctx& ctx, const Args& a, const TilePlace& tile, int most,
+                             const Starts& starts, int cols) {
+  if (!a.prefetches) return;
+  const std::uint32_t left = a.matrix.rows - tile.row;
+  const bool begins = tile.row == 0;
+  const bool ends = left <= static_cast<std::uint32_t>(most);
+  if (!begins && !ends) return;
+  CT_NO_UNROLL
+  for (auto m = static_cast<int>(ctx.thread_id().x); m < cols; m += threads) {
+    prefetch_ends(ctx, starts.at(ctx, m), std::int64_t{left} * sizeof(T), begins, ends);
+  }
+}
+
 template <class Change, int shape, bool one_mode>
 struct Tile {
   using Src = typename Change::Src;
@@ -330,7 +348,7 @@ struct Tile {
     const int cols = left_of(a.matrix.cols, tile.col, columns);
     const Scaling<Change> scaling(ctx, a, tile.number);
     load(ctx, a, tile, rows, cols, src, scaling, buffer);
-
+    prefetch_rows<Dst, threads>(ctx, a, tile, down, dst, cols);
     ctx.barrier();
 
     // A thread writes the same vector of some rows.

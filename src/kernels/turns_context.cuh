@@ -63,6 +63,7 @@ class TurnsContext : public GpuContext {
   CT_DEVICE void store_if(bool active, V* to, const V& value) {
     GpuContext::store_if(active, destination(to), value);
   }
+  CT_DEVICE void prefetch(std::byte* p) { GpuContext::prefetch(destination(p)); }
 
  private:
   template <class V>

@@ -157,7 +157,7 @@ Estimate Family::estimate(const BoxesConfig& config, const Problem& normal, cons
   work.instructions = work.blocks * config.threads * of_thread;
   work.block_seconds = model.costs.rows_block;
   work.src_bytes = model.src_read() / share;
-  work.dst_bytes = model.least.dst_bytes / share;
+  work.dst_bytes = (model.least.dst_bytes + model.cut_bytes()) / share;
   if (!aligned) {
     const auto run = static_cast<double>(rows.bytes);
     work.src_bytes *=

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "maps/sectors.hpp"
+#include "plan/gpu/cut_sectors.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -55,6 +56,10 @@ double Model::src_read() const {
     bytes *= 1 + (repeat.times - 1) * between / (between + room);
   }
   return bytes;
+}
+
+double Model::cut_bytes() const {
+  return outgrows_l2(least.dst_bytes, device) ? least.gapped_rows * costs.row_gap : 0.0;
 }
 
 double src_moved(const Model& model, const MovedRuns& runs) {

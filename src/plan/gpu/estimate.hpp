@@ -34,6 +34,9 @@ struct SharedCosts {
   Cost dst_run{"dst_run", 9.99, "bytes written in vain at each end of a run"};
   Cost dst_sector{"dst_sector", 67.87,
                   "bytes more where a run begins within a sector: written twice"};
+  Cost row_gap{"row_gap", 150,
+               "bytes more for each row of the destination that leaves sectors in part, of arrays "
+               "larger than the L2 keeps"};
   Cost src_group{"src_group", 0.06752,
                  "bytes at each end of what neighbouring blocks read in one piece"};
   Cost dst_group{"dst_group", 0.1225,
@@ -78,6 +81,9 @@ struct Model {
   /// Bytes that memory reads of the source where blocks follow the destination's order: what it
   /// holds several times is read again if the L2 has lost it meanwhile.
   double src_read() const;
+
+  /// Bytes that memory moves more where nobody asks for the sectors that rows leave in part.
+  double cut_bytes() const;
 
   bool is_out_of_reach(const Estimate& estimate) const {
     return least_seconds != nullptr && estimate.seconds > *least_seconds;

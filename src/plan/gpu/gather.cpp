@@ -175,12 +175,12 @@ Estimate Family::estimate(const GatherConfig& config, const Problem& normal, con
                                       : c.share_32;
     work.block_seconds = is_single(config) ? c.single_block : model.costs.rows_block;
     work.src_bytes = model.src_read() / share;
-    work.dst_bytes = model.least.dst_bytes / share;
+    work.dst_bytes = (model.least.dst_bytes + model.cut_bytes()) / share;
     return estimate_of(model, work);
   }
   work.block_seconds = is_single(config) ? c.single_block : c.block;
   work.src_bytes = read_once(rows, model) * (1 + fetched_again(rows, model, run));
-  work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32});
+  work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32}) + model.cut_bytes();
   if (model.least_seconds != nullptr) {
     const Estimate least = estimate_of(model, work);
     if (model.is_out_of_reach(least)) return least;

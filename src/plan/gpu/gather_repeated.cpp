@@ -63,7 +63,7 @@ Estimate estimate_of_repeated(const Problem& normal, const Model& model, const F
   const Rows rows(once);
   const auto run = static_cast<double>(rows.bytes);
   work.src_bytes = read_once(rows, loaded_once) * (1 + fetched_again(rows, model, run));
-  work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32});
+  work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32}) + model.cut_bytes();
   work.wavefronts =
       loaded / 32 * sectors * c.sector + stored / 32 * static_cast<double>(normal.dst_type.size());
   work.l2_bytes = loaded * sectors;

@@ -139,7 +139,7 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   work.instructions = units * (c.unit + c.axis * normal.rank()) + loads * c.piece + parts * c.part;
   work.block_seconds = c.unit_block;
   work.src_bytes = model.src_read();
-  work.dst_bytes = model.least.dst_bytes;
+  work.dst_bytes = model.least.dst_bytes + model.cut_bytes();
   // A warp reads from so many places at once, and writes to one a lane.
   const Ways ways(config, normal);
   const auto run = static_cast<double>(source_run(ways, size));

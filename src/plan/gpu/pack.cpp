@@ -12,6 +12,7 @@
 #include "kernels/casts.hpp"
 #include "maps/banks.hpp"
 #include "plan/gpu/convert.hpp"
+#include "plan/gpu/cut_sectors.hpp"
 #include "plan/gpu/neighbours.hpp"
 #include "plan/gpu/pack_lanes.hpp"
 #include "plan/gpu/pack_setup.hpp"
@@ -223,7 +224,7 @@ std::int16_t threads_anywhere(const Box& box, const Problem& normal, const Devic
 
 // Boxes that lie in another way, where that makes a difference, and that are not in `seen`.
 void add_others(PackConfig config, const Problem& normal, const DeviceInfo& device, Boxes& boxes,
-                const Add<PackConfig>& add, const auto& differs, std::vector<Box> seen = {}) {
+                const auto& add, const auto& differs, std::vector<Box> seen = {}) {
   for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
     config.run_bytes = run_bytes;
     const Box& box = boxes.of(config);
@@ -306,7 +307,8 @@ void add_traffic(Work& work, const PackConfig& config, const Box& box, const Pro
   }
   if (config.anywhere && leaves_gaps(box, normal)) {
     const double at_once = model.least.dst_bytes * c.most_moved;
-    work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * c.gap / dst_run, at_once);
+    const double gap = config.prefetches ? c.gap_prefetched : c.gap;
+    work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * gap / dst_run, at_once);
   }
 }
 
@@ -352,7 +354,12 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 }
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                       Facts& boxes, const Add<PackConfig>& add) {
+                       Facts& boxes, const Add<PackConfig>& add_config) {
+  const bool prefetches = gains_from_prefetching(dst_row(normal), normal, device);
+  const auto add = [&](PackConfig config) {
+    config.prefetches = prefetches;
+    add_config(config);
+  };
   // Types that are known at run time alone have a kernel of one form.
   const bool may_be_aligned = (!normal.converts() || why_no_common_cast(normal) == nullptr) &&
                               start.src >= vector && start.dst >= vector;
@@ -469,6 +476,10 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
   if (box.shared > 0) text += ", share sectors";
   if (config.gaps) text += ", with gaps";
   if (config.apart) text += ", source runs apart";
+  if (config.prefetches &&
+      first_setup(config, box, normal).args.prefetch != kernels::PackPrefetch::none) {
+    text += ends_prefetched;
+  }
   if (normal.converts()) {
     text += ", " + normal.src_type.name() + " to " + normal.dst_type.name();
   }

@@ -22,8 +22,9 @@ struct PackConfig {
   std::int16_t threads = 256;  ///< of a block
   bool anywhere = false;       ///< where runs begin, else they are aligned to 16 bytes
   bool gaps = false;           ///< between the pieces of a run of the source
-  bool apart = false;   ///< runs of the source end where the destination's fastest mode begins
-  bool shares = false;  ///< boxes share what lies in the sectors where their runs meet
+  bool apart = false;       ///< runs of the source end where the destination's fastest mode begins
+  bool shares = false;      ///< boxes share what lies in the sectors where their runs meet
+  bool prefetches = false;  ///< the sectors that rows of the destination leave in part
 
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
 };
@@ -74,6 +75,7 @@ struct Family {
     Cost entry{"entry", 51.64, "instructions for where an element of a run lies"};
     Cost entry_digit{"entry_digit", 4.297, "instructions for each digit of that"};
     Cost gap{"gap", 134.2, "bytes more for each run of the destination with a gap behind it"};
+    Cost gap_prefetched{"gap_prefetched", 60, "the same where its ends are prefetched"};
     Cost shared_again{"shared_again", 0.08742,
                       "share of what two boxes read that the L2 has lost meanwhile"};
     Cost most_moved{"most_moved", 2.953,

@@ -5,6 +5,7 @@
 
 #include "core/validate.hpp"
 #include "plan/gpu/convert.hpp"
+#include "plan/gpu/cut_sectors.hpp"
 #include "plan/gpu/pack_layout.hpp"
 #include "plan/gpu/runs.hpp"
 
@@ -207,6 +208,19 @@ bool gains_from_l1(const PackConfig& config, const Box& box, const Problem& norm
   return size > 2 || (config.anywhere && box.src.run * size >= short_run);
 }
 
+// What is asked for of the destination's rows, if a box has them whole, or as much as it takes.
+kernels::PackPrefetch prefetch_of(const Box::Side& to, const Problem& normal) {
+  const DstRow row = dst_row(normal);
+  if (to.places != to.run) {
+    return row.gap < sector_bytes ? kernels::PackPrefetch::all : kernels::PackPrefetch::none;
+  }
+  int modes = 0;
+  for (int i = 0; i < to.run_modes; ++i) {
+    if (normal.modes[to.order[static_cast<std::size_t>(i)]].extent > 1) ++modes;
+  }
+  return modes == row.modes ? kernels::PackPrefetch::ends : kernels::PackPrefetch::none;
+}
+
 }  // namespace
 
 void place_lists(PackArgs& args) {
@@ -238,6 +252,7 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Box::Side& to,
   args.runs_at = static_cast<int>(layout.bytes);
   place_lists(args);
   set_boxes(of);
+  if (config.prefetches) args.prefetch = prefetch_of(to, normal);
   return args;
 }
 

@@ -205,7 +205,7 @@ Estimate Family::estimate(const RowsConfig& config, const Problem& normal, const
                       (c.thread + static_cast<double>(config.in_flight) * of_lane);
   work.block_seconds = model.costs.rows_block;
   work.src_bytes = model.src_read() / share;
-  work.dst_bytes = model.least.dst_bytes / share;
+  work.dst_bytes = (model.least.dst_bytes + model.cut_bytes()) / share;
   return estimate_of(model, work);
 }
 

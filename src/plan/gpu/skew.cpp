@@ -78,12 +78,14 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                        Facts& runs, const Add<TileConfig>& add) {
   constexpr int gathered = kernels::skew_shape_count;
+  const DstRow row = dst_row(normal);
   for_each_grouping(normal, runs, [&](const Groups& groups) {
     if (is_aligned(groups, normal, start) && !gains_from_sectors(groups, normal)) return;
+    const bool prefetches = gain_from_prefetching(row, groups, normal, device);
     const auto offer = [&](int shape) {
       const TileConfig config{static_cast<std::uint8_t>(shape),
                               static_cast<std::uint8_t>(groups.row_modes),
-                              static_cast<std::uint8_t>(groups.col_modes)};
+                              static_cast<std::uint8_t>(groups.col_modes), prefetches};
       if (counts_of(sides_of(config, normal), groups).all <= most_tiles) add(config);
     };
     if (normal.converts()) {
@@ -149,7 +151,7 @@ Estimate Family::estimate(const TileConfig& config, const Problem& normal, const
 std::string Family::describe(const TileConfig& config, const Problem& normal) {
   const bool says_how = is_in_registers(config) && !normal.converts();
   return describe_tiles(config, sides_of(config, normal), normal) +
-         (says_how ? ", turned in registers" : "");
+         (says_how ? ", turned in registers" : "") + (config.prefetches ? ends_prefetched : "");
 }
 
 Launchable<kernels::SkewArgs> Family::prepare(const TileConfig& config, const Problem& normal) {

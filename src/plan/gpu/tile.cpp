@@ -20,14 +20,16 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   return why_no_groups(normal);
 }
 
-void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                        Facts& runs, const Add<TileConfig>& add) {
+  const DstRow row = dst_row(normal);
   for_each_grouping(normal, runs, [&](const Groups& groups) {
     if (!is_aligned(groups, normal, start)) return;
+    const bool prefetches = gain_from_prefetching(row, groups, normal, device);
     const auto offer = [&](int shape) {
       const TileConfig config{static_cast<std::uint8_t>(shape),
                               static_cast<std::uint8_t>(groups.row_modes),
-                              static_cast<std::uint8_t>(groups.col_modes)};
+                              static_cast<std::uint8_t>(groups.col_modes), prefetches};
       if (counts_of(sides_of(config, normal), groups).all <= most_tiles) add(config);
     };
     if (normal.converts()) {
@@ -51,7 +53,8 @@ Estimate Family::estimate(const TileConfig& config, const Problem& normal, const
 }
 
 std::string Family::describe(const TileConfig& config, const Problem& normal) {
-  return describe_tiles(config, sides_of(config, normal), normal);
+  return describe_tiles(config, sides_of(config, normal), normal) +
+         (config.prefetches ? ends_prefetched : "");
 }
 
 Launchable<kernels::TileArgs> Family::prepare(const TileConfig& config, const Problem& normal) {

@@ -101,6 +101,12 @@ TileCounts counts_of(const TileSides& sides, const Groups& groups) {
 // bands only make the stretches of memory shorter that blocks work on at the same time; but where
 // rows of the source are short, blocks that follow each other closely read all of each. Measured on
 // an H200, whose L2 cache has 60 MiB, and taken for other GPUs as well.
+bool gain_from_prefetching(const DstRow& row, const Groups& groups, const Problem& normal,
+                           const DeviceInfo& device) {
+  return groups.row_count * normal.dst_type.size() == row.bytes &&
+         gains_from_prefetching(row, normal, device);
+}
+
 std::int64_t tiles_of_band(const TileCounts& counts, const TileSides& sides,
                            const Problem& normal) {
   constexpr double most = 16 << 20;  // bytes that a column moves

@@ -9,6 +9,7 @@
 #include "core/problem.hpp"
 #include "kernels/tile.hpp"
 #include "plan/gpu/convert.hpp"
+#include "plan/gpu/cut_sectors.hpp"
 #include "plan/gpu/estimate.hpp"
 #include "plan/gpu/family.hpp"
 #include "plan/gpu/groups.hpp"
@@ -19,6 +20,7 @@ struct TileConfig {
   std::uint8_t shape = 0;      ///< which of the kernels' shapes
   std::uint8_t row_modes = 1;  ///< of the destination's run, its fastest first
   std::uint8_t col_modes = 1;  ///< of the source's run, its fastest first
+  bool prefetches = false;     ///< the sectors that rows of the destination leave in part
 
   friend bool operator==(const TileConfig&, const TileConfig&) = default;
 };
@@ -52,6 +54,10 @@ struct TileCounts {
   std::int64_t all = 1;
 };
 TileCounts counts_of(const TileSides& sides, const Groups& groups);
+
+/// Whether tiles should ask for the sectors that the rows of these groups leave in part.
+bool gain_from_prefetching(const DstRow& row, const Groups& groups, const Problem& normal,
+                           const DeviceInfo& device);
 
 /// How many tiles of each column are taken before those of the next one.
 std::int64_t tiles_of_band(const TileCounts& counts, const TileSides& sides, const Problem& normal);
@@ -134,6 +140,7 @@ Launchable<Args> launch_of_tiles(Args args, const TileConfig& config, const Tile
   const Groups groups = groups_of(normal, GroupRuns(normal), config.row_modes, config.col_modes);
   const TileCounts tiles = counts_of(sides, groups);
   args.shape = config.shape;
+  args.prefetches = config.prefetches;
   args.values = value_args(normal);
   const auto down = static_cast<std::uint32_t>(tiles.down);
   const auto across = static_cast<std::uint32_t>(tiles.across);

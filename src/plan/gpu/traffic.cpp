@@ -6,6 +6,7 @@
 
 #include "core/divide.hpp"
 #include "plan/gpu/block_lines.hpp"
+#include "plan/gpu/cut_sectors.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -101,6 +102,10 @@ Traffic least_traffic(const Problem& normal) {
   }
   if (normal.blocks == nullptr) {
     find_repeats(least, normal);
+    const DstRow row = dst_row(normal);
+    if (leaves_cut_sectors(row)) {
+      least.gapped_rows = static_cast<double>(normal.bytes()) / static_cast<double>(row.bytes);
+    }
     return least;
   }
   (back ? least.src_bytes : least.dst_bytes) = blocks_bytes(normal, normal.blocks->first);

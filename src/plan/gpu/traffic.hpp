@@ -27,6 +27,7 @@ struct Traffic {
 
   double src_bytes = 0;
   double dst_bytes = 0;
+  double gapped_rows = 0;  ///< of the destination, which leave sectors in part (cut_sectors.hpp)
   std::array<Repeat, most_repeats> repeats{};  ///< those with most between them, if there are more
   int repeat_count = 0;
 

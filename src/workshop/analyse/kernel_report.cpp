@@ -96,6 +96,8 @@ const char* name(Op op) {
       return "shared load";
     case Op::shared_store:
       return "shared store";
+    case Op::prefetch:
+      return "prefetch";
     case Op::async_copy:
       return "async copy";
     case Op::ldmatrix:

@@ -124,6 +124,12 @@ const std::byte* Engine::checked_global_load(const void* p, int width, bool acti
   return static_cast<const std::byte*>(p);
 }
 
+void Engine::prefetch(const void* p, const Site& site) {
+  Buffer* buffer = checked_global(p, 1, site, Op::prefetch);
+  if (buffer == nullptr || mode_ == Mode::fast) return;
+  log(Op::prefetch, 1, true, buffer->device_address + *buffer->offset_of(p, 1), site);
+}
+
 std::byte* Engine::checked_global_store(const void* p, int width, bool active, const Site& site) {
   Buffer* buffer = active ? checked_global(p, width, site, Op::global_store) : nullptr;
   if (mode_ == Mode::recording) {

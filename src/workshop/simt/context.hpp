@@ -67,6 +67,8 @@ class Context {
     put(engine_.shared_store(to.address, bytes<V>, active, site), v);
   }
 
+  void prefetch(const void* p, Site site = Site::here()) { engine_.prefetch(p, site); }
+
   void barrier(Site site = Site::here()) { engine_.barrier(site); }
   void warp_barrier(Site site = Site::here()) { engine_.warp_barrier(site); }
 

@@ -95,6 +95,7 @@ class Engine {
   const std::byte* shared_load(std::uint32_t address, int width, bool active, const Site& site) {
     return shared_access(address, width, active, site, Op::shared_load);
   }
+  void prefetch(const void* p, const Site& site);
   std::byte* shared_store(std::uint32_t address, int width, bool active, const Site& site) {
     return shared_access(address, width, active, site, Op::shared_store);
   }

@@ -18,6 +18,7 @@ enum class Op : std::uint8_t {
   global_store,
   shared_load,
   shared_store,
+  prefetch,    ///< of a sector into the L2: its width is a byte
   async_copy,  ///< cp.async: `lanes` is where the bytes go, `source` where they come from
   ldmatrix,
   stmatrix,

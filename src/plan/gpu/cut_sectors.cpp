@@ -1,0 +1,35 @@
+#include "plan/gpu/cut_sectors.hpp"
+
+#include <cstdlib>
+
+#include "maps/sectors.hpp"
+
+namespace cornerturn::plan::gpu {
+
+DstRow dst_row(const Problem& normal) {
+  DstRow row{.bytes = normal.dst_type.size()};
+  bool inside = true;
+  for (int i = normal.rank(); i-- > 0;) {  // the fastest first
+    const Mode& mode = normal.modes[i];
+    if (mode.extent == 1) continue;
+    const std::int64_t step = std::abs(mode.dst_stride);
+    if (inside && step == row.bytes) {
+      row.bytes *= mode.extent;
+      ++row.modes;
+      continue;
+    }
+    if (inside) row.gap = step - row.bytes;
+    inside = false;
+    row.whole_sectors = row.whole_sectors && step % sector_bytes == 0;
+  }
+  row.whole_sectors = row.whole_sectors && row.bytes % sector_bytes == 0 &&
+                      normal.dst_offset % sector_bytes == 0;
+  return row;
+}
+
+bool leaves_cut_sectors(const DstRow& row) {
+  constexpr std::int64_t longest = 2048;  // bytes, as measured
+  return row.gap > 0 && row.bytes <= longest && !row.whole_sectors;
+}
+
+}  // namespace cornerturn::plan::gpu
