@@ -22,8 +22,8 @@ DstRow dst_row(const Problem& normal) {
     inside = false;
     row.whole_sectors = row.whole_sectors && step % sector_bytes == 0;
   }
-  row.whole_sectors = row.whole_sectors && row.bytes % sector_bytes == 0 &&
-                      normal.dst_offset % sector_bytes == 0;
+  row.whole_sectors =
+      row.whole_sectors && row.bytes % sector_bytes == 0 && normal.dst_offset % sector_bytes == 0;
   return row;
 }
 

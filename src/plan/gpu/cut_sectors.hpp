@@ -1,5 +1,5 @@
-// Rows of the destination that leave sectors in part, which kernels ask the L2 for before they write
-// to them (kernels/cut_sectors.hpp).
+// Rows of the destination that leave sectors in part, which kernels ask the L2 for before they
+// write to them (kernels/cut_sectors.hpp).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace cornerturn::plan::gpu {
 /// What lies in the destination without a gap.
 struct DstRow {
   std::int64_t bytes = 0;
-  int modes = 0;         ///< with more than one index
-  std::int64_t gap = 0;  ///< bytes to the next row; 0: there is none
+  int modes = 0;              ///< with more than one index
+  std::int64_t gap = 0;       ///< bytes to the next row; 0: there is none
   bool whole_sectors = true;  ///< rows are such, and begin at multiples of such where arrays do
 };
 DstRow dst_row(const Problem& normal);

@@ -34,7 +34,7 @@ struct SharedCosts {
   Cost dst_run{"dst_run", 9.99, "bytes written in vain at each end of a run"};
   Cost dst_sector{"dst_sector", 67.87,
                   "bytes more where a run begins within a sector: written twice"};
-  Cost row_gap{"row_gap", 150,
+  Cost row_gap{"row_gap", 120,
                "bytes more for each row of the destination that leaves sectors in part, of arrays "
                "larger than the L2 keeps"};
   Cost src_group{"src_group", 0.06752,

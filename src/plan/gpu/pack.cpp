@@ -305,11 +305,15 @@ void add_traffic(Work& work, const PackConfig& config, const Box& box, const Pro
     work.dst_bytes = std::min(work.dst_bytes + runs * std::max(0, pieces - 1) * sector_bytes,
                               std::max(work.dst_bytes, model.least.dst_bytes * c.most_moved));
   }
-  if (config.anywhere && leaves_gaps(box, normal)) {
-    const double at_once = model.least.dst_bytes * c.most_moved;
-    const double gap = config.prefetches ? c.gap_prefetched : c.gap;
-    work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * gap / dst_run, at_once);
+  if (!config.anywhere || !leaves_gaps(box, normal)) return;
+  double gap = c.gap;
+  if (config.prefetches) {
+    // Of a row that a box has alone, others write into both of its cut sectors at other times.
+    const int beside = box.dst.order[static_cast<std::size_t>(box.dst.run_modes)];
+    gap = c.gap_prefetched + c.gap_alone / box.extent[static_cast<std::size_t>(beside)];
   }
+  const double at_once = model.least.dst_bytes * c.most_moved;
+  work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * gap / dst_run, at_once);
 }
 
 bool has_gaps(const Box& box) {

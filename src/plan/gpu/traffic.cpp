@@ -104,7 +104,9 @@ Traffic least_traffic(const Problem& normal) {
     find_repeats(least, normal);
     const DstRow row = dst_row(normal);
     if (leaves_cut_sectors(row)) {
-      least.gapped_rows = static_cast<double>(normal.bytes()) / static_cast<double>(row.bytes);
+      const auto bytes = static_cast<double>(row.bytes), gap = static_cast<double>(row.gap);
+      least.cut_sectors =
+          static_cast<double>(normal.bytes()) / bytes * std::min(1.0, (bytes + gap) / sector);
     }
     return least;
   }

@@ -27,7 +27,7 @@ struct Traffic {
 
   double src_bytes = 0;
   double dst_bytes = 0;
-  double gapped_rows = 0;  ///< of the destination, which leave sectors in part (cut_sectors.hpp)
+  double cut_sectors = 0;  ///< as many as rows that leave sectors in part, but no more than sectors
   std::array<Repeat, most_repeats> repeats{};  ///< those with most between them, if there are more
   int repeat_count = 0;
 
