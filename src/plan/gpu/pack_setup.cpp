@@ -246,10 +246,17 @@ const Box& Boxes::of(const PackConfig& config) {
   Made& made = made_[next_];
   next_ = 1 - next_;
   made = {wish, box_of(normal_, sides_, wish)};
-  if (made.box.bytes <= most_bytes) return made.box;
+  // What a box takes of shared memory, about: gaps in runs of the source lie there, too.
+  const auto taken = [&] {
+    const Box& box = made.box;
+    if (box.src.places == box.src.run) return box.bytes;
+    const std::int64_t size = normal_.src_type.size();
+    return box.elements / box.src.run * (box.src.places * size + 2 * vector);
+  };
+  if (taken() <= most_bytes) return made.box;
   wish.granule = vector;
   made.box = box_of(normal_, sides_, wish);
-  if (made.box.bytes <= most_shared || !wish.ends_anywhere) return made.box;
+  if (taken() <= most_shared || !wish.ends_anywhere) return made.box;
   wish.granule = 1;
   made.box = box_of(normal_, sides_, wish);
   return made.box;

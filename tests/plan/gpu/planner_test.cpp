@@ -236,15 +236,18 @@ TEST(GpuPlanner, LargeArraysHaveBoxesWithRunsThatAreLongerOnOneSide) {
   EXPECT_EQ(count(515), std::pair(0, 0));  // 8 MB
 }
 
-// Runs of whole sectors would make boxes of 112 KB here, runs of whole vectors some of 66 KB.
+// Runs of whole sectors would make boxes of 112 KB here, runs of whole vectors some of 66 KB; of
+// `gapped`, whose boxes have gaps between pieces of 6 bytes, shared memory of 63 KB.
 TEST(GpuPlanner, BoxesEndAnywhereWhereWholeVectorsDoNotFit) {
-  Problem large, small;
+  Problem large, small, gapped;
   large.modes = {{26, 1, 21'216'000},   {10, 33, 2'121'600}, {6, 140'250, 353'600},
                  {23, 841'500, 11'050}, {25, 5610, 442},     {26, 19'354'500, 17},
                  {17, 330, 1}};
   small.modes = {{37, 1, 9072}, {27, 37, 336}, {6, 7992, 56}, {7, 47'952, 8}, {8, 999, 1}};
+  gapped.modes = {
+      {127, 9, 457'380}, {6, 1, 76'230}, {3, 804'672, 25'410}, {704, 1143, 33}, {33, 2'414'016, 1}};
   for (const std::int64_t alignment : {1, 16}) {
-    for (const Problem& problem : {large, small}) {
+    for (const Problem& problem : {large, small, gapped}) {
       const Plan plan =
           make_plan(problem, device_named("h200"), {1, "pack", {true, alignment, alignment}});
       const bool fits = std::any_of(
