@@ -4,7 +4,8 @@
 //   usage: bench_sectors [--json FILE]
 //
 // Each way of writing covers an array that is larger than the L2 cache. Before it is timed, other
-// bytes have taken the cache. Times are medians, divided by the sectors that a way writes to.
+// bytes have taken the cache. Times are medians, divided by the sectors, or rows, that a way writes
+// to.
 #include <cuda_runtime.h>
 
 #include <CLI/CLI.hpp>
@@ -59,11 +60,36 @@ __global__ void store_bytes(std::uint8_t* to, std::uint64_t sectors, std::uint64
   for (int i = 0; i < 7; ++i) *static_cast<volatile std::uint8_t*>(to + n * step + i) = 0;
 }
 
+constexpr std::uint64_t row = 224;  // bytes
+constexpr std::uint64_t lanes_of_row = 16;
+
+/// Lanes store a row of 4-byte elements: whole sectors in vectors, and what lies in cut ones an
+/// element each, a request a sector. `prefetches`: the L2 has been asked for these before.
+template <bool prefetches>
+__global__ void store_rows(std::uint8_t* to, std::uint64_t rows, std::uint64_t step) {
+  const std::uint64_t n = thread_number() / lanes_of_row;
+  if (n >= rows) return;
+  const std::uint64_t lane = thread_number() % lanes_of_row;
+  const auto begin = reinterpret_cast<std::uintptr_t>(to + n * step), end = begin + row;
+  const std::uintptr_t first = (begin + sector - 1) / sector * sector, last = end / sector * sector;
+  if (prefetches && lane == 0 && begin < first) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(begin));
+  }
+  if (prefetches && lane == 1 && last < end) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(last));
+  }
+  const std::uintptr_t vector = first + lane * sizeof(uint4);
+  if (vector < last) *reinterpret_cast<uint4*>(vector) = {};
+  const std::uintptr_t head = first - sector + lane * 4, tail = last + lane * 4;
+  if (lane < sector / 4 && head >= begin) *reinterpret_cast<std::uint32_t*>(head) = 0;
+  if (lane < sector / 4 && tail < end) *reinterpret_cast<std::uint32_t*>(tail) = 0;
+}
+
 struct Way {
   const char* name;
   Kernel kernel;
   std::uint64_t threads_of_sector;
-  std::uint64_t step;  // bytes from one sector that is written to the next
+  std::uint64_t step;  // bytes from one sector, or row, that is written to the next
 };
 
 constexpr Way ways[] = {
@@ -75,6 +101,8 @@ constexpr Way ways[] = {
     {"28 bytes of each, by seven lanes at once", store_together<std::uint32_t, 7>, 8, sector},
     {"28 bytes of each, by one lane in 3 pieces", store_in_pieces, 1, sector},
     {"7 bytes of each, by one lane one by one", store_bytes, 1, sector},
+    {"rows of 224 bytes, 28 apart", store_rows<false>, lanes_of_row, row + 28},
+    {"rows of 224 bytes, 28 apart, cut ones prefetched", store_rows<true>, lanes_of_row, row + 28},
 };
 
 double median_seconds(const Way& way, Accelerator& gpu) {
@@ -102,12 +130,12 @@ int run_sectors(const std::string& json) {
   report["provenance"] = provenance();
   report["provenance"].update(gpu->provenance());
   report["array_bytes"] = array_bytes;
-  std::printf("%-46s%10s%14s\n", "written", "us", "ps a sector");
+  std::printf("%-50s%10s%22s\n", "written", "us", "ps a sector, or a row");
   for (const Way& way : ways) {
     const double seconds = median_seconds(way, *gpu);
     const double of_sector =
         seconds * static_cast<double>(way.step) / static_cast<double>(array_bytes);
-    std::printf("%-46s%10.1f%14.2f\n", way.name, seconds * 1e6, of_sector * 1e12);
+    std::printf("%-50s%10.1f%22.2f\n", way.name, seconds * 1e6, of_sector * 1e12);
     report["ways"].push_back(
         {{"name", way.name}, {"seconds", seconds}, {"seconds_of_sector", of_sector}});
   }
