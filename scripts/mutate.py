@@ -84,9 +84,10 @@ TOKEN = re.compile(
     "|".join(re.escape(text) if text.startswith(" ") or not text[0].isalpha() else rf"\b{text}\b"
              for text in sorted(SWAPS, key=len, reverse=True)))
 NUMBER = re.compile(r"(?<![\w.'\"])(\d{1,4})(?![\w.'\"])")
-# Nothing that runs, or nothing that changes a result: directives, declarations, texts, prefetches.
+# Nothing that runs, or nothing that changes a result: directives, declarations, texts, prefetches of
+# the CPU.
 SKIPPED = re.compile(r"^\s*(#|//|template|using|namespace|static_assert|friend|case |HWY_|CT_API)"
-                     r"|operator|static_assert|assert\(|__attribute__|std::vector<bool>|prefetch")
+                     r"|operator|static_assert|assert\(|__attribute__|std::vector<bool>|__builtin_prefetch")
 STATEMENT = re.compile(r"^\s+(?!return|break|continue|throw|const |constexpr|static|auto|using|else|"
                        r"case|default|std::[\w:<>, ]+ \w+[ ({;=]|[A-Z]\w* \w+[;({ ]|int |bool |double "
                        r"|float |void |char )[\w\->.\[\]:()*]+.*;$")

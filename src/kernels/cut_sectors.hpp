@@ -1,7 +1,7 @@
-// Sectors of the destination that a row fills in part, and nobody else: a gap follows the row, or
-// lies before it. When such a sector leaves the L2, memory has to read it first, one by one. On an
-// H200 kernels take up to a third less time where they ask the L2 for these sectors before they
-// write to them (bench_sectors).
+// Sectors of the destination that a row fills in part. Nobody fills the rest, since a gap follows
+// the row, or lies before it. When such a sector leaves the L2, memory has to read it first, and
+// that takes long. Kernels ask the L2 for these sectors before they write to them: on an H200 rows
+// of 224 bytes, 28 apart, are then written in 55 % of the time (bench_sectors).
 #pragma once
 
 #include <cstdint>

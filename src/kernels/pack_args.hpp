@@ -131,11 +131,11 @@ struct PackSide {
   CT_HOST_DEVICE constexpr std::uint32_t listed() const { return even ? 0 : runs; }
 };
 
-/// Which sectors a block asks the L2 for before it writes to them, since it leaves them in part.
+/// Which sectors of the destination a block asks the L2 for before it writes to them.
 enum class PackPrefetch : std::uint8_t {
   none,
-  ends,  ///< those in which runs end that are rows of the destination, or as much as a box takes
-  all,   ///< all that runs with gaps touch
+  ends,  ///< those in which a row begins and ends, as far as the box has these; runs are rows
+  all,   ///< all that a run touches, which is several rows with the gaps between them
 };
 
 /// Elements of so many bytes at most may leave one by one.
@@ -209,7 +209,7 @@ struct PackArgs {
   bool linear = false;       ///< anywhere: lanes go along runs, which have one mode
   bool in_pieces = false;    ///< anywhere: there is one run, of even pieces
   bool through_l1 = false;   ///< the L1 keeps what is loaded
-  PackPrefetch prefetch = PackPrefetch::none;
+  PackPrefetch prefetch = PackPrefetch::none;  ///< of sectors that rows leave in part
   std::int8_t shared_cut = -1;  ///< anywhere: along which boxes share indices, or none
   std::uint8_t rotation_shift = no_rotation;  ///< see rotation_of()
   std::int16_t rounds = 1;                    ///< anywhere: times that `from.vectors` make a run

@@ -26,45 +26,40 @@ struct Written {
 };
 
 Written written(const Problem& problem, const Side& dst) {
-  const std::int64_t row = plan::gpu::dst_row(problem).bytes;
-  const std::int64_t size = problem.dst_type.size();
-  std::set<std::int64_t> elements;
-  for_each_index(problem, [&](std::int64_t, std::int64_t to) { elements.insert(to); });
+  std::set<std::uintptr_t> bytes;
+  for_each_index(problem, [&](std::int64_t, std::int64_t to) {
+    for (int i = 0; i < problem.dst_type.size(); ++i) {
+      bytes.insert(reinterpret_cast<std::uintptr_t>(dst.zero + to + i));
+    }
+  });
   Written sectors;
-  std::int64_t begin = 0, next = -1;
-  for (const std::int64_t to : elements) {
-    const auto at = reinterpret_cast<std::uintptr_t>(dst.zero + to);
+  for (const std::uintptr_t at : bytes) {
     sectors.all.insert(at / 32);
-    sectors.all.insert((at + static_cast<std::uintptr_t>(size) - 1) / 32);
-    if (to != next) {
-      begin = to;
-      if (at % 32 != 0) sectors.cut.insert(at / 32);
-    }
-    next = to + size;
-    if (next - begin == row) {
-      const auto end = reinterpret_cast<std::uintptr_t>(dst.zero + next);
-      if (end % 32 != 0) sectors.cut.insert(end / 32);
-    }
+    const bool begins = !bytes.contains(at - 1), ends = !bytes.contains(at + 1);
+    if ((begins && at % 32 != 0) || (ends && (at + 1) % 32 != 0)) sectors.cut.insert(at / 32);
   }
   return sectors;
 }
 
 enum class Asked { nothing, ends, all };
 
-// What the candidate asks for: of pack its box decides.
+// What the candidate asks for: tiles for all cut sectors if their rows are the destination's, boxes
+// of pack as their arguments say.
 Asked asked(const Candidate& candidate, const Problem& normal) {
   if (candidate.row->name == plan::gpu::pack::Family::name) {
     const auto& config = candidate.config.as<plan::gpu::PackConfig>();
-    switch (plan::gpu::pack::Family::prepare(config, normal).args.prefetch) {
-      case kernels::PackPrefetch::none:
-        return Asked::nothing;
-      case kernels::PackPrefetch::ends:
-        return Asked::ends;
-      case kernels::PackPrefetch::all:
-        return Asked::all;
-    }
+    const plan::gpu::Box box = plan::gpu::pack::Boxes(normal).of(config);
+    const kernels::PackArgs args = plan::gpu::pack::Family::prepare(config, normal).args;
+    if (args.prefetch == kernels::PackPrefetch::all) return Asked::all;
+    const bool has_rows = box.dst.run * normal.dst_type.size() == plan::gpu::dst_row(normal).bytes;
+    const bool asks = args.prefetch == kernels::PackPrefetch::ends;
+    EXPECT_TRUE(asks || !config.prefetches || !has_rows || box.dst.run_modes != 1 || args.single);
+    return asks ? Asked::ends : Asked::nothing;
   }
-  return candidate.config.as<plan::gpu::TileConfig>().prefetches ? Asked::ends : Asked::nothing;
+  const auto& config = candidate.config.as<plan::gpu::TileConfig>();
+  std::int64_t bytes = normal.dst_type.size();
+  for (int i = 0; i < config.row_modes; ++i) bytes *= normal.modes[normal.rank() - 1 - i].extent;
+  return bytes == plan::gpu::dst_row(normal).bytes ? Asked::ends : Asked::nothing;
 }
 
 struct Counts {
@@ -87,9 +82,11 @@ Counts run_and_look(const Problem& problem, std::int64_t src_phase, std::int64_t
   const Written sectors = written(problem, dst);
   Emulator emulator;
   Counts counts;
-  const Candidates candidates = plan.candidates;
+  Candidates candidates;
+  std::ranges::copy_if(plan.candidates, std::back_inserter(candidates),
+                       [&](const Candidate& candidate) { return candidate.row->name == kernel; });
+  add_shared(plan, candidates);
   for (const Candidate& candidate : candidates) {
-    if (candidate.row->name != kernel) continue;
     SCOPED_TRACE(std::string(kernel) + ": " + describe(candidate, plan.normal) + "; " +
                  to_string(problem) + " phases " + std::to_string(src_phase) + ", " +
                  std::to_string(dst_phase));
@@ -114,7 +111,8 @@ Counts run_and_look(const Problem& problem, std::int64_t src_phase, std::int64_t
       if (finding.kind != FindingKind::never_written) ADD_FAILURE() << finding.message();
     }
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), dst.first));
-    const bool says_so = describe(candidate, plan.normal).ends_with(plan::gpu::ends_prefetched);
+    const bool says_so =
+        describe(candidate, plan.normal).find(plan::gpu::cut_prefetched) != std::string::npos;
     switch (asked(candidate, plan.normal)) {
       case Asked::nothing:
         EXPECT_TRUE(seen.empty());
@@ -142,8 +140,16 @@ Problem gapped(std::int64_t size, std::int64_t rows, std::int64_t length, std::i
                     {{rows, size, (length + gap) * size}, {length, rows * size, size}});
 }
 
+// The same where rows have two modes, and the source goes backwards along one.
+Problem gapped_in_modes(std::int64_t size, std::int64_t rows, std::int64_t length,
+                        std::int64_t gap) {
+  return problem_of(static_cast<int>(size), {{rows, size, (3 * length + gap) * size},
+                                             {3, -rows * length * size, length * size},
+                                             {length, rows * size, size}});
+}
+
 TEST(Engine, TilesAskForCutSectors) {
-  int turn = 0;
+  int turn = 0, of_modes = 0;
   for (const std::int64_t size : {1, 2, 4, 8, 16}) {
     const std::int64_t vector = 16 / size;
     for (const std::int64_t bytes : {48, 80, 208, 592}) {
@@ -155,9 +161,12 @@ TEST(Engine, TilesAskForCutSectors) {
       if (size == 16) continue;
       const Problem odd = gapped(size, 37, length + 1, 3);
       EXPECT_GT(run_and_look(odd, size, phase + 3 * size, "skew").ends, 0) << to_string(odd);
+      const Problem modes = gapped_in_modes(size, 37, length / 3 + 1, 3);
+      of_modes += run_and_look(modes, 0, size, "skew").ends;
       if (HasFailure()) return;
     }
   }
+  EXPECT_GT(of_modes, 10);
 }
 
 // Boxes that have whole rows, and the first and the last parts of longer ones; rows of several
@@ -172,9 +181,10 @@ TEST(Engine, PackAsksForCutSectors) {
   };
   for (const std::int64_t size : {1, 2, 4, 8, 16}) {
     for (const std::int64_t length : {2, 3, 7, 33, 130, 600}) {
-      if (length * size > 2048) continue;
+      if (3 * length * size > 2048) continue;
       for (const std::int64_t gap : {1, 40}) {
         if (!look(gapped(size, 61, length, gap), 3 * size, length % 5 * size)) return;
+        if (!look(gapped_in_modes(size, 61, length, gap), size, 3 * size)) return;
       }
     }
     // Kept, or turned within them: vectors, and elements.
@@ -194,6 +204,18 @@ TEST(Engine, PackAsksForCutSectors) {
       }
     }
   }
+  // Rows of eight bytes in pairs, which others follow after small gaps or large ones.
+  for (const std::int64_t step : {64, 68, 100, 4000}) {
+    const Problem pairs =
+        problem_of(4, {{150, 4, 2 * step + 200}, {2, 600, step}, {2, 1200, 32}, {2, 2400, 4}});
+    if (!look(pairs, 0, 0)) return;
+  }
+  Problem narrowed = gapped(2, 61, 33, 3);
+  narrowed.src_type = ElementType(Kind::f32);
+  narrowed.dst_type = ElementType(Kind::f16);
+  for (cornerturn::Mode& mode : narrowed.modes) mode.src_stride *= 2;
+  const Plan plan = plan::make_plan(narrowed, without_l2(), {1, "pack", {}});
+  EXPECT_EQ(asked(plan.candidates.front(), plan.normal), Asked::ends);
   EXPECT_GT(counts.ends, 100);
   EXPECT_GT(counts.all, 20);
 }
@@ -204,12 +226,17 @@ TEST(Engine, NobodyAsksForOtherSectors) {
   const auto asks = [](const Problem& problem, const DeviceInfo& device) {
     const Plan plan = plan::make_plan(problem, device, {});
     return std::ranges::any_of(plan.candidates, [&](const Candidate& candidate) {
-      return describe(candidate, plan.normal).ends_with(plan::gpu::ends_prefetched);
+      return describe(candidate, plan.normal).find(plan::gpu::cut_prefetched) != std::string::npos;
     });
   };
   EXPECT_TRUE(asks(gapped(4, 65, 33, 2), without_l2()));
   EXPECT_TRUE(asks(gapped(4, 65, 512, 1), without_l2()));
   EXPECT_FALSE(asks(gapped(4, 65, 33, 2), some_device()));
+  DeviceInfo device = some_device();  // whose L2 is four times as large as the array, or larger
+  device.l2_bytes = 4 * 4 * 65 * 33;
+  EXPECT_TRUE(asks(gapped(4, 65, 33, 2), device));
+  device.l2_bytes += 4;
+  EXPECT_FALSE(asks(gapped(4, 65, 33, 2), device));
   EXPECT_FALSE(asks(gapped(4, 65, 33, 0), without_l2()));
   EXPECT_FALSE(asks(gapped(4, 65, 32, 8), without_l2()));
   EXPECT_FALSE(asks(gapped(4, 65, 513, 1), without_l2()));

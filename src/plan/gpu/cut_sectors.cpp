@@ -32,4 +32,12 @@ bool leaves_cut_sectors(const DstRow& row) {
   return row.gap > 0 && row.bytes <= longest && !row.whole_sectors;
 }
 
+bool gains_from_prefetching(DstRow row, const Problem& normal, const Alignment& start,
+                            const DeviceInfo& device) {
+  // Plans know of an array's address no more than that. Kernels look at it.
+  constexpr std::int64_t vector = 16;
+  row.whole_sectors = row.whole_sectors && start.dst % vector == 0;
+  return leaves_cut_sectors(row) && outgrows_l2(static_cast<double>(normal.bytes()), device);
+}
+
 }  // namespace cornerturn::plan::gpu

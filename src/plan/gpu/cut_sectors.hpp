@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "plan/gpu/device_info.hpp"
 
@@ -14,9 +15,12 @@ struct DstRow {
   std::int64_t bytes = 0;
   int modes = 0;              ///< with more than one index
   std::int64_t gap = 0;       ///< bytes to the next row; 0: there is none
-  bool whole_sectors = true;  ///< rows are such, and begin at multiples of such where arrays do
+  bool whole_sectors = true;  ///< if the array begins with one, rows do, and are such
 };
 DstRow dst_row(const Problem& normal);
+
+/// What descriptions of kernels end with that ask for cut sectors.
+inline constexpr const char* cut_prefetched = ", cut sectors prefetched";
 
 /// Whether gaps leave sectors in part, and rows are short enough for these to matter.
 bool leaves_cut_sectors(const DstRow& row);
@@ -26,13 +30,8 @@ inline bool outgrows_l2(double bytes, const DeviceInfo& device) {
   return bytes >= static_cast<double>(device.l2_bytes) / 4;
 }
 
-/// What those say who do.
-inline constexpr const char* ends_prefetched = ", ends prefetched";
-
 /// Whether kernels should ask for the sectors that rows leave in part.
-inline bool gains_from_prefetching(const DstRow& row, const Problem& normal,
-                                   const DeviceInfo& device) {
-  return leaves_cut_sectors(row) && outgrows_l2(static_cast<double>(normal.bytes()), device);
-}
+bool gains_from_prefetching(DstRow row, const Problem& normal, const Alignment& start,
+                            const DeviceInfo& device);
 
 }  // namespace cornerturn::plan::gpu

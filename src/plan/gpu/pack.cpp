@@ -276,8 +276,9 @@ double bytes_of_element(const Problem& normal) {
   return static_cast<double>(std::max<std::int64_t>(bytes, normal.src_type.size()));
 }
 
+// `prefetches`: whether cut sectors of the destination are asked for.
 void add_traffic(Work& work, const PackConfig& config, const Box& box, const Problem& normal,
-                 const Model& model, const Family::Costs& c) {
+                 const Model& model, const Family::Costs& c, bool prefetches) {
   const double src_run = box.src.run_modes == 0
                              ? bytes_of_element(normal)
                              : static_cast<double>(box.src.places * normal.src_type.size());
@@ -307,7 +308,7 @@ void add_traffic(Work& work, const PackConfig& config, const Box& box, const Pro
   }
   if (!config.anywhere || !leaves_gaps(box, normal)) return;
   double gap = c.gap;
-  if (config.prefetches) {
+  if (prefetches) {
     // Of a row that a box has alone, others write into both of its cut sectors at other times.
     const int beside = box.dst.order[static_cast<std::size_t>(box.dst.run_modes)];
     gap = c.gap_prefetched + c.gap_alone / box.extent[static_cast<std::size_t>(beside)];
@@ -359,7 +360,7 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                        Facts& boxes, const Add<PackConfig>& add_config) {
-  const bool prefetches = gains_from_prefetching(dst_row(normal), normal, device);
+  const bool prefetches = gains_from_prefetching(dst_row(normal), normal, start, device);
   const auto add = [&](PackConfig config) {
     config.prefetches = prefetches;
     add_config(config);
@@ -431,7 +432,7 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
   const auto threads = static_cast<double>(threads_of(config, box, normal));
   Work moved;
   moved.blocks = static_cast<double>(count_boxes(box, normal));
-  add_traffic(moved, config, box, normal, model, c);
+  add_traffic(moved, config, box, normal, model, c, config.prefetches);
   // As measured: estimates of large boxes, and of those whose runs are longer on one side, are so
   // much too low where they are the lowest of many.
   constexpr double doubt = 1.04;
@@ -463,6 +464,9 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
     if (model.is_out_of_reach(least)) return least;
   }
   Setup setup = first_setup(config, box, normal);
+  if (config.prefetches && setup.args.prefetch == kernels::PackPrefetch::none) {
+    add_traffic(moved, config, box, normal, model, c, false);
+  }
   if (model.least_seconds != nullptr) {
     const Estimate least = estimate_with(setup);
     if (model.is_out_of_reach(least)) return least;
@@ -482,7 +486,7 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
   if (config.apart) text += ", source runs apart";
   if (config.prefetches &&
       first_setup(config, box, normal).args.prefetch != kernels::PackPrefetch::none) {
-    text += ends_prefetched;
+    text += cut_prefetched;
   }
   if (normal.converts()) {
     text += ", " + normal.src_type.name() + " to " + normal.dst_type.name();

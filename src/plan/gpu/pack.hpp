@@ -75,9 +75,10 @@ struct Family {
     Cost entry{"entry", 51.64, "instructions for where an element of a run lies"};
     Cost entry_digit{"entry_digit", 4.297, "instructions for each digit of that"};
     Cost gap{"gap", 134.2, "bytes more for each run of the destination with a gap behind it"};
-    Cost gap_prefetched{"gap_prefetched", 20, "the same where its ends are prefetched"};
+    Cost gap_prefetched{"gap_prefetched", 20,
+                        "bytes more for such a run whose cut sectors are prefetched"};
     Cost gap_alone{"gap_alone", 110,
-                   "bytes more then for a run that a box has without its neighbours"};
+                   "bytes more for such a run that a box has without its neighbours"};
     Cost shared_again{"shared_again", 0.08742,
                       "share of what two boxes read that the L2 has lost meanwhile"};
     Cost most_moved{"most_moved", 2.953,

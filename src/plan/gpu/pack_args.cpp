@@ -209,16 +209,20 @@ bool gains_from_l1(const PackConfig& config, const Box& box, const Problem& norm
 }
 
 // What is asked for of the destination's rows, if a box has them whole, or as much as it takes.
-kernels::PackPrefetch prefetch_of(const Box::Side& to, const Problem& normal) {
-  const DstRow row = dst_row(normal);
-  if (to.places != to.run) {
-    return row.gap < sector_bytes ? kernels::PackPrefetch::all : kernels::PackPrefetch::none;
-  }
+kernels::PackPrefetch prefetch_of(const Box& box, const Box::Side& to, const Problem& normal) {
+  using kernels::PackPrefetch;
   int modes = 0;
+  std::int64_t reached = normal.dst_type.size();
   for (int i = 0; i < to.run_modes; ++i) {
-    if (normal.modes[to.order[static_cast<std::size_t>(i)]].extent > 1) ++modes;
+    const int which = to.order[static_cast<std::size_t>(i)];
+    const Mode& mode = normal.modes[which];
+    if (mode.extent == 1) continue;
+    ++modes;
+    if (mode.dst_stride - reached >= sector_bytes) return PackPrefetch::none;
+    reached += mode.dst_stride * (box.extent[static_cast<std::size_t>(which)] - 1);
   }
-  return modes == row.modes ? kernels::PackPrefetch::ends : kernels::PackPrefetch::none;
+  if (to.places != to.run) return PackPrefetch::all;
+  return modes == dst_row(normal).modes ? PackPrefetch::ends : PackPrefetch::none;
 }
 
 }  // namespace
@@ -252,7 +256,7 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Box::Side& to,
   args.runs_at = static_cast<int>(layout.bytes);
   place_lists(args);
   set_boxes(of);
-  if (config.prefetches) args.prefetch = prefetch_of(to, normal);
+  if (config.prefetches) args.prefetch = prefetch_of(box, to, normal);
   return args;
 }
 

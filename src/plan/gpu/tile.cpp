@@ -25,7 +25,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   const DstRow row = dst_row(normal);
   for_each_grouping(normal, runs, [&](const Groups& groups) {
     if (!is_aligned(groups, normal, start)) return;
-    const bool prefetches = gain_from_prefetching(row, groups, normal, device);
+    const bool prefetches = rows_gain_from_prefetching(row, groups, normal, start, device);
     const auto offer = [&](int shape) {
       const TileConfig config{static_cast<std::uint8_t>(shape),
                               static_cast<std::uint8_t>(groups.row_modes),
@@ -54,7 +54,7 @@ Estimate Family::estimate(const TileConfig& config, const Problem& normal, const
 
 std::string Family::describe(const TileConfig& config, const Problem& normal) {
   return describe_tiles(config, sides_of(config, normal), normal) +
-         (config.prefetches ? ends_prefetched : "");
+         (config.prefetches ? cut_prefetched : "");
 }
 
 Launchable<kernels::TileArgs> Family::prepare(const TileConfig& config, const Problem& normal) {

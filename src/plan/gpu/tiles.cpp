@@ -96,17 +96,17 @@ TileCounts counts_of(const TileSides& sides, const Groups& groups) {
   return counts;
 }
 
+bool rows_gain_from_prefetching(const DstRow& row, const Groups& groups, const Problem& normal,
+                                const Alignment& start, const DeviceInfo& device) {
+  return groups.row_count * normal.dst_type.size() == row.bytes &&
+         gains_from_prefetching(row, normal, start, device);
+}
+
 // Neighbours in a row both touch the lines of the source in which one ends and the other begins.
 // With whole columns between them the L2 has lost these where columns are long. Where it has not,
 // bands only make the stretches of memory shorter that blocks work on at the same time; but where
 // rows of the source are short, blocks that follow each other closely read all of each. Measured on
 // an H200, whose L2 cache has 60 MiB, and taken for other GPUs as well.
-bool gain_from_prefetching(const DstRow& row, const Groups& groups, const Problem& normal,
-                           const DeviceInfo& device) {
-  return groups.row_count * normal.dst_type.size() == row.bytes &&
-         gains_from_prefetching(row, normal, device);
-}
-
 std::int64_t tiles_of_band(const TileCounts& counts, const TileSides& sides,
                            const Problem& normal) {
   constexpr double most = 16 << 20;  // bytes that a column moves
@@ -195,6 +195,7 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
                           &Mode::dst_stride, 32);
   if (halo_bytes > 0) written.between = static_cast<double>(groups.row_count) * dst_size;
   work.dst_bytes = dst_moved(model, written);
+  if (!kernel.prefetches) work.dst_bytes += model.cut_bytes();
   if (!normal.converts()) {
     work.src_bytes *=
         repeats * (1 + c.src_group / (static_cast<double>(groups.col_count) * src_size));

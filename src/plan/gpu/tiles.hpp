@@ -56,8 +56,8 @@ struct TileCounts {
 TileCounts counts_of(const TileSides& sides, const Groups& groups);
 
 /// Whether tiles should ask for the sectors that the rows of these groups leave in part.
-bool gain_from_prefetching(const DstRow& row, const Groups& groups, const Problem& normal,
-                           const DeviceInfo& device);
+bool rows_gain_from_prefetching(const DstRow& row, const Groups& groups, const Problem& normal,
+                                const Alignment& start, const DeviceInfo& device);
 
 /// How many tiles of each column are taken before those of the next one.
 std::int64_t tiles_of_band(const TileCounts& counts, const TileSides& sides, const Problem& normal);
@@ -82,6 +82,7 @@ struct TileKernel {
   int threads = 0;
   int min_blocks = 0;
   unsigned shared_bytes = 0;
+  bool prefetches = false;
 };
 template <class Args>
 TileKernel kernel_of(const TileConfig& config, const Problem& normal) {
@@ -96,7 +97,9 @@ TileKernel kernel_of(const TileConfig& config, const Problem& normal) {
   args.row_modes.count = config.row_modes;
   args.col_modes.count = config.col_modes;
   TileKernel kernel;
-  dispatch(args, [&]<class K>() { kernel = {K::threads, K::min_blocks, K::shared_bytes}; });
+  dispatch(args, [&]<class K>() {
+    kernel = {K::threads, K::min_blocks, K::shared_bytes, config.prefetches};
+  });
   return kernel;
 }
 

@@ -102,11 +102,11 @@ Traffic least_traffic(const Problem& normal) {
   }
   if (normal.blocks == nullptr) {
     find_repeats(least, normal);
+    least.payload = static_cast<double>(normal.bytes());
     const DstRow row = dst_row(normal);
     if (leaves_cut_sectors(row)) {
       const auto bytes = static_cast<double>(row.bytes), gap = static_cast<double>(row.gap);
-      least.cut_sectors =
-          static_cast<double>(normal.bytes()) / bytes * std::min(1.0, (bytes + gap) / sector);
+      least.cut_rows = least.payload / bytes * std::min(1.0, (bytes + gap) / sector);
     }
     return least;
   }

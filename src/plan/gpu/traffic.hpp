@@ -27,7 +27,9 @@ struct Traffic {
 
   double src_bytes = 0;
   double dst_bytes = 0;
-  double cut_sectors = 0;  ///< as many as rows that leave sectors in part, but no more than sectors
+  double payload = 0;   ///< of those, bytes of elements
+  double cut_rows = 0;  ///< of the destination, which leave sectors in part and are short enough
+                        ///< for these to matter, but no more than there are sectors
   std::array<Repeat, most_repeats> repeats{};  ///< those with most between them, if there are more
   int repeat_count = 0;
 
