@@ -16,7 +16,7 @@ namespace cornerturn::kernels {
 struct SkewArgs {
   TileBands bands;
   int element_bytes = 1;
-  std::int8_t shape = 0;
+  std::uint8_t shape = 0;
   bool prefetches = false;    ///< the sectors that rows leave in part (cut_sectors.hpp)
   bool has_edges = true;      ///< rows, or steps between them, are no whole sectors
   bool whole_rows = false;    ///< each tile has whole rows of the destination, with no gaps

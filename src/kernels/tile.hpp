@@ -292,7 +292,8 @@ CT_DEVICE void prefetch_rows(Ctx& ctx, const Args& a, const TilePlace& tile, int
   if (!begins && !ends) return;
   CT_NO_UNROLL
   for (auto m = static_cast<int>(ctx.thread_id().x); m < cols; m += threads) {
-    prefetch_ends(ctx, starts.at(ctx, m), std::int64_t{left} * sizeof(T), begins, ends);
+    prefetch_ends(ctx, starts.at(ctx, m), std::int64_t{left} * static_cast<int>(sizeof(T)), begins,
+                  ends);
   }
 }
 
