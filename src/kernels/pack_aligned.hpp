@@ -8,6 +8,7 @@
 #include "kernels/casts.hpp"
 #include "kernels/elements.hpp"
 #include "kernels/pack_args.hpp"
+#include "kernels/pack_prefetch.hpp"
 #include "kernels/unaligned.hpp"
 
 namespace cornerturn::kernels {

@@ -44,6 +44,7 @@
 #include "kernels/pack_args.hpp"
 #include "kernels/pack_load.hpp"
 #include "kernels/pack_order.hpp"
+#include "kernels/pack_prefetch.hpp"
 #include "kernels/unaligned.hpp"
 
 namespace cornerturn::kernels {
@@ -92,7 +93,7 @@ struct PackAnywhere {
     shared.own = shared.length < a.own ? shared.length : a.own;
     if (a.shared_cut >= 0) {
       const PackCut& cut = a.cut[a.shared_cut];
-      shared.begins = cut.before.of(ctx.block_id().x) == cut.all.of(ctx.block_id().x) * cut.boxes;
+      shared.begins = cut.index(ctx.block_id().x) == 0;
     }
     CT_NO_UNROLL
     for (int i = 0; i < a.flips; ++i) {

@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "kernels/casts.hpp"
-#include "kernels/cut_sectors.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 
@@ -101,6 +100,11 @@ struct PackCut {
   std::uint32_t boxes = 1;   ///< along the mode
   PackQuotient before;       ///< boxes that have the same indices
   PackQuotient all;          ///< boxes after which these come again
+
+  /// Where along the mode box number `n` lies.
+  CT_HOST_DEVICE constexpr std::uint32_t index(std::uint32_t n) const {
+    return before.of(n) - all.of(n) * boxes;
+  }
 };
 
 /// A mode along which the runs of the source go backwards.
@@ -396,8 +400,7 @@ CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limit
     const PackCut& cut = a.cut[c];
     limits.of[c] = cut.whole;
     if (c >= a.cuts) continue;
-    const std::uint32_t index = cut.before.of(n) - cut.all.of(n) * cut.boxes;
-    const std::uint32_t left = cut.extent - index * cut.step;
+    const std::uint32_t left = cut.extent - cut.index(n) * cut.step;
     limits.of[c] = left < cut.whole ? left : cut.whole;
     missing |= cut.whole - limits.of[c];
   }
@@ -501,35 +504,5 @@ CT_DEVICE void fill_runs(Ctx& ctx, const PackSide& side, const PackList& list,
     ctx.store(table + i, finish(place, left));
   }
 }
-
-/// Asks for the sectors that runs of the destination leave in part.
-class PackPrefetches {
- public:
-  template <class Ctx>
-  CT_DEVICE PackPrefetches(Ctx& ctx, const PackArgs& a) : what_(a.prefetch) {
-    // Of a row that boxes cut, the first and the last box have the ends.
-    if (what_ != PackPrefetch::ends || a.to.cut < 0) return;
-    const PackCut& cut = a.cut[a.to.cut];
-    const std::uint32_t n = ctx.block_id().x;
-    const std::uint32_t index = cut.before.of(n) - cut.all.of(n) * cut.boxes;
-    begins_ = index == 0;
-    ends_ = index + 1 == cut.boxes;
-  }
-
-  CT_DEVICE bool any() const { return what_ != PackPrefetch::none; }
-
-  /// `length`: bytes from the run's first element to behind its last one.
-  template <class Ctx>
-  CT_DEVICE void of_run(Ctx& ctx, std::byte* run, int length) const {
-    if (what_ == PackPrefetch::ends) return prefetch_ends(ctx, run, length, begins_, ends_);
-    CT_NO_UNROLL
-    for (int at = 0; at < length; at += 32) ctx.prefetch(run + at);
-    ctx.prefetch(run + length - 1);
-  }
-
- private:
-  PackPrefetch what_;
-  bool begins_ = true, ends_ = true;
-};
 
 }  // namespace cornerturn::kernels
