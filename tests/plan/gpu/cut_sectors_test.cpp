@@ -1,0 +1,96 @@
+// Rows of the destination that leave sectors in part: how long they are, and what estimates say they
+// take. tests/simt/engine_prefetch_test.cpp is about what kernels ask for.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "plan/gpu/cut_sectors.hpp"
+#include "plan/gpu/device_files.hpp"
+#include "plan/gpu/pack.hpp"
+#include "plan/gpu/pack_setup.hpp"
+#include "plan/gpu/traffic.hpp"
+#include "plan/planner.hpp"
+
+namespace cornerturn::plan::gpu {
+namespace {
+
+Problem of_bytes(int size, const ModeList& modes) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(size);
+  problem.modes = modes;
+  return problem;
+}
+
+TEST(CutSectors, RowsEndWithTheFirstGap) {
+  // 7 x 5 elements of 2 bytes follow each other, and 10 bytes of others; 9 such rows, and more.
+  const Problem problem = of_bytes(2, {{4, 2, 4000}, {9, 8, 80}, {1, 8, 3}, {5, 72, 14}, {7, 360, 2}});
+  const DstRow row = dst_row(problem);
+  EXPECT_EQ(row.bytes, 70);
+  EXPECT_EQ(row.modes, 2);
+  EXPECT_EQ(row.gap, 10);
+  EXPECT_FALSE(row.whole_sectors);
+  EXPECT_DOUBLE_EQ(least_traffic(problem).cut_rows, 4 * 9);
+  // Of short rows no more than there are sectors.
+  const Problem shorter = of_bytes(2, {{100, 2, 16}, {7, 200, 2}});
+  EXPECT_DOUBLE_EQ(least_traffic(shorter).cut_rows, 100 * 16 / 32.0);
+  const Problem dense = of_bytes(2, {{100, 2, 14}, {7, 200, 2}});
+  EXPECT_EQ(dst_row(dense).gap, 0);
+  EXPECT_EQ(least_traffic(dense).cut_rows, 0);
+}
+
+struct Estimates {
+  explicit Estimates(const Problem& of) : normal(of) {}
+
+  Estimate of(const PackConfig& config) {
+    return pack::Family::estimate(config, normal, model, costs, boxes);
+  }
+
+  const Problem& normal;
+  DeviceInfo device = device_named("h200");
+  SharedCosts shared;
+  Model model{device, shared, least_traffic(normal)};
+  pack::Family::Costs costs;
+  pack::Boxes boxes{normal};
+};
+
+// Bytes for each row, less where a box has its neighbours, too.
+TEST(CutSectors, PackEstimatesWhatRowsTakeThatItAsksFor) {
+  const std::int64_t rows = 400'000;
+  const Problem problem = of_bytes(4, {{rows, 4, 600}, {140, rows * 4, 4}});
+  Estimates with(problem), without(problem);
+  without.costs.gap_alone.value = 0;
+  int found = 0;
+  const Plan plan = make_plan(problem, with.device, {1, "pack", {true, 4, 4}});
+  for (const Candidate& candidate : plan.candidates) {
+    const auto& config = candidate.config.as<PackConfig>();
+    const Box box = pack::Boxes(plan.normal).of(config);
+    if (!config.prefetches || !config.anywhere || box.dst.run != 140) continue;
+    const double neighbours = box.extent[0];
+    const double more = with.of(config).dst_bytes - without.of(config).dst_bytes;
+    EXPECT_NEAR(more / static_cast<double>(rows), with.costs.gap_alone / neighbours, 5) << neighbours;
+    ++found;
+  }
+  EXPECT_GT(found, 1);
+}
+
+// A box that asks for nothing, since the gaps of its runs are as long as sectors, takes as long as
+// if plans asked for nothing at all.
+TEST(CutSectors, PackEstimatesWhatRowsTakeThatItDoesNotAskFor) {
+  const Problem problem = of_bytes(1, {{5'000'000, 1, 384}, {2, 30'000'000, 192}, {6, 5'000'000, 1}});
+  Estimates estimates(problem);
+  int found = 0;
+  const Plan plan = make_plan(problem, estimates.device, {1, "pack", {true, 1, 1}});
+  for (const Candidate& candidate : plan.candidates) {
+    PackConfig config = candidate.config.as<PackConfig>();
+    const kernels::PackArgs args = pack::Family::prepare(config, plan.normal).args;
+    if (!config.prefetches || args.prefetch != kernels::PackPrefetch::none) continue;
+    const double seconds = estimates.of(config).seconds;
+    config.prefetches = false;
+    EXPECT_EQ(seconds, estimates.of(config).seconds);
+    ++found;
+  }
+  EXPECT_GT(found, 0);
+}
+
+}  // namespace
+}  // namespace cornerturn::plan::gpu
