@@ -51,9 +51,18 @@ inline double warps_with_ends(const Rows& rows) {
   return std::min(1.0, bytes_of_warp / static_cast<double>(rows.bytes));
 }
 
+/// Rows that the source holds.
+inline double rows_once(const Rows& rows) {
+  double count = 1;
+  for (const Mode& mode : rows.outer) {
+    if (mode.src_stride != 0) count *= static_cast<double>(mode.extent);
+  }
+  return count;
+}
+
 /// Memory delivers bursts of 64 bytes. What of them does not belong to the run that a kernel reads
 /// is fetched again by whoever reads the neighbours, unless it is in the L2 until then: how much of
-/// the source, as a fraction. `run` is in bytes.
+/// what has to be read of the source, as a fraction. `run` is in bytes.
 inline double fetched_again(const Rows& rows, const Model& model, double run) {
   constexpr double burst = 64;
   const Mode* near = nullptr;  // the next in the source
@@ -73,7 +82,10 @@ inline double fetched_again(const Rows& rows, const Model& model, double run) {
   const double between =
       static_cast<double>(std::abs(near->dst_stride)) / row * std::max(row, burst);
   const double room = model.costs.kept * static_cast<double>(model.device.l2_bytes);
-  return (touched / run - 1) * between / (between + room);
+  // Of a sparse source some of that has to be read anyway.
+  const double at_worst = rows_once(rows) * row / run * touched;
+  const double more = std::max(0.0, at_worst / model.least.src_bytes - 1);
+  return more * between / (between + room);
 }
 
 /// Sets the bytes from the first row that a kernel's arguments allow to be read.
