@@ -14,19 +14,17 @@
 #include <iostream>
 
 #include "cuda/check.hpp"
-#include "gpu/accelerator.hpp"
+#include "gpu/cold_time.hpp"
 #include "harness/machine.hpp"
-#include "harness/statistics.hpp"
 
 namespace cornerturn::bench {
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int64_t array_bytes = std::int64_t{512} << 20;
+constexpr std::int64_t array_bytes = cache_filling_bytes;
 constexpr std::uint64_t sector = 32;  // bytes
 constexpr int threads = 256;
-constexpr int runs = 9;
 
 using Kernel = void (*)(std::uint8_t* to, std::uint64_t sectors, std::uint64_t step);
 
@@ -113,17 +111,12 @@ double median_seconds(const Way& way, Accelerator& gpu) {
   const auto blocks =
       static_cast<unsigned>((sectors * way.threads_of_sector + threads - 1) / threads);
   auto* const stream = static_cast<cudaStream_t>(gpu.stream());
-  const Work take_cache = [&] {
-    gpu.copy_by_driver(gpu.src() + array_bytes, gpu.src(), array_bytes);
-  };
   const Work write = [&] {
     way.kernel<<<blocks, threads, 0, stream>>>(reinterpret_cast<std::uint8_t*>(gpu.dst()), sectors,
                                                way.step);
     cuda::check(cudaGetLastError(), way.name);
   };
-  std::vector<double> seconds;
-  for (int run = 0; run < runs; ++run) seconds.push_back(gpu.time({take_cache, write})[1]);
-  return median(seconds);
+  return cold_seconds(gpu, write);
 }
 
 int run_sectors(const std::string& json) {
