@@ -1,4 +1,5 @@
-// Where gather's arguments say that elements lie, in each of their forms.
+// Where gather's arguments say that elements lie, in each of their forms, and what it reads of a
+// sparse source.
 #include "plan/gpu/gather.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,10 @@
 #include <variant>
 
 #include "core/problem.hpp"
+#include "plan/gpu/device_files.hpp"
+#include "plan/gpu/gather_repeated.hpp"
 #include "plan/gpu/gather_units.hpp"
+#include "plan/gpu/traffic.hpp"
 #include "plan/gpu/transposition.hpp"
 #include "support/random_problem.hpp"
 
@@ -148,6 +152,27 @@ TEST(Transpositions, AWalkHasRoomForTheirMatrices) {
   for (int i = 0; i < kernels::Walk::max_rank; ++i) maker.add(2, 8, 8);
   maker.add(1, 8, 8);  // takes no room
   EXPECT_THROW(maker.add(2, 8, 8), std::logic_error);
+}
+
+// Two of twelve elements are taken, one after the other: all of the source passes twice, which is
+// more than the L2 keeps. That holds however far apart such pairs are.
+TEST(GatherEstimates, ASparseSourcePassesOnceForEachOfItsParts) {
+  const DeviceInfo device = device_named("h200");
+  const SharedCosts shared;
+  const std::int64_t rows = 3'000'000, parts = 2, times = 6, row = 4 * rows;
+  const auto read = [&](std::int64_t step) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(4);
+    problem.modes = {{parts, 4, times * row}, {times, 0, row}, {rows, step, 4}};
+    const Model model{device, shared, least_traffic(problem)};
+    return gather::estimate_of_repeated(problem, model, {}).src_bytes;
+  };
+  const auto passes = [&](std::int64_t step) {
+    return read(step) / static_cast<double>(step * rows);
+  };
+  EXPECT_NEAR(passes(48), 2, 0.15);
+  EXPECT_NEAR(passes(32), 2, 0.15);
+  EXPECT_NEAR(passes(8), 2, 0.15);
 }
 
 }  // namespace
