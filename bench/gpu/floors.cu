@@ -1,6 +1,7 @@
-// Measures what a transposition by tiles takes at least, on the GPU that is here: tiles of a matrix
-// go through shared memory, from rows of the source to rows of the destination, as transpositions
-// move them. Nothing is turned: what is written are bytes of the tile, in any order.
+// Measures what moving the tiles of a transposition takes, on the GPU that is here: tiles of a
+// matrix go through shared memory, from rows of the source to rows of the destination. Nothing is
+// turned: what is written are bytes of the tile, in any order. Other tiles may be faster: this is
+// no bound, but what such a kernel can be compared with.
 //
 //   usage: bench_floors [--json FILE]
 //
@@ -171,7 +172,7 @@ int run_floors(const std::string& json) {
 }  // namespace cornerturn::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Measures what a transposition by tiles takes at least");
+  CLI::App app("Measures what moving the tiles of a transposition takes");
   std::string json;
   app.add_option("--json", json, "Write the results to this file");
   CLI11_PARSE(app, argc, argv);

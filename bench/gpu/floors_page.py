@@ -12,13 +12,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 import marked_page  # noqa: E402
+from random_gpu_report import MB, SIZES  # noqa: E402
 from random_report import ROWS, newest_on_gpu, percent  # noqa: E402
 from report import geometric_mean, load  # noqa: E402
 
 FORMS = {"aligned": "rows begin at multiples of 512 bytes", "anywhere": "rows begin anywhere"}
 FORM_OF_CLASS = {"matrix-aligned": "aligned", "matrix-odd": "anywhere", "rank3-aligned": "aligned", "rank3-odd": "anywhere"}
-ELEMENT_BYTES = [1, 2, 4, 8]
-MB = 1 << 20
 BY_BYTES = {"1 to 16 MB": (0, 16 * MB), "16 to 64 MB": (16 * MB, 64 * MB), "larger ones": (64 * MB, 1 << 62)}
 
 
@@ -48,7 +47,7 @@ def row(cells: list) -> str:
 
 def beside(floors: Floors, cases: list) -> str:
     """What problems reach of what their tiles take that are only moved."""
-    text = row(["class", *(f"{size} B" for size in ELEMENT_BYTES)]) + "| --- |" + " ---: |" * len(ELEMENT_BYTES) + "\n"
+    text = row(["class", *(f"{size} B" for size in SIZES)]) + "| --- |" + " ---: |" * len(SIZES) + "\n"
 
     def reached(group: str, size: int, low: int, high: int) -> str:
         shares = [
@@ -59,7 +58,7 @@ def beside(floors: Floors, cases: list) -> str:
         return percent(geometric_mean(shares)) if shares else "-"
 
     for group in FORM_OF_CLASS:
-        of_sizes = [" / ".join(reached(group, size, *span) for span in BY_BYTES.values()) for size in ELEMENT_BYTES]
+        of_sizes = [" / ".join(reached(group, size, *span) for span in BY_BYTES.values()) for size in SIZES]
         text += row([ROWS[group], *of_sizes])
     return text
 

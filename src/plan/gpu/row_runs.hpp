@@ -51,26 +51,19 @@ inline double warps_with_ends(const Rows& rows) {
   return std::min(1.0, bytes_of_warp / static_cast<double>(rows.bytes));
 }
 
-/// Rows that the source holds.
-inline double rows_once(const Rows& rows) {
-  double count = 1;
-  for (const Mode& mode : rows.outer) {
-    if (mode.src_stride != 0) count *= static_cast<double>(mode.extent);
-  }
-  return count;
-}
-
 /// Memory delivers bursts of 64 bytes. What of them does not belong to the run that a kernel reads
 /// is fetched again by whoever reads the neighbours, unless it is in the L2 until then: how much of
 /// what has to be read of the source, as a fraction. `run` is in bytes.
 inline double fetched_again(const Rows& rows, const Model& model, double run) {
   constexpr double burst = 64;
   const Mode* near = nullptr;  // the next in the source
+  const auto row = static_cast<double>(rows.bytes);
+  double source = row;  // bytes of its elements
   for (const Mode& mode : rows.outer) {
     if (mode.src_stride == 0) continue;
+    source *= static_cast<double>(mode.extent);
     if (near == nullptr || std::abs(mode.src_stride) < std::abs(near->src_stride)) near = &mode;
   }
-  const auto row = static_cast<double>(rows.bytes);
   if (near == nullptr || static_cast<double>(std::abs(near->src_stride)) > row + burst) return 0;
   const auto granule = static_cast<double>(granule_of(rows, &Mode::src_stride));
   double touched = granule < burst ? run + burst - granule : std::ceil(run / burst) * burst;
@@ -83,8 +76,7 @@ inline double fetched_again(const Rows& rows, const Model& model, double run) {
       static_cast<double>(std::abs(near->dst_stride)) / row * std::max(row, burst);
   const double room = model.costs.kept * static_cast<double>(model.device.l2_bytes);
   // Of a sparse source some of that has to be read anyway.
-  const double at_worst = rows_once(rows) * row / run * touched;
-  const double more = std::max(0.0, at_worst / model.least.src_bytes - 1);
+  const double more = std::max(0.0, source / run * touched / model.least.src_bytes - 1);
   return more * between / (between + room);
 }
 
