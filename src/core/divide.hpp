@@ -1,4 +1,4 @@
-// Division that rounds towards a chosen side, and the exponents of powers of two.
+// Division that rounds towards a chosen side, and what is short for powers of two.
 #pragma once
 
 #include <bit>
@@ -14,6 +14,12 @@ constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
 /// The smallest integer >= a / b, for b > 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a / b + (a % b > 0 ? 1 : 0);
+}
+
+/// The greatest common divisor of a power of two and any integer.
+constexpr std::int64_t gcd_of_power(std::int64_t power, std::int64_t n) {
+  const std::int64_t bits = power | n;
+  return bits & -bits;
 }
 
 /// k, for n = 2^k.

@@ -1,8 +1,8 @@
 #include "plan/gpu/box.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
-#include <numeric>
 
 #include "core/divide.hpp"
 #include "plan/gpu/runs.hpp"
@@ -13,6 +13,7 @@ namespace {
 using Stride = std::int64_t Mode::*;
 
 Box::Side side_of(const Problem& normal, Stride stride) {
+  assert(normal.rank() <= Box::capacity);
   Box::Side side;
   for (int i = 0; i < normal.rank(); ++i) {
     if (normal.modes[i].*stride == 0) continue;
@@ -70,7 +71,7 @@ void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
     if (mode.extent <= wanted + wanted / 2) {
       extent = static_cast<std::int32_t>(mode.extent);
     } else {  // so many that runs end where they shall
-      const std::int64_t whole = wish.granule / std::gcd(wish.granule, step);
+      const std::int64_t whole = wish.granule / gcd_of_power(wish.granule, step);
       const std::int64_t some = std::min(mode.extent, ceil_div(wanted, whole) * whole);
       extent = static_cast<std::int32_t>(std::max<std::int64_t>(extent, some));
     }
@@ -103,11 +104,10 @@ void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bo
 // Whether all runs of the destination begin as far behind a sector's beginning as the first does,
 // and end so.
 bool are_whole_sectors(const Problem& normal, std::int64_t run_bytes) {
-  std::int64_t step = run_bytes;
-  for (const Mode& mode : normal.modes) {
-    if (std::abs(mode.dst_stride) >= run_bytes) step = std::gcd(step, mode.dst_stride);
-  }
-  return step % sector_bytes == 0;
+  if (run_bytes % sector_bytes != 0) return false;
+  return std::all_of(normal.modes.begin(), normal.modes.end(), [&](const Mode& mode) {
+    return std::abs(mode.dst_stride) < run_bytes || mode.dst_stride % sector_bytes == 0;
+  });
 }
 
 // Makes boxes share so many indices of the mode at which the destination's runs are cut that they
@@ -148,9 +148,20 @@ bool may_have_gaps(const Problem& normal, const BoxSides& sides) {
   return false;
 }
 
+bool is_dense(const Problem& normal, const Box::Side& dst) {
+  std::int64_t next = normal.dst_type.size();
+  for (int i = 0; i < dst.modes; ++i) {
+    const Mode& mode = normal.modes[dst.order[static_cast<std::size_t>(i)]];
+    if (mode.dst_stride != next) return false;
+    next *= mode.extent;
+  }
+  return true;
+}
+
 Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish) {
   Box box;
-  std::fill_n(box.extent.begin(), normal.rank(), 1);
+  box.rank = normal.rank();
+  std::fill_n(box.extent.begin(), box.rank, 1);
   box.src = sides.src;
   box.dst = sides.dst;
   grow(box, box.src, normal, &Mode::src_stride, wish);
@@ -169,6 +180,7 @@ Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish) {
         extent, std::min(normal.modes[which].extent, ceil_div(wish.least_bytes, others))));
     count();
   }
+  if (box.bytes > wish.most_bytes) return box;
   const bool may_end = wish.apart && box.dst.modes > 0 && box.src.order[0] != box.dst.order[0];
   const auto measure_sides = [&] {
     measure(box, box.src, normal, &Mode::src_stride, wish.gaps, may_end ? box.dst.order[0] : -1);

@@ -1,26 +1,32 @@
 // The box of pack: so many indices of each mode that it is made of long runs on both sides.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "core/problem.hpp"
+#include "kernels/walk.hpp"
 #include "maps/sectors.hpp"
 
 namespace cornerturn::plan::gpu {
 
 struct Box {
-  std::array<std::int32_t, ModeList::capacity> extent{};  ///< by mode: how many indices
+  static constexpr int capacity = kernels::max_axes;
+
+  int rank = 0;
+  std::array<std::int32_t, capacity> extent;  ///< by mode, `rank` of them: how many indices
   std::int64_t elements = 1;
   std::int64_t bytes = 0;  ///< of the source
 
   /// The run of a side: elements, and how many modes, fastest first, of `order`. It may run
   /// backwards along some of them.
   struct Side {
-    std::array<std::uint8_t, ModeList::capacity> order{};  ///< modes by stride, the smallest first
-    int modes = 0;                                         ///< in the order
-    int run_modes = 0;        ///< of them in the run; the last may be cut
-    std::int64_t run = 1;     ///< elements
+    std::array<std::uint8_t, capacity> order{};  ///< modes by stride, the smallest first
+    int modes = 0;                               ///< in the order
+    int run_modes = 0;                           ///< of them in the run; the last may be cut
+    std::int64_t run = 1;                        ///< elements
     std::int64_t places = 1;  ///< from its first element to its last: more where it has gaps
 
     bool runs_along(int which) const {
@@ -46,7 +52,8 @@ struct Box {
   }
 
   friend bool operator==(const Box& a, const Box& b) {
-    return a.bytes == b.bytes && a.extent == b.extent && a.shared == b.shared;
+    return a.bytes == b.bytes && a.shared == b.shared && a.rank == b.rank &&
+           std::equal(a.extent.begin(), a.extent.begin() + a.rank, b.extent.begin());
   }
 };
 
@@ -59,9 +66,10 @@ struct BoxSides {
 
 /// What a box is made for.
 struct BoxWish {
-  std::int64_t src_run_bytes = 0;       ///< of the runs of the source, about
-  std::int64_t dst_run_bytes = 0;       ///< of those of the destination
-  std::int64_t least_bytes = 0;         ///< in all
+  std::int64_t src_run_bytes = 0;  ///< of the runs of the source, about
+  std::int64_t dst_run_bytes = 0;  ///< of those of the destination
+  std::int64_t least_bytes = 0;    ///< in all
+  std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max();  ///< see box_of()
   std::int64_t granule = sector_bytes;  ///< runs end at multiples of so many bytes
   bool gaps = false;    ///< short pieces of the source, a sector apart at most, make a run
   bool apart = false;   ///< a run of the source ends where the destination's fastest mode begins
@@ -74,7 +82,11 @@ struct BoxWish {
 /// Whether a run of the source can have gaps in any box.
 bool may_have_gaps(const Problem& normal, const BoxSides& sides);
 
-/// The box that comes nearest to it.
+/// Whether the destination has no gaps at all.
+bool is_dense(const Problem& normal, const Box::Side& dst);
+
+/// The box that comes nearest to it. Of one that has more than `most_bytes` only its extents are
+/// known, and its size.
 Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish);
 
 }  // namespace cornerturn::plan::gpu

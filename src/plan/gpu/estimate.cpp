@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "core/divide.hpp"
 #include "maps/sectors.hpp"
 #include "plan/gpu/cut_sectors.hpp"
 
@@ -16,7 +16,7 @@ constexpr int system_shared = 1024;    // bytes that the driver adds to each blo
 
 // How many of the places lie within a piece of `whole` bytes, not at its beginning.
 double within(std::int64_t granule, std::int64_t whole) {
-  return 1 - static_cast<double>(std::gcd(granule, whole)) / static_cast<double>(whole);
+  return 1 - static_cast<double>(gcd_of_power(whole, granule)) / static_cast<double>(whole);
 }
 
 double cube(double x) {
@@ -25,7 +25,7 @@ double cube(double x) {
 
 // Bytes of a piece of `whole` bytes that do not belong to the run which ends in it.
 double rest_of(std::int64_t whole, const MovedRuns& runs) {
-  return static_cast<double>(whole - std::gcd(runs.granule, whole));
+  return static_cast<double>(whole - gcd_of_power(whole, runs.granule));
 }
 
 }  // namespace

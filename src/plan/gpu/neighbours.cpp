@@ -21,6 +21,7 @@ double met_late(const Model& model, const Problem& normal, const BlockWalk& walk
   const bool is_near =
       next >= 0 && static_cast<double>(std::abs(normal.modes[next].*stride)) - runs.bytes <
                        static_cast<double>(reach);
+  if (!is_near && runs.pieces == 1) return 0;
   // What a block moves. The L2 gives room to lines, also for what a block does not touch of them.
   const double elements = static_cast<double>(normal.elements()) / walk.blocks;
   const double side = elements * static_cast<double>(element_size(normal, stride));

@@ -2,6 +2,7 @@
 // one that comes later finds it in the L2, if not too much has been moved in between.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -14,11 +15,15 @@ namespace cornerturn::plan::gpu {
 /// How blocks go through a problem, by mode.
 struct BlockWalk {
   struct OfMode {
-    double indices = 1;  ///< that a block has
-    double step = 0;     ///< blocks to the one that has the next
+    double indices;  ///< that a block has
+    double step;     ///< blocks to the one that has the next
   };
-  std::array<OfMode, ModeList::capacity> mode;
+  std::array<OfMode, ModeList::capacity> mode;  ///< as many as there are
   double blocks = 1;
+
+  explicit BlockWalk(const Problem& normal) {
+    std::fill_n(mode.begin(), normal.rank(), OfMode{1, 0});
+  }
 
   OfMode& operator[](int i) { return mode[static_cast<std::size_t>(i)]; }
   const OfMode& operator[](int i) const { return mode[static_cast<std::size_t>(i)]; }

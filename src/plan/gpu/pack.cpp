@@ -6,9 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <numeric>
 #include <vector>
 
+#include "core/divide.hpp"
 #include "kernels/casts.hpp"
 #include "maps/banks.hpp"
 #include "plan/gpu/convert.hpp"
@@ -34,9 +34,9 @@ std::int16_t threads_for(const Box& box, const Problem& normal, bool anywhere) {
 // A divisor of the places where the box's runs begin on a side, 64 bytes at most.
 std::int64_t granule_of(const Box::Side& side, const Problem& normal, std::int64_t Mode::*stride) {
   const std::int64_t run = side.places * element_size(normal, stride);
-  std::int64_t granule = std::gcd(std::int64_t{64}, run);
+  std::int64_t granule = gcd_of_power(64, run);
   for (const Mode& mode : normal.modes) {
-    if (std::abs(mode.*stride) >= run) granule = std::gcd(granule, mode.*stride);
+    if (std::abs(mode.*stride) >= run) granule = gcd_of_power(granule, mode.*stride);
   }
   return granule;
 }
@@ -238,7 +238,7 @@ void add_others(PackConfig config, const Problem& normal, const DeviceInfo& devi
 
 // The order of boxes, as the arguments have it (pack_args.cpp).
 BlockWalk walk_of(const Box& box, const Problem& normal, bool anywhere) {
-  BlockWalk walk;
+  BlockWalk walk(normal);
   const auto add = [&](int i) {
     if (walk[i].step > 0) return;
     const double extent = box.step(i);
@@ -326,7 +326,7 @@ bool has_gaps(const Box& box) {
 bool meets_few_banks(const Mode& mode, const Problem& normal) {
   const std::int64_t unit = kernels::pack_unit_bytes(normal.dst_type.size());
   const std::int64_t step = mode.src_stride * (unit / normal.dst_type.size());
-  return std::gcd(step, std::int64_t{128}) >= 32;
+  return step % 32 == 0;
 }
 
 // The same for the destination's fastest mode, the last one, and a run of the box.
@@ -367,7 +367,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   };
   // Types that are known at run time alone have a kernel of one form.
   const bool may_be_aligned = (!normal.converts() || why_no_common_cast(normal) == nullptr) &&
-                              start.src >= vector && start.dst >= vector;
+                              start.src >= vector && start.dst >= vector && boxes.may_be_aligned();
   // As measured: of smaller arrays the L2 holds sectors until they are whole.
   constexpr std::int64_t least_shared = 16 << 20;
   const bool shares = normal.elements() * normal.dst_type.size() >= least_shared;
@@ -378,11 +378,12 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   const double copy_seconds = 2 * static_cast<double>(normal.bytes()) / device.copy_bandwidth;
   std::vector<Box> seen, anywhere;
   seen.reserve(20);
+  const bool has_others = may_be_aligned && boxes.may_leave_gaps();
   const auto offer = [&](const PackConfig& config, const Box& box) {
     if (config.longer != 0 && box.bytes < least_uneven) return;
     if (std::find(seen.begin(), seen.end(), box) != seen.end()) return;
     seen.push_back(box);
-    if (config.anywhere) anywhere.push_back(box);
+    if (config.anywhere && has_others) anywhere.push_back(box);
     if (fits(box, normal, device, config.anywhere)) add(config);
   };
   const auto add_boxes = [&](std::int8_t longer) {
@@ -410,7 +411,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   if (copy_seconds >= least_launches * device.launch_seconds) {
     for (const int longer : {-2, 2}) add_boxes(static_cast<std::int8_t>(longer));
   }
-  if (may_be_aligned) {
+  if (has_others) {
     // There, short runs with gaps are stored element by element, and several of them as one.
     add_others(
         {.anywhere = true, .shares = shares}, normal, device, boxes, add,
@@ -420,7 +421,8 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     add_others({.anywhere = true, .gaps = true, .shares = shares}, normal, device, boxes, add,
                has_gaps);
   }
-  if (meets_few_banks(normal.modes[normal.rank() - 1], normal)) {
+  const Mode& fastest = normal.modes[normal.rank() - 1];
+  if (meets_few_banks(fastest, normal) && fastest.src_stride <= most_bytes) {
     add_others({.anywhere = true, .apart = true, .shares = shares}, normal, device, boxes, add,
                [&](const Box& box) { return should_lie_apart(box, normal); });
   }

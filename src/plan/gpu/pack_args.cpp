@@ -24,7 +24,7 @@ struct Making {
   const Box::Side& to;  // the runs of the destination
   const Layout& layout;
   const Problem& normal;
-  PackArgs args = {};
+  PackArgs& args;
   std::array<int, PackArgs::max_cuts> cut_modes = {};
 };
 
@@ -233,8 +233,8 @@ void place_lists(PackArgs& args) {
 
 PackArgs args_of(const PackConfig& config, const Box& box, const Box::Side& to,
                  const Layout& layout, const Problem& normal) {
-  Making of{box, to, layout, normal};
-  PackArgs& args = of.args;
+  PackArgs args;
+  Making of{box, to, layout, normal, args};
   args.element_bytes = normal.dst_type.size();
   args.src_element_bytes = normal.src_type.size();
   args.values = value_args(normal);

@@ -4,11 +4,13 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 #include "maps/banks.hpp"
 #include "plan/gpu/pack_lanes.hpp"
 #include "plan/gpu/pack_layout.hpp"
+#include "plan/gpu/runs.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 namespace {
@@ -237,7 +239,11 @@ const Box& Boxes::of(const PackConfig& config) {
   const std::int64_t least = grows ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
   const std::int64_t dst_run_bytes =
       config.longer < 0 ? run_bytes >> -config.longer : run_bytes << config.longer;
-  BoxWish wish{run_bytes, dst_run_bytes, least, sector_bytes, config.gaps, config.apart};
+  BoxWish wish{.src_run_bytes = run_bytes,
+               .dst_run_bytes = dst_run_bytes,
+               .least_bytes = least,
+               .gaps = config.gaps,
+               .apart = config.apart};
   wish.shares = config.anywhere && config.shares;
   wish.ends_anywhere = config.anywhere;
   for (const Made& made : made_) {
@@ -245,21 +251,37 @@ const Box& Boxes::of(const PackConfig& config) {
   }
   Made& made = made_[next_];
   next_ = 1 - next_;
-  made = {wish, box_of(normal_, sides_, wish)};
-  // What a box takes of shared memory, about: gaps in runs of the source lie there, too.
-  const auto taken = [&] {
+  made.wish = wish;
+  // Whether what the box takes of shared memory, about, is within `most`: gaps in runs of the
+  // source lie there, too.
+  const auto attempt = [&](std::int64_t granule, std::int64_t most) {
+    wish.granule = granule;
+    wish.most_bytes = most;
+    made.box = box_of(normal_, sides_, wish);
     const Box& box = made.box;
-    if (box.src.places == box.src.run) return box.bytes;
+    if (box.src.places == box.src.run) return box.bytes <= most;
     const std::int64_t size = normal_.src_type.size();
-    return box.elements / box.src.run * (box.src.places * size + 2 * vector);
+    return box.elements / box.src.run * (box.src.places * size + 2 * vector) <= most;
   };
-  if (taken() <= most_bytes) return made.box;
-  wish.granule = vector;
-  made.box = box_of(normal_, sides_, wish);
-  if (taken() <= most_shared || !wish.ends_anywhere) return made.box;
-  wish.granule = 1;
-  made.box = box_of(normal_, sides_, wish);
+  if (attempt(sector_bytes, most_bytes)) return made.box;
+  if (attempt(vector, most_shared) || !wish.ends_anywhere) return made.box;
+  attempt(1, most_shared);
   return made.box;
+}
+
+bool Boxes::may_be_aligned() const {
+  const auto may_be = [&](const Box::Side& side, std::int64_t Mode::*stride) {
+    std::int64_t next = element_size(normal_, stride);  // where a run goes on, or 0
+    for (int i = 0; i < side.modes; ++i) {
+      const Mode& mode = normal_.modes[side.order[static_cast<std::size_t>(i)]];
+      const std::int64_t step = std::abs(mode.*stride);
+      const bool goes_on = step == next && step <= most_shared;
+      if (!goes_on && step % vector != 0) return false;
+      next = goes_on ? step * mode.extent : 0;
+    }
+    return true;
+  };
+  return may_be(sides_.src, &Mode::src_stride) && may_be(sides_.dst, &Mode::dst_stride);
 }
 
 bool has_aligned_runs(const Box& box, const Problem& normal) {

@@ -38,7 +38,7 @@ double used_share(const TileSides& sides, const Groups& groups, const TileCounts
 // in are all in it.
 BlockWalk walk_of(const Problem& normal, const TileSides& sides, const Groups& groups,
                   const TileCounts& counts, std::int64_t of_band) {
-  BlockWalk walk;
+  BlockWalk walk(normal);
   walk.blocks = static_cast<double>(counts.all);
   const auto of_group = [&](const Run& run, int modes, std::int64_t of_tile, std::int64_t step) {
     double left = static_cast<double>(of_tile);
