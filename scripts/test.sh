@@ -64,7 +64,7 @@ else
   step build build-tsan scripts/build.sh tsan "${with_threads[@]/#/test_}" &&
     GTEST_FILTER="-$without_threads" step runner ctest-tsan ctest_in tsan -R "^test_($(IFS='|'; echo "${with_threads[*]}"))(_[0-9]+)?$"
   if nvcc_is_here; then
-    step build build-device scripts/build.sh cuda
+    step build build-device scripts/build.sh cuda-check
   else
     echo "build-device             skipped: no nvcc here"
   fi
