@@ -21,9 +21,9 @@ set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 # Code for one architecture is for working on it: profilers show the source beside the instructions.
-# Code for all of them is for shipping, and is made small.
+# Code for several is for shipping, and is made small.
 list(LENGTH CMAKE_CUDA_ARCHITECTURES architectures)
-if(architectures EQUAL 1)
+if(architectures EQUAL 1 AND NOT CMAKE_CUDA_ARCHITECTURES MATCHES "^all")
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
 elseif(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
   add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)

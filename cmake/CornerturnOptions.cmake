@@ -80,17 +80,7 @@ endif()
 # beyond the floats it makes the largest float, not infinity.
 set(disabled HWY_SSSE3 HWY_AVX3 HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128)
 if(CORNERTURN_SANITIZE)
-  # The baseline and the widest that this processor has are left: they have all forms of the loops.
-  set(avx512 "")
-  if(EXISTS /proc/cpuinfo)
-    file(STRINGS /proc/cpuinfo avx512 REGEX "avx512_vbmi2 .*gfni .*avx512_bitalg" LIMIT_COUNT 1)
-  endif()
-  list(APPEND disabled HWY_SSE4)
-  if(avx512)
-    list(APPEND disabled HWY_AVX2)
-  else()
-    list(APPEND disabled HWY_AVX3_DL)
-  endif()
+  list(APPEND disabled HWY_SSE4)  # those that are left have all forms of the loops
 endif()
 list(JOIN disabled "|" disabled)
 add_library(cornerturn_hwy INTERFACE)

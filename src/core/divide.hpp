@@ -1,7 +1,8 @@
-// Division that rounds towards a chosen side, and what is short for powers of two.
+// Division that rounds towards a chosen side, and functions of powers of two.
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstdint>
 
 namespace cornerturn {
@@ -18,6 +19,7 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 
 /// The greatest common divisor of a power of two and any integer.
 constexpr std::int64_t gcd_of_power(std::int64_t power, std::int64_t n) {
+  assert(std::has_single_bit(static_cast<std::uint64_t>(power)));
   const std::int64_t bits = power | n;
   return bits & -bits;
 }

@@ -70,7 +70,7 @@ struct BoxWish {
   std::int64_t dst_run_bytes = 0;  ///< of those of the destination
   std::int64_t least_bytes = 0;    ///< in all
   std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max();  ///< see box_of()
-  std::int64_t granule = sector_bytes;  ///< runs end at multiples of so many bytes
+  std::int64_t granule = sector_bytes;  ///< a power of two: runs end at multiples of so many bytes
   bool gaps = false;    ///< short pieces of the source, a sector apart at most, make a run
   bool apart = false;   ///< a run of the source ends where the destination's fastest mode begins
   bool shares = false;  ///< boxes share what lies in the sectors where their runs meet

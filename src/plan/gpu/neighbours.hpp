@@ -18,7 +18,7 @@ struct BlockWalk {
     double indices;  ///< that a block has
     double step;     ///< blocks to the one that has the next
   };
-  std::array<OfMode, ModeList::capacity> mode;  ///< as many as there are
+  std::array<OfMode, ModeList::capacity> mode;  ///< those of the problem are set
   double blocks = 1;
 
   explicit BlockWalk(const Problem& normal) {

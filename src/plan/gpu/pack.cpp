@@ -326,7 +326,8 @@ bool has_gaps(const Box& box) {
 bool meets_few_banks(const Mode& mode, const Problem& normal) {
   const std::int64_t unit = kernels::pack_unit_bytes(normal.dst_type.size());
   const std::int64_t step = mode.src_stride * (unit / normal.dst_type.size());
-  return step % 32 == 0;
+  constexpr std::int64_t few = 32;  // bytes: lanes so far apart meet a quarter of the banks at most
+  return step % few == 0;
 }
 
 // The same for the destination's fastest mode, the last one, and a run of the box.
@@ -366,7 +367,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     add_config(config);
   };
   // Types that are known at run time alone have a kernel of one form.
-  const bool may_be_aligned = (!normal.converts() || why_no_common_cast(normal) == nullptr) &&
+  const bool offers_aligned = (!normal.converts() || why_no_common_cast(normal) == nullptr) &&
                               start.src >= vector && start.dst >= vector && boxes.may_be_aligned();
   // As measured: of smaller arrays the L2 holds sectors until they are whole.
   constexpr std::int64_t least_shared = 16 << 20;
@@ -378,18 +379,18 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   const double copy_seconds = 2 * static_cast<double>(normal.bytes()) / device.copy_bandwidth;
   std::vector<Box> seen, anywhere;
   seen.reserve(20);
-  const bool has_others = may_be_aligned && boxes.may_leave_gaps();
+  const bool may_have_short_runs = offers_aligned && boxes.may_leave_gaps();
   const auto offer = [&](const PackConfig& config, const Box& box) {
     if (config.longer != 0 && box.bytes < least_uneven) return;
     if (std::find(seen.begin(), seen.end(), box) != seen.end()) return;
     seen.push_back(box);
-    if (config.anywhere && has_others) anywhere.push_back(box);
+    if (config.anywhere && may_have_short_runs) anywhere.push_back(box);
     if (fits(box, normal, device, config.anywhere)) add(config);
   };
   const auto add_boxes = [&](std::int8_t longer) {
     for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
       PackConfig config{.run_bytes = run_bytes, .longer = longer};
-      if (may_be_aligned) {
+      if (offers_aligned) {
         const Box& box = boxes.of(config);
         config.threads = threads_for(box, normal, false);
         if (box.bytes <= most_shared && has_aligned_runs(box, normal) &&
@@ -411,7 +412,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   if (copy_seconds >= least_launches * device.launch_seconds) {
     for (const int longer : {-2, 2}) add_boxes(static_cast<std::int8_t>(longer));
   }
-  if (has_others) {
+  if (may_have_short_runs) {
     // There, short runs with gaps are stored element by element, and several of them as one.
     add_others(
         {.anywhere = true, .shares = shares}, normal, device, boxes, add,

@@ -41,9 +41,9 @@ class Boxes {
   /// Valid until another one has to be made.
   const Box& of(const PackConfig& config);
   bool may_have_gaps() const { return gpu::may_have_gaps(normal_, sides_); }
-  /// Whether all runs of any box can begin at multiples of 16 bytes.
+  /// Whether there may be a box all of whose runs begin at multiples of 16 bytes.
   bool may_be_aligned() const;
-  /// Whether runs of the destination have gaps between them in any box.
+  /// Whether there may be a box whose runs of the destination have gaps between them.
   bool may_leave_gaps() const { return !is_dense(normal_, sides_.dst); }
 
  private:

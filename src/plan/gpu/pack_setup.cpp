@@ -271,11 +271,13 @@ const Box& Boxes::of(const PackConfig& config) {
 
 bool Boxes::may_be_aligned() const {
   const auto may_be = [&](const Box::Side& side, std::int64_t Mode::*stride) {
-    std::int64_t next = element_size(normal_, stride);  // where a run goes on, or 0
+    const std::int64_t size = element_size(normal_, stride);
+    std::int64_t next = size;  // where a run goes on, or 0
     for (int i = 0; i < side.modes; ++i) {
       const Mode& mode = normal_.modes[side.order[static_cast<std::size_t>(i)]];
       const std::int64_t step = std::abs(mode.*stride);
-      const bool goes_on = step == next && step <= most_shared;
+      // A run along the mode has all elements before it, and so has the box.
+      const bool goes_on = step == next && step / size * normal_.src_type.size() <= most_shared;
       if (!goes_on && step % vector != 0) return false;
       next = goes_on ? step * mode.extent : 0;
     }
