@@ -17,7 +17,7 @@ def main():
     x = np.random.default_rng(0).random((64, 200, 300), "f4")
     zarr.create_array(f"{folder}/in.zarr", shape=x.shape, chunks=(1, 200, 300), dtype="f4")[:] = x
     with (
-        LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         plan = cornerturn.rechunk(
