@@ -326,7 +326,7 @@ bool has_gaps(const Box& box) {
 bool meets_few_banks(const Mode& mode, const Problem& normal) {
   const std::int64_t unit = kernels::pack_unit_bytes(normal.dst_type.size());
   const std::int64_t step = mode.src_stride * (unit / normal.dst_type.size());
-  constexpr std::int64_t few = 32;  // bytes: lanes so far apart meet a quarter of the banks at most
+  constexpr std::int64_t few = 32;  // bytes: lanes so far apart begin in four banks at most
   return step % few == 0;
 }
 
