@@ -210,8 +210,12 @@ def bounds(drawn):
 
 
 def sources_of(drawn):
-    first = drawn.paths[0].resolve().relative_to(ROOT)
-    return f"`{JUDGED.sub('', str(first.with_suffix('')))}-judged-*.json`"
+    """The files of results, by one pattern where all of them are of the tree's judged seeds."""
+    paths = [p.resolve() for p in drawn.paths]
+    if all(p.is_relative_to(ROOT) and JUDGED.search(p.stem) for p in paths):
+        first = paths[0].relative_to(ROOT)
+        return f"`{JUDGED.sub('', str(first.with_suffix('')))}-judged-*.json`"
+    return ", ".join(f"`{p}`" for p in drawn.paths)
 
 
 def text_of(paths):

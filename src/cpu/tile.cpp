@@ -111,7 +111,7 @@ class Sweep {
         run_bytes_(grid_.split.run * width),
         src_width_(normal.src_type.size()),
         phase_(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst) % line)),
-        direct_(config.direct && vector_bytes == line && phase_ % width == 0),
+        direct_(config.direct && phase_ % width == 0),
         margin_(needs_margin() ? line / width : 0),
         tails_(ends_in_a_line_of_its_own()) {
     stage_pitch_ = line + grid_.strip_rows * width;
@@ -139,6 +139,7 @@ class Sweep {
  private:
   static constexpr int V = unit_rows<width>();
   static constexpr int K = unit_columns<width>();
+  static constexpr int line_rows = line / width;  // whose columns are whole lines
 
   // Rows before the strip are needed unless every destination row starts at a line boundary.
   bool needs_margin() const {
@@ -204,7 +205,7 @@ class Sweep {
     rows.first = std::max<std::int64_t>(0, begin);
     rows.count = std::max<std::int64_t>(0, end - rows.first);
     grid_.row_offsets(rows.first, rows.count, rows.offset);
-    const std::int64_t padded = (rows.count / V + 2) * V;
+    const std::int64_t padded = (rows.count / line_rows + 2) * line_rows;
     for (std::int64_t i = std::max<std::int64_t>(1, rows.count); i < padded; ++i) {
       rows.offset[i] = rows.offset[i - 1];
     }
@@ -233,14 +234,14 @@ class Sweep {
   }
 
   // Inlined: GCC drops calls of functions that do nothing but prefetch.
-  HWY_INLINE void prefetch_block(std::int64_t first_row) const {
+  HWY_INLINE void prefetch_block(std::int64_t first_row, int rows) const {
     if (first_row >= prefetch_rows_->count) return;
     for (std::int64_t b = 0; b < grid_.window_columns * src_width_; b += line)
-      prefetch(first_row, b);
-    if (prefetch_last_ > 0) prefetch(first_row, prefetch_last_);
+      prefetch(first_row, rows, b);
+    if (prefetch_last_ > 0) prefetch(first_row, rows, prefetch_last_);
   }
-  HWY_INLINE void prefetch(std::int64_t first_row, std::int64_t byte) const {
-    for (std::int64_t i = first_row; i < first_row + V; ++i) {
+  HWY_INLINE void prefetch(std::int64_t first_row, int rows, std::int64_t byte) const {
+    for (std::int64_t i = first_row; i < first_row + rows; ++i) {
       __builtin_prefetch(prefetch_ + prefetch_rows_->offset[i] + byte, 0, 2);
     }
   }
@@ -263,9 +264,9 @@ class Sweep {
     const std::int64_t blocks = (rows.count + V - 1) / V;
     for (std::int64_t i = 0; i < blocks; ++i) {
       const std::int64_t b = config_.packed ? blocks - 1 - i : i;
-      if (config_.prefetch_bytes > 0) prefetch_block(b * V);
+      if (config_.prefetch_bytes > 0) prefetch_block(b * V, V);
       const std::int64_t row = to_stage ? b * V : std::min(b * V, rows.count - V);
-      transpose_block<false>(src, rows.offset + row, row * width, columns);
+      transpose_block<V, false>(src, rows.offset + row, row * width, columns);
     }
     if (to_stage) flush(dst, strip, rows, columns);
   }
@@ -276,9 +277,9 @@ class Sweep {
         rows.first > 0 || phase_ == 0 ? 0 : std::min(rows.count, (line - phase_) / width);
     if (head > 0) part_of_line(src, rows, 0, head, columns);
     std::int64_t row = head;
-    for (; row + V <= rows.count; row += V) {
-      if (config_.prefetch_bytes > 0) prefetch_block(row);
-      transpose_block<true>(src, rows.offset + row, row * width, columns);
+    for (; row + line_rows <= rows.count; row += line_rows) {
+      if (config_.prefetch_bytes > 0) prefetch_block(row, line_rows);
+      transpose_block<line_rows, true>(src, rows.offset + row, row * width, columns);
     }
     if (row < rows.count) part_of_line(src, rows, row, rows.count, columns);
   }
@@ -288,46 +289,53 @@ class Sweep {
     u8* to[max_columns];
     std::copy_n(scratch_.column, columns, to);
     for (std::int64_t c = 0; c < columns; ++c) scratch_.column[c] = scratch_.stage + c * line;
-    if (config_.prefetch_bytes > 0) prefetch_block(first);
-    transpose_block<false>(src, rows.offset + first, 0, columns);
+    if (config_.prefetch_bytes > 0) prefetch_block(first, line_rows);
+    for (std::int64_t row = first; row < last; row += V) {
+      transpose_block<V, false>(src, rows.offset + row, (row - first) * width, columns);
+    }
     for (std::int64_t c = 0; c < columns; ++c) {
       copy_bytes(to[c] + first * width, scratch_.stage + c * line, (last - first) * width);
       scratch_.column[c] = to[c];
     }
   }
 
-  // V rows, all columns of the window.
-  template <bool stream>
+  // `count` rows, a multiple of V, and all columns of the window.
+  template <int count, bool stream>
   HWY_INLINE void transpose_block(const u8* src, const std::int64_t* row_offset, std::int64_t at,
                                   std::int64_t columns) {
     if (grid_.problem->converts()) {
-      convert_rows(*grid_.problem, {reinterpret_cast<const std::byte*>(src), row_offset, V, columns,
-                                    reinterpret_cast<std::byte*>(scratch_.block), block_pitch});
+      convert_rows(*grid_.problem,
+                   {reinterpret_cast<const std::byte*>(src), row_offset, count, columns,
+                    reinterpret_cast<std::byte*>(scratch_.block), block_pitch});
     } else if (config_.copy_rows) {
-      for (int i = 0; i < V; ++i) {
+      for (int i = 0; i < count; ++i) {
         copy_run(scratch_.block + i * block_pitch, src + row_offset[i], columns * width);
       }
     }
     // What few rows begin at stays in registers, instead of being read again for each column.
-    constexpr bool few_rows = V <= 8;
-    const u8* row[few_rows ? V : 1];
+    constexpr bool few_rows = count <= 8;
+    const u8* row[few_rows ? count : 1];
     if constexpr (few_rows) {
       CT_UNROLL
-      for (int i = 0; i < V; ++i) row[i] = src + row_offset[i];
+      for (int i = 0; i < count; ++i) row[i] = src + row_offset[i];
     }
     for (std::int64_t c = 0; c < columns; c += K) {
       // The last unit is moved back to end with the window: what it repeats stays the same.
       const std::int64_t column = std::min(c, columns - K);
       u8* const* to = scratch_.column + column;
-      const auto out = [=](int k) { return to[k] + at; };
-      if (config_.copy_rows) {
-        const u8* from = scratch_.block + column * width;
-        transpose_unit<width, stream>([=](int i) { return from + i * block_pitch; }, out);
-      } else if constexpr (few_rows) {
-        transpose_unit<width, stream>([&](int i) { return row[i] + column * width; }, out);
-      } else {
-        const u8* from = src + column * width;
-        transpose_unit<width, stream>([=](int i) { return from + row_offset[i]; }, out);
+      CT_UNROLL
+      for (int first = 0; first < count; first += V) {
+        const auto out = [=](int k) { return to[k] + at + first * width; };
+        if (config_.copy_rows) {
+          const u8* from = scratch_.block + first * block_pitch + column * width;
+          transpose_unit<width, stream>([=](int i) { return from + i * block_pitch; }, out);
+        } else if constexpr (few_rows) {
+          transpose_unit<width, stream>([&](int i) { return row[first + i] + column * width; },
+                                        out);
+        } else {
+          const u8* from = src + column * width;
+          transpose_unit<width, stream>([=](int i) { return from + row_offset[first + i]; }, out);
+        }
       }
     }
   }

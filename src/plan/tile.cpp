@@ -137,6 +137,20 @@ void size_direct(TileConfig& config, std::int64_t width) {
   config.window_bytes = narrow ? 64 : 128;
 }
 
+// Processors without vectors as long as a line, by problems of seeds 4441 to 4443 on a Zen 3: what
+// follows a row of the source for one line, or for four, is read faster than for two; and of at
+// most 16 rows more is fetched unasked, and lines are written as fast alone as together.
+constexpr int rows_fetched_unasked = 16;
+
+void size_staged_of_short_vectors(TileConfig& config, std::int64_t width) {
+  if (!config.copy_rows) config.window_bytes = width <= 4 ? 64 : 256;
+}
+void size_direct_of_short_vectors(TileConfig& config, std::int64_t width, bool few_rows) {
+  const std::int64_t few_bytes = std::max(line, rows_fetched_unasked * width);
+  config.strip_bytes = static_cast<int>(few_rows ? few_bytes : 16 * line);
+  config.window_bytes = few_rows && width <= 4 ? 128 : 256;
+}
+
 // Is the run so short that it is written together with its neighbours, and can it be?
 bool is_packed(const TileSplit& split, const Problem& normal) {
   constexpr std::int64_t packed_run = 10 * line;
@@ -145,12 +159,17 @@ bool is_packed(const TileSplit& split, const Problem& normal) {
   return run_bytes <= packed_run && chain.dst_stride == run_bytes && chain.src_stride > 0;
 }
 
+// Can lines go from the registers to memory?
+bool can_be_direct(const TileConfig& config, const TileSplit& split, const Problem& normal) {
+  return past_caches(config.stores) && split.run * normal.dst_type.size() >= 2 * line &&
+         !rows_misaligned(normal, split.run_modes);
+}
+
 TileConfig config_of(const TileSplit& split, const Problem& normal, const CpuInfo& cpu) {
   const std::int64_t dst_width = normal.dst_type.size();
   const std::int64_t width = std::max<std::int64_t>(normal.src_type.size(), dst_width);
-  const std::int64_t run_bytes = split.run * dst_width;
   const std::int64_t chain_bytes = split.columns * dst_width;
-  const bool misaligned = rows_misaligned(normal, split.run_modes);
+  const bool lines = vector_bytes(cpu) == line;
   TileConfig config;
   config.run_modes = split.run_modes;
   // Streaming saves reading the destination's lines: it pays as soon as they are not cached.
@@ -158,12 +177,12 @@ TileConfig config_of(const TileSplit& split, const Problem& normal, const CpuInf
   config.copy_rows = rows_collide(normal, split.run_modes, cpu);
   // What small problems read is in the cache, or there soon without being asked for.
   if (fits_l2(normal, cpu) && normal.bytes() <= cpu.l1_bytes * 4) config.prefetch_bytes = 0;
-  config.direct = past_caches(config.stores) && !misaligned && run_bytes >= 2 * line &&
-                  vector_bytes(cpu) == line;
+  config.direct = lines && can_be_direct(config, split, normal);
   if (config.direct) {
     size_direct(config, width);
   } else {
-    size_staged(config, width, misaligned);
+    size_staged(config, width, rows_misaligned(normal, split.run_modes));
+    if (!lines && past_caches(config.stores)) size_staged_of_short_vectors(config, width);
     // A source run a little longer than a line is done at once.
     if (chain_bytes > line && chain_bytes < 2 * line) config.window_bytes = 2 * line;
     config.packed = is_packed(split, normal);
@@ -202,7 +221,7 @@ const char* Family::why_not(const Problem& normal, const CpuInfo& cpu) {
   return nullptr;
 }
 
-// At most so many configurations are offered for one problem.
+// Of at most so many destination runs configurations are offered for one problem.
 constexpr int max_configs = 4;
 
 void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<TileConfig>& add) {
@@ -212,8 +231,17 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Tile
     const TileSplit split = split_tile(normal, modes);
     // Of many small modes, those that make short runs are left out.
     if (most - modes >= max_configs && split.run * normal.dst_type.size() < 4 * line) continue;
-    add(config_of(split, normal, cpu));
+    TileConfig config = config_of(split, normal, cpu);
+    add(config);
     ++offered;
+    // Where a line takes several vectors, it need not be faster without a stage.
+    if (config.direct || normal.converts() || !can_be_direct(config, split, normal)) continue;
+    config.direct = true;
+    config.packed = false;
+    for (const bool few_rows : {true, false}) {
+      size_direct_of_short_vectors(config, normal.dst_type.size(), few_rows);
+      add(config);
+    }
   }
 }
 

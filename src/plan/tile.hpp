@@ -26,8 +26,7 @@ struct TileConfig {
   bool packed = false;
   /// Whole lines go from the registers to memory, without a stage: all destination rows begin at
   /// the same place within a line. Through a stage all the same if short rows begin within a line
-  /// (at_phase), elements do not lie at multiples of their size, or a vector of the target that
-  /// runs is shorter than a line.
+  /// (at_phase), or elements do not lie at multiples of their size.
   bool direct = false;
   Stores stores = Stores::regular;
 
