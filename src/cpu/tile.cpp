@@ -140,6 +140,8 @@ class Sweep {
   static constexpr int V = unit_rows<width>();
   static constexpr int K = unit_columns<width>();
   static constexpr int line_rows = line / width;  // whose columns are whole lines
+  template <int count>
+  static constexpr bool few_rows = count <= 8;
 
   // Rows before the strip are needed unless every destination row starts at a line boundary.
   bool needs_margin() const {
@@ -313,9 +315,8 @@ class Sweep {
       }
     }
     // What few rows begin at stays in registers, instead of being read again for each column.
-    constexpr bool few_rows = count <= 8;
-    const u8* row[few_rows ? count : 1];
-    if constexpr (few_rows) {
+    const u8* row[few_rows<count> ? count : 1];
+    if constexpr (few_rows<count>) {
       CT_UNROLL
       for (int i = 0; i < count; ++i) row[i] = src + row_offset[i];
     }
@@ -323,19 +324,38 @@ class Sweep {
       // The last unit is moved back to end with the window: what it repeats stays the same.
       const std::int64_t column = std::min(c, columns - K);
       u8* const* to = scratch_.column + column;
-      CT_UNROLL
-      for (int first = 0; first < count; first += V) {
-        const auto out = [=](int k) { return to[k] + at + first * width; };
-        if (config_.copy_rows) {
-          const u8* from = scratch_.block + first * block_pitch + column * width;
-          transpose_unit<width, stream>([=](int i) { return from + i * block_pitch; }, out);
-        } else if constexpr (few_rows) {
-          transpose_unit<width, stream>([&](int i) { return row[first + i] + column * width; },
-                                        out);
-        } else {
-          const u8* from = src + column * width;
-          transpose_unit<width, stream>([=](int i) { return from + row_offset[first + i]; }, out);
+      if constexpr (stream && count > V) {
+        // A line's vectors follow one another: a line that is left half written may be sent so.
+        alignas(line) u8 lines[K * line];
+        transpose_rows<count, false>(src, row_offset, row, column,
+                                     [&](int k) { return lines + k * line; });
+        for (int k = 0; k < K; ++k) {
+          CT_UNROLL
+          for (int b = 0; b < line; b += vector_bytes)
+            stream_vector(to[k] + at + b, lines + k * line + b);
         }
+      } else {
+        transpose_rows<count, stream>(src, row_offset, row, column,
+                                      [=](int k) { return to[k] + at; });
+      }
+    }
+  }
+
+  // The unit of these rows that begins at `column`: out(k) is where its column k goes to.
+  template <int count, bool stream, class Out>
+  HWY_INLINE void transpose_rows(const u8* src, const std::int64_t* row_offset,
+                                 const u8* const* row, std::int64_t column, Out out) {
+    CT_UNROLL
+    for (int first = 0; first < count; first += V) {
+      const auto to = [=](int k) { return out(k) + first * width; };
+      if (config_.copy_rows) {
+        const u8* from = scratch_.block + first * block_pitch + column * width;
+        transpose_unit<width, stream>([=](int i) { return from + i * block_pitch; }, to);
+      } else if constexpr (few_rows<count>) {
+        transpose_unit<width, stream>([=](int i) { return row[first + i] + column * width; }, to);
+      } else {
+        const u8* from = src + column * width;
+        transpose_unit<width, stream>([=](int i) { return from + row_offset[first + i]; }, to);
       }
     }
   }

@@ -137,10 +137,12 @@ void size_direct(TileConfig& config, std::int64_t width) {
   config.window_bytes = narrow ? 64 : 128;
 }
 
-// Processors without vectors as long as a line, by problems of seeds 4441 to 4443 on a Zen 3: what
-// follows a row of the source for one line, or for four, is read faster than for two; and of at
-// most 16 rows more is fetched unasked, and lines are written as fast alone as together.
+// Processors without vectors as long as a line, by problems of seeds 4441 to 4443, 4451 and 4452 on
+// a Zen 3: what follows a row of the source for one line, or for four, is read faster than for two;
+// and of at most 16 rows more is fetched unasked. Lines are written as fast alone as together, but
+// where they lie multiples of 2 KiB apart they take a third longer than through a stage.
 constexpr int rows_fetched_unasked = 16;
+constexpr std::int64_t crowded_pitch = 2048;
 
 void size_staged_of_short_vectors(TileConfig& config, std::int64_t width) {
   if (!config.copy_rows) config.window_bytes = width <= 4 ? 64 : 256;
@@ -235,7 +237,9 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Tile
     add(config);
     ++offered;
     // Where a line takes several vectors, it need not be faster without a stage.
-    if (config.direct || normal.converts() || !can_be_direct(config, split, normal)) continue;
+    const bool crowded = normal.modes[split.chain[0]].dst_stride % crowded_pitch == 0;
+    if (config.direct || crowded || normal.converts() || !can_be_direct(config, split, normal))
+      continue;
     config.direct = true;
     config.packed = false;
     for (const bool few_rows : {true, false}) {
@@ -303,7 +307,7 @@ double Family::cost_ns(const TileConfig& planned, const Problem& normal, const C
       line_of_work_ns(config, normal, cpu) * padded_run / run * padded_chain / chain / line;
   const double rows = strip / static_cast<double>(width);
   double read = (c.read_line_ns + c.many_rows_line_ns * rows / (rows + c.few_rows)) / line +
-                c.source_run_ns / chain;
+                c.source_run_ns / chain + c.visit_ns / std::min<double>(config.window_bytes, chain);
   if (normal.converts())
     read *= static_cast<double>(normal.src_type.size()) / static_cast<double>(width);
   double write = c.cached_line_ns / line;
