@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Makes the tables of problems drawn at random, of docs/benchmark.md and for summary.py.
 
-usage: random_report.py publish [RESULT.json...]  writes the CPU's table (default: the newest that no fit saw)
+usage: random_report.py publish [RESULT.json...]  writes the CPUs' tables (default: of all results that no fit saw)
        random_report.py check [RESULT.json...]    fails when the page says something else than the results
        random_report.py table RESULT.json...      prints the table
 
 RESULT.json is what `cornerturn bench --threads 1 --all-candidates --random COUNT --seed S --json RESULT.json`
-writes, where `cpu_planning_check RESULT.json --least-bytes` has noted what memory moves at least. Peers' results of the same problems lie beside it, as RESULT-numpy.json and RESULT-torch.json. The newest are
+writes, where `cpu_planning_check RESULT.json --least-bytes` has noted what memory moves at least. Peers' results of the same problems lie beside it, as RESULT-numpy.json and RESULT-torch.json. Those that no fit saw are
 cpu-PROCESSOR-judged-SEED.json in bench/results/random, and those of more threads cpu-PROCESSOR-judged-SEED-threads-N.json.
 """
 import re
@@ -106,12 +106,27 @@ def regret_of(case):
     return chosen / min([*times.values(), chosen])
 
 
-def by_threads(paths):
-    """A Drawn for each number of threads, the fewest first."""
+def by_machine(paths):
+    """A Drawn for each processor and number of threads, the fewest first."""
     found = defaultdict(list)
     for path in paths:
-        found[load(path)["threads"]].append(path)
-    return [Drawn(found[threads]) for threads in sorted(found)]
+        result = load(path)
+        found[machine_of(result), result["threads"]].append(path)
+    return [Drawn(found[key]) for key in sorted(found)]
+
+
+def machine_of(result):
+    """The processor, and the vectors that were used."""
+    provenance = result["provenance"]
+    return f"{provenance['cpu']}, {provenance['non_temporal_copy']}"
+
+
+def on_least_threads(paths):
+    """The Drawn of each processor that has the fewest threads."""
+    least = {}
+    for drawn in by_machine(paths):
+        least.setdefault(machine_of(drawn.first), drawn)
+    return list(least.values())
 
 
 def percent(value):
@@ -166,7 +181,7 @@ def caption(drawn):
     drawn_from = f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}, {low / 1e6:.0f} to {up_to} MB"
     versions = "".join(f"; {TITLES[peer]} {version}" for peer, version in drawn.versions.items())
     ahead = f" A peer is ahead where it is more than {100 * TOLERANCE:.0f} % faster." if drawn.peers else ""
-    machine = f"{p['cpu']}, {p['non_temporal_copy']}, {report.plural(drawn.first['threads'])}"
+    machine = f"{machine_of(drawn.first)}, {report.plural(drawn.first['threads'])}"
     return "\n".join(
         [
             f"- {machine}; {drawn_from}{versions}. From {sources_of(drawn)}.",
@@ -219,20 +234,12 @@ def sources_of(drawn):
 
 
 def text_of(paths):
-    return "\n\n".join(f"{table(drawn)}\n\n{caption(drawn)}" for drawn in by_threads(paths))
+    return "\n\n".join(f"{table(drawn)}\n\n{caption(drawn)}" for drawn in by_machine(paths))
 
 
-def newest_on_cpu():
-    """The results of seeds that no cost was fitted to, of the processor that has the newest; maybe none."""
-    judged = [p for p in FOLDER.glob("cpu-*.json") if JUDGED.search(p.stem)]
-    if not judged:
-        return []
-    newest = max(judged, key=lambda p: load(p)["provenance"]["date"])
-    return sorted(p for p in judged if processor_of(p) == processor_of(newest))
-
-
-def processor_of(path):
-    return JUDGED.sub("", path.stem)
+def judged_on_cpus():
+    """The results of seeds that no cost was fitted to; maybe none."""
+    return sorted(p for p in FOLDER.glob("cpu-*.json") if JUDGED.search(p.stem))
 
 
 def newest_on_gpu():
@@ -262,4 +269,4 @@ def run(script, usage, marker, text_of, newest):
 
 
 if __name__ == "__main__":
-    run("bench/random_report.py", __doc__, MARKER, text_of, newest_on_cpu)
+    run("bench/random_report.py", __doc__, MARKER, text_of, judged_on_cpus)

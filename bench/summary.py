@@ -69,29 +69,33 @@ def gpu_side(shares):
     return Side(shares.ours.__getitem__, best_peer, shares.keys)
 
 
-def random_row(cpu_paths, gpu_paths):
-    """The row of problems that were drawn at random; a side without a result has no number."""
-    cells = ["-"] * 4
-    if cpu_paths:
-        drawn = random_report.by_threads(cpu_paths)[0]
-        best = [b for k in drawn.ours if (b := drawn.best_peer(k)) is not None]
-        cells[:2] = [percent([drawn.share(k) for k in drawn.ours], "**"), percent(best)]
-    if gpu_paths:
-        cells[2] = percent(random_report.gpu_shares(gpu_paths), "**")
-    return "| " + " | ".join(["random problems", *cells]) + " |"
+def random_rows(cpu_paths, gpu_paths):
+    """The rows of problems that were drawn at random, one for each processor; a side without a result has no number."""
+    machines = random_report.on_least_threads(cpu_paths)
+    rows = []
+    for drawn in machines or [None]:
+        cells = ["-"] * 4
+        if drawn:
+            best = [b for k in drawn.ours if (b := drawn.best_peer(k)) is not None]
+            cells[:2] = [percent([drawn.share(k) for k in drawn.ours], "**"), percent(best)]
+        if gpu_paths and not rows:
+            cells[2] = percent(random_report.gpu_shares(gpu_paths), "**")
+        title = "random problems"
+        if len(machines) > 1:
+            title += f", {random_report.machine_of(drawn.first)}"
+        rows.append("| " + " | ".join([title, *cells]) + " |")
+    return rows
 
 
 def random_note(cpu_paths, gpu_paths):
     sides = []
-    if cpu_paths:
-        drawn = random_report.by_threads(cpu_paths)[0]
-        provenance = drawn.first["provenance"]
+    for drawn in random_report.on_least_threads(cpu_paths):
         behind = sum(drawn.behind(k) for k in drawn.ours)
         peers = " or ".join(random_report.TITLES[p] for p in drawn.peers)
         peers = f"; {peers} is faster in {behind} of them" if peers else ""
         sides.append(
-            f"on the CPU {len(drawn.ours)} ({provenance['cpu']}, one thread{peers}; "
-            f"{random_report.sources_of(drawn)})"
+            f"on the CPU {len(drawn.ours)} ({drawn.first['provenance']['cpu']}, "
+            f"{report.plural(drawn.first['threads'])}{peers}; {random_report.sources_of(drawn)})"
         )
     if gpu_paths:
         sources = ", ".join(source_of(path) for path in gpu_paths)
@@ -114,9 +118,9 @@ def text_of(cpu_path, gpu_path):
     ]
     for title, (groups, classes) in ROWS.items():
         lines.append("| " + " | ".join([title, *cpu.cells(groups), *gpu.cells(classes)]) + " |")
-    drawn = [random_report.newest_on_cpu(), random_report.newest_on_gpu()]
+    drawn = [random_report.judged_on_cpus(), random_report.newest_on_gpu()]
     if any(drawn):
-        lines.append(random_row(*drawn))
+        lines += random_rows(*drawn)
     of_cpu = cpu_shares.runs[OURS]["provenance"]
     of_gpu = gpu_shares.runs[OURS]["provenance"]
     cpu_peers = ", ".join(report.TITLES[p] for p in cpu_shares.peers)

@@ -135,6 +135,31 @@ def test_the_tables_of_problems_drawn_at_random(project):
     assert "NumPy is faster in 1 of them" in readme
 
 
+def test_problems_drawn_at_random_on_two_processors(project):
+    """Each has tables and a row of its own; a result that lies elsewhere is named as it was given."""
+    folder = project / "bench" / "results" / "random"
+    folder.mkdir()
+    (folder / "cpu-some-judged-7.json").write_text(json.dumps(drawn("cornerturn", [2e-4, 4e-4])))
+    (folder / "cpu-some-judged-7-threads-2.json").write_text(json.dumps(drawn("cornerturn", [1e-4, 1e-4], threads=2)))
+    other = drawn("cornerturn", [1e-4, 4e-4])
+    other["provenance"] = {**other["provenance"], "cpu": "Other CPU"}
+    (folder / "cpu-other-judged-8.json").write_text(json.dumps(other))
+    page = project / "docs" / "benchmark.md"
+    page.write_text("<!-- bench-random:begin -->\n<!-- bench-random:end -->\n")
+    assert run(project, "random_report.py", "publish").returncode == 0
+    assert page.read_text().count("| **all** | 2 |") == 3
+    for words in ["Some CPU, AVX2, one thread", "Some CPU, AVX2, 2 threads", "Other CPU, AVX2, one thread"]:
+        assert page.read_text().count(words) == 1
+    assert run(project, "summary.py", "publish").returncode == 0
+    readme = (project / "README.md").read_text()
+    assert "| random problems, Other CPU, AVX2 | **50** | - | - | - |" in readme
+    assert "| random problems, Some CPU, AVX2 | **35** | - | - | - |" in readme
+    elsewhere = project / "seven.json"
+    elsewhere.write_text(json.dumps(other))
+    table = run(project, "random_report.py", "table", elsewhere)
+    assert f"From `{elsewhere}`." in table.stdout, table.stderr
+
+
 def test_what_memory_allows_on_a_cpu(project):
     """The fastest copy takes two thirds of memcpy's time; the second problem moves three times its payload."""
     folder = project / "bench" / "results" / "random"

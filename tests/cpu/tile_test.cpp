@@ -113,5 +113,54 @@ TEST(TileAtAPhase, ShortRunsGoWholeThroughAStage) {
   }
 }
 
+// A matrix of 3,000 columns and 2,000 rows, whose columns become runs of the destination that begin
+// `pitch` bytes apart.
+Problem matrix_of(int width, std::int64_t pitch) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(width);
+  problem.modes.push_back({3000, width, pitch});
+  problem.modes.push_back({2000, 3000 * width, width});
+  return problem;
+}
+
+std::vector<plan::TileConfig> offered_for(const Problem& problem, const std::string& isa) {
+  plan::CpuInfo cpu;
+  cpu.isa = isa;
+  cpu.l2_bytes = 512 << 10;
+  return offered_for(problem, cpu);
+}
+
+// Without vectors as long as a line, runs go through a stage, or straight to memory from few rows
+// at a time or from many, whichever is estimated to be faster.
+TEST(TileOffers, ShortVectorsGoBothWays) {
+  const std::vector<plan::TileConfig> doubles = offered_for(matrix_of(8, 16064), "AVX2");
+  ASSERT_EQ(doubles.size(), 3u);
+  EXPECT_FALSE(doubles[0].direct);
+  EXPECT_EQ(doubles[0].window_bytes, 256);
+  EXPECT_TRUE(doubles[1].direct);
+  EXPECT_EQ(doubles[1].strip_bytes, 16 * 8);
+  EXPECT_TRUE(doubles[2].direct);
+  EXPECT_EQ(doubles[2].strip_bytes, 1024);
+  const std::vector<plan::TileConfig> shorts = offered_for(matrix_of(2, 4032), "AVX2");
+  ASSERT_EQ(shorts.size(), 3u);
+  EXPECT_EQ(shorts[0].window_bytes, 64);
+  EXPECT_EQ(shorts[1].strip_bytes, 64);  // a line is the least
+}
+
+TEST(TileOffers, LongVectorsGoStraightToMemory) {
+  const std::vector<plan::TileConfig> offered = offered_for(matrix_of(8, 16064), "AVX3");
+  ASSERT_EQ(offered.size(), 1u);
+  EXPECT_TRUE(offered[0].direct);
+}
+
+TEST(TileOffers, RunsWithinLinesAndCrowdedLinesGoThroughAStage) {
+  for (const std::int64_t pitch : {16000 + 8, 16384, 16384 + 2048}) {
+    const std::vector<plan::TileConfig> offered = offered_for(matrix_of(8, pitch), "AVX2");
+    ASSERT_EQ(offered.size(), 1u) << pitch;
+    EXPECT_FALSE(offered[0].direct) << pitch;
+  }
+  EXPECT_EQ(offered_for(matrix_of(8, 16384 + 1024), "AVX2").size(), 3u);
+}
+
 }  // namespace
 }  // namespace cornerturn::test

@@ -63,6 +63,19 @@ TEST(CpuEstimates, ShortRunsThatBeginWithinALineGoThroughAStage) {
   EXPECT_GT(estimate_ns(short_runs, cpu, "tile", "lines from registers", 16), within);
 }
 
+TEST(CpuEstimates, WindowsOfARowThatIsTakenUpAgainCost) {
+  CpuInfo cpu;
+  cpu.isa = "AVX2";
+  cpu.l2_bytes = 512 << 10;
+  const Problem matrix = problem_of(8, {{3200, 8, 16064}, {2000, 25600, 8}});
+  const auto of = [&](const std::string& part) { return estimate_ns(matrix, cpu, "tile", part); };
+  const std::string narrow = "windows of 256 B, non-temporal";
+  const double before = of(narrow);
+  ASSERT_GT(before, 0);
+  cpu.costs.tile.visit_ns.value += 2;
+  EXPECT_NEAR(of(narrow) - before, 2 * 2000 * (3200 * 8 / 256), 1);
+}
+
 TEST(CpuEstimates, AnOffsetCanMakeUpForAnAddress) {
   Problem moved = apart_runs;
   moved.dst_offset = 48;
