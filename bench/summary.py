@@ -94,12 +94,12 @@ def random_note(cpu_paths, gpu_paths):
         peers = " or ".join(random_report.TITLES[p] for p in drawn.peers)
         peers = f"; {peers} is faster in {behind} of them" if peers else ""
         sides.append(
-            f"on the CPU {len(drawn.ours)} ({drawn.first['provenance']['cpu']}, "
-            f"{report.plural(drawn.first['threads'])}{peers}; {random_report.sources_of(drawn)})"
+            f"{len(drawn.ours)} on {random_report.machine_of(drawn.first)} "
+            f"({report.plural(drawn.first['threads'])}{peers}; {random_report.sources_of(drawn)})"
         )
     if gpu_paths:
         sources = ", ".join(source_of(path) for path in gpu_paths)
-        sides.append(f"on the GPU {len(random_report.gpu_shares(gpu_paths))} ({sources})")
+        sides.append(f"{len(random_report.gpu_shares(gpu_paths))} on the GPU ({sources})")
     return f"Random problems are drawn with seeds that no cost was fitted to: {', '.join(sides)}."
 
 
