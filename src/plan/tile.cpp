@@ -138,9 +138,9 @@ void size_direct(TileConfig& config, std::int64_t width) {
 }
 
 // Processors without vectors as long as a line, by problems of seeds 4441 to 4443, 4451 and 4452 on
-// a Zen 3: what follows a row of the source for one line, or for four, is read faster than for two;
-// and of at most 16 rows more is fetched unasked. Lines are written as fast alone as together, but
-// where they lie multiples of 2 KiB apart they take a third longer than through a stage.
+// a Zen 3: rows of the source are read faster by turns of one line or of four than of two, and the
+// processor itself fetches what follows in up to 16 rows. Lines are written as fast alone as
+// together, but those that lie multiples of 2 KiB apart take a third longer than through a stage.
 constexpr int rows_fetched_unasked = 16;
 constexpr std::int64_t crowded_pitch = 2048;
 
@@ -184,7 +184,8 @@ TileConfig config_of(const TileSplit& split, const Problem& normal, const CpuInf
     size_direct(config, width);
   } else {
     size_staged(config, width, rows_misaligned(normal, split.run_modes));
-    if (!lines && past_caches(config.stores)) size_staged_of_short_vectors(config, width);
+    if (!lines && past_caches(config.stores) && !normal.converts())
+      size_staged_of_short_vectors(config, width);
     // A source run a little longer than a line is done at once.
     if (chain_bytes > line && chain_bytes < 2 * line) config.window_bytes = 2 * line;
     config.packed = is_packed(split, normal);
@@ -223,7 +224,7 @@ const char* Family::why_not(const Problem& normal, const CpuInfo& cpu) {
   return nullptr;
 }
 
-// Of at most so many destination runs configurations are offered for one problem.
+// Configurations of so many destination runs at most are offered for one problem.
 constexpr int max_configs = 4;
 
 void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<TileConfig>& add) {
