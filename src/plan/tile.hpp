@@ -69,7 +69,7 @@ struct Costs {
   Cost many_rows_line_ns{"many_rows_line_ns", 0.1,
                          "more for one where a strip reads more rows than are fetched unasked"};
   Cost few_rows{"few_rows", 128, "rows of a strip of which half of the lines cost more"};
-  Cost visit_ns{"visit_ns", 0, "a row of the source taken up again for its next window"};
+  Cost visit_ns{"visit_ns", 0.001, "a row of the source taken up again for its next window"};
   Cost write_line_ns{"write_line_ns", 1.5, "a line of the destination past the caches"};
   Cost cached_line_ns{"cached_line_ns", 1, "a line of either through the caches"};
   Cost cached_bytes{"cached_bytes", 512 << 10, "bytes of a source that stays in the caches"};
