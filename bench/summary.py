@@ -70,21 +70,19 @@ def gpu_side(shares):
 
 
 def random_rows(cpu_paths, gpu_paths):
-    """The rows of problems that were drawn at random, one for each processor; a side without a result has no number."""
-    machines = random_report.on_least_threads(cpu_paths)
-    rows = []
-    for drawn in machines or [None]:
-        cells = ["-"] * 4
-        if drawn:
-            best = [b for k in drawn.ours if (b := drawn.best_peer(k)) is not None]
-            cells[:2] = [percent([drawn.share(k) for k in drawn.ours], "**"), percent(best)]
-        if gpu_paths and not rows:
-            cells[2] = percent(random_report.gpu_shares(gpu_paths), "**")
-        title = "random problems"
-        if len(machines) > 1:
-            title += f", {random_report.machine_of(drawn.first)}"
-        rows.append("| " + " | ".join([title, *cells]) + " |")
-    return rows
+    """The rows of problems that were drawn at random: one, or one for each of several processors and one for the GPU.
+    A side without a result has no number."""
+    gpu = percent(random_report.gpu_shares(gpu_paths), "**") if gpu_paths else "-"
+    found = {}
+    for drawn in random_report.on_least_threads(cpu_paths):
+        best = [b for k in drawn.ours if (b := drawn.best_peer(k)) is not None]
+        shares = percent([drawn.share(k) for k in drawn.ours], "**")
+        found[random_report.machine_of(drawn.first)] = [shares, percent(best)]
+    if len(found) <= 1:
+        cpu = next(iter(found.values()), ["-", "-"])
+        return ["| " + " | ".join(["random problems", *cpu, gpu, "-"]) + " |"]
+    rows = [f"| random problems, {machine} | {' | '.join(cells)} | - | - |" for machine, cells in found.items()]
+    return rows + [f"| random problems, GPU | - | - | {gpu} | - |"] * bool(gpu_paths)
 
 
 def random_note(cpu_paths, gpu_paths):

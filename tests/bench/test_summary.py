@@ -144,6 +144,8 @@ def test_problems_drawn_at_random_on_two_processors(project):
     other = drawn("cornerturn", [1e-4, 4e-4])
     other["provenance"] = {**other["provenance"], "cpu": "Other CPU"}
     (folder / "cpu-other-judged-8.json").write_text(json.dumps(other))
+    gpu = {**drawn("", []), "cases": [{"copy_seconds": 1e-4, "seconds": 2e-4}]}
+    (folder / "gpu-x100-seed-3.json").write_text(json.dumps(gpu))
     page = project / "docs" / "benchmark.md"
     page.write_text("<!-- bench-random:begin -->\n<!-- bench-random:end -->\n")
     assert run(project, "random_report.py", "publish").returncode == 0
@@ -154,6 +156,7 @@ def test_problems_drawn_at_random_on_two_processors(project):
     readme = (project / "README.md").read_text()
     assert "| random problems, Other CPU, AVX2 | **50** | - | - | - |" in readme
     assert "| random problems, Some CPU, AVX2 | **35** | - | - | - |" in readme
+    assert "| random problems, GPU | - | - | **50** | - |" in readme
     elsewhere = project / "seven.json"
     elsewhere.write_text(json.dumps(other))
     table = run(project, "random_report.py", "table", elsewhere)
@@ -253,7 +256,7 @@ def test_the_readme_has_one_table_with_one_number_a_cell():
     text = (ROOT / "README.md").read_text()
     inside = text.partition("<!-- bench-summary:begin -->")[2].partition("<!-- bench-summary:end -->")[0]
     rows = [line for line in inside.splitlines() if line.startswith("| ")][2:]
-    assert 1 < len(rows) <= 12
+    assert 1 < len(rows) <= 13
     for row in rows:
         cells = [cell.strip(" *") for cell in row.strip("|").split("|")][1:]
         assert all(cell == "-" or cell.isdigit() for cell in cells), row
