@@ -162,5 +162,22 @@ TEST(TileOffers, RunsWithinLinesAndCrowdedLinesGoThroughAStage) {
   EXPECT_EQ(offered_for(matrix_of(8, 16384 + 1024), "AVX2").size(), 3u);
 }
 
+// Rows of the source that lie 4 KiB apart meet in one set of the first-level cache.
+TEST(TileOffers, SourceRowsThatCollideGoThroughAStageByLongWindows) {
+  for (const int width : {1, 2, 4, 8}) {
+    Problem problem = matrix_of(width, 16064);
+    problem.modes[0].extent = 4096 / width;
+    problem.modes[1].src_stride = 4096;
+    const std::vector<plan::TileConfig> offered = offered_for(problem, "AVX2");
+    ASSERT_EQ(offered.size(), 1u) << width;
+    EXPECT_TRUE(offered[0].copy_rows) << width;
+    EXPECT_EQ(offered[0].strip_bytes, 1024) << width;
+    EXPECT_EQ(offered[0].window_bytes, 256) << width;
+    problem.modes[1].src_stride += 64;
+    EXPECT_FALSE(offered_for(problem, "AVX2")[0].copy_rows) << width;
+    EXPECT_EQ(offered_for(problem, "AVX2").size(), 3u) << width;
+  }
+}
+
 }  // namespace
 }  // namespace cornerturn::test
