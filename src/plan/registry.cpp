@@ -70,11 +70,16 @@ auto with_facts(const Problem& normal, const Use& use) {
   }
 }
 
+template <class Family, int number>
+const typename Family::Costs& costs_of(const Setting& setting) {
+  return std::get<number>(setting.machine.gpu_costs().families.of);
+}
+
 template <class Family, int number, class... Facts>
 Estimate gpu_estimate(const typename Family::Config& config, const Setting& setting,
                       Facts&... facts) {
-  return Family::estimate(config, setting.normal, *setting.model,
-                          std::get<number>(setting.machine.gpu_costs().families.of), facts...);
+  return Family::estimate(config, setting.normal, *setting.model, costs_of<Family, number>(setting),
+                          facts...);
 }
 
 template <class Family, int number>
@@ -89,6 +94,15 @@ Row gpu_row() {
   };
   row.configure = [](const Row& self, const Setting& setting, Candidates& out) {
     with_facts<Family>(setting.normal, [&](auto&... facts) {
+      if constexpr (requires { &Family::least; }) {
+        // Is no other candidate asked for, and one known that is faster than all of the family?
+        const gpu::Model& model = *setting.model;
+        const auto& costs = costs_of<Family, number>(setting);
+        if (model.least_seconds != nullptr &&
+            model.is_out_of_reach(
+                Family::least(setting.normal, setting.start, model, costs, facts...)))
+          return;
+      }
       const auto add = [&](const Config& config) {
         const Estimate estimate = gpu_estimate<Family, number>(config, setting, facts...);
         if (double* const least = setting.model->least_seconds) {

@@ -1,5 +1,7 @@
-// THE list: every family of kernels for GPUs, in the order in which equals are preferred. The build
-// reads it as well, for the files that are compiled once a family.
+// THE list: every family of kernels for GPUs, in the order in which equals are preferred. Of those
+// that move values, the one that takes longest to plan for is the last: it often need not be
+// planned for (Family::least). The build reads the list as well, for the files that are compiled
+// once a family.
 #pragma once
 
 #include <string>
@@ -37,9 +39,9 @@ using Families = TypeList<
     structures::Family,
     tile::Family,
     skew::Family,
-    pack::Family,
     gather::Family,
     repeat::Family,
+    pack::Family,
     quantise::Family,
     dequantise::Family,
     blocks::Family,

@@ -18,6 +18,9 @@
 //
 //     struct Facts;   // made from a problem, for all that is asked about it: configure takes them
 //                     // before `add` then, and estimate takes them last; may be missing
+//     static Estimate least(normal, start, model, costs, facts);   // no configuration is estimated
+//                                     // to take less: planned without being made where another
+//                                     // family's is faster than that; may be missing
 //     static std::string details(config);             // lines that explain() adds; may be missing
 //     static std::int64_t workspace(config);          // bytes beside the arrays; may be missing
 //     static const Parts& parts(config);              // where plans of other families do the work

@@ -23,10 +23,19 @@ namespace {
 
 using kernels::PackArgs;
 
+// Of a block, and for how many of an SM registers are sure to suffice (kernels/pack_anywhere.hpp),
+// where values are only moved.
+constexpr int least_threads_aligned = 128;
+constexpr int most_threads_aligned = 1024;
+constexpr int least_threads_anywhere = 64;
+constexpr int most_threads_anywhere = 1536;
+
 // So many that each has several vectors of the destination to write, as far as there are.
 std::int16_t threads_for(const Box& box, const Problem& normal, bool anywhere) {
   if (anywhere && box.bytes > 40 << 10) return 512;
-  if (!normal.converts() || normal.dst_type.size() > 1) return box.bytes >= 8192 ? 256 : 128;
+  if (!normal.converts() || normal.dst_type.size() > 1) {
+    return box.bytes >= 8192 ? 256 : least_threads_aligned;
+  }
   const std::int64_t vectors = box.elements * normal.dst_type.size() / vector;
   return vectors >= 2048 ? 256 : vectors >= 512 ? 128 : 64;
 }
@@ -165,9 +174,9 @@ struct BoxWork {
   }
 };
 
-// Threads of an SM for which registers are sure to suffice (kernels/pack_anywhere.hpp).
+// Threads of an SM for which registers are sure to suffice.
 int resident_threads(const PackConfig& config, const Problem& normal) {
-  return config.anywhere && !normal.converts() ? 1536 : 1024;
+  return config.anywhere && !normal.converts() ? most_threads_anywhere : most_threads_aligned;
 }
 
 // What is sure before the kernel is set up for a box: each vector is loaded, each element stored,
@@ -214,7 +223,9 @@ std::int16_t threads_anywhere(const Box& box, const Problem& normal, const Devic
   if (normal.converts()) return threads_for(box, normal, true);
   const std::int64_t bytes = box.bytes;
   int threads = bytes > 40 << 10 ? 512 : bytes >= 24 << 10 ? 384 : bytes >= 8192 ? 256 : 128;
-  if (normal.dst_type.size() <= 2 && bytes < 12 << 10) threads = bytes < 6 << 10 ? 64 : 128;
+  if (normal.dst_type.size() <= 2 && bytes < 12 << 10) {
+    threads = bytes < 6 << 10 ? least_threads_anywhere : 128;
+  }
   constexpr std::int64_t few = 512;  // of an SM
   while (threads < 512 && count_boxes(box, normal) * threads < few * device.sm_count) {
     threads = std::min(512, 2 * threads);
@@ -339,6 +350,11 @@ bool should_lie_apart(const Box& box, const Problem& normal) {
   return mode.src_stride == box.src.run * normal.src_type.size() && meets_few_banks(mode, normal);
 }
 
+// Whether there may be a box of the aligned form.
+bool may_be_aligned(const Alignment& start, const Boxes& boxes) {
+  return start.src >= vector && start.dst >= vector && boxes.may_be_aligned();
+}
+
 const char* why_not_changing(const Problem& normal) {
   if (const char* rule = why_not_by_value(normal)) return rule;
   if (std::max(normal.src_type.size(), normal.dst_type.size()) > 4) return "elements of 8 B";
@@ -367,8 +383,8 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     add_config(config);
   };
   // Types that are known at run time alone have a kernel of one form.
-  const bool offers_aligned = (!normal.converts() || why_no_common_cast(normal) == nullptr) &&
-                              start.src >= vector && start.dst >= vector && boxes.may_be_aligned();
+  const bool offers_aligned =
+      (!normal.converts() || why_no_common_cast(normal) == nullptr) && may_be_aligned(start, boxes);
   // As measured: of smaller arrays the L2 holds sectors until they are whole.
   constexpr std::int64_t least_shared = 16 << 20;
   const bool shares = normal.elements() * normal.dst_type.size() >= least_shared;
@@ -427,6 +443,41 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     add_others({.anywhere = true, .apart = true, .shares = shares}, normal, device, boxes, add,
                [&](const Box& box) { return should_lie_apart(box, normal); });
   }
+}
+
+// What is sure before any box is made: memory moves what no kernel can avoid, each vector is loaded
+// and each element stored once, and the boxes that an SM holds at a time fit into its shared
+// memory.
+Estimate Family::least(const Problem& normal, const Alignment& start, const Model& model,
+                       const Costs& c, const Facts& boxes) {
+  if (normal.converts()) return {};
+  const DeviceInfo& device = model.device;
+  const auto stored = static_cast<double>(normal.elements());
+  double loaded = stored * normal.src_type.size();  // bytes: broadcast modes add none
+  for (const Mode& mode : normal.modes) {
+    if (mode.src_stride == 0) loaded /= static_cast<double>(mode.extent);
+  }
+  const double loads = loaded / vector;
+  Work work;
+  work.src_bytes = model.src_read();
+  work.dst_bytes = model.least.dst_bytes;
+  // A block on every SM, which holds its share for that part of the time.
+  work.blocks = device.sm_count;
+  work.resident = device.shared_per_sm * work.blocks / loaded;
+  const auto with = [&](double wavefront, double block, double barriers, int most_resident) {
+    work.wavefronts = wavefront * (loads * 8 + stored) / 32;
+    work.block_seconds = block;
+    work.barriers = barriers / most_resident * std::min(work.resident, 1.0);
+    return estimate_of(model, work);
+  };
+  work.instructions = loads * c.load + stored * c.element;
+  const Estimate anywhere =
+      with(c.wavefront, c.block, c.barriers, most_threads_anywhere / least_threads_anywhere);
+  if (!may_be_aligned(start, boxes)) return anywhere;
+  work.instructions = loads * c.aligned_load + stored * c.aligned_element;
+  const Estimate aligned = with(c.aligned_wavefront, c.aligned_block, c.aligned_barriers,
+                                most_threads_aligned / least_threads_aligned);
+  return aligned.seconds < anywhere.seconds ? aligned : anywhere;
 }
 
 Estimate Family::estimate(const PackConfig& config, const Problem& normal, const Model& model,

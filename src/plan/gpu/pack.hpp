@@ -116,6 +116,8 @@ struct Family {
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
   static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                         Facts& boxes, const Add<Config>& add);
+  static Estimate least(const Problem& normal, const Alignment& start, const Model& model,
+                        const Costs& costs, const Facts& boxes);
   static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
                            const Costs& costs, Facts& boxes);
   static std::string describe(const Config& config, const Problem& normal);

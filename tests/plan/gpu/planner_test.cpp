@@ -59,6 +59,34 @@ TEST(GpuPlanner, QuickPlansChooseTheSameAndFindTheOthersWhenAsked) {
   }
 }
 
+// What is sure before a family makes its configurations is never more than one is estimated to
+// take.
+TEST(GpuPlanner, NoBoxOfPackIsEstimatedToTakeLessThanIsSure) {
+  double closest = 0;
+  int boxes = 0;
+  for (const std::int64_t bytes : {std::int64_t{10} << 10, std::int64_t{1} << 30}) {
+    test::RandomProblems random(47, {.max_bytes = bytes});
+    for (int i = 0; i < 200; ++i) {
+      const Problem problem = random.next();
+      for (const DeviceInfo& device : known_devices()) {
+        const Plan plan = make_plan(problem, device);
+        const Model model{device, standard_costs().shared, least_traffic(plan.normal)};
+        const double least = pack::Family::least(plan.normal, plan.alignment, model,
+                                                 pack::Family::Costs{}, pack::Boxes(plan.normal))
+                                 .seconds;
+        for (const Candidate& candidate : plan.candidates) {
+          if (candidate.row->name != pack::Family::name) continue;
+          EXPECT_LE(least, candidate.seconds()) << to_string(plan.normal);
+          closest = std::max(closest, least / candidate.seconds());
+          ++boxes;
+        }
+      }
+    }
+  }
+  EXPECT_GT(boxes, 1000);
+  EXPECT_GT(closest, 0.95);
+}
+
 // A driver may tell neither bandwidth nor clock, and no file describe the GPU.
 TEST(GpuPlanner, QuickPlansAreMadeWhereNoTimeCanBeExpected) {
   DeviceInfo unknown = device_named("h200");
