@@ -91,7 +91,11 @@ struct Skew {
       return ctx.load_if(active, row + m);
     };
     if (!a.whole_rows) {
-      return store_edges<T, threads, down>(ctx, a, tile, starts.dst, cols_left, element_at);
+      const auto word_at = [&](bool active, int m, int n) {
+        return word_of_elements<T>(element_at, active, m, n);
+      };
+      return store_edges<T, threads, down>(ctx, a, tile, starts.dst, cols_left, element_at,
+                                           word_at);
     }
     const auto joint_at = [&](int m, int n) {
       T v[V];

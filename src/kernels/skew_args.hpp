@@ -80,62 +80,109 @@ CT_DEVICE int in_whole_sectors(int left, int most) {
   return whole < most ? whole : most;
 }
 
-/// One element of every row, which(row) says which one, or none if that is negative: a lane takes
-/// one of a sector, so that each sector gets its part in one request. A partial one takes the L2
-/// longer than a whole one, however few bytes it has.
-template <class T, int threads, class Ctx, class Starts, class Which, class From>
-CT_DEVICE void store_singles(Ctx& ctx, const Starts& starts, int cols, Which&& which, From&& from) {
-  constexpr int together = 4;
-  constexpr int step = threads / of_sector<T>;
+/// The part of a row that lies in one of its sectors: elements [first, last). Element `sector`
+/// would be the sector's first one.
+struct Edge {
+  int sector;
+  int first;
+  int last;
+};
+
+/// A part of every row, which(row) says which one. A lane takes a word of a sector, so that each
+/// sector gets its words in one request: a partial one takes the L2 longer than a whole one,
+/// however few bytes it has. What is no whole word leaves as single elements, by lanes of the same
+/// sector. from(active, m, n) is element n of row m, word_from the word that begins with it.
+template <class T, int threads, class Ctx, class Starts, class Which, class From, class WordFrom>
+CT_DEVICE void store_parts_of_sectors(Ctx& ctx, const Starts& starts, int cols, Which&& which,
+                                      From&& from, WordFrom&& word_from) {
+  constexpr int W = sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1;  // elements of a word
+  constexpr int lanes = of_sector<T> / W;
+  constexpr int together = W > 1 ? 2 : 4;  // few instructions: they are in no cache yet
+  constexpr int step = threads / lanes;
+  const auto lane = static_cast<int>(ctx.thread_id().x % lanes);
   CT_NO_UNROLL
-  for (auto next = static_cast<int>(ctx.thread_id().x / of_sector<T>); next < cols;
+  for (auto next = static_cast<int>(ctx.thread_id().x / lanes); next < cols;
        next += together * step) {
+    using Word = std::conditional_t<W == 1, T, std::uint32_t>;
     T* to[together];
+    Word word[together];
+    bool has_word[together];
+    int single[together];
     T value[together];
-    bool active[together];
+    bool has_single[together];
     CT_UNROLL
     for (int k = 0; k < together; ++k) {
       const int m = next + k * step;
       const bool inside = m < cols;
       std::byte* const row = starts.at(ctx, inside ? m : next);
-      const int n = which(row);
-      active[k] = inside && n >= 0;
+      const Edge edge = which(row);
+      const int n = edge.sector + lane * W;
       to[k] = reinterpret_cast<T*>(row) + n;
-      value[k] = from(active[k], m, n);
+      has_word[k] = inside && n >= edge.first && n + W <= edge.last;
+      word[k] = word_from(has_word[k], m, has_word[k] ? n : 0);
+      if constexpr (W > 1) {
+        // The elements before the first whole word, and those behind the last one.
+        const int begin = edge.sector + (edge.first - edge.sector + W - 1) / W * W;
+        const int end = edge.sector + (edge.last - edge.sector) / W * W;
+        const int n = lane < W ? edge.first + lane : (begin > end ? begin : end) + lane - W;
+        const int limit = lane < W && begin < edge.last ? begin : edge.last;
+        has_single[k] = inside && n < limit;
+        single[k] = n - (edge.sector + lane * W);  // from `to`
+        value[k] = from(has_single[k], m, has_single[k] ? n : 0);
+      }
     }
     CT_UNROLL
-    for (int k = 0; k < together; ++k) ctx.store_if(active[k], to[k], value[k]);
+    for (int k = 0; k < together; ++k) {
+      ctx.store_if(has_word[k], reinterpret_cast<Word*>(to[k]), word[k]);
+      if constexpr (W > 1) ctx.store_if(has_single[k], to[k] + single[k], value[k]);
+    }
+  }
+}
+
+/// The word that begins with element n of row m, put together of elements: from(active, m, n).
+template <class T, class From>
+CT_DEVICE auto word_of_elements(From&& from, bool active, int m, int n) {
+  if constexpr (sizeof(T) >= 4) {
+    return from(active, m, n);
+  } else {
+    using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
+    std::uint32_t word = 0;
+    CT_UNROLL
+    for (int k = 0; k < 4 / static_cast<int>(sizeof(T)); ++k) {
+      const auto bits = __builtin_bit_cast(Bits, from(active, m, n + k));
+      word |= std::uint32_t{bits} << 8 * static_cast<int>(sizeof(T)) * k;
+    }
+    return word;
   }
 }
 
 /// The elements of every row that lie in no whole sector of its own: the first tile of a row has
 /// those before, the last one those behind, and another sector. `starts` are those of the
-/// destination's rows, a tile writes `down` elements of each in whole sectors, from(active, m, n)
-/// is element n of row m.
-template <class T, int threads, int down, class Ctx, class Starts, class From>
+/// destination's rows, a tile writes `down` elements of each in whole sectors, from and word_from
+/// as above.
+template <class T, int threads, int down, class Ctx, class Starts, class From, class WordFrom>
 CT_DEVICE void store_edges(Ctx& ctx, const SkewArgs& a, const TilePlace& tile, const Starts& starts,
-                           int cols, From&& from) {
+                           int cols, From&& from, WordFrom&& word_from) {
   const std::uint32_t left = a.matrix.rows - tile.row;
   const bool last = left <= static_cast<std::uint32_t>(down + of_sector<T>);
   if (tile.row != 0 && !last) return;
   const bool has_more = last && left > static_cast<std::uint32_t>(down);
   if (!a.has_edges && !has_more && elements_to_sector<T>(starts.at(ctx, 0)) == 0) return;
-  const auto lane = static_cast<int>(ctx.thread_id().x % of_sector<T>);
+  const int rows = last ? static_cast<int>(left) : of_sector<T>;  // as far as it matters
   if (tile.row == 0) {
-    const bool inside = static_cast<std::uint32_t>(lane) < left;
     const auto before = [&](const std::byte* row) {
-      return inside && lane < elements_to_sector<T>(row) ? lane : -1;
+      const int to_sector = elements_to_sector<T>(row);
+      return Edge{to_sector - of_sector<T>, 0, rows < to_sector ? rows : to_sector};
     };
-    store_singles<T, threads>(ctx, starts, cols, before, from);
+    store_parts_of_sectors<T, threads>(ctx, starts, cols, before, from, word_from);
   }
   if (last) {
-    const auto rows = static_cast<int>(left);
     const auto behind = [&](const std::byte* row) {
       const int to_sector = elements_to_sector<T>(row);
-      const int n = to_sector + in_whole_sectors<T>(rows - to_sector, down) + lane;
-      return n < rows ? n : -1;
+      const int n = to_sector + in_whole_sectors<T>(rows - to_sector, down);
+      return Edge{n, n, rows};
     };
-    store_singles<T, threads>(ctx, starts, cols, behind, from);
+    store_parts_of_sectors<T, threads>(ctx, starts, cols, behind, from, word_from);
   }
 }
 

@@ -79,11 +79,7 @@ struct SkewInRegisters {
     load(ctx, a, starts, rows_left, cols_left, buffer);
     prefetch_rows<Dst, threads>(ctx, a, tile, down + of_sector<Dst>, starts.dst, cols_left);
     ctx.barrier();
-    if (rows_left == rows && cols_left == columns) {
-      store<true>(ctx, a, starts, rows, columns, buffer);
-    } else {
-      store<false>(ctx, a, starts, rows_left, cols_left, buffer);
-    }
+    store(ctx, a, starts, rows_left, cols_left, buffer);
     const auto element_of = [&](bool active, int m, int n) {
       const T value = ctx.load_if(active, buffer + Map::at(m, n));
       if constexpr (changes_written) {
@@ -99,13 +95,24 @@ struct SkewInRegisters {
             [&](int m, int n) { return joint_at(ctx, a, m, n, rows_left, buffer); }, element_of);
       }
     }
-    store_edges<Dst, threads, down>(ctx, a, tile, starts.dst, cols_left, element_of);
+    const auto word_of = [&](bool active, int m, int n) {
+      if constexpr (changes_written || dst_size >= 4) {
+        return word_of_elements<Dst>(element_of, active, m, n);
+      } else {
+        const int aligned = n & -(4 / size);
+        const auto at = cast<std::uint32_t>(buffer + Map::at(m, aligned));
+        const auto shift = static_cast<unsigned>(n - aligned) * size;  // bytes
+        const std::uint32_t low = ctx.load_if(active, at);
+        const std::uint32_t high = ctx.load_if(active && shift != 0, at + 1);
+        return byte_permute(low, high, 0x3210U + 0x1111U * shift);
+      }
+    };
+    store_edges<Dst, threads, down>(ctx, a, tile, starts.dst, cols_left, element_of, word_of);
   }
 
   template <class Ctx>
   CT_DEVICE static void load(Ctx& ctx, const SkewArgs& a, const Starts& starts, int rows_left,
                              int cols_left, SharedPointer<T> buffer) {
-    const bool full = rows_left == rows && cols_left == columns;
     const Span span{a.src + a.src_low, a.src + a.src_high};
     CT_NO_UNROLL
     for (unsigned u = 0; u < repeats; ++u) {
@@ -118,37 +125,31 @@ struct SkewInRegisters {
       // What the store may look at, and no more.
       const bool needed = four < rows && four < rows_left + 32 / dst_size &&
                           static_cast<int>(vector) * read < cols_left;
-      if (needed) load_four(ctx, a, starts, span, full, rows_left, vector, four, buffer);
+      if (needed) load_four(ctx, a, starts, span, rows_left, vector, four, buffer);
     }
   }
 
+  // Rows that there are not are taken to be the last one: so all tiles run the same instructions,
+  // which are in the caches by then.
   template <class Ctx>
   CT_DEVICE static void load_four(Ctx& ctx, const SkewArgs& a, const Starts& starts,
-                                  const Span& span, bool full, int rows_left, unsigned vector,
-                                  int four, SharedPointer<T> buffer) {
+                                  const Span& span, int rows_left, unsigned vector, int four,
+                                  SharedPointer<T> buffer) {
     const std::byte* from[4];
     bool whole = true;
-    std::byte* begin = starts.src.at(ctx, four);
+    std::byte* begin = starts.src.at(ctx, four < rows_left ? four : rows_left - 1);
     CT_UNROLL
     for (int i = 0; i < 4; ++i) {
-      if (i > 0) begin = starts.src.after(ctx, begin, four + i);
+      if (i > 0 && four + i < rows_left) begin = starts.src.after(ctx, begin, four + i);
       from[i] = begin + vector * 16;
       // A step that is the same everywhere: its ends tell of all.
-      if (!one_mode || i % 3 == 0) whole = whole & span.has_vectors(from[i]);
+      if (!one_mode || i % 3 == 0) whole = whole & span.holds_two(from[i] - phase_of(from[i]));
     }
     Words v[4];
-    if (full & whole) {
+    if (whole) {
       VectorPair pair[4];
       CT_UNROLL
       for (int i = 0; i < 4; ++i) pair[i] = VectorPair::load<one_mode>(ctx, from[i]);
-      CT_UNROLL
-      for (int i = 0; i < 4; ++i) v[i] = pair[i].template from<src_size>(phase_of(from[i]));
-    } else if (whole) {
-      VectorPair pair[4];
-      CT_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        pair[i] = VectorPair::load_if(ctx, four + i < rows_left, from[i]);
-      }
       CT_UNROLL
       for (int i = 0; i < 4; ++i) v[i] = pair[i].template from<src_size>(phase_of(from[i]));
     } else {  // Next to an end of the source
@@ -218,17 +219,18 @@ struct SkewInRegisters {
   }
 
   // The whole vectors of a tile, every row's from its first whole sector on.
-  template <bool full, class Ctx>
+  template <class Ctx>
   CT_DEVICE static void store(Ctx& ctx, const SkewArgs& a, const Starts& starts, int rows_left,
                               int cols_left, SharedPointer<T> buffer) {
     static_assert(threads % of_row == 0);
     const unsigned thread = ctx.thread_id().x;
     const auto vector = static_cast<int>(thread % of_row * V);
+    const int end_of_sector = (vector / of_sector<Dst> + 1) * of_sector<Dst>;
     CT_PARTLY_UNROLL
     for (auto m = static_cast<int>(thread / of_row); m < cols_left; m += threads / of_row) {
       std::byte* const row = starts.dst.at(ctx, m);
       const int before = elements_to_sector<Dst>(row);
-      if (!full && vector >= in_whole_sectors<Dst>(rows_left - before, down)) continue;
+      if (before + end_of_sector > rows_left) continue;
       const int n = before + vector;
       ctx.store(reinterpret_cast<Words*>(row + n * dst_size), vector_at(ctx, a, m, n, buffer));
     }

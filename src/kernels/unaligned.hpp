@@ -53,6 +53,11 @@ struct Span {
   CT_HOST_DEVICE bool holds(const std::byte* vector) const {
     return vector >= low && vector + 16 <= high;
   }
+  /// Whether the aligned vector and the one behind it lie inside.
+  CT_HOST_DEVICE bool holds_two(const std::byte* vector) const {
+    return static_cast<bool>(static_cast<int>(vector >= low) &
+                             static_cast<int>(vector <= high - 32));
+  }
   /// Whether the aligned vectors around the 16 bytes at `p` surely lie inside, whatever its phase.
   CT_HOST_DEVICE bool has_vectors(const std::byte* p) const {
     return static_cast<bool>(static_cast<int>(p >= low + 15) & static_cast<int>(p <= high - 32));
@@ -202,7 +207,7 @@ CT_DEVICE Words load_inside(Ctx& ctx, bool active, const std::byte* from, const 
   const bool whole = span.holds(from);
   Words words = ctx.load_if(active && whole, reinterpret_cast<const Words*>(from));
   if constexpr (sizeof(T) < 16) {
-    if (active && !whole) {
+    if (active && !whole && from < span.high && from + 16 > span.low) {
       // Elements from the last to the first, each pushed in at the bottom.
       constexpr int size = static_cast<int>(sizeof(T));
       CT_NO_UNROLL
