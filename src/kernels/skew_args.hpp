@@ -124,11 +124,11 @@ CT_DEVICE void store_parts_of_sectors(Ctx& ctx, const Starts& starts, int cols, 
         // The elements before the first whole word, and those behind the last one.
         const int begin = edge.sector + (edge.first - edge.sector + W - 1) / W * W;
         const int end = edge.sector + (edge.last - edge.sector) / W * W;
-        const int n = lane < W ? edge.first + lane : (begin > end ? begin : end) + lane - W;
+        const int one = lane < W ? edge.first + lane : (begin > end ? begin : end) + lane - W;
         const int limit = lane < W && begin < edge.last ? begin : edge.last;
-        has_single[k] = inside && n < limit;
-        single[k] = n - (edge.sector + lane * W);  // from `to`
-        value[k] = from(has_single[k], m, has_single[k] ? n : 0);
+        has_single[k] = inside && one < limit;
+        single[k] = one - n;  // from `to`
+        value[k] = from(has_single[k], m, has_single[k] ? one : 0);
       }
     }
     CT_UNROLL

@@ -70,6 +70,26 @@ TEST(Engine, SkewJoinsRowsOfModes) {
   }
 }
 
+// Rows with gaps between them begin and end within sectors, at every place: what they have there
+// leaves by words and by single elements, of rows that have less than a sector, too. The last tile
+// has few rows.
+TEST(Engine, SkewWritesTheEndsOfRows) {
+  int turn = 0;
+  for (const std::int64_t size : {1, 2, 4}) {
+    for (const std::int64_t bytes : {20, 36, 68, 128, 132, 160, 196, 288, 292, 300}) {
+      for (int more = 0; more < 4 / size; ++more) {
+        const std::int64_t rows = bytes / size + more;
+        const std::int64_t cols = 128 / size + 3;
+        Problem problem = with_rows(size, rows, cols, cols + turn % 3, 1);
+        problem.modes[1].dst_stride += (1 + turn % 5) * size;  // a column's
+        run_and_compare(problem, turn % 16 * size, (turn * 5) % 32 * size, "skew");
+        if (HasFailure()) FAIL() << to_string(problem);
+        ++turn;
+      }
+    }
+  }
+}
+
 // Rows with gaps, shorter than a sector, or longer than a tile are not joined, nor where values
 // change.
 TEST(Engine, SkewJoinsNoOthers) {
