@@ -461,7 +461,7 @@ Estimate Family::least(const Problem& normal, const Alignment& start, const Mode
   Work work;
   work.src_bytes = model.src_read();
   work.dst_bytes = model.least.dst_bytes;
-  // A block on every SM, which holds its share for that part of the time.
+  // The boxes fill the shared memory of all SMs so many times, each time for a block's seconds.
   work.blocks = device.sm_count;
   work.resident = device.shared_per_sm * work.blocks / loaded;
   const auto with = [&](double wavefront, double block, double barriers, int most_resident) {
