@@ -42,7 +42,7 @@ class Boxes {
   const Box& of(const PackConfig& config);
   bool may_have_gaps() const { return gpu::may_have_gaps(normal_, sides_); }
   /// Whether there may be a box all of whose runs begin at multiples of 16 bytes.
-  bool may_be_aligned() const;
+  bool may_be_aligned(const Alignment& start = {}) const;
   /// Whether there may be a box whose runs of the destination have gaps between them.
   bool may_leave_gaps() const { return !is_dense(normal_, sides_.dst); }
 

@@ -269,7 +269,8 @@ const Box& Boxes::of(const PackConfig& config) {
   return made.box;
 }
 
-bool Boxes::may_be_aligned() const {
+bool Boxes::may_be_aligned(const Alignment& start) const {
+  if (start.src < vector || start.dst < vector) return false;
   const auto may_be = [&](const Box::Side& side, std::int64_t Mode::*stride) {
     const std::int64_t size = element_size(normal_, stride);
     std::int64_t next = size;  // where a run goes on, or 0
@@ -284,6 +285,16 @@ bool Boxes::may_be_aligned() const {
     return true;
   };
   return may_be(sides_.src, &Mode::src_stride) && may_be(sides_.dst, &Mode::dst_stride);
+}
+
+bool leaves_gaps(const Box& box, const Problem& normal) {
+  const int modes = box.dst.run_modes;
+  if (modes == 0 || modes == box.dst.modes) return false;
+  const int last = box.dst.order[static_cast<std::size_t>(modes - 1)];
+  const int next = box.dst.order[static_cast<std::size_t>(modes)];
+  const Mode& mode = normal.modes[last];
+  return box.extent[static_cast<std::size_t>(last)] == mode.extent &&
+         normal.modes[next].dst_stride != mode.dst_stride * mode.extent;
 }
 
 bool has_aligned_runs(const Box& box, const Problem& normal) {

@@ -16,6 +16,13 @@ inline constexpr std::int64_t vector = 16;             // bytes
 inline constexpr std::int64_t most_bytes = 48 << 10;   // of a box whose runs end with sectors
 inline constexpr std::int64_t most_shared = 60 << 10;  // of any box, and of what it takes
 
+/// Threads of a block, and for how many of an SM registers are sure to suffice
+/// (kernels/pack_anywhere.hpp), where values are only moved.
+inline constexpr int least_threads_aligned = 128;
+inline constexpr int most_threads_aligned = 1024;
+inline constexpr int least_threads_anywhere = 64;
+inline constexpr int most_threads_anywhere = 1536;
+
 /// Whether all runs of all boxes begin at multiples of 16 bytes if the first does: the steps from
 /// box to box and from run to run are whole vectors.
 bool has_aligned_runs(const Box& box, const Problem& normal);
@@ -34,6 +41,9 @@ std::int64_t threads_of(const PackConfig& config, const Box& box, const Problem&
 
 /// Elements of a vector of the destination.
 int vector_elements(const Problem& normal);
+
+/// Whether gaps lie between whole runs of the destination.
+bool leaves_gaps(const Box& box, const Problem& normal);
 
 std::int64_t count_boxes(const Box& box, const Problem& normal);
 

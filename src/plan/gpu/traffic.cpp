@@ -5,13 +5,12 @@
 #include <cstdlib>
 
 #include "core/divide.hpp"
+#include "maps/sectors.hpp"
 #include "plan/gpu/block_lines.hpp"
 #include "plan/gpu/cut_sectors.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
-
-constexpr double sector = 32;
 
 // Bytes of whole sectors for one side: runs of `run` bytes (as the modes allow), and what lies
 // between elements of a step shorter than a sector.
@@ -34,15 +33,15 @@ double side_bytes(const ModeList& modes, std::int64_t Mode::*stride, std::int64_
   double of_run = 1;
   for (const Mode& mode : moved) {
     const auto step = static_cast<double>(std::abs(mode.*stride));
-    if (&mode != moved.begin() && (step < run || step >= run + sector)) continue;
+    if (&mode != moved.begin() && (step < run || step >= run + sector_bytes)) continue;
     run += step * static_cast<double>(mode.extent - 1);
     of_run *= static_cast<double>(mode.extent);
   }
   const double runs = std::max(1.0, elements / of_run);
   if (runs <= 1.5) return run;
   const double step = static_cast<double>(std::abs(moved[0].*stride));
-  if (step >= sector) return elements * sector;
-  return runs * (run + sector / 2);  // half a sector is cut off, on the average
+  if (step >= sector_bytes) return elements * sector_bytes;
+  return runs * (run + sector_bytes / 2.0);  // half a sector is cut off, on the average
 }
 
 // An array of which there are `count` elements along the axis of blocks.
@@ -106,7 +105,7 @@ Traffic least_traffic(const Problem& normal) {
     const DstRow row = dst_row(normal);
     if (leaves_cut_sectors(row)) {
       const auto bytes = static_cast<double>(row.bytes), gap = static_cast<double>(row.gap);
-      least.cut_rows = least.payload / bytes * std::min(1.0, (bytes + gap) / sector);
+      least.cut_rows = least.payload / bytes * std::min(1.0, (bytes + gap) / sector_bytes);
     }
     return least;
   }
