@@ -64,20 +64,19 @@ struct PackAligned {
     const std::uint32_t thread = ctx.thread_id().x;
     const std::uint32_t vectors = a.from.vectors.divisor;
     const std::uint32_t first = a.from.vectors.quotient(thread);
-    const std::uint32_t at_once = a.from.vectors.quotient(ctx.block_dim().x);
     const auto v = static_cast<int>((thread - first * vectors) * 16);
     const auto to = buffer + (v + (v >> a.line_shift) * 16);
-    if (first >= at_once) return;
+    if (first >= a.at_once) return;
     bool cut = false;  // some vector has elements beyond its run's last
     CT_PARTLY_UNROLL
-    for (std::uint32_t n = first; n < a.from.runs; n += at_once) {
+    for (std::uint32_t n = first; n < a.from.runs; n += a.at_once) {
       const RunPlace place = ctx.load(runs + n);
       ctx.copy_line_async_if(v + 16 <= place.bytes, a.through_l1, cast<Words>(to + place.shared),
                              reinterpret_cast<const Words*>(place.at + v));
       cut |= v < place.bytes && v + 16 > place.bytes;
     }
     CT_NO_UNROLL
-    for (std::uint32_t n = first; cut && n < a.from.runs; n += at_once) {
+    for (std::uint32_t n = first; cut && n < a.from.runs; n += a.at_once) {
       const RunPlace place = ctx.load(runs + n);
       if (v + 16 <= place.bytes) continue;
       CT_NO_UNROLL

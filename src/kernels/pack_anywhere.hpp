@@ -92,8 +92,8 @@ struct PackAnywhere {
     shared.length = run_bytes(a.to, a.to_list, shared.limits) / size;
     shared.own = shared.length < a.own ? shared.length : a.own;
     if (a.shared_cut >= 0) {
-      const PackCut& cut = a.cut[a.shared_cut];
-      shared.begins = cut.index(ctx.block_id().x) == 0;
+      const std::uint32_t left = a.left(a.shared_cut, ctx.block_id().x);
+      shared.begins = left == a.cut[a.shared_cut].extent;
     }
     CT_NO_UNROLL
     for (int i = 0; i < a.flips; ++i) {
@@ -390,10 +390,13 @@ struct PackAnywhere {
                                unit < end ? count : 0, 0);
       if (W == 1 || a.same_before) {
         const int least = Units::pack(at + W * size, -E);
+        RunPlace units = ctx.load_if(has && runs.inside(), runs.at);
         CT_NO_UNROLL
-        for (; has && runs.inside(); runs.next()) {
-          const RunPlace units = runs.here(ctx);
+        while (has && runs.inside()) {
+          runs.next();
+          const RunPlace ahead = ctx.load_if(runs.inside(), runs.at);
           if (units.bytes >= least) move_unit(ctx, a, lane, units, at, from);
+          units = ahead;
         }
       } else {
         CT_NO_UNROLL

@@ -23,6 +23,17 @@ struct PackQuotient {
   CT_HOST_DEVICE constexpr std::uint32_t of(std::uint32_t n) const { return twice.quotient(2 * n); }
 };
 
+/// The same with its divisor.
+struct PackDivide {
+  std::uint32_t divisor = 1;
+  PackQuotient inverse;
+
+  constexpr PackDivide() = default;
+  constexpr explicit PackDivide(std::uint32_t d) : divisor(d), inverse(d) {}
+
+  CT_HOST_DEVICE constexpr std::uint32_t quotient(std::uint32_t n) const { return inverse.of(n); }
+};
+
 /// One mode of a box in a list of such, the list's fastest first. The indices of the modes are the
 /// digits of a number, and where it leads is a sum without remainders:
 ///
@@ -37,7 +48,7 @@ struct PackDigit {
   // cache, one after the other.
   PackQuotient before;       ///< numbers that have the same index
   std::uint16_t extent = 1;  ///< indices that a whole box takes
-  std::int8_t cut = -1;      ///< which of PackArgs::cut says how many are left, or none does
+  std::int8_t cut = -1;      ///< which of PackArgs::cut says how many a box has, or -1: all
   std::uint8_t pad_shift =
       no_pads;            ///< after every 2^pad_shift indices 16 bytes of shared memory stay free
   int more_shared = 0;    ///< bytes
@@ -88,23 +99,22 @@ struct PackDigits {
 /// An axis of the walk from box to box: offsets are sums as those of a PackDigit.
 struct PackAxis {
   PackQuotient before;
-  std::int64_t src_more = 0;
-  std::int64_t dst_more = 0;
+  // Bytes, without the multiples of 2^32 of PackFar: so a product takes one instruction.
+  std::int32_t src_more = 0;
+  std::int32_t dst_more = 0;
+};
+/// What an axis adds beside that, in units of 2^32 bytes.
+struct PackFar {
+  std::int32_t src_more = 0;
+  std::int32_t dst_more = 0;
 };
 
-/// A mode of which a box takes some indices only: the last box along it may have fewer.
+/// How a box takes indices of the mode of an axis.
 struct PackCut {
-  std::uint32_t step = 1;    ///< indices from a box to the next
+  std::uint32_t back = 0;    ///< from a box to the one before, modulo 2^32
   std::uint32_t whole = 1;   ///< that a box takes: more if it shares some with the next one
   std::uint32_t extent = 1;  ///< of the mode
-  std::uint32_t boxes = 1;   ///< along the mode
-  PackQuotient before;       ///< boxes that have the same indices
-  PackQuotient all;          ///< boxes after which these come again
-
-  /// Where along the mode box number `n` lies.
-  CT_HOST_DEVICE constexpr std::uint32_t index(std::uint32_t n) const {
-    return before.of(n) - all.of(n) * boxes;
-  }
+  std::uint32_t all = 1;     ///< from the first box to where one behind the last would be
 };
 
 /// A mode along which the runs of the source go backwards.
@@ -123,7 +133,7 @@ CT_HOST_DEVICE constexpr int pack_unit_bytes(int element_bytes) {
 struct PackSide {
   std::uint32_t runs = 1;
   int bytes = 0;         ///< of a run of a whole box
-  FastDivide vectors;    ///< of a piece
+  PackDivide vectors;    ///< of a piece
   bool even = false;     ///< the runs follow one another at equal distances, and are not listed:
   std::int8_t cut = -1;  ///< of the run's last mode
   std::int8_t cut_runs = -1;  ///< even: of the mode beside it
@@ -148,7 +158,7 @@ inline constexpr int most_single_bytes = 8;
 /// The runs of a side as a block lists them.
 struct PackList {
   struct Pieces {
-    FastDivide count;     ///< of a run
+    PackDivide count;     ///< of a run
     int bytes = 1 << 30;  ///< on this side
     int shared = 0;       ///< bytes of shared memory from a piece to the next
   };
@@ -204,19 +214,20 @@ struct PackArgs {
   std::int64_t safe_low = 0;   ///< anywhere: of boxes that begin from here on, counted from `src`,
   std::int64_t safe_high = 0;  ///< to here, all vectors that they touch may be read
   std::uint8_t axes = 0;       ///< of the walk from box to box
-  std::uint8_t cuts = 0;
-  std::uint8_t flips = 0;    ///< anywhere
-  bool same = false;         ///< anywhere: all runs of a box begin at the same place within a
-                             ///< unit, or within a sector where boxes share such
-  bool same_before = false;  ///< anywhere: so do all pieces, and all have as many elements before
-                             ///< their units
-  bool linear = false;       ///< anywhere: lanes go along runs, which have one mode
-  bool in_pieces = false;    ///< anywhere: there is one run, of even pieces
-  bool through_l1 = false;   ///< the L1 keeps what is loaded
+  std::uint8_t flips = 0;      ///< anywhere
+  bool wide = false;           ///< some axis has a PackFar that is not 0
+  bool same = false;           ///< anywhere: all runs of a box begin at the same place within a
+                               ///< unit, or within a sector where boxes share such
+  bool same_before = false;    ///< anywhere: so do all pieces, and all have as many elements before
+                               ///< their units
+  bool linear = false;         ///< anywhere: lanes go along runs, which have one mode
+  bool in_pieces = false;      ///< anywhere: there is one run, of even pieces
+  bool through_l1 = false;     ///< the L1 keeps what is loaded
   PackPrefetch prefetch = PackPrefetch::none;  ///< of sectors that rows leave in part
   std::int8_t shared_cut = -1;  ///< anywhere: along which boxes share indices, or none
   std::uint8_t rotation_shift = no_rotation;  ///< see rotation_of()
   std::int16_t rounds = 1;                    ///< anywhere: times that `from.vectors` make a run
+  std::uint32_t at_once = 1;                  ///< runs of the source that a block loads at once
   int room = 0;     ///< bytes before the first element of a box, for what lies behind it backwards
   int runs_at = 0;  ///< where in shared memory the lists of runs begin
   PackSide from;
@@ -226,22 +237,23 @@ struct PackArgs {
                 ///< that single elements have gaps for
   int places = 0;           ///< anywhere: how many the table has of each plane
   std::uint8_t planes = 0;  ///< anywhere: of the table, see pack_anywhere.hpp
-  FastDivide down;          ///< runs of the destination that a block writes at once
+  PackDivide down;          ///< runs of the destination that a block writes at once
   int cycle = 1;  ///< anywhere: even runs that are so far apart, a multiple of `down`, begin
                   ///< at the same place within a unit or a sector, as of `same`
-  PackCut cut[max_cuts];
-  PackAxis axis[max_axes];
-  PackDigits of_run;  ///< where its elements lie in shared memory and on the side of the
-                      ///< destination: its modes
+  PackAxis axis[max_axes + 1];  ///< behind the last one: where the index is always 0
+  PackCut cut[max_cuts];        ///< of the first axes: of others a box has one index
+  PackDigits of_run;            ///< where its elements lie in shared memory and on the side of the
+                                ///< destination: its modes
 
-  FastDivide across;    ///< neighbouring threads that are neighbours in a run
-  FastDivide period;    ///< of such places: elements of all modes of a run but the last
+  PackDivide across;    ///< neighbouring threads that are neighbours in a run
+  PackDivide period;    ///< of such places: elements of all modes of a run but the last
   int last_stride = 0;  ///< bytes of shared memory for each index of that
   int table_at = 0;     ///< where the table is
   int line_shift = 31;  ///< aligned: after every 2^line_shift bytes of a source run 16 stay free
   PackList from_list;
   PackList to_list;
   PackFlip flip[max_flips];
+  PackFar far[max_axes];
   std::int64_t src_low = 0;   ///< bytes from `src`: what may be read begins here
   std::int64_t src_high = 0;  ///< and ends here
   ValueArgs values;
@@ -253,6 +265,16 @@ struct PackArgs {
   bool single = false;  ///< anywhere: a lane writes one element at once, since runs are so short
   int columns = 1;      ///< anywhere: times that `across` threads make a run or piece
   int finds = 1;        ///< anywhere: times that a lane finds the places of a unit
+
+  /// Indices of the mode of an axis, one of the first, from where box `n` begins to its end.
+  CT_HOST_DEVICE constexpr std::uint32_t left(int i, std::uint32_t n) const {
+    return left(i, axis[i].before.of(n), axis[i + 1].before.of(n));
+  }
+  /// The same where the quotients are known. Sums may wrap around on the way.
+  CT_HOST_DEVICE constexpr std::uint32_t left(int i, std::uint32_t quotient,
+                                              std::uint32_t next) const {
+    return cut[i].extent + quotient * cut[i].back + next * cut[i].all;
+  }
 
   /// Anywhere: elements that a lane writes at once.
   CT_HOST_DEVICE constexpr int of_unit() const {
@@ -394,30 +416,36 @@ struct PackLimits {
 
 /// Where a block's box begins on either side.
 CT_DEVICE Offsets pack_box(const PackArgs& a, std::uint32_t n, PackLimits& limits) {
-  std::uint32_t missing = 0;
-  CT_UNROLL
-  for (int c = 0; c < PackArgs::max_cuts; ++c) {
-    const PackCut& cut = a.cut[c];
-    limits.of[c] = cut.whole;
-    if (c >= a.cuts) continue;
-    const std::uint32_t left = cut.extent - cut.index(n) * cut.step;
-    limits.of[c] = left < cut.whole ? left : cut.whole;
-    missing |= cut.whole - limits.of[c];
-  }
-  limits.all = missing == 0;
   Offsets offsets;
-  const auto add = [&](const PackAxis& axis, std::uint32_t quotient) {
-    offsets.src += static_cast<std::int64_t>(quotient) * axis.src_more;
-    offsets.dst += static_cast<std::int64_t>(quotient) * axis.dst_more;
+  const auto add = [&](const auto& axis, std::uint32_t quotient) {
+    const std::int64_t times = static_cast<std::int32_t>(quotient);
+    offsets.src += times * axis.src_more;
+    offsets.dst += times * axis.dst_more;
   };
   // The first ones at places that are known, so that nothing waits for a counter.
-  constexpr int known = 3;
+  std::uint32_t quotient = n;
   CT_UNROLL
-  for (int i = 0; i < known; ++i) {
-    if (i < a.axes) add(a.axis[i], i == 0 ? n : a.axis[i].before.of(n));
+  for (int i = 0; i < PackArgs::max_cuts; ++i) {
+    limits.of[i] = 0;
+    if (i >= a.axes) continue;
+    const std::uint32_t next = a.axis[i + 1].before.of(n);
+    const std::uint32_t left = a.left(i, quotient, next);
+    const std::uint32_t whole = a.cut[i].whole;
+    limits.of[i] = left < whole ? left : whole;
+    limits.all &= left >= whole;
+    add(a.axis[i], quotient);
+    quotient = next;
   }
   CT_NO_UNROLL
-  for (int i = known; i < a.axes; ++i) add(a.axis[i], a.axis[i].before.of(n));
+  for (int i = PackArgs::max_cuts; i < a.axes; ++i) add(a.axis[i], a.axis[i].before.of(n));
+  if (a.wide) {
+    const Offsets near = offsets;
+    offsets = {};
+    CT_NO_UNROLL
+    for (int i = 0; i < a.axes; ++i) add(a.far[i], a.axis[i].before.of(n));
+    constexpr std::int64_t unit = std::int64_t{1} << 32;
+    offsets = {near.src + offsets.src * unit, near.dst + offsets.dst * unit};
+  }
   return offsets;
 }
 

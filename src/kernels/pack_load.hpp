@@ -91,7 +91,7 @@ struct PackLoad {
       const std::uint32_t thread = ctx.thread_id().x;
       const std::uint32_t across = a.from.vectors.divisor;
       first = a.from.vectors.quotient(thread);
-      step = a.from.vectors.quotient(ctx.block_dim().x);
+      step = a.at_once;
       begin = static_cast<int>((thread - first * across) * 16);
       round = static_cast<int>(across) * 16;
       end = first < step ? begin + a.rounds * round : begin;

@@ -16,9 +16,9 @@ class PackPrefetches {
     // Of a row that boxes cut, the first and the last box have the ends.
     if (what_ != PackPrefetch::ends || a.to.cut < 0) return;
     const PackCut& cut = a.cut[a.to.cut];
-    const std::uint32_t index = cut.index(ctx.block_id().x);
-    begins_ = index == 0;
-    ends_ = index + 1 == cut.boxes;
+    const std::uint32_t left = a.left(a.to.cut, ctx.block_id().x);
+    begins_ = left == cut.extent;
+    ends_ = left <= -cut.back;
   }
 
   CT_DEVICE bool any() const { return what_ != PackPrefetch::none; }

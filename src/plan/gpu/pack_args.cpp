@@ -25,7 +25,7 @@ struct Making {
   const Layout& layout;
   const Problem& normal;
   PackArgs& args;
-  std::array<int, PackArgs::max_cuts> cut_modes = {};
+  BoxOrder order;
 };
 
 std::uint32_t extent_of(const Making& of, int which) {
@@ -33,19 +33,9 @@ std::uint32_t extent_of(const Making& of, int which) {
 }
 
 // Which of the cuts tells how many indices of the mode a box has.
-int cut_of(Making& of, int which) {
+int cut_of(const Making& of, int which) {
   const std::uint32_t extent = extent_of(of, which);
-  if (extent == of.normal.modes[which].extent || extent == 1) return -1;
-  PackArgs& args = of.args;
-  for (int c = 0; c < args.cuts; ++c) {
-    if (of.cut_modes[static_cast<std::size_t>(c)] == which) return c;
-  }
-  of.cut_modes[static_cast<std::size_t>(args.cuts)] = which;
-  args.cut[args.cuts].step = static_cast<std::uint32_t>(of.box.step(which));
-  args.cut[args.cuts].whole = extent;
-  if (which == of.box.shared_mode) args.shared_cut = static_cast<std::int8_t>(args.cuts);
-  args.cut[args.cuts].extent = static_cast<std::uint32_t>(of.normal.modes[which].extent);
-  return args.cuts++;
+  return extent == of.normal.modes[which].extent || extent == 1 ? -1 : of.order.of(which);
 }
 
 // Appends modes to a list.
@@ -104,44 +94,44 @@ void set_side(Making& of, PackSide& side, PackList& list, const Box::Side& order
   }
 }
 
-// The walk from box to box, and where in it the cuts are.
+// What an axis adds, in two parts.
+class Split {
+ public:
+  explicit Split(std::int64_t bytes)
+      : near(static_cast<std::int32_t>(static_cast<std::uint32_t>(bytes))),
+        far(static_cast<std::int32_t>((bytes - near) >> 32)) {}
+
+  std::int32_t near;
+  std::int32_t far;
+};
+
+// The walk from box to box.
 void set_boxes(Making& of) {
   const Box& box = of.box;
   PackArgs& args = of.args;
-  std::array<int, ModeList::capacity + 2> order{};
-  std::size_t count = 0;
-  if (args.anywhere) {  // neighbouring blocks share the sectors at the ends of their runs
-    for (const Box::Side* side : {&box.src, &box.dst}) {
-      if (side->run_modes == 0) continue;
-      order[count++] = side->order[static_cast<std::size_t>(side->run_modes - 1)];
-    }
-  }
-  for (int i = of.normal.rank(); i-- > 0;) order[count++] = i;  // the destination's fastest first
   std::uint32_t before = 1;
   std::int64_t src_reached = 0, dst_reached = 0;
-  for (std::size_t at = 0; at < count; ++at) {
-    const int i = order[at];
-    if (std::find(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(at), i) !=
-        order.begin() + static_cast<std::ptrdiff_t>(at)) {
-      continue;
-    }
+  for (int at = 0; at < of.order.count; ++at) {
+    const int i = of.order.modes[static_cast<std::size_t>(at)];
     const Mode& mode = of.normal.modes[i];
     const std::int64_t step = box.step(i);
-    if (step == mode.extent) continue;
-    const std::int64_t boxes = ceil_div(mode.extent, step);
-    const std::uint32_t all = before * static_cast<std::uint32_t>(boxes);
-    for (int c = 0; c < args.cuts; ++c) {
-      if (of.cut_modes[static_cast<std::size_t>(c)] != i) continue;
-      args.cut[c].before = kernels::PackQuotient(before);
-      args.cut[c].all = kernels::PackQuotient(all);
-      args.cut[c].boxes = static_cast<std::uint32_t>(boxes);
+    const std::int64_t all = ceil_div(mode.extent, step) * step;
+    const Split src(step * mode.src_stride - src_reached),
+        dst(step * mode.dst_stride - dst_reached);
+    args.axis[at] = {kernels::PackQuotient(before), src.near, dst.near};
+    args.far[at] = {src.far, dst.far};
+    args.wide = args.wide || src.far != 0 || dst.far != 0;
+    if (at < PackArgs::max_cuts) {
+      args.cut[at] = {static_cast<std::uint32_t>(-step), extent_of(of, i),
+                      static_cast<std::uint32_t>(mode.extent), static_cast<std::uint32_t>(all)};
     }
-    args.axis[args.axes++] = {kernels::PackQuotient(before), step * mode.src_stride - src_reached,
-                              step * mode.dst_stride - dst_reached};
-    before = all;
-    src_reached = boxes * step * mode.src_stride;
-    dst_reached = boxes * step * mode.dst_stride;
+    before *= static_cast<std::uint32_t>(all / step);
+    src_reached = all * mode.src_stride;
+    dst_reached = all * mode.dst_stride;
   }
+  args.axes = static_cast<std::uint8_t>(of.order.count);
+  args.axis[of.order.count].before = kernels::PackQuotient(before);
+  if (box.shared > 0) args.shared_cut = static_cast<std::int8_t>(of.order.of(box.shared_mode));
 }
 
 // Runs of the source that go backwards lie before their first element.
@@ -183,7 +173,7 @@ class Run {
     if (is_last && args.anywhere && shift != no_pads) {
       const auto even = 1U << shift;  // as many as lie evenly
       if (even > 1) modes_.add(even, dst_stride, stride, no_pads);
-      args.period = FastDivide(args.period.divisor * even);
+      args.period = kernels::PackDivide(args.period.divisor * even);
       stride = static_cast<int>(even) * stride + static_cast<int>(vector);
       dst_stride *= even;
       extent = (extent + even - 1) / even;
@@ -192,7 +182,7 @@ class Run {
     modes_.add(extent, dst_stride, stride, shift);
     if (is_last) args.last_stride = stride;
     const bool is_alone = is_last && !args.anywhere && of_.to.run_modes == 1;
-    if (!is_last || is_alone) args.period = FastDivide(args.period.divisor * extent);
+    if (!is_last || is_alone) args.period = kernels::PackDivide(args.period.divisor * extent);
   }
 
  private:
@@ -227,6 +217,32 @@ kernels::PackPrefetch prefetch_of(const Box& box, const Box::Side& to, const Pro
 
 }  // namespace
 
+BoxOrder::BoxOrder(const Box& box, const Problem& normal, bool anywhere) {
+  const auto add = [&](int which) {
+    if (box.step(which) == normal.modes[which].extent || of(which) >= 0) return;
+    modes[static_cast<std::size_t>(count++)] = static_cast<std::uint8_t>(which);
+  };
+  if (anywhere) {  // neighbouring blocks share the sectors at the ends of their runs
+    for (const Box::Side* side : {&box.src, &box.dst}) {
+      if (side->run_modes > 0) add(side->order[static_cast<std::size_t>(side->run_modes - 1)]);
+    }
+  }
+  for (int i = normal.rank(); i-- > 0;) add(i);  // the destination's fastest first
+  // Only the first ones can be cut.
+  const auto is_cut = [&](int which) { return box.extent[static_cast<std::size_t>(which)] > 1; };
+  if (std::none_of(modes.begin() + std::min(count, PackArgs::max_cuts), modes.begin() + count,
+                   is_cut)) {
+    return;
+  }
+  std::stable_partition(modes.begin(), modes.begin() + count, is_cut);
+}
+
+int BoxOrder::of(int which) const {
+  const auto* const end = modes.data() + count;
+  const auto* const found = std::find(modes.data(), end, which);
+  return found == end ? -1 : static_cast<int>(found - modes.data());
+}
+
 void place_lists(PackArgs& args) {
   args.table_at = args.runs_at + static_cast<int>(args.from.listed() + args.to.listed()) * 16;
 }
@@ -234,7 +250,7 @@ void place_lists(PackArgs& args) {
 PackArgs args_of(const PackConfig& config, const Box& box, const Box::Side& to,
                  const Layout& layout, const Problem& normal) {
   PackArgs args;
-  Making of{box, to, layout, normal, args};
+  Making of{box, to, layout, normal, args, BoxOrder(box, normal, config.anywhere)};
   args.element_bytes = normal.dst_type.size();
   args.src_element_bytes = normal.src_type.size();
   args.values = value_args(normal);
@@ -249,7 +265,7 @@ PackArgs args_of(const PackConfig& config, const Box& box, const Box::Side& to,
   const std::int64_t vectors = layout.pitch / vector;
   const std::int64_t at_once =
       config.anywhere ? std::min<std::int64_t>(vectors, config.threads) : vectors;
-  args.from.vectors = FastDivide(static_cast<std::uint32_t>(at_once));
+  args.from.vectors = kernels::PackDivide(static_cast<std::uint32_t>(at_once));
   args.rounds = static_cast<std::int16_t>(ceil_div(vectors, at_once));
   args.through_l1 = gains_from_l1(config, box, normal);
   if (layout.lines) args.line_shift = std::countr_zero(static_cast<std::uint64_t>(line));

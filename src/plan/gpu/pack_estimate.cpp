@@ -176,20 +176,15 @@ void add_least(Work& work, const PackConfig& config, const Box& box, double thre
                       resident_threads(config, normal) / config.threads);
 }
 
-// The order of boxes, as the arguments have it (pack_args.cpp).
 BlockWalk walk_of(const Box& box, const Problem& normal, bool anywhere) {
   BlockWalk walk(normal);
-  const auto add = [&](int i) {
-    if (walk[i].step > 0) return;
-    const double extent = box.step(i);
-    walk[i] = {extent, walk.blocks};
-    walk.blocks *= std::ceil(static_cast<double>(normal.modes[i].extent) / extent);
-  };
-  for (const Box::Side* side : {&box.src, &box.dst}) {
-    if (!anywhere || side->run_modes == 0) continue;
-    add(side->order[static_cast<std::size_t>(side->run_modes - 1)]);
+  for (int i = 0; i < normal.rank(); ++i) walk[i].indices = box.step(i);
+  const BoxOrder order(box, normal, anywhere);
+  for (int at = 0; at < order.count; ++at) {
+    const int i = order.modes[static_cast<std::size_t>(at)];
+    walk[i].step = walk.blocks;
+    walk.blocks *= std::ceil(static_cast<double>(normal.modes[i].extent) / box.step(i));
   }
-  for (int i = normal.rank(); i-- > 0;) add(i);
   return walk;
 }
 

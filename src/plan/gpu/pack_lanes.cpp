@@ -263,8 +263,9 @@ void set_even(PackSide& side, const PackList& list, std::uint32_t distance) {
 }
 
 void set_even(PackArgs& args, std::uint32_t threads) {
+  args.at_once = args.from.vectors.quotient(threads);
   if (!args.values.converts) {
-    set_even(args.from, args.from_list, args.from.vectors.quotient(threads));
+    set_even(args.from, args.from_list, args.at_once);
     set_even(args.to, args.to_list, static_cast<std::uint32_t>(args.cycle));
   }
   place_lists(args);
@@ -287,8 +288,8 @@ void choose_single_lanes(PackArgs& args, const PackConfig& config, const Box::Si
   args.cycle = config.threads / static_cast<int>(run);
   args.of_piece = static_cast<int>(run);
   args.own = static_cast<int>(to.places);
-  args.across = FastDivide(run);
-  args.down = FastDivide(static_cast<std::uint32_t>(config.threads) / run);
+  args.across = kernels::PackDivide(run);
+  args.down = kernels::PackDivide(static_cast<std::uint32_t>(config.threads) / run);
 }
 
 void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Runs& runs,
@@ -297,7 +298,7 @@ void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Runs& run
   const Laid laid = laid_over(runs, period, config.threads, box_bytes);
   const auto pieces = static_cast<std::uint32_t>(count_pieces(runs, laid.piece));
   if (pieces > 1) {
-    args.to_list.pieces.count = FastDivide(pieces);
+    args.to_list.pieces.count = kernels::PackDivide(pieces);
     args.to.runs *= pieces;
     args.to_list.pieces.bytes = static_cast<int>(laid.piece * args.element_bytes);
     args.to_list.pieces.shared = static_cast<int>(laid.piece / period) * args.last_stride;
@@ -311,9 +312,9 @@ void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Runs& run
     args.planes = static_cast<std::uint8_t>(table.planes);
     args.places = static_cast<int>(table.places);
   }
-  args.across = FastDivide(static_cast<std::uint32_t>(laid.across));
+  args.across = kernels::PackDivide(static_cast<std::uint32_t>(laid.across));
   args.columns = laid.columns;
-  args.down = FastDivide(static_cast<std::uint32_t>(laid.down));
+  args.down = kernels::PackDivide(static_cast<std::uint32_t>(laid.down));
   args.finds = static_cast<int>(laid.finds);
   args.cycle = static_cast<int>(runs.cycle(laid.down));
   args.same = runs.same;

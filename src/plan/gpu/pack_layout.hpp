@@ -38,6 +38,17 @@ inline bool is_flipped(const Box& box, const Problem& normal, int which) {
 /// How a box lies whose runs begin anywhere, before vectors are left free for the banks.
 Layout layout_anywhere(const Box& box, const Problem& normal);
 
+/// The modes of which a box takes a part, in the order in which blocks go along them.
+struct BoxOrder {
+  std::array<std::uint8_t, ModeList::capacity> modes{};
+  int count = 0;
+
+  BoxOrder(const Box& box, const Problem& normal, bool anywhere);
+
+  /// Which of them a mode is, or -1.
+  int of(int which) const;
+};
+
 /// All arguments but how threads are laid over the runs, and how these are cut into pieces. `to`:
 /// the runs of the destination as threads take them.
 kernels::PackArgs args_of(const PackConfig& config, const Box& box, const Box::Side& to,

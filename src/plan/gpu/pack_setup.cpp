@@ -97,15 +97,16 @@ void split(PackArgs& args, const PackConfig& config, const Box& box, const Layou
   const auto cut = [](PackSide& side, PackList& list, std::int64_t all, std::int64_t piece,
                       std::int64_t shared) {
     const std::int64_t pieces = ceil_div(all, piece);
-    side.vectors = FastDivide(static_cast<std::uint32_t>(std::min(all, piece)));
+    side.vectors = kernels::PackDivide(static_cast<std::uint32_t>(std::min(all, piece)));
     if (pieces == 1) return;
-    list.pieces.count = FastDivide(static_cast<std::uint32_t>(pieces));
+    list.pieces.count = kernels::PackDivide(static_cast<std::uint32_t>(pieces));
     side.runs *= static_cast<std::uint32_t>(pieces);
     list.pieces.bytes = static_cast<int>(piece * vector);
     list.pieces.shared = static_cast<int>(shared);
   };
   cut(args.from, args.from_list, vectors, threads,
       layout.lines ? with_lines(threads * vector) : threads * vector);
+  args.at_once = args.from.vectors.quotient(static_cast<std::uint32_t>(threads));
   const Piece piece = piece_of(box, normal, config);
   cut(args.to, args.to_list, ceil_div(box.dst.run * size, vector), piece.vectors,
       piece.vectors * vector / size / args.period.divisor * args.last_stride);
@@ -210,8 +211,8 @@ void choose_order(Setup& setup, const PackConfig& config, const Box& box, const 
     const double w = request.wavefronts(across, down, args.rotation_shift, better * idle) / idle;
     if (w < better) {
       setup.wavefronts = w;
-      args.across = FastDivide(across);
-      args.down = FastDivide(down);
+      args.across = kernels::PackDivide(across);
+      args.down = kernels::PackDivide(down);
     }
     if (setup.wavefronts <= 1.25 || across <= 2) break;
   }

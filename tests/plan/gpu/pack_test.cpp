@@ -1,0 +1,142 @@
+// Where pack's arguments say that boxes begin, and how much of each mode they have.
+#include "plan/gpu/pack.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <vector>
+
+#include "core/normalise.hpp"
+#include "core/problem.hpp"
+#include "plan/gpu/device_files.hpp"
+#include "plan/gpu/pack_layout.hpp"
+#include "plan/gpu/pack_setup.hpp"
+#include "support/random_problem.hpp"
+
+namespace cornerturn::plan::gpu::pack {
+namespace {
+
+using kernels::Offsets;
+using kernels::PackArgs;
+using kernels::PackLimits;
+
+struct Seen {
+  int boxes = 0;
+  int wide = 0;       // problems some of whose axes have more than 32 bits
+  int deep = 0;       // that have more axes than can be cut
+  int reordered = 0;  // whose cut modes would come too late
+};
+
+// Compares box number `n` with what quotients and remainders say.
+void expect_box(const PackArgs& args, const Box& box, const Problem& normal, const BoxOrder& order,
+                std::uint32_t n) {
+  PackLimits limits;
+  const Offsets at = kernels::pack_box(args, n, limits);
+  std::int64_t src = 0, dst = 0, rest = n;
+  bool all = true;
+  for (int k = 0; k < order.count; ++k) {
+    const int which = order.modes[static_cast<std::size_t>(k)];
+    const Mode& mode = normal.modes[which];
+    const std::int64_t step = box.step(which), whole = box.extent[static_cast<std::size_t>(which)];
+    const std::int64_t boxes = (mode.extent + step - 1) / step;
+    const std::int64_t begin = rest % boxes * step;
+    rest /= boxes;
+    src += begin * mode.src_stride;
+    dst += begin * mode.dst_stride;
+    const std::int64_t has = std::min(whole, mode.extent - begin);
+    all = all && has == whole;
+    if (k < PackArgs::max_cuts) {
+      EXPECT_EQ(limits.of[k], has) << k;
+      EXPECT_EQ(args.left(k, n), mode.extent - begin) << k;
+    } else {
+      EXPECT_EQ(whole, 1) << k;
+    }
+  }
+  EXPECT_EQ(at.src, src);
+  EXPECT_EQ(at.dst, dst);
+  EXPECT_EQ(limits.all, all);
+}
+
+void expect_boxes(const Problem& normal, Seen& seen) {
+  const DeviceInfo device = device_named("h200");
+  for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
+    for (const bool anywhere : {false, true}) {
+      PackConfig config{.run_bytes = run_bytes, .anywhere = anywhere};
+      config.shares = run_bytes % 128 == 0;
+      const Box box = Boxes(normal).of(config);
+      if (!anywhere &&
+          (!has_aligned_runs(box, normal) || piece_of(box, normal, config).vectors == 0)) {
+        continue;
+      }
+      if (!fits(box, normal, device, anywhere)) continue;
+      const BoxOrder order(box, normal, anywhere);
+      const PackArgs args = first_setup(config, box, normal).args;
+      const auto boxes = static_cast<std::uint32_t>(count_boxes(box, normal));
+      for (const std::uint32_t n : {0U, 1U, boxes / 3, boxes / 2, boxes - 1}) {
+        if (n >= boxes) continue;
+        expect_box(args, box, normal, order, n);
+        if (::testing::Test::HasFailure()) {
+          FAIL() << "box " << n << " of " << boxes << ", runs of " << run_bytes << " B of "
+                 << to_string(normal);
+        }
+        ++seen.boxes;
+      }
+      seen.wide += args.wide ? 1 : 0;
+      seen.deep += order.count > PackArgs::max_cuts ? 1 : 0;
+      seen.reordered += std::is_sorted(order.modes.begin() + (anywhere ? 2 : 0),
+                                       order.modes.begin() + order.count, std::greater<>())
+                            ? 0
+                            : 1;
+    }
+  }
+}
+
+Problem problem_of(int size, std::vector<Mode> modes) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(size);
+  for (const Mode& mode : modes) problem.modes.push_back(mode);
+  return problem;
+}
+
+TEST(PackBoxes, BeginWhereTheirNumbersSay) {
+  test::RandomProblems random(7, {.max_bytes = 4 << 20});
+  Seen seen;
+  for (int i = 0; i < 400; ++i) {
+    Problem problem = normalise(random.next());
+    if (problem.elements() <= 1) continue;
+    expect_boxes(problem, seen);
+    // The same so far apart that offsets need 64 bits, and modes that go backwards.
+    for (Mode& mode : problem.modes) {
+      const bool back = random.chance(0.3);
+      if (std::abs(mode.src_stride) > 64) mode.src_stride *= std::int64_t{back ? -3 : 3} << 30;
+      if (std::abs(mode.dst_stride) > 64) mode.dst_stride *= std::int64_t{5} << 31;
+    }
+    expect_boxes(problem, seen);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(seen.boxes, 5000);
+  EXPECT_GT(seen.wide, 100);
+  EXPECT_GT(seen.deep, 10);
+}
+
+// Only the first modes of the walk from box to box can be cut.
+TEST(PackBoxes, CutModesComeFirst) {
+  // The source's fastest mode is the destination's slowest, and boxes have one index of four
+  // others.
+  const std::int64_t row = 64, all = row * 3 * 3 * 3 * 3;
+  const Problem problem = problem_of(4, {{4096, 4, 4 * all},
+                                         {3, 4096 * 4 * row * 27, 4 * row * 27},
+                                         {3, 4096 * 4 * row * 9, 4 * row * 9},
+                                         {3, 4096 * 4 * row * 3, 4 * row * 3},
+                                         {3, 4096 * 4 * row, 4 * row},
+                                         {row, 4096 * 4, 4}});
+  Seen seen;
+  expect_boxes(problem, seen);
+  EXPECT_GT(seen.reordered, 0);
+}
+
+}  // namespace
+}  // namespace cornerturn::plan::gpu::pack
