@@ -95,8 +95,7 @@ void set_side(Making& of, PackSide& side, PackList& list, const Box::Side& order
 }
 
 // What an axis adds, in two parts.
-class Split {
- public:
+struct Split {
   explicit Split(std::int64_t bytes)
       : near(static_cast<std::int32_t>(static_cast<std::uint32_t>(bytes))),
         far(static_cast<std::int32_t>((bytes - near) >> 32)) {}
