@@ -1,7 +1,9 @@
 #include "plan/gpu/cut_sectors.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "core/divide.hpp"
 #include "maps/sectors.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -27,6 +29,11 @@ DstRow dst_row(const Problem& normal) {
   return row;
 }
 
+double DstRow::touched() const {
+  const std::int64_t granule = gcd_of_power(gcd_of_power(sector_bytes, bytes), bytes + gap);
+  return static_cast<double>(std::min(bytes + sector_bytes - granule, bytes + gap));
+}
+
 bool leaves_cut_sectors(const DstRow& row) {
   constexpr std::int64_t longest = 2048;  // bytes, as measured
   return row.gap > 0 && row.bytes <= longest && !row.whole_sectors;
@@ -37,7 +44,8 @@ bool gains_from_prefetching(DstRow row, const Problem& normal, const Alignment& 
   // Plans know of an array's address no more than that. Kernels look at it.
   constexpr std::int64_t vector = 16;
   row.whole_sectors = row.whole_sectors && start.dst % vector == 0;
-  return leaves_cut_sectors(row) && outgrows_l2(static_cast<double>(normal.bytes()), device);
+  const double rows = static_cast<double>(normal.bytes()) / static_cast<double>(row.bytes);
+  return leaves_cut_sectors(row) && outgrow_l2(rows * row.touched(), device);
 }
 
 }  // namespace cornerturn::plan::gpu

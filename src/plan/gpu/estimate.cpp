@@ -59,7 +59,7 @@ double Model::src_read() const {
 }
 
 double Model::cut_bytes() const {
-  return outgrows_l2(least.payload, device) ? least.cut_rows * costs.row_gap : 0.0;
+  return outgrow_l2(least.of_cut_rows, device) ? least.cut_rows * costs.row_gap : 0.0;
 }
 
 double src_moved(const Model& model, const MovedRuns& runs) {

@@ -101,11 +101,12 @@ Traffic least_traffic(const Problem& normal) {
   }
   if (normal.blocks == nullptr) {
     find_repeats(least, normal);
-    least.payload = static_cast<double>(normal.bytes());
     const DstRow row = dst_row(normal);
     if (leaves_cut_sectors(row)) {
       const auto bytes = static_cast<double>(row.bytes), gap = static_cast<double>(row.gap);
-      least.cut_rows = least.payload / bytes * std::min(1.0, (bytes + gap) / sector_bytes);
+      const double rows = static_cast<double>(normal.bytes()) / bytes;
+      least.cut_rows = rows * std::min(1.0, (bytes + gap) / sector_bytes);
+      least.of_cut_rows = rows * row.touched();
     }
     return least;
   }

@@ -27,9 +27,9 @@ struct Traffic {
 
   double src_bytes = 0;
   double dst_bytes = 0;
-  double payload = 0;   ///< of those, bytes of elements
-  double cut_rows = 0;  ///< of the destination, which leave sectors in part and are short enough
-                        ///< for these to matter, but no more than there are sectors
+  double cut_rows = 0;     ///< of the destination, which leave sectors in part and are short enough
+                           ///< for these to matter, but no more than there are sectors
+  double of_cut_rows = 0;  ///< bytes of the sectors that such rows touch
   std::array<Repeat, most_repeats> repeats{};  ///< those with most between them, if there are more
   int repeat_count = 0;
 

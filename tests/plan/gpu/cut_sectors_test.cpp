@@ -39,6 +39,31 @@ TEST(CutSectors, RowsEndWithTheFirstGap) {
   EXPECT_EQ(least_traffic(dense).cut_rows, 0);
 }
 
+// As many bytes as a row has sectors where it begins and ends within one, but half of a sector that
+// two rows share.
+TEST(CutSectors, SectorsThatRowsTouch) {
+  const auto touched = [](std::int64_t bytes, std::int64_t gap) {
+    return DstRow{.bytes = bytes, .gap = gap}.touched();
+  };
+  EXPECT_EQ(touched(128, 56), 128 + 32 - 8);  // begin at multiples of 8 bytes
+  EXPECT_EQ(touched(128, 7), 128 + 7);
+  EXPECT_EQ(touched(100, 100), 100 + 32 - 4);
+  EXPECT_EQ(touched(96, 64), 96);  // begin with sectors
+  EXPECT_EQ(touched(1, 1000), 32);
+}
+
+// Plans ask for cut sectors where a fifth of the L2 has no room for what rows touch.
+TEST(CutSectors, PlansAskForThoseThatOutgrowTheL2) {
+  DeviceInfo device = device_named("h200");
+  device.l2_bytes = 5 * 152 * 1000;
+  const auto gains = [&](std::int64_t rows) {
+    const Problem problem = of_bytes(8, {{rows, 8, 184}, {16, 8 * rows, 8}});
+    return gains_from_prefetching(dst_row(problem), problem, {true, 16, 16}, device);
+  };
+  EXPECT_FALSE(gains(999));
+  EXPECT_TRUE(gains(1000));
+}
+
 struct Estimates {
   explicit Estimates(const Problem& of) : normal(of) {}
 
