@@ -221,7 +221,7 @@ TEST(Engine, PackAsksForCutSectors) {
 }
 
 // Where rows are whole sectors, follow each other without a gap, or are long, and where the L2
-// keeps the array, nobody asks for anything.
+// has room, nobody asks for anything.
 TEST(Engine, NobodyAsksForOtherSectors) {
   const auto asks = [](const Problem& problem, const DeviceInfo& device) {
     const Plan plan = plan::make_plan(problem, device, {});
@@ -232,10 +232,11 @@ TEST(Engine, NobodyAsksForOtherSectors) {
   EXPECT_TRUE(asks(gapped(4, 65, 33, 2), without_l2()));
   EXPECT_TRUE(asks(gapped(4, 65, 512, 1), without_l2()));
   EXPECT_FALSE(asks(gapped(4, 65, 33, 2), some_device()));
-  DeviceInfo device = some_device();  // whose L2 is four times as large as the array, or larger
-  device.l2_bytes = 4 * 4 * 65 * 33;
+  // Rows touch all that they reach, and a fifth of the L2 has room for that, or not.
+  DeviceInfo device = some_device();
+  device.l2_bytes = 5 * 65 * 4 * (33 + 2);
   EXPECT_TRUE(asks(gapped(4, 65, 33, 2), device));
-  device.l2_bytes += 4;
+  device.l2_bytes += 5;
   EXPECT_FALSE(asks(gapped(4, 65, 33, 2), device));
   EXPECT_FALSE(asks(gapped(4, 65, 33, 0), without_l2()));
   EXPECT_FALSE(asks(gapped(4, 65, 32, 8), without_l2()));
