@@ -17,8 +17,8 @@ struct DstRow {
   std::int64_t gap = 0;       ///< bytes to the next row; 0: there is none
   bool whole_sectors = true;  ///< if the array begins with one, rows do, and are such
 
-  /// Bytes of the sectors that a row touches, wherever it begins; those between two rows are half
-  /// of each.
+  /// Bytes of the sectors that a row touches, in the mean of where it may begin. Of a sector that
+  /// two rows share each counts half.
   double touched() const;
 };
 DstRow dst_row(const Problem& normal);

@@ -39,8 +39,8 @@ TEST(CutSectors, RowsEndWithTheFirstGap) {
   EXPECT_EQ(least_traffic(dense).cut_rows, 0);
 }
 
-// As many bytes as a row has sectors where it begins and ends within one, but half of a sector that
-// two rows share.
+// A row may begin anywhere within a sector, but for what divides its length and the distance of the
+// next one. Of a sector that two rows share each counts half.
 TEST(CutSectors, SectorsThatRowsTouch) {
   const auto touched = [](std::int64_t bytes, std::int64_t gap) {
     return DstRow{.bytes = bytes, .gap = gap}.touched();
