@@ -9,6 +9,7 @@
 #include "kernels/elements.hpp"
 #include "kernels/pack_args.hpp"
 #include "kernels/pack_prefetch.hpp"
+#include "kernels/pack_runs.hpp"
 #include "kernels/unaligned.hpp"
 
 namespace cornerturn::kernels {

@@ -45,6 +45,7 @@
 #include "kernels/pack_load.hpp"
 #include "kernels/pack_order.hpp"
 #include "kernels/pack_prefetch.hpp"
+#include "kernels/pack_runs.hpp"
 #include "kernels/unaligned.hpp"
 
 namespace cornerturn::kernels {

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "kernels/pack_args.hpp"
+#include "kernels/pack_runs.hpp"
 #include "kernels/unaligned.hpp"
 
 namespace cornerturn::kernels {

@@ -44,8 +44,7 @@ bool gains_from_prefetching(DstRow row, const Problem& normal, const Alignment& 
   // Plans know of an array's address no more than that. Kernels look at it.
   constexpr std::int64_t vector = 16;
   row.whole_sectors = row.whole_sectors && start.dst % vector == 0;
-  const double rows = static_cast<double>(normal.bytes()) / static_cast<double>(row.bytes);
-  return leaves_cut_sectors(row) && outgrow_l2(rows * row.touched(), device);
+  return leaves_cut_sectors(row) && outgrow_l2(row.touched_of(normal.bytes()), device);
 }
 
 }  // namespace cornerturn::plan::gpu

@@ -20,6 +20,10 @@ struct DstRow {
   /// Bytes of the sectors that a row touches, in the mean of where it may begin. Of a sector that
   /// two rows share each counts half.
   double touched() const;
+  /// The same of all rows of an array that has so many bytes of elements.
+  double touched_of(std::int64_t all) const {
+    return static_cast<double>(all) / static_cast<double>(bytes) * touched();
+  }
 };
 DstRow dst_row(const Problem& normal);
 

@@ -106,7 +106,7 @@ Traffic least_traffic(const Problem& normal) {
       const auto bytes = static_cast<double>(row.bytes), gap = static_cast<double>(row.gap);
       const double rows = static_cast<double>(normal.bytes()) / bytes;
       least.cut_rows = rows * std::min(1.0, (bytes + gap) / sector_bytes);
-      least.of_cut_rows = rows * row.touched();
+      least.of_cut_rows = row.touched_of(normal.bytes());
     }
     return least;
   }
