@@ -86,10 +86,9 @@ void expect_boxes(const Problem& normal, Seen& seen) {
       }
       seen.wide += args.wide ? 1 : 0;
       seen.deep += order.count > PackArgs::max_cuts ? 1 : 0;
-      seen.reordered += std::is_sorted(order.modes.begin() + (anywhere ? 2 : 0),
-                                       order.modes.begin() + order.count, std::greater<>())
-                            ? 0
-                            : 1;
+      const auto* last = order.modes.begin() + order.count;
+      const auto* kept = order.modes.begin() + std::min(order.count, anywhere ? 2 : 0);
+      seen.reordered += std::is_sorted(kept, last, std::greater<>()) ? 0 : 1;
     }
   }
 }
