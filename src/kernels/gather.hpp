@@ -93,6 +93,7 @@ struct ChangedPlaces : WidePlaces {
 struct GatherArgs {
   int element_bytes = 1;
   bool single = false;  ///< one element a thread, for problems that do not fill the GPU
+  Offsets first = {};   ///< of a launch that takes what others have left: where that begins
   std::variant<NearPlaces, DeepPlaces, FarPlaces, WidePlaces, RepeatedPlaces, UnitPlaces,
                ChangedPlaces>
       form = {};

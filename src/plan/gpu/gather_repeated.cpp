@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 
+#include "maps/sectors.hpp"
+#include "plan/gpu/gather_chunks.hpp"
 #include "plan/gpu/gather_places.hpp"
 #include "plan/gpu/gather_units.hpp"
 #include "plan/gpu/row_runs.hpp"
@@ -31,6 +35,22 @@ void forget_repeat(Traffic& traffic, const Mode& mode) {
   }
 }
 
+// Sectors that warps store in part, for each byte: those at the ends of what a warp stores
+// together.
+double parts_of_byte(const Problem& order) {
+  const double warp = 32.0 * order.dst_type.size();
+  double piece = order.dst_type.size();  // elements of a row that follow each other
+  std::int64_t granule = sector_bytes;   // of the places where pieces begin
+  int i = order.rank();
+  for (; i-- > 0;) {
+    if (order.modes[i].dst_stride != static_cast<std::int64_t>(piece)) break;
+    piece *= static_cast<double>(order.modes[i].extent);
+  }
+  for (; i >= 0; --i) granule = std::gcd(granule, order.modes[i].dst_stride);
+  const double cut = 1 - static_cast<double>(granule) / sector_bytes;  // share of the ends
+  return 2 * cut * (1 / piece + 1 / warp);
+}
+
 }  // namespace
 
 bool can_repeat(const Problem& normal) {
@@ -46,13 +66,14 @@ Problem once_of(const Problem& normal) {
   return once;
 }
 
-Estimate estimate_of_repeated(const Problem& normal, const Model& model, const Family::Costs& c) {
-  const Problem once = once_of(normal);
-  const Mode& mode = normal.modes[repeated_mode(normal)];
+Estimate estimate_of_repeated(const GatherConfig& config, const Problem& order, const Model& model,
+                              const Family::Costs& c) {
+  const Problem once = once_of(order);
+  const Mode& mode = order.modes[repeated_mode(order)];
   Model loaded_once{model.device, model.costs, model.least};
   forget_repeat(loaded_once.least, mode);
   const auto loaded = static_cast<double>(once.elements());
-  const auto stored = static_cast<double>(normal.elements());
+  const auto stored = static_cast<double>(order.elements());
   const int sectors = sectors_of_warp(once);
   Work work;
   work.blocks = std::ceil(loaded / threads);
@@ -62,10 +83,14 @@ Estimate estimate_of_repeated(const Problem& normal, const Model& model, const F
   work.block_seconds = c.single_block + static_cast<double>(mode.extent) * again_seconds;
   const Rows rows(once);
   const auto run = static_cast<double>(rows.bytes);
-  work.src_bytes = read_once(rows, loaded_once) * (1 + fetched_again(rows, model, run));
-  work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32}) + model.cut_bytes();
-  work.wavefronts =
-      loaded / 32 * sectors * c.sector + stored / 32 * static_cast<double>(normal.dst_type.size());
+  const bool in_chunks = config.chunk > 0;
+  work.src_bytes =
+      read_once(rows, loaded_once) * (in_chunks ? 1 : 1 + fetched_again(rows, model, run));
+  const MovedRuns runs = in_chunks ? runs_of_chunks(order) : MovedRuns{std::max(run, 512.0), 32};
+  work.dst_bytes = dst_moved(model, runs) + c.gap * model.cut_bytes();
+  const auto size = static_cast<double>(order.dst_type.size());
+  work.wavefronts = loaded / 32 * sectors * c.sector + stored / 32 * size +
+                    stored * size * parts_of_byte(order) * c.cut;
   work.l2_bytes = loaded * sectors;
   return estimate_of(model, work);
 }

@@ -13,7 +13,8 @@ bool can_repeat(const Problem& normal);
 /// The problem without that mode: what threads load.
 Problem once_of(const Problem& normal);
 
-Estimate estimate_of_repeated(const Problem& normal, const Model& model,
+/// `order`: the problem with its modes in the order in which elements are taken.
+Estimate estimate_of_repeated(const GatherConfig& config, const Problem& order, const Model& model,
                               const Family::Costs& costs);
 
 /// The kernel's arguments.

@@ -165,7 +165,7 @@ TEST(GatherEstimates, ASparseSourcePassesOnceForEachOfItsParts) {
     problem.src_type = problem.dst_type = ElementType::bytes(4);
     problem.modes = {{parts, 4, times * row}, {times, 0, row}, {rows, step, 4}};
     const Model model{device, shared, least_traffic(problem)};
-    return gather::estimate_of_repeated(problem, model, {}).src_bytes;
+    return gather::estimate_of_repeated({}, problem, model, {}).src_bytes;
   };
   const auto passes = [&](std::int64_t step) {
     return read(step) / static_cast<double>(step * rows);
