@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/validate.hpp"
+#include "plan/gpu/gather_chunks.hpp"
 #include "plan/gpu/gather_repeated.hpp"
 #include "plan/gpu/gather_units.hpp"
 #include "plan/gpu/pack_setup.hpp"
@@ -86,6 +87,20 @@ inline void add_units(const Plan& plan, Candidates& candidates) {
   candidates.push_back({&*row, plan::gpu::GatherConfig{plan::gpu::GatherForm::units, granule}, {}});
 }
 
+// So are chunks, of two sizes: rows may be whole chunks, or not.
+inline void add_chunks(const Plan& plan, Candidates& candidates) {
+  using namespace plan::gpu;
+  if (!gather::takes_chunks(plan.normal)) return;
+  const auto& rows = plan::gpu_registry();
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [](const auto& one) { return one.name == gather::Family::name; });
+  for (const int chunk : {4, 7}) {
+    candidates.push_back({&*row, GatherConfig{GatherForm::several, 0, chunk}, {}});
+    if (!gather::can_repeat(plan.normal)) continue;
+    candidates.push_back({&*row, GatherConfig{GatherForm::repeated, 0, chunk}, {}});
+  }
+}
+
 // Boxes of pack share sectors in problems that would take long here.
 inline void add_shared(const Plan& plan, Candidates& candidates) {
   using namespace plan::gpu::pack;
@@ -153,6 +168,7 @@ inline void run_and_compare(const Problem& problem, std::int64_t src_phase, std:
   const bool packed = problem.bytes() == dst.bytes;
   Candidates candidates = turn == each ? plan.candidates : in_turn(plan.candidates, turn);
   if (kernel.empty() || kernel == "gather") add_units(plan, candidates);
+  if (kernel == "gather") add_chunks(plan, candidates);
   if (kernel == "pack") {
     add_uneven(plan, candidates);
     add_shared(plan, candidates);
@@ -165,10 +181,10 @@ inline void run_and_compare(const Problem& problem, std::int64_t src_phase, std:
     std::memset(dst.first, 0xa5, static_cast<std::size_t>(dst.bytes));
     emulator.clear();
     emulator.input("src", src.first, static_cast<std::size_t>(src.bytes));
-    if (candidate.row->parts == nullptr) {
+    if (candidate.row->parts == nullptr && !plan.ready.then) {
       // Gaps in the destination are nobody's: only the elements are outputs that must be written.
       emulator.output("dst", dst.first, static_cast<std::size_t>(dst.bytes));
-    } else {  // Later parts read what earlier ones have written.
+    } else {  // Each launch writes a part, and later parts may read what earlier ones have written.
       emulator.update("dst", dst.first, static_cast<std::size_t>(dst.bytes));
     }
     const Mode mode = kernel.empty() ? Mode::fast : Mode::recording;
@@ -203,6 +219,10 @@ inline Problem reversed(int size, std::int64_t a, std::int64_t b, std::int64_t c
                            {c, d * size, a * b * size},
                            {b, c * d * size, a * size},
                            {a, b * c * d * size, size}});
+}
+
+inline bool takes_chunks(const Problem& problem) {
+  return plan::gpu::gather::takes_chunks(plan::make_plan(problem, some_device(), {}).normal);
 }
 
 inline bool takes_units(const Problem& problem) {

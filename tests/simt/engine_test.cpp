@@ -69,6 +69,30 @@ TEST(Engine, UnitsOfGather) {
   }
 }
 
+// Chunks of gather: rows of whole chunks, of fewer elements, and of more; elements by themselves
+// and in runs; broadcast, flipped, and of many modes.
+TEST(Engine, ChunksOfGather) {
+  for (const std::int64_t row : {3, 4, 28, 31, 65}) {
+    for (const int size : {1, 2, 4, 8, 16}) {
+      const std::int64_t step = 24 * size, pitch = (row + 3) * size;
+      const Problem matrix = problem_of(size, {{9, 3 * size, pitch}, {row, step, size}});
+      const Problem flipped = problem_of(size, {{9, -3 * size, pitch}, {row, step, -size}});
+      const Problem repeated = problem_of(size, {{2, 5 * size, 60 * pitch},
+                                                 {3, 0, 20 * 128 * size},
+                                                 {7, 9 * size, pitch},
+                                                 {row, step, size}});
+      const Problem runs =
+          problem_of(size, {{4, 7 * size, 5 * pitch}, {row, step, 5 * size}, {5, size, size}});
+      for (const Problem& problem : {matrix, flipped, repeated, runs}) {
+        ASSERT_TRUE(takes_chunks(problem)) << to_string(problem);
+        run_and_compare(problem, 0, 0, "gather");
+        run_and_compare(problem, 3, 5, "gather");
+      }
+      if (HasFailure()) FAIL() << row << " elements of " << size << " B";
+    }
+  }
+}
+
 TEST(Engine, UnitsOfGatherOfManyModes) {
   ModeList modes;
   std::int64_t src = 1, dst = 48;

@@ -57,8 +57,8 @@ struct Family {
     Cost lane{"lane", 2.963, "instructions for each element"};
     Cost axis{"axis", 7.889, "instructions for each mode of an element's place"};
     Cost again{"again", 7.379, "instructions for each place where an element is stored again"};
-    Cost cut{"cut", 2.314, "wavefronts for each part of a sector that a warp stores, of repeats"};
-    Cost gap{"gap", 3.29, "times what rows cost that leave sectors in part, of repeats"};
+    Cost cut{"cut", 1.992, "wavefronts for each part of a sector that a warp stores, of repeats"};
+    Cost gap{"gap", 3.375, "times what rows cost that leave sectors in part, of repeats"};
     Cost far{"far", 2.908, "times the instructions where places need more than 32 bits"};
     Cost sector{"sector", 0.5892, "wavefronts for each sector that a warp touches"};
     Cost block{"block", 1.903e-06, "seconds of a block that is alone"};

@@ -37,18 +37,15 @@ void forget_repeat(Traffic& traffic, const Mode& mode) {
 
 // Sectors that warps store in part, for each byte: those at the ends of what a warp stores
 // together.
-double parts_of_byte(const Problem& order) {
-  const double warp = 32.0 * order.dst_type.size();
-  double piece = order.dst_type.size();  // elements of a row that follow each other
-  std::int64_t granule = sector_bytes;   // of the places where pieces begin
-  int i = order.rank();
-  for (; i-- > 0;) {
-    if (order.modes[i].dst_stride != static_cast<std::int64_t>(piece)) break;
-    piece *= static_cast<double>(order.modes[i].extent);
-  }
-  for (; i >= 0; --i) granule = std::gcd(granule, order.modes[i].dst_stride);
+double parts_of_byte(const Problem& once, const Mode& repeated) {
+  const int size = once.dst_type.size();
+  std::int64_t piece = size;  // elements that follow each other
+  std::int64_t granule = std::gcd<std::int64_t>(sector_bytes, repeated.dst_stride);
+  int i = once.rank();  // beyond the modes of pieces
+  for (; i > 0 && once.modes[i - 1].dst_stride == piece; --i) piece *= once.modes[i - 1].extent;
+  while (i-- > 0) granule = std::gcd(granule, once.modes[i].dst_stride);
   const double cut = 1 - static_cast<double>(granule) / sector_bytes;  // share of the ends
-  return 2 * cut * (1 / piece + 1 / warp);
+  return 2 * cut * (1 / static_cast<double>(piece) + 1 / (32.0 * size));
 }
 
 }  // namespace
@@ -90,7 +87,7 @@ Estimate estimate_of_repeated(const GatherConfig& config, const Problem& order, 
   work.dst_bytes = dst_moved(model, runs) + c.gap * model.cut_bytes();
   const auto size = static_cast<double>(order.dst_type.size());
   work.wavefronts = loaded / 32 * sectors * c.sector + stored / 32 * size +
-                    stored * size * parts_of_byte(order) * c.cut;
+                    stored * size * parts_of_byte(once, mode) * c.cut;
   work.l2_bytes = loaded * sectors;
   return estimate_of(model, work);
 }

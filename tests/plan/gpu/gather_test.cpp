@@ -8,14 +8,19 @@
 #include <cstdint>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 #include <variant>
+#include <vector>
 
+#include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "plan/gpu/gather_chunks.hpp"
 #include "plan/gpu/gather_repeated.hpp"
 #include "plan/gpu/gather_units.hpp"
 #include "plan/gpu/traffic.hpp"
 #include "plan/gpu/transposition.hpp"
+#include "plan/planner.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -134,6 +139,91 @@ TEST(GatherUnits, BehindTheEndOfTheDestination32BitsSuffice) {
   constexpr std::int64_t all = std::int64_t{1} << 31;
   EXPECT_TRUE(taken(all - 20));
   EXPECT_FALSE(taken(all - 1));
+}
+
+// Where the elements of a problem lie, in the order of their places in the destination.
+std::vector<std::pair<std::int64_t, std::int64_t>> places_of(const Problem& problem) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> places;
+  for (std::int64_t n = 0; n < problem.elements(); ++n) {
+    const Offsets at = place_of(problem, n);
+    places.emplace_back(problem.dst_offset + at.dst, problem.src_offset + at.src);
+  }
+  return places;
+}
+
+TEST(GatherChunks, AndWhatTheyLeaveAreAllElements) {
+  test::RandomProblems random(11, {.max_bytes = 20 << 10});
+  int tested = 0, left = 0;
+  for (int i = 0; i < 300; ++i) {
+    const Problem problem = normalise(random.next());
+    if (!gather::takes_chunks(problem)) continue;
+    for (const int chunk : {2, 5, 32}) {
+      const Problem rest = gather::behind_chunks(problem, chunk);
+      auto places = places_of(gather::in_chunks(problem, chunk));
+      const auto behind = places_of(rest);
+      places.insert(places.end(), behind.begin(), behind.end());
+      std::sort(places.begin(), places.end());
+      auto expected = places_of(problem);
+      std::sort(expected.begin(), expected.end());
+      ASSERT_EQ(places, expected) << to_string(problem) << ", chunks of " << chunk;
+      left += behind.empty() ? 0 : 1;
+      ++tested;
+    }
+  }
+  EXPECT_GT(tested, 200);
+  EXPECT_GT(left, 100);
+}
+
+// Eight bytes of each 48, 16 of them 768 bytes apart from the next ones, which follow each other in
+// the destination.
+Problem sparse(std::int64_t columns, std::int64_t rows, std::int64_t step, int times) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(8);
+  problem.modes = {{columns, step, rows * 8 * times}, {times, 0, rows * 8}, {rows, 768, 8}};
+  return normalise(problem);
+}
+
+TEST(GatherChunks, TakeNeighboursThatTheL2WouldLose) {
+  const auto order_of = [](const Problem& problem) {
+    const plan::Plan plan = make_plan(problem, device_named("h200"), {1, "gather"});
+    return plan.chosen.config.as<GatherConfig>().chunk;
+  };
+  EXPECT_EQ(order_of(sparse(16, 1'900'000, 48, 6)), 32);
+  EXPECT_EQ(order_of(sparse(16, 1'900'000, 48, 1)), 32);
+  EXPECT_EQ(order_of(sparse(12, 1'900'000, 64, 6)), 0);  // none in the same burst
+  EXPECT_EQ(order_of(sparse(16, 8'000, 48, 1)), 0);      // all stay in the L2
+}
+
+// In chunks the source passes once, and what they cut is stored in parts.
+TEST(GatherChunks, AreEstimatedToReadBurstsOnce) {
+  const DeviceInfo device = device_named("h200");
+  const SharedCosts shared;
+  const Problem problem = sparse(16, 1'900'000, 48, 6);
+  const Model model{device, shared, least_traffic(problem)};
+  gather::Facts facts(problem);
+  const auto estimate = [&](int chunk) {
+    return gather::Family::estimate({GatherForm::repeated, 0, chunk}, problem, model, {}, facts);
+  };
+  EXPECT_LT(estimate(32).src_bytes, 0.6 * estimate(0).src_bytes);
+  EXPECT_LT(estimate(32).dst_bytes, estimate(4).dst_bytes);
+  EXPECT_LT(estimate(0).dst_bytes, estimate(32).dst_bytes);
+}
+
+// Rows of 154 bytes, each in six sectors of which two or three are stored in part, whose repeats
+// begin anywhere: both the parts and the sectors that rows do not fill take their time.
+TEST(GatherEstimates, RepeatsThatCutSectorsTakeLonger) {
+  const DeviceInfo device = device_named("h200");
+  const SharedCosts shared;
+  const auto seconds = [&](std::int64_t row, std::int64_t pitch) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(2);
+    const std::int64_t rows = 500'001;
+    problem.modes = {{16, 0, rows * pitch}, {rows, row + 30, pitch}, {row / 2, 2, 2}};
+    const Model model{device, shared, least_traffic(problem)};
+    return gather::estimate_of_repeated({}, problem, model, {}).seconds;
+  };
+  EXPECT_GT(seconds(154, 176), 1.5 * seconds(160, 160));
+  EXPECT_GT(seconds(154, 154), 1.1 * seconds(160, 160));
 }
 
 TEST(Transpositions, AWalkHasRoomForTheirMatrices) {
