@@ -190,11 +190,28 @@ TEST(GatherChunks, TakeNeighboursThatTheL2WouldLose) {
   };
   EXPECT_EQ(order_of(sparse(16, 1'900'000, 48, 6)), 32);
   EXPECT_EQ(order_of(sparse(16, 1'900'000, 48, 1)), 32);
-  EXPECT_EQ(order_of(sparse(12, 1'900'000, 64, 6)), 0);  // none in the same burst
-  EXPECT_EQ(order_of(sparse(16, 8'000, 48, 1)), 0);      // all stay in the L2
 }
 
-// In chunks the source passes once, and what they cut is stored in parts.
+TEST(GatherChunks, AreOfferedForLongRowsThatShareBursts) {
+  const auto sizes_of = [](const Problem& problem) {
+    std::vector<int> sizes;
+    const plan::Plan plan = make_plan(problem, device_named("h200"), {1, "gather"});
+    for (const Candidate& candidate : plan.candidates) {
+      const auto config = candidate.config.as<GatherConfig>();
+      if (config.chunk > 0 && config.form == GatherForm::several) sizes.push_back(config.chunk);
+    }
+    std::sort(sizes.begin(), sizes.end());
+    return sizes;
+  };
+  const std::vector<int> both{4, 32}, none;
+  EXPECT_EQ(sizes_of(sparse(16, 140'000, 48, 1)), both);
+  EXPECT_EQ(sizes_of(sparse(16, 130'000, 48, 1)), none);  // less than 16 MiB
+  EXPECT_EQ(sizes_of(sparse(12, 190'000, 64, 1)), none);  // none in the same burst
+  EXPECT_EQ(sizes_of(sparse(16, 190'000, 8, 1)), none);   // they touch each other
+}
+
+// In chunks the source passes once. Short ones are stored in more pieces, and so are all that begin
+// between sectors.
 TEST(GatherChunks, AreEstimatedToReadBurstsOnce) {
   const DeviceInfo device = device_named("h200");
   const SharedCosts shared;
@@ -207,6 +224,11 @@ TEST(GatherChunks, AreEstimatedToReadBurstsOnce) {
   EXPECT_LT(estimate(32).src_bytes, 0.6 * estimate(0).src_bytes);
   EXPECT_LT(estimate(32).dst_bytes, estimate(4).dst_bytes);
   EXPECT_LT(estimate(0).dst_bytes, estimate(32).dst_bytes);
+  const auto stored = [&](std::int64_t rows) {
+    const Problem order = gather::in_chunks(sparse(16, rows, 48, 6), 4);
+    return dst_moved(model, gather::runs_of_chunks(order));
+  };
+  EXPECT_GT(stored(1'900'001), 1.5 * stored(1'900'000));
 }
 
 // Rows of 154 bytes, each in six sectors of which two or three are stored in part, whose repeats
@@ -214,16 +236,21 @@ TEST(GatherChunks, AreEstimatedToReadBurstsOnce) {
 TEST(GatherEstimates, RepeatsThatCutSectorsTakeLonger) {
   const DeviceInfo device = device_named("h200");
   const SharedCosts shared;
-  const auto seconds = [&](std::int64_t row, std::int64_t pitch) {
+  const gather::Family::Costs standard;
+  const auto seconds = [&](std::int64_t row, std::int64_t pitch, const auto& costs) {
     Problem problem;
     problem.src_type = problem.dst_type = ElementType::bytes(2);
     const std::int64_t rows = 500'001;
     problem.modes = {{16, 0, rows * pitch}, {rows, row + 30, pitch}, {row / 2, 2, 2}};
     const Model model{device, shared, least_traffic(problem)};
-    return gather::estimate_of_repeated({}, problem, model, {}).seconds;
+    return gather::estimate_of_repeated({}, problem, model, costs).seconds;
   };
-  EXPECT_GT(seconds(154, 176), 1.5 * seconds(160, 160));
-  EXPECT_GT(seconds(154, 154), 1.1 * seconds(160, 160));
+  EXPECT_GT(seconds(154, 176, standard), 1.5 * seconds(160, 160, standard));
+  EXPECT_GT(seconds(154, 154, standard), 1.1 * seconds(160, 160, standard));
+  gather::Family::Costs as_others = standard;
+  as_others.gap.value = 1;
+  EXPECT_GT(seconds(154, 176, standard), 1.1 * seconds(154, 176, as_others));
+  EXPECT_EQ(seconds(154, 154, standard), seconds(154, 154, as_others));
 }
 
 TEST(Transpositions, AWalkHasRoomForTheirMatrices) {
