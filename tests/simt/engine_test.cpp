@@ -70,20 +70,23 @@ TEST(Engine, UnitsOfGather) {
 }
 
 // Chunks of gather: rows of whole chunks, of fewer elements, and of more; elements by themselves
-// and in runs; broadcast, flipped, and of many modes.
+// and in runs; flipped, and broadcast along two modes.
 TEST(Engine, ChunksOfGather) {
   for (const std::int64_t row : {3, 4, 28, 31, 65}) {
     for (const int size : {1, 2, 4, 8, 16}) {
-      const std::int64_t step = 24 * size, pitch = (row + 3) * size;
-      const Problem matrix = problem_of(size, {{9, 3 * size, pitch}, {row, step, size}});
-      const Problem flipped = problem_of(size, {{9, -3 * size, pitch}, {row, step, -size}});
-      const Problem repeated = problem_of(size, {{2, 5 * size, 60 * pitch},
-                                                 {3, 0, 20 * 128 * size},
-                                                 {7, 9 * size, pitch},
-                                                 {row, step, size}});
-      const Problem runs =
-          problem_of(size, {{4, 7 * size, 5 * pitch}, {row, step, 5 * size}, {5, size, size}});
-      for (const Problem& problem : {matrix, flipped, repeated, runs}) {
+      const std::int64_t step = 24 * size, pitch = (row + 3) * size, all = 128 * pitch;
+      const Problem matrix =
+          problem_of(size, {{3, 0, all}, {9, 3 * size, pitch}, {row, step, size}});
+      const Problem flipped =
+          problem_of(size, {{3, 0, all}, {9, -3 * size, pitch}, {row, step, -size}});
+      const Problem twice = problem_of(size, {{2, 0, 3 * all},
+                                              {2, 5 * size, 60 * pitch},
+                                              {3, 0, all},
+                                              {7, 9 * size, pitch},
+                                              {row, step, size}});
+      const Problem runs = problem_of(
+          size, {{3, 0, all}, {4, 7 * size, 5 * pitch}, {row, step, 5 * size}, {5, size, size}});
+      for (const Problem& problem : {matrix, flipped, twice, runs}) {
         ASSERT_TRUE(takes_chunks(problem)) << to_string(problem);
         run_and_compare(problem, 0, 0, "gather");
         run_and_compare(problem, 3, 5, "gather");

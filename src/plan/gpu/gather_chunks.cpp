@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "kernels/walk.hpp"
-#include "plan/gpu/gather_units.hpp"
+#include "plan/gpu/gather_repeated.hpp"
 #include "plan/gpu/row_runs.hpp"
 
 namespace cornerturn::plan::gpu::gather {
@@ -54,8 +54,8 @@ Problem ordered(const Problem& normal, std::int64_t chunks, std::int64_t extent)
 }  // namespace
 
 bool takes_chunks(const Problem& normal) {
-  return !normal.converts() && normal.elements() > 0 && is_countable(normal) &&
-         normal.rank() < kernels::Walk::max_rank && ChunkParts(normal).near >= 0;
+  return can_repeat(normal) && normal.rank() < kernels::Walk::max_rank &&
+         ChunkParts(normal).near >= 0;
 }
 
 bool are_chunks_worth_it(const Problem& normal) {

@@ -1,6 +1,7 @@
-// gather's chunks: another order of elements, for sources that hold no two elements of a row of the
-// destination near each other, but those of other rows. So many elements of a row come first, then
-// the same of the rows that hold their neighbours, then the next elements of the row.
+// gather's chunks: another order of elements that are loaded once and stored several times, where
+// the source holds no two elements of a row of the destination near each other, but those of other
+// rows. So many elements of a row come first, then the same of the rows that hold their neighbours,
+// then the next elements of the row.
 #pragma once
 
 #include <array>

@@ -154,8 +154,12 @@ std::vector<std::pair<std::int64_t, std::int64_t>> places_of(const Problem& prob
 TEST(GatherChunks, AndWhatTheyLeaveAreAllElements) {
   test::RandomProblems random(11, {.max_bytes = 20 << 10});
   int tested = 0, left = 0;
-  for (int i = 0; i < 300; ++i) {
-    const Problem problem = normalise(random.next());
+  for (int i = 0; i < 400; ++i) {
+    Problem problem = normalise(random.next());
+    // The same, several times.
+    ModeList modes{{3, 0, 1 << 20}};
+    for (const Mode& mode : problem.modes) modes.push_back(mode);
+    problem.modes = modes;
     if (!gather::takes_chunks(problem)) continue;
     for (const int chunk : {2, 5, 32}) {
       const Problem rest = gather::behind_chunks(problem, chunk);
@@ -189,7 +193,6 @@ TEST(GatherChunks, TakeNeighboursThatTheL2WouldLose) {
     return plan.chosen.config.as<GatherConfig>().chunk;
   };
   EXPECT_EQ(order_of(sparse(16, 1'900'000, 48, 6)), 32);
-  EXPECT_EQ(order_of(sparse(16, 1'900'000, 48, 1)), 32);
 }
 
 TEST(GatherChunks, AreOfferedForLongRowsThatShareBursts) {
@@ -198,16 +201,17 @@ TEST(GatherChunks, AreOfferedForLongRowsThatShareBursts) {
     const plan::Plan plan = make_plan(problem, device_named("h200"), {1, "gather"});
     for (const Candidate& candidate : plan.candidates) {
       const auto config = candidate.config.as<GatherConfig>();
-      if (config.chunk > 0 && config.form == GatherForm::several) sizes.push_back(config.chunk);
+      if (config.chunk > 0) sizes.push_back(config.chunk);
     }
     std::sort(sizes.begin(), sizes.end());
     return sizes;
   };
   const std::vector<int> both{4, 32}, none;
-  EXPECT_EQ(sizes_of(sparse(16, 140'000, 48, 1)), both);
-  EXPECT_EQ(sizes_of(sparse(16, 130'000, 48, 1)), none);  // less than 16 MiB
-  EXPECT_EQ(sizes_of(sparse(12, 190'000, 64, 1)), none);  // none in the same burst
-  EXPECT_EQ(sizes_of(sparse(16, 190'000, 8, 1)), none);   // they touch each other
+  EXPECT_EQ(sizes_of(sparse(16, 70'000, 48, 2)), both);
+  EXPECT_EQ(sizes_of(sparse(16, 65'000, 48, 2)), none);   // less than 16 MiB
+  EXPECT_EQ(sizes_of(sparse(12, 100'000, 64, 2)), none);  // none in the same burst
+  EXPECT_EQ(sizes_of(sparse(16, 100'000, 8, 2)), none);   // they touch each other
+  EXPECT_EQ(sizes_of(sparse(16, 200'000, 48, 1)), none);  // nothing repeats
 }
 
 // In chunks the source passes once. Short ones are stored in more pieces, and so are all that begin
