@@ -131,7 +131,7 @@ def told_of_peer(drawn, peer):
     worst = f", where ours takes up to {max(ahead):.2f} times as long" if ahead else ""
     return (
         f"{PEERS[peer]} takes {len(lags)} of them and {1 / geometric_mean(lags):.1f} times as long as ours in the mean; "
-        f"it is ahead in {len(ahead)}{worst}."
+        f"it is ahead in {len(ahead) or 'none'}{worst}."
     )
 
 

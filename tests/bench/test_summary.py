@@ -220,7 +220,7 @@ def test_the_tables_of_problems_drawn_on_a_gpu(project):
     peer = {"cases": [{**cases[0], "seconds": 0.98 * cases[0]["seconds"]}, {k: v for k, v in cases[1].items() if k != "seconds"}]}
     (folder / "gpu-x100-seed-3-cutensor.json").write_text(json.dumps(peer))
     assert run(project, "random_gpu_report.py", "publish").returncode == 0
-    tensor = "cuTENSOR takes 1 of them and 1.0 times as long as ours in the mean; it is ahead in 0."
+    tensor = "cuTENSOR takes 1 of them and 1.0 times as long as ours in the mean; it is ahead in none."
     assert f"{torch} {tensor}\n" in page.read_text()
     assert "| tiny modes | 2 | 25 / 25 | - | - | - | 1 | 50 | 0 | 1.50 |" in page.read_text()
 
