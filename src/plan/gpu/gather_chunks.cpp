@@ -72,9 +72,8 @@ bool are_chunks_worth_it(const Problem& normal) {
 }
 
 int chunk_of(const Problem& normal, int bytes) {
-  const ChunkParts parts(normal);
-  const auto of_row = static_cast<int>(std::abs(normal.modes[parts.row].dst_stride));
-  return std::max(2, bytes / of_row);
+  const std::int64_t step = std::abs(normal.modes[ChunkParts(normal).row].dst_stride);
+  return static_cast<int>(std::max<std::int64_t>(2, bytes / step));
 }
 
 Problem in_chunks(const Problem& normal, int chunk) {

@@ -214,6 +214,13 @@ TEST(GatherChunks, AreOfferedForLongRowsThatShareBursts) {
   EXPECT_EQ(sizes_of(sparse(16, 200'000, 48, 1)), none);  // nothing repeats
 }
 
+TEST(GatherChunks, OfElementsFarApartAreTwo) {
+  Problem problem = sparse(16, 100, 48, 2);
+  EXPECT_EQ(gather::chunk_of(problem, 256), 32);
+  problem.modes.back().dst_stride = std::int64_t{1} << 32;
+  EXPECT_EQ(gather::chunk_of(problem, 256), 2);
+}
+
 // In chunks the source passes once. Short ones are stored in more pieces, and so are all that begin
 // between sectors.
 TEST(GatherChunks, AreEstimatedToReadBurstsOnce) {
