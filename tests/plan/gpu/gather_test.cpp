@@ -212,6 +212,8 @@ TEST(GatherChunks, AreOfferedForLongRowsThatShareBursts) {
   EXPECT_EQ(sizes_of(sparse(12, 100'000, 64, 2)), none);  // none in the same burst
   EXPECT_EQ(sizes_of(sparse(16, 100'000, 8, 2)), none);   // they touch each other
   EXPECT_EQ(sizes_of(sparse(16, 200'000, 48, 1)), none);  // nothing repeats
+  EXPECT_EQ(sizes_of(sparse(16, 128, 48, 1'100)), both);
+  EXPECT_EQ(sizes_of(sparse(16, 127, 48, 1'100)), none);  // less than four of the larger ones
 }
 
 TEST(GatherChunks, OfElementsFarApartAreTwo) {
