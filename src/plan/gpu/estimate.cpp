@@ -10,7 +10,6 @@
 namespace cornerturn::plan::gpu {
 namespace {
 
-constexpr std::int64_t burst = 64;
 constexpr double lanes_a_clock = 128;  // of an SM: four warps
 constexpr int system_shared = 1024;    // bytes that the driver adds to each block
 
@@ -64,9 +63,9 @@ double Model::cut_bytes() const {
 
 double src_moved(const Model& model, const MovedRuns& runs) {
   const SharedCosts& c = model.costs;
-  const double cut =
-      c.src_sector * within(runs.granule, sector_bytes) + c.src_burst * within(runs.granule, burst);
-  const double again = c.src_again * rest_of(burst, runs) * runs.late;
+  const double cut = c.src_sector * within(runs.granule, sector_bytes) +
+                     c.src_burst * within(runs.granule, burst_bytes);
+  const double again = c.src_again * rest_of(burst_bytes, runs) * runs.late;
   return model.src_read() * (1 + (c.src_run + again) / runs.bytes + cut / runs.between);
 }
 

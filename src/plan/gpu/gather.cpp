@@ -138,9 +138,8 @@ int sectors_of_warp(const Problem& normal) {
 
 double read_once(const Rows& rows, const Model& model) {
   // Of single elements the neighbours in a burst belong to others, who may find them in the L2.
-  constexpr double burst = 64;
   const auto run = static_cast<double>(rows.bytes);
-  if (run < burst) return model.src_read();
+  if (rows.bytes < burst_bytes) return model.src_read();
   return src_moved(model, {run, granule_of(rows, &Mode::src_stride)});
 }
 

@@ -12,7 +12,6 @@ namespace cornerturn::plan::gpu::gather {
 
 namespace {
 
-constexpr std::int64_t burst_bytes = 64;            // bytes that memory delivers at a time
 constexpr std::int64_t least_of_chunks = 16 << 20;  // of the destination: less stays in the L2
 constexpr int least_chunks = 4;                     // of a row
 

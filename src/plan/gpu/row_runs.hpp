@@ -55,7 +55,7 @@ inline double warps_with_ends(const Rows& rows) {
 /// is fetched again by whoever reads the neighbours, unless it is in the L2 until then: how much of
 /// what has to be read of the source, as a fraction. `run` is in bytes.
 inline double fetched_again(const Rows& rows, const Model& model, double run) {
-  constexpr double burst = 64;
+  constexpr auto burst = static_cast<double>(burst_bytes);
   const Mode* near = nullptr;  // the next in the source
   const auto row = static_cast<double>(rows.bytes);
   double source = row;  // bytes of its elements

@@ -8,6 +8,9 @@
 
 namespace cornerturn::plan::gpu {
 
+/// What memory delivers at a time.
+inline constexpr std::int64_t burst_bytes = 64;
+
 /// Whether a mode repeats pieces of the destination that are worth storing again as such: of
 /// shorter ones a warp would write sectors in parts.
 inline bool repeats_pieces(const Mode& mode) {
