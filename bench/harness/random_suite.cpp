@@ -17,7 +17,13 @@
 namespace cornerturn::bench {
 namespace {
 
-constexpr std::string_view prefix = "random:";
+constexpr std::string_view of_any = "random:";
+constexpr std::string_view of_fields = "fields:";
+constexpr std::int64_t most_of_structure = 512;  // bytes
+
+std::string_view prefix_of(Drawn drawn) {
+  return drawn == Drawn::fields ? of_fields : of_any;
+}
 
 [[noreturn]] void reject(const std::string& name, const std::string& rule) {
   throw Error(Status::invalid_argument, fmt::format("suite = {}: {}", name, rule));
@@ -64,7 +70,10 @@ class CaseMaker {
     random_.seed(seeds);
   }
 
-  Case make() {
+  Case make() { return spec_.drawn == Drawn::fields ? make_fields() : make_any(); }
+
+ private:
+  Case make_any() {
     Case c;
     c.element_bytes = element_bytes();
     aligned_ = below(3) == 0;
@@ -88,7 +97,55 @@ class CaseMaker {
     return c;
   }
 
- private:
+  Case make_fields() {
+    Case c;
+    c.element_bytes = element_bytes();
+    aligned_ = below(3) == 0;
+    const std::int64_t most = std::max<std::int64_t>(2, most_of_structure / c.element_bytes);
+    const std::int64_t structure = 1 + extent_near(log_uniform(1, static_cast<double>(most - 1)));
+    const std::int64_t fields = std::llround(
+        log_uniform(1, static_cast<double>(std::min<std::int64_t>(16, structure - 1))));
+    // Both what is moved and what the structures take are within the bounds.
+    const std::int64_t first = below(structure - fields + 1);
+    const auto least = static_cast<double>(spec_.min_bytes) / static_cast<double>(fields);
+    const auto bytes = static_cast<double>(spec_.max_bytes) / static_cast<double>(structure);
+    const double count = log_uniform(least, std::max(least, bytes)) / c.element_bytes;
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(1 + below(3)));
+    double left = std::max(count, 8.0);
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      shape[i] = extent_near(std::pow(left, 1 / static_cast<double>(shape.size() - i)));
+      left = std::max(2.0, left / static_cast<double>(shape[i]));
+    }
+    c.shape = shape;
+    c.shape.push_back(fields);
+    Extents structures(c.shape.size(), 1), packed(c.shape.size(), 1);
+    std::int64_t stride = structure, held = fields;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      structures[i] = stride;
+      packed[i] = held;
+      stride *= shape[i];
+      held *= shape[i];
+    }
+    c.src_strides = structures;
+    c.src_offset = first;
+    c.dst_strides = packed;
+    const bool stay = below(5) == 0;
+    if (!stay) {  // an array a field: the fields are the slowest axis
+      std::rotate(c.shape.begin(), c.shape.end() - 1, c.shape.end());
+      std::rotate(c.src_strides.begin(), c.src_strides.end() - 1, c.src_strides.end());
+      c.dst_strides = strides(c.shape, c.element_bytes);
+    }
+    const bool back = below(4) == 0;
+    if (back) {
+      std::swap(c.src_strides, c.dst_strides);
+      std::swap(c.src_offset, c.dst_offset);
+    }
+    c.group = stay ? (back ? "packed-to-fields" : "fields-to-packed")
+                   : (back ? "arrays-to-fields" : "fields-to-arrays");
+    return c;
+  }
+
+  double log_uniform(double least, double most) { return least * std::pow(most / least, unit()); }
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
   }
@@ -269,22 +326,23 @@ std::int64_t run_of(const Problem& normal, std::int64_t Mode::*stride) {
 }  // namespace
 
 std::string name_of(const RandomSpec& spec) {
-  return fmt::format("{}{}:{}:{}:{}:{}", prefix, spec.count, spec.seed,
+  return fmt::format("{}{}:{}:{}:{}:{}", prefix_of(spec.drawn), spec.count, spec.seed,
                      fmt::join(spec.element_bytes, "-"), spec.min_bytes, spec.max_bytes);
 }
 
 bool is_random(std::string_view name) {
-  return name.substr(0, prefix.size()) == prefix;
+  return name.starts_with(of_any) || name.starts_with(of_fields);
 }
 
 RandomSpec parse_random(const std::string& name) {
-  const std::vector<std::string> parts = split(name.substr(prefix.size()), ':');
+  RandomSpec spec;
+  if (name.starts_with(of_fields)) spec.drawn = Drawn::fields;
+  const std::vector<std::string> parts = split(name.substr(prefix_of(spec.drawn).size()), ':');
   if (parts.size() != 5) {
     reject(name,
            "the form is random:COUNT:SEED:SIZES:MIN:MAX, e.g. random:90:1:1-2-4-8:1000000:"
-           "100000000, and SIZES may be empty");
+           "100000000, and SIZES may be empty; fields:... draws fields of structures");
   }
-  RandomSpec spec;
   spec.count = number_in(name, parts[0], "COUNT", 1, 1'000'000);
   spec.seed = static_cast<std::uint64_t>(number_in(name, parts[1], "SEED", 0, INT64_MAX));
   if (!parts[2].empty()) {
@@ -305,8 +363,8 @@ Suite random_suite(const RandomSpec& spec) {
   for (std::int64_t i = 0; i < spec.count; ++i) {
     Case c = CaseMaker(spec, i).make();
     c.suite = suite.name;
-    c.name = fmt::format("s{}n{}", spec.seed, i);
-    c.group = class_of(c);
+    c.name = fmt::format("{}{}n{}", spec.drawn == Drawn::fields ? 'f' : 's', spec.seed, i);
+    if (c.group.empty()) c.group = class_of(c);
     suite.cases.push_back(std::move(c));
   }
   return suite;

@@ -10,17 +10,25 @@
 
 namespace cornerturn::bench {
 
+enum class Drawn : std::uint8_t {
+  any,     ///< layouts of all kinds
+  fields,  ///< some fields of structures, which lie next to each other: between the structures and
+           ///< an array a field, or into an array of smaller structures
+};
+
 /// How many problems of which sizes. The same spec always draws the same problems.
 struct RandomSpec {
+  Drawn drawn = Drawn::any;
   std::int64_t count = 100;
   std::uint64_t seed = 1;
   /// Sizes of elements; none: 1, 2, 4 and 8 bytes most of the time, else 16 or any from 3 to 24.
   std::vector<int> element_bytes;
   std::int64_t min_bytes = 1 << 20;  ///< of the payload
-  std::int64_t max_bytes = 1 << 28;
+  std::int64_t max_bytes = 1 << 28;  ///< of the payload; of fields, also of the structures
 };
 
-/// "random:100:1:1-2-4-8:1048576:268435456": the name of a suite that load_suite() draws.
+/// "random:100:1:1-2-4-8:1048576:268435456": the name of a suite that load_suite() draws. That of
+/// fields begins with "fields:".
 std::string name_of(const RandomSpec& spec);
 /// Throws an Error that names the field and its rule.
 RandomSpec parse_random(const std::string& name);
@@ -28,7 +36,8 @@ bool is_random(std::string_view name);
 
 /// Case n depends on the seed, the sizes and n alone. Ranks are 2 to 12; extents are log-uniform,
 /// many of them primes, powers of two or their neighbours; there are tiny modes beside long ones,
-/// rows that stay together, padded rows, windows, flipped and broadcast axes, and offsets.
+/// rows that stay together, padded rows, windows, flipped and broadcast axes, and offsets. Of
+/// fields there are 1 to 16, of structures of up to 512 bytes, in arrays of 1 to 3 axes.
 Suite random_suite(const RandomSpec& spec);
 
 /// The class of a case, by what its normalised problem looks like: "copy", "rows" and "short-rows"

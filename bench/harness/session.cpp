@@ -62,6 +62,7 @@ std::vector<std::string> suites_of(const SessionOptions& options) {
   if (options.random == 0) return options.suites;
   RandomSpec spec;
   spec.count = options.random;
+  if (options.fields) spec.drawn = Drawn::fields;
   spec.seed = options.seed;
   spec.element_bytes = options.filter.element_bytes;
   if (options.min_bytes > 0) spec.min_bytes = options.min_bytes;
@@ -137,6 +138,8 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
                  "Measure so many problems drawn at random instead of suites, of the sizes of "
                  "--bytes, --min-bytes and --max-bytes")
       ->check(CLI::Range(1, 1'000'000));
+  app.add_flag("--fields", options.fields, "Draw problems that move some fields of structures")
+      ->needs("--random");
   app.add_option("--seed", options.seed, "Of the random problems: the same seed draws the same")
       ->capture_default_str();
   app.add_option("--min-bytes", options.min_bytes,

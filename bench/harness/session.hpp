@@ -20,6 +20,7 @@ namespace cornerturn::bench {
 struct SessionOptions {
   std::vector<std::string> suites;
   std::int64_t random = 0;  ///< measure so many random problems instead of suites
+  bool fields = false;      ///< of the random problems: see RandomSpec::drawn
   std::uint64_t seed = 1;   ///< of these
   std::int64_t min_bytes = 0;
   CaseFilter filter;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -69,6 +70,34 @@ TEST(RandomSuite, CasesAreWithinTheirBoundsAndOfManyKinds) {
   }
 }
 
+TEST(RandomSuite, FieldsLieBetweenStructuresAndArrays) {
+  RandomSpec spec = small_spec(300, 5);
+  spec.drawn = Drawn::fields;
+  EXPECT_EQ(random_suite(spec).cases, load_suite(name_of(spec)).cases);
+  std::map<std::string, int> groups;
+  for (const Case& c : random_suite(spec).cases) {
+    EXPECT_GE(c.payload_bytes(), spec.min_bytes / 2) << json_of(c);
+    const std::int64_t larger = std::max(c.src_span_bytes(), c.dst_span_bytes());
+    EXPECT_LE(larger, std::max(4 * spec.max_bytes, 512 * spec.min_bytes)) << json_of(c);
+    const std::size_t last = c.shape.size() - 1;
+    const bool are_packed = c.group.find("packed") != std::string::npos;
+    const bool leave = c.group.rfind("fields-to", 0) == 0;
+    const Extents& structures = leave ? c.src_strides : c.dst_strides;
+    const Extents& others = leave ? c.dst_strides : c.src_strides;
+    // The structures have more than these fields, which lie next to each other.
+    const std::int64_t fields = are_packed ? c.shape[last] : c.shape[0];
+    const std::int64_t structure = structures[are_packed ? last - 1 : last];
+    EXPECT_EQ(structures[are_packed ? last : 0], 1) << json_of(c);
+    EXPECT_EQ(others[last], 1) << json_of(c);
+    EXPECT_LT(fields, structure) << json_of(c);
+    EXPECT_LE(fields, 16) << json_of(c);
+    EXPECT_LE(structure * c.element_bytes, 512 + 16 * c.element_bytes) << json_of(c);
+    ++groups[c.group];
+  }
+  EXPECT_EQ(groups.size(), 4U);
+  for (const auto& [group, count] : groups) EXPECT_GT(count, 5) << group;
+}
+
 TEST(RandomSuite, WhatItPrintsCanBePastedIntoASuite) {
   for (const Case& c : random_suite(small_spec(20, 11)).cases) {
     const std::string text = R"({"suite": ")" + c.suite + R"(", "cases": [)" + json_of(c) + "]}";
@@ -85,8 +114,8 @@ TEST(RandomSuite, ABadNameIsRefused) {
   EXPECT_NE(reason_of("random:5:1::8192:4096").find("MAX = '4096'"), std::string::npos);
 }
 
-TEST(RandomSuite, TheLibrarySolvesThem) {
-  for (const Case& c : random_suite(small_spec(400, 2027)).cases) {
+void expect_solved(const RandomSpec& spec) {
+  for (const Case& c : random_suite(spec).cases) {
     Buffer src, dst;
     const std::int64_t dst_bytes = (c.dst_span_bytes() + 63) / 64 * 64;
     src.reserve(c.src_span_bytes());
@@ -104,6 +133,16 @@ TEST(RandomSuite, TheLibrarySolvesThem) {
     EXPECT_EQ(check_elements(c, dst.data()), "") << json_of(c);
     EXPECT_EQ(check_gaps(c, dst.data(), dst_bytes), "") << json_of(c);
   }
+}
+
+TEST(RandomSuite, TheLibrarySolvesThem) {
+  expect_solved(small_spec(400, 2027));
+}
+
+TEST(RandomSuite, TheLibrarySolvesFields) {
+  RandomSpec spec = small_spec(200, 2028);
+  spec.drawn = Drawn::fields;
+  expect_solved(spec);
 }
 
 }  // namespace
