@@ -5,6 +5,7 @@
 
 #include "core/divide.hpp"
 #include "maps/sectors.hpp"
+#include "plan/gpu/traffic.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -29,6 +30,12 @@ DstRow dst_row(const Problem& normal) {
   return row;
 }
 
+bool DstRow::is_short() const {
+  constexpr std::int64_t one_store = 16;  // bytes
+  const bool alone = bytes <= one_store || are_sparse(bytes, bytes + gap);
+  return gap > 0 && alone && !whole_sectors;
+}
+
 double DstRow::touched() const {
   const std::int64_t granule = gcd_of_power(gcd_of_power(sector_bytes, bytes), bytes + gap);
   return static_cast<double>(std::min(bytes + sector_bytes - granule, bytes + gap));
@@ -36,7 +43,8 @@ double DstRow::touched() const {
 
 bool leaves_cut_sectors(const DstRow& row) {
   constexpr std::int64_t longest = 2048;  // bytes, as measured
-  return row.gap > 0 && row.bytes <= longest && !row.whole_sectors;
+  return row.gap > 0 && row.bytes <= longest && !row.whole_sectors &&
+         !are_sparse(row.bytes, row.bytes + row.gap);
 }
 
 bool gains_from_prefetching(DstRow row, const Problem& normal, const Alignment& start,

@@ -46,19 +46,25 @@ Model model_of_values(const Model& model) {
   return {model.device, costs, model.least};
 }
 
-double Model::src_read() const {
-  double bytes = least.src_bytes;
+double Model::times_read() const {
+  double times = 1;
   const double room = cube(costs.kept * static_cast<double>(device.l2_bytes));
   for (int i = 0; i < least.repeat_count; ++i) {
     const Repeat& repeat = least.repeats[static_cast<std::size_t>(i)];
     const double between = cube(repeat.between);
-    bytes *= 1 + (repeat.times - 1) * between / (between + room);
+    times *= 1 + (repeat.times - 1) * between / (between + room);
   }
-  return bytes;
+  return times;
+}
+
+double Model::src_read() const {
+  return std::max(least.src_bytes, least.src_sparse) * times_read();
 }
 
 double Model::cut_bytes() const {
-  return outgrow_l2(least.of_cut_rows, device) ? least.cut_rows * costs.row_gap : 0.0;
+  if (!outgrow_l2(least.of_cut_rows, device)) return 0;
+  if (least.dst_short > 0) return std::max(0.0, least.dst_short - least.dst_bytes);
+  return least.cut_rows * costs.row_gap;
 }
 
 double src_moved(const Model& model, const MovedRuns& runs) {
@@ -66,7 +72,8 @@ double src_moved(const Model& model, const MovedRuns& runs) {
   const double cut = c.src_sector * within(runs.granule, sector_bytes) +
                      c.src_burst * within(runs.granule, burst_bytes);
   const double again = c.src_again * rest_of(burst_bytes, runs) * runs.late;
-  return model.src_read() * (1 + (c.src_run + again) / runs.bytes + cut / runs.between);
+  const double more = 1 + (c.src_run + again) / runs.bytes + cut / runs.between;
+  return std::max(model.least.src_bytes * more, model.least.src_lines) * model.times_read();
 }
 
 double dst_moved(const Model& model, const MovedRuns& runs) {

@@ -78,9 +78,12 @@ struct Model {
   double* least_seconds = nullptr;
   double norm = 3;  ///< work takes the norm of this order of its four parts
 
-  /// Bytes that memory reads of the source where blocks follow the destination's order: what it
-  /// holds several times is read again if the L2 has lost it meanwhile.
+  /// Bytes that memory reads of the source where blocks follow the destination's order.
   double src_read() const;
+
+  /// How often: what the destination holds several times is read again if the L2 has lost it
+  /// meanwhile.
+  double times_read() const;
 
   /// Bytes that memory moves more where nobody asks for the sectors that rows leave in part.
   double cut_bytes() const;

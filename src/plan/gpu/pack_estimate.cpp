@@ -250,6 +250,9 @@ void add_traffic(Work& work, const PackConfig& config, const Box& box, const Pro
   }
   const double at_once = model.least.dst_bytes * c.most_moved;
   work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * gap / dst_run, at_once);
+  if (model.least.dst_short > 0) {
+    work.dst_bytes = std::max(work.dst_bytes, model.least.dst_bytes + model.cut_bytes());
+  }
 }
 
 }  // namespace

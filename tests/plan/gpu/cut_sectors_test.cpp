@@ -52,6 +52,59 @@ TEST(CutSectors, SectorsThatRowsTouch) {
   EXPECT_EQ(touched(1, 1000), 32);
 }
 
+// Memory takes each of them by itself, whoever asks for it before.
+TEST(CutSectors, SparseRowsAreNotAskedFor) {
+  const DeviceInfo device = device_named("h200");
+  const auto gains = [&](std::int64_t row, std::int64_t pitch) {
+    const Problem problem = of_bytes(1, {{10'000'000, 1, pitch}, {row, 10'000'000, 1}});
+    return gains_from_prefetching(dst_row(problem), problem, {true, 1, 1}, device);
+  };
+  EXPECT_TRUE(gains(5, 68));
+  EXPECT_FALSE(gains(5, 69));
+  EXPECT_FALSE(gains(63, 127));
+  EXPECT_TRUE(gains(64, 200));
+}
+
+struct OfSparse {
+  double read, written;  // bytes each
+
+  // A field of so many bytes, and how far they are apart on each side.
+  OfSparse(int size, std::int64_t src_step, std::int64_t dst_step) {
+    constexpr std::int64_t count = 20'000'000;
+    const DeviceInfo device = device_named("h200");
+    const SharedCosts shared;
+    const Problem problem = of_bytes(size, {{count, src_step, dst_step}});
+    const Model model{device, shared, least_traffic(problem)};
+    read = model.src_read() / count;
+    written = (model.least.dst_bytes + model.cut_bytes()) / count;
+  }
+};
+
+// As an H200 took for structures: "bytes" are those of a large copy that takes as long.
+TEST(Traffic, SparseElementsTakeABurst) {
+  EXPECT_NEAR(OfSparse(4, 132, 4).read, 76, 6);
+  EXPECT_NEAR(OfSparse(2, 470, 2).read, 102, 6);
+  EXPECT_NEAR(OfSparse(4, 128, 4).read, 73, 6);
+  EXPECT_NEAR(OfSparse(4, 4, 132).written, 182, 10);
+  EXPECT_NEAR(OfSparse(8, 8, 64).written, 86, 20);
+  EXPECT_NEAR(OfSparse(5, 5, 355).written, 260, 10);
+  EXPECT_NEAR(OfSparse(4, 4, 32).written, 65, 3);
+  EXPECT_NEAR(OfSparse(2, 2, 12).written, 24, 1);
+  // Dense ones are read as a whole, and those between take their sectors.
+  EXPECT_NEAR(OfSparse(4, 12, 4).read, 12, 1e-3);
+  EXPECT_NEAR(OfSparse(4, 60, 4).read, 32, 1e-3);
+  EXPECT_NEAR(OfSparse(4, 4, 4).written, 4, 1e-3);
+}
+
+// What fits into the L2 does not leave it until the copy has ended.
+TEST(Traffic, FewSparseRowsStayInTheL2) {
+  const DeviceInfo device = device_named("h200");
+  const SharedCosts shared;
+  const Problem problem = of_bytes(4, {{100'000, 4, 132}});
+  const Model model{device, shared, least_traffic(problem)};
+  EXPECT_EQ(model.cut_bytes(), 0);
+}
+
 // Plans ask for cut sectors where a fifth of the L2 has no room for what rows touch.
 TEST(CutSectors, PlansAskForThoseThatOutgrowTheL2) {
   DeviceInfo device = device_named("h200");
@@ -104,7 +157,7 @@ TEST(CutSectors, PackEstimatesWhatRowsTakeThatItAsksFor) {
 // as if plans asked for nothing at all.
 TEST(CutSectors, PackEstimatesWhatRowsTakeThatItDoesNotAskFor) {
   const std::int64_t rows = 100'000;
-  const Problem problem = of_bytes(8, {{rows, 8, 2000}, {9, 56 * rows, 192}, {7, 8 * rows, 8}});
+  const Problem problem = of_bytes(8, {{rows, 8, 2000}, {9, 56 * rows, 104}, {7, 8 * rows, 8}});
   Estimates estimates(problem), free(problem);
   free.costs.gap.value = 0;
   int found = 0;
