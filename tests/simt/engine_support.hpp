@@ -95,6 +95,8 @@ inline void add_chunks(const Plan& plan, Candidates& candidates) {
   const auto row = std::find_if(rows.begin(), rows.end(),
                                 [](const auto& one) { return one.name == gather::Family::name; });
   for (const int chunk : {4, 7}) {
+    candidates.push_back({&*row, GatherConfig{GatherForm::several, 0, chunk}, {}});
+    if (!gather::can_repeat(plan.normal)) continue;
     candidates.push_back({&*row, GatherConfig{GatherForm::repeated, 0, chunk}, {}});
   }
 }

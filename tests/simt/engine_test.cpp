@@ -70,7 +70,7 @@ TEST(Engine, UnitsOfGather) {
 }
 
 // Chunks of gather: rows of whole chunks, of fewer elements, and of more; elements by themselves
-// and in runs; flipped, and broadcast along two modes.
+// and in runs; flipped, broadcast along two modes, and some fields of structures.
 TEST(Engine, ChunksOfGather) {
   for (const std::int64_t row : {3, 4, 28, 31, 65}) {
     for (const int size : {1, 2, 4, 8, 16}) {
@@ -86,7 +86,8 @@ TEST(Engine, ChunksOfGather) {
                                               {row, step, size}});
       const Problem runs = problem_of(
           size, {{3, 0, all}, {4, 7 * size, 5 * pitch}, {row, step, 5 * size}, {5, size, size}});
-      for (const Problem& problem : {matrix, flipped, twice, runs}) {
+      const Problem fields = problem_of(size, {{3, size, pitch}, {row, -step, size}});
+      for (const Problem& problem : {matrix, flipped, twice, runs, fields}) {
         ASSERT_TRUE(takes_chunks(problem)) << to_string(problem);
         run_and_compare(problem, 0, 0, "gather");
         run_and_compare(problem, 3, 5, "gather");

@@ -94,21 +94,76 @@ kernels::ChangedPlaces changed_places(const Problem& normal) {
   return places;
 }
 
-// Elements that are loaded once, in the order of the problem's modes.
-Launchable<kernels::GatherArgs> launch_of_repeated(const Problem& order) {
-  const std::int64_t blocks = ceil_div(once_of(order).elements(), std::int64_t{threads});
-  return {{.element_bytes = order.dst_type.size(), .form = repeated_places(order)},
-          {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
+// Of elements that are taken in this order, which is the destination's unless they come in chunks.
+Estimate estimate_of_elements(const GatherConfig& config, const Problem& order, const Model& model,
+                              const Family::Costs& c, Facts& facts) {
+  const auto elements = static_cast<double>(order.elements());
+  Work work;
+  work.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
+  work.resident = resident_blocks(model.device, threads, 0, 4);
+  work.instructions =
+      elements * (c.lane + c.axis * order.rank() + (order.converts() ? value_lane(order, c) : 0));
+  if (!order.converts() && !is_near(order)) work.instructions *= c.far;
+  const Rows rows(order);
+  const auto run = static_cast<double>(rows.bytes);
+  if (config.chunk == 0 && rows.granule == 16 && rows.bytes > rows.granule) {
+    const double share = run >= 256   ? c.share_256
+                         : run >= 128 ? c.share_128
+                         : run >= 64  ? c.share_64
+                                      : c.share_32;
+    work.block_seconds = is_single(config) ? c.single_block : model.costs.rows_block;
+    work.src_bytes = model.src_read() / share;
+    work.dst_bytes = (model.least.dst_bytes + model.cut_bytes()) / share;
+    return estimate_of(model, work);
+  }
+  work.block_seconds = is_single(config) ? c.single_block : c.block;
+  const bool in_chunks = config.chunk > 0;
+  work.src_bytes = read_once(rows, model) * (in_chunks ? 1 : 1 + fetched_again(rows, model, run));
+  work.dst_bytes =
+      dst_moved(model, in_chunks ? runs_of_chunks(order) : MovedRuns{std::max(run, 512.0), 32}) +
+      model.cut_bytes();
+  if (model.least_seconds != nullptr) {
+    const Estimate least = estimate_of(model, work);
+    if (model.is_out_of_reach(least)) return least;
+  }
+  // Lanes far apart take a sector each.
+  const int sectors = facts.sectors_of_warp();
+  work.wavefronts =
+      elements / 32 * (sectors * c.sector + static_cast<double>(order.dst_type.size()));
+  const double of_warps = elements * sectors;
+  work.l2_bytes =
+      std::min(of_warps, bytes_of_blocks(order, rows, static_cast<double>(of_block(config))));
+  return estimate_of(model, work);
 }
 
-Launchable<kernels::GatherArgs> launch_in_chunks(int chunk, const Problem& normal) {
-  auto ready = launch_of_repeated(in_chunks(normal, chunk));
-  const Problem rest = behind_chunks(normal, chunk);
-  if (rest.elements() == 0) return ready;
-  auto then = launch_of_repeated(rest);
-  then.args.first = {rest.src_offset - normal.src_offset, rest.dst_offset - normal.dst_offset};
-  ready.then = std::make_shared<const Launchable<kernels::GatherArgs>>(std::move(then));
-  return ready;
+// Takes the elements of a problem in the order of its modes.
+Launchable<kernels::GatherArgs> launch_of(const GatherConfig& config, const Problem& order) {
+  kernels::GatherArgs args{.element_bytes = order.dst_type.size(), .single = is_single(config)};
+  if (config.form == GatherForm::repeated) {
+    args.form = repeated_places(order);
+    const std::int64_t blocks = ceil_div(once_of(order).elements(), std::int64_t{threads});
+    return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
+  }
+  if (order.converts()) {
+    args.form = changed_places(order);
+  } else if (!is_countable(order)) {
+    args.form = places_of<kernels::WidePlaces>(order);
+  } else if (!is_near(order)) {
+    args.form = places_of<kernels::FarPlaces>(order);
+  } else if (order.rank() > kernels::NearPlaces::Way::max_rank) {
+    args.form = places_of<kernels::DeepPlaces>(order);
+  } else {
+    args.form = places_of<kernels::NearPlaces>(order);
+  }
+  // A kernel that changes values takes as many elements a thread as there are.
+  const std::int64_t blocks = std::min(ceil_div(order.elements(), of_block(config)), most_blocks);
+  return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
+}
+
+Launchable<kernels::GatherArgs> launch_of_units(const GatherConfig& config, const Problem& normal) {
+  const std::int64_t blocks = ceil_div(units_of(config, normal), threads);
+  return {{.element_bytes = normal.dst_type.size(), .form = unit_places(config, normal)},
+          {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
 }
 
 }  // namespace
@@ -134,6 +189,23 @@ int sectors_of_warp(const Problem& normal) {
     }
   }
   return count;
+}
+
+bool holds_fields(const Problem& normal) {
+  constexpr std::int64_t longest = 128;  // bytes, as measured
+  const std::int64_t size = normal.dst_type.size();
+  if (normal.rank() < 2 || normal.modes.back().dst_stride != size) return false;
+  const std::int64_t step = std::abs(normal.modes.back().src_stride);
+  std::int64_t run = size;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (int i = 0; i + 1 < normal.rank() && !grew; ++i) {
+      const Mode& mode = normal.modes[i];
+      grew = std::abs(mode.src_stride) == run && mode.extent > 1;
+      if (grew) run *= mode.extent;
+    }
+  }
+  return run > size && run <= longest && 2 * run <= step;
 }
 
 double read_once(const Rows& rows, const Model& model) {
@@ -168,54 +240,26 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   if (are_units_worth_it(normal)) {
     add({GatherForm::units, granule_of_rows(normal, start)});
   }
-  if (!can_repeat(normal)) return;
-  add({GatherForm::repeated});
+  const bool repeats = can_repeat(normal);
+  if (repeats) add({GatherForm::repeated});
   if (!are_chunks_worth_it(normal)) return;
-  for (const int bytes : chunk_bytes) add({GatherForm::repeated, 0, chunk_of(normal, bytes)});
+  for (const int bytes : repeats ? chunk_bytes : chunk_bytes_of_fields) {
+    add({repeats ? GatherForm::repeated : GatherForm::several, 0, chunk_of(normal, bytes)});
+  }
 }
 
 Estimate Family::estimate(const GatherConfig& config, const Problem& normal, const Model& model,
                           const Costs& c, Facts& facts) {
   if (normal.elements() == 0) return {};
   if (config.form == GatherForm::units) return estimate_of_units(config, normal, model, c);
-  if (config.form == GatherForm::repeated) {
-    const Problem order = config.chunk == 0 ? normal : in_chunks(normal, config.chunk);
-    return estimate_of_repeated(config, order, model, c);
+  if (config.chunk > 0) {
+    const Problem order = in_chunks(normal, config.chunk);
+    if (config.form == GatherForm::repeated) return estimate_of_repeated(config, order, model, c);
+    Facts of_order(order);
+    return estimate_of_elements(config, order, model, c, of_order);
   }
-  const auto elements = static_cast<double>(normal.elements());
-  Work work;
-  work.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
-  work.resident = resident_blocks(model.device, threads, 0, 4);
-  work.instructions = elements * (c.lane + c.axis * normal.rank() +
-                                  (normal.converts() ? value_lane(normal, c) : 0));
-  if (!normal.converts() && !is_near(normal)) work.instructions *= c.far;
-  const Rows rows(normal);
-  const auto run = static_cast<double>(rows.bytes);
-  if (rows.granule == 16 && rows.bytes > rows.granule) {
-    const double share = run >= 256   ? c.share_256
-                         : run >= 128 ? c.share_128
-                         : run >= 64  ? c.share_64
-                                      : c.share_32;
-    work.block_seconds = is_single(config) ? c.single_block : model.costs.rows_block;
-    work.src_bytes = model.src_read() / share;
-    work.dst_bytes = (model.least.dst_bytes + model.cut_bytes()) / share;
-    return estimate_of(model, work);
-  }
-  work.block_seconds = is_single(config) ? c.single_block : c.block;
-  work.src_bytes = read_once(rows, model) * (1 + fetched_again(rows, model, run));
-  work.dst_bytes = dst_moved(model, {std::max(run, 512.0), 32}) + model.cut_bytes();
-  if (model.least_seconds != nullptr) {
-    const Estimate least = estimate_of(model, work);
-    if (model.is_out_of_reach(least)) return least;
-  }
-  // Lanes far apart take a sector each.
-  const int sectors = facts.sectors_of_warp();
-  work.wavefronts =
-      elements / 32 * (sectors * c.sector + static_cast<double>(normal.dst_type.size()));
-  const double of_warps = elements * sectors;
-  work.l2_bytes =
-      std::min(of_warps, bytes_of_blocks(normal, rows, static_cast<double>(of_block(config))));
-  return estimate_of(model, work);
+  if (config.form == GatherForm::repeated) return estimate_of_repeated(config, normal, model, c);
+  return estimate_of_elements(config, normal, model, c, facts);
 }
 
 std::string Family::describe(const GatherConfig& config, const Problem& normal) {
@@ -233,29 +277,15 @@ std::string Family::describe(const GatherConfig& config, const Problem& normal) 
 }
 
 Launchable<kernels::GatherArgs> Family::prepare(const GatherConfig& config, const Problem& normal) {
-  if (config.form == GatherForm::repeated) {
-    return config.chunk == 0 ? launch_of_repeated(normal) : launch_in_chunks(config.chunk, normal);
-  }
-  kernels::GatherArgs args{.element_bytes = normal.dst_type.size(), .single = is_single(config)};
-  if (config.form == GatherForm::units) {
-    args.form = unit_places(config, normal);
-    const std::int64_t blocks = ceil_div(units_of(config, normal), threads);
-    return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
-  }
-  if (normal.converts()) {
-    args.form = changed_places(normal);
-  } else if (!is_countable(normal)) {
-    args.form = places_of<kernels::WidePlaces>(normal);
-  } else if (!is_near(normal)) {
-    args.form = places_of<kernels::FarPlaces>(normal);
-  } else if (normal.rank() > kernels::NearPlaces::Way::max_rank) {
-    args.form = places_of<kernels::DeepPlaces>(normal);
-  } else {
-    args.form = places_of<kernels::NearPlaces>(normal);
-  }
-  // A kernel that changes values takes as many elements a thread as there are.
-  const std::int64_t blocks = std::min(ceil_div(normal.elements(), of_block(config)), most_blocks);
-  return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
+  if (config.form == GatherForm::units) return launch_of_units(config, normal);
+  if (config.chunk == 0) return launch_of(config, normal);
+  auto ready = launch_of(config, in_chunks(normal, config.chunk));
+  const Problem rest = behind_chunks(normal, config.chunk);
+  if (rest.elements() == 0) return ready;
+  auto then = launch_of(config, rest);
+  then.args.first = {rest.src_offset - normal.src_offset, rest.dst_offset - normal.dst_offset};
+  ready.then = std::make_shared<const Launchable<kernels::GatherArgs>>(std::move(then));
+  return ready;
 }
 
 void Family::bind(kernels::GatherArgs& args, const Problem& normal, const Buffers& buffers, int) {

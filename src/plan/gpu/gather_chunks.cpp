@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "kernels/walk.hpp"
+#include "plan/gpu/gather_places.hpp"
 #include "plan/gpu/gather_repeated.hpp"
 #include "plan/gpu/row_runs.hpp"
 
@@ -12,8 +13,10 @@ namespace cornerturn::plan::gpu::gather {
 
 namespace {
 
-constexpr std::int64_t least_of_chunks = 16 << 20;  // of the destination: less stays in the L2
-constexpr int least_chunks = 4;                     // of a row
+// Bytes of the destination: of what repeats, less stays in the L2.
+constexpr std::int64_t least_of_chunks = 16 << 20;
+constexpr std::int64_t least_of_fields = 1 << 20;
+constexpr int least_chunks = 4;  // of a row
 
 // The modes of a problem by their part in chunks.
 struct ChunkParts {
@@ -53,21 +56,23 @@ Problem ordered(const Problem& normal, std::int64_t chunks, std::int64_t extent)
 }  // namespace
 
 bool takes_chunks(const Problem& normal) {
-  return can_repeat(normal) && normal.rank() < kernels::Walk::max_rank &&
+  return !normal.converts() && normal.elements() > 0 && normal.rank() < kernels::Walk::max_rank &&
          ChunkParts(normal).near >= 0;
 }
 
 bool are_chunks_worth_it(const Problem& normal) {
-  if (normal.elements() * normal.dst_type.size() < least_of_chunks || !takes_chunks(normal)) {
-    return false;
-  }
+  const bool repeats = can_repeat(normal);
+  if (!(repeats || holds_fields(normal)) || !takes_chunks(normal)) return false;
+  const std::int64_t bytes = normal.elements() * normal.dst_type.size();
   const ChunkParts parts(normal);
   const Mode& row = normal.modes[parts.row];
+  const int longest = chunk_of(normal, (repeats ? chunk_bytes : chunk_bytes_of_fields).back());
+  if (bytes < (repeats ? least_of_chunks : least_of_fields)) return false;
+  if (row.extent < least_chunks * longest) return false;
+  if (!repeats) return true;
   const std::int64_t step = std::abs(normal.modes[parts.near].src_stride);
   // Where neighbours touch each other, other kernels move them together.
-  return step > Rows(normal).bytes && step < burst_bytes &&
-         std::abs(row.src_stride) >= burst_bytes &&
-         row.extent >= least_chunks * chunk_of(normal, chunk_bytes.back());
+  return step > Rows(normal).bytes && step < burst_bytes && std::abs(row.src_stride) >= burst_bytes;
 }
 
 int chunk_of(const Problem& normal, int bytes) {

@@ -1,7 +1,7 @@
-// gather's chunks: another order of elements that are loaded once and stored several times, where
-// the source holds no two elements of a row of the destination near each other, but those of other
-// rows. So many elements of a row come first, then the same of the rows that hold their neighbours,
-// then the next elements of the row.
+// gather's chunks: another order of elements, for sources that hold no two elements of a row of the
+// destination near each other, but those of other rows. So many elements of a row come first, then
+// the same of the rows that hold their neighbours, then the next elements of the row. For what is
+// loaded once and stored several times, and for some fields of structures.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@ namespace cornerturn::plan::gpu::gather {
 
 /// The sizes of chunks that are offered, in bytes of the destination.
 inline constexpr std::array<int, 2> chunk_bytes{32, 256};
+inline constexpr std::array<int, 2> chunk_bytes_of_fields{64, 256};
 
 /// Whether chunks are right for a problem, however fast. All else that is here asks for that.
 bool takes_chunks(const Problem& normal);

@@ -15,6 +15,11 @@ inline constexpr int threads = 256;  // of a block
 /// The sectors of the source that a warp touches which takes 32 elements one after the other.
 int sectors_of_warp(const Problem& normal);
 
+/// Whether the problem moves some fields of structures, an array each: what lies next to each other
+/// in the source are elements of several rows of the destination, and is half as long as the step
+/// to a row's next element, or less.
+bool holds_fields(const Problem& normal);
+
 /// Bytes that memory reads if each burst is fetched once.
 double read_once(const Rows& rows, const Model& model);
 

@@ -15,7 +15,7 @@ namespace cornerturn::plan::gpu::gather {
 namespace {
 
 // Of problems for which no other kernel is much faster, and for which this one was measured. The
-// most holds for rows of several elements.
+// most holds for rows of several elements, unless they are fields of structures.
 constexpr std::int64_t least_bytes = 1 << 20;
 constexpr std::int64_t most_bytes = 8 << 20;
 constexpr int unit = 16;  // bytes
@@ -113,7 +113,7 @@ bool takes_units(const Problem& normal) {
 
 bool are_units_worth_it(const Problem& normal) {
   const std::int64_t bytes = normal.elements() * normal.dst_type.size();
-  const bool is_small = bytes <= most_bytes || repeats(normal.modes.back());
+  const bool is_small = bytes <= most_bytes || repeats(normal.modes.back()) || holds_fields(normal);
   return bytes >= least_bytes && is_small && takes_units(normal);
 }
 

@@ -156,10 +156,10 @@ TEST(GatherChunks, AndWhatTheyLeaveAreAllElements) {
   int tested = 0, left = 0;
   for (int i = 0; i < 400; ++i) {
     Problem problem = normalise(random.next());
-    // The same, several times.
+    // The same, once and several times.
     ModeList modes{{3, 0, 1 << 20}};
     for (const Mode& mode : problem.modes) modes.push_back(mode);
-    problem.modes = modes;
+    if (i % 2 == 0) problem.modes = modes;
     if (!gather::takes_chunks(problem)) continue;
     for (const int chunk : {2, 5, 32}) {
       const Problem rest = gather::behind_chunks(problem, chunk);
@@ -214,6 +214,53 @@ TEST(GatherChunks, AreOfferedForLongRowsThatShareBursts) {
   EXPECT_EQ(sizes_of(sparse(16, 200'000, 48, 1)), none);  // nothing repeats
   EXPECT_EQ(sizes_of(sparse(16, 128, 48, 1'100)), both);
   EXPECT_EQ(sizes_of(sparse(16, 127, 48, 1'100)), none);  // less than four of the larger ones
+}
+
+// The first of `fields` of such structures, an array a field.
+Problem some_fields(int size, std::int64_t fields, std::int64_t structure, std::int64_t count) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType::bytes(size);
+  problem.modes = {{fields, size, count * size}, {count, structure, size}};
+  return normalise(problem);
+}
+
+// Forms that planning adds for fields.
+std::vector<std::string> forms_for(const Problem& problem) {
+  std::vector<std::string> forms;
+  const plan::Plan plan = make_plan(problem, device_named("h200"), {1, "gather"});
+  for (const Candidate& candidate : plan.candidates) {
+    const auto config = candidate.config.as<GatherConfig>();
+    EXPECT_NE(config.form, GatherForm::repeated);
+    if (config.form == GatherForm::units) forms.emplace_back("units");
+    if (config.chunk > 0) forms.push_back(std::to_string(config.chunk));
+  }
+  std::sort(forms.begin(), forms.end());
+  return forms;
+}
+
+TEST(GatherFields, ComeInUnitsAndChunks) {
+  const std::vector<std::string> all{"128", "32", "units"}, none;
+  EXPECT_EQ(forms_for(some_fields(2, 3, 64, 10'000'000)), all);
+  EXPECT_EQ(forms_for(some_fields(2, 4, 18, 10'000'000)), all);
+  EXPECT_EQ(forms_for(some_fields(2, 5, 18, 10'000'000)), none);  // most of the structure
+  EXPECT_EQ(forms_for(some_fields(2, 64, 256, 1'000'000)), all);
+  EXPECT_EQ(forms_for(some_fields(2, 65, 300, 1'000'000)), none);  // so many are a matrix
+  EXPECT_EQ(forms_for(some_fields(2, 1, 64, 10'000'000)), none);   // nobody reads beside it
+  EXPECT_EQ(forms_for(some_fields(2, 3, 64, 174'763)), all);
+  EXPECT_EQ(forms_for(some_fields(2, 3, 64, 174'762)), none);  // less than 1 MiB
+  // Structures of more than 2 GiB have no units, and elements of 16 bytes are vectors.
+  EXPECT_EQ(forms_for(some_fields(2, 3, 64, 40'000'000)), (std::vector<std::string>{"128", "32"}));
+  EXPECT_EQ(forms_for(some_fields(16, 3, 96, 1'000'000)), (std::vector<std::string>{"16", "4"}));
+}
+
+TEST(GatherFields, OfLargeStructuresAreMovedByThem) {
+  for (const int size : {1, 2, 4, 8}) {
+    const plan::Plan plan =
+        make_plan(some_fields(size, 3, 160, 4'000'000), device_named("h200"), {});
+    ASSERT_EQ(plan.kernel(), "gather") << size;
+    const auto config = plan.chosen.config.as<GatherConfig>();
+    EXPECT_TRUE(config.form == GatherForm::units || config.chunk > 0) << size;
+  }
 }
 
 TEST(GatherChunks, OfElementsFarApartAreTwo) {
