@@ -72,12 +72,16 @@ double sparse_lines(const SideRuns& runs) {
   return std::min(static_cast<double>(runs.step), runs.bytes + line_bytes - 1);
 }
 
-// The same of a short row of the destination, by the bytes to the next one. Within a sector all is
-// read and written once.
-double short_written(std::int64_t step) {
+// The same of a short row of the destination, by the bytes to the next one. Where each sector has a
+// row, all is read and written once; else those count more that touch two sectors.
+double short_written(const DstRow& row) {
   constexpr double sector = sector_bytes;
+  const std::int64_t step = row.bytes + row.gap;
   const auto to_next = static_cast<double>(step);
-  return 2 * std::min(to_next, sector) + std::clamp(1.2 * (to_next - sector), 0.0, 196.0);
+  if (to_next <= sector) return 2 * to_next;
+  const std::int64_t granule = gcd_of_power(gcd_of_power(sector_bytes, row.bytes), step);
+  const double second = static_cast<double>(row.bytes - granule) / sector;
+  return 2 * sector + std::min(1.2 * (to_next - sector) + 70 * second, 206.0);
 }
 
 // An array of which there are `count` elements along the axis of blocks.
@@ -147,7 +151,7 @@ Traffic least_traffic(const Problem& normal) {
     const double rows = static_cast<double>(normal.bytes()) / bytes;
     if (leaves_cut_sectors(row))
       least.cut_rows = rows * std::min(1.0, (bytes + gap) / sector_bytes);
-    if (row.is_short()) least.dst_short = rows * short_written(row.bytes + row.gap);
+    if (row.is_short()) least.dst_short = rows * short_written(row);
     if (row.gap > 0) least.of_cut_rows = row.touched_of(normal.bytes());
     return least;
   }
