@@ -67,6 +67,7 @@ TEST(CutSectors, SparseRowsAreNotAskedFor) {
 
 struct OfSparse {
   double read, written;  // bytes each
+  double lines;          // read by kernels that ask for lines
 
   // A field of so many bytes, and how far they are apart on each side.
   OfSparse(int size, std::int64_t src_step, std::int64_t dst_step) {
@@ -77,6 +78,7 @@ struct OfSparse {
     const Model model{device, shared, least_traffic(problem)};
     read = model.src_read() / count;
     written = (model.least.dst_bytes + model.cut_bytes()) / count;
+    lines = src_moved(model, {sector_bytes, size}) / count;
   }
 };
 
@@ -85,6 +87,8 @@ TEST(Traffic, SparseElementsTakeABurst) {
   EXPECT_NEAR(OfSparse(4, 132, 4).read, 76, 6);
   EXPECT_NEAR(OfSparse(2, 470, 2).read, 102, 6);
   EXPECT_NEAR(OfSparse(4, 128, 4).read, 73, 6);
+  EXPECT_NEAR(OfSparse(4, 132, 4).lines, 131, 1);
+  EXPECT_NEAR(OfSparse(8, 100, 8).lines, 100, 1);
   EXPECT_NEAR(OfSparse(4, 4, 132).written, 182, 10);
   EXPECT_NEAR(OfSparse(8, 8, 64).written, 86, 20);
   EXPECT_NEAR(OfSparse(5, 5, 355).written, 265, 10);
@@ -132,6 +136,18 @@ struct Estimates {
   pack::Family::Costs costs;
   pack::Boxes boxes{normal};
 };
+
+TEST(CutSectors, PackEstimatesWhatSparseRowsTake) {
+  const std::int64_t rows = 2'000'000;
+  const Problem problem = of_bytes(1, {{rows, 1, 355}, {5, rows, 1}});
+  Estimates estimates(problem);
+  const Plan plan = make_plan(problem, estimates.device, {1, "pack", {true, 1, 1}});
+  ASSERT_FALSE(plan.candidates.empty());
+  for (const Candidate& candidate : plan.candidates) {
+    const double bytes = estimates.of(candidate.config.as<PackConfig>()).dst_bytes;
+    EXPECT_GT(bytes, 250.0 * static_cast<double>(rows));
+  }
+}
 
 // Bytes for each row, less where a box has its neighbours, too.
 TEST(CutSectors, PackEstimatesWhatRowsTakeThatItAsksFor) {
