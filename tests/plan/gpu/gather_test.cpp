@@ -253,6 +253,23 @@ TEST(GatherFields, ComeInUnitsAndChunks) {
   EXPECT_EQ(forms_for(some_fields(16, 3, 96, 1'000'000)), (std::vector<std::string>{"16", "4"}));
 }
 
+// Arrays to fields: sparse rows have candidates with one element a thread, however many they are.
+TEST(GatherFields, ThatLieFarApartAreStoredByManyBlocks) {
+  const auto has_single = [](std::int64_t structure, std::int64_t count) {
+    Problem problem;
+    problem.src_type = problem.dst_type = ElementType::bytes(4);
+    problem.modes = {{count, 4, structure}, {3, 4 * count, 4}};
+    const plan::Plan plan = make_plan(normalise(problem), device_named("h200"), {1, "gather"});
+    return std::any_of(plan.candidates.begin(), plan.candidates.end(), [](const auto& candidate) {
+      return candidate.config.template as<GatherConfig>().form == GatherForm::single;
+    });
+  };
+  EXPECT_TRUE(has_single(76, 5'000'000));
+  EXPECT_FALSE(has_single(75, 5'000'000));
+  EXPECT_TRUE(has_single(76, (1 << 30) / 3));
+  EXPECT_FALSE(has_single(76, (1 << 30) / 3 + 1));
+}
+
 TEST(GatherFields, OfLargeStructuresAreMovedByThem) {
   for (const int size : {1, 2, 4, 8}) {
     const plan::Plan plan =
