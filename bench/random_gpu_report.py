@@ -47,8 +47,9 @@ class Copies:
 
 
 class Drawn:
-    def __init__(self, paths):
+    def __init__(self, paths, rows=ROWS):
         self.paths = paths
+        self.rows = rows
         self.results = [load(path) for path in paths]
         self.cases = [c for result in self.results for c in result["cases"] if c.get("seconds")]
         unknown = [path.name for path, r in zip(paths, self.results) if "least_bytes" not in r["cases"][0]]
@@ -86,7 +87,7 @@ class Drawn:
 
     def groups(self):
         """Title and cases of each row."""
-        for group, title in ROWS.items():
+        for group, title in self.rows.items():
             yield title, [c for c in self.cases if c["class"] == group]
         yield "**all**", self.cases
         for title, (low, high) in BY_BYTES.items():

@@ -242,9 +242,9 @@ def judged_on_cpus():
     return sorted(p for p in FOLDER.glob("cpu-*.json") if JUDGED.search(p.stem))
 
 
-def newest_on_gpu():
-    """The results of the commit that has the newest; maybe none."""
-    drawn = {p: load(p)["provenance"] for p in FOLDER.glob("gpu-*.json") if re.search(r"-seed-\d+$", p.stem)}
+def newest_on_gpu(kind="seed"):
+    """The results of the commit that has the newest of that kind; maybe none."""
+    drawn = {p: load(p)["provenance"] for p in FOLDER.glob("gpu-*.json") if re.search(rf"-{kind}-\d+$", p.stem)}
     if not drawn:
         return []
     newest = max(drawn.values(), key=lambda p: p["date"])

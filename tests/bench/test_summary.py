@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ["report.py", "gpu_report.py", "gpu_plots.py", "random_report.py", "random_gpu_report.py", "summary.py"]
+SCRIPTS = [
+    "report.py",
+    "gpu_report.py",
+    "gpu_plots.py",
+    "random_report.py",
+    "random_gpu_report.py",
+    "fields_gpu_report.py",
+    "summary.py",
+]
 CASES = [
     # suite, name, bytes, class; then the share of Cornerturn and of its peer on each machine.
     ("everyday", "matrix", 4, "matrix-aligned", (0.9, 0.1), (0.95, 0.8)),
@@ -229,6 +237,34 @@ def test_the_tables_of_problems_drawn_on_a_gpu(project):
     assert "planning_check --least-bytes" in run(project, "random_gpu_report.py", "check").stderr
 
 
+def test_the_table_of_fields_on_a_gpu(project):
+    """Copies of 1 GB/s; the second problem moves four times its payload, and has a peer that is ahead."""
+    folder = project / "bench" / "results" / "random"
+    folder.mkdir()
+    of = {"suite": "fields:2:3::1048576:16000000", "class": "fields-to-arrays", "element_bytes": 4, "payload_bytes": 8 << 20}
+    cases = [
+        {**of, "case": f"f3n{n}", "least_bytes": least, "copy_seconds": 8e-3, "seconds": 16e-3, "method": "gather: of 4",
+         "candidates": [{"kernel": "gather", "candidate": "of 4", "seconds": 16e-3}]}
+        for n, least in enumerate([16 << 20, 64 << 20])
+    ]  # fmt: skip
+    result = {"provenance": {"commit": "abc", "date": "1", "gpu": "X100"}, "cases": cases}
+    (folder / "gpu-x100-fields-3.json").write_text(json.dumps(result))
+    (folder / "gpu-x100-fields-3-torch.json").write_text(json.dumps({"cases": [{**cases[1], "seconds": 10e-3}]}))
+    # What else was drawn is not in this table.
+    other = {"provenance": {"commit": "def", "date": "2", "gpu": "X100"}, "cases": []}
+    (folder / "gpu-x100-seed-3.json").write_text(json.dumps(other))
+    page = project / "docs" / "benchmark.md"
+    page.write_text("<!-- bench-fields-gpu:begin -->\n<!-- bench-fields-gpu:end -->\n")
+    published = run(project, "fields_gpu_report.py", "publish")
+    assert published.returncode == 0, published.stderr
+    text = page.read_text()
+    assert "2 problems of seeds 3 on one X100." in text
+    assert "PyTorch takes 1 of them and 0.6 times as long as ours in the mean; it is ahead in 1" in text
+    # Of 100 and 25 % the mean is 50 %.
+    assert "| fields to an array each | 2 | - | - | 50 / 50 | - | 50 | 1 | 50 | 100 | 1.00 |" in text
+    assert run(project, "fields_gpu_report.py", "check").returncode == 0
+
+
 def test_the_tables_of_the_cpu(project):
     published = run(project, "report.py", "publish")
     assert published.returncode == 0, published.stderr
@@ -245,7 +281,8 @@ def test_the_tables_of_the_cpu(project):
 
 
 @pytest.mark.parametrize(
-    "script", ["report.py", "gpu_report.py", "random_report.py", "random_gpu_report.py", "summary.py"]
+    "script",
+    ["report.py", "gpu_report.py", "random_report.py", "random_gpu_report.py", "fields_gpu_report.py", "summary.py"],
 )
 def test_the_pages_say_what_the_results_say(script):
     checked = run(ROOT, script, "check")

@@ -24,8 +24,8 @@ constexpr std::int64_t least_four = 1 << 15;  // elements: fewer leave SMs witho
 constexpr std::int64_t most_single = 1 << 20;
 constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
 
-// Rows that memory takes each by itself. A block that stores fewer of them at a time took up to 13
-// % less on an H200, in 43 of 52 problems.
+// Rows that memory takes each by itself. Blocks that store fewer of them took up to 11 % less time
+// on an H200 than the best other candidate, in 32 of 38 problems.
 bool scatters(const DstRow& row) {
   return row.gap > 0 && are_sparse(row.bytes, row.bytes + row.gap);
 }
