@@ -83,19 +83,6 @@ __global__ void store_rows(std::uint8_t* to, std::uint64_t rows, std::uint64_t s
   if (lane < sector / 4 && tail < end) *reinterpret_cast<std::uint32_t*>(tail) = 0;
 }
 
-/// A lane stores two bytes of a row, which others follow far behind. `prefetches`: the L2 has been
-/// asked for all sectors of the block before.
-template <bool prefetches>
-__global__ void store_alone(std::uint8_t* to, std::uint64_t rows, std::uint64_t step) {
-  const std::uint64_t n = thread_number();
-  std::uint8_t* const at = to + n * step;
-  if (prefetches && n < rows) asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
-  if (prefetches) __syncthreads();
-  if (n >= rows) return;
-  at[0] = 0;
-  at[1] = 0;
-}
-
 struct Way {
   const char* name;
   Kernel kernel;
@@ -117,10 +104,6 @@ constexpr Way ways[] = {
      "seconds_of_row"},
     {"rows of 224 bytes, 28 apart, cut ones prefetched", store_rows<true>, lanes_of_row, row + 28,
      "seconds_of_row"},
-    {"2 bytes of every 189", store_alone<false>, 1, 189, "seconds_of_row"},
-    {"2 bytes of every 189, prefetched", store_alone<true>, 1, 189, "seconds_of_row"},
-    {"2 bytes of every 355", store_alone<false>, 1, 355, "seconds_of_row"},
-    {"2 bytes of every 355, prefetched", store_alone<true>, 1, 355, "seconds_of_row"},
 };
 
 double median_seconds(const Way& way, Accelerator& gpu) {
