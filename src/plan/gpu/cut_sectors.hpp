@@ -32,8 +32,8 @@ DstRow dst_row(const Problem& normal);
 /// What descriptions of kernels end with that ask for cut sectors.
 inline constexpr const char* cut_prefetched = ", cut sectors prefetched";
 
-/// Whether gaps leave sectors in part, and rows are short enough for these to matter, but not sparse:
-/// what is written to such a row at once takes longer if its sector was asked for.
+/// Whether gaps leave sectors in part, and rows are short enough for these to matter, but not
+/// sparse: what is written to such a row at once takes longer if its sector was asked for.
 bool leaves_cut_sectors(const DstRow& row);
 
 /// Whether so many bytes of sectors do not stay in the L2, where writing to a part of one takes
