@@ -37,7 +37,9 @@ bool is_random(std::string_view name);
 /// Case n depends on the seed, the sizes and n alone. Ranks are 2 to 12; extents are log-uniform,
 /// many of them primes, powers of two or their neighbours; there are tiny modes beside long ones,
 /// rows that stay together, padded rows, windows, flipped and broadcast axes, and offsets. Of
-/// fields there are 1 to 16, of structures of up to 512 bytes, in arrays of 1 to 3 axes.
+/// fields there are 1 to 16, of structures of up to 512 bytes, in arrays of 1 to 3 axes;
+/// their classes say where they go: "fields-to-arrays" and "arrays-to-fields", one a field,
+/// "fields-to-packed" and "packed-to-fields", structures that have these fields alone.
 Suite random_suite(const RandomSpec& spec);
 
 /// The class of a case, by what its normalised problem looks like: "copy", "rows" and "short-rows"
