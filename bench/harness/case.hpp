@@ -46,7 +46,8 @@ struct Suite {
 /// the field, its value and the rule.
 Suite parse_suite(const std::string& text, const std::string& origin);
 
-/// The suite called `name_or_path`: a name of an embedded suite, "random:..." (random_suite.hpp),
+/// The suite called `name_or_path`: a name of an embedded suite, "random:..." or "fields:..."
+/// (random_suite.hpp),
 /// or a path of a JSON file.
 Suite load_suite(const std::string& name_or_path);
 

@@ -5,7 +5,6 @@
 
 #include "core/divide.hpp"
 #include "maps/sectors.hpp"
-#include "plan/gpu/traffic.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -32,7 +31,7 @@ DstRow dst_row(const Problem& normal) {
 
 bool DstRow::is_short() const {
   constexpr std::int64_t one_store = 16;  // bytes
-  const bool alone = bytes <= one_store || are_sparse(bytes, bytes + gap);
+  const bool alone = bytes <= one_store || is_sparse();
   return gap > 0 && alone && !whole_sectors;
 }
 
@@ -43,8 +42,7 @@ double DstRow::touched() const {
 
 bool leaves_cut_sectors(const DstRow& row) {
   constexpr std::int64_t longest = 2048;  // bytes, as measured
-  return row.gap > 0 && row.bytes <= longest && !row.whole_sectors &&
-         !are_sparse(row.bytes, row.bytes + row.gap);
+  return row.gap > 0 && row.bytes <= longest && !row.whole_sectors && !row.is_sparse();
 }
 
 bool gains_from_prefetching(DstRow row, const Problem& normal, const Alignment& start,

@@ -7,6 +7,7 @@
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "plan/gpu/device_info.hpp"
+#include "plan/gpu/traffic.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -17,6 +18,8 @@ struct DstRow {
   std::int64_t gap = 0;       ///< bytes to the next row; 0: there is none
   bool whole_sectors = true;  ///< if the array begins with one, rows do, and are such
 
+  /// Memory takes each by itself.
+  bool is_sparse() const { return gap > 0 && are_sparse(bytes, bytes + gap); }
   /// No longer than what a lane stores at once, or sparse, in sectors that gaps leave in part.
   bool is_short() const;
   /// Bytes of the sectors that a row touches, in the mean of where it may begin. Of a sector that

@@ -7,6 +7,7 @@
 #include "core/divide.hpp"
 #include "plan/gpu/convert.hpp"
 #include "plan/gpu/neighbours.hpp"
+#include "plan/gpu/pack_layout.hpp"
 #include "plan/gpu/pack_setup.hpp"
 #include "plan/gpu/runs.hpp"
 
