@@ -47,8 +47,7 @@ struct Suite {
 Suite parse_suite(const std::string& text, const std::string& origin);
 
 /// The suite called `name_or_path`: a name of an embedded suite, "random:..." or "fields:..."
-/// (random_suite.hpp),
-/// or a path of a JSON file.
+/// (random_suite.hpp), or a path of a JSON file.
 Suite load_suite(const std::string& name_or_path);
 
 /// A suite's JSON text, compiled into the program.
