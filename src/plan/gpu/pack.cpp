@@ -195,7 +195,7 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
 Launchable<PackArgs> Family::prepare(const PackConfig& config, const Problem& normal) {
   const Box box = Boxes(normal).of(config);
   Setup setup = setup_of(config, box, normal);
-  if (config.anywhere) choose_rotation(setup);
+  if (config.anywhere) choose_banks(setup, config, box, normal);
   Launchable<PackArgs> ready{setup.args, {}};
   ready.launch.dynamic_shared = setup.shared_bytes();
   ready.launch.block = {static_cast<unsigned>(threads_of(config, box, normal)), 1, 1};

@@ -17,18 +17,13 @@ std::int64_t same_phase(std::int64_t least, std::int64_t src_stride) {
   return least + ((src_stride - least) % vector + vector) % vector;
 }
 
-// Vectors of shared memory that stay free, so that lanes read from other banks.
-struct Pads {
-  std::array<int, 2> stride{};  // after each index of the first two modes beside the source's run
-  bool unit = false;  // one after as many indices of the destination's first mode as a unit holds
-};
-
 int log2_of_unit(const Problem& normal) {
   const int size = normal.dst_type.size();
   return std::countr_zero(static_cast<unsigned>(kernels::pack_unit_bytes(size) / size));
 }
 
-// Modes beside the source's run of which a box has several indices.
+}  // namespace
+
 std::size_t modes_beside_run(const Box& box) {
   const auto* const order = box.src.order.data();
   return static_cast<std::size_t>(
@@ -36,7 +31,6 @@ std::size_t modes_beside_run(const Box& box) {
                     [&](int which) { return box.extent[static_cast<std::size_t>(which)] > 1; }));
 }
 
-// Runs of the source so far apart that no two touch the same vector, whatever their phases.
 Layout layout_with(const Box& box, const Problem& normal, const Pads& pads) {
   Layout layout;
   layout.pad_shift.fill(no_pads);
@@ -67,6 +61,8 @@ Layout layout_with(const Box& box, const Problem& normal, const Pads& pads) {
   layout.bytes = ceil_div(next + 2 * vector, vector) * vector;
   return layout;
 }
+
+namespace {
 
 // The elements that the lanes of a warp gather with their first request: some of a run each, of
 // some runs.
@@ -146,47 +142,7 @@ class FirstElements {
   std::array<std::array<std::uint32_t, 32>, 12> index_;
 };
 
-// The request of lanes that may begin with another element of their units.
-class RotatedElements {
- public:
-  explicit RotatedElements(const PackArgs& args) {
-    const auto W = static_cast<std::uint32_t>(args.of_unit());
-    const auto length = static_cast<std::uint32_t>(args.to.bytes / args.element_bytes);
-    request_.active = 0;
-    request_.width = args.src_element_bytes;
-    for (std::uint32_t lane = 0; lane < 32; ++lane) {
-      const std::uint32_t run = lane / args.across.divisor;
-      const std::uint32_t unit = lane - run * args.across.divisor;
-      if (run >= args.to.runs || (unit + 1) * W > length) continue;
-      request_.active |= 1U << lane;
-      start_[lane] = args.room + (run == 0 ? 0 : args.to_list.start(run).shared);
-      for (std::uint32_t k = 0; k < W; ++k) {
-        place_[lane][k] = run == 0 ? args.element_at(unit * W + k) : place_[unit][k];
-      }
-    }
-  }
-
-  /// As of FirstElements.
-  int wavefronts(const PackArgs& args, double enough) {
-    for (std::uint32_t lane = 0; lane < 32; ++lane) {
-      const int at = start_[lane] + place_[lane][args.rotation_of(lane)];
-      request_.address[lane] = static_cast<std::uint64_t>(at);
-    }
-    return shared_wavefronts(request_, SharedOp::load, args.runs_at,
-                             static_cast<int>(std::ceil(enough)));
-  }
-
- private:
-  WarpRequest request_;
-  std::array<int, 32> start_{};
-  std::array<std::array<int, 4>, 32> place_{};
-};
-
 }  // namespace
-
-Layout layout_anywhere(const Box& box, const Problem& normal) {
-  return layout_with(box, normal, {});
-}
 
 Setup first_setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
   const Box::Side to = runs_for_lanes(config, box, normal);
@@ -228,25 +184,9 @@ void count_wavefronts_anywhere(Setup& setup, const PackConfig& config, const Box
   if (least < first) {
     setup = {args_of(config, box, to, layout, normal)};
     choose_lanes(setup.args, config, box, to, normal);
+    setup.pads = best;
   }
   setup.wavefronts = least;
-}
-
-void choose_rotation(Setup& setup) {
-  constexpr int few = 4;  // as measured: with less than these little is to be won
-  PackArgs& args = setup.args;
-  if (args.of_unit() != 4 || setup.wavefronts < few) return;
-  RotatedElements elements(args);
-  int best = args.rotation_shift;
-  double least = setup.wavefronts;
-  for (int shift = 0; shift <= 4; ++shift) {
-    args.rotation_shift = static_cast<std::uint8_t>(shift);
-    const int wavefronts = elements.wavefronts(args, 0.8 * least);
-    if (wavefronts >= 0.8 * least) continue;
-    least = wavefronts;
-    best = shift;
-  }
-  args.rotation_shift = static_cast<std::uint8_t>(best);
 }
 
 }  // namespace cornerturn::plan::gpu::pack

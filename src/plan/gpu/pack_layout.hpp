@@ -35,8 +35,12 @@ inline bool is_flipped(const Box& box, const Problem& normal, int which) {
          box.extent[static_cast<std::size_t>(which)] > 1;
 }
 
-/// How a box lies whose runs begin anywhere, before vectors are left free for the banks.
-Layout layout_anywhere(const Box& box, const Problem& normal);
+/// Runs of the source that begin anywhere, so far apart that no two touch the same vector, whatever
+/// their phases.
+Layout layout_with(const Box& box, const Problem& normal, const Pads& pads);
+
+/// Modes beside the source's run of which a box has several indices.
+std::size_t modes_beside_run(const Box& box);
 
 /// The modes of which a box takes a part, in the order in which blocks go along them.
 struct BoxOrder {

@@ -346,7 +346,7 @@ bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool 
   int flips = 0;
   for (int i = 0; i < normal.rank(); ++i) flips += is_flipped(box, normal, i) ? 1 : 0;
   if (flips > PackArgs::max_flips) return false;
-  const Layout layout = anywhere ? layout_anywhere(box, normal) : layout_of(box, normal, false);
+  const Layout layout = anywhere ? layout_with(box, normal, {}) : layout_of(box, normal, false);
   const auto digits = std::count_if(box.extent.begin(), box.extent.begin() + normal.rank(),
                                     [](std::int32_t extent) { return extent > 1; });
   // Offsets of the table have 16 bits; lists of runs must not outgrow the box.

@@ -2,6 +2,7 @@
 // are cut into pieces, and how threads are laid over them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/problem.hpp"
@@ -50,10 +51,19 @@ std::int64_t count_boxes(const Box& box, const Problem& normal);
 /// Whether the arguments, shared memory and the table have room for the box.
 bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool anywhere);
 
+/// Vectors of shared memory that stay free, so that lanes read from other banks.
+struct Pads {
+  std::array<int, 2> stride{};  ///< after each index of the first two modes beside the source's run
+  bool unit = false;  ///< one after as many indices of the destination's first mode as a unit holds
+
+  friend bool operator==(const Pads&, const Pads&) = default;
+};
+
 /// All of a configuration that its box decides.
 struct Setup {
   kernels::PackArgs args;
   double wavefronts = 1;  ///< of a gathering request
+  Pads pads = {};         ///< where runs begin anywhere
 
   std::int64_t table_bytes() const {
     if (args.anywhere) return std::int64_t{args.places} * args.planes * args.of_unit() * 2;
@@ -69,9 +79,9 @@ Setup first_setup(const PackConfig& config, const Box& box, const Problem& norma
 void count_wavefronts(Setup& setup, const PackConfig& config, const Box& box,
                       const Problem& normal);
 
-/// Where runs begin anywhere: lanes begin with another element of their units if that makes them
-/// collide less. What they begin with stays the same from run to run. No estimate knows of it:
-/// where there are few collisions it brings nothing.
-void choose_rotation(Setup& setup);
+/// Where runs begin anywhere and a request takes many wavefronts: pads, and the element with which
+/// lanes begin to gather a unit, so that requests from all over a block take fewer. No estimate
+/// knows of it.
+void choose_banks(Setup& setup, const PackConfig& config, const Box& box, const Problem& normal);
 
 }  // namespace cornerturn::plan::gpu::pack

@@ -11,7 +11,9 @@
 
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
+#include "maps/banks.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "plan/gpu/pack_lanes.hpp"
 #include "plan/gpu/pack_layout.hpp"
 #include "plan/gpu/pack_setup.hpp"
 #include "support/random_problem.hpp"
@@ -135,6 +137,85 @@ TEST(PackBoxes, CutModesComeFirst) {
   Seen seen;
   expect_boxes(problem, seen);
   EXPECT_GT(seen.reordered, 0);
+}
+
+// Wavefronts of a request with which a block gathers units, in the mean of all, by its arguments.
+double wavefronts_of(const PackArgs& args, const Problem& normal, std::uint32_t threads) {
+  const int W = args.of_unit(), size = args.element_bytes;
+  const std::uint32_t across = args.across.divisor, down = args.down.divisor;
+  int requests = 0, wavefronts = 0;
+  for (std::uint32_t turn = 0; turn * down < args.to.runs; ++turn) {
+    for (std::uint32_t warp = 0; warp < threads / 32; ++warp) {
+      for (int k = 0; k < W; ++k) {
+        WarpRequest request;
+        request.active = 0;
+        request.width = size;
+        for (std::uint32_t lane = 0; lane < 32; ++lane) {
+          const std::uint32_t thread = warp * 32 + lane, n = thread / across + turn * down;
+          if (thread / across >= down || n >= args.to.runs) continue;
+          const kernels::PackList::Start start = args.to_list.start(n);
+          const std::int64_t behind = (normal.dst_offset + start.at) / size % W;
+          const auto first = static_cast<int>((W - behind) % W + thread % across * W);
+          if (first + W > args.of_piece) continue;
+          const bool rotates = args.rotation_shift != PackArgs::no_rotation;
+          const int by = rotates ? static_cast<int>(args.rotation_of(lane)) : 0;
+          const int at = args.element_at(static_cast<std::uint32_t>(first + (k + by) % W));
+          request.active |= 1U << lane;
+          request.address[lane] = static_cast<std::uint64_t>(args.room + start.shared + at);
+        }
+        if (request.active == 0) continue;
+        ++requests;
+        wavefronts += shared_cost(request, SharedOp::load).wavefronts;
+      }
+    }
+  }
+  return static_cast<double>(wavefronts) / requests;
+}
+
+// Matrices of whole vectors a row, beside one another in the destination: the elements of its runs
+// lie in few banks. The order of the elements and pads between the matrices help.
+TEST(PackBanks, WholeBlocksMeetMoreOfThem) {
+  const auto beside = [](int size, std::int64_t rows, std::int64_t matrices, bool flips) {
+    constexpr std::int64_t cols = 16;
+    Problem normal;
+    normal.src_type = normal.dst_type = ElementType::bytes(size);
+    const std::int64_t matrix = rows * cols * size, many = 5000;
+    normal.modes.push_back({many, matrix, matrices * matrix});
+    normal.modes.push_back({cols, size, matrices * rows * size});
+    normal.modes.push_back({matrices, flips ? -many * matrix : many * matrix, rows * size});
+    normal.modes.push_back({rows, cols * size, size});
+    normal.src_offset = flips ? (matrices - 1) * many * matrix : 0;
+    return normal;
+  };
+  const DeviceInfo device = device_named("h200");
+  constexpr std::uint32_t threads = 256;
+  int seen = 0;
+  const auto expect_fewer = [&](const Problem& normal, double most) {
+    for (std::int32_t run_bytes = 64; run_bytes <= 1024; run_bytes *= 2) {
+      const PackConfig config{.run_bytes = run_bytes, .threads = threads, .anywhere = true};
+      const Box box = Boxes(normal).of(config);
+      if (!fits(box, normal, device, true) || takes_single(box, normal)) continue;
+      pack::Setup setup = setup_of(config, box, normal);
+      const double before = wavefronts_of(setup.args, normal, threads);
+      if (before < 3) continue;
+      const int bytes = setup.args.runs_at;
+      choose_banks(setup, config, box, normal);
+      ++seen;
+      EXPECT_LE(wavefronts_of(setup.args, normal, threads), most * before) << run_bytes;
+      EXPECT_LE(setup.args.runs_at, bytes + bytes / 16) << run_bytes;
+    }
+  };
+  for (const bool flips : {false, true}) {
+    for (const int size : {1, 2, 4}) {
+      expect_fewer(beside(size, 13, 3, flips), 0.75);
+      expect_fewer(beside(size, 23, 3, flips), 0.7);
+      expect_fewer(beside(size, 41, 8, flips), 0.85);
+      expect_fewer(beside(size, 88, 3, flips), 0.85);
+      expect_fewer(beside(size, 2, 44, flips), 1);  // pads would be a part of short runs
+      expect_fewer(beside(size, 3, 200, flips), 1);
+    }
+  }
+  EXPECT_GE(seen, 60);
 }
 
 }  // namespace
