@@ -46,15 +46,18 @@ struct GpuRunner::Contender {
   std::vector<double> seconds;
 };
 
-// One case: what is timed, in this order: the subject, the plain copies, the right candidates.
+// One case: the subject and the plain copies, in this order, and by themselves the right
+// candidates. What one leaves in the caches is a part of the next one's time, and every subject, a
+// peer as well, is to have the plain copies beside it and nothing else.
 struct GpuRunner::Round {
-  enum : std::size_t { own, by_driver, by_driver_padded, by_kernel, first_candidate };
+  enum : std::size_t { own, by_driver, by_driver_padded, by_kernel, copies_end };
 
   const Case& c;
   GpuSubject& subject;
   Slots& slots;
   bool warm;
   std::vector<Contender> contenders;
+  std::vector<Contender> candidates;
 
   Work on_first(const Contender& contender) {
     return [this, run = contender.run] { run(slots.src(0), slots.dst(0)); };
@@ -125,7 +128,7 @@ Result GpuRunner::measure(const Case& c, GpuSubject& subject,
     result.reason = subject.prepare(c, 1, slots.src(0), slots.dst(0));
     if (!result.reason.empty()) return result;
     result.method = subject.method();
-    Round round{c, subject, slots, warm, {}};
+    Round round{c, subject, slots, warm, {}, {}};
     return verified_and_timed(round, interrupted, result);
   } catch (const Error& error) {
     result.outcome = error.status() == Status::out_of_memory ? Outcome::skipped : Outcome::failed;
@@ -139,7 +142,7 @@ Result GpuRunner::verified_and_timed(Round& round, const std::atomic<bool>& inte
   GpuResult& gpu = *result.gpu;
   GpuSubject& subject = round.subject;
   const std::int64_t bytes = gpu.copy_bytes;
-  round.contenders.resize(Round::first_candidate);
+  round.contenders.resize(Round::copies_end);
   const auto runs = [&](std::size_t which, auto run) { round.contenders[which].run = run; };
   runs(Round::own, [&](const std::byte* s, std::byte* d) { subject.run(s, d); });
   runs(Round::by_driver,
@@ -156,14 +159,15 @@ Result GpuRunner::verified_and_timed(Round& round, const std::atomic<bool>& inte
     result.outcome = Outcome::failed;
     return result;
   }
-  if (options_.all_candidates) add_candidates(round, result.candidates);
-  time_in_rounds(round, interrupted);
+  time_in_rounds(round, round.contenders, interrupted);
   if (round.warm) gpu.graph_calls = graph_calls;
   const std::vector<double>& own = round.contenders[Round::own].seconds;
   if (own.empty()) {
     result.reason = "interrupted";
     return result;
   }
+
+  if (options_.all_candidates) time_candidates(round, interrupted, result.candidates);
 
   const auto median_of = [&](std::size_t which) { return median(round.contenders[which].seconds); };
   result.outcome = Outcome::ok;
@@ -175,10 +179,6 @@ Result GpuRunner::verified_and_timed(Round& round, const std::atomic<bool>& inte
   gpu.padded_memcpy_seconds = median_of(Round::by_driver_padded);
   gpu.vector_copy_seconds = median_of(Round::by_kernel);
   gpu.predicted_seconds = subject.predicted_seconds();
-  std::size_t timed = Round::first_candidate;
-  for (CandidateResult& r : result.candidates) {
-    if (r.wrong.empty()) r.seconds = median_of(timed++);
-  }
   if (round.warm && subject.times_on_host()) {
     gpu.execute_seconds = host_seconds(once);
     if (const auto plan = subject.plan_times()) {
@@ -201,7 +201,8 @@ void GpuRunner::settle(Round& round) {
   if (batches > 0) round.subject.settled();
 }
 
-void GpuRunner::add_candidates(Round& round, std::vector<CandidateResult>& results) {
+void GpuRunner::time_candidates(Round& round, const std::atomic<bool>& interrupted,
+                                std::vector<CandidateResult>& results) {
   for (const Candidate& candidate : round.subject.candidates()) {
     const std::size_t i = results.size();
     CandidateResult& r = results.emplace_back();
@@ -213,23 +214,32 @@ void GpuRunner::add_candidates(Round& round, std::vector<CandidateResult>& resul
       subject.run_candidate(i, src, dst);
     };
     r.wrong = verify(round.c, round.slots, round.on_first(contender));
-    if (r.wrong.empty()) round.contenders.push_back(contender);
+    if (r.wrong.empty()) round.candidates.push_back(contender);
+  }
+  time_in_rounds(round, round.candidates, interrupted);
+  auto timed = round.candidates.begin();
+  for (CandidateResult& r : results) {
+    if (!r.wrong.empty()) continue;
+    if (!timed->seconds.empty()) r.seconds = median(timed->seconds);
+    ++timed;
   }
 }
 
 // What runs before a contender, and where its memory lies, has a part in its time: their order is
 // another one in every round. Nothing is timed right after a pause, where the caches have written
 // what was stored last: a copy that does not count comes first.
-void GpuRunner::time_in_rounds(Round& round, const std::atomic<bool>& interrupted) {
-  std::vector<Contender>& contenders = round.contenders;
+void GpuRunner::time_in_rounds(Round& round, std::vector<Contender>& contenders,
+                               const std::atomic<bool>& interrupted) {
+  if (contenders.empty()) return;
   const auto run = [&slots = round.slots](const Contender& contender) {
     if (contender.graph) return contender.graph();
     const int slot = slots.advance();
     contender.run(slots.src(slot), slots.dst(slot));
   };
   // A subject that times itself is not put on the stream.
+  const bool times_itself = &contenders == &round.contenders && round.subject.times_itself();
   std::vector<Contender*> order;
-  for (std::size_t i = round.subject.times_itself() ? 1 : 0; i < contenders.size(); ++i) {
+  for (std::size_t i = times_itself ? 1 : 0; i < contenders.size(); ++i) {
     Contender& contender = contenders[i];
     if (round.warm) contender.graph = gpu_.capture(round.on_first(contender), graph_calls);
     order.push_back(&contender);
@@ -237,7 +247,7 @@ void GpuRunner::time_in_rounds(Round& round, const std::atomic<bool>& interrupte
   std::mt19937 random(1);
   const auto time = [&] {
     if (!round.warm) std::shuffle(order.begin(), order.end(), random);
-    std::vector<Work> works = {[&] { run(contenders[Round::by_kernel]); }};
+    std::vector<Work> works = {[&] { run(round.contenders[Round::by_kernel]); }};
     for (const Contender* contender : order)
       works.push_back([&run, contender] { run(*contender); });
     std::vector<double> seconds = gpu_.time(works);
@@ -245,13 +255,13 @@ void GpuRunner::time_in_rounds(Round& round, const std::atomic<bool>& interrupte
     return seconds;
   };
   const int calls = round.warm ? graph_calls : 1;
-  std::vector<double>& own = contenders[Round::own].seconds;
+  std::vector<double>& first = contenders.front().seconds;
   time();  // warms up, and shows how far the host must be ahead
   double elapsed = 0;
-  while (!interrupted && !options_.rule.enough(own, elapsed)) {
-    if (round.subject.times_itself()) {
-      own.push_back(round.subject.own_seconds());
-      elapsed += own.back();
+  while (!interrupted && !options_.rule.enough(first, elapsed)) {
+    if (times_itself) {
+      first.push_back(round.subject.own_seconds());
+      elapsed += first.back();
     }
     const std::vector<double> seconds = time();
     for (std::size_t i = 0; i < seconds.size(); ++i) {

@@ -22,8 +22,8 @@ class GpuRunner {
  public:
   GpuRunner(Accelerator& gpu, const GpuRunOptions& options);
 
-  /// Verifies every element once, then repeats {subject, three plain copies, candidates} until the
-  /// rule is content or `interrupted` is set.
+  /// Verifies every element once, then repeats {subject, three plain copies} until the rule is
+  /// content or `interrupted` is set; then the same with {candidates}.
   ///
   /// Caches are cold: each work of a round gets the next one of so many pairs of buffers that all
   /// together are eight times as large as the L2 cache, and at least two, memory permitting.
@@ -38,8 +38,10 @@ class GpuRunner {
   Slots make_slots(const Case& c, std::int64_t copy_bytes, bool warm);
   Result verified_and_timed(Round& round, const std::atomic<bool>& interrupted, Result result);
   void settle(Round& round);
-  void add_candidates(Round& round, std::vector<CandidateResult>& results);
-  void time_in_rounds(Round& round, const std::atomic<bool>& interrupted);
+  void time_candidates(Round& round, const std::atomic<bool>& interrupted,
+                       std::vector<CandidateResult>& results);
+  void time_in_rounds(Round& round, std::vector<Contender>& contenders,
+                      const std::atomic<bool>& interrupted);
   std::string verify(const Case& c, const Slots& slots, const Work& work);
   double host_seconds(const Work& work);
 

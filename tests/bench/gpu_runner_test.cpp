@@ -113,7 +113,10 @@ class NaiveKernel : public GpuSubject {
     case_ = c;
     return skip;
   }
-  void run(const std::byte* src, std::byte* dst) override { copy(src, dst, 6e-6); }
+  void run(const std::byte* src, std::byte* dst) override {
+    copy(src, dst, 6e-6);
+    runs_with_candidates += candidates_run.empty() ? 0 : 1;
+  }
   double predicted_seconds() const override { return 5e-6; }
   std::optional<PlanTimes> plan_times() override { return PlanTimes{2e-5, 1e-6}; }
   int batches_to_settle() const override { return to_settle; }
@@ -135,6 +138,7 @@ class NaiveKernel : public GpuSubject {
   int to_settle = 0;
   int runs_when_settled = 0;
   int runs_after_copies = 0;
+  int runs_with_candidates = 0;
   std::vector<std::size_t> candidates_run;
   std::set<const std::byte*> sources;
 
@@ -268,6 +272,7 @@ TEST(GpuRunner, TheOrderIsAnotherOneInEveryRound) {
   }
   EXPECT_GT(first, 0);
   EXPECT_LT(first, 21);
+  EXPECT_EQ(o.subject.runs_with_candidates, 0) << "they leave other things in the caches";
 }
 
 TEST(GpuRunner, SkipsAndFailsWithReasons) {
