@@ -356,6 +356,15 @@ TEST(Engine, PackApart) {
                                                         {16, 32 * 124 * 5 * size, 124 * size},
                                                         {124, 32 * size, size}}),
                     0, 0, "pack");
+    // Both sides have the same rows, and the source's go on along the next mode.
+    for (const std::int64_t row : {3, 5}) {
+      run_and_compare(
+          problem_of(static_cast<int>(size), {{9, 8 * 128 * row * size, 8 * 128 * row * size},
+                                              {128, row * size, 8 * row * size},
+                                              {8, 128 * row * size, row * size},
+                                              {row, size, size}}),
+          size, 0, "pack");
+    }
     if (HasFailure()) FAIL() << size << " B";
   }
 }

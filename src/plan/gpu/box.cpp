@@ -158,6 +158,12 @@ bool is_dense(const Problem& normal, const Box::Side& dst) {
   return true;
 }
 
+int turning_mode(const BoxSides& sides) {
+  if (sides.src.modes == 0 || sides.dst.modes == 0) return -1;
+  if (sides.dst.order[0] != sides.src.order[0]) return sides.dst.order[0];
+  return sides.dst.modes > 1 ? sides.dst.order[1] : -1;
+}
+
 Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish) {
   Box box;
   box.rank = normal.rank();
@@ -181,9 +187,9 @@ Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish) {
     count();
   }
   if (box.bytes > wish.most_bytes) return box;
-  const bool may_end = wish.apart && box.dst.modes > 0 && box.src.order[0] != box.dst.order[0];
+  const int end = wish.apart ? turning_mode(sides) : -1;
   const auto measure_sides = [&] {
-    measure(box, box.src, normal, &Mode::src_stride, wish.gaps, may_end ? box.dst.order[0] : -1);
+    measure(box, box.src, normal, &Mode::src_stride, wish.gaps, end);
     measure(box, box.dst, normal, &Mode::dst_stride, wish.gaps);
   };
   measure_sides();

@@ -69,17 +69,16 @@ bool has_gaps(const Box& box) {
 // all meet a few banks if a run of the source went on along that mode.
 bool meets_few_banks(const Mode& mode, const Problem& normal) {
   const std::int64_t unit = kernels::pack_unit_bytes(normal.dst_type.size());
-  const std::int64_t step = mode.src_stride * (unit / normal.dst_type.size());
+  const std::int64_t step = mode.src_stride * std::max<std::int64_t>(1, unit / mode.dst_stride);
   constexpr std::int64_t few = 32;  // bytes: lanes so far apart begin in four banks at most
   return step % few == 0;
 }
 
-// The same for the destination's fastest mode, the last one, and a run of the box.
-bool should_lie_apart(const Box& box, const Problem& normal) {
-  if (box.dst.run_modes == 0 || box.src.run_modes == 0) return false;
-  const int fastest = box.dst.order[0];
-  if (box.src.runs_along(fastest)) return false;
-  const Mode& mode = normal.modes[fastest];
+// The same for the mode at which the destination leaves the order of the source, and a run of the
+// box.
+bool should_lie_apart(const Box& box, const Problem& normal, int turning) {
+  if (box.dst.run_modes == 0 || box.src.run_modes == 0 || box.src.runs_along(turning)) return false;
+  const Mode& mode = normal.modes[turning];
   return mode.src_stride == box.src.run * normal.src_type.size() && meets_few_banks(mode, normal);
 }
 
@@ -166,10 +165,12 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     add_others({.anywhere = true, .gaps = true, .shares = shares}, normal, device, boxes, add,
                has_gaps);
   }
-  const Mode& fastest = normal.modes[normal.rank() - 1];
-  if (meets_few_banks(fastest, normal) && fastest.src_stride <= most_bytes) {
+  const int turning = boxes.turning_mode();
+  if (turning < 0) return;
+  const Mode& mode = normal.modes[turning];
+  if (meets_few_banks(mode, normal) && mode.src_stride <= most_bytes) {
     add_others({.anywhere = true, .apart = true, .shares = shares}, normal, device, boxes, add,
-               [&](const Box& box) { return should_lie_apart(box, normal); });
+               [&](const Box& box) { return should_lie_apart(box, normal, turning); });
   }
 }
 

@@ -22,8 +22,8 @@ struct PackConfig {
   std::int16_t threads = 256;  ///< of a block
   bool anywhere = false;       ///< where runs begin, else they are aligned to 16 bytes
   bool gaps = false;           ///< between the pieces of a run of the source
-  bool apart = false;       ///< runs of the source end where the destination's fastest mode begins
-  bool shares = false;      ///< boxes share what lies in the sectors where their runs meet
+  bool apart = false;   ///< runs of the source end where the destination's turning_mode() begins
+  bool shares = false;  ///< boxes share what lies in the sectors where their runs meet
   bool prefetches = false;  ///< the sectors that rows of the destination leave in part
 
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
@@ -40,6 +40,7 @@ class Boxes {
 
   /// Valid until another one has to be made.
   const Box& of(const PackConfig& config);
+  int turning_mode() const { return gpu::turning_mode(sides_); }
   bool may_have_gaps() const { return gpu::may_have_gaps(normal_, sides_); }
   /// Whether there may be a box all of whose runs begin at multiples of 16 bytes.
   bool may_be_aligned(const Alignment& start = {}) const;
