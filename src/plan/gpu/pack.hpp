@@ -84,6 +84,8 @@ struct Family {
                         "bytes more for such a run whose cut sectors are prefetched"};
     Cost gap_alone{"gap_alone", 110,
                    "bytes more for such a run that a box has without its neighbours"};
+    Cost piece_alone{"piece_alone", 200,
+                     "aligned: bytes more for what a sparse row has behind its whole vectors"};
     Cost shared_again{"shared_again", 0.08742,
                       "share of what two boxes read that the L2 has lost meanwhile"};
     Cost most_moved{"most_moved", 2.953,

@@ -6,6 +6,7 @@
 
 #include "core/divide.hpp"
 #include "plan/gpu/convert.hpp"
+#include "plan/gpu/cut_sectors.hpp"
 #include "plan/gpu/neighbours.hpp"
 #include "plan/gpu/pack_layout.hpp"
 #include "plan/gpu/pack_setup.hpp"
@@ -241,8 +242,13 @@ void add_traffic(Work& work, const PackConfig& config, const Box& box, const Pro
         static_cast<double>(normal.elements()) / static_cast<double>(whole_run(box, normal));
     work.dst_bytes = std::min(work.dst_bytes + runs * std::max(0, pieces - 1) * sector_bytes,
                               std::max(work.dst_bytes, model.least.dst_bytes * c.most_moved));
+    if (!dst_row(normal).is_sparse()) return;
+    // Memory takes each of such rows by itself.
+    work.dst_bytes = std::max(work.dst_bytes, model.least.dst_bytes + model.cut_bytes()) +
+                     runs * pieces * c.piece_alone;
+    return;
   }
-  if (!config.anywhere || !leaves_gaps(box, normal)) return;
+  if (!leaves_gaps(box, normal)) return;
   double gap = c.gap;
   if (prefetches) {
     // Of a row that a box has alone, others write into both of its cut sectors at other times.

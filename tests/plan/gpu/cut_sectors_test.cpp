@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "plan/gpu/cut_sectors.hpp"
 #include "plan/gpu/device_files.hpp"
@@ -147,6 +148,27 @@ TEST(CutSectors, PackEstimatesWhatSparseRowsTake) {
     const double bytes = estimates.of(candidate.config.as<PackConfig>()).dst_bytes;
     EXPECT_GT(bytes, 250.0 * static_cast<double>(rows));
   }
+}
+
+// Both forms write such rows. The aligned one writes apart what they have behind whole vectors.
+TEST(CutSectors, PackEstimatesWhatTheEndsOfSparseRowsTake) {
+  const std::int64_t rows = 2'000'000;
+  const auto bytes_of_row = [&](std::int64_t row, bool anywhere) {
+    const Problem problem = of_bytes(8, {{rows, 8, 352}, {row, rows * 8, 8}});
+    Estimates estimates(problem);
+    std::vector<double> bytes;
+    for (const Candidate& candidate :
+         make_plan(problem, estimates.device, {1, "pack"}).candidates) {
+      const auto& config = candidate.config.as<PackConfig>();
+      if (config.anywhere != anywhere) continue;
+      bytes.push_back(estimates.of(config).dst_bytes / static_cast<double>(rows));
+    }
+    EXPECT_FALSE(bytes.empty()) << row << anywhere;
+    return bytes.empty() ? 0 : *std::min_element(bytes.begin(), bytes.end());
+  };
+  const double end = pack::Family::Costs().piece_alone;
+  EXPECT_NEAR(bytes_of_row(2, false), bytes_of_row(2, true), 1);
+  EXPECT_NEAR(bytes_of_row(3, false), bytes_of_row(3, true) + end, 1);
 }
 
 // Bytes for each row, less where a box has its neighbours, too.
