@@ -155,7 +155,7 @@ double wavefronts_of(const PackArgs& args, const Problem& normal, std::uint32_t 
           if (thread / across >= down || n >= args.to.runs) continue;
           const kernels::PackList::Start start = args.to_list.start(n);
           const std::int64_t behind = (normal.dst_offset + start.at) / size % W;
-          const auto first = static_cast<int>((W - behind) % W + thread % across * W);
+          const std::int64_t first = (W - behind) % W + std::int64_t{thread % across} * W;
           if (first + W > args.of_piece) continue;
           const bool rotates = args.rotation_shift != PackArgs::no_rotation;
           const int by = rotates ? static_cast<int>(args.rotation_of(lane)) : 0;
