@@ -160,7 +160,7 @@ void choose_banks(Setup& setup, const PackConfig& config, const Box& box, const 
     for (std::size_t mode = 0; mode < modes; ++mode) {
       Pads pads = best;
       for (pads.stride[mode] = 0; pads.stride[mode] <= most_pads; ++pads.stride[mode]) {
-        attempt(pads, shift);
+        if (!(pads == best)) attempt(pads, shift);
       }
     }
   }
