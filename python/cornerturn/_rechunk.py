@@ -40,7 +40,7 @@ def rechunk(
         source: a path, a zarr array, a dataset of HDF5, a dask array or an array of NumPy. A path is that
             of a zarr store, a file of HDF5 or a .npy file; `PATH::NAME` names one of several arrays.
         target: the path of a .npy file, of a file of HDF5 (.h5, .hdf5, .nc; `PATH::NAME` names its
-            dataset), or of a zarr store, which any other name means.
+            dataset, and others in the file stay), or of a zarr store, which any other name means.
         chunks: the extents of the target's chunks, in the order of its own axes; -1 takes all of an axis.
             None keeps those of the source.
         axes: as in `transpose`. None keeps the order.
@@ -57,7 +57,8 @@ def rechunk(
             keeps the codecs of a zarr array for zarr, zarr's own choice for others, and "none" for HDF5.
         shards: the extents of the shards of a target of zarr, in multiples of `chunks`.
         resume: goes on with an interrupted run of the same, and begins where there is none.
-        overwrite: replaces what is at `target`, once the new array is whole.
+        overwrite: replaces the array at `target`, once the new one is whole: a .npy file, a dataset of HDF5 or an
+            array of zarr, as the target is. Nothing else is replaced.
         dry_run: plans and writes nothing.
 
     Returns:
@@ -65,7 +66,7 @@ def rechunk(
 
     Raises:
         FileExistsError: `target` is there, or an interrupted run of it, and is neither resumed nor
-            overwritten.
+            overwritten; or what is there is not replaced; or another run writes it.
         OSError: something cannot be read or written, and trying again has not helped.
         TypeError: `source` is no array, or its elements are references or are not converted.
         ValueError: a chunk does not fit into the memory, an argument is out of range, or an interrupted

@@ -12,12 +12,13 @@ import numpy
 
 from cornerturn import _core
 from cornerturn._arrays import dtype_name, order_of, shown
-from cornerturn._chunks import planning, runners
+from cornerturn._chunks import planning, replacing, runners
 from cornerturn._chunks.boxes import Extents
+from cornerturn._chunks.place import place_of
 from cornerturn._chunks.planning import RechunkPlan, Side
-from cornerturn._chunks.record import Record
+from cornerturn._chunks.record import CREATING, WORKING, Record
 from cornerturn._chunks.sources import Source, open_source
-from cornerturn._chunks.targets import Target, check_codec, kind_of, make_target, zarr_options
+from cornerturn._chunks.targets import Target, check_codec, make_target, zarr_options
 from cornerturn._chunks.tasks import Job
 from cornerturn._files import _bytes_of, _free_memory, _type_name
 
@@ -31,32 +32,45 @@ class Prepared:
         self.plan, self.job, self.record, self.said, self.cores = plan, job, record, said, cores
 
     def run(self, client: Any, progress: Any, resume: bool, overwrite: bool) -> None:
-        record, job = self.record, self.job
-        done: set[tuple[int, int]] = set()
-        if record.exists() and resume:
-            self._adopt(record.read())
-            done = record.done()
-        else:
-            if os.path.exists(record.final) and not overwrite:
-                raise FileExistsError(f"target = {record.final!r} exists: overwrite=True replaces it")
-            if record.exists() and not overwrite:
-                raise FileExistsError(
-                    f"target = {record.final!r}: an interrupted run is in {record.folder!r}: resume=True goes on "
-                    "with it, overwrite=True begins anew"
-                )
-            record.discard()
-            record.begin({**self.said, "plan": self.plan.as_dict(), "overwrite": overwrite})
-            try:
-                job.target.create()
-            except BaseException:
-                record.discard()
-                raise
+        record = self.record
+        if not (resume and os.path.lexists(record.folder)):
+            replacing.check_present(record.place, overwrite)  # nothing is written where that fails
+        with record.locked():
+            if record.step and resume:
+                self._adopt(record.what)
+                record.what["overwrite"] |= overwrite
+            else:
+                self._begin(overwrite)
+            if record.step == CREATING:
+                self._create()
+            if record.step == WORKING:
+                self._stages(client, progress, self._done())
+            record.finish()
+
+    def _begin(self, overwrite: bool) -> None:
+        record = self.record
+        replacing.check_present(record.place, overwrite)
+        if record.step and not overwrite:
+            raise FileExistsError(
+                f"target = {record.place.name!r}: an interrupted run is in {record.folder!r}: resume=True goes on "
+                "with it, overwrite=True begins anew"
+            )
+        record.discard()
+        record.begin({**self.said, "plan": self.plan.as_dict(), "overwrite": overwrite})
+
+    def _create(self) -> None:
         try:
-            self._stages(client, progress, done)
+            self.record.create(self.job.target.create)
         except BaseException:
-            record.close()
+            self.record.discard()
             raise
-        record.finish(overwrite or resume and record.read().get("overwrite", False))
+
+    def _done(self) -> set[tuple[int, int]]:
+        found, job = self.record.done(), self.job
+        for stage, number in found:
+            if stage >= len(job.stages) or number >= job.tasks(stage):
+                raise self.record.refusal("has a damaged list 'done' of what is done")
+        return found
 
     def _adopt(self, found: dict[str, Any]) -> None:
         """The plan of the interrupted run, whose intermediate files have its boxes."""
@@ -113,15 +127,16 @@ def prepare(
     order = order_of(range(rank) if axes is None else axes, rank)
     shape = tuple([array.shape[axis] for axis in order])
     values = _dtype(array, dtype)
-    path, key = _target_path(target, array)
-    kind = kind_of(path)
+    place = place_of(target)
+    replacing.check_neighbours(place, array.paths())
+    kind = place.kind
     check_codec(codec, kind, shards)
     source_chunks = tuple([min(array.chunks[axis], max(array.shape[axis], 1)) for axis in order])
     cut = _chunks(chunks, shape, source_chunks, array, values, kind)
     sharded = None if shards is None else _shards(shards, cut, shape)
     options = zarr_options(array, order, values, cut, codec, sharded) if kind == "zarr" else {}
-    record = Record(path)
-    made = make_target(kind, record.array, key, shape, values, cut, codec, options)
+    record = Record(place)
+    made = make_target(kind, record.array, place.key, shape, values, cut, codec, options)
     at_once = _at_once(client, threads, array, made)
     given = _memory(memory, client)
     limit = given - min(_RESERVE, given // 4)
@@ -137,9 +152,9 @@ def prepare(
         if not stages and 0 not in shape:
             raise ValueError(planning.too_little(shape, *sides, limit // at_once))
     plan = RechunkPlan(
-        array.name, path, shape, order, str(values), source_chunks, cut, number, given, stages
+        array.name, place.path, shape, order, str(values), source_chunks, cut, number, given, stages
     )
-    said = dict(source=array.identity(), axes=order, chunks=cut, dtype=str(values), codec=codec, shards=sharded, key=key)
+    said = dict(source=array.identity(), axes=order, chunks=cut, dtype=str(values), codec=codec, shards=sharded, key=place.key)
     return Prepared(plan, Job(array, made, order, stages, record.pieces), record, said, at_once)
 
 
@@ -160,26 +175,6 @@ def _dtype(source: Source, dtype: Any) -> numpy.dtype:
         if native.kind == "c" and wanted.kind != "c":
             raise TypeError(f"dtype = {name}: the complex values of source would lose their imaginary parts")
     return wanted
-
-
-def _target_path(target: Any, source: Source) -> tuple[str, str]:
-    if not isinstance(target, (str, os.PathLike)):
-        raise TypeError(f"target = {shown(target)} is not a path")
-    path, _, key = os.fspath(target).partition("::")
-    if "://" in path:
-        raise ValueError(f"target = {path!r} is an address: a target is a path in a file system")
-    path = path.rstrip("/")
-    if not path:
-        raise ValueError("target is empty: name a path")
-    parent = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(parent):
-        raise FileNotFoundError(f"target = {path!r}: the folder {parent!r} does not exist")
-    if key and kind_of(path) != "hdf5":
-        raise ValueError(f"target = {os.fspath(target)!r}: ::NAME names a dataset in a file of HDF5")
-    read = getattr(source, "path", None)
-    if read is not None and os.path.exists(path) and os.path.samefile(path, read):
-        raise ValueError(f"target = {path!r} is the same file as source: it has to be another")
-    return os.path.abspath(path), key or "data"
 
 
 def _integers(name: str, given: Any, rank: int) -> list[int]:

@@ -1,85 +1,305 @@
-"""The folder beside a target that is not whole yet: the target itself, and what is done of it."""
+"""The folder beside a target that is not whole yet: the target itself, and what is done of it.
+
+A run may be killed at any moment, and the folder may be damaged, another user's, or no folder of ours at all.
+So one run at a time has it locked; what it holds is followed only where it is whole; and what is removed has a
+name that is given to it here.
+
+    lock           is held while a run works here
+    record.json    what is being made, and the step that the work has reached; it is replaced as a whole
+    done           a line for each finished task
+    array.SUFFIX   what is made
+    pieces         intermediate files
+    old            the array that was replaced, until it is removed
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
-import shutil
+import re
+import secrets
+import stat
+import zlib
+from collections.abc import Iterator
 from typing import Any
+
+from cornerturn._chunks import array_folder, replacing
+from cornerturn._chunks.array_folder import Foreign
+from cornerturn._chunks.place import Place
+from cornerturn._chunks.renaming import exchange, rename_new, sync_file, sync_folder
+
+_PROGRAM = "cornerturn rechunk"
+_MOST = 64 << 20  # bytes of a record
+
+# The steps of a run. The array is begun; tasks write to it; it is given its name; what else is left is removed.
+CREATING, WORKING, PLACING, PLACED = "creating", "working", "placing", "placed"
 
 
 class Record:
-    """`TARGET.partial`: record.json says what is being made, `done` has a line for each finished task."""
-
-    def __init__(self, target: str):
-        self.final = target
-        self.folder = target + ".partial"
-        self.array = os.path.join(self.folder, "array" + os.path.splitext(target)[1])
-        self.pieces = os.path.join(self.folder, "pieces")
+    def __init__(self, place: Place):
+        self.place, self.final, self.folder = place, place.path, place.folder
+        self.array = self._at("array" + os.path.splitext(place.path)[1])
+        self.pieces, self.old = self._at("pieces"), self._at("old")
+        self.what: dict[str, Any] = {}
+        self.step = ""  # none: nothing is begun
+        self._state: dict[str, Any] = {}
+        self._lock: int | None = None
         self._done: Any = None
 
-    def exists(self) -> bool:
-        return os.path.exists(self.folder)
+    def _at(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    # ---- one run at a time ----
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """The folder is there, is ours, and no other run works in it."""
+        while self._lock is None:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self.folder)
+            with contextlib.suppress(FileNotFoundError):  # another run has removed it meanwhile
+                self._require_own()
+                self._read()
+                self._lock = self._try_lock()
+        try:
+            self._read()  # nothing changes it any more
+            yield
+        finally:
+            self.close()
+            if not self.step:  # nothing is begun, or all is done
+                self._remove_folder()
+            os.close(self._lock)
+            self._lock = None
+
+    def _try_lock(self) -> int | None:
+        """None where another run has removed the folder meanwhile."""
+        lock = os.open(self._at("lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        with contextlib.ExitStack() as failed:
+            failed.callback(os.close, lock)
+            try:
+                replacing.lock(lock, fcntl.LOCK_EX)
+            except BlockingIOError:
+                raise FileExistsError(f"target = {self.place.name!r} is being written by another run") from None
+            if not os.path.samestat(os.stat(self._at("lock"), follow_symlinks=False), os.fstat(lock)):
+                return None
+            failed.pop_all()
+        return lock
+
+    # ---- is it ours, and is it whole? ----
+
+    def refusal(self, why: str) -> ValueError:
+        return ValueError(
+            f"target = {self.place.name!r}: {self.folder!r} {why}: it is neither followed nor removed, move it away"
+        )
+
+    def _require_own(self) -> None:
+        found = os.lstat(self.folder)
+        if not stat.S_ISDIR(found.st_mode):
+            raise self.refusal("is no folder")
+        if found.st_uid != os.geteuid():
+            raise self.refusal("belongs to another user")
+        names = set(os.listdir(self.folder))
+        begun = "record.json" in names
+        known = {"lock", "record.json", "record.json.new"}
+        if begun:
+            known |= {"done", os.path.basename(self.array), "pieces", "old"}
+        for name in sorted(names - known):
+            why = "which is no part of an interrupted run" if begun else "and has no record of an interrupted run"
+            raise self.refusal(f"holds {name!r}, {why}")
+        for name in {"lock", "record.json", "record.json.new", "done"} & names:
+            found = os.lstat(self._at(name))
+            if not stat.S_ISREG(found.st_mode):
+                raise self.refusal(f"holds {name!r}, which is no regular file")
+            if name == "lock" and found.st_size:
+                raise self.refusal("holds 'lock', which is not empty")
+
+    def _read(self) -> None:
+        try:
+            file = os.open(self._at("record.json"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            self.step, self.what, self._state = "", {}, {}
+            return
+        with open(file, "rb") as opened:
+            found = os.fstat(file)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+                raise self.refusal("has a record of another user, or none")
+            try:
+                state = json.loads(opened.read(_MOST))
+                check = state.pop("check")
+                whole = check == _check(state) and state["program"] == _PROGRAM
+                self.step, self.what = state["step"], state["what"]
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                whole = False
+        if not whole:
+            raise self.refusal("has a damaged record 'record.json'")
+        self._state = state
+
+    # ---- what is written to it ----
 
     def begin(self, what: dict[str, Any]) -> None:
-        os.makedirs(self.folder)
-        self._write("record.json", json.dumps(what, indent=1))
+        self.what = json.loads(json.dumps(what))
+        old = replacing.identity(self.final)
+        self._state = dict(program=_PROGRAM, run=secrets.token_hex(8), old=old, what=self.what)
+        self._go_on(CREATING)
+
+    def _go_on(self, step: str) -> None:
+        self._state["step"] = step
+        self._write("record.json", json.dumps({**self._state, "check": _check(self._state)}, indent=1))
+        self.step = step
 
     def _write(self, name: str, text: str) -> None:
-        path = os.path.join(self.folder, name)
+        path = self._at(name)
         with open(path + ".new", "w") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(path + ".new", path)
+        sync_folder(self.folder)
 
-    def read(self) -> dict[str, Any]:
-        try:
-            with open(os.path.join(self.folder, "record.json")) as file:
-                return json.load(file)
-        except (OSError, ValueError):
-            raise ValueError(f"target: {self.folder!r} has no record of an interrupted run: overwrite=True") from None
-
-    def done(self) -> set[tuple[int, int]]:
-        """The finished tasks, by stage and number. A line that was cut off does not count."""
-        found = set()
-        with contextlib.suppress(FileNotFoundError), open(os.path.join(self.folder, "done")) as file:
-            for line in file:
-                words = line.split()
-                if line.endswith("\n") and len(words) == 2:
-                    found.add((int(words[0]), int(words[1])))
-        return found
+    def create(self, make: Any) -> None:
+        """`make()` makes the array. What a run that was killed has begun is removed before."""
+        self._remove_array(self.array)
+        if self.place.kind == "hdf5":
+            replacing.copy_others(self.place, self.array, self._state["old"])
+        make()
+        self._go_on(WORKING)
 
     def finish_task(self, stage: int, number: int) -> None:
         if self._done is None:
-            path = os.path.join(self.folder, "done")
-            self._done = open(path, "a")
-            self._done.write("\n")  # ends a line that was cut off
-        self._done.write(f"{stage} {number}\n")
+            self._done = open(self._at("done"), "a+b")
+            self._done.truncate(self._whole_lines())
+        self._done.write(self._line(stage, number))
         self._done.flush()
+
+    def _line(self, stage: int, number: int) -> bytes:
+        text = f"{stage} {number}"
+        check = zlib.crc32(f"{self._state['run']} {text}".encode())
+        return f"{text} {check:08x}\n".encode()
+
+    def done(self) -> set[tuple[int, int]]:
+        """The finished tasks, by stage and number. A last line that was cut off does not count."""
+        found = set()
+        with contextlib.suppress(FileNotFoundError), open(self._at("done"), "rb") as file:
+            for line in file.read().splitlines(keepends=True):
+                try:
+                    stage, number, _ = line.split()
+                    task = int(stage), int(number)
+                    whole = line == self._line(*task)
+                except ValueError:
+                    whole = False
+                if whole:
+                    found.add(task)
+                elif line.endswith(b"\n"):
+                    raise self.refusal("has a damaged list 'done' of what is done")
+        return found
+
+    def _whole_lines(self) -> int:
+        """The bytes of `done` before a line that was cut off."""
+        with open(self._at("done"), "rb") as file:
+            return file.read().rfind(b"\n") + 1
 
     def close(self) -> None:
         if self._done is not None:
             self._done.close()
             self._done = None
 
-    def finish(self, overwrite: bool) -> None:
-        """The array gets its name, and nothing else is left."""
+    # ---- the end ----
+
+    def finish(self) -> None:
+        """The array gets its name, and nothing else is left. It goes on where it was killed."""
+        self._finish_array()
+        self._remove("done", "record.json.new", "record.json")
+        self.step = ""
+
+    def _finish_array(self) -> None:
         self.close()
-        shutil.rmtree(self.pieces, ignore_errors=True)
-        if os.path.isfile(self.array):
-            with open(self.array, "rb") as file:
-                os.fsync(file.fileno())
-        if os.path.exists(self.final):
-            if not overwrite:
-                raise FileExistsError(f"target = {self.final!r} has appeared meanwhile: {self.array!r} is whole")
-            old = os.path.join(self.folder, "old")
-            os.replace(self.final, old)
-        os.replace(self.array, self.final)
-        shutil.rmtree(self.folder)
+        overwrite = self.what.get("overwrite", False)
+        if self.step == WORKING:
+            if self.place.kind == "zarr":
+                array_folder.remove_unfinished(self.array)
+            else:
+                sync_file(self.array)
+            self._check_final(overwrite)
+            self._state["new"] = replacing.identity(self.array)
+            self._go_on(PLACING)
+        if self.step == PLACING:
+            self._place(overwrite)
+            sync_folder(os.path.dirname(self.final))
+            self._go_on(PLACED)
+        self._remove_pieces()
+        self._remove_array(self.array)
+        self._remove_array(self.old)
+
+    def _check_final(self, overwrite: bool) -> None:
+        try:
+            replacing.check_present(self.place, overwrite)
+        except FileExistsError as error:
+            raise FileExistsError(f"{error}; the new array is whole, in {self.array!r}") from None
+        if self.place.kind == "hdf5" and replacing.identity(self.final) != self._state["old"]:
+            raise FileExistsError(
+                f"target = {self.place.name!r} has changed since the run began, whose result has the other datasets as "
+                f"they were: it is in {self.array!r}, and {self.final!r} is as it is"
+            )
+
+    def _place(self, overwrite: bool) -> None:
+        new = self._state["new"]
+        here = replacing.identity(self.array)
+        if here is None or here != new and replacing.identity(self.final) == new:
+            return  # a run that was killed then has placed it
+        if here != new:
+            raise self.refusal("holds another array than the one that was made")
+        self._check_final(overwrite)
+        if self.place.kind != "zarr" and os.path.lexists(self.final):
+            os.replace(self.array, self.final)
+            return
+        if os.path.lexists(self.final):
+            if exchange(self.array, self.final):
+                return
+            os.rename(self.final, self.old)
+        rename_new(self.array, self.final)
 
     def discard(self) -> None:
-        self.close()
-        if self.exists():
-            shutil.rmtree(self.folder)
+        """Nothing of an earlier run is left. One that was giving the array its name has done so first."""
+        if self.step in (PLACING, PLACED):
+            self._finish_array()
+        elif self.step:
+            self.close()
+            self._remove_pieces()
+            self._remove_array(self.array)
+        self._remove("done", "record.json.new", "record.json")
+        self.step, self.what, self._state = "", {}, {}
+
+    def _remove(self, *names: str) -> None:
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._at(name))
+
+    def _remove_array(self, path: str) -> None:
+        if not os.path.lexists(path):
+            return
+        try:
+            array_folder.remove(path) if self.place.kind == "zarr" else os.unlink(path)
+        except Foreign as error:
+            raise self.refusal(f"is not removed ({error})") from None
+
+    def _remove_pieces(self) -> None:
+        folders = [self.pieces]
+        with contextlib.suppress(FileNotFoundError):
+            folders += sorted(os.path.join(self.pieces, name) for name in os.listdir(self.pieces))
+        for folder in reversed(folders):
+            with contextlib.suppress(FileNotFoundError):
+                for name in os.listdir(folder):
+                    if re.fullmatch(r"[0-9]+\.raw(\.[0-9]+\.[0-9]+)?", name):
+                        os.unlink(os.path.join(folder, name))
+                os.rmdir(folder)
+
+    def _remove_folder(self) -> None:
+        self._remove("record.json.new", "lock")  # the lock last: from then on another run may begin here
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder)
+
+
+def _check(state: dict[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(state, sort_keys=True).encode()):08x}"

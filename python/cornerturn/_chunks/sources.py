@@ -51,6 +51,10 @@ class Source:
     def read(self, box: Box) -> numpy.ndarray:
         raise NotImplementedError
 
+    def paths(self) -> list[str]:
+        """Of the files and folders that it is read from, where they are known."""
+        return []
+
     def identity(self) -> list[Any]:
         """What says whether a source is the one that an interrupted run has read."""
         return [self.name, list(self.shape), str(self.dtype), list(self.chunks)]
@@ -95,6 +99,10 @@ class FileSource(Source):
         array = numpy.load(self.path, mmap_mode="r") if self.path is not None else self.array
         return array[box.slices]
 
+    def paths(self) -> list[str]:
+        mapped = getattr(self.array, "filename", None)  # of an array that NumPy maps
+        return [os.fspath(path) for path in (self.path, mapped) if path is not None]
+
     def identity(self) -> list[Any]:
         found = os.stat(self.path) if self.path is not None else None
         return [*super().identity(), *([found.st_size, found.st_mtime_ns] if found else [])]
@@ -131,6 +139,9 @@ class ZarrSource(Source):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_array": self._array if self.place is None else None, "_files": None}
+
+    def paths(self) -> list[str]:
+        return [] if self.place is None else [os.path.join(*self.place) if self.place[1] else self.place[0]]
 
     @property
     def files(self) -> ChunkFiles | None:
@@ -206,6 +217,9 @@ class Hdf5Source(Source):
                 size = self.dtype.itemsize
                 values = numpy.ascontiguousarray(values.reshape(size, -1).T).reshape(-1)
         return values.view(self.dtype)
+
+    def paths(self) -> list[str]:
+        return [self.path]
 
     def identity(self) -> list[Any]:
         found = os.stat(self.path)

@@ -136,7 +136,7 @@ class Hdf5Target(Target):
         options = dict(chunks=None if whole else self.chunks)
         if self.codec == "gzip" and not whole:
             options |= dict(compression="gzip", compression_opts=4)
-        with h5py.File(self.path, "w") as file:
+        with h5py.File(self.path, "a") as file:  # which may hold what else the target has
             file.create_dataset(self.key, self.shape, self.dtype, **options)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -171,13 +171,6 @@ class Hdf5Target(Target):
                 file[self.key][()] = values
             else:
                 file[self.key].id.write_direct_chunk(box.start, bytes(stored))
-
-
-def kind_of(path: str) -> str:
-    name = path.partition("::")[0].lower()
-    if name.endswith(".npy"):
-        return "npy"
-    return "hdf5" if name.endswith((".h5", ".hdf5", ".nc", ".nc4")) else "zarr"
 
 
 def _zarr_codec(name: str) -> Any:
