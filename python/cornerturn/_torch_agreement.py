@@ -24,7 +24,8 @@ def agree(
     group: dist.ProcessGroup, said: dict[str, Any], wrong: Exception | None, where: torch.device
 ) -> None:
     """Raises on every process, with the same line, where one of them is wrong or differs. `where`
-    the call's tensor is, need not be the current GPU."""
+    the call's tensor is, need not be the current GPU. `said` holds strings, numbers, None and tuples
+    of them."""
     agreed = _agreed.setdefault(group, set())
     digest = hashlib.sha256(repr(sorted(said.items())).encode()).digest()
     if where.type == "cuda" and wrong is None and digest in agreed:
@@ -52,15 +53,31 @@ def _compare(
         agreed.add(digest)
         return
     details: list[Any] = [None] * group.size()
-    dist.all_gather_object(details, (said, None if wrong is None else (type(wrong), str(wrong))), group=group)
-    raise _first_wrong(details)
+    dist.all_gather_object(details, (said, None if wrong is None else _as_text(wrong)), group=group)
+    raise _first_wrong(details) from wrong
 
 
-def _first_wrong(details: list[tuple[dict[str, Any], tuple[type[Exception], str] | None]]) -> Exception:
+def _as_text(wrong: Exception) -> tuple[str, str]:
+    """The name of the kind that every process raises, and what it says: exceptions of any class can be
+    sent like this, and also those that cannot be printed."""
+    for kind in (TypeError, ValueError):
+        if isinstance(wrong, kind):
+            return kind.__name__, _text(wrong)
+    return "RuntimeError", f"{type(wrong).__qualname__}: {_text(wrong)}"
+
+
+def _text(wrong: Exception) -> str:
+    try:
+        return str(wrong)
+    except Exception:
+        return "its text cannot be shown"
+
+
+def _first_wrong(details: list[tuple[dict[str, Any], tuple[str, str] | None]]) -> Exception:
+    kinds = {kind.__name__: kind for kind in (TypeError, ValueError, RuntimeError)}
     for rank, (_, wrong) in enumerate(details):
         if wrong is not None:
-            kind = TypeError if issubclass(wrong[0], TypeError) else ValueError
-            return kind(f"rank {rank}: {wrong[1]}")
+            return kinds[wrong[0]](f"rank {rank}: {wrong[1]}")
     first = details[0][0]
     for rank, (said, _) in enumerate(details):
         for name, value in said.items():

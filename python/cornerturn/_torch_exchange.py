@@ -6,20 +6,18 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
 
-from cornerturn._arrays import HOST
+from cornerturn._arrays import HOST, Array
 from cornerturn._torch_permute import stream_of_device
 from cornerturn._torch_shard_task import Task
 from cornerturn._torch_windows import Window
 
 
-def exchange(x: Tensor, task: Task, out: Tensor) -> None:
-    x = x.resolve_conj().resolve_neg()
-    gpu, stream = (HOST, 0) if x.device.type == "cpu" else _gpu_of(x)
+def exchange(x: Array, task: Task, out: Array) -> None:
+    gpu, stream = (HOST, 0) if x.device == HOST else (x.device, stream_of_device(x.device))
+    on = torch.device("cpu" if gpu == HOST else f"cuda:{gpu}")
     part, members = task.part, task.members
-    x_at = (x.data_ptr(), [stride * x.itemsize for stride in x.stride()])
-    out_at = (out.data_ptr(), [stride * out.itemsize for stride in out.stride()])
+    x_at, out_at = (x.address, x.strides), (out.address, out.strides)
     if not task.moves:
         part.keep(*out_at, *x_at, gpu, stream)
         return
@@ -35,8 +33,8 @@ def exchange(x: Tensor, task: Task, out: Tensor) -> None:
     for chunk, (sends, receives) in enumerate(zip(part.sent, part.received, strict=True)):
         sent = [sends[device] for device in members.devices]
         received = [receives[device] for device in members.devices]
-        outgoing = torch.empty(sum(sent), dtype=torch.uint8, device=x.device)
-        incoming = torch.empty(sum(received), dtype=torch.uint8, device=x.device)
+        outgoing = torch.empty(sum(sent), dtype=torch.uint8, device=on)
+        incoming = torch.empty(sum(received), dtype=torch.uint8, device=on)
         part.pack(chunk, outgoing.data_ptr(), members.devices, *x_at, gpu, stream)
         work = dist.all_to_all_single(
             incoming, outgoing, received, sent, group=members.group, async_op=True
@@ -49,20 +47,14 @@ def exchange(x: Tensor, task: Task, out: Tensor) -> None:
         receive()
 
 
-def store(x: Tensor, task: Task, window: Window, route: str | None) -> None:
+def store(x: Array, task: Task, window: Window, route: str | None) -> None:
     """Into the memory of the others, between two points at which all streams wait for each other."""
-    x = x.resolve_conj().resolve_neg()
-    part, members, size = task.part, task.members, x.itemsize
+    part, members = task.part, task.members
     addresses = [0] * len(members.devices)
     for rank, device in enumerate(members.devices):
         addresses[device] = window.addresses[rank]
-    strides = [stride * size for stride in x.stride()]
+    stream = stream_of_device(x.device)
     with torch.cuda.device(x.device):
         window.wait_for_all()
-        part.send(addresses, part.dst_strides, x.data_ptr(), strides, *_gpu_of(x), route or "")
+        part.send(addresses, part.dst_strides, x.address, x.strides, x.device, stream, route or "")
         window.wait_for_all()
-
-
-def _gpu_of(x: Tensor) -> tuple[int, int]:
-    device = x.get_device()
-    return device, stream_of_device(device)

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.device_mesh import DeviceMesh
 
 from cornerturn import _core
 from cornerturn._arrays import dtype_name, shown
-from cornerturn._frameworks import framework_of
+from cornerturn._frameworks.torch_tensors import TORCH
 from cornerturn._torch_agreement import device_types
 from cornerturn._torch_windows import Window, window_of
 from cornerturn.shards import integers, layout_key, permutation, redistribution
@@ -60,11 +61,16 @@ class Task(NamedTuple):
         return task_of(self.members, (result, mesh, dst, src, back, types[::-1]))
 
 
+def is_tensor(value: Any) -> bool:
+    """As its class says: `isinstance` would ask the object as well, which may say anything."""
+    return issubclass(type(value), Tensor)
+
+
 def group_of(mesh: Any) -> dist.ProcessGroup:
     """Without a group nobody can be told: what is wrong here is refused on this process alone."""
     if not dist.is_initialized():
         raise RuntimeError("torch.distributed has no process group: call init_process_group, or use torchrun")
-    if not hasattr(mesh, "get_coordinate"):
+    if not issubclass(type(mesh), DeviceMesh):
         return dist.group.WORLD
     if mesh.get_coordinate() is None:
         raise ValueError(f"mesh = {shown(mesh)}: this process, rank {dist.get_rank()}, is not in it")
@@ -77,7 +83,7 @@ def group_of(mesh: Any) -> dist.ProcessGroup:
 
 def members_of(group: dist.ProcessGroup, mesh: Any) -> Members:
     size = group.size()
-    if not hasattr(mesh, "get_coordinate"):
+    if not issubclass(type(mesh), DeviceMesh):
         extents = (size,) if mesh is None else integers(mesh, "mesh")
         if any(extent < 1 for extent in extents) or math.prod(extents) != size:
             raise ValueError(f"mesh = {extents}, but the group has {size} ranks")
@@ -89,8 +95,8 @@ def members_of(group: dist.ProcessGroup, mesh: Any) -> Members:
 
 def described(group: dist.ProcessGroup, call: Call, said: dict[str, Any]) -> Task:
     """Checks the arguments; what every process has to say alike goes into `said`."""
-    x, mesh, src, dst, perm, out, shape, dtype, _, whole = call
-    if not isinstance(x, Tensor):
+    x, mesh, src, dst, perm, out, shape, dtype, _, _ = call
+    if not is_tensor(x):
         raise TypeError(f"x is a {type(x).__qualname__}: not a torch.Tensor")
     members = members_of(group, mesh)
     said["mesh"] = (members.mesh, members.devices)
@@ -104,8 +110,6 @@ def described(group: dist.ProcessGroup, call: Call, said: dict[str, Any]) -> Tas
         if layout is None:
             raise TypeError(f"{name} is None: it has to be a layout")
     order = said["perm"] = permutation(perm, x.dim())
-    if whole is not None:
-        _check_whole(whole, mesh, src, dst)
     # A rank's own shape says enough for the names of axes; equal parts say the rest.
     extents = tuple(x.shape) if shape is None else integers(shape, "shape")
     if len(extents) != x.dim():
@@ -128,7 +132,7 @@ def described(group: dist.ProcessGroup, call: Call, said: dict[str, Any]) -> Tas
 
 
 def _result_dtype(dtype: Any, out: Any, x: Tensor) -> torch.dtype:
-    of_out = out.dtype if isinstance(out, Tensor) else x.dtype
+    of_out = out.dtype if is_tensor(out) else x.dtype
     if dtype is None:
         return of_out
     if not isinstance(dtype, torch.dtype):
@@ -139,8 +143,9 @@ def _result_dtype(dtype: Any, out: Any, x: Tensor) -> torch.dtype:
 
 
 def _check_tensor(group: dist.ProcessGroup, tensor: Tensor, name: str) -> None:
-    if tensor.layout is not torch.strided:
-        raise TypeError(f"{name}.layout = {tensor.layout}: only strided tensors can be redistributed")
+    if tensor.is_nested or tensor.layout is not torch.strided:
+        kind = "a nested tensor" if tensor.is_nested else f"a tensor of layout {tensor.layout}"
+        raise TypeError(f"{name} is {kind}: only strided ones can be redistributed")
     if tensor.device.type not in ("cpu", "cuda"):
         raise ValueError(f"{name}.device = {tensor.device} is neither the CPU nor a GPU")
     if tensor.device.type not in device_types(group):
@@ -148,24 +153,16 @@ def _check_tensor(group: dist.ProcessGroup, tensor: Tensor, name: str) -> None:
             f"{name}.device = {tensor.device}, but the group's backend exchanges "
             f"{' and '.join(sorted(device_types(group)))} tensors"
         )
-
-
-def _check_whole(whole: Any, mesh: Any, src: Any, dst: Any) -> None:
-    """What a DTensor asks for besides."""
-    if mesh != whole.device_mesh:
-        raise ValueError(f"mesh = {shown(mesh)}, but x is a DTensor on {shown(whole.device_mesh)}")
-    shape = tuple(whole.shape)
-    if layout_key(src, "src", shape) != layout_key(whole.placements, "x.placements", shape):
-        raise ValueError(f"src = {shown(src)}, but x is a DTensor with {shown(whole.placements)}")
-    to = layout_key(dst, "dst", shape)
-    if not isinstance(to, str) or ":" in to:
-        raise ValueError(f"dst = {shown(dst)}: a DTensor has placements Shard and Replicate alone")
+    TORCH.refuse_without_memory(tensor, name)
 
 
 def _whole_shape(x: Tensor, mesh: tuple[int, ...], key: Any) -> tuple[int, ...]:
     """Of an array with equal parts."""
     if not isinstance(key, str):
-        return tuple(max((box[1][i] for box in key), default=0) for i in range(x.dim()))
+        for i, (_, end) in enumerate(key):
+            if len(end) != x.dim():
+                raise ValueError(f"src[{i}] ends at {shown(end)}, but x has rank {x.dim()}")
+        return tuple(max((end[i] for _, end in key), default=0) for i in range(x.dim()))
     extents = list(x.shape)
     for parts, entry in zip(mesh, key.split(","), strict=False):
         axis = entry[1:].partition(":")[0]
@@ -175,7 +172,7 @@ def _whole_shape(x: Tensor, mesh: tuple[int, ...], key: Any) -> tuple[int, ...]:
 
 
 def _check_out(group: dist.ProcessGroup, out: Any, x: Tensor, task: Task) -> None:
-    if not isinstance(out, Tensor):
+    if not is_tensor(out):
         raise TypeError(f"out is a {type(out).__qualname__}: not a torch.Tensor")
     _check_tensor(group, out, "out")
     wanted = tuple(task.part.dst_shape)
@@ -187,8 +184,8 @@ def _check_out(group: dist.ProcessGroup, out: Any, x: Tensor, task: Task) -> Non
         raise ValueError("out is a lazily conjugated or negated view: it cannot be written to")
     if torch._debug_has_internal_overlap(out) == 1:
         raise ValueError("out has elements that share memory")
-    framework_of(x).will_lose_gradient(x, "x")
-    framework_of(out).will_write(out, "out")
+    TORCH.will_lose_gradient(x, "x")
+    TORCH.will_write(out, "out")
     same = out.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
     if same and out.numel() > 0 and x.numel() > 0:
         raise ValueError("out and x are in the same storage: they must not overlap")
@@ -199,7 +196,7 @@ def window_for(task: Task, call: Call, said: dict[str, Any]) -> Window | None:
     out, route = call.out, call.route
     if route not in (None, *_STORING, "packed"):
         raise ValueError(f"route = {shown(route)} is none of 'one pass', 'copy engines' and 'packed'")
-    said["route"] = route
+    said["route"] = None if route is None else str(route)
     window = None
     if route != "packed" and out is not None and out.is_cuda:
         window = window_of(out, task.members.group)

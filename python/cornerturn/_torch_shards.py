@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from cornerturn import _torch_shard_task
-from cornerturn._frameworks import framework_of
+from cornerturn._arrays import Array, shown
+from cornerturn._frameworks.torch_tensors import TORCH
 from cornerturn._torch_agreement import agree, device_types
 from cornerturn._torch_exchange import exchange, store
 from cornerturn._torch_shard_task import Call, Task, described, group_of, made, members_of, window_for
+from cornerturn._torch_sharded import is_dtensor, is_tensor, local, result_of
 from cornerturn._torch_windows import new_window
-from cornerturn.shards import integers, layout_key, permutation
+from cornerturn.shards import core_layout, integers, layout_key
 
 
 @torch.compiler.disable
@@ -59,15 +61,41 @@ def redistribute(
         This process's part of the result, packed; a DTensor where `x` is one; or `out`.
 
     Raises:
-        ValueError, TypeError: on every process with the same line, which names the process, the
-            argument and the rule: an argument is wrong, or differs between processes. On the CPU
-            every call compares them. On GPUs the first one with its arguments does.
-        RuntimeError: the exchange fails, or a process does not take part within the time limit of
-            the group. What is in `out` is then undefined.
+        ValueError, TypeError: on every process of the mesh with the same line, which names the
+            process, the argument and the rule: an argument is wrong, or differs between processes. On
+            the CPU every call compares them. On GPUs the first one with its arguments does.
+        RuntimeError: as well on every process, where a tensor or a layout raises what is neither of
+            the two; the exchange fails, or a process does not take part within the time limit of the
+            group. What is in `out` is then undefined.
     """
-    if isinstance(x, _dtensor()):
-        return _of_dtensor(Call(x, mesh, src, dst, perm, out, x.shape, dtype, route, x))
-    return _of_local(Call(x, mesh, src, dst, perm, out, shape, dtype, route))
+    if mesh is None:
+        mesh = _mesh_of(x, out)
+    group = group_of(mesh)
+    call = Call(x, mesh, src, dst, perm, out, shape, dtype, route)
+    said: dict[str, Any] = {}
+    work = window = wrong = None
+    on = torch.device("cpu")
+    try:
+        # The others wait for this process: whatever Python raises in here has to be said to them.
+        if is_tensor(x):
+            on = x.device
+        call = local(call)
+        task = described(group, call, said)
+        window = window_for(task, call, said)
+        work = _work(task, call.x, call.out, call.x.dtype if dtype is None else dtype)
+    except Exception as error:
+        wrong = error
+    agree(group, said, wrong, on)
+    assert work is not None
+    if out is None:
+        result = _Redistribute.apply(call.x, work)
+        return result if call.whole is None else result_of(call, result)
+    if window is None:
+        exchange(work.source, work.task, work.target)
+    else:
+        store(work.source, work.task, window, route)
+    TORCH.was_written(call.out)
+    return out
 
 
 def empty_shard(
@@ -100,29 +128,34 @@ def empty_shard(
     group = group_of(mesh)
     said: dict[str, Any] = {}
     wrong: Exception | None = None
-    local: tuple[int, ...] = ()
+    mine: tuple[int, ...] = ()
     most = 0
-    on = torch.device(device if device is not None else _usual_device(group))
+    on = _usual_device(group)
     try:
+        if device is not None:
+            on = torch.empty(0, device=device).device  # raises where there is none
         members = members_of(group, mesh)
         extents = integers(shape, "shape")
         key = layout_key(layout, "layout", extents)
         kind = torch.get_default_dtype() if dtype is None else dtype
+        if not isinstance(kind, torch.dtype):
+            raise TypeError(f"dtype = {shown(dtype)} is no torch.dtype")
         said.update(mesh=(members.mesh, members.devices), shape=extents, layout=key)
         said.update(dtype=str(kind), device=on.type)
+        core_layout(extents, members.mesh, key, "layout")
         same = tuple(range(len(extents)))
         arguments = (extents, members.mesh, key, key, same, (kind.itemsize,))
         chunk = _torch_shard_task.CHUNK_BYTES
         parts = [made(arguments, each, chunk)[0].dst_shape for each in members.devices]
-        local = tuple(parts[group.rank()])
+        mine = tuple(parts[group.rank()])
         most = max(math.prod(part) for part in parts)
-    except (ValueError, TypeError) as error:
+    except Exception as error:
         wrong = error
     agree(group, said, wrong, on)
     if on.type != "cuda" or most == 0:
-        return torch.empty(local, dtype=dtype, device=on)
+        return torch.empty(mine, dtype=dtype, device=on)
     # Memory of one size on all processes, as PyTorch asks for.
-    return new_window(most, kind, on, group)[: math.prod(local)].view(local)
+    return new_window(most, kind, on, group)[: math.prod(mine)].view(mine)
 
 
 def _usual_device(group: dist.ProcessGroup) -> torch.device:
@@ -131,66 +164,38 @@ def _usual_device(group: dist.ProcessGroup) -> torch.device:
     return torch.device("cpu")
 
 
-def _dtensor() -> Any:
-    from torch.distributed.tensor import DTensor
-
-    return DTensor
-
-
-def _of_dtensor(call: Call) -> Any:
-    from torch.distributed.tensor import Replicate, Shard
-
-    x, out = call.x, call.out
-    mesh = x.device_mesh if call.mesh is None else call.mesh
-    src = x.placements if call.src is None else call.src
-    if out is not None and not isinstance(out, type(x)):
-        raise TypeError(f"out is a {type(out).__qualname__}, but x is a DTensor")
-    local_out = None if out is None else out.to_local()
-    result = _of_local(call._replace(x=x.to_local(), mesh=mesh, src=src, out=local_out))
-    if out is not None:
-        return out
-    order = permutation(call.perm, x.dim())
-    whole = [x.shape[axis] for axis in order]
-    placements = []
-    for entry in layout_key(call.dst, "dst", tuple(whole)).split(","):
-        placements.append(Replicate() if entry == "R" else Shard(int(entry[1:])))
-    strides = [math.prod(max(n, 1) for n in whole[i + 1 :]) for i in range(len(whole))]
-    return type(x).from_local(
-        result, mesh, placements, run_check=False, shape=torch.Size(whole), stride=tuple(strides)
-    )
+def _mesh_of(*tensors: Any) -> Any:
+    """That of the first DTensor. What is wrong with a tensor is found later."""
+    for tensor in tensors:
+        if is_dtensor(tensor):
+            return tensor.device_mesh
+    return None
 
 
-def _of_local(call: Call) -> Tensor:
-    x, out = call.x, call.out
-    group = group_of(call.mesh)
-    said: dict[str, Any] = {}
-    task = window = wrong = None
-    try:
-        task = described(group, call, said)
-        window = window_for(task, call, said)
-    except (ValueError, TypeError) as error:
-        wrong = error
-    agree(group, said, wrong, x.device if isinstance(x, Tensor) else torch.device("cpu"))
-    assert task is not None
-    if out is None:
-        return _Redistribute.apply(x, task, x.dtype if call.dtype is None else call.dtype)
-    if window is None:
-        exchange(x.detach(), task, out.detach())
-    else:
-        store(x.detach(), task, window, call.route)
-    framework_of(out).was_written(out)
-    return out
+class _Work(NamedTuple):
+    """A task, and the memory on both sides of it, so that nobody has to ask a tensor for it later."""
+
+    task: Task
+    dtype: torch.dtype  # of x
+    source: Array
+    target: Array
+    result: Tensor
+
+
+def _work(task: Task, x: Tensor, out: Tensor | None, dtype: torch.dtype) -> _Work:
+    result = x.new_empty(task.part.dst_shape, dtype=dtype) if out is None else out
+    return _Work(task, x.dtype, TORCH.read(x.detach(), "x"), TORCH.read(result.detach(), "out"), result)
 
 
 class _Redistribute(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, task: Task, dtype: torch.dtype) -> Tensor:
-        ctx.task, ctx.dtype = task, x.dtype
-        out = x.new_empty(task.part.dst_shape, dtype=dtype)
-        exchange(x, task, out)
-        return out
+    def forward(ctx: Any, x: Tensor, work: _Work) -> Tensor:
+        ctx.task, ctx.dtype = work.task, work.dtype
+        exchange(work.source, work.task, work.target)
+        return work.result
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         # All processes made the same call, so they need not compare it again.
-        return _Redistribute.apply(gradient, ctx.task.inverse(), ctx.dtype), None, None
+        work = _work(ctx.task.inverse(), gradient, None, ctx.dtype)
+        return _Redistribute.apply(gradient, work), None

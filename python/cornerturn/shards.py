@@ -181,7 +181,7 @@ def mesh_of(mesh: Any, src: Any, dst: Any) -> tuple[int, ...]:
 def layout_key(layout: Any, name: str, shape: tuple[int, ...]) -> _Key:
     """A layout as a value that can be compared and sent."""
     if isinstance(layout, str):
-        return layout
+        return str(layout)  # of a subclass as well
     if _is_jax(layout):
         return _boxes_of_jax(layout, name, shape)
     if not isinstance(layout, Sequence):
@@ -242,6 +242,15 @@ def _boxes_of_jax(layout: Any, name: str, shape: tuple[int, ...]) -> _Key:
     return tuple(_box(slices[device], f"{name}[{i}]", shape) for i, device in enumerate(in_order))
 
 
+def core_layout(shape: tuple[int, ...], mesh: tuple[int, ...], key: _Key, name: str) -> _core.ShardLayout:
+    if isinstance(key, str):
+        return _core.ShardLayout.placed(shape, mesh, key, name)
+    made = _core.ShardLayout.boxes(shape, key, name)
+    if made.devices != math.prod(mesh):
+        raise ValueError(f"{name} has {made.devices} boxes, but the mesh has {math.prod(mesh)} devices")
+    return made
+
+
 @lru_cache(maxsize=256)
 def redistribution(
     shape: tuple[int, ...],
@@ -252,17 +261,8 @@ def redistribution(
     types: tuple[int] | tuple[str, str],
 ) -> _core.Redistribution:
     """`types`: bytes of an element, which is moved unread, or the names of both sides' dtypes."""
-
-    def layout(key: _Key, name: str, extents: tuple[int, ...]) -> _core.ShardLayout:
-        if isinstance(key, str):
-            return _core.ShardLayout.placed(extents, mesh, key, name)
-        made = _core.ShardLayout.boxes(extents, key, name)
-        if made.devices != math.prod(mesh):
-            raise ValueError(f"{name} has {made.devices} boxes, but the mesh has {math.prod(mesh)} devices")
-        return made
-
     result = tuple(shape[axis] for axis in perm)
-    layouts = (layout(src, "src", shape), layout(dst, "dst", result))
+    layouts = (core_layout(shape, mesh, src, "src"), core_layout(result, mesh, dst, "dst"))
     if len(types) == 1:
         return _core.Redistribution(*layouts, perm, types[0])
     try:

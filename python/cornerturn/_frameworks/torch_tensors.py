@@ -39,21 +39,26 @@ class Torch(Framework):
         return x.is_contiguous()
 
     def read(self, x: Any, name: str) -> Array:
-        self._refuse_layout(x, name)
-        if x.device.type not in ("cpu", "cuda"):
-            raise TypeError(f"{name} is on the device {x.device}: only cpu and cuda are taken")
+        self.refuse_without_memory(x, name)
         # The memory of a tensor that is lazily conjugated or negated does not hold its values.
         x = x.resolve_conj().resolve_neg()
-        if self._is_a_shell(x):
-            raise TypeError(f"{name} is a {type(x).__name__}, a tensor without memory of its own")
-        try:
-            address = x.data_ptr()
-        except RuntimeError as error:
-            raise TypeError(f"{name} is a tensor without memory of its own: {error}") from None
+        address = x.data_ptr()
         size = x.element_size()
         strides = tuple([stride * size for stride in x.stride()])
         device = x.get_device() if x.is_cuda else HOST
         return Array(address, size, tuple(x.shape), strides, device, x.dtype, False, x)
+
+    def refuse_without_memory(self, x: Any, name: str) -> None:
+        """Raises unless `x` has strides and memory of its own, on the CPU or a GPU."""
+        self._refuse_layout(x, name)
+        if x.device.type not in ("cpu", "cuda"):
+            raise TypeError(f"{name} is on the device {x.device}: only cpu and cuda are taken")
+        if self._is_a_shell(x):
+            raise TypeError(f"{name} is a {type(x).__name__}, a tensor without memory of its own")
+        try:
+            x.data_ptr()
+        except RuntimeError as error:
+            raise TypeError(f"{name} is a tensor without memory of its own: {error}") from None
 
     def empty(self, x: Any, like: Array, shape: tuple[int, ...], stream: int | None) -> Any:
         torch = sys.modules["torch"]
@@ -162,6 +167,8 @@ class Torch(Framework):
         return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
 
     def _refuse_layout(self, x: Any, name: str) -> None:
+        if x.is_nested:
+            raise TypeError(f"{name} is a nested tensor: only strided ones are taken")
         if x.layout is not sys.modules["torch"].strided:
             raise TypeError(f"{name} is a tensor of layout {x.layout}: only strided ones are taken")
 
