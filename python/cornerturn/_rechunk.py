@@ -39,8 +39,9 @@ def rechunk(
     Args:
         source: a path, a zarr array, a dataset of HDF5, a dask array or an array of NumPy. A path is that
             of a zarr store, a file of HDF5 or a .npy file; `PATH::NAME` names one of several arrays.
-        target: the path of a .npy file, of a file of HDF5 (.h5, .hdf5, .nc; `PATH::NAME` names its
-            dataset, and others in the file stay), or of a zarr store, which any other name means.
+        target: the path of a .npy file, of a file of HDF5 (.h5, .hdf5, .nc), or of a zarr store, which any
+            other name means. `PATH::NAME` names a dataset of HDF5, or an array in a group of zarr; NAME may
+            have groups in it, as `a/b`, which are made where they are missing. What else is there stays.
         chunks: the extents of the target's chunks, in the order of its own axes; -1 takes all of an axis.
             None keeps those of the source.
         axes: as in `transpose`. None keeps the order.

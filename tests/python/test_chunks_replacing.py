@@ -106,8 +106,10 @@ FOREIGN = {
 
 @pytest.mark.parametrize("overwrite", [True, False])
 @pytest.mark.parametrize("what", FOREIGN)
-@pytest.mark.parametrize("target", ["y.npy", "y.h5", "y.h5::group/name", "y.zarr"])
+@pytest.mark.parametrize("target", ["y.npy", "y.h5", "y.h5::group/name", "y.zarr", "y.zarr::a/t"])
 def test_what_is_no_array_of_the_kind_stays(here, target, what, overwrite):
+    if target == "y.zarr::a/t" and what.endswith("group"):
+        pytest.skip("an array is added to a group")
     FOREIGN[what](target.partition("::")[0])
     refused(here, target, "overwrite=True replaces (a|an) .* alone", overwrite=overwrite)
 

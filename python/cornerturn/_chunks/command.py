@@ -23,7 +23,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("source", metavar="IN", help="a zarr store, a file of HDF5 or .npy; IN::NAME names one of several arrays")
-    add("target", metavar="OUT", help="a file named .npy, .h5 or .nc (OUT::NAME names its dataset), or a zarr store")
+    add("target", metavar="OUT", help="a file named .npy, .h5 or .nc, or a zarr store; OUT::NAME names a dataset, or an array in a group")
     add("--chunks", help="their extents: 8760,72,144 in the order in which --pattern names the axes first, or "
         "t=8760,y=72,x=144; -1 takes all of an axis")
     orders = parser.add_mutually_exclusive_group()

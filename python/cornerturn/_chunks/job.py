@@ -135,6 +135,9 @@ def prepare(
     cut = _chunks(chunks, shape, source_chunks, array, values, kind)
     sharded = None if shards is None else _shards(shards, cut, shape)
     options = zarr_options(array, order, values, cut, codec, sharded) if kind == "zarr" else {}
+    if place.groups() and not options.get("dimension_names"):  # without names xarray does not read a group
+        leaf = place.key.rpartition("/")[2]
+        options["dimension_names"] = [f"{leaf}_dim_{axis}" for axis in range(rank)]
     record = Record(place)
     made = make_target(kind, record.array, place.key, shape, values, cut, codec, options)
     at_once = _at_once(client, threads, array, made)
@@ -152,7 +155,7 @@ def prepare(
         if not stages and 0 not in shape:
             raise ValueError(planning.too_little(shape, *sides, limit // at_once))
     plan = RechunkPlan(
-        array.name, place.path, shape, order, str(values), source_chunks, cut, number, given, stages
+        array.name, f"{place.root}::{place.key}" if place.groups() else place.path, shape, order, str(values), source_chunks, cut, number, given, stages
     )
     said = dict(source=array.identity(), axes=order, chunks=cut, dtype=str(values), codec=codec, shards=sharded, key=place.key)
     return Prepared(plan, Job(array, made, order, stages, record.pieces), record, said, at_once)

@@ -1,13 +1,17 @@
-"""Where a target of `cornerturn.rechunk` lies: a file, the folder of a store, or a dataset within a file."""
+"""Where a target of `cornerturn.rechunk` lies: a file, a dataset within a file, a folder, or an array in a group."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from cornerturn._arrays import shown
+from cornerturn._chunks import array_folder
 
+_NO_NAMES = {"hdf5": ("", ".", "..")}
+_NO_NAMES["zarr"] = (*_NO_NAMES["hdf5"], "zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
 _SUFFIXES = {"npy": (".npy",), "hdf5": (".h5", ".hdf5", ".nc", ".nc4")}
 
 
@@ -20,14 +24,25 @@ def kind_of(path: str) -> str:
 class Place:
     kind: str  # "npy", "hdf5" or "zarr"
     name: str  # as it was given, and as errors call it
-    path: str  # of the file or the folder; no link is on the way to it
-    key: str  # of the dataset in a file of HDF5
+    root: str  # of the file, or of the store; no link is on the way to it
+    key: str  # of the dataset, or of the array in its store; "" is the store itself
     named: bool  # is the key one that was given?
 
     @property
+    def path(self) -> str:
+        """Of the file, or of the folder of the array."""
+        return os.path.join(self.root, self.key) if self.kind == "zarr" and self.key else self.root
+
+    @property
     def folder(self) -> str:
-        """What holds the array until it is whole."""
-        return self.path + ".partial"
+        """What holds the array until it is whole. It lies beside the store."""
+        inner = f":{quote(self.key, safe='')}" if self.path != self.root else ""
+        return f"{self.root}{inner}.partial"
+
+    def groups(self) -> list[str]:
+        """The folders of the groups of zarr in which the array lies, that of the store first."""
+        parts = self.key.split("/")[:-1] if self.path != self.root else None
+        return [] if parts is None else [os.path.join(self.root, *parts[:n]) for n in range(len(parts) + 1)]
 
 
 def place_of(target: Any) -> Place:
@@ -47,9 +62,17 @@ def place_of(target: Any) -> Place:
     above = os.path.dirname(bare) or "."
     if not os.path.isdir(above):
         raise FileNotFoundError(f"target = {text!r}: the folder {os.path.abspath(above)!r} does not exist")
-    if key and kind != "hdf5":
-        raise ValueError(f"target = {text!r}: ::NAME names a dataset in a file of HDF5")
+    if key and kind == "npy":
+        raise ValueError(f"target = {text!r}: a .npy file holds one array, which has no name")
     parts = key.strip("/").split("/") if key else []
-    if any(part in ("", ".", "..") for part in parts):
-        raise ValueError(f"target = {text!r}: {key!r} is no name of a dataset")
-    return Place(kind, text, os.path.join(os.path.realpath(above), last), "/".join(parts) or "data", bool(parts))
+    if any(part in _NO_NAMES[kind] or kind == "zarr" and part.startswith("__") for part in parts):
+        raise ValueError(f"target = {text!r}: {key!r} is no name of {'an array' if kind == 'zarr' else 'a dataset'}")
+    root = os.path.join(os.path.realpath(above), last)
+    if kind == "hdf5":
+        return Place(kind, text, root, "/".join(parts) or "data", bool(parts))
+    if kind == "zarr":
+        if parts and os.path.exists(root):
+            root = os.path.realpath(root)
+        while array_folder.node(os.path.dirname(root))[0] == "group":
+            root, parts = os.path.dirname(root), [os.path.basename(root), *parts]
+    return Place(kind, text, root, "/".join(parts), bool(parts))

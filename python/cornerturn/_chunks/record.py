@@ -10,6 +10,8 @@ name that is given to it here.
     array.SUFFIX   what is made
     pieces         intermediate files
     old            the array that was replaced, until it is removed
+    group          a group that is made for the array
+    zarr.json      new metadata of a group that holds it
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from cornerturn._chunks import array_folder, replacing
+from cornerturn._chunks import array_folder, groups, replacing
 from cornerturn._chunks.array_folder import Foreign
 from cornerturn._chunks.place import Place
 from cornerturn._chunks.renaming import exchange, rename_new, sync_file, sync_folder
@@ -104,7 +106,7 @@ class Record:
         begun = "record.json" in names
         known = {"lock", "record.json", "record.json.new"}
         if begun:
-            known |= {"done", os.path.basename(self.array), "pieces", "old"}
+            known |= {"done", os.path.basename(self.array), "pieces", "old", "group", "zarr.json"}
         for name in sorted(names - known):
             why = "which is no part of an interrupted run" if begun else "and has no record of an interrupted run"
             raise self.refusal(f"holds {name!r}, {why}")
@@ -221,16 +223,22 @@ class Record:
                 array_folder.remove_unfinished(self.array)
             else:
                 sync_file(self.array)
-            self._check_final(overwrite)
-            self._state["new"] = replacing.identity(self.array)
-            self._go_on(PLACING)
-        if self.step == PLACING:
-            self._place(overwrite)
-            sync_folder(os.path.dirname(self.final))
-            self._go_on(PLACED)
+        with groups.locked(self.place):
+            if self.step == WORKING:
+                self._check_final(overwrite)
+                self._state["new"] = replacing.identity(self.array)
+                self._state["consolidated"] = groups.consolidated(self.place)
+                self._go_on(PLACING)
+            if self.step == PLACING:
+                self._place(overwrite)
+                sync_folder(os.path.dirname(self.final))
+                groups.consolidate(self._state["consolidated"])
+                self._go_on(PLACED)
         self._remove_pieces()
         self._remove_array(self.array)
         self._remove_array(self.old)
+        groups.remove_begun(self._at("group"))
+        self._remove("zarr.json")
 
     def _check_final(self, overwrite: bool) -> None:
         try:
@@ -251,10 +259,12 @@ class Record:
         if here != new:
             raise self.refusal("holds another array than the one that was made")
         self._check_final(overwrite)
+        groups.make_missing(self.place, self._at("group"))
         if self.place.kind != "zarr" and os.path.lexists(self.final):
             os.replace(self.array, self.final)
             return
         if os.path.lexists(self.final):
+            groups.drop(self._state["consolidated"], self._at("zarr.json"))
             if exchange(self.array, self.final):
                 return
             os.rename(self.final, self.old)

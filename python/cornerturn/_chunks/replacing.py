@@ -14,7 +14,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from cornerturn._chunks import array_folder
+from cornerturn._chunks import array_folder, groups
 from cornerturn._chunks.array_folder import Foreign
 from cornerturn._chunks.place import Place
 
@@ -54,11 +54,11 @@ def _within(inner: str, outer: str) -> bool:
 
 def check_present(place: Place, overwrite: bool) -> None:
     """Raises FileExistsError where something is at the target that is not replaced."""
-    if identity(place.path) is None:
+    if identity(place.path) is None and not place.groups():
         return
     try:
         present = _LOOK[place.kind](place)
-        if place.kind == "zarr" and _within(os.path.realpath(os.getcwd()), place.path):
+        if present and place.kind == "zarr" and _within(os.path.realpath(os.getcwd()), place.path):
             raise Foreign("holds the working directory")
     except Foreign as error:
         why = str(error)
@@ -92,6 +92,8 @@ def _npy(place: Place) -> bool:
 
 
 def _zarr(place: Place) -> bool:
+    if not groups.require_groups(place) or identity(place.path) is None:
+        return False
     mode = os.lstat(place.path).st_mode
     if not stat.S_ISDIR(mode):
         raise Foreign("is a symbolic link" if stat.S_ISLNK(mode) else "is a file")
