@@ -224,12 +224,24 @@ bool ValueArguments::any() const {
 
 namespace {
 
-ElementType parse_type(const std::string& name, const std::string& text) {
+// As NumPy describes it ("'<f4'"), or named by the library ("f32")?
+bool is_of_numpy(std::string_view descr) {
+  return std::string_view("<>|='\"[(").find(descr.front()) != std::string_view::npos;
+}
+
+ElementType parse_value_type(const std::string& name, const std::string& text) {
+  ElementType type = ElementType::bytes(1);
   try {
-    return ElementType::parse(text);
+    type = ElementType::parse(text);
   } catch (const Error& error) {
     throw Error(error.status(), fmt::format("{} = '{}': {}", name, text, error.what()));
   }
+  if (type.kind() == Kind::bytes) {
+    throw Error(
+        Status::unsupported,
+        fmt::format("{} = '{}': plain bytes have no values that could be converted", name, text));
+  }
+  return type;
 }
 
 template <class Number>
@@ -246,16 +258,24 @@ Number parse_value(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-ElementType ValueArguments::source_type(const std::string& descr, std::int64_t size) const {
-  if (size < 1 || size > ElementType::max_size) {
-    throw Error(Status::unsupported,
-                fmt::format("elements of {} bytes have no values that could be converted", size));
+std::string ValueArguments::first() const {
+  const std::pair<const char*, const std::string*> options[] = {{"--to", &to},
+                                                                {"--from", &from},
+                                                                {"--scale", &scale},
+                                                                {"--bias", &bias},
+                                                                {"--stochastic", &stochastic}};
+  for (const auto& [name, text] : options) {
+    if (!text->empty()) return fmt::format("{} = '{}'", name, *text);
   }
-  // Named by the library ("f32"), or as NumPy describes it ("'<f4'").
-  const bool of_numpy = std::string_view("<>|='\"[(").find(descr.front()) != std::string_view::npos;
-  if (from.empty())
-    return of_numpy ? io::element_type_of(descr, size) : parse_type("--dtype", descr);
-  const ElementType type = parse_type("--from", from);
+  return "--saturate";
+}
+
+ElementType ValueArguments::source_type(const std::string& descr, std::int64_t size) const {
+  if (from.empty()) {
+    return is_of_numpy(descr) ? io::value_type_of(descr, size, first() + ": the elements of IN")
+                              : parse_value_type("--dtype", descr);
+  }
+  const ElementType type = parse_value_type("--from", from);
   if (type.size() != size) {
     throw Error(Status::invalid_argument,
                 fmt::format("--from = '{}' has {} bytes, the elements of IN have {}", from,
@@ -265,7 +285,7 @@ ElementType ValueArguments::source_type(const std::string& descr, std::int64_t s
 }
 
 ElementType ValueArguments::result_type(ElementType source) const {
-  return to.empty() ? source : parse_type("--to", to);
+  return to.empty() ? source : parse_value_type("--to", to);
 }
 
 Epilogue ValueArguments::epilogue(float& bias_storage) const {
@@ -285,8 +305,7 @@ Epilogue ValueArguments::epilogue(float& bias_storage) const {
 
 DtypeArgument parse_dtype(const std::string& name, const std::string& text) {
   try {
-    if (!text.empty() &&
-        std::string_view("<>|='\"[(").find(text.front()) != std::string_view::npos) {
+    if (!text.empty() && is_of_numpy(text)) {
       const bool is_literal =
           std::string_view("'\"[(").find(text.front()) != std::string_view::npos;
       return {is_literal ? text : "'" + text + "'", io::dtype_size(text)};
@@ -296,6 +315,10 @@ DtypeArgument parse_dtype(const std::string& name, const std::string& text) {
   } catch (const Error& error) {
     throw Error(error.status(), fmt::format("{} = '{}': {}", name, text, error.what()));
   }
+}
+
+ElementType described_type(const std::string& descr, std::int64_t size) {
+  return is_of_numpy(descr) ? io::element_type_of(descr, size) : ElementType::parse(descr);
 }
 
 std::string parse_device(const std::string& name, const std::string& text) {

@@ -49,11 +49,17 @@ struct ValueArguments {
 
   void add_to(CLI::App& command);
   bool any() const;
-  /// The types, where the file (or --dtype) says that an element is `descr`, of `size` bytes.
+  /// The types, where the file (or --dtype) says that an element is `descr`, of `size` bytes. Both
+  /// have values: nothing that is asked for can be left out because there are none.
   ElementType source_type(const std::string& descr, std::int64_t size) const;
   ElementType result_type(ElementType source) const;
+  /// Does the result have a type of its own, whatever IN says of itself?
+  bool names_type() const { return !to.empty() || !from.empty(); }
   /// `bias_storage` keeps the addend, to which the result may point.
   Epilogue epilogue(float& bias_storage) const;
+
+ private:
+  std::string first() const;  ///< of the options that were given, with its value
 };
 
 /// "3,4,5" as numbers from 0; `name` is the option's: "--shape".
@@ -69,6 +75,10 @@ struct DtypeArgument {
   std::int64_t size = 0;
 };
 DtypeArgument parse_dtype(const std::string& name, const std::string& text);
+
+/// The type of elements that a header, or --dtype, describes so; `size` plain bytes where they have
+/// no values.
+ElementType described_type(const std::string& descr, std::int64_t size);
 
 /// "cpu" or "gpu".
 std::string parse_device(const std::string& name, const std::string& text);

@@ -27,7 +27,7 @@ const StoredFormat* format_named(const std::string& name) {
 
 // As the file says, whatever --from and --to say of it.
 ElementType element_of(const io::NpyHeader& header) {
-  return ValueArguments().source_type(header.descr, header.item_size);
+  return described_type(header.descr, header.item_size);
 }
 
 }  // namespace
@@ -117,10 +117,8 @@ io::BlockTask BlockArguments::task(const io::NpyHeader& header, const std::vecto
     return io::task_from_blocks(format_.stored(), values_.result_type(ElementType(Kind::f32)),
                                 scales_shape(header), file, scales_fortran_order);
   }
-  ValueArguments only_types;
-  only_types.from = values_.from;
-  return io::task_to_blocks(
-      format_.stored(), only_types.source_type(header.descr, header.item_size), header.shape, file);
+  return io::task_to_blocks(format_.stored(), values_.source_type(header.descr, header.item_size),
+                            header.shape, file);
 }
 
 }  // namespace cornerturn::cli

@@ -68,7 +68,7 @@ class Transposition {
     const ElementType to = arguments_.values.result_type(from);
     float bias = 0;
     conversion_ = io::FileConversion(from, to, arguments_.values.epilogue(bias));
-    if (!conversion_.converts()) return;
+    if (!conversion_.converts() && !arguments_.values.names_type()) return;
     header_.descr = io::descr_of(to);
     header_.item_size = to.size();
   }

@@ -194,7 +194,10 @@ class Plan:
 
     def __eq__(self, other: object, /) -> bool: ...
 
-def make_plan(dst: int, src: int, itemsize: int, shape: Sequence[int], dst_strides: Sequence[int], src_strides: Sequence[int], gpu: int = -1, device: str = '', kernel: str = '', threads: int = 0, measure: bool = False, stream: int = 0) -> Plan: ...
+def make_plan(dst: int, src: int, itemsize: int, shape: Sequence[int], dst_strides: Sequence[int], src_strides: Sequence[int], gpu: int = -1, device: str = '', kernel: str = '', threads: int = 0, measure: bool = False, stream: int = 0, dst_type: str = '', src_type: str = '') -> Plan:
+    """
+    The types are those between which values are converted; without them elements are moved.
+    """
 
 def itemsize(dtype: str) -> int:
     """Bytes of an element of a named type."""

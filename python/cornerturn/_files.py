@@ -9,8 +9,9 @@ from operator import index
 from typing import Any, Union
 
 from cornerturn import _core
-from cornerturn._arrays import dtype_name, order_of, shown
+from cornerturn._arrays import order_of, shown
 from cornerturn._threads import with_threads
+from cornerturn._values import type_name as _type_name
 
 Path = Union[str, "os.PathLike[str]"]
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -66,28 +67,11 @@ def transpose_file(
     try:
         _core.transpose_file(source, target, order, name, limit, progress)
     except RuntimeError as error:
-        if name and str(error).startswith(("dst.type", "elements")):
+        if name and str(error).startswith("dtype = "):
+            raise TypeError(str(error)) from None
+        if name and str(error).startswith("dst.type"):
             raise TypeError(f"src has other values than dtype = {name} can be made of: {error}") from None
         raise
-
-
-def _type_name(dtype: Any) -> str:
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype_name(dtype))
-    name = name.removeprefix("torch.")
-    try:
-        _core.itemsize(name)
-    except ValueError:
-        import numpy
-
-        try:
-            name = str(numpy.dtype(dtype))
-            _core.itemsize(name)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"dtype = {shown(dtype)} is no dtype that values are converted to: name bool, int8 to "
-                "int64, uint8 to uint64, float16 to float64, bfloat16, float8_e4m3fn, complex64, ..."
-            ) from None
-    return name
 
 
 def _bytes_of(memory: Any) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import sys
 from collections.abc import Sequence
 from operator import index
 from typing import Any
@@ -19,6 +18,8 @@ from cornerturn._arrays import (
     packed_strides,
 )
 from cornerturn._frameworks import framework_of, stream_for
+from cornerturn._frameworks.framework import numpy_if_installed
+from cornerturn._values import type_of
 
 
 class Plan:
@@ -112,20 +113,20 @@ def plan(
     axes: Sequence[int] | None = None,
     *,
     out: Any = None,
-    dtype: Any = "float32",
+    dtype: Any = None,
     device: str | None = None,
     kernel: str | None = None,
     threads: int = 0,
     measure: bool = False,
 ) -> Plan:
-    """Returns the plan by which `transpose(x, axes, out=out)` works.
+    """Returns the plan by which `transpose(x, axes, out=out, dtype=dtype)` works.
 
     Args:
         x: an array, or a shape. A shape stands for a packed array of `dtype` that need not exist.
         axes: as in `transpose`.
         out: as in `transpose`. None stands for a packed result.
-        dtype: the dtype of the elements of a shape, which is `"float32"`, a framework's dtype, or
-            `"b12"` for elements of 12 bytes.
+        dtype: as in `transpose`. Of a shape it is the dtype of the elements, a name or a framework's
+            dtype, or `"b12"` for elements of 12 bytes; None is float32.
         device: "cpu", or a GPU that need not be here, which is "h200", "b200", ..., or the path of a
             JSON file that describes one. None is where `x` lies, and the CPU for a shape.
         kernel: forces the kernel of this name ("copy", "rows", "tile", ...).
@@ -142,24 +143,26 @@ def plan(
         <Plan structures: structures of 3 to planes, aligned vectors; 1204.2 kB on NVIDIA H200, about 5.8 us>
     """
     if _is_shape(x):
-        source = _described(tuple(index(extent) for extent in x), dtype)
-        stream = 0
+        source = _described(tuple(index(extent) for extent in x), "float32" if dtype is None else dtype)
+        stream, dtype = 0, None
     else:
         framework = framework_of(x)
         source = framework.read(x, "x")
         stream = stream_for(framework, source.device, None, "x")
+        dtype = None if dtype is None else framework.dtype(dtype)
     source = source.permuted(order_of(axes, source.rank))
     if out is None:
         if measure:
             raise ValueError("measure = True, but out is None: candidates need memory to write to")
         # What stands for memory that is not there is aligned to 16 bytes.
         source = source._replace(address=0, readonly=False)
-        target = source._replace(strides=packed_strides(source.shape, source.itemsize))
+        target = source if dtype is None else source._replace(dtype=dtype, itemsize=itemsize_of(dtype))
+        target = target._replace(strides=packed_strides(source.shape, target.itemsize))
     else:
         writer = framework_of(out)
         writer.will_write(out, "out")
         target = writer.read(out, "out")
-        check_pair(target, source, "out", "x", "the shape of the result")
+        check_pair(target, source, "out", "x", "the shape of the result", dtype)
     if device is None:
         device = "cpu" if source.device == HOST else "gpu"
     try:
@@ -173,11 +176,16 @@ def plan(
             source.device,
             device,
             threads,
+            None if dtype is None else (type_of(target.dtype, "dtype"), type_of(source.dtype, "x.dtype")),
             kernel or "",
         )
         made = _planned(*made_of, measure=measure, stream=stream)
     except ValueError as error:
         raise ValueError(str(error).removeprefix("options.")) from None
+    except RuntimeError as error:
+        if str(error).startswith("dst.type"):
+            raise TypeError(str(error)) from None
+        raise
     if measure:
         writer.was_written(out)
     return made
@@ -193,6 +201,7 @@ def _planned(
     gpu: int,
     device: str,
     threads: int,
+    types: tuple[str, str] | None,
     kernel: str,
     **options: Any,
 ) -> Plan:
@@ -207,9 +216,11 @@ def _planned(
         device=device,
         threads=threads,
         kernel=kernel,
+        dst_type=types[0] if types else "",
+        src_type=types[1] if types else "",
         **options,
     )
-    made_of = dst, src, itemsize, shape, dst_strides, src_strides, gpu, device, threads, kernel
+    made_of = dst, src, itemsize, shape, dst_strides, src_strides, gpu, device, threads, types, kernel
     return Plan(made, made_of)
 
 
@@ -230,14 +241,15 @@ def itemsize_of(dtype: Any) -> int:
     itemsize = getattr(dtype, "itemsize", None)
     if isinstance(itemsize, int):
         return itemsize
+    # A name is NumPy's where NumPy has it: "i8" has 8 bytes in all functions.
+    numpy = numpy_if_installed()
+    try:
+        return numpy.dtype(dtype).itemsize
+    except (AttributeError, TypeError):
+        pass
     try:
         return _core.itemsize(name_of_dtype(dtype))
     except ValueError:
-        pass
-    numpy = sys.modules.get("numpy")
-    try:
-        return numpy.dtype(dtype).itemsize  # type: ignore[union-attr]
-    except (AttributeError, TypeError):
         raise TypeError(
             f"dtype = {dtype!r} is no dtype: name one of NumPy's or ml_dtypes', or b1 to b256 for elements "
             "of so many bytes"

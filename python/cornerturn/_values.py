@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from numbers import Real
 from operator import index
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from cornerturn import _core
 from cornerturn._arrays import HOST, Array, dtype_name, shown
 from cornerturn._frameworks import framework_of
+from cornerturn._frameworks.framework import numpy_if_installed
 
 
 class Values(NamedTuple):
@@ -27,6 +29,7 @@ class Values(NamedTuple):
 
 
 UNCHANGED = Values()
+_PLAIN = re.compile(r"b\d+")  # the library's names of bytes, which are no values
 _ROUNDINGS = (None, "nearest", "towards_zero", "stochastic")
 
 
@@ -78,6 +81,28 @@ def numpy_dtype(dtype: Any) -> Any:
     return known
 
 
+def type_name(dtype: Any) -> str:
+    """The name of a dtype whose values can be converted to, as NumPy understands it where it can."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype_name(dtype))
+    name = name.removeprefix("torch.")
+    numpy = numpy_if_installed()
+    if numpy is not None:
+        try:
+            name = str(numpy.dtype(name if isinstance(dtype, str) else dtype))
+        except TypeError:
+            pass
+    if _PLAIN.fullmatch(name) is None:
+        try:
+            _core.itemsize(name)
+            return name
+        except ValueError:
+            pass
+    raise TypeError(
+        f"dtype = {shown(dtype)} is no dtype that values are converted to: name bool, int8 to "
+        "int64, uint8 to uint64, float16 to float64, bfloat16, float8_e4m3fn, complex64, ..."
+    )
+
+
 class _Vector(NamedTuple):
     address: int = 0
     axis: int = -1
@@ -111,15 +136,21 @@ def convert(dst: Array, src: Array, values: Values, stream: int) -> None:
 
 
 def operand(array: Array, name: str = "x.dtype") -> _core.Operand:
-    type_name = dtype_name(array.dtype)
+    return _core.Operand(array.address, type_of(array.dtype, name), array.shape, array.strides)
+
+
+def type_of(dtype: Any, name: str) -> str:
+    """The library's name of a dtype whose values are converted; `name` is what errors call it."""
+    found = dtype_name(dtype)
     try:
-        return _core.Operand(array.address, type_name, array.shape, array.strides)
+        _core.itemsize(found)
+        return found
     except ValueError:
         remedy = "convert it by astype(...) first"
-        if getattr(array.dtype, "isnative", True) is False:
+        if getattr(dtype, "isnative", True) is False:
             remedy = "its bytes are swapped: use x.astype(x.dtype.newbyteorder('=')) first"
         raise TypeError(
-            f"{name} = {type_name}: values are converted between bool, int8 to int64, uint8 to "
+            f"{name} = {found}: values are converted between bool, int8 to int64, uint8 to "
             "uint64, float16 to float64, bfloat16, float8_e4m3fn, float8_e5m2, complex64 and "
             f"complex128; {remedy}"
         ) from None

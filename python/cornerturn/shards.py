@@ -24,7 +24,8 @@ from typing import Any
 
 from cornerturn import _core
 from cornerturn._arrays import is_integer, order_of, shown
-from cornerturn._plan import itemsize_of, name_of_dtype
+from cornerturn._plan import itemsize_of
+from cornerturn._values import type_name
 
 __all__ = ["Redistribution", "plan", "scalapack"]
 
@@ -122,7 +123,7 @@ def plan(
         layout_key(src, "src", extents),
         layout_key(dst, "dst", result),
         order,
-        (itemsize_of(dtype),) if to is None else (name_of_dtype(dtype), name_of_dtype(to)),
+        (itemsize_of(dtype),) if to is None else (type_name(dtype), type_name(to)),
     )
     return Redistribution(made_of, on)
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <utility>
 
 #include "api/target.hpp"
 #include "cornerturn/cornerturn.hpp"
@@ -166,11 +167,15 @@ void execute_converting(const View& dst, const ConstView& src, const Epilogue& e
 }
 
 Plan make_plan(const Sides& sides, int gpu, Options options) {
-  if (options.threads == 0) options.threads = thread_limit();
   const Views& views = views_of(sides);
-  if (gpu == host) return cornerturn::make_plan(views.dst, views.src, options);
+  return make_plan(views.dst, views.src, gpu, std::move(options));
+}
+
+Plan make_plan(const View& dst, const ConstView& src, int gpu, Options options) {
+  if (options.threads == 0) options.threads = thread_limit();
+  if (gpu == host) return cornerturn::make_plan(dst, src, options);
   const CurrentGpu current(gpu);
-  return cornerturn::make_plan(views.dst, views.src, options);
+  return cornerturn::make_plan(dst, src, options);
 }
 
 void on_device(int device, const std::function<void()>& work) {

@@ -51,6 +51,9 @@ void execute_converting(const View& dst, const ConstView& src, const Epilogue& e
 /// The plan for it. Addresses may be 0; `gpu` is then of no meaning.
 Plan make_plan(const Sides& sides, int gpu, Options options);
 
+/// The same with values that change on their way.
+Plan make_plan(const View& dst, const ConstView& src, int gpu, Options options);
+
 /// work(), while the GPU `device` is the current one; for `host` as things are.
 void on_device(int device, const std::function<void()>& work);
 

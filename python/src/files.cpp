@@ -51,12 +51,12 @@ class FileTransposition {
       header.shape.push_back(input_.header.shape.at(static_cast<std::size_t>(axis)));
     }
     if (!dtype.empty()) {
-      const ElementType from = io::element_type_of(header.descr, header.item_size);
-      conversion_ = io::FileConversion(from, ElementType::parse(dtype), {});
-      if (conversion_.converts()) {
-        header.descr = io::descr_of(conversion_.dst_type());
-        header.item_size = conversion_.dst_size();
-      }
+      const ElementType from = io::value_type_of(header.descr, header.item_size,
+                                                 "dtype = " + dtype + ": elements of src");
+      const ElementType to = ElementType::parse(dtype);
+      conversion_ = io::FileConversion(from, to, {});
+      header.descr = io::descr_of(to);
+      header.item_size = to.size();
     }
     problem_ = io::file_problem(input_.header.shape, input_.header.item_size,
                                 input_.header.fortran_order, axes);

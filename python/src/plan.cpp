@@ -7,6 +7,7 @@
 
 #include "cornerturn/cornerturn.hpp"
 #include "execute.hpp"
+#include "operand.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -18,13 +19,20 @@ using Numbers = std::vector<std::int64_t>;
 
 Plan make(std::uintptr_t dst, std::uintptr_t src, std::int64_t itemsize, Numbers shape,
           Numbers dst_strides, Numbers src_strides, int gpu, const std::string& device,
-          const std::string& kernel, int threads, bool measure, std::uintptr_t stream) {
+          const std::string& kernel, int threads, bool measure, std::uintptr_t stream,
+          const std::string& dst_type, const std::string& src_type) {
   Options options;
   options.device = device;
   options.kernel = kernel;
   options.threads = threads;
   options.effort = measure ? Effort::measure : Effort::estimate;
   options.stream = reinterpret_cast<void*>(stream);
+  if (!dst_type.empty()) {
+    const Operand to(dst, dst_type, shape, std::move(dst_strides));
+    const Operand from(src, src_type, std::move(shape), std::move(src_strides));
+    const nb::gil_scoped_release released;
+    return make_plan(to.view(), from.const_view(), gpu, options);
+  }
   const nb::gil_scoped_release released;
   return make_plan(
       {dst, src, itemsize, std::move(shape), std::move(dst_strides), std::move(src_strides)}, gpu,
@@ -47,7 +55,9 @@ void add_plans(nb::module_& module) {
       .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
   module.def("make_plan", make, "dst"_a, "src"_a, "itemsize"_a, "shape"_a, "dst_strides"_a,
              "src_strides"_a, "gpu"_a = host, "device"_a = "", "kernel"_a = "", "threads"_a = 0,
-             "measure"_a = false, "stream"_a = 0);
+             "measure"_a = false, "stream"_a = 0, "dst_type"_a = "", "src_type"_a = "",
+             "The types are those between which values are converted; without them elements are "
+             "moved.");
   module.def(
       "itemsize", [](const std::string& name) { return ElementType::parse(name).size(); },
       "dtype"_a, "Bytes of an element of a named type.");

@@ -210,6 +210,18 @@ ElementType element_type_of(std::string_view descr, std::int64_t size) {
   return ElementType::bytes(size);
 }
 
+ElementType value_type_of(std::string_view descr, std::int64_t size, std::string_view what) {
+  if (size >= 1 && size <= ElementType::max_size) {
+    const ElementType type = element_type_of(descr, size);
+    if (type.kind() != Kind::bytes) return type;
+  }
+  throw Error(Status::unsupported,
+              fmt::format("{}, {}, have no values that could be converted: bool, i8, i16, i32, "
+                          "i64, u8, u16, u32, u64, f16, bf16, f32, f64, f8_e4m3, f8_e5m2, c64 and "
+                          "c128 have",
+                          what, descr));
+}
+
 std::string descr_of(ElementType type) {
   constexpr char order = std::endian::native == std::endian::little ? '<' : '>';
   const char kind = letter_of(type.kind());

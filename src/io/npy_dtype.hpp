@@ -22,6 +22,11 @@ std::int64_t dtype_size(std::string_view descr);
 /// Throws Error unless 1 <= size <= ElementType::max_size.
 ElementType element_type_of(std::string_view descr, std::int64_t size);
 
+/// The type of values that are to be converted: that of element_type_of(). Throws Error where the
+/// elements have no values, as text, dates and structures; `what` is what the error calls them:
+/// "--to = 'f32': the elements of IN".
+ElementType value_type_of(std::string_view descr, std::int64_t size, std::string_view what);
+
 /// What a .npy header calls elements of `type`, as a Python literal: "'<f4'". Types that NumPy
 /// knows from ml_dtypes alone are plain bytes, as numpy.save writes them: bf16 is "'<V2'".
 std::string descr_of(ElementType type);
