@@ -52,6 +52,15 @@ Factors factors_of(const Step& step, Side side, std::int64_t size) {
   return {side, extent / size, size, extent % size};
 }
 
+RunPass runs_of(const Traits& traits) {
+  return {traits.runs, 1, traits.run};
+}
+
+// Bytes of the workspace beside what is saved and the marks.
+std::int64_t left_for_runs(const RunPass& pass, const Limits& limits, std::int64_t saved) {
+  return limits.workspace - saved - Marks::words_for(pass.rows * pass.columns) * 8;
+}
+
 // Calls visit(factors) for all sizes that divide the extent, as far as they are found soon.
 template <class Visit>
 void for_divisors(const Step& step, Side side, const Visit& visit) {
@@ -126,11 +135,21 @@ std::int64_t usual_workspace(std::int64_t array_bytes) {
   return std::max<std::int64_t>(1 << 20, array_bytes / 100);
 }
 
+std::int64_t part_of(const RunPass& pass, const Limits& limits, std::int64_t saved) {
+  const std::int64_t left = left_for_runs(pass, limits, saved);
+  const bool whole = pass.run <= limits.part && pass.run <= left / limits.workers;
+  if (limits.part == 0 || whole) return pass.run;
+  // As much room for cuts as for what is in work; in whole lines.
+  const std::int64_t most = std::min(limits.part, left / limits.workers / 2);
+  const std::int64_t part = most < limits.line ? most : most / limits.line * limits.line;
+  return std::clamp<std::int64_t>(part, 1, pass.run);
+}
+
 Cuts cuts_of(const RunPass& pass, const Limits& limits, std::int64_t saved) {
-  const std::int64_t runs = pass.rows * pass.columns;
-  const std::int64_t left = limits.workspace - saved - Marks::words_for(runs) * 8;
-  const std::int64_t fit = std::min(left / pass.run - limits.workers, bytes_of_cuts / pass.run);
-  return Cuts(runs, std::clamp<std::int64_t>(fit, 0, most_cuts));
+  const std::int64_t part = part_of(pass, limits, saved);
+  const std::int64_t fit =
+      std::min(left_for_runs(pass, limits, saved) / part - limits.workers, bytes_of_cuts / part);
+  return Cuts(pass.rows * pass.columns, std::clamp<std::int64_t>(fit, 0, most_cuts));
 }
 
 std::int64_t workspace_of(const Step& step, const Factors& factors, const Limits& limits) {
@@ -139,9 +158,10 @@ std::int64_t workspace_of(const Step& step, const Factors& factors, const Limits
   std::int64_t most = 0;
   if (factors.size > 1 && !are_squares(step, factors)) most = traits.panel * limits.workers;
   if (factors.count > 1) {
-    const RunPass pass{traits.runs, 1, traits.run};
+    const RunPass pass = runs_of(traits);
     const std::int64_t in_work = cuts_of(pass, limits, traits.saved).size() + limits.workers;
-    most = std::max(most, Marks::words_for(traits.runs) * 8 + in_work * traits.run);
+    const std::int64_t part = part_of(pass, limits, traits.saved);
+    most = std::max(most, Marks::words_for(traits.runs) * 8 + in_work * part);
   }
   return traits.saved + most;
 }
@@ -156,7 +176,8 @@ double passes_of(const Step& step, const Factors& factors, const Limits& limits)
   if (factors.count > 1) {
     const double good = static_cast<double>(limits.good_run);
     const double split = traits.run % limits.line == 0 ? 1 : split_lines;
-    passes += 1 + split * short_run * good / static_cast<double>(traits.run);
+    const std::int64_t part = part_of(runs_of(traits), limits, traits.saved);
+    passes += 1 + split * short_run * good / static_cast<double>(part);
   }
   return passes + (factors.rest > 0 ? 1 : 0);
 }

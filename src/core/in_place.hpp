@@ -17,6 +17,7 @@
 // between move to the places that they have without it, or with it again.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -101,6 +102,18 @@ void walk(const RunMap& map, std::int64_t hole, const IsSaved& is_saved, const M
 
 /// Is `k` the smallest of its cycle? Found by walking, without memory.
 bool is_leader(const RunMap& map, std::int64_t k);
+
+/// Calls begin(k) for every cycle of more than one run whose leader is one of the runs [first,
+/// last) and is not marked. Whoever shares out all runs in ranges has every cycle once, whatever
+/// others mark meanwhile: of a cycle that is on its way only the leader's range knows.
+template <class Begin>
+void for_each_leader(const RunMap& map, const Marks& marks, std::int64_t first, std::int64_t last,
+                     const Begin& begin) {
+  for (std::int64_t k = std::max<std::int64_t>(first, 1); k < std::min(last, map.count() - 1);
+       ++k) {
+    if (!marks.has(k) && map.source(k) != k && is_leader(map, k)) begin(k);
+  }
+}
 
 /// Calls visit(leader, length) for every cycle of more than one run, smallest leader first. With
 /// the marks of `words`, Marks::words_for(count()) zeros, each run is visited once; with no words,
@@ -251,6 +264,7 @@ struct Limits {
   std::int64_t workers = 1;  ///< so many panels are in work at once
   std::int64_t line = 1;     ///< a run of other than whole lines touches a line more
   bool squares = false;      ///< squares in a matrix are worth a step of their own
+  std::int64_t part = 0;     ///< bytes of a run that move at once, at most; 0: whole runs do
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };
@@ -270,8 +284,12 @@ struct Factors {
 };
 
 /// Bytes beside the array that the step takes, done so: what is saved of the rest, and either the
-/// panels in work or the marks, the cuts and the runs in work.
+/// panels in work or the marks, and of runs at cuts and in work the part that moves at once.
 std::int64_t workspace_of(const Step& step, const Factors& factors, const Limits& limits);
+/// How many bytes of every run a pass moves at once, where `saved` bytes of the workspace are
+/// taken. A run that is long beside the workspace moves in parts, the last of which may be shorter:
+/// the first part of all runs, then the second one of all, and so on.
+std::int64_t part_of(const RunPass& pass, const Limits& limits, std::int64_t saved);
 /// Into how many segments a pass cuts its cycles, where `saved` bytes of the workspace are taken.
 Cuts cuts_of(const RunPass& pass, const Limits& limits, std::int64_t saved);
 /// How long it takes, in passes that read and write every byte once.

@@ -124,15 +124,18 @@ class Moves {
   Move ahead_[most_ahead];
 };
 
-/// One pass of runs: the segments between the cuts at once, then the cycles that have no cut.
+/// One pass over a part of all runs: the segments between the cuts at once, then the cycles that
+/// have no cut.
 class RunCycles {
  public:
-  RunCycles(const in_place::RunPass& pass, const in_place::Limits& limits, std::int64_t saved,
-            std::byte* array, std::byte* workspace)
-      : map_(pass.rows, pass.columns),
-        run_(pass.run),
+  /// The part is `bytes` long, in runs that are `pitch` apart, the first one at `array`.
+  RunCycles(const in_place::RunMap& map, const in_place::Cuts& cuts, std::int64_t pitch,
+            std::int64_t bytes, std::byte* array, std::byte* workspace)
+      : map_(map),
+        pitch_(pitch),
+        run_(bytes),
         array_(array),
-        cuts_(in_place::cuts_of(pass, limits, saved)),
+        cuts_(cuts),
         words_(reinterpret_cast<std::uint64_t*>(workspace),
                static_cast<std::size_t>(in_place::Marks::words_for(map_.count()))),
         marks_(words_),
@@ -158,7 +161,7 @@ class RunCycles {
   }
 
  private:
-  std::byte* place(std::int64_t k) const { return array_ + k * run_; }
+  std::byte* place(std::int64_t k) const { return array_ + k * pitch_; }
 
   void segment(Moves& moves, std::int64_t cut) const {
     const auto saved = [&](std::int64_t k) { return cuts_.at(k); };
@@ -179,25 +182,25 @@ class RunCycles {
     });
   }
 
-  // Every thread finds the leaders of its range by itself: what others mark meanwhile is theirs.
+  // Every thread finds the leaders of its range by itself.
   void cycles_by_leaders(int threads) const {
     Places spares(spare_, run_, threads);
     for_ranges(threads, map_.count() - 1, [&](std::int64_t first, std::int64_t last) {
       const int spare = spares.take();
       {
         Moves moves(run_);
-        for (std::int64_t k = std::max<std::int64_t>(first, 1); k < last; ++k) {
-          if (!marks_.has(k) && is_leader(map_, k)) cycle(moves, k, spares.data(spare));
-        }
+        in_place::for_each_leader(map_, marks_, first, last,
+                                  [&](std::int64_t k) { cycle(moves, k, spares.data(spare)); });
       }
       spares.give_back(spare);
     });
   }
 
-  const in_place::RunMap map_;
+  const in_place::RunMap& map_;
+  const std::int64_t pitch_;
   const std::int64_t run_;
   std::byte* const array_;
-  const in_place::Cuts cuts_;
+  const in_place::Cuts& cuts_;
   const std::span<std::uint64_t> words_;
   const in_place::Marks marks_;
   std::byte* const at_cuts_;
@@ -271,8 +274,13 @@ class Matrix {
   }
 
   void run(const in_place::RunPass& p, const PlannedPass&) const {
-    const std::int64_t start = ceil_div(saved_, 8) * 8;
-    RunCycles(p, planned_.limits, saved_, array_, workspace_ + start).run(threads_);
+    const in_place::RunMap map(p.rows, p.columns);
+    const in_place::Cuts cuts = in_place::cuts_of(p, planned_.limits, saved_);
+    const std::int64_t part = in_place::part_of(p, planned_.limits, saved_);
+    std::byte* const workspace = workspace_ + ceil_div(saved_, 8) * 8;
+    for (std::int64_t at = 0; at < p.run; at += part) {
+      RunCycles(map, cuts, p.run, std::min(part, p.run - at), array_ + at, workspace).run(threads_);
+    }
   }
 
   void run(const in_place::MovePass& p, const PlannedPass&) const {

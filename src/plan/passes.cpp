@@ -27,6 +27,8 @@ constexpr std::int64_t l2_share = 2;
 constexpr std::int64_t good_run = 256;
 // Rows of a copy from which on it matters how far they lie apart.
 constexpr std::int64_t long_row = 256;
+// Longer runs move in parts: caches and the workspace then hold more of them at a time.
+constexpr std::int64_t longest_part = 32 << 10;
 // Square matrices of so few bytes are transposed many at a time, as panels.
 constexpr std::int64_t small_matrix = 4 << 10;
 
@@ -37,6 +39,7 @@ in_place::Limits limits_for(const Problem& normal, const CpuInfo& cpu) {
   limits.good_run = good_run;
   limits.line = cpu.line_bytes;
   limits.squares = true;
+  limits.part = longest_part;
   limits.workers =
       std::clamp<std::int64_t>(limits.workspace / limits.panel, 1, std::max(cpu.cores, 1));
   return limits;
@@ -130,9 +133,9 @@ class Planner {
   CpuInfo cpu_;
 };
 
-std::int64_t saved_by(const in_place::Passes& passes) {
+std::int64_t saved_by(const in_place::Way& way) {
   std::int64_t saved = 0;
-  for (const in_place::Pass& pass : passes.passes) {
+  for (const in_place::Pass& pass : in_place::passes(way.step, way.factors).passes) {
     if (const auto* save = std::get_if<in_place::SavePass>(&pass)) saved += save->bytes();
   }
   return saved;
@@ -154,14 +157,20 @@ std::shared_ptr<const PlannedPasses> planned(const Problem& normal, const CpuInf
   auto all = std::make_shared<PlannedPasses>();
   all->limits = limits_for(normal, cpu);
   const in_place::Packed packed = *in_place::packed(normal);
-  const in_place::Decomposition todo =
-      in_place::decompose(packed.shape, packed.perm, normal.src_type.size(), all->limits);
+  const auto decompose = [&] {
+    return in_place::decompose(packed.shape, packed.perm, normal.src_type.size(), all->limits);
+  };
+  in_place::Decomposition todo = decompose();
+  while (!todo.fits && all->limits.workers > 1) {  // fewer panels are in work at once
+    all->limits.workers /= 2;
+    todo = decompose();
+  }
   if (!todo.fits) return nullptr;
   all->passes = todo.passes;
   all->workspace = todo.workspace;
   for (const in_place::Way& way : todo.ways) {
     const in_place::Passes passes = in_place::passes(way.step, way.factors);
-    const std::int64_t saved = saved_by(passes);
+    const std::int64_t saved = saved_by(way);
     const Planner planner(all->limits, saved, cpu);
     PlannedStep step{way, passes.batch, passes.matrix_bytes, {}};
     for (const in_place::Pass& pass : passes.passes) {
@@ -203,10 +212,15 @@ std::string Family::details(const PassesConfig& config) {
   std::size_t number = 0;
   for (const PlannedStep& step : all.steps) {
     text += fmt::format("step {}      {}\n", ++number, to_string(step.way.step));
+    const std::int64_t saved = saved_by(step.way);
     for (const PlannedPass& pass : step.passes) {
       text += fmt::format("            - {}", to_string(pass.pass));
       if (!pass.moves.of_shape.empty()) text += fmt::format(", by {}", plan::describe(pass.moves));
       if (pass.pitch != 0) text += ", in registers from copies to the side";
+      if (const auto* runs = std::get_if<in_place::RunPass>(&pass.pass)) {
+        const std::int64_t part = in_place::part_of(*runs, all.limits, saved);
+        if (part < runs->run) text += fmt::format(", in parts of {}", bytes_text(part));
+      }
       text += '\n';
     }
   }

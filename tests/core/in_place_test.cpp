@@ -6,7 +6,7 @@
 
 #include <cstring>
 #include <numeric>
-#include <set>
+#include <random>
 
 namespace cornerturn::in_place {
 namespace {
@@ -88,36 +88,14 @@ class Machine {
     use(bytes * limits_.workers);
   }
   void operator()(const RunPass& p) {
-    const RunMap map(p.rows, p.columns);
-    const auto size = static_cast<std::size_t>(p.run);
-    const Cuts cuts = cuts_of(p, limits_, static_cast<std::int64_t>(saved_.size()));
-    std::vector<std::uint64_t> words(static_cast<std::size_t>(Marks::words_for(map.count())));
-    const Marks marks(words);
-    std::vector<Bytes> at_cuts;
-    for (std::int64_t i = 0; i < cuts.size(); ++i) {
-      at_cuts.emplace_back(run(p, cuts.run(i)), run(p, cuts.run(i)) + p.run);
+    const auto saved = static_cast<std::int64_t>(saved_.size());
+    const Cuts cuts = cuts_of(p, limits_, saved);
+    const std::int64_t part = part_of(p, limits_, saved);
+    ASSERT_GT(part, 0);
+    for (std::int64_t at = 0; at < p.run; at += part) {
+      move_runs(RunMap(p.rows, p.columns), cuts, p.run, array_ + at, std::min(part, p.run - at));
     }
-    for (std::int64_t i = cuts.size(); i-- > 0;) {  // in any order
-      walk(
-          map, cuts.run(i), [&](std::int64_t k) { return cuts.at(k); },
-          [&](std::int64_t from, std::int64_t to) {
-            marks.mark(to);
-            const std::uint8_t* source =
-                cuts.at(from) ? at_cuts[static_cast<std::size_t>(cuts.number(from))].data()
-                              : run(p, from);
-            std::memcpy(run(p, to), source, size);
-          });
-    }
-    Bytes first(size);
-    for_each_cycle(map, words, [&](std::int64_t leader, std::int64_t) {
-      std::memcpy(first.data(), run(p, leader), size);
-      walk(
-          map, leader, [&](std::int64_t k) { return k == leader; },
-          [&](std::int64_t from, std::int64_t to) {
-            std::memcpy(run(p, to), from == leader ? first.data() : run(p, from), size);
-          });
-    });
-    use(static_cast<std::int64_t>(words.size()) * 8 + (cuts.size() + limits_.workers) * p.run);
+    use(Marks::words_for(p.rows * p.columns) * 8 + (cuts.size() + limits_.workers) * part);
   }
   void operator()(const MovePass& p) {
     for_each_row(p, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
@@ -136,7 +114,38 @@ class Machine {
   std::int64_t used() const { return used_; }
 
  private:
-  std::uint8_t* run(const RunPass& p, std::int64_t k) const { return array_ + k * p.run; }
+  // `bytes` of each run, in runs that are `pitch` apart.
+  static void move_runs(const RunMap& map, const Cuts& cuts, std::int64_t pitch,
+                        std::uint8_t* first, std::int64_t bytes) {
+    const auto run = [&](std::int64_t k) { return first + k * pitch; };
+    const auto size = static_cast<std::size_t>(bytes);
+    std::vector<std::uint64_t> words(static_cast<std::size_t>(Marks::words_for(map.count())));
+    const Marks marks(words);
+    std::vector<Bytes> at_cuts;
+    for (std::int64_t i = 0; i < cuts.size(); ++i) {
+      at_cuts.emplace_back(run(cuts.run(i)), run(cuts.run(i)) + bytes);
+    }
+    for (std::int64_t i = cuts.size(); i-- > 0;) {  // in any order
+      walk(
+          map, cuts.run(i), [&](std::int64_t k) { return cuts.at(k); },
+          [&](std::int64_t from, std::int64_t to) {
+            marks.mark(to);
+            const std::uint8_t* source =
+                cuts.at(from) ? at_cuts[static_cast<std::size_t>(cuts.number(from))].data()
+                              : run(from);
+            std::memcpy(run(to), source, size);
+          });
+    }
+    Bytes saved(size);
+    for_each_cycle(map, words, [&](std::int64_t leader, std::int64_t) {
+      std::memcpy(saved.data(), run(leader), size);
+      walk(
+          map, leader, [&](std::int64_t k) { return k == leader; },
+          [&](std::int64_t from, std::int64_t to) {
+            std::memcpy(run(to), from == leader ? saved.data() : run(from), size);
+          });
+    });
+  }
   void use(std::int64_t bytes) {
     used_ = std::max(used_, bytes + static_cast<std::int64_t>(saved_.size()));
   }
@@ -180,86 +189,9 @@ void expect_permuted(const Extents& shape, const std::vector<int>& perm, std::in
 
 constexpr Limits small{4096, 512, 16, 2};
 
-TEST(InPlaceRuns, GoWhereTheTranspositionSays) {
-  for (const auto& [rows, columns] :
-       {std::pair{1, 7}, {7, 1}, {2, 3}, {6, 4}, {13, 13}, {64, 96}}) {
-    const RunMap map(rows, columns);
-    for (std::int64_t k = 0; k < map.count(); ++k) {
-      const std::int64_t row = k / columns, column = k % columns;
-      EXPECT_EQ(map.target(k), column * rows + row);
-      EXPECT_EQ(map.source(map.target(k)), k);
-      std::int64_t at = k;
-      for (int times = 0; times < 5; ++times, at = map.target(at)) {
-        EXPECT_EQ(map.target_after(k, times), at) << rows << " x " << columns;
-      }
-    }
-  }
-}
-
-TEST(InPlaceRuns, NumbersBeyond64BitsDoNotOverflow) {
-  const RunMap map(3'000'000'019, 3'000'000'037);  // a product of 63 bits
-  const std::int64_t k = 8'999'999'999'999'999'999;
-  EXPECT_EQ(map.source(map.target(k)), k);
-  EXPECT_EQ(map.target_after(k, 1), map.target(k));
-  EXPECT_EQ(map.target_after(k, 3), map.target(map.target(map.target(k))));
-}
-
-TEST(InPlaceRuns, CyclesCoverEveryRunOnce) {
-  for (const auto& [rows, columns] : {std::pair{1, 9}, {6, 4}, {8, 8}, {17, 31}, {100, 3}}) {
-    const RunMap map(rows, columns);
-    std::vector<std::uint64_t> words(static_cast<std::size_t>(Marks::words_for(map.count())));
-    std::vector<std::pair<std::int64_t, std::int64_t>> marked, walked;
-    for_each_cycle(map, words, [&](std::int64_t k, std::int64_t n) { marked.emplace_back(k, n); });
-    for_each_cycle(map, {}, [&](std::int64_t k, std::int64_t n) { walked.emplace_back(k, n); });
-    EXPECT_EQ(marked, walked);
-    std::multiset<std::int64_t> seen;
-    for (const auto& [leader, length] : marked) {
-      std::int64_t at = leader;
-      for (std::int64_t i = 0; i < length; ++i, at = map.target(at)) {
-        EXPECT_GE(at, leader);
-        seen.insert(at);
-      }
-      EXPECT_EQ(at, leader);
-    }
-    for (std::int64_t k = 0; k < map.count(); ++k) {
-      EXPECT_EQ(seen.count(k), map.target(k) == k ? 0U : 1U)
-          << rows << " x " << columns << ", " << k;
-    }
-  }
-}
-
-TEST(InPlaceRuns, CutsAreWhereTheySay) {
-  const Cuts cuts(1000, 10);
-  EXPECT_GT(cuts.size(), 5);
-  EXPECT_LE(cuts.size(), 10);
-  for (std::int64_t i = 0; i < cuts.size(); ++i) {
-    EXPECT_TRUE(cuts.at(cuts.run(i)));
-    EXPECT_EQ(cuts.number(cuts.run(i)), i);
-    EXPECT_LT(cuts.run(i), 1000);
-  }
-  EXPECT_EQ(Cuts(1000, 0).size(), 0);
-  EXPECT_FALSE(Cuts(1000, 0).at(16));
-  EXPECT_EQ(Cuts(16, 10).size(), 0);
-  EXPECT_FALSE(Cuts(16, 10).at(5));
-}
-
-// Runs of an odd number keep their parity from place to place: cuts at even runs alone would leave
-// half of them in cycles that nothing cuts.
-TEST(InPlaceRuns, CutsReachMostCycles) {
-  for (const auto& [rows, columns] : {std::pair{97, 1021}, {127, 129}, {256, 96}}) {
-    const RunMap map(rows, columns);
-    const Cuts cuts(map.count(), map.count() / 64);
-    std::vector<std::uint64_t> words(static_cast<std::size_t>(Marks::words_for(map.count())));
-    const Marks marks(words);
-    for (std::int64_t i = 0; i < cuts.size(); ++i) {
-      walk(
-          map, cuts.run(i), [&](std::int64_t k) { return cuts.at(k); },
-          [&](std::int64_t, std::int64_t to) { marks.mark(to); });
-    }
-    std::int64_t left = 0;
-    for_each_cycle(map, words, [&](std::int64_t, std::int64_t length) { left += length; });
-    EXPECT_LT(left, map.count() / 4) << rows << " x " << columns;
-  }
+std::string text_of(const Limits& limits) {
+  return "workspace " + std::to_string(limits.workspace) + ", " + std::to_string(limits.workers) +
+         " workers, parts of " + std::to_string(limits.part);
 }
 
 TEST(InPlace, MatricesOfEveryKind) {
@@ -351,6 +283,52 @@ TEST(InPlace, WhatDoesNotFitSaysWhichWorkspaceWould) {
     limits.workspace = refused.workspace;
     expect_permuted({m, n}, {1, 0}, 4, limits);
   }
+}
+
+// What stays together may be longer than the workspace.
+TEST(InPlace, LongRunsMoveInParts) {
+  std::mt19937 random(1);
+  const auto uniform = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  const std::pair<std::int64_t, std::int64_t> sizes[] = {{1024, 1}, {1024, 2}, {1024, 64},
+                                                         {4096, 1}, {4096, 2}, {4096, 64}};
+  for (const auto& [workspace, workers] : sizes) {
+    for (int i = 0; i < 150; ++i) {
+      Limits limits{workspace, 128, 16, workers, 16, uniform(0, 1) == 1};
+      limits.part = std::int64_t{1} << uniform(0, 12);
+      const std::int64_t element = uniform(0, 2) == 0 ? uniform(1, 8) : uniform(1, 3000);
+      Extents shape;
+      for (int axis = uniform(2, 5); axis > 0; --axis) shape.push_back(uniform(1, 5));
+      std::vector<int> perm(shape.size());
+      std::iota(perm.begin(), perm.end(), 0);
+      std::shuffle(perm.begin(), perm.end(), random);
+      SCOPED_TRACE(testing::Message()
+                   << testing::PrintToString(shape) << " -> " << testing::PrintToString(perm)
+                   << " of " << element << ", " << text_of(limits));
+      expect_permuted(shape, perm, element, limits);
+    }
+  }
+}
+
+// Whole runs, where nobody asks for parts: then what fits depends on them.
+TEST(InPlace, RunsStayWholeWhereNobodyAsksForParts) {
+  const Limits limits{1 << 10, 128, 16, 2};
+  EXPECT_FALSE(decompose({2, 3}, {1, 0}, 600, limits).fits);
+  EXPECT_TRUE(decompose({2, 3}, {1, 0}, 500, limits).fits);
+  EXPECT_EQ(part_of({2, 3, 600}, limits, 0), 600);
+}
+
+TEST(InPlace, PartsAreWholeLinesAndLeaveRoomForCuts) {
+  Limits limits{64 << 10, 128, 16, 4, 64};
+  limits.part = 4096;
+  const std::int64_t marks = 8;
+  EXPECT_EQ(part_of({2, 3, 4000}, limits, 0), 4000) << "a short run moves whole";
+  EXPECT_EQ(part_of({2, 3, 5000}, limits, 0), 4096);
+  const std::int64_t saved = 56 << 10;
+  EXPECT_EQ(part_of({2, 3, 5000}, limits, saved), 960) << "two for each worker";
+  EXPECT_EQ(part_of({2, 3, 2040}, limits, saved), 2040) << "one for each worker";
+  EXPECT_EQ(part_of({2, 3, 100}, limits, limits.workspace - marks - 40), 5);
 }
 
 TEST(InPlace, LargeArraysStayWithinOnePerCent) {

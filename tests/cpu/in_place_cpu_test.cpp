@@ -185,6 +185,16 @@ TEST(InPlaceOnCpu, MatricesByPasses) {
   expect_in_place(bytes_view(4, {3, 700, 600}), {0, 2, 1});
 }
 
+// Of what stays together the workspace holds nothing whole.
+TEST(InPlaceOnCpu, LargePlanesChangePlaces) {
+  for (const int threads : {1, 2}) {
+    Options options;
+    options.threads = threads;
+    expect_in_place(bytes_view(4, {4, 3, 400, 400}), {1, 0, 2, 3}, options);
+    expect_in_place(bytes_view(1, {2, 3, 1'057'485}), {1, 0, 2}, options);
+  }
+}
+
 TEST(InPlaceOnCpu, PermutationsOfAnyRankAndOrderInMemory) {
   std::vector<int> perm{0, 1, 2, 3};
   do {

@@ -15,8 +15,7 @@ namespace {
 using kernels::CyclesArgs;
 
 constexpr std::int64_t most_numbers = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t most_words = 1 << 27;  // of a run
-constexpr std::int64_t most_cuts = 1 << 20;   // of all matrices
+constexpr std::int64_t most_cuts = 1 << 20;  // of all matrices
 constexpr std::uint32_t least_words_by_block = 32;
 constexpr std::uint32_t most_cuts_by_block = 127;
 constexpr double longest_of_mean = 8;  // how much longer than others the longest segment is
@@ -46,13 +45,11 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   if (!t) return "it does not transpose matrices that lie without gaps";
   if (t->rows * t->columns >= most_numbers) return "2^31 runs or more";
   const std::int64_t words = words_of(*t, normal);
-  if (words >= most_words) return "2^27 words a run or more";
-  const double threads = static_cast<double>(t->matrices()) *
-                         static_cast<double>(chunks_of(*t, normal)) *
-                         static_cast<double>(ranges_of(*t, normal)) * 32;
-  if (threads >= static_cast<double>(most_numbers) * kernels::cycles_threads / 2) {
-    return "2^31 blocks or more";
-  }
+  if (words >= most_numbers) return "2^31 words a run or more";
+  const double warps = static_cast<double>(t->matrices()) *
+                       static_cast<double>(chunks_of(*t, normal)) *
+                       static_cast<double>(ranges_of(*t, normal));
+  if (warps >= static_cast<double>(most_numbers)) return "2^31 warps or more";
   return nullptr;
 }
 

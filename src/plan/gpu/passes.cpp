@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::int64_t good_run = 256;  // bytes: longer ones are not moved faster
 constexpr std::int64_t sector = 32;     // bytes: a part of one costs as much as all of it
+// Runs of any length follow their cycles in registers: they need no more room than this.
+constexpr std::int64_t longest_part = 64 << 10;
 // Of the workspace, for rows and panels on their way: whatever is saved leaves them so much.
 constexpr std::int64_t share_on_the_way = 4;
 
@@ -27,6 +29,7 @@ in_place::Limits limits_of(const Problem& normal, const DeviceInfo& device) {
                           1};
   limits.squares = true;
   limits.line = sector;
+  limits.part = longest_part;
   return limits;
 }
 
