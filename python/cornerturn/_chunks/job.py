@@ -32,7 +32,7 @@ class Prepared:
         self.plan, self.job, self.record, self.said, self.cores = plan, job, record, said, cores
 
     def run(self, client: Any, progress: Any, resume: bool, overwrite: bool) -> None:
-        record = self.record
+        record, self.said = self.record, dict(source=self.job.source.identity(), **self.said)
         if not (resume and os.path.lexists(record.folder)):
             replacing.check_present(record.place, overwrite)  # nothing is written where that fails
         with record.locked():
@@ -74,6 +74,11 @@ class Prepared:
 
     def _adopt(self, found: dict[str, Any]) -> None:
         """The plan of the interrupted run, whose intermediate files have its boxes."""
+        if found.get("source") != json.loads(json.dumps(self.said["source"])):
+            raise ValueError(
+                f"source = {self.job.source.name!r} is another one than the interrupted run has read, or has changed: "
+                "resume=True goes on with the same only"
+            )
         for name, value in self.said.items():
             if found.get(name) != json.loads(json.dumps(value)):
                 raise ValueError(
@@ -157,12 +162,12 @@ def prepare(
     plan = RechunkPlan(
         array.name, f"{place.root}::{place.key}" if place.groups() else place.path, shape, order, str(values), source_chunks, cut, number, given, stages
     )
-    said = dict(source=array.identity(), axes=order, chunks=cut, dtype=str(values), codec=codec, shards=sharded, key=place.key)
+    said = dict(axes=order, chunks=cut, dtype=str(values), codec=codec, shards=sharded, key=place.key)
     return Prepared(plan, Job(array, made, order, stages, record.pieces), record, said, at_once)
 
 
 def _dtype(source: Source, dtype: Any) -> numpy.dtype:
-    native = source.dtype.newbyteorder("=") if source.dtype.names is None else source.dtype
+    native = source.dtype.newbyteorder("=")
     if dtype is None:
         return native
     name = _type_name(dtype)

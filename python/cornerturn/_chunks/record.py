@@ -37,6 +37,7 @@ _MOST = 64 << 20  # bytes of a record
 
 # The steps of a run. The array is begun; tasks write to it; it is given its name; what else is left is removed.
 CREATING, WORKING, PLACING, PLACED = "creating", "working", "placing", "placed"
+DISCARDING = "discarding"  # all is removed, since another run begins anew
 
 
 class Record:
@@ -67,6 +68,8 @@ class Record:
                 self._lock = self._try_lock()
         try:
             self._read()  # nothing changes it any more
+            if self.step == DISCARDING:
+                self.discard()
             yield
         finally:
             self.close()
@@ -219,10 +222,7 @@ class Record:
         self.close()
         overwrite = self.what.get("overwrite", False)
         if self.step == WORKING:
-            if self.place.kind == "zarr":
-                array_folder.remove_unfinished(self.array)
-            else:
-                sync_file(self.array)
+            self._finish_files()
         with groups.locked(self.place):
             if self.step == WORKING:
                 self._check_final(overwrite)
@@ -239,6 +239,15 @@ class Record:
         self._remove_array(self.old)
         groups.remove_begun(self._at("group"))
         self._remove("zarr.json")
+
+    def _finish_files(self) -> None:
+        if self.place.kind != "zarr":
+            sync_file(self.array)
+            return
+        try:
+            array_folder.remove_unfinished(self.array)
+        except Foreign as error:
+            raise self.refusal(f"does not hold the array alone ({error})") from None
 
     def _check_final(self, overwrite: bool) -> None:
         try:
@@ -276,6 +285,7 @@ class Record:
             self._finish_array()
         elif self.step:
             self.close()
+            self._go_on(DISCARDING)
             self._remove_pieces()
             self._remove_array(self.array)
         self._remove("done", "record.json.new", "record.json")

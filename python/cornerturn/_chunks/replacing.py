@@ -14,7 +14,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from cornerturn._chunks import array_folder, groups
+from cornerturn._chunks import array_folder, groups, marks
 from cornerturn._chunks.array_folder import Foreign
 from cornerturn._chunks.place import Place
 
@@ -82,6 +82,9 @@ def _npy(place: Place) -> bool:
     from numpy.lib import format as npy
 
     _look_at_file(place)
+    why = marks.half_transposed(place.path)
+    if why is not None:
+        raise Foreign(why)
     try:
         with open(place.path, "rb") as file:
             version = npy.read_magic(file)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from cornerturn._arrays import shown
+from cornerturn._chunks import marks
 from cornerturn._chunks.boxes import Box, Extents, Grid
 from cornerturn._chunks.chunk_files import ChunkFiles, chunk_files
 
@@ -104,8 +105,7 @@ class FileSource(Source):
         return [os.fspath(path) for path in (self.path, mapped) if path is not None]
 
     def identity(self) -> list[Any]:
-        found = os.stat(self.path) if self.path is not None else None
-        return [*super().identity(), *([found.st_size, found.st_mtime_ns] if found else [])]
+        return [*super().identity(), *(marks.of_file(self.path) if self.path else marks.of_values(self))]
 
 
 class ZarrSource(Source):
@@ -142,6 +142,12 @@ class ZarrSource(Source):
 
     def paths(self) -> list[str]:
         return [] if self.place is None else [os.path.join(*self.place) if self.place[1] else self.place[0]]
+
+    def identity(self) -> list[Any]:
+        if self.place is not None:
+            return [*super().identity(), *marks.of_folder(self.paths()[0])]
+        packed = getattr(self.array.store, "path", None)  # of a store in one file
+        return [*super().identity(), *(marks.of_file(packed) if packed and os.path.isfile(packed) else [])]
 
     @property
     def files(self) -> ChunkFiles | None:
@@ -222,8 +228,7 @@ class Hdf5Source(Source):
         return [self.path]
 
     def identity(self) -> list[Any]:
-        found = os.stat(self.path)
-        return [*super().identity(), found.st_size, found.st_mtime_ns]
+        return [*super().identity(), *marks.of_file(self.path)]
 
 
 class DaskSource(Source):
@@ -279,6 +284,9 @@ def _open_path(text: str) -> Source:
         raise FileNotFoundError(f"source = {text!r} does not exist")
     with open(path, "rb") as file:
         begin = file.read(8)
+    why = marks.half_transposed(path)
+    if why is not None:
+        raise ValueError(f"source = {text!r} {why}")
     if begin[:6] == b"\x93NUMPY":
         try:
             array = numpy.load(path, mmap_mode="r")

@@ -80,6 +80,8 @@ class ZarrTarget(Target):
         import zarr
 
         self._array = zarr.create_array(self.path, shape=self.shape, dtype=self.dtype, **self.options)
+        if zarr.open_array(self.path, mode="r").dtype != self.dtype:
+            raise TypeError(f"target: zarr would keep {self.dtype} as another type, with other values: name a dtype")
 
     def opened(self) -> Any:
         import zarr

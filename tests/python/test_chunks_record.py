@@ -1,0 +1,451 @@
+"""cornerturn.rechunk, killed at every call that changes the file system, run twice at once, with damaged records."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+zarr = pytest.importorskip("zarr", minversion="3")
+h5py = pytest.importorskip("h5py")
+
+import cornerturn  # noqa: E402
+from cornerturn._chunks import record, renaming, targets  # noqa: E402
+from cornerturn._chunks.place import place_of  # noqa: E402
+
+X = np.arange(12 * 10, dtype="f4").reshape(12, 10)
+OLD = np.arange(8.0)
+CHANGING = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink", "shutil.rmtree"}
+TARGETS = ["y.npy", "y.h5", "y.h5::g/t", "y.zarr", "y.zarr::g/t"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", X)
+    return tmp_path
+
+
+def options(target):
+    return dict(axes=(1, 0), threads=1, memory="32M") | ({} if target.endswith("npy") else dict(chunks=(5, 6)))
+
+
+def run(target, source="x.npy", **more):
+    cornerturn.rechunk(source, target, **{**options(target), **more})
+
+
+def load(target):
+    path, _, key = target.partition("::")
+    if path.endswith(".npy"):
+        return np.load(path)
+    if path.endswith(".h5"):
+        with h5py.File(path) as file:
+            return file[key or "data"][...]
+    return zarr.open_array(path, path=key or None, mode="r")[...]
+
+
+def make_old(target):
+    path, _, key = target.partition("::")
+    if path.endswith(".npy"):
+        np.save(path, OLD)
+    elif path.endswith(".h5"):
+        with h5py.File(path, "w") as file:
+            file[key or "data"] = OLD
+            file["other"] = OLD
+    elif key:
+        group = zarr.create_group(path)
+        for name in (key, "other"):
+            group.create_array(name, shape=OLD.shape, chunks=(3,), dtype="f8")[...] = OLD
+    else:
+        zarr.create_array(path, shape=OLD.shape, chunks=(3,), dtype="f8")[...] = OLD
+
+
+def what_is_there(target):
+    """"old", "new", or None where no array has the name."""
+    path = place_of(target).path
+    if not os.path.lexists(path):
+        return None
+    found = load(target)
+    if "::" in target and os.path.exists(path):
+        others = target.replace("g/t", "other")
+        if found.shape == OLD.shape or os.path.exists("had_others"):
+            assert (load(others) == OLD).all()
+    if found.shape == OLD.shape:
+        assert (found == OLD).all()
+        return "old"
+    np.testing.assert_array_equal(found, X.T)
+    return "new"
+
+
+def killed_at(number, call):
+    """Does `call` in a child, which is killed at its call with this number that changes the file system.
+
+    True where the child was killed, False where it came to its end before that."""
+    child = os.fork()
+    if child:
+        _, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status):
+            return True
+        assert os.waitstatus_to_exitcode(status) == 0
+        return False
+    left = number
+
+    def step():
+        nonlocal left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def hook(event, arguments):
+        writes = event == "open" and arguments[2] is not None and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        if writes or event in CHANGING:
+            step()
+
+    def before(real):  # calls that are not announced
+        def called(*arguments):
+            step()
+            return real(*arguments)
+
+        return called
+
+    try:
+        os.fsync, os.write = before(os.fsync), before(os.write)
+        targets.Hdf5Target.create = before(targets.Hdf5Target.create)
+        targets.Hdf5Target.write = before(targets.Hdf5Target.write)
+        record.Record.finish_task = before(record.Record.finish_task)
+        sys.addaudithook(hook)
+        call()
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+
+
+def few(target):
+    """Options of a run with few chunks."""
+    return {} if target.endswith("npy") else dict(chunks=(5, 12))
+
+
+def clean():
+    for name in os.listdir("."):
+        if name != "x.npy":
+            shutil.rmtree(name) if os.path.isdir(name) else os.unlink(name)
+
+
+@pytest.mark.parametrize(
+    ("target", "old", "exchange"),
+    [("y.npy", False, True), ("y.npy", True, True), ("y.h5::g/t", True, True), ("y.h5", False, True), ("y.zarr", True, False),
+     ("y.zarr::g/t", False, True), ("y.zarr::g/t", True, True)],
+)
+def test_killed_at_every_call(here, monkeypatch, target, old, exchange):
+    """The old or the new array is there at every moment, and a run that resumes ends it."""
+    if not exchange:
+        monkeypatch.setattr(renaming, "_renameat2", lambda *_: False)
+    seen = []
+    for number in range(300):
+        clean()
+        if old:
+            make_old(target)
+            Path("had_others").touch()
+        if not killed_at(number, lambda: run(target, overwrite=old, **few(target))):
+            break
+        seen.append(what_is_there(target))
+        if exchange or not old:
+            assert seen[-1] in (("old", "new") if old else (None, "new"))
+        try:
+            run(target, resume=True, **few(target))
+        except FileExistsError as error:
+            assert "exists: overwrite=True replaces it" in str(error)  # nothing was begun, or all was done
+        else:
+            assert what_is_there(target) == "new"
+        if what_is_there(target) != "new":
+            assert seen[-1] == "old" and not os.path.exists(place_of(target).folder)
+            run(target, overwrite=old)
+        assert what_is_there(target) == "new"
+        assert set(os.listdir(".")) - {"had_others"} == {"x.npy", target.partition("::")[0]}
+    assert number == len(seen) > 15 and seen[0] == ("old" if old else None) and seen[-1] == "new"
+
+
+@pytest.mark.parametrize("target", ["y.npy", "y.h5::g/t", "y.zarr::g/t"])
+def test_killed_when_it_resumes_and_when_it_begins_anew(here, target):
+    for number in range(0, 300, 9):
+        clean()
+        make_old(target)
+        if not killed_at(number, lambda: run(target, overwrite=True)):
+            break
+        for again in (5, 11, 23):
+            resume = again != 11
+            killed_at(again, lambda: run(target, overwrite=True, resume=resume))  # noqa: B023
+            assert what_is_there(target) in ("old", "new")
+        run(target, overwrite=True)
+        assert what_is_there(target) == "new"
+        assert sorted(os.listdir(".")) == ["x.npy", target.partition("::")[0]]
+    assert number >= 9
+
+
+class Waiting:
+    """A run in a child, which waits when its first task is done until it is told to go on."""
+
+    def __init__(self, target, **more):
+        told, self.go = os.pipe()
+        here, there = os.pipe()
+        self.child = os.fork()
+        if not self.child:
+            try:
+                os.close(self.go)
+                os.close(here)
+                run(target, progress=lambda *_: (os.write(there, b"1"), os.read(told, 1)), **more)
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        os.close(told)
+        os.close(there)
+        assert os.read(here, 1) == b"1"
+        os.close(here)
+
+    def end(self):
+        os.close(self.go)
+        return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+
+    def kill(self):
+        os.kill(self.child, signal.SIGKILL)
+        return self.end()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_one_run_at_a_time(here, target):
+    first = Waiting(target)
+    folder = place_of(target).folder
+    before = sorted(os.listdir(folder))
+    os.symlink(".", "again")
+    for name in (target, f"again/{target}"):
+        for more in (dict(overwrite=True), dict(resume=True), {}, dict(resume=True, overwrite=True)):
+            with pytest.raises(FileExistsError, match=f"target = '{name}' is being written by another run") as error:
+                run(name, **more)
+            assert "\n" not in str(error.value) and sorted(os.listdir(folder)) == before
+    assert first.end() == 0 and what_is_there(target) == "new"
+    second = Waiting(target, overwrite=True)
+    assert second.kill() == -signal.SIGKILL
+    run(target, resume=True)  # the lock of a run that was killed is nobody's
+    assert what_is_there(target) == "new" and not os.path.exists(folder)
+
+
+def interrupted(target, at=1, **more):
+    """A run that is ended when it has done so many tasks."""
+    done = []
+
+    def stop(*_):
+        done.append(1)
+        if len(done) == at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(target, progress=stop, **more)
+
+
+@pytest.fixture
+def many_tasks(monkeypatch):
+    from cornerturn._chunks import job, planning
+
+    monkeypatch.setattr(planning, "_LEAST", 0)
+    monkeypatch.setattr(planning, "_TASK", 0)
+    monkeypatch.setattr(job, "_memory", lambda memory, client: 700)
+    monkeypatch.setattr(job, "_RESERVE", 0)
+    for name in ("ZarrSource", "FileSource"):
+        monkeypatch.setattr(f"cornerturn._chunks.sources.{name}.overhead", property(lambda self: 0))
+    monkeypatch.setattr(targets.Target, "overhead", property(lambda self: 0))
+    monkeypatch.setattr("time.monotonic", iter(range(10**9)).__next__)
+
+
+@pytest.mark.parametrize("target", ["y.npy", "y.h5::g/t", "y.zarr::g/t"])
+def test_a_damaged_record_is_refused_by_name(here, many_tasks, target):
+    make_old(target)
+    interrupted(target, overwrite=True)
+    folder = Path(place_of(target).folder)
+    whole = {name: (folder / name).read_bytes() for name in ("record.json", "done")}
+    array = next(folder.glob("array*"))
+    for name, text in whole.items():
+        cut = [text[:n] for n in range(0, len(text), max(len(text) // 12, 1))]
+        flipped = [bytes([*text[:n], text[n] ^ 1 << n % 8, *text[n + 1 :]]) for n in range(0, len(text), max(len(text) // 60, 1))]
+        for damaged in [*cut, *flipped, b"\0" * len(text), b"{}", b"[]", b'{"check": 1}', text + text]:
+            (folder / name).write_bytes(damaged)
+            same = name == "record.json" and _same_json(damaged, text)
+            cut_off = name == "done" and (text + text).startswith(damaged[: damaged.rfind(b"\n") + 1])
+            if same or cut_off:
+                continue
+            with pytest.raises(ValueError, match=rf"\.partial' has a damaged .*'{name}'") as error:
+                run(target, resume=True)
+            assert "\n" not in str(error.value) and what_is_there(target) == "old" and array.exists()
+            if name == "record.json":
+                with pytest.raises(ValueError, match="damaged record"):
+                    run(target, overwrite=True)
+            assert what_is_there(target) == "old" and array.exists()
+        (folder / name).write_bytes(text)
+    run(target, resume=True)
+    assert what_is_there(target) == "new" and not folder.exists()
+
+
+def _same_json(a, b):
+    try:
+        return json.loads(a) == json.loads(b)
+    except ValueError:
+        return False
+
+
+def test_tasks_that_are_none_are_refused(here, many_tasks):
+    interrupted("y.zarr")
+    found = record.Record(place_of("y.zarr"))
+    for task in ((0, 99), (7, 0)):
+        with found.locked():
+            found.finish_task(*task)
+        with pytest.raises(ValueError, match="damaged list 'done'"):
+            run("y.zarr", resume=True)
+        done = Path("y.zarr.partial/done")
+        done.write_bytes(b"".join(done.read_bytes().splitlines(keepends=True)[:-1]))
+    run("y.zarr", resume=True)
+    assert what_is_there("y.zarr") == "new"
+
+
+def test_a_record_of_another_run_is_not_followed(here, many_tasks):
+    """What an earlier run has done is not taken for what this one has done."""
+    interrupted("y.zarr", at=2)
+    before = Path("y.zarr.partial/done").read_bytes()
+    interrupted("y.zarr", at=1, overwrite=True)
+    Path("y.zarr.partial/done").write_bytes(before)
+    with pytest.raises(ValueError, match="damaged list 'done'"):
+        run("y.zarr", resume=True)
+
+
+def test_a_line_that_was_cut_off_ends_before_the_next_one(here, many_tasks):
+    interrupted("y.zarr", at=2)
+    done = Path("y.zarr.partial/done")
+    whole = done.read_bytes()
+    for _ in range(2):
+        done.write_bytes(done.read_bytes()[:-3])
+        interrupted("y.zarr", at=1, resume=True)
+        assert done.read_bytes().startswith(whole[: whole.index(b"\n") + 1])
+    run("y.zarr", resume=True)
+    assert what_is_there("y.zarr") == "new"
+
+
+def test_records_of_another_user_are_not_followed(here, monkeypatch):
+    interrupted("y.zarr")
+    before = sorted(os.listdir("y.zarr.partial"))
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    for more in (dict(resume=True), dict(overwrite=True)):
+        with pytest.raises(ValueError, match="belongs to another user"):
+            run("y.zarr", **more)
+    assert sorted(os.listdir("y.zarr.partial")) == before
+
+
+@pytest.mark.parametrize("name", ["mine", "old.zarr", "pieces.raw"])
+@pytest.mark.parametrize("step", ["begun", "placing"])
+def test_what_others_put_into_the_folder_stays(here, monkeypatch, name, step):
+    if step == "placing":
+        monkeypatch.setattr(record.Record, "_place", lambda *_: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            run("y.zarr")
+        monkeypatch.undo()
+        os.chdir(here)
+    else:
+        interrupted("y.zarr")
+    Path("y.zarr.partial", name).write_text("mine")
+    for more in (dict(resume=True), dict(overwrite=True)):
+        with pytest.raises(ValueError, match=f"holds '{name}', which is no part of an interrupted run"):
+            run("y.zarr", **more)
+    assert Path("y.zarr.partial", name).read_text() == "mine"
+    os.unlink(f"y.zarr.partial/{name}")
+    Path("y.zarr.partial/array.zarr/c", name).write_text("mine")
+    if step == "begun":
+        for more in (dict(resume=True), dict(overwrite=True)):
+            with pytest.raises(ValueError, match=f"{name}' is no part of a zarr array"):
+                run("y.zarr", **more)
+    else:
+        run("y.zarr", resume=True)
+    found = [path for path in Path().rglob(name)]
+    assert len(found) == 1 and found[0].read_text() == "mine"
+
+
+def test_an_array_that_has_appeared_meanwhile_stays(here):
+    for target in ("y.npy", "y.zarr", "y.h5"):
+        with pytest.raises(FileExistsError, match="overwrite=True.*the new array is whole, in"):
+            run(target, progress=lambda *_, target=target: make_old(target))
+        assert what_is_there(target) == "old"
+        if target != "y.h5":
+            run(target, resume=True, overwrite=True)
+            assert what_is_there(target) == "new"
+
+
+def zarr_source(values=X):
+    shutil.rmtree("x.zarr", ignore_errors=True)
+    zarr.create_array("x.zarr", shape=X.shape, chunks=(3, 5), dtype="f4", compressors=None)[...] = values
+
+
+def changed_chunk():
+    zarr.open_array("x.zarr", mode="r+")[0, 0] = 5
+
+
+def changed_chunk_file():
+    path = "x.zarr/c/1/1"
+    found = os.stat(path)
+    with open(path, "r+b") as file:
+        file.write(b"abcd")
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
+
+
+CHANGES = {
+    "a value": changed_chunk,
+    "a chunk file": changed_chunk_file,
+    "a chunk less": lambda: os.unlink("x.zarr/c/2/1"),
+    "a chunk renamed": lambda: os.rename("x.zarr/c/2/1", "x.zarr/c/2/7"),
+    "the array": lambda: zarr_source(X + 1),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_zarr_source_that_has_changed_is_noticed(here, many_tasks, change):
+    zarr_source()
+    interrupted("y.npy", source="x.zarr")
+    CHANGES[change]()
+    with pytest.raises(ValueError, match="source = '.*x.zarr' is another one than the interrupted run has read, or has changed"):
+        run("y.npy", source="x.zarr", resume=True)
+
+
+@pytest.mark.parametrize("change", [lambda x: x + 1, lambda x: x[::-1], lambda x: np.roll(x, 1), np.negative,
+                                    lambda x: x.T.reshape(x.shape)])
+def test_another_array_in_memory_is_noticed(here, many_tasks, change):
+    for array in (X, X.T.copy().T):
+        interrupted("y.npy", source=array)
+        with pytest.raises(ValueError, match="source = 'an array in memory' is another one"):
+            run("y.npy", source=np.ascontiguousarray(change(array)), resume=True)
+        run("y.npy", source=array.copy(order="K"), resume=True)
+        assert what_is_there("y.npy") == "new"
+        os.unlink("y.npy")
+
+
+@pytest.mark.parametrize("kind", ["npy", "h5"])
+def test_another_file_is_noticed(here, many_tasks, kind):
+    source = f"s.{kind}"
+
+    def write(values):
+        if kind == "npy":
+            np.save(source, values)
+        else:
+            with h5py.File(source, "w") as file:
+                file.create_dataset("data", data=values, chunks=(3, 5))
+
+    write(X)
+    interrupted("y.zarr", source=source)
+    write(X + 1)
+    os.utime(source)
+    with pytest.raises(ValueError, match="is another one than the interrupted run has read"):
+        run("y.zarr", source=source, resume=True)
+    np.save("z.npy", X)
+    with pytest.raises(ValueError, match="source = 'z.npy' is another one"):
+        run("y.zarr", source="z.npy", resume=True)
