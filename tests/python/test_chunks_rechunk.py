@@ -137,6 +137,50 @@ def test_dtypes_and_byte_orders(here, dtype, target):
         assert load(target).dtype == "f4" and (load(target) == x).all()
 
 
+@pytest.mark.parametrize("target", ["y.npy", "y.h5", "y.zarr"])
+@pytest.mark.filterwarnings("ignore")
+def test_fields_of_other_byte_orders(here, target):
+    x = np.zeros((70, 79), [("a", "<i4"), ("b", ">f8"), ("c", [("d", ">i2"), ("e", "S3")])])
+    x["a"], x["b"], x["c"]["d"] = (np.arange(70 * 79).reshape(70, 79) + n for n in (0, 0.5, 7))
+    np.save("x.npy", x)
+    for axes in ((0, 1), (1, 0)):
+        cornerturn.rechunk("x.npy", target, axes=axes, overwrite=True)
+        got = load(target)
+        assert (got == x.transpose(axes).astype(x.dtype.newbyteorder("="))).all() and got["b"].max() == 70 * 79 - 0.5
+
+
+def test_elements_that_zarr_would_change_are_refused(here, monkeypatch):
+    np.save("x.npy", np.zeros((4, 4), np.dtype([("a", "i1"), ("b", "f8")], align=True)))
+    try:
+        cornerturn.rechunk("x.npy", "y.zarr")
+    except (TypeError, ValueError):
+        assert names() == ["x.npy"]
+    else:
+        assert load("y.zarr").dtype == np.load("x.npy").dtype
+
+
+def test_a_file_that_is_half_transposed_is_neither_read_nor_replaced(here, monkeypatch):
+    from cornerturn._chunks import marks
+
+    # What the library says of it, and still does.
+    root = Path(__file__).parents[2] / "src"
+    assert any(f'"{marks.HALF}' in path.read_text() for path in root.rglob("*.cpp"))
+
+    def half(path):
+        if "half" in path:
+            raise ValueError(f"IN = '{path}' {marks.HALF} that was interrupted")
+        return (1,), 4
+
+    monkeypatch.setattr(marks._core, "file_shape", half)
+    np.save("half.npy", X)
+    np.save("x.npy", X)
+    before = Path("half.npy").read_bytes()
+    for source, target in (("half.npy", "y.npy"), ("x.npy", "half.npy")):
+        with pytest.raises((ValueError, FileExistsError), match=marks.HALF):
+            cornerturn.rechunk(source, target, overwrite=True)
+    assert names() == ["half.npy", "x.npy"] and Path("half.npy").read_bytes() == before
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.filterwarnings("ignore")
 def test_version_2_and_f_order(here, order):

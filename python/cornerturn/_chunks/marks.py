@@ -12,7 +12,7 @@ from cornerturn import _core
 from cornerturn._chunks.boxes import Box
 
 _SAMPLES = 1 << 14
-_HALF = "in place that was interrupted"  # what the library says of a file that is half transposed
+HALF = "is in the middle of a transposition in place"  # what the library says of such a file
 
 
 def of_file(path: str) -> list[Any]:
@@ -59,6 +59,6 @@ def half_transposed(path: str) -> str | None:
         _core.file_shape(path)
     except (OSError, ValueError, RuntimeError) as error:
         text = " ".join(str(error).split())
-        if _HALF in text:
-            return text[text.index("is in the middle") :] if "is in the middle" in text else text
+        if HALF in text:
+            return text[text.index(HALF) :]
     return None
