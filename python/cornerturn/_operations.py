@@ -12,7 +12,7 @@ from cornerturn._arrays import dtype_name, order_of, shown
 from cornerturn._frameworks import Framework, framework_of, stream_for
 from cornerturn._move import fill, new_copy
 from cornerturn._labelled import is_labelled, transpose_labelled
-from cornerturn._order import inverse_of, memory_order
+from cornerturn._order import inverse_of, memory_order, with_strides_of_new
 from cornerturn._order import view as in_order
 from cornerturn._threads import with_threads
 from cornerturn._values import Values, changes, numpy_dtype, seed_of
@@ -254,6 +254,7 @@ def contiguous(
         stream: as in `transpose`.
         dtype: as in `transpose`. A new array is made even where it is the dtype of `view`.
         order, memory_format, threads: as in `transpose`; `view` is returned where it is in that order.
+            Where a tensor's strides along axes of extent 0 and 1 are not those of a new one, a view of it is returned.
 
     Raises:
         TypeError, ValueError: as in `transpose`.
@@ -267,12 +268,11 @@ def contiguous(
         places = memory_order(view, rank, order, memory_format)
         if places is not None:
             sorted_view = in_order(view, places)
-            if dtype is None and framework_of(sorted_view).is_packed(sorted_view, "view"):
-                return view
-            options = dict(stream=stream, dtype=dtype, threads=threads)
-            return in_order(contiguous(sorted_view, **options), inverse_of(places))
+            result = contiguous(sorted_view, stream=stream, dtype=dtype, threads=threads)
+            result = view if result is sorted_view else in_order(result, inverse_of(places))
+            return result if memory_format is None else with_strides_of_new(result, memory_format)
     if dtype is None and framework.is_packed(view, "view"):
-        return view
+        return with_strides_of_new(view)
     axes = tuple(range(rank))
     if stream is dtype is threads is None:
         return transpose(view, axes)
@@ -350,7 +350,8 @@ def _in_memory_order(
     if places is None:
         return transpose(x, axes, **options)
     moved = transpose(x, tuple([axes[i] for i in places]), **_turned(options, places))
-    return in_order(moved, inverse_of(places))
+    result = in_order(moved, inverse_of(places))
+    return result if memory_format is None else with_strides_of_new(result, memory_format)
 
 
 def _turned(options: dict[str, Any], places: tuple[int, ...]) -> dict[str, Any]:
