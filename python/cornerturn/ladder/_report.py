@@ -280,8 +280,10 @@ def aligned(rows: list[list[str]], left: int) -> str:
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], Any]) -> None:
-    """Under another name first: what is at `path` is the old file or the whole new one."""
-    path = Path(path)
+    """Under another name first: what is at `path` is the old file or the whole new one. Links are followed."""
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"path = {os.fspath(path)!r} is no regular file: it is not replaced")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
