@@ -76,16 +76,19 @@ function(cornerturn_program name)
   target_link_libraries(${name} PRIVATE cornerturn_options ${arg_LINKS})
 endfunction()
 
-# cornerturn_test(NAME SOURCES file... [LINKS target...] [PUBLIC_ONLY] [PARTS n] [TIMEOUT seconds])
+# cornerturn_test(NAME SOURCES file... [LINKS target...] [PUBLIC_ONLY] [PARTS n] [TIMEOUT seconds]
+#                 [PROCESSORS description... [LONG case]])
 # One GoogleTest binary `test_NAME`, one ctest entry, one report reports/gtest/test_NAME.xml; with
-# PARTS n entries that share the cases: test_NAME_1 ...
+# PARTS n entries that share the cases: test_NAME_1 ... With PROCESSORS one more entry for each of
+# them, such as "amd-zen4,threads=2,l2=1M": the values of CORNERTURN_CPU and CORNERTURN_THREADS. The case LONG runs on this processor alone.
 # Tests see the internals (`src/` headers) unless PUBLIC_ONLY, which links the shared library as a
 # user would.
 function(cornerturn_test name)
   if(NOT CORNERTURN_BUILD_TESTS)  # fuzz targets alone
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLIC_ONLY" "PARTS;TIMEOUT" "SOURCES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLIC_ONLY" "PARTS;TIMEOUT;LONG"
+    "SOURCES;LINKS;PROCESSORS")
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
   cornerturn_build_fast(${target})
@@ -115,6 +118,15 @@ function(cornerturn_test name)
     add_test(NAME ${entry} COMMAND ${target}
       --gtest_output=xml:${PROJECT_BINARY_DIR}/reports/gtest/${entry}.xml --gtest_brief=1)
     set_tests_properties(${entry} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
+  endforeach()
+  # Once for each processor that is described in the place of the one that is here.
+  foreach(description IN LISTS arg_PROCESSORS)
+    string(REGEX MATCH "^([^,]*),threads=([0-9]+),(.*)$" found "${description}")
+    set(entry ${target}_on_${CMAKE_MATCH_1})
+    add_test(NAME ${entry} COMMAND ${target} --gtest_filter=-${arg_LONG}
+      --gtest_output=xml:${PROJECT_BINARY_DIR}/reports/gtest/${entry}.xml --gtest_brief=1)
+    set_tests_properties(${entry} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT
+      "CORNERTURN_CPU=${CMAKE_MATCH_1},${CMAKE_MATCH_3};CORNERTURN_THREADS=${CMAKE_MATCH_2}")
   endforeach()
 endfunction()
 

@@ -149,6 +149,9 @@ std::string man_page(const CLI::App& app) {
   text += ".SH ENVIRONMENT\n.TP\n.B CORNERTURN_THREADS\nAt most so many threads.\n";
   text += ".TP\n.B CORNERTURN_KERNEL\nUse this kernel.\n";
   text += ".TP\n.B CORNERTURN_WINNERS\nA file of kernels that were found to win.\n";
+  text +=
+      ".TP\n.B CORNERTURN_CPU\nThe processor that plans are made for: "
+      "amd\\-zen4,cores=64,l3=32M.\n";
   return text;
 }
 

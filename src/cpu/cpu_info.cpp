@@ -61,7 +61,9 @@ plan::CpuInfo look() {
   info.l2_bytes = cache_bytes(2, _SC_LEVEL2_CACHE_SIZE, info.l2_bytes);
   info.l3_bytes = cache_bytes(3, _SC_LEVEL3_CACHE_SIZE, info.l3_bytes);
   info.costs = plan::costs_of(info);
-  return info;
+  const char* const description = std::getenv("CORNERTURN_CPU");
+  if (description == nullptr || *description == '\0') return info;
+  return plan::described_cpu(info, description, targets(), "CORNERTURN_CPU");
 }
 
 }  // namespace

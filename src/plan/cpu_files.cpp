@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "cornerturn/error.hpp"
@@ -99,6 +100,31 @@ class CpuFileReader {
   Json json_;
 };
 
+// One word of what differs: "l2=1M".
+void differ(CpuInfo& cpu, std::string_view word, std::string_view argument) {
+  const std::size_t equals = std::min(word.find('='), word.size());
+  const std::string_view name = word.substr(0, equals);
+  const std::string_view value = word.substr(std::min(equals + 1, word.size()));
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const std::string_view unit(end, static_cast<std::size_t>(value.data() + value.size() - end));
+  const int shift = unit == "K" ? 10 : unit == "M" ? 20 : 0;
+  const bool cores = name == "cores";
+  const bool cache = name == "l1" || name == "l2" || name == "l3";
+  const std::int64_t most = cores ? 1 << 16 : (std::int64_t{1} << 40) >> shift;
+  if (!(cores || cache) || error != std::errc() || (!unit.empty() && (cores || shift == 0)) ||
+      number < 1 || number > most) {
+    throw Error(Status::invalid_argument,
+                fmt::format("{}: '{}' is none of cores=NUMBER, l1=BYTES, l2=BYTES, l3=BYTES, where "
+                            "BYTES may end in K or M",
+                            argument, word));
+  }
+  if (cores) cpu.cores = static_cast<int>(number);
+  if (name == "l1") cpu.l1_bytes = number << shift;
+  if (name == "l2") cpu.l2_bytes = number << shift;
+  if (name == "l3") cpu.l3_bytes = number << shift;
+}
+
 }  // namespace
 
 bool CpuFile::describes(const CpuInfo& cpu) const {
@@ -147,6 +173,38 @@ CpuFile cpu_file_named(const std::string& name_or_path, std::string_view argumen
                             argument, name_or_path, names));
   }
   return parse_cpu_file(files::read_text(name_or_path, std::string(argument)), name_or_path);
+}
+
+CpuInfo described_cpu(const CpuInfo& here, std::string_view description,
+                      const std::vector<std::string>& targets, std::string_view argument) {
+  CpuInfo cpu = here;
+  const std::size_t comma = std::min(description.find(','), description.size());
+  const std::string name(description.substr(0, comma));
+  if (name != "here") {
+    const CpuFile file = cpu_file_named(name, argument);
+    cpu.model = file.name;
+    cpu.family = file.family;
+    cpu.costs = file.costs;
+    const auto target = std::find_if(targets.begin(), targets.end(), [&](const std::string& one) {
+      return one.starts_with(file.isa);
+    });
+    if (target != targets.end()) cpu.isa = *target;
+  }
+  std::string_view rest = description.substr(comma);
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(word.size());
+    differ(cpu, word, argument);
+  }
+  if (cpu.l1_bytes > cpu.l2_bytes || cpu.l2_bytes > cpu.l3_bytes) {
+    throw Error(
+        Status::invalid_argument,
+        fmt::format("{} = '{}' has caches of {}, {} and {} bytes: each is at least as large "
+                    "as the one before",
+                    argument, description, cpu.l1_bytes, cpu.l2_bytes, cpu.l3_bytes));
+  }
+  return cpu;
 }
 
 std::string to_json(const CpuFile& cpu) {

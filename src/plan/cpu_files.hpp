@@ -43,6 +43,13 @@ CpuCosts costs_of(const CpuInfo& cpu);
 /// "amd-zen4", or the path of a JSON file. Throws an Error that begins with `argument`.
 CpuFile cpu_file_named(const std::string& name_or_path, std::string_view argument = "cpu");
 
+/// The processor `here` as a description has it that begins with such a name or path, or with
+/// "here", and goes on with what differs: "amd-zen4,cores=64,l1=32K,l2=1M,l3=32M". Its vector
+/// target is among `targets`, which run here; where none of them is the file's, it is that of
+/// `here`. Throws an Error that begins with `argument`.
+CpuInfo described_cpu(const CpuInfo& here, std::string_view description,
+                      const std::vector<std::string>& targets, std::string_view argument);
+
 /// The processor that `text`, the contents of `file`, describes. Throws an Error that names the
 /// file, the field, its value and the rule.
 CpuFile parse_cpu_file(std::string_view text, std::string_view file);

@@ -142,6 +142,15 @@ def test_plan_refuses_devices_that_are_not_there(folder):
         assert gpus[0]["name"] in done(*words, "--device", "gpu")
 
 
+def test_a_processor_that_the_environment_describes():
+    here = dict(os.environ, CORNERTURN_CPU="amd-zen4,cores=3,l2=1M,l3=96M")
+    cpu = json.loads(done("devices", "--json", env=here))[0]
+    assert (cpu["model"], cpu["cores"]) == ("AMD Zen 4", 3)
+    plan = ["plan", "--shape", "64,64"]
+    refused(*plan, env=dict(os.environ, CORNERTURN_CPU="z80"), part="CORNERTURN_CPU = 'z80' is no described CPU")
+    refused(*plan, env=dict(os.environ, CORNERTURN_CPU="here,l2=x"), part="CORNERTURN_CPU: 'l2=x' is none of cores=")
+
+
 def test_devices_and_version():
     text = done("devices")
     assert "cpu" in text and re.search(r"^gpu ", text, re.M)

@@ -120,7 +120,7 @@ def test_nothing_foreign_is_obeyed_by_a_terminal(folder):
         shown = said.decode()
         assert not [c for c in shown if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)], (words, shown)
         tried += 1
-    for variable in ["CORNERTURN_KERNEL", "CORNERTURN_WINNERS", "CORNERTURN_THREADS"]:
+    for variable in ["CORNERTURN_KERNEL", "CORNERTURN_WINNERS", "CORNERTURN_THREADS", "CORNERTURN_CPU"]:
         for value in [ESCAPE, "winners"]:
             line = refused("plan", "--shape", "300,400", env=dict(os.environ, **{variable: value}))
             assert "\x1b" not in line and "\x07" not in line and (variable in line or "winners file" in line)

@@ -18,6 +18,14 @@ std::string refusal(const std::string& text) {
   return "";
 }
 
+CpuInfo processor(const char* model, const char* isa, int family = 0) {
+  CpuInfo info;
+  info.model = model;
+  info.isa = isa;
+  info.family = family;
+  return info;
+}
+
 TEST(CpuFiles, OfTheTreeAreAsTheFitWritesThem) {
   ASSERT_FALSE(embedded_cpus().empty());
   for (const EmbeddedCpu& cpu : embedded_cpus()) {
@@ -41,13 +49,6 @@ TEST(CpuFiles, EveryCostHasOneName) {
 }
 
 TEST(CpuFiles, AProcessorIsKnownByItsNameAndItsVectors) {
-  const auto processor = [](const char* model, const char* isa, int family = 0) {
-    CpuInfo info;
-    info.model = model;
-    info.isa = isa;
-    info.family = family;
-    return info;
-  };
   CpuFile cpu;
   cpu.models = {"Epyc 9", "EPYC 9"};
   cpu.isa = "AVX3";
@@ -107,6 +108,48 @@ TEST(CpuFiles, AreFoundByNameOrPath) {
             std::string::npos);
   EXPECT_EQ(message_of("/no/such/file.json"),
             "--cpu = '/no/such/file.json' cannot be opened: No such file or directory");
+}
+
+TEST(DescribedCpu, HasTheCostsOfItsFileAndWhatDiffers) {
+  const CpuInfo here = processor("AMD EPYC 9654", "AVX3_DL", 25);
+  const std::vector<std::string> targets{"AVX3_DL", "AVX3", "AVX2"};
+  const CpuInfo cpu =
+      described_cpu(here, "amd-epyc-avx2,cores=64,l1=16K,l2=1M,l3=33554432", targets, "x");
+  EXPECT_EQ(cpu.model, "AMD EPYC with AVX2");
+  EXPECT_EQ(cpu.isa, "AVX2");
+  EXPECT_EQ(cpu.costs, cpu_file_named("amd-epyc-avx2").costs);
+  EXPECT_EQ(cpu.cores, 64);
+  EXPECT_EQ(cpu.l1_bytes, 16 << 10);
+  EXPECT_EQ(cpu.l2_bytes, 1 << 20);
+  EXPECT_EQ(cpu.l3_bytes, 32 << 20);
+  EXPECT_EQ(described_cpu(here, "amd-zen5", targets, "x").isa, "AVX3_DL");
+  EXPECT_EQ(described_cpu(here, "amd-zen5", {"SSE4"}, "x").isa, here.isa) << "none runs here";
+  EXPECT_EQ(described_cpu(here, "here", targets, "x"), here);
+  EXPECT_EQ(described_cpu(here, "here,cores=2", targets, "x").cores, 2);
+}
+
+TEST(DescribedCpu, WhatIsWrongIsNamed) {
+  const auto message_of = [](std::string_view description) -> std::string {
+    try {
+      described_cpu({}, description, {}, "CORNERTURN_CPU");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_TRUE(message_of("z80").starts_with("CORNERTURN_CPU = 'z80' is no described CPU"));
+  EXPECT_TRUE(message_of("").starts_with("CORNERTURN_CPU = '' is no described CPU"));
+  for (const std::string wrong : {"", "l4=1M", "l2", "l2=", "l2=M", "l2=-1", "l2=0", "l2=1G",
+                                  "l2=1MM", "cores=1K", "cores=0", "cores=99999", "l3=1048577M"}) {
+    EXPECT_EQ(message_of("here," + wrong),
+              "CORNERTURN_CPU: '" + wrong +
+                  "' is none of cores=NUMBER, l1=BYTES, l2=BYTES, l3=BYTES, "
+                  "where BYTES may end in K or M");
+  }
+  EXPECT_EQ(
+      message_of("here,l1=1M,l2=1K"),
+      "CORNERTURN_CPU = 'here,l1=1M,l2=1K' has caches of 1048576, 1024 and 33554432 bytes: each "
+      "is at least as large as the one before");
 }
 
 }  // namespace
