@@ -79,10 +79,12 @@ def rechunk(
         (1, (2, 3, 4, 5))
     """
     from cornerturn._chunks.job import prepare
+    from cornerturn._chunks.metadata import warn
 
     made = prepare(source, target, chunks, axes, dtype, memory, client, threads, codec, shards)
     if plan is not None:
         plan(made.plan)
     if not dry_run:
+        warn(made.lost, made.plan.source, made.plan.target)
         made.run(client, progress, resume, overwrite)
     return made.plan

@@ -7,6 +7,7 @@ import contextlib
 import re
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -168,10 +169,17 @@ def _with_extents(words: Sequence[str]) -> list[str]:
     return joined
 
 
+def _say(message: Any, *_: Any, **__: Any) -> None:
+    print(f"cornerturn: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
 def main(words: Sequence[str]) -> int:
     given = _parser().parse_args(_with_extents(words))
     try:
-        _run(given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _say
+            _run(given)
     except KeyboardInterrupt:
         print("cornerturn: interrupted: the same command with --resume goes on", file=sys.stderr)
         return _INTERRUPTED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import replace
 from operator import index
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy
 
 from cornerturn import _core
 from cornerturn._arrays import dtype_name, order_of, shown
-from cornerturn._chunks import planning, replacing, runners
+from cornerturn._chunks import metadata, planning, replacing, runners
 from cornerturn._chunks.boxes import Extents
 from cornerturn._chunks.place import place_of
 from cornerturn._chunks.planning import RechunkPlan, Side
@@ -28,8 +29,11 @@ _RESERVE = 16 << 20  # bytes beside the arrays of all tasks: threads, and what c
 class Prepared:
     """A plan, and the job that follows it."""
 
-    def __init__(self, plan: RechunkPlan, job: Job, record: Record, said: dict[str, Any], cores: int):
+    def __init__(
+        self, plan: RechunkPlan, job: Job, record: Record, said: dict[str, Any], cores: int, lost: list[str]
+    ):
         self.plan, self.job, self.record, self.said, self.cores = plan, job, record, said, cores
+        self.lost = lost  # what the target has no place for
 
     def run(self, client: Any, progress: Any, resume: bool, overwrite: bool) -> None:
         record, self.said = self.record, dict(source=self.job.source.identity(), **self.said)
@@ -139,12 +143,23 @@ def prepare(
     source_chunks = tuple([min(array.chunks[axis], max(array.shape[axis], 1)) for axis in order])
     cut = _chunks(chunks, shape, source_chunks, array, values, kind)
     sharded = None if shards is None else _shards(shards, cut, shape)
-    options = zarr_options(array, order, values, cut, codec, sharded) if kind == "zarr" else {}
-    if place.groups() and not options.get("dimension_names"):  # without names xarray does not read a group
+    meaning = array.meaning().permuted(order).converted(array.dtype, values, array.name)
+    if place.groups():  # without names xarray does not read a group
         leaf = place.key.rpartition("/")[2]
-        options["dimension_names"] = [f"{leaf}_dim_{axis}" for axis in range(rank)]
+        names = meaning.names or (None,) * rank
+        meaning = replace(meaning, names=tuple([name or f"{leaf}_dim_{axis}" for axis, name in enumerate(names)]))
+    options: dict[str, Any] = {}
+    if kind == "zarr":
+        options, lost = metadata.for_zarr(meaning, values)
+        options = zarr_options(array, options, cut, codec, sharded)
+    elif kind == "hdf5":
+        netcdf = place.path.lower().endswith((".nc", ".nc4"))
+        meaning, lost = metadata.hdf5_meaning(meaning, place.key, values, netcdf)
+        values = metadata.hdf5_dtype(values, netcdf)
+    else:
+        lost = metadata.npy_losses(meaning)
     record = Record(place)
-    made = make_target(kind, record.array, place.key, shape, values, cut, codec, options)
+    made = make_target(kind, record.array, place.key, shape, values, cut, codec, options, meaning)
     at_once = _at_once(client, threads, array, made)
     given = _memory(memory, client)
     limit = given - min(_RESERVE, given // 4)
@@ -163,7 +178,7 @@ def prepare(
         array.name, f"{place.root}::{place.key}" if place.groups() else place.path, shape, order, str(values), source_chunks, cut, number, given, stages
     )
     said = dict(axes=order, chunks=cut, dtype=str(values), codec=codec, shards=sharded, key=place.key)
-    return Prepared(plan, Job(array, made, order, stages, record.pieces), record, said, at_once)
+    return Prepared(plan, Job(array, made, order, stages, record.pieces), record, said, at_once, lost)
 
 
 def _dtype(source: Source, dtype: Any) -> numpy.dtype:

@@ -1,4 +1,4 @@
-"""What `cornerturn.rechunk` reads: zarr, HDF5, .npy and dask, all of them piece by piece."""
+"""What `cornerturn.rechunk` reads: zarr, HDF5, netCDF, .npy and dask, all of them piece by piece."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import math
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 
 from cornerturn._arrays import shown
-from cornerturn._chunks import marks
+from cornerturn._chunks import marks, metadata
 from cornerturn._chunks.boxes import Box, Extents, Grid
 from cornerturn._chunks.chunk_files import ChunkFiles, chunk_files
+from cornerturn._chunks.metadata import Meaning
 
 _PIECE = 16 << 20  # bytes of a file without chunks that are mapped at a time
 _TOGETHER = 4 << 20  # bytes of chunks that zarr is asked for at a time: it reads them side by side
@@ -59,6 +61,10 @@ class Source:
     def identity(self) -> list[Any]:
         """What says whether a source is the one that an interrupted run has read."""
         return [self.name, list(self.shape), str(self.dtype), list(self.chunks)]
+
+    def meaning(self) -> Meaning:
+        """What its elements mean."""
+        return Meaning()
 
 
 def _moveable(dtype: numpy.dtype, name: str) -> numpy.dtype:
@@ -175,6 +181,24 @@ class ZarrSource(Source):
             return values
         return numpy.asarray(self.array.get_basic_selection(box.slices, prototype=self.prototype))
 
+    def meaning(self) -> Meaning:
+        found = metadata.of_zarr(self.array)
+        return with_scales(found, self._coordinate)
+
+    def _coordinate(self, name: str) -> Source | None:
+        """The array beside this one that has the name of a dimension and lies along it."""
+        import zarr
+
+        folder, _, own = self.array.path.rpartition("/")
+        if name == own or not own or "/" in name:
+            return None
+        try:
+            found = zarr.open_array(self.array.store, path=f"{folder}/{name}".strip("/"), mode="r")
+        except (OSError, KeyError, ValueError, TypeError):
+            return None
+        along = metadata.of_zarr(found).names == (name,) and found.shape[0] in self.shape
+        return ZarrSource(str(found.store_path), found) if along else None
+
 
 class Hdf5Source(Source):
     """A dataset of HDF5. Chunks without filters, or with gzip and shuffle, are read as they are stored
@@ -183,7 +207,7 @@ class Hdf5Source(Source):
     def __init__(self, path: str, key: str):
         self.path, self.key = path, key
         dataset = self._dataset()
-        chunks = dataset.chunks or _rows(dataset.shape, dataset.dtype.itemsize)
+        chunks = dataset.chunks or rows(dataset.shape, dataset.dtype.itemsize)
         super().__init__(f"{path}::{key}", dataset.shape, dataset.dtype, chunks)
         plist = dataset.id.get_create_plist()
         filters = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
@@ -230,6 +254,14 @@ class Hdf5Source(Source):
     def identity(self) -> list[Any]:
         return [*super().identity(), *marks.of_file(self.path)]
 
+    def meaning(self) -> Meaning:
+        dataset = self._dataset()
+        scales = [dimension[0] for dimension in dataset.dims if len(dimension)] if not metadata.is_scale(dataset) else []
+        paths = {each.name.rsplit("/", 1)[-1]: each.name for each in scales if not metadata.is_bare_dimension(each)}
+        return with_scales(
+            metadata.of_hdf5(dataset), lambda name: Hdf5Source(self.path, paths[name]) if name in paths else None
+        )
+
 
 class DaskSource(Source):
     whole = True
@@ -246,7 +278,7 @@ class DaskSource(Source):
         return numpy.asarray(self.array[box.slices].compute(scheduler="synchronous"))
 
 
-def _rows(shape: Extents, itemsize: int) -> Extents:
+def rows(shape: Extents, itemsize: int) -> Extents:
     """Pieces of a dataset without chunks."""
     chunks, left = [], _PIECE // max(itemsize, 1)
     for extent in reversed(shape):
@@ -254,6 +286,19 @@ def _rows(shape: Extents, itemsize: int) -> Extents:
         left //= chunks[-1]
     return tuple(reversed(chunks))
 
+
+def with_scales(meaning: Meaning, find: Callable[[str], Source | None]) -> Meaning:
+    """With the coordinates along those dimensions that have a name."""
+    scales, lost = {}, list(meaning.lost)
+    for name in filter(None, meaning.names):
+        try:
+            found = find(name)
+        except TypeError as error:  # of strings
+            lost.append(f"the coordinates {name} ({error})")
+            continue
+        if found is not None and len(found.shape) == 1:
+            scales[name] = found
+    return replace(meaning, scales=scales, lost=tuple(lost))
 
 
 def open_source(source: Any) -> Source:
@@ -293,6 +338,10 @@ def _open_path(text: str) -> Source:
         except ValueError as error:
             raise TypeError(f"source = {text!r}: {error}") from None
         return FileSource(path, array, os.path.abspath(path))
+    if begin[:4] in (b"CDF\x01", b"CDF\x02", b"CDF\x05"):
+        from cornerturn._chunks.netcdf_source import open_netcdf
+
+        return open_netcdf(path, key)
     return _open_hdf5(path, key)
 
 
@@ -316,7 +365,7 @@ def _open_hdf5(path: str, key: str) -> Source:
     import h5py
 
     if not h5py.is_hdf5(path):
-        raise ValueError(f"source = {path!r} is neither a zarr array nor a file of HDF5 or .npy")
+        raise ValueError(f"source = {path!r} is neither a zarr array nor a file of HDF5, netCDF or .npy")
     with h5py.File(path, "r") as file:
         names: list[str] = []
         file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)

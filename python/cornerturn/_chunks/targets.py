@@ -15,6 +15,7 @@ import numpy
 from cornerturn._arrays import shown
 from cornerturn._chunks.boxes import Box, Extents, Grid
 from cornerturn._chunks.chunk_files import ChunkFiles, chunk_files
+from cornerturn._chunks.metadata import Meaning, create_dataset
 
 _CODED = 1.25  # an encoded chunk and what its encoder takes beside it, in bytes of the chunk
 _CODECS = ("none", "gzip", "zstd", "lz4", "blosc", "crc32c")
@@ -125,24 +126,31 @@ class Hdf5Target(Target):
     """A dataset of HDF5. Chunks are encoded here and written as they are stored: only the writing waits
     for other threads."""
 
-    def __init__(self, path: str, shape: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any, key: str):
+    def __init__(
+        self, path: str, shape: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any, key: str, meaning: Meaning
+    ):
         super().__init__(path, shape, dtype, chunks, codec)
-        self.key = key
+        self.key, self.meaning = key, meaning
         self.shared = False  # do several processes write to it?
         self._lock = threading.Lock()
 
     def create(self) -> None:
         import h5py
 
-        whole = 0 in self.shape or not self.shape
-        options = dict(chunks=None if whole else self.chunks)
+        grows = None in self.meaning.limits
+        whole = not self.shape or 0 in self.shape and not grows
+        options: dict[str, Any] = dict(chunks=None if whole else self.chunks)
         if self.codec == "gzip" and not whole:
             options |= dict(compression="gzip", compression_opts=4)
-        with h5py.File(self.path, "a") as file:  # which may hold what else the target has
-            file.create_dataset(self.key, self.shape, self.dtype, **options)
+        # The file may hold what else the target has. Attributes of more than 64 KiB need what
+        # version 1.8 has brought, and netCDF asks for the order of all items.
+        with h5py.File(self.path, "a", libver=("v108", "latest"), track_order=True) as file:
+            above, _, name = self.key.rpartition("/")
+            group = file.require_group(above) if above else file
+            create_dataset(group, name, self.shape, self.dtype, self.meaning, **options)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_lock": None}
+        return {**self.__dict__, "_lock": None, "meaning": Meaning(fill=self.meaning.empty)}
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
@@ -162,6 +170,8 @@ class Hdf5Target(Target):
         if self.shape:
             if values.shape != self.chunks:
                 filled = numpy.zeros(self.chunks, self.dtype)
+                if self.meaning.empty is not None:
+                    filled[...] = self.meaning.empty
                 filled[tuple(map(slice, values.shape))] = values
                 values = filled
             values = numpy.ascontiguousarray(values)
@@ -198,34 +208,25 @@ def check_codec(codec: Any, kind: str, shards: Any) -> None:
         raise ValueError(f"shards = {shown(shards)}: shards are for targets of zarr")
 
 
-def zarr_options(source: Any, axes: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any, shards: Any) -> Any:
-    """The options of `zarr.create_array`: of the source's own what is still true."""
-    options: dict[str, Any] = dict(chunks=chunks, zarr_format=3)
+def zarr_options(source: Any, meant: dict[str, Any], chunks: Extents, codec: Any, shards: Any) -> Any:
+    """The options of `zarr.create_array`: what is `meant`, and of the source's own codecs what is still true."""
+    options: dict[str, Any] = dict(chunks=chunks, zarr_format=3, **meant)
     if shards is not None:
         options["shards"] = shards
     if codec is not None:
         options["compressors"] = _zarr_codec(codec)
-    array = getattr(source, "array", None)
-    if type(source).__name__ != "ZarrSource":
-        return options
-    if codec is None and array.metadata.zarr_format == 3:
-        options["compressors"] = array.compressors or None
-    options["attributes"] = dict(array.attrs)
-    names = getattr(array.metadata, "dimension_names", None)
-    if names:
-        options["dimension_names"] = [names[axis] for axis in axes]
-    fill = array.fill_value
-    if fill is not None:
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
-            options["fill_value"] = numpy.asarray(fill).astype(dtype)[()]
+    elif type(source).__name__ == "ZarrSource" and source.array.metadata.zarr_format == 3:
+        options["compressors"] = source.array.compressors or None
     return options
 
 
-def make_target(kind: str, path: str, key: str, shape: Extents, dtype: Any, chunks: Extents, codec: Any, options: Any) -> Target:
+def make_target(
+    kind: str, path: str, key: str, shape: Extents, dtype: Any, chunks: Extents, codec: Any, options: Any, meaning: Meaning
+) -> Target:
     if kind == "npy":
         return NpyTarget(path, shape, dtype, chunks, "none")
     if kind == "hdf5":
-        return Hdf5Target(path, shape, dtype, chunks, codec or "none", key)
+        return Hdf5Target(path, shape, dtype, chunks, codec or "none", key, meaning)
     outer = options.get("shards") or chunks
     coded = "none" if "compressors" in options and not options["compressors"] else "some"
     return ZarrTarget(path, shape, dtype, tuple(outer), coded, options)

@@ -20,6 +20,7 @@ import numpy
 from cornerturn import _core
 from cornerturn._chunks import direct
 from cornerturn._chunks.boxes import Box, Extents, Grid
+from cornerturn._chunks.metadata import as_elements
 from cornerturn._chunks.planning import Stage
 from cornerturn._chunks.sources import Source
 from cornerturn._chunks.targets import Target, chunk_grid
@@ -94,9 +95,7 @@ class Job:
 
     def _load(self, piece: Box) -> tuple[Box, numpy.ndarray]:
         values = _again(lambda: self.source.read(piece)).transpose(self.axes)
-        if not values.dtype.isnative and values.dtype != self.target.dtype:
-            values = values.astype(values.dtype.newbyteorder("="))
-        return piece.permuted(self.axes), values
+        return piece.permuted(self.axes), as_elements(values, self.target.dtype)
 
     # Intermediate files: one for each task of the first stage. It holds the parts of the task's box that
     # the tasks of the second stage want, one after the other, in the order of their numbers.
