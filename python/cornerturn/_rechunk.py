@@ -36,16 +36,20 @@ def rechunk(
     Until then `TARGET.partial` holds it, with a record of what is done. An interrupted run goes on from
     there with `resume=True`.
 
+    Attributes, the names of dimensions, fill values and dimension scales travel along, each in the way of
+    the target's format. What cannot is named in one UserWarning.
+
     Args:
         source: a path, a zarr array, a dataset of HDF5, a dask array or an array of NumPy. A path is that
-            of a zarr store, a file of HDF5 or a .npy file; `PATH::NAME` names one of several arrays.
+            of a zarr store, a file of HDF5, netCDF or a .npy file; `PATH::NAME` names one of several arrays.
         target: the path of a .npy file, of a file of HDF5 (.h5, .hdf5, .nc), or of a zarr store, which any
             other name means. `PATH::NAME` names a dataset of HDF5, or an array in a group of zarr; NAME may
             have groups in it, as `a/b`, which are made where they are missing. What else is there stays.
         chunks: the extents of the target's chunks, in the order of its own axes; -1 takes all of an axis.
             None keeps those of the source.
         axes: as in `transpose`. None keeps the order.
-        dtype: as in `transpose`.
+        dtype: as in `transpose`. Packed values are converted as they are stored, and _FillValue and
+            missing_value with them; a dtype that cannot hold these is refused.
         memory: the most bytes that the arrays of all tasks take together, 32 MiB at least, for each
             worker of a cluster: a number, or "512M", "2GiB". None is half of what is free.
         client: a client of dask.distributed, whose workers do the tasks. They open source and target by

@@ -351,7 +351,7 @@ def test_the_memory_is_kept(here):
         (dict(target=5), TypeError, "target = 5 is not a path"),
         (dict(source="none.npy"), FileNotFoundError, "'none.npy' does not exist"),
         (dict(source=7), TypeError, "source = 7 is none of: a path"),
-        (dict(source="text"), ValueError, "is neither a zarr array nor a file of HDF5 or .npy"),
+        (dict(source="text"), ValueError, "is neither a zarr array nor a file of HDF5, netCDF or .npy"),
         (dict(source="folder"), ValueError, "is no zarr array that can be read"),
         (dict(source=np.array([{}])), TypeError, "holds object: its elements are references"),
         (dict(source="objects.npy"), TypeError, "objects"),

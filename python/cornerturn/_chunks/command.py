@@ -19,18 +19,18 @@ _BAD_INPUT, _INTERRUPTED = 2, 130
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "cornerturn rechunk",
-        description="Writes an array of zarr, HDF5 or .npy to another one with other chunks, its axes in another "
-        "order. Ctrl-C leaves OUT.partial, from which --resume goes on.",
+        description="Writes an array of zarr, HDF5, netCDF or .npy to another one with other chunks, its axes in another "
+        "order. Attributes and names of dimensions travel along. Ctrl-C leaves OUT.partial, from which --resume goes on.",
     )
     add = parser.add_argument
-    add("source", metavar="IN", help="a zarr store, a file of HDF5 or .npy; IN::NAME names one of several arrays")
+    add("source", metavar="IN", help="a zarr store, a file of HDF5, netCDF or .npy; IN::NAME names one of several arrays")
     add("target", metavar="OUT", help="a file named .npy, .h5 or .nc, or a zarr store; OUT::NAME names a dataset, or an array in a group")
     add("--chunks", help="their extents: 8760,72,144 in the order in which --pattern names the axes first, or "
         "t=8760,y=72,x=144; -1 takes all of an axis")
     orders = parser.add_mutually_exclusive_group()
     orders.add_argument("--pattern", help='the axes before and after: "t y x -> y x t"')
     orders.add_argument("--perm", help="axis i of OUT is axis PERM[i] of IN: 1,2,0")
-    add("--dtype", help="converts the values: float32, int16, ...")
+    add("--dtype", help="converts the values, as they are stored: float32, int16, ...")
     add("--memory", help="the most bytes for the arrays of all tasks, of each worker: 1GiB (default: half of what is free)")
     add("--cluster", metavar="ADDRESS", help="the address of a dask scheduler, whose workers do the tasks")
     add("--threads", type=int, help="how many tasks run at a time here")

@@ -13,7 +13,7 @@ import numpy
 
 from cornerturn import _core
 from cornerturn._arrays import dtype_name, order_of, shown
-from cornerturn._chunks import metadata, planning, replacing, runners
+from cornerturn._chunks import metadata, metadata_hdf5, planning, replacing, runners
 from cornerturn._chunks.boxes import Extents
 from cornerturn._chunks.place import place_of
 from cornerturn._chunks.planning import RechunkPlan, Side
@@ -154,8 +154,9 @@ def prepare(
         options = zarr_options(array, options, cut, codec, sharded)
     elif kind == "hdf5":
         netcdf = place.path.lower().endswith((".nc", ".nc4"))
-        meaning, lost = metadata.hdf5_meaning(meaning, place.key, values, netcdf)
-        values = metadata.hdf5_dtype(values, netcdf)
+        stored = metadata_hdf5.hdf5_dtype(values, netcdf)
+        meaning, lost = metadata_hdf5.hdf5_meaning(meaning, place.key, values, netcdf)
+        values = stored
     else:
         lost = metadata.npy_losses(meaning)
     record = Record(place)

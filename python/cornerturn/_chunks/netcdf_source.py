@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from cornerturn._chunks import marks
 from cornerturn._chunks.boxes import Box
 from cornerturn._chunks.metadata import Meaning
 from cornerturn._chunks.sources import Source, rows, with_scales
@@ -41,9 +42,11 @@ class NetcdfSource(Source):
         with _lock:
             return numpy.asarray(self._variable()[box.slices])
 
+    def paths(self) -> list[str]:
+        return [self.path]
+
     def identity(self) -> list[Any]:
-        found = os.stat(self.path)
-        return [*super().identity(), found.st_size, found.st_mtime_ns]
+        return [*super().identity(), *marks.of_file(self.path)]
 
     def meaning(self) -> Meaning:
         with _lock:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from cornerturn._arrays import shown
-from cornerturn._chunks import marks, metadata
+from cornerturn._chunks import marks, metadata, metadata_hdf5
 from cornerturn._chunks.boxes import Box, Extents, Grid
 from cornerturn._chunks.chunk_files import ChunkFiles, chunk_files
 from cornerturn._chunks.metadata import Meaning
@@ -256,10 +256,10 @@ class Hdf5Source(Source):
 
     def meaning(self) -> Meaning:
         dataset = self._dataset()
-        scales = [dimension[0] for dimension in dataset.dims if len(dimension)] if not metadata.is_scale(dataset) else []
-        paths = {each.name.rsplit("/", 1)[-1]: each.name for each in scales if not metadata.is_bare_dimension(each)}
+        scales = [dimension[0] for dimension in dataset.dims if len(dimension)] if not metadata_hdf5.is_scale(dataset) else []
+        paths = {each.name.rsplit("/", 1)[-1]: each.name for each in scales if not metadata_hdf5.is_bare_dimension(each)}
         return with_scales(
-            metadata.of_hdf5(dataset), lambda name: Hdf5Source(self.path, paths[name]) if name in paths else None
+            metadata_hdf5.of_hdf5(dataset), lambda name: Hdf5Source(self.path, paths[name]) if name in paths else None
         )
 
 

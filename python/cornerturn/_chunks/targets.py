@@ -15,7 +15,8 @@ import numpy
 from cornerturn._arrays import shown
 from cornerturn._chunks.boxes import Box, Extents, Grid
 from cornerturn._chunks.chunk_files import ChunkFiles, chunk_files
-from cornerturn._chunks.metadata import Meaning, create_dataset
+from cornerturn._chunks.metadata import Meaning
+from cornerturn._chunks.metadata_hdf5 import create_dataset
 
 _CODED = 1.25  # an encoded chunk and what its encoder takes beside it, in bytes of the chunk
 _CODECS = ("none", "gzip", "zstd", "lz4", "blosc", "crc32c")

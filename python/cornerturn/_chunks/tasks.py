@@ -20,7 +20,7 @@ import numpy
 from cornerturn import _core
 from cornerturn._chunks import direct
 from cornerturn._chunks.boxes import Box, Extents, Grid
-from cornerturn._chunks.metadata import as_elements
+from cornerturn._chunks.metadata_hdf5 import as_elements
 from cornerturn._chunks.planning import Stage
 from cornerturn._chunks.sources import Source
 from cornerturn._chunks.targets import Target, chunk_grid
