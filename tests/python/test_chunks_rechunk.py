@@ -119,7 +119,7 @@ def test_codecs_and_shards(here, codec, shards):
     assert [type(each).__name__ for each in got.compressors] == [type(each).__name__ for each in [CODECS[codec]] if each]
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", ">i2", ">f8", "c16", "M8[s]", "S5", "V6"])
+@pytest.mark.parametrize("dtype", ["?", "i1", ">i2", ">f8", "c16", ">c8", "M8[s]", ">M8[s]", ">m8[ms]", "S5", ">U3", "V6"])
 @pytest.mark.parametrize("target", ["y.npy", "y.zarr"])
 def test_dtypes_and_byte_orders(here, dtype, target):
     if dtype == "V6" and target == "y.zarr":

@@ -118,8 +118,6 @@ class Prepared:
                 progress(moved, total)
 
         for stage in range(len(job.stages)):
-            if stage == 0 and any(at == 1 for at, _ in done):
-                continue
             numbers = [number for number in range(job.tasks(stage)) if (stage, number) not in done]
             if client is not None:
                 runners.on_cluster(job, stage, numbers, client, finished)
