@@ -101,8 +101,9 @@ def quantise_blocks_both(x: Any, format: str, pad: bool, ceil: bool, stream: Any
         work.empty((columns, down * BLOCK), element),
         work.empty((columns, down), "uint8"),
     ]
-    copies = [operand(result(each)) for each in both]
-    work.run(_core.quantise_both, *copies, operand(source), pad=pad, ceil=ceil)
+    work.run(
+        _core.quantise_both, *(operand(result(each)) for each in both), operand(source), pad=pad, ceil=ceil
+    )
     return both
 
 

@@ -78,9 +78,12 @@ def _permute(array: Array, order: tuple[int, ...], stream: int) -> tuple[int, ..
     shape = [*array.shape, array.itemsize // part] if more else list(array.shape)
     strides = [*array.strides, part] if more else list(array.strides)
     axes = [*order, array.rank] if more else list(order)
-    operand = _core.Operand(array.address, f"b{part}", shape, strides)
     try:
-        return tuple(_core.permute_in_place(operand, axes, array.device, stream)[: array.rank])
+        # The operand is in no variable: who keeps an error keeps this frame.
+        now = _core.permute_in_place(
+            _core.Operand(array.address, f"b{part}", shape, strides), axes, array.device, stream
+        )
+        return tuple(now[: array.rank])
     except ValueError as error:
         message = str(error)
         if not message.startswith("array"):

@@ -46,5 +46,7 @@ class Work:
             if "has no real values" in str(error):
                 raise TypeError(str(error)) from None
             raise
+        finally:
+            del arguments  # who keeps an error keeps this frame
         self.uses(self.x)
         return found
