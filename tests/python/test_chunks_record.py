@@ -150,10 +150,11 @@ def test_killed_at_every_call(here, monkeypatch, target, old, exchange, stride):
     if old:
         make_old(target)
         Path("had_others").touch()
-    shutil.copytree(here, here.parent / "before")
+    before = here.with_name(f"{here.name}-before")
+    shutil.copytree(here, before)
     for number in range(0, 300, stride):
         clean()
-        shutil.copytree(here.parent / "before", here, dirs_exist_ok=True)
+        shutil.copytree(before, here, dirs_exist_ok=True)
         if not killed_at(number, lambda: run(target, overwrite=old, **few(target))):
             break
         seen.append(what_is_there(target))
@@ -346,11 +347,15 @@ def test_records_of_another_user_are_not_followed(here, monkeypatch):
     assert sorted(os.listdir("y.zarr.partial")) == before
 
 
+def ended(*_):
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("name", ["mine", "old.zarr", "pieces.raw"])
 @pytest.mark.parametrize("step", ["begun", "placing"])
 def test_what_others_put_into_the_folder_stays(here, monkeypatch, name, step):
     if step == "placing":
-        monkeypatch.setattr(record.Record, "_place", lambda *_: signal.raise_signal(signal.SIGINT))
+        monkeypatch.setattr(record.Record, "_place", ended)
         with pytest.raises(KeyboardInterrupt):
             run("y.zarr")
         monkeypatch.undo()

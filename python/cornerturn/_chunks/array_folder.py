@@ -114,8 +114,6 @@ def require_array(folder: str) -> None:
 
 def remove(folder: str) -> None:
     """Removes the array. What was begun and not finished, in metadata or in removal, is an array too."""
-    for _ in contents(folder):
-        pass
     for path, is_folder in contents(folder):
         os.rmdir(path) if is_folder else os.unlink(path)
     os.rmdir(folder)

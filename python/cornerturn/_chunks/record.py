@@ -30,7 +30,7 @@ from typing import Any
 from cornerturn._chunks import array_folder, groups, replacing
 from cornerturn._chunks.array_folder import Foreign
 from cornerturn._chunks.place import Place
-from cornerturn._chunks.renaming import exchange, rename_new, sync_file, sync_folder
+from cornerturn._chunks.renaming import exchange, rename_new, sync_all, sync_file, sync_folder
 
 _PROGRAM = "cornerturn rechunk"
 _MOST = 64 << 20  # bytes of a record
@@ -244,10 +244,10 @@ class Record:
         if self.place.kind != "zarr":
             sync_file(self.array)
             return
-        try:
-            array_folder.remove_unfinished(self.array)
-        except Foreign as error:
-            raise self.refusal(f"does not hold the array alone ({error})") from None
+        self._require_array(self.array)
+        array_folder.remove_unfinished(self.array)
+        if os.path.lexists(self.final):
+            sync_all(self.array)  # before the older array goes
 
     def _check_final(self, overwrite: bool) -> None:
         try:
@@ -285,6 +285,7 @@ class Record:
             self._finish_array()
         elif self.step:
             self.close()
+            self._require_array(self.array)
             self._go_on(DISCARDING)
             self._remove_pieces()
             self._remove_array(self.array)
@@ -297,12 +298,17 @@ class Record:
                 os.unlink(self._at(name))
 
     def _remove_array(self, path: str) -> None:
-        if not os.path.lexists(path):
-            return
-        try:
+        if os.path.lexists(path):
+            self._require_array(path)
             array_folder.remove(path) if self.place.kind == "zarr" else os.unlink(path)
+
+    def _require_array(self, path: str) -> None:
+        """Nothing that others have put into the folder of the array is removed with it."""
+        try:
+            for _ in array_folder.contents(path) if self.place.kind == "zarr" and os.path.lexists(path) else ():
+                pass
         except Foreign as error:
-            raise self.refusal(f"is not removed ({error})") from None
+            raise self.refusal(f"does not hold the array alone ({error})") from None
 
     def _remove_pieces(self) -> None:
         folders = [self.pieces]

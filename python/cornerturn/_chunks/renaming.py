@@ -51,6 +51,17 @@ def sync_folder(path: str) -> None:
             os.close(folder)
 
 
+def sync_all(path: str) -> None:
+    """Returns when all files of the file system of a folder are on the disk."""
+    call = getattr(ctypes.CDLL(None), "syncfs", None)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if call is None or call(folder) != 0:
+            os.sync()
+    finally:
+        os.close(folder)
+
+
 def sync_file(path: str) -> None:
     file = os.open(path, os.O_RDONLY)
     try:

@@ -95,6 +95,8 @@ def _npy(place: Place) -> bool:
 
 
 def _zarr(place: Place) -> bool:
+    if os.path.ismount(place.root):
+        raise Foreign("is where a file system is mounted, into which nothing is renamed")
     if not groups.require_groups(place) or identity(place.path) is None:
         return False
     mode = os.lstat(place.path).st_mode
