@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cornerturn._chunks.datasets import DatasetPlan
     from cornerturn._chunks.planning import RechunkPlan
 
 Progress = Callable[[int, int], Any]
@@ -15,20 +17,20 @@ def rechunk(
     source: Any,
     target: Any,
     *,
-    chunks: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
+    chunks: Sequence[int] | Mapping[str, int] | None = None,
+    axes: Sequence[Any] | None = None,
     dtype: Any = None,
     memory: int | str | None = None,
     client: Any = None,
     progress: Progress | None = None,
-    plan: Callable[[RechunkPlan], Any] | None = None,
+    plan: Callable[[RechunkPlan | DatasetPlan], Any] | None = None,
     threads: int | None = None,
     codec: str | None = None,
-    shards: Sequence[int] | None = None,
+    shards: Sequence[int] | Mapping[str, int] | None = None,
     resume: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
-) -> RechunkPlan:
+) -> RechunkPlan | DatasetPlan:
     """Writes the array `source` to `target` with other chunks, its axes in the order `axes`.
 
     The array may be much larger than memory. It is read once and written once where the memory allows
@@ -36,20 +38,28 @@ def rechunk(
     Until then `TARGET.partial` holds it, with a record of what is done. An interrupted run goes on from
     there with `resume=True`.
 
+    A source of several arrays is a dataset, as xarray opens it: a group of zarr, or a file of HDF5 or netCDF. All its
+    variables are written, to a group of zarr or a file of netCDF that is new, with its coordinates and attributes, each
+    by a plan of its own. Chunks and axes are given by the names of dimensions.
+
     Attributes, the names of dimensions, fill values and dimension scales travel along, each in the way of
     the target's format. What cannot is named in one UserWarning.
 
     Args:
         source: a path, a zarr array, a dataset of HDF5, a dask array or an array of NumPy. A path is that
-            of a zarr store, a file of HDF5, netCDF or a .npy file; `PATH::NAME` names one of several arrays.
+            of a zarr store, a file of HDF5, netCDF or a .npy file; `PATH::NAME` names one of several arrays,
+            or a group.
         target: the path of a .npy file, of a file of HDF5 (.h5, .hdf5, .nc), or of a zarr store, which any
             other name means. `PATH::NAME` names a dataset of HDF5, or an array in a group of zarr; NAME may
             have groups in it, as `a/b`, which are made where they are missing. What else is there stays.
         chunks: the extents of the target's chunks, in the order of its own axes; -1 takes all of an axis.
-            None keeps those of the source.
-        axes: as in `transpose`. None keeps the order.
+            None keeps those of the source. `{"time": 50}` gives them by the names of dimensions; the others keep
+            their own.
+        axes: as in `transpose`, or names of dimensions. None keeps the order. The variables of a dataset have those
+            that they have, and `...` stands for all others, which else stay where they are.
         dtype: as in `transpose`. Packed values are converted as they are stored, and _FillValue and
-            missing_value with them; a dtype that cannot hold these is refused.
+            missing_value with them; a dtype that cannot hold these is refused. Of a dataset it converts the
+            variables that are no coordinates, bounds or times.
         memory: the most bytes that the arrays of all tasks take together, 32 MiB at least, for each
             worker of a cluster: a number, or "512M", "2GiB". None is half of what is free.
         client: a client of dask.distributed, whose workers do the tasks. They open source and target by
@@ -67,7 +77,7 @@ def rechunk(
         dry_run: plans and writes nothing.
 
     Returns:
-        The plan. `print` shows it.
+        The plan, of a dataset the plans of its variables. `print` shows it.
 
     Raises:
         FileExistsError: `target` is there, or an interrupted run of it, and is neither resumed nor
@@ -82,10 +92,15 @@ def rechunk(
         >>> plan.tasks, plan.shape
         (1, (2, 3, 4, 5))
     """
+    from cornerturn._chunks.datasets import dataset_of, prepare_dataset
     from cornerturn._chunks.job import prepare
     from cornerturn._chunks.metadata import warn
+    from cornerturn._chunks.place import kind_of
 
-    made = prepare(source, target, chunks, axes, dtype, memory, client, threads, codec, shards)
+    given = target, chunks, axes, dtype, memory, client, threads, codec, shards
+    one = isinstance(target, (str, os.PathLike)) and kind_of(os.fspath(target)) == "npy"
+    dataset = None if one else dataset_of(source)
+    made = prepare(source, *given) if dataset is None else prepare_dataset(dataset, *given)
     if plan is not None:
         plan(made.plan)
     if not dry_run:

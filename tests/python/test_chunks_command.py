@@ -43,7 +43,7 @@ def test_as_a_user_calls_it(here, capsys):
     ("words", "message"),
     [
         (["--chunks", "a,b,c"], "--chunks = 'a,b,c' is no list of whole numbers"),
-        (["--chunks", "t=4,y=5,x=6"], "--pattern has to name the axes"),
+        (["--chunks", "t=4,y=5,x=6"], "there is no dimension 't', but none that has a name"),
         (["--chunks", "t=4,z=5,x=6", "--pattern", "t y x -> x y t"], "has to name each of t, y, x once"),
         (["--pattern", "t y x"], "write the names of the axes before and after"),
         (["--pattern", "t (y x) -> t y x"], "write the names of the axes before and after"),

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from cornerturn._chunks.planning import RechunkPlan, size
+from cornerturn._chunks.planning import size
 
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
@@ -23,12 +23,15 @@ def _parser() -> argparse.ArgumentParser:
         "order. Attributes and names of dimensions travel along. Ctrl-C leaves OUT.partial, from which --resume goes on.",
     )
     add = parser.add_argument
-    add("source", metavar="IN", help="a zarr store, a file of HDF5, netCDF or .npy; IN::NAME names one of several arrays")
+    add("source", metavar="IN", help="a zarr store, a file of HDF5, netCDF or .npy; IN::NAME names one of several arrays, "
+        "and without NAME all of them are written")
     add("target", metavar="OUT", help="a file named .npy, .h5 or .nc, or a zarr store; OUT::NAME names a dataset, or an array in a group")
     add("--chunks", help="their extents: 8760,72,144 in the order in which --pattern names the axes first, or "
-        "t=8760,y=72,x=144; -1 takes all of an axis")
+        "t=8760,y=72,x=144 by the names of --pattern, or by those that IN has, some of them; -1 takes all of an axis")
     orders = parser.add_mutually_exclusive_group()
     orders.add_argument("--pattern", help='the axes before and after: "t y x -> y x t"')
+    orders.add_argument("--axes", metavar="NAMES", help="the order of the dimensions by the names that IN has for them: "
+        "lat,lon,time; ... stands for all others")
     orders.add_argument("--perm", help="axis i of OUT is axis PERM[i] of IN: 1,2,0")
     add("--dtype", help="converts the values, as they are stored: float32, int16, ...")
     add("--memory", help="the most bytes for the arrays of all tasks, of each worker: 1GiB (default: half of what is free)")
@@ -65,15 +68,21 @@ def _numbers(option: str, text: str) -> list[int]:
         raise ValueError(f"{option} = {text!r} is no list of whole numbers, such as 100,-1,25") from None
 
 
-def extents(option: str, text: str | None, axes: Sequence[int] | None, names: list[str]) -> list[int] | None:
-    """Extents in the order of the target."""
+def _names(text: str) -> list[Any]:
+    return [... if name == "..." else name for name in text.split(",")]
+
+
+def extents(option: str, text: str | None, axes: Sequence[int] | None, names: list[str]) -> Any:
+    """Extents in the order of the target, or by the names of dimensions."""
     if text is None:
         return None
     if "=" in text:
         pairs = dict(word.split("=", 1) for word in text.split(",") if "=" in word)
-        if not names:
-            raise ValueError(f"{option} = {text!r}: --pattern has to name the axes")
-        if sorted(pairs) != sorted(names) or len(pairs) != len(text.split(",")):
+        if len(pairs) != len(text.split(",")):
+            raise ValueError(f"{option} = {text!r} has to give each name one extent, as in t=100,y=-1")
+        if not names:  # they are those that the source has
+            return dict(zip(pairs, _numbers(option, ",".join(pairs.values())), strict=True))
+        if sorted(pairs) != sorted(names):
             raise ValueError(f"{option} = {text!r} has to name each of {', '.join(names)} once")
         numbers = _numbers(option, ",".join(pairs[name] for name in names))
     else:
@@ -129,7 +138,7 @@ def _client(address: str | None) -> Any:
 def _run(given: argparse.Namespace) -> None:
     from cornerturn._rechunk import rechunk
 
-    def show(plan: RechunkPlan) -> None:
+    def show(plan: Any) -> None:
         if given.plan or not given.quiet:
             print(plan, file=sys.stdout if given.plan else sys.stderr, flush=True)
 
@@ -140,7 +149,7 @@ def _run(given: argparse.Namespace) -> None:
             rechunk(
                 given.source,
                 given.target,
-                axes=axes,
+                axes=axes if given.axes is None else _names(given.axes),
                 chunks=extents("--chunks", given.chunks, axes, names),
                 shards=extents("--shards", given.shards, axes, names),
                 dtype=given.dtype,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from operator import index
 from typing import Any
 
@@ -102,9 +103,11 @@ class Prepared:
         self.job.stages = stages
         self.plan = RechunkPlan(**{**self.plan.__dict__, "stages": stages, "threads": threads})
 
+    def bytes_moved(self) -> int:
+        return sum(self.job.tasks(stage) * self.job.weight(stage) for stage in range(len(self.job.stages)))
+
     def _stages(self, client: Any, progress: Any, done: set[tuple[int, int]]) -> None:
-        job = self.job
-        total = sum(job.tasks(stage) * job.weight(stage) for stage in range(len(job.stages)))
+        job, total = self.job, self.bytes_moved()
         moved = sum(job.weight(stage) for stage, _ in done)
         told = 0.0
 
@@ -125,40 +128,60 @@ class Prepared:
                 runners.on_threads(job, stage, numbers, self.plan.threads, self.cores, finished)
 
 
+@dataclass(frozen=True)
+class Aim:
+    """Where an array is written while it is made, and what its target is called."""
+
+    kind: str
+    path: str
+    key: str  # of the dataset in a file of HDF5
+    shown: str
+    leaf: str  # from which dimensions have their names where xarray needs some; "" where it does not
+    pieces: str  # the folder of intermediate files
+    netcdf: bool
+
+
 def prepare(
     source: Any, target: Any, chunks: Any, axes: Any, dtype: Any, memory: Any, client: Any, threads: Any,
     codec: Any, shards: Any,
 ) -> Prepared:
     array = open_source(source)
-    rank = len(array.shape)
-    order = order_of(range(rank) if axes is None else axes, rank)
-    shape = tuple([array.shape[axis] for axis in order])
-    values = _dtype(array, dtype)
     place = place_of(target)
     replacing.check_neighbours(place, array.paths())
-    kind = place.kind
+    record, inner = Record(place), bool(place.groups())
+    aim = Aim(
+        place.kind, record.array, place.key, f"{place.root}::{place.key}" if inner else place.path,
+        place.key.rpartition("/")[2] if inner else "", record.pieces, place.netcdf,
+    )
+    return prepare_array(array, aim, chunks, axes, dtype, memory, client, threads, codec, shards, record)
+
+
+def prepare_array(
+    array: Source, aim: Aim, chunks: Any, axes: Any, dtype: Any, memory: Any, client: Any, threads: Any,
+    codec: Any, shards: Any, record: Record, coordinates: bool = True,
+) -> Prepared:
+    rank, meaning = len(array.shape), array.meaning()
+    if not coordinates:  # they are variables like the others
+        meaning = replace(meaning, scales={})
+    order = order_of(metadata.axes_of(meaning.names, range(rank) if axes is None else axes, False), rank)
+    shape = tuple([array.shape[axis] for axis in order])
+    values, kind = _dtype(array, dtype), aim.kind
     check_codec(codec, kind, shards)
     source_chunks = tuple([min(array.chunks[axis], max(array.shape[axis], 1)) for axis in order])
-    cut = _chunks(chunks, shape, source_chunks, array, values, kind)
-    sharded = None if shards is None else _shards(shards, cut, shape)
-    meaning = array.meaning().permuted(order).converted(array.dtype, values, array.name)
-    if place.groups():  # without names xarray does not read a group
-        leaf = place.key.rpartition("/")[2]
-        names = meaning.names or (None,) * rank
-        meaning = replace(meaning, names=tuple([name or f"{leaf}_dim_{axis}" for axis, name in enumerate(names)]))
+    meaning = metadata.named(meaning.permuted(order).converted(array.dtype, values, array.name), aim.leaf, rank)
+    cut = _chunks(chunks, shape, source_chunks, array, values, kind, meaning.names)
+    sharded = None if shards is None else _shards(shards, cut, shape, meaning.names)
     options: dict[str, Any] = {}
     if kind == "zarr":
         options, lost = metadata.for_zarr(meaning, values)
         options = zarr_options(array, options, cut, codec, sharded)
     elif kind == "hdf5":
-        netcdf = place.path.lower().endswith((".nc", ".nc4"))
-        stored = metadata_hdf5.hdf5_dtype(values, netcdf)
-        meaning, lost = metadata_hdf5.hdf5_meaning(meaning, place.key, values, netcdf)
+        stored = metadata_hdf5.hdf5_dtype(values, aim.netcdf)
+        meaning, lost = metadata_hdf5.hdf5_meaning(meaning, aim.key, values, aim.netcdf)
         values = stored
     else:
         lost = metadata.npy_losses(meaning)
-    record = Record(place)
-    made = make_target(kind, record.array, place.key, shape, values, cut, codec, options, meaning)
+    made = make_target(kind, aim.path, aim.key, shape, values, cut, codec, options, meaning)
     at_once = _at_once(client, threads, array, made)
     given = _memory(memory, client)
     limit = given - min(_RESERVE, given // 4)
@@ -173,11 +196,9 @@ def prepare(
         number, stages = at_once, planning.stages_of(shape, *sides, limit // at_once, cores) or ()
         if not stages and 0 not in shape:
             raise ValueError(planning.too_little(shape, *sides, limit // at_once))
-    plan = RechunkPlan(
-        array.name, f"{place.root}::{place.key}" if place.groups() else place.path, shape, order, str(values), source_chunks, cut, number, given, stages
-    )
-    said = dict(axes=order, chunks=cut, dtype=str(values), codec=codec, shards=sharded, key=place.key)
-    return Prepared(plan, Job(array, made, order, stages, record.pieces), record, said, at_once, lost)
+    plan = RechunkPlan(array.name, aim.shown, shape, order, str(values), source_chunks, cut, number, given, stages)
+    said = dict(axes=order, chunks=cut, dtype=str(values), codec=codec, shards=sharded, key=aim.key)
+    return Prepared(plan, Job(array, made, order, stages, aim.pieces), record, said, at_once, lost)
 
 
 def _dtype(source: Source, dtype: Any) -> numpy.dtype:
@@ -210,15 +231,17 @@ def _integers(name: str, given: Any, rank: int) -> list[int]:
 
 
 def _chunks(
-    chunks: Any, shape: Extents, own: Extents, source: Source, dtype: numpy.dtype, kind: str
+    chunks: Any, shape: Extents, own: Extents, source: Source, dtype: numpy.dtype, kind: str, names: tuple[Any, ...]
 ) -> Extents:
     if kind == "npy":
         if chunks is not None:
             raise ValueError(f"chunks = {shown(chunks)}: a target of .npy has none")
         row = max(1, 4096 // dtype.itemsize)
         return tuple([min(row, max(n, 1)) if k == len(shape) - 1 else 1 for k, n in enumerate(shape)])
-    if chunks is None:
-        chunks = own if not getattr(source, "slowest", None) else _auto(shape, dtype.itemsize)
+    if chunks is None or isinstance(chunks, Mapping):
+        given = chunks or {}
+        chunks = own if not getattr(source, "slowest", None) else auto(shape, dtype.itemsize)
+        chunks = metadata.extents_of("chunks", names, given, chunks)
     numbers = _integers("chunks", chunks, len(shape))
     for k, (n, extent) in enumerate(zip(numbers, shape, strict=True)):
         if n < 1 and n != -1:
@@ -227,7 +250,7 @@ def _chunks(
     return tuple(numbers)
 
 
-def _auto(shape: Extents, itemsize: int) -> Extents:
+def auto(shape: Extents, itemsize: int) -> Extents:
     """Chunks of about 4 MiB for an array that has none."""
     chunks = [max(n, 1) for n in shape]
     while numpy.prod(chunks, dtype=float) * itemsize > 4 << 20 and max(chunks) > 1:
@@ -236,7 +259,9 @@ def _auto(shape: Extents, itemsize: int) -> Extents:
     return tuple(chunks)
 
 
-def _shards(shards: Any, chunks: Extents, shape: Extents) -> Extents:
+def _shards(shards: Any, chunks: Extents, shape: Extents, names: tuple[Any, ...]) -> Extents:
+    if isinstance(shards, Mapping):
+        shards = metadata.extents_of("shards", names, shards, chunks)
     numbers = _integers("shards", shards, len(chunks))
     for k, (n, chunk) in enumerate(zip(numbers, chunks, strict=True)):
         if n == -1:

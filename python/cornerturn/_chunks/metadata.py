@@ -223,6 +223,72 @@ def for_zarr(meaning: Meaning, dtype: numpy.dtype) -> tuple[dict[str, Any], list
     return options, lost
 
 
+def plain_attributes(given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Those of a group as JSON has them, and what is lost."""
+    found, lost = {}, []
+    for name, value in given.items():
+        try:
+            found[name] = plain(value)
+        except Unfit as error:
+            lost.append(f"{name} ({error})")
+    return found, lost
+
+
+# --- names of dimensions --------------------------------------------------------------------------------------------
+
+
+def named(meaning: Meaning, leaf: str, rank: int) -> Meaning:
+    """Dimensions without a name have one made of `leaf`, unless that is empty."""
+    if not leaf:
+        return meaning
+    names = meaning.names or (None,) * rank
+    return replace(meaning, names=tuple([name or f"{leaf}_dim_{axis}" for axis, name in enumerate(names)]))
+
+
+def axes_of(names: tuple[str | None, ...], axes: Any, some: bool) -> Any:
+    """Axes that are given by their names, as numbers; an ellipsis stands for those that are not named.
+
+    With `some` those that the array does not have are passed over. Without an ellipsis axes that are not named stay
+    where they are, and the others change places among themselves.
+    """
+    if axes is None:
+        return tuple(range(len(names)))
+    axes = list(axes) if isinstance(axes, Iterable) and not isinstance(axes, str) else axes
+    if not isinstance(axes, list) or not any(isinstance(axis, str) or axis is ... for axis in axes):
+        return axes
+    unknown = [axis for axis in axes if axis is not ... and axis not in names]
+    if unknown and not some:
+        raise ValueError(f"axes = {shown(tuple(axes))}: there is no dimension {unknown[0]!r}, but {_list(names)}")
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"axes = {shown(tuple(axes))} names one twice")
+    rest = [axis for axis, name in enumerate(names) if name not in axes]
+    if rest and not some and ... not in axes:
+        raise ValueError(f"axes = {shown(tuple(axes))} leaves {names[rest[0]]!r} out: name it, or write ...")
+    order: list[int] = []
+    for name in axes:
+        order += rest if name is ... else [axis for axis, own in enumerate(names) if own == name]
+    if ... in axes:
+        return tuple(order)
+    moved = iter(order)
+    return tuple([axis if axis in rest else next(moved) for axis in range(len(names))])
+
+
+def extents_of(option: str, names: tuple[str | None, ...], given: Any, own: Extents) -> Extents:
+    """Extents that are given by the names of dimensions; the others keep their own."""
+    for name in given:
+        if name not in names and not isinstance(given, Optional):
+            raise ValueError(f"{option} = {shown(dict(given))}: there is no dimension {name!r}, but {_list(names)}")
+    return tuple([given.get(name, n) for name, n in zip(names, own, strict=True)]) if names else own
+
+
+def _list(names: tuple[str | None, ...]) -> str:
+    return ", ".join(map(str, names)) or "none that has a name"
+
+
+class Optional(dict[str, int]):
+    """Extents along dimensions that an array need not have."""
+
+
 def npy_losses(meaning: Meaning) -> list[str]:
     lost = list(meaning.lost)
     if meaning.attributes:

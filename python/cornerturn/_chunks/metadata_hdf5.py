@@ -13,7 +13,7 @@ from cornerturn._chunks.metadata import Meaning, Unfit, plain, text_of
 
 _RESERVED = ("DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict")
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
-_PREFIX = "_nc4_non_coord_"  # netCDF's, of variables that have the name of a dimension and do not lie along it
+PREFIX = "_nc4_non_coord_"  # netCDF's, of variables that have the name of a dimension and do not lie along it
 
 
 def of_hdf5(dataset: Any) -> Meaning:

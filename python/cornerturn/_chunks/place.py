@@ -34,6 +34,10 @@ class Place:
         return os.path.join(self.root, self.key) if self.kind == "zarr" and self.key else self.root
 
     @property
+    def netcdf(self) -> bool:
+        return self.path.lower().endswith((".nc", ".nc4"))
+
+    @property
     def folder(self) -> str:
         """What holds the array until it is whole. It lies beside the store."""
         inner = f":{quote(self.key, safe='')}" if self.path != self.root else ""
