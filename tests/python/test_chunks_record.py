@@ -389,6 +389,30 @@ def test_an_array_that_has_appeared_meanwhile_stays(here):
             assert what_is_there(target) == "new"
 
 
+@pytest.mark.parametrize("exchange", [True, False])
+@pytest.mark.parametrize("target", ["y.npy", "y.zarr", "y.zarr::t"])
+def test_what_appears_at_the_last_moment_stays(here, monkeypatch, target, exchange):
+    """Between the look at the target and the call that gives the array its name."""
+    path = place_of(target).path
+
+    def appear(*_):
+        Path(path).write_text("mine") if target == "y.npy" else os.makedirs(path)
+
+    monkeypatch.setattr(record.groups, "make_missing", appear)
+    if not exchange:
+        monkeypatch.setattr(renaming, "_renameat2", lambda *_: False)
+    with pytest.raises(FileExistsError):
+        run(target)
+    assert Path(path).read_text() == "mine" if target == "y.npy" else os.listdir(path) == []
+    monkeypatch.undo()
+    os.chdir(here)
+    os.unlink(path) if target == "y.npy" else os.rmdir(path)
+    if target.endswith("::t"):
+        shutil.rmtree("y.zarr")
+    run(target, resume=True)
+    assert what_is_there(target) == "new"
+
+
 def zarr_source(values=X):
     shutil.rmtree("x.zarr", ignore_errors=True)
     zarr.create_array("x.zarr", shape=X.shape, chunks=(3, 5), dtype="f4", compressors=None)[...] = values

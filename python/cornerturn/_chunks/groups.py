@@ -76,8 +76,11 @@ def locked(place: Place) -> Iterator[None]:
 
 
 def consolidated(place: Place) -> list[str]:
-    """The groups that have consolidated metadata."""
-    return [folder for folder in place.groups() if _metadata(folder).get("consolidated_metadata")]
+    """The groups that have consolidated metadata, or are to: a store that is not there gets them, as from xarray."""
+    folders = place.groups()
+    if folders and not os.path.lexists(folders[0]):
+        return folders[:1]
+    return [folder for folder in folders if _metadata(folder).get("consolidated_metadata")]
 
 
 def _metadata(folder: str) -> dict[str, Any]:

@@ -267,12 +267,13 @@ class Record:
             return  # a run that was killed then has placed it
         if here != new:
             raise self.refusal("holds another array than the one that was made")
+        present = replacing.identity(self.final) is not None
         self._check_final(overwrite)
         groups.make_missing(self.place, self._at("group"))
-        if self.place.kind != "zarr" and os.path.lexists(self.final):
+        if present and self.place.kind != "zarr":
             os.replace(self.array, self.final)
             return
-        if os.path.lexists(self.final):
+        if present:
             groups.drop(self._state["consolidated"], self._at("zarr.json"))
             if exchange(self.array, self.final):
                 return
