@@ -248,6 +248,16 @@ def test_a_run_that_was_killed_is_begun_anew(target, monkeypatch):
         with pytest.raises(OSError, match="no room"):
             cornerturn.rechunk(source, target)
     assert sorted(os.listdir()) == sorted([source, f"{target}.partial"])
+    if target == "o.zarr":  # what others have put there is not removed
+        for foreign in ("array.zarr/notes.txt", "array.zarr/t2m/notes.txt"):
+            path = f"{target}.partial/{foreign}"
+            with open(path, "w"):
+                pass
+            for options in (dict(overwrite=True), dict(resume=True)):
+                with pytest.raises(ValueError, match="does not hold the dataset alone"):
+                    cornerturn.rechunk(source, target, **options)
+                assert os.path.exists(path) and os.path.exists(f"{target}.partial/array.zarr/t2m/zarr.json")
+            os.unlink(path)
     cornerturn.rechunk(source, target, overwrite=True, chunks={"time": 3})
     xr.testing.assert_identical(opened(target), opened(source))
     with monkeypatch.context() as patch:

@@ -188,27 +188,33 @@ class DatasetRecord(Record):
     """Its array is a group of zarr, or a file of HDF5. Nothing is replaced by it."""
 
     def _remove_array(self, path: str) -> None:
-        if self.place.kind != "zarr" or not os.path.isdir(path):
+        if self.place.kind != "zarr" or not os.path.lexists(path):
             super()._remove_array(path)
             return
-        try:
-            for name in _arrays_in(path):
-                array_folder.remove(os.path.join(path, name))
-        except Foreign as error:
-            raise self.refusal(f"is not removed ({error})") from None
+        self._require_array(path)
+        for name in _arrays_in(path):
+            array_folder.remove(os.path.join(path, name))
         for name in os.listdir(path):
             os.unlink(os.path.join(path, name))
         os.rmdir(path)
+
+    def _require_array(self, path: str) -> None:
+        if self.place.kind != "zarr" or not os.path.lexists(path):
+            return
+        try:
+            for name in _arrays_in(path):
+                for _ in array_folder.contents(os.path.join(path, name)):
+                    pass
+        except Foreign as error:
+            raise self.refusal(f"does not hold the dataset alone ({error})") from None
 
     def _finish_files(self) -> None:
         if self.place.kind != "zarr":
             super()._finish_files()
             return
-        try:
-            for name in _arrays_in(self.array):
-                array_folder.remove_unfinished(os.path.join(self.array, name))
-        except Foreign as error:
-            raise self.refusal(f"does not hold the dataset alone ({error})") from None
+        self._require_array(self.array)
+        for name in _arrays_in(self.array):
+            array_folder.remove_unfinished(os.path.join(self.array, name))
         groups.consolidate([self.array])
 
     def _check_final(self, overwrite: bool) -> None:
