@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "commands.hpp"
-#include "files/output_file.hpp"
+#include "files/temporary_name.hpp"
 
 namespace cornerturn::cli {
 namespace {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <optional>
+#include <span>
 
+#include "cornerturn/version.hpp"
+#include "files/checksum.hpp"
 #include "files/journal.hpp"
 #include "files/place.hpp"
 #include "io/array_file.hpp"
@@ -63,65 +66,106 @@ class TransposedInPlace {
     refuse_other_options(arguments_);
     path_ = files::place_of(arguments_.in).path;
     input_ = open_input(arguments_, 0);
-    const std::optional<std::string> known = files::Journal::task_of(path_);
-    find_task(known);
+    journal_ = files::Journal::waiting(path_, input_.file, arguments_.sync());
+    resumed_ = journal_.has_value();
+    find_task();
     const Clock::time_point start = Clock::now();
     move();
     seconds_ = seconds_since(start);
-    resumed_ = known.has_value();
     report();
   }
 
  private:
   // What is to be done. A journal says which memory the work was begun with, and how the header
   // was: the new one may stand in the file already.
-  void find_task(const std::optional<std::string>& known) {
+  void find_task() {
     header_ = input_.header;
     std::int64_t memory = arguments_.work.memory_bytes();
     if (memory == 0) {
       memory = std::max(io::least_memory, std::min(usual_memory, available_memory() / 2));
     }
-    if (known) {
-      const nlohmann::json task = nlohmann::json::parse(*known, nullptr, false);
-      if (task.is_object() && task.contains("memory") && task.contains("shape")) {
-        memory = task["memory"].get<std::int64_t>();
-        header_.shape = task["shape"].get<std::vector<std::int64_t>>();
+    nlohmann::json known;
+    if (journal_) {
+      known = nlohmann::json::parse(journal_->task(), nullptr, false);
+      if (!known.is_object() || !known.contains("memory") || !known.contains("shape")) {
+        refuse_task("that of another program");
       }
+      memory = known["memory"].get<std::int64_t>();
+      header_.shape = known["shape"].get<std::vector<std::int64_t>>();
     }
     permutation_ = arguments_.order.permutation(static_cast<int>(header_.shape.size()));
     result_ = header_;
     for (std::size_t i = 0; i < permutation_.size(); ++i) {
       result_.shape[i] = header_.shape[static_cast<std::size_t>(permutation_[i])];
     }
-    task_ =
-        nlohmann::json{{"shape", header_.shape},           {"permutation", permutation_},
-                       {"dtype", io::descr_text(header_)}, {"fortran_order", header_.fortran_order},
-                       {"offset", input_.offset},          {"memory", memory}}
-            .dump();
     if (input_.header.shape != header_.shape && input_.header.shape != result_.shape) {
       refuse_in_place(fmt::format("{} has the shape {}, but its journal tells of {}",
                                   input_.file.label(), io::shape_text(input_.header.shape),
                                   io::shape_text(header_.shape)));
     }
+    make_schedule(memory);
+    task_ = {{"shape", header_.shape},           {"permutation", permutation_},
+             {"dtype", io::descr_text(header_)}, {"fortran_order", header_.fortran_order},
+             {"offset", input_.offset},          {"memory", memory}};
+    if (journal_) require_same_task(known);
+    task_["steps"] = steps();
+    task_["version"] = version();
+  }
+
+  void make_schedule(std::int64_t memory) {
     const Axes axes(header_, permutation_);
     if (input_.bytes == 0) {  // only the header changes
-      schedule_ = {axes.shape, axes.perm, header_.item_size, io::max_npy_header, {}};
-      return;
+      schedule_ = {axes.shape, axes.perm, header_.item_size, io::least_piece, {}};
+    } else {
+      schedule_ = io::make_in_place_schedule(axes.shape, axes.perm, header_.item_size, memory);
     }
-    schedule_ = io::make_in_place_schedule(axes.shape, axes.perm, header_.item_size, memory);
+  }
+
+  // Another version may have other steps to the same end.
+  std::string steps() const {
+    const std::string text = fmt::format("{} {}", schedule_.piece, io::to_string(schedule_));
+    return fmt::format("{:016x}", files::checksum_of(std::as_bytes(std::span(text))));
+  }
+
+  void require_same_task(const nlohmann::json& known) const {
+    for (const auto& [key, value] : task_.items()) {
+      if (!known.contains(key) || known[key] != value) refuse_task(journal_->task());
+    }
+    if (known.value("steps", "") != steps()) {
+      refuse_in_place(
+          fmt::format("{} is in the middle of a change that version {} of cornerturn began: only "
+                      "that version can finish it",
+                      input_.file.label(), visible(known.value("version", "?"))));
+    }
+  }
+
+  [[noreturn]] void refuse_task(const std::string& task) const {
+    refuse_in_place(fmt::format("{} is in the middle of another change, of which '{}' tells: {}",
+                                input_.file.label(), visible(journal_->path()), visible(task)));
+  }
+
+  files::Journal begin_journal() const {
+    try {
+      return files::Journal::begin(path_, input_.file, task_.dump(), schedule_.journal_sizes(),
+                                   arguments_.sync());
+    } catch (const Error& error) {
+      if (error.status() != Status::out_of_memory || schedule_.piece <= io::smallest_piece()) throw;
+      throw Error(error.status(),
+                  fmt::format("{}: the journal takes less with a smaller --memory", error.what()));
+    }
   }
 
   void move() {
     const std::string header =
         input_.raw ? std::string() : io::format_npy_header(result_, input_.offset);
-    files::Journal journal(path_, input_.file, task_, schedule_.journal_sizes(), arguments_.sync());
-    if (!io::is_done(schedule_, journal)) {
+    if (!journal_) journal_ = begin_journal();
+    if (!io::is_done(schedule_, *journal_)) {
       const ProgressLine line(schedule_.bytes_written(),
                               [&] { return progress_.bytes_written.load(); });
-      io::rearrange_in_place(schedule_, input_.file, input_.offset, header, journal, options_,
+      io::rearrange_in_place(schedule_, input_.file, input_.offset, header, *journal_, options_,
                              progress_);
     }
-    journal.finish();
+    journal_->finish();
   }
 
   void report() const {
@@ -140,7 +184,8 @@ class TransposedInPlace {
                              {"bytes_per_second", rate},
                              {"resumed", resumed_},
                              {"synced", !arguments_.no_sync}};
-      json["journal_bytes"] = schedule_.journal_sizes().total();
+      json["journal_bytes"] = files::Journal::bytes(schedule_.journal_sizes(),
+                                                    static_cast<std::int64_t>(task_.dump().size()));
       io::print_as_is(io::report_text(json));
       return;
     }
@@ -160,8 +205,9 @@ class TransposedInPlace {
   io::NpyHeader header_;  // before
   io::NpyHeader result_;
   std::vector<int> permutation_;
-  std::string task_;
+  nlohmann::json task_;
   io::InPlaceSchedule schedule_;
+  std::optional<files::Journal> journal_;
   io::Progress progress_;
   double seconds_ = 0;
   bool resumed_ = false;

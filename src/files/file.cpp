@@ -138,6 +138,12 @@ void File::write_at(const void* data, std::int64_t bytes, std::int64_t offset) c
   }
 }
 
+void File::resize(std::int64_t bytes) const {
+  while (::ftruncate(descriptor_, bytes) != 0) {
+    if (errno != EINTR) fail(fmt::format("cannot be given {} bytes", bytes));
+  }
+}
+
 std::string label_of(const std::string& argument, const std::string& path) {
   return fmt::format("{} = '{}'", argument, visible(path));
 }

@@ -34,6 +34,8 @@ class File {
   void read_at(void* data, std::int64_t bytes, std::int64_t offset) const;
   void write(const void* data, std::int64_t bytes) const;
   void write_at(const void* data, std::int64_t bytes, std::int64_t offset) const;
+  /// Cuts off what is behind so many bytes, or adds zeros.
+  void resize(std::int64_t bytes) const;
   /// Returns when what was written is on the disk. Does nothing for what lies on none: a pipe.
   void sync() const;
 

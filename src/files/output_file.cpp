@@ -9,59 +9,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "cornerturn/error.hpp"
+#include "files/mark.hpp"
 
 namespace cornerturn::files {
 namespace {
-
-// Names to remove when a signal ends the process: plain memory that a handler may read. A slot is
-// filled before its file is made and emptied after the file is gone.
-struct Slot {
-  std::atomic<bool> taken{false};
-  std::atomic<bool> filled{false};
-  std::array<char, PATH_MAX> path{};
-};
-std::array<Slot, 8> slots;
-
-int fill_slot(const std::string& path) {
-  if (path.size() >= PATH_MAX) return -1;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].taken.exchange(true)) continue;
-    std::memcpy(slots[i].path.data(), path.c_str(), path.size() + 1);
-    slots[i].filled.store(true);
-    return static_cast<int>(i);
-  }
-  return -1;
-}
-
-void empty_slot(int& slot) noexcept {
-  if (slot < 0) return;
-  slots[static_cast<std::size_t>(slot)].filled.store(false);
-  slots[static_cast<std::size_t>(slot)].taken.store(false);
-  slot = -1;
-}
-
-std::string descriptor_path(int descriptor) {
-  return "/proc/self/fd/" + std::to_string(descriptor);
-}
-
-// A file without a name can later be given one through /proc.
-int open_unnamed(const std::string& directory, unsigned mode) {
-  const int descriptor = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-  if (descriptor >= 0 && ::access(descriptor_path(descriptor).c_str(), F_OK) != 0) {
-    ::close(descriptor);
-    return -1;
-  }
-  return descriptor;
-}
 
 [[noreturn]] void fail_for_room(const File& file, std::int64_t bytes) {
   file.fail(fmt::format("has no room for {} bytes", bytes));
@@ -91,13 +47,6 @@ bool allocate(const File& file, std::int64_t bytes) {
 // Two names of one file system change places. False with errno: older systems cannot.
 bool exchange_names(const std::string& a, const std::string& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
-}
-
-std::string random_suffix() {
-  static std::atomic<unsigned> count{0};
-  struct timespec now {};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return fmt::format("{}.{:x}.{}", getpid(), now.tv_nsec, count++);
 }
 
 }  // namespace
@@ -149,14 +98,20 @@ OutputFile::OutputFile(const Place& place, const std::string& label, std::int64_
     open_in_order(-1);
     return;
   }
+  if (replaces_) refuse_unfinished();
   directory_ = directory_of(path_);
   open_temporary(replaces_ ? status.st_mode & 0777 : 0666);
-  try {
-    if (replaces_) inherit(status.st_uid, status.st_gid, status.st_mode);
-    reserve(file_, bytes);
-  } catch (...) {
-    remove_temporary();
-    throw;
+  if (replaces_) inherit(status.st_uid, status.st_gid, status.st_mode);
+  reserve(file_, bytes);
+}
+
+// Its bytes are in no order, but those of the older array all the same, and its journal would be
+// left behind.
+void OutputFile::refuse_unfinished() const {
+  if (const auto why = why_unfinished(path_)) {
+    throw Error(
+        Status::invalid_argument,
+        fmt::format("{} {}; or remove both first to write another file here", file_.label(), *why));
   }
 }
 
@@ -184,43 +139,9 @@ void OutputFile::inherit(unsigned owner, unsigned group, unsigned mode) {
   if (::fchmod(file, mode) != 0) file_.fail("cannot be given the mode of the file it replaces");
 }
 
-// Calls make(name) with names beside the destination until one is free. False with errno.
-template <class Make>
-bool OutputFile::make_with_temporary_name(const Make& make) {
-  const std::string name = path_.substr(path_.rfind('/') + 1);
-  for (int tries = 0; tries < 100; ++tries) {
-    // A name may have 255 bytes.
-    temporary_ = fmt::format("{}/.{}.{}.tmp", directory_, name.substr(0, 180), random_suffix());
-    slot_ = fill_slot(temporary_);
-    if (make(temporary_.c_str())) return true;
-    const int error = errno;
-    forget_temporary_name();
-    errno = error;
-    if (error != EEXIST) return false;
-  }
-  return false;
-}
-
-void OutputFile::forget_temporary_name() noexcept {
-  empty_slot(slot_);
-  temporary_.clear();
-}
-
-void OutputFile::remove_temporary() noexcept {
-  if (temporary_.empty()) return;
-  ::unlink(temporary_.c_str());
-  forget_temporary_name();
-}
-
 void OutputFile::open_temporary(unsigned mode) {
   const std::string label = file_.label();
-  int descriptor = open_unnamed(directory_, mode);
-  if (descriptor < 0) {
-    make_with_temporary_name([&](const char* name) {
-      descriptor = ::open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
-      return descriptor >= 0;
-    });
-  }
+  const int descriptor = files::open_temporary(path_, mode, temporary_);
   if (descriptor < 0) file_.fail("cannot be written");
   file_ = File(descriptor, label);
 }
@@ -229,10 +150,9 @@ void OutputFile::open_temporary(unsigned mode) {
 void OutputFile::prepare() {
   if (sync_ == Sync::yes) file_.sync();
   if (seekable_ && temporary_.empty()) {
-    const std::string unnamed = descriptor_path(file_.descriptor());
-    const bool named = make_with_temporary_name([&](const char* name) {
-      return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
-    });
+    const int unnamed = file_.descriptor();
+    const bool named =
+        temporary_.make(path_, [&](const char* name) { return give_free_name(unnamed, name); });
     if (!named) file_.fail("cannot be given its name");
   }
   file_.finish();
@@ -241,21 +161,21 @@ void OutputFile::prepare() {
 void OutputFile::take_place(bool keep_old) {
   if (!seekable_) return;
   if (keep_old && replaces_) {
-    exchanged_ = exchange_names(temporary_, path_);
+    exchanged_ = exchange_names(temporary_.path(), path_);
     const bool cannot = errno == EINVAL || errno == ENOSYS || errno == ENOTSUP || errno == ENOENT;
     if (!exchanged_ && !cannot) file_.fail("cannot be given its name");
   }
-  if (!exchanged_ && ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (!exchanged_ && ::rename(temporary_.path().c_str(), path_.c_str()) != 0) {
     file_.fail("cannot be given its name");
   }
-  if (!exchanged_) forget_temporary_name();
+  if (!exchanged_) temporary_.forget();
   placed_ = true;
 }
 
 void OutputFile::give_back() noexcept {
   if (!placed_) return;
   if (exchanged_) {
-    exchange_names(temporary_, path_);
+    exchange_names(temporary_.path(), path_);
   } else if (!replaces_) {
     ::unlink(path_.c_str());
   }
@@ -274,15 +194,11 @@ void OutputFile::commit(std::span<OutputFile* const> files) {
     for (OutputFile* file : files) file->give_back();
     throw;
   }
-  for (OutputFile* file : files) file->remove_temporary();  // the older file
+  for (OutputFile* file : files) file->temporary_.remove();  // the older file
   for (const OutputFile* file : files) {
     if (file->placed_ && file->sync_ == Sync::yes)
       sync_directory(file->directory_, file->file_.label());
   }
-}
-
-OutputFile::~OutputFile() {
-  remove_temporary();
 }
 
 void write_text(const std::string& path, const std::string& text, const std::string& argument) {
@@ -302,12 +218,6 @@ File temporary_file(const std::string& directory, std::int64_t bytes) {
   }
   reserve(file, bytes);
   return file;
-}
-
-void remove_temporary_files() noexcept {
-  for (Slot& slot : slots) {
-    if (slot.filled.load()) ::unlink(slot.path.data());
-  }
 }
 
 }  // namespace cornerturn::files

@@ -7,6 +7,7 @@
 
 #include "files/file.hpp"
 #include "files/place.hpp"
+#include "files/temporary_name.hpp"
 
 namespace cornerturn::files {
 
@@ -21,6 +22,9 @@ enum class Sync : bool { no, yes };
 /// It gets the owner, the group and the mode of the file that it replaces, as far as the process
 /// may give them, but never a set-user-ID or set-group-ID bit: the bytes are new.
 ///
+/// A file that is being changed in place is not replaced (files/mark.hpp): finishing it, or
+/// removing it, comes first.
+///
 /// Symbolic links are followed. Only regular files are replaced: a pipe, a device or an open file
 /// of this process (/dev/stdout) is written as it is, from the beginning to the end.
 class OutputFile {
@@ -33,7 +37,6 @@ class OutputFile {
   OutputFile(const Place& place, const std::string& label, std::int64_t bytes, Sync sync);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();
 
   const File& file() const noexcept { return file_; }
   /// False for a pipe, a device or an open file: it takes bytes in order only.
@@ -51,13 +54,10 @@ class OutputFile {
   static void commit(std::span<OutputFile* const> files);
 
  private:
+  void refuse_unfinished() const;
   void open_in_order(int descriptor);
   void open_temporary(unsigned mode);
   void inherit(unsigned owner, unsigned group, unsigned mode);
-  template <class Make>
-  bool make_with_temporary_name(const Make& make);
-  void forget_temporary_name() noexcept;
-  void remove_temporary() noexcept;
 
   void prepare();
   void take_place(bool keep_old);
@@ -65,14 +65,13 @@ class OutputFile {
 
   std::string path_;
   std::string directory_;
-  std::string temporary_;  // a name that is in the folder now, or empty
+  TemporaryName temporary_;
   File file_;
   Sync sync_;
   bool seekable_ = true;
   bool replaces_ = false;
   bool exchanged_ = false;  // the temporary name is that of the older file
   bool placed_ = false;
-  int slot_ = -1;
 };
 
 /// Writes `text` to `path`: what is there is replaced, or written into, as by OutputFile.
@@ -87,9 +86,5 @@ void sync_directory(const std::string& path, const std::string& label);
 /// An anonymous file of `bytes` in `directory`, gone when it is closed. Throws Error when there is
 /// no room.
 File temporary_file(const std::string& directory, std::int64_t bytes);
-
-/// Removes all temporary files of this process that have a name. Safe to call from a signal handler
-/// that then ends the process.
-void remove_temporary_files() noexcept;
 
 }  // namespace cornerturn::files

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cornerturn/error.hpp"
 #include "files/journal.hpp"
+#include "files/mark.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
 
@@ -20,7 +22,8 @@ constexpr std::int64_t spool_piece = std::int64_t{4} << 20;
 }
 
 // Reads the header with plain reads, so that pipes and files are alike; what was read is returned.
-std::string read_header(const File& file) {
+// An unfinished one is taken for a whole one.
+std::string read_header(const File& file, bool unfinished) {
   std::string bytes(npy_preamble_size, '\0');
   const auto take = [&](std::size_t from) {
     const auto wanted = static_cast<std::int64_t>(bytes.size() - from);
@@ -28,6 +31,9 @@ std::string read_header(const File& file) {
     bytes.resize(from + static_cast<std::size_t>(got));
   };
   take(0);
+  if (unfinished && bytes.size() > npy_version_offset) {
+    bytes[npy_version_offset] = static_cast<char>(bytes[npy_version_offset] & ~npy_unfinished);
+  }
   const auto offset = static_cast<std::size_t>(npy_data_offset(bytes));
   if (const std::size_t have = bytes.size(); have < offset) {
     bytes.resize(offset);
@@ -38,22 +44,18 @@ std::string read_header(const File& file) {
 
 InputArray open_any(const std::string& path, const InputOptions& options) {
   InputArray input;
+  bool unfinished = false;
   if (options.in_place) {
     input.file = files::open_to_change(path, options.argument);
-    // A crash may have left a part of a new header.
+    // A crash may have left a part of a new header: the last change is made again.
     const std::string place = files::place_of(path).path;
-    if (const auto task = files::Journal::task_of(place)) {
-      const files::Journal makes_last_change_again(place, input.file, *task, {}, files::Sync::no);
-    }
+    unfinished = files::Journal::waiting(place, input.file, files::Sync::no).has_value();
   } else {
     input.file = path == "-" ? File(STDIN_FILENO, label_of(options.argument, path), false)
                              : open_input(path, options.argument);
-  }
-  if (path != "-" && !options.in_place && files::Journal::task_of(files::place_of(path).path)) {
-    refuse(input.file,
-           "is in the middle of a transposition in place that was interrupted: "
-           "`cornerturn transpose FILE --in-place` with the same options finishes it",
-           Status::invalid_argument);
+    if (const auto why = files::why_unfinished(files::place_of(path).path, input.file)) {
+      refuse(input.file, *why, Status::invalid_argument);
+    }
   }
   // Standard input may be a file that somebody has read a part of.
   if (input.file.is_regular()) input.offset = ::lseek(input.file.descriptor(), 0, SEEK_CUR);
@@ -64,7 +66,7 @@ InputArray open_any(const std::string& path, const InputOptions& options) {
     input.header.shape = options.shape;
   } else {
     try {
-      const std::string bytes = read_header(input.file);
+      const std::string bytes = read_header(input.file, unfinished);
       input.header = parse_npy_header(bytes);
       input.offset += npy_data_offset(bytes);
     } catch (const Error& error) {
@@ -119,8 +121,9 @@ InputArray open_header(const std::string& path, const InputOptions& options) {
 }
 
 void require_whole(const InputArray& input) {
-  const std::int64_t have = input.file.size() - input.offset;
-  if (have != input.bytes) refuse_size(input, have, false);
+  const std::optional<files::Mark> mark = files::read_mark(input.file);
+  const std::int64_t size = mark ? mark->file_bytes : input.file.size();
+  if (size - input.offset != input.bytes) refuse_size(input, size - input.offset, false);
 }
 
 InputArray open_array(const std::string& path, const InputOptions& options) {

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <span>
 #include <utility>
 
-#include "core/divide.hpp"
+#include "api/known_plans.hpp"
+#include "core/visible.hpp"
 #include "cornerturn/cornerturn.hpp"
+#include "files/checksum.hpp"
+#include "io/in_place_cursor.hpp"
+#include "io/in_place_units.hpp"
+#include "io/npy.hpp"
 #include "io/schedule.hpp"
 
 namespace cornerturn::io {
@@ -18,26 +22,7 @@ namespace {
 
 using namespace in_place;
 
-constexpr std::int64_t most_extents = 64 << 10;  // of a record
-constexpr std::int64_t close_pitch = 64 << 10;   // what lies nearer is read and written as one
-
-// How far the work is: everything before this is on the disk.
-struct Cursor {
-  std::int64_t way = 0;
-  std::int64_t matrix = 0;
-  std::int64_t pass = 0;
-  std::int64_t index = 0;  // of the pass: panels, rows, units, or where the next cycle is sought
-  std::int64_t part = 0;   // bytes of a row that have moved
-  std::int64_t in_cycle = 0;
-  std::int64_t leader = 0;  // of the cycle, whose run is kept
-  std::int64_t hole = 0;    // the place of the cycle that is filled next
-
-  std::string to_state(std::span<const std::byte> kept) const {
-    std::string state(sizeof *this, '\0');
-    std::memcpy(state.data(), this, sizeof *this);
-    return state.append(reinterpret_cast<const char*>(kept.data()), kept.size());
-  }
-};
+constexpr std::int64_t close_pitch = 64 << 10;  // what lies nearer is read and written as one
 
 class Work {
  public:
@@ -51,14 +36,28 @@ class Work {
         progress_(progress),
         in_(schedule.piece),
         out_(schedule.piece) {
+    options_.kernel = any_kernel;  // pieces have several shapes
     const std::string& state = journal.state();
     if (state.empty()) return;
+    if (state.size() < sizeof at_) refuse_state();
     std::memcpy(&at_, state.data(), sizeof at_);
     kept_.resize(state.size() - sizeof at_);
     std::copy(state.begin() + sizeof at_, state.end(), reinterpret_cast<char*>(kept_.data()));
+    if (!is_possible(at_, static_cast<std::int64_t>(kept_.size()), schedule_)) refuse_state();
+    require_rest();
   }
 
   void run(const std::string& header) {
+    if (at_.begun == 0) {
+      at_.begun = 1;
+      commit_version(header, npy_unfinished);
+    }
+    move_all();
+    write_header(header);
+  }
+
+ private:
+  void move_all() {
     const auto ways = static_cast<std::int64_t>(schedule_.ways.ways.size());
     for (; at_.way < ways; next_way()) {
       const Way& way = schedule_.ways.ways[static_cast<std::size_t>(at_.way)];
@@ -72,15 +71,78 @@ class Work {
         }
       }
     }
-    if (at_.way > ways) return;
-    std::memcpy(out_.data(), header.data(), header.size());
-    used_ = static_cast<std::int64_t>(header.size());
-    if (used_ > 0) extents_.push_back({0, used_});
-    ++at_.way;
-    commit();
   }
 
- private:
+  // The version comes last: a file with it has a whole header, and a whole array.
+  void write_header(const std::string& header) {
+    const auto ways = static_cast<std::int64_t>(schedule_.ways.ways.size());
+    const auto size = static_cast<std::int64_t>(header.size());
+    if (at_.way == ways) {
+      while (at_.index < size) {
+        const std::int64_t from = at_.index;
+        std::string part = header.substr(static_cast<std::size_t>(from),
+                                         static_cast<std::size_t>(schedule_.piece));
+        if (from == 0) part[npy_version_offset] |= static_cast<char>(npy_unfinished);
+        at_.index += static_cast<std::int64_t>(part.size());
+        commit_bytes(part, from);
+      }
+      ++at_.way;
+      at_.index = 0;
+    }
+    if (at_.way == ways + 1) {
+      ++at_.way;
+      commit_version(header, 0, files::Journal::Last::yes);
+    }
+  }
+
+  void commit_version(const std::string& header, unsigned char flag,
+                      files::Journal::Last last = files::Journal::Last::no) {
+    if (header.empty()) return commit_bytes({}, 0, last);
+    const auto version = static_cast<char>(header[npy_version_offset] | flag);
+    commit_bytes({&version, 1}, npy_version_offset, last);
+  }
+
+  // A record of bytes that are no part of the array.
+  void commit_bytes(std::string_view bytes, std::int64_t offset,
+                    files::Journal::Last last = files::Journal::Last::no) {
+    if (!bytes.empty()) {
+      extents_.push_back({offset, static_cast<std::int64_t>(bytes.size())});
+      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(out_.data()));
+      used_ = static_cast<std::int64_t>(bytes.size());
+    }
+    commit(last);
+  }
+
+  // ---- what a journal may say ----
+
+  [[noreturn]] void refuse_state() const {
+    throw Error(Status::invalid_argument, "the journal '" + visible(journal_.path()) + "' of " +
+                                              file_.label() +
+                                              " is damaged: what it says of the work cannot be");
+  }
+
+  // Is what the journal keeps as it was?
+  void require_rest() {
+    if (at_.rest == 0) return;
+    const auto ways = static_cast<std::int64_t>(schedule_.ways.ways.size());
+    if (at_.way >= ways) refuse_state();
+    const Way& way = schedule_.ways.ways[static_cast<std::size_t>(at_.way)];
+    for (const Pass& pass : passes(way.step, way.factors).passes) {
+      const auto* save = std::get_if<SavePass>(&pass);
+      if (save == nullptr) continue;
+      if (save->bytes() != at_.rest) refuse_state();
+      std::uint64_t check = 0;
+      for_each_part(*save, [&](std::int64_t row, std::int64_t count) {
+        const std::span<std::byte> part(out_.data(), static_cast<std::size_t>(count * save->run));
+        journal_.read_rest(part, row * save->run);
+        check = files::checksum_of(part, check);
+      });
+      if (check != at_.rest_check) refuse_state();
+      return;
+    }
+    refuse_state();
+  }
+
   // A record may hold the end of one pass and the begin of the next only where these touch
   // different bytes, which nobody knows here: so it ends with the pass.
   void next_pass() {
@@ -98,11 +160,11 @@ class Work {
     at_.matrix = 0;
   }
 
-  void commit() {
+  void commit(files::Journal::Last last = files::Journal::Last::no) {
     const auto data = std::span<const std::byte>(out_.data(), static_cast<std::size_t>(used_));
     const auto kept =
         at_.in_cycle != 0 ? std::span<const std::byte>(kept_) : std::span<const std::byte>();
-    journal_.commit(at_.to_state(kept), extents_, data);
+    journal_.commit(at_.to_state(kept), extents_, data, last);
     const std::int64_t written = std::exchange(used_, 0);
     extents_.clear();
     progress_.wrote(written);
@@ -112,7 +174,7 @@ class Work {
 
   std::int64_t room() const { return schedule_.piece - used_; }
   bool is_full(std::int64_t bytes) const {
-    return bytes > room() || static_cast<std::int64_t>(extents_.size()) >= most_extents;
+    return bytes > room() || static_cast<std::int64_t>(extents_.size()) >= schedule_.extents();
   }
   // The place for the next bytes of the record, which go to `to`.
   std::byte* put(std::int64_t to, std::int64_t bytes) {
@@ -222,12 +284,20 @@ class Work {
     return true;
   }
 
-  // The rest is on the disk before the record that ends this pass.
-  bool fill(const SavePass& pass) {
+  // As many rows as are saved at once.
+  template <class Visit>
+  void for_each_part(const SavePass& pass, const Visit& visit) const {
     const std::int64_t at_once =
         std::clamp<std::int64_t>(schedule_.piece / pass.pitch, 1, pass.rows);
     for (std::int64_t row = 0; row < pass.rows; row += at_once) {
-      const std::int64_t count = std::min(at_once, pass.rows - row);
+      visit(row, std::min(at_once, pass.rows - row));
+    }
+  }
+
+  // The rest is on the disk before the record that ends this pass.
+  bool fill(const SavePass& pass) {
+    std::uint64_t check = 0;
+    for_each_part(pass, [&](std::int64_t row, std::int64_t count) {
       if (count == 1) {
         read(out_.data(), pass.run, pass.offset + row * pass.pitch);
       } else {
@@ -237,9 +307,13 @@ class Work {
                       static_cast<std::size_t>(pass.run));
         }
       }
-      journal_.write_rest({out_.data(), static_cast<std::size_t>(count * pass.run)},
-                          row * pass.run);
-    }
+      const std::span<const std::byte> part(out_.data(),
+                                            static_cast<std::size_t>(count * pass.run));
+      journal_.write_rest(part, row * pass.run);
+      check = files::checksum_of(part, check);
+    });
+    at_.rest = pass.bytes();
+    at_.rest_check = check;
     return true;
   }
 
@@ -247,7 +321,7 @@ class Work {
     const std::int64_t row = pass.columns * pass.element;
     const bool close = pass.pitch <= std::min(close_pitch, schedule_.piece / 2);
     const std::int64_t at_once = close ? schedule_.piece / pass.pitch : schedule_.piece / row;
-    const std::int64_t count = std::min({pass.rows - at_.index, at_once, most_extents});
+    const std::int64_t count = std::min({pass.rows - at_.index, at_once, schedule_.extents()});
     const std::int64_t begin = pass.offset + at_.index * pass.pitch;
     // Rows that lie near each other are written as one, with what lies between them.
     const std::int64_t span = (count - 1) * pass.pitch + row;
@@ -266,11 +340,13 @@ class Work {
       }
     }
     at_.index += count;
-    return at_.index == pass.rows;
+    if (at_.index < pass.rows) return false;
+    at_.rest = 0;
+    return true;
   }
 
   bool fill(const SwapPass& pass) {
-    const std::int64_t group = pass.extent * pass.middle * pass.extent * pass.element;
+    const std::int64_t group = bytes_of_group(pass);
     if (group > schedule_.piece) return fill_with_unit(pass);
     const std::int64_t count = std::min(pass.groups - at_.index, room() / group);
     read(in_.data(), count * group, at_.index * group);
@@ -279,72 +355,6 @@ class Work {
                   std::array{0, 3, 2, 1, 4});
     at_.index += count;
     return at_.index == pass.groups;
-  }
-
-  // A unit is what changes places at once: tile (I, J) with tile (J, I) of one group, for some of
-  // the middle indices, and a part of each element where it is large.
-  struct Units {
-    Units(const SwapPass& pass, std::int64_t piece) {
-      part = std::min(pass.element, piece / 2);
-      parts = ceil_div(pass.element, part);
-      const std::int64_t fit = piece / 2 / part;
-      side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(fit)));
-      side = std::clamp<std::int64_t>(side, 1, pass.extent);
-      tiles = ceil_div(pass.extent, side);
-      middle = std::clamp<std::int64_t>(piece / 2 / (side * side * part), 1, pass.middle);
-      middles = ceil_div(pass.middle, middle);
-    }
-    std::int64_t pairs() const { return tiles * (tiles + 1) / 2; }
-    std::int64_t count(const SwapPass& pass) const {
-      return pass.groups * middles * pairs() * parts;
-    }
-
-    std::int64_t part, parts, side, tiles, middle, middles;
-  };
-
-  // Indices [i, i + rows), [m, m + depth), [j, j + columns), and bytes [b, b + part) of each
-  // element.
-  struct Tile {
-    std::int64_t group, i, rows, m, depth, j, columns, b, part;
-
-    Tile mirrored() const { return {group, j, columns, m, depth, i, rows, b, part}; }
-    std::int64_t bytes() const { return rows * depth * columns * part; }
-  };
-
-  static Tile tile_of(const SwapPass& pass, const Units& units, std::int64_t unit) {
-    const auto take = [&](std::int64_t count) {
-      const std::int64_t digit = unit % count;
-      unit /= count;
-      return digit;
-    };
-    const std::int64_t b = take(units.parts) * units.part;
-    std::int64_t pair = take(units.pairs());
-    const std::int64_t m = take(units.middles) * units.middle;
-    std::int64_t row = 0;
-    for (; pair >= units.tiles - row; ++row) pair -= units.tiles - row;
-    const std::int64_t i = row * units.side, j = (row + pair) * units.side;
-    return {unit,
-            i,
-            std::min(units.side, pass.extent - i),
-            m,
-            std::min(units.middle, pass.middle - m),
-            j,
-            std::min(units.side, pass.extent - j),
-            b,
-            std::min(units.part, pass.element - b)};
-  }
-
-  // Calls visit(offset, bytes) for the contiguous runs of a tile, in their order.
-  template <class Visit>
-  static void for_each_run(const SwapPass& pass, const Tile& tile, const Visit& visit) {
-    const bool whole = tile.columns == pass.extent && tile.part == pass.element;
-    for (std::int64_t i = tile.i; i < tile.i + tile.rows; ++i) {
-      const std::int64_t rows = (tile.group * pass.extent + i) * pass.middle;
-      for (std::int64_t m = tile.m; m < tile.m + tile.depth; m += whole ? tile.depth : 1) {
-        const std::int64_t first = ((rows + m) * pass.extent + tile.j) * pass.element + tile.b;
-        visit(first, tile.columns * tile.part * (whole ? tile.depth : 1));
-      }
-    }
   }
 
   void load(const SwapPass& pass, const Tile& tile, std::byte* to) {
@@ -363,7 +373,7 @@ class Work {
   }
 
   bool fill_with_unit(const SwapPass& pass) {
-    const Units units(pass, schedule_.piece);
+    const Units units(pass, schedule_.piece, schedule_.extents());
     const Tile tile = tile_of(pass, units, at_.index);
     const Tile mirrored = tile.mirrored();
     if (tile.i == tile.j) {
@@ -383,7 +393,7 @@ class Work {
   const File& file_;
   std::int64_t offset_;
   files::Journal& journal_;
-  const Options& options_;
+  Options options_;
   Progress& progress_;
   Buffer in_;
   Buffer out_;
@@ -409,7 +419,7 @@ files::Journal::Sizes InPlaceSchedule::journal_sizes() const {
     }
   }
   sizes.state += static_cast<std::int64_t>(sizeof(Cursor));
-  sizes.extents = most_extents + 2;
+  sizes.extents = extents();
   sizes.data = piece;
   return sizes;
 }
@@ -424,7 +434,7 @@ bool is_done(const InPlaceSchedule& schedule, const files::Journal& journal) {
   Cursor at;
   if (journal.state().size() < sizeof at) return false;
   std::memcpy(&at, journal.state().data(), sizeof at);
-  return at.way > static_cast<std::int64_t>(schedule.ways.ways.size());
+  return at.way == static_cast<std::int64_t>(schedule.ways.ways.size()) + 2;
 }
 
 }  // namespace cornerturn::io

@@ -1,6 +1,7 @@
 // Which passes put a file in order, and what they write.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -15,8 +16,9 @@ namespace {
 
 using namespace in_place;
 
-constexpr std::int64_t buffers = 4;           // two of a record, what is kept, and to spare
-constexpr std::int64_t good_run = 256 << 10;  // what a disk reads and writes fast
+constexpr std::int64_t most_extents = 64 << 10;  // of a record
+constexpr std::int64_t buffers = 4;              // two of a record, what is kept, and to spare
+constexpr std::int64_t good_run = 256 << 10;     // what a disk reads and writes fast
 
 std::int64_t written_by(const SavePass&) {
   return 0;
@@ -45,6 +47,11 @@ std::int64_t InPlaceSchedule::bytes() const {
   return all;
 }
 
+// A record of few bytes has room for few, so that it is about as long as its data.
+std::int64_t InPlaceSchedule::extents() const {
+  return std::clamp<std::int64_t>(piece / 64, 16, most_extents);
+}
+
 std::int64_t InPlaceSchedule::bytes_written() const {
   std::int64_t all = 0;
   for (const Way& way : ways.ways) {
@@ -64,11 +71,17 @@ InPlaceSchedule schedule_in_pieces(const Extents& shape, const std::vector<int>&
   return schedule;
 }
 
+std::int64_t smallest_piece() {
+  return (least_memory - program_memory) / buffers;
+}
+
 InPlaceSchedule make_in_place_schedule(const Extents& shape, const std::vector<int>& perm,
                                        std::int64_t element, std::int64_t memory) {
   require_memory(memory);
-  const std::int64_t piece = (memory - program_memory) / buffers;
-  InPlaceSchedule schedule = schedule_in_pieces(shape, perm, element, piece);
+  const std::int64_t most = (memory - program_memory) / buffers;
+  const std::int64_t bytes = InPlaceSchedule{shape, perm, element, 0, {}}.bytes();
+  InPlaceSchedule schedule =
+      schedule_in_pieces(shape, perm, element, std::min(most, std::max(bytes, least_piece)));
   if (!schedule.ways.fits) {
     throw Error(Status::invalid_argument,
                 fmt::format("memory = {}: this permutation in place needs {}", size_text(memory),
@@ -86,7 +99,7 @@ std::string to_string(const InPlaceSchedule& schedule) {
   }
   return text + fmt::format("writes   {}, and as much to a journal of {}\n",
                             size_text(schedule.bytes_written()),
-                            size_text(schedule.journal_sizes().total()));
+                            size_text(files::Journal::bytes(schedule.journal_sizes(), 0)));
 }
 
 }  // namespace cornerturn::io

@@ -66,7 +66,7 @@ std::vector<std::int64_t> parse_shape(const Literal& literal) {
 std::string_view header_text(std::string_view bytes, int& version) {
   const auto data_offset = static_cast<std::size_t>(npy_data_offset(bytes));
   if (bytes.size() < data_offset) refuse("is truncated in its header");
-  version = static_cast<unsigned char>(bytes[6]);
+  version = static_cast<unsigned char>(bytes[npy_version_offset]);
   const std::size_t begin = magic.size() + 2 + length_bytes(version);
   std::string_view text = bytes.substr(begin, data_offset - begin);
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
@@ -109,8 +109,13 @@ std::int64_t npy_data_offset(std::string_view preamble) {
     refuse("is not a .npy file: its first bytes are not \\x93NUMPY");
   }
   if (preamble.size() < magic.size() + 2) refuse("is truncated in its header");
-  const int major = static_cast<unsigned char>(preamble[6]);
+  const int major = static_cast<unsigned char>(preamble[npy_version_offset]);
   const int minor = static_cast<unsigned char>(preamble[7]);
+  if ((major & npy_unfinished) != 0) {
+    refuse(
+        "is in the middle of a transposition in place, and the mark at its end, which names the "
+        "journal, is lost: put back a copy of the file");
+  }
   if (major < 1 || major > 3 || minor != 0) {
     refuse("has .npy version " + std::to_string(major) + "." + std::to_string(minor) +
            ": 1.0, 2.0 and 3.0 are known");

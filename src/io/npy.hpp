@@ -22,6 +22,10 @@ struct NpyHeader {
 
 /// Bytes at the start of a file that say how long its header is.
 inline constexpr std::size_t npy_preamble_size = 12;
+/// Where the major version stands. While an array is put into another order in place, this is set
+/// in it: NumPy and others then refuse the file, because they do not know its version.
+inline constexpr std::size_t npy_version_offset = 6;
+inline constexpr unsigned char npy_unfinished = 0x80;
 /// A longer header is taken for a corrupt file.
 inline constexpr std::int64_t max_npy_header = std::int64_t{1} << 20;
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <random>
 
 #include "cornerturn/cornerturn.hpp"
@@ -43,20 +44,24 @@ class InPlaceFile : public testing::Test {
   bool attempt(const InPlaceSchedule& schedule, std::int64_t offset, const std::string& header,
                bool stop) const {
     const File file = files::open_to_change(path(), "FILE");
-    files::Journal journal(path(), file, "a test", schedule.journal_sizes(), files::Sync::no);
-    if (is_done(schedule, journal)) {
-      journal.finish();
+    auto journal = files::Journal::waiting(path(), file, files::Sync::no);
+    if (!journal) {
+      journal =
+          files::Journal::begin(path(), file, "a test", schedule.journal_sizes(), files::Sync::no);
+    }
+    if (is_done(schedule, *journal)) {
+      journal->finish();
       return true;
     }
     Progress progress;
     progress.stop = stop;
     try {
-      rearrange_in_place(schedule, file, offset, header, journal, Options(), progress);
+      rearrange_in_place(schedule, file, offset, header, *journal, Options(), progress);
     } catch (const Error&) {
       if (!stop) throw;
       return false;
     }
-    journal.finish();
+    journal->finish();
     return true;
   }
 
@@ -74,8 +79,10 @@ class InPlaceFile : public testing::Test {
     std::vector<std::byte> expected(bytes);
     std::fill_n(expected.begin(), after.size(), std::byte{'y'});
     const std::byte* array = bytes.data() + before.size();
+    Options any;
+    any.kernel = "any";
     permute(expected.data() + before.size(), ConstView(array, ElementType::bytes(element), shape),
-            perm);
+            perm, any);
     int attempts = 1;
     while (!attempt(schedule, static_cast<std::int64_t>(before.size()), after, stop)) ++attempts;
     EXPECT_TRUE(read() == expected) << to_string(schedule);
@@ -139,39 +146,65 @@ TEST_F(InPlaceFile, RandomArrays) {
   }
 }
 
-// What a crash leaves: a record that is in the journal, and of which the file has a part.
-TEST_F(InPlaceFile, ARecordIsWrittenAgain) {
-  write(std::vector<std::byte>(64));
-  const std::vector<files::Extent> extents = {{8, 4}, {32, 4}};
-  const std::vector<std::byte> data(8, std::byte{7});
-  const files::Journal::Sizes sizes{0, 4, 16, 64};
-  {
-    const File file = files::open_to_change(path(), "FILE");
-    files::Journal journal(path(), file, "a test", sizes, files::Sync::no);
-    journal.commit("first", extents, std::vector<std::byte>(8, std::byte{1}));
-    journal.commit("second", extents, data);
-    const int lost = 0;
-    file.write_at(&lost, sizeof lost, 32);
+// Whatever the memory is, a piece is no longer than the array, and four of them fit.
+TEST(InPlaceSchedule, APieceIsAsLongAsTheArrayAtMost) {
+  std::mt19937 random(2);
+  for (int n = 0; n < 300; ++n) {
+    Extents shape;
+    for (unsigned i = 0; i < 2 + random() % 3; ++i) {
+      shape.push_back(1 + static_cast<std::int64_t>(random() % 60));
+    }
+    std::vector<int> perm(shape.size());
+    std::iota(perm.begin(), perm.end(), 0);
+    std::shuffle(perm.begin(), perm.end(), random);
+    const InPlaceSchedule schedule = make_in_place_schedule(shape, perm, 8, least_memory);
+    EXPECT_TRUE(schedule.ways.fits);
+    EXPECT_LE(schedule.piece, std::max(schedule.bytes(), least_piece));
+    const std::int64_t journal = files::Journal::bytes(schedule.journal_sizes(), 0);
+    EXPECT_LE(journal, 5 * std::max(schedule.bytes(), std::int64_t{10'000}));
   }
-  const File file = files::open_to_change(path(), "FILE");
-  files::Journal journal(path(), file, "a test", sizes, files::Sync::no);
-  EXPECT_EQ(journal.state(), "second");
-  const std::vector<std::byte> bytes = read();
-  EXPECT_EQ(bytes[8], std::byte{7});
-  EXPECT_EQ(bytes[35], std::byte{7});
-  EXPECT_EQ(bytes[31], std::byte{0});
+  for (const std::int64_t memory : {least_memory, std::int64_t{1} << 30, std::int64_t{1} << 40}) {
+    const InPlaceSchedule schedule = make_in_place_schedule({1 << 20, 1 << 22}, {1, 0}, 1, memory);
+    EXPECT_LE(4 * schedule.piece + program_memory, memory);
+    EXPECT_GE(5 * schedule.piece + program_memory,
+              std::min<std::int64_t>(memory, schedule.bytes()));
+  }
 }
 
-TEST_F(InPlaceFile, AnotherTaskAndAnotherProcessAreRefused) {
-  write(std::vector<std::byte>(64));
-  const File file = files::open_to_change(path(), "FILE");
-  const files::Journal::Sizes sizes{0, 4, 16, 64};
-  files::Journal journal(path(), file, "one task", sizes, files::Sync::no);
-  EXPECT_THROW(files::Journal(path(), file, "another", sizes, files::Sync::no), Error);
-  EXPECT_THROW(files::open_to_change(path(), "FILE"), Error);
-  EXPECT_EQ(files::Journal::task_of(path()), "one task");
-  journal.finish();
-  EXPECT_FALSE(files::Journal::task_of(path()));
+// The state that a journal tells of is checked, whatever is in it.
+TEST_F(InPlaceFile, AStateThatCannotBeIsRefused) {
+  for (const Case& one : cases) {
+    const InPlaceSchedule schedule =
+        schedule_in_pieces(one.shape, one.perm, one.element, one.piece);
+    for (int n = 0; n < 40; ++n) {
+      fs::remove(files::Journal::path_of(path()));
+      write(std::vector<std::byte>(static_cast<std::size_t>(schedule.bytes())));
+      const File file = files::open_to_change(path(), "FILE");
+      files::Journal journal =
+          files::Journal::begin(path(), file, "a test", schedule.journal_sizes(), files::Sync::no);
+      std::string state(static_cast<std::size_t>(random_() % 200), '\0');
+      state.resize(
+          std::min(state.size(), static_cast<std::size_t>(schedule.journal_sizes().state)));
+      for (std::size_t i = 0; i < state.size(); ++i) {
+        if (random_() % 8 == 0) state[i] = static_cast<char>(random_());
+      }
+      journal.commit(state, {}, {});
+      Progress progress;
+      try {
+        rearrange_in_place(schedule, file, 0, "", journal, Options(), progress);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::invalid_argument);
+      }
+    }
+  }
+}
+
+TEST_F(InPlaceFile, TheKernelOfTheEnvironmentIsNotAsked) {
+  for (const char* kernel : {"rows", "copy", "swap", "units", "strided", "passes", "no kernel"}) {
+    setenv("CORNERTURN_KERNEL", kernel, 1);
+    EXPECT_NO_THROW(check({37, 41}, {1, 0}, 4, 1024, false)) << kernel;
+    unsetenv("CORNERTURN_KERNEL");
+  }
 }
 
 }  // namespace
