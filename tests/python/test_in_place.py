@@ -1,11 +1,13 @@
 """transpose_in_place: the result lies in the memory of the array, or nothing was written."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import cornerturn
+from cornerturn import _core, _in_place
 
 
 @pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "c16", "S3", "S300", [("a", "f4"), ("b", "u1")]])
@@ -106,3 +108,23 @@ def test_profilers_and_tangents():
         assert torch.equal(cornerturn.transpose_in_place(y), before.T)
         with pytest.raises(ValueError, match="x has a tangent"):
             cornerturn.transpose_in_place(torch.autograd.forward_ad.make_dual(x, x))
+
+
+@pytest.mark.parametrize(
+    "itemsize, part",
+    [(1, 1), (16, 16), (48, 48), (255, 255), (256, 256), (257, 1), (300, 150), (510, 255), (512, 256), (1000, 250)],
+)
+def test_long_elements_move_in_the_longest_parts(itemsize, part, monkeypatch):
+    taken = []
+
+    def operand(address, kind, shape, strides):
+        taken.append((kind, shape[-1], strides[-1]))
+        return _core.Operand(address, kind, shape, strides)
+
+    monkeypatch.setattr(_in_place, "_core", SimpleNamespace(Operand=operand, permute_in_place=_core.permute_in_place))
+    x = np.random.default_rng(2).integers(0, 256, (6, 5, itemsize), np.uint8)
+    x = x.view(f"V{itemsize}")[..., 0].copy()
+    before = x.T.copy()
+    assert cornerturn.transpose_in_place(x).tobytes() == before.tobytes()
+    last = (itemsize // part, part) if part != itemsize else (5, itemsize)
+    assert taken == [(f"b{part}", *last)]
