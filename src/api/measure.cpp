@@ -7,6 +7,7 @@
 
 #include "cpu/engine.hpp"
 #include "cuda/backend.hpp"
+#include "plan/rounds.hpp"
 
 namespace cornerturn {
 namespace {
@@ -26,18 +27,6 @@ std::size_t worth_timing(const plan::Candidates& candidates) {
   return count;
 }
 
-// Rounds over all plans, so that a disturbance hits none of them alone; each one's best round
-// counts.
-std::vector<double> seconds_on_cpu(const std::vector<plan::Plan>& plans, const Buffers& buffers) {
-  std::vector<double> best(plans.size(), 1e300);
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      best[i] = std::min(best[i], seconds_of(plans[i], buffers));
-    }
-  }
-  return best;
-}
-
 }  // namespace
 
 double seconds_of(const plan::Plan& plan, const Buffers& buffers) {
@@ -54,7 +43,8 @@ plan::Plan measured(plan::Plan plan, const Buffers& buffers, void* stream) {
   const std::vector<double> seconds =
       plan.machine.gpu() != nullptr
           ? cuda::seconds_of(plans, buffers, static_cast<cuda::Stream>(stream))
-          : seconds_on_cpu(plans, buffers);
+          : plan::best_of_rounds(rounds, plans.size(),
+                                 [&](int, std::size_t i) { return seconds_of(plans[i], buffers); });
   const auto winner = std::min_element(seconds.begin(), seconds.end());
   return std::move(plans[static_cast<std::size_t>(winner - seconds.begin())]);
 }

@@ -32,6 +32,7 @@ struct Entrant {
   const plan::Candidate* candidate;
   double seconds = not_timed;        // an index of the whole, as its best slice tells
   double slice_seconds = not_timed;  // an index of that slice
+  bool failed = false;               // and has left the race
 
   std::string name() const { return std::string(candidate->row->name); }
 };
@@ -65,7 +66,7 @@ class Race {
     const std::int64_t slice = track_.slice();
     Entrant& preferred = entrants_.front();
     // Whoever is first pays for what is made once, such as scratch memory: it runs again.
-    const bool takes_part = lap(preferred, slice);
+    const bool takes_part = lap(preferred, slice) || preferred.failed;
     preferred.seconds = preferred.slice_seconds = not_timed;
     if (takes_part) {
       for (Entrant& entrant : entrants_) lap(entrant, slice);
@@ -73,6 +74,7 @@ class Race {
       again(far_too_slow, slice);
       again(nearly_as_fast, 2 * slice);
     }
+    for (const Problem& problem : track_.rest()) solve(winner(), problem);
     const Entrant& first = winner();
     Raced result{plan_, {}};
     if (first.seconds < not_timed) {
@@ -82,7 +84,6 @@ class Race {
         if (is_close(entrant)) result.close.push_back(entrant.candidate->row);
       }
     }
-    for (const Problem& problem : track_.rest()) solve(first, problem);
     return result;
   }
 
@@ -101,14 +102,15 @@ class Race {
     }
   }
 
-  const Entrant& fastest() const {
+  Entrant& fastest() {
     return *std::min_element(
         entrants_.begin(), entrants_.end(),
         [](const Entrant& a, const Entrant& b) { return a.seconds < b.seconds; });
   }
 
   // By what slices took, or by what the model makes of that: neither is sure.
-  bool is_close(const Entrant& entrant) const {
+  bool is_close(const Entrant& entrant) {
+    if (entrant.failed) return false;
     double least = not_timed;
     for (const Entrant& other : entrants_) least = std::min(least, other.slice_seconds);
     return entrant.seconds <= nearly_as_fast * fastest().seconds ||
@@ -117,8 +119,9 @@ class Race {
 
   // The one that the model prefers, unless another is clearly faster. Where it cannot take slices,
   // they tell nothing of it.
-  const Entrant& winner() const {
-    const Entrant& preferred = entrants_.front();
+  Entrant& winner() {
+    Entrant& preferred = entrants_.front();
+    if (preferred.failed) return fastest();
     if (preferred.seconds == not_timed) return preferred;
     return fastest().seconds < clearly_faster * preferred.seconds ? fastest() : preferred;
   }
@@ -128,9 +131,26 @@ class Race {
     double predicted;
   };
 
+  // Who fails leaves the race, and another one does the part: one that finds no memory, for
+  // instance, stands in the way neither of the others nor of the call, unless it may have added to
+  // the destination.
+  std::optional<Solved> solve(Entrant& entrant, const Problem& part) {
+    try {
+      return solve_by(entrant, part);
+    } catch (...) {
+      entrant.failed = true;
+      entrant.seconds = entrant.slice_seconds = not_timed;
+      const auto other = std::find_if(entrants_.begin(), entrants_.end(),
+                                      [](const Entrant& one) { return !one.failed; });
+      if (other == entrants_.end() || plan_.normal.values.beta != 0) throw;
+      solve(*other, part);
+      return std::nullopt;
+    }
+  }
+
   // The seconds that a part takes. A part may be nothing for the kernel, though the whole is:
   // another one does it then, and there is no answer.
-  std::optional<Solved> solve(const Entrant& entrant, const Problem& part) const {
+  std::optional<Solved> solve_by(const Entrant& entrant, const Problem& part) const {
     const plan::Row& row = *entrant.candidate->row;
     const bool takes = why_not(row, normalise(part, plan_.alignment), for_slices_) == nullptr;
     plan::Request request{plan_.threads, takes ? entrant.name() : ""};
@@ -141,8 +161,9 @@ class Race {
     return takes ? std::optional(Solved{seconds, plan.predicted_seconds()}) : std::nullopt;
   }
 
-  // Whether the entrant could take the slice.
+  // Whether the entrant could take the slice. Who has left the race is offered none.
   bool lap(Entrant& entrant, std::int64_t count) {
+    if (entrant.failed) return false;
     const std::int64_t before = track_.taken();
     const Problem slice = track_.take(count);
     const std::optional<Solved> solved = solve(entrant, slice);

@@ -16,6 +16,7 @@
 #include "cuda/driver_numbers.hpp"
 #include "cuda/hold.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "plan/rounds.hpp"
 
 namespace cornerturn::cuda {
 namespace {
@@ -110,19 +111,15 @@ std::vector<double> seconds_of(const std::vector<plan::Plan>& plans, const Buffe
   constexpr int rounds = 4;         // the first one loads the kernels
   constexpr double enough = 50e-6;  // that the events' own time does not count
   Stopwatch watch;
-  std::vector<double> best(plans.size(), 1e300);
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      const int launches = std::clamp(
-          static_cast<int>(enough / std::max(plans[i].predicted_seconds(), 1e-7)), 1, 20);
-      watch.start(stream);
-      for (int n = 0; n < launches; ++n) execute(plans[i], buffers, stream);
-      watch.stop(stream);
-      const double seconds = watch.seconds() / launches;
-      if (round > 0) best[i] = std::min(best[i], seconds);
-    }
-  }
-  return best;
+  return plan::best_of_rounds(rounds, plans.size(), [&](int round, std::size_t i) {
+    const int launches =
+        std::clamp(static_cast<int>(enough / std::max(plans[i].predicted_seconds(), 1e-7)), 1, 20);
+    watch.start(stream);
+    for (int n = 0; n < launches; ++n) execute(plans[i], buffers, stream);
+    watch.stop(stream);
+    const double seconds = watch.seconds() / launches;
+    return round > 0 ? seconds : std::numeric_limits<double>::max();
+  });
 }
 
 plan::Timing execute_timed(const plan::Plan& plan, const Buffers& buffers, Stream stream) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ class Stopwatch {
 
   plan::TimedRun run() {
     return [this](const plan::Plan& part) {
+      if (part.kernel() == failing && asked_++ >= turns_before_it_fails) throw std::bad_alloc();
       parts.push_back(part);
       const auto time = times_.find(std::string(part.kernel()));
       const double each = time == times_.end() ? 10 : time->second;
@@ -54,9 +56,12 @@ class Stopwatch {
   }
 
   std::vector<plan::Plan> parts;
+  std::string failing;  // this kernel finds no memory, from some turn on
+  int turns_before_it_fails = 0;
 
  private:
   std::map<std::string, double> times_;
+  int asked_ = 0;
 };
 
 TEST(RaceRules, PartsAreTheProblem) {
@@ -202,6 +207,56 @@ TEST(RaceRules, SaysWhichKernelsWereClose) {
   EXPECT_EQ(close_at(1.4), (std::vector{kernels[0], kernels[1]}));
   EXPECT_EQ(close_at(1.6), (std::vector{kernels[0]}));
   EXPECT_EQ(close_at(0.6), (std::vector{kernels[1]}));
+}
+
+// Whoever fails, and whenever: the others do its part and go on.
+TEST(RaceRules, WhoFindsNoMemoryLeavesTheRace) {
+  const plan::Plan plan = plan_of({263, 257}, {1, 0}, 256);
+  const std::vector<std::string> kernels = kernels_of(plan);
+  ASSERT_GE(kernels.size(), 2U);
+  const auto whole = test::moves_of({plan.normal});
+  for (const std::string& failing : kernels) {
+    for (const int turns : {0, 1, 2, 3}) {
+      SCOPED_TRACE(failing + " in turn " + std::to_string(turns));
+      Stopwatch stopwatch({{failing, 1.0}});  // the fastest, as long as it takes part
+      stopwatch.failing = failing;
+      stopwatch.turns_before_it_fails = turns;
+      const auto won = raced(plan, stopwatch.run());
+      ASSERT_TRUE(won);
+      std::vector<Problem> parts;
+      for (const plan::Plan& part : stopwatch.parts) parts.push_back(part.normal);
+      EXPECT_EQ(test::moves_of(parts), whole);
+      if (turns > 0 && failing != kernels[0] && failing != kernels[1]) continue;  // had no turn
+      EXPECT_NE(won->plan.kernel(), failing);
+      EXPECT_EQ(won->plan.choice, plan::Choice::raced);
+      for (const plan::Row* row : won->close) EXPECT_NE(row->name, failing);
+      EXPECT_EQ(won->plan.race.find(failing + " "), std::string::npos) << won->plan.race;
+    }
+  }
+}
+
+TEST(RaceRules, FailsWhereEveryoneFails) {
+  const plan::Plan plan = turned_matrix();
+  int turns = 0;
+  const auto fail = [&](const plan::Plan&) -> double {
+    ++turns;
+    throw std::bad_alloc();
+  };
+  EXPECT_THROW(raced(plan, fail), std::bad_alloc);
+  EXPECT_GE(turns, 2) << "another one tried as well";
+}
+
+// A part that was added to the destination cannot be done again.
+TEST(RaceRules, FailsAtOnceWhereTheDestinationIsReadAsWell) {
+  plan::Plan plan = turned_matrix();
+  plan.normal.values.beta = 1;
+  int turns = 0;
+  const auto fail = [&](const plan::Plan&) -> double {
+    ++turns;
+    throw std::bad_alloc();
+  };
+  EXPECT_THROW(raced(plan, fail), std::bad_alloc);
+  EXPECT_EQ(turns, 1);
 }
 
 TEST(RaceRules, LeavesAloneWhatIsNotWorthIt) {

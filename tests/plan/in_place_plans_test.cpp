@@ -129,18 +129,23 @@ TEST(InPlacePlans, SayInWhichPartsRunsMove) {
       << explain(plan);
 }
 
-// A panel of whole lines has its copy at an odd number of lines, if the workspace has room for it.
+// Many panels are copied together, whole lines of them at an odd number of lines, as far as the
+// workspace has room for all workers beside what is saved of the rest.
 TEST(InPlacePlans, CopiesOfPanelsFitTheWorkspaceOfAllWorkers) {
-  for (const int cores : {1, 2, 16, 64}) {
-    for (std::int64_t columns = 128; columns <= 4096; columns *= 2) {
-      for (const std::int64_t rows : {64, 1000, 8192}) {
-        const Permutation one{{rows, columns}, {1, 0}, 4};
-        const Plan plan = make_plan(one.problem(), described(cores, 64 << 10), {cores, "passes"});
-        const PlannedPasses& all = *plan.chosen.config.as<PassesConfig>().planned;
-        for (const PlannedStep& step : all.steps) {
-          EXPECT_LE(bytes_at_once(step, all.limits),
-                    in_place::usual_workspace(one.problem().bytes()))
+  for (const int cores : {2, 16, 64}) {
+    for (const std::int64_t rows : {64, 1000, 1009, 8192, 10007, 100003}) {
+      for (const std::int64_t columns : {7, 61, 128, 509, 512, 1009, 2048}) {
+        for (const int element : {1, 4, 16}) {
+          const Permutation one{{rows, columns}, {1, 0}, element};
+          const Plan plan =
+              make_plan(one.problem(), described(cores, 128 << 10), {cores, "passes"});
+          const PlannedPasses& all = *plan.chosen.config.as<PassesConfig>().planned;
+          EXPECT_LE(all.workspace, in_place::usual_workspace(one.problem().bytes()))
               << one.text() << ", " << cores << " cores";
+          for (const PlannedStep& step : all.steps) {
+            EXPECT_LE(bytes_at_once(step, all.limits), all.workspace)
+                << one.text() << ", " << cores << " cores";
+          }
         }
       }
     }
