@@ -24,6 +24,13 @@ CHANGING = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os
 TARGETS = ["y.npy", "y.h5", "y.h5::g/t", "y.zarr", "y.zarr::g/t"]
 
 
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """A kill is not the end of the machine: nothing has to wait for the disk."""
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+    monkeypatch.setattr(record, "sync_all", lambda path: None)
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -114,7 +121,7 @@ def killed_at(number, call):
         return called
 
     try:
-        os.fsync, os.write = before(os.fsync), before(os.write)
+        os.fsync, os.write = before(lambda file: None), before(os.write)
         targets.Hdf5Target.create = before(targets.Hdf5Target.create)
         targets.Hdf5Target.write = before(targets.Hdf5Target.write)
         record.Record.finish_task = before(record.Record.finish_task)
@@ -139,8 +146,8 @@ def clean():
 
 @pytest.mark.parametrize(
     ("target", "old", "exchange", "stride"),
-    [("y.npy", False, True, 1), ("y.npy", True, True, 1), ("y.h5::g/t", True, True, 1), ("y.h5", False, True, 3),
-     ("y.zarr", True, False, 2), ("y.zarr::g/t", False, True, 3), ("y.zarr::g/t", True, True, 1)],
+    [("y.npy", False, True, 3), ("y.npy", True, True, 1), ("y.h5::g/t", True, True, 1), ("y.h5", False, True, 5),
+     ("y.zarr", True, False, 3), ("y.zarr::g/t", False, True, 5), ("y.zarr::g/t", True, True, 1)],
 )
 def test_killed_at_every_call(here, monkeypatch, target, old, exchange, stride):
     """The old or the new array is there at every moment, and a run that resumes ends it."""
@@ -176,7 +183,7 @@ def test_killed_at_every_call(here, monkeypatch, target, old, exchange, stride):
 
 @pytest.mark.parametrize("target", ["y.npy", "y.h5::g/t", "y.zarr::g/t"])
 def test_killed_when_it_resumes_and_when_it_begins_anew(here, target):
-    for number in range(0, 300, 9):
+    for number in range(0, 300, 13):
         clean()
         make_old(target)
         if not killed_at(number, lambda: run(target, overwrite=True)):
@@ -188,7 +195,23 @@ def test_killed_when_it_resumes_and_when_it_begins_anew(here, target):
         run(target, overwrite=True)
         assert what_is_there(target) == "new"
         assert sorted(os.listdir(".")) == ["x.npy", target.partition("::")[0]]
-    assert number >= 9
+    assert number >= 13
+
+
+@pytest.mark.parametrize("step", ["_remove_pieces", "_remove_array", "_remove"])
+@pytest.mark.parametrize("target", ["y.npy", "y.h5::g/t", "y.zarr::g/t"])
+def test_ended_while_an_earlier_run_is_removed(here, many_tasks, monkeypatch, target, step):
+    """The array of the earlier run is there in part, or its list of tasks is: neither is followed."""
+    make_old(target)
+    interrupted(target, overwrite=True)
+    real = getattr(record.Record, step)
+    monkeypatch.setattr(record.Record, step, lambda self, *given: (real(self, *given[:1]), ended()))
+    with pytest.raises(KeyboardInterrupt):
+        run(target, overwrite=True)
+    monkeypatch.setattr(record.Record, step, real)
+    assert what_is_there(target) == "old"
+    run(target, resume=True, overwrite=True)
+    assert what_is_there(target) == "new" and not os.path.exists(place_of(target).folder)
 
 
 class Waiting:

@@ -179,6 +179,17 @@ def test_an_array_with_something_else_in_its_folder_stays(here, layout, name):
     refused(here, "y.zarr", f"{path.parts[1]}.*is no part of a zarr array")
 
 
+@pytest.mark.parametrize("link", [os.symlink, lambda of, path: os.mkfifo(path)])
+def test_a_link_or_a_pipe_in_the_place_of_a_chunk_stays(here, link):
+    array("y.zarr")
+    os.unlink("y.zarr/c/1/1")
+    link(here / "x.npy", "y.zarr/c/1/1")
+    refused(here, "y.zarr", "c/1/1' is no part of a zarr array")
+    shutil.rmtree("y.zarr/c/1")
+    os.symlink(here, "y.zarr/c/1")
+    refused(here, "y.zarr", "c/1' is no part of a zarr array")
+
+
 def test_arrays_and_groups_below_an_array_stay(here):
     array("y.zarr")
     array("y.zarr/c/0/x")
@@ -306,6 +317,8 @@ def test_of_a_file_one_dataset_is_replaced(others, target):
         assert file.attrs["title"] == "all" and "soft" in file and "out" in file
         assert (file["group/other"][...] == np.arange(7)).all()
         assert (file["again"][...] == 0).all()  # another name of a dataset keeps it
+        for entry in file["scale"].attrs.get("REFERENCE_LIST", []):
+            assert isinstance(file[entry[0]], h5py.Dataset)  # a scale names no dataset that is gone
         if key != "group/name":
             assert file["group/name"].attrs["units"] == "m" and file["group/name"].dims[0][0] == file["scale"]
     assert sorted(os.listdir(".")) == ["x.npy", "y.h5"]
