@@ -163,6 +163,17 @@ def test_elements_that_zarr_reads(here, options):
     assert chunk_files.chunk_files(array) is None
 
 
+@pytest.mark.parametrize("fill", [0, 7])
+def test_chunks_that_hold_nothing_but_the_fill_value_are_not_stored(here, fill):
+    x = np.full((20, 20), fill, "f4")
+    x[:10, :10] = np.arange(100).reshape(10, 10)
+    x[0, 0] = fill  # a chunk that only begins so
+    plain(x=x, chunks=(20, 20), fill_value=fill)
+    cornerturn.rechunk("x.zarr", "y.zarr", chunks=(10, 10), codec="none")
+    assert sorted(str(path) for path in Path("y.zarr/c").rglob("*") if path.is_file()) == ["y.zarr/c/0/0"]
+    np.testing.assert_array_equal(zarr.open_array("y.zarr")[...], x)
+
+
 class Fakes:
     """The calls of a file system that allows no part of a page where a file goes around the page cache."""
 
