@@ -38,8 +38,8 @@ def rechunk(
     Until then `TARGET.partial` holds it, with a record of what is done. An interrupted run goes on from
     there with `resume=True`.
 
-    A source of several arrays is a dataset, as xarray opens it: a group of zarr, or a file of HDF5 or netCDF. All its
-    variables are written, to a group of zarr or a file of netCDF that is new, with its coordinates and attributes, each
+    A source of several arrays is a dataset, as xarray opens it: a group of zarr, or a file of HDF5 or netCDF. So is
+    one array whose dimensions have names there, unless chunks or axes are numbers. All variables are written, to a group of zarr or a file of netCDF that is new, with its coordinates and attributes, each
     by a plan of its own. Chunks and axes are given by the names of dimensions.
 
     Attributes, the names of dimensions, fill values and dimension scales travel along, each in the way of
@@ -92,7 +92,7 @@ def rechunk(
         >>> plan.tasks, plan.shape
         (1, (2, 3, 4, 5))
     """
-    from cornerturn._chunks.datasets import dataset_of, prepare_dataset
+    from cornerturn._chunks.datasets import by_names, dataset_of, prepare_dataset
     from cornerturn._chunks.job import prepare
     from cornerturn._chunks.metadata import warn
     from cornerturn._chunks.place import kind_of
@@ -100,6 +100,8 @@ def rechunk(
     given = target, chunks, axes, dtype, memory, client, threads, codec, shards
     one = isinstance(target, (str, os.PathLike)) and kind_of(os.fspath(target)) == "npy"
     dataset = None if one else dataset_of(source)
+    if dataset is not None and len(dataset.variables) == 1 and not all(map(by_names, (chunks, axes, shards))):
+        dataset = None  # the array alone
     made = prepare(source, *given) if dataset is None else prepare_dataset(dataset, *given)
     if plan is not None:
         plan(made.plan)

@@ -42,6 +42,22 @@ def small(monkeypatch):
         monkeypatch.setattr(each, "overhead", property(lambda self: 0))
 
 
+@pytest.mark.parametrize("target", ["y.zarr", "y.nc"])
+def test_a_whole_dataset(stored, client, small, target):
+    group = zarr.create_group("g.zarr", attributes={"title": "t"})
+    for name, factor in (("a", 1), ("b", 2)):
+        group.create_array(name, data=stored * factor, chunks=(10, 90, 100), dimension_names=["t", "y", "x"])
+    cornerturn.rechunk("g.zarr", target, chunks={"t": 60, "y": 20, "x": 15}, axes=("y", "x", "t"), client=client)
+    for name, factor in (("a", 1), ("b", 2)):
+        if target == "y.zarr":
+            got = zarr.open_group(target)[name][:]
+        else:
+            with h5py.File(target) as file:
+                got = file[name][:]
+        np.testing.assert_array_equal(got, stored.transpose(1, 2, 0) * factor)
+    assert sorted(os.listdir()) == sorted(["g.zarr", "x.zarr", target])
+
+
 def test_a_killed_worker_costs_its_tasks_and_nothing_else(stored, client, small):
     workers = client.run(os.getpid)
     killed = []

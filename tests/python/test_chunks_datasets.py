@@ -1,6 +1,7 @@
 """cornerturn.rechunk of whole datasets: xarray reads of the target what it reads of the source."""
 
 import os
+import shutil
 import warnings
 
 import numpy as np
@@ -58,7 +59,7 @@ def store(kind, dataset=None):
     if kind == "classic":
         dataset.drop_vars("station", errors="ignore").to_netcdf("classic.nc", format="NETCDF3_64BIT")
     else:
-        dataset.to_netcdf(f"{kind}.nc", engine=kind, unlimited_dims=["time"])
+        dataset.to_netcdf(f"{kind}.nc", engine=kind, unlimited_dims=["time"] if "time" in dataset.dims else [])
     return f"{kind}.nc"
 
 
@@ -289,6 +290,22 @@ def test_groups():
     with h5py.File("g.h5") as file:
         cornerturn.rechunk(file["g"], "h.nc")
     assert sorted(opened("h.nc")) == ["u", "v"]
+
+
+def test_a_file_of_one_variable():
+    one = example()[["mask"]].drop_vars(["lat", "lon", "station", "height"])
+    for kind in KINDS:
+        source = store(kind, one)
+        cornerturn.rechunk(source, "o.zarr", chunks={"lat": 1})
+        xr.testing.assert_identical(opened("o.zarr"), opened(source))
+        cornerturn.rechunk(source, "a.zarr", chunks=(1, 2))
+        assert zarr.open_array("a.zarr").chunks == (1, 2)
+        for name in ("o.zarr", "a.zarr"):
+            shutil.rmtree(name)
+    np.save("x.npy", np.zeros((3, 4)))
+    cornerturn.rechunk("x.npy", "x.h5")
+    cornerturn.rechunk("x.h5", "x.zarr")
+    assert zarr.open_array("x.zarr").shape == (3, 4)
 
 
 def test_variables_with_the_names_of_dimensions():

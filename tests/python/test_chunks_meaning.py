@@ -137,6 +137,11 @@ def opened(path, engine=None, **options):
         return found.load()
 
 
+def stored_and_decoded(path, engine=None):
+    stored = opened(path, engine, mask_and_scale=False, decode_times=False, decode_coords=False)
+    return stored["v"], xr.decode_cf(stored)["v"].load()
+
+
 def same(got, want):
     xr.testing.assert_identical(got, want)
     assert got.dtype == want.dtype, (got.dtype, want.dtype)
@@ -160,20 +165,17 @@ def turned(var):
 def test_xarray_reads_the_same(case, kind):
     var = CASES[case]
     source = store(kind, var)
-    raw = dict(mask_and_scale=False, decode_times=False, decode_coords=False)
-    before = [opened(source, **options)["v"] for options in ({}, raw)]
-    flip = (KINDS.index(kind) + list(CASES).index(case)) % 2
-    for at, target in enumerate(("zarr", "nc", "h5")):
-        axes = turned(var) if (at + flip) % 2 else tuple(range(var.ndim))
-        path, whole = target_of(target)
-        cornerturn.rechunk(source, path, axes=axes)
-        engine = ("netcdf4", "h5netcdf")[(at + flip) // 2 % 2] if target == "nc" else None
-        for options, want in zip(({}, raw), before, strict=True):
-            want = want.transpose(*[want.dims[axis] for axis in axes if axis < want.ndim])
-            got = opened(whole, engine, **options)["v"]
-            same(got.variable, want.variable)
-            if target != "zarr":
-                same(got, want.drop_vars([name for name in want.coords if name not in want.dims]))
+    number = KINDS.index(kind) + list(CASES).index(case)
+    target = ("zarr", "nc", "zarr", "h5")[number % 4]  # every case goes to all of them, from one kind or another
+    axes = turned(var) if number // 2 % 2 else tuple(range(var.ndim))
+    path, whole = target_of(target)
+    cornerturn.rechunk(source, path, axes=axes)
+    engine = ("netcdf4", "h5netcdf")[KINDS.index(kind) % 2] if target == "nc" else None
+    for got, want in zip(stored_and_decoded(whole, engine), stored_and_decoded(source), strict=True):
+        want = want.transpose(*[want.dims[axis] for axis in axes if axis < want.ndim])
+        same(got.variable, want.variable)
+        if target != "zarr":
+            same(got, want.drop_vars([name for name in want.coords if name not in want.dims]))
 
 
 def rechunk_and_hear(*args, **options):
@@ -226,7 +228,7 @@ def attribute_of(path, name):
 @pytest.mark.parametrize("target", ["zarr", "nc", "h5"])
 def test_marks_of_missing_elements_are_converted_with_them(kind, target):
     source = store(kind, PACKED)
-    for dtype in ("i4", "f4", "f8"):
+    for dtype in ("i4", "f4"):
         path, whole = target_of(target)
         cornerturn.rechunk(source, path, dtype=dtype, overwrite=True)
         got, want = opened(whole)["v"], opened(source)["v"]
@@ -234,8 +236,9 @@ def test_marks_of_missing_elements_are_converted_with_them(kind, target):
         assert int(got.isnull().sum()) == 2
         for name in ("_FillValue", "missing_value"):
             assert attribute_of(whole, name) == attribute_of(source, name)
+            assert target == "zarr" or np.asarray(attribute_of(whole, name)).dtype == dtype  # as netCDF wants it
     path, whole = target_of(target)
-    for dtype in ("i1", "u2", "u4"):
+    for dtype in ("i1", "u4"):
         os.makedirs(dtype)
         with pytest.raises(ValueError, match=f"has _FillValue = -32768, which {np.dtype(dtype)} cannot hold"):
             cornerturn.rechunk(source, f"{dtype}/x.{target}", dtype=dtype)
@@ -373,6 +376,8 @@ def test_truth_and_times_in_netcdf():
             np.testing.assert_array_equal(got.values, values)
     with h5py.File("b.nc") as file:
         assert file["data"].dtype == "i1"  # netCDF has no truths
+    with h5py.File("s.nc") as file:
+        assert file["data"].attrs["_FillValue"] == file["data"].fillvalue == np.iinfo("i8").min  # NaT
     cornerturn.rechunk("b.zarr", "b.h5")
     with h5py.File("b.h5") as file:
         assert file["data"].dtype == "?"
@@ -426,6 +431,15 @@ def test_labels_of_hdf5():
         cornerturn.rechunk("x.h5", "y.h5", axes=(2, 1, 0))
     with h5py.File("y.h5") as file:
         assert [dim.label for dim in file["data"].dims] == ["c", "", "a"]
+    with h5py.File("x.h5", "a") as file:
+        for axis, name in enumerate("pqr"):
+            file[name] = np.arange(file["v"].shape[axis])
+            file[name].make_scale(name)
+            file["v"].dims[axis].attach_scale(file[name])
+    cornerturn.rechunk("x.h5::v", "z.h5", axes=(2, 1, 0))
+    with h5py.File("z.h5") as file:
+        assert [dim.label for dim in file["data"].dims] == ["c", "", "a"]
+        assert [dim[0].name for dim in file["data"].dims] == ["/r", "/q", "/p"]
 
 
 def test_scales_that_are_there_have_to_be_the_same():

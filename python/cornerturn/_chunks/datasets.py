@@ -131,7 +131,20 @@ def _open_zarr(path: str, key: str) -> Dataset | None:
 
 
 def _several(dataset: Dataset) -> Dataset | None:
-    return dataset if len(dataset.variables) > 1 else None
+    """A group of several variables is a dataset, and one of a variable whose dimensions have names."""
+    if len(dataset.variables) > 1:
+        return dataset
+    for variable in dataset.variables.values():
+        found = variable.meaning()
+        return dataset if found.names and None not in found.names and not found.labels else None
+    return None
+
+
+def by_names(given: Any) -> bool:
+    """Are chunks or axes names of dimensions, or not given at all?"""
+    if given is None or isinstance(given, Mapping):
+        return True
+    return isinstance(given, (list, tuple)) and any(isinstance(each, str) or each is ... for each in given)
 
 
 def _of_zarr(group: Any) -> Dataset | None:

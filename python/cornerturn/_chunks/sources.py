@@ -361,6 +361,12 @@ def _open_zarr(path: str, key: str) -> Source:
     raise ValueError(f"source = {path!r} is a group: name one of its arrays, {path}::NAME, of {', '.join(names) or 'none'}")
 
 
+def _holds_values(item: Any) -> bool:
+    import h5py
+
+    return isinstance(item, h5py.Dataset) and not metadata_hdf5.is_bare_dimension(item)
+
+
 def _open_hdf5(path: str, key: str) -> Source:
     import h5py
 
@@ -368,7 +374,7 @@ def _open_hdf5(path: str, key: str) -> Source:
         raise ValueError(f"source = {path!r} is neither a zarr array nor a file of HDF5, netCDF or .npy")
     with h5py.File(path, "r") as file:
         names: list[str] = []
-        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+        file.visititems(lambda name, item: names.append(name) if _holds_values(item) else None)
         if not key and len(names) == 1:
             key = names[0]
         if not key or not isinstance(file.get(key), h5py.Dataset):
