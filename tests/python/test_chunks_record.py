@@ -214,6 +214,47 @@ def test_ended_while_an_earlier_run_is_removed(here, many_tasks, monkeypatch, ta
     assert what_is_there(target) == "new" and not os.path.exists(place_of(target).folder)
 
 
+@pytest.mark.parametrize("exchange", [True, False])
+@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize("target", TARGETS)
+def test_ended_when_the_array_has_its_name(here, monkeypatch, target, old, exchange):
+    """And its record does not say so yet: it is the new array that stays."""
+    if old:
+        make_old(target)
+    if not exchange:
+        monkeypatch.setattr(renaming, "_renameat2", lambda *_: False)
+    real = record.Record._go_on
+    monkeypatch.setattr(record.Record, "_go_on", lambda self, step: ended() if step == record.PLACED else real(self, step))
+    with pytest.raises(KeyboardInterrupt):
+        run(target, overwrite=old)
+    assert what_is_there(target) == "new"
+    monkeypatch.setattr(record.Record, "_go_on", real)
+    run(target, resume=True)
+    assert what_is_there(target) == "new" and not os.path.exists(place_of(target).folder)
+
+
+@pytest.mark.parametrize("target", ["y.npy", "y.h5", "y.zarr"])
+def test_ended_when_the_array_is_there_in_part(here, monkeypatch, target):
+    interrupted(target)
+    found = record.Record(place_of(target))
+    with found.locked():
+        found._remove("done")
+        found._go_on(record.CREATING)
+    run(target, resume=True)
+    assert what_is_there(target) == "new" and not os.path.exists(place_of(target).folder)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_array_is_on_the_disk_before_an_older_one_goes(here, monkeypatch, target):
+    make_old(target)
+    synced = []
+    for name in ("sync_file", "sync_all"):
+        monkeypatch.setattr(record, name, lambda path, name=name: synced.append((name, path, what_is_there(target))))
+    run(target, overwrite=True)
+    array = record.Record(place_of(target)).array
+    assert ("sync_all" if "zarr" in target else "sync_file", array, "old") in synced
+
+
 class Waiting:
     """A run in a child, which waits when its first task is done until it is told to go on."""
 
