@@ -77,7 +77,7 @@ NB_MODULE(_core, module) {
   module.def("synchronize", synchronize, "device"_a, "stream"_a,
              "Waits until a stream has done its work.");
   nb::class_<Memory>(module, "Memory", "An array of somebody else. Strides are in bytes.")
-      .def_static("from_dlpack", &Memory::from_dlpack, "capsule"_a)
+      .def_static("from_dlpack", &Memory::from_dlpack, "capsule"_a.none())
       .def_static("from_buffer", &Memory::from_buffer, "object"_a)
       .def_ro("address", &Memory::address)
       .def_ro("itemsize", &Memory::itemsize)

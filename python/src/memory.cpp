@@ -1,7 +1,9 @@
 #include "memory.hpp"
 
 #include <array>
+#include <limits>
 
+#include "core/problem.hpp"
 #include "execute.hpp"
 
 namespace nb = nanobind;
@@ -40,7 +42,37 @@ std::string name_of(const dlpack::DataType& type) {
   return name;
 }
 
+[[noreturn]] void refuse_capsule(const std::string& what) {
+  throw nb::buffer_error(what.c_str());
+}
+
+// What a capsule says may be anything: its shape is read when its rank is known to be one.
+void check_shape(const dlpack::Tensor& tensor) {
+  if (tensor.rank < 0 || tensor.rank > max_rank) {
+    refuse_capsule("its rank is " + std::to_string(tensor.rank) + ": it has to be 0 to " +
+                   std::to_string(max_rank));
+  }
+  if (tensor.rank > 0 && tensor.shape == nullptr) {
+    refuse_capsule("its rank is " + std::to_string(tensor.rank) + ", but it has no shape");
+  }
+  bool any_elements = true;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max() / 256;
+  for (int i = 0; i < tensor.rank; ++i) {
+    if (tensor.shape[i] < 0) {
+      refuse_capsule("its shape[" + std::to_string(i) + "] is " + std::to_string(tensor.shape[i]) +
+                     ": extents are not negative");
+    }
+    any_elements = any_elements && tensor.shape[i] > 0;
+    if (any_elements) most /= tensor.shape[i];
+  }
+  if (any_elements && most == 0) refuse_capsule("it has more elements than memory has bytes");
+  if (any_elements && tensor.data == nullptr)
+    refuse_capsule("it has elements, but its address is null");
+  if (tensor.type.bits == 0 || tensor.type.lanes == 0) refuse_capsule("its elements have no bits");
+}
+
 void describe(Memory& memory, const dlpack::Tensor& tensor, bool padded) {
+  check_shape(tensor);
   switch (tensor.device.type) {
     case dlpack::on_cpu:
     case dlpack::on_cuda_host:

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, Array, packed_strides, place, shown
+from cornerturn._arrays import HOST, Array, is_integer, packed_strides, place, shown
 from cornerturn._frameworks.cupy_arrays import CUPY
 from cornerturn._frameworks.framework import Framework, numpy_if_installed
 from cornerturn._frameworks.numpy_arrays import NUMPY
@@ -27,7 +27,7 @@ class Other(Framework):
         if isinstance(x, (list, tuple)) or (not readable and _makes_an_array(x)):
             return _read_values(x, name)
         if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
-            on_host = x.__dlpack_device__()[0] in _DLPACK_HOST
+            on_host = _dlpack_kind(x, name) in _DLPACK_HOST
             if not on_host or not readable:
                 return _read_dlpack(x, name)
         elif not readable:
@@ -106,8 +106,18 @@ def _readable_by_numpy(x: Any) -> bool:
     return True
 
 
+def _dlpack_kind(x: Any, name: str) -> int:
+    """The kind of device that the memory of `x` belongs to, as DLPack numbers them."""
+    device = x.__dlpack_device__()
+    if not isinstance(device, tuple) or len(device) != 2 or not all(map(is_integer, device)):
+        raise BufferError(
+            f"{name} cannot be read through DLPack: __dlpack_device__ returned {shown(device)}, not two integers"
+        )
+    return int(device[0])
+
+
 def _read_dlpack(x: Any, name: str) -> Array:
-    kind = x.__dlpack_device__()[0]
+    kind = _dlpack_kind(x, name)
     options: dict[str, Any] = {} if kind in _DLPACK_HOST else {"stream": 1}  # 1: the default stream
     try:
         try:
