@@ -134,7 +134,8 @@ class Layout:
 
     @property
     def cosize(self) -> int:
-        """The number of elements that need room: all offsets are below it."""
+        """The number of elements that need room, from the lowest offset to the highest. Under a
+        swizzle, and without negative strides, all offsets are below it."""
         return self._layout.cosize
 
     @property
@@ -172,7 +173,8 @@ class Layout:
         return _product(shape[0]), _product(shape[1])
 
     def __matmul__(self, other: object) -> Layout:
-        """The composition `a @ b` takes coordinates of `b` and gives offsets of `a`."""
+        """The composition `a @ b` takes coordinates of `b` and gives offsets of `a`: (a @ b)(i) is
+        a(b(i)). Raises ValueError where `b` leads beyond `a`, and where no layout does this."""
         if not isinstance(other, Layout):
             return NotImplemented
         return Layout._of(self._layout.composed(other._layout))

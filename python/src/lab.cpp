@@ -88,21 +88,36 @@ std::int64_t offset_at(const Layout& layout, nb::handle coordinate, const std::s
   return layout(index);
 }
 
+// One argument is the coordinate of the only mode, or one for all modes.
 std::int64_t offset_at(const SwizzledLayout& layout, const nb::tuple& coordinates) {
-  const std::int64_t before = coordinates.size() == 1
-                                  ? offset_at(layout.layout, coordinates[0], "coordinates[0]")
-                                  : offset_at(layout.layout, coordinates, "coordinates");
-  return layout.swizzle(layout.offset + before);
+  nb::object all = coordinates;
+  std::string name = "coordinates";
+  if (coordinates.size() == 1) {
+    const nb::object one = nb::borrow(coordinates[0]);
+    const bool of_mode = nb::isinstance<nb::tuple>(one) && nb::len(one) != 1;
+    if (layout.layout.rank() > 1 || !layout.layout.is_tuple() || !of_mode) {
+      all = one;
+      name += "[0]";
+    }
+  }
+  return layout.swizzle(layout.offset + offset_at(layout.layout, all, name));
 }
 
 SwizzledLayout swizzled(const SwizzleNumbers& swizzle, const SwizzledLayout& layout) {
   if (layout.swizzle.bits > 0) refuse(to_string(layout) + " is swizzled already");
-  return {swizzle_of(swizzle), layout.offset, layout.layout};
+  const SwizzledLayout result{swizzle_of(swizzle), layout.offset, layout.layout};
+  check_offsets(result);
+  return result;
 }
 
 SwizzledLayout composed(const SwizzledLayout& a, const SwizzledLayout& b) {
   if (b.swizzle.bits > 0 || b.offset != 0) {
     refuse(to_string(b) + ": only layouts without a swizzle go in front of another");
+  }
+  if (b.layout.lowest() < 0 || b.layout.cosize() > a.size()) {
+    const std::int64_t reached = b.layout.lowest() < 0 ? b.layout.lowest() : b.layout.cosize() - 1;
+    refuse(to_string(b) + " reaches offset " + std::to_string(reached) + ", but " + to_string(a) +
+           " has coordinates from 0 to " + std::to_string(a.size() - 1));
   }
   return composition(a, b.layout);
 }

@@ -1,6 +1,7 @@
 // CuTe's layout algebra: coalesce, composition, complement, division and product, inverses. Results
-// are written as pycute writes them. Where no layout is the answer, an Error says which rule broke.
-// Strides that are divided must not be negative.
+// are written as pycute writes them. Where no layout is the answer, an Error says which rule broke;
+// pycute answers some of these wrongly. Strides that are divided must not be negative. An index
+// that is beyond a layout goes on in its last mode of more than one index.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,14 @@ constexpr Layout coalesce(const Layout& layout) {
 
 namespace detail {
 
+/// How far all modes of b together go in each mode of a, in a o b.
+struct Reach {
+  std::int64_t last[Layout::max_leaves] = {};
+};
+
 /// a o (extent:stride), a coalesced.
-constexpr Layout compose_leaf(const Layout& a, std::int64_t extent, std::int64_t stride) {
+constexpr Layout compose_leaf(const Layout& a, std::int64_t extent, std::int64_t stride,
+                              Reach& reach) {
   if (stride == 0) return make_leaf(extent, 0);
   if (stride < 0) {
     throw Error(Status::invalid_argument, "composition: stride " + std::to_string(stride) +
@@ -55,6 +62,7 @@ constexpr Layout compose_leaf(const Layout& a, std::int64_t extent, std::int64_t
                                                 " steps left in a mode of the first layout");
     }
     if (taken != 1) modes.add(taken, rest_stride * mode.stride);
+    reach.last[i] += (taken - 1) * rest_stride;
     rest_extent /= taken;
     rest_stride = (rest_stride + mode.extent - 1) / mode.extent;
   }
@@ -64,10 +72,10 @@ constexpr Layout compose_leaf(const Layout& a, std::int64_t extent, std::int64_t
   return modes.layout();
 }
 
-constexpr Layout compose_coalesced(const Layout& a, const Layout& b) {
-  if (!b.is_tuple()) return compose_leaf(a, b.leaf[0].extent, b.leaf[0].stride);
+constexpr Layout compose_coalesced(const Layout& a, const Layout& b, Reach& reach) {
+  if (!b.is_tuple()) return compose_leaf(a, b.leaf[0].extent, b.leaf[0].stride, reach);
   TupleBuilder builder;
-  for (int i = 0; i < b.rank(); ++i) builder.add(compose_coalesced(a, b.mode(i)));
+  for (int i = 0; i < b.rank(); ++i) builder.add(compose_coalesced(a, b.mode(i), reach));
   return builder.layout();
 }
 
@@ -75,10 +83,21 @@ constexpr Layout compose_coalesced(const Layout& a, const Layout& b) {
 
 /// a o b: i -> a(b(i)), with b's coordinates.
 constexpr Layout composition(const Layout& a, const Layout& b) {
-  return detail::compose_coalesced(coalesce(a), b);
+  const Layout first = coalesce(a);
+  detail::Reach reach;
+  const Layout result = detail::compose_coalesced(first, b, reach);
+  for (int i = 0; i < first.leaves - 1; ++i) {
+    if (reach.last[i] < first.leaf[i].extent) continue;
+    throw Error(Status::invalid_argument,
+                "composition: the modes of the second layout together reach index " +
+                    std::to_string(reach.last[i]) + " in a mode of the first with extent " +
+                    std::to_string(first.leaf[i].extent) + ": no layout carries");
+  }
+  return result;
 }
 
-/// What has to stand beside `layout` to reach every offset below `target` once.
+/// What has to stand beside `layout` to reach every offset below `target`, each from one offset of
+/// `layout` alone.
 constexpr Layout complement(const Layout& layout, std::int64_t target = 1) {
   detail::FlatModes sorted;  // by stride, then by extent
   for (int i = 0; i < layout.leaves; ++i) {
@@ -104,6 +123,11 @@ constexpr Layout complement(const Layout& layout, std::int64_t target = 1) {
                                                 " is less than " + std::to_string(reached) +
                                                 ", the reach of the modes with smaller strides");
     }
+    if (leaf.stride % reached != 0) {
+      throw Error(Status::invalid_argument, "complement: stride " + std::to_string(leaf.stride) +
+                                                " is no multiple of " + std::to_string(reached) +
+                                                ", the reach of the modes with smaller strides");
+    }
     modes.add(leaf.stride / reached, reached);
     reached = leaf.extent * leaf.stride;
   }
@@ -111,7 +135,7 @@ constexpr Layout complement(const Layout& layout, std::int64_t target = 1) {
   return coalesce(modes.layout());
 }
 
-/// r with layout(r(i)) = i for as many i as possible.
+/// r with layout(r(i)) = i for every i below its size: as far as modes follow each other.
 constexpr Layout right_inverse(const Layout& layout) {
   detail::FlatModes modes;
   std::int64_t reached = 1;
@@ -138,7 +162,8 @@ constexpr Layout left_inverse(const Layout& layout) {
   return right_inverse(make_layout({layout, complement(layout)}));
 }
 
-/// (tile, tiles): the tile's elements first, then what repeats it.
+/// (tile, tiles): the tile's elements first, then what repeats it: i -> layout((tile,
+/// complement)(i)).
 constexpr Layout logical_divide(const Layout& layout, const Layout& tile) {
   return composition(layout, make_layout({tile, complement(tile, layout.size())}));
 }

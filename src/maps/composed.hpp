@@ -30,6 +30,15 @@ struct SwizzledLayout {
   friend constexpr bool operator==(const SwizzledLayout&, const SwizzledLayout&) = default;
 };
 
+/// A swizzle is a map of offsets that are not negative.
+constexpr void check_offsets(const SwizzledLayout& layout) {
+  const std::int64_t lowest = layout.offset + layout.layout.lowest();
+  if (layout.swizzle.bits > 0 && lowest < 0) {
+    throw Error(Status::invalid_argument, "the layout reaches offset " + std::to_string(lowest) +
+                                              ": offsets under a swizzle are not negative");
+  }
+}
+
 constexpr SwizzledLayout composition(const AnySwizzle& swizzle, const Layout& layout) {
   return {swizzle, 0, layout};
 }

@@ -64,8 +64,23 @@ struct Layout {
     for (int i = 0; i < leaves; ++i) product *= leaf[i].extent;
     return product;
   }
-  /// One more than the offset of the last coordinate.
-  CT_HOST_DEVICE constexpr std::int64_t cosize() const { return (*this)(size() - 1) + 1; }
+  /// How many elements lie from the lowest offset to the highest, both counted.
+  CT_HOST_DEVICE constexpr std::int64_t cosize() const {
+    std::int64_t last = 0;
+    for (int i = 0; i < leaves; ++i) {
+      const std::int64_t stride = leaf[i].stride;
+      last += (leaf[i].extent - 1) * (stride < 0 ? -stride : stride);
+    }
+    return last + 1;
+  }
+  /// The lowest offset: 0 unless there are negative strides.
+  CT_HOST_DEVICE constexpr std::int64_t lowest() const {
+    std::int64_t first = 0;
+    for (int i = 0; i < leaves; ++i) {
+      if (leaf[i].stride < 0) first += (leaf[i].extent - 1) * leaf[i].stride;
+    }
+    return first;
+  }
 
   /// The offset of the index-th coordinate.
   CT_HOST_DEVICE constexpr std::int64_t operator()(std::int64_t index) const {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -218,6 +219,24 @@ std::string quoted_character(std::string_view text, std::size_t position) {
   return position < text.size() ? fmt::format("'{}'", text[position]) : "the end";
 }
 
+/// What is shown of a long text: some characters before and after a place.
+struct Around {
+  std::string text;
+  std::size_t position = 0;
+
+  std::string picture() const { return fmt::format("{}\n{}^", text, std::string(position, ' ')); }
+};
+
+Around around(std::string_view text, std::size_t position) {
+  constexpr std::size_t most = 60;
+  const std::size_t first = position > most ? position - most : 0;
+  const std::size_t last = std::min(text.size(), position + most);
+  const std::string dots = first > 0 ? "..." : "";
+  return {fmt::format("{}{}{}", dots, text.substr(first, last - first),
+                      last < text.size() ? "..." : ""),
+          dots.size() + position - first};
+}
+
 void append_numbers(std::string& out, const Layout& layout, bool extents) {
   for (int i = 0; i < layout.leaves; ++i) {
     const Layout::Leaf& leaf = layout.leaf[i];
@@ -233,16 +252,18 @@ void append_numbers(std::string& out, const Layout& layout, bool extents) {
 NotationError::NotationError(std::string_view text, std::size_t position,
                              const std::string& problem)
     : Error(Status::invalid_argument,
-            fmt::format("layout \"{}\", character {} ({}): {}", text, position + 1,
-                        quoted_character(text, position), problem)),
+            fmt::format("layout \"{}\", character {} ({}): {}", around(text, position).text,
+                        position + 1, quoted_character(text, position), problem)),
       position_(position),
-      picture_(fmt::format("{}\n{}^", text, std::string(position, ' '))) {}
+      picture_(around(text, position).picture()) {}
 
 Layout parse_layout(std::string_view text) {
   return Parser(text).plain_layout();
 }
 SwizzledLayout parse_swizzled_layout(std::string_view text) {
-  return Parser(text).swizzled_layout();
+  const SwizzledLayout layout = Parser(text).swizzled_layout();
+  check_offsets(layout);
+  return layout;
 }
 AnySwizzle parse_swizzle(std::string_view text) {
   return Parser(text).plain_swizzle();
