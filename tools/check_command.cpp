@@ -71,6 +71,16 @@ void add_check_command(CLI::App& app) {
       command
           .add_option("--steps", kernel.steps,
                       "Stop a thread that makes more accesses and waits (default: 100000)")
+          ->type_name("N"),
+      command
+          .add_option("--blocks", kernel.blocks,
+                      "Refuse a launch of more blocks (default: 1048576)")
+          ->type_name("N"),
+      command
+          .add_option(
+              "--seconds", kernel.seconds,
+              "Stop the kernel after so much processor time, or five times as long where it "
+              "waits (default: 20)")
           ->type_name("N")};
   command.add_flag("--json", kernel.json, "Write the report as JSON");
   command.callback([arguments] {

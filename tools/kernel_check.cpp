@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr unsigned compile_seconds = 300;
-constexpr unsigned run_seconds = 60;
+constexpr std::int64_t most_seconds = 86400;
 
 [[noreturn]] void refuse_kernel(const std::string& message) {
   throw Error(Status::invalid_argument, message);
@@ -175,16 +175,30 @@ class Folder {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  std::string file(const char* name) const { return (path_ / name).string(); }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  std::string name() const { return path_.string(); }
 
  private:
   fs::path path_;
 };
 
+// What an #include can name: the file itself, or a link to it where its name cannot be written.
+std::string included(const KernelCheck& check, const Folder& folder) {
+  const fs::path path = fs::absolute(check.file);
+  const auto has_no_place = [](char c) { return c == '"' || static_cast<unsigned char>(c) < ' '; };
+  const std::string text = path.string();
+  if (std::none_of(text.begin(), text.end(), has_no_place)) return text;
+  std::string name = path.filename().string();
+  std::replace_if(name.begin(), name.end(), has_no_place, '_');
+  const std::string link = folder.file("linked-" + name);
+  fs::create_symlink(path, link);
+  return link;
+}
+
 // The compiler's first error, with the kernel's line that led to it where it stands elsewhere.
-[[noreturn]] void refuse_uncompiled(const KernelCheck& check, const std::string& said) {
+[[noreturn]] void refuse_uncompiled(const KernelCheck& check, const std::string& path,
+                                    const std::string& said) {
   static const std::regex error(R"(^(.*?):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$)");
-  const std::string path = fs::absolute(check.file).string();
   std::istringstream lines(said);
   std::string from;
   for (std::string line; std::getline(lines, line);) {
@@ -213,34 +227,42 @@ const char* unsigned_of(int bytes) {
 }
 
 void compile(const KernelCheck& check, const std::string& kernel, int bytes, const Folder& folder,
-             const std::string& program) {
+             const std::string& program, const HeldSignals& held) {
   const Emulator emulator = emulator_here();
+  const std::string path = included(check, folder);
   const std::string source = folder.file("check.cpp");
   std::ofstream(source) << fmt::format(
       "#include <cornerturn_emulator.hpp>\n#include \"{0}\"\n"
       "int main(int argc, char** argv) {{\n"
       "  return cornerturn::ladder::check_main(\n"
       "      cornerturn::ladder::kernel_of<{1}, {2}>(\"{1}\"), {3}, argc, argv);\n}}\n",
-      fs::absolute(check.file).string(), kernel, unsigned_of(bytes), bytes);
+      path, kernel, unsigned_of(bytes), bytes);
   const char* named = std::getenv("CXX");
   std::istringstream compiler(named != nullptr && *named != '\0' ? named : "c++");
   std::vector<std::string> words(std::istream_iterator<std::string>(compiler), {});
   words.insert(words.end(), {"-std=c++20", "-O1", "-fdiagnostics-color=never"});
   for (const std::string& folder_name : emulator.include) words.push_back("-I" + folder_name);
+  words.insert(words.end(), {"-iquote", fs::absolute(check.file).parent_path().string()});
   words.insert(words.end(), {source, "-o", program, emulator.library, "-lfmt", "-lboost_context"});
-  const Finished done = run_program(words, compile_seconds);
-  if (done.exit_code != 0) refuse_uncompiled(check, done.errors);
+  const Finished done = run_program(words, {compile_seconds, folder.name()}, held);
+  if (done.exit_code != 0) refuse_uncompiled(check, path, done.errors);
+}
+
+std::int64_t number_from_1(const char* option, const std::string& text) {
+  const std::vector<std::int64_t> numbers = parse_numbers(option, text);
+  if (numbers.size() != 1 || numbers[0] < 1) {
+    refuse_kernel(fmt::format("{} = '{}' is no number from 1 on", option, text));
+  }
+  return numbers[0];
 }
 
 std::vector<std::string> run_words(const KernelCheck& check, const std::string& program,
-                                   int& bytes) {
-  const std::vector<std::int64_t> steps = parse_numbers("--steps", check.steps);
-  if (steps.size() != 1 || steps[0] < 1) {
-    refuse_kernel(fmt::format("--steps = '{}' is no number from 1 on", check.steps));
-  }
+                                   const std::string& report, int& bytes) {
   std::vector<std::string> shapes = check.shapes;
   if (shapes.empty()) shapes = {"64,64", "33,31", "100,36", "256,256"};
-  std::vector<std::string> words = {program, std::to_string(steps[0])};
+  std::vector<std::string> words = {program, report,
+                                    std::to_string(number_from_1("--steps", check.steps)),
+                                    std::to_string(number_from_1("--blocks", check.blocks))};
   for (const std::string& shape : shapes) {
     const ladder::Matrix matrix = parse_matrix(shape, check.dtype);
     require_emulation(matrix);
@@ -251,21 +273,52 @@ std::vector<std::string> run_words(const KernelCheck& check, const std::string& 
   return words;
 }
 
-nlohmann::ordered_json run_check(const KernelCheck& check, const std::vector<std::string>& words) {
-  const Finished done = run_program(words, run_seconds);
+// What a signal that ended the kernel's program says of the kernel.
+std::string reason_of(const Finished& done) {
+  switch (done.signal) {
+    case SIGFPE:
+      return "it divides an integer by zero";
+    case SIGABRT:
+      return "it calls abort(), or an assertion fails: " +
+             done.errors.substr(0, done.errors.find('\n'));
+    case SIGSEGV:
+    case SIGBUS:
+      return "it touches memory without the context";
+    default:
+      return "nothing in the kernel form raises it";
+  }
+}
+
+nlohmann::ordered_json run_check(const KernelCheck& check, const std::vector<std::string>& words,
+                                 const Folder& folder, unsigned seconds, const HeldSignals& held) {
+  const Finished done = run_program(words, {seconds, folder.name()}, held);
+  for (const std::string& said : {done.output, done.errors}) {
+    if (!said.empty() && done.signal != SIGABRT) {
+      io::print_error(said.ends_with('\n') ? said : said + "\n");
+    }
+  }
+  if (done.late) {
+    refuse_kernel(
+        fmt::format("{}: stopped after {} seconds: the kernel waits for something "
+                    "(--seconds = {} allows five times as many)",
+                    check.file, 5 * seconds, seconds));
+  }
   if (done.signal == SIGKILL || done.signal == SIGXCPU) {
     refuse_kernel(
-        fmt::format("{}: stopped after {} seconds of processor time: a thread runs on "
-                    "without an access to memory",
-                    check.file, run_seconds));
+        fmt::format("{}: stopped after {} seconds of processor time, which --seconds allows: a "
+                    "thread runs on without an access to memory, or the launch is large",
+                    check.file, seconds));
   }
   if (done.signal != 0) {
-    refuse_kernel(
-        fmt::format("{}: the kernel ended with signal {} ({}): it touches memory without "
-                    "the context",
-                    check.file, done.signal, strsignal(done.signal)));
+    refuse_kernel(fmt::format("{}: the kernel ended with signal {} ({}): {}", check.file,
+                              done.signal, strsignal(done.signal), reason_of(done)));
   }
-  auto report = nlohmann::ordered_json::parse(done.output);
+  std::ifstream file(words[1]);
+  auto report = nlohmann::ordered_json::parse(file, nullptr, false);
+  if (report.is_discarded()) {
+    refuse_kernel(fmt::format("{}: the kernel ends its process with exit code {}: it has to return",
+                              check.file, done.exit_code));
+  }
   if (report.contains("error")) {
     refuse_kernel(fmt::format("{}: {}", check.file, report["error"].get<std::string>()));
   }
@@ -328,12 +381,19 @@ int check_kernel_file(const KernelCheck& check) {
   const std::string code = code_alone(files::read_text(check.file, "FILE"));
   refuse_foreign_words(check.file, code);
   const std::string kernel = chosen_kernel(check, code);
+  const std::int64_t seconds = number_from_1("--seconds", check.seconds);
+  if (seconds > most_seconds) {
+    refuse_kernel(fmt::format("--seconds = {} is more than {}", seconds, most_seconds));
+  }
+  const HeldSignals held;  // outlives the folder
   const Folder folder;
   const std::string program = folder.file("check");
   int bytes = 4;
-  const std::vector<std::string> words = run_words(check, program, bytes);
-  compile(check, kernel, bytes, folder, program);
-  nlohmann::ordered_json report = run_check(check, words);
+  const std::vector<std::string> words =
+      run_words(check, program, folder.file("report.json"), bytes);
+  compile(check, kernel, bytes, folder, program, held);
+  nlohmann::ordered_json report =
+      run_check(check, words, folder, static_cast<unsigned>(seconds), held);
   const std::string text = report["text"];
   report.erase("text");
   const bool right = report["verified"];

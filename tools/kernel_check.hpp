@@ -13,6 +13,8 @@ struct KernelCheck {
   std::vector<std::string> shapes;  ///< "M,N"; empty: some that have edges and some that have none
   std::string dtype = "f32";
   std::string steps = "100000";
+  std::string blocks = "1048576";
+  std::string seconds = "20";
   bool json = false;
 };
 

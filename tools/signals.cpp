@@ -1,6 +1,7 @@
 #include "signals.hpp"
 
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,6 +60,23 @@ void handle(int signal, void (*handler)(int)) {
 }
 
 }  // namespace
+
+HeldSignals::HeldSignals() {
+  sigset_t held;
+  sigemptyset(&held);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, signal);
+  pthread_sigmask(SIG_BLOCK, &held, &before_);
+  descriptor_ = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+HeldSignals::~HeldSignals() {
+  if (descriptor_ >= 0) close(descriptor_);
+  release();
+}
+
+void HeldSignals::release() const {
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
 
 void catch_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) handle(signal, on_end);

@@ -1,6 +1,8 @@
 // What the command does when it is interrupted, or when its input shrinks under its hands.
 #pragma once
 
+#include <signal.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +12,25 @@ namespace cornerturn::cli {
 /// From now on SIGINT, SIGTERM and SIGHUP remove temporary files and end the process with 128 plus
 /// the signal's number; a SIGBUS in the watched memory ends it with one line and exit code 2.
 void catch_signals();
+
+/// While it lives SIGINT, SIGTERM and SIGHUP wait: what has to be tidied up is tidied up first. The
+/// first of them then ends the process as ever, when this is destroyed.
+class HeldSignals {
+ public:
+  HeldSignals();
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~HeldSignals();
+
+  /// Readable when a signal waits.
+  int descriptor() const { return descriptor_; }
+  /// For another program, which is not to hold them.
+  void release() const;
+
+ private:
+  sigset_t before_;
+  int descriptor_ = -1;
+};
 
 /// Memory whose file may shrink; `label` is what the line calls the file. Nothing else is watched
 /// after this call.

@@ -1,8 +1,11 @@
 """`cornerturn check` of a kernel of one's own: the page's file, and what breaks in it."""
 
 import json
+import os
 import re
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -10,6 +13,15 @@ from command_line import PROGRAM, ROOT, done, refused
 
 PAGE = (ROOT / "docs" / "your-own-kernel.md").read_text()
 KERNEL = (ROOT / "examples" / "my_kernel.hpp").read_text()
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """An empty folder, in which temporary ones are made."""
+    made = tmp_path / "tmp"
+    made.mkdir()
+    monkeypatch.setenv("TMPDIR", str(made))
+    return made
 
 
 def check(path, *words):
@@ -92,3 +104,118 @@ def test_bad_arguments(tmp_path):
     two = tmp_path / "two.hpp"
     two.write_text(KERNEL + KERNEL.replace("MyKernel", "Other"))
     refused("check", two, part="has the kernels MyKernel, Other: --kernel says which")
+
+
+def kernel_of(body, launch=""):
+    return (
+        "#include <cornerturn_emulator.hpp>\n#include <cstdio>\n#include <cstdlib>\n#include <stdexcept>\n"
+        "#include <unistd.h>\nstruct MyKernel {\n"
+        "template <class T> static Launch launch(const MatrixArgs<T>& a) {\n"
+        f"  auto l = tiled_launch(a, 32, 32, {{32, 8, 1}}); {launch} return l; }}\n"
+        f"template <class T, class Ctx> CT_DEVICE static void run(Ctx& ctx, const MatrixArgs<T>& a) {{ {body} }}\n"
+        "};\n"
+    )
+
+
+ENDS = {
+    "a loop without accesses": (
+        kernel_of("for (volatile int i = 0;;) i = i;"), "stopped after 1 seconds of processor time, which --seconds allows"
+    ),
+    "a wait": (kernel_of("for (;;) pause();"), "stopped after 5 seconds: the kernel waits for something"),
+    "closed and endless": (
+        kernel_of("close(1); close(2); for (volatile int i = 0;;) i = i;"), "stopped after 1 seconds of processor time"
+    ),
+    "a large grid": (
+        kernel_of("", "l.grid = {2147483647, 65535, 65535};"),
+        "33 x 31: the launch has 2147483647 x 65535 x 65535 blocks, and --blocks allows 1048576",
+    ),
+    "exit": (kernel_of("std::exit(0);"), "the kernel ends its process with exit code 0: it has to return"),
+    "another exit": (kernel_of("_exit(3);"), "the kernel ends its process with exit code 3: it has to return"),
+    "an exception": (kernel_of("throw std::runtime_error(\"so it is\");"), "the kernel throws an exception: so it is"),
+    "any exception": (kernel_of("throw 7;"), "the kernel throws an exception"),
+    "a division": (kernel_of("volatile int zero = 0; zero = 7 / zero;"), "it divides an integer by zero"),
+    "an abort": (kernel_of("std::abort();"), "it calls abort(), or an assertion fails"),
+    "foreign memory": (kernel_of("*reinterpret_cast<volatile int*>(16) = 1;"), "it touches memory without the context"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_kernels_that_do_not_return(name, tmp_path, temporary):
+    source, part = ENDS[name]
+    path = tmp_path / "my_kernel.hpp"
+    path.write_text(source)
+    code, output, errors = check(path, "--shape", "33,31", "--seconds", "1")
+    assert code == 2 and output == "" and errors.count("\n") == 1, errors
+    assert part in errors
+    assert not list(temporary.iterdir())
+
+
+def test_a_kernel_may_print(tmp_path):
+    path = tmp_path / "my_kernel.hpp"
+    path.write_text(KERNEL.replace("ctx.barrier();", 'ctx.barrier(); std::puts("so it is");', 1).replace(
+        "struct MyKernel", "#include <cstdio>\nstruct MyKernel", 1))  # fmt: skip
+    code, output, errors = check(path, "--shape", "33,31", "--json")
+    assert code == 0 and json.loads(output)["verified"] and "so it is\n" in errors
+
+
+@pytest.mark.parametrize("name", ['q"q.hpp', "two\nlines.hpp", "a\\b ü'.hpp"])
+def test_names_of_files(name, tmp_path):
+    (tmp_path / "beside.hpp").write_text("")
+    path = tmp_path / name
+    path.write_text('#include "beside.hpp"\n' + KERNEL)
+    code, _, errors = check(path, "--shape", "33,31")
+    assert (code, errors) == (0, "")
+    path.write_text(KERNEL.replace("ctx.barrier();", "ctx.barier();"))
+    code, _, errors = check(path, "--shape", "33,31")
+    assert code == 2 and "barier" in errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_an_interrupt_leaves_nothing_behind(number, tmp_path, temporary):
+    started = tmp_path / "started"
+    path = tmp_path / "my_kernel.hpp"
+    path.write_text(kernel_of(f'std::fclose(std::fopen("{started}", "w")); for (volatile int i = 0;;) i = i;'))
+    process = subprocess.Popen([PROGRAM, "check", path, "--shape", "33,31", "--seconds", "300"])
+    while not started.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    (program,) = children_of(process.pid)
+    process.send_signal(number)
+    assert process.wait() == 128 + number
+    assert not list(temporary.iterdir()) and not os.path.exists(f"/proc/{program}")
+
+
+def test_a_kernel_does_not_outlive_the_command(tmp_path):
+    started = tmp_path / "started"
+    path = tmp_path / "my_kernel.hpp"
+    path.write_text(kernel_of(f'std::fclose(std::fopen("{started}", "w")); for (volatile int i = 0;;) i = i;'))
+    process = subprocess.Popen([PROGRAM, "check", path, "--shape", "33,31", "--seconds", "300"])
+    while not started.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    (program,) = children_of(process.pid)
+    process.kill()
+    process.wait()
+    while is_running(program):  # its end is told to it, and takes a moment
+        time.sleep(0.02)
+
+
+def children_of(process):
+    with open(f"/proc/{process}/task/{process}/children") as children:
+        return [int(child) for child in children.read().split()]
+
+
+def is_running(process):
+    try:
+        with open(f"/proc/{process}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_limits_are_numbers():
+    kernel = ROOT / "examples" / "my_kernel.hpp"
+    refused("check", kernel, "--blocks", "0", part="--blocks = '0' is no number from 1 on")
+    refused("check", kernel, "--seconds", "x", part="--seconds")
+    refused("check", kernel, "--seconds", "86401", part="--seconds = 86401 is more than 86400")
+    refused("check", kernel, "--blocks", "7", "--shape", "100,36", part="4 x 2 x 1 blocks, and --blocks allows 7")

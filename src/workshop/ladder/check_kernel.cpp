@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cornerturn/error.hpp"
@@ -69,11 +69,11 @@ std::string text_of(const Rung& kernel, const std::vector<Emulation>& runs) {
 }  // namespace
 
 std::string check_kernel(const Rung& kernel, int bytes, const std::vector<CheckedShape>& shapes,
-                         std::uint64_t steps) {
+                         std::uint64_t steps, std::uint64_t blocks) {
   std::vector<Emulation> runs;
   for (const CheckedShape& shape : shapes) {
     const Matrix matrix = make_matrix(shape.rows, shape.cols, bytes);
-    runs.push_back(emulate(kernel, matrix, nullptr, {}, steps));
+    runs.push_back(emulate(kernel, matrix, nullptr, {}, {steps, blocks}));
   }
   const Emulation& last = runs.back();
   nlohmann::ordered_json out = nlohmann::ordered_json::parse(last.report.json());
@@ -100,15 +100,26 @@ std::string check_kernel(const Rung& kernel, int bytes, const std::vector<Checke
 
 int check_main(const Rung& kernel, int bytes, int argc, char** argv) {
   std::vector<CheckedShape> shapes;
-  for (int i = 2; i + 1 < argc; i += 2)
+  for (int i = 4; i + 1 < argc; i += 2)
     shapes.push_back({std::atoll(argv[i]), std::atoll(argv[i + 1])});
+  std::string report;
+  const auto refuse = [&](const std::string& why) {
+    report = nlohmann::ordered_json{{"error", why}}.dump();
+  };
   try {
-    const auto steps = static_cast<std::uint64_t>(std::atoll(argv[1]));
-    fmt::print("{}\n", check_kernel(kernel, bytes, shapes, steps));
+    const auto steps = static_cast<std::uint64_t>(std::atoll(argv[2]));
+    const auto blocks = static_cast<std::uint64_t>(std::atoll(argv[3]));
+    report = check_kernel(kernel, bytes, shapes, steps, blocks);
+  } catch (const Error& error) {
+    refuse(error.what());
   } catch (const std::exception& error) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"error", error.what()}}.dump());
+    refuse(fmt::format("the kernel throws an exception: {}", error.what()));
+  } catch (...) {
+    refuse("the kernel throws an exception");
   }
-  return 0;
+  std::ofstream file(argv[1]);
+  file << report << std::endl;
+  return file.good() ? 0 : 1;
 }
 
 }  // namespace cornerturn::ladder

@@ -27,11 +27,12 @@ struct CheckedShape {
 
 /// What the kernel does, as JSON: for each shape what was found; the accesses at the last one,
 /// counted; and under "text" the same for a reader. A thread that makes more accesses and waits
-/// than `steps` is stopped. Throws Error where the launch is impossible.
+/// than `steps` is stopped. Throws Error where the launch is impossible, or has more than `blocks`.
 std::string check_kernel(const Rung& kernel, int bytes, const std::vector<CheckedShape>& shapes,
-                         std::uint64_t steps);
+                         std::uint64_t steps, std::uint64_t blocks = std::uint64_t{1} << 20);
 
-/// The arguments are the steps, and rows and columns of each shape.
+/// The arguments are the file that takes the report (the kernel may print), the steps, the blocks,
+/// and rows and columns of each shape.
 int check_main(const Rung& kernel, int bytes, int argc, char** argv);
 
 template <class Kernel, class T>

@@ -17,6 +17,14 @@ namespace {
 
 constexpr std::byte poison{0xa5};
 
+void check_blocks(const Dim3& grid, const Matrix& matrix, std::uint64_t blocks) {
+  const std::uint64_t plane = std::uint64_t{grid.x} * grid.y;
+  if (plane <= blocks && (grid.z == 0 || plane <= blocks / grid.z)) return;
+  throw Error(Status::invalid_argument,
+              fmt::format("{} x {}: the launch has {} x {} x {} blocks, and --blocks allows {}",
+                          matrix.rows, matrix.cols, grid.x, grid.y, grid.z, blocks));
+}
+
 struct Free {
   void operator()(std::byte* p) const { std::free(p); }
 };
@@ -106,7 +114,7 @@ Matrix representative(const Matrix& matrix) {
 }
 
 Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64_t>* stored,
-                  const simt::Visitor& visitor, std::uint64_t steps) {
+                  const simt::Visitor& visitor, const Limits& limits) {
   const RungBody& body = emulated_body(rung, matrix);
   const Storage src = storage(matrix.size());
   const Storage dst = storage(matrix.size());
@@ -116,10 +124,11 @@ Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64
   Emulation result;
   result.matrix = matrix;
   result.launch = body.launch(src.get(), dst.get(), matrix);
+  check_blocks(result.launch.grid, matrix, limits.blocks);
   result.report.kernel = rung.name;
   result.report.tile = kind_of(body.tile);
   simt::Emulator emulator;
-  emulator.limit_steps(steps);
+  emulator.limit_steps(limits.steps);
   emulator.input("src", src.get(), static_cast<std::size_t>(matrix.size()));
   emulator.output("dst", dst.get(), static_cast<std::size_t>(matrix.size()));
   const auto visit = [&](const simt::Request& request) {

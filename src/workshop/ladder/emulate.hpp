@@ -29,13 +29,18 @@ struct Emulation : Prediction {
   bool verified() const { return findings.empty() && mismatch.empty(); }
 };
 
+struct Limits {
+  std::uint64_t steps = 0;  ///< a thread that takes more is stopped; 0: none is
+  std::uint64_t blocks = ~std::uint64_t{0};
+};
+
 /// Runs the rung on numbered elements into a poisoned destination, all detectors on, and compares
-/// every element. `stored` grows by the bytes that are written, `visitor` sees each request; a
-/// thread that takes more than `steps` is stopped (0: none is). Throws Error where why_not() says
-/// so, and for a rung that is not of the kernel form.
+/// every element. `stored` grows by the bytes that are written, `visitor` sees each request. Throws
+/// Error where why_not() says so, for a rung that is not of the kernel form, and for a launch of
+/// more blocks than `limits` allow.
 Emulation emulate(const Rung& rung, const Matrix& matrix,
                   std::atomic<std::int64_t>* stored = nullptr, const simt::Visitor& visitor = {},
-                  std::uint64_t steps = 0);
+                  const Limits& limits = {});
 
 /// Runs the rung in the emulator, all detectors on, from `src` to `dst`, which hold the matrix and
 /// what becomes of it, apart from each other. Throws Error: unsupported as above, internal when a
