@@ -28,9 +28,10 @@ using Clock = std::chrono::steady_clock;
 constexpr int no_program = 127;
 constexpr std::size_t most_output = std::size_t{1} << 20;
 
-void limit(int resource, rlim_t soft, rlim_t hard) {
+template <class Resource>
+void limit(Resource resource, rlim_t soft, rlim_t hard) {
   const rlimit both{soft, hard};
-  setrlimit(static_cast<__rlimit_resource>(resource), &both);
+  setrlimit(resource, &both);
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words, int output, int errors,

@@ -189,3 +189,10 @@ def test_solve_gives_the_layout_that_it_says():
     for _ in range(50):
         row, column = choose.randrange(64), choose.randrange(64)
         assert found.best(row, column) == found.layout(row, column) == found.layout.swizzle(tile(row, column))
+
+
+@pytest.mark.parametrize("text", ["(" * 40000, "(" + "8," * 20000, "(8,8):(8,1)" + "x" * 40000])
+def test_a_long_text_is_not_repeated(text):
+    with pytest.raises(ValueError) as caught:
+        Layout(text)
+    assert len(str(caught.value)) < 200 and "character " in str(caught.value)
