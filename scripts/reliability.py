@@ -4,8 +4,8 @@
   scripts/reliability.py [--check]    --check only says whether the page is what the results say
 
 The results are files that the project's own commands write: fuzz.json (make fuzz), mutants.json
-(scripts/mutate.py), gpu_campaign.json (gpu_campaign) and gpu_checks.json (make test-gpu). What has no
-file has no table.
+(scripts/mutate.py), gpu_campaign.json (gpu_campaign), gpu_checks.json (make test-gpu) and in_place_kills.json
+(scripts/in_place_kills.py). What has no file has no table.
 """
 
 import argparse
@@ -107,8 +107,19 @@ def of_checks(result):
             + table(["tool", "tests", "seconds", "found"], rows))
 
 
+def of_in_place(result):
+    return ("## Files in place, killed\n\n"
+            f"`transpose --in-place` of random arrays of 6 to 24 MB, killed at random moments until it has finished, "
+            f"on {result['date']}, commit {result['commit']}, seed {result['seed']} (`scripts/in_place_kills.py`). After a kill "
+            "the array was the older one, the newer one, or refused until the same command had finished it. A journal with "
+            "one other bit, or cut short, was refused, after which the right one finished the file, or it did not matter.\n\n"
+            + table(["files", "kills", "left half done", "damaged journals", "of these refused", "wrong"],
+                    [[f"{result[name]:,}" for name in
+                      ("files", "kills", "half done", "damaged", "refused", "wrong")]]))
+
+
 WRITERS = {"fuzz.json": of_fuzzing, "mutants.json": of_mutants, "gpu_campaign.json": of_gpu,
-           "gpu_checks.json": of_checks}
+           "gpu_checks.json": of_checks, "in_place_kills.json": of_in_place}
 
 
 def main():

@@ -43,7 +43,7 @@ using Samples = std::array<std::uint64_t, sample_count>;
 Extent sample(std::int64_t size, std::int64_t number) {
   if (number == 0) return {0, std::min(size, block)};
   const std::int64_t bytes = std::min(size, sample_bytes);
-  return {(size - bytes) / (sample_count - 1) * number, bytes};
+  return {(size - bytes) * number / (sample_count - 1), bytes};
 }
 
 // What a record replaces may be old, new or torn: it counts as zeros.
@@ -372,7 +372,8 @@ std::int64_t Journal::slot_offset(std::int64_t number) const {
   return rest_offset() + in_blocks(sizes_.rest) + number % 2 * sizes_.slot();
 }
 
-void Journal::write_rest(std::span<const std::byte> data, std::int64_t offset) const {
+void Journal::write_rest(std::span<const std::byte> data, std::int64_t offset) {
+  rest_written_ = true;
   journal_.write_at(data.data(), static_cast<std::int64_t>(data.size()), rest_offset() + offset);
 }
 
@@ -413,7 +414,6 @@ void Journal::write_record(const RecordHeading& heading, const std::string& stat
   put(extents.data(), extents.size_bytes());
   put(state.data(), state.size());
   put(data.data(), data.size());
-  sync(journal_);  // what the heading speaks of is there before the heading is
   std::array<std::byte, sector> bytes{};
   static_assert(sizeof heading <= sector);
   std::memcpy(bytes.data(), &heading, sizeof heading);
@@ -423,6 +423,7 @@ void Journal::write_record(const RecordHeading& heading, const std::string& stat
 
 void Journal::commit(std::string state, std::span<const Extent> extents,
                      std::span<const std::byte> data, Last last) {
+  if (std::exchange(rest_written_, false)) sync(journal_);  // the record may speak of it
   write_record(heading_of(number_ + 1, state, extents, data, last), state, extents, data);
   ++number_;
   done_ = last == Last::yes;

@@ -81,7 +81,7 @@ class Journal {
   /// After the last record. Empty: there is none but the first.
   const std::string& state() const { return state_; }
 
-  void write_rest(std::span<const std::byte> data, std::int64_t offset) const;
+  void write_rest(std::span<const std::byte> data, std::int64_t offset);
   void read_rest(std::span<std::byte> data, std::int64_t offset) const;
 
   /// The extents get the bytes of `data`, one after the other. What was written to the rest before
@@ -131,6 +131,7 @@ class Journal {
   std::int64_t number_ = 0;  // of the last record
   std::string state_;
   bool done_ = false;
+  bool rest_written_ = false;  // and not on the disk yet
 };
 
 }  // namespace cornerturn::files
