@@ -37,7 +37,7 @@ def _move(target: numpy.ndarray, source: numpy.ndarray) -> bool:
         return False
     if type(target) is not numpy.ndarray or type(source) is not numpy.ndarray:
         return False
-    if not target.flags.writeable or source.dtype.kind == "T":
+    if source.dtype.kind == "T":
         return False
     order = range(source.ndim)
     if target.dtype == source.dtype:
