@@ -178,11 +178,39 @@ def test_nothing_is_replaced(target):
         cornerturn.rechunk(source, source)
 
 
+@pytest.mark.parametrize("target", ["o.zarr", "o.nc"])
+def test_what_appears_meanwhile_stays(target):
+    source = store("netcdf4")
+
+    def appear(moved, total):
+        with open(target, "w") as file:
+            file.write("mine")
+
+    with pytest.raises(FileExistsError, match="replaces nothing"):
+        cornerturn.rechunk(source, target, progress=appear)
+    with open(target) as file:
+        assert file.read() == "mine"
+    os.unlink(target)
+    cornerturn.rechunk(source, target, resume=True)
+    xr.testing.assert_identical(opened(target), opened(source))
+    assert sorted(os.listdir()) == sorted([source, target])
+
+
+def test_links_that_lead_nowhere_are_left_out():
+    source = store("h5netcdf")
+    with h5py.File(source, "a") as file:
+        file["gone"], file["away"] = h5py.SoftLink("/nowhere"), h5py.ExternalLink("none.h5", "/x")
+    cornerturn.rechunk(source, "o.zarr")
+    assert set(opened("o.zarr").variables) == set(example().variables)
+    cornerturn.rechunk(f"{source}::t2m", "o.nc::t2m")
+
+
 def test_dtype_leaves_coordinates_and_times():
-    cornerturn.rechunk(store("netcdf4"), "o.nc", dtype="f4")
+    dataset = example().assign(when=("lat", np.arange(3), {"units": "days since 2000-01-01"}))
+    cornerturn.rechunk(store("netcdf4", dataset), "o.nc", dtype="f4")
     got, want = opened("o.nc", decode_cf=False), opened("netcdf4.nc", decode_cf=False)
     assert got["t2m"].dtype == "f4" and got["swapped"].dtype == "f4" and got["t2m"].attrs["_FillValue"] == -1
-    for name in ("time", "lat", "lon", "height", "time_bnds", "crs"):
+    for name in ("time", "lat", "lon", "height", "time_bnds", "crs", "when"):
         assert got[name].dtype == want[name].dtype
 
 

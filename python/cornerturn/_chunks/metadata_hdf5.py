@@ -23,12 +23,26 @@ def of_hdf5(dataset: Any) -> Meaning:
     plist = dataset.id.get_create_plist()
     defined = plist.fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED
     labels = tuple([dimension.label for dimension in dataset.dims])
-    stored = dataset.id.get_type()
-    named = h5py.h5i.get_name(stored).decode() if stored.committed() else ""
+    enumeration = dict(h5py.check_enum_dtype(dataset.dtype) or {})
+    named = _name_of_type(dataset) if enumeration else ""
     return Meaning(
         names_of_hdf5(dataset), attributes, dataset.fillvalue if defined else None, dataset.maxshape or (),
-        labels if any(labels) else (), dict(h5py.check_enum_dtype(dataset.dtype) or {}), _last(named), lost=tuple(lost),
+        labels if any(labels) else (), enumeration, named, lost=tuple(lost),
     )
+
+
+def _name_of_type(dataset: Any) -> str:
+    """The name of a type in the groups above that is the one of the dataset: netCDF writes both."""
+    import h5py
+
+    stored, group = dataset.id.get_type(), dataset.parent
+    while True:
+        for name, item in group.items():
+            if isinstance(item, h5py.Datatype) and item.id.equal(stored):
+                return name
+        if group.name == "/":
+            return ""
+        group = group.parent
 
 
 def attributes_of_hdf5(item: Any) -> tuple[dict[str, Any], list[str]]:
@@ -101,7 +115,7 @@ def _dimensions_of(group: Any) -> dict[int, str]:
     found: dict[int, str] = {}
     while True:
         for name, item in group.items():
-            if "_Netcdf4Dimid" in item.attrs and is_scale(item):
+            if item is not None and "_Netcdf4Dimid" in item.attrs and is_scale(item):
                 found.setdefault(int(numpy.ravel(item.attrs["_Netcdf4Dimid"])[0]), name)
         if group.name == "/":
             return found
