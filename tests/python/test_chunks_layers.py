@@ -155,7 +155,9 @@ def test_elements_that_lie_in_chunk_files_as_they_are(here, dtype):
     np.testing.assert_array_equal(files.read(box, 1), x[box.slices])
 
 
-@pytest.mark.parametrize("options", [dict(dtype="S3"), dict(compressors="auto"), dict(shards=(14, 18)), dict(filters="auto", dtype="U2")])
+@pytest.mark.parametrize(
+    "options", [dict(dtype="S3"), dict(compressors="auto"), dict(shards=(14, 18)), dict(filters="auto", dtype="U2")]
+)
 @pytest.mark.filterwarnings("ignore")
 def test_elements_that_zarr_reads(here, options):
     options = dict(dict(dtype="f4", compressors=None), **options)
@@ -252,7 +254,8 @@ def test_parts_lie_in_intermediate_files_in_their_order(seed):
 
 # ---- cornerturn.zarr ----
 
-DTYPES = ["<f4", ">f4", "<i4", ">i4", "<u4", ">u4", "<c8", ">c8", "<f8", ">f8", "<M8[s]", ">M8[s]", "S4", "V4", "?", "<i2", ">i2", ">U1", "<U1"]
+DTYPES = ["<f4", ">f4", "<i4", ">i4", "<u4", ">u4", "<c8", ">c8", "<f8", ">f8", "<M8[s]", ">M8[s]", "S4", "V4", "?",
+          "<i2", ">i2", ">U1", "<U1"]
 
 
 @pytest.mark.parametrize("to", DTYPES)

@@ -8,85 +8,18 @@ import sys
 import traceback
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 zarr = pytest.importorskip("zarr", minversion="3")
-h5py = pytest.importorskip("h5py")
+pytest.importorskip("h5py")
 
-import cornerturn  # noqa: E402
+from chunk_runs import (  # noqa: E402, F401
+    TARGETS, ended, here, interrupted, make_old, many_tasks, quick, run, what_is_there,
+)
 from cornerturn._chunks import record, renaming, targets  # noqa: E402
 from cornerturn._chunks.place import place_of  # noqa: E402
 
-X = np.arange(12 * 10, dtype="f4").reshape(12, 10)
-OLD = np.arange(8.0)
 CHANGING = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink", "shutil.rmtree"}
-TARGETS = ["y.npy", "y.h5", "y.h5::g/t", "y.zarr", "y.zarr::g/t"]
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    """A kill is not the end of the machine: nothing has to wait for the disk."""
-    monkeypatch.setattr(os, "fsync", lambda file: None)
-    monkeypatch.setattr(record, "sync_all", lambda path: None)
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    np.save("x.npy", X)
-    return tmp_path
-
-
-def options(target):
-    return dict(axes=(1, 0), threads=1, memory="32M") | ({} if target.endswith("npy") else dict(chunks=(5, 6)))
-
-
-def run(target, source="x.npy", **more):
-    cornerturn.rechunk(source, target, **{**options(target), **more})
-
-
-def load(target):
-    path, _, key = target.partition("::")
-    if path.endswith(".npy"):
-        return np.load(path)
-    if path.endswith(".h5"):
-        with h5py.File(path) as file:
-            return file[key or "data"][...]
-    return zarr.open_array(path, path=key or None, mode="r")[...]
-
-
-def make_old(target):
-    path, _, key = target.partition("::")
-    if path.endswith(".npy"):
-        np.save(path, OLD)
-    elif path.endswith(".h5"):
-        with h5py.File(path, "w") as file:
-            file[key or "data"] = OLD
-            file["other"] = OLD
-    elif key:
-        group = zarr.create_group(path)
-        for name in (key, "other"):
-            group.create_array(name, shape=OLD.shape, chunks=(3,), dtype="f8")[...] = OLD
-    else:
-        zarr.create_array(path, shape=OLD.shape, chunks=(3,), dtype="f8")[...] = OLD
-
-
-def what_is_there(target):
-    """"old", "new", or None where no array has the name."""
-    path = place_of(target).path
-    if not os.path.lexists(path):
-        return None
-    found = load(target)
-    if "::" in target and os.path.exists(path):
-        others = target.replace("g/t", "other")
-        if found.shape == OLD.shape or os.path.exists("had_others"):
-            assert (load(others) == OLD).all()
-    if found.shape == OLD.shape:
-        assert (found == OLD).all()
-        return "old"
-    np.testing.assert_array_equal(found, X.T)
-    return "new"
 
 
 def killed_at(number, call):
@@ -303,33 +236,6 @@ def test_one_run_at_a_time(here, target):
     assert what_is_there(target) == "new" and not os.path.exists(folder)
 
 
-def interrupted(target, at=1, **more):
-    """A run that is ended when it has done so many tasks."""
-    done = []
-
-    def stop(*_):
-        done.append(1)
-        if len(done) == at:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(target, progress=stop, **more)
-
-
-@pytest.fixture
-def many_tasks(monkeypatch):
-    from cornerturn._chunks import job, planning
-
-    monkeypatch.setattr(planning, "_LEAST", 0)
-    monkeypatch.setattr(planning, "_TASK", 0)
-    monkeypatch.setattr(job, "_memory", lambda memory, client: 700)
-    monkeypatch.setattr(job, "_RESERVE", 0)
-    for name in ("ZarrSource", "FileSource"):
-        monkeypatch.setattr(f"cornerturn._chunks.sources.{name}.overhead", property(lambda self: 0))
-    monkeypatch.setattr(targets.Target, "overhead", property(lambda self: 0))
-    monkeypatch.setattr("time.monotonic", iter(range(10**9)).__next__)
-
-
 @pytest.mark.parametrize("target", ["y.npy", "y.h5::g/t", "y.zarr::g/t"])
 def test_a_damaged_record_is_refused_by_name(here, many_tasks, target):
     make_old(target)
@@ -339,7 +245,8 @@ def test_a_damaged_record_is_refused_by_name(here, many_tasks, target):
     array = next(folder.glob("array*"))
     for name, text in whole.items():
         cut = [text[:n] for n in range(0, len(text), max(len(text) // 12, 1))]
-        flipped = [bytes([*text[:n], text[n] ^ 1 << n % 8, *text[n + 1 :]]) for n in range(0, len(text), max(len(text) // 60, 1))]
+        places = range(0, len(text), max(len(text) // 60, 1))
+        flipped = [bytes([*text[:n], text[n] ^ 1 << n % 8, *text[n + 1 :]]) for n in places]
         for damaged in [*cut, *flipped, b"\0" * len(text), b"{}", b"[]", b'{"check": 1}', text + text]:
             (folder / name).write_bytes(damaged)
             same = name == "record.json" and _same_json(damaged, text)
@@ -411,10 +318,6 @@ def test_records_of_another_user_are_not_followed(here, monkeypatch):
     assert sorted(os.listdir("y.zarr.partial")) == before
 
 
-def ended(*_):
-    raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("name", ["mine", "old.zarr", "pieces.raw"])
 @pytest.mark.parametrize("step", ["begun", "placing"])
 def test_what_others_put_into_the_folder_stays(here, monkeypatch, name, step):
@@ -475,72 +378,3 @@ def test_what_appears_at_the_last_moment_stays(here, monkeypatch, target, exchan
         shutil.rmtree("y.zarr")
     run(target, resume=True)
     assert what_is_there(target) == "new"
-
-
-def zarr_source(values=X):
-    shutil.rmtree("x.zarr", ignore_errors=True)
-    zarr.create_array("x.zarr", shape=X.shape, chunks=(3, 5), dtype="f4", compressors=None)[...] = values
-
-
-def changed_chunk():
-    zarr.open_array("x.zarr", mode="r+")[0, 0] = 5
-
-
-def changed_chunk_file():
-    path = "x.zarr/c/1/1"
-    found = os.stat(path)
-    with open(path, "r+b") as file:
-        file.write(b"abcd")
-    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
-
-
-CHANGES = {
-    "a value": changed_chunk,
-    "a chunk file": changed_chunk_file,
-    "a chunk less": lambda: os.unlink("x.zarr/c/2/1"),
-    "a chunk renamed": lambda: os.rename("x.zarr/c/2/1", "x.zarr/c/2/7"),
-    "the array": lambda: zarr_source(X + 1),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_zarr_source_that_has_changed_is_noticed(here, many_tasks, change):
-    zarr_source()
-    interrupted("y.npy", source="x.zarr")
-    CHANGES[change]()
-    with pytest.raises(ValueError, match="source = '.*x.zarr' is another one than the interrupted run has read, or has changed"):
-        run("y.npy", source="x.zarr", resume=True)
-
-
-@pytest.mark.parametrize("change", [lambda x: x + 1, lambda x: x[::-1], lambda x: np.roll(x, 1), np.negative,
-                                    lambda x: x.T.reshape(x.shape)])
-def test_another_array_in_memory_is_noticed(here, many_tasks, change):
-    for array in (X, X.T.copy().T):
-        interrupted("y.npy", source=array)
-        with pytest.raises(ValueError, match="source = 'an array in memory' is another one"):
-            run("y.npy", source=np.ascontiguousarray(change(array)), resume=True)
-        run("y.npy", source=array.copy(order="K"), resume=True)
-        assert what_is_there("y.npy") == "new"
-        os.unlink("y.npy")
-
-
-@pytest.mark.parametrize("kind", ["npy", "h5"])
-def test_another_file_is_noticed(here, many_tasks, kind):
-    source = f"s.{kind}"
-
-    def write(values):
-        if kind == "npy":
-            np.save(source, values)
-        else:
-            with h5py.File(source, "w") as file:
-                file.create_dataset("data", data=values, chunks=(3, 5))
-
-    write(X)
-    interrupted("y.zarr", source=source)
-    write(X + 1)
-    os.utime(source)
-    with pytest.raises(ValueError, match="is another one than the interrupted run has read"):
-        run("y.zarr", source=source, resume=True)
-    np.save("z.npy", X)
-    with pytest.raises(ValueError, match="source = 'z.npy' is another one"):
-        run("y.zarr", source="z.npy", resume=True)
