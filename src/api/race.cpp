@@ -110,7 +110,6 @@ class Race {
 
   // By what slices took, or by what the model makes of that: neither is sure.
   bool is_close(const Entrant& entrant) {
-    if (entrant.failed) return false;
     double least = not_timed;
     for (const Entrant& other : entrants_) least = std::min(least, other.slice_seconds);
     return entrant.seconds <= nearly_as_fast * fastest().seconds ||

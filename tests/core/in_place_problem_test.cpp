@@ -112,6 +112,8 @@ TEST(InPlaceProblem, StridesOfAxesOfOneDoNotMatter) {
     EXPECT_EQ(refusal_of(apart, {0, 1, 2}), taken) << stride;
   }
   EXPECT_EQ(refusal_of(array_of(4, {1, 1}, {0, -4}), {1, 0}), taken);
+  EXPECT_EQ(refusal_of(array_of(4, {1, 1, 1, 5}, {100, 200, 300, 8}), {1, 2, 0, 3}), taken)
+      << "axes of one change places in a ring";
 }
 
 TEST(InPlaceProblem, RepeatedAndBackwardElementsAreRefused) {
@@ -135,6 +137,20 @@ TEST(InPlaceProblem, GapsAllowPairsOfEqualAxesAlone) {
     EXPECT_EQ(refusal_of(cube, pair), taken);
     EXPECT_EQ(problem_in_place(cube, pair).result.strides, cube.strides);
   }
+}
+
+TEST(InPlaceProblem, PackedProblemsHaveGapsOnNeitherSide) {
+  Problem turned;  // 5 x 6 elements, which become 6 x 5
+  turned.src_type = turned.dst_type = ElementType::bytes(4);
+  turned.modes = {{6, 4, 20}, {5, 24, 4}};
+  const auto all = packed(turned);
+  ASSERT_TRUE(all.has_value());
+  EXPECT_EQ(all->shape, (Extents{5, 6}));
+  EXPECT_EQ(all->perm, (std::vector{1, 0}));
+  turned.modes = {{6, 4, 24}, {5, 24, 4}};
+  EXPECT_FALSE(packed(turned).has_value()) << "afterwards";
+  turned.modes = {{6, 4, 20}, {5, 28, 4}};
+  EXPECT_FALSE(packed(turned).has_value()) << "before";
 }
 
 TEST(InPlaceProblem, NothingIsAskedOfAnEmptyArray) {

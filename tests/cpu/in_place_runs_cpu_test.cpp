@@ -77,7 +77,8 @@ TEST(InPlaceRunsOnCpu, MoveInPartsOnAnyNumberOfThreads) {
   const auto uniform = [&](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random);
   };
-  for (const auto& [workers, threads] : {std::pair{1, 1}, {2, 2}, {64, 64}, {64, 2}, {2, 64}}) {
+  for (const auto& [workers, threads] :
+       {std::pair{1, 1}, {1, 2}, {2, 2}, {64, 64}, {64, 2}, {2, 64}}) {
     for (int i = 0; i < 40; ++i) {
       in_place::Limits limits{uniform(1, 16) << 10, 128, 16, workers, i % 2 == 0 ? 64 : 1};
       limits.part = std::int64_t{1} << uniform(6, 13);
