@@ -39,8 +39,9 @@ def rechunk(
     there with `resume=True`.
 
     A source of several arrays is a dataset, as xarray opens it: a group of zarr, or a file of HDF5 or netCDF. So is
-    one array whose dimensions have names there, unless chunks or axes are numbers. All variables are written, to a group of zarr or a file of netCDF that is new, with its coordinates and attributes, each
-    by a plan of its own. Chunks and axes are given by the names of dimensions.
+    one array in it whose dimensions have names, unless chunks or axes are numbers. All variables are written, with
+    the coordinates and the attributes of the group, to a group of zarr or a file of netCDF that is new, each by a plan
+    of its own. Chunks and axes are given by the names of dimensions.
 
     Attributes, the names of dimensions, fill values and dimension scales travel along, each in the way of
     the target's format. What cannot is named in one UserWarning.

@@ -73,7 +73,8 @@ class Texts:
 
     def boxes(self) -> list[Box]:
         grid = Grid(self.shape, self.chunks)
-        return [grid.box(index) for index in grid.meeting(Box((0,) * len(self.shape), self.shape))] if 0 not in self.shape else []
+        whole = Box((0,) * len(self.shape), self.shape)
+        return [] if 0 in self.shape else [grid.box(index) for index in grid.meeting(whole)]
 
     def read(self, box: Box) -> numpy.ndarray:
         found = self.array.asstr("utf-8", "replace") if hasattr(self.array, "asstr") else self.array
@@ -261,7 +262,9 @@ class _Part:
 
 
 class PreparedDataset:
-    def __init__(self, dataset: Dataset, record: Record, parts: dict[str, Prepared], texts: dict[str, Any], lost: list[str]):
+    def __init__(
+        self, dataset: Dataset, record: Record, parts: dict[str, Prepared], texts: dict[str, Any], lost: list[str]
+    ):
         self.dataset, self.record, self.parts, self.texts, self.lost = dataset, record, parts, texts, lost
         plans = {name: part.plan for name, part in parts.items()}
         self.plan = DatasetPlan(dataset.name, record.place.path, plans, tuple(texts))
@@ -355,31 +358,34 @@ def _make_group(record: Record, dataset: Dataset) -> None:
 class _TextCopy:
     """A variable of strings, and where it goes."""
 
-    def __init__(self, texts: Texts, aim: Aim, order: Extents, chunks: Extents, lost: list[str]):
-        self.texts, self.aim, self.order, self.chunks = texts, aim, order, chunks
-        self.meaning = metadata.named(texts.meaning().permuted(order), aim.leaf, len(order))
-        self.meaning = replace(self.meaning, fill=None, scales={})
+    def __init__(self, texts: Texts, aim: Aim, order: Extents, chunks: Any):
+        self.texts, self.aim, self.order = texts, aim, order
+        meaning = metadata.named(texts.meaning().permuted(order), aim.leaf, len(order))
+        self.meaning = replace(meaning, fill=None, scales={})
         self.shape = tuple([texts.shape[axis] for axis in order])
+        most = [max(n, 1) for n in self.shape]
+        own = tuple([min(texts.chunks[axis], n) for axis, n in zip(order, most, strict=True)])
+        cut = metadata.extents_of("chunks", meaning.names, chunks, own)
+        self.chunks = tuple([n if step == -1 else min(max(step, 1), n) for step, n in zip(cut, most, strict=True)])
         if aim.kind == "zarr":
-            self.options, found = metadata.for_zarr(self.meaning, numpy.dtype("O"))
+            self.options, self.lost = metadata.for_zarr(self.meaning, numpy.dtype("O"))
         else:
-            self.meaning, found = metadata_hdf5.hdf5_meaning(self.meaning, aim.key, numpy.dtype("O"), aim.netcdf)
-        lost += found
+            self.meaning, self.lost = metadata_hdf5.hdf5_meaning(self.meaning, aim.key, numpy.dtype("O"), aim.netcdf)
 
     def write(self) -> None:
         if self.aim.kind == "zarr":
             import zarr
 
-            target = zarr.create_array(self.aim.path, shape=self.shape, dtype="string", chunks=self.chunks, zarr_format=3,
-                                       **self.options)
-            self._copy(target)
+            options = dict(self.options, shape=self.shape, dtype="string", chunks=self.chunks, zarr_format=3)
+            self._copy(zarr.create_array(self.aim.path, **options))
             return
         import h5py
 
         with h5py.File(self.aim.path, "r+", libver=("v108", "latest")) as file:
             grows = any(limit is None for limit in self.meaning.limits)
             options = dict(chunks=self.chunks) if grows and self.shape else {}
-            self._copy(metadata_hdf5.create_dataset(file, self.aim.key, self.shape, h5py.string_dtype(), self.meaning, **options))
+            dtype = h5py.string_dtype()
+            self._copy(metadata_hdf5.create_dataset(file, self.aim.key, self.shape, dtype, self.meaning, **options))
 
     def _copy(self, target: Any) -> None:
         for box in self.texts.boxes():
@@ -396,19 +402,15 @@ def prepare_dataset(
 ) -> PreparedDataset:
     place = place_of(target)
     if place.kind == "hdf5" and place.named:
-        raise ValueError(f"target = {place.name!r} names a dataset in a file, and source is a group of {', '.join(dataset.variables)}")
+        inner = ", ".join(dataset.variables)
+        raise ValueError(f"target = {place.name!r} names a dataset in a file, and source is a group of {inner}")
     replacing.check_neighbours(place, dataset.paths)
     meanings = {name: variable.meaning() for name, variable in dataset.variables.items()}
-    # Each dimension has a name in the target, and a variable that has the name of one that it does not lie along is put aside.
-    meanings = {name: metadata.named(meaning, name, len(dataset.variables[name].shape)) for name, meaning in meanings.items()}
+    meanings = {  # each dimension has a name in the target
+        name: metadata.named(meaning, name, len(dataset.variables[name].shape)) for name, meaning in meanings.items()
+    }
     dims = {dim for meaning in meanings.values() for dim in meaning.names}
-    for option, given in (("chunks", chunks), ("shards", shards)):
-        if given is not None and not isinstance(given, Mapping):
-            raise TypeError(f"{option} = {shown(given)}: those of a dataset have names of dimensions, as {{'time': 50}}; {_one(dataset)}")
-        _check_names(option, given or {}, dims)
-    if axes is not None and (isinstance(axes, str) or not all(isinstance(axis, str) or axis is ... for axis in axes)):
-        raise TypeError(f"axes = {shown(axes)}: those of a dataset are names of dimensions; {_one(dataset)}")
-    _check_names("axes", [axis for axis in axes or () if axis is not ...], dims)
+    _check_asked(dataset, dims, chunks, axes, shards)
     chunks = metadata.Optional(chunks or {})
     record = DatasetRecord(place)
     lost = list(dataset.lost)
@@ -420,29 +422,39 @@ def prepare_dataset(
     # Variables that are scales of dimensions come first: the others are attached to them.
     for name in sorted(meanings, key=lambda name: meanings[name].names != (name,)):
         variable, meaning = dataset.variables[name], meanings[name]
-        order = metadata.axes_of(meaning.names, axes, True)
-        key = name if place.kind == "zarr" or name not in dims or meaning.names == (name,) else metadata_hdf5.PREFIX + name
+        order, along = metadata.axes_of(meaning.names, axes, True), meaning.names == (name,)
+        # netCDF puts a variable aside that has the name of a dimension and does not lie along it alone.
+        aside = place.kind == "hdf5" and name in dims and not along
         path = os.path.join(record.array, name) if place.kind == "zarr" else record.array
+        key = metadata_hdf5.PREFIX + name if aside else name
         aim = Aim(place.kind, path, key, f"{place.path}::{name}", name, record.pieces, place.netcdf)
-        turned = tuple([meaning.names[axis] for axis in order])
         if isinstance(variable, Texts):
-            own = tuple([min(max(variable.chunks[axis], 1), max(variable.shape[axis], 1)) for axis in order])
-            cut = metadata.extents_of("chunks", turned, chunks, own)
-            cut = tuple([own_n if n == -1 else n for n, own_n in zip(cut, [max(variable.shape[axis], 1) for axis in order], strict=True)])
-            found: list[str] = []
-            texts[name] = _TextCopy(variable, aim, order, cut, found)
-            lost += [f"{name}: {each}" for each in found]
+            texts[name] = _TextCopy(variable, aim, order, chunks)
+            lost += [f"{name}: {each}" for each in texts[name].lost]
             continue
-        sharded = shards if shards is not None and set(shards) <= set(turned) and meaning.names != (name,) else None
         # Readers take the coordinates along a dimension whole, so that they are not cut as the others are.
-        along = meaning.names == (name,)
+        cut = auto(variable.shape, variable.dtype.itemsize) if along else chunks
+        sharded = shards if shards is not None and set(shards) <= set(meaning.names) and not along else None
+        wanted = dtype if name not in beside and _converts(variable, dtype) else None
         part = prepare_array(
-            variable, aim, auto(variable.shape, variable.dtype.itemsize) if along else chunks, order, dtype if name not in beside and _converts(variable, dtype) else None, memory,
-            client, threads, codec, sharded, record, coordinates=False,
+            variable, aim, cut, order, wanted, memory, client, threads, codec, sharded, record, coordinates=False
         )
         lost += [f"{name}: {each}" for each in part.lost]
         parts[name] = part
     return PreparedDataset(dataset, record, parts, texts, lost)
+
+
+def _check_asked(dataset: Dataset, dims: set[Any], chunks: Any, axes: Any, shards: Any) -> None:
+    """Chunks, axes and shards have to be given by names that variables have."""
+    for option, given in (("chunks", chunks), ("shards", shards)):
+        if given is not None and not isinstance(given, Mapping):
+            raise TypeError(
+                f"{option} = {shown(given)}: those of a dataset have names of dimensions, as {{'time': 50}}; {_one(dataset)}"
+            )
+        _check_names(option, given or {}, dims)
+    if axes is not None and (isinstance(axes, str) or not all(isinstance(axis, str) or axis is ... for axis in axes)):
+        raise TypeError(f"axes = {shown(axes)}: those of a dataset are names of dimensions; {_one(dataset)}")
+    _check_names("axes", [axis for axis in axes or () if axis is not ...], dims)
 
 
 def _one(dataset: Dataset) -> str:
@@ -457,8 +469,8 @@ def _check_names(option: str, names: Any, dims: set[Any]) -> None:
 
 def _beside(meanings: dict[str, Meaning], attributes: dict[str, Any]) -> set[str]:
     """The variables that others refer to: coordinates, bounds and the like."""
-    texts = [str(metadata.text_of(found.get(key, ""))) for found in [attributes, *[each.attributes for each in meanings.values()]]
-             for key in _REFERRING]
+    all_of_them = [attributes, *[each.attributes for each in meanings.values()]]
+    texts = [str(metadata.text_of(found.get(key, ""))) for found in all_of_them for key in _REFERRING]
     return {word.rstrip(":") for text in texts for word in text.split()}
 
 
