@@ -199,8 +199,8 @@ std::int64_t parse_size(const std::string& name, const std::string& text) {
 void ValueArguments::add_to(CLI::App& command) {
   command
       .add_option("--to", to,
-                  "Convert every value to this type: bf16, f16, f8_e4m3, i8, ...; or q8_0, ggml's "
-                  "blocks of 32 along the last axis of OUT")
+                  "Convert every value to this type: bf16, f16, f8_e4m3, i8, ..., \">f4\" for the "
+                  "other order of bytes; or q8_0, ggml's blocks of 32 along the last axis of OUT")
       ->type_name("TYPE");
   command
       .add_option("--from", from,

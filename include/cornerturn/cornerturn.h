@@ -87,8 +87,9 @@ typedef struct ct_epilogue {
 /** The rank of a view is at most this. */
 #define CT_MAX_RANK 64
 
-/** A strided array. `type` is "f32", "u8", "c64", ... or "b12" for elements of 12 bytes. `strides`
- * are in bytes, one an extent; NULL means packed, last index fastest. */
+/** A strided array. `type` is "f32", "u8", "c64", ..., ">f4" or "<i8" for NumPy's codes in either
+ * order of bytes, or "b12" for elements of 12 bytes. `strides` are in bytes, one an extent; NULL
+ * means packed, last index fastest. */
 typedef struct ct_view {
   void* data;
   const char* type;

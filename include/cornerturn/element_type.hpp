@@ -33,7 +33,9 @@ enum class Kind : std::uint8_t {
   c128,
 };
 
-/// The type of an element: its kind and its size in bytes. Elements of one size are moved alike.
+/// The type of an element: its kind, its size, and the order of its bytes, which is the machine's
+/// own unless the type is swapped. Elements of one size are moved alike; between two types that
+/// differ in nothing but their order, bytes are swapped on the way.
 class CT_API ElementType {
  public:
   static constexpr int max_size = 256;
@@ -45,7 +47,9 @@ class CT_API ElementType {
   static ElementType bytes(std::int64_t size);
 
   /// The type called `name`: "f32", "bf16", "u8", "c64", "bool", "f8_e4m3" ... or "b12" for 12
-  /// bytes. It may also be spelled "float32", "int8", "uint16", "complex64" ...
+  /// bytes. It may also be spelled "float32", "int8", "uint16", "complex64" ... After "<" or ">",
+  /// which say that the first byte is the lowest or the highest, comes NumPy's code: ">f4", "<i8",
+  /// ">c16"; ">bf16" is for what NumPy has no code.
   static ElementType parse(std::string_view name);
 
   /// The type of a C++ arithmetic or complex type; `bytes(sizeof(T))` for any other trivially
@@ -56,7 +60,14 @@ class CT_API ElementType {
   Kind kind() const noexcept { return kind_; }
   int size() const noexcept { return size_; }
 
-  /// "f32", "bf16", ... or "b12".
+  /// Do the bytes of a value stand in the other order than the machine's?
+  bool is_swapped() const noexcept { return swapped_; }
+  /// The same type with its bytes in the other order, those of a complex value in each of its
+  /// parts. Elements of one byte, and plain bytes, have no order: they stay what they are.
+  ElementType swapped() const noexcept;
+
+  /// "f32", "bf16", ... or "b12"; of a swapped type ">f4", or "<f4" where the machine's order is
+  /// ">".
   std::string name() const;
 
   friend bool operator==(const ElementType&, const ElementType&) = default;
@@ -66,6 +77,7 @@ class CT_API ElementType {
       : kind_(kind), size_(static_cast<std::uint16_t>(size)) {}
 
   Kind kind_;
+  bool swapped_ = false;
   std::uint16_t size_;
 };
 

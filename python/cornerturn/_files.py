@@ -36,7 +36,8 @@ def transpose_file(
         src: the path of a .npy file, of any shape and any dtype without references.
         dst: the path of the .npy file to write, which may be there, and may not be `src`.
         axes: as in `transpose`.
-        dtype: the dtype of the result, as in `transpose`. None is that of `src`.
+        dtype: the dtype of the result, as in `transpose`; ">f4" writes big-endian values. None is that
+            of `src`.
         memory: the most bytes of memory to use, 32 MiB at least: a number, or "512M", "2GiB". None lets
             the system keep of the files what it can, and takes half of the memory that is free for a
             file that is larger than that.

@@ -6,7 +6,7 @@ from typing import Any
 
 from cornerturn._arrays import Array, check_pair, execute, overlap, packed_strides, shown
 from cornerturn._frameworks import Framework, framework_of, stream_for
-from cornerturn._values import UNCHANGED, Values, changes, convert
+from cornerturn._values import UNCHANGED, Values, changes, convert, differ_in_order
 
 
 def new_copy(
@@ -86,6 +86,8 @@ def fill_memory(
     changing = _changes(reader, values, x_name)
     target = writer.read(out, name)
     dtype = None if values.dtype is None else reader.dtype(values.dtype)
+    if dtype is None and differ_in_order(target.dtype, source.dtype):
+        dtype, changing = target.dtype, True
     check_pair(target, source, name, x_name, shape_name, dtype)
     if overlap(target, source):  # by their bounds only: their elements interleave
         between = reader.empty(x, source, source.shape, None)

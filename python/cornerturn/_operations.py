@@ -145,12 +145,14 @@ def transpose(
             most; or nested lists of numbers. A DataArray of xarray keeps its dims and coordinates.
         axes, more: name each axis once, in a sequence or one after the other; negative numbers count
             from the end. None reverses the axes. Axes of a DataArray may be named.
-        out: an array of the result's shape and of x's dtype, on x's device, with any strides, that
-            does not overlap `x`. It is written to and returned. None makes a new packed array.
+        out: an array of the result's shape and of x's dtype (in either order of bytes), on x's device,
+            with any strides, that does not overlap `x`. It is written to and returned. None makes a new
+            packed array.
         stream: the stream that a GPU works on, which is a cudaStream_t as an integer, or a stream of
             PyTorch, CuPy or Numba. None is the current stream of x's framework.
-        dtype: the dtype of the result, or its name ("bfloat16", "float8_e4m3fn"). Values are
-            converted on the way, and rounded once. None is x's dtype.
+        dtype: the dtype of the result, or its name ("bfloat16", "float8_e4m3fn", ">f4"). Values are
+            converted on the way, and rounded once; their bytes may stand in either order on both sides.
+            None is x's dtype.
         alpha, scale, bias, beta: make the result alpha * scale * x + bias + beta * out. scale and bias
             are real numbers, lists of them, or arrays on x's device that broadcast against the result
             along one axis; float32 arrays are read as they are. With a beta other than 0, `out` is read as well.
@@ -300,8 +302,8 @@ def copy(
 
     Args:
         dst: an array that can be written to, with strides that write no element twice.
-        src: an array of the same shape and dtype on the same device, of any framework, that does not
-            overlap `dst`.
+        src: an array of the same shape and dtype (in either order of bytes) on the same device, of any
+            framework, that does not overlap `dst`.
         stream: as in `transpose`. None is the current stream of dst's framework.
         convert: lets the dtypes differ, and converts the values.
         alpha, scale, bias, beta, conjugate, saturate, rounding, seed, threads: as in `transpose`,

@@ -19,7 +19,7 @@ from cornerturn._arrays import (
 )
 from cornerturn._frameworks import framework_of, stream_for
 from cornerturn._frameworks.framework import numpy_if_installed
-from cornerturn._values import type_of
+from cornerturn._values import differ_in_order, type_of
 
 
 class Plan:
@@ -162,6 +162,8 @@ def plan(
         writer = framework_of(out)
         writer.will_write(out, "out")
         target = writer.read(out, "out")
+        if dtype is None and differ_in_order(target.dtype, source.dtype):
+            dtype = target.dtype
         check_pair(target, source, "out", "x", "the shape of the result", dtype)
     if device is None:
         device = "cpu" if source.device == HOST else "gpu"

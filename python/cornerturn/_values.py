@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import lru_cache
 from numbers import Real
 from operator import index
 from typing import Any, NamedTuple
@@ -82,15 +83,15 @@ def numpy_dtype(dtype: Any) -> Any:
 
 
 def type_name(dtype: Any) -> str:
-    """The name of a dtype whose values can be converted to, as NumPy understands it where it can."""
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", dtype_name(dtype))
-    name = name.removeprefix("torch.")
+    """The library's name of a dtype whose values can be converted to, as NumPy understands it where it can."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None)
     numpy = numpy_if_installed()
     if numpy is not None:
         try:
-            name = str(numpy.dtype(name if isinstance(dtype, str) else dtype))
+            name = _library_name(numpy.dtype(dtype))
         except TypeError:
             pass
+    name = (dtype_name(dtype) if name is None else name).removeprefix("torch.")
     if _PLAIN.fullmatch(name) is None:
         try:
             _core.itemsize(name)
@@ -101,6 +102,16 @@ def type_name(dtype: Any) -> str:
         f"dtype = {shown(dtype)} is no dtype that values are converted to: name bool, int8 to "
         "int64, uint8 to uint64, float16 to float64, bfloat16, float8_e4m3fn, complex64, ..."
     )
+
+
+@lru_cache(maxsize=256, typed=True)
+def _library_name(dtype: Any) -> str:
+    """What the library calls a dtype, if it knows it: as NumPy does, but ">bf16" where NumPy has ">V2"."""
+    if getattr(dtype, "isnative", True):
+        return dtype_name(dtype)
+    if dtype.itemsize == 1:
+        return dtype_name(dtype.newbyteorder("="))
+    return f"{dtype.byteorder}bf16" if dtype.type.__name__ == "bfloat16" else str(dtype.str)
 
 
 class _Vector(NamedTuple):
@@ -141,27 +152,36 @@ def operand(array: Array, name: str = "x.dtype") -> _core.Operand:
 
 def type_of(dtype: Any, name: str) -> str:
     """The library's name of a dtype whose values are converted; `name` is what errors call it."""
-    found = dtype_name(dtype)
+    found = _library_name(dtype)
     try:
         _core.itemsize(found)
         return found
     except ValueError:
-        remedy = "convert it by astype(...) first"
-        if getattr(dtype, "isnative", True) is False:
-            remedy = "its bytes are swapped: use x.astype(x.dtype.newbyteorder('=')) first"
         raise TypeError(
-            f"{name} = {found}: values are converted between bool, int8 to int64, uint8 to "
+            f"{name} = {dtype_name(dtype)}: values are converted between bool, int8 to int64, uint8 to "
             "uint64, float16 to float64, bfloat16, float8_e4m3fn, float8_e5m2, complex64 and "
-            f"complex128; {remedy}"
+            "complex128; convert it by astype(...) first"
         ) from None
+
+
+def differ_in_order(a: Any, b: Any) -> bool:
+    """Are they one dtype of NumPy with values, but for the order of the bytes?"""
+    if getattr(a, "isnative", None) is getattr(b, "isnative", None) or not hasattr(a, "isnative"):
+        return False
+    return hasattr(b, "isnative") and a.kind in "iufcV" and a.names is None and a.newbyteorder() == b
+
+
+def _is_whole(dtype: Any) -> bool:
+    """Is it a dtype of integers, in either order of bytes, or of truth values?"""
+    return _library_name(dtype).lstrip("<>").startswith(("i", "u", "bool"))
 
 
 def _check_rounding(rounding: str | None, dst: Array, src: Array) -> None:
     if rounding not in ("nearest", "towards_zero"):
         return
     to, source = dtype_name(dst.dtype), dtype_name(src.dtype)
-    whole = to.startswith(("int", "uint", "bool"))
-    if source.startswith(("int", "uint", "bool")):
+    whole = _is_whole(dst.dtype)
+    if _is_whole(src.dtype):
         return
     if whole and rounding == "nearest":
         raise ValueError(

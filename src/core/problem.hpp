@@ -143,6 +143,8 @@ struct Problem {
     return !(src_type == dst_type) || values.alpha != 1 || values.beta != 0 || scale.present ||
            bias.present || (values.conjugate && complex);
   }
+  /// Do the bytes of values stand in the other order than the machine's on a side?
+  bool swaps() const noexcept { return src_type.is_swapped() || dst_type.is_swapped(); }
   /// Is it a move or a conversion in which nothing but what lies at an element's own place decides
   /// about it? Any part of it may then be done apart, and by any kernel: the result is the same.
   bool is_local() const noexcept;

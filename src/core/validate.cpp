@@ -172,6 +172,13 @@ ModeVector vector_of(const char* name, const float* data, int mode, std::size_t 
   return vector;
 }
 
+// Values that are nothing but swapped keep every bit, as those that are moved.
+bool differs_in_order_alone(const Problem& problem) {
+  const Values& values = problem.values;
+  return problem.src_type.kind() == problem.dst_type.kind() && values.alpha == 1 &&
+         values.beta == 0 && !values.conjugate && !problem.scale.present && !problem.bias.present;
+}
+
 // Nothing is kept that has no effect: equal problems are then equal values.
 void set_values(Problem& problem, std::size_t rank, const Epilogue& epilogue) {
   problem.scale = vector_of("scale", epilogue.scale, epilogue.scale_mode, rank);
@@ -180,7 +187,7 @@ void set_values(Problem& problem, std::size_t rank, const Epilogue& epilogue) {
   values.alpha = epilogue.alpha;
   values.beta = epilogue.beta;
   values.conjugate = epilogue.conjugate && is_complex(problem.src_type);
-  if (!problem.converts()) return;
+  if (!problem.converts() || differs_in_order_alone(problem)) return;
   values.overflow = epilogue.overflow;
   values.rounding = epilogue.rounding;
   if (values.rounding == Rounding::stochastic) values.seed = epilogue.seed;

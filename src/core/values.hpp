@@ -13,6 +13,15 @@ constexpr bool is_real(Kind kind) {
   return kind != Kind::bytes && kind != Kind::c64 && kind != Kind::c128;
 }
 
+/// A type of values as kernels see it. What is compiled for a kind takes it unswapped.
+struct ValueType {
+  Kind kind = Kind::f32;
+  bool swapped = false;  ///< the bytes of each part stand in the other order
+};
+inline ValueType value_type(ElementType type) {
+  return {type.kind(), type.is_swapped()};
+}
+
 /// The plain part of an Epilogue.
 struct Values {
   double alpha = 1;

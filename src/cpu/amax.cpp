@@ -14,6 +14,8 @@
 //
 #include <hwy/highway.h>
 
+#include "cpu/byte_order-inl.hpp"
+
 #ifndef CORNERTURN_CPU_AMAX_TYPES
 #define CORNERTURN_CPU_AMAX_TYPES
 
@@ -41,10 +43,13 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T, class D>
+template <class T, bool swapped, class D>
 HWY_INLINE hn::Vec<D> magnitudes(D d, const std::byte* from) {
   using Bits = hn::TFromD<D>;
-  const auto v = hn::LoadU(d, reinterpret_cast<const Bits*>(from));
+  auto v = hn::LoadU(d, reinterpret_cast<const Bits*>(from));
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (swapped) v = with_bytes_swapped<sizeof(Bits)>(d, v);
+#endif
   if constexpr (values::magnitude_rule<T> == values::Magnitude::signless) {
     return hn::And(v, hn::Set(d, static_cast<Bits>(hwy::LimitsMax<Bits>() >> 1)));
   } else if constexpr (values::magnitude_rule<T> == values::Magnitude::absolute) {
@@ -54,7 +59,7 @@ HWY_INLINE hn::Vec<D> magnitudes(D d, const std::byte* from) {
   }
 }
 
-template <class T>
+template <class T, bool swapped>
 std::uint64_t largest(const Rows& rows) {
   using Bits = hwy::UnsignedFromSize<sizeof(T)>;
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -66,22 +71,23 @@ std::uint64_t largest(const Rows& rows) {
   for (std::int64_t row = 0; row < rows.rows; ++row) {
     const std::byte* const from = rows.data + row * rows.row_step;
     std::int64_t i = 0;
-    if (rows.step == size) {
+    if (rows.step == size && (HWY_TARGET != HWY_SCALAR || !swapped)) {
       for (; i + 4 * lanes <= rows.count; i += 4 * lanes) {
         const std::byte* const at = from + i * size;
-        most0 = hn::Max(most0, magnitudes<T>(d, at));
-        most1 = hn::Max(most1, magnitudes<T>(d, at + lanes * size));
-        most2 = hn::Max(most2, magnitudes<T>(d, at + 2 * lanes * size));
-        most3 = hn::Max(most3, magnitudes<T>(d, at + 3 * lanes * size));
+        most0 = hn::Max(most0, magnitudes<T, swapped>(d, at));
+        most1 = hn::Max(most1, magnitudes<T, swapped>(d, at + lanes * size));
+        most2 = hn::Max(most2, magnitudes<T, swapped>(d, at + 2 * lanes * size));
+        most3 = hn::Max(most3, magnitudes<T, swapped>(d, at + 3 * lanes * size));
       }
       for (; i + lanes <= rows.count; i += lanes) {
-        most0 = hn::Max(most0, magnitudes<T>(d, from + i * size));
+        most0 = hn::Max(most0, magnitudes<T, swapped>(d, from + i * size));
       }
     }
     for (; i < rows.count; ++i) {
-      T value;
-      std::memcpy(&value, from + i * rows.step, sizeof value);
-      most = std::max(most, values::magnitude_bits(value));
+      Bits bits;
+      std::memcpy(&bits, from + i * rows.step, sizeof bits);
+      if constexpr (swapped) bits = static_cast<Bits>(values::bytes_swapped(bits, sizeof bits));
+      most = std::max(most, values::magnitude_bits(values::bits_as<T>(bits)));
     }
   }
   Bits each[HWY_MAX_BYTES / sizeof(Bits)];
@@ -90,11 +96,16 @@ std::uint64_t largest(const Rows& rows) {
   return most;
 }
 
-std::uint64_t largest_of_kind(Kind kind, const Rows& rows) {
-  return values::with_kind(kind, [&](auto type) -> std::uint64_t {
-    using T = typename decltype(type)::type;
-    if constexpr (!values::is_complex<T>) return largest<T>(rows);
-    return 0;
+std::uint64_t largest_of_kind(ValueType type, const Rows& rows) {
+  return values::with_kind(type.kind, [&](auto of_kind) -> std::uint64_t {
+    using T = typename decltype(of_kind)::type;
+    if constexpr (values::is_complex<T>) {
+      return 0;
+    } else if constexpr (sizeof(T) == 1) {
+      return largest<T, false>(rows);
+    } else {
+      return type.swapped ? largest<T, true>(rows) : largest<T, false>(rows);
+    }
   });
 }
 
@@ -162,7 +173,7 @@ void run(const plan::AmaxConfig& config, const Problem& normal, const Buffers& b
   const auto* const data = static_cast<const std::byte*>(buffers.src);
   std::uint64_t found = 0;
   for (std::int64_t i = first; i < last; ++i) {
-    found = std::max(found, HWY_DYNAMIC_DISPATCH(largest_of_kind)(normal.src_type.kind(),
+    found = std::max(found, HWY_DYNAMIC_DISPATCH(largest_of_kind)(value_type(normal.src_type),
                                                                   pieces.piece(i, data)));
   }
   const std::atomic_ref<std::uint64_t> most(*static_cast<std::uint64_t*>(buffers.dst));

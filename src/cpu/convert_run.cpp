@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "cpu/convert_swapped.hpp"
 #include "values/epilogue.hpp"
 
 namespace cornerturn::cpu {
@@ -50,15 +51,21 @@ void convert_run(const Problem& problem, const ConvertRun& run) {
 
 }  // namespace
 
-ConvertFunction convert_function(ElementType dst, ElementType src) {
-  return values::with_kind(dst.kind(), [&](auto d) {
-    return values::with_kind(src.kind(), [](auto s) -> ConvertFunction {
+ConvertFunction native_convert_function(Kind dst, Kind src) {
+  return values::with_kind(dst, [&](auto d) {
+    return values::with_kind(src, [](auto s) -> ConvertFunction {
       using D = typename decltype(d)::type;
       using S = typename decltype(s)::type;
       if constexpr (values::converts<D, S>) return &convert_run<D, S>;
       return nullptr;
     });
   });
+}
+
+ConvertFunction convert_function(ElementType dst, ElementType src) {
+  const ConvertFunction native = native_convert_function(dst.kind(), src.kind());
+  const bool swaps = dst.is_swapped() || src.is_swapped();
+  return native != nullptr && swaps ? &convert_swapped : native;
 }
 
 }  // namespace cornerturn::cpu

@@ -49,6 +49,8 @@ struct ConvertRun {
 /// Converts elements of `problem`, which is normalised and converts values.
 using ConvertFunction = void (*)(const Problem& problem, const ConvertRun& run);
 ConvertFunction convert_function(ElementType dst, ElementType src);
+/// That of the two kinds, which takes the bytes of both sides for the machine's own order.
+ConvertFunction native_convert_function(Kind dst, Kind src);
 
 /// Of a run along mode `mode` (-1: a single element): the step of a vector, and the vector itself
 /// at the index at which the other modes stand.

@@ -71,7 +71,8 @@ void stream_in_vectors(const Problem& problem, const ConvertRun& run, ConvertFun
 }
 
 void rows_in_vectors(const Problem& problem, const RowBlock& rows) {
-  const ConvertFunction convert = convert_function(problem.dst_type, problem.src_type);
+  const ConvertFunction convert =
+      native_convert_function(problem.dst_type.kind(), problem.src_type.kind());
   ConvertRun run;
   run.src_step = problem.src_type.size();
   run.dst_step = run.place_step = problem.dst_type.size();
@@ -84,7 +85,7 @@ void rows_in_vectors(const Problem& problem, const RowBlock& rows) {
 }
 
 void convert_in_vectors(const Problem& problem, const ConvertRun& run) {
-  convert_function(problem.dst_type, problem.src_type)(problem, run);
+  native_convert_function(problem.dst_type.kind(), problem.src_type.kind())(problem, run);
 }
 
 #else
@@ -152,7 +153,8 @@ void convert_row(const Problem& problem, const values::Conversion<float, float>&
     if (first_place >> 32 != last_place >> 32 || run.place_step % dst_size != 0) {
       ConvertRun single = run;
       single.rows = 1;
-      return convert_function(problem.dst_type, problem.src_type)(problem, single);
+      return native_convert_function(problem.dst_type.kind(), problem.src_type.kind())(problem,
+                                                                                       single);
     }
   }
   for (std::int64_t i = 0; i < run.count; i += chunk) {
@@ -284,7 +286,8 @@ void convert_in_vectors(const Problem& problem, const ConvertRun& run) {
   row.rows = 1;
   if (needs_f64(problem)) {
     if (conversion.arithmetic || conversion.stochastic) {
-      return convert_function(problem.dst_type, problem.src_type)(problem, run);
+      return native_convert_function(problem.dst_type.kind(), problem.src_type.kind())(problem,
+                                                                                       run);
     }
     for (std::int64_t r = 0; r < run.rows; ++r, row.advance(run.row, 1)) {
       fetch_ahead(row, run, problem.src_type.size(), r);
@@ -308,7 +311,7 @@ void rows_in_vectors(const Problem& problem, const RowBlock& rows) {
 
 void stream_in_vectors(const Problem& problem, const ConvertRun& run, ConvertFunction convert) {
   const Pass pass(problem);
-  if (!pass) return stream_run(problem, run, convert);
+  if (!pass || problem.swaps()) return stream_run(problem, run, convert);
   for_rows(problem, run, [&](std::byte* dst, const std::byte* src) HWY_ATTR {
     stream_row(dst, src, run.count, problem.dst_type.size(), problem.src_type.size(),
                [&](std::byte* to, const std::byte* from, std::int64_t, std::int64_t count) {
@@ -362,6 +365,7 @@ void convert_rows(const Problem& problem, const RowBlock& rows) {
 }
 
 ConvertFunction contiguous_convert_function(ElementType dst, ElementType src) {
+  if (dst.is_swapped() || src.is_swapped()) return convert_function(dst, src);
   if (fits_f32(dst) && fits_f32(src)) return &convert_contiguous;
   if (fits_f64(dst, src)) return &convert_contiguous;
   return convert_function(dst, src);

@@ -176,7 +176,8 @@ bool needs_f64(const Problem& problem) {
 }
 
 void convert_wide(const Problem& problem, const ConvertRun& run) {
-  const ConvertFunction singly = convert_function(problem.dst_type, problem.src_type);
+  const ConvertFunction singly =
+      native_convert_function(problem.dst_type.kind(), problem.src_type.kind());
   const Kind src_kind = problem.src_type.kind();
   const Kind dst_kind = problem.dst_type.kind();
   const bool saturate = problem.values.overflow == Overflow::saturate;

@@ -200,12 +200,16 @@ ElementType element_type_of(std::string_view descr, std::int64_t size) {
   if (descr.size() > 2 && (descr.front() == '\'' || descr.front() == '"')) {
     descr = descr.substr(1, descr.size() - 2);
   }
-  constexpr bool little = std::endian::native == std::endian::little;
-  if (!descr.empty() && descr.front() == (little ? '<' : '>')) descr.remove_prefix(1);
-  if (!descr.empty() && (descr.front() == '|' || descr.front() == '=')) descr.remove_prefix(1);
-
+  constexpr char own = std::endian::native == std::endian::little ? '<' : '>';
+  bool swapped = false;
+  if (!descr.empty() && std::string_view("<>|=").find(descr.front()) != std::string_view::npos) {
+    swapped = (descr.front() == '<' || descr.front() == '>') && descr.front() != own;
+    descr.remove_prefix(1);
+  }
   for (const Name& name : names) {
-    if (descr == name.code) return ElementType(name.kind);
+    if (descr != name.code) continue;
+    const ElementType native(name.kind);
+    return swapped ? native.swapped() : native;
   }
   return ElementType::bytes(size);
 }
@@ -223,7 +227,8 @@ ElementType value_type_of(std::string_view descr, std::int64_t size, std::string
 }
 
 std::string descr_of(ElementType type) {
-  constexpr char order = std::endian::native == std::endian::little ? '<' : '>';
+  const bool little = (std::endian::native == std::endian::little) != type.is_swapped();
+  const char order = little ? '<' : '>';
   const char kind = letter_of(type.kind());
   const bool one_byte = type.size() == 1 && kind != 'V';
   return fmt::format("'{}{}{}'", one_byte ? '|' : order, kind, type.size());

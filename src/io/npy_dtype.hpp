@@ -18,7 +18,8 @@ std::int64_t dtype_size(const Literal& descr);
 /// The same for the text of a description: "'<f4'", "[('x', '<f8')]", or "<f4" without quotes.
 std::int64_t dtype_size(std::string_view descr);
 
-/// The named element type of a native-endian number ("<f4" is f32), otherwise `size` plain bytes.
+/// The named element type of a number in either order of bytes ("<f4" is f32, ">f4" the same
+/// swapped), otherwise `size` plain bytes.
 /// Throws Error unless 1 <= size <= ElementType::max_size.
 ElementType element_type_of(std::string_view descr, std::int64_t size);
 

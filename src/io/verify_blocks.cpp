@@ -42,13 +42,29 @@ bool holds(const View& view, std::int64_t offset, const T& expected) {
   return found == wanted;
 }
 
+// A plain value with its bytes in the other order.
+template <class T>
+T swapped(const T& value) {
+  std::array<std::byte, sizeof(T)> bytes;
+  std::memcpy(bytes.data(), &value, bytes.size());
+  std::reverse(bytes.begin(), bytes.end());
+  T result;
+  std::memcpy(&result, bytes.data(), bytes.size());
+  return result;
+}
+
 // Compares a piece, block by block. `T` is the type of the plain values.
 template <class T>
 class Comparison {
  public:
   Comparison(const BlockTask& task, BlockScale scale, const BlockPiece& piece,
              const Extents& blocks)
-      : task_(task), scale_(scale), piece_(piece), blocks_(blocks), index_(blocks.size(), 0) {}
+      : task_(task),
+        scale_(scale),
+        piece_(piece),
+        blocks_(blocks),
+        index_(blocks.size(), 0),
+        swaps_((task.back ? piece.to[0].type : piece.from[0].type).is_swapped()) {}
 
   bool finds(Difference& difference) {
     while (true) {
@@ -93,7 +109,7 @@ class Comparison {
     std::uint32_t amax = 0;
     for (std::int64_t k = 0; k < count_in(source.shape); ++k) {
       const T element = loaded<T>(source, first + k * source.strides[axis()]);
-      x[k] = values::convert<float>(element, Overflow::standard);
+      x[k] = values::convert<float>(swaps_ ? swapped(element) : element, Overflow::standard);
       amax = std::max(amax, values::magnitude_of(x[k]));
     }
     if (!task_.is_mxfp8()) return q8_is_right(x, amax);
@@ -133,7 +149,8 @@ class Comparison {
     const std::int64_t first = offset_in(result, block_size);
     for (std::int64_t k = 0; k < block_size; ++k) {
       const T expected = values::convert<T>(dequantised(k), Overflow::standard);
-      if (!holds(result, first + k * result.strides[axis()], expected)) {
+      if (!holds(result, first + k * result.strides[axis()],
+                 swaps_ ? swapped(expected) : expected)) {
         return wrong(0, block_size, k);
       }
     }
@@ -159,6 +176,7 @@ class Comparison {
   const BlockPiece& piece_;
   const Extents& blocks_;
   Extents index_;  // of the block in the piece
+  bool swaps_;     // the bytes of plain values
   Difference different_;
 };
 

@@ -29,6 +29,7 @@ struct AmaxArgs {
   std::uint64_t* found = nullptr;  ///< one for each block
   int element_bytes = 4;
   Magnitude rule = Magnitude::signless;
+  bool swapped = false;        ///< the bytes of elements stand in the other order
   std::int64_t pieces = 0;     ///< vectors, or elements
   std::int64_t row_bytes = 0;  ///< 0: elements
   FastDivide64 row_vectors;    ///< as many as the row needs that lies worst
@@ -120,6 +121,10 @@ struct Amax {
       for (int i = 0; i < of_thread; ++i) {
         v[i] = load(ctx, a, first + static_cast<std::uint64_t>(thread_of(ctx) + i * threads));
       }
+      if (a.swapped) {
+        CT_UNROLL
+        for (int i = 0; i < of_thread; ++i) v[i] = swapped(v[i]);
+      }
       CT_UNROLL
       for (int i = 0; i < of_thread; ++i) largest.take(v[i]);
     }
@@ -136,6 +141,19 @@ struct Amax {
   }
 
  private:
+  CT_DEVICE static Raw swapped(Raw element) {
+    return static_cast<Raw>(values::bytes_swapped(element, size));
+  }
+  // Elements of a word change places, which a maximum does not see.
+  CT_DEVICE static Words swapped(const Words& words) {
+    Words to;
+    CT_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const auto word = static_cast<std::uint32_t>(values::bytes_swapped(words[i], 4));
+      to[size == 8 ? i ^ 1 : i] = size == 1 ? words[i] : word;
+    }
+    return to;
+  }
   CT_DEVICE static Most max(Most a, Most b) { return a > b ? a : b; }
 
   // Beyond the last piece: 0, which is no more than any other.

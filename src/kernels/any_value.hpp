@@ -12,8 +12,8 @@ namespace cornerturn::kernels {
 
 /// What becomes of an element, of types that are known when a kernel runs.
 struct AnyValueArgs {
-  Kind src_kind = Kind::f32;
-  Kind dst_kind = Kind::f32;
+  ValueType src = {};
+  ValueType dst = {};
   Values values = {};
   bool scaled = false;
   bool biased = false;
@@ -217,14 +217,23 @@ CT_HOST_DEVICE T element_of_parts(const PartBits& parts, bool complex) {
   }
 }
 
+/// The parts of an element of `element_size` bytes with their bytes in the other order.
+CT_HOST_DEVICE inline PartBits bytes_swapped(const PartBits& parts, int element_size,
+                                             bool complex) {
+  const int size = complex ? element_size / 2 : element_size;
+  return {values::bytes_swapped(parts.re, size), values::bytes_swapped(parts.im, size)};
+}
+
 /// The element `x` of the source, `old` of the destination: as values::Conversion says.
 template <class Dst, class Src>
 CT_HOST_DEVICE Dst any_value(const AnyValueArgs& a, const Src& x, float scale, float bias,
                              const Dst& old, std::uint64_t place) {
-  const KindFacts src = facts_of(a.src_kind);
-  const KindFacts dst = facts_of(a.dst_kind);
+  const KindFacts src = facts_of(a.src.kind);
+  const KindFacts dst = facts_of(a.dst.kind);
   PartBits from = parts_of(x, src.complex);
-  const PartBits before = parts_of(old, dst.complex);
+  PartBits before = parts_of(old, dst.complex);
+  if (a.src.swapped) from = bytes_swapped(from, sizeof(Src), src.complex);
+  if (a.dst.swapped) before = bytes_swapped(before, sizeof(Dst), dst.complex);
   std::uint32_t random = 0;
   if (a.values.rounding == Rounding::stochastic) {
     random = values::RandomBits(a.values.seed).at(place);
@@ -237,6 +246,7 @@ CT_HOST_DEVICE Dst any_value(const AnyValueArgs& a, const Src& x, float scale, f
   if (dst.complex) {
     to.im = any_part(a, src, dst, from.im, scale, bias, false, before.im, values::mixed(random));
   }
+  if (a.dst.swapped) to = bytes_swapped(to, sizeof(Dst), dst.complex);
   return element_of_parts<Dst>(to, dst.complex);
 }
 

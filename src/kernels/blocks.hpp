@@ -40,8 +40,8 @@ struct BlocksArgs {
   std::byte* plain = nullptr;  ///< only read where it is quantised
   std::byte* values = nullptr;
   std::byte* scales = nullptr;  ///< of MXFP8
-  Kind kind = Kind::f32;
-  int plain_bytes = 4;  ///< of an element
+  ValueType type = {};          ///< of an element of the array
+  int plain_bytes = 4;          ///< of an element
   BlockFormat format = BlockFormat::q8_0;
   values::MxScale rule = values::MxScale::floor;
   bool back = false;            ///< dequantise
@@ -109,11 +109,11 @@ struct AnyElement {
   using Raw = typename BitsOf<size>::type;
   static constexpr bool known = false;
   CT_DEVICE static float number(const BlocksArgs& a, Raw raw) {
-    const AnyValueArgs change{a.kind, Kind::f32};
+    const AnyValueArgs change{a.type, {Kind::f32}};
     return values::bits_as<float>(any_value<std::uint32_t>(change, raw, 0, 0, 0, 0));
   }
   CT_DEVICE static Raw element(const BlocksArgs& a, float product) {
-    const AnyValueArgs change{Kind::f32, a.kind};
+    const AnyValueArgs change{{Kind::f32}, a.type};
     return any_value<Raw>(change, values::bits_as<std::uint32_t>(plain_nan(product)), 0, 0, Raw{},
                           0);
   }
@@ -490,7 +490,7 @@ void dispatch(const BlocksArgs& a, Visit&& visit) {
     a.back ? visit.template operator()<AnyBlocks<Element, true>>()
            : visit.template operator()<AnyBlocks<Element, false>>();
   };
-  switch (a.kind) {
+  switch (a.type.swapped ? Kind::bytes : a.type.kind) {
     case Kind::f32:
       return with_element.template operator()<KnownElement<float>>();
     case Kind::f16:

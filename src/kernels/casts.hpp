@@ -57,8 +57,8 @@ inline constexpr bool changes_values<Move<T>> = false;
 /// What becomes of an element whose value is all that counts: no vectors, no old value, no chance.
 struct ValueArgs {
   bool converts = false;  ///< else elements are moved, and nothing else here counts
-  Kind src_kind = Kind::f32;
-  Kind dst_kind = Kind::f32;
+  ValueType src = {};
+  ValueType dst = {};
   float alpha = 1;
   double wide_alpha = 1;  ///< for types that f32 does not hold
   bool arithmetic = false;
@@ -69,7 +69,7 @@ struct ValueArgs {
   float limit = 0;
 
   CT_DEVICE AnyValueArgs any() const {
-    AnyValueArgs args{src_kind, dst_kind};
+    AnyValueArgs args{src, dst};
     args.arithmetic = arithmetic;
     args.addend = addend;
     args.values.alpha = wide_alpha;
@@ -168,10 +168,12 @@ inline constexpr Kind kind_of<values::E4M3> = Kind::f8_e4m3;
 template <>
 inline constexpr Kind kind_of<values::E5M2> = Kind::f8_e5m2;
 
-/// The conversions that have kernels of their own: both types are known when these are compiled.
-/// Calls call.operator()<Cast<S, D>>(), or answers false.
+/// The conversions that have kernels of their own: both types are known when these are compiled,
+/// and neither is swapped. Calls call.operator()<Cast<S, D>>(), or answers false.
 template <class Call>
-bool with_cast(Kind src, Kind dst, Call&& call) {
+bool with_cast(ValueType from_type, ValueType to_type, Call&& call) {
+  if (from_type.swapped || to_type.swapped) return false;
+  const Kind src = from_type.kind, dst = to_type.kind;
   const auto from = [&]<class S, class... D>() {
     return ((kind_of<D> == dst && (call.template operator()<Cast<S, D>>(), true)) || ...);
   };
@@ -200,7 +202,9 @@ bool with_cast(Kind src, Kind dst, Call&& call) {
 
 /// The same for a kernel of which few are compiled: AnyCast does for the others.
 template <class Call>
-bool with_common_cast(Kind src, Kind dst, Call&& call) {
+bool with_common_cast(ValueType from, ValueType to, Call&& call) {
+  if (from.swapped || to.swapped) return false;
+  const Kind src = from.kind, dst = to.kind;
   using values::BF16, values::E4M3, values::E5M2, values::F16;
   const auto is = [&]<class S, class D>() {
     const bool it_is = src == kind_of<S> && dst == kind_of<D>;
@@ -216,7 +220,9 @@ bool with_common_cast(Kind src, Kind dst, Call&& call) {
 
 /// Those that have kernels with vectors of scales and biases. All are worked on in f32.
 template <class Call>
-bool with_scaled_cast(Kind src, Kind dst, Call&& call) {
+bool with_scaled_cast(ValueType from_type, ValueType to_type, Call&& call) {
+  if (from_type.swapped || to_type.swapped) return false;
+  const Kind src = from_type.kind, dst = to_type.kind;
   const auto from = [&]<class S, class... D>() {
     return ((kind_of<D> == dst && (call.template operator()<Cast<S, D>>(), true)) || ...);
   };

@@ -278,8 +278,8 @@ void dispatch(const ChangedPlaces& a, Visit&& visit) {
   const auto known = [&]<class Pair>() {
     visit.template operator()<GatherChanged<KnownChange<typename Pair::S, typename Pair::D>>>();
   };
-  if (with_cast(a.change.src_kind, a.change.dst_kind, known) ||
-      with_scaled_cast(a.change.src_kind, a.change.dst_kind, known)) {
+  if (with_cast(a.change.src, a.change.dst, known) ||
+      with_scaled_cast(a.change.src, a.change.dst, known)) {
     return;
   }
   with_sizes<16>(a.src_bytes, a.dst_bytes, [&]<int src_size, int dst_size>() {

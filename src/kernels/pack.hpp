@@ -39,7 +39,7 @@ void dispatch(const PackArgs& a, Visit&& visit) {
       with_form.template operator()<Move<T>>();
     });
   }
-  if (with_common_cast(a.values.src_kind, a.values.dst_kind, with_form)) return;
+  if (with_common_cast(a.values.src, a.values.dst, with_form)) return;
   with_sizes<4>(a.src_element_bytes, a.element_bytes, [&]<int src_size, int dst_size>() {
     visit.template operator()<PackAnywhere<AnyCast<src_size, dst_size>>>();
   });

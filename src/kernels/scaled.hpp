@@ -209,7 +209,7 @@ CT_DEVICE auto changed(const Args& a, const Vec<std::uint32_t, words>& from,
 /// Calls call.operator()<Change>() with what becomes of values, or answers false.
 template <class Args, class Call>
 bool with_change(const Args& a, Call&& call) {
-  const Kind src = a.values.src_kind, dst = a.values.dst_kind;
+  const ValueType src = a.values.src, dst = a.values.dst;
   if (!a.scale.present && !a.bias.present && with_cast(src, dst, call)) return true;
   return with_scaled_cast(src, dst, [&]<class Pair>() {
     call.template operator()<ScaledCast<typename Pair::S, typename Pair::D>>();

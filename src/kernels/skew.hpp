@@ -219,7 +219,7 @@ void dispatch(const SkewArgs& a, Visit&& visit) {
              : visit.template operator()<SkewInRegisters<Change, shape, false>>();
   };
   if (a.values.converts) {
-    with_common_cast(a.values.src_kind, a.values.dst_kind, [&]<class Change>() {
+    with_common_cast(a.values.src, a.values.dst, [&]<class Change>() {
       constexpr auto& shapes = changing_skew_shapes;
       a.shape - skew_shape_count == shapes[0]
           ? in_registers.template operator()<Change, shapes[0]>()

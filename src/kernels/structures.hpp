@@ -408,7 +408,7 @@ bool with_changing_length(int length, Call&& call) {
 template <class Visit>
 void dispatch(const StructuresArgs& a, Visit&& visit) {
   if (a.values.converts) {
-    with_common_cast(a.values.src_kind, a.values.dst_kind, [&]<class Change>() {
+    with_common_cast(a.values.src, a.values.dst, [&]<class Change>() {
       with_changing_length(
           a.length, [&]<int length>() { visit.template operator()<ToPlanes<Change, length>>(); });
     });

@@ -47,7 +47,7 @@ struct Costs {
 };
 
 /// Does nothing change but the type, from f32 or to it, or by way of it? Whole vectors then go
-/// straight from one type to the other.
+/// straight from one type to the other. The order of bytes is not looked at.
 bool is_straight(const Problem& problem);
 
 /// The mode that is contiguous in the source, forwards or backwards; -1: none.

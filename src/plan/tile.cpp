@@ -214,7 +214,7 @@ const char* Family::why_not(const Problem& normal, const CpuInfo& cpu) {
   const std::int64_t width = normal.dst_type.size();
   if (normal.rank() < 2) return "it has fewer than two modes";
   if (normal.converts()) {
-    if (!convert::is_straight(normal))
+    if (!convert::is_straight(normal) || normal.swaps())
       return "it takes no more than a change of type, from f32, to it or by way of it";
     if (normal.src_type.size() > normal.dst_type.size()) return "values become narrower";
     if (fits_l2(normal, cpu)) return "values are converted, and stay in the cache";

@@ -78,6 +78,14 @@ inline constexpr bool is_complex = false;
 template <class T>
 inline constexpr bool is_complex<Complex<T>> = true;
 
+/// The lowest `size` bytes of a value's bits, 1, 2, 4 or 8, in the other order.
+CT_HOST_DEVICE constexpr std::uint64_t bytes_swapped(std::uint64_t bits, int size) {
+  bits = (bits & 0x00ff00ff00ff00ffU) << 8 | (bits >> 8 & 0x00ff00ff00ff00ffU);
+  bits = (bits & 0x0000ffff0000ffffU) << 16 | (bits >> 16 & 0x0000ffff0000ffffU);
+  bits = bits << 32 | bits >> 32;
+  return bits >> 8 * (8 - size);
+}
+
 /// The type of the real part.
 template <class T>
 struct RealOf {

@@ -71,6 +71,31 @@ TEST(Api, ConvertsOnTheWay) {
   EXPECT_EQ(dst[30 + 2], 0x42ca);  // 101
 }
 
+TEST(Api, SwapsBytesOnTheWay) {
+  const ElementType i32(Kind::i32), f32(Kind::f32);
+  std::int32_t src[6];
+  for (int i = 0; i < 6; ++i) {
+    src[i] = static_cast<std::int32_t>(__builtin_bswap32(static_cast<std::uint32_t>(i * 100'000)));
+  }
+  float values[6] = {};
+  transpose(values, f32, src, 2, 3, i32.swapped());
+  EXPECT_EQ(values[1], 300'000);
+  EXPECT_EQ(values[4], 200'000);
+  std::int32_t native[6] = {};
+  transpose(native, i32, src, 2, 3, i32.swapped());
+  EXPECT_EQ(native[5], 500'000);
+  std::uint32_t back[6] = {};
+  transpose(back, f32.swapped(), values, 3, 2, f32);
+  EXPECT_EQ(__builtin_bit_cast(float, __builtin_bswap32(back[1])), 100'000);
+  // Elements of one swapped type are moved as they are.
+  std::int32_t moved[6] = {};
+  transpose(moved, i32.swapped(), src, 2, 3, i32.swapped());
+  EXPECT_EQ(moved[5], src[5]);
+  const Plan plan = make_plan(View(nullptr, f32.swapped(), {64, 64}),
+                              ConstView(nullptr, f32, {64, 64}).permuted({1, 0}));
+  EXPECT_NE(plan.to_string().find("f32 to " + f32.swapped().name()), std::string::npos);
+}
+
 TEST(Api, ScalesAndAdds) {
   const std::vector<float> src = {1, 2, 3, 4, 5, 6};
   std::vector<std::int8_t> dst(6, 100);

@@ -24,6 +24,20 @@ TEST(C, TransposesAndPermutes) {
   EXPECT_EQ(std::vector<float>(dst, dst + 6), (std::vector<float>{0, 3, 1, 4, 2, 5}));
 }
 
+TEST(C, TakesValuesInEitherOrderOfBytes) {
+  const unsigned char src[8] = {0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0};  // 1 and -2, highest byte first
+  unsigned char little[8] = {};
+  ASSERT_EQ(ct_transpose_to(little, "<f4", src, 1, 2, ">f4", nullptr, nullptr), CT_OK);
+  EXPECT_EQ(std::vector<int>(little, little + 8),
+            (std::vector<int>{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}));
+  short values[2] = {};
+  ASSERT_EQ(ct_transpose_to(values, "i16", src, 1, 2, ">f4", nullptr, nullptr), CT_OK);
+  EXPECT_EQ(values[0], 1);
+  EXPECT_EQ(values[1], -2);
+  EXPECT_EQ(ct_transpose_to(values, ">M8", src, 1, 2, ">f4", nullptr, nullptr),
+            CT_INVALID_ARGUMENT);
+}
+
 TEST(C, PermutesInPlace) {
   float array[6] = {0, 1, 2, 3, 4, 5};
   ASSERT_EQ(ct_transpose_in_place(array, 2, 3, "f32", nullptr), CT_OK);

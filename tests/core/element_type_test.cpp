@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <complex>
 
 #include "cornerturn/element_type.hpp"
@@ -25,6 +26,35 @@ TEST(ElementType, UnderstandsNumpysWords) {
   EXPECT_EQ(ElementType::parse("complex128"), ElementType(Kind::c128));
   EXPECT_EQ(ElementType::parse("uint16"), ElementType(Kind::u16));
   EXPECT_EQ(ElementType::parse("bfloat16"), ElementType(Kind::bf16));
+}
+
+TEST(ElementType, HasItsBytesInEitherOrder) {
+  const bool little = std::endian::native == std::endian::little;
+  const std::string own = little ? "<" : ">", other = little ? ">" : "<";
+  const std::pair<Kind, const char*> codes[] = {
+      {Kind::i16, "i2"}, {Kind::i32, "i4"}, {Kind::i64, "i8"}, {Kind::u16, "u2"},
+      {Kind::u32, "u4"}, {Kind::u64, "u8"}, {Kind::f16, "f2"}, {Kind::bf16, "bf16"},
+      {Kind::f32, "f4"}, {Kind::f64, "f8"}, {Kind::c64, "c8"}, {Kind::c128, "c16"}};
+  for (const auto& [kind, code] : codes) {
+    const ElementType native(kind);
+    const ElementType swapped = native.swapped();
+    EXPECT_EQ(ElementType::parse(own + code), native);
+    EXPECT_EQ(ElementType::parse(other + code), swapped);
+    EXPECT_EQ(swapped.name(), other + code);
+    EXPECT_NE(swapped, native);
+    EXPECT_TRUE(swapped.is_swapped() && !native.is_swapped());
+    EXPECT_EQ(swapped.swapped(), native);
+    EXPECT_EQ(swapped.kind(), kind);
+    EXPECT_EQ(swapped.size(), native.size());
+  }
+  for (const char* code : {"i1", "u1", "b1"}) {
+    EXPECT_EQ(ElementType::parse(other + code), ElementType::parse(own + code));
+  }
+  EXPECT_EQ(ElementType(Kind::f8_e4m3).swapped(), ElementType(Kind::f8_e4m3));
+  EXPECT_EQ(ElementType::bytes(4).swapped(), ElementType::bytes(4));
+  for (const char* wrong : {">", ">f16", ">f32", ">b4", "<V4", "=f4", "|u1", ">M8[s]", "><f4"}) {
+    EXPECT_THROW(ElementType::parse(wrong), Error) << wrong;
+  }
 }
 
 TEST(ElementType, FollowsFromACppType) {

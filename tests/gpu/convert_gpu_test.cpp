@@ -149,6 +149,30 @@ void check_epilogues(std::int64_t length) {
   }
 }
 
+// Bytes of values stand in the other order on one side or on both.
+TEST(ConvertOnGpu, SwappedTypes) {
+  int runs = 0, turn = 0;
+  for (const Kind from : test::kinds()) {
+    for (const Kind to : test::kinds()) {
+      if (!test::can_convert(from, to)) continue;
+      Problem problem =
+          test::swapped_in_turn(test::converting({"", {61, 67, 64}, {1, 0, 2}}, from, to), ++turn);
+      runs += check_all(problem);
+      if (turn % 3 == 0) problem.values.alpha = 0.37;
+      if (turn % 2 == 0) problem.values.beta = 0.5;
+      runs += check_all(problem, turn % 2, 1 - turn % 2);
+      if (HasFailure()) FAIL() << static_cast<int>(from) << " to " << static_cast<int>(to);
+    }
+  }
+  for (const test::Shape& shape : test::shapes()) {
+    for (const auto& [from, to] : some_pairs) {
+      runs += check_all(test::swapped_in_turn(test::converting(shape, from, to), ++turn));
+      if (HasFailure()) FAIL() << shape.name;
+    }
+  }
+  EXPECT_GT(runs, 1000);
+}
+
 TEST(ConvertOnGpu, Epilogues) {
   check_epilogues(400);
 }

@@ -186,11 +186,14 @@ TEST(Dtype, RefusesObjectsAndNonsense) {
   }
 }
 
-TEST(Dtype, NamesNativeNumbers) {
+TEST(Dtype, NamesNumbersOfBothOrders) {
   constexpr bool little = std::endian::native == std::endian::little;
   EXPECT_EQ(element_type_of(little ? "'<f4'" : "'>f4'", 4), ElementType(Kind::f32));
   EXPECT_EQ(element_type_of("'|b1'", 1), ElementType(Kind::boolean));
-  EXPECT_EQ(element_type_of(little ? "'>f4'" : "'<f4'", 4), ElementType::bytes(4));
+  EXPECT_EQ(element_type_of(little ? "'>f4'" : "'<f4'", 4), ElementType(Kind::f32).swapped());
+  EXPECT_EQ(element_type_of("'>u1'", 1), ElementType(Kind::u8));
+  EXPECT_EQ(element_type_of("'>f16'", 16), ElementType::bytes(16));
+  EXPECT_EQ(element_type_of("'>M8[s]'", 8), ElementType::bytes(8));
   EXPECT_EQ(element_type_of("[('a', '<f4')]", 4), ElementType::bytes(4));
 }
 
@@ -239,6 +242,9 @@ TEST(Dtype, IsDescribedAsNumpyDoes) {
   EXPECT_EQ(descr_of(ElementType(Kind::c128)), order + "c16'");
   EXPECT_EQ(descr_of(ElementType(Kind::bf16)), order + "V2'");
   EXPECT_EQ(descr_of(ElementType(Kind::f8_e4m3)), order + "V1'");
+  const std::string other = order == "'<" ? "'>" : "'<";
+  EXPECT_EQ(descr_of(ElementType(Kind::i64).swapped()), other + "i8'");
+  EXPECT_EQ(descr_of(ElementType(Kind::u8).swapped()), "'|u1'");
 }
 
 TEST(PythonLiteral, KeepsWhatWasWritten) {

@@ -87,7 +87,7 @@ def test_out():
         cornerturn.transpose, X, out=out,
     )  # fmt: skip
     refused(ValueError, "out.shape = (4, 6)", cornerturn.transpose, X, out=np.zeros((4, 6), "f4"))
-    for dtype in ("f8", "i4", ">f4", "S4", "V4", "c8"):
+    for dtype in ("f8", "i4", ">f8", "S4", "V4", "c8"):
         bad = np.zeros((4, 3, 2), dtype)
         refused(
             TypeError,

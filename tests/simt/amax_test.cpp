@@ -63,11 +63,11 @@ TEST(Amax, RandomViewsOfEveryType) {
   int in_vectors = 0, in_elements = 0;
   for (const Kind kind : test::kinds()) {
     if (!is_real(kind)) continue;
-    const ElementType type(kind);
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < 50; ++i) {
+      const ElementType type = i < 40 ? ElementType(kind) : ElementType(kind).swapped();
       test::StridedView view(random, type.size());
       if (view.is_empty()) continue;
-      view.fill(kind, random, i % 8 == 0);
+      view.fill(type, random, i % 8 == 0);
       SCOPED_TRACE(type.name() + ": " + view.text());
       const Plan plan = reducing(view.data(), type, view.shape, view.strides);
       ++(plan.chosen.config.as<plan::gpu::AmaxConfig>().vectors ? in_vectors : in_elements);

@@ -224,6 +224,43 @@ TEST(Convert, EveryPairOfTypes) {
   }
 }
 
+// Bytes of values stand in the other order on one side or on both.
+TEST(Convert, SwappedTypes) {
+  std::vector<float> scale(numbers, 0.5F), bias(numbers, 3);
+  int turn = 0;
+  for (const Kind from : test::kinds()) {
+    for (const Kind to : test::kinds()) {
+      if (!test::can_convert(from, to)) continue;
+      Problem problem = test::converting({"", {5, 7, 32}, {2, 0, 1}}, from, to);
+      problem = test::swapped_in_turn(problem, ++turn);
+      check(problem);
+      problem.values.alpha = -2;
+      problem.values.beta = turn % 2 == 0 ? 0.5 : 0;
+      problem.values.conjugate = turn % 4 == 0;
+      problem.scale.present = problem.bias.present = turn % 4 == 1;
+      problem.scale.mode = problem.bias.mode = 1;
+      EXPECT_GT(check(problem, turn % 2, 1 - turn % 2, {scale.data(), bias.data()}), 0);
+      if (HasFailure()) FAIL() << static_cast<int>(from) << " to " << static_cast<int>(to);
+    }
+  }
+}
+
+// Where a native pair of types has kernels of its own, `pack` and `gather` take the swapped one.
+TEST(Convert, SwappedShapes) {
+  int runs = 0, turn = 0;
+  for (const test::Shape& shape : test::shapes()) {
+    for (const auto& [from, to] : {std::pair{Kind::f32, Kind::f32},
+                                   {Kind::i16, Kind::f32},
+                                   {Kind::f32, Kind::bf16},
+                                   {Kind::u8, Kind::f32}}) {
+      const Problem problem = test::swapped_in_turn(test::converting(shape, from, to), ++turn);
+      if (problem.elements() <= 12'000) runs += check(problem, turn % 2, 1 - turn % 2);
+      if (HasFailure()) FAIL() << shape.name;
+    }
+  }
+  EXPECT_GT(runs, 200);
+}
+
 TEST(Convert, Epilogues) {
   std::vector<float> scale(numbers), bias(numbers);
   for (std::size_t i = 0; i < scale.size(); ++i) {

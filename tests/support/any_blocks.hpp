@@ -9,6 +9,7 @@
 #include "core/blocks.hpp"
 #include "core/buffers.hpp"
 #include "core/problem.hpp"
+#include "support/byte_order.hpp"
 #include "values/blocks.hpp"
 #include "values/types.hpp"
 
@@ -63,6 +64,7 @@ class RandomBlocks {
     AnyBlocksCase c;
     // The first three most of the time: they have kernels of their own.
     c.type = ElementType(kinds[below(2) == 0 ? below(3) : below(12)]);
+    if (below(4) == 0) c.type = c.type.swapped();
     c.rule = {static_cast<values::BlockFormat>(below(3)), static_cast<values::MxScale>(below(2))};
     const int rank = 1 + below(4);
     c.axis = below(rank);
@@ -119,8 +121,8 @@ class RandomBlocks {
           if (how == 6 && below(60) == 0) x = 1e300;
           if (how == 7 && below(60) == 0) x = values::bits_as<double>(values::f64_nan);
           if (how == 4 && at / 128 % 2 == 0) x = 0;
-          const T element = values::convert<T>(x, Overflow::standard);
-          std::memcpy(c.plain.bytes.data() + at, &element, sizeof element);
+          store_in_order(c.type, values::convert<T>(x, Overflow::standard),
+                         c.plain.bytes.data() + at);
         }
       });
     }
@@ -164,10 +166,8 @@ inline void quantise_obviously(AnyBlocksCase& c) {
       for (int k = 0; k < 32 && 32 * block + k < c.shape[axis]; ++k) {
         values::with_kind(c.type.kind(), [&]<class T>(values::Type<T>) {
           if constexpr (!values::is_complex<T>) {
-            T element;
-            std::memcpy(&element,
-                        c.plain.bytes.data() + plain + (32 * block + k) * c.plain.strides[axis],
-                        sizeof element);
+            const T element = loaded_in_order<T>(
+                c.type, c.plain.bytes.data() + plain + (32 * block + k) * c.plain.strides[axis]);
             x[k] = values::convert<float>(element, Overflow::standard);
           }
         });
@@ -217,9 +217,8 @@ inline void dequantise_obviously(AnyBlocksCase& c) {
       }
       values::with_kind(c.type.kind(), [&]<class T>(values::Type<T>) {
         if constexpr (!values::is_complex<T>) {
-          const T element = values::convert<T>(x, Overflow::standard);
-          std::memcpy(c.plain.bytes.data() + plain + i * c.plain.strides[axis], &element,
-                      sizeof element);
+          store_in_order(c.type, values::convert<T>(x, Overflow::standard),
+                         c.plain.bytes.data() + plain + i * c.plain.strides[axis]);
         }
       });
     }

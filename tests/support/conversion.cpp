@@ -10,6 +10,7 @@
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
 #include "plan/planner.hpp"
+#include "support/byte_order.hpp"
 #include "support/without_caches.hpp"
 #include "values/epilogue.hpp"
 
@@ -28,8 +29,10 @@ bool is_complex(ElementType type) {
 ElementType random_type(RandomProblems& random) {
   // The types of inference engines more often than the others.
   constexpr std::array usual = {Kind::f32, Kind::f16, Kind::bf16, Kind::f8_e4m3, Kind::i8};
-  if (random.chance(0.5)) return ElementType(usual[static_cast<std::size_t>(random.uniform(0, 4))]);
-  return ElementType(kinds[static_cast<std::size_t>(random.uniform(0, kinds.size() - 1))]);
+  const Kind kind = random.chance(0.5)
+                        ? usual[static_cast<std::size_t>(random.uniform(0, 4))]
+                        : kinds[static_cast<std::size_t>(random.uniform(0, kinds.size() - 1))];
+  return random.chance(0.2) ? ElementType(kind).swapped() : ElementType(kind);
 }
 
 void add_vector(RandomProblems& random, const Problem& problem, ModeVector& vector,
@@ -40,13 +43,6 @@ void add_vector(RandomProblems& random, const Problem& problem, ModeVector& vect
   const std::int64_t length = vector.mode < 0 ? 1 : problem.modes[vector.mode].extent;
   data.resize(static_cast<std::size_t>(length));
   for (float& value : data) value = static_cast<float>(random.uniform(-400, 400)) / 16;
-}
-
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
 }
 
 float value_of(const ModeVector& vector, const float* data,
@@ -64,10 +60,11 @@ void convert_modes(const ConversionCase& c, int mode, std::vector<std::int64_t>&
     const values::Conversion<D, S> conversion(problem.values, problem.scale.present,
                                               problem.bias.present);
     const auto place = static_cast<std::uint64_t>((dst - lowest) / std::ptrdiff_t{sizeof(D)});
-    const D result = conversion(load<S>(src), value_of(problem.scale, c.scale.data(), index),
-                                value_of(problem.bias, c.bias.data(), index), load<D>(dst),
-                                place + static_cast<std::uint64_t>(problem.values.place));
-    std::memcpy(dst, &result, sizeof result);
+    const D result = conversion(
+        loaded_in_order<S>(problem.src_type, src), value_of(problem.scale, c.scale.data(), index),
+        value_of(problem.bias, c.bias.data(), index), loaded_in_order<D>(problem.dst_type, dst),
+        place + static_cast<std::uint64_t>(problem.values.place));
+    store_in_order(problem.dst_type, result, dst);
     return;
   }
   const Mode& m = problem.modes[mode];
@@ -105,6 +102,10 @@ ConversionCase random_conversion(RandomProblems& random) {
     values.place = random.chance(0.3) ? random.uniform(0, std::int64_t{1} << 40) : 0;
   }
   if (!problem.converts()) values.alpha = -1;
+  const bool only_swapped = problem.src_type.kind() == problem.dst_type.kind() &&
+                            values.alpha == 1 && values.beta == 0 && !values.conjugate &&
+                            !problem.scale.present && !problem.bias.present;
+  if (only_swapped) values = {};  // as make_problem() has it
   return c;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/problem.hpp"
+#include "support/byte_order.hpp"
 #include "support/shapes.hpp"
 #include "values/epilogue.hpp"
 
@@ -59,15 +60,13 @@ void convert_modes(const Problem& problem, const Vectors& vectors,
     }
     return;
   }
-  S value;
-  D old;
-  std::memcpy(&value, src + from, sizeof(S));
-  std::memcpy(&old, dst + to, sizeof(D));
+  const S value = loaded_in_order<S>(problem.src_type, src + from);
+  const D old = loaded_in_order<D>(problem.dst_type, dst + to);
   const auto place =
       static_cast<std::uint64_t>((to - problem.dst_offset) / static_cast<std::int64_t>(sizeof(D)));
   const D result = conversion(value, problem.scale.present ? vectors.scale[scale] : 1.0F,
                               problem.bias.present ? vectors.bias[bias] : 0.0F, old, place);
-  std::memcpy(dst + to, &result, sizeof(D));
+  store_in_order(problem.dst_type, result, dst + to);
 }
 
 }  // namespace detail
@@ -86,6 +85,13 @@ inline void reference_convert(const Problem& problem, const Vectors& vectors, co
       }
     });
   });
+}
+
+/// The problem with the bytes of one side, or of both, in the other order: `turn` chooses.
+inline Problem swapped_in_turn(Problem problem, int turn) {
+  if (turn % 3 != 0) problem.src_type = problem.src_type.swapped();
+  if (turn % 3 != 1) problem.dst_type = problem.dst_type.swapped();
+  return problem;
 }
 
 /// Pairs of types that have kernels with vectors of scales and biases.

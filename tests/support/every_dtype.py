@@ -13,7 +13,7 @@ COUNTED = [f"{order}{code}" for code in ("i2", "i4", "i8", "u2", "u4", "u8") for
 FLOATS = [f"{order}{code}" for code in ("f2", "f4", "f8", "c8", "c16") for order in ORDERS]
 OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 #: Dtypes with values that are converted, in both orders of bytes.
-WITH_VALUES = ["?", "i1", "u1", *COUNTED, *FLOATS, *OF_ML_DTYPES, ">bfloat16"]
+WITH_VALUES = ["?", "i1", "u1", *COUNTED, *FLOATS, *OF_ML_DTYPES, ">bfloat16", ">float8_e5m2"]
 #: All others.
 TIMES = [f"{order}{code}" for code in ("M8[s]", "M8[D]", "m8[ms]") for order in ORDERS]
 TEXTS = ["S1", "S2", "S4", "S8", "<U1", ">U1", "<U2", ">U2"]

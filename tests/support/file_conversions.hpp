@@ -4,6 +4,7 @@
 #include <string>
 
 #include "io/file_conversion.hpp"
+#include "support/byte_order.hpp"
 #include "support/random_array.hpp"
 
 namespace cornerturn::io::test {
@@ -19,8 +20,10 @@ struct ConvertedArray {
   ConvertedArray(std::mt19937& random, std::int64_t most_elements) {
     constexpr Kind kinds[] = {Kind::u8,  Kind::i16, Kind::f16, Kind::bf16,   Kind::f32,
                               Kind::f64, Kind::i64, Kind::i8,  Kind::f8_e4m3};
-    const ElementType from(kinds[random() % std::size(kinds)]);
-    const ElementType to(kinds[random() % std::size(kinds)]);
+    const ElementType native_from(kinds[random() % std::size(kinds)]);
+    const ElementType native_to(kinds[random() % std::size(kinds)]);
+    const ElementType from = random() % 4 == 0 ? native_from.swapped() : native_from;
+    const ElementType to = random() % 4 == 0 ? native_to.swapped() : native_to;
     Epilogue epilogue;
     const float bias = 2.5F;
     if (random() % 2 == 0) epilogue.alpha = 0.37;
@@ -54,9 +57,19 @@ struct ConvertedArray {
       return;
     }
     expected.resize(static_cast<std::size_t>(elements * to.size()));
+    // By the conversion between native types, where the two differ in more than their order.
+    const FileConversion plain(native_from, native_to, epilogue);
     for (std::int64_t i = 0; i < elements; ++i) {
-      conversion.run_singly(turned.data() + i * from.size(), i * from.size(),
-                            expected.data() + i * to.size());
+      std::byte element[16];
+      std::memcpy(element, turned.data() + i * from.size(), static_cast<std::size_t>(from.size()));
+      cornerturn::test::turn_bytes(from, element);
+      std::byte* const out = expected.data() + i * to.size();
+      if (plain.converts()) {
+        plain.run_singly(element, i * from.size(), out);
+      } else {
+        std::memcpy(out, element, static_cast<std::size_t>(to.size()));
+      }
+      cornerturn::test::turn_bytes(to, out);
     }
   }
 };

@@ -12,6 +12,7 @@
 
 #include "core/problem.hpp"
 #include "cornerturn/view.hpp"
+#include "support/byte_order.hpp"
 #include "values/convert.hpp"
 
 namespace cornerturn::test {
@@ -69,14 +70,15 @@ struct StridedView {
   bool is_empty() const { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
 
   /// Any bits, but for NaNs, unless they are wanted.
-  void fill(Kind kind, std::mt19937& random, bool with_nans) {
+  void fill(ElementType type, std::mt19937& random, bool with_nans) {
     const auto end = static_cast<std::int64_t>(memory.size());
     for (std::int64_t at = first % size; at + size <= end; at += size) {
       do {
         for (std::int64_t b = 0; b < size; ++b) {
           memory[static_cast<std::size_t>(at + b)] = static_cast<std::byte>(random());
         }
-      } while (!with_nans && std::isnan(number_at(kind, memory.data() + at)));
+      } while (!with_nans && std::isnan(number_at(type.kind(), memory.data() + at)));
+      turn_bytes(type, memory.data() + at);
     }
   }
 

@@ -83,6 +83,7 @@ Launchable<AmaxArgs> Family::prepare(const AmaxConfig& config, const Problem& no
   args.element_bytes = normal.src_type.size();
   args.rule = values::with_kind(normal.src_type.kind(),
                                 []<class T>(values::Type<T>) { return values::magnitude_rule<T>; });
+  args.swapped = normal.src_type.is_swapped();
   args.pieces = 1;
   int modes = normal.rank();
   if (config.vectors) {

@@ -74,13 +74,15 @@ LineStack::LineStack(const BlockLines& lines)
   if (others > 1) batch = lines.modes[1];
 }
 
+bool is_known(ElementType type) {
+  const Kind kind = type.kind();
+  return !type.is_swapped() && (kind == Kind::f32 || kind == Kind::f16 || kind == Kind::bf16);
+}
+
 const char* LineStack::why_not(const Problem& normal) const {
   constexpr std::int64_t vector = 16;
   const ElementType type = plain_type(normal);
-  const Kind kind = type.kind();
-  if (kind != Kind::f32 && kind != Kind::f16 && kind != Kind::bf16) {
-    return "the values are not f32, f16 or bf16";
-  }
+  if (!is_known(type)) return "the values are not f32, f16 or bf16";
   if (others > 2) return "the array is no stack of matrices";
   if ((columns ? line.plain : along.plain) != type.size()) {
     return "the values of a row are not next to each other";

@@ -13,6 +13,9 @@ namespace cornerturn::plan::gpu {
 inline constexpr std::int64_t block_size = values::block_size;
 inline constexpr std::int64_t q8_bytes = sizeof(values::Q8Block);
 
+/// Are there kernels that were compiled for values of this type?
+bool is_known(ElementType type);
+
 /// A mode that tells lines apart, or that of a line's values. Strides are in bytes.
 struct LineMode {
   std::int64_t extent = 1;

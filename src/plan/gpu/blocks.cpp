@@ -77,7 +77,7 @@ Launchable<kernels::BlocksArgs> launch_of(const Problem& normal, const BlockLine
                                           const BlocksTile& tile) {
   const ElementType type = plain_type(normal);
   kernels::BlocksArgs args;
-  args.kind = type.kind();
+  args.type = value_type(type);
   args.plain_bytes = type.size();
   args.format = normal.blocks->rule.format;
   args.rule = normal.blocks->rule.scale;
@@ -134,8 +134,7 @@ void add_work(Work& work, const Problem& normal, const BlockLayout& layout, cons
   work.dst_bytes += dst_moved(model, back ? plain : codes) / results;
   kernels::dispatch(ready.args, [&]<class Kernel>() {
     static_assert(Kernel::threads == threads);
-    const bool known =
-        type.kind() == Kind::f32 || type.kind() == Kind::f16 || type.kind() == Kind::bf16;
+    const bool known = is_known(type);
     work.instructions += values * ((back ? c.value_back : c.value) + (known ? 0.0 : c.any_value));
     // Codes go to shared memory and come from there; so do numbers of 4 bytes.
     const double bytes = 2.0 + (Kernel::is_transposed(ready.args) ? 8.0 : 0.0);

@@ -15,14 +15,14 @@ const char* why_not_by_value(const Problem& normal) {
 }
 
 const char* why_no_cast(const Problem& normal) {
-  const Kind from = normal.src_type.kind(), to = normal.dst_type.kind();
+  const ValueType from = value_type(normal.src_type), to = value_type(normal.dst_type);
   const auto known = []<class Change>() {};
   if (normal.values.beta != 0) return "the destination's old values count";
   if (normal.values.rounding == Rounding::stochastic) return "stochastic rounding";
   const bool vectors = normal.scale.present || normal.bias.present;
   // A product by 1 changes a NaN at most, which i8 has not.
   const bool arithmetic =
-      vectors || !(normal.values.alpha == 1) || from == Kind::i8 || to == Kind::i8;
+      vectors || !(normal.values.alpha == 1) || from.kind == Kind::i8 || to.kind == Kind::i8;
   if (!vectors && kernels::with_cast(from, to, known)) return nullptr;
   if (arithmetic && kernels::with_scaled_cast(from, to, known)) return nullptr;
   return vectors ? "a vector of scales or biases"
@@ -31,8 +31,8 @@ const char* why_no_cast(const Problem& normal) {
 
 const char* why_no_common_cast(const Problem& normal) {
   if (const char* rule = why_not_by_value(normal)) return rule;
-  const bool has_kernel = kernels::with_common_cast(normal.src_type.kind(), normal.dst_type.kind(),
-                                                    []<class Change>() {});
+  const bool has_kernel = kernels::with_common_cast(
+      value_type(normal.src_type), value_type(normal.dst_type), []<class Change>() {});
   return has_kernel ? nullptr : "no kernel was compiled for just these two types";
 }
 
@@ -55,8 +55,8 @@ kernels::ValueArgs value_args(const Problem& normal) {
   const Values& v = normal.values;
   kernels::ValueArgs args;
   args.converts = true;
-  args.src_kind = normal.src_type.kind();
-  args.dst_kind = normal.dst_type.kind();
+  args.src = value_type(normal.src_type);
+  args.dst = value_type(normal.dst_type);
   args.alpha = static_cast<float>(v.alpha);
   args.wide_alpha = v.alpha;
   args.arithmetic = !(v.alpha == 1);
@@ -66,7 +66,7 @@ kernels::ValueArgs value_args(const Problem& normal) {
   // the others: instructions don't, so it must not have to saturate.
   const bool saturates = v.overflow == Overflow::saturate;
   constexpr float all = std::numeric_limits<float>::infinity();
-  switch (args.dst_kind) {
+  switch (args.dst.kind) {
     case Kind::f16:
       args.limit = saturates ? 65504.0F : all;
       break;

@@ -60,7 +60,7 @@ double bytes_of_blocks(const Problem& normal, const Rows& rows, double of_block)
 
 // Instructions that change the value of an element.
 double value_lane(const Problem& normal, const Family::Costs& c) {
-  const Kind from = normal.src_type.kind(), to = normal.dst_type.kind();
+  const ValueType from = value_type(normal.src_type), to = value_type(normal.dst_type);
   const auto known = []<class Change>() {};
   const bool is_known =
       kernels::with_cast(from, to, known) || kernels::with_scaled_cast(from, to, known);
@@ -85,8 +85,8 @@ kernels::ChangedPlaces changed_places(const Problem& normal) {
   static_cast<kernels::WidePlaces&>(places) = places_of<kernels::WidePlaces>(normal);
   places.src_bytes = normal.src_type.size();
   places.dst_bytes = normal.dst_type.size();
-  places.change = {.src_kind = normal.src_type.kind(),
-                   .dst_kind = normal.dst_type.kind(),
+  places.change = {.src = value_type(normal.src_type),
+                   .dst = value_type(normal.dst_type),
                    .values = normal.values,
                    .scaled = normal.scale.present,
                    .biased = normal.bias.present};

@@ -158,7 +158,8 @@ void run_converting_rung(std::string_view name, const DeviceMatrix& matrix, Elem
                 fmt::format("{} does not apply: it moves elements, and converts none", name));
   }
   if (matrix.rows == 0 || matrix.cols == 0) return;
-  if (!rung.convert(matrix, src_type.kind(), dst_type.kind(), stream)) {
+  if (src_type.is_swapped() || dst_type.is_swapped() ||
+      !rung.convert(matrix, src_type.kind(), dst_type.kind(), stream)) {
     throw Error(Status::unsupported,
                 fmt::format("{} does not apply: it does not convert {} into {}", name,
                             src_type.name(), dst_type.name()));

@@ -143,7 +143,8 @@ std::optional<std::string> why_not(const Rung& rung, const Matrix& matrix) {
 
 std::optional<std::string> why_not(const Rung& rung, const Conversion& types) {
   if (rung.convert == nullptr) return "it moves elements, and converts none";
-  if (with_cpy_types(types.src.kind(), types.dst.kind(), []<class, class>() {})) {
+  const bool swapped = types.src.is_swapped() || types.dst.is_swapped();
+  if (!swapped && with_cpy_types(types.src.kind(), types.dst.kind(), []<class, class>() {})) {
     return std::nullopt;
   }
   return fmt::format("it converts f32, f16, bf16 and i32 into each other, not {} into {}",
