@@ -276,7 +276,9 @@ class PreparedDataset:
             check_absent(record.place)
         with record.locked():
             if record.step and resume:
-                self._adopt(said)
+                changed = self._adopt(said)
+                if changed and record.step in (CREATING, WORKING):
+                    self._begin(said, True)  # chunks of the source: all is read again
             else:
                 self._begin(said, overwrite)
             if record.step == CREATING:
@@ -297,16 +299,18 @@ class PreparedDataset:
         plans = {name: {**said[name], "plan": part.plan.as_dict()} for name, part in self.parts.items()}
         record.begin(dict(variables=plans, copied=list(self.texts), overwrite=False))
 
-    def _adopt(self, said: dict[str, Any]) -> None:
+    def _adopt(self, said: dict[str, Any]) -> bool:
         found = self.record.what.get("variables")
         if not isinstance(found, dict) or list(found) != list(self.parts) or self.record.what["copied"] != list(self.texts):
             raise ValueError(
                 f"source = {self.dataset.name!r} has other variables than the interrupted run: resume=True goes on with "
                 "the same only"
             )
+        changed = []
         for name, part in self.parts.items():
             part.said = said[name]
-            part._adopt(found[name])
+            changed.append(part._adopt(found[name]))
+        return any(changed)
 
     def _create(self) -> None:
         def make() -> None:

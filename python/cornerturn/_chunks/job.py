@@ -42,8 +42,10 @@ class Prepared:
             replacing.check_present(record.place, overwrite)  # nothing is written where that fails
         with record.locked():
             if record.step and resume:
-                self._adopt(record.what)
+                changed = self._adopt(record.what)
                 record.what["overwrite"] |= overwrite
+                if changed and record.step in (CREATING, WORKING):
+                    self._begin_anew(record.what["overwrite"])
             else:
                 self._begin(overwrite)
             if record.step == CREATING:
@@ -60,8 +62,11 @@ class Prepared:
                 f"target = {record.place.name!r}: an interrupted run is in {record.folder!r}: resume=True goes on "
                 "with it, overwrite=True begins anew"
             )
-        record.discard()
-        record.begin({**self.said, "plan": self.plan.as_dict(), "overwrite": overwrite})
+        self._begin_anew(overwrite)
+
+    def _begin_anew(self, overwrite: bool) -> None:
+        self.record.discard()
+        self.record.begin({**self.said, "plan": self.plan.as_dict(), "overwrite": overwrite})
 
     def _create(self) -> None:
         try:
@@ -77,15 +82,19 @@ class Prepared:
                 raise self.record.refusal("has a damaged list 'done' of what is done")
         return found
 
-    def _adopt(self, found: dict[str, Any]) -> None:
-        """The plan of the interrupted run, whose intermediate files have its boxes."""
-        if found.get("source") != json.loads(json.dumps(self.said["source"])):
+    def _adopt(self, found: dict[str, Any]) -> bool:
+        """The plan of the interrupted run, whose intermediate files have its boxes. Have chunks of the source changed
+        since then, so that all has to be read again?"""
+        source, mine = found.get("source"), json.loads(json.dumps(self.said["source"]))
+        kept = len(mine) - self.job.source.marks
+        changed = source != mine
+        if changed and (not self.job.source.marks or not source or source[:kept] != mine[:kept]):
             raise ValueError(
                 f"source = {self.job.source.name!r} is another one than the interrupted run has read, or has changed: "
                 "resume=True goes on with the same only"
             )
         for name, value in self.said.items():
-            if found.get(name) != json.loads(json.dumps(value)):
+            if name != "source" and found.get(name) != json.loads(json.dumps(value)):
                 raise ValueError(
                     f"{name} = {shown(value)} differs from that of the interrupted run, {shown(found.get(name))}: "
                     "resume=True goes on with the same only"
@@ -102,6 +111,7 @@ class Prepared:
         threads = max(1, min(self.plan.threads, self.plan.memory // max(needed, 1)))
         self.job.stages = stages
         self.plan = RechunkPlan(**{**self.plan.__dict__, "stages": stages, "threads": threads})
+        return changed
 
     def bytes_moved(self) -> int:
         return sum(self.job.tasks(stage) * self.job.weight(stage) for stage in range(len(self.job.stages)))

@@ -31,6 +31,7 @@ class Source:
     beside = False  # does it take no more memory to read several pieces at a time?
     fastest = -1  # the axis along which the elements of the target lie together
     local = False  # does it live in the memory of this process?
+    marks = 0  # how many entries at the end of its identity are another after a change of single chunks
 
     def __init__(self, name: str, shape: Extents, dtype: Any, chunks: Extents):
         self.name, self.shape, self.chunks = name, tuple(shape), tuple(chunks)
@@ -123,6 +124,7 @@ class ZarrSource(Source):
         # Other processes open it anew: chunks that a process cannot see would be fill values for it.
         root = getattr(array.store, "root", None) if type(array.store).__name__ == "LocalStore" else None
         self.place = None if root is None else (os.path.abspath(root), array.path)
+        self.marks = 0 if root is None else 2
         super().__init__(name, array.shape, array.dtype, tuple([max(c, 1) for c in array.chunks]))
         from cornerturn.zarr import prototype_for
 
@@ -151,7 +153,7 @@ class ZarrSource(Source):
 
     def identity(self) -> list[Any]:
         if self.place is not None:
-            return [*super().identity(), *marks.of_folder(self.paths()[0])]
+            return [*super().identity(), *marks.of_folder(self.paths()[0])]  # two of them
         packed = getattr(self.array.store, "path", None)  # of a store in one file
         return [*super().identity(), *(marks.of_file(packed) if packed and os.path.isfile(packed) else [])]
 
