@@ -121,23 +121,42 @@ Disk Disk::killed(const std::vector<Call>& calls, std::size_t stop, bool half) c
   return disk;
 }
 
-Disk Disk::without_power(const std::vector<Call>& calls, std::size_t stop,
-                         std::mt19937& random) const {
+std::vector<std::size_t> Disk::unsynced(const std::vector<Call>& calls, std::size_t stop) {
   std::map<std::uint64_t, std::size_t> synced;
   std::size_t folder_synced = 0;
   for (std::size_t i = 0; i < stop; ++i) {
     if (calls[i].kind == Call::Kind::sync) synced[calls[i].file] = i;
     if (calls[i].kind == Call::Kind::sync_folder) folder_synced = i;
   }
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < stop; ++i) {
+    const Call& call = calls[i];
+    if (call.kind == Call::Kind::sync || call.kind == Call::Kind::sync_folder) continue;
+    const bool safe = is_of_folder(call.kind) ? i < folder_synced
+                                              : synced.contains(call.file) && i < synced[call.file];
+    if (!safe) all.push_back(i);
+  }
+  return all;
+}
+
+Disk Disk::without_call(const std::vector<Call>& calls, std::size_t stop, std::size_t lost) const {
+  Disk disk = *this;
+  for (std::size_t i = 0; i < stop; ++i) {
+    if (i != lost) apply(disk, calls[i]);
+  }
+  return disk;
+}
+
+Disk Disk::without_power(const std::vector<Call>& calls, std::size_t stop,
+                         std::mt19937& random) const {
+  const std::vector<std::size_t> open = unsynced(calls, stop);
   // In some runs most is there, in others little.
   const auto share = static_cast<unsigned>(random() % 5);
   const auto is_there = [&] { return random() % 4 < share; };
   Disk disk = *this;
   for (std::size_t i = 0; i < stop; ++i) {
     const Call& call = calls[i];
-    const bool safe = is_of_folder(call.kind) ? i < folder_synced
-                                              : synced.contains(call.file) && i < synced[call.file];
-    if (safe) {
+    if (!std::binary_search(open.begin(), open.end(), i)) {
       apply(disk, call);
     } else if (call.kind == Call::Kind::write) {
       constexpr std::int64_t sector = 512;
