@@ -141,6 +141,13 @@ ConversionRunner::ConversionRunner(std::size_t capacity)
   for (std::byte& byte : before_) byte = static_cast<std::byte>(random());
 }
 
+bool ConversionRunner::holds(const ConversionCase& c) const {
+  const Reach from = src_reach(c.problem);
+  const Reach to = dst_reach(c.problem);
+  return static_cast<std::size_t>(from.high - from.low) <= src_.capacity() &&
+         static_cast<std::size_t>(to.high - to.low) <= dst_.capacity();
+}
+
 std::string ConversionRunner::run_on(const plan::Machine& machine, const ConversionCase& c,
                                      int threads, GuardedBuffer::Touching touching) {
   const Problem& problem = c.problem;
@@ -148,7 +155,7 @@ std::string ConversionRunner::run_on(const plan::Machine& machine, const Convers
   const Reach to = dst_reach(problem);
   const auto src_bytes = static_cast<std::size_t>(from.high - from.low);
   const auto dst_bytes = static_cast<std::size_t>(to.high - to.low);
-  if (src_bytes > src_.capacity() || dst_bytes > dst_.capacity()) {
+  if (!holds(c)) {
     return "the case is larger than the buffers: " + to_string(problem);
   }
   const std::byte* src = src_.place(src_bytes, touching) - from.low;

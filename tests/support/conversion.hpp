@@ -31,6 +31,8 @@ void reference_convert(const ConversionCase& c, const std::byte* src, std::byte*
 class ConversionRunner {
  public:
   explicit ConversionRunner(std::size_t capacity = 8 << 20);
+  /// Whether the buffers are large enough for it.
+  bool holds(const ConversionCase& c) const;
   std::string run_all(const ConversionCase& c, int threads = 1);
   /// On one side of the guard pages, planned for `machine`, a processor.
   std::string run_on(const plan::Machine& machine, const ConversionCase& c, int threads,
