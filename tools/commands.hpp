@@ -22,7 +22,7 @@ void add_version_command(CLI::App& app);
 void add_generate_command(CLI::App& app);
 
 /// Exit codes besides 0.
-inline constexpr int exit_failed = 1;     ///< verification failed, or a defect
+inline constexpr int exit_failed = 1;     ///< verification or a GPU failed, or a defect
 inline constexpr int exit_bad_input = 2;  ///< one line on standard error says what and why
 inline constexpr int exit_interrupted = 130;
 

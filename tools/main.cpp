@@ -50,8 +50,9 @@ int answer(CLI::App& app, int argc, char** argv) {
     if (io::shows_progress()) io::print_error(error.picture() + "\n");
     return cli::exit_bad_input;
   } catch (const Error& error) {
-    const bool defect = error.status() == Status::internal;
-    return complain(error.what(), defect ? cli::exit_failed : cli::exit_bad_input);
+    const bool failed =
+        error.status() == Status::internal || error.status() == Status::device_error;
+    return complain(error.what(), failed ? cli::exit_failed : cli::exit_bad_input);
   } catch (const std::bad_alloc&) {
     return complain("memory is short", cli::exit_bad_input);
   } catch (const std::exception& error) {

@@ -9,11 +9,11 @@
 
 namespace cornerturn::cuda {
 
-/// Throws Error(internal), or Error(out_of_memory), that says what was attempted.
+/// Throws Error(device_error), or Error(out_of_memory), that says what was attempted.
 inline void check(cudaError_t error, const std::string& what) {
   if (error == cudaSuccess) return;
   const Status status =
-      error == cudaErrorMemoryAllocation ? Status::out_of_memory : Status::internal;
+      error == cudaErrorMemoryAllocation ? Status::out_of_memory : Status::device_error;
   throw Error(status, what + ": " + cudaGetErrorString(error));
 }
 

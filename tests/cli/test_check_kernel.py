@@ -218,4 +218,4 @@ def test_limits_are_numbers():
     refused("check", kernel, "--blocks", "0", part="--blocks = '0' is no number from 1 on")
     refused("check", kernel, "--seconds", "x", part="--seconds")
     refused("check", kernel, "--seconds", "86401", part="--seconds = 86401 is more than 86400")
-    refused("check", kernel, "--blocks", "7", "--shape", "100,36", part="4 x 2 x 1 blocks, and --blocks allows 7")
+    refused("check", kernel, "--blocks", "7", "--shape", "100,36", part="8 x 1 x 1 blocks, and --blocks allows 7")

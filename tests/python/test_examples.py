@@ -119,7 +119,7 @@ def test_blocks_of_conversions_run_one_after_the_other():
     pytest.importorskip("ml_dtypes")
     text = (ROOT / "docs/conversions.md").read_text()
     found = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
-    assert len(found) == 3
+    assert len(found) == 4
     names = {}
     for block in found:
         exec(block, names)
