@@ -19,13 +19,12 @@ namespace cornerturn::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 // Swaps the bytes of packed parts of `size` bytes each, 2, 4 or 8. Both sides may be one.
 template <int size>
 void swap_parts(std::byte* to, const std::byte* from, std::int64_t bytes) {
   std::int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
+  namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<std::uint8_t> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (; i + lanes <= bytes; i += lanes) {
