@@ -77,17 +77,18 @@ function(cornerturn_program name)
 endfunction()
 
 # cornerturn_test(NAME SOURCES file... [LINKS target...] [PUBLIC_ONLY] [PARTS n] [TIMEOUT seconds]
-#                 [PROCESSORS description... [LONG case]])
+#                 [IN_MEMORY] [PROCESSORS description... [LONG case]])
 # One GoogleTest binary `test_NAME`, one ctest entry, one report reports/gtest/test_NAME.xml; with
 # PARTS n entries that share the cases: test_NAME_1 ... With PROCESSORS one more entry for each of
 # them, such as "amd-zen4,threads=2,l2=1M": the values of CORNERTURN_CPU and CORNERTURN_THREADS. The case LONG runs on this processor alone.
+# With IN_MEMORY one more entry, whose files are in memory: test_NAME_in_memory.
 # Tests see the internals (`src/` headers) unless PUBLIC_ONLY, which links the shared library as a
 # user would.
 function(cornerturn_test name)
   if(NOT CORNERTURN_BUILD_TESTS)  # fuzz targets alone
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLIC_ONLY" "PARTS;TIMEOUT;LONG"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PUBLIC_ONLY;IN_MEMORY" "PARTS;TIMEOUT;LONG"
     "SOURCES;LINKS;PROCESSORS")
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
@@ -119,6 +120,13 @@ function(cornerturn_test name)
       --gtest_output=xml:${PROJECT_BINARY_DIR}/reports/gtest/${entry}.xml --gtest_brief=1)
     set_tests_properties(${entry} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
   endforeach()
+  # Once with files in memory, which have no disk below them, where the system has a place for them.
+  if(arg_IN_MEMORY AND EXISTS /dev/shm AND NOT CORNERTURN_SANITIZE)
+    add_test(NAME ${target}_in_memory COMMAND ${target}
+      --gtest_output=xml:${PROJECT_BINARY_DIR}/reports/gtest/${target}_in_memory.xml --gtest_brief=1)
+    set_tests_properties(${target}_in_memory PROPERTIES TIMEOUT ${arg_TIMEOUT}
+      ENVIRONMENT "TMPDIR=/dev/shm;TEST_TMPDIR=/dev/shm")
+  endif()
   # Once for each processor that is described in the place of the one that is here.
   foreach(description IN LISTS arg_PROCESSORS)
     string(REGEX MATCH "^([^,]*),threads=([0-9]+),(.*)$" found "${description}")
