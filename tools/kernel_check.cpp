@@ -186,11 +186,11 @@ class Folder {
 std::string included(const KernelCheck& check, const Folder& folder) {
   const fs::path path = fs::absolute(check.file);
   const auto has_no_place = [](char c) { return c == '"' || static_cast<unsigned char>(c) < ' '; };
-  const std::string text = path.string();
+  std::string text = path.string();
   if (std::none_of(text.begin(), text.end(), has_no_place)) return text;
   std::string name = path.filename().string();
   std::replace_if(name.begin(), name.end(), has_no_place, '_');
-  const std::string link = folder.file("linked-" + name);
+  std::string link = folder.file("linked-" + name);
   fs::create_symlink(path, link);
   return link;
 }
