@@ -67,7 +67,7 @@ bench-convert: ## measures conversions of NumPy arrays against astype and a plai
 bench-in-place: ## measures transpositions within the memory of the array beside MKL, FFTW, NumPy and a copy back; OPTIONS="--json FILE"
 	@scripts/setup.sh test
 	@scripts/python.sh > build/python.log
-	@.venv/bin/python bench/python/in_place.py $(if $(PAGES),--page docs/benchmark.md) $(OPTIONS)
+	@.venv/bin/python bench/python/in_place.py $(if $(PAGES),--page docs/results-cpu.md) $(OPTIONS)
 
 docs:   ## builds the site of the documentation, with search, in build/docs/html/index.html
 	@scripts/setup.sh docs

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import report
-from report import DATED, OURS, PAGE, RESULTS, ROOT, geometric_mean, load, write_whole
+from report import DATED, GPU_PAGE, OURS, RESULTS, ROOT, geometric_mean, load, write_whole
 
 PLOT = ROOT / "docs" / "images" / "benchmark-gpu"
 HEAT = ROOT / "docs" / "images" / "benchmark-gpu-cases"
@@ -254,9 +254,9 @@ def behind(shares):
 
 def slowest(shares):
     keys = sorted(shares.keys([ALL]), key=lambda k: shares.ours[k])[:12]
-    lines = ["| slowest cases | B | % of the plain copy | how |", "| --- | ---: | ---: | --- |"]
+    lines = ["| slowest cases | B | % of the plain copy | kernel |", "| --- | ---: | ---: | --- |"]
     for k in keys:
-        method = shares.cases[k].get("method", "").replace("|", "/")
+        method = shares.cases[k].get("method", "").split(":")[0]
         lines.append(f"| {k[0]}/{k[1]} | {k[2]} | {100 * shares.ours[k]:.0f} | {method} |")
     lost = [(ratio, f"{name_of(k)} ({TITLES[peer]}, {ratio:.2f}x)") for ratio, k, peer in behind(shares)]
     return "\n".join(lines) + "\n\n" + report.ahead(lost)
@@ -308,7 +308,7 @@ def sections(path):
         choice_line(path),
         slowest(shares),
     ]
-    return {PAGE: "\n\n".join(part for part in details if part)}
+    return {GPU_PAGE: "\n\n".join(part for part in details if part)}
 
 
 def publish(path):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the tables of problems drawn at random on a GPU, of docs/benchmark.md.
+"""Makes the tables of problems drawn at random on a GPU, of docs/results-gpu.md.
 
 usage: random_gpu_report.py publish [RESULT.json...]  writes the tables (default: the newest results)
        random_gpu_report.py check [RESULT.json...]    fails when the page says something else than the results
@@ -14,7 +14,7 @@ import sys
 from bisect import bisect
 
 from random_report import ROWS, TOLERANCE, beside_of, newest_on_gpu, percent, regret_of, run
-from report import geometric_mean, load
+from report import GPU_PAGE, geometric_mean, load
 
 MARKER = "bench-random-gpu"
 SIZES = [1, 2, 4, 8]
@@ -147,33 +147,36 @@ def told_of_peers(drawn):
     return [" ".join([means, *(told_of_peer(drawn, peer) for peer in drawn.peers)])]
 
 
-def text_of(paths):
-    drawn = Drawn(paths)
-    p = drawn.results[0]["provenance"]
-    seeds = sorted(c["suite"].split(":")[2] for c in (r["cases"][0] for r in drawn.results))
-    learned = all(r.get("details", {}).get("effort") == "automatic" for r in drawn.results)
-    whose = "those that calls have learned" if learned else "the model's"
-    return "\n\n".join(
-        [
-            f"{len(drawn.cases)} problems that no fit has seen, of seeds {', '.join(seeds)} on one {p['gpu']}, each with every candidate's "
-            f"time. Share of the plain copy, geometric mean / worst, by bytes of an element; the plans are {whose}. "
-            "The last columns: the geometric mean of the fastest candidates, and, of all sizes, how many choices take at "
-            f"most {CLOSE:.2f} times as long as the fastest candidate, and how many times as long the worst one takes.",
-            *told_of_peers(drawn),
-            table(
-                drawn,
-                drawn.share,
-                [*["behind a peer"] * bool(drawn.peers), "best candidate", "% chosen well", "worst choice"],
-                lambda cases: choices(drawn, cases),
-            ),
-            "What memory allows at most, in the same form: as long as a plain copy of as many bytes as there are in "
-            "the 32-byte sectors that hold elements of the source or of the destination, where a sector of the "
-            "destination that is written in part is read before. The launch is in that time, as it is in a copy's. "
-            "The last column is the mean over all sizes.",
-            table(drawn, drawn.floor, ["1 to 8 B"], lambda cases: [mean_of(drawn.floor, cases)]),
-        ]
+def share_table(drawn):
+    last = ["memory allows", *["behind a peer"] * bool(drawn.peers), "best candidate", "% chosen well", "worst choice"]
+    return table(drawn, drawn.share, last, lambda cases: [mean_of(drawn.floor, cases), *choices(drawn, cases)])
+
+
+def legend():
+    return (
+        "Each cell is the share of the plain copy, geometric mean / worst, by bytes of an element. The last columns are of all "
+        "sizes. What memory allows is the mean of kernels that take as long as a plain copy of as many bytes as there are in the "
+        "32-byte sectors that hold elements of the source or of the destination, where a sector of the destination that is "
+        "written in part is read before. Then follow the mean of the fastest candidates, how many choices take at most "
+        f"{CLOSE:.2f} times as long as the fastest candidate, and how many times as long the worst one takes."
     )
 
 
+def text_of(paths):
+    drawn = Drawn(paths)
+    p = drawn.results[0]["provenance"]
+    learned = all(r.get("details", {}).get("effort") == "automatic" for r in drawn.results)
+    whose = "those that calls have learned" if learned else "the model's"
+    first = (
+        f"{len(drawn.cases)} problems that no fit has seen, of seeds {seeds_of(drawn)} on one {p['gpu']}, each with every "
+        f"candidate's time; the plans are {whose}."
+    )
+    return "\n\n".join([first, share_table(drawn), legend(), *told_of_peers(drawn)])
+
+
+def seeds_of(drawn):
+    return ", ".join(sorted(c["suite"].split(":")[2] for c in (r["cases"][0] for r in drawn.results)))
+
+
 if __name__ == "__main__":
-    run("bench/random_gpu_report.py", __doc__, MARKER, text_of, newest_on_gpu)
+    run("bench/random_gpu_report.py", __doc__, GPU_PAGE, MARKER, text_of, newest_on_gpu)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the tables of problems drawn at random, of docs/benchmark.md and for summary.py.
+"""Makes the tables of problems drawn at random, of docs/results-cpu.md.
 
 usage: random_report.py publish [RESULT.json...]  writes the CPUs' tables (default: of all results that no fit saw)
        random_report.py check [RESULT.json...]    fails when the page says something else than the results
@@ -24,7 +24,6 @@ PEERS = ["numpy", "torch"]
 # A peer is ahead where its time is shorter by more than this.
 TOLERANCE = 0.03
 CLOSE = 1.1  # a choice that costs no more than this is a good one
-TIMES_NUMPY = 5  # so many times as fast as NumPy is what the library aims at
 ROWS = {
     "matrix-aligned": "matrices, aligned",
     "matrix-odd": "matrices, odd",
@@ -180,48 +179,39 @@ def caption(drawn):
     up_to = " or ".join(f"{high / 1e6:.0f}" for high in highs)
     drawn_from = f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}, {low / 1e6:.0f} to {up_to} MB"
     versions = "".join(f"; {TITLES[peer]} {version}" for peer, version in drawn.versions.items())
-    ahead = f" A peer is ahead where it is more than {100 * TOLERANCE:.0f} % faster." if drawn.peers else ""
     machine = f"{machine_of(drawn.first)}, {report.plural(drawn.first['threads'])}"
-    return "\n".join(
-        [
-            f"- {machine}; {drawn_from}{versions}. From {sources_of(drawn)}.",
-            f"- Means are geometric.{ahead} A choice is good that takes at most {CLOSE:.2f} times as long as "
-            "the fastest candidate; the worst choice took so many times as long.",
-            *bounds(drawn),
-        ]
-    )
+    return "\n".join([f"- {machine}; {drawn_from}{versions}. From {sources_of(drawn)}.", *with_fastest(drawn)])
 
 
-def bounds(drawn):
-    """What better choices and better kernels would bring, and what is left for a copy to gain over NumPy."""
-    lines = []
+def with_fastest(drawn):
+    """What better choices would bring."""
     fastest = {k: share for k in drawn.ours if (share := drawn.share_of_fastest(k)) is not None}
-    if fastest:
-        behind = sum(drawn.is_behind(k, share) for k, share in fastest.items())
+    if not fastest:
+        return []
+    behind = sum(drawn.is_behind(k, share) for k, share in fastest.items())
+    return [
+        f"- With the fastest candidate of each problem, mean / worst would be "
+        f"{percent(geometric_mean(fastest.values()))} / {percent(min(fastest.values()))} % of memcpy"
+        + (f", and a peer would be ahead in {behind} of {len(fastest)}." if drawn.peers else ".")
+    ]
+
+
+def legend(found):
+    """What the columns of all tables mean."""
+    ahead = f" A peer is ahead where it is more than {100 * TOLERANCE:.0f} % faster." if any(d.peers for d in found) else ""
+    lines = [
+        f"Means are geometric.{ahead} A choice is good that takes at most {CLOSE:.2f} times as long as the fastest candidate; "
+        "the worst choice took so many times as long."
+    ]
+    if any(drawn.has_bounds for drawn in found):
         lines.append(
-            f"- With the fastest candidate of each problem, mean / worst would be "
-            f"{percent(geometric_mean(fastest.values()))} / {percent(min(fastest.values()))} % of memcpy"
-            + (f", and a peer would be ahead in {behind} of {len(fastest)}." if drawn.peers else ".")
-        )
-    if drawn.has_bounds:
-        lines.append(
-            "- What memory allows, mean / least: a kernel takes as long as a plain copy of half as many bytes as there "
+            "What memory allows, mean / least: a kernel takes as long as a plain copy of half as many bytes as there "
             "are in the 64-byte lines that hold elements of the source or of the destination, where a line of the "
             "destination that is written in part is read before. The caches hold none of them, and no copy is shorter "
             "than one of the payload. The plain copy is the faster of `memcpy` and a loop with non-temporal stores, "
             "which does not read what it writes."
         )
-    numpy = {k: s for k in drawn.ours if "numpy" in drawn.peers and (s := drawn.peer_share("numpy", k)) is not None}
-    if numpy:
-        fast = sum(s > 1 / TIMES_NUMPY for s in numpy.values())
-        mean = geometric_mean(numpy.values())
-        lines.append(
-            f"- NumPy reaches {percent(mean)} % of memcpy in the mean, and more than "
-            f"{percent(1 / TIMES_NUMPY)} % in {fast} of {len(numpy)} problems: there {TIMES_NUMPY} times NumPy is more "
-            f"than memcpy. The speed of memcpy in every problem would be {1 / mean:.1f} times NumPy"
-            + (f", and what memory allows {geometric_mean([drawn.bound(k) / s for k, s in numpy.items()]):.1f} times." if drawn.has_bounds else ".")
-        )
-    return lines
+    return "\n\n".join(lines)
 
 
 def sources_of(drawn):
@@ -234,7 +224,8 @@ def sources_of(drawn):
 
 
 def text_of(paths):
-    return "\n\n".join(f"{table(drawn)}\n\n{caption(drawn)}" for drawn in by_machine(paths))
+    found = by_machine(paths)
+    return "\n\n".join([*(f"{table(drawn)}\n\n{caption(drawn)}" for drawn in found), legend(found)])
 
 
 def judged_on_cpus():
@@ -255,8 +246,8 @@ def gpu_shares(paths):
     return [c["copy_seconds"] / c["seconds"] for p in paths for c in load(p)["cases"] if c.get("seconds")]
 
 
-def run(script, usage, marker, text_of, newest):
-    """Does what the arguments of a script say whose page shows text_of(paths of results) between marks."""
+def run(script, usage, page, marker, text_of, newest):
+    """Does what the arguments of a script say whose `page` shows text_of(paths of results) between marks."""
     command, paths = (sys.argv[1] if len(sys.argv) > 1 else ""), [Path(p) for p in sys.argv[2:]]
     if command == "table" and paths:
         print(text_of(paths))
@@ -265,8 +256,8 @@ def run(script, usage, marker, text_of, newest):
     elif not (paths := paths or newest()):
         sys.exit(f"{script}: bench/results/random has no such results")
     else:
-        report.publish_or_check({PAGE: text_of(paths)}, marker, script)
+        report.publish_or_check({page: text_of(paths)}, marker, script)
 
 
 if __name__ == "__main__":
-    run("bench/random_report.py", __doc__, MARKER, text_of, judged_on_cpus)
+    run("bench/random_report.py", __doc__, PAGE, MARKER, text_of, judged_on_cpus)

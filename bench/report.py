@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 README = ROOT / "README.md"
-PAGE = ROOT / "docs" / "benchmark.md"
+PAGE = ROOT / "docs" / "results-cpu.md"
+GPU_PAGE = ROOT / "docs" / "results-gpu.md"
 PLOT = ROOT / "docs" / "images" / "benchmark"
 MARKER = "bench"
 DATED = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
@@ -261,8 +262,7 @@ def sections(path):
         table(one, more[0] if more else None),
         caption(by_threads, path.resolve().relative_to(ROOT)),
     ]
-    for n, shares in by_threads.items():
-        details.append(f"### {plural(n).capitalize()}\n\n{table(shares)}\n\n{slowest(shares)}")
+    details += [slowest(one), *(f"{plural(n).capitalize()}: {behind(shares)}" for n, shares in by_threads.items())]
     return {PAGE: "\n\n".join(details)}
 
 
@@ -295,16 +295,19 @@ def publish_or_check(sections, marker, script):
 
 
 def slowest(shares):
-    """The ten slowest cases, and those where a peer is ahead."""
-    ratios = shares.ratios()
+    """The ten slowest cases."""
     keys = sorted(shares.keys(ALL), key=lambda k: shares.share(OURS, k))[:10]
-    lines = ["Slowest cases:", "", "| case | B | % of memcpy | kernel |", "| --- | ---: | ---: | --- |"]
+    lines = ["| slowest cases | B | % of memcpy | kernel |", "| --- | ---: | ---: | --- |"]
     for k in keys:
         method = shares.ours[k].get("method", "").split(":")[0]
         lines.append(f"| {k[0]}/{k[1]} | {k[2]} | {100 * shares.share(OURS, k):.0f} | {method} |")
-    behind = sorted((r, k) for k, r in ratios.items() if r < 1)
-    lines += ["", ahead((r, f"{k[0]}/{k[1]} {k[2]} B ({r:.2f}x)") for r, k in behind)]
     return "\n".join(lines)
+
+
+def behind(shares):
+    """The cases where a peer is ahead."""
+    lost = sorted((r, k) for k, r in shares.ratios().items() if r < 1)
+    return ahead((r, f"{k[0]}/{k[1]} {k[2]} B ({r:.2f}x)") for r, k in lost)
 
 
 def ahead(cases):

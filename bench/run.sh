@@ -1,6 +1,6 @@
 #!/bin/bash
 # Measures Cornerturn and the installed peers on the public cases, and makes the tables of
-# docs/benchmark.md, its plot and the README's table from what came out.
+# docs/results-cpu.md, its plot and the README's table from what came out.
 #
 # usage: bench/run.sh [--build DIR] [--only NAME,...] [--threads N,...] [--fresh] [--no-report]
 #   --build    where the project is built (default build/release); what is missing there is built

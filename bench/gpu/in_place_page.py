@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts what `bench_in_place --json` measured on a GPU into docs/benchmark.md.
+"""Puts what `bench_in_place --json` measured on a GPU into docs/results-gpu.md.
 
 usage: in_place_page.py RESULTS.json
 """
@@ -20,9 +20,9 @@ TITLES = {
     "4:1": "4 : 1",
     "odd": "2^n - 1 by 2^n + 1",
     "primes": "8191 x 8209",
-    "structures": "arrays of structures, {}",
-    "planes": "planes to structures, {}",
-    "images": "images to planes, {}",
+    "structures": "arrays of structures to planes",
+    "planes": "planes to arrays of structures",
+    "images": "batches of images to planes",
 }
 
 
@@ -31,13 +31,13 @@ def kind(case: dict) -> str:
     shape = case["shape"]
     if case["class"] == "square" and shape[0] % 2:
         return TITLES["square, one less"]
-    members = {"structures": shape[-1], "images": shape[-1], "planes": shape[0]}.get(case["class"])
-    return TITLES[case["class"]].format(f"{members} members")
+    return TITLES[case["class"]]
 
 
-def shown(case: dict) -> str:
-    share = 100 * case["share_of_copy"]
-    return f"{share:.0f}" if share >= 9.95 else f"{share:.1f}"
+def shown(shares: list[float]) -> str:
+    """One number; of several cases the least and the most."""
+    least, most = (f"{100 * share:.0f}" for share in (min(shares), max(shares)))
+    return least if least == most else f"{least} to {most}"
 
 
 def markdown(report: dict) -> str:
@@ -45,16 +45,16 @@ def markdown(report: dict) -> str:
     sizes = sorted({case["element_bytes"] for case in cases})
     rows = list(dict.fromkeys(map(kind, cases)))
     kernels: dict[str, list[str]] = {}
-    cells: dict[tuple[str, int], str] = {}
+    cells: dict[tuple[str, int], list[float]] = {}
     for case in cases:
         row = kind(case)
-        cells[row, case["element_bytes"]] = shown(case)
+        cells.setdefault((row, case["element_bytes"]), []).append(case["share_of_copy"])
         if case["kernel"] not in kernels.setdefault(row, []):
             kernels[row].append(case["kernel"])
     text = "| % of a copy on the GPU | kernel | " + " | ".join(f"{size} B" for size in sizes) + " |\n"
     text += "| --- | --- |" + " ---: |" * len(sizes) + "\n"
     for row in rows:
-        text += f"| {row} | {', '.join(kernels[row])} | " + " | ".join(cells.get((row, size), "-") for size in sizes) + " |\n"
+        text += f"| {row} | {', '.join(kernels[row])} | " + " | ".join(shown(cells[row, size]) if (row, size) in cells else "-" for size in sizes) + " |\n"
     wrong = [case["case"] for case in cases if case["difference"]]
     checked = "each case verified element by element" if not wrong else "WRONG: " + ", ".join(wrong)
     return (
@@ -64,4 +64,4 @@ def markdown(report: dict) -> str:
 
 
 if __name__ == "__main__":
-    marked_page.put(ROOT / "docs" / "benchmark.md", "in-place-gpu", markdown(json.loads(Path(sys.argv[1]).read_text())))
+    marked_page.put(ROOT / "docs" / "results-gpu.md", "in-place-gpu", markdown(json.loads(Path(sys.argv[1]).read_text())))

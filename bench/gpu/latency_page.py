@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts what `bench_latency --json` measured on a GPU into docs/benchmark.md.
+"""Puts what `bench_latency --json` measured on a GPU into docs/results-gpu.md.
 
 usage: latency_page.py RESULTS.json
 """
@@ -32,4 +32,4 @@ def markdown(report: dict) -> str:
 
 
 if __name__ == "__main__":
-    marked_page.put(ROOT / "docs" / "benchmark.md", "latency-gpu", markdown(json.loads(Path(sys.argv[1]).read_text())))
+    marked_page.put(ROOT / "docs" / "results-gpu.md", "latency-gpu", markdown(json.loads(Path(sys.argv[1]).read_text())))

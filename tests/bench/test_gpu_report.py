@@ -42,7 +42,7 @@ def project(tmp_path):
         (tmp_path / "bench").mkdir(exist_ok=True)
         shutil.copy(ROOT / "bench" / name, tmp_path / "bench" / name)
     (tmp_path / "docs").mkdir()
-    page = tmp_path / "docs" / "benchmark.md"
+    page = tmp_path / "docs" / "results-gpu.md"
     page.write_text("before\n<!-- bench-gpu:begin -->\n<!-- bench-gpu:end -->\nafter\n")
     return tmp_path
 
@@ -92,7 +92,7 @@ def test_collect_publish_and_check(project, parts):
     assert len(runs[0]["cases"]) == len(list(cases())) + 1
     published = run(project, "publish")
     assert published.returncode == 0, published.stderr
-    page = project / "docs" / "benchmark.md"
+    page = project / "docs" / "results-gpu.md"
     details = page.read_text()
     assert details.startswith("before\n") and details.endswith("after\n")
     assert "| matrices | 36 | " in details  # without the warm one
@@ -110,7 +110,7 @@ def test_collect_publish_and_check(project, parts):
     assert run(project, "check").returncode == 0
     page.write_text(details.replace("**95** / 95 (80)", "**99** / 95 (80)", 1))
     stale = run(project, "check")
-    assert stale.returncode == 1 and "docs/benchmark.md" in stale.stderr
+    assert stale.returncode == 1 and "docs/results-gpu.md" in stale.stderr
 
 
 def test_parts_that_do_not_belong_together_are_refused(project, parts):
