@@ -95,11 +95,41 @@ def test_stale_figures_are_found(tmp_path):
     assert subprocess.run([*script, "--check"], env=env).returncode == 0
 
 
-def test_every_kernel_is_in_the_architecture():
-    explained = output("plan", "--shape", "64,64", "--explain").partition("candidates")[2]
-    kernels = {line.replace("*", " ").split()[0] for line in explained.strip().splitlines()}
-    families = section((ROOT / "docs" / "architecture.md").read_text(), "Kernel families")
-    assert kernels <= set(re.findall(r"^\| `(\w+)`", families, re.M))
+def explained(*words):
+    """The families of `plan --explain`."""
+    lines = output("plan", "--shape", "64,64", *words, "--explain").partition("candidates")[2].partition("accesses")[0]
+    return {line.replace("*", " ").split()[0] for line in lines.strip().splitlines()}
+
+
+def families(list_of_families):
+    """Those of a list in src/plan, each with the operations that its header names."""
+    text = (ROOT / list_of_families).read_text()
+    names = re.findall(r"(\w+)::Family\b", text.partition("TypeList<")[2].partition(";")[0])
+    headers = {Path(path).stem: ROOT / "src" / path for path in re.findall(r'#include "(.*)"', text)}
+    operations = {name: re.search(r"Operations operations\{(.*?)\}", headers[name].read_text(), re.S)[1] for name in names}
+    return {name: {word.replace("_", " ") for word in re.findall(r"Operation::(\w+)", operations[name])} for name in names}
+
+
+@pytest.mark.parametrize(
+    "column, list_of_families, words",
+    [(1, "src/plan/families.hpp", []), (2, "src/plan/gpu/families.hpp", ["--on", "h200"])],
+    ids=["cpu", "gpu"],
+)
+def test_every_kernel_is_in_the_table_of_operations(column, list_of_families, words):
+    page = (ROOT / "docs" / "engine.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in page.partition("| operation |")[2].partition("\n\n")[0].splitlines()[2:]]
+    named = {row[0]: set(re.findall(r"`(\w+)`", row[column])) for row in rows}
+    listed = families(list_of_families)
+    assert set().union(*named.values()) == set(listed) == explained(*words)
+    for operation, names in named.items():
+        takes = {name for name, operations in listed.items() if operation in operations}
+        # Some refuse every conversion for which another one is better.
+        assert names == takes or operation == "convert" and names < takes, operation
+    if column == 1:
+        assert set(listed) == set(re.findall(r"^\| `(\w+)` \|", section(page, "On a CPU"), re.M))
+    else:
+        headings = " ".join(re.findall(r"^### (.*)", section(page, "On a GPU"), re.M))
+        assert set(listed) <= set(re.findall(r"\w+", headings))
 
 
 def test_the_version_is_in_one_place():
