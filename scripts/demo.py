@@ -41,17 +41,17 @@ def transpose(program, source, result, *options):
 
 def photograph(program, folder, out):
     image = np.asarray(Image.open(PHOTOGRAPH).convert("RGB"))
-    source, turned, planes = (folder / f"{name}.npy" for name in ("photo", "turned", "planes"))
+    source, transposed, planes = (folder / f"{name}.npy" for name in ("photo", "transposed", "planes"))
     np.save(source, image)
     print(f"\nA photograph: {PHOTOGRAPH.name}, {image.shape[0]} x {image.shape[1]} x 3 bytes")
 
-    for result, order in ((turned, "h w c -> w h c"), (planes, "h w c -> c h w")):
+    for result, order in ((transposed, "h w c -> w h c"), (planes, "h w c -> c h w")):
         report = transpose(program, source, result, "--pattern", order)
         axes = report["permutation"]
         expect(np.array_equal(np.load(result), image.transpose(axes)), f"{order} of the photograph")
         print(f"  {order}   kernel {report['kernel']}, equal to NumPy's transpose({axes})")
 
-    before, after, parts = image, np.load(turned), np.load(planes)
+    before, after, parts = image, np.load(transposed), np.load(planes)
     Image.fromarray(before).save(out / "before.png")
     Image.fromarray(after).save(out / "after.png")
     pictures.planes(parts).save(out / "planes.png")
@@ -105,7 +105,7 @@ def matrix(program, rows):
     place = temporary_place(size)
     print(f"\nA matrix: {rows} x {COLUMNS} floats, {size / 2**30:.2f} GiB, in {place}")
     with tempfile.TemporaryDirectory(prefix="cornerturn-", dir=place) as folder:
-        source, result = Path(folder) / "matrix.npy", Path(folder) / "turned.npy"
+        source, result = Path(folder) / "matrix.npy", Path(folder) / "transposed.npy"
         write_matrix(source, rows)
         print(indented(call(program, "plan", source)))
         report = transpose(program, source, result)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks what a task needs, installs what is missing, and says in one line each what it does.
+# Checks what a task needs, installs what is missing, and says in one line each what it is about to do, how much
+# that is, and how long it took.
 # usage: scripts/setup.sh build|run|test|full|page|bench|docs|format|fuzz|release
 # System packages come from apt-get (as root or through sudo), Python packages go to ./.venv.
 set -euo pipefail
@@ -8,6 +9,8 @@ task=${1:-build}
 
 say() { printf 'set-up: %s\n' "$*"; }
 die() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
+took() { say "  done in $((SECONDS - $1)) s"; }
+packages_of() { echo "$(grep -c == "$1") packages of $1"; }
 
 # What provides it: a command on the PATH (command:NAME) or a file below a prefix (file:GLOB).
 compiler="g++=command:g++"
@@ -67,11 +70,16 @@ if [ ${#missing[@]} -gt 0 ]; then
   fi
   mkdir -p build
   log=build/setup.log
-  say "installing ${missing[*]} with apt-get (log: $log)"
+  began=$SECONDS
   apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" >> "$log" 2>&1; }
+  say "missing: ${missing[*]}; asking apt-get what they need (log: $log)"
   apt update || say "apt-get update failed; trying with the lists that are here"
+  amount=$(apt-get -qq -y --print-uris --no-install-recommends install "${missing[@]}" 2>> "$log" |
+    awk '{ size += $3 } END { printf "%d packages, %.0f MB to download", NR, size / 1e6 }') || amount="an unknown amount"
+  say "installing ${missing[*]} with apt-get: $amount"
   apt install --no-install-recommends "${missing[@]}" ||
     { tail -n 5 "$log" >&2; die "apt-get could not install ${missing[*]}"; }
+  took $began
   for need in $needs; do
     here "${need#*=}" || die "${need%%=*} is installed, but ${need#*=} is still not found"
   done
@@ -89,8 +97,9 @@ esac
 
 wanted=scripts/requirements-test.txt
 if [ $venv = yes ] && ! { cmp -s $wanted .venv/requirements.txt && .venv/bin/python -c ""; }; then
-  say "creating .venv with the packages of $wanted"
+  say "creating .venv with $(packages_of $wanted), about 50 MB to download"
   mkdir -p build
+  began=$SECONDS
   if ! { "$(python_for_venv)" -m venv --clear .venv &&
          .venv/bin/python -m pip install -q --disable-pip-version-check -r $wanted; } \
          > build/setup-venv.log 2>&1; then
@@ -98,12 +107,13 @@ if [ $venv = yes ] && ! { cmp -s $wanted .venv/requirements.txt && .venv/bin/pyt
     die "could not create .venv (log: build/setup-venv.log)"
   fi
   cp $wanted .venv/requirements.txt
+  took $began
 fi
 
 add_packages() {  # add_packages NAME [REMARK]: those of scripts/requirements-NAME.txt
-  local wanted=scripts/requirements-$1.txt log=build/setup-$1.log
+  local wanted=scripts/requirements-$1.txt log=build/setup-$1.log began=$SECONDS
   ! cmp -s "$wanted" ".venv/$1.txt" || return 0
-  say "adding the packages of $wanted to .venv${2:-}"
+  say "adding $(packages_of "$wanted") to .venv${2:-}"
   mkdir -p build
   if ! .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r "$wanted" \
          > "$log" 2>&1; then
@@ -111,6 +121,7 @@ add_packages() {  # add_packages NAME [REMARK]: those of scripts/requirements-NA
     die "could not install $wanted (log: $log)"
   fi
   cp "$wanted" ".venv/$1.txt"
+  took "$began"
 }
 case $task in test | full) add_packages chunks ;; esac
 [ $task != full ] || add_packages frameworks ": about 5 GB"
