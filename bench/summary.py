@@ -157,7 +157,7 @@ def table(sides, results):
         f"{results.of_gpu['gpu']}, PyTorch {torch}. In brackets: how many times as long as Cornerturn.",
         "How it is measured: medians of calls, after each result has been compared element by element. The limit of most "
         f"cases is a plain copy of the same bytes: Cornerturn has {copies(all_of_cpu)} of the speed of `memcpy` ({report.plural(cpu.threads)}) and "
-        f"{copies(all_of_gpu)} of that of the fastest copy on the GPU. Of all libraries it is first in "
+        f"{copies(all_of_gpu)} of that of the fastest copy on the GPU. It is first of all libraries in "
         f"{cpu_standing(cpu)} and {gpu_standing(gpu)} cases. {link(MEASURING, 'The rules')}; every table of {link(PAGE, 'the CPU')} and "
         f"{link(GPU_PAGE, 'the GPU')}; from {', '.join(map(source_of, results.paths))}.",
     ]

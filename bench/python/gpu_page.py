@@ -35,7 +35,7 @@ def markdown(result: dict) -> str:
     return "\n".join(lines) + (
         "\n\nEvery call makes a new tensor, but where it says `out=out`. "
         f"{launch}Rates are medians of calls in a row, "
-        "each contestant in turn.\n"
+        "all contestants in rounds.\n"
         f"{origin['gpu']}, driver {origin['driver_and_clocks'].split(',')[0]}, Python {origin['python']}, "
         f"PyTorch {origin['torch']}, JAX {origin['jax']}, CuPy {origin['cupy']}; "
         f"{origin['date'][:10]}, commit {origin['commit']}.\n"

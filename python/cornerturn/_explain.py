@@ -133,7 +133,7 @@ class Explanation:
         return self._explained.svg()
 
     def draw(self, width: int = 100) -> str:
-        """The same as text of at most `width` characters a line."""
+        """The drawing as text of at most `width` characters a line."""
         return self._explained.draw(width)
 
     def __str__(self) -> str:

@@ -187,7 +187,7 @@ class Layout:
     def draw(
         self, dtype: Any = "float32", unit: int = 1, offsets: bool = False, width: int = 100
     ) -> str:
-        """The same as text of at most `width` characters a line."""
+        """The drawing as text of at most `width` characters a line."""
         return self._layout.draw(element_size(dtype), _unit(unit), offsets, width)
 
     def __eq__(self, other: object) -> bool:
@@ -230,7 +230,7 @@ class Conversion:
 
     @property
     def bytes(self) -> Swizzle:
-        """The same swizzle, counted in bytes."""
+        """This swizzle, counted in bytes."""
         return _parsed(self._facts["bytes"])
 
     @property
@@ -249,7 +249,7 @@ class Conversion:
         return self._facts["tma"]
 
     def recast(self, dtype: Any) -> Conversion:
-        """The same swizzle of the same bytes, counted in other elements."""
+        """This swizzle of the same bytes, counted in other elements."""
         return Conversion(*self._asked, element_size(dtype))
 
     def to_dict(self) -> dict[str, Any]:

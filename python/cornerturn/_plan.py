@@ -125,7 +125,7 @@ def plan(
         x: an array, or a shape. A shape stands for a packed array of `dtype` that need not exist.
         axes: as in `transpose`.
         out: as in `transpose`. None stands for a packed result.
-        dtype: as in `transpose`. Of a shape it is the dtype of the elements, a name or a framework's
+        dtype: as in `transpose`. With a shape it is the dtype of the elements, a name or a framework's
             dtype, or `"b12"` for elements of 12 bytes; None is float32.
         device: "cpu", or a GPU that need not be here, which is "h200", "b200", ..., or the path of a
             JSON file that describes one. None is where `x` lies, and the CPU for a shape.

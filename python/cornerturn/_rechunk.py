@@ -59,8 +59,8 @@ def rechunk(
         axes: as in `transpose`, or names of dimensions. None keeps the order. The variables of a dataset have those
             that they have, and `...` stands for all others, which else stay where they are.
         dtype: as in `transpose`. Packed values are converted as they are stored, and _FillValue and
-            missing_value with them; a dtype that cannot hold these is refused. Of a dataset it converts the
-            variables that are no coordinates, bounds or times.
+            missing_value with them; a dtype that cannot hold these is refused. It converts the variables
+            of a dataset that are no coordinates, bounds or times.
         memory: the most bytes that the arrays of all tasks take together, 32 MiB at least, for each
             worker of a cluster: a number, or "512M", "2GiB". None is half of what is free.
         client: a client of dask.distributed, whose workers do the tasks. They open source and target by

@@ -95,7 +95,7 @@ class Answer:
         return self._answer.svg()
 
     def draw(self, width: int = 100) -> str:
-        """The same as text of at most `width` characters a line."""
+        """The drawing as text of at most `width` characters a line."""
         return self._answer.draw(width)
 
     def __repr__(self) -> str:
@@ -183,7 +183,7 @@ class Solution:
         return self.best.svg()
 
     def draw(self, width: int = 100) -> str:
-        """The same as text of at most `width` characters a line."""
+        """The drawing as text of at most `width` characters a line."""
         return self.best.draw(width)
 
     def __str__(self) -> str:

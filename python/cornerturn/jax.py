@@ -35,7 +35,7 @@ def transpose(x: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """Returns `x` with its axes in the order `axes`, or reversed, as `jax.numpy.transpose` does.
 
     The dtype may be any whose elements are whole bytes. Where Cornerturn has no kernels (TPUs, AMD
-    GPUs, CUDA when it was built without) XLA transposes. Of an array that is spread over devices
+    GPUs, CUDA when it was built without) XLA transposes. Where an array is spread over devices,
     each one transposes its part: the result is spread alike, with its axes permuted, and nothing
     travels.
 

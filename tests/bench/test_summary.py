@@ -127,7 +127,7 @@ def test_the_headline_and_the_table_of_the_readme(everyday):
     assert "`x.T` of (40000000, 3) f32 | 2500 ms (20 x) | 500 ms (4.0 x) | **125 ms**" in rows[5]
     assert rows[6:] == ["| all public cases, geometric mean | 24 x | 2.8 x | **1 x** | 2.2 x | **1 x** |"]
     notes = [line for line in text.splitlines() if line.startswith("- ")]
-    assert len(notes) == 2 and "first in 4 of 4 and 12 of 12 cases" in notes[1]
+    assert len(notes) == 2 and "first of all libraries in 4 of 4 and 12 of 12 cases" in notes[1]
     assert "56 % of the speed of `memcpy` (one thread)" in notes[1]
     for source in ["cpu-some-cpu/python-2026-01-03.json", "cpu-some-cpu/2026-01-02.json", "gpu-x100/2026-01-02.json"]:
         assert f"`bench/results/{source}`" in notes[1]

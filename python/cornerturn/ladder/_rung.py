@@ -23,7 +23,7 @@ NO_LADDER = (
 TRITON = {
     "triton_1d": "one program an element, in a grid of one axis",
     "triton_2d": "one program an element, in a grid of two axes",
-    "triton_trans_1x1": "a block of one element, turned by tl.trans",
+    "triton_trans_1x1": "a block of one element, transposed by tl.trans",
     "triton_block": "blocks of 32 x 32: coalesced on both sides, masks at the edges",
     "triton_block_tuned": "block sizes and warps by autotuning, offsets of 64 bits",
 }
