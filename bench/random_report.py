@@ -85,6 +85,10 @@ class Drawn:
     def has_bounds(self):
         return all("least_bytes" in case for case in self.ours.values())
 
+    @property
+    def has_candidates(self):
+        return any(self.regret(key) is not None for key in self.ours)
+
     def share_of_fastest(self, key):
         """What the fastest candidate would reach; None where no candidates were timed."""
         regret = self.regret(key)
@@ -146,7 +150,7 @@ def row(drawn, title, keys):
     regrets = [r for k in keys if (r := drawn.regret(k)) is not None]
     if regrets:
         cells += [percent(sum(r <= CLOSE for r in regrets) / len(regrets)), f"{max(regrets):.2f}"]
-    else:
+    elif drawn.has_candidates:
         cells += ["-", "-"]
     return "| " + " | ".join(cells) + " |"
 
@@ -156,7 +160,7 @@ def table(drawn):
     head += ["memory allows"] if drawn.has_bounds else []
     head += [f"x {TITLES[peer]}" for peer in drawn.peers]
     head += ["behind a peer"] if drawn.peers else []
-    head += ["% chosen well", "worst choice"]
+    head += ["% chosen well", "worst choice"] if drawn.has_candidates else []
     lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
     groups = defaultdict(list)
     for key, case in drawn.ours.items():

@@ -90,17 +90,18 @@ def factor(times):
 def row(title, name, size, sides):
     key = f"{SUITE}/{name} {size} B"
     code, shape = line_of(name, size)
-    cells = [f"{title}: {code} of {shape}"]
+    cells = []
     for which, side in sides.items():
-        cells += [f"{milliseconds(side.seconds(p, key))} ({factor(side.times(p, key))} x)" for p in COLUMNS[which]]
+        cells += [f"{milliseconds(side.seconds(p, key))} ({factor(side.times(p, key))}x)" for p in COLUMNS[which]]
         cells.append(f"**{milliseconds(side.seconds(OURS, key))}**")
-    return "| " + " | ".join(cells) + " |"
+    # A cell with a number stays on one line.
+    return "| " + " | ".join([f"{title}: {code} of {shape}", *(cell.replace(" ", "&nbsp;") for cell in cells)]) + " |"
 
 
 def mean_row(sides):
     cells = ["all public cases, geometric mean"]
     for which, side in sides.items():
-        cells += [f"{factor(side.mean(peer)[0])} x" for peer in COLUMNS[which]] + ["**1 x**"]
+        cells += [f"{factor(side.mean(peer)[0])}x" for peer in COLUMNS[which]] + ["**1x**"]
     return "| " + " | ".join(cells) + " |"
 
 
