@@ -33,7 +33,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = "build/mutate"
-LAYERS = ["core", "plan", "cpu", "kernels", "values", "io"]
+LAYERS = ["core", "plan", "cpu", "kernels", "values", "io", "files", "shards"]
 # Whose tests are whose: the longest beginning of a path counts.
 TESTS = {
     "src/core/": ["test_core"],
@@ -42,10 +42,17 @@ TESTS = {
     "src/core/in_place": ["test_core", "test_in_place"],
     "src/plan/": ["test_plan", "test_kernels"],  # and what plans hold is run by the kernels
     "src/plan/gpu/": ["test_plan", "test_simt"],  # or by the emulator
+    "src/plan/passes": ["test_in_place"],
+    "src/plan/swap": ["test_in_place"],
     "src/cpu/": ["test_cpu", "test_in_place", "test_kernels"],
+    "src/cpu/panels": ["test_in_place"],
+    "src/cpu/passes": ["test_in_place"],
+    "src/cpu/swap": ["test_in_place"],
     "src/kernels/": ["test_simt"],
     "src/values/": ["test_values"],
     "src/io/": ["test_io"],
+    "src/files/": ["test_files", "test_io"],
+    "src/shards/": ["test_shards"],
 }
 # Mutants of a file that so many others include would take most of the time.
 MOST_OBJECTS = 40
@@ -128,9 +135,15 @@ def tests_of(path):
     return TESTS[max((begin for begin in TESTS if str(path).startswith(begin)), key=len)]
 
 
-def tests_of_layers(layers):
-    return sorted({test for begin, tests in TESTS.items() if begin.split("/")[1] in layers
-                   for test in tests})
+def tests_of_all(arguments):
+    """The tests of the files that are named, or of all layers."""
+    named = list(arguments.only or ())
+    if arguments.again and (named or arguments.mutants == 0):
+        named += [mutant["file"] for mutant in again(arguments.again)]
+    if named:
+        return sorted({test for path in named for test in tests_of(path)})
+    return sorted({test for begin, tests in TESTS.items()
+                   if begin.split("/")[1] in arguments.layers for test in tests})
 
 
 def files_of(layer):
@@ -142,10 +155,10 @@ def files_of(layer):
 class Build:
     """The commands of the build, and which of them a changed file concerns."""
 
-    def __init__(self, layers):
+    def __init__(self, all_tests):
         ninja = ["ninja", "-C", str(ROOT / BUILD)]
         self.commands = {}
-        for test in tests_of_layers(layers):
+        for test in all_tests:
             text = subprocess.run([*ninja, "-t", "commands", test], check=True,
                                   capture_output=True, text=True).stdout
             self.commands[test] = [line for line in text.splitlines() if line]
@@ -262,9 +275,10 @@ def try_one(build, mutant, place, tests):
     path = place / mutant["file"]
     text = path.read_text()
     lines = text.split("\n")
-    if lines[mutant["line"] - 1] != mutant["was"]:
+    changed = slice(mutant["line"] - 1, mutant["line"] + mutant["was"].count("\n"))
+    if "\n".join(lines[changed]) != mutant["was"]:
         raise RuntimeError(f"the copy differs: {mutant}")
-    lines[mutant["line"] - 1] = mutant["is"]
+    lines[changed] = [mutant["is"]]
     path.write_text("\n".join(lines))
     verdict, by, differs = "lived", None, False
     kept = []
@@ -301,7 +315,9 @@ def again(path):
         if mutant["verdict"] != "lived" or "why" in mutant:
             continue
         lines = (ROOT / mutant["file"]).read_text().splitlines()
-        places = [n for n, line in enumerate(lines, 1) if line == mutant["was"]]
+        size = mutant["was"].count("\n") + 1  # one that was planted by hand may have several lines
+        places = [n for n in range(1, len(lines) + 1)
+                  if "\n".join(lines[n - 1:n - 1 + size]) == mutant["was"]]
         if not places:
             print(f"gone: {mutant['file']}:{mutant['line']} {mutant['was'].strip()}")
             continue
@@ -316,7 +332,7 @@ def choose(arguments, build):
     of_layer, too_many = {}, 0
     for layer in dict.fromkeys(arguments.layers):  # one may be named more than once, for more of it
         mutants = []
-        for path in files_of(layer):
+        for path in files_of(layer) if arguments.mutants else ():
             if arguments.only and str(path) not in arguments.only:
                 continue
             if build is not None:
@@ -381,7 +397,7 @@ def configure(arguments):
 
 
 def build_tests(arguments):
-    tests = tests_of_layers(arguments.layers)
+    tests = tests_of_all(arguments)
     subprocess.run(["cmake", "--build", str(ROOT / BUILD), "-j", str(arguments.processes),
                     "--target", *tests], check=True, stdout=subprocess.DEVNULL)
 
@@ -447,7 +463,7 @@ def main():
     configure(arguments)
     build_tests(arguments)
     print(f"built in {time.time() - began:.0f} s", flush=True)
-    build = Build(arguments.layers)
+    build = Build(tests_of_all(arguments))
     chosen, too_many = choose(arguments, build)
     queue = collections.deque(chosen)
     deadline = began + arguments.seconds

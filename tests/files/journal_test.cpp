@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -214,6 +216,78 @@ TEST_F(JournalTest, WhatIsFollowed) {
   EXPECT_EQ(waiting(file)->state(), "second");
 }
 
+TEST_F(JournalTest, EveryByteOfItsHeadingAndItsTaskIsChecked) {
+  interrupt();
+  const std::string right = read(".a.cornerturn-journal");
+  const std::size_t task = right.find("the task");
+  ASSERT_NE(task, std::string::npos);
+  for (std::size_t at = 0; at < task + 8; at += at == 100 ? task - at : 1) {
+    std::string damaged = right;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    write(".a.cornerturn-journal", damaged);
+    const std::string said = refused();
+    if (right[at] != '\0' || at >= task) {
+      EXPECT_NE(said.find("is damaged"), std::string::npos) << at;
+    }
+  }
+}
+
+// Of a journal whose records replace what no sample shows, with a file of any time and the two
+// records of any times: the file is as one of the two has left it, and they follow each other.
+TEST_F(JournalTest, RecordsAndFilesOfDifferentTimesAreNotTakenTogether) {
+  constexpr int times = 8;
+  const std::vector<Extent> between = {{4300, 4}, {9700, 4}};
+  const std::int64_t slot = sizes.slot();
+  std::string files[times], journals[times];  // by the number of the last record
+  {
+    const File file = open();
+    Journal work = begin(file);
+    for (int number = 1; number < times; ++number) {
+      if (number > 1) work.commit(std::to_string(number), between, number % 2 == 0 ? ones : twos);
+      files[number] = read("a");
+      journals[number] = read(".a.cornerturn-journal");
+    }
+  }
+  const auto slots = journals[1].size() - 2 * static_cast<std::size_t>(slot);
+  int taken = 0;
+  for (int here = 1; here < times; ++here) {
+    for (int even = 0; even < times; even += 2) {
+      for (int odd = 1; odd < times; odd += 2) {
+        const std::string& first = journals[std::max(even, 1)];
+        const std::string& second = journals[odd];
+        write(".a.cornerturn-journal", first.substr(0, slots + static_cast<std::size_t>(slot)) +
+                                           second.substr(slots + static_cast<std::size_t>(slot)));
+        write("a", files[here]);
+        const int last = std::max(even, odd), before = std::min(even, odd);
+        const bool fit = last == before + 1 && (here == last || here == before);
+        const File file = open();
+        const std::string what = testing::PrintToString(std::array{here, even, odd});
+        try {
+          EXPECT_EQ(waiting(file)->state(), last == 1 ? "" : std::to_string(last)) << what;
+          EXPECT_TRUE(fit) << what;
+          ++taken;
+        } catch (const Error& error) {
+          EXPECT_FALSE(fit) << what;
+          EXPECT_NE(std::string(error.what()).find("of another time"), std::string::npos) << what;
+          EXPECT_TRUE(read("a") == files[here]) << what;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(taken, 2 * times - 3);
+}
+
+// What a record replaces is half written when the work stops: the mark says so by then.
+TEST_F(JournalTest, TheMarkIsWrittenBeforeWhatARecordReplaces) {
+  const File file = open();
+  Journal work = begin(file);
+  work.commit("second", extents, ones);
+  const std::vector<Extent> wrong = {{4300, 4}, {-8, 4}};
+  EXPECT_THROW(work.commit("third", wrong, twos), Error);
+  EXPECT_EQ(read("a")[4300], '\2');
+  EXPECT_EQ(read_mark(file)->number, 3);
+}
+
 // The same beside a file that has no mark: it is whole, and its journal takes another name.
 TEST_F(JournalTest, WhatDoesNotHinder) {
   const std::function<void()> makers[] = {
@@ -281,6 +355,24 @@ TEST_F(JournalTest, AFileThatWasChangedIsNotFinished) {
   EXPECT_NE(refused().find("was changed by something else"), std::string::npos);
   write("a", before);
   EXPECT_EQ(refused(), "");
+}
+
+// All is done but to remove the journal: what somebody has written behind the file is not cut off.
+TEST_F(JournalTest, AFileThatIsLongerAtTheEndIsNotCut) {
+  {
+    const File file = open();
+    Journal work = begin(file);
+    work.commit("last", extents, ones, Journal::Last::yes);
+  }
+  const std::string whole = read("a").substr(0, file_bytes);
+  write("a", whole + "more");
+  EXPECT_NE(refused().find("was changed by something else"), std::string::npos);
+  write("a", whole);
+  const File file = open();
+  std::optional<Journal> work = waiting(file);
+  ASSERT_TRUE(work);
+  work->finish();
+  EXPECT_TRUE(read("a") == whole);
 }
 
 TEST_F(JournalTest, OfAnOlderVersion) {

@@ -12,6 +12,7 @@
 
 #include "cornerturn/cornerturn.hpp"
 #include "cornerturn/error.hpp"
+#include "io/in_place_units.hpp"
 
 namespace cornerturn::io {
 namespace {
@@ -129,6 +130,30 @@ TEST_F(InPlaceFile, IsTakenUpAfterEveryRecord) {
   EXPECT_GT(attempts, 200);
 }
 
+// Many short rows far apart, each of which is an extent of its own: a record has room for some.
+TEST_F(InPlaceFile, ARecordHasNoMoreExtentsThanItsPlace) {
+  const auto is_such = [](const InPlaceSchedule& schedule) {
+    for (const in_place::Way& way : schedule.ways.ways) {
+      for (const in_place::Pass& pass : passes(way.step, way.factors).passes) {
+        const auto* rows = std::get_if<in_place::RestorePass>(&pass);
+        if (rows == nullptr || rows->pitch <= schedule.piece / 2) continue;
+        const std::int64_t at_once = schedule.piece / (rows->columns * rows->element);
+        if (std::min(rows->rows, at_once) > schedule.extents()) return true;
+      }
+    }
+    return false;
+  };
+  int such = 0;
+  for (std::int64_t m = 257; m < 900 && such < 5; ++m) {
+    for (const std::int64_t n : {40, 61, 97}) {
+      if (!is_such(schedule_in_pieces({m, n}, {1, 0}, 4, 1024))) continue;
+      check({m, n}, {1, 0}, 4, 1024, false);
+      ++such;
+    }
+  }
+  EXPECT_GE(such, 5);
+}
+
 TEST_F(InPlaceFile, RandomArrays) {
   std::mt19937 random(11);
   for (int n = 0; n < 60; ++n) {
@@ -167,8 +192,47 @@ TEST(InPlaceSchedule, APieceIsAsLongAsTheArrayAtMost) {
   for (const std::int64_t memory : {least_memory, std::int64_t{1} << 30, std::int64_t{1} << 40}) {
     const InPlaceSchedule schedule = make_in_place_schedule({1 << 20, 1 << 22}, {1, 0}, 1, memory);
     EXPECT_LE(4 * schedule.piece + program_memory, memory);
+    EXPECT_LE(files::Journal::bytes(schedule.journal_sizes(), 0), 2 * schedule.piece + (8 << 20));
     EXPECT_GE(5 * schedule.piece + program_memory,
               std::min<std::int64_t>(memory, schedule.bytes()));
+  }
+}
+
+// Swaps of any size, of which no array is needed: a unit fits into a piece and a record, and units
+// reach from the first element to the last.
+TEST(InPlaceUnits, OfSwapsOfAnySize) {
+  std::mt19937_64 random(8);
+  const auto up_to = [&](std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  for (int n = 0; n < 2000; ++n) {
+    const SwapPass pass{up_to(3), 1 + up_to(std::int64_t{1} << up_to(20)), up_to(1 << up_to(10)),
+                        up_to(1 << up_to(9))};
+    const std::int64_t piece = 128 + up_to(std::int64_t{1} << up_to(33));
+    const std::int64_t extents = 16 + up_to(1 << 16);
+    const Units units(pass, piece, extents);
+    const Tile first = tile_of(pass, units, 0);
+    const Tile last = tile_of(pass, units, units.count(pass) - 1);
+    for (const Tile& tile : {first, last, tile_of(pass, units, up_to(units.count(pass)) - 1)}) {
+      EXPECT_LE(2 * tile.bytes(), piece);
+      std::int64_t runs = 0, bytes = 0, end = 0;
+      for_each_run(pass, tile, [&](std::int64_t offset, std::int64_t length) {
+        EXPECT_GE(offset, end);
+        end = offset + length;
+        bytes += length;
+        ++runs;
+      });
+      EXPECT_LE(2 * runs, extents);
+      EXPECT_EQ(bytes, tile.bytes());
+      EXPECT_LE(end, pass.groups * bytes_of_group(pass));
+      if (HasFailure()) return;
+    }
+    EXPECT_EQ(first.i + first.j + first.m + first.b + first.group, 0);
+    EXPECT_EQ(last.i + last.rows, pass.extent);
+    EXPECT_EQ(last.j + last.columns, pass.extent);
+    EXPECT_EQ(last.m + last.depth, pass.middle);
+    EXPECT_EQ(last.b + last.part, pass.element);
+    EXPECT_EQ(last.group, pass.groups - 1);
   }
 }
 
