@@ -149,6 +149,13 @@ def test_the_version_is_in_one_place():
     assert [str(path) for path in files if written.search(path.read_text())] == []
 
 
+def test_the_changelog_is_for_users():
+    """What random problems of some seed gained is no reason to upgrade; it stands in the commit."""
+    unreleased = section((ROOT / "CHANGELOG.md").read_text(), r"\[Unreleased\]")
+    assert set(re.findall(r"^### (.*)", unreleased, re.M)) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert re.findall(r".*(?:\bseeds?\b|random problems|bench/results).*", unreleased) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links_and_paths_exist(page):
     text = re.sub(r"<!--.*?-->", "", page.read_text(), flags=re.S)  # the templates of tables
