@@ -4,8 +4,8 @@
   scripts/reliability.py [--check]    --check only says whether the page is what the results say
 
 The results are files that the project's own commands write: fuzz.json (make fuzz), mutants.json
-(scripts/mutate.py), gpu_campaign.json (gpu_campaign), gpu_checks.json (make test-gpu) and in_place_kills.json
-(scripts/in_place_kills.py). What has no file has no table.
+and mutants_in_place.json (scripts/mutate.py), gpu_campaign.json (gpu_campaign), gpu_checks.json (make test-gpu)
+and in_place_kills.json (scripts/in_place_kills.py). What has no file has no table.
 """
 
 import argparse
@@ -45,7 +45,8 @@ def of_fuzzing(result):
             + table(["target", "processor hours", "executions", "covered", "inputs kept", "found"], rows))
 
 
-def of_mutants(result):
+def table_of_mutants(result):
+    """The table, and what is known of those that were not found."""
     count = collections.defaultdict(collections.Counter)
     why = collections.Counter()
     for mutant in result["results"]:
@@ -67,16 +68,27 @@ def of_mutants(result):
                          str(of["lived"] - of["explained"] - of["same result"]),
                          f"{100 * found / (total - of['same result']):.0f} %"])
     reasons = "; ".join(f"{reason} ({number})" for reason, number in why.most_common())
+    return table(["layer", "planted", "same result", "found", "not found, explained", "not found",
+                  "share found"], rows) + (f"\nExplained: {reasons}.\n" if reasons else ""), count["**all**"]
+
+
+def of_mutants(result):
+    rows, count = table_of_mutants(result)
     return ("## Planted bugs\n\n"
             "One operator, number or statement at a time is another, chosen at random; the tests of "
             f"its own layer alone have to see it (`scripts/mutate.py`, {result['date']}, commit "
-            f"{result['commit']}). {count['**all**']['not compiled']} more did not compile, and of "
-            f"{count['**all**']['same code']} the compiler made the same code. Where the result is the "
-            "same, no test can see it: the share is that of the others.\n\n"
-            + table(["layer", "planted", "same result", "found", "not found, explained", "not found",
-                     "share found"], rows)
-            + (f"\nExplained: {reasons}.\n"
-               if reasons else ""))
+            f"{result['commit']}). {count['not compiled']} more did not compile, and of "
+            f"{count['same code']} the compiler made the same code. Where the result is the "
+            "same, no test can see it: the share is that of the others.\n\n" + rows)
+
+
+def of_mutants_in_place(result):
+    rows, _ = table_of_mutants(result)
+    by_hand = sum(mutant["chosen"] == "by hand" for mutant in result["results"])
+    return ("### In place\n\n"
+            f"The same for arrays and files in place, {result['date']}, commit {result['commit']}: {by_hand} "
+            "planted by hand in the order of calls, in what is checked and in limits, and "
+            f"{len(result['results']) - by_hand} at random.\n\n" + rows)
 
 
 def of_gpu(result):
@@ -118,8 +130,14 @@ def of_in_place(result):
                       ("files", "kills", "half done", "damaged", "refused", "wrong")]]))
 
 
-WRITERS = {"fuzz.json": of_fuzzing, "mutants.json": of_mutants, "gpu_campaign.json": of_gpu,
-           "gpu_checks.json": of_checks, "in_place_kills.json": of_in_place}
+WRITERS = {
+    "fuzz.json": of_fuzzing,
+    "mutants.json": of_mutants,
+    "mutants_in_place.json": of_mutants_in_place,
+    "gpu_campaign.json": of_gpu,
+    "gpu_checks.json": of_checks,
+    "in_place_kills.json": of_in_place,
+}
 
 
 def main():

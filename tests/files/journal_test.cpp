@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -275,6 +277,40 @@ TEST_F(JournalTest, RecordsAndFilesOfDifferentTimesAreNotTakenTogether) {
     }
   }
   EXPECT_EQ(taken, 2 * times - 3);
+}
+
+// All of the record before is in the file: whatever its place holds then is not asked for.
+TEST_F(JournalTest, TheLastRecordIsEnoughOnceItIsInTheFile) {
+  interrupt();  // number 3 is the last one, in the second place
+  const std::string right = read(".a.cornerturn-journal"), before = read("a");
+  const auto slot = static_cast<std::size_t>(sizes.slot());
+  const std::string newest = right.substr(right.size() - slot);
+  for (const std::string& other : {newest, std::string(slot, '\0'), std::string(slot, 'x')}) {
+    write(".a.cornerturn-journal", right.substr(0, right.size() - 2 * slot) + other + newest);
+    write("a", before);
+    const File file = open();
+    EXPECT_EQ(waiting(file)->state(), "second");
+  }
+}
+
+// The journal has its room and its name, and then the file cannot have its mark.
+TEST_F(JournalTest, AFileWithoutRoomForItsMarkIsAsItWas) {
+  constexpr std::size_t bytes = 400'000;
+  const std::string before(bytes, 'x');
+  write("a", before);
+  struct rlimit usual {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const auto usual_signal = std::signal(SIGXFSZ, SIG_IGN);
+  for (const Sync sync : {Sync::no, Sync::yes}) {
+    const File file = open();
+    const struct rlimit limit { bytes + 512, usual.rlim_max };
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    EXPECT_THROW(Journal::begin(path("a"), file, "the task", sizes, sync), Error);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    EXPECT_TRUE(read("a") == before);
+    EXPECT_FALSE(fs::exists(journal()));
+  }
+  std::signal(SIGXFSZ, usual_signal);
 }
 
 // What a record replaces is half written when the work stops: the mark says so by then.
