@@ -2,74 +2,34 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from command_line import PROGRAM
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from folder_contents import FOLDERS, X, everything, here  # noqa: E402, F401
+
 # The words of a command before and behind the file that it writes, and how the file ends.
 COMMANDS = {
-    "transpose": (["transpose", "in.npy"], [], "npy"),
-    "transpose, within a limit of memory": (["transpose", "in.npy"], ["--memory", "32MiB"], "npy"),
-    "transpose, converted": (["transpose", "in.npy"], ["--to", "f64"], "npy"),
-    "transpose, raw": (["transpose", "in.raw", "--raw", "--shape", "40,30", "--dtype", "f32"], [], "raw"),
+    "transpose": (["transpose", "x.npy"], [], "npy"),
+    "transpose, within a limit of memory": (["transpose", "x.npy"], ["--memory", "32MiB"], "npy"),
+    "transpose, converted": (["transpose", "x.npy"], ["--to", "f64"], "npy"),
+    "transpose, raw": (["transpose", "x.raw", "--raw", "--shape", "12,10", "--dtype", "f32"], [], "raw"),
     "draw --svg": (["draw", "rung", "smem", "--svg"], [], "svg"),
     "explain --svg": (["explain", "(8,8):(8,1)", "--svg"], [], "svg"),
     "solve --svg": (["solve", "--tile", "32x32", "--dtype", "f32", "--svg"], [], "svg"),
 }
-X = np.arange(40 * 30, dtype="f4").reshape(40, 30)
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    folder = tmp_path / "above" / "work"
-    folder.mkdir(parents=True)
-    monkeypatch.chdir(folder)
-    np.save("in.npy", X)
-    X.tofile("in.raw")
-    (folder.parent / "mine").write_text("mine")
-    return folder
-
-
-def everything(folder):
-    found = {}
-    for path in sorted(Path(folder).rglob("*")):
-        name = str(path.relative_to(folder))
-        if path.is_symlink():
-            found[name] = os.readlink(path)
-        else:
-            found[name] = path.read_bytes() if path.is_file() else path.stat().st_ino
-    return found
+@pytest.fixture(autouse=True)
+def raw(here):
+    X.tofile("x.raw")
 
 
 def call(command, out, **options):
     before, behind, _ = COMMANDS[command]
     return subprocess.run([PROGRAM, *before, out, *behind], capture_output=True, text=True, **options)
-
-
-def group(path):
-    """What a zarr group looks like."""
-    Path(path).mkdir()
-    (Path(path) / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
-
-
-def folder_with(path):
-    Path(path).mkdir()
-    (Path(path) / "mine").write_text("mine")
-
-
-def link_to_folder(path):
-    folder_with("folder")
-    os.symlink("folder", path)
-
-
-FOLDERS = {
-    "folder": folder_with, "empty folder": os.mkdir, "group": group, "link to a folder": link_to_folder,
-    "link to nowhere": lambda path: os.symlink("no/such/folder", path),
-    "link to itself": lambda path: os.symlink(path, path),
-}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -144,7 +104,7 @@ def test_two_runs_at_once_leave_a_whole_file(here, command):
     assert [run.wait() for run in runs] == [0] * 3
     assert call(command, f"want.{ending}").returncode == 0
     assert Path(f"out.{ending}").read_bytes() == Path(f"want.{ending}").read_bytes()
-    assert sorted(os.listdir(".")) == sorted(["in.npy", "in.raw", f"out.{ending}", f"want.{ending}"])
+    assert sorted(os.listdir(".")) == sorted(["x.npy", "x.raw", f"out.{ending}", f"want.{ending}"])
 
 
 @pytest.mark.parametrize("what", FOLDERS)

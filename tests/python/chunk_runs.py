@@ -6,16 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-zarr = pytest.importorskip("zarr", minversion="3")
-h5py = pytest.importorskip("h5py")
+pytest.importorskip("zarr", minversion="3")
+pytest.importorskip("h5py")
 
+import chunk_arrays  # noqa: E402
 import cornerturn  # noqa: E402
+from chunk_arrays import OLD, TARGETS, make_old  # noqa: E402, F401
 from cornerturn._chunks import record, targets  # noqa: E402
-from cornerturn._chunks.place import place_of  # noqa: E402
 
 X = np.arange(12 * 10, dtype="f4").reshape(12, 10)
-OLD = np.arange(8.0)
-TARGETS = ["y.npy", "y.h5", "y.h5::g/t", "y.zarr", "y.zarr::g/t"]
 
 
 @pytest.fixture(autouse=True)
@@ -40,47 +39,8 @@ def run(target, source="x.npy", **more):
     cornerturn.rechunk(source, target, **{**options(target), **more})
 
 
-def load(target):
-    path, _, key = target.partition("::")
-    if path.endswith(".npy"):
-        return np.load(path)
-    if path.endswith(".h5"):
-        with h5py.File(path) as file:
-            return file[key or "data"][...]
-    return zarr.open_array(path, path=key or None, mode="r")[...]
-
-
-def make_old(target):
-    path, _, key = target.partition("::")
-    if path.endswith(".npy"):
-        np.save(path, OLD)
-    elif path.endswith(".h5"):
-        with h5py.File(path, "w") as file:
-            file[key or "data"] = OLD
-            file["other"] = OLD
-    elif key:
-        group = zarr.create_group(path)
-        for name in (key, "other"):
-            group.create_array(name, shape=OLD.shape, chunks=(3,), dtype="f8")[...] = OLD
-    else:
-        zarr.create_array(path, shape=OLD.shape, chunks=(3,), dtype="f8")[...] = OLD
-
-
 def what_is_there(target):
-    """"old", "new", or None where no array has the name."""
-    path = place_of(target).path
-    if not os.path.lexists(path):
-        return None
-    found = load(target)
-    if "::" in target and os.path.exists(path):
-        others = target.replace("g/t", "other")
-        if found.shape == OLD.shape or os.path.exists("had_others"):
-            assert (load(others) == OLD).all()
-    if found.shape == OLD.shape:
-        assert (found == OLD).all()
-        return "old"
-    np.testing.assert_array_equal(found, X.T)
-    return "new"
+    return chunk_arrays.what_is_there(target, X.T, others=os.path.exists("had_others"))
 
 
 def interrupted(target, at=1, **more):

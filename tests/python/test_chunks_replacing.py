@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,31 +14,8 @@ h5py = pytest.importorskip("h5py")
 import cornerturn  # noqa: E402
 from cornerturn._chunks import command, renaming  # noqa: E402
 
-X = np.arange(12 * 10, dtype="f4").reshape(12, 10)
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    folder = tmp_path / "work"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    np.save("x.npy", X)
-    return folder
-
-
-def everything(folder):
-    """All names below a folder, with what they hold."""
-    found = {}
-    for path in sorted(Path(folder).rglob("*")):
-        name = str(path.relative_to(folder))
-        if path.is_symlink():
-            found[name] = "to", os.readlink(path)
-        elif path.is_file():
-            found[name] = "file", path.read_bytes(), path.stat().st_ino
-        else:
-            found[name] = "folder" if path.is_dir() else "other", path.stat().st_ino
-    return found
-
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from folder_contents import X, everything, folder_with, here, text  # noqa: E402, F401
 
 def refused(here, target, message, source="x.npy", overwrite=True, **options):
     before = everything(here.parent)
@@ -61,15 +39,6 @@ def dataset(path, key="data"):
 
 
 MADE = {"npy": lambda path: np.save(path, X), "h5": dataset, "zarr": array}
-
-
-def text(path):
-    Path(path).write_text("mine")
-
-
-def folder_with(path, name="mine"):
-    Path(path).mkdir()
-    text(Path(path) / name)
 
 
 def group(path):

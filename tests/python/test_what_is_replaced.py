@@ -1,56 +1,23 @@
 """What each function replaces that writes one file: the regular file that is named (docs/what-is-replaced.md)."""
 
 import os
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import cornerturn
 from cornerturn import _core
 from cornerturn.ladder import _report
 
-X = np.arange(6 * 5, dtype="f4").reshape(6, 5)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from folder_contents import FOLDERS, everything, here  # noqa: E402, F401
+
 WRITERS = {
-    "transpose_file": lambda path: cornerturn.transpose_file("in.npy", path),
+    "transpose_file": lambda path: cornerturn.transpose_file("x.npy", path),
     "save_winners": _core.save_winners,
     "a report": lambda path: _report.write_whole(path, lambda file: file.write(b"report")),
 }
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    folder = tmp_path / "work"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    np.save("in.npy", X)
-    return folder
-
-
-def everything(folder):
-    found = {}
-    for path in sorted(Path(folder).rglob("*")):
-        held = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else path.stat().st_ino
-        found[str(path.relative_to(folder))] = held
-    return found
-
-
-def folder_with(path):
-    Path(path).mkdir()
-    (Path(path) / "mine").write_text("mine")
-
-
-def group(path):
-    folder_with(path)
-    (Path(path) / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
-
-
-def link_to_folder(path):
-    folder_with("folder")
-    os.symlink("folder", path)
-
-
-FOLDERS = {"folder": folder_with, "empty folder": os.mkdir, "group": group, "link to a folder": link_to_folder}
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -86,11 +53,11 @@ def test_the_file_that_is_named_is_replaced_whole(here, writer, what):
     if opened:
         assert opened.read() == "before"
         opened.close()
-    assert set(os.listdir(".")) <= {"in.npy", "want.npy", "out.npy", "other.npy"}
+    assert set(os.listdir(".")) <= {"x.npy", "want.npy", "out.npy", "other.npy"}
 
 
 def test_a_device_is_no_file_for_a_report(here):
     os.mkfifo("pipe")
     with pytest.raises(FileExistsError, match="is no regular file"):
         WRITERS["a report"]("pipe")
-    assert sorted(os.listdir(".")) == ["in.npy", "pipe"]
+    assert sorted(os.listdir(".")) == ["pipe", "x.npy"]

@@ -282,7 +282,7 @@ def aligned(rows: list[list[str]], left: int) -> str:
 def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], Any]) -> None:
     """Under another name first: what is at `path` is the old file or the whole new one. Links are followed."""
     path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():
+    if os.path.lexists(path) and not path.is_file():  # a link that leads to itself is still one here
         raise FileExistsError(f"path = {os.fspath(path)!r} is no regular file: it is not replaced")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
