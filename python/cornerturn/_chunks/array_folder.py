@@ -14,6 +14,12 @@ _NUMBER = r"(?:0|[1-9][0-9]*)"
 _UNFINISHED = r"\.[0-9a-f]+(?:\.[0-9]+)?\.partial"  # what a writer that was killed has left of a file
 
 
+_UNKNOWN_FOLDER = re.compile(rf"c|(?:c/)?{_NUMBER}(?:/{_NUMBER})*")  # where no metadata say how chunks are named
+_UNKNOWN_FILE = re.compile(
+    rf"(?:zarr(?:\.json)?|\.zarray|\.zattrs|c|(?:c[/.])?{_NUMBER}(?:[/.]{_NUMBER})*)(?:{_UNFINISHED})?"
+)
+
+
 class Foreign(Exception):
     """Something that is not of the kind that is looked for. Its text says what and why."""
 
@@ -50,8 +56,10 @@ class _Names:
         kind, version = node(folder)
         self.metadata = {3: ("zarr.json",), 2: (".zarray", ".zattrs")}.get(version, ())
         separator, parts = self._parts(folder, version) if kind == "array" else ("/", [])
-        if not kind:
-            self.metadata = _METADATA  # where it was never finished
+        if not kind:  # it was never finished, or its removal was not
+            self.metadata = _METADATA
+            self.file, self.folder = _UNKNOWN_FILE, _UNKNOWN_FOLDER
+            return
         whole = [*map(re.escape, self.metadata), *[re.escape(separator).join(parts)] * bool(parts)]
         # A writer puts its own ending in the place of the last one, or behind it.
         begun = [*whole, "zarr", *[re.escape(".").join(parts[:-1])] * (separator == ".")]

@@ -22,6 +22,7 @@ from cornerturn._chunks.metadata import Meaning
 from cornerturn._chunks.place import Place, place_of
 from cornerturn._chunks.planning import RechunkPlan, size
 from cornerturn._chunks.record import CREATING, WORKING, Record
+from cornerturn._chunks.renaming import sync_all
 from cornerturn._chunks.sources import Hdf5Source, Source, ZarrSource
 from cornerturn._files import _type_name
 
@@ -229,7 +230,8 @@ class DatasetRecord(Record):
         self._require_array(self.array)
         for name in _arrays_in(self.array):
             array_folder.remove_unfinished(os.path.join(self.array, name))
-        groups.consolidate([self.array])
+        groups.consolidate([self.array], self._at("zarr.json"))
+        sync_all(self.array)
 
     def _check_final(self, overwrite: bool) -> None:
         check_absent(self.place)

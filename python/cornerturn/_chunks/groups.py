@@ -46,9 +46,11 @@ def make_missing(place: Place, aside: str) -> None:
         with open(path, "w") as file:
             json.dump(_NEW, file, indent=2)
         sync_file(path)
+        sync_folder(aside)
         with contextlib.suppress(FileExistsError):  # another run has made it
             rename_new(aside, folder)
             sync_folder(os.path.dirname(folder))
+            sync_folder(os.path.dirname(aside))
     remove_begun(aside)
 
 
@@ -98,15 +100,30 @@ def drop(folders: list[str], aside: str) -> None:
         if metadata.pop("consolidated_metadata", None) is not None:
             with open(aside, "w") as file:
                 json.dump(metadata, file, indent=2)
-            sync_file(aside)
-            os.replace(aside, os.path.join(folder, "zarr.json"))
-            sync_folder(folder)
+            _replace(aside, os.path.join(folder, "zarr.json"))
 
 
-def consolidate(folders: list[str]) -> None:
+def _replace(new: str, old: str) -> None:
+    """The file `new` takes the place of `old`, and is on the disk before."""
+    sync_file(new)
+    os.replace(new, old)
+    sync_folder(os.path.dirname(old))
+    sync_folder(os.path.dirname(new))
+
+
+def consolidate(folders: list[str], aside: str) -> None:
     import zarr
+    from zarr.storage import LocalStore
+
+    class Durable(LocalStore):
+        """Metadata are on the disk before they take the place of older ones."""
+
+        async def set(self, key: str, value: Any) -> None:
+            with open(aside, "wb") as file:
+                file.write(value.to_bytes())
+            _replace(aside, os.path.join(self.root, key))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that version 3 of the format does not have it yet
         for folder in reversed(folders):
-            zarr.consolidate_metadata(folder)
+            zarr.consolidate_metadata(Durable(folder))

@@ -2,11 +2,12 @@
 
 A run may be killed at any moment, and the folder may be damaged, another user's, or no folder of ours at all.
 So one run at a time has it locked; what it holds is followed only where it is whole; and what is removed has a
-name that is given to it here.
+name that is given to it here. The power may fail too: names and bytes that are not synced are then there or not, each
+by itself. So what a step of the record relies on is on the disk before the record says so.
 
     lock           is held while a run works here
     record.json    what is being made, and the step that the work has reached; it is replaced as a whole
-    done           a line for each finished task
+    done           a line for each finished task, and one where all before it is on the disk
     array.SUFFIX   what is made
     pieces         intermediate files
     old            the array that was replaced, until it is removed
@@ -23,6 +24,7 @@ import os
 import re
 import secrets
 import stat
+import time
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -30,10 +32,12 @@ from typing import Any
 from cornerturn._chunks import array_folder, groups, replacing
 from cornerturn._chunks.array_folder import Foreign
 from cornerturn._chunks.place import Place
-from cornerturn._chunks.renaming import exchange, rename_new, sync_all, sync_file, sync_folder
+from cornerturn._chunks.renaming import exchange, rename_new, sync_all, sync_file, sync_folder, sync_tree
 
 _PROGRAM = "cornerturn rechunk"
 _MOST = 64 << 20  # bytes of a record
+_EVERY = 60.0  # seconds after which what is done is brought to the disk
+_ON_DISK = (-1, 0)  # in the list of finished tasks: all before is on the disk
 
 # The steps of a run. The array is begun; tasks write to it; it is given its name; what else is left is removed.
 CREATING, WORKING, PLACING, PLACED = "creating", "working", "placing", "placed"
@@ -50,6 +54,7 @@ class Record:
         self._state: dict[str, Any] = {}
         self._lock: int | None = None
         self._done: Any = None
+        self._synced = 0.0
 
     def _at(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -70,6 +75,8 @@ class Record:
             self._read()  # nothing changes it any more
             if self.step == DISCARDING:
                 self.discard()
+            elif self.step in (CREATING, WORKING) and self._state.get("boot") != boot():
+                self._keep_what_is_on_the_disk()
             yield
         finally:
             self.close()
@@ -146,7 +153,7 @@ class Record:
     def begin(self, what: dict[str, Any]) -> None:
         self.what = json.loads(json.dumps(what))
         old = replacing.identity(self.final)
-        self._state = dict(program=_PROGRAM, run=secrets.token_hex(8), old=old, what=self.what)
+        self._state = dict(program=_PROGRAM, run=secrets.token_hex(8), boot=boot(), old=old, what=self.what)
         self._go_on(CREATING)
 
     def _go_on(self, step: str) -> None:
@@ -169,12 +176,21 @@ class Record:
         if self.place.kind == "hdf5":
             replacing.copy_others(self.place, self.array, self._state["old"])
         make()
+        sync_tree(self.array)
         self._go_on(WORKING)
 
     def finish_task(self, stage: int, number: int) -> None:
         if self._done is None:
             self._done = open(self._at("done"), "a+b")
             self._done.truncate(self._whole_lines())
+            self._synced = time.monotonic()
+        self._write_line(stage, number)
+        if time.monotonic() >= self._synced + _EVERY:
+            sync_all(self.folder)
+            self._write_line(*_ON_DISK)
+            self._synced = time.monotonic()
+
+    def _write_line(self, stage: int, number: int) -> None:
         self._done.write(self._line(stage, number))
         self._done.flush()
 
@@ -183,22 +199,43 @@ class Record:
         check = zlib.crc32(f"{self._state['run']} {text}".encode())
         return f"{text} {check:08x}\n".encode()
 
-    def done(self) -> set[tuple[int, int]]:
-        """The finished tasks, by stage and number. A last line that was cut off does not count."""
-        found = set()
+    def _lines(self) -> Iterator[tuple[bytes, tuple[int, int] | None]]:
+        """The lines of `done`, and what each says; None where it is not whole."""
         with contextlib.suppress(FileNotFoundError), open(self._at("done"), "rb") as file:
             for line in file.read().splitlines(keepends=True):
                 try:
                     stage, number, _ = line.split()
                     task = int(stage), int(number)
-                    whole = line == self._line(*task)
+                    yield line, task if line == self._line(*task) else None
                 except ValueError:
-                    whole = False
-                if whole:
-                    found.add(task)
-                elif line.endswith(b"\n"):
-                    raise self.refusal("has a damaged list 'done' of what is done")
-        return found
+                    yield line, None
+
+    def done(self) -> set[tuple[int, int]]:
+        """The finished tasks, by stage and number. A last line that was cut off does not count."""
+        found = set()
+        for line, task in self._lines():
+            if task is not None:
+                found.add(task)
+            elif line.endswith(b"\n"):
+                raise self.refusal("has a damaged list 'done' of what is done")
+        return found - {_ON_DISK}
+
+    def _keep_what_is_on_the_disk(self) -> None:
+        """The machine has started anew since the run began: tasks count that were on the disk when it said so.
+
+        A file of HDF5 is written in no order in which one may find it half written: it begins anew.
+        """
+        end = at = 0
+        for line, task in self._lines():
+            if task is None:
+                break
+            at += len(line)
+            end = at if task == _ON_DISK else end
+        with open(self._at("done"), "ab") as file:
+            file.truncate(0 if self.place.kind == "hdf5" else end)
+            os.fsync(file.fileno())
+        self._state["boot"] = boot()
+        self._go_on(CREATING if self.place.kind == "hdf5" else self.step)
 
     def _whole_lines(self) -> int:
         """The bytes of `done` before a line that was cut off."""
@@ -215,8 +252,7 @@ class Record:
     def finish(self) -> None:
         """The array gets its name, and nothing else is left. It goes on where it was killed."""
         self._finish_array()
-        self._remove("done", "record.json.new", "record.json")
-        self.step = ""
+        self._remove_record()
 
     def _finish_array(self) -> None:
         self.close()
@@ -232,7 +268,8 @@ class Record:
             if self.step == PLACING:
                 self._place(overwrite)
                 sync_folder(os.path.dirname(self.final))
-                groups.consolidate(self._state["consolidated"])
+                sync_folder(self.folder)
+                groups.consolidate(self._state["consolidated"], self._at("zarr.json"))
                 self._go_on(PLACED)
         self._remove_pieces()
         self._remove_array(self.array)
@@ -246,8 +283,7 @@ class Record:
             return
         self._require_array(self.array)
         array_folder.remove_unfinished(self.array)
-        if os.path.lexists(self.final):
-            sync_all(self.array)  # before the older array goes
+        sync_all(self.array)
 
     def _check_final(self, overwrite: bool) -> None:
         try:
@@ -290,8 +326,15 @@ class Record:
             self._go_on(DISCARDING)
             self._remove_pieces()
             self._remove_array(self.array)
-        self._remove("done", "record.json.new", "record.json")
-        self.step, self.what, self._state = "", {}, {}
+        self._remove_record()
+        self.what, self._state = {}, {}
+
+    def _remove_record(self) -> None:
+        self._remove("done", "record.json.new")
+        if self.step:
+            sync_folder(self.folder)  # the record goes last
+        self._remove("record.json")
+        self.step = ""
 
     def _remove(self, *names: str) -> None:
         for name in names:
@@ -326,6 +369,18 @@ class Record:
         self._remove("record.json.new", "lock")  # the lock last: from then on another run may begin here
         with contextlib.suppress(OSError):
             os.rmdir(self.folder)
+
+
+def boot() -> str:
+    """What the system calls the time since it started. Where it says nothing nobody else has started here."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
+    except OSError:
+        return _process
+
+
+_process = secrets.token_hex(8)
 
 
 def _check(state: dict[str, Any]) -> str:

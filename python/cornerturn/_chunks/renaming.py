@@ -62,6 +62,16 @@ def sync_all(path: str) -> None:
         os.close(folder)
 
 
+def sync_tree(path: str) -> None:
+    """Returns when a file, or all that is in a folder, is on the disk."""
+    for folder, _, names in os.walk(path):
+        for name in names:
+            sync_file(os.path.join(folder, name))
+        sync_folder(folder)
+    if not os.path.isdir(path):
+        sync_file(path)
+
+
 def sync_file(path: str) -> None:
     file = os.open(path, os.O_RDONLY)
     try:
