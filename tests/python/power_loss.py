@@ -203,28 +203,36 @@ class Disk:
                 folders[folder][name] = inner
 
     def tree(self, names, data):
-        """`names(n)` says whether the n-th later change of names is there; `data(versions)` what a file holds."""
+        """`names(n)` says whether the n-th later change of names is there; `data(file, versions)` what a file holds."""
         folders = {number: dict(held) for number, held in self.folders.items()}
         for number, (each, _) in enumerate(self.later):
             if names(number):
                 self._apply(folders, each)
-        return Tree({number: data(versions) for number, versions in self.files.items()}, folders)
+        return Tree({number: data(number, versions) for number, versions in self.files.items()}, folders)
 
     def all_names_and_no_data(self):
-        return self.tree(lambda n: True, lambda held: held[0])
+        return self.tree(lambda n: True, lambda number, held: held[0])
 
-    def states(self, random, more):
-        """Nothing later is there; zeros; no name; all but one change of names, or those before; then random parts."""
-        yield self.tree(lambda n: False, lambda held: held[0])
-        yield self.tree(lambda n: True, lambda held: (held[0][0].ljust(len(held[-1][0]), b"\0"), held[-1][1]))
-        yield self.tree(lambda n: False, lambda held: held[-1])
-        for lost in range(len(self.later)):
-            yield self.tree(lambda n, lost=lost: n != lost, lambda held: held[-1])
-            yield self.tree(lambda n, lost=lost: n <= lost, lambda held: held[0])
-        for _ in range(more):
-            share = random.random()
-            chosen = [random.random() < share for _ in self.later]
-            yield self.tree(chosen.__getitem__, lambda held: _torn(held, random))
+    def random_state(self, random):
+        """Of one kind or another: nothing later is there; zeros; no change of names; one change of names is lost, or all
+        after it; the data of one file are there, or are lost; or any part."""
+        later = [number for number, versions in self.files.items() if versions[1:]]
+        lost = random.randrange(len(self.later) + 1)
+        one = random.choice(later) if later else None
+        share = random.random()
+        chosen = [random.random() < share for _ in self.later]
+        kinds = [
+            (lambda n: False, lambda number, held: held[0]),
+            (lambda n: True, lambda number, held: (held[0][0].ljust(len(held[-1][0]), b"\0"), held[-1][1])),
+            (lambda n: False, lambda number, held: held[-1]),
+            (lambda n: n != lost, lambda number, held: held[-1]),
+            (lambda n: n < lost, lambda number, held: held[0]),
+            (lambda n: True, lambda number, held: held[-1 if number == one else 0]),
+            (lambda n: True, lambda number, held: held[0 if number == one else -1]),
+            (chosen.__getitem__, lambda number, held: _torn(held, random)),
+            (chosen.__getitem__, lambda number, held: _torn(held, random)),
+        ]
+        return self.tree(*random.choice(kinds))
 
 
 def _torn(versions, random):

@@ -1,9 +1,11 @@
 """cornerturn.rechunk without power: after a loss at any moment the old or the new array is there, whole, and the next
 run ends the work. CORNERTURN_STATES=5000 looks at so many states of each target."""
 
+import itertools
 import os
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +18,7 @@ from power_loss import Inodes, Recording, empty  # noqa: E402
 from cornerturn._chunks import record, renaming, replacing, runners, targets  # noqa: E402
 from cornerturn._chunks.place import place_of  # noqa: E402
 
-STATES = int(os.environ.get("CORNERTURN_STATES", "60"))
+STATES = int(os.environ.get("CORNERTURN_STATES", "40"))
 KEPT = ("x.npy", "had_others")
 
 
@@ -28,7 +30,9 @@ class Machine:
         self.inodes = Inodes()
         self.recording = None
         monkeypatch.setattr(runners, "_MOST_HANDS", 1)
-        monkeypatch.setattr(record, "_EVERY", 5)
+        # What is done is synced after the third of four tasks.
+        monkeypatch.setattr(record, "time", SimpleNamespace(monotonic=itertools.count().__next__))
+        monkeypatch.setattr(record, "_EVERY", 3)
         monkeypatch.setattr(record, "boot", lambda: f"boot {self.boots}")
         monkeypatch.setattr(replacing, "identity", self.identity)
         monkeypatch.setattr(os, "fsync", lambda file: self.recording and self.recording.fsync(file))
@@ -76,7 +80,7 @@ def states(recording, number, seed):
     for again in range(number):
         for moment in moments:
             disk = recording.disk(moment)
-            tree = disk.all_names_and_no_data() if again == 0 else chosen.choice(list(disk.states(chosen, 8)))
+            tree = disk.all_names_and_no_data() if again == 0 else disk.random_state(chosen)
             if tree.key() not in seen:
                 seen.add(tree.key())
                 yield moment, tree
@@ -103,7 +107,8 @@ def whole(target, old):
 def test_power_is_lost_at_any_moment(machine, many_tasks, target, old):
     if old:
         make_old(target)
-    recording = machine.record(lambda: run(target, overwrite=old))
+    options = {} if target.endswith("npy") else dict(chunks=(10, 3))
+    recording = machine.record(lambda: run(target, overwrite=old, **options))
     assert what_is_there(target) == "new"
     if old and "::" in target:
         Path("had_others").touch()
@@ -114,16 +119,26 @@ def test_power_is_lost_at_any_moment(machine, many_tasks, target, old):
         try:
             seen.append(whole(target, old))
             try:
-                run(target, resume=True)
+                run(target, resume=True, **options)
             except FileExistsError as error:
                 assert "exists: overwrite=True replaces it" in str(error)  # nothing was begun, or all was done
                 assert not os.path.exists(place_of(target).folder)
             else:
                 assert whole(target, old) == "new"
             if what_is_there(target) != "new":
-                run(target, overwrite=old)
+                run(target, overwrite=old, **options)
             assert whole(target, old) == "new"
             assert set(os.listdir(".")) - {"had_others"} == {"x.npy", target.partition("::")[0]}
         except BaseException as error:
             raise AssertionError(f"{told}: {type(error).__name__}: {error}") from error
     assert set(seen) == {"old" if old else None, "new"}
+
+
+def test_the_list_says_what_is_on_the_disk_when_it_is(here, many_tasks, monkeypatch):
+    seen = []
+    monkeypatch.setattr(record, "_EVERY", 0)
+    monkeypatch.setattr(record, "sync_all", lambda path: seen.append(Path("y.zarr.partial/done").read_bytes().split(b"\n")))
+    run("y.zarr", chunks=(10, 3))
+    # A task, then the sync, then the line that says so; and once more before the array gets its name.
+    assert [len(lines) - 1 for lines in seen] == [1, 3, 5, 7, 8]
+    assert [line.startswith(b"-1 ") for line in seen[-1][:-1]] == [False, True] * 4
