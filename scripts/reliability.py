@@ -5,7 +5,7 @@
 
 The results are files that the project's own commands write: fuzz.json (make fuzz), mutants.json
 and mutants_in_place.json (scripts/mutate.py), gpu_campaign.json (gpu_campaign), gpu_checks.json (make test-gpu)
-and in_place_kills.json (scripts/in_place_kills.py). What has no file has no table.
+and soak.json (scripts/soak.py). What has no file has no table.
 """
 
 import argparse
@@ -119,15 +119,24 @@ def of_checks(result):
             + table(["tool", "tests", "seconds", "found"], rows))
 
 
-def of_in_place(result):
-    return ("## Files in place, killed\n\n"
-            f"`transpose --in-place` of random arrays of 6 to 24 MB, killed at random moments until it has finished, "
-            f"on {result['date']}, commit {result['commit']}, seed {result['seed']} (`scripts/in_place_kills.py`). After a kill "
-            "the array was the older one, the newer one, or refused until the same command had finished it. A journal with "
-            "one other bit, or cut short, was refused, after which the right one finished the file, or it did not matter.\n\n"
-            + table(["files", "kills", "left half done", "damaged journals", "of these refused", "wrong"],
-                    [[f"{result[name]:,}" for name in
-                      ("files", "kills", "half done", "damaged", "refused", "wrong")]]))
+def of_soak(result):
+    columns = {"jobs": ("jobs",), "beside others": ("beside others",), "ended": ("kills",), "refused": ("refused",),
+               "then the older array, or none": ("old", "none"), "half done": ("half done",),
+               "the newer one": ("new", "new, with a journal"), "wrong": ("wrong",)}
+    rows = [[name, *[f"{sum(row.get(key, 0) for key in keys):,}" for keys in columns.values()]]
+            for name, row in sorted(result["rows"].items())]
+    total = [sum(row.get(key, 0) for row in result["rows"].values() for key in keys) for keys in columns.values()]
+    rows.append(["**all**", *[f"**{number:,}**" for number in total]])
+    of = [sum(row.get(f"{what} journals", 0) for row in result["rows"].values()) for what in ("damaged", "refused")]
+    return ("## Jobs that are ended\n\n"
+            f"{result['seconds'] / 60:.0f} minutes of random jobs, ended by SIGKILL, SIGTERM or SIGINT at random moments until "
+            f"each was done, on {result['date']}, commit {result['commit']}, seed {result['seed']} (`scripts/soak.py`): "
+            "`rechunk`, and `transpose` of files into others, with other values or in blocks, and in place; one or two at "
+            "once on the same target, and some beside other jobs. After each end what had the target's name was the older "
+            "array or the newer one, or in place it was refused until the same command had finished it; at the end all "
+            f"elements were compared, and nothing else was left. Of {of[0]:,} journals with one other bit, or cut short, "
+            f"{of[1]:,} were refused, after which the right one finished the file; the others did not matter.\n\n"
+            + table(["jobs of", *columns], rows))
 
 
 WRITERS = {
@@ -136,7 +145,7 @@ WRITERS = {
     "mutants_in_place.json": of_mutants_in_place,
     "gpu_campaign.json": of_gpu,
     "gpu_checks.json": of_checks,
-    "in_place_kills.json": of_in_place,
+    "soak.json": of_soak,
 }
 
 

@@ -356,6 +356,25 @@ def test_an_array_that_has_appeared_meanwhile_stays(here):
             assert what_is_there(target) == "new"
 
 
+@pytest.mark.parametrize("target", ["y.npy", "y.zarr"])
+def test_what_appears_before_the_run_that_was_ended_resumes_stays(here, monkeypatch, target):
+    """The record says already that the array gets its name."""
+    real = record.Record._place
+    monkeypatch.setattr(record.Record, "_place", ended)
+    with pytest.raises(KeyboardInterrupt):
+        run(target)
+    monkeypatch.setattr(record.Record, "_place", real)
+    make_old(target)
+    with pytest.raises(FileExistsError, match="exists: overwrite=True replaces it; the new array is whole, in"):
+        run(target, resume=True)
+    assert what_is_there(target) == "old"
+    shutil.rmtree(target) if os.path.isdir(target) else os.unlink(target)
+    Path(target).write_text("mine")
+    with pytest.raises(FileExistsError, match="alone; the new array is whole, in"):
+        run(target, resume=True, overwrite=True)
+    assert Path(target).read_text() == "mine"
+
+
 @pytest.mark.parametrize("exchange", [True, False])
 @pytest.mark.parametrize("target", ["y.npy", "y.zarr", "y.zarr::t"])
 def test_what_appears_at_the_last_moment_stays(here, monkeypatch, target, exchange):
