@@ -46,10 +46,13 @@ step build build-release scripts/build.sh release &&
   step runner ctest-release ctest_in release
 step build build-python scripts/python.sh
 step runner pytest run_pytest
-with_threads=(api bench cpu io kernels plan)
+with_threads=(api bench cpu in_place io kernels plan)
 # What ThreadSanitizer has nothing to look for in: tests on one thread, and the scalar kernels, which
 # split their work as those of AVX2 do. The other steps run them.
 without_threads='Targets/Tile.*:CpuPlans.*:MeasuredPlans.*:Golden*'
+# Nor those in place that take long there, whose runs others move as well.
+without_threads+=':*/InPlaceTargets.*:InPlacePlans.*:InPlaceSwaps.*:InPlaceOnCpu.P*'
+without_threads+=':InPlaceOnCpu.MatricesByPasses:InPlaceRunsOnCpu.MoveInParts*'
 if grep -q avx2 /proc/cpuinfo; then without_threads+=':*/SCALAR'; fi
 if [ "${FULL:-}" != 1 ]; then
   step build build-asan-core scripts/build.sh asan-ubsan test_core test_plan &&
