@@ -106,6 +106,7 @@ def test_shardings_of_jax():
         (((4, 4), 2, 7, "S0"), TypeError, "src = 7 is no layout: placements or boxes"),
         (((4, 4), 2, [7], "S0"), TypeError, "src[0] = 7 is none of Shard, Replicate, 'S<axis>', 'R'"),
         (((4, 4), 2, [((0, 0), (4, 4))], "S0"), ValueError, "src has 1 boxes, but the mesh has 2 devices"),
+        (((4, 4), 2, [((n, 0), (n + 1, 4)) for n in range(4)], "S0"), ValueError, "src has 4 boxes, but the mesh has 2 devices"),
         (((4, 4), 2, [((0,),), ((0,),)], "S0"), TypeError, "src[0] = ((0,),) is no box: (begin, end), or a tuple of slices"),
         (((4, "x"), 2, "S0", "S0"), TypeError, "shape = (4, 'x') is not a sequence of integers"),
         ((((1 << 40), 1 << 22), 2, "S0", "S0"), ValueError, "shape: the size of the array in bytes does not fit in 64 bits"),
