@@ -6,7 +6,7 @@ usage: random_gpu_report.py publish [RESULT.json...]  writes the tables (default
        random_gpu_report.py table RESULT.json...      prints the tables
 
 RESULT.json is what `cornerturn bench --device gpu --all-candidates --random COUNT --seed S --json RESULT.json`
-writes, where `planning_check DEVICE RESULT.json --least-bytes` has noted what memory moves at least. Results of peers
+writes, where `planning_check RESULT.json --least-bytes` has noted what memory moves at least. Results of peers
 lie beside it, as RESULT-torch.json, RESULT-cutensor.json and RESULT-cccl.json (bench/peers/gpu/gpu_peers.py, with the
 same options).
 """

@@ -6,7 +6,7 @@ usage: random_report.py publish [RESULT.json...]  writes the CPUs' tables (defau
        random_report.py table RESULT.json...      prints the table
 
 RESULT.json is what `cornerturn bench --threads 1 --all-candidates --random COUNT --seed S --json RESULT.json`
-writes, where `cpu_planning_check RESULT.json --least-bytes` has noted what memory moves at least. Peers' results of the same problems lie beside it, as RESULT-numpy.json and RESULT-torch.json. Those that no fit saw are
+writes, where `planning_check RESULT.json --least-bytes` has noted what memory moves at least. Peers' results of the same problems lie beside it, as RESULT-numpy.json and RESULT-torch.json. Those that no fit saw are
 cpu-PROCESSOR-judged-SEED.json in bench/results/random, and those of more threads cpu-PROCESSOR-judged-SEED-threads-N.json.
 """
 import re

@@ -16,10 +16,10 @@
 #include "cuda/backend.hpp"
 #include "cuda/engine.hpp"
 #include "gpu/accelerator.hpp"
-#include "gpu/value_cases.hpp"
 #include "harness/machine.hpp"
 #include "harness/statistics.hpp"
 #include "plan/planner.hpp"
+#include "planning/value_cases.hpp"
 
 namespace cornerturn::bench {
 namespace {

@@ -11,22 +11,9 @@
 #include "harness/pattern.hpp"
 
 namespace cornerturn::bench {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-
-template <class F>
-double time_once(F&& f) {
-  const Clock::time_point start = Clock::now();
-  f();
-  return seconds_since(start);
-}
-
-}  // namespace
 
 const char* to_string(Outcome outcome) {
   return outcome == Outcome::ok ? "ok" : outcome == Outcome::skipped ? "skipped" : "failed";
@@ -68,6 +55,13 @@ Runner::Runner(int threads, const StopRule& rule, const RunnerOptions& options)
       rule_(rule),
       options_(options),
       cold_bytes_(4 * last_level_cache_bytes()) {}
+
+template <class F>
+double Runner::time_once(F&& f) const {
+  const double start = options_.clock();
+  f();
+  return options_.clock() - start;
+}
 
 Runner::Slots Runner::make_slots(const Case& c) {
   Slots slots;

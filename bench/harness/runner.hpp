@@ -68,9 +68,13 @@ struct Result {
   std::int64_t moved_bytes() const { return gpu ? gpu->copy_bytes : c.payload_bytes(); }
 };
 
+/// Seconds since some moment.
+double steady_seconds();
+
 struct RunnerOptions {
   bool all_candidates = false;  ///< verified and timed as well
   bool warm = false;            ///< all cases, not only those whose latency counts
+  std::function<double()> clock = steady_seconds;  ///< by which everything is timed
 };
 
 /// Measures cases with one set of buffers and threads, which are reused from case to case.
@@ -91,6 +95,8 @@ class Runner {
   };
 
   bool is_warm(const Case& c) const { return options_.warm || c.warm(); }
+  template <class F>
+  double time_once(F&& f) const;
   Slots make_slots(const Case& c);
   using Run = std::function<void(const std::byte* src, std::byte* dst)>;
   std::string verify(const Case& c, const Run& run, Slots& slots, int slot, double& seconds);

@@ -197,7 +197,7 @@ int run_session(const SessionOptions& options, Subject& subject, const StopRule&
   place.measure = [&](const Case& c, const std::atomic<bool>& stop) {
     if (!runner) {
       runner.emplace(place.threads, options.stop_rule(rule),
-                     RunnerOptions{options.all_candidates, options.warm});
+                     RunnerOptions{.all_candidates = options.all_candidates, .warm = options.warm});
     }
     return runner->measure(c, subject, stop);
   };

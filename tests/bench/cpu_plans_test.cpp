@@ -7,14 +7,20 @@
 #include <fstream>
 
 #include "cornerturn/error.hpp"
-#include "cpu/measured_plans.hpp"
+#include "plan/gpu/device_files.hpp"
 #include "plan/planner.hpp"
+#include "planning/fitted_costs.hpp"
+#include "planning/replay.hpp"
 
 namespace cornerturn::bench {
 namespace {
 
 constexpr const char* some_provenance = R"({"cpu": "some processor", "non_temporal_copy": "AVX2",
     "caches": ["L1 Data 48K", "L1 Instruction 32K", "L2 Unified 2M", "L3 Unified 12288K"]})";
+
+Measurement measurement_of(const std::string& path) {
+  return measurement(path, plan::gpu::device_named("h200"));
+}
 
 class CpuPlans : public testing::Test {
  protected:
@@ -24,7 +30,7 @@ class CpuPlans : public testing::Test {
   // A result with some cases of a suite, in which the candidates of each take times(...) seconds.
   template <class Times>
   std::string result(Times times) {
-    plan::CpuInfo cpu = cpu_measurement(write("empty.json", nlohmann::json::array())).cpu;
+    const plan::Machine cpu = measurement_of(write("empty.json", nlohmann::json::array())).machine;
     nlohmann::json cases = nlohmann::json::array();
     for (const Case& c : load_suite("ttc57").cases) {
       const plan::Plan plan = plan::make_plan(problem_of(c), cpu, {});
@@ -57,7 +63,8 @@ class CpuPlans : public testing::Test {
 };
 
 TEST_F(CpuPlans, TheProcessorIsTheOneThatTheResultNames) {
-  const plan::CpuInfo cpu = cpu_measurement(write("a.json", nlohmann::json::array())).cpu;
+  const Measurement measured = measurement_of(write("a.json", nlohmann::json::array()));
+  const plan::CpuInfo& cpu = *measured.machine.cpu();
   EXPECT_EQ(cpu.model, "some processor");
   EXPECT_EQ(cpu.isa, "AVX2");
   EXPECT_EQ(cpu.l1_bytes, 48 << 10);
@@ -68,7 +75,7 @@ TEST_F(CpuPlans, TheProcessorIsTheOneThatTheResultNames) {
 TEST_F(CpuPlans, OtherFilesAreRefused) {
   const std::string path = write("two.json", nlohmann::json::array(), 2);
   try {
-    cpu_measurement(path);
+    measurement_of(path);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()),
@@ -78,8 +85,8 @@ TEST_F(CpuPlans, OtherFilesAreRefused) {
 
 TEST_F(CpuPlans, ThatWereTheBestLoseNothing) {
   const auto measured =
-      cpu_measurement(result([](const plan::Candidate& c) { return c.seconds(); }));
-  const auto checks = check_cpu_plans(measured, {}, {});
+      measurement_of(result([](const plan::Candidate& c) { return c.seconds(); }));
+  const auto checks = check_plans(measured);
   ASSERT_EQ(checks.size(), load_suite("ttc57").cases.size());
   for (const PlanCheck& check : checks) {
     EXPECT_EQ(check.loss(), 0) << check.name;
@@ -92,14 +99,15 @@ TEST_F(CpuPlans, AFitLearnsThatAKernelIsSlow) {
   const auto slow_tile = [](const plan::Candidate& c) {
     return c.seconds() * (c.row->name == "tile" ? 1.5 : 1);
   };
-  const auto measured = cpu_measurement(result(slow_tile));
+  const auto measured = measurement_of(result(slow_tile));
   const auto lost = [&](const plan::CpuCosts& costs) {
     double sum = 0;
-    for (const PlanCheck& check : check_cpu_plans(measured, {}, costs)) sum += check.loss();
+    const plan::Machine machine = with_costs(measured.machine, costs);
+    for (const MeasuredCase& one : measured.cases) sum += check_plan(one, machine).loss();
     return sum;
   };
   const plan::CpuCosts before;
-  const plan::CpuCosts after = fitted_cpu_costs({measured}, {}, before, 2000, 1);
+  const plan::CpuCosts after = fitted_costs({measured}, before, {20});
   EXPECT_GT(lost(before), 0.5);
   EXPECT_LT(lost(after), lost(before) / 2);
   EXPECT_EQ(after.convert, before.convert);  // nothing was measured

@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <set>
-#include <thread>
 #include <vector>
 
 #include "harness/pattern.hpp"
@@ -31,7 +29,8 @@ Case small_case(int element_bytes) {
   return c;
 }
 
-// Does what the case says, element by element, and then something wrong if asked to.
+// Does what the case says, element by element, and then something wrong if asked to. It takes the
+// time that it says: the machine and what else runs on it do not matter.
 class NaiveSubject : public Subject {
  public:
   std::string name() const override { return "naive"; }
@@ -44,6 +43,7 @@ class NaiveSubject : public Subject {
 
   void run(const std::byte* src, std::byte* dst) override {
     ++runs;
+    now += 1e-6;
     const auto size = static_cast<std::size_t>(case_.element_bytes);
     for (std::int64_t i = 0; i < case_.shape[0]; ++i) {
       for (std::int64_t j = 0; j < case_.shape[1]; ++j) {
@@ -64,6 +64,7 @@ class NaiveSubject : public Subject {
   std::int64_t broken_byte = -1;
   int runs = 0;
   int to_settle = 0;
+  double now = 0;  // seconds
 
  private:
   Case case_;
@@ -73,10 +74,12 @@ StopRule short_rule() {
   return {.min_runs = 3, .max_runs = 4, .noise = 0, .budget = 0.01, .slow_budget = 1};
 }
 
-Result measure(const Case& c, NaiveSubject& subject, bool interrupted = false) {
-  Runner runner(2, short_rule());
+// By the subject's clock, whose reading takes a microsecond too.
+Result measure(const Case& c, NaiveSubject& subject, RunnerOptions options = {},
+               const StopRule& rule = short_rule(), bool interrupted = false) {
+  options.clock = [&subject] { return subject.now += 1e-6; };
   const std::atomic<bool> stop{interrupted};
-  return runner.measure(c, subject, stop);
+  return Runner(2, rule, options).measure(c, subject, stop);
 }
 
 TEST(Runner, TimesWhatASubjectHasSettledOn) {
@@ -126,12 +129,11 @@ class CountsSources : public NaiveSubject {
 };
 
 TEST(Runner, WarmCasesStayOnOnePairOfBuffers) {
-  const std::atomic<bool> stop{false};
   Case c = small_case(4);
   c.group = "matrix-odd";
   const auto sources = [&](const RunnerOptions& options, bool warm) {
     CountsSources subject;
-    const Result r = Runner(1, short_rule(), options).measure(c, subject, stop);
+    const Result r = measure(c, subject, options);
     EXPECT_EQ(r.outcome, Outcome::ok) << r.reason;
     EXPECT_EQ(r.warm, warm);
     return subject.sources.size();
@@ -142,9 +144,7 @@ TEST(Runner, WarmCasesStayOnOnePairOfBuffers) {
 
 TEST(Runner, ChecksAndTimesAllCandidates) {
   TwoWays subject;
-  const std::atomic<bool> stop{false};
-  const Result r =
-      Runner(1, short_rule(), {.all_candidates = true}).measure(small_case(4), subject, stop);
+  const Result r = measure(small_case(4), subject, {.all_candidates = true});
   EXPECT_EQ(r.outcome, Outcome::ok) << r.reason;
   ASSERT_EQ(r.candidates.size(), 2U);
   EXPECT_EQ(r.candidates[0].kernel, "naive");
@@ -153,15 +153,14 @@ TEST(Runner, ChecksAndTimesAllCandidates) {
   EXPECT_GT(r.candidates[0].seconds, 0);
   EXPECT_NE(r.candidates[1].wrong, "");
   EXPECT_EQ(r.candidates[1].seconds, 0);
-  EXPECT_TRUE(Runner(1, short_rule()).measure(small_case(4), subject, stop).candidates.empty());
+  EXPECT_TRUE(measure(small_case(4), subject).candidates.empty());
 }
 
 // Three ways: one that is always slow, one that was slow when it was verified, and a quick one.
-// What is chosen takes so long that eight times as much is more than what disturbs the quick ones.
 class SlowStarts : public NaiveSubject {
  public:
   void run(const std::byte* src, std::byte* dst) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    now += 0.004;
     NaiveSubject::run(src, dst);
   }
   std::vector<Candidate> candidates() override {
@@ -169,18 +168,17 @@ class SlowStarts : public NaiveSubject {
   }
   void run_candidate(std::size_t i, const std::byte* src, std::byte* dst) override {
     const bool first = runs_of[i]++ == 0;
-    if (i == 0 || (i == 1 && first)) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    if (i == 0 || (i == 1 && first)) now += 0.2;
     NaiveSubject::run(src, dst);
   }
   int runs_of[3] = {};
 };
 
-// Two ways that are right, and so fast that neither is far behind the chosen one, whatever
-// disturbs.
+// Two ways that are right, and so fast that neither is far behind the chosen one.
 class EitherWay : public TwoWays {
  public:
   void run(const std::byte* src, std::byte* dst) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    now += 0.002;
     NaiveSubject::run(src, dst);
   }
   void run_candidate(std::size_t i, const std::byte* src, std::byte* dst) override {
@@ -194,8 +192,7 @@ TEST(Runner, CandidatesTakeTurnsInAnotherOrderInEveryRound) {
   EitherWay subject;
   Case c = small_case(4);
   c.group = "rank3-odd";  // cold: one call at a time
-  const std::atomic<bool> stop{false};
-  const Result r = Runner(1, short_rule(), {.all_candidates = true}).measure(c, subject, stop);
+  const Result r = measure(c, subject, {.all_candidates = true});
   ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
   ASSERT_EQ(subject.ran.size(), 2U + 2 * 5) << "two verified, and five rounds";
   int first = 0;
@@ -211,15 +208,14 @@ TEST(Runner, GivesSlowCandidatesASecondRun) {
   Case c = small_case(4);
   c.group = "cold";
   SlowStarts subject;
-  const std::atomic<bool> stop{false};
-  const Result r = Runner(1, short_rule(), {.all_candidates = true}).measure(c, subject, stop);
+  const Result r = measure(c, subject, {.all_candidates = true});
   EXPECT_EQ(r.outcome, Outcome::ok) << r.reason;
   ASSERT_EQ(r.candidates.size(), 3U);
   EXPECT_EQ(subject.runs_of[0], 2);
   EXPECT_EQ(subject.runs_of[1], subject.runs_of[2]);
   EXPECT_GT(subject.runs_of[1], 2);
-  EXPECT_GE(r.candidates[0].seconds, 0.2);
-  EXPECT_LT(r.candidates[1].seconds, 0.2);
+  EXPECT_NEAR(r.candidates[0].seconds, 0.2, 1e-4);
+  EXPECT_LT(r.candidates[1].seconds, 1e-4);
 }
 
 // Where caches are warm, one that was slow when it was verified and once more is timed as often.
@@ -228,15 +224,14 @@ TEST(Runner, GivesWarmCandidatesAllTheirRuns) {
    public:
     std::vector<Candidate> candidates() override { return {{"late", "", 1e-6}}; }
     void run_candidate(std::size_t, const std::byte* src, std::byte* dst) override {
-      if (candidate_runs++ < 2) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      if (candidate_runs++ < 2) now += 0.1;
       NaiveSubject::run(src, dst);
     }
     int candidate_runs = 0;
   };
   SlowTwice subject;
-  const std::atomic<bool> stop{false};
   const RunnerOptions options{.all_candidates = true, .warm = true};
-  const Result r = Runner(1, short_rule(), options).measure(small_case(4), subject, stop);
+  const Result r = measure(small_case(4), subject, options);
   ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
   EXPECT_GE(subject.candidate_runs, 1 + 5) << "verified, and five rounds";
 }
@@ -246,17 +241,16 @@ TEST(Runner, TheFirstCallIsNoneOfTheWarmOnes) {
   class SlowFirst : public NaiveSubject {
    public:
     void run(const std::byte* src, std::byte* dst) override {
-      if (runs == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      if (runs == 0) now += 0.3;
       NaiveSubject::run(src, dst);
     }
   };
   SlowFirst subject;
-  const std::atomic<bool> stop{false};
   StopRule one_run = short_rule();
   one_run.min_runs = 1;
-  const Result r = Runner(1, one_run).measure(small_case(4), subject, stop);
+  const Result r = measure(small_case(4), subject, {}, one_run);
   ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
-  EXPECT_LT(r.seconds, 0.3);
+  EXPECT_LT(r.seconds, 1e-4);
 }
 
 // What was just verified is in the caches: no run is timed on it before all other buffers have had
@@ -277,8 +271,7 @@ TEST(Runner, TheVerifiedBuffersAreTheLastToBeTimed) {
   Case c = small_case(4);
   c.group = "cold";
   Recorder subject;
-  const std::atomic<bool> stop{false};
-  const Result r = Runner(1, short_rule(), {.all_candidates = true}).measure(c, subject, stop);
+  const Result r = measure(c, subject, {.all_candidates = true});
   ASSERT_EQ(r.outcome, Outcome::ok) << r.reason;
   // Buffers follow each other: the first is verified, then come two copies and the subject in each
   // round, at last the candidates, verified in the same buffer and timed in those after it.
@@ -337,7 +330,7 @@ TEST(Runner, SkipsWhatDoesNotFitIntoMemory) {
 
 TEST(Runner, AnInterruptedCaseIsNoResult) {
   NaiveSubject subject;
-  const Result r = measure(small_case(4), subject, true);
+  const Result r = measure(small_case(4), subject, {}, short_rule(), true);
   EXPECT_EQ(r.outcome, Outcome::skipped);
   EXPECT_EQ(r.reason, "interrupted");
 }

@@ -1,5 +1,5 @@
 // Random problems for the families that change values: drawn the same again, and planned.
-#include "gpu/value_cases.hpp"
+#include "planning/value_cases.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,33 +7,41 @@
 #include <string>
 
 #include "cornerturn/error.hpp"
-#include "gpu/measured_candidates.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan/planner.hpp"
+#include "planning/fitted_costs.hpp"
+#include "planning/replay.hpp"
 
 namespace cornerturn::bench {
 namespace {
 
+// A case as if some of its plan's candidates had taken as long as they are estimated to take.
+MeasuredCase as_estimated(const ValueCase& c, const plan::Candidates& candidates,
+                          const Problem& normal) {
+  MeasuredCase one{"values", c.name, c.group, c.element_bytes, false, {}, c.text, c.problem, {}};
+  for (const plan::Candidate& candidate : candidates) {
+    one.candidates.push_back(
+        {std::string(candidate.row->name), describe(candidate, normal), candidate.seconds()});
+  }
+  return one;
+}
+
 TEST(ValueCases, HavePlansOfEveryFamily) {
   const std::string suite = "values:60:3";
-  std::vector<MeasuredCase> measured;
+  Measurement measured{plan::gpu::device_named("h200"), {}};
   std::set<std::string> kernels;
   for (const ValueCase& c : value_cases(suite)) {
     const plan::Plan plan = plan::make_plan(c.problem, plan::gpu::device_named("h200"));
     kernels.insert(std::string(plan.kernel()));
     EXPECT_GE(c.src_bytes + c.dst_bytes, 1 << 20) << c.text;
-    MeasuredCase& one =
-        measured.emplace_back(MeasuredCase{suite, c.name, c.group, c.element_bytes, {}});
-    for (const plan::Candidate& candidate : plan.candidates) {
-      one.candidates.push_back({std::string(candidate.row->name), describe(candidate, plan.normal),
-                                candidate.seconds()});
-    }
+    measured.cases.push_back(as_estimated(c, plan.candidates, plan.normal));
   }
   EXPECT_EQ(kernels, (std::set<std::string>{"amax", "blocks", "dequantise", "quantise"}));
   // What was measured is what is planned: found again by name, and the estimates are exact.
-  for (const PlanCheck& check : check_plans(measured, plan::gpu::device_named("h200"))) {
+  for (const PlanCheck& check : check_plans(measured)) {
     EXPECT_EQ(check.loss(), 0) << check.name;
     EXPECT_EQ(check.chosen_seconds, check.predicted_seconds) << check.name;
+    EXPECT_EQ(check.learned_seconds, check.best_seconds) << check.name;
   }
 }
 
@@ -47,18 +55,13 @@ TEST(ValueCases, AFitFindsWhatAKernelCosts) {
     }
   };
   set(truth, "amax.element", 3);
-  std::vector<MeasuredCase> measured;
+  Measurement measured{device, {}};
   for (const ValueCase& c : value_cases(suite)) {
     if (c.group != "amax") continue;
     const plan::Plan plan = plan::make_plan(c.problem, plan::Machine(device, truth));
-    measured.push_back({suite,
-                        c.name,
-                        c.group,
-                        c.element_bytes,
-                        {{std::string(plan.kernel()), describe(plan.chosen, plan.normal),
-                          plan.predicted_seconds()}}});
+    measured.cases.push_back(as_estimated(c, {plan.chosen}, plan.normal));
   }
-  plan::gpu::Costs found = fitted_costs(measured, device, start, {30, {"amax.element"}});
+  plan::gpu::Costs found = fitted_costs({measured}, start, {30, {"amax.element"}});
   double ratio = 0;
   for (const auto& named : found.named()) {
     if (named.name == "amax.element") ratio = named.cost->value;

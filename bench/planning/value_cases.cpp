@@ -1,4 +1,4 @@
-#include "gpu/value_cases.hpp"
+#include "planning/value_cases.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,7 @@
-#include "fit.hpp"
+#include "planning/fit.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 namespace cornerturn::bench {
 
@@ -56,39 +55,6 @@ double badness(const std::vector<FitCase>& cases, const EstimateOf& estimate) {
   return of_choices * (lost + 2 * losses) / n + off / weights;
 }
 
-std::vector<double> fitted(const std::vector<FreeCost>& free,
-                           const std::function<double(const std::vector<double>&)>& badness_of,
-                           int steps, unsigned seed) {
-  const auto all_of = [&](const std::vector<double>& costs) {
-    double moved = 0;
-    for (std::size_t i = 0; i < costs.size(); ++i) {
-      const double times = std::log(costs[i] / free[i].start);
-      moved += 0.0004 * times * times;
-    }
-    return badness_of(costs) + moved;
-  };
-  std::vector<double> costs;
-  costs.reserve(free.size());
-  for (const FreeCost& cost : free) costs.push_back(std::min(cost.start, cost.most));
-  std::vector<double> reach(costs.size(), 0.3);
-  std::mt19937 random(seed);
-  std::normal_distribution<double> normal;
-  double best = all_of(costs);
-  for (int i = 0; i < steps; ++i) {
-    const std::size_t which = random() % costs.size();
-    std::vector<double> trial = costs;
-    trial[which] =
-        std::min(trial[which] * std::exp(reach[which] * normal(random)), free[which].most);
-    const double value = all_of(trial);
-    reach[which] =
-        value < best ? std::min(reach[which] * 1.3, 0.8) : std::max(reach[which] * 0.93, 0.02);
-    if (value >= best) continue;
-    best = value;
-    costs = trial;
-  }
-  return costs;
-}
-
 namespace {
 
 constexpr double reach = 0.15;  // of the logarithm of a cost, in a round
@@ -100,11 +66,16 @@ struct Slope {
 };
 using Slopes = std::vector<std::vector<std::vector<Slope>>>;
 
+// The logarithm of what a cost can be, in that of its start; so are those of `logs`.
+double most_of(const FreeCost& cost) {
+  return std::log(cost.most / cost.start);
+}
+
 std::vector<double> costs_at(const std::vector<FreeCost>& free, const std::vector<double>& logs) {
   std::vector<double> costs;
   costs.reserve(free.size());
   for (std::size_t i = 0; i < free.size(); ++i) {
-    costs.push_back(std::min(std::exp(logs[i]), free[i].most));
+    costs.push_back(std::min(free[i].start * std::exp(logs[i]), free[i].most));
   }
   return costs;
 }
@@ -184,7 +155,7 @@ std::vector<double> fitted_along_derivatives(
   constexpr double difference = 0.02;
   std::vector<double> logs;
   logs.reserve(free.size());
-  for (const FreeCost& cost : free) logs.push_back(std::log(std::min(cost.start, cost.most)));
+  for (const FreeCost& cost : free) logs.push_back(std::min(0.0, most_of(cost)));
   std::vector<double> best = costs_at(free, logs);
   double least = 0;
   for (int round = 0; round <= rounds; ++round) {
@@ -211,7 +182,7 @@ std::vector<double> fitted_along_derivatives(
     }
     const std::vector<double> moved = descended(cases, here, slopes, free.size());
     for (std::size_t n = 0; n < free.size(); ++n) {
-      logs[n] = std::min(logs[n] + moved[n], std::log(free[n].most));
+      logs[n] = std::min(logs[n] + moved[n], most_of(free[n]));
     }
   }
   return best;
