@@ -32,17 +32,18 @@ struct SkewShape {
   int down_bytes;
   int threads;
 };
-/// By element size: 2, 4, 8 and 16 bytes; then by choice. Single bytes are turned in registers.
-inline constexpr int skew_shape_count = 4;
-inline constexpr int small_skew_shape = 3;  ///< for few tiles of 4 bytes
+/// By element size: 2, 4, 8 and 16 bytes; then by choice. Single bytes are transposed in registers.
+inline constexpr int skew_shape_count = 3;
+inline constexpr int small_skew_shape = 2;  ///< for few tiles of 4 bytes
 inline constexpr SkewShape skew_shapes[4][skew_shape_count] = {
-    {{256, 256, 256}, {128, 128, 256}, {128, 256, 256}, {}},
-    {{512, 512, 512}, {256, 256, 256}, {256, 512, 256}, {128, 128, 128}},
-    {{1024, 512, 512}, {512, 512, 256}, {256, 512, 256}, {}},
-    {{512, 512, 256}, {256, 256, 128}, {256, 512, 256}, {}},
+    {{256, 256, 256}, {128, 128, 256}, {}},
+    {{256, 256, 256}, {256, 512, 256}, {128, 128, 128}},
+    {{256, 512, 256}, {}, {}},
+    {{256, 256, 128}, {256, 512, 256}, {}},
 };
 
 constexpr bool has_skew_shape(int shape, int element_bytes) {
+  if (element_bytes == 8) return shape == 0;
   return element_bytes > 1 && (shape != small_skew_shape || element_bytes == 4);
 }
 
@@ -56,8 +57,7 @@ struct Skew {
   // As measured: with fewer registers more tiles are on their way.
   static constexpr int min_blocks = (size == 2 && one_mode ? 1280 : 1024) / threads;
   // As measured: through the L1 where tiles leave much of an SM's memory to it, else around it.
-  static constexpr bool through_l1 =
-      size >= 8 && (shape.column_bytes == 256 || (one_mode && shape.column_bytes == 512));
+  static constexpr bool through_l1 = size >= 8;
   static constexpr int columns = shape.column_bytes / size;
   static constexpr int down = shape.down_bytes / size;
   static constexpr int rows = down + 32 / size;

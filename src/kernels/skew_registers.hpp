@@ -14,22 +14,19 @@
 
 namespace cornerturn::kernels {
 
-inline constexpr int skew_register_shape_count = 7;
+inline constexpr int skew_register_shape_count = 4;
 inline constexpr TileShape skew_register_shapes[skew_register_shape_count] = {
-    {8, 128}, {16, 128}, {16, 256}, {4, 256}, {4, 128}, {8, 256}, {8, 512}};
-inline constexpr int narrow_register_shape = 3;  ///< for short rows of 1 and 2 bytes
-/// Shapes from this one on are for single bytes. It is the one for few tiles.
-inline constexpr int small_register_shape = 4;
-/// Shapes from this one on are for tiles that have whole rows.
-inline constexpr int first_high_shape = 5;
+    {8, 128}, {16, 256}, {4, 256}, {4, 128}};
+inline constexpr int narrow_register_shape = 2;  ///< for short rows of 1 and 2 bytes
+inline constexpr int small_register_shape = 3;   ///< for few tiles of single bytes
 constexpr bool has_skew_register_shape(int shape, int element_bytes) {
-  if (shape >= small_register_shape) return element_bytes == 1;
+  if (shape == small_register_shape) return element_bytes == 1;
   return element_bytes <= (shape == narrow_register_shape ? 2 : 4);
 }
 /// How often a lane takes another four rows, by shape.
-inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 2, 1, 2, 2};
+inline constexpr int skew_register_repeats[skew_register_shape_count] = {1, 2, 2, 1};
 /// Those that there are where values change.
-inline constexpr int changing_skew_shapes[] = {0, 2};
+inline constexpr int changing_skew_shapes[] = {0, 1};
 
 template <class Change, int shape, bool one_mode>
 struct SkewInRegisters {

@@ -201,20 +201,10 @@ struct TileShape {
   int across = 16;
   int down_bytes = 256;
 };
-inline constexpr TileShape tile_shapes[] = {{16, 256}, {8, 128},  {16, 128}, {8, 256},
-                                            {4, 64},   {32, 512}, {16, 512}};
-/// The last ones are for some elements alone. Of larger ones the first of them would be too few for
-/// a warp, of smaller ones the others would be too large for a block.
+inline constexpr TileShape tile_shapes[] = {{16, 256}, {8, 128}, {16, 128}, {8, 256}, {4, 64}};
+/// Larger elements would be too few for a warp in the last one.
 constexpr bool has_tile_shape(int shape, int element_bytes) {
-  switch (shape) {
-    case 4:
-      return element_bytes <= 2;
-    case 5:
-    case 6:
-      return element_bytes >= 8;
-    default:
-      return true;
-  }
+  return shape < 4 || element_bytes <= 2;
 }
 /// The one shape that there is where values change; `staged_bytes`: an element in shared memory.
 constexpr int changing_tile_shape(int staged_bytes) {

@@ -1,10 +1,9 @@
-// The plans of every case of the public suites, for processors that are described, not there: a
-// change of policy shows as a change of tests/plan/golden/*.txt. To write the files anew:
+// The kernels that offer themselves for every case of the public suites, for a processor that is
+// described, not there, and their configurations: a change of policy shows as a change of
+// tests/plan/golden/*.txt. To write the files anew:
 //   CORNERTURN_UPDATE_GOLDEN=1 test_plan --gtest_filter='*GoldenPlans*'
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include <set>
 
 #include "core/validate.hpp"
 #include "harness/case.hpp"
@@ -46,9 +45,7 @@ std::vector<std::string> plans_for(const CpuInfo& cpu) {
         bench::parse_suite(std::string(embedded.text), std::string(embedded.name));
     for (const bench::Case& c : suite.cases) {
       const Plan plan = make_plan(problem_of(c), cpu, {cpu.cores, ""});
-      lines.push_back(fmt::format("{}: {}: {}; {} thread{}", to_string(c), plan.kernel(),
-                                  describe(plan.chosen, plan.normal), plan.threads,
-                                  plan.threads == 1 ? "" : "s"));
+      lines.push_back(fmt::format("{}: {}", to_string(c), test::kernels_of(plan)));
     }
   }
   return lines;
@@ -82,9 +79,7 @@ std::vector<std::string> conversions_for(const CpuInfo& cpu) {
         const Problem problem =
             make_problem(View(nullptr, ElementType(to), src.shape), src, epilogue);
         const Plan plan = make_plan(problem, cpu, {cpu.cores, ""});
-        lines.push_back(fmt::format("{}: {}: {}; {} thread{}", to_string(problem), plan.kernel(),
-                                    describe(plan.chosen, plan.normal), plan.threads,
-                                    plan.threads == 1 ? "" : "s"));
+        lines.push_back(fmt::format("{}: {}", to_string(problem), test::kernels_of(plan)));
       }
     }
   }
@@ -96,9 +91,7 @@ std::vector<std::string> operations_for(const CpuInfo& cpu) {
   std::vector<std::string> lines;
   const auto add = [&](const Problem& problem) {
     const Plan plan = make_plan(problem, cpu, {cpu.cores, ""});
-    lines.push_back(fmt::format("{}: {}: {}; {} thread{}", to_string(problem), plan.kernel(),
-                                describe(plan.chosen, plan.normal), plan.threads,
-                                plan.threads == 1 ? "" : "s"));
+    lines.push_back(fmt::format("{}: {}", to_string(problem), test::kernels_of(plan)));
   };
   const auto packed = [](const Extents& shape, std::int64_t element) {
     return View(nullptr, ElementType::bytes(static_cast<int>(element)), shape).strides;
@@ -143,13 +136,8 @@ std::vector<std::string> configurations_for(const CpuInfo& cpu) {
   std::vector<std::string> lines;
   for (int i = 0; i < 80; ++i) {
     const Problem problem = random.next();
-    Plan plan = make_plan(problem, cpu, {1, ""});
-    std::set<std::string> texts;
-    for (const Candidate& candidate : plan.candidates) {
-      texts.insert(fmt::format("  {}: {}", candidate.row->name, describe(candidate, plan.normal)));
-    }
-    lines.push_back(to_string(problem));
-    lines.insert(lines.end(), texts.begin(), texts.end());
+    const Plan plan = make_plan(problem, cpu, {1, ""});
+    test::append_configurations(problem, plan, lines);
   }
   return lines;
 }

@@ -40,7 +40,7 @@ TEST(Engine, SkewJoinsRows) {
         const std::int64_t more = 128 / size + 1;  // a column more than tiles have
         const std::int64_t cols[] = {2 + turn % 7, more, more + turn % 90};
         const Problem problem = with_rows(size, rows, cols[turn % 3], cols[turn % 3] + turn % 5);
-        const bool fits = rows * size >= 32 && rows * size < (size == 2 ? 256 : 512) + 32;
+        const bool fits = rows * size >= 32 && rows * size < (size <= 2 ? 256 : 512) + 32;
         EXPECT_EQ(count_joined(problem) > 0, fits) << to_string(problem);
         EXPECT_EQ(count_joined(problem, true) > 0, fits && size > 1) << to_string(problem);
         run_and_compare(problem, turn % 16 * size, (turn * 7) % 32 * size, "skew");

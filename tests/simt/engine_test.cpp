@@ -190,41 +190,6 @@ TEST(Engine, Rows) {
   }
 }
 
-// Rows of three modes in reverse; whole vectors on both sides, or gaps that move the phase.
-TEST(Engine, Boxes) {
-  for (const std::int64_t bytes : {16, 32, 48, 80, 368, 20000}) {
-    for (const auto& [a, b, c] :
-         {std::tuple{10, 15, 7}, {3, 2, 40}, {2, 1, 103}, {37, 2, 1}, {16, 3, 16}, {2, 1, 3}}) {
-      if (bytes * a * b * c > 200'000) continue;
-      for (const std::int64_t gap : {0, 16}) {
-        const std::int64_t src = bytes, dst = bytes + gap;
-        run_and_compare(problem_of(16, {{a, src, b * c * dst},
-                                        {b, a * src, c * dst},
-                                        {c, a * b * src, dst},
-                                        {bytes / 16, 16, 16}}),
-                        0, 0, "boxes");
-      }
-    }
-    if (HasFailure()) FAIL() << bytes << " B";
-  }
-  for (const std::int64_t bytes : {64, 100, 257, 4100, 17000}) {
-    const std::int64_t rows = std::max<std::int64_t>(3, 6000 / bytes);
-    for (const std::int64_t src_gap : {0, 4, 13, 16}) {
-      for (const std::int64_t dst_gap : {0, 4, 13, 16}) {
-        const std::int64_t src = bytes + src_gap, dst = bytes + dst_gap;
-        const int granule = (src_gap | dst_gap | bytes) % 4 == 0 ? 4 : 1;
-        const Problem problem = problem_of(
-            granule,
-            {{rows, 5 * src, dst}, {5, -src, rows * dst}, {bytes / granule, granule, granule}});
-        run_and_compare(problem, 0, 0, "boxes");
-        run_and_compare(problem, 4, 12, "boxes");
-        if (granule == 1) run_and_compare(problem, 7, 2, "boxes");
-        if (HasFailure()) FAIL() << bytes << " B, gaps " << src_gap << ", " << dst_gap;
-      }
-    }
-  }
-}
-
 // A source that is read again and again, and one that is read backwards.
 TEST(Engine, RowsRepeatedAndFlipped) {
   run_and_compare(problem_of(1, {{40, 0, 50}, {50, 1, 1}}), 0, 0, "rows");

@@ -55,9 +55,8 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   add({true, worst_phase(normal, start.src)});
 }
 
-Estimate Family::estimate(const AmaxConfig& config, const Problem& normal, const Model& moves,
+Estimate Family::estimate(const AmaxConfig& config, const Problem& normal, const Model& model,
                           const Costs& c) {
-  const Model model = model_of_values(moves);
   const Launchable<Args> ready = prepare(config, normal);
   Work work;
   work.blocks = static_cast<double>(ready.launch.grid.count());

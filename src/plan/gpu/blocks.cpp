@@ -135,7 +135,8 @@ void add_work(Work& work, const Problem& normal, const BlockLayout& layout, cons
   kernels::dispatch(ready.args, [&]<class Kernel>() {
     static_assert(Kernel::threads == threads);
     const bool known = is_known(type);
-    work.instructions += values * ((back ? c.value_back : c.value) + (known ? 0.0 : c.any_value));
+    work.instructions +=
+        values * ((back ? c.value_back : c.value) + (known ? 0.0 : model.costs.any_value));
     // Codes go to shared memory and come from there; so do numbers of 4 bytes.
     const double bytes = 2.0 + (Kernel::is_transposed(ready.args) ? 8.0 : 0.0);
     work.wavefronts += values * bytes / 128;
@@ -176,9 +177,8 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   add(config);
 }
 
-Estimate Family::estimate(const BlocksConfig& config, const Problem& normal, const Model& moves,
+Estimate Family::estimate(const BlocksConfig& config, const Problem& normal, const Model& model,
                           const Costs& c) {
-  const Model model = model_of_values(moves);
   Work work;
   work.blocks = 0;
   work.block_seconds = c.block;

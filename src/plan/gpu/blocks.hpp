@@ -40,9 +40,6 @@ struct Family {
   struct Costs {
     Cost value{"value", 20, "instructions for each value that becomes part of a block"};
     Cost value_back{"value_back", 100, "instructions for each value that is made of a block"};
-    Cost any_value{"any_value", 200,
-                   "instructions more where its type is no f32, f16 or bf16: "
-                   "assumed"};
     Cost block{"block", 3.85e-06, "seconds of a block of threads that is alone"};
   };
 

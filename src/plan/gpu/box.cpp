@@ -80,9 +80,7 @@ void grow(Box& box, const Box::Side& side, const Problem& normal, Stride stride,
   }
 }
 
-// `end`: the mode before which the run ends.
-void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bool gaps,
-             int end = -1) {
+void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bool gaps) {
   const std::int64_t size = element_size(normal, stride);
   Reached reached(size);
   side.run = 1;
@@ -90,7 +88,7 @@ void measure(Box& box, Box::Side& side, const Problem& normal, Stride stride, bo
   for (int i = 0; i < side.modes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
     const Mode& mode = normal.modes[which];
-    if (which == end || !goes_on(mode, stride, reached, gaps)) break;
+    if (!goes_on(mode, stride, reached, gaps)) break;
     const std::int32_t extent = box.extent[static_cast<std::size_t>(which)];
     if (extent == 1) break;
     reached.take(mode.*stride, extent);
@@ -158,12 +156,6 @@ bool is_dense(const Problem& normal, const Box::Side& dst) {
   return true;
 }
 
-int turning_mode(const BoxSides& sides) {
-  if (sides.src.modes == 0 || sides.dst.modes == 0) return -1;
-  if (sides.dst.order[0] != sides.src.order[0]) return sides.dst.order[0];
-  return sides.dst.modes > 1 ? sides.dst.order[1] : -1;
-}
-
 Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish) {
   Box box;
   box.rank = normal.rank();
@@ -187,9 +179,8 @@ Box box_of(const Problem& normal, const BoxSides& sides, const BoxWish& wish) {
     count();
   }
   if (box.bytes > wish.most_bytes) return box;
-  const int end = wish.apart ? turning_mode(sides) : -1;
   const auto measure_sides = [&] {
-    measure(box, box.src, normal, &Mode::src_stride, wish.gaps, end);
+    measure(box, box.src, normal, &Mode::src_stride, wish.gaps);
     measure(box, box.dst, normal, &Mode::dst_stride, wish.gaps);
   };
   measure_sides();

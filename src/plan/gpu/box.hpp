@@ -71,9 +71,8 @@ struct BoxWish {
   std::int64_t least_bytes = 0;    ///< in all
   std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max();  ///< see box_of()
   std::int64_t granule = sector_bytes;  ///< a power of two: runs end at multiples of so many bytes
-  bool gaps = false;    ///< short pieces of the source, a sector apart at most, make a run
-  bool apart = false;   ///< a run of the source ends where the destination's turning_mode() begins
-  bool shares = false;  ///< boxes share what lies in the sectors where their runs meet
+  bool gaps = false;           ///< short pieces of the source, a sector apart at most, make a run
+  bool shares = false;         ///< boxes share what lies in the sectors where their runs meet
   bool ends_anywhere = false;  ///< so may runs, where boxes would be too large else
 
   friend bool operator==(const BoxWish&, const BoxWish&) = default;
@@ -84,9 +83,6 @@ bool may_have_gaps(const Problem& normal, const BoxSides& sides);
 
 /// Whether the destination has no gaps at all.
 bool is_dense(const Problem& normal, const Box::Side& dst);
-
-/// The destination's fastest mode, or, if it is the source's as well, the one after it; or -1.
-int turning_mode(const BoxSides& sides);
 
 /// The box that comes nearest to it. Of one that has more than `most_bytes` only its extents are
 /// known, and its size.

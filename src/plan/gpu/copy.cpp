@@ -35,17 +35,13 @@ void Family::configure(const Problem&, const Alignment&, const DeviceInfo&,
 Estimate Family::estimate(const CopyConfig& config, const Problem& normal, const Model& model,
                           const Costs& c) {
   const Rows run(normal);
-  const bool aligned = run.granule == vector_bytes;
   Work work;
   work.blocks = static_cast<double>(blocks_of(config, run));
   work.resident = resident_blocks(model.device, threads, 0, 8 / config.in_flight);
-  const double of_thread = c.thread + config.in_flight * (c.lane + (aligned ? 0.0 : c.shifted));
-  work.instructions = work.blocks * threads * of_thread;
+  work.instructions = work.blocks * threads * config.in_flight * c.lane;
   work.block_seconds = c.block * config.in_flight;
-  // More than one place at a time: less of a burst that neighbours use together.
-  const double apart = 1 + c.apart * (config.in_flight - 1);
-  work.src_bytes = static_cast<double>(run.bytes) * apart;
-  work.dst_bytes = static_cast<double>(run.bytes) * apart;
+  work.src_bytes = static_cast<double>(run.bytes);
+  work.dst_bytes = static_cast<double>(run.bytes);
   return estimate_of(model, work);
 }
 

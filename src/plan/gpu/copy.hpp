@@ -27,10 +27,7 @@ struct Family {
   using Config = CopyConfig;
   using Args = kernels::CopyArgs;
   struct Costs {
-    Cost thread{"thread", 4.88, "instructions of a thread"};
     Cost lane{"lane", 8.44, "instructions for each vector of 16 bytes"};
-    Cost apart{"apart", 0.00208, "more memory time for each vector more that a thread takes"};
-    Cost shifted{"shifted", 54, "instructions more for a vector put together from two"};
     Cost block{"block", 9.58e-07, "seconds of a block that is alone, for each vector of a thread"};
   };
 

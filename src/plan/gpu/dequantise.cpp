@@ -56,18 +56,15 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   if (start.dst % 16 == 0 && start.src % unit_of(normal) == 0) add({});
 }
 
-Estimate Family::estimate(const DequantiseConfig& config, const Problem& normal, const Model& moves,
+Estimate Family::estimate(const DequantiseConfig& config, const Problem& normal, const Model& model,
                           const Costs& c) {
-  const Model model = model_of_values(moves);
   const LineStack stack = stack_of(normal);
   const Launchable<Args> ready = prepare(config, normal);
   const auto values = static_cast<double>(normal.elements());
   Work work;
   work.blocks = static_cast<double>(ready.launch.grid.count());
   work.block_seconds = c.block;
-  const bool wide = normal.dst_type.size() == 4;
-  work.instructions = values * (c.value + (wide ? c.wide : 0.0) + (stack.q8 ? c.q8 : 0.0) +
-                                (stack.columns ? c.transposed : 0.0));
+  work.instructions = values * (c.value + (stack.columns ? c.transposed : 0.0));
   work.wavefronts = 2 * values / 128;  // codes go to shared memory and come from there
   kernels::dispatch(ready.args, [&]<class Kernel>() {
     // Blocks that follow each other continue rows of the destination.

@@ -22,29 +22,7 @@ double cube(double x) {
   return x * x * x;
 }
 
-// Bytes of a piece of `whole` bytes that do not belong to the run which ends in it.
-double rest_of(std::int64_t whole, const MovedRuns& runs) {
-  return static_cast<double>(whole - gcd_of_power(whole, runs.granule));
-}
-
 }  // namespace
-
-Model model_of_values(const Model& model) {
-  static const SharedCosts costs = [] {
-    SharedCosts c;
-    c.src_run.value = 7.46;
-    c.src_sector.value = 3.23;
-    c.src_burst.value = 12.5;
-    c.dst_run.value = 11.8;
-    c.dst_sector.value = 141;
-    c.rounds.value = 0.3;
-    c.barriers.value = 0.0196;
-    c.uneven.value = 0.284;
-    c.uneven_issue.value = 0;
-    return c;
-  }();
-  return {model.device, costs, model.least};
-}
 
 double Model::times_read() const {
   double times = 1;
@@ -68,19 +46,14 @@ double Model::cut_bytes() const {
 }
 
 double src_moved(const Model& model, const MovedRuns& runs) {
-  const SharedCosts& c = model.costs;
-  const double cut = c.src_sector * within(runs.granule, sector_bytes) +
-                     c.src_burst * within(runs.granule, burst_bytes);
-  const double again = c.src_again * rest_of(burst_bytes, runs) * runs.late;
-  const double more = 1 + (c.src_run + again) / runs.bytes + cut / runs.between;
+  const double more = 1 + model.costs.src_run / runs.bytes;
   return std::max(model.least.src_bytes * more, model.least.src_lines) * model.times_read();
 }
 
 double dst_moved(const Model& model, const MovedRuns& runs) {
   const SharedCosts& c = model.costs;
   const double cut = c.dst_sector * within(runs.granule, sector_bytes);
-  const double again = c.dst_again * rest_of(sector_bytes, runs) * runs.late;
-  return model.least.dst_bytes * (1 + (c.dst_run + again) / runs.bytes + cut / runs.between);
+  return model.least.dst_bytes * (1 + c.dst_run / runs.bytes + cut / runs.between);
 }
 
 double resident_blocks(const DeviceInfo& device, int threads, unsigned shared_bytes, int promised) {
@@ -102,7 +75,7 @@ Estimate estimate_of(const Model& model, const Work& work) {
   // Blocks of an SM, on the average and on those that have most.
   const double of_sm = work.blocks / device.sm_count;
   const double more = std::ceil(of_sm) / of_sm - 1;
-  const double busiest = 1 + model.costs.uneven_issue * more;
+  const double busiest = 1 + more;
   e.issue_seconds = work.instructions / (lanes_a_clock * clocks) * busiest;
   e.shared_seconds = work.wavefronts / clocks * busiest;
   e.rounds_seconds =
@@ -111,10 +84,9 @@ Estimate estimate_of(const Model& model, const Work& work) {
   const double parts[] = {e.memory_seconds, e.issue_seconds, e.shared_seconds, e.rounds_seconds};
   const double longest = *std::max_element(std::begin(parts), std::end(parts));
   const double resident = std::min(work.resident, std::max(1.0, std::ceil(of_sm)));
-  const double waits = 1 + model.costs.uneven * more;
   const double barriers = work.barriers > 0 ? work.barriers : model.costs.barriers;
   const auto set_seconds = [&](double busy) {
-    e.seconds = e.start_seconds + busy * waits * (1 + barriers / resident);
+    e.seconds = e.start_seconds + busy * (1 + barriers / resident);
   };
   set_seconds(longest);  // at least
   if (longest == 0 || model.is_out_of_reach(e)) return e;

@@ -26,40 +26,23 @@ namespace cornerturn::plan::gpu {
 /// to measurements. Instructions are counted a lane; seconds are those of a block that is alone.
 struct SharedCosts {
   Cost src_run{"src_run", 9.39, "bytes read in vain at each end of a run, wherever it begins"};
-  Cost src_sector{"src_sector", 0.5258, "bytes more where a run read begins within a sector"};
-  Cost src_burst{"src_burst", 11.59, "bytes more where it begins within the 64 that come at once"};
-  Cost src_again{"src_again", 0.9158,
-                 "times the rest of a burst is read whose other part comes too late: see `kept`"};
-  Cost dst_again{"dst_again", 12.56, "the same for the rest of a sector that is written"};
   Cost dst_run{"dst_run", 9.99, "bytes written in vain at each end of a run"};
   Cost dst_sector{"dst_sector", 67.87,
                   "bytes more where a run begins within a sector: written twice"};
   Cost row_gap{"row_gap", 120,
                "bytes more for each row of the destination that leaves sectors in part, of arrays "
                "larger than the L2 keeps"};
-  Cost src_group{"src_group", 0.06752,
-                 "bytes at each end of what neighbouring blocks read in one piece"};
-  Cost dst_group{"dst_group", 0.1225,
-                 "bytes at each end of what neighbouring blocks write in one piece"};
-  Cost idle{"idle", 0.7707,
-            "share of its work that a part of a tile asks for which has no elements"};
-  Cost halo{"halo", 0.003991, "share of rows that two tiles read which the L2 has lost meanwhile"};
-  Cost line{"line", 83.54, "bytes of the L2 that the ends of a run take, beside what it holds"};
   Cost kept{"kept", 1.043, "share of the L2 between two uses of a burst that loses half of them"};
   Cost l2{"l2", 1.232, "bandwidth of the L2, in that of a large copy"};
   Cost rounds{"rounds", 0.2616, "share of a block's time alone that other blocks do not hide"};
   Cost barriers{"barriers", 0.24,
                 "more work with one resident block: nothing else runs at barriers"};
-  Cost uneven{"uneven", 0.09675,
-              "share of the time for which some SMs have one block more than others", 1};
-  Cost uneven_issue{"uneven_issue", 0.7949, "the same, of what SMs do by themselves", 1};
   Cost table_block{"table_block", 6.034e-07, "seconds for a table of rows in shared memory"};
-  Cost walk_block{"walk_block", 6.936e-08,
-                  "seconds of a block for each mode that blocks walk along"};
   Cost rows_block{"rows_block", 2.386e-06, "seconds of a block that moves rows"};
   Cost change_vectors{"change_vectors", 5, "instructions for a scale or a bias of an element"};
   Cost change_narrow{"change_narrow", 6, "instructions that make an element smaller"};
   Cost change_wide{"change_wide", 3, "instructions that make an element larger, or keep its size"};
+  Cost any_value{"any_value", 400, "instructions for a value of types known at run time alone"};
 };
 
 /// Those, and the numbers of all families (families.hpp).
@@ -93,16 +76,11 @@ struct Model {
   }
 };
 
-/// The same with the costs that blocks of 32 and reductions were fitted with. Those of moves have
-/// been fitted again since.
-Model model_of_values(const Model& model);
-
 /// Runs of one side as a kernel moves them.
 struct MovedRuns {
   double bytes = 0;          ///< of one, on the average
   std::int64_t granule = 1;  ///< bytes: a divisor of the places where they begin
   double between = bytes;    ///< bytes from one place that may lie within a sector to the next
-  double late = 0;           ///< of their ends: see met_late()
 };
 
 /// What a kernel asks of a device.

@@ -10,7 +10,6 @@
 
 #include "plan/gpu/amax.hpp"
 #include "plan/gpu/blocks.hpp"
-#include "plan/gpu/boxes.hpp"
 #include "plan/gpu/copy.hpp"
 #include "plan/gpu/cycles.hpp"
 #include "plan/gpu/dequantise.hpp"
@@ -35,7 +34,6 @@ namespace cornerturn::plan::gpu {
 using Families = TypeList<
     copy::Family,
     rows::Family,
-    boxes::Family,
     structures::Family,
     tile::Family,
     skew::Family,

@@ -59,12 +59,12 @@ double bytes_of_blocks(const Problem& normal, const Rows& rows, double of_block)
 }
 
 // Instructions that change the value of an element.
-double value_lane(const Problem& normal, const Family::Costs& c) {
+double value_lane(const Problem& normal, const Family::Costs& c, const Model& model) {
   const ValueType from = value_type(normal.src_type), to = value_type(normal.dst_type);
   const auto known = []<class Change>() {};
   const bool is_known =
       kernels::with_cast(from, to, known) || kernels::with_scaled_cast(from, to, known);
-  return is_known ? c.known_value : c.any_value;
+  return is_known ? c.known_value : model.costs.any_value;
 }
 
 kernels::AxisVector axis_vector(const ModeVector& vector, const Problem& normal) {
@@ -103,15 +103,11 @@ Estimate estimate_of_elements(const GatherConfig& config, const Problem& order, 
   work.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
   work.resident = resident_blocks(model.device, threads, 0, 4);
   work.instructions =
-      elements * (c.lane + c.axis * order.rank() + (order.converts() ? value_lane(order, c) : 0));
-  if (!order.converts() && !is_near(order)) work.instructions *= c.far;
+      elements * (c.axis * order.rank() + (order.converts() ? value_lane(order, c, model) : 0));
   const Rows rows(order);
   const auto run = static_cast<double>(rows.bytes);
   if (config.chunk == 0 && rows.granule == 16 && rows.bytes > rows.granule) {
-    const double share = run >= 256   ? c.share_256
-                         : run >= 128 ? c.share_128
-                         : run >= 64  ? c.share_64
-                                      : c.share_32;
+    const double share = run >= 128 ? 1.0 : run >= 64 ? c.share_64 : c.share_32;
     work.block_seconds = is_single(config) ? c.single_block : model.costs.rows_block;
     work.src_bytes = model.src_read() / share;
     work.dst_bytes = (model.least.dst_bytes + model.cut_bytes()) / share;

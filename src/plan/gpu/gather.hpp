@@ -54,26 +54,15 @@ struct Family {
   using Args = kernels::GatherArgs;
   using Facts = gather::Facts;
   struct Costs {
-    Cost lane{"lane", 2.963, "instructions for each element"};
     Cost axis{"axis", 7.889, "instructions for each mode of an element's place"};
-    Cost again{"again", 7.379, "instructions for each place where an element is stored again"};
-    Cost cut{"cut", 1.992, "wavefronts for each part of a sector that a warp stores, of repeats"};
-    Cost gap{"gap", 3.375, "times what rows cost that leave sectors in part, of repeats"};
-    Cost far{"far", 2.908, "times the instructions where places need more than 32 bits"};
     Cost sector{"sector", 0.5892, "wavefronts for each sector that a warp touches"};
     Cost block{"block", 1.903e-06, "seconds of a block that is alone"};
     Cost single_block{"single_block", 1.697e-06, "the same with one element a thread"};
-    Cost unit{"unit", 76.64, "instructions for each unit: see GatherConfig"};
-    Cost piece{"piece", 24.44, "instructions for each element of a unit"};
-    Cost part{"part", 725, "instructions more for each unit that is stored in pieces"};
     Cost unit_block{"unit_block", 1.492e-06, "seconds of a block of units that is alone"};
-    Cost unit_row{"unit_row", 0.007556, "wavefronts for each row that a warp reads from at once"};
     Cost unit_sector{"unit_sector", 3.196, "wavefronts for each unit"};
-    Cost share_256{"share_256", 1, "share of the memory's speed with runs of 256 bytes or more", 1};
-    Cost share_128{"share_128", 0.9477, "share with runs of 128 to 255 bytes", 1};
-    Cost share_64{"share_64", 0.9139, "share with runs of 64 to 127 bytes", 1};
-    Cost share_32{"share_32", 0.8736, "share with runs of 32 bytes", 1};
-    Cost any_value{"any_value", 400, "instructions for a value of types known at run time alone"};
+    Cost share_64{"share_64", 0.9139, "share of the memory's speed with runs of 64 to 127 bytes",
+                  1};
+    Cost share_32{"share_32", 0.8736, "share with shorter runs", 1};
     Cost known_value{"known_value", 60, "instructions for a value of types compiled for: assumed"};
   };
 

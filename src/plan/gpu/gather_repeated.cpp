@@ -35,19 +35,6 @@ void forget_repeat(Traffic& traffic, const Mode& mode) {
   }
 }
 
-// Sectors that warps store in part, for each byte: those at the ends of what a warp stores
-// together.
-double parts_of_byte(const Problem& once, const Mode& repeated) {
-  const int size = once.dst_type.size();
-  std::int64_t piece = size;  // elements that follow each other
-  std::int64_t granule = std::gcd<std::int64_t>(sector_bytes, repeated.dst_stride);
-  int i = once.rank();  // beyond the modes of pieces
-  for (; i > 0 && once.modes[i - 1].dst_stride == piece; --i) piece *= once.modes[i - 1].extent;
-  while (i-- > 0) granule = std::gcd(granule, once.modes[i].dst_stride);
-  const double cut = 1 - static_cast<double>(granule) / sector_bytes;  // share of the ends
-  return 2 * cut * (1 / static_cast<double>(piece) + 1 / (32.0 * size));
-}
-
 }  // namespace
 
 bool can_repeat(const Problem& normal) {
@@ -75,7 +62,7 @@ Estimate estimate_of_repeated(const GatherConfig& config, const Problem& order, 
   Work work;
   work.blocks = std::ceil(loaded / threads);
   work.resident = resident_blocks(model.device, threads, 0, 8);
-  work.instructions = loaded * (c.lane + c.axis * once.rank()) * c.far + stored * c.again;
+  work.instructions = loaded * c.axis * once.rank();
   constexpr double again_seconds = 1e-9;  // at least, for each place
   work.block_seconds = c.single_block + static_cast<double>(mode.extent) * again_seconds;
   const Rows rows(once);
@@ -84,10 +71,9 @@ Estimate estimate_of_repeated(const GatherConfig& config, const Problem& order, 
   work.src_bytes =
       read_once(rows, loaded_once) * (in_chunks ? 1 : 1 + fetched_again(rows, model, run));
   const MovedRuns runs = in_chunks ? runs_of_chunks(order) : MovedRuns{std::max(run, 512.0), 32};
-  work.dst_bytes = dst_moved(model, runs) + c.gap * model.cut_bytes();
+  work.dst_bytes = dst_moved(model, runs) + model.cut_bytes();
   const auto size = static_cast<double>(order.dst_type.size());
-  work.wavefronts = loaded / 32 * sectors * c.sector + stored / 32 * size +
-                    stored * size * parts_of_byte(once, mode) * c.cut;
+  work.wavefronts = loaded / 32 * sectors * c.sector + stored / 32 * size;
   work.l2_bytes = loaded * sectors;
   return estimate_of(model, work);
 }

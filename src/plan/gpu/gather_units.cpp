@@ -135,15 +135,13 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   const int ends = config.granule < unit ? 2 : row * size % unit != 0 ? 1 : 0;
   const double parts = elements / static_cast<double>(row) * ends;
   const bool is_loaded_once = repeats(normal.modes.back());
-  const double loads = is_loaded_once ? units : elements;
-  work.instructions = units * (c.unit + c.axis * normal.rank()) + loads * c.piece + parts * c.part;
+  work.instructions = units * c.axis * normal.rank();
   work.block_seconds = c.unit_block;
   work.src_bytes = model.src_read();
   work.dst_bytes = model.least.dst_bytes + model.cut_bytes();
   // A warp reads from so many places at once, and writes to one a lane.
   const Ways ways(config, normal);
   const auto run = static_cast<double>(source_run(ways, size));
-  const double phases = std::max(unit / config.granule, 1);
   // A part leaves in two pieces, on the average.
   const double written = (units + parts) * sector_bytes;
   if (is_loaded_once) {  // A warp reads few elements, and writes neighbours.
@@ -151,8 +149,7 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
     work.wavefronts = (rows + units * unit / 128) + parts * c.unit_sector;
     work.l2_bytes = rows * sector_bytes + written / 2;
   } else {
-    const double places = std::min(phases * std::ceil(32 / run), 32.0);
-    work.wavefronts = elements / 32 * places * c.unit_row + units * c.unit_sector;
+    work.wavefronts = units * c.unit_sector;
     work.l2_bytes = elements * (size + sector_bytes / std::min(run, 32.0)) + written;
   }
   return estimate_of(model, work);

@@ -61,25 +61,10 @@ void add_others(PackConfig config, const Problem& normal, const DeviceInfo& devi
   }
 }
 
-bool has_gaps(const Box& box) {
-  return box.src.places != box.src.run;
-}
-
-// Whether the lanes of a warp, whose units are neighbours along a mode of the destination, would
-// all meet a few banks if a run of the source went on along that mode.
-bool meets_few_banks(const Mode& mode, const Problem& normal) {
-  const std::int64_t unit = kernels::pack_unit_bytes(normal.dst_type.size());
-  const std::int64_t step = mode.src_stride * std::max<std::int64_t>(1, unit / mode.dst_stride);
-  constexpr std::int64_t few = 32;  // bytes: lanes so far apart begin in four banks at most
-  return step % few == 0;
-}
-
-// The same for the mode at which the destination leaves the order of the source, and a run of the
-// box.
-bool should_lie_apart(const Box& box, const Problem& normal, int turning) {
-  if (box.dst.run_modes == 0 || box.src.run_modes == 0 || box.src.runs_along(turning)) return false;
-  const Mode& mode = normal.modes[turning];
-  return mode.src_stride == box.src.run * normal.src_type.size() && meets_few_banks(mode, normal);
+// As measured, gaps are worth it in boxes that are not too large.
+bool gains_from_gaps(const Box& box) {
+  constexpr std::int64_t most = 32 << 10;
+  return box.src.places != box.src.run && box.bytes < most;
 }
 
 const char* why_not_changing(const Problem& normal) {
@@ -163,14 +148,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   }
   if (boxes.may_have_gaps()) {
     add_others({.anywhere = true, .gaps = true, .shares = shares}, normal, device, boxes, add,
-               has_gaps);
-  }
-  const int turning = boxes.turning_mode();
-  if (turning < 0) return;
-  const Mode& mode = normal.modes[turning];
-  if (meets_few_banks(mode, normal) && mode.src_stride <= most_bytes) {
-    add_others({.anywhere = true, .apart = true, .shares = shares}, normal, device, boxes, add,
-               [&](const Box& box) { return should_lie_apart(box, normal, turning); });
+               gains_from_gaps);
   }
 }
 
@@ -182,7 +160,6 @@ std::string Family::describe(const PackConfig& config, const Problem& normal) {
                                  config.anywhere ? ", begin anywhere" : "");
   if (box.shared > 0) text += ", share sectors";
   if (config.gaps) text += ", with gaps";
-  if (config.apart) text += ", source runs apart";
   if (config.prefetches &&
       first_setup(config, box, normal).args.prefetch != kernels::PackPrefetch::none) {
     text += cut_prefetched;

@@ -22,9 +22,8 @@ struct PackConfig {
   std::int16_t threads = 256;  ///< of a block
   bool anywhere = false;       ///< where runs begin, else they are aligned to 16 bytes
   bool gaps = false;           ///< between the pieces of a run of the source
-  bool apart = false;   ///< runs of the source end where the destination's turning_mode() begins
-  bool shares = false;  ///< boxes share what lies in the sectors where their runs meet
-  bool prefetches = false;  ///< the sectors that rows of the destination leave in part
+  bool shares = false;         ///< boxes share what lies in the sectors where their runs meet
+  bool prefetches = false;     ///< the sectors that rows of the destination leave in part
 
   friend bool operator==(const PackConfig&, const PackConfig&) = default;
 };
@@ -40,7 +39,6 @@ class Boxes {
 
   /// Valid until another one has to be made.
   const Box& of(const PackConfig& config);
-  int turning_mode() const { return gpu::turning_mode(sides_); }
   bool may_have_gaps() const { return gpu::may_have_gaps(normal_, sides_); }
   /// Whether there may be a box all of whose runs begin at multiples of 16 bytes.
   bool may_be_aligned(const Alignment& start = {}) const;
@@ -68,52 +66,26 @@ struct Family {
   using Facts = Boxes;
   struct Costs {
     // The form whose runs begin anywhere.
-    Cost load{"load", 89.7, "instructions for each vector that is loaded"};
-    Cost lane{"lane", 20.29, "instructions for each unit that is stored"};
-    Cost element{"element", 0.2264, "instructions for each element of those"};
-    Cost shifting{"shifting", 1.453,
-                  "instructions more for a unit where runs begin at different places within one"};
-    Cost thread{"thread", 89.69, "instructions of a thread"};
-    Cost axis{"axis", 9.082, "instructions of a thread for each mode that boxes cut"};
-    Cost column{"column", 8.15, "instructions for where the elements of a lane's units lie"};
-    Cost column_digit{"column_digit", 0.6316, "instructions for each digit of that, more than two"};
-    Cost entry{"entry", 51.64, "instructions for where an element of a run lies"};
-    Cost entry_digit{"entry_digit", 4.297, "instructions for each digit of that"};
-    Cost gap{"gap", 134.2, "bytes more for each run of the destination with a gap behind it"};
-    Cost gap_prefetched{"gap_prefetched", 20,
-                        "bytes more for such a run whose cut sectors are prefetched"};
-    Cost gap_alone{"gap_alone", 110,
-                   "bytes more for such a run that a box has without its neighbours"};
-    Cost piece_alone{"piece_alone", 200,
-                     "aligned: bytes more for what a sparse row has behind its whole vectors"};
-    Cost shared_again{"shared_again", 0.08742,
-                      "share of what two boxes read that the L2 has lost meanwhile"};
-    Cost most_moved{"most_moved", 2.953,
+    Cost load{"load", 102, "instructions for each vector that is loaded"};
+    Cost lane{"lane", 19.81, "instructions for each unit that is stored"};
+    Cost axis{"axis", 22.34, "instructions of a thread for each mode that boxes cut"};
+    Cost entry_digit{"entry_digit", 10.57, "instructions for each digit of that"};
+    Cost most_moved{"most_moved", 2.431,
                     "times the destination's bytes: at most, where it has gaps"};
-    Cost edge{"edge", 32.02, "instructions for each element that may lie in no whole unit"};
-    Cost barriers{"barriers", 0.0123,
+    Cost edge{"edge", 57.86, "instructions for each element that may lie in no whole unit"};
+    Cost barriers{"barriers", 0.007945,
                   "as the shared `barriers`: two barriers a box, more between them"};
-    Cost run_digit{"run_digit", 12.21, "instructions for each digit of a run's place"};
-    Cost wavefront{"wavefront", 0.344, "wavefronts for each that the layout asks for"};
-    Cost block{"block", 2.987e-06, "seconds of a block that is alone"};
-    Cost block_lane{"block_lane", 6.663e-09, "seconds of such a block for each vector of a thread"};
-    Cost block_unit{"block_unit", 3.971e-08, "seconds more for each unit of a thread"};
+    Cost run_digit{"run_digit", 13.4, "instructions for each digit of a run's place"};
+    Cost wavefront{"wavefront", 0.4403, "wavefronts for each that the layout asks for"};
+    Cost block{"block", 3.233e-06, "seconds of a block that is alone"};
     // The aligned form.
-    Cost aligned_load{"aligned_load", 0.4009, "instructions for each vector that is loaded"};
-    Cost aligned_lane{"aligned_lane", 0.281, "instructions for each vector that is stored"};
-    Cost aligned_element{"aligned_element", 6.115, "instructions for each element of those"};
-    Cost aligned_thread{"aligned_thread", 35.58, "instructions of a thread"};
-    Cost aligned_barriers{"aligned_barriers", 0.1969, "as `barriers`"};
-    Cost aligned_wavefront{"aligned_wavefront", 0.7693,
-                           "wavefronts for each that the layout asks for"};
-    Cost aligned_block{"aligned_block", 2.672e-06, "seconds of a block that is alone"};
-    Cost aligned_block_lane{"aligned_block_lane", 6.125e-08, "seconds for each vector of a thread"};
+    Cost aligned_element{"aligned_element", 5.773, "instructions for each element of those"};
+    Cost aligned_barriers{"aligned_barriers", 0.1728, "as `barriers`"};
+    Cost aligned_block{"aligned_block", 2.979e-06, "seconds of a block that is alone"};
     // Values that change, as measured of six pairs of types in the aligned form.
     Cost change_work{"change_work", 1.5, "times the instructions"};
     Cost narrow_block{"narrow_block", 3, "times the time of a block where elements become smaller"};
     Cost wide_block{"wide_block", 1.4, "times the time of a block where they do not"};
-    Cost any_value{"any_value", 400,
-                   "instructions for an element of types known at run time alone"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

@@ -1,13 +1,11 @@
 // What boxes of pack should take.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 
 #include "core/divide.hpp"
 #include "plan/gpu/convert.hpp"
 #include "plan/gpu/cut_sectors.hpp"
-#include "plan/gpu/neighbours.hpp"
 #include "plan/gpu/pack_layout.hpp"
 #include "plan/gpu/pack_setup.hpp"
 #include "plan/gpu/runs.hpp"
@@ -66,40 +64,31 @@ struct BoxWork {
     setup_lanes = (rounded(args.from.listed()) + rounded(args.to.listed())) * c.run_digit * digits;
     if (args.anywhere) return;
     setup_lanes += rounded(std::int64_t{args.period.divisor} + vector_elements(normal)) *
-                   (c.entry + c.entry_digit * digits);
+                   c.entry_digit * digits;
   }
 
   // Boxes whose runs begin anywhere.
-  void add_anywhere(Work& work, const Box& box, const Problem& normal,
-                    const Family::Costs& c) const {
+  void add_anywhere(Work& work, const Problem& normal, const Family::Costs& c) const {
     const PackArgs& args = setup.args;
     const double rank = args.axes;
     const double W = args.of_unit();
     // Lanes that store, where groups of lanes are not full too; and where their elements lie.
     const double lanes = args.across.divisor;
     const double stores = args.columns * lanes * static_cast<double>(args.to.runs);
-    const double columns = args.columns * lanes * args.down.divisor;
     const int unit = args.of_unit() * args.element_bytes;
     const bool has_ends = args.of_unit() > 1 && !(args.same && args.to.bytes % unit == 0);
-    const double ends_places = has_ends ? c.entry + c.entry_digit * period_digits(args) : 0;
-    const double places =
-        columns * (c.column + c.column_digit * std::max(0, args.of_run.count - 2)) +
-        threads * ends_places;
+    const double ends_places = has_ends ? c.entry_digit * period_digits(args) : 0;
+    const double places = threads * ends_places;
     const double ends =
         has_ends ? static_cast<double>(args.to.runs) / args.to_list.pieces.count.divisor * 2 * W
                  : 0;
-    work.instructions =
-        work.blocks *
-        (setup_lanes + threads * (c.thread + c.axis * rank) + places + ends * c.edge +
-         loads * c.load + stores * (c.lane + c.element * W) + columns * args.finds * c.shifting);
+    work.instructions = work.blocks * (setup_lanes + threads * c.axis * rank + places +
+                                       ends * c.edge + loads * c.load + stores * c.lane);
     // Whole vectors are stored to shared memory; elements are loaded one by one.
     work.wavefronts = work.blocks * c.wavefront *
                       (loads / 32 * 8 + stores / 32 * (W * setup.wavefronts + 1) + ends / 32 * 4);
     work.barriers = c.barriers;
-    const double units = args.columns * std::ceil(static_cast<double>(args.to.runs) /
-                                                  static_cast<double>(args.down.divisor));
-    work.block_seconds = c.block + c.block_lane * static_cast<double>(box.bytes) / 16 / threads +
-                         c.block_unit * units;
+    work.block_seconds = c.block;
     if (normal.converts()) change(work, normal, c);
   }
 
@@ -116,14 +105,12 @@ struct BoxWork {
     const bool has_ends = bytes_behind_vectors(box, normal) > 0;
     const double of_run = static_cast<double>(whole_run(box, normal)) / V;  // vectors
     const double ways = has_ends ? 1 + std::min(1.0, 32 / of_run) : 1;
-    work.instructions =
-        work.blocks *
-        (setup_lanes + threads * (c.aligned_thread + c.axis * rank) + loads * c.aligned_load +
-         repeats * threads * ways * (c.aligned_lane + c.aligned_element * V));
-    work.wavefronts = work.blocks * c.aligned_wavefront *
-                      (loads / 32 * 8 + repeats * threads / 32 * (V * setup.wavefronts + 6));
+    work.instructions = work.blocks * (setup_lanes + threads * c.axis * rank +
+                                       repeats * threads * ways * c.aligned_element * V);
+    work.wavefronts =
+        work.blocks * (loads / 32 * 8 + repeats * threads / 32 * (V * setup.wavefronts + 6));
     work.barriers = c.aligned_barriers;
-    work.block_seconds = c.aligned_block + c.aligned_block_lane * repeats;
+    work.block_seconds = c.aligned_block;
     if (normal.converts()) change(work, normal, c);
   }
 
@@ -159,47 +146,20 @@ void add_least(Work& work, const PackConfig& config, const Box& box, double thre
     const double runs = stored / static_cast<double>(box.own(box.dst.run));
     stores = std::max(0.0, stored - (W - 1) * runs) / W * in_parts;
   }
-  const double turns = stores / threads;
   if (config.anywhere) {
-    work.instructions =
-        work.blocks * (threads * c.thread + loads * c.load + stores * c.lane + stored * c.element);
+    work.instructions = work.blocks * (loads * c.load + stores * c.lane);
     work.wavefronts = work.blocks * c.wavefront * (loads * 8 + stored + stores) / 32;
     work.barriers = c.barriers;
-    work.block_seconds = c.block + c.block_lane * loaded / vector / threads + c.block_unit * turns;
+    work.block_seconds = c.block;
   } else {
-    work.instructions = work.blocks * (threads * c.aligned_thread + loads * c.aligned_load +
-                                       stores * c.aligned_lane + stored * c.aligned_element);
-    work.wavefronts = work.blocks * c.aligned_wavefront * (loads * 8 + stored + stores * 6) / 32;
+    work.instructions = work.blocks * stored * c.aligned_element;
+    work.wavefronts = work.blocks * (loads * 8 + stored + stores * 6) / 32;
     work.barriers = c.aligned_barriers;
-    work.block_seconds = c.aligned_block + c.aligned_block_lane * turns;
+    work.block_seconds = c.aligned_block;
   }
   work.resident =
       resident_blocks(model.device, static_cast<int>(threads), static_cast<unsigned>(loaded),
                       resident_threads(config, normal) / config.threads);
-}
-
-BlockWalk walk_of(const Box& box, const Problem& normal, bool anywhere) {
-  BlockWalk walk(normal);
-  for (int i = 0; i < normal.rank(); ++i) walk[i].indices = box.step(i);
-  const BoxOrder order(box, normal, anywhere);
-  for (int at = 0; at < order.count; ++at) {
-    const int i = order.modes[static_cast<std::size_t>(at)];
-    walk[i].step = walk.blocks;
-    walk.blocks *= std::ceil(static_cast<double>(normal.modes[i].extent) / box.step(i));
-  }
-  return walk;
-}
-
-// `run`: bytes of the piece that a box has.
-CutRuns cut_runs(const Box::Side& side, double run, const Box& box, const Problem& normal,
-                 const BlockWalk& walk) {
-  CutRuns runs{{side.order.data(), static_cast<std::size_t>(side.run_modes)}, run};
-  if (side.run_modes == 0) return runs;
-  const int last = runs.modes.back();
-  runs.pieces = static_cast<double>(normal.modes[last].extent) / box.step(last);
-  runs.bytes *= runs.pieces;
-  runs.step = walk[last].step;
-  return runs;
 }
 
 // Bytes of the source that an element takes which has no neighbours: up to the next one, or a
@@ -213,50 +173,24 @@ double bytes_of_element(const Problem& normal) {
   return static_cast<double>(std::max<std::int64_t>(bytes, normal.src_type.size()));
 }
 
-// `prefetches`: whether cut sectors of the destination are asked for.
 void add_traffic(Work& work, const PackConfig& config, const Box& box, const Problem& normal,
-                 const Model& model, const Family::Costs& c, bool prefetches) {
+                 const Model& model, const Family::Costs& c) {
   const double src_run = box.src.run_modes == 0
                              ? bytes_of_element(normal)
                              : static_cast<double>(box.src.places * normal.src_type.size());
   const double dst_run = static_cast<double>(box.own(box.dst.places) * normal.dst_type.size());
-  const BlockWalk walk = walk_of(box, normal, config.anywhere);
-  const auto moved = [&](const Box::Side& side, double run, std::int64_t Mode::*stride,
-                         std::int64_t reach) -> MovedRuns {
-    const CutRuns cut = cut_runs(side, run, box, normal, walk);
-    return {run, granule_of(side, normal, stride), run,
-            met_late(model, normal, walk, cut, stride, reach)};
-  };
-  work.src_bytes = src_moved(model, moved(box.src, src_run, &Mode::src_stride, 64));
-  MovedRuns written = moved(box.dst, dst_run, &Mode::dst_stride, 32);
-  if (box.shared > 0) {
-    written.granule = sector_bytes;
-    const double again = static_cast<double>(box.shared) / box.step(box.shared_mode);
-    work.src_bytes += c.shared_again * again * model.least.src_bytes;
-  }
+  work.src_bytes = src_moved(model, {src_run, granule_of(box.src, normal, &Mode::src_stride)});
+  MovedRuns written{dst_run, granule_of(box.dst, normal, &Mode::dst_stride)};
+  if (box.shared > 0) written.granule = sector_bytes;
   work.dst_bytes = dst_moved(model, written);
   if (!config.anywhere) {
-    // The end of a run leaves in pieces. Each after the first one takes the L2 as a sector does.
-    const int pieces = std::popcount(static_cast<unsigned>(bytes_behind_vectors(box, normal)));
-    const double runs =
-        static_cast<double>(normal.elements()) / static_cast<double>(whole_run(box, normal));
-    work.dst_bytes = std::min(work.dst_bytes + runs * std::max(0, pieces - 1) * sector_bytes,
-                              std::max(work.dst_bytes, model.least.dst_bytes * c.most_moved));
     if (!dst_row(normal).is_sparse()) return;
     // Memory takes each of such rows by itself.
-    work.dst_bytes = std::max(work.dst_bytes, model.least.dst_bytes + model.cut_bytes()) +
-                     runs * pieces * c.piece_alone;
+    work.dst_bytes = std::max(work.dst_bytes, model.least.dst_bytes + model.cut_bytes());
     return;
   }
   if (!leaves_gaps(box, normal)) return;
-  double gap = c.gap;
-  if (prefetches) {
-    // Of a row that a box has alone, others write into both of its cut sectors at other times.
-    const int beside = box.dst.order[static_cast<std::size_t>(box.dst.run_modes)];
-    gap = c.gap_prefetched + c.gap_alone / box.extent[static_cast<std::size_t>(beside)];
-  }
-  const double at_once = model.least.dst_bytes * c.most_moved;
-  work.dst_bytes = std::min(work.dst_bytes + model.least.dst_bytes * gap / dst_run, at_once);
+  work.dst_bytes = std::min(work.dst_bytes, model.least.dst_bytes * c.most_moved);
   if (model.least.dst_short > 0) {
     work.dst_bytes = std::max(work.dst_bytes, model.least.dst_bytes + model.cut_bytes());
   }
@@ -289,13 +223,13 @@ Estimate Family::least(const Problem& normal, const Alignment& start, const Mode
     work.barriers = barriers / most_resident * std::min(work.resident, 1.0);
     return estimate_of(model, work);
   };
-  work.instructions = loads * c.load + stored * c.element;
+  work.instructions = loads * c.load;
   const Estimate anywhere =
       with(c.wavefront, c.block, c.barriers, most_threads_anywhere / least_threads_anywhere);
   if (!boxes.may_be_aligned(start)) return anywhere;
-  work.instructions = loads * c.aligned_load + stored * c.aligned_element;
-  const Estimate aligned = with(c.aligned_wavefront, c.aligned_block, c.aligned_barriers,
-                                most_threads_aligned / least_threads_aligned);
+  work.instructions = stored * c.aligned_element;
+  const Estimate aligned =
+      with(1, c.aligned_block, c.aligned_barriers, most_threads_aligned / least_threads_aligned);
   return aligned.seconds < anywhere.seconds ? aligned : anywhere;
 }
 
@@ -305,41 +239,29 @@ Estimate Family::estimate(const PackConfig& config, const Problem& normal, const
   const auto threads = static_cast<double>(threads_of(config, box, normal));
   Work moved;
   moved.blocks = static_cast<double>(count_boxes(box, normal));
-  add_traffic(moved, config, box, normal, model, c, config.prefetches);
-  // As measured: estimates of large boxes, and of those whose runs are longer on one side, are so
-  // much too low where they are the lowest of many.
-  constexpr double doubt = 1.04;
-  const bool doubtful = config.longer != 0 || box.bytes > most_bytes;
-  const auto doubted = [&](Estimate estimate) {
-    if (doubtful) estimate.seconds *= doubt;
-    return estimate;
-  };
+  add_traffic(moved, config, box, normal, model, c);
   const auto estimate_with = [&](const Setup& setup) {
     Work work = moved;
     work.resident = resident_blocks(model.device, static_cast<int>(threads), setup.shared_bytes(),
                                     resident_threads(config, normal) / config.threads);
     const BoxWork of_box(setup, threads, normal, c);
     if (config.anywhere) {
-      of_box.add_anywhere(work, box, normal, c);
+      of_box.add_anywhere(work, normal, c);
     } else {
       of_box.add_aligned(work, box, normal, c);
     }
-    work.block_seconds += model.costs.walk_block * setup.args.axes;
     if (normal.converts() && why_no_common_cast(normal) != nullptr) {
-      work.instructions += static_cast<double>(normal.elements()) * c.any_value;
+      work.instructions += static_cast<double>(normal.elements()) * model.costs.any_value;
     }
-    return doubted(estimate_of(model, work));
+    return estimate_of(model, work);
   };
   if (model.least_seconds != nullptr && !normal.converts()) {
     Work work = moved;
     add_least(work, config, box, threads, normal, model, c);
-    const Estimate least = doubted(estimate_of(model, work));
+    const Estimate least = estimate_of(model, work);
     if (model.is_out_of_reach(least)) return least;
   }
   Setup setup = first_setup(config, box, normal);
-  if (config.prefetches && setup.args.prefetch == kernels::PackPrefetch::none) {
-    add_traffic(moved, config, box, normal, model, c, false);
-  }
   if (model.least_seconds != nullptr) {
     const Estimate least = estimate_with(setup);
     if (model.is_out_of_reach(least)) return least;

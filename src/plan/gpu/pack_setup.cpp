@@ -243,8 +243,7 @@ const Box& Boxes::of(const PackConfig& config) {
   BoxWish wish{.src_run_bytes = run_bytes,
                .dst_run_bytes = dst_run_bytes,
                .least_bytes = least,
-               .gaps = config.gaps,
-               .apart = config.apart};
+               .gaps = config.gaps};
   wish.shares = config.anywhere && config.shares;
   wish.ends_anywhere = config.anywhere;
   for (const Made& made : made_) {

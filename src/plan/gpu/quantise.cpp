@@ -96,9 +96,8 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   add({});
 }
 
-Estimate Family::estimate(const QuantiseConfig& config, const Problem& normal, const Model& moves,
+Estimate Family::estimate(const QuantiseConfig& config, const Problem& normal, const Model& model,
                           const Costs& c) {
-  const Model model = model_of_values(moves);
   const Launchable<Args> ready = prepare(config, normal);
   const Args& args = ready.args;
   const bool q8 = args.format == BlockFormat::q8_0;

@@ -23,7 +23,7 @@ struct Family : FamilyOfParts<Repeats> {
       "what the destination holds several times is moved once, then copied";
   static constexpr Operations operations{Operation::move};
   struct Costs {  // beside those of the families that do the work
-    Cost part{"part", 4.166e-07, "seconds from one part's end to the next one's start"};
+    Cost part{"part", 3.943e-07, "seconds from one part's end to the next one's start"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

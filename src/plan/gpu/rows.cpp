@@ -104,7 +104,7 @@ Estimate estimate_changing(const Problem& normal, const Model& model, const Fami
   work.instructions = work.blocks * kernels::rows_threads * (c.thread + 4 * of_lane);
   work.block_seconds = model.costs.rows_block;
   const auto share = [&](std::int64_t bytes) -> double {
-    return bytes >= 256 ? c.change_256 : bytes >= 128 ? c.change_128 : c.change_short;
+    return bytes >= 128 ? c.change_128 : c.change_short;
   };
   const std::int64_t elements = rows.vectors * rows.elements;
   work.src_bytes = model.src_read() / share(elements * normal.src_type.size());
@@ -190,16 +190,15 @@ Estimate Family::estimate(const RowsConfig& config, const Problem& normal, const
   const Units units(config, rows);
   const bool long_rows = units.of_row >= units.of_block;
   const bool aligned = config.form == RowForm::aligned;
-  double share = config.in_flight == 1 ? c.single : c.together;
-  if (aligned)
-    share -= rows.bytes >= 256 ? c.loss_256 : rows.bytes >= 128 ? c.loss_128 : c.loss_short;
+  double share = 1;
+  if (aligned && rows.bytes < 128) share -= c.loss_short;
   Work work;
   work.blocks = static_cast<double>(units.blocks());
   work.resident = resident_blocks(model.device, kernels::rows_threads, 0,
                                   aligned && config.in_flight == 1 ? 8 : 4);
   double of_lane = c.lane;
-  if (!aligned)
-    of_lane += c.shifted + warps_with_ends(rows) * (rows.granule < 4 ? c.end_part : c.end);
+  if (!aligned) of_lane += c.shifted;
+  if (!aligned && rows.granule < 4) of_lane += warps_with_ends(rows) * c.end_part;
   if (!long_rows) of_lane += c.axis * rows.outer.size();
   work.instructions = work.blocks * kernels::rows_threads *
                       (c.thread + static_cast<double>(config.in_flight) * of_lane);

@@ -30,21 +30,17 @@ struct Family {
   using Config = RowsConfig;
   using Args = kernels::RowsArgs;
   struct Costs {
-    Cost lane{"lane", 13.11, "instructions for each vector of 16 bytes"};
-    Cost axis{"axis", 12.83, "instructions for each mode of a short row's place"};
-    Cost shifted{"shifted", 115.4, "instructions more for a vector put together from two"};
-    Cost end{"end", 96.41, "more for those of a warp that has the end of a row"};
-    Cost end_part{"end_part", 183.2, "the same where a row may end within a word"};
-    Cost thread{"thread", 46.1, "instructions of a thread"};
-    Cost together{"together", 1, "share of the memory's speed with several vectors a thread", 1};
-    Cost single{"single", 1, "share of the memory's speed with one vector a thread", 1};
-    Cost loss_256{"loss_256", 0.002045,
-                  "of that share: lost with aligned rows of 256 bytes or more"};
-    Cost loss_128{"loss_128", 0.09025, "lost with aligned rows of 128 to 255 bytes"};
-    Cost loss_short{"loss_short", 0.175, "lost with shorter aligned rows"};
-    Cost change_256{"change_256", 0.96, "share where values change in rows of 256 bytes or more",
+    Cost lane{"lane", 7.773, "instructions for each vector of 16 bytes"};
+    Cost axis{"axis", 16.69, "instructions for each mode of a short row's place"};
+    Cost shifted{"shifted", 151.6, "instructions more for a vector put together from two"};
+    Cost end_part{"end_part", 117.1,
+                  "instructions more for those of a warp that has the end of a row, which may be "
+                  "within a word"};
+    Cost thread{"thread", 19.98, "instructions of a thread"};
+    Cost loss_short{"loss_short", 0.1305,
+                    "share of the memory's speed that is lost with aligned rows below 128 bytes"};
+    Cost change_128{"change_128", 0.93, "share where values change in rows of 128 bytes or more",
                     1};
-    Cost change_128{"change_128", 0.93, "share where they change in rows of 128 to 255 bytes", 1};
     Cost change_short{"change_short", 0.8, "share where they change in shorter rows", 1};
   };
 

@@ -50,13 +50,6 @@ bool are_narrow(const Groups& groups, const Problem& normal) {
          groups.row_count * normal.dst_type.size() >= shape.down_bytes;
 }
 
-// Whether rows follow each other without gaps, and are too long for a shape of half as many bytes.
-bool holds_rows(const kernels::TileShape& shape, const Groups& groups, const Problem& normal) {
-  const TileSides sides = gpu::sides_of(shape, normal, sector);
-  const TileSides half{sides.rows / 2, sides.cols, sides.halo};
-  return have_whole_rows(sides, groups, normal) && !have_whole_rows(half, groups, normal);
-}
-
 // Whether tiles that end with sectors are worth it where others end with vectors, as measured: for
 // large matrices of small elements.
 bool gains_from_sectors(const Groups& groups, const Problem& normal) {
@@ -95,24 +88,20 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
     }
     const int size = normal.dst_type.size();
     // Single bytes gathered from rows of any phase would collide.
-    for (int shape = size == 1 ? gathered : 0; shape < gathered; ++shape) {
+    for (int shape = 0; shape < gathered; ++shape) {
       const bool small = shape == kernels::small_skew_shape;
-      if (!small || (size == 4 && are_few(groups, normal, device))) offer(shape);
+      if (!kernels::has_skew_shape(shape, size)) continue;
+      if (!small || are_few(groups, normal, device)) offer(shape);
     }
     if (size > 4) return;
-    constexpr std::span shapes(kernels::skew_register_shapes);
-    constexpr auto usual = shapes.first<kernels::narrow_register_shape>();
+    constexpr auto usual =
+        std::span(kernels::skew_register_shapes).first<kernels::narrow_register_shape>();
     for (int shape = 0; shape < kernels::narrow_register_shape; ++shape) {
       if (!is_too_large(usual, shape, groups, normal)) offer(gathered + shape);
     }
     if (are_narrow(groups, normal)) offer(gathered + kernels::narrow_register_shape);
-    if (size > 1) return;
-    if (are_few(groups, normal, device)) offer(gathered + kernels::small_register_shape);
-    for (int shape = kernels::first_high_shape; shape < kernels::skew_register_shape_count;
-         ++shape) {
-      if (holds_rows(shapes[static_cast<std::size_t>(shape)], groups, normal)) {
-        offer(gathered + shape);
-      }
+    if (size == 1 && are_few(groups, normal, device)) {
+      offer(gathered + kernels::small_register_shape);
     }
   });
 }
@@ -121,27 +110,14 @@ Estimate Family::estimate(const TileConfig& config, const Problem& normal, const
                           const Costs& c, Facts& runs) {
   TileCosts costs;
   if (is_in_registers(config)) {
-    costs = {.lane = c.register_lane,
-             .element = c.register_element,
-             .thread = c.register_thread,
-             .mode = c.register_mode,
-             .block = c.register_block,
-             .block_turn = c.register_block_turn,
-             .barriers = c.register_barriers,
-             .table_lane = c.register_table};
+    costs = {.block = c.register_block, .block_turn = c.register_block_turn};
   } else {
-    costs = {.lane = c.lane,
-             .element = c.element,
-             .thread = c.thread,
-             .mode = c.mode,
+    costs = {.thread = c.thread,
              .block = c.block,
              .block_turn = c.block_turn,
              .barriers = c.barriers,
              .whole_turns = false};
   }
-  costs.edge_lane = c.edge_lane;
-  costs.edge_bytes = c.edge_bytes;
-  costs.joint = c.joint;
   const Groups groups = groups_of(normal, runs, config.row_modes, config.col_modes);
   return estimate_of_tiles(groups, sides_of(config, normal),
                            kernel_of<kernels::SkewArgs>(config, normal), costs, sector, normal,
@@ -151,7 +127,7 @@ Estimate Family::estimate(const TileConfig& config, const Problem& normal, const
 std::string Family::describe(const TileConfig& config, const Problem& normal) {
   const bool says_how = is_in_registers(config) && !normal.converts();
   return describe_tiles(config, sides_of(config, normal), normal) +
-         (says_how ? ", turned in registers" : "") + (config.prefetches ? cut_prefetched : "");
+         (says_how ? ", transposed in registers" : "") + (config.prefetches ? cut_prefetched : "");
 }
 
 Launchable<kernels::SkewArgs> Family::prepare(const TileConfig& config, const Problem& normal) {

@@ -141,8 +141,7 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
 Estimate Family::estimate(const StructuresConfig& config, const Problem& normal, const Model& model,
                           const Costs& c) {
   const double elements = 16.0 / normal.src_type.size();  // of a vector
-  const double of_lane = c.lane + (normal.src_type.size() == 1 ? c.byte : 0.0) +
-                         (config.shifted ? c.shifted : 0.0) +
+  const double of_lane = (config.shifted ? c.shifted : 0.0) +
                          (normal.converts() ? elements * convert_lane(normal, model.costs) : 0.0);
   Work work;
   const double chunks = static_cast<double>(batches(config, normal)) *

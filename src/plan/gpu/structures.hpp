@@ -33,10 +33,8 @@ struct Family {
   using Config = StructuresConfig;
   using Args = kernels::StructuresArgs;
   struct Costs {
-    Cost lane{"lane", 27.06, "instructions for each vector of a structure"};
-    Cost byte{"byte", 55.86, "instructions more for elements of one byte"};
-    Cost shifted{"shifted", 105.7, "instructions more for a vector put together from two"};
-    Cost block{"block", 2.584e-06, "seconds of a block that is alone"};
+    Cost shifted{"shifted", 137.2, "instructions more for a vector put together from two"};
+    Cost block{"block", 2.528e-06, "seconds of a block that is alone"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);

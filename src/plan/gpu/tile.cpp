@@ -45,8 +45,8 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
 
 Estimate Family::estimate(const TileConfig& config, const Problem& normal, const Model& model,
                           const Costs& c, Facts& runs) {
-  const TileCosts costs{c.lane,  c.element,    c.thread,   c.mode,
-                        c.block, c.block_turn, c.barriers, c.repeat};
+  const TileCosts costs{
+      .thread = c.thread, .block = c.block, .block_turn = c.block_turn, .barriers = c.barriers};
   const Groups groups = groups_of(normal, runs, config.row_modes, config.col_modes);
   return estimate_of_tiles(groups, sides_of(config, normal),
                            kernel_of<kernels::TileArgs>(config, normal), costs, 0, normal, model);

@@ -23,12 +23,7 @@ struct Family {
   using Args = kernels::TileArgs;
   using Facts = GroupRuns;
   struct Costs {
-    Cost lane{"lane", 0.4571, "instructions for each 16 bytes"};
-    Cost element{"element", 0.1665, "instructions for each element"};
     Cost thread{"thread", 217.6, "instructions of a thread"};
-    Cost mode{"mode", 21.88, "instructions of a thread for each mode beyond two"};
-    Cost repeat{"repeat", 0.0003985,
-                "more memory time for each time more that lanes take four vectors"};
     Cost block{"block", 1.425e-06, "seconds of a block that is alone"};
     Cost block_turn{"block_turn", 4.93e-07,
                     "seconds of such a block for every four vectors of a thread"};

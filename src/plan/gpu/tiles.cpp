@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "core/divide.hpp"
-#include "plan/gpu/neighbours.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -31,32 +30,6 @@ MovedRuns runs_of(const Problem& normal, const Run& run, int modes, std::int64_t
 double used_share(const TileSides& sides, const Groups& groups, const TileCounts& counts) {
   const auto room = static_cast<double>(counts.down * sides.rows * counts.across * sides.cols);
   return std::min(1.0, static_cast<double>(groups.row_count * groups.col_count) / room);
-}
-
-// Tiles follow one another along rows of the destination, as many as a band has, then along
-// columns, then in order of the destination. The modes of a group before the one that a tile ends
-// in are all in it.
-BlockWalk walk_of(const Problem& normal, const TileSides& sides, const Groups& groups,
-                  const TileCounts& counts, std::int64_t of_band) {
-  BlockWalk walk(normal);
-  walk.blocks = static_cast<double>(counts.all);
-  const auto of_group = [&](const Run& run, int modes, std::int64_t of_tile, std::int64_t step) {
-    double left = static_cast<double>(of_tile);
-    for (int k = 0; k < modes; ++k) {
-      const auto tiles = static_cast<double>(step);
-      walk[run[k]] = {std::max(left, 1.0), left >= 1 ? tiles : tiles / left};
-      left /= static_cast<double>(normal.modes[run[k]].extent);
-    }
-  };
-  of_group(groups.rows, groups.row_modes, sides.rows, 1);
-  of_group(groups.cols, groups.col_modes, sides.cols, of_band);
-  auto step = static_cast<double>(counts.down * counts.across);
-  for (int i = normal.rank(); i-- > 0;) {
-    if (groups.in_rows(i) || groups.in_cols(i)) continue;
-    walk[i].step = step;
-    step *= static_cast<double>(normal.modes[i].extent);
-  }
-  return walk;
 }
 
 }  // namespace
@@ -144,7 +117,6 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
   const double tile_bytes = elements * (src_size + dst_size) / 2;  // of the two sides, on average
   const double vectors = tile_bytes / 16;
   const double halo = halo_bytes / (static_cast<double>(sides.rows) * dst_size);
-  const int more_modes = groups.row_modes + groups.col_modes - 2;
 
   const TileCounts counts = counts_of(sides, groups);
   const double used = used_share(sides, groups, counts);
@@ -153,64 +125,30 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
   work.blocks = static_cast<double>(counts.all);
   work.resident =
       resident_blocks(model.device, kernel.threads, kernel.shared_bytes, kernel.min_blocks);
-  const double of_element = costs.element + (normal.converts() ? convert_lane(normal, c) : 0.0);
-  const double of_vector = costs.lane + (more_modes > 0 ? costs.table_lane : 0.0);
-  const double full_blocks = work.blocks * (used + c.idle * (1 - used));
-  work.instructions = full_blocks * (1 + halo) * (vectors * of_vector + elements * of_element) +
-                      work.blocks * kernel.threads * (costs.thread + costs.mode * more_modes);
+  const double of_element = normal.converts() ? convert_lane(normal, c) : 0.0;
+  const double full_blocks = work.blocks * used;
+  work.instructions = full_blocks * (1 + halo) * elements * of_element +
+                      work.blocks * kernel.threads * costs.thread;
   // Whole vectors on both legs: four wavefronts for each 512 bytes.
   work.wavefronts = full_blocks * elements * std::min(src_size, dst_size) * (1 + halo) / 512 * 8;
   work.barriers = costs.barriers;
   const double turns = vectors * (1 + halo) / 4 / kernel.threads;
   work.block_seconds = costs.block +
                        costs.block_turn * (costs.whole_turns ? std::ceil(turns) : turns) +
-                       (more_modes > 0 ? c.table_block : 0.0) +
-                       c.walk_block * (normal.rank() - groups.row_modes - groups.col_modes);
-  const double repeats =  // fitted to moves alone
-      normal.converts() ? 1 : 1 + costs.repeat * (tile_bytes / 64 / kernel.threads - 1);
+                       (groups.row_modes + groups.col_modes > 2 ? c.table_block : 0.0);
   if (model.least_seconds != nullptr) {
-    work.src_bytes = model.least.src_bytes * repeats;
-    work.dst_bytes = model.least.dst_bytes * repeats;
+    work.src_bytes = model.least.src_bytes;
+    work.dst_bytes = model.least.dst_bytes;
     const Estimate least = estimate_of(model, work);
     if (model.is_out_of_reach(least)) return least;
   }
-  const std::int64_t of_band = tiles_of_band(counts, sides, normal);
-  const BlockWalk walk = walk_of(normal, sides, groups, counts, of_band);
-  MovedRuns read = runs_of(normal, groups.cols, groups.col_modes, groups.col_count, sides.cols,
-                           &Mode::src_stride);
-  read.late = met_late(model, normal, walk,
-                       {{groups.cols.mode.data(), static_cast<std::size_t>(groups.col_modes)},
-                        static_cast<double>(groups.col_count) * src_size,
-                        static_cast<double>(counts.across),
-                        static_cast<double>(of_band)},
-                       &Mode::src_stride, 64);
-  work.src_bytes = src_moved(model, read) * (1 + c.halo * halo);
+  work.src_bytes = src_moved(model, runs_of(normal, groups.cols, groups.col_modes, groups.col_count,
+                                            sides.cols, &Mode::src_stride));
   MovedRuns written = runs_of(normal, groups.rows, groups.row_modes, groups.row_count, sides.rows,
                               &Mode::dst_stride);
-  written.late = met_late(model, normal, walk,
-                          {{groups.rows.mode.data(), static_cast<std::size_t>(groups.row_modes)},
-                           static_cast<double>(groups.row_count) * dst_size,
-                           static_cast<double>(counts.down),
-                           1},
-                          &Mode::dst_stride, 32);
   if (halo_bytes > 0) written.between = static_cast<double>(groups.row_count) * dst_size;
   work.dst_bytes = dst_moved(model, written);
   if (!kernel.prefetches) work.dst_bytes += model.cut_bytes();
-  if (!normal.converts()) {
-    work.src_bytes *=
-        repeats * (1 + c.src_group / (static_cast<double>(groups.col_count) * src_size));
-    work.dst_bytes *=
-        repeats * (1 + c.dst_group / (static_cast<double>(groups.row_count) * dst_size));
-  }
-  const auto rows_written = static_cast<double>(groups.col_count * groups.rest);
-  const bool has_ends = halo_bytes > 0 && have_edges(groups, normal);
-  if (has_ends && have_whole_rows(sides, groups, normal)) {
-    work.instructions += rows_written * costs.joint;
-  } else if (has_ends) {
-    const double edges = 2 * rows_written;
-    work.instructions += edges * halo_bytes / dst_size * costs.edge_lane;
-    work.dst_bytes += edges * costs.edge_bytes;
-  }
   return estimate_of(model, work);
 }
 

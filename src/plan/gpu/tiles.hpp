@@ -65,16 +65,11 @@ std::int64_t tiles_of_band(const TileCounts& counts, const TileSides& sides, con
 /// "64 x 64 of 4 B, 2 + 1 modes"
 std::string describe_tiles(const TileConfig& config, const TileSides& sides, const Problem& normal);
 
-/// What a vector, an element, a thread, a mode beyond two, a block that is alone and each turn of
-/// its threads cost, in which they take four vectors; the others as the families say.
+/// What a thread, a block that is alone and each turn of its threads cost, in which they take four
+/// vectors.
 struct TileCosts {
-  double lane, element, thread, mode, block, block_turn, barriers;
-  double repeat = 0;
-  double table_lane = 0;
+  double thread = 0, block = 0, block_turn = 0, barriers = 0;
   bool whole_turns = true;
-  double edge_lane = 0;   ///< instructions for each element that a sector has room for
-  double edge_bytes = 0;  ///< what a sector that is written in part costs more
-  double joint = 0;       ///< instructions where two rows meet that a tile has whole
 };
 
 /// The kernel that a configuration names, as far as estimates ask.

@@ -308,28 +308,6 @@ TEST(GatherChunks, AreEstimatedToReadBurstsOnce) {
   EXPECT_GT(stored(1'900'001), 1.5 * stored(1'900'000));
 }
 
-// Rows of 154 bytes, each in six sectors of which two or three are stored in part, whose repeats
-// begin anywhere: both the parts and the sectors that rows do not fill take their time.
-TEST(GatherEstimates, RepeatsThatCutSectorsTakeLonger) {
-  const DeviceInfo device = device_named("h200");
-  const SharedCosts shared;
-  const gather::Family::Costs standard;
-  const auto seconds = [&](std::int64_t row, std::int64_t pitch, const auto& costs) {
-    Problem problem;
-    problem.src_type = problem.dst_type = ElementType::bytes(2);
-    const std::int64_t rows = 500'001;
-    problem.modes = {{16, 0, rows * pitch}, {rows, row + 30, pitch}, {row / 2, 2, 2}};
-    const Model model{device, shared, least_traffic(problem)};
-    return gather::estimate_of_repeated({}, problem, model, costs).seconds;
-  };
-  EXPECT_GT(seconds(154, 176, standard), 1.5 * seconds(160, 160, standard));
-  EXPECT_GT(seconds(154, 154, standard), 1.1 * seconds(160, 160, standard));
-  gather::Family::Costs as_others = standard;
-  as_others.gap.value = 1;
-  EXPECT_GT(seconds(154, 176, standard), 1.1 * seconds(154, 176, as_others));
-  EXPECT_EQ(seconds(154, 154, standard), seconds(154, 154, as_others));
-}
-
 TEST(Transpositions, AWalkHasRoomForTheirMatrices) {
   const auto with_modes = [](int count) {
     Problem problem;

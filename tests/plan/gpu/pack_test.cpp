@@ -218,32 +218,5 @@ TEST(PackBanks, WholeBlocksMeetMoreOfThem) {
   EXPECT_GE(seen, 60);
 }
 
-// 128 x 8 rows become 8 x 128. Where the source has rows of a mode a multiple of the banks' bytes
-// apart, a box may end its runs there.
-TEST(PackBoxes, LieApartWhereRowsTurn) {
-  const DeviceInfo device = device_named("h200");
-  const auto runs_apart = [&](std::int64_t row, std::int64_t size, std::int64_t count = 128) {
-    Problem problem;
-    problem.src_type = problem.dst_type = ElementType::bytes(static_cast<int>(size));
-    const std::int64_t bytes = row * size;
-    problem.modes.push_back({100000, 8 * count * bytes, 8 * count * bytes});
-    problem.modes.push_back({count, bytes, 8 * bytes});
-    problem.modes.push_back({8, count * bytes, bytes});
-    problem.modes.push_back({row, size, size});
-    std::vector<std::int64_t> bytes_of_runs;
-    Boxes boxes(problem);
-    Family::configure(problem, {}, device, boxes, [&](const PackConfig& config) {
-      if (config.apart) bytes_of_runs.push_back(Boxes(problem).of(config).src.run * size);
-    });
-    return bytes_of_runs;
-  };
-  for (const auto& [row, size] : {std::pair{5, 1}, std::pair{3, 1}, std::pair{7, 2}}) {
-    const std::vector<std::int64_t> runs = runs_apart(row, size);
-    EXPECT_FALSE(runs.empty()) << row;
-    for (const std::int64_t run : runs) EXPECT_EQ(run, 128 * row * size) << row;
-  }
-  EXPECT_TRUE(runs_apart(5, 1, 127).empty()) << "they meet all banks";
-}
-
 }  // namespace
 }  // namespace cornerturn::plan::gpu::pack
