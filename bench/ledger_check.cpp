@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "cornerturn/error.hpp"
-#include "fit.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "planning/fit.hpp"
 #include "workshop/ladder/compiled.hpp"
 #include "workshop/ladder/ledger.hpp"
 

@@ -86,7 +86,7 @@ def of_mutants_in_place(result):
     rows, _ = table_of_mutants(result)
     by_hand = sum(mutant["chosen"] == "by hand" for mutant in result["results"])
     return ("### In place\n\n"
-            f"The same for arrays and files in place, {result['date']}, commit {result['commit']}: {by_hand} "
+            f"In the code for arrays and files in place as well, {result['date']}, commit {result['commit']}: {by_hand} "
             "planted by hand in the order of calls, in what is checked and in limits, and "
             f"{len(result['results']) - by_hand} at random.\n\n" + rows)
 
@@ -134,7 +134,7 @@ def of_soak(result):
             "`rechunk`, and `transpose` of files into others, with other values or in blocks, and in place; one or two at "
             "once on the same target, and some beside other jobs. After each end what had the target's name was the older "
             "array or the newer one, or in place it was refused until the same command had finished it; at the end all "
-            f"elements were compared, and nothing else was left. Of {of[0]:,} journals with one other bit, or cut short, "
+            f"elements were compared, and nothing else was left. {of[0]:,} journals were damaged by one bit, or cut short: "
             f"{of[1]:,} were refused, after which the right one finished the file; the others did not matter.\n\n"
             + table(["jobs of", *columns], rows))
 

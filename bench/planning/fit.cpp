@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 namespace cornerturn::bench {
 
@@ -53,6 +54,39 @@ double badness(const std::vector<FitCase>& cases, const EstimateOf& estimate) {
   }
   const auto n = static_cast<double>(cases.size());
   return of_choices * (lost + 2 * losses) / n + off / weights;
+}
+
+std::vector<double> fitted(const std::vector<FreeCost>& free,
+                           const std::function<double(const std::vector<double>&)>& badness_of,
+                           int steps, unsigned seed) {
+  const auto all_of = [&](const std::vector<double>& costs) {
+    double moved = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      const double times = std::log(costs[i] / free[i].start);
+      moved += 0.0004 * times * times;
+    }
+    return badness_of(costs) + moved;
+  };
+  std::vector<double> costs;
+  costs.reserve(free.size());
+  for (const FreeCost& cost : free) costs.push_back(std::min(cost.start, cost.most));
+  std::vector<double> reach(costs.size(), 0.3);
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  double best = all_of(costs);
+  for (int i = 0; i < steps; ++i) {
+    const std::size_t which = random() % costs.size();
+    std::vector<double> trial = costs;
+    trial[which] =
+        std::min(trial[which] * std::exp(reach[which] * normal(random)), free[which].most);
+    const double value = all_of(trial);
+    reach[which] =
+        value < best ? std::min(reach[which] * 1.3, 0.8) : std::max(reach[which] * 0.93, 0.02);
+    if (value >= best) continue;
+    best = value;
+    costs = trial;
+  }
+  return costs;
 }
 
 namespace {

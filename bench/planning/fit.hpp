@@ -27,6 +27,12 @@ struct FreeCost {
   double most = 0;  ///< that it may become
 };
 
+/// A random search of so many steps near where costs start, one changed at a time. What the
+/// measurements do not tell stays as it is: moving a cost has a price of its own.
+std::vector<double> fitted(const std::vector<FreeCost>& free,
+                           const std::function<double(const std::vector<double>&)>& badness_of,
+                           int steps, unsigned seed);
+
 /// All estimates with given costs, as logarithms: of a case, of a candidate.
 using LogEstimates = std::vector<std::vector<double>>;
 

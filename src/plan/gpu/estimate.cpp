@@ -75,7 +75,7 @@ Estimate estimate_of(const Model& model, const Work& work) {
   // Blocks of an SM, on the average and on those that have most.
   const double of_sm = work.blocks / device.sm_count;
   const double more = std::ceil(of_sm) / of_sm - 1;
-  const double busiest = 1 + more;
+  const double busiest = 1 + model.costs.uneven_issue * more;
   e.issue_seconds = work.instructions / (lanes_a_clock * clocks) * busiest;
   e.shared_seconds = work.wavefronts / clocks * busiest;
   e.rounds_seconds =

@@ -37,6 +37,8 @@ struct SharedCosts {
   Cost rounds{"rounds", 0.2616, "share of a block's time alone that other blocks do not hide"};
   Cost barriers{"barriers", 0.24,
                 "more work with one resident block: nothing else runs at barriers"};
+  Cost uneven_issue{"uneven_issue", 0.7949,
+                    "share of what SMs do by themselves, for which some have one block more", 1};
   Cost table_block{"table_block", 6.034e-07, "seconds for a table of rows in shared memory"};
   Cost rows_block{"rows_block", 2.386e-06, "seconds of a block that moves rows"};
   Cost change_vectors{"change_vectors", 5, "instructions for a scale or a bias of an element"};

@@ -123,7 +123,6 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   plan::gpu::SharedCosts shared;
   shared.rounds.value = 1;
   shared.barriers.value = 0;
-  shared.uneven.value = 0;
   plan::gpu::Model model{device, shared, {}};
   model.norm = costs.norm;
   const plan::Estimate e = plan::gpu::estimate_of(model, work);
