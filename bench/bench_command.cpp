@@ -74,11 +74,11 @@ class CornerturnSubject : public bench::Subject {
 
   int calls_to_settle() const override {
     const bool learns = options_.effort == Effort::automatic && options_.kernel.empty();
-    return learns ? 1 + plan::calls_to_learn(plan_) : 0;  // after a race
+    return learns ? plan::calls_to_learn(plan_) : 0;
   }
 
-  // "tile: strips of 128 x 512; 67.1 MB on 1 thread": sizes and threads are known anyway. A race in
-  // the first run, or the first runs together, may have chosen another kernel than the model did.
+  // "tile: strips of 128 x 512; 67.1 MB on 1 thread": sizes and threads are known anyway. The
+  // first runs together may have chosen another kernel than the model did.
   std::string method() const override {
     const std::string text = make_plan(*dst_, *src_, options_).to_string();
     return text.substr(0, text.find(';'));
@@ -101,6 +101,7 @@ class CornerturnSubject : public bench::Subject {
   }
 
  private:
+  const plan::UnpaidTurns unpaid_;
   Options options_;
   std::optional<ConstView> src_;
   std::optional<View> dst_;
@@ -156,8 +157,8 @@ void add_bench_command(CLI::App& app) {
       ->delimiter(',');
   command
       ->add_option("--effort", arguments->effort,
-                   "Choose plans by a model, by timing all, or by a model and what calls learn: by "
-                   "a race at the start of large jobs, by turns in the first calls")
+                   "Choose plans by a model, by timing all, or by a model and what calls learn by "
+                   "turns")
       ->check(CLI::IsMember({"automatic", "estimate", "measure"}))
       ->capture_default_str();
   command->add_option("--force", arguments->options.kernel, "Use this kernel for every case");

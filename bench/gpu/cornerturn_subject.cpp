@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "api/known_plans.hpp"
+#include "api/target.hpp"
 #include "cuda/engine.hpp"
 #include "harness/statistics.hpp"
 #include "plan/learning.hpp"
@@ -73,9 +75,14 @@ class CornerturnOnGpu : public GpuSubject {
     execute(*plan_, dst + dst_offset_, src + src_offset_, options_.stream);
   }
 
-  // A round of turns takes a batch, whose end the next one sees.
-  static_assert(plan::learning_on_gpu.entrants < runs_of_batch);
-  int batches_to_settle() const override { return learns_ ? plan::learning_on_gpu.rounds + 1 : 0; }
+  // A turn takes a batch, whose end the next one sees.
+  int batches_to_settle() const override {
+    return learns_ ? plan::calls_to_learn(plan_->impl()) : 0;
+  }
+  bool is_settled() const override {
+    const Target target = target_of(options_, dst_->data, src_->data);
+    return find_plan(*dst_, *src_, {}, options_, target).plan->learning == nullptr;
+  }
 
   void settled() override {
     plan_.emplace(make_plan(*dst_, *src_, options_));
@@ -122,6 +129,7 @@ class CornerturnOnGpu : public GpuSubject {
   }
 
  private:
+  const plan::UnpaidTurns unpaid_;
   Options options_;
   std::optional<ConstView> src_;
   std::optional<View> dst_;

@@ -24,9 +24,11 @@ class GpuSubject : public Subject {
   virtual double predicted_seconds() const { return 0; }
 
   static constexpr std::size_t runs_of_batch = 16;
-  /// So many batches of run(), each of which has ended before the next one begins, are for
-  /// learning; then settled() is called, and the subject does the same in every run() that follows.
+  /// So many batches of run() at most, each of which has ended before the next one begins, are for
+  /// learning, until is_settled(); then settled() is called, and the subject does the same in every
+  /// run() that follows.
   virtual int batches_to_settle() const { return 0; }
+  virtual bool is_settled() const { return false; }
   virtual void settled() {}
 
   /// False when the host time of run() says nothing about the subject.

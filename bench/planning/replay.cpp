@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "plan/learning.hpp"
 
@@ -29,34 +30,54 @@ double planning_seconds(const MeasuredCase& measured, const plan::Machine& machi
   return *middle;
 }
 
-// Calls the problem until it has learned, and 100 times at least.
+// Calls the problem so often, or until it has learned; the seconds of each call.
+struct Calls {
+  std::vector<double> seconds;
+  double at_last = 0;
+};
+template <class SecondsOf>
+Calls calls_of(const MeasuredCase& measured, const Plan& first, int count,
+               const SecondsOf& seconds_of) {
+  Calls calls{{}, seconds_of(first)};
+  const auto learning = plan::Learning::of(first, measured.request);
+  const auto run = [&](const Plan& one) { calls.seconds.push_back(seconds_of(one)); };
+  const plan::Solver solver{run, [&](const Plan& one) -> plan::Timing {
+                              run(one);
+                              return [took = calls.seconds.back()] { return std::optional(took); };
+                            }};
+  auto plan = std::make_shared<const Plan>(first);
+  while (calls.seconds.size() < static_cast<std::size_t>(count)) {
+    const bool learns = learning != nullptr && !learning->ended();
+    const Plan* const plain = learns ? learning->plain_call(*plan) : plan.get();
+    if (plain != nullptr) {
+      run(*plain);
+    } else if (const auto winner = learning->solve(*plan, solver)) {
+      plan = winner;
+      learning->end();
+    }
+  }
+  calls.at_last = seconds_of(*plan);
+  return calls;
+}
+
+double mean_of_first(const Calls& calls, std::size_t count) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += calls.seconds[i];
+  return sum / static_cast<double>(count);
+}
+
+// As first calls learn, and what they know at last.
 void replay_calls(const MeasuredCase& measured, const Plan& first, PlanCheck& check) {
   // What was not measured takes as long as the model's choice, and its turn tells nothing.
   const auto seconds_of = [&](const Plan& plan) {
     return measured.seconds_of(plan.chosen, plan.normal).value_or(check.chosen_seconds);
   };
-  auto plan = std::make_shared<const Plan>(first);
-  const auto learning = plan::Learning::of(first, measured.request);
-  double all = 0;
-  const int calls = std::max(100, learning ? plan::calls_to_learn(first) : 0);
-  bool learns = learning != nullptr;
-  for (int call = 1; call <= calls; ++call) {
-    if (learns) {
-      const auto winner = learning->solve(*plan, [&](const Plan& one) {
-        all += seconds_of(one);
-        return seconds_of(one);
-      });
-      if (winner) {
-        plan = winner;
-        learns = false;
-      }
-    } else {
-      all += seconds_of(*plan);
-    }
-    if (call == 30) check.first_30_seconds = all / call;
-    if (call == 100) check.first_100_seconds = all / call;
-  }
-  check.learned_seconds = seconds_of(*plan);
+  const Calls calls = calls_of(measured, first, 100, seconds_of);
+  check.first_30_seconds = mean_of_first(calls, 30);
+  check.first_100_seconds = mean_of_first(calls, 100);
+  const plan::UnpaidTurns unpaid;
+  const int enough = plan::calls_to_learn(first);
+  check.learned_seconds = calls_of(measured, first, enough, seconds_of).at_last;
 }
 
 }  // namespace

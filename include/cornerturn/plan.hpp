@@ -18,16 +18,13 @@ struct Plan;
 enum class Effort {
   estimate,  ///< a model of costs chooses, which takes microseconds
   measure,   ///< the best candidates run on the caller's data, and the winner is remembered
-  /// A model of costs chooses. Where a call has 16 MiB or more to move or to convert on a CPU, and
-  /// 4 MiB for each thread, the first few per cent of that are a race: the best candidates do some
-  /// each, the fastest of them does the rest, and is remembered. Calls of 16 KiB or more go on to
-  /// learn, after a race as well: the first ones, 32 at most, use the plan as it is, until the
-  /// caches hold little of what was done before; then up to eight of the best candidates take
-  /// turns, 24 at most, each doing all of a call; the fastest does the calls of this process that
-  /// follow. Where there is no race, the first call is that of the model. On a GPU calls of 1 MiB
-  /// or more take such turns, at most 60, whose kernels are timed between two events; no call waits
-  /// for them, a stream that is idle starts 20 us later, and calls that are captured in a graph
-  /// take none. Plans without a call are those of `estimate`.
+  /// A model of costs chooses, and calls of 16 KiB or more, on a GPU of 1 MiB or more, learn: now
+  /// and then a call solves the whole problem by another of the best candidates, which is timed,
+  /// and the fastest does the calls of this process that follow. What that costs beyond what the
+  /// calls take by themselves is about 2 % of it at most; the first twenty calls are those of the
+  /// model. On a GPU no call waits for a time, a stream that is idle starts 20 us later where a
+  /// call is timed, and calls that are captured in a graph are not. Plans without a call are those
+  /// of `estimate`.
   automatic,
 };
 

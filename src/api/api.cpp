@@ -94,7 +94,7 @@ Plan make_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
     return Plan(plan_for(*device, make_problem(dst, src, epilogue), options));
   }
   const Target target = target_of(options, dst.data, src.data, vectors_of(epilogue));
-  Options asked = options;  // a race is for those who want the problem solved
+  Options asked = options;  // turns are for those who want the problem solved
   if (asked.effort == Effort::automatic) asked.effort = Effort::estimate;
   return Plan(find_plan(dst, src, epilogue, asked, target).plan);
 }

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "api/measure.hpp"
-#include "api/race.hpp"
 #include "core/fork.hpp"
 #include "core/per_thread.hpp"
 #include "core/validate.hpp"
@@ -70,7 +69,7 @@ std::string_view forced_by_environment() {
 // Tells whether the environment has no variable of this library, as in most processes. To ask for
 // one by its name takes a part of the time that a small array takes, and there may be hundreds: all
 // are looked at once, and from then on only whether they are still the same.
-class Silence {
+class UnchangedEnvironment {
  public:
   bool holds() {
     if (environ == nullptr) return true;
@@ -155,7 +154,7 @@ class LastCall {
     useful_threads_ = plan::useful_threads(plan->problem);
     bytes_ = plan->problem.bytes();
     plan_ = std::move(plan);
-    silence_.holds();  // what it notes is noted now: calls that follow allocate nothing
+    environment_.holds();  // what it notes is noted now: calls that follow allocate nothing
   }
 
   /// Null when this call differs.
@@ -178,7 +177,7 @@ class LastCall {
   // The environment and the processors that may be used can change from call to call.
   bool asks_for_the_same(const Options& options, const Target& target) {
     const bool counts_threads = target.gpu < 0;
-    if (silence_.holds() && !(counts_threads && useful_threads_ > 1)) {
+    if (environment_.holds() && !(counts_threads && useful_threads_ > 1)) {
       return !request_.kernel_of_environment && !(counts_threads && request_.threads != 1);
     }
     plan::Request now;
@@ -205,7 +204,7 @@ class LastCall {
   std::uint64_t when_ = 0;
   int useful_threads_ = 1;
   std::int64_t bytes_ = 0;
-  Silence silence_;
+  UnchangedEnvironment environment_;
   std::shared_ptr<const plan::Plan> plan_;
 };
 
@@ -223,63 +222,43 @@ void check_before_timing(const Problem& problem, const Buffers& buffers) {
   check_vectors(problem, buffers.dst, buffers.vectors);
 }
 
-// Estimates use a winner of which more is learned as it is.
-void use_for_estimates(plan::CacheKey key, plan::Plan winner) {
-  winner.learning = nullptr;
-  key.effort = Effort::estimate;
-  cache().insert(key, std::make_shared<const plan::Plan>(std::move(winner)));
-}
-
-// Whoever asks for less from now on gets the winner.
+// Whoever asks for less from now on gets the winner; estimates use it as it is where more is
+// learned of it.
 void use(plan::CacheKey key, const std::shared_ptr<const plan::Plan>& winner) {
-  for (const Effort effort : {Effort::estimate, Effort::automatic}) {
-    key.effort = effort;
-    cache().insert(key, winner);
-  }
-}
-
-// Whether candidates are tried on a GPU, so that the best alone is not enough.
-bool asks_for_others(const plan::CacheKey& key) {
-  return key.effort == Effort::measure ||
-         (key.effort == Effort::automatic &&
-          key.problem.bytes() >= plan::learning_on_gpu.least_bytes);
+  key.effort = Effort::automatic;
+  cache().insert(key, winner);
+  key.effort = Effort::estimate;
+  if (winner->learning == nullptr) return cache().insert(key, winner);
+  plan::Plan as_it_is = *winner;
+  as_it_is.learning = nullptr;
+  cache().insert(key, std::make_shared<const plan::Plan>(std::move(as_it_is)));
 }
 
 FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* stream) {
   if (auto known = cache().find(key)) return {std::move(known), false};
   FoundPlan found;
-  std::vector<const plan::Row*> close;
   const plan::Machine& machine = key.gpu >= 0 ? cuda::machine_of(key.gpu) : cpu::machine();
-  plan::Plan plan = asks_for_others(key) ? plan::make_plan(key.problem, machine, key.request)
-                                         : plan::make_quick_plan(key.problem, machine, key.request);
+  plan::Plan plan = key.effort == Effort::measure
+                        ? plan::make_plan(key.problem, machine, key.request)
+                        : plan::make_quick_plan(key.problem, machine, key.request);
   plan.gpu = key.gpu;
   if (key.request.kernel.empty()) winners().apply(plan);
   if (to_be_measured(key.effort == Effort::measure, plan)) {
     check_before_timing(key.problem, buffers);
     plan = measured(std::move(plan), buffers, stream);
     found.executed = true;
-  } else if (key.effort == Effort::automatic && plan.normal.elements() > 0) {
-    check_before_timing(key.problem, buffers);
-    const auto run_part = [&](const plan::Plan& part) { return seconds_of(part, buffers); };
-    if (auto race = raced(plan, run_part, key.request.dst_phase)) {
-      plan = std::move(race->plan);
-      close = std::move(race->close);
-      found.executed = true;
-    }
   }
-  // After a race as well, which tells no small differences, and of each kernel one configuration.
-  if (key.effort == Effort::automatic) plan.learning = plan::Learning::of(plan, key.request, close);
+  if (key.effort == Effort::automatic) plan.learning = plan::Learning::of(plan, key.request);
   found.plan = std::make_shared<const plan::Plan>(std::move(plan));
-  const bool won = found.executed && found.plan->choice != plan::Choice::estimated;
-  if (won) winners().remember(*found.plan);
   if (found.plan->learning != nullptr) {
-    const auto own = found.plan;
-    found.plan = cache().find_or_insert(key, own);  // threads that begin together share it
-    if (won && found.plan == own) use_for_estimates(key, *own);
+    found.plan = cache().find_or_insert(key, found.plan);  // threads that begin together share it
     return found;
   }
   cache().insert(key, found.plan);
-  if (won) use(key, found.plan);
+  if (found.executed && found.plan->choice != plan::Choice::estimated) {
+    winners().remember(*found.plan);
+    use(key, found.plan);
+  }
   return found;
 }
 
@@ -331,29 +310,41 @@ void run(const plan::Plan& plan, const Buffers& buffers, void* stream) {
   }
 }
 
+namespace {
+
+plan::Solver solver_on_cpu(const Buffers& buffers) {
+  return {[&](const plan::Plan& one) { cpu::execute(one, buffers); },
+          [&](const plan::Plan& one) -> plan::Timing {
+            return [seconds = seconds_of(one, buffers)] { return std::optional(seconds); };
+          }};
+}
+
+plan::Solver solver_on_gpu(const Buffers& buffers, const cuda::Stream& on) {
+  return {[&](const plan::Plan& one) { cuda::execute(one, buffers, on); },
+          [&](const plan::Plan& one) { return cuda::execute_timed(one, buffers, on); },
+          [](const plan::Plan& one) { return cuda::is_loaded(one); }};
+}
+
+}  // namespace
+
 void run_and_learn(const std::shared_ptr<const plan::Plan>& plan, const Buffers& buffers,
                    void* stream) {
   plan::Learning* learning = plan->learning.get();
   if (learning == nullptr) return run(*plan, buffers, stream);
-  std::shared_ptr<const plan::Plan> winner;
-  if (plan->machine.gpu() == nullptr) {
-    winner =
-        learning->solve(*plan, [&](const plan::Plan& trial) { return seconds_of(trial, buffers); });
-  } else {
-    // A graph keeps what it is made of, and has no time of its own yet.
-    auto* const on = static_cast<cuda::Stream>(stream);
-    if (cuda::is_captured(on)) return run(*plan, buffers, stream);
-    winner = learning->solve(
-        *plan,
-        plan::Solver{[&](const plan::Plan& one) { cuda::execute(one, buffers, on); },
-                     [&](const plan::Plan& one) { return cuda::execute_timed(one, buffers, on); }});
-  }
+  if (const plan::Plan* plain = learning->plain_call(*plan)) return run(*plain, buffers, stream);
+  auto* const on = static_cast<cuda::Stream>(stream);
+  const bool on_gpu = plan->machine.gpu() != nullptr;
+  // A graph keeps what it is made of, and has no time of its own yet.
+  if (on_gpu && cuda::is_captured(on)) return run(learning->fastest_of(*plan), buffers, stream);
+  const auto winner =
+      learning->solve(*plan, on_gpu ? solver_on_gpu(buffers, on) : solver_on_cpu(buffers));
   if (winner == nullptr) return;
   const plan::CacheKey key{plan->problem, learning->request(), plan->gpu, Effort::automatic};
   // Learned where this destination begins, and with less care than what is measured: it is no
   // winner for others. Where the cache has another plan, plans were forgotten meanwhile.
-  if (cache().find(key) == plan) use(key, winner);
-  learning->end();
+  const auto known = cache().find(key);
+  if (known != nullptr && known->learning.get() == learning) use(key, winner);
+  if (winner->learning == nullptr) learning->end();
 }
 
 void load_winners(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <string>
 
 #include "cuda/check.hpp"
@@ -13,12 +14,19 @@ namespace cornerturn::cuda {
 
 namespace {
 
-using LaunchFamily = void (*)(const plan::Plan&, const Buffers&, Stream);
+struct Functions {
+  void (*launch)(const plan::Plan&, const Buffers&, Stream);
+  bool (*is_loaded)(const plan::Plan&);
+};
 
 template <class... Family>
-LaunchFamily of_number(int number, plan::TypeList<Family...>) {
-  static constexpr LaunchFamily launches[] = {&launch_family<Family>...};
-  return launches[number];
+const Functions& of_number(int number, plan::TypeList<Family...>) {
+  static constexpr Functions functions[] = {{&launch_family<Family>, &family_is_loaded<Family>}...};
+  return functions[number];
+}
+
+const Functions& functions_for(const plan::Plan& plan) {
+  return of_number(plan.chosen.row->number, plan::gpu::Families());
 }
 
 // Memory of the stream's pool, which goes back when the stream has come so far.
@@ -46,7 +54,7 @@ class Workspace {
 
 void launch_all(const plan::Plan& plan, const Buffers& buffers, Stream stream) {
   plan::gpu::for_each_part(plan, buffers, [&](const plan::Plan& one, const Buffers& its) {
-    of_number(one.chosen.row->number, plan::gpu::Families())(one, its, stream);
+    functions_for(one).launch(one, its, stream);
   });
 }
 
@@ -61,6 +69,13 @@ void execute(const plan::Plan& plan, const Buffers& buffers, Stream stream) {
   Buffers all = buffers;
   all.workspace = workspace.get();
   launch_all(plan, all, stream);
+}
+
+bool is_loaded(const plan::Plan& plan) {
+  if (plan.chosen.row->parts == nullptr) return functions_for(plan).is_loaded(plan);
+  const auto& parts = plan.chosen.row->parts(plan.chosen.config)->list;
+  return std::all_of(parts.begin(), parts.end(),
+                     [](const auto& part) { return is_loaded(*part.plan); });
 }
 
 }  // namespace cornerturn::cuda

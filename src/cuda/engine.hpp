@@ -15,6 +15,10 @@ namespace cornerturn::cuda {
 /// alignment. Throws when the launch is refused.
 void execute(const plan::Plan& plan, const Buffers& buffers, Stream stream);
 
+/// Whether all kernels of the plan were launched before in this process. The driver loads a kernel
+/// when it is first launched, which takes some 30 ms.
+bool is_loaded(const plan::Plan& plan);
+
 /// Runs a plan that reduces `src` to its largest magnitude, and returns it as a whole number
 /// (values/magnitude.hpp). Waits for the stream. What the plan leaves has memory of its own, enough
 /// for a few calls at a time: others wait for them. Not while the stream is being captured.

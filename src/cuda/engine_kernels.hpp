@@ -9,4 +9,8 @@ namespace cornerturn::cuda {
 template <class Family>
 void launch_family(const plan::Plan& plan, const Buffers& buffers, Stream stream);
 
+/// Whether the kernels of a family's plan were launched before (launch.cuh).
+template <class Family>
+bool family_is_loaded(const plan::Plan& plan);
+
 }  // namespace cornerturn::cuda

@@ -52,6 +52,10 @@ void allow_shared(const void* kernel, unsigned bytes) {
   known.store(bytes, std::memory_order_release);
 }
 
+// Whether a kernel was launched in this process. Each kernel has a tag of its own.
+template <class Tag>
+inline std::atomic<bool> was_launched = false;
+
 inline void launch_kernel(const void* kernel, const Launch& launch, void** parameters,
                           cudaStream_t stream) {
   const auto dim = [](const Dim3& d) { return dim3(d.x, d.y, d.z); };
@@ -70,9 +74,12 @@ void launch(const AllArgs& all, const Launch& launch, cudaStream_t stream) {
     const auto& args = plan::gpu::args_for<Kernel>(all);
     using Args = std::remove_cvref_t<decltype(args)>;
     const auto* kernel = reinterpret_cast<const void*>(engine_kernel<Kernel, Args>);
-    allow_shared<std::pair<Kernel, Args>>(kernel, launch.dynamic_shared);
+    using Tag = std::pair<Kernel, Args>;
+    allow_shared<Tag>(kernel, launch.dynamic_shared);
     void* parameters[] = {const_cast<Args*>(&args)};
     launch_kernel(kernel, launch, parameters, stream);
+    // A variable that all threads only read stays in all their caches.
+    if (!was_launched<Tag>.load(std::memory_order_relaxed)) was_launched<Tag>.store(true);
   });
 }
 
@@ -80,6 +87,19 @@ template <class Family>
 void launch_family(const plan::Plan& plan, const Buffers& buffers, Stream stream) {
   plan::gpu::for_each_launch<Family>(
       plan, buffers, [&](const auto& args, const Launch& one) { launch(args, one, stream); });
+}
+
+template <class Family>
+bool family_is_loaded(const plan::Plan& plan) {
+  bool loaded = true;
+  for (const plan::Prepared* one = &plan.ready; one != nullptr; one = one->then.get()) {
+    dispatch(one->template args_of<Family>(), [&]<class Kernel>() {
+      using Args = std::remove_cvref_t<decltype(plan::gpu::args_for<Kernel>(
+          one->template args_of<Family>()))>;
+      loaded = loaded && was_launched<std::pair<Kernel, Args>>.load(std::memory_order_relaxed);
+    });
+  }
+  return loaded;
 }
 
 }  // namespace cornerturn::cuda

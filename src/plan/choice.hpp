@@ -3,6 +3,6 @@
 
 namespace cornerturn::plan {
 
-enum class Choice { estimated, forced, measured, remembered, raced, learned };
+enum class Choice { estimated, forced, measured, remembered, learned };
 
 }  // namespace cornerturn::plan

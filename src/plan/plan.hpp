@@ -98,8 +98,8 @@ struct Plan {
   Alignment alignment;  ///< that the addresses on a GPU must have, at least
   Candidate chosen;
   Choice choice = Choice::estimated;
-  /// Of one that a race or the first calls found: who took part, and how much slower they were.
-  std::string race;
+  /// Of one that calls found: who had turns, and how much slower they were.
+  std::string turns;
   /// What calls of this plan learn before there is one that they have found; null: nothing.
   std::shared_ptr<Learning> learning;
   Candidates candidates;  ///< all, cheapest first; none in a quick plan (planner.hpp)

@@ -107,11 +107,6 @@ std::vector<std::string> steps_of(const Plan& plan) {
   return steps;
 }
 
-// What Plan::race is about.
-const char* trial_of(const Plan& plan) {
-  return plan.choice == Choice::learned ? "learned" : "race";
-}
-
 // Every row of the registry: its candidates, or why it has none.
 std::string candidates_text(const Plan& plan) {
   const Candidates candidates = candidates_of(plan);
@@ -167,7 +162,7 @@ std::string explain(const Plan& plan) {
   const Row& row = *plan.chosen.row;
   if (row.details != nullptr) text += row.details(plan.chosen.config);
   text += fmt::format("why         {}\n", why(plan));
-  if (!plan.race.empty()) text += fmt::format("{:<11} {}\n", trial_of(plan), plan.race);
+  if (!plan.turns.empty()) text += fmt::format("{:<11} {}\n", "learned", plan.turns);
   if (plan.machine.gpu() != nullptr) {
     text += estimate_text(plan.chosen.estimate) + launches_text(plan.ready);
   }
@@ -200,7 +195,7 @@ std::string to_json(const Plan& plan) {
                          {"steps", steps_of(plan)},
                          {"candidates", candidates},
                          {"refused", refused}};
-  if (!plan.race.empty()) json[trial_of(plan)] = plan.race;
+  if (!plan.turns.empty()) json["learned"] = plan.turns;
   if (plan.machine.gpu() == nullptr) {
     json["threads"] = plan.threads;
     return json.dump(2);

@@ -29,8 +29,6 @@ std::string_view choice_text(Choice choice) {
       return "measured";
     case Choice::remembered:
       return "remembered";
-    case Choice::raced:
-      return "raced";
     case Choice::learned:
       return "learned";
   }
@@ -45,8 +43,6 @@ std::string why_text(std::string_view idea, Choice choice, std::string_view othe
       return fmt::format("{}; the fastest when timed", idea);
     case Choice::remembered:
       return fmt::format("{}; the fastest when timed before", idea);
-    case Choice::raced:
-      return fmt::format("{}; the fastest in a race", idea);
     case Choice::learned:
       return fmt::format("{}; the fastest in its first calls", idea);
     case Choice::estimated:

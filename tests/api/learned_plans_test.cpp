@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "api/known_plans.hpp"
-#include "api/race.hpp"
 #include "core/validate.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/cpu_info.hpp"
@@ -92,7 +91,11 @@ std::unique_ptr<Calls> calls_that_learn() {
   });
 }
 
-TEST(LearnedPlans, AreThoseOfTheCallsThatFollow) {
+class LearnedPlans : public testing::Test {
+  const plan::UnpaidTurns unpaid_;
+};
+
+TEST_F(LearnedPlans, AreThoseOfTheCallsThatFollow) {
   forget_plans();
   const auto calls = calls_that_learn();
   ASSERT_NE(calls, nullptr);
@@ -106,7 +109,7 @@ TEST(LearnedPlans, AreThoseOfTheCallsThatFollow) {
   forget_plans();
 }
 
-TEST(LearnedPlans, AreNotThoseOfEstimatesBeforeAllIsKnown) {
+TEST_F(LearnedPlans, AreNotThoseOfEstimatesBeforeAllIsKnown) {
   forget_plans();
   const auto calls = calls_that_learn();
   ASSERT_NE(calls, nullptr);
@@ -118,36 +121,8 @@ TEST(LearnedPlans, AreNotThoseOfEstimatesBeforeAllIsKnown) {
   forget_plans();
 }
 
-// A race tells no small differences: where it leaves kernels close to each other, calls go on to
-// learn, and estimates use its winner meanwhile. Whether it does so is a matter of time.
-TEST(LearnedPlans, ThatBeganWithARace) {
-  forget_plans();
-  const auto calls = find_calls(race_bytes, race_bytes + (4 << 20), [](const plan::Plan& plan) {
-    const auto race = raced(plan, [](const plan::Plan&) { return 1.0; });
-    return race && race->plan.choice == plan::Choice::raced;
-  });
-  ASSERT_NE(calls, nullptr);
-  const auto first = calls->call();
-  ASSERT_EQ(first->choice, plan::Choice::raced);
-  const auto estimate = calls->call(Effort::estimate);
-  EXPECT_EQ(estimate->choice, plan::Choice::raced);
-  EXPECT_EQ(estimate->chosen, first->chosen);
-  EXPECT_EQ(estimate->learning, nullptr);
-  const auto elsewhere = calls->call(Effort::automatic, 1);
-  EXPECT_EQ(elsewhere->choice, plan::Choice::remembered);
-  EXPECT_EQ(elsewhere->chosen.row, first->chosen.row);
-  if (first->learning == nullptr) {
-    EXPECT_EQ(calls->call(), first) << "one was far ahead: nothing is left to learn";
-  } else {
-    const auto learned = calls->calls(plan::calls_to_learn(*first));
-    EXPECT_EQ(learned->choice, plan::Choice::learned);
-    EXPECT_EQ(calls->call(Effort::estimate), learned);
-  }
-  forget_plans();
-}
-
 // A thread that has called before does not stay with what it used then.
-TEST(LearnedPlans, AreThoseOfOtherThreadsAsWell) {
+TEST_F(LearnedPlans, AreThoseOfOtherThreadsAsWell) {
   forget_plans();
   const auto calls = calls_that_learn();
   ASSERT_NE(calls, nullptr);

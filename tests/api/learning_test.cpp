@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cornerturn/cornerturn.hpp"
+#include "plan/learning.hpp"
 
 namespace cornerturn {
 namespace {
@@ -59,7 +60,11 @@ class Turned {
   int* dst_ = nullptr;
 };
 
-constexpr int enough_calls = 61;  // 32 before the turns, 24 turns, and some
+constexpr int enough_calls = 70;  // 32 before the turns, 24 turns, and some
+
+class LearningCalls : public testing::Test {
+  const plan::UnpaidTurns unpaid_;
+};
 
 // What calls learn of a matrix; where the model expects no other candidate to be near, that is
 // nothing.
@@ -71,7 +76,7 @@ std::string learned_of(Turned& turned) {
   return any ? "learned" : "estimated";
 }
 
-TEST(Learning, EveryCallSolvesTheProblemUntilTheWinnerIsKnown) {
+TEST_F(LearningCalls, EveryCallSolvesTheProblemUntilTheWinnerIsKnown) {
   forget_plans();
   Turned turned;
   const std::string learned = learned_of(turned);
@@ -88,7 +93,7 @@ TEST(Learning, EveryCallSolvesTheProblemUntilTheWinnerIsKnown) {
   EXPECT_EQ(turned.choice(), "estimated");
 }
 
-TEST(Learning, LeavesAloneWhatWasNotLeftToIt) {
+TEST_F(LearningCalls, LeavesAloneWhatWasNotLeftToIt) {
   forget_plans();
   Turned turned, small(64, 63);
   Options estimate = one_thread, forced = one_thread;
@@ -106,7 +111,7 @@ TEST(Learning, LeavesAloneWhatWasNotLeftToIt) {
 }
 
 // Plans that were forgotten while calls learned of them stay forgotten.
-TEST(Learning, BeginsAnewWhenPlansAreForgotten) {
+TEST_F(LearningCalls, BeginsAnewWhenPlansAreForgotten) {
   forget_plans();
   Turned turned;
   const std::string learned = learned_of(turned);
@@ -120,7 +125,7 @@ TEST(Learning, BeginsAnewWhenPlansAreForgotten) {
 }
 
 // What was measured meanwhile is known better.
-TEST(Learning, DoesNotTakeThePlaceOfWhatWasMeasured) {
+TEST_F(LearningCalls, DoesNotTakeThePlaceOfWhatWasMeasured) {
   forget_plans();
   Turned turned;
   Options measure = one_thread;
@@ -135,7 +140,7 @@ TEST(Learning, DoesNotTakeThePlaceOfWhatWasMeasured) {
 }
 
 // And what was learned does not take the place of a measurement that is asked for later.
-TEST(Learning, DoesNotAnswerWhoAsksForAMeasurement) {
+TEST_F(LearningCalls, DoesNotAnswerWhoAsksForAMeasurement) {
   forget_plans();
   Turned turned;
   const std::string learned = learned_of(turned);
@@ -149,7 +154,7 @@ TEST(Learning, DoesNotAnswerWhoAsksForAMeasurement) {
   forget_plans();
 }
 
-TEST(Learning, AddsToTheDestinationOnce) {
+TEST_F(LearningCalls, AddsToTheDestinationOnce) {
   forget_plans();
   const std::vector<float> src(static_cast<std::size_t>(rows * columns), 3.0F);
   std::vector<float> dst(src.size(), 1.0F);
@@ -164,7 +169,7 @@ TEST(Learning, AddsToTheDestinationOnce) {
   forget_plans();
 }
 
-TEST(Learning, ThreadsLearnTogether) {
+TEST_F(LearningCalls, ThreadsLearnTogether) {
   forget_plans();
   Turned first;
   const std::string learned = learned_of(first);

@@ -20,11 +20,14 @@ using cuda::check;
 using cuda::OwnStream;
 using namespace test::on_gpu;
 
-// Every entrant's turns, and the calls that see the turns of a round end.
-constexpr int enough_calls = plan::learning_on_gpu.most_turns() + plan::learning_on_gpu.rounds;
+// Every entrant's turns, one more for each whose kernel is loaded, and some.
+constexpr int enough_calls =
+    plan::learning_on_gpu.most_turns() + 2 * static_cast<int>(plan::learning_on_gpu.entrants);
 
 // 2 MiB of floats, turned over.
 class LearningOnGpu : public testing::Test {
+  const plan::UnpaidTurns unpaid_;
+
  protected:
   static constexpr std::int64_t m = 1031, n = 517;
 
