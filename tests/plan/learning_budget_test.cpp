@@ -29,6 +29,7 @@ class World {
  public:
   explicit World(const Plan& plan) : plan_(plan), candidates_(candidates_of(plan)) {
     now = 0;
+    looks = 0;
     for (const Candidate& one : candidates_) seconds.push_back(one.seconds());
     loaded.assign(candidates_.size(), true);
     plan_.learning = Learning::of(plan_, {});
@@ -60,6 +61,7 @@ class World {
 
   double total() const { return now; }
   double without_learning() const { return calls * seconds[own]; }
+  bool has_looked_at_clock() const { return looks > 0; }
   const Plan& plan() const { return plan_; }
   const Candidates& candidates() const { return candidates_; }
 
@@ -190,6 +192,13 @@ TEST(LearningBudget, WhoCallsLittlePaysForNothing) {
   EXPECT_EQ(world.ran, std::vector<std::size_t>(30, world.own));
   EXPECT_EQ(world.timed.size(), 0U);
   EXPECT_NEAR(world.total(), world.without_learning(), 1e-9) << "not a look at the clock";
+}
+
+TEST(LearningBudget, OthersAreFoundWhenCallsPayForIt) {
+  World world(quick(1031));
+  while (!world.has_looked_at_clock()) world.call();
+  EXPECT_GE(world.without_learning(), 100e-6 / LearningBudget().share);
+  EXPECT_LE(world.without_learning(), 300e-6 / LearningBudget().share);
 }
 
 TEST(LearningBudget, LoadedKernelsHaveTurnsBeforeOthers) {
