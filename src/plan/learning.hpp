@@ -88,10 +88,10 @@ struct Solver {
 /// has its turn, calls of others use the fastest known so far, and wait for nobody.
 class Learning {
  public:
-  /// Null where nothing can be learned: for small jobs, where a plan was chosen neither by the
-  /// model, where there is no second candidate that is expected to be nearly as fast,
-  /// and where candidates need not have the same result. After a race only the kernels that were
-  /// `close` in it have turns. A quick plan's other candidates are found when that is paid for.
+  /// Null where nothing can be learned: for small jobs, where a plan was not chosen by the model,
+  /// where there is no second candidate that is expected to be nearly as fast, and where candidates
+  /// need not have the same result. Other candidates than that of a quick plan are found when that
+  /// is paid for.
   static std::shared_ptr<Learning> of(const Plan& plan, const Request& request);
 
   /// What the plan was asked for.
