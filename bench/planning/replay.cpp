@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "plan/learning.hpp"
 
@@ -30,54 +31,66 @@ double planning_seconds(const MeasuredCase& measured, const plan::Machine& machi
   return *middle;
 }
 
-// Calls the problem so often, or until it has learned; the seconds of each call.
-struct Calls {
-  std::vector<double> seconds;
-  double at_last = 0;
-};
-template <class SecondsOf>
-Calls calls_of(const MeasuredCase& measured, const Plan& first, int count,
-               const SecondsOf& seconds_of) {
-  Calls calls{{}, seconds_of(first)};
-  const auto learning = plan::Learning::of(first, measured.request);
-  const auto run = [&](const Plan& one) { calls.seconds.push_back(seconds_of(one)); };
-  const plan::Solver solver{run, [&](const Plan& one) -> plan::Timing {
-                              run(one);
-                              return [took = calls.seconds.back()] { return std::optional(took); };
-                            }};
-  auto plan = std::make_shared<const Plan>(first);
-  while (calls.seconds.size() < static_cast<std::size_t>(count)) {
-    const bool learns = learning != nullptr && !learning->ended();
-    const Plan* const plain = learns ? learning->plain_call(*plan) : plan.get();
-    if (plain != nullptr) {
-      run(*plain);
-    } else if (const auto winner = learning->solve(*plan, solver)) {
-      plan = winner;
-      learning->end();
-    }
-  }
-  calls.at_last = seconds_of(*plan);
-  return calls;
+// What planning takes a call: each look at this clock is as much later.
+double planning_clock() {
+  static double now = 0;
+  return now += 100e-6;
 }
 
-double mean_of_first(const Calls& calls, std::size_t count) {
-  double sum = 0;
-  for (std::size_t i = 0; i < count; ++i) sum += calls.seconds[i];
-  return sum / static_cast<double>(count);
-}
-
-// As first calls learn, and what they know at last.
-void replay_calls(const MeasuredCase& measured, const Plan& first, PlanCheck& check) {
+// Calls a problem again and again, as a caller does, and says how long each of them takes.
+class Calls {
+ public:
   // What was not measured takes as long as the model's choice, and its turn tells nothing.
-  const auto seconds_of = [&](const Plan& plan) {
-    return measured.seconds_of(plan.chosen, plan.normal).value_or(check.chosen_seconds);
-  };
-  const Calls calls = calls_of(measured, first, 100, seconds_of);
-  check.first_30_seconds = mean_of_first(calls, 30);
-  check.first_100_seconds = mean_of_first(calls, 100);
-  const plan::UnpaidTurns unpaid;
-  const int enough = plan::calls_to_learn(first);
-  check.learned_seconds = calls_of(measured, first, enough, seconds_of).at_last;
+  Calls(const MeasuredCase& measured, double chosen_seconds, const plan::Machine& machine)
+      : measured_(measured), chosen_seconds_(chosen_seconds) {
+    Plan plan = plan::make_quick_plan(measured.problem, machine, measured.request);
+    plan.learning = plan::Learning::of(plan, measured.request);
+    plan_ = std::make_shared<const Plan>(std::move(plan));
+  }
+
+  double next() {
+    double seconds = 0;
+    const auto run = [&](const Plan& plan) { return seconds = seconds_of(plan); };
+    plan::Learning* const learning = plan_->learning.get();
+    const Plan* const plain = learning == nullptr ? plan_.get() : learning->plain_call(*plan_);
+    if (plain != nullptr) return run(*plain);
+    const auto winner =
+        learning->solve(*plan_, {[&](const Plan& one) { run(one); },
+                                 [&](const Plan& one) -> plan::Timing {
+                                   return [took = run(one)] { return std::optional(took); };
+                                 },
+                                 {},
+                                 &planning_clock});
+    if (winner != nullptr) plan_ = winner;
+    return seconds;
+  }
+
+  double mean_of(int count) {
+    double all = 0;
+    for (int i = 0; i < count; ++i) all += next();
+    return all / count;
+  }
+
+  int to_learn() const { return plan_->learning == nullptr ? 1 : plan::calls_to_learn(*plan_) + 1; }
+
+ private:
+  double seconds_of(const Plan& plan) const {
+    return measured_.seconds_of(plan.chosen, plan.normal).value_or(chosen_seconds_);
+  }
+
+  const MeasuredCase& measured_;
+  const double chosen_seconds_;
+  std::shared_ptr<const Plan> plan_;
+};
+
+void replay_calls(const MeasuredCase& measured, const plan::Machine& machine, PlanCheck& check) {
+  Calls first(measured, check.chosen_seconds, machine);
+  check.first_30_seconds = first.mean_of(30);
+  check.first_100_seconds = 0.3 * check.first_30_seconds + 0.7 * first.mean_of(70);
+  const plan::UnpaidTurns at_last;
+  Calls unpaid(measured, check.chosen_seconds, machine);
+  unpaid.mean_of(unpaid.to_learn());
+  check.learned_seconds = unpaid.next();
 }
 
 }  // namespace
@@ -101,7 +114,7 @@ PlanCheck check_plan(const MeasuredCase& measured, const plan::Machine& machine,
   const auto chosen = measured.seconds_of(plan.chosen, plan.normal);
   if (!chosen) return check;
   check.chosen_seconds = *chosen;
-  replay_calls(measured, plan, check);
+  replay_calls(measured, machine, check);
   return check;
 }
 

@@ -362,6 +362,7 @@ def test_the_first_screen_of_the_readme():
 
 # Scripts that take one file: part of which page, from which results.
 PARTS = {
+    "first_calls_page": ("results-gpu.md", "first-calls-gpu", "gpu-h200/first-calls-*.json"),
     "latency_page": ("results-gpu.md", "latency-gpu", "gpu-h200/latency-*.json"),
     "in_place_page": ("results-gpu.md", "in-place-gpu", "gpu-h200/in-place-*.json"),
 }
