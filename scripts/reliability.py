@@ -5,7 +5,8 @@
 
 The results are files that the project's own commands write: fuzz.json (make fuzz), mutants.json
 and mutants_in_place.json (scripts/mutate.py), gpu_campaign.json (gpu_campaign), gpu_checks.json (make test-gpu)
-and soak.json (scripts/soak.py). What has no file has no table.
+and soak.json (scripts/soak.py); mutants_python.json lists bugs that were planted by hand. What has no file has no
+table.
 """
 
 import argparse
@@ -63,7 +64,8 @@ def table_of_mutants(result):
         found = of["found"] + of["too long"]
         total = found + of["lived"]
         if total:
-            rows.append([layer if "*" in layer else f"`src/{layer}`", str(total), str(of["same result"]),
+            name = layer if "*" in layer else f"`{layer}`" if "/" in layer else f"`src/{layer}`"
+            rows.append([name, str(total), str(of["same result"]),
                          str(found), str(of["explained"]),
                          str(of["lived"] - of["explained"] - of["same result"]),
                          f"{100 * found / (total - of['same result']):.0f} %"])
@@ -89,6 +91,14 @@ def of_mutants_in_place(result):
             f"In the code for arrays and files in place as well, {result['date']}, commit {result['commit']}: {by_hand} "
             "planted by hand in the order of calls, in what is checked and in limits, and "
             f"{len(result['results']) - by_hand} at random.\n\n" + rows)
+
+
+def of_mutants_in_python(result):
+    rows, _ = table_of_mutants(result)
+    return ("### In Python\n\n"
+            f"In the package as well, {result['date']}, commit {result['commit']}: {len(result['results'])} planted by hand "
+            "in conditions, in the order of statements, in limits and in what is checked; the tests of the file they are in "
+            "have to see them.\n\n" + rows)
 
 
 def of_gpu(result):
@@ -143,6 +153,7 @@ WRITERS = {
     "fuzz.json": of_fuzzing,
     "mutants.json": of_mutants,
     "mutants_in_place.json": of_mutants_in_place,
+    "mutants_python.json": of_mutants_in_python,
     "gpu_campaign.json": of_gpu,
     "gpu_checks.json": of_checks,
     "soak.json": of_soak,

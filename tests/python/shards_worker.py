@@ -252,6 +252,10 @@ def case_wrong_kinds(rank, world):
     assert "boxes, but the mesh has" in said(redistribute, x, None, "S0", boxes, shape=(2 * world, 2 * world))[1]
     same = torch.zeros(1).expand(2 * world, 2)
     assert "share memory" in said(redistribute, x, None, "S0", "S1", out=same)[1]
+    out = torch.zeros(2 * world, 2)
+    got = said(redistribute, x, None, "S0", "S1", out=out, dtype=torch.float64)
+    assert got == (TypeError, "rank 0: out.dtype = torch.float32, but dtype = torch.float64")
+    assert not out.any()
     y = torch.zeros(4 * world)
     assert "must not overlap" in said(
         redistribute, y.view(2, 2 * world), None, "S0", "S1", out=y.view(2 * world, 2)

@@ -10,7 +10,8 @@ zarr = pytest.importorskip("zarr", minversion="3")
 h5py = pytest.importorskip("h5py")
 
 import cornerturn  # noqa: E402
-from chunk_runs import X, here, interrupted, many_tasks, quick, run, what_is_there  # noqa: E402, F401
+from chunk_runs import X, ended, here, interrupted, many_tasks, quick, run, what_is_there  # noqa: E402, F401
+from cornerturn._chunks.record import Record  # noqa: E402
 
 
 def zarr_source(values=X):
@@ -51,6 +52,27 @@ def test_a_zarr_source_that_has_changed_is_read_again(here, many_tasks, change):
     run("y.npy", source="x.zarr", resume=True)
     np.testing.assert_array_equal(np.load("y.npy"), want.T)
     assert sorted(os.listdir(".")) == ["x.npy", "x.zarr", "y.npy"]
+
+
+def test_another_zarr_source_is_refused(here, many_tasks):
+    zarr_source()
+    interrupted("y.npy", source="x.zarr")
+    shutil.copytree("x.zarr", "w.zarr")
+    with pytest.raises(ValueError, match="source = 'file:..w.zarr' is another one"):
+        run("y.npy", source="w.zarr", resume=True)
+    run("y.npy", source="x.zarr", resume=True)
+    assert what_is_there("y.npy") == "new"
+
+
+def test_an_array_that_was_whole_before_the_source_changed_gets_its_name(here, monkeypatch):
+    zarr_source()
+    with monkeypatch.context() as patched:
+        patched.setattr(Record, "_remove_pieces", ended)  # the array has its name by then
+        with pytest.raises(KeyboardInterrupt):
+            run("y.npy", source="x.zarr")
+    changed_chunk()
+    run("y.npy", source="x.zarr", resume=True)
+    assert what_is_there("y.npy") == "new" and sorted(os.listdir(".")) == ["x.npy", "x.zarr", "y.npy"]
 
 
 @pytest.mark.parametrize("change", [lambda x: x + 1, lambda x: x[::-1], lambda x: np.roll(x, 1), np.negative,

@@ -1,6 +1,8 @@
 """Files that are read and written around the page cache, and tasks with several hands."""
 
 import os
+import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -116,3 +118,25 @@ def test_hands_do_each_item_once_and_end_at_the_first_error(number):
     with pytest.raises(OSError, match="item"):
         hands.each(fail, range(1000))
     assert len(called) <= number
+
+
+def test_hands_begin_nothing_after_an_error_of_another(monkeypatch):
+    known = threading.Event()
+
+    class Told(threading.Event):
+        def set(self):
+            super().set()
+            known.set()
+
+    monkeypatch.setattr(tasks, "threading", SimpleNamespace(Event=Told))
+    called = []
+
+    def fail_once(item):
+        called.append(item)
+        if item == 0:
+            raise OSError("item 0")
+        assert known.wait(60)
+
+    with pytest.raises(OSError, match="item 0"):
+        tasks.Hands(3).each(fail_once, range(1000))
+    assert len(called) <= 3

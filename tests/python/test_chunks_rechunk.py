@@ -248,8 +248,10 @@ def test_an_interrupted_run_resumes(here, two_stages, monkeypatch, target, at):
     ran = []
     run = tasks.Job.run
     monkeypatch.setattr(tasks.Job, "run", lambda job, *which: (ran.append(which), run(job, *which)))
-    plan = cornerturn.rechunk("x.zarr", target, resume=True, **options)
+    told = []
+    plan = cornerturn.rechunk("x.zarr", target, resume=True, progress=lambda *numbers: told.append(numbers), **options)
     np.testing.assert_array_equal(load(target), X.transpose(1, 2, 0))
+    assert told[-1][0] == told[-1][1]  # with what the interrupted run has moved
     assert 0 < len(ran) < plan.tasks and names() == ["x.zarr", target]
     assert len(ran) >= (1 - at) * plan.tasks * 0.5
 
@@ -345,6 +347,8 @@ def test_the_memory_is_kept(here):
         (dict(target="y.h5", codec="zstd"), ValueError, "a target of HDF5 takes none and gzip"),
         (dict(target="y.npy", chunks=(1, 1, 1)), ValueError, "a target of .npy has none"),
         (dict(shards=(10, 40, 30), chunks=(20, 40, 30)), ValueError, r"shards\[0\] = 10 is no multiple of chunks"),
+        (dict(shards=(20, 0, 30), chunks=(20, 40, 30)), ValueError, r"shards\[1\] = 0 is no multiple of chunks"),
+        (dict(shards=(-20, 40, 30), chunks=(20, 40, 30)), ValueError, r"shards\[0\] = -20 is no multiple of chunks"),
         (dict(target="nowhere/y.zarr"), FileNotFoundError, "the folder .* does not exist"),
         (dict(target="s3://bucket/y.zarr"), ValueError, "is an address: a target is a path"),
         (dict(target="x.npy"), ValueError, "is the same file as source"),
@@ -443,3 +447,92 @@ def test_parts_of_chunks_that_are_plain_files(here, monkeypatch, seed):
             assert values.shape == piece.shape and (values == x[piece.slices]).all()
             found[piece.slices] += 1
         assert (found[box.slices] == 1).all() and found.sum() == found[box.slices].size
+
+
+def test_chunks_of_nothing_but_the_fill_value_are_not_stored(here):
+    x = np.zeros((64, 64), "f4")
+    x[:16, 16:32] = 1
+    x[40, 40] = 2  # its chunk begins with the fill value
+    cornerturn.rechunk(x, "y.zarr", chunks=(16, 16), codec="none")
+    assert sorted(str(path.relative_to("y.zarr/c")) for path in Path("y.zarr/c").rglob("*") if path.is_file()) == ["0/1", "2/2"]
+    np.testing.assert_array_equal(load("y.zarr"), x)
+
+
+@pytest.mark.parametrize("more", [-4, 4])
+def test_a_chunk_of_another_size_is_refused(here, more):
+    zarr.create_array("x.zarr", shape=(64, 64), chunks=(16, 64), dtype="f4", compressors=None)[...] = 1
+    os.truncate("x.zarr/c/1/0", 16 * 64 * 4 + more)
+    with pytest.raises(ValueError, match=f"x.zarr/c/1/0' has {16 * 64 * 4 + more} bytes and not 4096"):
+        cornerturn.rechunk("x.zarr", "y.npy")
+    assert "y.npy" not in names()
+
+
+def test_filters_without_a_compressor_are_followed(here):
+    delta = pytest.importorskip("numcodecs").Delta("i4")
+    x = np.arange(64 * 64, dtype="i4").reshape(64, 64) ** 2
+    zarr.create_array("x.zarr", shape=x.shape, chunks=(16, 64), dtype=x.dtype, zarr_format=2, compressors=None, filters=[delta])[...] = x
+    cornerturn.rechunk("x.zarr", "y.npy")
+    np.testing.assert_array_equal(load("y.npy"), x)
+
+
+@pytest.mark.parametrize("step", ["write", "rename"])
+def test_a_chunk_that_cannot_be_written_leaves_nothing(here, monkeypatch, step):
+    from cornerturn._chunks import chunk_files, direct
+    from cornerturn._chunks.boxes import Box
+
+    x = np.arange(16, dtype="f4").reshape(4, 4)
+    array = zarr.create_array("x.zarr", shape=(4, 4), chunks=(4, 4), dtype="f4", compressors=None)
+    array[...] = x
+    write = direct.write
+
+    def fail(path, *arguments):
+        if step == "write":
+            write(path, *arguments)
+        raise OSError(errno.EIO, "planted")
+
+    monkeypatch.setattr(chunk_files.direct if step == "write" else chunk_files.os, "write" if step == "write" else "replace", fail)
+    with pytest.raises(OSError, match="planted"):
+        chunk_files.chunk_files(array).write(Box((0, 0), (4, 4)), x + 1)
+    assert [path.name for path in Path("x.zarr/c").rglob("*") if path.is_file()] == ["0"]
+    np.testing.assert_array_equal(load("x.zarr"), x)
+
+
+def test_an_intermediate_file_that_cannot_be_written_leaves_nothing(here, two_stages, monkeypatch):
+    write, tried = tasks.direct.write, []
+
+    def fail(path, *arguments):
+        write(path, *arguments)
+        tried.append(path)
+        raise OSError(errno.EIO, "planted")
+
+    monkeypatch.setattr(tasks.direct, "write", fail)
+    monkeypatch.setattr(tasks.time, "sleep", lambda seconds: None)
+    source = stored("dask", chunks=(1, 40, 30))
+    with pytest.raises(OSError, match="planted"):
+        cornerturn.rechunk(source, "y.zarr", axes=(1, 2, 0), chunks=(8, 9, 50), threads=1)
+    assert len(tried) == tasks._TRIES and all(".raw" in path for path in tried)
+    assert not [path for path in Path("y.zarr.partial/pieces").rglob("*") if path.is_file()]
+
+
+def test_a_run_of_large_tasks_does_not_resume_in_less_memory(here, two_stages):
+    stored("zarr", chunks=(1, 40, 30))
+    options = dict(axes=(1, 2, 0), chunks=(8, 9, 50))
+    interrupted("y.zarr", 0.3, memory=64_000, **options)
+    with pytest.raises(ValueError, match="memory = .* is less than a task of the interrupted run needs"):
+        cornerturn.rechunk("x.zarr", "y.zarr", resume=True, memory=32_000, threads=1, **options)
+    cornerturn.rechunk("x.zarr", "y.zarr", resume=True, memory=64_000, threads=1, **options)
+    np.testing.assert_array_equal(load("y.zarr"), X.transpose(1, 2, 0))
+
+
+@pytest.mark.parametrize("number", [errno.EIO, *sorted(tasks._FINAL), errno.ENOENT])
+def test_what_will_not_mend_is_not_tried_again(monkeypatch, number):
+    tried = []
+    monkeypatch.setattr(tasks.time, "sleep", lambda seconds: None)
+
+    def fail():
+        tried.append(number)
+        raise OSError(number, "planted")
+
+    with pytest.raises(OSError, match="planted"):
+        tasks._again(fail)
+    assert len(tried) == (tasks._TRIES if number == errno.EIO else 1)

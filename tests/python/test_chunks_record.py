@@ -218,6 +218,24 @@ class Waiting:
         return self.end()
 
 
+def test_a_lock_that_is_no_longer_the_folders_is_not_enough(here, monkeypatch):
+    """While a run waits another one ends, removes the folder, and a third begins."""
+    found, real, locked = record.Record(place_of("y.zarr")), record.replacing.lock, []
+
+    def lock(file, how):
+        if not locked:
+            shutil.rmtree(found.folder)
+            os.mkdir(found.folder)
+            Path(found.folder, "lock").touch()
+        locked.append(os.fstat(file).st_ino)
+        real(file, how)
+
+    monkeypatch.setattr(record.replacing, "lock", lock)
+    with found.locked():
+        assert len(locked) == 2 and locked[1] == os.stat(f"{found.folder}/lock").st_ino != locked[0]
+    assert not os.path.exists(found.folder)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_one_run_at_a_time(here, target):
     first = Waiting(target)
@@ -275,7 +293,9 @@ def _same_json(a, b):
 def test_tasks_that_are_none_are_refused(here, many_tasks):
     interrupted("y.zarr")
     found = record.Record(place_of("y.zarr"))
-    for task in ((0, 99), (7, 0)):
+    with found.locked():
+        stages = found.what["plan"]["stages"]
+    for task in ((0, stages[0]["tasks"]), (len(stages), 0), (0, 99), (7, 0)):
         with found.locked():
             found.finish_task(*task)
         with pytest.raises(ValueError, match="damaged list 'done'"):
@@ -344,6 +364,31 @@ def test_what_others_put_into_the_folder_stays(here, monkeypatch, name, step):
         run("y.zarr", resume=True)
     found = [path for path in Path().rglob(name)]
     assert len(found) == 1 and found[0].read_text() == "mine"
+
+
+def test_what_others_put_beside_intermediate_files_stays(here):
+    interrupted("y.zarr")
+    folder = Path("y.zarr.partial/pieces/0")
+    folder.mkdir(parents=True)
+    for name in ("7.raw", "7.raw.12.34", "7.raw.mine", "7.rawer", "mine.raw"):
+        (folder / name).write_text("x")
+    others = ["7.raw.mine", "7.rawer", "mine.raw"]
+    with pytest.raises(OSError, match="not empty.*pieces/0"):
+        run("y.zarr", resume=True)
+    assert what_is_there("y.zarr") == "new" and sorted(os.listdir(folder)) == others
+    for name in others:
+        os.unlink(folder / name)
+    run("y.zarr", resume=True)
+    assert not os.path.exists("y.zarr.partial")
+
+
+def test_chunks_that_were_begun_are_not_in_the_result(here):
+    interrupted("y.zarr", at=1)
+    Path("y.zarr.partial/array.zarr/c/0").mkdir(parents=True, exist_ok=True)
+    for name in ("0.12.34.partial", "7.12.34.partial"):
+        Path("y.zarr.partial/array.zarr/c/0", name).write_text("begun")
+    run("y.zarr", resume=True)
+    assert what_is_there("y.zarr") == "new" and not list(Path("y.zarr").rglob("*.partial"))
 
 
 def test_an_array_that_has_appeared_meanwhile_stays(here):

@@ -318,6 +318,16 @@ def test_a_file_that_holds_one_dataset_does_not_grow(here):
     assert os.path.getsize("y.h5") == size
 
 
+@pytest.mark.parametrize("of", ["/", "group"])
+def test_attributes_beside_a_lone_dataset_stay(here, of):
+    with h5py.File("y.h5", "w") as file:
+        file["group/data"] = np.zeros((2, 2))
+        file[of].attrs["title"] = "all"
+    cornerturn.rechunk("x.npy", "y.h5::group/data", overwrite=True)
+    with h5py.File("y.h5") as file:
+        assert file[of].attrs["title"] == "all" and file["group/data"].shape == X.shape
+
+
 def test_a_file_that_has_changed_meanwhile_stays(others):
     def change(done, total):
         with h5py.File("y.h5", "a") as file:
@@ -332,6 +342,36 @@ def test_a_file_that_has_changed_meanwhile_stays(others):
     cornerturn.rechunk("x.npy", "y.h5::data", overwrite=True)
     with h5py.File("y.h5") as file:
         assert "late" in file and file["data"].shape == X.shape
+
+
+def test_a_file_that_has_changed_in_place_stays(others):
+    """Its name, its inode and its size are the same."""
+
+    def change(done, total):
+        found = os.stat("y.h5")
+        with h5py.File("y.h5", "a") as file:
+            file["group/other"][...] = 9
+        os.utime("y.h5", ns=(found.st_atime_ns, found.st_mtime_ns + 1))
+        assert os.stat("y.h5").st_size == found.st_size
+
+    with pytest.raises(FileExistsError, match="has changed since the run began"):
+        cornerturn.rechunk("x.npy", "y.h5::data", overwrite=True, progress=change)
+    with h5py.File("y.h5") as file:
+        assert (file["group/other"][...] == 9).all() and file["data"].shape == (2, 2)
+
+
+def test_a_file_that_changes_while_it_is_copied_stays(others, monkeypatch):
+    copy, before = shutil.copy2, Path("y.h5").read_bytes()
+
+    def copied(source, target):
+        copy(source, target)
+        with open(source, "ab") as file:
+            file.write(b"late")
+
+    monkeypatch.setattr(shutil, "copy2", copied)
+    with pytest.raises(FileExistsError, match="has changed while it was copied"):
+        cornerturn.rechunk("x.npy", "y.h5::data", overwrite=True)
+    assert Path("y.h5").read_bytes() == before + b"late" and not os.path.exists("y.h5.partial")
 
 
 def test_a_file_that_is_open_for_writing_stays(others):

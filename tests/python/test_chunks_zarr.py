@@ -1,8 +1,10 @@
 """cornerturn.zarr: zarr-python stores and returns the same with it, by Cornerturn's way."""
 
+import asyncio
 import pickle
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -152,6 +154,22 @@ def test_fancy_indices_and_strings_are_numpys(on, moves):
     assert texts[1999] == "bc"
 
 
+def test_a_truth_value_as_an_index_is_numpys(moves):
+    target = np.zeros_like(X)
+    cornerturn.zarr.NDBuffer(target)[True] = X[None] + 1  # NumPy reads a copy there, and writes to the array
+    assert not moves and (target == X + 1).all()
+
+
+def test_what_is_read_only_stays(moves):
+    whole = np.zeros_like(X)
+    target = whole[:]
+    target.flags.writeable = False  # of this view alone
+    for source in (X, X.astype(">f4"), X.T.copy().T):
+        with pytest.raises(ValueError, match="read-only"):
+            cornerturn.zarr.NDBuffer(target)[...] = source
+    assert not moves and not whole.any() and not target.flags.writeable
+
+
 def test_the_copy_in_a_transposed_buffer_is_packed(on):
     buffer = cornerturn.zarr.NDBuffer(X).transpose((2, 0, 1))
     packed = buffer.as_ndarray_like()
@@ -233,3 +251,18 @@ def test_files_of_chunks_are_read_as_a_whole_or_missing(tmp_path, monkeypatch):
     (tmp_path / "a/c/0/0").write_bytes(b"too short")
     with cornerturn.zarr.enable(), pytest.raises(ValueError):
         zarr.open_array(tmp_path / "a", mode="r")[...]
+
+
+def test_a_part_of_a_chunk_and_a_file_that_was_cut_short_are_read_as_they_are(tmp_path, monkeypatch):
+    from zarr.abc.store import RangeByteRequest
+    from zarr.core.buffer import default_buffer_prototype
+
+    (tmp_path / "0").write_bytes(bytes(range(100)))
+    path = zarr.storage.StorePath(zarr.storage.LocalStore(tmp_path), "0")
+    path.store._is_open = True
+    for part, want in ((None, range(100)), (RangeByteRequest(10, 90), range(10, 90))):
+        got = asyncio.run(cornerturn.zarr.ChunkFile(path).get(default_buffer_prototype(), part))
+        assert got.to_bytes() == bytes(want)
+    # Another process cuts the file after its size was asked for.
+    monkeypatch.setattr(cornerturn.zarr, "os", SimpleNamespace(fstat=lambda _: SimpleNamespace(st_size=120)))
+    assert bytes(cornerturn.zarr._contents(tmp_path / "0")) == bytes(range(100))

@@ -73,6 +73,20 @@ def test_capsules_that_are_read():
     assert cornerturn.transpose(Exporter(extents=(0, 3), data=None)).shape == (3, 0)
 
 
+@pytest.mark.parametrize("kind", [1, 3])
+def test_host_memory_is_asked_for_without_a_stream(kind):
+    """Pinned memory too: only memory of a GPU is ready on a stream."""
+    asked = []
+
+    class Asked(Exporter):
+        def __dlpack__(self, **options):
+            asked.append(options)
+            return super().__dlpack__()
+
+    assert cornerturn.transpose(Asked(device_type=kind)).tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert asked and not any("stream" in options for options in asked)
+
+
 @pytest.mark.parametrize("capsule", [None, 5, "text", object()])
 def test_what_is_no_capsule(capsule):
     class NoCapsule(Exporter):

@@ -51,6 +51,14 @@ def test_integers_of_any_type_are_axes():
             assert (result == expected).all()
 
 
+def test_a_buffer_that_is_refused_is_none():
+    buffers = pytest.importorskip("_testbuffer")  # which tests of Python bring
+    x = buffers.ndarray([1, 2, 3], shape=[3], flags=buffers.ND_GETBUF_FAIL)
+    with pytest.raises(BufferError):
+        memoryview(x)
+    refused(TypeError, "none of __dlpack__", cornerturn.transpose, x)
+
+
 def test_what_is_no_array():
     refused(TypeError, "dst is a builtins.list: it shows copies of its values", cornerturn.copy, [1, 2], X)
     refused(TypeError, "out is a builtins.list", cornerturn.transpose, X, out=[1, 2])

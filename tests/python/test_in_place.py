@@ -110,6 +110,24 @@ def test_profilers_and_tangents():
             cornerturn.transpose_in_place(torch.autograd.forward_ad.make_dual(x, x))
 
 
+def test_tensors_without_memory_of_their_own():
+    torch = pytest.importorskip("torch")
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        fake = torch.ones(3, 4)
+    whole = torch.arange(24.0).reshape(2, 3, 4)
+    before = whole.clone()
+    for call, x in (
+        (cornerturn.transpose_in_place, fake),
+        (cornerturn.transpose_in_place, torch.ones(3, 4, device="meta")),
+        (torch.vmap(cornerturn.transpose_in_place), whole),
+    ):
+        with pytest.raises(TypeError, match="that is traced, or has no memory of its own"):
+            call(x)
+    assert torch.equal(whole, before)
+
+
 @pytest.mark.parametrize(
     "itemsize, part",
     [(1, 1), (16, 16), (48, 48), (255, 255), (256, 256), (257, 1), (300, 150), (510, 255), (512, 256), (1000, 250)],

@@ -58,7 +58,9 @@ def test_scalapack():
     made = plan(shape, (2, 3), placements, "S0,S1")
     # NUMROC of 13 blocks of rows and 6 of columns, of which grid row 1 and grid column 0 have the first.
     assert made.to_dict()["src"]["shards"][0] == [48, 32] and made.to_dict()["src"]["shards"][3] == [52, 32]
-    for wrong in ([1, 0, 4, 4], [2, 0, 4, 4, 2, 2, 0, 0, 4], [1, 0, 4, 4, 0, 2, 0, 0, 4], [1, 0, 4, 4, 2, 2, -1, 0, 4]):
+    wrong_entries = [(0, 2), (4, 0), (5, 0), (6, -1), (7, -1)]
+    valid = [1, 0, 4, 4, 2, 2, 0, 0, 4]
+    for wrong in (valid[:4], *[[*valid[:at], value, *valid[at + 1 :]] for at, value in wrong_entries]):
         with pytest.raises(ValueError, match="^desca = "):
             scalapack(wrong)
 
@@ -78,6 +80,10 @@ for src, dst, said in [
     theirs = plan((16, 24), None, *[NamedSharding(mesh, PartitionSpec(*axes)) for axes in (src, dst)]).to_dict()
     for field in ("traffic", "messages", "runs"):
         assert theirs[field] == ours[field], (src, dst, field)
+# The same parts on the devices in the opposite order: each of the eight sends its own to another one.
+turned = Mesh(mesh.devices[::-1, ::-1], ("a", "b"))
+both = [NamedSharding(each, PartitionSpec("a", "b")) for each in (mesh, turned)]
+assert [each["sent"] for each in plan((16, 24), None, *both).to_dict()["traffic"]] == [8 * 6 * 4] * 8
 whole = NamedSharding(mesh, PartitionSpec())
 try:
     plan((15, 24), None, NamedSharding(mesh, PartitionSpec("a")), whole)
