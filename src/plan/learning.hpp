@@ -79,7 +79,7 @@ double seconds_now();
 struct Solver {
   std::function<void(const Plan& plan)> run;
   std::function<Timing(const Plan& plan)> run_timed;
-  /// Whether a first run of the plan would have to load kernels; null: never.
+  /// Whether all kernels of the plan are loaded, so that a run loads none; null: they always are.
   std::function<bool(const Plan& plan)> is_loaded = {};
   double (*clock)() = &seconds_now;  ///< that times planning and loading
 };

@@ -110,7 +110,7 @@ class World {
 
 // As the first call makes it on a GPU: without other candidates.
 Plan quick(std::int64_t side) {
-  return make_quick_plan(turned(side, side), some_gpu(), {});
+  return make_quick_plan(transposed_matrix(side, side), some_gpu(), {});
 }
 
 // So far behind was whoever was tried.

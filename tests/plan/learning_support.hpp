@@ -13,7 +13,8 @@
 
 namespace cornerturn::plan::of_learning {
 
-inline Problem turned(std::int64_t rows, std::int64_t columns, const Epilogue& epilogue = {}) {
+inline Problem transposed_matrix(std::int64_t rows, std::int64_t columns,
+                                 const Epilogue& epilogue = {}) {
   const ElementType floats(Kind::f32);
   const ConstView packed(nullptr, floats, {rows, columns});
   const ConstView src = packed.permuted({1, 0});
@@ -29,7 +30,7 @@ inline Problem scrambled() {
 
 // Predicted to take so many milliseconds; the plan has as many candidates.
 inline Plan plan_of(const std::vector<double>& predicted,
-                    const Problem& problem = turned(1033, 517),
+                    const Problem& problem = transposed_matrix(1033, 517),
                     const Machine& machine = CpuInfo{}) {
   Plan plan = make_plan(problem, machine, {});
   EXPECT_GE(plan.candidates.size(), predicted.size());

@@ -86,13 +86,13 @@ TEST_F(UnpaidLearning, TurnsBeginWhenCallsHaveFilledTheCaches) {
   CpuInfo cpu;
   cpu.l3_bytes = 32 << 20;
   const auto calls = [&](std::int64_t rows, std::int64_t columns) {
-    return calls_before_turns(plan_of({1, 1}, turned(rows, columns), cpu));
+    return calls_before_turns(plan_of({1, 1}, transposed_matrix(rows, columns), cpu));
   };
   EXPECT_EQ(calls(1024, 1023), 8);
   EXPECT_EQ(calls(1024, 2049), 3);
   EXPECT_EQ(calls(4096, 4096), 0);
   EXPECT_EQ(calls(256, 256), 32) << "at most";
-  const Plan on_gpu = plan_of({1, 1}, turned(1024, 1023), gpu::known_devices().front());
+  const Plan on_gpu = plan_of({1, 1}, transposed_matrix(1024, 1023), gpu::known_devices().front());
   EXPECT_EQ(calls_before_turns(on_gpu), 0);
 }
 
@@ -155,8 +155,8 @@ TEST_F(UnpaidLearning, LeavesAloneWhatIsNotWorthIt) {
   EXPECT_NE(Learning::of(plan_of({1, 1}), {}), nullptr);
   EXPECT_EQ(Learning::of(plan_of({1}), {}), nullptr) << "there is no other";
   EXPECT_EQ(Learning::of(plan_of({1, 2.1}), {}), nullptr) << "no other comes near";
-  EXPECT_NE(Learning::of(plan_of({1, 1}, turned(64, 64)), {}), nullptr);
-  EXPECT_EQ(Learning::of(plan_of({1, 1}, turned(64, 63)), {}), nullptr) << "too small";
+  EXPECT_NE(Learning::of(plan_of({1, 1}, transposed_matrix(64, 64)), {}), nullptr);
+  EXPECT_EQ(Learning::of(plan_of({1, 1}, transposed_matrix(64, 63)), {}), nullptr) << "too small";
   for (const Choice choice :
        {Choice::forced, Choice::measured, Choice::remembered, Choice::learned}) {
     Plan plan = plan_of({1, 1});
@@ -169,19 +169,19 @@ TEST_F(UnpaidLearning, LeavesAloneWhatIsNotWorthIt) {
 TEST_F(UnpaidLearning, LeavesAloneWhatDependsOnMoreThanTheElements) {
   Epilogue scaled;
   scaled.alpha = 2;
-  EXPECT_TRUE(turned(256, 256, scaled).is_local());
+  EXPECT_TRUE(transposed_matrix(256, 256, scaled).is_local());
   Epilogue at_random = scaled;
   at_random.rounding = Rounding::stochastic;
-  EXPECT_FALSE(turned(256, 256, at_random).is_local());
+  EXPECT_FALSE(transposed_matrix(256, 256, at_random).is_local());
   const float vector[256] = {};
   Epilogue rows = scaled;
   rows.bias = vector;
-  EXPECT_FALSE(turned(256, 256, rows).is_local());
-  Problem reduction = turned(256, 256);
+  EXPECT_FALSE(transposed_matrix(256, 256, rows).is_local());
+  Problem reduction = transposed_matrix(256, 256);
   reduction.reduces = true;
   EXPECT_FALSE(reduction.is_local());
   Plan plan = plan_of({1, 1});
-  plan.problem = turned(256, 256, rows);
+  plan.problem = transposed_matrix(256, 256, rows);
   EXPECT_EQ(Learning::of(plan, {}), nullptr);
 }
 
@@ -224,7 +224,7 @@ TEST_F(UnpaidLearning, WhoFailsLaterIsNoWinner) {
 TEST_F(UnpaidLearning, ATurnThatFailsIsNotRepeatedWhereItAdds) {
   Epilogue adds;
   adds.beta = 1;
-  const Plan plan = plan_of({1, 1}, turned(1033, 517, adds));
+  const Plan plan = plan_of({1, 1}, transposed_matrix(1033, 517, adds));
   const auto learning = learning_of(plan);
   ASSERT_NE(learning, nullptr);
   Turns turns;
@@ -302,7 +302,8 @@ TEST_F(UnpaidLearning, ManyThreadsLearnOnce) {
 // A GPU's calls return before their runs end.
 class OnGpu {
  public:
-  explicit OnGpu(const std::vector<double>& predicted, const Problem& problem = turned(1033, 517))
+  explicit OnGpu(const std::vector<double>& predicted,
+                 const Problem& problem = transposed_matrix(1033, 517))
       : plan_(plan_of(predicted, problem, gpu::known_devices().front())),
         learning_(Learning::of(plan_, {})) {}
 
@@ -411,8 +412,8 @@ TEST_F(UnpaidLearningOnGpu, TheMedianOfItsTurnsCounts) {
 }
 
 TEST_F(UnpaidLearningOnGpu, LeavesAloneWhatIsSmall) {
-  EXPECT_TRUE(OnGpu({1, 1}, turned(512, 512)).learns());
-  EXPECT_FALSE(OnGpu({1, 1}, turned(512, 511)).learns());
+  EXPECT_TRUE(OnGpu({1, 1}, transposed_matrix(512, 512)).learns());
+  EXPECT_FALSE(OnGpu({1, 1}, transposed_matrix(512, 511)).learns());
   EXPECT_FALSE(OnGpu({1, 1.3}).learns()) << "no other comes near";
 }
 

@@ -13,9 +13,9 @@ namespace {
 constexpr double lanes_a_clock = 128;  // of an SM: four warps
 constexpr int system_shared = 1024;    // bytes that the driver adds to each block
 
-// How many of the places lie within a piece of `whole` bytes, not at its beginning.
-double within(std::int64_t granule, std::int64_t whole) {
-  return 1 - static_cast<double>(gcd_of_power(whole, granule)) / static_cast<double>(whole);
+// The share of the places that lie within a sector, not at its beginning.
+double within_sectors(std::int64_t granule) {
+  return 1 - static_cast<double>(gcd_of_power(sector_bytes, granule)) / sector_bytes;
 }
 
 double cube(double x) {
@@ -52,7 +52,7 @@ double src_moved(const Model& model, const MovedRuns& runs) {
 
 double dst_moved(const Model& model, const MovedRuns& runs) {
   const SharedCosts& c = model.costs;
-  const double cut = c.dst_sector * within(runs.granule, sector_bytes);
+  const double cut = c.dst_sector * within_sectors(runs.granule);
   return model.least.dst_bytes * (1 + c.dst_run / runs.bytes + cut / runs.between);
 }
 

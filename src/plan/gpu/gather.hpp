@@ -57,12 +57,13 @@ struct Family {
     Cost axis{"axis", 7.889, "instructions for each mode of an element's place"};
     Cost sector{"sector", 0.5892, "wavefronts for each sector that a warp touches"};
     Cost block{"block", 1.903e-06, "seconds of a block that is alone"};
-    Cost single_block{"single_block", 1.697e-06, "the same with one element a thread"};
+    Cost single_block{"single_block", 1.697e-06,
+                      "seconds of such a block with one element a thread"};
     Cost unit_block{"unit_block", 1.492e-06, "seconds of a block of units that is alone"};
     Cost unit_sector{"unit_sector", 3.196, "wavefronts for each unit"};
     Cost share_64{"share_64", 0.9139, "share of the memory's speed with runs of 64 to 127 bytes",
                   1};
-    Cost share_32{"share_32", 0.8736, "share with shorter runs", 1};
+    Cost share_32{"share_32", 0.8736, "share of the memory's speed with shorter runs", 1};
     Cost known_value{"known_value", 60, "instructions for a value of types compiled for: assumed"};
   };
 

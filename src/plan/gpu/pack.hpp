@@ -69,7 +69,8 @@ struct Family {
     Cost load{"load", 102, "instructions for each vector that is loaded"};
     Cost lane{"lane", 19.81, "instructions for each unit that is stored"};
     Cost axis{"axis", 22.34, "instructions of a thread for each mode that boxes cut"};
-    Cost entry_digit{"entry_digit", 10.57, "instructions for each digit of that"};
+    Cost entry_digit{"entry_digit", 10.57,
+                     "instructions for each digit of the place of an element of a run"};
     Cost most_moved{"most_moved", 2.431,
                     "times the destination's bytes: at most, where it has gaps"};
     Cost edge{"edge", 57.86, "instructions for each element that may lie in no whole unit"};
@@ -79,7 +80,7 @@ struct Family {
     Cost wavefront{"wavefront", 0.4403, "wavefronts for each that the layout asks for"};
     Cost block{"block", 3.233e-06, "seconds of a block that is alone"};
     // The aligned form.
-    Cost aligned_element{"aligned_element", 5.773, "instructions for each element of those"};
+    Cost aligned_element{"aligned_element", 5.773, "instructions for each element that is stored"};
     Cost aligned_barriers{"aligned_barriers", 0.1728, "as `barriers`"};
     Cost aligned_block{"aligned_block", 2.979e-06, "seconds of a block that is alone"};
     // Values that change, as measured of six pairs of types in the aligned form.

@@ -39,9 +39,11 @@ struct Family {
     Cost thread{"thread", 19.98, "instructions of a thread"};
     Cost loss_short{"loss_short", 0.1305,
                     "share of the memory's speed that is lost with aligned rows below 128 bytes"};
-    Cost change_128{"change_128", 0.93, "share where values change in rows of 128 bytes or more",
+    Cost change_128{"change_128", 0.93,
+                    "share of the memory's speed where values change in rows of 128 bytes or more",
                     1};
-    Cost change_short{"change_short", 0.8, "share where they change in shorter rows", 1};
+    Cost change_short{"change_short", 0.8,
+                      "share of the memory's speed where they change in shorter rows", 1};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
