@@ -96,6 +96,10 @@ def number(value: Any) -> str:
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
 
 
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def against(actual: Any, ideal: Any) -> str:
     return number(actual) if actual == ideal else f"{number(actual)} ({number(ideal)})"
 
@@ -164,7 +168,7 @@ def copies() -> str:
         lines.append(
             f"- {run.shape[0]} x {run.shape[1]}: the best of {boxes} boxes, {tma.box_rows} x {tma.box_cols} elements, reaches "
             f"{rate(tma)}. The best of {len(run.copies) - boxes} copies through registers, with {registers.threads} threads a "
-            f"block and {registers.vectors} vectors a thread, reaches {rate(registers)}. That is a ratio of "
+            f"block and {counted(registers.vectors, 'vector')} a thread, reaches {rate(registers)}. That is a ratio of "
             f"{registers.seconds / tma.seconds:.3f}.\n"
         )
     if lines:

@@ -57,6 +57,10 @@ def against(actual, ideal):
     return number(actual) if number(actual) == number(ideal) else f"{number(actual)} ({number(ideal)})"
 
 
+def counted(count, noun):
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def leg_rows(legs):
     """Accesses that share their figures are one row, wherever they stand in the source."""
     rows = {}
@@ -160,17 +164,17 @@ def request_rows(entry):
 def prediction(entry):
     predicted = entry["predicted"]
     resident = "; ".join(
-        f"{fits['blocks']} on an SM of {sm}, which are {fits['threads']} threads (bound: {fits['bound']})"
+        f"{counted(fits['blocks'], 'block')} with {fits['threads']} threads on an SM of {sm} (bound: {fits['bound']})"
         for sm, fits in predicted["resident"].items()
     )
     registers = next(fits.get("registers") for fits in predicted["resident"].values())
     code = f" A thread has {registers} registers." if registers else ""
     if "instructions" in predicted:
-        code += f" The kernel has {predicted['instructions']} instructions, with all its paths."
+        code += f" All branches of the kernel together are {predicted['instructions']} instructions."
     lines = [
         f"- A block has {predicted['launch']['block'][0] * predicted['launch']['block'][1]} threads and "
         f"{predicted['shared_bytes']} B of shared memory.{code}",
-        f"- So many blocks run at a time: {resident}.",
+        f"- Blocks that run at a time: {resident}.",
         f"- Limit: {predicted['limit']}.",
     ]
     if "than_after" in entry:

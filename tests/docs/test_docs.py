@@ -156,6 +156,14 @@ def test_the_changelog_is_for_users():
     assert re.findall(r".*(?:\bseeds?\b|random problems|bench/results).*", unreleased) == []
 
 
+def test_one_thing_is_no_plural():
+    """What scripts write into pages: "1 vector a thread", "in 1 wavefront"."""
+    nouns = "blocks|threads|wavefronts|sectors|vectors|requests|elements|matrices|registers|instructions|rows|columns"
+    several = re.compile(rf"(?<![\w.,-])1 (?:{nouns})\b(?! x)")
+    found = [f"{page.name}: {line}" for page in PAGES for line in page.read_text().splitlines() if several.search(line)]
+    assert found == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links_and_paths_exist(page):
     text = re.sub(r"<!--.*?-->", "", page.read_text(), flags=re.S)  # the templates of tables

@@ -103,6 +103,34 @@ def far(rung, rows, cols, row, col):
     assert output[target] == 77
 
 
+def one_mask(rows, cols):
+    """What becomes of a rows x cols matrix where the store of `triton_block` has the load's mask:
+    elements that are wrong, that are never written, and that are written behind the end."""
+    import torch
+    import triton_one_mask
+
+    bits = torch.arange(1, rows * cols + 1, dtype=torch.int32)
+    room = torch.full((rows * cols + 4096,), -1, dtype=torch.int32)
+    triton_one_mask.solve(bits.view(rows, cols), room, rows, cols)
+    output, behind = room[: rows * cols], room[rows * cols :]
+    wrong = output != bits.view(rows, cols).T.reshape(-1)
+    return [int(wrong.sum()), int((output == -1).sum()), int((behind != -1).sum())]
+
+
+def one_mask_suffices(shapes):
+    """Where the masks of load and store are one, and where they must not be."""
+    for rows, cols in shapes:
+        whole = rows % 32 == 0 and cols % 32 == 0
+        square = rows == cols <= 32
+        found = one_mask(rows, cols)
+        assert (found == [0, 0, 0]) == (whole or square), (rows, cols, found)
+
+
+def one_mask_of_63():
+    """What chapter 10 of the guide says of 63 x 63: 62 are never written, 31 overwrite others, 31 go behind."""
+    assert one_mask(63, 63) == [93, 62, 31]
+
+
 def limits(rung, rows, cols, words):
     import cornerturn.ladder
 
@@ -127,6 +155,9 @@ for name in RUNGS:
     if name not in ("triton_1d", "triton_block"):
         CASES[f"{name} beyond 2^31 elements"] = (far, name, 50000, 50001, 49999, 49999)
     CASES[f"{name} takes 32768 x 32768"] = (limits, name, 32768, 32768, None)
+SIDES = [1, 2, 31, 32, 33, 63, 64, 96]
+CASES["one mask suffices for square parts alone"] = (one_mask_suffices, [(m, n) for m in SIDES for n in SIDES])
+CASES["one mask at 63 x 63"] = (one_mask_of_63,)
 CASES["triton_1d before 2^31 elements"] = (far, "triton_1d", 46340, 46341, 46339, 46339)
 CASES["triton_block before 2^31 elements"] = (far, "triton_block", 46340, 46341, 46338, 46330)
 CASES["triton_1d has a limit"] = (limits, "triton_1d", 65536, 32768, "2147483648 programs along x")

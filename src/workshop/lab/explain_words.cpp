@@ -171,7 +171,7 @@ void name_numbers(Explanation& explanation) {
   const int low = log2(bytes);
   const std::int64_t together = std::int64_t{1} << swizzle.base;
   period.b =
-      fmt::format("B = {}: {} xor-ed, so a piece of a row has {} places to be in", swizzle.bits,
+      fmt::format("B = {}: {} xor-ed, so a piece of a row can be in {} places", swizzle.bits,
                   swizzle.bits == 1 ? "one bit is" : fmt::format("{} bits are", swizzle.bits),
                   std::int64_t{1} << swizzle.bits);
   period.m =

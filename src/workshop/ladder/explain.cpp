@@ -43,6 +43,11 @@ std::string figure(double value) {
   return text;
 }
 
+std::string counted(double value, const char* noun) {
+  const std::string text = figure(value);
+  return fmt::format("{} {}{}", text, noun, text == "1" ? "" : "s");
+}
+
 bool differ(double a, double b) {
   return std::abs(a - b) > 0.1 * std::max(a, b);
 }
@@ -52,8 +57,8 @@ class Clauses {
   /// "loads" 4 "sectors" instead of 16.
   void compare(const char* verb, const char* unit, double now, double before) {
     if (!differ(now, before)) return;
-    const std::string clause = fmt::format("{} {} {}{} instead of {}", verb, figure(now), unit,
-                                           figure(now) == "1" ? "" : "s", figure(before));
+    const std::string clause =
+        fmt::format("{} {} instead of {}", verb, counted(now, unit), figure(before));
     (now < before ? less_ : more_).push_back(clause);
   }
   void less(std::string clause) { less_.push_back(std::move(clause)); }
@@ -119,8 +124,9 @@ std::string difference(const Prediction& now, const Prediction& before) {
       clauses.compare("reads the tile in", "wavefront", a.wavefronts_out, b.wavefronts_out);
     }
   } else if (has_tile) {
-    clauses.more(fmt::format("fills a tile in {} and reads it in {} wavefronts",
-                             figure(a.wavefronts_in), figure(a.wavefronts_out)));
+    clauses.more(fmt::format("fills a tile in {} and reads it in {}",
+                             counted(a.wavefronts_in, "wavefront"),
+                             counted(a.wavefronts_out, "wavefront")));
   } else if (had_tile) {
     clauses.less("needs no shared memory");
   }

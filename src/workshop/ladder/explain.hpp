@@ -38,7 +38,7 @@ Residency residency(const Launch& launch, std::int64_t shared_bytes, int registe
 Residency residency(const Prediction& run, const Sm& sm);
 
 /// What `now` does otherwise than `before`, for each 128 bytes of the matrix, in one line:
-/// "stores 4 sectors instead of 16; but fills a tile in 1 and reads it in 32 wavefronts".
+/// "stores 4 sectors instead of 16; but fills a tile in 1 wavefront and reads it in 32 wavefronts".
 std::string difference(const Prediction& now, const Prediction& before);
 
 /// The way of the first warp's first elements: (row, column) of the source, slots of the tile,
