@@ -2,7 +2,7 @@
 // long and short ones, pieces and parts of them, gaps, flips and pads.
 #include "kernels/pack_args.hpp"
 #include "plan/gpu/pack.hpp"
-#include "plan/gpu/pack_setup.hpp"
+#include "plan/gpu/pack/setup.hpp"
 #include "simt/engine_support.hpp"
 
 namespace cornerturn::simt {

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "kernels/pack_args.hpp"
-#include "plan/gpu/cut_sectors.hpp"
 #include "plan/gpu/pack.hpp"
+#include "plan/gpu/sectors.hpp"
 #include "plan/gpu/tiles.hpp"
 #include "simt/engine_support.hpp"
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/validate.hpp"
-#include "plan/gpu/gather_chunks.hpp"
-#include "plan/gpu/gather_repeated.hpp"
-#include "plan/gpu/gather_units.hpp"
-#include "plan/gpu/pack_setup.hpp"
+#include "plan/gpu/gather/chunks.hpp"
+#include "plan/gpu/gather/repeated.hpp"
+#include "plan/gpu/gather/units.hpp"
+#include "plan/gpu/pack/setup.hpp"
 #include "plan/gpu/parts.hpp"
 #include "plan/planner.hpp"
 #include "support.hpp"

@@ -5,7 +5,7 @@
 
 #include "core/divide.hpp"
 #include "maps/sectors.hpp"
-#include "plan/gpu/cut_sectors.hpp"
+#include "plan/gpu/sectors.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {

@@ -18,7 +18,7 @@
 #include "plan/cost.hpp"
 #include "plan/estimate.hpp"
 #include "plan/gpu/device_info.hpp"
-#include "plan/gpu/traffic.hpp"
+#include "plan/gpu/sectors.hpp"
 
 namespace cornerturn::plan::gpu {
 

@@ -10,12 +10,12 @@
 #include "maps/sectors.hpp"
 #include "plan/gpu/bind.hpp"
 #include "plan/gpu/convert.hpp"
-#include "plan/gpu/cut_sectors.hpp"
-#include "plan/gpu/gather_chunks.hpp"
-#include "plan/gpu/gather_places.hpp"
-#include "plan/gpu/gather_repeated.hpp"
-#include "plan/gpu/gather_units.hpp"
+#include "plan/gpu/gather/chunks.hpp"
+#include "plan/gpu/gather/places.hpp"
+#include "plan/gpu/gather/repeated.hpp"
+#include "plan/gpu/gather/units.hpp"
 #include "plan/gpu/row_runs.hpp"
+#include "plan/gpu/sectors.hpp"
 
 namespace cornerturn::plan::gpu::gather {
 

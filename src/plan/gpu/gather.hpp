@@ -26,7 +26,7 @@ enum class GatherForm : std::uint8_t {
 struct GatherConfig {
   GatherForm form = GatherForm::several;
   std::int16_t granule = 0;  ///< of units: a divisor of the destination's places where rows begin
-  std::int32_t chunk = 0;    ///< several, repeated: see gather_chunks.hpp; 0: destination order
+  std::int32_t chunk = 0;    ///< several, repeated: see gather/chunks.hpp; 0: destination order
 
   friend bool operator==(const GatherConfig&, const GatherConfig&) = default;
 };

@@ -7,9 +7,9 @@
 
 #include "kernels/casts.hpp"
 #include "plan/gpu/convert.hpp"
-#include "plan/gpu/cut_sectors.hpp"
-#include "plan/gpu/pack_lanes.hpp"
-#include "plan/gpu/pack_setup.hpp"
+#include "plan/gpu/pack/lanes.hpp"
+#include "plan/gpu/pack/setup.hpp"
+#include "plan/gpu/sectors.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 namespace {

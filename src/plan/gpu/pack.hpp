@@ -9,10 +9,10 @@
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "kernels/pack.hpp"
-#include "plan/gpu/box.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/estimate.hpp"
 #include "plan/gpu/family.hpp"
+#include "plan/gpu/pack/box.hpp"
 
 namespace cornerturn::plan::gpu {
 

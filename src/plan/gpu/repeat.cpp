@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "plan/gpu/traffic.hpp"
+#include "plan/gpu/sectors.hpp"
 #include "plan/planner.hpp"
 
 namespace cornerturn::plan::gpu::repeat {

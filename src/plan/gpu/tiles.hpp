@@ -9,10 +9,10 @@
 #include "core/problem.hpp"
 #include "kernels/tile.hpp"
 #include "plan/gpu/convert.hpp"
-#include "plan/gpu/cut_sectors.hpp"
 #include "plan/gpu/estimate.hpp"
 #include "plan/gpu/family.hpp"
 #include "plan/gpu/groups.hpp"
+#include "plan/gpu/sectors.hpp"
 
 namespace cornerturn::plan::gpu {
 

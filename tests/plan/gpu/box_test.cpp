@@ -1,5 +1,5 @@
 // What is known of the boxes of pack before any is made.
-#include "plan/gpu/box.hpp"
+#include "plan/gpu/pack/box.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "core/normalise.hpp"
 #include "plan/gpu/pack.hpp"
-#include "plan/gpu/pack_setup.hpp"
+#include "plan/gpu/pack/setup.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::plan::gpu {

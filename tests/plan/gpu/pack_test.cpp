@@ -13,9 +13,9 @@
 #include "core/problem.hpp"
 #include "maps/banks.hpp"
 #include "plan/gpu/device_files.hpp"
-#include "plan/gpu/pack_lanes.hpp"
-#include "plan/gpu/pack_layout.hpp"
-#include "plan/gpu/pack_setup.hpp"
+#include "plan/gpu/pack/lanes.hpp"
+#include "plan/gpu/pack/layout.hpp"
+#include "plan/gpu/pack/setup.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::plan::gpu::pack {

@@ -5,9 +5,9 @@
 
 #include "core/validate.hpp"
 #include "plan/gpu/convert.hpp"
-#include "plan/gpu/cut_sectors.hpp"
-#include "plan/gpu/pack_layout.hpp"
+#include "plan/gpu/pack/layout.hpp"
 #include "plan/gpu/runs.hpp"
+#include "plan/gpu/sectors.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 namespace {

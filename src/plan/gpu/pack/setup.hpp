@@ -7,9 +7,9 @@
 
 #include "core/problem.hpp"
 #include "kernels/pack.hpp"
-#include "plan/gpu/box.hpp"
 #include "plan/gpu/device_info.hpp"
 #include "plan/gpu/pack.hpp"
+#include "plan/gpu/pack/box.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 

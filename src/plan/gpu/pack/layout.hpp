@@ -1,5 +1,5 @@
 // Inside the setup of pack: where a box's elements lie in shared memory, and the kernel's arguments
-// for that. pack_setup.hpp is what others see.
+// for that. pack/setup.hpp is what others see.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 #include "core/divide.hpp"
 #include "core/problem.hpp"
 #include "kernels/pack.hpp"
-#include "plan/gpu/box.hpp"
-#include "plan/gpu/pack_setup.hpp"
+#include "plan/gpu/pack/box.hpp"
+#include "plan/gpu/pack/setup.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "plan/gpu/cut_sectors.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan/gpu/pack.hpp"
-#include "plan/gpu/pack_setup.hpp"
-#include "plan/gpu/traffic.hpp"
+#include "plan/gpu/pack/setup.hpp"
+#include "plan/gpu/sectors.hpp"
 #include "plan/planner.hpp"
 
 namespace cornerturn::plan::gpu {

@@ -1,5 +1,5 @@
 // Inside the setup of pack: how runs of the destination that begin anywhere are cut into pieces,
-// and how lanes are laid over them. pack_setup.hpp is what others see.
+// and how lanes are laid over them. pack/setup.hpp is what others see.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 #include "core/problem.hpp"
 #include "kernels/pack.hpp"
-#include "plan/gpu/box.hpp"
 #include "plan/gpu/pack.hpp"
+#include "plan/gpu/pack/box.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 

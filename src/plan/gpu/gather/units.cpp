@@ -1,4 +1,4 @@
-#include "plan/gpu/gather_units.hpp"
+#include "plan/gpu/gather/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include "core/divide.hpp"
 #include "core/validate.hpp"
 #include "maps/sectors.hpp"
-#include "plan/gpu/gather_places.hpp"
+#include "plan/gpu/gather/places.hpp"
 
 namespace cornerturn::plan::gpu::gather {
 

@@ -5,10 +5,10 @@
 
 #include "core/divide.hpp"
 #include "plan/gpu/convert.hpp"
-#include "plan/gpu/cut_sectors.hpp"
-#include "plan/gpu/pack_layout.hpp"
-#include "plan/gpu/pack_setup.hpp"
+#include "plan/gpu/pack/layout.hpp"
+#include "plan/gpu/pack/setup.hpp"
 #include "plan/gpu/runs.hpp"
+#include "plan/gpu/sectors.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 namespace {

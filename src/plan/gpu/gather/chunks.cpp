@@ -1,12 +1,12 @@
-#include "plan/gpu/gather_chunks.hpp"
+#include "plan/gpu/gather/chunks.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
 #include "kernels/walk.hpp"
-#include "plan/gpu/gather_places.hpp"
-#include "plan/gpu/gather_repeated.hpp"
+#include "plan/gpu/gather/places.hpp"
+#include "plan/gpu/gather/repeated.hpp"
 #include "plan/gpu/row_runs.hpp"
 
 namespace cornerturn::plan::gpu::gather {

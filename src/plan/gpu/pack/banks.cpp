@@ -4,8 +4,8 @@
 
 #include "core/divide.hpp"
 #include "maps/banks.hpp"
-#include "plan/gpu/pack_lanes.hpp"
-#include "plan/gpu/pack_layout.hpp"
+#include "plan/gpu/pack/lanes.hpp"
+#include "plan/gpu/pack/layout.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/gpu/pack_setup.hpp"
+#include "plan/gpu/pack/setup.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "maps/banks.hpp"
-#include "plan/gpu/pack_lanes.hpp"
-#include "plan/gpu/pack_layout.hpp"
+#include "plan/gpu/pack/lanes.hpp"
+#include "plan/gpu/pack/layout.hpp"
 #include "plan/gpu/runs.hpp"
 
 namespace cornerturn::plan::gpu::pack {

@@ -1,4 +1,4 @@
-#include "plan/gpu/pack_lanes.hpp"
+#include "plan/gpu/pack/lanes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "plan/gpu/pack_layout.hpp"
+#include "plan/gpu/pack/layout.hpp"
 
 namespace cornerturn::plan::gpu::pack {
 namespace {

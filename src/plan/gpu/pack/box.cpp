@@ -1,4 +1,4 @@
-#include "plan/gpu/box.hpp"
+#include "plan/gpu/pack/box.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "plan/gpu/gather_repeated.hpp"
+#include "plan/gpu/gather/repeated.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "maps/sectors.hpp"
-#include "plan/gpu/gather_chunks.hpp"
-#include "plan/gpu/gather_places.hpp"
-#include "plan/gpu/gather_units.hpp"
+#include "plan/gpu/gather/chunks.hpp"
+#include "plan/gpu/gather/places.hpp"
+#include "plan/gpu/gather/units.hpp"
 #include "plan/gpu/row_runs.hpp"
 
 namespace cornerturn::plan::gpu::gather {
