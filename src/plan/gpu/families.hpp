@@ -14,6 +14,7 @@
 #include "plan/gpu/cycles.hpp"
 #include "plan/gpu/dequantise.hpp"
 #include "plan/gpu/family.hpp"
+#include "plan/gpu/fine.hpp"
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/pack.hpp"
 #include "plan/gpu/panels.hpp"
@@ -37,6 +38,7 @@ using Families = TypeList<
     structures::Family,
     tile::Family,
     skew::Family,
+    fine::Family,
     gather::Family,
     repeat::Family,
     pack::Family,

@@ -96,6 +96,16 @@ std::int64_t tiles_of_band(const TileCounts& counts, const TileSides& sides,
   return ceil_div(counts.down, ceil_div(counts.down, of_good));
 }
 
+kernels::Walk walk_between(const Groups& groups, const Problem& normal) {
+  kernels::WalkMaker<kernels::Walk> between;
+  for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
+    if (groups.in_rows(i) || groups.in_cols(i)) continue;
+    const Mode& mode = normal.modes[i];
+    between.add(mode.extent, mode.src_stride, mode.dst_stride);
+  }
+  return between.walk;
+}
+
 std::string describe_tiles(const TileConfig& config, const TileSides& sides,
                            const Problem& normal) {
   std::string text =

@@ -104,6 +104,9 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
                            const TileCosts& costs, double halo_bytes, const Problem& normal,
                            const Model& model);
 
+/// From one matrix of tiles to the next: through the modes in neither group.
+kernels::Walk walk_between(const Groups& groups, const Problem& normal);
+
 /// Fills in the groups and the rest.
 template <class Args>
 void fill_groups(Args& args, const Groups& groups, const Problem& normal) {
@@ -122,13 +125,7 @@ void fill_groups(Args& args, const Groups& groups, const Problem& normal) {
   args.matrix.col_step = fill(args.col_modes, groups.cols, groups.col_modes, &Mode::dst_stride);
   args.matrix.rows = static_cast<std::uint32_t>(groups.row_count);
   args.matrix.cols = static_cast<std::uint32_t>(groups.col_count);
-  kernels::WalkMaker<kernels::Walk> rest;
-  for (int i = normal.rank(); i-- > 0;) {  // the destination's fastest first
-    if (groups.in_rows(i) || groups.in_cols(i)) continue;
-    const Mode& mode = normal.modes[i];
-    rest.add(mode.extent, mode.src_stride, mode.dst_stride);
-  }
-  args.rest = rest.walk;
+  args.rest = walk_between(groups, normal);
 }
 
 /// Completes the arguments, and the launch.
