@@ -54,7 +54,7 @@ void new_plan(benchmark::State& state, const Shape& shape) {
   }
 }
 
-// Of values that become narrower on their way: a plan for each shape of box is part of this one.
+// Values become narrower on their way: a plan for each shape of box is part of this one.
 void new_conversion(benchmark::State& state, const Shape& shape) {
   const Views views(shape);
   const View to(nullptr, ElementType(Kind::bf16), views.dst.shape);

@@ -39,7 +39,7 @@ class Copies:
         self.known = sorted((c["payload_bytes"], c["copy_seconds"]) for c in cases)
 
     def seconds(self, size):
-        """Of a copy of so many bytes, after those nearest to it."""
+        """What a copy of so many bytes takes, after those nearest to it."""
         at = bisect(self.known, (size, 0))
         first = max(0, min(at - NEIGHBOURS // 2, len(self.known) - NEIGHBOURS))
         rates = sorted(seconds / known for known, seconds in self.known[first : first + NEIGHBOURS])

@@ -168,7 +168,7 @@ class Shares:
         return [k for k, g in groups.items() if g == group or (group == ALL and g != LATENCY)]
 
     def shares(self, subject, group):
-        """Of the cases in a group that the subject can do."""
+        """The shares of the cases in a group that the subject can do."""
         done = self.by_subject.get(subject, {})
         return [self.share(subject, k) for k in self.keys(group) if k in done]
 

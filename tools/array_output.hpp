@@ -18,7 +18,7 @@ class ArrayOutput {
               files::Sync sync);
 
   const io::NpyHeader& header() const { return header_; }
-  /// Of the array.
+  /// Bytes of the array.
   std::int64_t bytes() const { return bytes_; }
   /// A sink that takes bytes in order is where the array begins.
   io::Sink sink() const { return {&file_.file(), header_bytes_}; }

@@ -19,7 +19,7 @@ struct StoredFormat {
   std::int64_t per_block;  ///< elements in that array
   bool has_scales;         ///< in a file of their own
 
-  /// Of an element as the library has it: a block of q8_0 is one.
+  /// The type of an element as the library has it: a block of q8_0 is one.
   ElementType stored() const;
 };
 

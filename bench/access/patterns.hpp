@@ -41,7 +41,7 @@ struct Pattern {
 inline constexpr std::uint64_t shared_span = 40 * 1024;
 inline constexpr std::uint64_t global_span = 1024 * 1024;
 
-/// The same list in the same order on every machine.
+/// One list in one order on every machine.
 std::vector<Pattern> access_patterns();
 
 }  // namespace cornerturn::bench

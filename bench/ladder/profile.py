@@ -106,7 +106,7 @@ def instructions_by_module(report):
 
 
 def instructions_by_page(report):
-    """The same from the pages that the command line prints, for versions without that interface."""
+    """Counts from the pages that the command line prints, for versions without that interface."""
     page = output_of("ncu", "--import", report, "--page", "source", "--print-source", "sass", "--csv",
                      "--print-units", "base")
     launches, header = [], None

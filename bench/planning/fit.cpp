@@ -114,7 +114,7 @@ std::vector<double> costs_at(const std::vector<FreeCost>& free, const std::vecto
   return costs;
 }
 
-// Of the smooth badness, with respect to the logarithm of each estimate of a case.
+// Adds the derivatives of the smooth badness by the logarithm of each estimate of a case.
 void add_gradient(const FitCase& c, const std::vector<double>& logs, double share_of_case,
                   double share_of_weight, std::vector<double>& gradient) {
   constexpr double apart = 0.02;  // logarithms that make a choice clear

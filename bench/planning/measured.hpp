@@ -53,7 +53,7 @@ Measurement measurement(const std::string& path, const plan::gpu::DeviceInfo& de
 /// What a stored result calls a kernel or a candidate, in the words of today.
 std::string name_today(std::string stored);
 
-/// The same machine with other costs, which outlive what is returned.
+/// A machine with other costs, which outlive what is returned.
 plan::Machine with_costs(const plan::Machine& machine, const plan::gpu::Costs& costs);
 plan::Machine with_costs(const plan::Machine& machine, const plan::CpuCosts& costs);
 

@@ -28,7 +28,7 @@ struct ValueCase {
 /// Whether a suite of such cases has the name: "values:COUNT:SEED".
 bool is_value_suite(std::string_view suite);
 
-/// The same name gives the same cases everywhere. Throws Error that names the part that is wrong.
+/// A name gives the same cases everywhere. Throws Error that names the part that is wrong.
 std::vector<ValueCase> value_cases(const std::string& suite);
 
 }  // namespace cornerturn::bench

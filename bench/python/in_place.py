@@ -231,7 +231,7 @@ def measure_all(rounds: int) -> list[dict]:
 
 
 def share(case: dict, name: str) -> float:
-    """Of memcpy on as many threads, in per cent."""
+    """The share of the speed of memcpy on as many threads, in per cent."""
     yardstick = "memcpy of all threads" if name == "threads" else "memcpy"
     return 100 * case["seconds"][yardstick] / case["seconds"][name]
 

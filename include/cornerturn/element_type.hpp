@@ -62,7 +62,7 @@ class CT_API ElementType {
 
   /// Do the bytes of a value stand in the other order than the machine's?
   bool is_swapped() const noexcept { return swapped_; }
-  /// The same type with its bytes in the other order, those of a complex value in each of its
+  /// This type with its bytes in the other order, those of a complex value in each of its
   /// parts. Elements of one byte, and plain bytes, have no order: they stay what they are.
   ElementType swapped() const noexcept;
 

@@ -50,7 +50,7 @@ struct BasicView {
   BasicView(const BasicView<Other>& other)  // NOLINT: converts on purpose
       : data(other.data), type(other.type), shape(other.shape), strides(other.strides) {}
 
-  /// The same memory with its axes in another order: result.shape[i] = shape[permutation[i]].
+  /// This memory with its axes in another order: result.shape[i] = shape[permutation[i]].
   BasicView permuted(std::span<const int> permutation) const {
     return BasicView(data, type, cornerturn::permuted(shape, permutation),
                      cornerturn::permuted(strides, permutation));

@@ -61,7 +61,7 @@ Problem block_problem(ElementType plain, const Extents& shape, const Extents& st
 /// The problem of finding the largest magnitude of an array.
 Problem reduce_problem(ElementType type, const Extents& shape, const Extents& strides);
 
-/// Of the plain values of a problem whose one side holds blocks: their type, and their strides.
+/// The type and the strides of the plain values, in a problem whose one side holds blocks.
 ElementType plain_type(const Problem& problem);
 std::int64_t plain_stride(const Problem& problem, int mode);
 

@@ -71,7 +71,7 @@ struct Axis {
   std::int64_t extent;
   std::int64_t stride;
 
-  // Of its first elements one axis is made; what is left steps over them.
+  // Makes one axis of its first elements; what is left steps over them.
   void split(std::int64_t first) {
     extent /= first;
     if (extent > 1) stride *= first;

@@ -148,7 +148,7 @@ class Cuts {
   std::int64_t spacing() const { return static_cast<std::int64_t>(spacing_.divisor); }
   std::int64_t run(std::int64_t cut) const { return (cut + 1) * spacing(); }
   bool at(std::int64_t k) const { return size_ > 0 && k != 0 && (number(k) + 1) * spacing() == k; }
-  /// Of the run at `k`, where there is one.
+  /// The number of the run at `k`, where there is one.
   std::int64_t number(std::int64_t k) const {
     return static_cast<std::int64_t>(spacing_.quotient(static_cast<std::uint64_t>(k))) - 1;
   }

@@ -15,7 +15,7 @@ struct Alignment {
   bool required = false;
   std::int64_t src = 16;  ///< alignment of the source pointer, in bytes
   std::int64_t dst = 16;  ///< alignment of the destination pointer, in bytes
-  /// Of the further arrays of blocks (BlockBuffers).
+  /// Alignment of the further arrays of blocks (BlockBuffers).
   std::int64_t scales = 16;
   std::int64_t second = 16;
   std::int64_t second_scales = 16;
@@ -23,7 +23,7 @@ struct Alignment {
   friend bool operator==(const Alignment&, const Alignment&) = default;
 };
 
-/// The same copy in its simplest form:
+/// A problem's copy in its simplest form:
 ///  - no mode of extent 1; an empty problem has the single mode (0, 1, 1);
 ///  - destination strides positive and sorted, largest first; source strides keep their sign
 ///    relative to them. Where alignment matters, modes along which the source runs on have a

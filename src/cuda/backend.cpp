@@ -93,7 +93,7 @@ bool is_captured(Stream stream) {
   const cudaError_t asked = cudaStreamIsCapturing(stream, &capture);
   if (asked == cudaSuccess) return capture != cudaStreamCaptureStatusNone;
   cudaGetLastError();
-  // Of the legacy stream it cannot be asked while another stream is being captured.
+  // The legacy stream cannot be asked while another stream is being captured.
   if (asked == cudaErrorStreamCaptureImplicit) return true;
   check_launch(asked);  // an earlier error, or no stream
   return false;

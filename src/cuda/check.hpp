@@ -17,7 +17,7 @@ inline void check(cudaError_t error, const std::string& what) {
   throw Error(status, what + ": " + cudaGetErrorString(error));
 }
 
-/// The same for a launch, which may be told of what earlier work on the GPU has done: that is said.
+/// Checks a launch, which may be told of what earlier work on the GPU has done: that is said.
 inline void check_launch(cudaError_t error) {
   switch (error) {
     case cudaSuccess:

@@ -46,7 +46,7 @@ DeviceInfo device_info();
 /// GPU number `device`, whether this build has code for it or not; without its free memory, which
 /// only the current one tells.
 DeviceInfo device_info(int device);
-/// The same without its clocks.
+/// What device_info() says but for the clocks.
 DeviceInfo device_info_without_clocks(int device);
 
 }  // namespace cornerturn::cuda

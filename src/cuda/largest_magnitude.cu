@@ -10,7 +10,7 @@
 namespace cornerturn::cuda {
 namespace {
 
-// Of calls at one time.
+// So many calls have results at one time.
 constexpr unsigned slots = 16;
 __device__ std::uint64_t found[slots][plan::gpu::most_amax_blocks];
 std::mutex slot_in_use[slots];

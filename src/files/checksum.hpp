@@ -12,7 +12,7 @@ namespace cornerturn::files {
 /// The checksum of one part is the seed of the next: so several parts have one checksum.
 std::uint64_t checksum_of(std::span<const std::byte> data, std::uint64_t seed = 0);
 
-/// Of all that stands in front of the member `check`, which is the last one.
+/// The checksum of all in front of the member `check`, which is the last one.
 template <class Block>
 std::uint64_t checksum_of_block(const Block& block) {
   static_assert(std::has_unique_object_representations_v<Block>);

@@ -37,7 +37,7 @@ std::int64_t marked_bytes(std::int64_t file_bytes);
 void write_mark(const File& file, std::uint64_t work, std::int64_t number, std::int64_t file_bytes,
                 const std::string& journal);
 
-/// Of the last record, where the file has a mark.
+/// The mark of the last record, where the file has one.
 std::optional<Mark> read_mark(const File& file);
 
 /// What a command says that does not take `file`, which lies at `path`, because it is being changed
@@ -45,7 +45,7 @@ std::optional<Mark> read_mark(const File& file);
 /// that was made before files had marks.
 std::optional<std::string> why_unfinished(const std::string& path, const File& file);
 
-/// The same for whatever is at `path`: none where that is no file, or cannot be read.
+/// Asks of whatever is at `path`: none where that is no file, or cannot be read.
 std::optional<std::string> why_unfinished(const std::string& path);
 
 /// Is it a journal of the format that had no marks?

@@ -33,7 +33,7 @@ class OutputFile {
   /// `bytes`. `argument` is what errors call it.
   OutputFile(const std::string& path, std::int64_t bytes, const std::string& argument = "OUT",
              Sync sync = Sync::yes);
-  /// The same for a place that is known.
+  /// Begins a file in a place that is known.
   OutputFile(const Place& place, const std::string& label, std::int64_t bytes, Sync sync);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -48,7 +48,7 @@ class OutputFile {
   /// Puts the file in its place, where it replaces an older one. With Sync::yes its bytes are on
   /// the disk before it has its name, and its name is on the disk when this returns.
   void commit();
-  /// The same for several files, which all replace what stood in their places, or none does. (Where
+  /// Commits several files, which all replace what stood in their places, or none does. (Where
   /// the file system cannot exchange two names, those before the one that fails have been
   /// replaced.)
   static void commit(std::span<OutputFile* const> files);

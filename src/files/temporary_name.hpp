@@ -33,7 +33,7 @@ class TemporaryName {
 int open_temporary(const std::string& destination, unsigned mode, TemporaryName& temporary);
 /// Gives such a file a name. False with errno: EEXIST where something has it already.
 bool give_free_name(int descriptor, TemporaryName& temporary, const std::string& name);
-/// The same for a file that has no name at all.
+/// Gives a free name to a file that has no name at all.
 bool give_free_name(int descriptor, const char* name);
 /// An empty file in `directory` that has no name. -1 where the file system cannot do that.
 int open_unnamed(const std::string& directory, unsigned mode);

@@ -22,7 +22,7 @@ ConstView read_box(const Problem& problem, const Source& source, const Box& box,
 void write_box(const Problem& problem, const Sink& sink, const Box& box, const std::byte* data,
                const FileConversion& conversion, std::byte* work, Progress& progress);
 
-/// The same with a box that is converted already.
+/// Writes a box that is converted already.
 void write_converted_box(const Problem& problem, const Sink& sink, const Box& box,
                          const std::byte* data, const FileConversion& conversion,
                          Progress& progress);

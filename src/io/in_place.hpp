@@ -40,7 +40,7 @@ std::int64_t smallest_piece();
 InPlaceSchedule make_in_place_schedule(const Extents& shape, const std::vector<int>& perm,
                                        std::int64_t element, std::int64_t memory);
 
-/// The same with records of `piece` bytes, which is what tests give.
+/// A schedule with records of `piece` bytes, which is what tests give.
 InPlaceSchedule schedule_in_pieces(const Extents& shape, const std::vector<int>& perm,
                                    std::int64_t element, std::int64_t piece);
 

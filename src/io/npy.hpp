@@ -43,7 +43,7 @@ NpyHeader parse_npy_header(std::string_view bytes);
 /// The bytes in front of the array, padded as NumPy pads them: a multiple of 64.
 std::string format_npy_header(const NpyHeader& header);
 
-/// The same in exactly `bytes` bytes, with more or fewer spaces at its end: for a header that is
+/// A header of exactly `bytes` bytes, with more or fewer spaces at its end: for a header that is
 /// written over another. Throws Error where it does not fit.
 std::string format_npy_header(const NpyHeader& header, std::int64_t bytes);
 

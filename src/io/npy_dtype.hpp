@@ -15,7 +15,7 @@ namespace cornerturn::io {
 /// Throws Error for dtypes that hold Python objects and for anything that NumPy does not write.
 std::int64_t dtype_size(const Literal& descr);
 
-/// The same for the text of a description: "'<f4'", "[('x', '<f8')]", or "<f4" without quotes.
+/// The size of a description's text: "'<f4'", "[('x', '<f8')]", or "<f4" without quotes.
 std::int64_t dtype_size(std::string_view descr);
 
 /// The named element type of a number in either order of bytes ("<f4" is f32, ">f4" the same

@@ -113,7 +113,7 @@ void rearrange_blocks(const BlockTask& task, const BlockSchedule& schedule,
                       const std::vector<std::unique_ptr<BlockStage>>& stages, Progress& progress,
                       bool measure = false);
 
-/// The same on the CPU, timed where options.effort asks for it; sources lie in memory.
+/// Rearranges on the CPU, timed where options.effort asks for it; sources lie in memory.
 void rearrange_blocks_on_cpu(const BlockTask& task, const BlockSchedule& schedule,
                              const std::vector<Source>& sources, const std::vector<Sink>& sinks,
                              const BlockOptions& options, Progress& progress);

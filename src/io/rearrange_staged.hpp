@@ -17,7 +17,7 @@ struct BoxMove {
   ConstView from;  ///< as it lies in Stage::in(), where `data` points to
   ElementType to;  ///< the elements of Stage::out(), packed in the order of from's axes
   Epilogue epilogue;
-  /// Of the first element in the whole result, counted in elements: stochastic rounding needs to
+  /// Where the first element is in the whole result, in elements: stochastic rounding needs to
   /// know. The box then is contiguous in the result.
   std::int64_t place = 0;
 

@@ -83,7 +83,7 @@ ScheduleSummary summary_of(const Schedule& schedule);
 std::string to_string(const ScheduleSummary& summary);
 std::string to_string(const Schedule& schedule);
 
-/// The same for programs.
+/// What programs read.
 std::string to_json(const ScheduleSummary& summary);
 std::string to_json(const Schedule& schedule);
 

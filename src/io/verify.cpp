@@ -79,7 +79,7 @@ bool equal(const Place& a, const Place& b, const Extents& extent, std::int64_t s
   }
 }
 
-// The same where values change: each one is converted by itself.
+// Are values equal that change on their way? Each one is converted by itself.
 bool equal_converted(const Place& from, const Place& to, const Problem& problem, const Box& box,
                      const FileConversion& conversion, Extents& different) {
   const std::size_t rank = box.extent.size();

@@ -81,7 +81,7 @@ class Comparison {
  private:
   std::size_t axis() const { return static_cast<std::size_t>(task_.axis); }
 
-  // Of the first of what the block has in an array, of which it takes `per_block` steps.
+  // Where the first of what the block has in an array lies; a block takes `per_block` steps of it.
   template <class Void>
   std::int64_t offset_in(const BasicView<Void>& view, std::int64_t per_block) const {
     std::int64_t offset = 0;
@@ -91,7 +91,7 @@ class Comparison {
     return offset;
   }
 
-  // Of the values, that many stand in the last block of a line.
+  // So many values stand in the block, fewer in the last one of a line.
   std::int64_t count_in(const Extents& shape) const {
     return std::min(block_size, shape[axis()] - index_[axis()] * block_size);
   }

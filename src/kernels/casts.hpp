@@ -113,7 +113,7 @@ struct Cast {
   }
 };
 
-/// The same for types that are known when the kernel runs: their sizes alone are compiled in.
+/// A cast between types that are known when the kernel runs: their sizes alone are compiled in.
 template <int src_size, int dst_size>
 struct AnyCast {
   using Src = typename BitsOf<src_size>::type;
@@ -200,7 +200,7 @@ bool with_cast(ValueType from_type, ValueType to_type, Call&& call) {
   }
 }
 
-/// The same for a kernel of which few are compiled: AnyCast does for the others.
+/// Calls it for common casts alone, where a kernel is compiled for few: AnyCast does the others.
 template <class Call>
 bool with_common_cast(ValueType from, ValueType to, Call&& call) {
   if (from.swapped || to.swapped) return false;

@@ -165,8 +165,8 @@ struct WalkCycles {
     }
   }
 
-  // The same from one cut to the next by all warps of a block: a lane has the 32nd and the 64th run
-  // after each other, so that a warp knows all that move in a round.
+  // All warps of a block follow a cycle from one cut to the next: a lane has the 32nd and the 64th
+  // run after each other, so that a warp knows all that move in a round.
   template <class Ctx>
   CT_DEVICE static void follow_together(Ctx& ctx, const CyclesArgs& a, const CycleWalker& w) {
     static_assert(of_round == 64);

@@ -30,13 +30,13 @@ struct Places {
 
 /// Few modes, fewer than 2^30 elements, and all offsets fit 32 bits.
 using NearPlaces = Places<BasicWalk<std::uint32_t, std::uint32_t, 9>>;
-/// The same with as many modes as there can be.
+/// Near places with as many modes as there can be.
 using DeepPlaces = Places<BasicWalk<std::uint32_t, std::uint32_t, 29>>;
 /// Fewer than 2^30 elements.
 using FarPlaces = Places<Walk>;
 using WidePlaces = Places<BasicWalk<std::uint64_t, std::uint64_t, 39>>;
 
-/// Of a source that the destination holds several times: elements by their numbers in the order of
+/// Where the destination holds the source several times: elements by their numbers in the order of
 /// the first of these places. Each is loaded once, and stored in all of them.
 struct RepeatedPlaces : FarPlaces {
   std::uint32_t times = 1;
@@ -81,7 +81,7 @@ struct AxisVector {
   }
 };
 
-/// Of problems whose values change.
+/// Places of elements whose values change.
 struct ChangedPlaces : WidePlaces {
   int src_bytes = 1;  ///< of an element
   int dst_bytes = 1;
@@ -226,7 +226,7 @@ struct KnownChange {
   }
 };
 
-/// The same for types that are known when the kernel runs.
+/// A change between types that are known when the kernel runs.
 template <int src_size, int dst_size>
 struct AnyChange {
   using Src = typename BitsOf<src_size>::type;

@@ -275,7 +275,7 @@ struct PackAnywhere {
     ctx.barrier();
   }
 
-  /// Of each run all units of the lane, whose elements the table says, or one product.
+  /// Stores run by run: all units of the lane, whose elements the table says, or one product.
   template <class Ctx, class Runs>
   CT_DEVICE static void store_by_runs(Ctx& ctx, const PackArgs& a, const PackShared& shared,
                                       const Runs& places) {
@@ -299,7 +299,7 @@ struct PackAnywhere {
       int unit = lane.first;
       if (unit + before < 0) unit += lane.step;  // which is a sector at least
       const auto first = static_cast<unsigned>(unit + before - phase);
-      // The same plane for all units of a run.
+      // All units of a run find their elements in one plane.
       auto entry = table_of(a, shared) + (first % W * static_cast<unsigned>(a.places) + first / W);
       CT_NO_UNROLL
       for (; unit <= last; unit += lane.step) {
@@ -319,9 +319,9 @@ struct PackAnywhere {
     }
   }
 
-  /// Of each unit all runs, those together that begin at the same place within a unit, or within a
-  /// sector where boxes share such. Where the first elements lie is found while the vectors are on
-  /// their way.
+  /// Stores unit by unit: all runs, those together that begin at one place within a unit, or within
+  /// a sector where boxes share such. Where the first elements lie is found while the vectors are
+  /// on their way.
   template <class Ctx>
   CT_DEVICE static void store_by_places(Ctx& ctx, const PackArgs& a, const PackShared& shared,
                                         const EvenRuns& places) {
@@ -343,7 +343,7 @@ struct PackAnywhere {
       bool has = unit < end && (a.in_pieces || has_unit(runs.run, at));
       int element = Units::before(runs.run) + unit;
       if (a.in_pieces) {
-        // Of one run: those as far behind one another as pieces are, up to the run's end.
+        // All are in one run, as far behind one another as pieces are, up to the run's end.
         runs.runs = down * a.to.step;
         runs.left = Units::end(runs.run) - lane.run * a.to.step - at - W * size + 1;
         if (element < 0) {

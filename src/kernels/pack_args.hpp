@@ -24,7 +24,7 @@ struct PackQuotient {
   CT_HOST_DEVICE constexpr std::uint32_t of(std::uint32_t n) const { return twice.quotient(2 * n); }
 };
 
-/// The same with its divisor.
+/// Such a quotient with its divisor.
 struct PackDivide {
   std::uint32_t divisor = 1;
   PackQuotient inverse;
@@ -271,7 +271,7 @@ struct PackArgs {
   CT_HOST_DEVICE constexpr std::uint32_t left(int i, std::uint32_t n) const {
     return left(i, axis[i].before.of(n), axis[i + 1].before.of(n));
   }
-  /// The same where the quotients are known. Sums may wrap around on the way.
+  /// What is left where the quotients are known. Sums may wrap around on the way.
   CT_HOST_DEVICE constexpr std::uint32_t left(int i, std::uint32_t quotient,
                                               std::uint32_t next) const {
     return cut[i].extent + quotient * cut[i].back + next * cut[i].all;
@@ -331,8 +331,8 @@ struct PackArgs {
   }
 
  private:
-  /// The same where the first index starts again `starts - 1` times at most. What the others say is
-  /// the same from start to start.
+  /// Finds elements where the first index starts again `starts - 1` times at most. What the others
+  /// say is the same from start to start.
   template <int starts, int count>
   CT_DEVICE void elements_of_starts(std::uint32_t first, int (&at)[count]) const {
     const PackDigit& digit = of_run.digit[0];

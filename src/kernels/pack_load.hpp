@@ -116,7 +116,7 @@ struct PackLoad {
     }
   }
 
-  /// The same where some vectors lie in part outside of what may be read.
+  /// Loads where some vectors lie in part outside of what may be read.
   template <class Ctx>
   CT_DEVICE static void load_guarded(Ctx& ctx, const PackArgs& a, const PackShared& shared,
                                      const EvenRuns& even, const ListedRuns& listed) {

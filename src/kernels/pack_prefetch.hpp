@@ -13,7 +13,7 @@ class PackPrefetches {
  public:
   template <class Ctx>
   CT_DEVICE PackPrefetches(Ctx& ctx, const PackArgs& a) : what_(a.prefetch) {
-    // Of a row that boxes cut, the first and the last box have the ends.
+    // Boxes cut a row: the first and the last one have its ends.
     if (what_ != PackPrefetch::ends || a.to.cut < 0) return;
     const PackCut& cut = a.cut[a.to.cut];
     const std::uint32_t left = a.left(a.to.cut, ctx.block_id().x);

@@ -201,8 +201,8 @@ struct SkewInRegisters {
     }
   }
 
-  // The same where the vector may begin in the row before: the end of that and the beginning of
-  // this one are shifted together.
+  // A vector that may begin in the row before: the end of that and the beginning of this one are
+  // shifted together.
   template <class Ctx>
   CT_DEVICE static Words joint_at(Ctx& ctx, const SkewArgs& a, int m, int n, int rows_left,
                                   SharedPointer<T> buffer) {

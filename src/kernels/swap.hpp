@@ -45,7 +45,7 @@ struct Triangle {
   }
 };
 
-/// The same pairs in groups: blocks that run at once then take tiles that lie near each other, in
+/// Those pairs in groups: blocks that run at once then take tiles that lie near each other, in
 /// rows as well as in columns. First all groups beside the diagonal, squares of `side` by `side`
 /// tiles, then those on it, which are triangles. Where `side` does not divide the tiles, some pairs
 /// lie outside: their row is no tile.

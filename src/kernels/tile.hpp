@@ -31,7 +31,7 @@
 
 namespace cornerturn::kernels {
 
-/// Of an order of several bands.
+/// Divisors of an order that has several bands.
 struct TileBands {
   FastDivide whole;        ///< tiles of a whole one
   FastDivide last_column;  ///< of a column of the last one
@@ -261,7 +261,7 @@ CT_DEVICE void put_transposed_at(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[
   }
 }
 
-/// The same, to (m, n) of the map and below it; m is a whole number of rows after which the map
+/// Puts them to (m, n) of the map and below it; m is a whole number of rows after which the map
 /// leaves pads free.
 template <class T, class Map, int words = 4, class Ctx>
 CT_DEVICE void put_transposed(Ctx& ctx, const Vec<std::uint32_t, words> (&v)[4], int m, int n,

@@ -100,7 +100,7 @@ struct BasicWalk {
   }
 };
 
-/// Of blocks, or of what blocks take: fewer than 2^31.
+/// Walks blocks, or what blocks take: fewer than 2^31.
 using Walk = BasicWalk<std::uint32_t, std::uint64_t, 29>;
 
 /// Makes a walk, mode by mode.

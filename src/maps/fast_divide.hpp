@@ -53,7 +53,7 @@ struct Reciprocal {
   friend constexpr bool operator==(const Reciprocal&, const Reciprocal&) = default;
 };
 
-/// The same for every divisor, which it knows.
+/// A division by every divisor, which it knows.
 template <class Unsigned>
 struct BasicFastDivide {
   Unsigned divisor = 1;

@@ -76,7 +76,7 @@ constexpr AnySwizzle make_swizzle(int bits, int base, int shift) {
   return {bits, base, shift};
 }
 
-/// The same with the numbers in the type.
+/// A swizzle with the numbers in its type.
 template <int B, int M, int S = B>
 struct Swizzle {
   static_assert(B >= 0, "Swizzle<B, M, S>: B is negative");

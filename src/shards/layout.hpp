@@ -32,7 +32,7 @@ std::int64_t count(const Indices& indices);
 struct Shard {
   std::vector<Indices> axes;
 
-  /// Of the device's own array.
+  /// The shape of the device's own array.
   Numbers shape() const;
   std::int64_t elements() const;
   bool operator==(const Shard&) const = default;

@@ -27,8 +27,8 @@ struct Piece {
 std::vector<Piece> pieces_of(const Redistribution& what, int from, const Numbers& src_strides,
                              const std::vector<Numbers>& dst_strides, std::int64_t piece_bytes);
 
-/// The same uncut, in groups whose problems differ in nothing but where they begin: one of every
-/// receiver's and one that stays, in the same order. Empty where they are not alike.
+/// Those pieces uncut, in groups whose problems differ in nothing but where they begin: one of
+/// every receiver's and one that stays, in the same order. Empty where they are not alike.
 std::vector<std::vector<Piece>> alike_pieces_of(const Redistribution& what, int from,
                                                 const Numbers& src_strides,
                                                 const std::vector<Numbers>& dst_strides);

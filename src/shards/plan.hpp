@@ -32,7 +32,7 @@ struct Runs {
   std::int64_t both = 0;  ///< on both sides
 };
 
-/// Of the largest message, or of what stays where there is none.
+/// Runs of the largest message, or of what stays where there is none.
 Runs runs_of(const Redistribution& what);
 
 /// Are the runs long enough for the copy engines of such GPUs?
@@ -64,7 +64,7 @@ ShardPlan make_plan(const Redistribution& what, const std::optional<GpusOfHost>&
 
 /// Some lines; with `explain` also every route and every message.
 std::string to_string(const ShardPlan& plan, bool explain);
-/// The same for programs.
+/// What programs read.
 std::string to_json(const ShardPlan& plan);
 
 }  // namespace cornerturn::shards

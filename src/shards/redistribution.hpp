@@ -77,7 +77,7 @@ class Redistribution {
   std::int64_t item_bytes(Side side) const { return items_.at(side).size(); }
   int devices() const { return src_.devices(); }
 
-  /// Of several devices that hold an element, a receiver takes it from itself; the other receivers
+  /// Where several devices hold an element, a receiver takes it from itself; the other receivers
   /// are dealt to them in equal parts.
   Message message(int from, int to) const;
   std::int64_t message_elements(int from, int to) const;

@@ -355,7 +355,7 @@ CT_HOST_DEVICE constexpr T finite(T value, Overflow overflow) {
 template <class D, class S>
 CT_HOST_DEVICE constexpr D convert(S value, Overflow overflow);
 
-/// Of booleans and real numbers: everything but 0 is true, also a NaN.
+/// Everything but 0 is true, also a NaN, for booleans and real numbers.
 template <class S>
 CT_HOST_DEVICE constexpr Boolean boolean_of(S value) {
   if constexpr (is_boolean<S>) {
@@ -429,7 +429,7 @@ CT_HOST_DEVICE constexpr D convert(S value, Overflow overflow) {
   }
 }
 
-/// The same with stochastic rounding, by 32 random bits. `value` is f32 or f64; of f64, what f32
+/// Converts with stochastic rounding, by 32 random bits. `value` is f32 or f64; of f64, what f32
 /// cannot hold counts as one bit on the way to a type narrower than f32.
 template <class D, class S>
 CT_HOST_DEVICE constexpr D convert_stochastic(S value, std::uint32_t random, Overflow overflow) {

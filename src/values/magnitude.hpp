@@ -32,7 +32,7 @@ inline constexpr Magnitude magnitude_rule =
     : is_integer<T>&& std::is_signed_v<T> ? Magnitude::absolute
                                           : Magnitude::same;
 
-/// Of a truth value any but 0 is true.
+/// A truth value is true if it is any but 0.
 template <class T>
 CT_HOST_DEVICE constexpr MagnitudeBits<T> magnitude_bits(T value) {
   using Bits = MagnitudeBits<T>;

@@ -25,8 +25,8 @@ struct CcclCopy {
   void* stream;
 };
 
-/// Of elements of so many bytes, each compiled from cccl_copy.cu on its own. False where the rank
-/// is none that was compiled.
+/// Copies elements of so many bytes, each compiled from cccl_copy.cu on its own. False where the
+/// rank is none that was compiled.
 template <int ElementBytes>
 bool cccl_copy(const CcclCopy& copy);
 
