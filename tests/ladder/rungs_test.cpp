@@ -153,7 +153,8 @@ TEST(Explain, EachRungByWhatItDoesOtherwise) {
     return difference(run(now, matrix), run(before, matrix));
   };
   EXPECT_EQ(from("smem", "naive_read"),
-            "stores 4 sectors instead of 16; but fills a tile in 1 wavefront and reads it in 32 wavefronts, "
+            "stores 4 sectors instead of 16; but fills a tile in 1 wavefront and reads it in 32 "
+            "wavefronts, "
             "takes 4 requests instead of 2");
   EXPECT_EQ(from("smem_pad", "smem"),
             "reads the tile in 1 wavefront instead of 32; but has 4220 B of shared memory a block "
