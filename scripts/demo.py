@@ -118,7 +118,7 @@ def matrix(program, rows):
 
 
 def in_memory(program, folder, rows):
-    """The same matrix without files, against memcpy of the same bytes in the same run."""
+    """That matrix without files, against memcpy of the same bytes in the same run."""
     suite, results = folder / "suite.json", folder / "results.json"
     case = {
         "name": f"matrix_{rows}_{COLUMNS}",

@@ -123,7 +123,7 @@ def leg(rung: str, name: str) -> str:
 
 
 def wavefronts(explained: Data, access: int) -> str:
-    """Of the worst request of an access that `explain` was given: "16 (4)" where 4 is the floor."""
+    """What the worst request of an access takes, which `explain` was given: "16 (4)" where 4 is the floor."""
     request = explained.accesses[access].worst_request
     return against(request.wavefronts, request.wavefronts - request.conflicts)
 
@@ -137,7 +137,7 @@ def share(rung: str, side: int, dtype: str = "f32") -> float:
 
 
 def python_share(rung: str, side: int) -> float:
-    """The same of float32, as measured from Python."""
+    """The share of float32, as measured from Python."""
     for run in report(FROM_PYTHON).runs:
         if run.shape == [side, side] and run.dtype == "float32":
             return 100 * next(entry for entry in run.rungs if entry.name == rung).measured.share_of_copy

@@ -322,7 +322,7 @@ def measured_together(names, results):
 
 
 def section(names, entries, results):
-    """Of several rungs, what is the same for all is said once, and their measured shares are one table."""
+    """What is the same for all of several rungs is said once, and their measured shares are one table."""
     lines, judgement, said = [], judged(), set()
     for name in names:
         if len(names) > 1:

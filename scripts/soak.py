@@ -306,7 +306,7 @@ def one_job(kind, seed, two):
         by_steps = job.record and chosen.random() < 0.5
         wait(children, *((60, job.record, chosen.randint(1, 4)) if by_steps else (chosen.random() * limit, None, -1)))
         for child in children:
-            # Of two that have the same target one goes on now and then.
+            # One of two that have the same target goes on now and then.
             if not alone and chosen.random() < 0.3:
                 child.has_ended(wait=True)
             child.end(chosen.choice(SIGNALS))

@@ -110,7 +110,7 @@ def tests(version: str, python: Path) -> Path:
 
 
 def outcomes(report: Path) -> dict[str, str]:
-    """Of each test: passed, failed or skipped."""
+    """How each test ended: passed, failed or skipped."""
     found = {}
     for case in xml.parse(report).iter("testcase"):
         kinds = {child.tag for child in case}

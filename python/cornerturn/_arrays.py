@@ -30,7 +30,7 @@ class Array(NamedTuple):
         return len(self.shape)
 
     def permuted(self, order: Sequence[int]) -> Array:
-        """The same memory with its axes in another order."""
+        """This memory with its axes in another order."""
         return self._replace(
             shape=tuple([self.shape[i] for i in order]),
             strides=tuple([self.strides[i] for i in order]),

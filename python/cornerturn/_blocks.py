@@ -110,7 +110,7 @@ def quantise_blocks_both(x: Any, format: str, pad: bool, ceil: bool, stream: Any
 def quantised_shapes(
     shape: tuple[int, ...], format: str, axis: int, pad: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Of what comes out for values of this shape, and of their blocks, which is that of the scales."""
+    """The shapes of what comes out for values of this shape, and of their blocks, which is that of the scales."""
     place = _axis(axis, len(shape))
     blocks = -(-shape[place] // BLOCK)
     if not pad and shape[place] % BLOCK != 0:
@@ -126,7 +126,7 @@ def quantised_shapes(
 
 
 def dequantised_shape(shape: tuple[int, ...], format: str) -> tuple[int, ...]:
-    """Of the values of packed blocks, before they are permuted."""
+    """The shape of the values of packed blocks, before they are permuted."""
     bytes_a_block = Q8_BYTES if format == "q8_0" else BLOCK
     if shape[-1] % bytes_a_block:
         raise ValueError(

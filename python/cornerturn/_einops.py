@@ -126,7 +126,7 @@ def _extent(name: str, value: Any) -> int:
 
 
 def _taken_apart(source: Array, layout: Layout) -> Array:
-    """The same memory with each axis split into the extents of its group, and the new axes."""
+    """This memory with each axis split into the extents of its group, and the new axes."""
     shape: list[int] = []
     strides: list[int] = []
     for stride, group in zip(source.strides, layout.groups, strict=True):
@@ -188,7 +188,7 @@ def _of_list(arrays: Sequence[Any], pattern: str, lengths: dict[str, int], repea
 def _of_plain_arrays(
     framework: Framework, arrays: Sequence[Any], pattern: str, lengths: dict[str, int], repeats: bool
 ) -> Any:
-    """The same for plain arrays of NumPy or PyTorch of which single elements or short rows take turns; None
+    """The result for plain arrays of NumPy or PyTorch of which single elements or short rows take turns; None
     for all others."""
     shape = getattr(arrays[0], "shape", None)
     itemsize = getattr(getattr(arrays[0], "dtype", None), "itemsize", None)

@@ -80,7 +80,7 @@ def fill_memory(
     values: Values,
     names: tuple[str, str, str],
 ) -> None:
-    """The same for the memory alone, whatever the frameworks know of the two beside it."""
+    """Asks about the memory alone, whatever the frameworks know of the two beside it."""
     name, x_name, shape_name = names
     reader, writer = framework_of(x), framework_of(out)
     changing = _changes(reader, values, x_name)

@@ -54,7 +54,7 @@ def _quick_transpose_first(general: CallT) -> CallT:
 
 
 def _quick_copy_first(general: CallT) -> CallT:
-    """The same for `copy`."""
+    """The quick way for `copy`."""
     if _core.quick_copy_first(general):
         return general
 
@@ -213,7 +213,7 @@ def transpose(
 
 
 def _transpose(x: Any, axes: Axes, out: Any, stream: Any, values: Values) -> Any:
-    """The same for one array without names of axes, in the order of memory that `out` or C has."""
+    """The result for one array without names of axes, in the order of memory that `out` or C has."""
     framework = framework_of(x)
     if out is None and stream is None and framework.has_operator:
         return _by_operator(framework, x, order_of(axes, framework.rank(x, "x")), values)

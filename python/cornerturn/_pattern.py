@@ -123,7 +123,7 @@ def _sides(
 def _read(
     pattern: str, rank: int, given: tuple[str, ...], repeats: bool
 ) -> tuple[tuple[_Group, ...], tuple[_Group, ...]] | str:
-    """The same, or what is wrong."""
+    """Both sides, or what is wrong."""
     try:
         return _sides_once(pattern, rank, given, repeats)
     except PatternError as error:

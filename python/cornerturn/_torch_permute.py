@@ -60,7 +60,7 @@ def inverse_of(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class _Layout(NamedTuple):
-    """Of a permuted copy; `out_bytes` and `in_bytes` are the strides of both sides in bytes."""
+    """The derivative of a permuted copy; `out_bytes` and `in_bytes` are the strides of both sides in bytes."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]

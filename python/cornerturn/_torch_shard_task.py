@@ -157,7 +157,7 @@ def _check_tensor(group: dist.ProcessGroup, tensor: Tensor, name: str) -> None:
 
 
 def _whole_shape(x: Tensor, mesh: tuple[int, ...], key: Any) -> tuple[int, ...]:
-    """Of an array with equal parts."""
+    """The sharding of an array with equal parts."""
     if not isinstance(key, str):
         for i, (_, end) in enumerate(key):
             if len(end) != x.dim():

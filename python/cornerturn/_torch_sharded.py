@@ -17,7 +17,7 @@ def is_dtensor(value: Any) -> bool:
 
 
 def local(call: Call) -> Call:
-    """The same call with the local parts for `x` and `out`; itself where x is no DTensor."""
+    """This call with the local parts for `x` and `out`; itself where x is no DTensor."""
     x, out = call.x, call.out
     if not is_dtensor(x):
         if is_dtensor(out):

@@ -234,7 +234,7 @@ def _is_jax(layout: Any) -> bool:
 
 
 def _boxes_of_jax(layout: Any, name: str, shape: tuple[int, ...]) -> _Key:
-    """Of its devices in the order of their numbers, which two shardings have in common."""
+    """The boxes of its devices in the order of their numbers, which two shardings have in common."""
     try:
         slices = layout.devices_indices_map(shape)
     except ValueError as error:

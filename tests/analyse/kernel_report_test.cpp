@@ -36,7 +36,7 @@ KernelReport rung_report(std::int64_t rows, std::int64_t cols) {
   return report;
 }
 
-/// Of one request, of the legs that do `op`; all requests of a leg alike.
+/// Figures of one request, of the legs that do `op`; all requests of a leg alike.
 struct Figures {
   double sectors = 0;
   double wavefronts = 0;

@@ -333,7 +333,7 @@ TEST(Api, VectorsInTheDestinationAreRefused) {
   EXPECT_EQ(dst, std::vector<float>(64 * 64, 2.0F));
 }
 
-// The same thread, the same shape: the plan of the call before is not taken.
+// One thread, one shape: the plan of the call before is not taken.
 TEST(Api, AFactorOfMinusZeroIsAnotherProblem) {
   const std::vector<float> src(32 * 32, 3.0F);
   std::vector<float> dst(32 * 32);
@@ -366,7 +366,8 @@ TEST(Api, TheCallersFloatingPointEnvironmentDoesNotCount) {
   for (const int threads : {1, 2}) EXPECT_EQ(converted(threads), expected) << threads;
 }
 
-// Of every pair of types, by a plain loop and by the kernel that is chosen, as they are and scaled.
+// Every pair of types is converted by a plain loop and by the kernel that is chosen, as they are
+// and scaled.
 TEST(Api, NorDoesItOfAnyConversion) {
   constexpr std::int64_t n = 96;
   const Kind kinds[] = {Kind::f32, Kind::f16, Kind::bf16, Kind::f8_e5m2, Kind::f8_e4m3,

@@ -101,7 +101,7 @@ def test_q8_0_is_ggufs(library, type):
     blocks = np.zeros_like(expected)
     cpy(library, in_blocks(blocks, Type.Q8_0), plain(x, type))
     np.testing.assert_array_equal(blocks, expected)
-    # Of a permuted source, whose rows are columns in memory, into rows with gaps.
+    # From a permuted source, whose rows are columns in memory, into rows with gaps.
     columns = np.ascontiguousarray(x.transpose(2, 0, 1)).transpose(1, 2, 0)
     wide = np.full((3, 70, 2 * expected.shape[-1]), 9, np.uint8)
     gaps = wide[:, :, : expected.shape[-1]]

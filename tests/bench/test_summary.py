@@ -313,7 +313,7 @@ def test_the_table_of_fields_on_a_gpu(project):
     text = page.read_text()
     assert "2 problems of seeds 3 on one X100, in the same columns." in text
     assert "PyTorch takes 1 of them and 0.6 times as long as ours in the mean; it is ahead in 1" in text
-    # Of 100 and 25 % the mean is 50 %.
+    # The mean of 100 and 25 % is 50 %.
     assert "| fields to an array each | 2 | - | - | 50 / 50 | - | 50 | 1 | 50 | 100 | 1.00 |" in text
     assert run(project, "fields_gpu_report.py", "check").returncode == 0
 

@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(All, InPlaceTargets, testing::ValuesIn(cpu::targets()),
                          [](const auto& target) { return target.param; });
 
 TEST(InPlaceOnCpu, MatricesByPasses) {
-  // Of some MB, so that a panel does not hold all; with factors and without.
+  // Arrays of some MB, so that a panel does not hold all; with factors and without.
   const std::pair<std::int64_t, std::int64_t> shapes[] = {{1024, 700},  {1009, 1013}, {5, 300'000},
                                                           {300'007, 4}, {64, 16384},  {2048, 512},
                                                           {600, 800},   {3000, 2},    {1, 100}};
@@ -185,7 +185,7 @@ TEST(InPlaceOnCpu, MatricesByPasses) {
   expect_in_place(bytes_view(4, {3, 700, 600}), {0, 2, 1});
 }
 
-// Of what stays together the workspace holds nothing whole.
+// The workspace holds nothing whole of what stays together.
 TEST(InPlaceOnCpu, LargePlanesChangePlaces) {
   for (const int threads : {1, 2}) {
     Options options;
@@ -283,7 +283,7 @@ std::vector<plan::CpuInfo> processors() {
 }
 
 TEST(InPlaceOnCpu, PlansOfOtherProcessors) {
-  // Of the last of these there are several groups of panels, and fewer panels in the last group.
+  // The last of these has several groups of panels, and fewer panels in the last group.
   const std::pair<Extents, std::vector<int>> arrays[] = {{{300, 6, 6}, {0, 2, 1}},
                                                          {{5, 70, 70}, {0, 2, 1}},
                                                          {{66, 3, 66}, {2, 1, 0}},

@@ -49,7 +49,7 @@ TEST_P(Kernels, SharedShapes) {
 }
 
 // Processors with caches of every size, so that every configuration that a plan can hold comes up.
-// Of each problem a configuration is run once.
+// Each configuration of a problem is run once.
 TEST_P(Kernels, EveryConfiguration) {
   std::vector<plan::Machine> machines;
   for (const std::int64_t l1 : {4 << 10, 32 << 10, 64 << 10}) {

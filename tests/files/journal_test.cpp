@@ -234,7 +234,7 @@ TEST_F(JournalTest, EveryByteOfItsHeadingAndItsTaskIsChecked) {
   }
 }
 
-// Of a journal whose records replace what no sample shows, with a file of any time and the two
+// A journal whose records replace what no sample shows, with a file of any time and the two
 // records of any times: the file is as one of the two has left it, and they follow each other.
 TEST_F(JournalTest, RecordsAndFilesOfDifferentTimesAreNotTakenTogether) {
   constexpr int times = 8;
@@ -324,7 +324,7 @@ TEST_F(JournalTest, TheMarkIsWrittenBeforeWhatARecordReplaces) {
   EXPECT_EQ(read_mark(file)->number, 3);
 }
 
-// The same beside a file that has no mark: it is whole, and its journal takes another name.
+// A journal beside a file that has no mark: the file is whole, and its journal takes another name.
 TEST_F(JournalTest, WhatDoesNotHinder) {
   const std::function<void()> makers[] = {
       [&] { fs::create_directory(journal()); },

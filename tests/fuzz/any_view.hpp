@@ -133,7 +133,7 @@ inline AnyView any_view(Input& input, Memory& memory) {
   return view;
 }
 
-// Of the same shape, mostly.
+// A view of the same shape, mostly.
 inline AnyView partner(Input& input, const AnyView& other, Memory& memory) {
   if (input.one_in(12)) return any_view(input, memory);
   AnyView view = other;

@@ -21,7 +21,7 @@ class Input {
     --left_;
     return *data_++;
   }
-  /// Of [low, high]: one byte decides where that is enough, otherwise two.
+  /// A number of [low, high]: one byte decides where that is enough, otherwise two.
   std::int64_t uniform(std::int64_t low, std::int64_t high) {
     const std::int64_t count = high - low + 1;
     const std::int64_t value = count <= 256 ? byte() : byte() + 256 * byte();

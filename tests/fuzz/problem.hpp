@@ -38,7 +38,7 @@ inline void lay_out(Input& input, Problem& problem, std::int64_t Mode::*stride, 
   }
 }
 
-/// Of at most some tens of kilobytes.
+/// A problem of at most some tens of kilobytes.
 inline Problem problem_of(Input& input) {
   constexpr int sizes[] = {1, 2, 4, 8, 16, 3, 6, 12, 24, 40, 256, 0};
   Problem problem;

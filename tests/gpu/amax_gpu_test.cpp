@@ -138,7 +138,7 @@ TEST(AmaxOnGpu, TransposedMatrices) {
   }
 }
 
-// Of one launch that fills the GPU, and goes round.
+// One launch fills the GPU, and goes round.
 TEST(AmaxOnGpu, OneValueAmongMany) {
   constexpr std::int64_t count = 50'000'001;
   const DeviceBuffer memory(4 * (count + 3));

@@ -33,7 +33,7 @@ TEST_F(ApiOnGpu, PlanAndExecute) {
   expect_untouched();
   execute(plan, dst.data(), src.data());
   expect_transposed();
-  // The same plan for other pointers.
+  // That plan for other pointers.
   const Bytes others = numbered(bytes, 2);
   const OnGpu other(others);
   execute(plan, dst.data(), other.data());

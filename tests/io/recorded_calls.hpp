@@ -51,7 +51,7 @@ struct Disk {
   /// As when the power fails before call `stop`: of everything since the last sync of a file, or of
   /// the folder, any part is there. A sector of 512 bytes is old or new.
   Disk without_power(const std::vector<Call>& calls, std::size_t stop, std::mt19937& random) const;
-  /// The same where everything is there but what call `lost` did.
+  /// The disk where everything is there but what call `lost` did.
   Disk without_call(const std::vector<Call>& calls, std::size_t stop, std::size_t lost) const;
   /// What may be lost then.
   static std::vector<std::size_t> unsynced(const std::vector<Call>& calls, std::size_t stop);

@@ -238,7 +238,7 @@ TEST(CompiledRungs, HaveEveryRungAndSize) {
       EXPECT_EQ(find_compiled(rung.name, bytes) != nullptr, taken) << rung.name << " " << bytes;
     }
   }
-  // The same tile with the same accesses costs no more instructions than padding by more than a
+  // A tile with the same accesses costs no more instructions than padding by more than a
   // little, however the place is computed.
   EXPECT_LT(find_compiled("smem_rotate", 4)->instructions,
             find_compiled("smem_pad", 4)->instructions * 5 / 4);

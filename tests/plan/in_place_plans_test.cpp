@@ -33,7 +33,7 @@ struct Permutation {
   }
 };
 
-// Of up to `most` elements: an axis or two may be long, what stays together too.
+// Draws one of up to `most` elements: an axis or two may be long, what stays together too.
 Permutation random_permutation(std::mt19937_64& random, std::int64_t most) {
   const auto uniform = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);

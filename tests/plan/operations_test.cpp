@@ -27,7 +27,7 @@ Problem mx_rows(std::int64_t rows, std::int64_t columns) {
       {{BlockFormat::mx_e4m3, MxScale::floor}, false, {1, {blocks * 32, 1}, {blocks, 1}}, {}});
 }
 
-// The same matrix, and its columns as well.
+// That matrix, and its columns as well.
 Problem mx_both(std::int64_t rows, std::int64_t columns) {
   Problem problem = mx_rows(rows, columns);
   Blocks blocks = *problem.blocks;

@@ -198,7 +198,7 @@ def out_rows():
 
 
 def calls(wrong):
-    """Of every row its name, the call with arguments and options of this process, and what is expected.
+    """For every row its name, the call with arguments and options of this process, and what is expected.
 
     `wrong`: is this the process that is wrong?
     """

@@ -214,7 +214,7 @@ class Disk:
         return self.tree(lambda n: True, lambda number, held: held[0])
 
     def random_state(self, random):
-        """Of one kind or another: nothing later is there; zeros; no change of names; one change of names is lost, or all
+        """One kind or another: nothing later is there; zeros; no change of names; one change of names is lost, or all
         after it; the data of one file are there, or are lost; or any part."""
         later = [number for number, versions in self.files.items() if versions[1:]]
         lost = random.randrange(len(self.later) + 1)

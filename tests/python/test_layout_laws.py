@@ -55,7 +55,7 @@ def swizzled(by, offset):
 
 
 def coordinate(extents, number):
-    """The same coordinate, a number a mode, nested like the shape."""
+    """That coordinate, a number a mode, nested like the shape."""
     if not isinstance(extents, tuple):
         return number
     parts = []

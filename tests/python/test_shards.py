@@ -80,7 +80,7 @@ for src, dst, said in [
     theirs = plan((16, 24), None, *[NamedSharding(mesh, PartitionSpec(*axes)) for axes in (src, dst)]).to_dict()
     for field in ("traffic", "messages", "runs"):
         assert theirs[field] == ours[field], (src, dst, field)
-# The same parts on the devices in the opposite order: each of the eight sends its own to another one.
+# These parts on the devices in the opposite order: each of the eight sends its own to another one.
 turned = Mesh(mesh.devices[::-1, ::-1], ("a", "b"))
 both = [NamedSharding(each, PartitionSpec("a", "b")) for each in (mesh, turned)]
 assert [each["sent"] for each in plan((16, 24), None, *both).to_dict()["traffic"]] == [8 * 6 * 4] * 8

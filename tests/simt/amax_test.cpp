@@ -26,7 +26,7 @@ Plan reducing(const std::byte* data, ElementType type, const Extents& shape,
   return plan_for(reduce_problem(type, shape, strides), {nullptr, data});
 }
 
-// Of the array at `data`, of which the `bytes` from `memory` on may be read.
+// The amax of the array at `data`, of which the `bytes` from `memory` on may be read.
 double emulated(const Plan& plan, const std::byte* data, const std::byte* memory, std::size_t bytes,
                 Mode mode = Mode::recording) {
   std::vector<std::uint64_t> found(plan.ready.launch.grid.count(), ~std::uint64_t{0});

@@ -187,7 +187,7 @@ TEST(Convert, OddMatrices) {
   }
 }
 
-// Of all pairs that kernels are compiled for: long rows, and matrices whose sides are two modes
+// All pairs that kernels are compiled for: long rows, and matrices whose sides are two modes
 // each.
 TEST(Convert, RowsAndGroupsOfModes) {
   const Kind kinds[] = {Kind::f32,     Kind::f16,     Kind::bf16, Kind::f64,

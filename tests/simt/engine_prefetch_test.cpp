@@ -140,7 +140,7 @@ Problem gapped(std::int64_t size, std::int64_t rows, std::int64_t length, std::i
                     {{rows, size, (length + gap) * size}, {length, rows * size, size}});
 }
 
-// The same where rows have two modes, and the source goes backwards along one.
+// A problem with gaps whose rows have two modes, and the source goes backwards along one.
 Problem gapped_in_modes(std::int64_t size, std::int64_t rows, std::int64_t length,
                         std::int64_t gap) {
   return problem_of(static_cast<int>(size), {{rows, size, (3 * length + gap) * size},

@@ -216,7 +216,7 @@ struct Structures {
   }
 };
 
-// Of every length and element size; planes and batches that keep the phase, and others.
+// Structures of every length and element size; planes and batches that keep the phase, and others.
 TEST(Engine, Structures) {
   for (const int size : {1, 2, 4, 8}) {
     for (int length = 2; length <= 8; ++length) {

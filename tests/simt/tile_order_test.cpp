@@ -49,7 +49,7 @@ TEST(TileOrder, GoesThroughBandsColumnByColumn) {
   }
 }
 
-// Of 2-byte elements.
+// A transposition of 2-byte elements.
 Problem transposition(std::int64_t rows, std::int64_t cols) {
   Problem problem;
   problem.src_type = ElementType::bytes(2);

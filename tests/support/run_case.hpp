@@ -24,7 +24,7 @@ class CaseRunner {
   std::string run(const Problem& problem, const std::string& kernel, int threads,
                   GuardedBuffer::Touching touching);
 
-  /// The same, planned for `machine`, a processor. `wanted` says which candidates are run.
+  /// Runs it as planned for `machine`, a processor. `wanted` says which candidates are run.
   std::string run_on(const plan::Machine& machine, const Problem& problem,
                      const std::string& kernel, int threads, GuardedBuffer::Touching touching,
                      const std::function<bool(const plan::Plan&)>& wanted = {});

@@ -97,7 +97,7 @@ void for_stacks_of_lines(const Visit& visit) {
   }
 }
 
-/// The same for what only the kernel for any layout takes: tiles of every shape, and codes of which
+/// Visits what only the kernel for any layout takes: tiles of every shape, and codes of which
 /// a lane moves 1, 2 or 4 bytes.
 template <class Visit>
 void for_odd_stacks_of_lines(const Visit& visit) {

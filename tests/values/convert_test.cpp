@@ -108,7 +108,7 @@ TEST(Convert, NaNs) {
   }
 }
 
-// Of all codes, as the bits of the wider format say.
+// All codes become what the bits of the wider format say.
 TEST(Convert, SmallFloatsBecomeWider) {
   for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) {
     const auto small = static_cast<std::uint16_t>(bits);

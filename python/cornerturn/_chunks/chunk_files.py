@@ -78,7 +78,7 @@ class ChunkFiles:
             yield Box(start, stop)
 
     def path(self, box: Box) -> str:
-        """Of the chunk in which `box` begins."""
+        """The file of the chunk in which `box` begins."""
         index = tuple([a // step for a, step in zip(box.start, self.grid.step, strict=True)])
         return os.path.join(self.root, self.metadata.encode_chunk_key(index))
 

@@ -30,7 +30,7 @@ class Place:
 
     @property
     def path(self) -> str:
-        """Of the file, or of the folder of the array."""
+        """The path of the file, or of the folder of the array."""
         return os.path.join(self.root, self.key) if self.kind == "zarr" and self.key else self.root
 
     @property

@@ -56,7 +56,7 @@ class Source:
         raise NotImplementedError
 
     def paths(self) -> list[str]:
-        """Of the files and folders that it is read from, where they are known."""
+        """The files and folders that it is read from, where they are known."""
         return []
 
     def identity(self) -> list[Any]:

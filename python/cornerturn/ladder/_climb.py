@@ -192,7 +192,7 @@ class Pairs:
         return f"element ({row}, {col}) of b is not what it should be"
 
     def seconds(self, subject: Rung) -> float:
-        """Of one launch, roughly."""
+        """The time of one launch, roughly."""
         start = torch.cuda.Event(enable_timing=True)
         stop = torch.cuda.Event(enable_timing=True)
         start.record()

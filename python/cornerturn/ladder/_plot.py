@@ -95,7 +95,7 @@ def draw_lines(axes: Any, squares: list[Matrix], rows: list[Row]) -> None:
 
 
 def chosen(rows: list[Row]) -> list[tuple[str, str, bool]]:
-    """Of each family that transposes: (name, family, True) of the fastest, and the first."""
+    """For each family that transposes: (name, family, True) of the fastest, and the first."""
     picked = []
     for family in FAMILIES:
         members = [row for row in rows if row.family == family and "copy" not in row.name.split("_")

@@ -54,7 +54,7 @@ class Matrix:
 
     @property
     def copy_seconds(self) -> float | None:
-        """Of the fastest plain copy of the same bytes in the same run."""
+        """The time of the fastest plain copy of the same bytes in the same run."""
         times = [t for t in (self.seconds("memcpy"), self.seconds("copy")) if t]
         return min(times, default=None)
 
@@ -64,7 +64,7 @@ class Matrix:
         return other / row.seconds if other and row.seconds else None
 
     def share(self, row: Row) -> float | None:
-        """Of the plain copy's speed."""
+        """The share of the plain copy's speed."""
         return self.copy_seconds / row.seconds if self.copy_seconds and row.seconds else None
 
     def __str__(self) -> str:

@@ -82,7 +82,7 @@ class Rung:
 
 
 class CompiledRung(Rung):
-    """Of the kernel form, which the emulator runs as well, or in CuTe's words."""
+    """A rung of the kernel form, which the emulator runs as well, or in CuTe's words."""
 
     def why_not(self, rows: int, cols: int, itemsize: int = 4) -> str | None:
         return _ladder.why_not(self.name, rows, cols, itemsize)

@@ -16,7 +16,7 @@ struct Settings {
   double seconds = 300;  ///< after which no further random problem begins
 };
 
-/// Of one part.
+/// The report of one part.
 struct Report {
   explicit Report(std::string name = {}) : part(std::move(name)) {}
 

@@ -32,7 +32,7 @@ using kernels::NearPlaces;
 using kernels::Offsets;
 using kernels::WidePlaces;
 
-// Of element number `n` in the destination's order.
+// Where element number `n` in the destination's order lies.
 Offsets place_of(const Problem& problem, std::int64_t n) {
   Offsets place;
   for (int i = problem.rank(); i-- > 0;) {
@@ -44,7 +44,8 @@ Offsets place_of(const Problem& problem, std::int64_t n) {
   return place;
 }
 
-// Of single bytes: `rank` modes, the source's strides in the other order, and `scale` apart.
+// A problem of single bytes: `rank` modes, the source's strides in the other order, and `scale`
+// apart.
 Problem reversed(int rank, std::int64_t extent, std::int64_t scale) {
   Problem problem;
   problem.src_type = problem.dst_type = ElementType::bytes(1);
@@ -156,7 +157,7 @@ TEST(GatherChunks, AndWhatTheyLeaveAreAllElements) {
   int tested = 0, left = 0;
   for (int i = 0; i < 400; ++i) {
     Problem problem = normalise(random.next());
-    // The same, once and several times.
+    // One place for each, and several.
     ModeList modes{{3, 0, 1 << 20}};
     for (const Mode& mode : problem.modes) modes.push_back(mode);
     if (i % 2 == 0) problem.modes = modes;

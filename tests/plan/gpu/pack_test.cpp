@@ -109,7 +109,7 @@ TEST(PackBoxes, BeginWhereTheirNumbersSay) {
     Problem problem = normalise(random.next());
     if (problem.elements() <= 1) continue;
     expect_boxes(problem, seen);
-    // The same so far apart that offsets need 64 bits, and modes that go backwards.
+    // Modes so far apart that offsets need 64 bits, and modes that go backwards.
     for (Mode& mode : problem.modes) {
       const bool back = random.chance(0.3);
       if (std::abs(mode.src_stride) > 64) mode.src_stride *= std::int64_t{back ? -3 : 3} << 30;

@@ -148,7 +148,7 @@ TEST(GpuPlanner, RepeatedSourcesAreMovedOnce) {
   EXPECT_NE(column(16'000, 48).kernel(), "repeat") << "a copy takes no longer than a launch";
 }
 
-// The same of 8 bytes each: no kernel has a sector for more than one element.
+// Elements of 8 bytes each: no kernel has a sector for more than one element.
 TEST(GpuPlanner, RepeatedElementsAreLoadedOnce) {
   Problem problem;
   problem.src_type = problem.dst_type = ElementType::bytes(8);

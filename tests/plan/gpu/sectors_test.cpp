@@ -31,7 +31,7 @@ TEST(CutSectors, RowsEndWithTheFirstGap) {
   EXPECT_EQ(row.gap, 10);
   EXPECT_FALSE(row.whole_sectors);
   EXPECT_DOUBLE_EQ(least_traffic(problem).cut_rows, 4 * 9);
-  // Of short rows no more than there are sectors.
+  // Short rows count no more than there are sectors.
   const Problem shorter = of_bytes(2, {{100, 2, 16}, {7, 200, 2}});
   EXPECT_DOUBLE_EQ(least_traffic(shorter).cut_rows, 100 * 16 / 32.0);
   const Problem dense = of_bytes(2, {{100, 2, 14}, {7, 200, 2}});
