@@ -1,9 +1,13 @@
-# The families of GPU kernels, as src/plan/gpu/families.hpp lists them, and the files that are
-# compiled once a family.
-set(list ${PROJECT_SOURCE_DIR}/src/plan/gpu/families.hpp)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
-file(STRINGS ${list} CORNERTURN_GPU_FAMILIES REGEX "^    [a-z_0-9]+::Family[,>]")
-list(TRANSFORM CORNERTURN_GPU_FAMILIES REPLACE "^ *([a-z_0-9]+)::.*" "\\1")
+# The families of kernels, as their two lists name them, and the files that are compiled once a
+# family of GPU kernels.
+foreach(machine IN ITEMS cpu gpu)
+  set(list ${PROJECT_SOURCE_DIR}/src/plan/${machine}/families.hpp)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+  file(STRINGS ${list} families REGEX "^    [a-z_0-9]+::Family[,>]")
+  list(TRANSFORM families REPLACE "^ *([a-z_0-9]+)::.*" "\\1")
+  string(TOUPPER ${machine} machine)
+  set(CORNERTURN_${machine}_FAMILIES ${families})
+endforeach()
 
 # cornerturn_family_files(OUTPUT_VARIABLE TEMPLATE EXTENSION)
 # One file a family from TEMPLATE, in which @family@ is its name.

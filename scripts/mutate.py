@@ -42,8 +42,8 @@ TESTS = {
     "src/core/in_place": ["test_core", "test_in_place"],
     "src/plan/": ["test_plan", "test_kernels"],  # and what plans hold is run by the kernels
     "src/plan/gpu/": ["test_plan", "test_simt"],  # or by the emulator
-    "src/plan/passes": ["test_in_place"],
-    "src/plan/swap": ["test_in_place"],
+    "src/plan/cpu/passes": ["test_in_place"],
+    "src/plan/cpu/swap": ["test_in_place"],
     "src/cpu/": ["test_cpu", "test_in_place", "test_kernels"],
     "src/cpu/panels": ["test_in_place"],
     "src/cpu/passes": ["test_in_place"],

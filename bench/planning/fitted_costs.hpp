@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/cpu_costs.hpp"
+#include "plan/cpu/costs.hpp"
 #include "plan/gpu/families.hpp"
 #include "planning/measured.hpp"
 

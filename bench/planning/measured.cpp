@@ -12,7 +12,7 @@
 
 #include "core/validate.hpp"
 #include "cornerturn/error.hpp"
-#include "plan/cpu_files.hpp"
+#include "plan/cpu/cpu_files.hpp"
 #include "planning/value_cases.hpp"
 
 namespace cornerturn::bench {

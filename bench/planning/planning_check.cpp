@@ -14,7 +14,7 @@
 
 #include "cornerturn/error.hpp"
 #include "harness/footprint.hpp"
-#include "plan/cpu_files.hpp"
+#include "plan/cpu/cpu_files.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "planning/fitted_costs.hpp"
 #include "planning/replay.hpp"

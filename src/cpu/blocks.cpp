@@ -6,7 +6,7 @@
 #include "cpu/engine.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/scratch.hpp"
-#include "plan/block_boxes.hpp"
+#include "plan/cpu/block_boxes.hpp"
 #include "values/blocks.hpp"
 
 namespace cornerturn::cpu {

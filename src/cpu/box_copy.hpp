@@ -10,7 +10,7 @@
 
 #include "core/problem.hpp"
 #include "cpu/kernel.hpp"
-#include "plan/box_grid.hpp"
+#include "plan/cpu/box_grid.hpp"
 
 namespace cornerturn::cpu {
 

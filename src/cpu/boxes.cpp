@@ -1,7 +1,7 @@
 // boxes: copies the atoms of a box one by one, from and to places that two tables tell: one of the
 // atoms of a run of the destination, one of the runs. All boxes of a shape share the tables. While
 // a box is copied, the lines of the next one are fetched.
-#include "plan/boxes.hpp"
+#include "plan/cpu/boxes.hpp"
 
 #include <algorithm>
 #include <bit>

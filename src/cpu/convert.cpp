@@ -10,7 +10,7 @@
 #include "cpu/engine.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/scratch.hpp"
-#include "plan/convert_boxes.hpp"
+#include "plan/cpu/convert_boxes.hpp"
 
 namespace cornerturn::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "plan/convert.hpp"
+#include "plan/cpu/convert.hpp"
 #include "values/epilogue.hpp"
 
 #undef HWY_TARGET_INCLUDE

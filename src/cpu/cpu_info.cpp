@@ -10,7 +10,7 @@
 
 #include "cpu/targets.hpp"
 #include "cpu/threads.hpp"
-#include "plan/cpu_files.hpp"
+#include "plan/cpu/cpu_files.hpp"
 
 namespace cornerturn::cpu {
 namespace {

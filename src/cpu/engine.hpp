@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "core/buffers.hpp"
-#include "plan/box_moves.hpp"
+#include "plan/cpu/box_moves.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn::cpu {

@@ -17,9 +17,9 @@
 #include "cpu/parallel.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
-#include "plan/box_moves.hpp"
+#include "plan/cpu/box_moves.hpp"
+#include "plan/cpu/stores.hpp"
 #include "plan/planner.hpp"
-#include "plan/stores.hpp"
 
 namespace cornerturn::cpu {
 namespace {

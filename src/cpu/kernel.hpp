@@ -5,11 +5,11 @@
 #include <cstdint>
 
 #include "core/buffers.hpp"
-#include "plan/families.hpp"
+#include "plan/cpu/families.hpp"
 
 namespace cornerturn::cpu {
 
-// Each family of plan/families.hpp overloads these two for its own configuration:
+// Each family of plan/cpu/families.hpp overloads these two for its own configuration:
 //
 //   std::int64_t pieces(const XConfig& config, const Problem& normal);
 //     How many pieces the work has. Any two may run at once: they write different bytes.

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "core/problem.hpp"
-#include "plan/pack_lines.hpp"
+#include "plan/cpu/pack_lines.hpp"
 
 namespace cornerturn::cpu {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "core/problem.hpp"
-#include "plan/pack.hpp"
+#include "plan/cpu/pack.hpp"
 
 namespace cornerturn::cpu {
 

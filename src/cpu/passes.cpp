@@ -12,7 +12,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/panels.hpp"
 #include "cpu/parallel.hpp"
-#include "plan/planned_passes.hpp"
+#include "plan/cpu/planned_passes.hpp"
 
 namespace cornerturn::cpu {
 namespace {

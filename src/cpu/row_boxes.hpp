@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "core/problem.hpp"
-#include "plan/rows.hpp"
+#include "plan/cpu/rows.hpp"
 
 namespace cornerturn::cpu {
 

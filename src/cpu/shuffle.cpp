@@ -2,7 +2,7 @@
 // of the destination, vector by vector from the vectors that hold its windows, and copies its
 // pieces to their places. All boxes of a shape share the tables. Meanwhile the lines of the next
 // box are fetched.
-#include "plan/shuffle.hpp"
+#include "plan/cpu/shuffle.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,8 @@
 #include <cstdint>
 
 #include "core/divide.hpp"
-#include "plan/swap.hpp"
+#include "plan/cpu/swap.hpp"
+#include "plan/swap_split.hpp"
 
 namespace cornerturn::cpu {
 

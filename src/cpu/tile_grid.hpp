@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "plan/tile.hpp"
+#include "plan/cpu/tile.hpp"
 
 namespace cornerturn::cpu {
 

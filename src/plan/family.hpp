@@ -1,5 +1,5 @@
-// What the families of kernels for both kinds of machines have in common: plan/families.hpp lists
-// those of the CPU, plan/gpu/families.hpp those of GPUs.
+// What the families of kernels for both kinds of machines have in common: plan/cpu/families.hpp
+// lists those of the CPU, plan/gpu/families.hpp those of GPUs.
 #pragma once
 
 #include <functional>

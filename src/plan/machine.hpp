@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "plan/cpu_info.hpp"
+#include "plan/cpu/cpu_info.hpp"
 #include "plan/gpu/device_info.hpp"
 
 namespace cornerturn::plan {

@@ -1,7 +1,7 @@
 #include <functional>
 #include <utility>
 
-#include "plan/families.hpp"
+#include "plan/cpu/families.hpp"
 #include "plan/gpu/families.hpp"
 #include "plan/plan.hpp"
 #include "plan/planner.hpp"

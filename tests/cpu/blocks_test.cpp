@@ -7,7 +7,7 @@
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
 #include "cpu/targets.hpp"
-#include "plan/block_boxes.hpp"
+#include "plan/cpu/block_boxes.hpp"
 #include "plan/planner.hpp"
 #include "support/any_blocks.hpp"
 #include "support/guarded_buffer.hpp"

@@ -8,7 +8,7 @@
 
 #include "cpu/kernel.hpp"
 #include "cpu/targets.hpp"
-#include "plan/copy.hpp"
+#include "plan/cpu/copy.hpp"
 
 namespace cornerturn::cpu {
 namespace {

@@ -11,9 +11,9 @@
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
 #include "cpu/targets.hpp"
-#include "plan/cpu_files.hpp"
+#include "plan/cpu/cpu_files.hpp"
+#include "plan/cpu/planned_passes.hpp"
 #include "plan/plan.hpp"
-#include "plan/planned_passes.hpp"
 #include "plan/planner.hpp"
 #include "support/guarded_buffer.hpp"
 

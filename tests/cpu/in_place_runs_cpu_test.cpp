@@ -12,7 +12,7 @@
 
 #include "core/in_place.hpp"
 #include "cpu/kernel.hpp"
-#include "plan/planned_passes.hpp"
+#include "plan/cpu/planned_passes.hpp"
 
 namespace cornerturn {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "cpu/engine.hpp"
 #include "cpu/kernel.hpp"
+#include "plan/cpu/rows.hpp"
 #include "plan/planner.hpp"
-#include "plan/rows.hpp"
 #include "support/reference.hpp"
 
 namespace cornerturn::cpu {

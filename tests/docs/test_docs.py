@@ -112,7 +112,7 @@ def families(list_of_families):
 
 @pytest.mark.parametrize(
     "column, list_of_families, words",
-    [(1, "src/plan/families.hpp", []), (2, "src/plan/gpu/families.hpp", ["--on", "h200"])],
+    [(1, "src/plan/cpu/families.hpp", []), (2, "src/plan/gpu/families.hpp", ["--on", "h200"])],
     ids=["cpu", "gpu"],
 )
 def test_every_kernel_is_in_the_table_of_operations(column, list_of_families, words):
@@ -171,7 +171,7 @@ def test_links_and_paths_exist(page):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
     # Files of the example kernels, and the folders that `make bench` and `make bundle` fill.
-    made_up = {"src/plan/fold.hpp", "src/plan/fold.cpp", "src/cpu/fold.cpp", "src/kernels/each.hpp",
+    made_up = {"src/plan/cpu/fold.hpp", "src/plan/cpu/fold.cpp", "src/cpu/fold.cpp", "src/kernels/each.hpp",
                "src/plan/gpu/each.hpp", "src/plan/gpu/each.cpp", "devices/cpu/my-cpu.json",
                "bench/results/",
                "bench/results/ladder"}  # fmt: skip

@@ -73,6 +73,14 @@ def test_every_include_follows_the_table():
     assert faults_of(ROOT) == []
 
 
+def test_families_of_one_machine_know_none_of_the_other():
+    """What both need stands beside the two folders."""
+    for machine, other in [("cpu", "gpu"), ("gpu", "cpu")]:
+        files = [file for file in (ROOT / "src/plan" / machine).rglob("*") if file.suffix in SOURCES]
+        assert len(files) > 30
+        assert [file.name for file in files if f'#include "plan/{other}/' in file.read_text()] == []
+
+
 def test_an_include_against_the_table_is_found(tmp_path):
     """The tree as it is, with headers of `core` and `cpu` that include what stands below them."""
     layers = rules((ROOT / PAGE).read_text())[0]

@@ -10,7 +10,7 @@
 #include "fuzz/stop.hpp"
 #include "harness/case.hpp"
 #include "harness/report.hpp"
-#include "plan/cpu_files.hpp"
+#include "plan/cpu/cpu_files.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan/planner.hpp"
 

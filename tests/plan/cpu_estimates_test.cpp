@@ -4,11 +4,11 @@
 #include <map>
 #include <string>
 
-#include "plan/boxes.hpp"
-#include "plan/pack_lines.hpp"
+#include "plan/cpu/boxes.hpp"
+#include "plan/cpu/pack_lines.hpp"
+#include "plan/cpu/shuffle.hpp"
+#include "plan/cpu/stores.hpp"
 #include "plan/planner.hpp"
-#include "plan/shuffle.hpp"
-#include "plan/stores.hpp"
 
 namespace cornerturn::plan {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/cpu_files.hpp"
+#include "plan/cpu/cpu_files.hpp"
 
 #include <gtest/gtest.h>
 

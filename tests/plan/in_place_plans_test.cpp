@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "core/in_place.hpp"
+#include "plan/cpu/planned_passes.hpp"
+#include "plan/cpu/swap.hpp"
 #include "plan/gpu/device_files.hpp"
-#include "plan/planned_passes.hpp"
 #include "plan/planner.hpp"
-#include "plan/swap.hpp"
+#include "plan/swap_split.hpp"
 
 namespace cornerturn::plan {
 namespace {

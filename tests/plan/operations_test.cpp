@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cornerturn/error.hpp"
-#include "plan/block_boxes.hpp"
+#include "plan/cpu/block_boxes.hpp"
 #include "plan/planner.hpp"
 #include "plan/refusal.hpp"
 

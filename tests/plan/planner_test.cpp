@@ -7,8 +7,8 @@
 
 #include "core/validate.hpp"
 #include "cornerturn/error.hpp"
-#include "plan/box_moves.hpp"
-#include "plan/convert_boxes.hpp"
+#include "plan/cpu/box_moves.hpp"
+#include "plan/cpu/convert_boxes.hpp"
 #include "plan/refusal.hpp"
 #include "support/random_problem.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "plan/cpu_files.hpp"
+#include "plan/cpu/cpu_files.hpp"
 
 namespace cornerturn::test {
 

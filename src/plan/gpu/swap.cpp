@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/divide.hpp"
-#include "plan/swap.hpp"
+#include "plan/swap_split.hpp"
 
 namespace cornerturn::plan::gpu::swap {
 namespace {

@@ -1,0 +1,91 @@
+// boxes: boxes of rows or of single elements, each copied from its place to its place, which tables
+// tell. For many short modes, and for rows of a few to some hundred bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/problem.hpp"
+#include "plan/cost.hpp"
+#include "plan/cpu/box_grid.hpp"
+#include "plan/family.hpp"
+
+namespace cornerturn::plan {
+
+struct CpuInfo;
+
+/// An *atom* is what both sides keep together: a row that they share, or an element.
+struct BoxesConfig {
+  struct Part {
+    std::int32_t mode = -1;
+    std::int32_t extent = 1;
+
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  static constexpr int most_parts = 16;
+
+  std::int64_t atom_bytes = 1;
+  int outer_rank = 0;                    ///< modes beside those of an atom
+  std::array<Part, most_parts> parts{};  ///< modes of which a box has more than one index
+  int part_count = 0;
+  std::int64_t src_run = 0;  ///< bytes of a box that lie side by side, about
+  std::int64_t dst_run = 0;
+  std::int64_t boxes_a_piece = 1;
+
+  friend bool operator==(const BoxesConfig&, const BoxesConfig&) = default;
+};
+
+namespace boxes {
+
+/// A box has at most so many atoms.
+inline constexpr std::int64_t most_atoms = 16 << 10;
+/// Longer rows are no atoms.
+inline constexpr std::int64_t longest_atom = 512;
+
+/// Boxes that read the same as the one before are copied from it where at least so many bytes of
+/// the destination lie side by side, and so many atoms.
+inline constexpr std::int64_t least_copied = 32;
+inline constexpr std::int64_t least_atoms_copied = 4;
+/// So many boxes read the same and are copied, but for the first; 1: none is copied.
+double boxes_alike(const BoxesConfig& config, const Problem& normal);
+
+/// The boxes over the outer modes, and the problem without its run.
+BoxGrid grid_of(const BoxesConfig& config, const Problem& normal);
+
+/// What things cost one thread.
+struct Costs {
+  Cost start_ns{"start_ns", 302, "the call, with its tables"};
+  Cost box_ns{"box_ns", 68, "a box: its share of the tables"};
+  Cost mode_ns{"mode_ns", 2, "a mode of a box's place, which is found by division"};
+  Cost atom_ns{"atom_ns", 1.273, "an atom: its place, its load and its store"};
+  Cost atom_byte_ns{"atom_byte_ns", 0.01, "a byte of such an atom"};
+  Cost byte_ns{"byte_ns", 0.659, "an atom of one byte"};
+  Cost pair_ns{"pair_ns", 1.273, "an atom of two bytes"};
+  Cost run_ns{"run_ns", 1.66, "a run of the destination"};
+  Cost line_ns{"line_ns", 8.428, "a line from memory to memory"};
+  Cost cached_line_ns{"cached_line_ns", 1.5, "the same in the second-level cache"};
+  Cost source_end_ns{"source_end_ns", 8.011, "the ends of a run of the source: lines read again"};
+  Cost again_ns{"again_ns", 2, "a run of the source that a broadcast mode reads again"};
+  Cost destination_end_ns{"destination_end_ns", 7.38,
+                          "and of the destination: lines written again"};
+  Cost overlap{"overlap", 0.25, "of the shorter of work and lines, what the longer one leaves", 1};
+
+  friend bool operator==(const Costs&, const Costs&) = default;
+};
+
+struct Family {
+  static constexpr std::string_view name = "boxes";
+  static constexpr std::string_view idea = "boxes that both sides read and write in whole lines";
+  static constexpr Operations operations{Operation::move};
+  using Config = BoxesConfig;
+
+  static const char* why_not(const Problem& normal, const CpuInfo& cpu);
+  static void configure(const Problem& normal, const CpuInfo& cpu, const Add<BoxesConfig>& add);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static std::string describe(const Config& config, const Problem& normal);
+};
+
+}  // namespace boxes
+}  // namespace cornerturn::plan

@@ -1,0 +1,47 @@
+// copy: one run on both sides, forwards or backwards.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/problem.hpp"
+#include "plan/cost.hpp"
+#include "plan/cpu/stores.hpp"
+#include "plan/family.hpp"
+
+namespace cornerturn::plan {
+
+struct CopyConfig {
+  bool reversed = false;  ///< the source runs backwards
+  Stores stores = Stores::regular;
+
+  friend bool operator==(const CopyConfig&, const CopyConfig&) = default;
+};
+
+namespace copy {
+
+/// What things cost one thread. Assumed, from the speed of large copies.
+struct Costs {
+  Cost start_ns{"start_ns", 20, "the call"};
+  Cost cached_bytes_a_ns{"cached_bytes_a_ns", 25,
+                         "bytes of the destination stored through the caches"};
+  Cost past_caches_bytes_a_ns{"past_caches_bytes_a_ns", 24,
+                              "bytes of the destination stored around them"};
+
+  friend bool operator==(const Costs&, const Costs&) = default;
+};
+
+struct Family {
+  static constexpr std::string_view name = "copy";
+  static constexpr std::string_view idea = "one run on both sides";
+  static constexpr Operations operations{Operation::move};
+  using Config = CopyConfig;
+
+  static const char* why_not(const Problem& normal, const CpuInfo& cpu);
+  static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static std::string describe(const Config& config, const Problem& normal);
+};
+
+}  // namespace copy
+}  // namespace cornerturn::plan
