@@ -2,9 +2,9 @@
 // comes to the shares of a copy that a GPU measured (bench/results/ladder), and a search for better
 // numbers of its model (workshop/analyse/access_costs.hpp).
 //
-// A triple is a rung, a matrix of at least 4096 x 4096, and a size of element. `fit` sees those of
-// elements of 1 and 4 bytes, but for the largest matrix; all others are held out. Rungs whose code
-// has changed since they were measured, which their registers tell, are left out.
+// A triple is a rung, a matrix or a stack of at least 4096 x 4096 elements, and their size. `fit`
+// sees those of elements of 1 and 4 bytes, but for the largest matrix; all others are held out.
+// Rungs whose code has changed since they were measured, which their registers tell, are left out.
 #include <fmt/format.h>
 #include <limits>
 
@@ -28,7 +28,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double close_by = 0.05;  // of a copy's speed
-constexpr std::int64_t least_side = 4096;
 constexpr std::int64_t largest_side = 32768;
 
 struct Triple {
@@ -43,8 +42,8 @@ struct Triple {
 };
 
 // Does the compiled code still have the registers that the driver reported?
-bool changed(const std::string& rung, int bytes, const Json& measured) {
-  const ladder::CompiledRung* code = ladder::find_compiled(rung, bytes);
+bool changed(const std::string& rung, const ladder::Matrix& matrix, const Json& measured) {
+  const ladder::CompiledRung* code = ladder::find_compiled(rung, matrix);
   return code != nullptr && code->registers[0] != measured.at("occupancy").at("registers");
 }
 
@@ -55,16 +54,19 @@ std::vector<Triple> triples_of(const Json& result) {
     ladder::Matrix matrix;
     matrix.rows = run.at("shape").at(0);
     matrix.cols = run.at("shape").at(1);
-    matrix.bytes =
-        static_cast<int>(run.at("bytes").get<std::int64_t>() / matrix.rows / matrix.cols);
-    if (matrix.rows * matrix.cols < least_side * least_side || run.value("batch", 1) != 1) continue;
+    matrix.batch = run.value("batch", std::int64_t{1});
+    matrix.fused = run.value("fused", false);
+    const std::int64_t elements = matrix.rows * matrix.cols * matrix.batch;
+    if (elements < ladder::least_predicted) continue;
+    matrix.bytes = static_cast<int>(run.at("bytes").get<std::int64_t>() / elements);
     const ladder::Matrix small = ladder::representative(matrix);
-    const std::string shape = fmt::format("{} {} {}", small.rows, small.cols, small.bytes);
+    const std::string shape = fmt::format("{} {} {} {} {}", small.rows, small.cols, small.bytes,
+                                          small.batch, small.fused);
     for (const Json& entry : run.at("rungs")) {
       const std::string name = entry.at("name");
       const ladder::Rung* rung = ladder::find_rung(name);
       if (rung == nullptr || !entry.contains("measured")) continue;
-      if (changed(name, matrix.bytes, entry.at("measured"))) continue;
+      if (changed(name, matrix, entry.at("measured"))) continue;
       const auto key = std::pair(name, shape);
       if (!known.contains(key)) known[key] = ladder::predict(*rung, small);
       list.push_back({name, matrix, known[key], entry.at("measured").at("share_of_copy")});
@@ -120,9 +122,10 @@ void judge(const std::string& label, const std::vector<Triple>& triples,
     off += points;
     worst = std::max(worst, points);
     if (!list || points <= close_by) continue;
-    fmt::print("{:<24} {} x {} of {} B: {:.0f} % predicted, {:.0f} % measured\n", triple.rung,
-               triple.matrix.rows, triple.matrix.cols, triple.matrix.bytes, 100 * share,
-               100 * triple.measured);
+    const ladder::Matrix& m = triple.matrix;
+    fmt::print("{:<24} {}{} x {} of {} B{}: {:.0f} % predicted, {:.0f} % measured\n", triple.rung,
+               m.batch == 1 ? "" : fmt::format("{} x ", m.batch), m.rows, m.cols, m.bytes,
+               m.fused ? ", fused" : "", 100 * share, 100 * triple.measured);
   }
   const auto n = static_cast<double>(std::max<std::size_t>(triples.size(), 1));
   fmt::print(

@@ -6,8 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-build/bundle}
-programs=(test_gpu ladder_probe cornerturn)
-scripts/build.sh cuda test_gpu ladder_probe cornerturn_tool bench_gpu_python
+programs=(test_gpu ladder_probe ladder_blocks cornerturn)
+scripts/build.sh cuda test_gpu ladder_probe ladder_blocks cornerturn_tool bench_gpu_python
 
 rm -rf "$folder"
 mkdir -p "$folder"/{bin,lib,scripts,bench/ladder,bench/gpu,bench/peers/gpu}
@@ -22,7 +22,9 @@ cp bench/{report,gpu_report}.py "$folder/bench"
 cp bench/gpu/run.sh "$folder/bench/gpu"
 cp bench/peers/gpu/*.py "$folder/bench/peers/gpu"
 cp scripts/test_gpu.sh scripts/profile_gpu.sh scripts/measure_ladder.sh "$folder/scripts"
-cp bench/ladder/{collect,profile}.py "$folder/bench/ladder"
+cp bench/ladder/{collect,profile,stalls,triton_warps}.py "$folder/bench/ladder"
+mkdir -p "$folder/python/cornerturn/ladder"  # Triton's kernels, which triton_warps.py reads
+cp -r python/cornerturn/ladder/triton_rungs "$folder/python/cornerturn/ladder"
 cp scripts/bundle_run.sh "$folder/run.sh"
 git describe --always --dirty --abbrev=10 > "$folder/commit"
 du -sh "$folder"

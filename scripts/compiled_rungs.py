@@ -34,6 +34,7 @@ BYTES = {"unsigned char": 1, "unsigned short": 2, "unsigned int": 4, "unsigned l
 DTYPES = {1: "u8", 2: "u16", 4: "f32", 8: "f64"}
 INSTRUCTION_BYTES = 16  # of every instruction, since compute capability 7.0
 KERNEL = re.compile(r"rung_kernel<(.*), (unsigned \w+)>\(")
+STACK = re.compile(r"args_kernel<cornerturn::ladder::(\w+), cornerturn::ladder::\w+<(unsigned \w+), \2>")
 USED = re.compile(r"Function properties for (\w+)\n.*\n.*Used (\d+) registers")
 
 HEAD = """// Made by scripts/compiled_rungs.py, which says where the figures are from.
@@ -44,6 +45,11 @@ HEAD = """// Made by scripts/compiled_rungs.py, which says where the figures are
 namespace cornerturn::ladder {
 
 inline constexpr CompiledRung compiled_rungs[] = {
+"""
+STACKS = """};
+
+/// As they move stacks of matrices: other instances, with other arguments.
+inline constexpr CompiledRung compiled_stacks[] = {
 """
 TAIL = """};
 
@@ -87,7 +93,7 @@ def rung_names():
 
 
 def compiled(architecture):
-    """(type of the rung, bytes of an element) -> (instructions, registers, Code)."""
+    """(type of the rung, bytes of an element, of stacks) -> (instructions, registers, Code)."""
     with tempfile.TemporaryDirectory() as folder:
         cubin = Path(folder) / "rungs.cubin"
         words = ["-std=c++20", f"-arch={architecture}", "--cubin", "-Xptxas", "-v", "-o", cubin]
@@ -104,8 +110,9 @@ def compiled(architecture):
     ).stdout.splitlines()
     found = {}
     for mangled, name in zip(registers, readable):
-        if kernel := KERNEL.search(name):
-            key = kernel[1].replace("cornerturn::ladder::", ""), BYTES[kernel[2]]
+        if kernel := KERNEL.search(name) or STACK.search(name):
+            kind = kernel[1].replace("cornerturn::ladder::", "")
+            key = kind, BYTES[kernel[2]], kernel.re is STACK
             size = sizes[f".text.{mangled}"] // INSTRUCTION_BYTES
             found[key] = (size, int(registers[mangled]), codes[mangled])
     return found
@@ -137,9 +144,14 @@ def single_elements(accesses, size):
     return counts
 
 
-def path_text(code, accesses):
+def path_text(code, accesses, loops=False):
+    """A stack's path has in the end what one more matrix takes, where the kernel has a loop over matrices."""
     path = code.shortest(accesses)
-    return "{}" if path is None else f"{{{len(path)}, {sum(accesses.values())}, {code.trips(path)}}}"
+    if path is None:
+        return "{}"
+    twice = code.shortest({kind: 2 * count for kind, count in accesses.items()}) if loops else None
+    turn = "" if twice is None else f", {len(twice) - len(path)}"
+    return f"{{{len(path)}, {sum(accesses.values())}, {code.trips(path)}{turn}}}"
 
 
 def cute_registers():
@@ -155,19 +167,23 @@ def cute_registers():
 def table():
     """One line a rung and size of element."""
     by_architecture = [compiled(architecture) for architecture in ARCHITECTURES]
-    lines = HEAD.splitlines()
     accesses = accesses_of_a_thread()
-    for kind, name in zip(rung_types(), rung_names()):
-        for size in BYTES.values():
-            if (kind, size) in by_architecture[0]:
-                instructions, _, code = by_architecture[0][kind, size]
-                registers = ", ".join(str(found[kind, size][1]) for found in by_architecture)
-                wide = accesses[name, size]
-                paths = f"{path_text(code, wide)}, {path_text(code, single_elements(wide, size))}"
-                lines.append(f'    {{"{name}", {size}, {instructions}, {{{registers}}}, {paths}}},')
+
+    def rows(stacks):
+        for kind, name in zip(rung_types(), rung_names()):
+            for size in BYTES.values():
+                key = kind, size, stacks
+                if key in by_architecture[0]:
+                    instructions, _, code = by_architecture[0][key]
+                    registers = ", ".join(str(found[key][1]) for found in by_architecture)
+                    wide = accesses[name, size]
+                    paths = [path_text(code, wide, stacks), path_text(code, single_elements(wide, size), stacks)]
+                    yield f'    {{"{name}", {size}, {instructions}, {{{registers}}}, {", ".join(paths)}}},'
+
+    lines = [*HEAD.splitlines(), *rows(stacks=False)]
     for name, registers in cute_registers().items():
         lines.append(f'    {{"{name}", 4, 0, {{{registers}, {registers}}}}},')
-    return "\n".join([*lines, *TAIL.splitlines()]) + "\n"
+    return "\n".join([*lines, *STACKS.splitlines(), *rows(stacks=True), *TAIL.splitlines()]) + "\n"
 
 
 def main():

@@ -25,8 +25,8 @@ Marks of a page, all of them comments, so that the page reads as it is:
     <!-- end -->                                     `ladder_copies` measured them (scripts/measure_ladder.sh)
     <!--=EXPRESSION:FORMAT-->**number**              a number in a sentence
 
-Besides its own names an expression knows leg(), wavefronts(), share(), python_share() and
-tma_verdict(). Commands are those of the
+Besides its own names an expression knows leg(), wavefronts(), share(), stack_share(), warm(), python_share(),
+blocks(), resident(), stall() and tma_verdict(). Commands are those of the
 program in build/release, or named by CORNERTURN. --check changes nothing and fails when a page or a
 picture is not what would be written.
 """
@@ -52,6 +52,8 @@ GUIDE = ROOT / "docs" / "guide"
 MEASURED = "bench/results/ladder/h200.json"
 FROM_PYTHON = "bench/results/ladder/h200.python.json"
 COPIES = "bench/results/ladder/h200.copies.json"
+BLOCKS = "bench/results/ladder/h200.blocks.json"
+STALLS = "bench/results/ladder/h200-stalls.json"
 WIDTH = 100
 
 LET = re.compile(r"^<!-- let (\w+) = (.+?) -->$", re.M)
@@ -136,6 +138,49 @@ def share(rung: str, side: int, dtype: str = "f32") -> float:
     raise Stale(f"{rung} was not measured at {side} x {side} of {dtype}")
 
 
+def stack_share(rung: str, batch: int, side: int, dtype: str = "f32", fused: bool = False) -> float:
+    """The share of a stack of square matrices, in %."""
+    for run in report(MEASURED).runs:
+        about = run.shape, run.dtype, run.get("batch", 1), run.get("fused", False)
+        if about == ([side, side], dtype, batch, fused):
+            return 100 * next(entry for entry in run.rungs if entry.name == rung).measured.share_of_copy
+    raise Stale(f"{rung} was not measured with {batch} x {side} x {side} of {dtype}")
+
+
+def warm(rung: str, side: int) -> float:
+    """GB/s of float32 from and into a warm L2 cache."""
+    for run in report(MEASURED).runs:
+        entry = next((entry for entry in run.rungs if entry.name == rung), None)
+        if run.shape == [side, side] and run.dtype == "f32" and entry and not run.get("batch"):
+            return 8e-9 * side * side / entry.measured.warm.seconds
+    raise Stale(f"{rung} was not measured at {side} x {side}")
+
+
+def blocks(part: str, **about: Any) -> Any:
+    """The one row of a part of `ladder_blocks`, or of `triton_warps.py`, whose figures are these."""
+    rows = [row for run in report(BLOCKS).runs for row in run.get(part, ())
+            if all(row.get(name) == value for name, value in about.items())]  # fmt: skip
+    if len(rows) != 1:
+        raise Stale(f"{len(rows)} rows of '{part}' have {about}")
+    return rows[0]
+
+
+def resident(rung: str, count: int) -> str:
+    """The share of a rung in % with so many blocks on an SM at a time; "-" where no more than fewer fit."""
+    try:
+        return f"{100 * blocks('resident', kernel=rung, blocks_an_sm=count).share_of_copy:.0f}"
+    except Stale:
+        return "-"
+
+
+def stall(rung: str, reason: str, batch: int = 1, fused: bool = False) -> float:
+    """The share of the profiler's samples in which a warp of the rung waited for this, in %."""
+    for kernel in report(STALLS).kernels:
+        if (kernel.rung, kernel.batch, kernel.fused) == (rung, batch, fused):
+            return 100 * kernel.stalls.get(reason, 0)
+    raise Stale(f"{rung} was not profiled")
+
+
 def python_share(rung: str, side: int) -> float:
     """The share of float32, as measured from Python."""
     for run in report(FROM_PYTHON).runs:
@@ -186,7 +231,9 @@ def origin() -> str:
 def evaluated(field: str, names: dict[str, Any]) -> str:
     """The value of `expression` or `expression:format`."""
     expression, _, form = re.fullmatch(r"(.+?)(:([\w.,]+))?", field, re.S).groups()
-    functions = {function.__name__: function for function in (leg, wavefronts, share, python_share, tma_verdict, len, max, min)}
+    functions = {function.__name__: function for function in (
+        leg, wavefronts, share, stack_share, warm, python_share, blocks, resident, stall, tma_verdict, len, max, min,
+    )}  # fmt: skip
     try:
         value = eval(expression, {"__builtins__": {}, **functions, **names})
         return format(value, form) if form else number(value)

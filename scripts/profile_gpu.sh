@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Compares predicted and profiled sectors and wavefronts of every rung and leg on the GPU that is
-# here. A difference is a failure.
-#   usage: scripts/profile_gpu.sh [OUTPUT.json]
+# here. A difference is a failure. What the rungs' warps wait for goes into a second file, whose name
+# ends in -stalls.json instead of -profile.json.
+#   usage: scripts/profile_gpu.sh [OUTPUT-profile.json]
 #   BIN=FOLDER   uses the ladder_probe there instead of building it
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,3 +22,4 @@ if [ -z "${BIN:-}" ]; then
 fi
 commit=${COMMIT:-$(git describe --always --dirty --abbrev=10)}
 python3 bench/ladder/profile.py "$BIN/ladder_probe" "$output" --commit "$commit"
+python3 bench/ladder/stalls.py "$BIN/ladder_probe" "${output%-profile.json}-stalls.json" --commit "$commit"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes the result file of a GPU, bench/results/ladder/<gpu>.json, from `cornerturn ladder --json`; and
-<gpu>.copies.json from `ladder_copies`.
+<gpu>.copies.json from `ladder_copies`, <gpu>.blocks.json from `ladder_blocks` and `triton_warps.py`.
 
 usage: collect.py RUNS.jsonl OUTPUT.json [--commit HASH]
 
@@ -49,7 +49,7 @@ def text_of(result):
     """JSON with a line a rung, so that two results can be compared line by line."""
     runs = []
     for run in result["runs"]:
-        kind = "rungs" if "rungs" in run else "copies"
+        kind = next(key for key, value in run.items() if value and isinstance(value, list) and isinstance(value[0], dict))
         head = {key: value for key, value in run.items() if key != kind}
         rows = ",\n".join("  " + json.dumps(row) for row in run[kind])
         runs.append(json.dumps(head)[:-1] + f', "{kind}": [\n' + rows + "\n]}")

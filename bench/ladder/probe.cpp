@@ -2,6 +2,9 @@
 // predicts, or the evaluation of CuTe layouts.
 //   ladder_probe predict   the cases and their legs, as JSON; needs no GPU
 //   ladder_probe launch N  launches each case N times, in the same order
+// and for `stalls.py`, which asks what threads wait for:
+//   ladder_probe large SIDE list  every rung on SIDE x SIDE floats, and stacks of such matrices'
+//   size ladder_probe large SIDE run   launches each of them once, in the same order
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -87,6 +90,46 @@ void print_predictions() {
   std::puts(out.dump().c_str());
 }
 
+// Stacks of sixteen matrices have the size of one that is four times as long and as wide.
+std::vector<Case> large_cases(std::int64_t side) {
+  std::vector<Case> list;
+  const Matrix one{side, side, 4};
+  std::vector<Matrix> stacks = {Matrix{side / 4, side / 4, 4, 16},
+                                Matrix{side / 4, side / 4, 4, 16}};
+  stacks.back().fused = true;
+  for (const auto& info : cornerturn::cuda::rungs()) {
+    const Rung& rung = *cornerturn::ladder::find_rung(info.name);
+    if (!why_not(rung, one)) list.push_back({&rung, one});
+    for (const Matrix& stack : stacks) {
+      if (!why_not(rung, stack)) list.push_back({&rung, stack});
+    }
+  }
+  return list;
+}
+
+void list_large(std::int64_t side) {
+  Json out = Json::array();
+  for (const Case& c : large_cases(side)) {
+    out.push_back({{"rung", c.rung->name},
+                   {"rows", c.matrix.rows},
+                   {"cols", c.matrix.cols},
+                   {"element_bytes", c.matrix.bytes},
+                   {"batch", c.matrix.batch},
+                   {"fused", c.matrix.fused}});
+  }
+  std::puts(out.dump().c_str());
+}
+
+void launch_large(std::int64_t side) {
+  for (const Case& c : large_cases(side)) {
+    cornerturn::cuda::MeasureOptions options;
+    options.time = false;
+    cornerturn::cuda::LadderCase matrices(c.matrix.rows, c.matrix.cols, c.matrix.bytes, options,
+                                          {c.matrix.batch, c.matrix.fused});
+    matrices.launch(c.rung->name);
+  }
+}
+
 void launch_all(int times) {
   for (const Case& c : cases()) {
     cornerturn::cuda::MeasureOptions options;
@@ -108,10 +151,15 @@ int main(int argc, char** argv) {
       launch_all(std::atoi(argv[2]));
       return 0;
     }
+    if (argc == 4 && std::strcmp(argv[1], "large") == 0) {
+      const std::int64_t side = std::atoll(argv[2]);
+      std::strcmp(argv[3], "list") == 0 ? list_large(side) : launch_large(side);
+      return 0;
+    }
   } catch (const cornerturn::Error& error) {
     std::fprintf(stderr, "ladder_probe: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: ladder_probe predict | launch N\n");
+  std::fprintf(stderr, "usage: ladder_probe predict | launch N | large SIDE list|run\n");
   return 2;
 }

@@ -48,7 +48,7 @@ def test_a_sound_kernel(folder):
     legs = {leg["leg"]: leg for leg in report["legs"]}
     assert legs["global store"]["bytes_a_lane"] == 2 and legs["global store"]["sectors"]["max"] == 2
     text = done("check", ROOT / "examples" / "my_kernel.hpp", "--shape", "64,64")
-    assert re.search(r"^Predicted: \d+ % of a copy's speed at 64 x 64 on NVIDIA H200; of that time launch", text, re.M)
+    assert re.search(r"^Predicted: no speed at 64 x 64: the model was fitted to", text, re.M)
     assert folder.exists() and not list(folder.iterdir())  # nothing is left behind
 
 

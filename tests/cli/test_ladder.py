@@ -83,7 +83,7 @@ def test_the_ledger_predicts_what_was_measured():
                 continue
             ledger = predicted[entry["name"]]["predicted"]["ledger"]
             assert ledger["shape"] == [16384, 16384] and set(ledger["parts"]) == {
-                "memory", "shared", "issue", "latency",
+                "memory", "shared", "issue", "starts", "latency",
             }  # fmt: skip
             close = abs(ledger["share_of_copy"] - entry["measured"]["share_of_copy"]) <= 0.05
             (near if close else far).append((dtype, entry["name"]))
@@ -123,6 +123,20 @@ def test_stacks_of_matrices(dtype, words):
     blocks = rung(report, "cpy_transpose")["predicted"]["launch"]["grid"][0]
     # Two tiles down and two across; 9 x 33 columns in a row are ten tiles across.
     assert blocks == {"1": 4, "11": 8, "9": 20}[words[1]]
+
+
+@pytest.mark.parametrize("words, size", [
+    (("--shape", "1024,1024"), "1024 x 1024"),
+    (("--shape", "100,36", "--batch", "8", "--rung", "cpy_transpose"), "100 x 36"),
+])
+def test_no_speed_of_a_small_matrix_is_predicted(words, size):
+    """The model was fitted to 4096 x 4096 and more; at 1024 x 1024 it is wrong about most rungs."""
+    for entry in ladder("--rung", "cpy_flat", *words)["rungs"]:
+        ledger = entry["predicted"]["ledger"]
+        assert ledger["share_of_copy"] is None and ledger["seconds"] is None
+        assert size in ledger["why_not"] and all(seconds > 0 for seconds in ledger["parts"].values() if seconds)
+    text = " ".join(done("ladder", "--no-gpu", "--rung", "cpy_flat", *words).split())
+    assert f"predicted: no speed at {size}" in text and "of a copy's speed" not in text
 
 
 def test_bad_stacks():

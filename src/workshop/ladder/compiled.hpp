@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "workshop/ladder/rung.hpp"
+
 namespace cornerturn::ladder {
 
 /// What a thread runs that moves its share of a whole tile, for compute capability 9.0: the
@@ -12,6 +14,7 @@ struct CompiledPath {
   int instructions = 0;  ///< 0: not counted
   int accesses = 0;      ///< of global and of shared memory
   int trips = 0;         ///< how often it waits for global loads that are on their way
+  int turn = 0;          ///< instructions of one more turn of its loop over matrices, if it has one
 };
 
 struct CompiledRung {
@@ -23,7 +26,9 @@ struct CompiledRung {
   CompiledPath elements = {};         ///< where it moves single elements
 };
 
-/// Null where there is no such rung for elements of this size.
-const CompiledRung* find_compiled(std::string_view rung, int bytes);
+/// Null where there is no such rung for elements of this size. A stack has an instance of its own.
+const CompiledRung* find_compiled(std::string_view rung, int bytes, bool stack = false);
+/// Of the instance that moves this matrix, or stack of matrices.
+const CompiledRung* find_compiled(std::string_view rung, const Matrix& matrix);
 
 }  // namespace cornerturn::ladder

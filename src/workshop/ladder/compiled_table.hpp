@@ -41,9 +41,9 @@ inline constexpr CompiledRung compiled_rungs[] = {
     {"cpy_rows", 1, 176, {30, 20}, {162, 16, 2}, {162, 16, 2}},
     {"cpy_rows", 2, 184, {30, 26}, {169, 16, 2}, {169, 16, 2}},
     {"cpy_rows", 4, 184, {30, 26}, {168, 16, 2}, {168, 16, 2}},
-    {"cpy_transpose", 1, 328, {28, 30}, {253, 16, 1}, {253, 16, 1}},
-    {"cpy_transpose", 2, 328, {32, 34}, {254, 16, 1}, {254, 16, 1}},
-    {"cpy_transpose", 4, 328, {32, 34}, {254, 16, 1}, {254, 16, 1}},
+    {"cpy_transpose", 1, 184, {24, 27}, {173, 16, 1}, {173, 16, 1}},
+    {"cpy_transpose", 2, 192, {30, 28}, {179, 16, 1}, {179, 16, 1}},
+    {"cpy_transpose", 4, 192, {30, 28}, {179, 16, 1}, {179, 16, 1}},
     {"cpy_by_hand", 1, 160, {28, 28}, {148, 16, 1}, {148, 16, 1}},
     {"cpy_by_hand", 2, 168, {28, 28}, {159, 16, 1}, {159, 16, 1}},
     {"cpy_by_hand", 4, 168, {28, 28}, {156, 16, 1}, {156, 16, 1}},
@@ -59,6 +59,16 @@ inline constexpr CompiledRung compiled_rungs[] = {
     {"cute_tma_store", 4, 0, {20, 20}},
     {"cute_tma", 4, 0, {26, 26}},
     {"cute_tma_diagonal", 4, 0, {35, 35}},
+};
+
+/// As they move stacks of matrices: other instances, with other arguments.
+inline constexpr CompiledRung compiled_stacks[] = {
+    {"cpy_flat", 1, 464, {28, 28}, {228, 2, 1}, {228, 2, 1}},
+    {"cpy_flat", 2, 464, {28, 28}, {228, 2, 1}, {228, 2, 1}},
+    {"cpy_flat", 4, 464, {28, 28}, {228, 2, 1}, {228, 2, 1}},
+    {"cpy_transpose", 1, 224, {32, 32}, {211, 16, 1, 67}, {211, 16, 1, 67}},
+    {"cpy_transpose", 2, 224, {32, 40}, {213, 16, 1, 60}, {213, 16, 1, 60}},
+    {"cpy_transpose", 4, 224, {32, 40}, {210, 16, 1, 57}, {210, 16, 1, 57}},
 };
 
 }  // namespace cornerturn::ladder

@@ -102,7 +102,7 @@ Residency residency(const Launch& launch, std::int64_t shared_bytes, int registe
 }
 
 Residency residency(const Prediction& run, const Sm& sm) {
-  const CompiledRung* compiled = find_compiled(run.report.kernel, run.matrix.bytes);
+  const CompiledRung* compiled = find_compiled(run.report.kernel, run.matrix);
   const auto of_sm = static_cast<std::size_t>(&sm - sms.data());
   const int registers = compiled == nullptr ? 0 : compiled->registers[of_sm];
   return residency(run.launch, run.shared_bytes, registers, sm);

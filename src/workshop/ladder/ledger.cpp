@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "plan/gpu/estimate.hpp"
@@ -42,7 +43,7 @@ double scale_of(const Prediction& run, const Matrix& matrix) {
 
 // The way through the compiled code that the counted accesses took; none where nobody knows.
 const CompiledPath* path_of(const Prediction& run) {
-  const CompiledRung* code = find_compiled(run.report.kernel, run.matrix.bytes);
+  const CompiledRung* code = find_compiled(run.report.kernel, run.matrix);
   if (code == nullptr) return nullptr;
   const bool narrow = run.report.total(simt::Op::global_load).width <= run.matrix.bytes;
   const CompiledPath& path = narrow ? code->elements : code->vectors;
@@ -59,6 +60,13 @@ double blocks_of(const Prediction& run, const Matrix& matrix) {
   return scale_of(run, matrix) * static_cast<double>(run.launch.grid.count());
 }
 
+// Parts that overlap take as long as the longest, and a little more: their norm.
+double norm_of(const std::array<LedgerPart, 5>& parts, double order) {
+  double sum = 0;
+  for (const LedgerPart& part : parts) sum += std::pow(part.seconds, order);
+  return std::pow(sum, 1 / order);
+}
+
 }  // namespace
 
 const LedgerPart& Ledger::largest() const {
@@ -66,13 +74,23 @@ const LedgerPart& Ledger::largest() const {
                            [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
 }
 
+std::string Ledger::why_not() const {
+  if (matrix.rows * matrix.cols * matrix.batch >= least_predicted) return {};
+  return fmt::format(
+      "no speed at {} x {}: the model was fitted to matrices of 4096 x 4096 elements and more",
+      matrix.rows, matrix.cols);
+}
+
 std::string Ledger::text() const {
+  if (const std::string why = why_not(); !why.empty()) return why;
   std::vector<LedgerPart> sorted(parts.begin(), parts.end());
   sorted.push_back({"launch", start_seconds});
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
-  std::string out = fmt::format("{:.0f} % of a copy's speed at {} x {} on {}; of that time",
-                                100 * share_of_copy(), matrix.rows, matrix.cols, device);
+  std::string out = fmt::format("{:.0f} % of a copy's speed at {}{} x {} on {}; of that time",
+                                100 * share_of_copy(),
+                                matrix.batch == 1 ? "" : fmt::format("{} x ", matrix.batch),
+                                matrix.rows, matrix.cols, device);
   const char* between = " ";
   for (const LedgerPart& part : sorted) {
     const double busy = seconds > 0 ? 100 * part.seconds / seconds : 0;
@@ -108,32 +126,36 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   const std::uint64_t warps_of_block = (run.launch.block.count() + 31) / 32;
   const double warps = work.blocks * static_cast<double>(warps_of_block);
   double trips = 1;
-  double busy = 1;  // how often each warp takes the path
+  double turns = 1;
   if (const CompiledPath* path = path_of(run)) {
-    busy = requests / (warps * path->accesses);
-    trips = path->trips;
-    work.instructions = 32 * costs.instruction * path->instructions * busy * warps;
+    // How often each warp takes the path.
+    const double busy = requests / (warps * path->accesses);
+    // In a loop over matrices the way there is taken once.
+    const double once = path->instructions - path->turn;
+    const double run_by_warp = path->turn > 0 ? once + path->turn * busy : once * busy;
+    turns = path->turn > 0 ? busy : 1;
+    trips = path->trips * turns * std::min(busy, 1.0);
+    work.instructions = 32 * costs.instruction * run_by_warp * warps;
   } else {
     work.instructions = 32 * costs.request * requests;
   }
   work.instructions += 32 * costs.warp * warps;
   work.block_seconds =
-      costs.latency * trips * std::min(busy, 1.0) + costs.block * device.sm_count * work.resident;
+      costs.alone + costs.latency * trips + (wavefronts > 0 ? costs.staged * turns : 0);
 
   plan::gpu::SharedCosts shared;
   shared.rounds.value = 1;
-  shared.barriers.value = 0;
-  plan::gpu::Model model{device, shared, {}};
-  model.norm = costs.norm;
-  const plan::Estimate e = plan::gpu::estimate_of(model, work);
+  const plan::Estimate e = plan::gpu::estimate_of({device, shared, {}}, work);
 
   Ledger ledger;
   ledger.device = device.name;
   ledger.matrix = matrix;
   ledger.parts = {LedgerPart{"memory", e.memory_seconds}, LedgerPart{"shared", e.shared_seconds},
-                  LedgerPart{"issue", e.issue_seconds}, LedgerPart{"latency", e.rounds_seconds}};
+                  LedgerPart{"issue", e.issue_seconds},
+                  LedgerPart{"starts", work.blocks / costs.starts},
+                  LedgerPart{"latency", e.rounds_seconds}};
   ledger.start_seconds = e.start_seconds;
-  ledger.seconds = e.seconds;
+  ledger.seconds = e.start_seconds + norm_of(ledger.parts, costs.norm);
   ledger.copy_seconds = device.launch_seconds + 2 * bytes / device.copy_bandwidth;
   return ledger;
 }

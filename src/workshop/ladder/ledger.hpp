@@ -5,9 +5,9 @@
 //   memory   the bytes, and the sectors beyond the fewest
 //   shared   wavefronts of shared memory
 //   issue    instructions: those of the compiled code where it is known (compiled.hpp), else so
-//   many
-//            for each request; and so many for each warp
-//   latency  blocks, as many at a time as are resident: each begins, and waits for its loads
+//            many for each request; and so many for each warp
+//   starts   blocks: a GPU begins so many a second, whatever is in them; measured, not fitted
+//   latency  the lives of blocks, as many at a time as are resident: each waits for its loads
 //
 // The parts overlap: their norm is the time, and the largest one bounds it.
 #pragma once
@@ -29,17 +29,23 @@ struct LedgerPart {
 struct Ledger {
   std::string device;
   Matrix matrix;
-  std::array<LedgerPart, 4> parts;
+  std::array<LedgerPart, 5> parts;
   double start_seconds = 0;  ///< of the launch
   double seconds = 0;
   double copy_seconds = 0;  ///< what a plain copy of the same bytes should take
 
+  /// Why no speed is predicted; empty if one is. The parts say what the time goes to all the same.
+  std::string why_not() const;
   double share_of_copy() const { return seconds > 0 ? copy_seconds / seconds : 0; }
   const LedgerPart& largest() const;
   /// "83 % of a copy's speed at 16384 x 16384 on NVIDIA H200; of that time issue 99 %, memory 72 %,
-  /// latency 20 %"
+  /// latency 20 %"; or why_not().
   std::string text() const;
 };
+
+/// The numbers were fitted to matrices of so many elements and more, and are not held against
+/// measurements of smaller ones.
+inline constexpr std::int64_t least_predicted = std::int64_t{4096} * 4096;
 
 /// What is predicted where nobody says of which matrix: the numbers were fitted to such.
 inline Matrix predicted_matrix(int bytes) {

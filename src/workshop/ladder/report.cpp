@@ -291,6 +291,11 @@ nlohmann::ordered_json json_of(const Ledger& ledger) {
                                 {"share_of_copy", ledger.share_of_copy()},
                                 {"seconds", ledger.seconds},
                                 {"start_seconds", ledger.start_seconds}};
+  if (const std::string why = ledger.why_not(); !why.empty()) {
+    out["share_of_copy"] = nullptr;
+    out["seconds"] = nullptr;
+    out["why_not"] = why;
+  }
   for (const LedgerPart& part : ledger.parts) out["parts"][part.name] = part.seconds;
   return out;
 }
@@ -302,7 +307,7 @@ nlohmann::ordered_json json_of(const Prediction& run) {
   out["shape"] = {run.matrix.rows, run.matrix.cols};
   out["launch"] = json_of(run.launch);
   out["shared_bytes"] = run.shared_bytes;
-  const CompiledRung* compiled = find_compiled(run.report.kernel, run.matrix.bytes);
+  const CompiledRung* compiled = find_compiled(run.report.kernel, run.matrix);
   if (compiled != nullptr && compiled->instructions > 0) {
     out["instructions"] = compiled->instructions;
   }

@@ -126,19 +126,29 @@ struct CpyTranspose {
     const int x = static_cast<int>(ctx.thread_id().x);
     const int y = static_cast<int>(ctx.thread_id().y);
 
-    for (std::int64_t m = first; m < first + matrices && m < a.batch; ++m) {
+    // Places of this thread's first element; the other three are `height` rows on.
+    const bool reads_col = col + x < a.cols;
+    const bool writes_row = row + x < a.rows;
+    const Element* src = a.src + a.src_at(first, row + y, col + x);
+    kernels::Bits<D>* dst = a.dst + a.dst_at(first, row + x, col + y);
+    const std::int64_t matrix = a.rows * a.cols;
+    const std::int64_t last = a.batch - first < matrices ? a.batch - first : matrices;
+    for (std::int64_t m = 0; m < last; ++m, src += matrix, dst += matrix) {
+      // All loads begin before a store waits for the first of them. The loops count from 0, so that
+      // the compiler knows how often they run.
+      Element v[side / height];
       CT_UNROLL
-      for (int i = y; i < side; i += height) {  // Load
-        const bool inside = row + i < a.rows && col + x < a.cols;
-        const Element v = ctx.load_if(inside, a.src + a.src_at(m, row + i, col + x));
-        ctx.store_if(inside, slot(i, x), v);
+      for (int j = 0; j < side / height; ++j) {  // Load
+        v[j] = ctx.load_if(reads_col && row + y + j * height < a.rows, src + j * height * a.cols);
       }
+      CT_UNROLL
+      for (int j = 0; j < side / height; ++j) ctx.store(slot(y + j * height, x), v[j]);
       ctx.barrier();
       CT_UNROLL
-      for (int i = y; i < side; i += height) {  // Store
-        const bool inside = row + x < a.rows && col + i < a.cols;
-        const Element v = ctx.load_if(inside, slot(x, i));
-        ctx.store_if(inside, a.dst + a.dst_at(m, row + x, col + i), converted<S, D>(v));
+      for (int j = 0; j < side / height; ++j) {  // Store
+        const bool writes = writes_row && col + y + j * height < a.cols;
+        const Element out = ctx.load_if(writes, slot(x, y + j * height));
+        ctx.store_if(writes, dst + j * height * a.rows, converted<S, D>(out));
       }
       ctx.barrier();
     }
