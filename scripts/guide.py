@@ -26,7 +26,7 @@ Marks of a page, all of them comments, so that the page reads as it is:
     <!--=EXPRESSION:FORMAT-->**number**              a number in a sentence
 
 Besides its own names an expression knows leg(), wavefronts(), share(), stack_share(), warm(), python_share(),
-blocks(), resident(), stall() and tma_verdict(). Commands are those of the
+blocks(), resident(), stall(), rate(), starts(), python_starts(), gpu() and tma_verdict(). Commands are those of the
 program in build/release, or named by CORNERTURN. --check changes nothing and fails when a page or a
 picture is not what would be written.
 """
@@ -189,6 +189,34 @@ def python_share(rung: str, side: int) -> float:
     raise Stale(f"{rung} was not measured from Python at {side} x {side}")
 
 
+def measured(rung: str, side: int, dtype: str, source: str) -> Data:
+    """What was measured of a rung for a square matrix."""
+    for run in report(source).runs:
+        if run.shape == [side, side] and run.dtype == dtype and not run.get("batch"):
+            return next(entry for entry in run.rungs if entry.name == rung).measured
+    raise Stale(f"{rung} was not measured at {side} x {side} of {dtype}")
+
+
+def rate(rung: str, side: int, cache: str, dtype: str = "f32") -> float:
+    """GB/s with a "cold" or a "warm" L2 cache."""
+    return measured(rung, side, dtype, MEASURED)[cache].bytes_per_second / 1e9
+
+
+def starts(rung: str, side: int, threads: int) -> float:
+    """10^9 blocks of so many threads a second, of a rung that moves an element a thread."""
+    return side * side / threads / measured(rung, side, "f32", MEASURED).cold.seconds / 1e9
+
+
+def python_starts(rung: str, side: int) -> float:
+    """10^9 programs of one element a second."""
+    return side * side / measured(rung, side, "float32", FROM_PYTHON).cold.seconds / 1e9
+
+
+def gpu() -> Data:
+    """The GPU of the measurements."""
+    return report(MEASURED).runs[0].gpu
+
+
 def best_copies() -> list[tuple[Any, Any, Any]]:
     """(run, best copy by TMA, best copy through registers); none where they were not measured."""
     if not (ROOT / COPIES).exists():
@@ -232,7 +260,8 @@ def evaluated(field: str, names: dict[str, Any]) -> str:
     """The value of `expression` or `expression:format`."""
     expression, _, form = re.fullmatch(r"(.+?)(:([\w.,]+))?", field, re.S).groups()
     functions = {function.__name__: function for function in (
-        leg, wavefronts, share, stack_share, warm, python_share, blocks, resident, stall, tma_verdict, len, max, min,
+        leg, wavefronts, share, stack_share, warm, python_share, blocks, resident, stall, rate, starts, python_starts,
+        gpu, tma_verdict, len, max, min, round,
     )}  # fmt: skip
     try:
         value = eval(expression, {"__builtins__": {}, **functions, **names})

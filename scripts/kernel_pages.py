@@ -177,6 +177,13 @@ def prediction(entry):
         f"- Blocks that run at a time: {resident}.",
         f"- Limit: {predicted['limit']}.",
     ]
+    changes = []
+    for change in predicted["what_if"]:
+        points = round(change["points"])
+        changes.append(f"{change['change']} {100 * change['share_of_copy']:.0f} % "
+                       f"({points:+d} point{'' if abs(points) == 1 else 's'})")  # fmt: skip
+    if changes:
+        lines.append(f"- What if, predicted: {'; '.join(changes)}.")
     if "than_after" in entry:
         lines.append(f"- Against `{entry['after']}`, for 128 B of the matrix: it {entry['than_after']}.")
     return lines

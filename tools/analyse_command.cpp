@@ -55,10 +55,21 @@ struct RungAnalysis {
   ladder::Prediction predicted;
   std::optional<Ran> ran;
   std::string than_after;  ///< what differs from the rung before it
-  ladder::Ledger ledger;
+  std::optional<ladder::Outlook> outlook;
+  std::string why_no_speed;  ///< where there is no outlook
 
   bool failed() const { return ran && !ran->wrong.empty(); }
 };
+
+void print_outlook(const RungAnalysis& analysis) {
+  if (!analysis.outlook) {
+    io::print("\nNo speed is predicted: {}.\n", analysis.why_no_speed);
+    return;
+  }
+  const ladder::Outlook& outlook = *analysis.outlook;
+  io::print("\nLimit: {}\n\nPredicted: {}.\n", outlook.diagnosis.sentence(), outlook.ledger.text());
+  if (!outlook.what_ifs.empty()) io::print("What if: {}.\n", to_text(outlook.what_ifs));
+}
 
 void print_text(const RungAnalysis& analysis) {
   const ladder::Rung& rung = *analysis.rung;
@@ -86,7 +97,7 @@ void print_text(const RungAnalysis& analysis) {
             : analysis.failed() ? "NO"
                                 : "every element, in the emulator with all detectors on",
             run.report.text());
-  if (run.matrix.size() > 0) io::print("\nPredicted: {}.\n", analysis.ledger.text());
+  print_outlook(analysis);
   if (!analysis.than_after.empty()) {
     io::print("Against {} it {}.\n", rung.after, analysis.than_after);
   }
@@ -114,7 +125,8 @@ nlohmann::ordered_json to_json(const RungAnalysis& analysis) {
     json["after"] = rung.after;
     json["than_after"] = analysis.than_after;
   }
-  json.update(nlohmann::ordered_json::parse(ladder::to_json(analysis.predicted, analysis.ledger)));
+  json.update(nlohmann::ordered_json::parse(ladder::to_json(analysis.predicted, analysis.outlook)));
+  if (!analysis.outlook) json["why_no_speed"] = analysis.why_no_speed;
   if (const auto tile = rung.tile(analysis.predicted.matrix.bytes)) {
     json["tile"] = {
         {"rows", tile->rows}, {"columns", tile->columns}, {"banks", ladder::bank_picture(*tile)}};
@@ -125,7 +137,7 @@ nlohmann::ordered_json to_json(const RungAnalysis& analysis) {
 // Emulates the rung where it can be, and predicts it where it cannot.
 RungAnalysis analysis_of(const ladder::Rung& rung, const ladder::Matrix& matrix,
                          const std::string& dtype, bool of_any_shape) {
-  RungAnalysis analysis{&rung, dtype, {}, {}, {}, {}};
+  RungAnalysis analysis{&rung, dtype, {}, {}, {}, {}, {}};
   if (rung.family == ladder::Family::kernel_form) {
     require_emulation(matrix);
     std::atomic<std::int64_t> stored{0};
@@ -142,9 +154,14 @@ RungAnalysis analysis_of(const ladder::Rung& rung, const ladder::Matrix& matrix,
     analysis.than_after = ladder::difference(
         analysis.predicted, ladder::predict(*before, ladder::representative(matrix)));
   }
-  analysis.ledger = ladder::ledger_of(
-      analysis.predicted, of_any_shape ? ladder::predicted_matrix(matrix.bytes) : matrix,
-      plan::gpu::device_named("h200"));
+  const ladder::Matrix asked = of_any_shape ? ladder::predicted_matrix(matrix.bytes) : matrix;
+  if (analysis.failed()) {
+    analysis.why_no_speed = "the result is wrong";
+  } else {
+    analysis.outlook =
+        ladder::outlook_of(analysis.predicted, asked, plan::gpu::device_named("h200"));
+    if (!analysis.outlook) analysis.why_no_speed = "there is nothing to move";
+  }
   return analysis;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "arguments.hpp"
 #include "commands.hpp"
@@ -32,6 +33,7 @@ struct DrawArguments {
   std::string group = "4";
   std::string resident = "132";
   std::string batch = "1";
+  std::string block;
   bool fused = false;
   PictureArguments output;
 };
@@ -79,10 +81,19 @@ lab::Picture rung_way(const DrawArguments& arguments) {
   if (const auto reason = ladder::why_not(*rung, matrix)) {
     throw Error(Status::unsupported, fmt::format("{}: {}", rung->name, *reason));
   }
-  return lab::rung_picture(*rung, ladder::predict(*rung, ladder::representative(matrix)));
+  std::optional<lab::BlockPlace> block;
+  if (!arguments.block.empty()) {
+    const auto [row, column] = pair("--block", arguments.block);
+    block = lab::BlockPlace{row, column};
+  }
+  return lab::rung_picture(*rung, ladder::predict(*rung, matrix), block);
 }
 
 lab::Picture drawn(const DrawArguments& arguments) {
+  if (!arguments.block.empty() && arguments.kind != "rung") {
+    throw Error(Status::invalid_argument,
+                "--block is for a rung: tiles and layouts have no blocks");
+  }
   if (arguments.kind == "blocks") {
     if (!arguments.layout.empty()) {
       throw Error(Status::invalid_argument, "LAYOUT is not for blocks: --shape and --tile are");
@@ -173,6 +184,11 @@ void add_draw_command(CLI::App& app) {
       ->type_name("N");
   command.add_flag("--fused", arguments->fused,
                    "Let the source of a rung have row 0 of each matrix, then row 1 of each");
+  command
+      .add_option("--block", arguments->block,
+                  "Draw the block that has this tile of the source, row and column of the tile, "
+                  "and where the tile goes (rung)")
+      ->type_name("I,J");
   arguments->output.add_to(command);
   command.callback([arguments] {
     const lab::Picture picture = drawn(*arguments);

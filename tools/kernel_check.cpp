@@ -22,7 +22,7 @@
 #include "io/print.hpp"
 #include "matrix_arguments.hpp"
 #include "plan/gpu/device_files.hpp"
-#include "workshop/ladder/ledger.hpp"
+#include "workshop/ladder/report.hpp"
 
 namespace cornerturn::cli {
 namespace {
@@ -304,10 +304,10 @@ nlohmann::ordered_json run_check(const KernelCheck& check, const std::vector<std
                     check.file, 5 * seconds, seconds));
   }
   if (done.signal == SIGKILL || done.signal == SIGXCPU) {
-    refuse_kernel(
-        fmt::format("{}: stopped after {} seconds of processor time, which --seconds allows: a "
-                    "thread runs on without an access to memory, or the launch is large",
-                    check.file, seconds));
+    refuse_kernel(fmt::format(
+        "{}: stopped after {} seconds of processor time, which --seconds allows: a "
+        "thread is in an endless loop without an access to memory, or the launch is large",
+        check.file, seconds));
   }
   if (done.signal != 0) {
     refuse_kernel(fmt::format("{}: the kernel ended with signal {} ({}): {}", check.file,
@@ -349,20 +349,87 @@ ladder::Prediction prediction_of(const nlohmann::ordered_json& report) {
       leg.sectors_again = row["sectors"]["again"];
       leg.bytes_used = row["bytes"]["used"];
     }
-    if (row.contains("wavefronts")) leg.wavefronts = row["wavefronts"]["actual"];
+    if (row.contains("wavefronts")) {
+      leg.wavefronts = row["wavefronts"]["actual"];
+      leg.conflicts = row["wavefronts"]["conflicts"];
+    }
+    if (row.contains("collision")) {
+      const auto& met = row["collision"];
+      leg.collision = {met["lanes"][0], met["lanes"][1], met["bank"], met["words"][0],
+                       met["words"][1]};
+    }
+    leg.site = {row["place"].get_ref<const std::string&>().c_str(), 0};
     run.report.legs.push_back(leg);
   }
+  const std::string& rows = report["tile_rows"].get_ref<const std::string&>();
+  run.report.tile = rows == "unknown"              ? TileKind::unknown
+                    : rows == "padded or swizzled" ? TileKind::arranged
+                                                   : TileKind::plain;
   return run;
 }
 
-// Of a large matrix, unless somebody asks about another one.
-std::string predicted(const KernelCheck& check, const nlohmann::ordered_json& report) {
+// What limits the kernel and how fast it should be, and why nothing is said of that, if so. It adds
+// them to the report. The matrix is a large one, unless somebody asks about another one.
+std::string predicted(const KernelCheck& check, nlohmann::ordered_json& report) {
+  const auto none = [&](const std::string& why) {
+    report["why_no_speed"] = why;
+    return fmt::format("\nNo speed is predicted: {}.\n", why);
+  };
+  if (!report["verified"]) return none("the kernel is wrong");
   const ladder::Prediction run = prediction_of(report);
-  if (run.matrix.size() == 0) return {};
-  const ladder::Matrix matrix =
+  const ladder::Matrix asked =
       check.shapes.empty() ? ladder::predicted_matrix(run.matrix.bytes) : run.matrix;
-  return fmt::format("\nPredicted: {}.\n",
-                     ladder::ledger_of(run, matrix, plan::gpu::device_named("h200")).text());
+  const auto outlook = ladder::outlook_of(run, asked, plan::gpu::device_named("h200"));
+  if (!outlook) return none("the kernel moves nothing");
+  report.update(nlohmann::ordered_json::parse(ladder::to_json(*outlook)));
+  std::string text = fmt::format("\nLimit: {}\n\nPredicted: {}.\n", outlook->diagnosis.sentence(),
+                                 outlook->ledger.text());
+  if (!outlook->what_ifs.empty()) text += fmt::format("What if: {}.\n", to_text(outlook->what_ifs));
+  return text;
+}
+
+// A finding without what differs from shape to shape: what it is, and where in the source,
+// whichever of two threads came first.
+std::string kind_of(const std::string& finding) {
+  static const std::regex blocks(R"( of block \([\d,]*\))");
+  static const std::regex numbers(R"((^|[^:\d])\d+)");
+  static const std::regex between(R"(; |: (?=thread ))");
+  const std::string text =
+      std::regex_replace(std::regex_replace(finding, blocks, ""), numbers, "$1#");
+  std::vector<std::string> clauses(
+      std::sregex_token_iterator(text.begin(), text.end(), between, -1), {});
+  std::sort(clauses.begin(), clauses.end());
+  return fmt::format("{}", fmt::join(clauses, "; "));
+}
+
+// Each finding once, with the shapes at which it is found.
+void complain_of(const nlohmann::ordered_json& report) {
+  struct Complaint {
+    std::string kind;
+    std::string shapes;
+    std::string text;
+  };
+  std::vector<Complaint> complaints;
+  for (const auto& shape : report["shapes"]) {
+    const std::string where = fmt::format("{} x {}", shape["shape"][0].get<std::int64_t>(),
+                                          shape["shape"][1].get<std::int64_t>());
+    std::vector<std::string> found = shape["findings"];
+    const std::string wrong = shape["mismatch"];
+    if (found.empty() && !wrong.empty()) found.push_back(wrong);
+    for (const std::string& text : found) {
+      const std::string kind = kind_of(text);
+      const auto known = std::find_if(complaints.begin(), complaints.end(),
+                                      [&](const Complaint& c) { return c.kind == kind; });
+      if (known == complaints.end()) {
+        complaints.push_back({kind, where, text});
+      } else if (!(", " + known->shapes).ends_with(", " + where)) {
+        known->shapes += ", " + where;
+      }
+    }
+  }
+  for (const Complaint& complaint : complaints) {
+    io::complain(fmt::format("{}: {}", complaint.shapes, complaint.text));
+  }
 }
 
 }  // namespace
@@ -396,19 +463,10 @@ int check_kernel_file(const KernelCheck& check) {
       run_check(check, words, folder, static_cast<unsigned>(seconds), held);
   const std::string text = report["text"];
   report.erase("text");
-  const bool right = report["verified"];
-  io::print("{}", check.json ? report.dump(2) + "\n" : text + predicted(check, report));
-  for (const auto& shape : report["shapes"]) {
-    const std::string where = fmt::format("{} x {}", shape["shape"][0].get<std::int64_t>(),
-                                          shape["shape"][1].get<std::int64_t>());
-    for (const auto& finding : shape["findings"]) {
-      io::complain(fmt::format("{}: {}", where, finding.get<std::string>()));
-    }
-    const std::string wrong = shape["mismatch"];
-    if (shape["findings"].empty() && !wrong.empty())
-      io::complain(fmt::format("{}: {}", where, wrong));
-  }
-  return right ? 0 : exit_failed;
+  const std::string outlook = predicted(check, report);
+  io::print("{}", check.json ? report.dump(2) + "\n" : text + outlook);
+  complain_of(report);
+  return report["verified"] ? 0 : exit_failed;
 }
 
 }  // namespace cornerturn::cli

@@ -159,15 +159,22 @@ class Climb {
     } else {
       row.predicted = predict(rung);
     }
-    row.ledger = ladder::ledger_of(*row.predicted,
-                                   arguments_.shape.empty() && report_.matrix.batch == 1
-                                       ? ladder::predicted_matrix(report_.matrix.bytes)
-                                       : report_.matrix,
-                                   h200_);
+    if (is_right(row)) row.outlook = ladder::outlook_of(*row.predicted, predicted_for(), h200_);
     const ladder::Rung* before = ladder::find_rung(row.after);
     if (before != nullptr && !ladder::why_not(*before, report_.matrix)) {
       row.otherwise = ladder::difference(*row.predicted, predict(*before));
     }
+  }
+
+  static bool is_right(const ladder::ReportRow& row) {
+    if (row.measured) return row.measured->verified;
+    return !row.emulated || row.emulated->empty();
+  }
+
+  // A large matrix, unless somebody asks about another one.
+  ladder::Matrix predicted_for() const {
+    const bool any = arguments_.shape.empty() && report_.matrix.batch == 1 && !report_.matrix.fused;
+    return any ? ladder::predicted_matrix(report_.matrix.bytes) : report_.matrix;
   }
 
   static bool on_gpu(const std::string& name) {

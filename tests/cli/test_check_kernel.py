@@ -49,6 +49,8 @@ def test_a_sound_kernel(folder):
     assert legs["global store"]["bytes_a_lane"] == 2 and legs["global store"]["sectors"]["max"] == 2
     text = done("check", ROOT / "examples" / "my_kernel.hpp", "--shape", "64,64")
     assert re.search(r"^Predicted: no speed at 64 x 64: the model was fitted to", text, re.M)
+    assert report["limit"].startswith("the issue of instructions") and report["place"].startswith("my_kernel.hpp:")
+    assert report["ledger"]["shape"] == [16384, 16384] and report["what_if"]
     assert folder.exists() and not list(folder.iterdir())  # nothing is left behind
 
 
@@ -68,7 +70,17 @@ BROKEN = {
             "race in dst at byte 0", "thread (0,0,0) of block (0,0,0) stores", "nothing orders two blocks",
         ],
     ),
-    "a loop without end": ("ctx.barrier();", "while (true) ctx.barrier();", 1, ["500 accesses and waits"]),
+    "a loop without end": (
+        "ctx.barrier();", "while (true) ctx.barrier();", 1,
+        ["endless loop: thread (0,0,0) waits at my_kernel.hpp:24", "500 accesses and waits"],
+    ),
+    "an endless loop of accesses": (
+        "ctx.barrier();", "while (true) ctx.load(a.src);", 1, ["endless loop: thread (0,0,0) is at my_kernel.hpp:24"],
+    ),
+    "a store into the source": (
+        "ctx.barrier();", "ctx.store(const_cast<T*>(a.src), T{}); ctx.barrier();", 1,
+        ["store into an input in src at byte 0: thread (0,0,0) stores 4 B at my_kernel.hpp:24"],
+    ),
     "a syntax error": ("ctx.barrier();", "ctx.barrier()", 2, [re.compile(r"my_kernel\.hpp:2[45]: .*expected ")]),
     "an unknown member": ("ctx.barrier();", "ctx.barier();", 2, ["my_kernel.hpp:24: ", "barier"]),
     "atomics": ("ctx.barrier();", "atomicAdd(a.dst, 1);", 2, ["my_kernel.hpp:24: 'atomicAdd' is not known"]),
@@ -85,9 +97,50 @@ def test_broken_kernels(name, tmp_path):
     path.write_text(KERNEL.replace(now, then, 1))
     code, output, errors = check(path, "--shape", "33,70", "--steps", "500")
     assert code == expected, errors
+    assert expected == 2 or "No speed is predicted: the kernel is wrong." in output and "Predicted" not in output
     for part in parts:
         assert part.search(errors) if isinstance(part, re.Pattern) else part in errors
     assert expected == 1 or (output == "" and errors.count("\n") == 1)
+
+
+RAW = {
+    "stores": (
+        "ctx.store_if(inside, a.dst + a.dst_at(tile.row + x, tile.col + y), v);",
+        "if (inside) a.dst[a.dst_at(tile.row + x, tile.col + y)] = v;",
+        ["raw pointer: ", " B of dst were stored without the context"], "never written",
+    ),
+    "loads": (
+        "ctx.load_if(inside, a.src + a.src_at(tile.row + y, tile.col + x));",
+        "inside ? a.src[a.src_at(tile.row + y, tile.col + x)] : T{};",
+        ["raw pointer: ", " B of src were loaded without the context"], "touches no memory",
+    ),
+    "stores into the source": (
+        "ctx.barrier();", "const_cast<T*>(a.src)[0] = T{}; ctx.barrier();",
+        ["raw pointer: ", " B of src, an input, were overwritten without the context"], "touches no memory",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RAW)
+def test_raw_pointers_are_called_so(name, tmp_path):
+    now, then, parts, absent = RAW[name]
+    path = tmp_path / "my_kernel.hpp"
+    assert now in KERNEL
+    path.write_text(KERNEL.replace(now, then, 1))
+    code, output, errors = check(path, "--shape", "64,64", "--shape", "33,31")
+    assert code == 1 and "Predicted" not in output and all(part in errors for part in parts), errors
+    assert absent not in output + errors
+
+
+def test_a_finding_is_printed_once_for_all_shapes(tmp_path):
+    path = tmp_path / "my_kernel.hpp"
+    path.write_text(KERNEL.replace("ctx.barrier();", ""))
+    code, output, errors = check(path)
+    assert code == 1 and errors.count("race in shared memory") == 1, errors
+    assert errors.startswith("cornerturn: 64 x 64, 33 x 31, 100 x 36, 256 x 256: MyKernel, block (0,0,0): race")
+    report = json.loads(check(path, "--json")[1])
+    assert all(shape["findings"] for shape in report["shapes"])
+    assert report["why_no_speed"] == "the kernel is wrong" and "ledger" not in report
 
 
 def test_bad_arguments(tmp_path):
@@ -120,7 +173,7 @@ SANITIZED = "-fsanitize" in os.environ.get("CXX", "")
 
 ENDS = {
     "a loop without accesses": (
-        kernel_of("for (volatile int i = 0;;) i = i;"), "stopped after 1 seconds of processor time, which --seconds allows"
+        kernel_of("for (volatile int i = 0;;) i = i;"), "stopped after 1 seconds of processor time, which --seconds allows: a thread is in an endless loop"
     ),
     "a wait": (kernel_of("for (;;) pause();"), "stopped after 5 seconds: the kernel waits for something"),
     "closed and endless": (

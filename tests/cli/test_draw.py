@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
@@ -116,6 +117,49 @@ def test_a_rung_is_drawn_with_its_lanes_and_banks(folder):
     assert "32 sectors where 4 would do; 128 of their 1024 bytes are used." in descriptions
     refused("draw", "rung", "smen", part="LAYOUT = 'smen' is no rung")
     refused("draw", "rung", "smem", "--bytes", "2", part="it takes elements of 4 B")
+
+
+def test_the_tile_stands_between_its_two_panels():
+    """A row goes in, a column comes out, and one element is both: 5 stored by lane 5, >7 loaded by lane 7."""
+    for name, loaded in {"smem_pad": lambda lane: f">{lane}*", "cute_smem": lambda lane: f">{lane}*"}.items():
+        text = done("draw", "rung", name)
+        panels = text.split("\n\n")
+        titles = [panel.splitlines()[0] for panel in panels if panel]
+        tile = next(i for i, title in enumerate(titles) if title.startswith("The tile: "))
+        assert titles[tile - 1].startswith("2. Shared memory") and titles[tile + 1].startswith("3. Shared memory")
+        rows = [line.split() for line in panels[tile].splitlines()[2:34]]
+        assert rows[0][:4] == ["0", "0>0*", "1", "2"]
+        assert [row[1] for row in rows[1:]] == [loaded(lane) for lane in range(1, 32)]
+        assert set(rows[5][2:]) == {"."}
+
+
+def test_a_block_is_drawn_beside_where_it_goes():
+    first, text = done("draw", "rung", "smem"), done("draw", "rung", "smem", "--block", "1,2")
+    assert "smem: the way of a warp's first accesses, block 1,2" in text
+    blocks = text[text.index("Blocks of the source") :].split("\n\n")[0]
+    rows = [line.split() for line in blocks.splitlines()[2:]]
+    assert rows[1][1:5] == ["1,0", "1,1", "1,2*", "1,3"]  # of the source
+    assert rows[2][-4:] == ["0,2", "1,2*", "2,2", "3,2"]  # of the destination
+    panel = lambda words, title: words[words.index(title) :].split("\n\n")[0].splitlines()
+    # Tiles of 32 x 32: row 32 and columns 64 to 95 of the source, row 64 and columns 32 to 63 of the destination.
+    for title, row, column in [("1. The source", 32, 64), ("4. The destination", 64, 32)]:
+        head, line = panel(text, title)[1:3]
+        assert head.split()[1] == str(column) and line.split()[0] == str(row)
+        assert line.split()[1:] == panel(first, title)[2].split()[1:]
+    wide = done("draw", "rung", "cute_tma_store", "--block", "1,1")
+    head, line = panel(wide, "1. The source")[1:3]
+    assert head.split()[1] == "64" and line.split()[0] == "32"  # tiles of 32 x 64
+    refused("draw", "rung", "smem", "--block", "16,0", part="have 16 x 16 blocks of smem")
+    refused("draw", "rung", "copy", "--block", "0,0", part="copy: its blocks have no tiles of the matrix")
+    refused("draw", "rung", "smem", "--block", "1", part="--block = '1' is not rows and columns")
+    refused("draw", "tile", "8:1", "--block", "0,0", part="--block is for a rung")
+
+
+def test_unchanged_rows_and_periods_are_marked():
+    text = done("draw", "tile", "Swizzle<4,0,4> o (32,16):(16,1)")
+    swizzled = [line.split() for line in text[text.index("Swizzle<4,0,4>") :].splitlines() if "=" in line]
+    assert [next(word for word in line if word.endswith("=")) for line in swizzled[-2:]] == ["0=", "16="]
+    assert not re.search(r"\d=", done("draw", "tile", "Swizzle<3,0,3> o (32,16):(16,1)"))
 
 
 def test_stacks_of_a_rung_are_drawn(folder):

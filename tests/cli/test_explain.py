@@ -19,8 +19,21 @@ def test_explain_says_who_meets_whom_and_what_helps():
     )["remedy"]["layout"]
     text = done("explain", swizzle, "--access", "rows:store:16", "--access", "blocks:load:16")
     assert "different words" not in text and "Remedy" not in text
-    for part in ["M = 2", "S = 6", "the pattern repeats after 32 rows", "the memory is the limit"]:
+    for part in ["M = 2", "S = 6", "the pattern repeats after 32 rows", "the memory takes longer: "]:
         assert part in text
+
+
+def test_the_time_is_that_of_the_ledger():
+    """Where nothing but the tile bounds a rung both say one number; elsewhere the ledger has more parts."""
+    walks = ["--access", "rows:store", "--access", "columns:load"]
+    tiles = {"smem": "(32,32):(32,1)", "smem_pad": "(32,32):(33,1)", "cute_smem_swizzle_2way": "Swizzle<5,0,5> o (64,64):(64,1)"}
+    for rung, layout in tiles.items():
+        share = 1 / json.loads(done("explain", layout, *walks, "--json"))["time"]["slowdown"]
+        ledger = json.loads(done("analyse", rung, "--json"))["ledger"]
+        largest = max(ledger["parts"], key=ledger["parts"].get)
+        assert share > ledger["share_of_copy"] - 0.005, rung
+        assert largest != "shared" or share < ledger["share_of_copy"] + 0.015, rung
+        assert (largest == "shared") == (rung == "smem")
 
 
 def test_explain_as_json():

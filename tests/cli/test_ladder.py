@@ -95,14 +95,41 @@ def test_the_ledger_predicts_what_was_measured():
 
 
 @pytest.mark.parametrize("words, part, absent", [
-    (("cpy_transpose", "--dtype", "u8", "--shape", "100,100"), "multiples of 32 B", "transposing a tile"),
-    (("smem_chunk_xor", "--shape", "33,65"), "padded or swizzled already", "pad the rows"),
-    (("smem", "--shape", "256,256"), "pad the rows of the tile, or swizzle them", "already"),
-    (("naive_read", "--shape", "256,256"), "by transposing a tile in shared memory", "already"),
+    (("smem",), "pad the rows of the tile, or swizzle them", "already"),
+    (("smem", "--shape", "4096,4096"), "pad the rows of the tile, or swizzle them", "already"),
+    (("naive_read",), "by transposing a tile in shared memory", "already"),
+    (("naive_read_8",), "let a block do more", "transposing a tile"),
+    (("cute_tma",), "The memory itself", "pad"),
+    (("smem_chunk_xor",), "The memory itself", "16 B a lane"),
 ])  # fmt: skip
-def test_advice_is_not_what_a_kernel_does_already(words, part, absent):
-    sentence = json.loads(done("analyse", *words, "--json"))["sentence"]
-    assert part in sentence and absent not in sentence
+def test_advice_comes_from_the_ledger_and_is_not_what_a_kernel_does_already(words, part, absent):
+    report = json.loads(done("analyse", *words, "--json"))
+    assert part in report["sentence"] and absent not in report["sentence"]
+    largest = max(report["ledger"]["parts"], key=report["ledger"]["parts"].get)
+    start = {"memory": ("memory:", "the memory itself"), "shared": ("shared memory:",), "issue": ("the issue of",)}
+    assert report["limit"].startswith(start.get(largest, ("latency", "the start of blocks")))
+    assert f"Limit: {report['sentence']}" in done("analyse", *words)
+
+
+def test_what_if(report):
+    points = {
+        name: {change["change"]: change["points"] for change in rung(report, name)["predicted"]["what_if"]}
+        for name in ("smem", "smem_pad", "cute_smem_swizzle_2way", "naive_read_8", "smem_chunk_xor")
+    }
+    assert points["smem"]["without its bank conflicts"] > 30 > points["smem_pad"]["with 16 B a lane everywhere"] > 3
+    assert abs(points["cute_smem_swizzle_2way"]["without its bank conflicts"]) < 3
+    assert points["naive_read_8"]["with 256 threads a block"] > 5 and points["smem_chunk_xor"] == {}
+    text = " ".join(done("analyse", "smem").split())
+    assert re.search(r"What if: without its bank conflicts \d+ % \(\+\d+ points\); with 16 B a lane everywhere", text)
+    assert "what if: without its bank conflicts" in " ".join(done("ladder", "--no-gpu", "--rung", "smem").split())
+
+
+def test_points_only_where_a_speed_is_predicted():
+    small = rung(ladder("--rung", "smem", "--shape", "1024,1000"), "smem")["predicted"]
+    assert "why_not" in small["ledger"] and small["what_if"] == [] and small["limit"]
+    large = json.loads(done("analyse", "cute_smem", "--shape", "4096,4096", "--json"))
+    assert large["ledger"]["shape"] == [4096, 4096] and len(large["what_if"]) == 2
+    assert "No speed is predicted: there is nothing to move." in done("analyse", "smem", "--shape", "0,5")
 
 
 @pytest.mark.parametrize("dtype, bytes", [("u8", 1), ("f16", 2), ("f64", 8)])

@@ -152,10 +152,12 @@ TEST(Explain, BitsPeriodAndNumbers) {
 
 TEST(Explain, WhatConflictsCostInTime) {
   const Explanation clean = explained("(64,64):(65,1)", 4, {"rows:store", "columns:load"});
-  EXPECT_EQ(clean.time->wavefronts, 4);  // two for global memory, one for each of these
-  EXPECT_EQ(clean.time->slowdown(), 1);
+  EXPECT_EQ(clean.time->wavefronts, 2);  // one for each of these
+  EXPECT_GT(clean.time->memory_clocks(), clean.time->shared_clocks());
+  EXPECT_GE(clean.time->slowdown(), 1);
+  EXPECT_LT(clean.time->slowdown(), 1.1);
   const Explanation worst = explained("(64,64):(64,1)", 4, {"rows:store", "columns:load"});
-  EXPECT_EQ(worst.time->wavefronts, 2 + 1 + 32);
+  EXPECT_EQ(worst.time->wavefronts, 1 + 32);
   EXPECT_GT(worst.time->slowdown(), 2);
   EXPECT_LT(worst.time->slowdown(), 3);
   const Explanation one = explained("(64,64):(64,1)", 4, {"columns:load"});

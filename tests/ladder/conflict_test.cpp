@@ -1,9 +1,10 @@
-// No rung but `smem` has bank conflicts; and a copy of a rung without its xor is found out, with a
-// sentence that says which lanes collide in which bank.
+// No rung but `smem` has bank conflicts; and a copy of a rung without its xor is found out, with
+// the lanes that collide and their bank.
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "workshop/analyse/access.hpp"
 #include "workshop/analyse/kernel_report.hpp"
 #include "workshop/ladder/emulate.hpp"
 #include "workshop/rungs/smem_vec.hpp"
@@ -24,7 +25,7 @@ TEST(Conflicts, NoRungButSmemHasAny) {
     for (const RungBody& body : rung.bodies) {
       const KernelReport report = emulate(rung, {256, 256, body.bytes}).report;
       EXPECT_EQ(conflict_free_tile(report), rung.name != "smem")
-          << rung.name << ", " << body.bytes << " B: " << report.sentence();
+          << rung.name << ", " << body.bytes << " B: " << report.text();
     }
   }
 }
@@ -49,11 +50,9 @@ TEST(Conflicts, ACopyOfARungWithoutTheXorIsToldWhichLanesCollide) {
       [&](const simt::Request& request) { report.add(request); });
   ASSERT_TRUE(emulator.findings().empty()) << emulator.findings()[0].message();
   EXPECT_FALSE(conflict_free_tile(report));
-  const std::string sentence = report.sentence();
-  EXPECT_NE(sentence.find("The shared load at smem_vec.hpp:"), std::string::npos) << sentence;
-  EXPECT_NE(sentence.find("(lanes 0 and 1 want words 0 and 128, both in bank 0)"),
-            std::string::npos)
-      << sentence;
+  const Leg load = report.total(simt::Op::shared_load);
+  EXPECT_EQ(describe(load.collision), "lanes 0 and 1 want words 0 and 128, both in bank 0");
+  EXPECT_EQ(to_string(load.site).substr(0, 13), "smem_vec.hpp:");
 }
 
 }  // namespace

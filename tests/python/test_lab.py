@@ -146,7 +146,7 @@ def test_explain():
     assert (cost.wavefronts, cost.floor, cost.clean) == (1152, 256, False)
     assert "8 different words" in read.why and write.why == ""
     assert read.verdict in cost.verdict and cost.shared_bytes == 16384
-    assert cost.slowdown == 1 < explain("(64,64):(64,1)", "columns").slowdown
+    assert 1 <= cost.slowdown < 1.2 and explain("(64,64):(64,1)", "columns").slowdown > 2
     assert cost.layout == Layout("(64,64):(64,1)") and cost.remedy == Swizzle(3, 2, 6) @ cost.layout
     assert explain(cost.remedy, ["rows:store:16", "blocks:load:16"]).clean
     assert read.why in cost.text == str(cost)

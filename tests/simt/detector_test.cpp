@@ -249,7 +249,10 @@ TEST(Steps, AThreadThatNeverEndsIsStopped) {
     });
     ASSERT_EQ(emulator.findings().size(), 1U);
     EXPECT_EQ(emulator.findings()[0].kind, FindingKind::never_ends);
-    EXPECT_NE(emulator.findings()[0].message().find("1000 accesses and waits"), std::string::npos);
+    const std::string message = emulator.findings()[0].message();
+    EXPECT_NE(message.find("endless loop: thread "), std::string::npos) << message;
+    EXPECT_NE(message.find("1000 accesses and waits"), std::string::npos) << message;
+    EXPECT_EQ(message.find("0 B"), std::string::npos) << message;
   };
   spin([](Context& ctx) { ctx.barrier(); });
   spin([](Context& ctx) { ctx.warp_barrier(); });
@@ -329,7 +332,8 @@ TEST(Bounds, GlobalMemory) {
                         ctx.store(const_cast<Word*>(src) + ctx.lane(), Word{1});
                         fill(ctx, dst);
                       }),
-             FindingKind::out_of_bounds, {"in src", "it is an input"});
+             FindingKind::out_of_bounds,
+             {"store into an input in src", "it is an input, which a kernel may only read"});
 }
 
 TEST(Bounds, AVectorThatSticksOut) {

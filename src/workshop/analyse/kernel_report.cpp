@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "workshop/analyse/access.hpp"
-#include "workshop/analyse/access_costs.hpp"
 
 namespace cornerturn {
 
@@ -79,11 +78,6 @@ void add_async(Leg& leg, const simt::Request& request) {
   add_shared(leg, {cost.wavefronts, ideal, std::max(cost.wavefronts - ideal, 0), {}});
 }
 
-std::string who_collides(const Leg& leg) {
-  return leg.collision == Collision{} ? std::string("its lanes meet in the banks")
-                                      : describe(leg.collision);
-}
-
 }  // namespace
 
 const char* name(Op op) {
@@ -152,123 +146,6 @@ void KernelReport::count_again(Leg& leg, const simt::Request& request, int secto
   last = {true, request.lanes};
 }
 
-// The legs are compared by the time that their excess takes, of which a twentieth of what the
-// memory needs for the bytes themselves is worth a word.
-KernelReport::Limits KernelReport::limits() const {
-  const AccessCosts& costs = access_costs;
-  double bytes = 0;
-  for (const Leg& leg : legs) {
-    if (leg.is_global()) bytes += static_cast<double>(leg.bytes_used);
-  }
-  Limits worst;
-  double most = bytes / costs.copy_bandwidth / 20;
-  for (const Leg& leg : legs) {
-    if (leg.is_global()) {
-      const bool stores = leg.op == Op::global_store;
-      const double excess = static_cast<double>(leg.sectors - leg.sectors_ideal) *
-                            (stores ? costs.sector_store : costs.sector_load) *
-                            costs.sector_seconds();
-      if (excess > most) {
-        most = excess;
-        const bool cut = leg.only_cut();
-        worst = {cut ? nullptr : &leg, cut ? &leg : nullptr, nullptr, worst.narrow};
-      }
-    }
-    if (leg.is_shared() && leg.conflicts > 0) {
-      const double excess = static_cast<double>(leg.conflicts) * costs.wavefront_seconds();
-      if (excess > most) {
-        most = excess;
-        worst = {nullptr, nullptr, &leg, worst.narrow};
-      }
-    }
-    if (leg.width < 16 && (!worst.narrow || (leg.is_global() && !worst.narrow->is_global()))) {
-      worst.narrow = &leg;
-    }
-  }
-  return worst;
-}
-
-namespace {
-
-const char* remedy_of_conflicts(TileKind tile) {
-  switch (tile) {
-    case TileKind::unknown:
-      return "let the lanes of a request want different banks: pad the rows of its tile, or "
-             "swizzle them";
-    case TileKind::plain:
-      return "pad the rows of the tile, or swizzle them";
-    case TileKind::arranged:
-      return "the tile is padded or swizzled already, but not for accesses of this width in this "
-             "order: `cornerturn solve` finds what serves them";
-  }
-  return "";
-}
-
-}  // namespace
-
-std::string KernelReport::sentence() const {
-  const auto [scattered, offset, conflicted, narrow] = limits();
-  if (legs.empty()) return "The kernel touches no memory.";
-  if (scattered != nullptr) {
-    const bool staged = total(Op::shared_load).requests > 0;
-    return fmt::format(
-        "The {} at {} is what limits it: {:.1f} sectors a request where {:.1f} would do, so that "
-        "{:.0f} % of the bytes moved are used; let neighbouring lanes touch neighbouring "
-        "elements{}.",
-        name(scattered->op), to_string(scattered->site),
-        per(scattered->sectors, scattered->requests),
-        per(scattered->sectors_ideal, scattered->requests),
-        100 * per(scattered->bytes_used, scattered->bytes_moved()),
-        staged ? " there as well" : ", by transposing a tile in shared memory or in registers");
-  }
-  if (offset != nullptr) {
-    return fmt::format(
-        "The {} at {} is what limits it: {:.1f} sectors a request where {:.1f} would do. Its lanes "
-        "touch neighbouring elements, but begin within a sector: begin the rows of the matrix at "
-        "multiples of 32 B, or let a request take more bytes.",
-        name(offset->op), to_string(offset->site), per(offset->sectors, offset->requests),
-        per(offset->sectors_ideal, offset->requests));
-  }
-  if (conflicted != nullptr) {
-    return fmt::format(
-        "The {} at {} is what limits it: {:.1f} wavefronts a request where {:.1f} would do ({}); "
-        "{}.",
-        name(conflicted->op), to_string(conflicted->site),
-        per(conflicted->wavefronts, conflicted->requests),
-        per(conflicted->wavefronts_ideal, conflicted->requests), who_collides(*conflicted),
-        remedy_of_conflicts(tile));
-  }
-  if (narrow != nullptr) {
-    return fmt::format(
-        "Sectors are whole and banks are free of conflicts, but the {} at {} moves {} B a lane: "
-        "16-byte accesses would need {} times fewer instructions there.",
-        name(narrow->op), to_string(narrow->site), narrow->width, 16 / narrow->width);
-  }
-  return "Nothing stands between it and the memory: whole sectors, no bank conflicts, 16 bytes a "
-         "lane on every leg.";
-}
-
-std::string KernelReport::limit() const {
-  const auto [scattered, offset, conflicted, narrow] = limits();
-  if (legs.empty()) return "it touches no memory";
-  if (const Leg* leg = scattered != nullptr ? scattered : offset) {
-    return fmt::format("{}: {:.1f} sectors a request, {:.1f} would do{}", name(leg->op),
-                       per(leg->sectors, leg->requests), per(leg->sectors_ideal, leg->requests),
-                       leg == offset ? " where rows begin with a sector" : "");
-  }
-  if (conflicted != nullptr) {
-    return fmt::format("{}: {:.1f} wavefronts a request, {:.1f} would do ({})",
-                       name(conflicted->op), per(conflicted->wavefronts, conflicted->requests),
-                       per(conflicted->wavefronts_ideal, conflicted->requests),
-                       who_collides(*conflicted));
-  }
-  if (narrow != nullptr) {
-    return fmt::format("{}: {} B a lane, 16 would need {} times fewer instructions",
-                       name(narrow->op), narrow->width, 16 / narrow->width);
-  }
-  return "the memory itself: whole sectors, no bank conflicts, 16 B a lane";
-}
-
 Leg KernelReport::total(Op op) const {
   Leg sum;
   sum.op = op;
@@ -317,7 +194,7 @@ std::string KernelReport::text() const {
     out += fmt::format("  {:<13} {:<28} {:>5} {:>9} {:>24} {:>6} {:>18}\n", name(leg.op),
                        to_string(leg.site), leg.width, leg.requests, sectors, used, wavefronts);
   }
-  return out + sentence() + "\n";
+  return out;
 }
 
 std::string KernelReport::json() const {
@@ -342,10 +219,14 @@ std::string KernelReport::json() const {
       row["wavefronts"] = {{"actual", leg.wavefronts},
                            {"ideal", leg.wavefronts_ideal},
                            {"conflicts", leg.conflicts}};
+      if (leg.conflicts > 0 && !(leg.collision == Collision{})) {
+        const Collision& c = leg.collision;
+        row["collision"] = {
+            {"lanes", {c.lane_a, c.lane_b}}, {"words", {c.word_a, c.word_b}}, {"bank", c.bank}};
+      }
     }
     out["legs"].push_back(row);
   }
-  out["sentence"] = sentence();
   return out.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 

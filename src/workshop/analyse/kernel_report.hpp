@@ -58,26 +58,14 @@ struct KernelReport {
   /// Takes in one request: the emulator's visitor.
   void add(const simt::Request& request);
 
-  /// A table, one line a leg, and the sentence.
+  /// A table, one line a leg.
   std::string text() const;
   std::string json() const;
-  /// What limits the kernel and what would help, in plain words.
-  std::string sentence() const;
-  /// The same in a few words, without the place and the remedy.
-  std::string limit() const;
 
   /// All legs of one kind as one, its place that of the first; no requests if there is none.
   Leg total(simt::Op op) const;
 
  private:
-  /// The leg that costs most beyond what it must, under what makes it so; null where there is none.
-  struct Limits {
-    const Leg* scattered = nullptr;   ///< too many sectors, for lanes far from each other
-    const Leg* offset = nullptr;      ///< too many sectors, for neighbours that begin within one
-    const Leg* conflicted = nullptr;  ///< too many wavefronts
-    const Leg* narrow = nullptr;      ///< less than 16 bytes a lane
-  };
-  Limits limits() const;
   Leg& leg_of(const simt::Request& request);
   void count_again(Leg& leg, const simt::Request& request, int sectors);
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "cornerturn/error.hpp"
+#include "workshop/analyse/access_costs.hpp"
 #include "workshop/analyse/notation.hpp"
 #include "workshop/lab/explain_words.hpp"
 #include "workshop/lab/lane_addresses.hpp"
@@ -115,7 +117,6 @@ TimeCost time_cost(const std::vector<AccessExplanation>& accesses,
   time.device = device.name;
   time.bytes_per_clock = device.copy_bandwidth / 2 / device.sm_count / device.clock_hz;
   time.clocks = bank_count * bank_bytes / time.bytes_per_clock;
-  time.wavefronts = 2;
   bool loads = false;
   bool stores = false;
   for (const AccessExplanation& access : accesses) {
@@ -156,6 +157,21 @@ TimeCost time_cost(const std::vector<AccessExplanation>& accesses,
 }
 
 }  // namespace
+
+double TimeCost::shared_clocks() const {
+  return access_costs.wavefront * wavefronts;
+}
+
+double TimeCost::memory_clocks() const {
+  return (1 + access_costs.transposed) * clocks;
+}
+
+double TimeCost::slowdown() const {
+  const double longest = std::max(shared_clocks(), memory_clocks());
+  const double shorter = std::min(shared_clocks(), memory_clocks());
+  const double norm = access_costs.norm;
+  return longest / clocks * std::pow(1 + std::pow(shorter / longest, norm), 1 / norm);
+}
 
 bool Explanation::clean() const {
   return !same_place && std::all_of(accesses.begin(), accesses.end(),

@@ -81,18 +81,18 @@ struct Remedy {
   std::string text;
 };
 
-/// What the accesses cost in a transposition through this tile: the L1 and shared memory move 128
-/// bytes a clock, of which the loads and stores to global memory take as many wavefronts as the
-/// payload has lines of 128 bytes.
+/// What the accesses cost in a transposition through this tile that nothing else bounds: the
+/// ledger's parts for memory and for shared memory, with its numbers (analyse/access_costs.hpp).
 struct TimeCost {
   std::string device;
   double bytes_per_clock = 0;  ///< payload of an SM at the speed of a plain copy
-  double wavefronts = 0;       ///< for 128 bytes of payload, global legs included
-  double clocks = 0;           ///< that the memory takes for as many
+  double wavefronts = 0;       ///< for 128 bytes of payload
+  double clocks = 0;           ///< that a copy takes for as many
   int assumed_legs = 0;        ///< shared legs not given, taken as free of conflicts
 
-  double share() const { return wavefronts / clocks; }  ///< of the data stage that is taken
-  double slowdown() const { return share() > 1 ? share() : 1; }
+  double shared_clocks() const;  ///< of shared memory, for 128 bytes of payload
+  double memory_clocks() const;  ///< of the memory, for the same in a transposition
+  double slowdown() const;       ///< how much longer than a copy it takes
 };
 
 struct Explanation {

@@ -93,7 +93,8 @@ std::string Explanation::to_json() const {
                    {"wavefronts_per_128_bytes", time->wavefronts},
                    {"clocks_per_128_bytes", time->clocks},
                    {"assumed_legs", time->assumed_legs},
-                   {"share_of_data_stage", time->share()},
+                   {"shared_clocks_per_128_bytes", time->shared_clocks()},
+                   {"memory_clocks_per_128_bytes", time->memory_clocks()},
                    {"slowdown", time->slowdown()}};
   }
   return out.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);

@@ -81,24 +81,19 @@ std::string access_text(const AccessExplanation& a) {
 }
 
 std::string time_text(const TimeCost& t) {
-  std::string out = fmt::format(
+  const std::string assumed =
+      t.assumed_legs == 0
+          ? ""
+          : fmt::format(", {} of them for the {} not given", t.assumed_legs,
+                        t.assumed_legs == 1 ? "access that is" : "accesses that are");
+  const bool shared = t.shared_clocks() > t.memory_clocks();
+  return fmt::format(
       "\nTime, in a transposition through this tile on {}\n"
-      "  memory brings 128 B of payload to an SM every {:.1f} clocks; the L1 and shared memory are "
-      "busy with them for {:.1f} clocks: 2 for global memory, {:.1f} for these accesses{}\n",
-      t.device, t.clocks, t.wavefronts, t.wavefronts - 2 - t.assumed_legs,
-      t.assumed_legs == 0 ? ""
-                          : fmt::format(", {} for the {} that is not given", t.assumed_legs,
-                                        t.assumed_legs == 1 ? "one" : "two"));
-  if (t.slowdown() > 1) {
-    out += fmt::format(
-        "  that is {:.1f} times what there is: it takes {:.1f} times as long as a "
-        "plain copy\n",
-        t.share(), t.slowdown());
-  } else {
-    out += fmt::format("  that is {:.0f} % of what there is: the memory is the limit\n",
-                       100 * t.share());
-  }
-  return out;
+      "  for 128 B the memory takes {:.1f} clocks of an SM, and shared memory {:.1f}: {:.1f} "
+      "wavefronts{}\n"
+      "  {} takes longer: {:.0f} % of a plain copy's speed, if nothing else bounds the kernel\n",
+      t.device, t.memory_clocks(), t.shared_clocks(), t.wavefronts, assumed,
+      shared ? "shared memory" : "the memory", 100 / t.slowdown());
 }
 
 }  // namespace

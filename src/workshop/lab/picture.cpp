@@ -130,6 +130,22 @@ void mark_period(Panel& panel, std::int64_t rows, std::int64_t all_rows) {
   }
 }
 
+// "=" behind the number of a row that lies as it would without the swizzle.
+void mark_unchanged(Panel& panel, const Placement& swizzled, const Placement& plain) {
+  int marked = 0;
+  for (int row = 0; row < panel.rows(); ++row) {
+    bool same = true;
+    for (std::int64_t column = 0; column < plain.columns; ++column) {
+      same = same && swizzled.at(row, column) == plain.at(row, column);
+    }
+    if (!same) continue;
+    panel.row_labels[static_cast<std::size_t>(row)] += "=";
+    ++marked;
+  }
+  panel.description += marked == 0 ? " No row lies as it would without the swizzle."
+                                   : " Rows with = lie as they would without the swizzle.";
+}
+
 }  // namespace
 
 Picture tile_picture(const SwizzledLayout& layout, int bytes, int vector, bool offsets) {
@@ -171,6 +187,7 @@ Picture tile_picture(const SwizzledLayout& layout, int bytes, int vector, bool o
                                   std::to_string(layout.swizzle.shift) + ">",
                               placed, bytes, view);
   mark_period(swizzled, rows_of_period(placed, before), placed.rows);
+  mark_unchanged(swizzled, placed, before);
   picture.lines.push_back(
       {tile_panel("Without the swizzle", before, bytes, view), std::move(swizzled)});
   picture.lines.push_back({bits_panel(layout.swizzle, bytes)});

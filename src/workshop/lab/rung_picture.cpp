@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/refuse.hpp"
 #include "maps/sectors.hpp"
 #include "workshop/lab/explain.hpp"
 #include "workshop/lab/explain_words.hpp"
 #include "workshop/lab/warp_picture.hpp"
+#include "workshop/rungs/cute.hpp"
 
 namespace cornerturn::lab {
 namespace {
@@ -177,9 +179,142 @@ std::vector<Panel> panels_of(const simt::Request& request, const ladder::Rung& r
   }
 }
 
+// Which cells of the tile the lanes of a request touch: (row, piece of `chunk` columns).
+Touched places_in(const ladder::TileMap& tile, const simt::Request& request) {
+  std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> owners;  // by slot
+  for (int row = 0; row < tile.rows; ++row) {
+    for (int column = 0; column < tile.columns; ++column) {
+      owners[tile.at(row, column)] = {row, column / tile.chunk};
+    }
+  }
+  Touched touched;
+  for (int lane = 0; lane < warp_lanes; ++lane) {
+    if (!request.lanes.is_active(lane)) continue;
+    const std::uint64_t first = request.lanes.address[static_cast<std::size_t>(lane)];
+    for (int byte = 0; byte < request.lanes.width; byte += tile.slot_bytes) {
+      const auto slot =
+          static_cast<std::int64_t>(first + static_cast<std::uint64_t>(byte)) / tile.slot_bytes;
+      if (const auto owner = owners.find(slot); owner != owners.end()) {
+        touched.lanes[owner->second] |= 1U << lane;
+      }
+    }
+  }
+  return touched;
+}
+
+// The tile by rows and columns, whatever banks they lie in: who stored what the others load.
+std::optional<Panel> tile_of(const std::optional<ladder::TileMap>& tile,
+                             const simt::Request* stored, const simt::Request& loaded) {
+  if (!tile || stored == nullptr) return std::nullopt;
+  const Touched in = places_in(*tile, *stored);
+  const Touched out = places_in(*tile, loaded);
+  if (in.lanes.empty() || out.lanes.empty()) return std::nullopt;
+  Touched both = in;
+  for (const auto& [place, lanes] : out.lanes) both.lanes[place] |= lanes;
+  Panel panel = panel_of("The tile: a lane stores what other lanes load", both,
+                         drawn_lines(of_places(both, true), least_rows),
+                         drawn_lines(of_places(both, false), 8), tile->chunk);
+  std::map<std::string, int> rows;
+  for (int i = 0; i < panel.rows(); ++i) rows[panel.row_labels[static_cast<std::size_t>(i)]] = i;
+  std::map<std::string, int> columns;
+  for (int j = 0; j < panel.columns(); ++j) {
+    columns[panel.column_labels[static_cast<std::size_t>(j)]] = j;
+  }
+  for (const auto& [place, lanes] : both.lanes) {
+    Cell& cell = panel.at(rows.at(std::to_string(place.first)),
+                          columns.at(std::to_string(place.second * tile->chunk)));
+    const auto from = in.lanes.find(place);
+    const auto to = out.lanes.find(place);
+    cell.mark = to == out.lanes.end() ? Mark::none : Mark::touched;
+    if (from == in.lanes.end()) cell.tone = Cell::no_tone;
+    const auto first = [](const auto& found) {
+      return std::to_string(std::countr_zero(found->second));
+    };
+    cell.label = (from == in.lanes.end() ? "" : first(from)) +
+                 (to == out.lanes.end() ? "" : ">" + first(to));
+  }
+  panel.row_axis = "row";
+  panel.column_axis = "column";
+  panel.description =
+      "Coloured: what the lanes of one request store. Framed: what those of one request load after "
+      "the barrier. 5 is stored by lane 5, >7 is loaded by lane 7, and 0>0 is both.";
+  return panel;
+}
+
+// Which tile of the source becomes which tile of the destination.
+std::vector<Panel> blocks_panels(const BlockPlace& block, const BlockPlace& count,
+                                 bool transposes) {
+  constexpr std::int64_t least = 4;
+  const std::int64_t rows = std::min(count.row, std::max(least, block.row + 2));
+  const std::int64_t columns = std::min(count.column, std::max(least, block.column + 2));
+  const auto grid = [&](const char* title, bool swapped) {
+    Panel panel = make_panel(title, static_cast<int>(swapped ? columns : rows),
+                             static_cast<int>(swapped ? rows : columns));
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        Cell& cell = panel.at(static_cast<int>(swapped ? j : i), static_cast<int>(swapped ? i : j));
+        cell.label = std::to_string(i) + "," + std::to_string(j);
+        if (i != block.row || j != block.column) continue;
+        cell.tone = 0;
+        cell.mark = Mark::touched;
+      }
+    }
+    panel.row_axis = "block";
+    panel.tones = 2;
+    return panel;
+  };
+  Panel source = grid("Blocks of the source", false);
+  source.description = "The number of a block is its row and column here.";
+  Panel destination = grid("Blocks of the destination", transposes);
+  destination.description = "Each has the number of the source's block that it comes from.";
+  return {std::move(source), std::move(destination)};
+}
+
+// Moves a request of the first block to this one.
+void move_to(simt::Request& request, const BlockPlace& block, const BlockPlace& tile,
+             const ladder::Matrix& m, bool transposes) {
+  const std::int64_t row = block.row * tile.row;
+  const std::int64_t column = block.column * tile.column;
+  const std::int64_t source = (row * m.cols * (m.fused ? m.batch : 1) + column) * m.bytes;
+  const std::int64_t destination =
+      transposes ? (column * m.rows + row) * m.bytes : (row * m.cols + column) * m.bytes;
+  if (request.op == Op::global_load) {
+    for (std::uint64_t& address : request.lanes.address) {
+      address += static_cast<std::uint64_t>(source);
+    }
+  }
+  if (request.op == Op::global_store) {
+    for (std::uint64_t& address : request.lanes.address) {
+      address += static_cast<std::uint64_t>(destination);
+    }
+  }
+  for (std::uint64_t& address : request.source) address += static_cast<std::uint64_t>(source);
+}
+
 }  // namespace
 
-Picture rung_picture(const ladder::Rung& rung, const ladder::Prediction& run) {
+std::optional<BlockPlace> tile_of_block(const ladder::Rung& rung, int bytes) {
+  if (rung.family == ladder::Family::cute) {
+    const ladder::CuteInfo& info = *ladder::find_cute(rung.name);
+    if (info.tile_rows == 1) return std::nullopt;
+    return BlockPlace{info.tile_rows, info.tile_cols};
+  }
+  const ladder::RungBody* body = rung.body(bytes);
+  const auto one_block = [&](std::int64_t rows, std::int64_t cols) {
+    return body->launch(nullptr, nullptr, {rows, cols, bytes}).grid.count() == 1;
+  };
+  constexpr std::int64_t largest = 2048;
+  BlockPlace tile{1, 1};
+  while (tile.row < largest && one_block(2 * tile.row, 1)) tile.row *= 2;
+  while (tile.column < largest && one_block(1, 2 * tile.column)) tile.column *= 2;
+  if (tile.row == largest || tile.column == largest || !one_block(tile.row, tile.column)) {
+    return std::nullopt;
+  }
+  return tile;
+}
+
+Picture rung_picture(const ladder::Rung& rung, const ladder::Prediction& run,
+                     std::optional<BlockPlace> block) {
   Picture picture;
   picture.title = std::string(rung.name) + ": the way of a warp's first accesses";
   picture.description =
@@ -189,13 +324,38 @@ Picture rung_picture(const ladder::Rung& rung, const ladder::Prediction& run) {
   const ladder::Matrix& m = run.matrix;
   if (m.batch > 1) picture.title += " in a stack of " + std::to_string(m.batch) + " matrices";
   if (m.fused) picture.description += " A row of the source has that row of all matrices.";
+  const std::optional<ladder::TileMap> map = rung.tile(m.bytes);
+  std::optional<BlockPlace> tile;
+  if (block) {
+    tile = tile_of_block(rung, m.bytes);
+    if (!tile) refuse(std::string(rung.name) + ": its blocks have no tiles of the matrix");
+    const BlockPlace count{(m.rows + tile->row - 1) / tile->row,
+                           (m.cols + tile->column - 1) / tile->column};
+    if (block->row >= count.row || block->column >= count.column) {
+      refuse("--block: " + std::to_string(m.rows) + " x " + std::to_string(m.cols) +
+             " elements, which are drawn, have " + std::to_string(count.row) + " x " +
+             std::to_string(count.column) + " blocks of " + std::string(rung.name));
+    }
+    picture.title += ", block " + std::to_string(block->row) + "," + std::to_string(block->column);
+    picture.lines.push_back(blocks_panels(*block, count, rung.transposes));
+  }
   int step = 1;
   std::set<Op> drawn;
-  for (const simt::Request& request : run.first) {
+  simt::Request kept;
+  const simt::Request* stored = nullptr;
+  for (simt::Request request : run.first) {
     if (request.lanes.active == 0 || !drawn.insert(request.op).second) continue;
+    if (block) move_to(request, *block, *tile, m, rung.transposes);
+    if (request.op == Op::shared_load) {
+      if (auto panel = tile_of(map, stored, request)) picture.lines.push_back({std::move(*panel)});
+    }
     for (Panel& panel : panels_of(request, rung, m)) {
       panel.title = std::to_string(step++) + ". " + panel.title;
       picture.lines.push_back({std::move(panel)});
+    }
+    if (request.op == Op::shared_store || request.op == Op::async_copy) {
+      kept = request;
+      stored = &kept;
     }
   }
   return picture;

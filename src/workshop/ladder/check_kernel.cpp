@@ -54,6 +54,7 @@ std::string text_of(const Rung& kernel, const std::vector<Emulation>& runs) {
         fits.blocks, fits.threads, sm.threads, sm.name);
   }
   out += "\n" + last.report.text();
+  if (last.report.legs.empty()) out += "It makes no access through its context.\n";
   if (!last.report.legs.empty()) {
     out +=
         "\nThe first accesses of the first warp: row,column of the matrices, slots of the tile\n" +
@@ -80,6 +81,9 @@ std::string check_kernel(const Rung& kernel, int bytes, const std::vector<Checke
   out["kernel"] = kernel.name;
   out["transposes"] = kernel.transposes;
   out["element_bytes"] = bytes;
+  out["tile_rows"] = last.report.tile == TileKind::plain      ? "one after the other"
+                     : last.report.tile == TileKind::arranged ? "padded or swizzled"
+                                                              : "unknown";
   out["verified"] = true;
   out["shapes"] = nlohmann::ordered_json::array();
   for (const Emulation& run : runs) {

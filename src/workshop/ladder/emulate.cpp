@@ -69,16 +69,59 @@ std::string first_mismatch(const Rung& rung, const Matrix& m, const std::byte* s
   return {};
 }
 
-TileKind kind_of(const std::optional<TileMap>& tile) {
-  if (!tile) return TileKind::unknown;
-  for (int row = 0; row < tile->rows; ++row) {
-    for (int column = 0; column < tile->columns; ++column) {
-      if (tile->at(row, column) != std::int64_t{row} * tile->columns + column) {
-        return TileKind::arranged;
-      }
+// Bytes that global loads or stores of the legs took, by lanes and all.
+std::int64_t bytes_through_context(const KernelReport& report, bool stores) {
+  std::int64_t bytes = 0;
+  for (const Leg& leg : report.legs) {
+    if (!leg.is_global() || leg.op == simt::Op::prefetch) continue;
+    if ((leg.op == simt::Op::global_store) == stores) {
+      bytes += static_cast<std::int64_t>(leg.bytes_used);
     }
   }
-  return TileKind::plain;
+  return bytes;
+}
+
+// Elements that are no longer as they were made.
+std::int64_t changed_elements(const std::byte* data, const std::byte* made, const Matrix& m) {
+  const auto width = static_cast<std::size_t>(m.bytes);
+  std::int64_t changed = 0;
+  for (std::int64_t at = 0; at < m.size(); at += m.bytes) {
+    changed += std::memcmp(data + at, made + at, width) != 0;
+  }
+  return changed;
+}
+
+// What a raw pointer did, which the detectors cannot see: an access without the context.
+void find_raw_accesses(Emulation& run, const std::byte* src, const std::byte* dst) {
+  const Matrix& m = run.matrix;
+  const Storage made = storage(m.size());
+  const auto note = [&](const std::string& what) {
+    run.findings.insert(run.findings.begin(),
+                        fmt::format("{}: raw pointer: {}", run.report.kernel, what));
+  };
+  std::memset(made.get(), static_cast<int>(poison), static_cast<std::size_t>(m.size()));
+  const std::int64_t stored =
+      changed_elements(dst, made.get(), m) * m.bytes - bytes_through_context(run.report, true);
+  if (stored > 0) {
+    std::erase_if(run.findings, [](const std::string& finding) {
+      return finding.find("never written in dst") != std::string::npos;
+    });
+    note(
+        fmt::format("{} B of dst were stored without the context: ctx.store() is what the emulator "
+                    "sees",
+                    stored));
+  }
+  number(made.get(), m.size());
+  if (const std::int64_t lost = changed_elements(src, made.get(), m) * m.bytes; lost > 0) {
+    note(fmt::format("{} B of src, an input, were overwritten without the context", lost));
+  }
+  const std::int64_t loaded = bytes_through_context(run.report, false);
+  if (run.findings.empty() && run.mismatch.empty() && loaded < m.size()) {
+    note(
+        fmt::format("{} of {} B of src were loaded without the context: ctx.load() is what the "
+                    "emulator sees",
+                    m.size() - loaded, m.size()));
+  }
 }
 
 const RungBody& emulated_body(const Rung& rung, const Matrix& matrix) {
@@ -92,6 +135,18 @@ const RungBody& emulated_body(const Rung& rung, const Matrix& matrix) {
 }
 
 }  // namespace
+
+TileKind kind_of(const std::optional<TileMap>& tile) {
+  if (!tile) return TileKind::unknown;
+  for (int row = 0; row < tile->rows; ++row) {
+    for (int column = 0; column < tile->columns; ++column) {
+      if (tile->at(row, column) != std::int64_t{row} * tile->columns + column) {
+        return TileKind::arranged;
+      }
+    }
+  }
+  return TileKind::plain;
+}
 
 std::int64_t emulation_bytes(const Matrix& matrix) {
   // Both sides, and who wrote each element: 16 bytes.
@@ -143,7 +198,7 @@ Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64
   body.run(emulator, simt::Mode::recording, src.get(), dst.get(), matrix, visit);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.shared_bytes = emulator.shared_bytes();
-  std::ptrdiff_t races = 0;
+  std::ptrdiff_t causes = 0;
   for (simt::Request& request : result.first) {
     if (!simt::is_global(request.op)) continue;
     const bool loads = request.op == simt::Op::global_load;
@@ -152,12 +207,14 @@ Emulation emulate(const Rung& rung, const Matrix& matrix, std::atomic<std::int64
   }
   for (simt::Finding finding : emulator.findings()) {
     finding.kernel = rung.name;
-    // A race explains what is unwritten or wrong besides.
-    const bool race = finding.kind == simt::FindingKind::race;
-    result.findings.insert(race ? result.findings.begin() + races++ : result.findings.end(),
+    // A race, or a thread that never ends, explains what is unwritten or wrong besides.
+    const bool cause =
+        finding.kind == simt::FindingKind::race || finding.kind == simt::FindingKind::never_ends;
+    result.findings.insert(cause ? result.findings.begin() + causes++ : result.findings.end(),
                            finding.message());
   }
   result.mismatch = first_mismatch(rung, matrix, src.get(), dst.get());
+  find_raw_accesses(result, src.get(), dst.get());
   return result;
 }
 

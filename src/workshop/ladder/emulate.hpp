@@ -54,6 +54,9 @@ void emulate(const Rung& rung, std::int64_t rows, std::int64_t cols, const Conve
 /// From the emulator, or from the layouts of a CuTe rung. Throws Error where why_not() says so.
 Prediction predict(const Rung& rung, const Matrix& matrix);
 
+/// How the rows of a tile lie.
+TileKind kind_of(const std::optional<TileMap>& tile);
+
 /// Throws Error(internal) with the first finding, if there is one.
 void check_findings(const Rung& rung, const simt::Emulator& emulator);
 

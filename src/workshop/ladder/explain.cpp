@@ -177,28 +177,49 @@ std::string path_picture(const Emulation& run, const Rung& rung) {
 }
 
 std::string bank_picture(const TileMap& tile) {
-  constexpr int most = 16;
+  const int chunk = tile.chunk;
+  const int all_rows = tile.rows / chunk;  // rows of one chunk look the same
+  const int all_columns = tile.columns / chunk;
   const auto bank = [&](int row, int column) {
-    return tile.at(row, column) * tile.slot_bytes / bank_bytes % bank_count;
+    return tile.at(row * chunk, column * chunk) * tile.slot_bytes / bank_bytes % bank_count;
   };
-  const int columns = std::min(most, tile.columns / tile.chunk);
-  const int rows = std::min(most / 2 + 1, tile.rows / tile.chunk);
-  std::string out = "row\\col";
-  for (int c = 0; c < columns; ++c) out += fmt::format("{:>4}", c * tile.chunk);
-  out += "\n";
-  // Rows of one chunk look the same.
-  for (int r = 0; r < rows; ++r) {
-    out += fmt::format("{:>7}", r * tile.chunk);
-    for (int c = 0; c < columns; ++c) {
-      out += fmt::format("{:>4}", bank(r * tile.chunk, c * tile.chunk));
+  // After how many rows, or columns, the banks are the same again.
+  const auto period = [&](int count, auto same) {
+    int after = 1;
+    while (after < count && !same(after)) ++after;
+    return after;
+  };
+  const int rows = period(all_rows, [&](int after) {
+    for (int r = after; r < all_rows; ++r) {
+      for (int c = 0; c < all_columns; ++c) {
+        if (bank(r, c) != bank(r - after, c)) return false;
+      }
     }
+    return true;
+  });
+  const int columns = period(all_columns, [&](int after) {
+    for (int r = 0; r < rows; ++r) {
+      for (int c = after; c < all_columns; ++c) {
+        if (bank(r, c) != bank(r, c - after)) return false;
+      }
+    }
+    return true;
+  });
+  const int width = (columns - 1) * chunk < 100 ? 3 : 4;
+  std::string out = "row\\col";
+  for (int c = 0; c < columns; ++c) out += fmt::format("{:>{}}", c * chunk, width);
+  out += "\n";
+  for (int r = 0; r < rows; ++r) {
+    out += fmt::format("{:>7}", r * chunk);
+    for (int c = 0; c < columns; ++c) out += fmt::format("{:>{}}", bank(r, c), width);
     out += "\n";
   }
-  if (rows * tile.chunk < tile.rows || columns * tile.chunk < tile.columns) {
-    out += fmt::format("(up to row {} of {} and column {} of {})\n", rows * tile.chunk - 1,
-                       tile.rows, columns * tile.chunk - 1, tile.columns);
-  }
-  return out;
+  const auto repeat = [&](int shown, int all, const char* what) {
+    return shown == all
+               ? std::string()
+               : fmt::format("({} {} to {} repeat these)\n", what, shown * chunk, all * chunk - 1);
+  };
+  return out + repeat(rows, all_rows, "rows") + repeat(columns, all_columns, "columns");
 }
 
 }  // namespace cornerturn::ladder

@@ -49,7 +49,7 @@ std::string difference(const Prediction& now, const Prediction& before);
 ///   shared store     0       1
 std::string path_picture(const Emulation& run, const Rung& rung);
 
-/// The upper left of a tile, each element by its bank:
+/// A tile, each element by its bank, up to where rows and columns repeat:
 ///
 ///   row\col   0   1   2
 ///       0     0   1   2

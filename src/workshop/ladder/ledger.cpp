@@ -24,17 +24,6 @@ bool copies_plainly(const Prediction& run) {
          run.shared_bytes == 0;
 }
 
-// Sectors that take time beyond those of the leg's bytes, each as long as one of those.
-double excess_of(const Leg& leg, const AccessCosts& costs) {
-  const bool stores = leg.op == simt::Op::global_store;
-  const auto fewest = static_cast<double>(leg.bytes_used) / 32;
-  const auto again = static_cast<double>(leg.sectors_again);
-  const double others = std::max(static_cast<double>(leg.sectors) - fewest - again, 0.0);
-  const double cost = leg.only_cut() ? (stores ? costs.cut_store : costs.cut_load)
-                                     : (stores ? costs.sector_store : costs.sector_load);
-  return costs.again * again + cost * others;
-}
-
 // More than 1 where the work counted for `run` is that of a larger matrix.
 double scale_of(const Prediction& run, const Matrix& matrix) {
   const auto counted = static_cast<double>(std::max<std::int64_t>(run.matrix.size(), 1));
@@ -48,6 +37,21 @@ const CompiledPath* path_of(const Prediction& run) {
   const bool narrow = run.report.total(simt::Op::global_load).width <= run.matrix.bytes;
   const CompiledPath& path = narrow ? code->elements : code->vectors;
   return path.instructions > 0 ? &path : nullptr;
+}
+
+// What residency() needs of a kernel whose blocks have so many threads, and a tile that grows
+// alike.
+Prediction with_threads(const Prediction& run, int threads) {
+  Prediction other;
+  other.matrix = run.matrix;
+  other.launch = run.launch;
+  other.shared_bytes = run.shared_bytes;
+  other.report.kernel = run.report.kernel;
+  if (threads == 0) return other;
+  const auto now = static_cast<std::int64_t>(run.launch.block.count());
+  other.shared_bytes = run.shared_bytes * threads / now;
+  other.launch.block = {static_cast<unsigned>(threads), 1, 1};
+  return other;
 }
 
 // Of the launch for the whole matrix: some rungs round the sides of their grid up.
@@ -68,6 +72,16 @@ double norm_of(const std::array<LedgerPart, 5>& parts, double order) {
 }
 
 }  // namespace
+
+double excess_sectors(const Leg& leg, const AccessCosts& costs) {
+  const bool stores = leg.op == simt::Op::global_store;
+  const auto fewest = static_cast<double>(leg.bytes_used) / 32;
+  const auto again = static_cast<double>(leg.sectors_again);
+  const double others = std::max(static_cast<double>(leg.sectors) - fewest - again, 0.0);
+  const double cost = leg.only_cut() ? (stores ? costs.cut_store : costs.cut_load)
+                                     : (stores ? costs.sector_store : costs.sector_load);
+  return costs.again * again + cost * others;
+}
 
 const LedgerPart& Ledger::largest() const {
   return *std::max_element(parts.begin(), parts.end(),
@@ -102,17 +116,21 @@ std::string Ledger::text() const {
 }
 
 Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::DeviceInfo& device,
-                 const AccessCosts& costs) {
+                 const AccessCosts& costs, const Change& change) {
   const double scale = scale_of(run, matrix);
   const auto bytes = static_cast<double>(matrix.size());
   double wavefronts = 0;
   double requests = 0;
+  int widest = 1;
   double excess[2] = {0, 0};  // time of sectors beyond the fewest, of loads and of stores, as bytes
   for (const Leg& leg : run.report.legs) {
-    requests += scale * static_cast<double>(leg.requests);
-    wavefronts += scale * static_cast<double>(leg.wavefronts);
+    const double fewer = change.wide ? leg.width / 16.0 : 1;
+    const std::uint64_t conflicts = change.no_conflicts ? leg.conflicts : 0;
+    widest = std::max(widest, leg.width);
+    requests += scale * fewer * static_cast<double>(leg.requests);
+    wavefronts += scale * static_cast<double>(leg.wavefronts - conflicts);
     if (leg.is_global()) {
-      excess[leg.op == simt::Op::global_store] += 32 * scale * excess_of(leg, costs);
+      excess[leg.op == simt::Op::global_store] += 32 * scale * excess_sectors(leg, costs);
     }
   }
   const double moved = copies_plainly(run) ? bytes : bytes * (1 + costs.transposed);
@@ -121,9 +139,13 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   work.src_bytes = moved + excess[0];
   work.dst_bytes = moved + excess[1];
   work.wavefronts = costs.wavefront * wavefronts;
-  work.blocks = blocks_of(run, matrix);
-  work.resident = std::max(1, residency(run, sms.front()).blocks);
-  const std::uint64_t warps_of_block = (run.launch.block.count() + 31) / 32;
+  const Prediction launched = with_threads(run, change.threads);
+  const Launch& launch = launched.launch;
+  work.blocks = blocks_of(run, matrix) * (change.wide ? widest / 16.0 : 1) *
+                static_cast<double>(run.launch.block.count()) /
+                static_cast<double>(launch.block.count());
+  work.resident = std::max(1, residency(launched, sms.front()).blocks);
+  const std::uint64_t warps_of_block = (launch.block.count() + 31) / 32;
   const double warps = work.blocks * static_cast<double>(warps_of_block);
   double trips = 1;
   double turns = 1;

@@ -52,8 +52,18 @@ inline Matrix predicted_matrix(int bytes) {
   return {16384, 16384, bytes};
 }
 
+/// Sectors of a global leg that take time beyond those of its bytes, each as long as one of those.
+double excess_sectors(const Leg& leg, const AccessCosts& costs = access_costs);
+
+/// What a kernel might do otherwise.
+struct Change {
+  bool no_conflicts = false;  ///< shared memory is asked for as if no two lanes met in a bank
+  bool wide = false;          ///< each access takes 16 bytes a lane: fewer threads do as much each
+  int threads = 0;            ///< of a block that does so much more, or less; 0: as it is
+};
+
 /// Of the whole `matrix`, which `run` stands for (representative()).
 Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::DeviceInfo& device,
-                 const AccessCosts& costs = access_costs);
+                 const AccessCosts& costs = access_costs, const Change& change = {});
 
 }  // namespace cornerturn::ladder

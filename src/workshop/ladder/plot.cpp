@@ -106,17 +106,18 @@ LadderPicture predicted(const Report& report) {
   picture.legend = "share of a plain copy's speed, and what the time goes to; dashed: the copy";
   double best = 1;
   for (const ReportRow& row : report.rows) {
-    if (row.ledger) best = std::max(best, row.ledger->share_of_copy());
+    if (row.outlook) best = std::max(best, row.outlook->ledger.share_of_copy());
   }
   picture.mark = 1 / best;
   for (const ReportRow& row : report.rows) {
-    if (!row.ledger || row.ledger->seconds <= 0) continue;
-    picture.title = fmt::format("{} x {} of {}: predicted for {}, nothing was measured",
-                                row.ledger->matrix.rows, row.ledger->matrix.cols, report.dtype,
-                                row.ledger->device);
-    const double share = row.ledger->share_of_copy();
+    if (!row.outlook) continue;
+    const Ledger& ledger = row.outlook->ledger;
+    picture.title =
+        fmt::format("{} x {} of {}: predicted for {}, nothing was measured", ledger.matrix.rows,
+                    ledger.matrix.cols, report.dtype, ledger.device);
+    const double share = ledger.share_of_copy();
     picture.bars.push_back({row.name,
-                            fmt::format("{:.0f} %, {}", 100 * share, row.ledger->largest().name),
+                            fmt::format("{:.0f} %, {}", 100 * share, ledger.largest().name),
                             {{share / best, "#3778b8"}}});
   }
   return picture;

@@ -13,6 +13,7 @@ Prediction predict(const Rung& rung, const Matrix& matrix) {
   Prediction result;
   result.matrix = matrix;
   result.report = cute_report(rung.name, matrix.rows, matrix.cols, matrix.bytes, &result.first);
+  result.report.tile = kind_of(rung.cute_tile);
   result.shared_bytes = info.shared_bytes;
   const std::int64_t blocks =
       info.tile_rows == 1

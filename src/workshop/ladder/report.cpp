@@ -202,8 +202,11 @@ std::string reasons(const Report& report) {
         text += "\n" + std::string(indent, ' ') + wrapped(more, indent);
       };
       if (!row.otherwise.empty()) line(fmt::format("against {}: {}", row.after, row.otherwise));
-      if (row.predicted) line("limit: " + row.predicted->report.limit());
-      if (row.ledger && row.ledger->copy_seconds > 0) line("predicted: " + row.ledger->text());
+      if (row.outlook) {
+        line("limit: " + row.outlook->diagnosis.limit);
+        line("predicted: " + row.outlook->ledger.text());
+        if (!row.outlook->what_ifs.empty()) line("what if: " + to_text(row.outlook->what_ifs));
+      }
     }
     out += fmt::format("{:<{}}{}\n", row.name, indent, text);
   }
@@ -300,10 +303,22 @@ nlohmann::ordered_json json_of(const Ledger& ledger) {
   return out;
 }
 
+void add(nlohmann::ordered_json& out, const Outlook& outlook) {
+  out["limit"] = outlook.diagnosis.limit;
+  out["place"] = outlook.diagnosis.place;
+  out["advice"] = outlook.diagnosis.advice;
+  out["sentence"] = outlook.diagnosis.sentence();
+  out["ledger"] = json_of(outlook.ledger);
+  out["what_if"] = nlohmann::ordered_json::array();
+  for (const WhatIf& change : outlook.what_ifs) {
+    out["what_if"].push_back(
+        {{"change", change.change}, {"share_of_copy", change.share}, {"points", change.points}});
+  }
+}
+
 nlohmann::ordered_json json_of(const Prediction& run) {
   nlohmann::ordered_json out = nlohmann::ordered_json::parse(run.report.json());
   out.erase("kernel");
-  out["limit"] = run.report.limit();
   out["shape"] = {run.matrix.rows, run.matrix.cols};
   out["launch"] = json_of(run.launch);
   out["shared_bytes"] = run.shared_bytes;
@@ -323,9 +338,15 @@ nlohmann::ordered_json json_of(const Prediction& run) {
 
 }  // namespace
 
-std::string to_json(const Prediction& predicted, const Ledger& ledger) {
+std::string to_json(const Outlook& outlook) {
+  nlohmann::ordered_json out;
+  add(out, outlook);
+  return out.dump();
+}
+
+std::string to_json(const Prediction& predicted, const std::optional<Outlook>& outlook) {
   nlohmann::ordered_json out = json_of(predicted);
-  out["ledger"] = json_of(ledger);
+  if (outlook) add(out, *outlook);
   return out.dump();
 }
 
@@ -363,7 +384,7 @@ std::string to_json(const Report& report) {
       if (row.measured || row.emulated) entry["verified"] = verdict(row) == "yes";
       if (!row.otherwise.empty()) entry["than_after"] = row.otherwise;
       if (row.predicted) entry["predicted"] = json_of(*row.predicted);
-      if (row.ledger) entry["predicted"]["ledger"] = json_of(*row.ledger);
+      if (row.outlook) add(entry["predicted"], *row.outlook);
       if (row.measured) entry["measured"] = json_of(*row.measured, report);
     }
     out["rungs"].push_back(std::move(entry));

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "workshop/cuda/ladder.hpp"
+#include "workshop/ladder/diagnosis.hpp"
 #include "workshop/ladder/emulate.hpp"
-#include "workshop/ladder/ledger.hpp"
 
 namespace cornerturn::ladder {
 
@@ -20,7 +20,7 @@ struct ReportRow {
   std::string why_not;  ///< not empty: it does not apply, and nothing below is set
   std::optional<Prediction> predicted;
   std::optional<std::vector<std::string>> emulated;  ///< what was wrong in the emulator
-  std::optional<Ledger> ledger;                      ///< of the whole matrix
+  std::optional<Outlook> outlook;                    ///< none of a wrong result
   std::string otherwise;  ///< difference() from the rung it is compared with
   std::optional<cuda::Measurement> measured;
 };
@@ -41,7 +41,9 @@ struct Report {
 
 std::string to_text(const Report& report);
 std::string to_json(const Report& report);
-std::string to_json(const Prediction& predicted, const Ledger& ledger);
+std::string to_json(const Prediction& predicted, const std::optional<Outlook>& outlook);
+/// What limits a kernel, what its speed should be, and what other ways would be worth.
+std::string to_json(const Outlook& outlook);
 /// One bar a rung: bytes a second where they were measured, else what each needs of the memories.
 std::string to_svg(const Report& report);
 

@@ -7,6 +7,7 @@
 
 #include "cornerturn/error.hpp"
 #include "workshop/simt/engine.hpp"
+#include "workshop/simt/finding_words.hpp"
 
 namespace cornerturn::simt {
 
@@ -85,8 +86,7 @@ Buffer* Engine::checked_global(const void* p, int width, const Site& site, Op op
     return nullptr;
   }
   if (stores && buffer->use == Use::input) {
-    note(FindingKind::out_of_bounds, buffer->name, offset, me(site, op, width), {},
-         "it is an input");
+    note(FindingKind::out_of_bounds, buffer->name, offset, me(site, op, width), {}, into_input);
     return nullptr;
   }
   return buffer;

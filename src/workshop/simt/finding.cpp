@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "workshop/simt/finding_words.hpp"
+
 namespace cornerturn::simt {
 
 namespace {
@@ -14,6 +16,8 @@ std::string text(const Party& party, const Dim3& block) {
   std::string who = "thread " + text(party.thread);
   if (!(party.block == block)) who += " of block " + text(party.block);
   const std::string where = to_string(party.site);
+  const bool moves = party.action != Action::wait && party.action != Action::end;
+  if (moves && party.bytes == 0) return fmt::format("{} is at {}", who, where);
   switch (party.action) {
     case Action::load:
       return fmt::format("{} loads {} B at {}", who, party.bytes, where);
@@ -48,7 +52,7 @@ const char* name(FindingKind kind) {
     case FindingKind::never_written:
       return "never written";
     case FindingKind::never_ends:
-      return "stopped";
+      return "endless loop";
   }
   return "";
 }
@@ -56,7 +60,7 @@ const char* name(FindingKind kind) {
 std::string Finding::message() const {
   std::string line = kernel;
   if (first) line += ", block " + text(first->block);
-  line += fmt::format(": {}", name(kind));
+  line += fmt::format(": {}", detail == into_input ? "store into an input" : name(kind));
   if (!memory.empty()) line += fmt::format(" in {} at byte {}", memory, address);
   if (first) line += ": " + text(*first, first->block);
   if (second) line += "; " + text(*second, first ? first->block : second->block);
