@@ -50,30 +50,21 @@ TEST(CpuEstimates, RunsThatBeginWithinALineHaveTwoEndsEach) {
   const double aligned = estimate_ns(apart_runs, cpu, "tile", "lines from registers");
   const double within = estimate_ns(apart_runs, cpu, "tile", "lines from registers", 16);
   ASSERT_GT(aligned, 0);
-  EXPECT_NEAR(within - aligned, 2 * 8 * matrices * cpu.costs.tile.direct_end_ns, 1);
+  EXPECT_NEAR(within - aligned, 2 * 8 * matrices * cpu.costs.tile.partial_line_ns, 1);
 }
 
 TEST(CpuEstimates, ShortRunsThatBeginWithinALineGoThroughAStage) {
   CpuInfo cpu = server();
   const Problem short_runs = problem_of(8, {{4096, 512, 8 * 192}, {8, 8, 192}, {16, 64, 8}});
-  const double within = estimate_ns(short_runs, cpu, "tile", "lines from registers", 16);
-  cpu.costs.tile.direct_end_ns.value *= 2;
-  EXPECT_EQ(estimate_ns(short_runs, cpu, "tile", "lines from registers", 16), within);
-  cpu.costs.tile.partial_line_ns.value *= 2;
-  EXPECT_GT(estimate_ns(short_runs, cpu, "tile", "lines from registers", 16), within);
-}
-
-TEST(CpuEstimates, WindowsOfARowThatIsTakenUpAgainCost) {
-  CpuInfo cpu;
-  cpu.isa = "AVX2";
-  cpu.l2_bytes = 512 << 10;
-  const Problem matrix = problem_of(8, {{3200, 8, 16064}, {2000, 25600, 8}});
-  const auto of = [&](const std::string& part) { return estimate_ns(matrix, cpu, "tile", part); };
-  const std::string narrow = "windows of 256 B, non-temporal";
-  const double before = of(narrow);
-  ASSERT_GT(before, 0);
-  cpu.costs.tile.visit_ns.value += 2;
-  EXPECT_NEAR(of(narrow) - before, 2 * 2000 * (3200 * 8 / 256), 1);
+  const auto of = [&](int phase) {
+    return estimate_ns(short_runs, cpu, "tile", "lines from registers", phase);
+  };
+  const double aligned = of(0);
+  const double within = of(16);
+  ASSERT_GT(aligned, 0);
+  cpu.costs.tile.staged_line_ns.value *= 2;
+  EXPECT_EQ(of(0), aligned);
+  EXPECT_GT(of(16), within);
 }
 
 TEST(CpuEstimates, AnOffsetCanMakeUpForAnAddress) {
@@ -126,29 +117,17 @@ TEST(CpuEstimates, GroupsOfRowsEndWithinLinesOnceEachAroundTheCaches) {
   EXPECT_GT(of(36, 0), whole_lines);  // the stride is no multiple of a line
 }
 
-TEST(CpuEstimates, ShortRowsThatStandAloneGoThroughTheCaches) {
-  CpuInfo cpu = server();
-  const Problem alone = problem_of(4, {{4096, 400, 512}, {100, 4, 4}});
-  const double before = estimate_ns(alone, cpu, "rows", "stored around");
-  cpu.costs.rows.past_caches_bytes_a_ns.value *= 2;
-  EXPECT_EQ(estimate_ns(alone, cpu, "rows", "stored around"), before);
-  cpu.costs.rows.apart_bytes_a_ns.value *= 2;
-  EXPECT_LT(estimate_ns(alone, cpu, "rows", "stored around"), before);
-}
-
-TEST(CpuEstimates, RowsOfAFewBytesAreTurnedInRegistersWhereTheSourceHoldsThemTogether) {
-  const auto depends = [](std::int64_t channels, std::int64_t gap) {
-    // (pixels, channels) of 6 bytes -> (channels, pixels), 6 bytes side by side on both sides
-    const Problem problem = problem_of(
-        2, {{channels, 6 + gap, 6 * 65536}, {65536, channels * (6 + gap), 6}, {3, 2, 2}});
+TEST(CpuEstimates, ShortRowsThatStandAloneHaveNoEndsAroundTheCaches) {
+  const auto depends = [](std::int64_t row) {
     CpuInfo cpu = server();
-    const double before = estimate_ns(problem, cpu, "rows", "through a stage");
+    const Problem alone = problem_of(4, {{4096, 4 * row, 4 * row + 112}, {row, 4, 4}});
+    const double before = estimate_ns(alone, cpu, "rows", "stored around");
     EXPECT_GT(before, 0);
-    cpu.costs.rows.turned_row_ns.value *= 2;
-    return estimate_ns(problem, cpu, "rows", "through a stage") != before;
+    cpu.costs.rows.around_end_ns.value *= 2;
+    return estimate_ns(alone, cpu, "rows", "stored around") > before;
   };
-  EXPECT_TRUE(depends(16, 0));
-  EXPECT_FALSE(depends(16, 2));
+  EXPECT_FALSE(depends(100));
+  EXPECT_TRUE(depends(300));
 }
 
 TEST(CpuEstimates, RowsThatLieInDescendingOrderTakeLonger) {
@@ -165,79 +144,18 @@ TEST(CpuEstimates, RowsThatLieInDescendingOrderTakeLonger) {
   EXPECT_FALSE(depends(-2000 * 5859));  // lines apart
 }
 
-TEST(CpuEstimates, RowsOfAFewBytesTakeLongerOneByOne) {
-  const auto depends = [](std::int64_t bytes, const char* part) {
-    const Problem problem =
-        problem_of(1, {{16, bytes, bytes * 65536}, {65536, 16 * bytes, bytes}, {bytes, 1, 1}});
-    CpuInfo cpu = server();
-    const double before = estimate_ns(problem, cpu, "rows", part);
-    EXPECT_GT(before, 0) << part;
-    cpu.costs.rows.short_row_ns.value += 100;
-    return estimate_ns(problem, cpu, "rows", part) > before;
-  };
-  EXPECT_FALSE(depends(6, "through a stage"));
-  EXPECT_FALSE(depends(40, ""));
-  const Problem apart = problem_of(1, {{300, 900, 3 * 2000}, {2000, 300 * 900, 3}, {3, 1, 1}});
-  CpuInfo cpu = server();
-  const double before = estimate_ns(apart, cpu, "rows", "");
-  ASSERT_GT(before, 0);
-  cpu.costs.rows.short_row_ns.value += 100;
-  EXPECT_GT(estimate_ns(apart, cpu, "rows", ""), before);
-}
-
-// Whether an estimate grows with the cost that `cost_of` finds.
-template <class CostOf>
-bool grows_with(const Problem& problem, const std::string& kernel, CostOf cost_of) {
-  CpuInfo cpu = server();
-  const double before = estimate_ns(problem, cpu, kernel, "");
-  EXPECT_GT(before, 0) << kernel;
-  cost_of(cpu.costs).value *= 2;
-  return estimate_ns(problem, cpu, kernel, "") > before;
-}
-
-TEST(CpuEstimates, ElementsInDescendingOrderArePickedOneByOne) {
-  const auto rows = [](std::int64_t step) {
-    return problem_of(2, {{3000, 512, 512}, {256, step, 2}});
-  };
-  const auto cost = [](CpuCosts& costs) -> Cost& { return costs.strided.backward_element_ns; };
-  EXPECT_TRUE(grows_with(rows(-2), "strided", cost));
-  EXPECT_FALSE(grows_with(rows(4), "strided", cost));
-}
-
-TEST(CpuEstimates, RunsThatABroadcastModeReadsAgainCostSomething) {
-  const auto columns = [](std::int64_t matrix) {  // of 384 bytes' pitch, 64 times
-    return problem_of(2, {{64, matrix, 2 * 12384}, {12384, 384, 2}});
-  };
-  const auto cost = [](CpuCosts& costs) -> Cost& { return costs.boxes.again_ns; };
-  EXPECT_TRUE(grows_with(columns(0), "boxes", cost));
-  EXPECT_FALSE(grows_with(columns(2), "boxes", cost));
-}
-
+// Blocks move all elements of these boxes. A row of narrow ones costs as much as an element.
 TEST(CpuEstimates, BoxesThatAreTooNarrowForBlocksCostTheirRows) {
-  const auto pixels = [](std::int64_t channels) {
-    return problem_of(2, {{channels, 2, 2 * 65536}, {65536, 2 * channels, 2}});
-  };
-  const auto cost = [](CpuCosts& costs) -> Cost& { return costs.pack.row_ns; };
-  EXPECT_TRUE(grows_with(pixels(3), "pack", cost));
-  EXPECT_FALSE(grows_with(pixels(8), "pack", cost));
-}
-
-// (matrices, 157, 50, 4) <- rows of `piece` bytes, each alone: so many pieces there are.
-TEST(CpuEstimates, PackLinesPaysForEachPieceOfItsSource) {
-  const auto pieces_ns = [](std::int64_t piece) {
-    const Problem problem = problem_of(4, {{64, 1 << 22, 4 * piece * 160},
-                                           {160, 1 << 15, 4 * piece},
-                                           {piece / 4, 4, 16},
-                                           {4, 1 << 12, 4}});
+  const auto grows_by = [](std::int64_t channels) {
+    const Problem pixels = problem_of(2, {{channels, 2, 2 * 65536}, {65536, 2 * channels, 2}});
     CpuInfo cpu = server();
-    const double before = estimate_ns(problem, cpu, "pack_lines", "");
+    const double before = estimate_ns(pixels, cpu, "pack", "");
     EXPECT_GT(before, 0);
-    cpu.costs.pack_lines.missed_line_ns.value += 1;
-    return (estimate_ns(problem, cpu, "pack_lines", "") - before) /
-           (static_cast<double>(problem.bytes()) / 64);
+    cpu.costs.pack.element_ns.value += 1;
+    return estimate_ns(pixels, cpu, "pack", "") - before;
   };
-  EXPECT_NEAR(pieces_ns(128), 0.5, 1e-6);
-  EXPECT_NEAR(pieces_ns(512), 0.125, 1e-6);
+  EXPECT_NEAR(grows_by(3), 65536, 1);
+  EXPECT_EQ(grows_by(8), 0);
 }
 
 // The kernel keeps two steps for a line, at least, or moves bytes.
@@ -284,22 +202,13 @@ TEST(CpuEstimates, SourcesAMultipleOfAPageApartCrowdTheFirstLevelCache) {
   EXPECT_GT(of(4 * 16384 + 4096), of(4 * 16384 + 64));
 }
 
-TEST(CpuEstimates, ManyModesTakeLongerToPlaceABoxIn) {
-  CpuInfo cpu = server();
-  const Problem problem =
-      problem_of(4, {{8, 4, 4 * 32768}, {8, 32, 4 * 4096}, {8, 4 * 64 * 512, 2048}, {512, 256, 4}});
-  const double before = estimate_ns(problem, cpu, "boxes", "");
-  cpu.costs.boxes.mode_ns.value *= 2;
-  EXPECT_GT(estimate_ns(problem, cpu, "boxes", ""), before);
-}
-
 TEST(CpuEstimates, BoxesThatReadTheSameAreCopied) {
   CpuInfo cpu = server();
   // Seven times the same matrix, next to each other and one after the other.
   const Problem apart = problem_of(1, {{7, 0, 512 * 512}, {512, 1, 512}, {512, 512, 1}});
   const auto atoms_ns = [&](const Problem& problem) {
     CpuInfo slow = cpu;
-    slow.costs.boxes.byte_ns.value += 100;
+    slow.costs.boxes.narrow_atom_ns.value += 100;
     return (estimate_ns(problem, slow, "boxes", "") - estimate_ns(problem, cpu, "boxes", "")) / 100;
   };
   EXPECT_NEAR(atoms_ns(apart), 512 * 512, 512 * 512 * 0.05);

@@ -68,9 +68,9 @@ TEST(CpuFiles, AProcessorIsKnownByItsNameAndItsVectors) {
 
 TEST(CpuFiles, CostsThatAreLeftOutAreTheDefaults) {
   const CpuFile cpu = parse_cpu_file(
-      R"({"name": "a", "models": ["b"], "isa": "AVX2", "costs": {"tile.row_ns": 7}})", "x.json");
+      R"({"name": "a", "models": ["b"], "isa": "AVX2", "costs": {"tile.piece_ns": 7}})", "x.json");
   CpuCosts expected;
-  expected.tile.row_ns.value = 7;
+  expected.tile.piece_ns.value = 7;
   EXPECT_EQ(cpu.costs, expected);
 }
 
@@ -87,8 +87,8 @@ TEST(CpuFiles, WhatIsWrongIsNamed) {
   EXPECT_EQ(refusal(head + R"("costs": 1})"), "CPU file 'x.json': costs = 1 must be an object");
   EXPECT_EQ(refusal(head + R"("costs": {"tile.x": 1}})"),
             "CPU file 'x.json' has the cost 'tile.x', which no kernel has");
-  EXPECT_EQ(refusal(head + R"("costs": {"tile.row_ns": 0}})"),
-            "CPU file 'x.json': tile.row_ns = 0 must be a number above 0, up to 1e9");
+  EXPECT_EQ(refusal(head + R"("costs": {"tile.piece_ns": 0}})"),
+            "CPU file 'x.json': tile.piece_ns = 0 must be a number above 0, up to 1e9");
   EXPECT_EQ(refusal(head + R"("cores": 4, "costs": {}})"),
             "CPU file 'x.json' has the field 'cores', which is none of name, models, family, isa, "
             "note, costs");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "plan/cpu/cpu_info.hpp"
 
@@ -35,12 +36,11 @@ void Family::configure(const Problem& normal, const CpuInfo&, const Add<AmaxConf
   add(config);
 }
 
-double Family::cost_ns(const AmaxConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.amax;
-  const auto elements = static_cast<double>(normal.elements());
-  const double element_ns =
-      follow_one_another(normal) ? c.byte_ns * normal.src_type.size() : c.apart_element_ns;
-  return c.start_ns + elements / static_cast<double>(config.row) * c.row_ns + elements * element_ns;
+double Family::cost_ns(const AmaxConfig&, const Problem& normal, const CpuInfo& cpu) {
+  const std::int64_t step = normal.rank() == 0 ? 0 : std::abs(normal.modes.back().src_stride);
+  const std::int64_t element_bytes =
+      std::clamp<std::int64_t>(step, normal.src_type.size(), cpu.line_bytes);
+  return cpu.costs.amax.byte_ns * static_cast<double>(normal.elements() * element_bytes);
 }
 
 std::string Family::describe(const AmaxConfig& config, const Problem& normal) {

@@ -76,22 +76,21 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Bloc
 }
 
 double Family::cost_ns(const BlocksConfig& config, const Problem& normal, const CpuInfo& cpu) {
+  if (normal.elements() == 0) return 0;
   const Costs& c = cpu.costs.blocks;
-  if (normal.elements() == 0) return c.start_ns;
   const Blocks& blocks = *normal.blocks;
   const BlockBoxes& boxes = *config.boxes;
-  const double value_ns = blocks.back ? (is_q8(normal) ? c.q8_dequantised_ns : c.mx_dequantised_ns)
-                                      : (is_q8(normal) ? c.q8_quantised_ns : c.mx_quantised_ns);
+  const double value_ns = blocks.back ? c.dequantised_ns : c.quantised_ns;
   const int results = blocks.second ? 2 : 1;
   // As if all boxes were whole.
-  double box_ns = c.box_ns;
+  double box_ns = 0;
   for (const BoxMoves* moves :
        {&boxes.plain, &boxes.codes, &boxes.transposed, &boxes.second_codes}) {
     if (!moves->of_shape.empty()) box_ns += moves->of_shape.front().chosen.seconds() * 1e9;
   }
   const auto elements = static_cast<double>(normal.elements());
   const double whole = elements / static_cast<double>(block_grid(boxes.extent, normal).elements);
-  return c.start_ns + whole * box_ns + results * elements * value_ns;
+  return whole * box_ns + results * elements * value_ns;
 }
 
 std::string Family::describe(const BlocksConfig& config, const Problem& normal) {

@@ -103,27 +103,22 @@ double Family::cost_ns(const BoxesConfig& config, const Problem& normal, const C
   const Costs& c = cpu.costs.boxes;
   const auto bytes = static_cast<double>(normal.bytes());
   const double atoms = bytes / static_cast<double>(config.atom_bytes);
-  const double atom_ns = config.atom_bytes == 1 ? double{c.byte_ns}
-                         : config.atom_bytes == 2
-                             ? double{c.pair_ns}
-                             : c.atom_ns + c.atom_byte_ns * static_cast<double>(config.atom_bytes);
-  // Of runs that are shorter than this, neighbours share lines that are still in the caches.
-  const auto src_run = static_cast<double>(std::max(config.src_run, line_bytes / 2));
-  const auto dst_run = static_cast<double>(config.dst_run);
-  const bool cached = fits_l2(normal, cpu);
+  const double atom_ns = config.atom_bytes <= 2 ? c.narrow_atom_ns : c.atom_ns;
   double box_bytes = static_cast<double>(config.atom_bytes);
   for (int k = 0; k < config.part_count; ++k) {
     box_bytes *= config.parts[static_cast<std::size_t>(k)].extent;
   }
-  const double work = atoms / boxes_alike(config, normal) * atom_ns + bytes / dst_run * c.run_ns;
-  double lines = bytes / line_bytes * (cached ? c.cached_line_ns : c.line_ns);
-  if (!cached) {
-    const double first = first_reads(normal);
-    lines += bytes / src_run * (first * c.source_end_ns + (1 - first) * c.again_ns) +
-             bytes / dst_run * c.destination_end_ns;
+  const double work = atoms / boxes_alike(config, normal) * atom_ns;
+  double lines = bytes / line_bytes * c.cached_line_ns;
+  if (!fits_l2(normal, cpu)) {
+    // Shorter runs share lines with their neighbours, which find them in the caches.
+    const auto src_run = static_cast<double>(std::max(config.src_run, line_bytes / 2));
+    const auto dst_run = static_cast<double>(config.dst_run);
+    lines = bytes / line_bytes * c.line_ns +
+            bytes * (first_reads(normal) / src_run + 1 / dst_run) * c.end_ns;
   }
-  return c.start_ns + bytes / box_bytes * (c.box_ns + config.outer_rank * c.mode_ns) +
-         std::max(work, lines) + std::min(work, lines) * c.overlap;
+  return c.start_ns + bytes / box_bytes * c.box_ns + std::max(work, lines) +
+         std::min(work, lines) * c.overlap;
 }
 
 std::string Family::describe(const BoxesConfig& config, const Problem&) {

@@ -159,8 +159,7 @@ double Family::cost_ns(const ConvertConfig& config, const Problem& normal, const
   const auto elements = static_cast<double>(normal.elements());
   const double bytes = elements * (normal.src_type.size() + normal.dst_type.size());
   const bool direct = config.order == Order::direct;
-  const double staged = direct ? 0 : c.stage_start_ns + c.staged_element_ns * elements;
-  return c.start_ns + staged + elements * c.element_ns + bytes * c.byte_ns;
+  return (direct ? 0.0 : double{c.stage_start_ns}) + elements * c.element_ns + bytes * c.byte_ns;
 }
 
 std::string Family::describe(const ConvertConfig& config, const Problem& normal) {

@@ -37,11 +37,9 @@ namespace convert {
 /// What things cost one thread. Assumed, except that most conversions are far faster here than one
 /// element after the other in gather.
 struct Costs {
-  Cost start_ns{"start_ns", 60, "the call"};
   Cost element_ns{"element_ns", 0.25, "an element"};
   Cost byte_ns{"byte_ns", 0.12, "a byte of either side"};
-  Cost stage_start_ns{"stage_start_ns", 4000, "more for a call where boxes pass through a stage"};
-  Cost staged_element_ns{"staged_element_ns", 0.1, "more for an element of theirs"};
+  Cost stage_start_ns{"stage_start_ns", 4000, "a call where boxes pass through a stage"};
 
   friend bool operator==(const Costs&, const Costs&) = default;
 };

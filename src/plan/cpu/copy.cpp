@@ -21,11 +21,8 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Copy
   add({normal.rank() == 1 && normal.modes.back().src_stride < 0, stores_for(normal, cpu)});
 }
 
-double Family::cost_ns(const CopyConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.copy;
-  return c.start_ns +
-         static_cast<double>(normal.bytes()) /
-             (past_caches(config.stores) ? c.past_caches_bytes_a_ns : c.cached_bytes_a_ns);
+double Family::cost_ns(const CopyConfig&, const Problem& normal, const CpuInfo& cpu) {
+  return static_cast<double>(normal.bytes()) / cpu.costs.copy.bytes_a_ns;
 }
 
 std::string Family::describe(const CopyConfig& config, const Problem& normal) {

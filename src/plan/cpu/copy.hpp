@@ -22,11 +22,7 @@ namespace copy {
 
 /// What things cost one thread. Assumed, from the speed of large copies.
 struct Costs {
-  Cost start_ns{"start_ns", 20, "the call"};
-  Cost cached_bytes_a_ns{"cached_bytes_a_ns", 25,
-                         "bytes of the destination stored through the caches"};
-  Cost past_caches_bytes_a_ns{"past_caches_bytes_a_ns", 24,
-                              "bytes of the destination stored around them"};
+  Cost bytes_a_ns{"bytes_a_ns", 25, "bytes of the destination"};
 
   friend bool operator==(const Costs&, const Costs&) = default;
 };

@@ -65,41 +65,35 @@ bool begins_far(const Problem& normal, const CpuInfo& cpu) {
 
 // An element costs its loop or the memory traffic of its bytes, whichever takes longer. Where lines
 // of the source are lost before the elements beside them are read, whole lines take the place of
-// elements; those that it jumps between are late as well. In the second-level cache jumps cost
-// where the first level has lost lines that share few of its sets; in one or two sets, loads wait
-// for stores 4096 bytes away besides.
+// elements. Elements that it jumps between are late as well: in the second-level cache where the
+// first level has lost lines that share few of its sets, or where they are in one or two sets, so
+// that loads wait for stores 4096 bytes away.
 double Family::cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo& cpu) {
   const Costs& c = cpu.costs.gather;
   const auto elements = static_cast<double>(normal.elements());
-  if (normal.modes.empty()) return c.start_ns + c.loop_ns;
+  if (normal.modes.empty()) return c.loop_ns;
   const Mode& run = normal.modes.back();
   const bool jumps = std::abs(run.src_stride) >= cpu.line_bytes;
   const int width = normal.dst_type.size();
   double element_ns = normal.converts()       ? c.converting_ns
                       : is_filled(run, width) ? c.filled_ns_a_byte * width
-                      : width <= 2            ? c.small_ns
                                               : c.loop_ns;
   if (!fits_l2(normal, cpu)) {
     const auto l2_bytes = static_cast<double>(cpu.l2_bytes);
-    const bool lost = touched_before_neighbour(normal, cpu) > l2_bytes / 2 ||
-                      (jumps && run.extent > lines_that_stay(run, cpu.l2_bytes));
+    const bool lost = !jumps && touched_before_neighbour(normal, cpu) > l2_bytes / 2;
     const std::int64_t bytes =
-        lost && !jumps ? std::max<std::int64_t>(width, std::abs(run.src_stride)) : width;
+        lost ? std::max<std::int64_t>(width, std::abs(run.src_stride)) : width;
     // What is read again comes from the caches: that leaves what is written.
     const double traffic = (1 + first_reads(normal)) / 2;
     element_ns = std::max(element_ns, c.traffic_ns_a_byte * static_cast<double>(bytes) * traffic);
-    if (jumps) element_ns += lost ? c.missed_line_ns : c.lost_line_ns;
+    if (jumps) element_ns += c.lost_line_ns;
   } else if (jumps && normal.bytes() > cpu.l1_bytes) {
     const std::int64_t lines = lines_that_stay(run, cpu.l1_bytes);
-    if (lines <= 2 * ways) {
-      element_ns += c.one_set_ns;
-    } else if (run.extent > lines) {
-      element_ns += c.lost_line_ns;
-    }
+    if (lines <= 2 * ways || run.extent > lines) element_ns += c.lost_line_ns;
   }
   const double runs = elements / static_cast<double>(std::max<std::int64_t>(run.extent, 1));
   const double run_ns = c.run_ns + (begins_far(normal, cpu) ? double{c.far_run_ns} : 0.0);
-  return c.start_ns + elements * element_ns + runs * run_ns;
+  return elements * element_ns + runs * run_ns;
 }
 
 std::string Family::describe(const GatherConfig&, const Problem& normal) {

@@ -30,21 +30,16 @@ inline bool is_filled(const Mode& run, std::int64_t width) {
 /// What things cost one thread: measured with elements of all sizes on a Zen 4 processor, but for
 /// what is converted.
 struct Costs {
-  Cost start_ns{"start_ns", 20, "the call"};
-  Cost loop_ns{"loop_ns", 0.5, "an element"};
-  Cost small_ns{"small_ns", 0.5, "an element of one or two bytes"};
+  Cost loop_ns{"loop_ns", 0.4412, "an element"};
   Cost filled_ns_a_byte{"filled_ns_a_byte", 0.03,
                         "a byte of runs of 64 bytes and more whose elements are all the same"};
   Cost converting_ns{"converting_ns", 4, "an element whose value changes; assumed"};
   Cost far_run_ns{"far_run_ns", 25, "more for a run that begins in another page than the last"};
-  Cost run_ns{"run_ns", 1.5, "a run along the destination's fastest mode"};
-  Cost traffic_ns_a_byte{"traffic_ns_a_byte", 0.12,
+  Cost run_ns{"run_ns", 1.106, "a run along the destination's fastest mode"};
+  Cost traffic_ns_a_byte{"traffic_ns_a_byte", 0.156,
                          "a byte, where memory takes longer than the loop"};
-  Cost lost_line_ns{"lost_line_ns", 0.35,
+  Cost lost_line_ns{"lost_line_ns", 0.455,
                     "more for an element whose line the first level has lost"};
-  Cost one_set_ns{"one_set_ns", 1.6,
-                  "more for an element whose line shares one or two sets with all"};
-  Cost missed_line_ns{"missed_line_ns", 6, "more for an element whose line comes from memory"};
 
   friend bool operator==(const Costs&, const Costs&) = default;
 };

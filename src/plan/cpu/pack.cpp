@@ -171,14 +171,12 @@ std::int64_t row_spread(const PackConfig& config, const Problem& normal) {
 }
 
 // A line costs its way through the registers and the stage; more where blocks do not fit, where the
-// rows of a box lie far apart, where the source is read in short pieces, and where the destination
-// is written in short ones.
+// source is read in short pieces, and where the destination is written in short ones.
 double Family::cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu) {
   const Costs& c = cpu.costs.pack;
   const BoxShape box = shape_of(config);
   const std::int64_t width = normal.dst_type.size();
   const std::int64_t unit_rows = 64 / width, unit_columns = 16 / width;
-  const bool far = row_spread(config, normal) > far_bytes;
   // Elements of a box that are moved one by one, and those that blocks move, theirs or not
   const double elements = static_cast<double>(box.across) * static_cast<double>(box.down);
   double singly = elements;
@@ -194,18 +192,17 @@ double Family::cost_ns(const PackConfig& config, const Problem& normal, const Cp
     in_units = padded(down, unit_rows) * padded(across, unit_columns);
   }
   const double elements_a_line = 64.0 / static_cast<double>(width);
-  const double unit_line_ns = far ? c.far_block_ns : width == 1 ? c.byte_block_ns : c.block_ns;
-  const double units_ns = in_units / elements_a_line * unit_line_ns;
+  const double units_ns = in_units / elements_a_line * c.block_ns;
   const double move_ns = (singly * c.element_ns + units_ns) / elements * elements_a_line;
   const double rows_a_line =
       box.across < unit_columns ? elements_a_line / static_cast<double>(box.across) : 0;
-  double a_line = rows_a_line * c.row_ns + (far ? c.far_stage_ns : c.stage_ns) +
-                  std::min(move_ns, c.element_ns * elements_a_line);
+  double a_line =
+      rows_a_line * c.element_ns + c.stage_ns + std::min(move_ns, c.element_ns * elements_a_line);
   // Shorter runs share lines with those of the next box, which finds them in the caches.
   const auto src_run = static_cast<double>(std::max<std::int64_t>(config.src_run, 64));
   const auto dst_run = static_cast<double>(std::max(config.dst_run, width));
-  if (!fits_l2(normal, cpu)) a_line += first_reads(normal) * c.missed_line_ns * 64 / src_run;
-  if (dst_run < static_cast<double>(long_run)) a_line += c.partial_line_ns * 64 / dst_run;
+  if (!fits_l2(normal, cpu)) a_line += first_reads(normal) * c.run_ns * 64 / src_run;
+  if (dst_run < static_cast<double>(long_run)) a_line += c.run_ns * 64 / dst_run;
   return static_cast<double>(normal.bytes()) / 64 * a_line + c.start_ns;
 }
 

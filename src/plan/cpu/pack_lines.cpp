@@ -165,25 +165,6 @@ double remakes_of(const PackLinesConfig& config, const Problem& normal, const Ru
   return runs.streams == 1 ? runs.count() : runs.count() * runs.chunks;
 }
 
-// Bytes of the source read side by side by one piece of work.
-std::int64_t src_run_of(const PackLinesConfig& config, const Problem& normal) {
-  std::int64_t run = normal.dst_type.size();
-  for (bool grew = true; grew;) {
-    grew = false;
-    for (int i = 0; i < normal.rank(); ++i) {
-      if (i < config.walk && (config.streams >> i & 1) == 0) continue;
-      const Mode& mode = normal.modes[i];
-      const std::int64_t stride = std::abs(mode.src_stride);
-      const std::int64_t extent =
-          i == config.walk ? std::min(config.chunk, mode.extent) : mode.extent;
-      if (stride > run || stride * extent <= run) continue;
-      run = stride * extent;
-      grew = true;
-    }
-  }
-  return run;
-}
-
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const CpuInfo& cpu) {
@@ -271,54 +252,42 @@ double crowded_part(const PackLinesConfig& config, const Problem& normal) {
   return in_a_set > room ? 1 - room / in_a_set : 0;
 }
 
-// Of a line from memory to memory.
+// What a line costs from memory to memory.
 double uncached_line_ns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu,
                         double steps) {
   const Costs& c = cpu.costs.pack_lines;
-  const double first = first_reads(normal);
-  const double line_ns = past_caches(config.stores) ? c.around_line_ns : c.line_ns;
-  double step_ns = c.step_ns + crowded_part(config, normal) * c.crowded_step_ns;
+  double step_ns = c.step_ns * (1 + crowded_part(config, normal));
   if (lines_of(normal, config.walk) > 1) step_ns += c.index_ns;
-  const std::int64_t src_run = src_run_of(config, normal);
-  const auto pieces = static_cast<double>(line_bytes) /
-                      static_cast<double>(std::max(src_run, line_bytes));  // a line
-  return line_ns * (1 - (1 - first) * c.repeated_share) + steps * step_ns +
-         first * pieces * c.missed_line_ns;
+  return (past_caches(config.stores) ? c.around_line_ns : c.line_ns) + steps * step_ns;
 }
 
-// Of the ends of a run of the destination.
-double run_ends_ns(const PackLinesConfig& config, const Problem& normal, const Costs& c,
-                   int dst_phase) {
-  if (!past_caches(config.stores)) return c.run_ns;
+// Does a run of the destination begin or end within a line?
+bool has_partial_lines(const PackLinesConfig& config, const Problem& normal, int dst_phase) {
   const Mode& walk = normal.modes[config.walk];
   bool partial = walk.extent * walk.dst_stride % line_bytes != 0 || dst_phase != 0;
   for (int i = 0; i < config.walk; ++i) partial |= normal.modes[i].dst_stride % line_bytes != 0;
-  return c.around_run_ns + (partial ? double{c.around_end_ns} : 0.0);
+  return partial;
 }
 
 }  // namespace
 
-// A line costs its store and its steps; more where the source is read in short pieces. Each run
-// costs its ends, which are less than lines, and each time that it is taken up again for a chunk.
-// The recipe is made by the first of many calls; some problems need others again and again.
+// A line costs its store and its steps. Each run costs its ends, twice as much where parts of lines
+// are stored around the caches, and as much each time that it is taken up for a chunk. The recipe
+// is made by the first of many calls; some problems need others again and again.
 double Family::cost_ns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu,
                        int dst_phase) {
   const Costs& c = cpu.costs.pack_lines;
   const double steps = steps_of(normal, config.walk);
-  double line_ns = 0;
-  if (fits_l2(normal, cpu)) {
-    const double far_step_ns = normal.bytes() <= cpu.l1_bytes ? c.l1_far_step_ns : c.l2_far_step_ns;
-    line_ns = c.cached_line_ns + (steps <= few_steps ? c.cached_step_ns : far_step_ns) * steps;
-  } else {
-    line_ns = uncached_line_ns(config, normal, cpu, steps);
-  }
+  const double line_ns =
+      fits_l2(normal, cpu)
+          ? c.cached_line_ns + (steps <= few_steps ? c.cached_step_ns : c.far_step_ns) * steps
+          : uncached_line_ns(config, normal, cpu, steps);
   const Runs runs = runs_of(config, normal);
   const auto recipe_lines = static_cast<double>(lines_of(normal, config.walk));
-  const double again_ns = recipe_lines * (c.recipe_line_ns + c.recipe_step_ns * (steps - 1));
-  return c.start_ns + c.recipe_line_ns * recipe_lines +
-         remakes_of(config, normal, runs, cpu) * again_ns +
-         runs.count() * run_ends_ns(config, normal, c, dst_phase) +
-         runs.count() * runs.chunks * c.visit_ns +
+  const double recipes = 1 + remakes_of(config, normal, runs, cpu);
+  const bool partial = past_caches(config.stores) && has_partial_lines(config, normal, dst_phase);
+  return recipes * recipe_lines * c.recipe_line_ns +
+         runs.count() * (runs.chunks + (partial ? 2 : 1)) * c.run_ns +
          static_cast<double>(normal.bytes()) / line_bytes * line_ns;
 }
 

@@ -195,9 +195,8 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Pass
 }
 
 double Family::cost_ns(const PassesConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.passes;
   const double lines = static_cast<double>(normal.bytes()) / cpu.line_bytes;
-  return c.start_ns + config.planned->passes * lines * c.line_ns;
+  return config.planned->passes * lines * cpu.costs.passes.line_ns;
 }
 
 std::string Family::describe(const PassesConfig& config, const Problem&) {

@@ -26,7 +26,6 @@ namespace passes {
 
 /// What things cost one thread, by hand on a processor with AVX2.
 struct Costs {
-  Cost start_ns{"start_ns", 500, "the call"};
   Cost line_ns{"line_ns", 6.5, "a line of the array in each pass, read and written"};
 
   friend bool operator==(const Costs&, const Costs&) = default;

@@ -195,23 +195,6 @@ double side_by_side(const RowsConfig& config, const Problem& normal, std::int64_
   return run;
 }
 
-// Are rows moved between the source and their stage in square blocks, which registers transpose?
-// Rows of up to 8 bytes are, where they follow each other in the source.
-bool turns_blocks(const RowsConfig& config, const Problem& normal) {
-  const int along = config.outer_rank - 1;
-  if (!config.staged || config.run_bytes > 8) return false;
-  int nearer = 0;
-  bool adjacent = false;
-  for (const RowsConfig::Block& block : config.blocks) {
-    if (block.mode == -1 || block.mode == along || block.rows == 1) continue;
-    const std::int64_t stride = normal.modes[block.mode].src_stride;
-    if (std::abs(stride) >= std::abs(normal.modes[along].src_stride)) continue;
-    ++nearer;
-    adjacent = stride == config.run_bytes;
-  }
-  return nearer == 1 && adjacent;
-}
-
 // Does a box read rows that share lines, or lie in lines side by side, from the last to the first?
 bool is_read_backwards(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
   for (int i = 0; i < config.outer_rank; ++i) {
@@ -241,21 +224,16 @@ Stretch stretch_of(const RowsConfig& config, const Problem& normal, const CpuInf
   return {bytes, partial};
 }
 
-// Of all that rows cost whether or not a box has others beside them: bytes, and what a row adds.
-double row_cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
-                   bool written_alone) {
+// What a row costs, whether or not a box has others beside it.
+double row_cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
   const Costs& c = cpu.costs.rows;
-  const double run = static_cast<double>(std::max<std::int64_t>(config.run_bytes, 1));
-  const bool past = past_caches(config.stores);
-  const double bytes_a_ns = past && written_alone  ? c.apart_bytes_a_ns
-                            : past                 ? c.past_caches_bytes_a_ns
-                            : fits_l2(normal, cpu) ? c.cached_bytes_a_ns
-                                                   : c.regular_bytes_a_ns;
-  const double repeated = (1 - first_reads(normal)) * c.repeated_share;
-  double row_ns = turns_blocks(config, normal) ? c.turned_row_ns : c.row_ns;
-  if (!config.staged && config.run_bytes < 8) row_ns += c.short_row_ns;
-  if (!fits_l2(normal, cpu) && is_read_backwards(config, normal, cpu)) row_ns += c.backwards_row_ns;
-  return row_ns + run / bytes_a_ns * (1 - repeated);
+  const bool cached = fits_l2(normal, cpu);
+  const double bytes_a_ns = past_caches(config.stores) ? c.past_caches_bytes_a_ns
+                            : cached                   ? c.cached_bytes_a_ns
+                                                       : c.regular_bytes_a_ns;
+  const bool backwards = !cached && is_read_backwards(config, normal, cpu);
+  const auto run = static_cast<double>(std::max<std::int64_t>(config.run_bytes, 1));
+  return c.row_ns + (backwards ? double{c.backwards_row_ns} : 0.0) + run / bytes_a_ns;
 }
 
 // Where it is not known which stores are faster, both.
@@ -313,25 +291,18 @@ double Family::cost_ns(const RowsConfig& config, const Problem& normal, const Cp
   const double rows = bytes / run;
   const bool joined =
       config.outer_rank > 0 && normal.modes[config.outer_rank - 1].dst_stride == config.run_bytes;
-  // Rows that stand alone in the destination write partial lines. Short ones are then stored
-  // through the caches, whatever was asked for, unless they repeat an element.
-  const bool repeats = config.repeated_bytes > 0;
-  const bool written_alone = !joined && config.run_bytes < shortest_streamed && !repeats;
-  double row_ns = row_cost_ns(config, normal, cpu, written_alone);
-  if (!joined && run < static_cast<double>(long_enough)) row_ns += c.apart_row_ns;
-  double box_rows = 1;
-  for (const RowsConfig::Block& block : config.blocks) box_rows *= static_cast<double>(block.rows);
   const double group =
       config.outer_rank > 0 ? static_cast<double>(config.block_of(config.outer_rank - 1)) : 1.0;
-  const double parts = repeats ? std::ceil(run / static_cast<double>(config.chunk_bytes)) : 1;
-  double ns =
-      c.start_ns + rows * row_ns + rows / group * c.group_ns + rows / box_rows * parts * c.box_ns;
+  double ns = rows * row_cost_ns(config, normal, cpu) + rows / group * c.group_ns;
   if (!fits_l2(normal, cpu) && run < static_cast<double>(long_enough)) {
-    ns += first_reads(normal) * bytes /
-          side_by_side(config, normal, &Mode::src_stride, config.source_bytes()) * c.source_end_ns;
-    ns += bytes / side_by_side(config, normal, &Mode::dst_stride, config.run_bytes) *
-          c.destination_end_ns;
+    const double source = side_by_side(config, normal, &Mode::src_stride, config.source_bytes());
+    const double destination = side_by_side(config, normal, &Mode::dst_stride, config.run_bytes);
+    ns += (first_reads(normal) / source + 1 / destination) * bytes * c.end_ns;
   }
+  // Short rows that stand alone in the destination are stored through the caches, whatever was
+  // asked for, unless they repeat an element.
+  const bool written_alone =
+      !joined && config.run_bytes < shortest_streamed && config.repeated_bytes == 0;
   if (past_caches(config.stores) && !written_alone) {
     const Stretch stretch = stretch_of(config, normal, cpu, dst_phase);
     if (stretch.has_partial_lines) {

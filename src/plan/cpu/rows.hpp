@@ -58,25 +58,15 @@ inline constexpr std::int64_t longest_repeated = 2 << 10;
 
 /// What things cost one thread. Assumed, with rows of some sizes in view.
 struct Costs {
-  Cost start_ns{"start_ns", 20, "the call"};
-  Cost row_ns{"row_ns", 0.4, "a row"};
-  Cost turned_row_ns{"turned_row_ns", 0.3, "a row of a block that is transposed in registers"};
+  Cost row_ns{"row_ns", 0.52, "a row"};
   Cost backwards_row_ns{"backwards_row_ns", 1, "more for a row that lies before its predecessor"};
-  Cost short_row_ns{"short_row_ns", 0.001,
-                    "more for a row of less than 8 bytes that goes to its place by itself"};
-  Cost cached_bytes_a_ns{"cached_bytes_a_ns", 25, "bytes of rows in the caches"};
-  Cost regular_bytes_a_ns{"regular_bytes_a_ns", 8, "bytes of rows stored through the caches"};
+  Cost cached_bytes_a_ns{"cached_bytes_a_ns", 172.2, "bytes of rows in the caches"};
+  Cost regular_bytes_a_ns{"regular_bytes_a_ns", 10.4, "bytes of rows stored through the caches"};
   Cost past_caches_bytes_a_ns{"past_caches_bytes_a_ns", 16, "bytes of rows stored around them"};
-  Cost apart_bytes_a_ns{"apart_bytes_a_ns", 14,
-                        "bytes of rows that stand alone: only their source is fetched ahead"};
-  Cost repeated_share{"repeated_share", 0.4, "of a byte's time, what reading it again saves", 1};
-  Cost apart_row_ns{"apart_row_ns", 8, "more for a row that stands alone: its lines are partial"};
-  Cost group_ns{"group_ns", 8.812, "rows of a box that follow each other in the destination"};
-  Cost box_ns{"box_ns", 48.34, "a box"};
+  Cost group_ns{"group_ns", 5.581, "rows of a box that follow each other in the destination"};
   Cost around_end_ns{"around_end_ns", 12,
                      "the partial lines of a stretch stored around the caches"};
-  Cost source_end_ns{"source_end_ns", 4.465, "the ends of what a box reads side by side"};
-  Cost destination_end_ns{"destination_end_ns", 5.842, "the ends of what it writes side by side"};
+  Cost end_ns{"end_ns", 4.465, "the ends of what a box has side by side on either side"};
 
   friend bool operator==(const Costs&, const Costs&) = default;
 };

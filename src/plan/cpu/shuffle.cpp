@@ -281,8 +281,8 @@ void Family::configure(const Problem& normal, const CpuInfo&, const Add<ShuffleC
   }
 }
 
-// Its blocks or its lines, whichever take longer, a share of the others, and what boxes and the
-// ends of runs cost. Runs shorter than half a line share lines that are still in the caches.
+// Its blocks or its lines, whichever take longer, a share of the others, and what the ends of runs
+// cost. Runs shorter than half a line share lines that are still in the caches.
 double Family::cost_ns(const ShuffleConfig& config, const Problem& normal, const CpuInfo& cpu) {
   const Costs& c = cpu.costs.shuffle;
   const auto bytes = static_cast<double>(normal.bytes());
@@ -291,20 +291,17 @@ double Family::cost_ns(const ShuffleConfig& config, const Problem& normal, const
   for (int k = 0; k < config.part_count; ++k) {
     box_bytes *= config.parts[static_cast<std::size_t>(k)].extent;
   }
-  const double boxes = bytes / box_bytes;
-  const double block_ns = c.block_ns + block.windows * c.window_ns + block.pieces * c.piece_ns +
-                          block.vectors * block.steps * c.step_ns;
-  const double work = boxes * block.of_a_box * block_ns;
-  const bool cached = fits_l2(normal, cpu);
+  const double block_ns = c.block_ns + block.pieces * c.piece_ns +
+                          (block.windows + block.vectors * block.steps) * c.window_ns;
+  const double work = bytes / box_bytes * block.of_a_box * block_ns;
   double lines = bytes / line_bytes * c.cached_line_ns;
-  if (!cached) {
-    const double first = first_reads(normal);
-    const std::int64_t src_run = std::max(config.src_run, line_bytes / 2);
-    lines = bytes / line_bytes * c.line_ns * (1 - (1 - first) * c.repeated_share) +
-            first * bytes / static_cast<double>(src_run) * c.source_end_ns +
-            bytes / static_cast<double>(config.dst_run) * c.destination_end_ns;
+  if (!fits_l2(normal, cpu)) {
+    const auto src_run = static_cast<double>(std::max(config.src_run, line_bytes / 2));
+    const auto dst_run = static_cast<double>(config.dst_run);
+    lines = bytes / line_bytes * c.line_ns +
+            bytes * (first_reads(normal) / src_run + 1 / dst_run) * c.end_ns;
   }
-  return c.start_ns + boxes * c.box_ns + std::max(work, lines) + std::min(work, lines) * c.overlap;
+  return c.start_ns + std::max(work, lines) + std::min(work, lines) * c.overlap;
 }
 
 std::string Family::describe(const ShuffleConfig& config, const Problem&) {

@@ -44,10 +44,8 @@ double Family::cost_ns(const StridedConfig& config, const Problem& normal, const
   const double moved = read + static_cast<double>(normal.bytes());
   const bool is_short = config.chunk * normal.dst_type.size() < long_run;
   const double partial = is_short ? c.partial_lines_ns : 0.0;
-  const double element_ns = (config.pairs ? 0.0 : double{c.single_element_ns}) +
-                            (fastest.src_stride < 0 ? double{c.backward_element_ns} : 0.0);
-  return c.start_ns + rows * (c.chunk_ns + partial) + moved / c.moved_bytes_a_ns +
-         elements * element_ns;
+  const double element_ns = config.pairs ? 0.0 : double{c.single_element_ns};
+  return rows * (c.chunk_ns + partial) + moved / c.moved_bytes_a_ns + elements * element_ns;
 }
 
 std::string Family::describe(const StridedConfig& config, const Problem&) {

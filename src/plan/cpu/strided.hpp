@@ -23,13 +23,11 @@ namespace strided {
 
 /// What things cost one thread. Assumed.
 struct Costs {
-  Cost start_ns{"start_ns", 20, "the call"};
   Cost chunk_ns{"chunk_ns", 10, "a run of the destination, or a part of a long one"};
   Cost partial_lines_ns{"partial_lines_ns", 16, "more for a short one: its first and last lines"};
-  Cost moved_bytes_a_ns{"moved_bytes_a_ns", 32, "bytes of both sides, with those between elements"};
+  Cost moved_bytes_a_ns{"moved_bytes_a_ns", 41.6,
+                        "bytes of both sides, with those between elements"};
   Cost single_element_ns{"single_element_ns", 0.5, "more for an element that is picked by itself"};
-  Cost backward_element_ns{"backward_element_ns", 1,
-                           "more for an element of rows read from the last to the first"};
 
   friend bool operator==(const Costs&, const Costs&) = default;
 };

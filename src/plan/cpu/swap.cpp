@@ -44,7 +44,7 @@ double Family::cost_ns(const SwapConfig&, const Problem& normal, const CpuInfo& 
   const double matrices =
       elements / static_cast<double>(split.extent) / static_cast<double>(split.extent);
   const double single = split.in_registers() ? 0 : elements * c.element_ns;
-  return c.start_ns + matrices * c.matrix_ns + bytes / cpu.line_bytes * c.line_ns + single;
+  return matrices * c.matrix_ns + bytes / cpu.line_bytes * c.line_ns + single;
 }
 
 std::string Family::describe(const SwapConfig& config, const Problem& normal) {

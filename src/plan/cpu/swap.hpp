@@ -37,7 +37,6 @@ constexpr std::int64_t tile_side(std::int64_t element) {
 
 /// What things cost one thread, by hand on a processor with AVX2.
 struct Costs {
-  Cost start_ns{"start_ns", 60, "the call"};
   Cost matrix_ns{"matrix_ns", 25, "each matrix of a batch"};
   Cost line_ns{"line_ns", 6, "a line of the array, read and written"};
   Cost element_ns{"element_ns", 4, "an element that is not transposed in registers"};

@@ -256,19 +256,6 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Tile
 
 namespace {
 
-// Of work in registers, for a line. It covers whole lines by whole units.
-double line_of_work_ns(const TileConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.tile;
-  const std::int64_t width = normal.dst_type.size();
-  double ns = config.direct                ? c.direct_line_ns
-              : past_caches(config.stores) ? c.staged_line_ns
-                                           : c.regular_line_ns;
-  if (width == 1) ns += c.byte_line_ns;
-  if (width == 16) ns += c.wide_line_ns;
-  if (config.copy_rows) ns += width == 1 ? c.copied_byte_line_ns : c.copied_line_ns;
-  return ns;
-}
-
 // How a tile is written past the caches.
 struct Writes {
   double stretch;     // bytes at once
@@ -308,11 +295,11 @@ double Family::cost_ns(const TileConfig& planned, const Problem& normal, const C
   const double strip = std::min<double>(run, config.strip_bytes);
   const double padded_run = std::ceil(run / line) * line;
   const double padded_chain = std::ceil(chain / unit_bytes) * unit_bytes;
-  const double work =
-      line_of_work_ns(config, normal, cpu) * padded_run / run * padded_chain / chain / line;
-  const double rows = strip / static_cast<double>(width);
-  double read = (c.read_line_ns + c.many_rows_line_ns * rows / (rows + c.few_rows)) / line +
-                c.source_run_ns / chain + c.visit_ns / std::min<double>(config.window_bytes, chain);
+  // Work in registers covers whole lines by whole units.
+  const double work_line_ns = (config.direct ? c.direct_line_ns : c.staged_line_ns) +
+                              (config.copy_rows ? double{c.copied_line_ns} : 0.0);
+  const double work = work_line_ns * padded_run / run * padded_chain / chain / line;
+  double read = c.read_line_ns / line + c.source_run_ns / chain;
   if (normal.converts())
     read *= static_cast<double>(normal.src_type.size()) / static_cast<double>(width);
   double write = c.cached_line_ns / line;
@@ -322,8 +309,7 @@ double Family::cost_ns(const TileConfig& planned, const Problem& normal, const C
     write = c.write_line_ns / line + c.destination_run_ns / writes.stretch;
     if (writes.ends) {
       const bool one_end = config.direct && dst_phase == 0;
-      write +=
-          (one_end ? 1 : 2) * (config.direct ? c.direct_end_ns : c.partial_line_ns) / writes.run;
+      write += (one_end ? 1 : 2) * c.partial_line_ns / writes.run;
     }
     // A strip is shifted back to where lines begin: rows before it are read again.
     const bool shifted = writes.ends && !config.direct && !config.packed;
@@ -333,7 +319,7 @@ double Family::cost_ns(const TileConfig& planned, const Problem& normal, const C
     read = c.cached_line_ns / line;
   }
   const double pieces = bytes / (strip * chain);
-  return c.start_ns + joined + pieces * (c.piece_ns + c.row_ns * rows) +
+  return c.start_ns + joined + pieces * c.piece_ns +
          bytes * (work + first_reads(normal) * read + write);
 }
 

@@ -62,31 +62,21 @@ TileConfig at_phase(const TileConfig& config, const Problem& normal, std::int64_
 /// What things cost one thread: what memory costs, what each run that ends costs on either side,
 /// and the work in registers. Measured with matrices of many shapes on a Zen 4 processor.
 struct Costs {
-  Cost start_ns{"start_ns", 60, "the call"};
+  Cost start_ns{"start_ns", 110, "the call"};
   Cost piece_ns{"piece_ns", 60, "a strip of a sweep"};
-  Cost row_ns{"row_ns", 0.6, "a row of such a strip"};
-  Cost read_line_ns{"read_line_ns", 2, "a line of the source from memory"};
-  Cost many_rows_line_ns{"many_rows_line_ns", 0.1,
-                         "more for one where a strip reads more rows than are fetched unasked"};
-  Cost few_rows{"few_rows", 128, "rows of a strip of which half of the lines cost more"};
-  Cost visit_ns{"visit_ns", 0.001, "a row of the source taken up again for its next window"};
-  Cost write_line_ns{"write_line_ns", 1.5, "a line of the destination past the caches"};
-  Cost cached_line_ns{"cached_line_ns", 1, "a line of either through the caches"};
+  Cost read_line_ns{"read_line_ns", 1.538, "a line of the source from memory"};
+  Cost write_line_ns{"write_line_ns", 1.154, "a line of the destination past the caches"};
+  Cost cached_line_ns{"cached_line_ns", 0.7639, "a line of either through the caches"};
   Cost cached_bytes{"cached_bytes", 512 << 10, "bytes of a source that stays in the caches"};
-  Cost source_run_ns{"source_run_ns", 6, "each run of the source"};
+  Cost source_run_ns{"source_run_ns", 4.013, "each run of the source"};
   Cost destination_run_ns{"destination_run_ns", 3,
                           "each stretch of the destination written at once"};
   Cost packed_run_ns{"packed_run_ns", 2.018,
                      "each run on its way past the caches that follows another one"};
   Cost partial_line_ns{"partial_line_ns", 4, "each end of a run that lies within a line"};
-  Cost direct_end_ns{"direct_end_ns", 12, "the same where lines go straight to memory"};
-  Cost direct_line_ns{"direct_line_ns", 0.8, "work on a line that goes straight to memory"};
-  Cost staged_line_ns{"staged_line_ns", 1.9, "work on a line that goes to a stage"};
-  Cost regular_line_ns{"regular_line_ns", 1.9, "work on a line that goes to the caches"};
-  Cost byte_line_ns{"byte_line_ns", 0.4, "more work on a line of elements of one byte"};
-  Cost wide_line_ns{"wide_line_ns", 1.397, "more work on a line of elements of 16 bytes"};
+  Cost direct_line_ns{"direct_line_ns", 0.6154, "work on a line that goes straight to memory"};
+  Cost staged_line_ns{"staged_line_ns", 1.462, "work on any other line"};
   Cost copied_line_ns{"copied_line_ns", 1, "more work on a line where rows are copied first"};
-  Cost copied_byte_line_ns{"copied_byte_line_ns", 2, "the same of elements of one byte"};
 
   friend bool operator==(const Costs&, const Costs&) = default;
 };

@@ -97,11 +97,9 @@ double Family::cost_ns(const UnitsConfig& config, const Problem& normal, const C
   const auto matrices = static_cast<double>(count);
   const auto units =
       static_cast<double>(ceil_div(rows, unit_rows) * ceil_div(columns, unit_columns));
-  int steps = 0;
-  for (std::int64_t k = 1; k < unit_columns; k *= 2) ++steps;
-  const double unit = c.load_ns * static_cast<double>(unit_rows) +
-                      (c.store_ns + c.step_ns * steps) * static_cast<double>(unit_columns);
-  double ns = c.start_ns + matrices * (c.matrix_ns + units * unit);
+  const double unit =
+      c.load_ns * static_cast<double>(unit_rows) + c.store_ns * static_cast<double>(unit_columns);
+  double ns = matrices * (c.matrix_ns + units * unit);
   if (fits_l1(normal, cpu)) return ns;
   // A line is visited by each matrix that has a part of it.
   const auto bytes = static_cast<double>(normal.bytes());
@@ -109,11 +107,11 @@ double Family::cost_ns(const UnitsConfig& config, const Problem& normal, const C
     const double parts =
         bytes / static_cast<double>(std::min<std::int64_t>(run * width, cpu.line_bytes));
     const double shared = config.group > 1 ? 0 : in_one_set(others, pitch, cpu);
-    return parts * (c.l2_line_ns + shared * c.one_set_line_ns);
+    return parts * (c.l2_line_ns + shared * c.crowded_line_ns);
   };
   ns += visits(columns, rows, normal.modes.back().src_stride) +
         visits(rows, columns, normal.modes[config.columns].dst_stride);
-  if (config.group > 1) ns += bytes / cpu.line_bytes * c.staged_line_ns;
+  if (config.group > 1) ns += bytes / cpu.line_bytes * c.crowded_line_ns;
   return ns;
 }
 

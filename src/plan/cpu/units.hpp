@@ -41,14 +41,12 @@ inline constexpr std::int64_t staged_runs = 128;
 
 /// What things cost one thread: fitted to small random problems on a Zen 5 processor.
 struct Costs {
-  Cost start_ns{"start_ns", 11.04, "the call"};
   Cost matrix_ns{"matrix_ns", 4.255, "a matrix of the two modes"};
   Cost load_ns{"load_ns", 0.1205, "a part of a row that is loaded"};
   Cost store_ns{"store_ns", 0.1695, "a part of a column that is stored"};
-  Cost step_ns{"step_ns", 0.01017, "a register permuted"};
   Cost l2_line_ns{"l2_line_ns", 0.1211, "a line of either side, where they pass the first level"};
-  Cost one_set_line_ns{"one_set_line_ns", 0.593, "more for one of them, where all share one set"};
-  Cost staged_line_ns{"staged_line_ns", 0.5922, "a line that passes through the stages"};
+  Cost crowded_line_ns{"crowded_line_ns", 0.593,
+                       "more for one of them, where all share one set or pass through the stages"};
 
   friend bool operator==(const Costs&, const Costs&) = default;
 };
