@@ -116,7 +116,7 @@ class Explanation:
 
     @property
     def slowdown(self) -> float:
-        """How many times as long as a plain copy a transposition through this tile takes."""
+        """How many times as long as a plain copy a transposition takes that only this tile and the memory bound."""
         return self._facts["time"]["slowdown"] if "time" in self._facts else 1.0
 
     @property
