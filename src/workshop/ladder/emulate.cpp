@@ -149,8 +149,8 @@ TileKind kind_of(const std::optional<TileMap>& tile) {
 }
 
 std::int64_t emulation_bytes(const Matrix& matrix) {
-  // Both sides, and who wrote each element: 16 bytes.
-  return matrix.batch * matrix.rows * matrix.cols * (2 * matrix.bytes + 16);
+  // Both sides, one more that they are compared with, and who wrote each element: 16 bytes.
+  return matrix.batch * matrix.rows * matrix.cols * (3 * matrix.bytes + 16);
 }
 
 void check_findings(const Rung& rung, const simt::Emulator& emulator) {
