@@ -133,7 +133,8 @@ def test_verified_without_a_gpu(tmp_path, capsys):
     result = json.loads(path.read_text())
     assert result["verified"] and result["provenance"]["commit"] == "abc"
     assert result["runs"][0]["why_no_gpu"] == "left out by this test"
-    assert "verified, every element" in str(report) and "cute_smem: it runs on a GPU only" in str(report)
+    assert "verified, every element, in the emulator\n" in str(report)
+    assert "cute_smem: it runs on a GPU only" in str(report)
 
 
 def test_a_rung_that_is_wrong_is_found(monkeypatch):
@@ -205,3 +206,4 @@ def test_the_command_verifies_triton_in_the_interpreter(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("no GPU: ")
     assert [line.split()[-1] for line in done.stdout.splitlines() if line.startswith("triton_")] == ["yes"]
+    assert "in the emulator and in Triton's interpreter\n" in done.stdout
