@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/case.hpp"
+#include "plan/cpu/costs.hpp"
 #include "plan/gpu/families.hpp"
 #include "plan/plan.hpp"
 #include "plan/planner.hpp"
@@ -53,7 +54,7 @@ Measurement measurement(const std::string& path, const plan::gpu::DeviceInfo& de
 /// What a stored result calls a kernel or a candidate, in the words of today.
 std::string name_today(std::string stored);
 
-/// A machine with other costs, which outlive what is returned.
+/// The machine with other costs; those of a GPU outlive what is returned.
 plan::Machine with_costs(const plan::Machine& machine, const plan::gpu::Costs& costs);
 plan::Machine with_costs(const plan::Machine& machine, const plan::CpuCosts& costs);
 

@@ -169,7 +169,8 @@ void check(const Arguments& arguments) {
   plan::CpuFile cpu;
   cpu.costs = first.costs;
   if (!arguments.cpu.empty()) cpu = plan::cpu_file_named(arguments.cpu, "--cpu");
-  cpu.costs = judge_and_fit(arguments, measured, cpu.costs);
+  cpu.costs =
+      std::make_shared<const plan::CpuCosts>(judge_and_fit(arguments, measured, *cpu.costs));
   if (!arguments.write.empty()) write_cpu(arguments, first, cpu);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/divide.hpp"
 #include "cpu/kernel.hpp"
+#include "plan/cpu/amax.hpp"
 #include "values/magnitude.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -161,8 +162,6 @@ class Pieces {
   std::int64_t count_ = 1;
 };
 
-}  // namespace
-
 std::int64_t pieces(const plan::AmaxConfig& config, const Problem& normal) {
   return Pieces(config, normal).count();
 }
@@ -181,6 +180,10 @@ void run(const plan::AmaxConfig& config, const Problem& normal, const Buffers& b
   while (known < found && !most.compare_exchange_weak(known, found, std::memory_order_relaxed)) {
   }
 }
+
+}  // namespace
+
+extern const Kernel amax_kernel = kernel_in_pieces<plan::AmaxConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu
 #endif

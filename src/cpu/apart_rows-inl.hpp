@@ -52,7 +52,7 @@ class ApartRows {
       }
     };
     if (takes_whole) return append([](auto... row) HWY_ATTR { move_row<step>(row...); });
-    append([](auto... row) HWY_ATTR { move_row_apart<step>(row...); });
+    append([](auto... row) HWY_ATTR { move_uncached_row<step>(row...); });
   }
 
   HWY_INLINE void finish() {}

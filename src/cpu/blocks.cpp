@@ -7,6 +7,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/scratch.hpp"
 #include "plan/cpu/block_boxes.hpp"
+#include "plan/cpu/blocks.hpp"
 #include "values/blocks.hpp"
 
 namespace cornerturn::cpu {
@@ -91,15 +92,16 @@ class Worker {
         second_(static_cast<std::byte*>(buffers.blocks.second)),
         second_scales_(static_cast<std::byte*>(buffers.blocks.second_scales)) {
     // The stages of the largest box: of both results, then of codes.
-    const std::int64_t own = stage_of(grid_.extent, blocks_.first.axis).elements();
-    const std::int64_t other =
+    const std::int64_t first = stage_of(grid_.extent, blocks_.first.axis).elements();
+    const std::int64_t second =
         blocks_.second ? stage_of(grid_.extent, blocks_.second->axis).elements() : 0;
-    const std::int64_t codes = blocks_.rule.format == BlockFormat::q8_0 ? 0 : std::max(own, other);
-    const std::int64_t bytes = (own + other) * static_cast<std::int64_t>(sizeof(float)) + codes;
+    const std::int64_t codes =
+        blocks_.rule.format == BlockFormat::q8_0 ? 0 : std::max(first, second);
+    const std::int64_t bytes = (first + second) * static_cast<std::int64_t>(sizeof(float)) + codes;
     std::byte* const stages = thread_scratch(Scratch::blocks, static_cast<std::size_t>(bytes));
     numbers_ = reinterpret_cast<float*>(stages);
-    transposed_ = numbers_ + own;
-    codes_ = reinterpret_cast<std::byte*>(transposed_ + other);
+    transposed_ = numbers_ + first;
+    codes_ = reinterpret_cast<std::byte*>(transposed_ + second);
   }
 
   void run(std::int64_t index) {
@@ -245,8 +247,6 @@ class Worker {
   std::byte* codes_;
 };
 
-}  // namespace
-
 std::int64_t pieces(const plan::BlocksConfig& config, const Problem& normal) {
   return plan::block_grid(config.boxes->extent, normal).count;
 }
@@ -256,5 +256,9 @@ void run(const plan::BlocksConfig& config, const Problem& normal, const Buffers&
   Worker worker(config, normal, buffers);
   for (std::int64_t i = first; i < last; ++i) worker.run(i);
 }
+
+}  // namespace
+
+extern const Kernel blocks_kernel = kernel_in_pieces<plan::BlocksConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu

@@ -151,8 +151,6 @@ void copy_again(const Tables& tables, std::int64_t atom_bytes, std::byte* dst,
   }
 }
 
-}  // namespace
-
 std::int64_t pieces(const BoxesConfig& config, const Problem& normal) {
   const std::int64_t boxes = plan::boxes::grid_of(config, normal).count;
   return (boxes + config.boxes_a_piece - 1) / config.boxes_a_piece;
@@ -201,5 +199,9 @@ void run(const BoxesConfig& config, const Problem& normal, const Buffers& buffer
     }
   });
 }
+
+}  // namespace
+
+extern const Kernel boxes_kernel = kernel_in_pieces<plan::BoxesConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu

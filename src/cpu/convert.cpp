@@ -2,14 +2,18 @@
 // through a stage in the second-level cache: it is moved there or from there by whichever of the
 // other kernels suits it, and converted on the other side, where it is wider.
 #include <hwy/cache_control.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/validate.hpp"
 #include "cpu/convert_vector.hpp"
 #include "cpu/engine.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/scratch.hpp"
+#include "plan/cpu/convert.hpp"
 #include "plan/cpu/convert_boxes.hpp"
 
 namespace cornerturn::cpu {
@@ -206,8 +210,6 @@ class Boxes {
   const bool streams_;
 };
 
-}  // namespace
-
 std::int64_t pieces(const plan::ConvertConfig& config, const Problem& normal) {
   return plan::make_boxes(config, normal).count;
 }
@@ -216,5 +218,40 @@ void run(const plan::ConvertConfig& config, const Problem& normal, const Buffers
          std::int64_t first, std::int64_t last) {
   Boxes(config, normal, dst_of(buffers), src_of(buffers), buffers.vectors).run(first, last);
 }
+
+// Does the operating system still have to provide the memory that is written to? Three pages tell.
+bool is_fresh(const Problem& normal, const std::byte* dst) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const Reach reach = dst_reach(normal);
+  for (int quarter = 1; quarter <= 3; ++quarter) {
+    const std::byte* place =
+        dst - normal.dst_offset + reach.low + (reach.high - reach.low) / 4 * quarter;
+    place -= reinterpret_cast<std::uintptr_t>(place) % page;
+    unsigned char resident = 1;
+    if (mincore(const_cast<std::byte*>(place), 1, &resident) != 0 || (resident & 1) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The stores are settled once for all pieces, before any page is written to.
+plan::AnyConfig config_for(const plan::AnyConfig& planned, const Problem& normal,
+                           const Buffers& buffers) {
+  auto config = planned.as<plan::ConvertConfig>();
+  if (config.stores == plan::Stores::past_caches_unless_fresh) {
+    const bool fresh = is_fresh(normal, dst_of(buffers));
+    config.stores = fresh ? plan::Stores::regular : plan::Stores::past_caches;
+  }
+  return config;
+}
+
+}  // namespace
+
+extern const Kernel convert_kernel = [] {
+  Kernel kernel = kernel_in_pieces<plan::ConvertConfig, pieces, run>;
+  kernel.config_for = config_for;
+  return kernel;
+}();
 
 }  // namespace cornerturn::cpu

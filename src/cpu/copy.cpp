@@ -8,6 +8,7 @@
 
 #include "cpu/kernel.hpp"
 #include "cpu/stream-inl.hpp"
+#include "plan/cpu/copy.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::cpu::HWY_NAMESPACE {
@@ -122,8 +123,6 @@ HWY_EXPORT(copy_run);
 
 constexpr std::int64_t bytes_per_piece = 1 << 20;
 
-}  // namespace
-
 std::int64_t pieces(const plan::CopyConfig&, const Problem& normal) {
   return (normal.bytes() + bytes_per_piece - 1) / bytes_per_piece;
 }
@@ -140,6 +139,10 @@ void run(const plan::CopyConfig& config, const Problem& normal, const Buffers& b
   HWY_DYNAMIC_DISPATCH(copy_run)
   (dst + begin * width, src + begin * stride, end - begin, width, config);
 }
+
+}  // namespace
+
+extern const Kernel copy_kernel = kernel_in_pieces<plan::CopyConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu
 #endif

@@ -3,6 +3,7 @@
 
 #include "cpu/convert_run.hpp"
 #include "cpu/kernel.hpp"
+#include "plan/cpu/gather.hpp"
 
 namespace cornerturn::cpu {
 namespace {
@@ -81,14 +82,10 @@ const float* at(const float* data, const ModeVector& vector, const std::int64_t*
   return data + vector.first + (outer ? vector.step * index[vector.mode] : 0);
 }
 
-}  // namespace
-
 std::int64_t pieces(const plan::GatherConfig&, const Problem& normal) {
   const Shape shape = shape_of(normal);
   return (shape.runs + shape.runs_a_piece - 1) / shape.runs_a_piece;
 }
-
-namespace {
 
 void move(const Problem& normal, std::byte* dst, const std::byte* src, std::int64_t first,
           std::int64_t last) {
@@ -141,8 +138,6 @@ void convert(const Problem& normal, std::byte* dst, const std::byte* src, const 
   }
 }
 
-}  // namespace
-
 void run(const plan::GatherConfig&, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last) {
   std::byte* const dst = dst_of(buffers);
@@ -150,5 +145,9 @@ void run(const plan::GatherConfig&, const Problem& normal, const Buffers& buffer
   if (!normal.converts()) return move(normal, dst, src, first, last);
   convert(normal, dst, src, buffers.vectors, first, last);
 }
+
+}  // namespace
+
+extern const Kernel gather_kernel = kernel_in_pieces<plan::GatherConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu

@@ -5,34 +5,60 @@
 #include <cstdint>
 
 #include "core/buffers.hpp"
-#include "plan/cpu/families.hpp"
+#include "core/problem.hpp"
+#include "plan/any_config.hpp"
+
+namespace cornerturn::plan {
+struct Row;
+}
 
 namespace cornerturn::cpu {
 
-// Each family of plan/cpu/families.hpp overloads these two for its own configuration:
-//
-//   std::int64_t pieces(const XConfig& config, const Problem& normal);
-//     How many pieces the work has. Any two may run at once: they write different bytes.
-//
-//   void run(const XConfig& config, const Problem& normal, const Buffers& buffers,
-//            std::int64_t first, std::int64_t last);
-//     Does pieces [first, last). The destination and the source of `buffers` are the first elements
-//     (offsets already added).
-//
-// and, where counting them is a good part of a small problem's time:
-//
-//   void run_all(const XConfig& config, const Problem& normal, const Buffers& buffers);
-//     Does all pieces.
-//
-// or, where parts of the work have to wait for others:
-//
-//   void run_whole(const XConfig& config, int threads, const Buffers& buffers);
-//     Does all of it.
+/// A kernel as the engine calls it. Configurations are those of the kernel's own family; the
+/// destination and the source of `buffers` are the first elements (offsets already added).
+struct Kernel {
+  /// How many pieces the work has. Any two may run at once: they write different bytes.
+  std::int64_t (*pieces)(const plan::AnyConfig& config, const Problem& normal);
 
-// and, where stores may be tried on some pieces and pieces are not alike:
-//
-//   std::int64_t piece_bytes(const XConfig& config, const Problem& normal, std::int64_t piece);
-//     So many bytes it moves.
+  /// Does pieces [first, last).
+  void (*run)(const plan::AnyConfig& config, const Problem& normal, const Buffers& buffers,
+              std::int64_t first, std::int64_t last);
+
+  /// Does all of it in the place of the functions above, which are null then: for work of which
+  /// some parts have to wait for others. Null: there are pieces.
+  void (*run_whole)(const plan::AnyConfig& config, int threads, const Buffers& buffers) = nullptr;
+
+  /// The configuration for this destination, which is asked for once, before any byte is written;
+  /// null: it is the planned one.
+  plan::AnyConfig (*config_for)(const plan::AnyConfig& config, const Problem& normal,
+                                const Buffers& buffers) = nullptr;
+
+  /// Whether run() stops at the last piece by itself. Where counting them is a good part of a small
+  /// problem's time, one thread then does all without.
+  bool stops_at_last = false;
+};
+
+/// The kernel of a family of plan/cpu/families.hpp: NAME_kernel, which src/cpu/NAME.cpp defines.
+const Kernel& kernel_of(const plan::Row& family);
+
+/// What Kernel::pieces and Kernel::run are for one type of configurations.
+template <class Config>
+using PiecesOf = std::int64_t (*)(const Config& config, const Problem& normal);
+template <class Config>
+using RunOf = void (*)(const Config& config, const Problem& normal, const Buffers& buffers,
+                       std::int64_t first, std::int64_t last);
+
+/// A kernel made of two functions that take their family's own configurations:
+///
+///   extern const Kernel fold_kernel = kernel_in_pieces<plan::FoldConfig, pieces, run>;
+template <class Config, PiecesOf<Config> pieces, RunOf<Config> run>
+inline constexpr Kernel kernel_in_pieces{
+    [](const plan::AnyConfig& config, const Problem& normal) {
+      return pieces(config.as<Config>(), normal);
+    },
+    [](const plan::AnyConfig& config, const Problem& normal, const Buffers& buffers,
+       std::int64_t first,
+       std::int64_t last) { run(config.as<Config>(), normal, buffers, first, last); }};
 
 /// The place in a list of what mode, shape or axis number `i` has.
 inline std::size_t slot(int i) {
@@ -45,70 +71,5 @@ inline std::byte* dst_of(const Buffers& buffers) {
 inline const std::byte* src_of(const Buffers& buffers) {
   return static_cast<const std::byte*>(buffers.src);
 }
-
-std::int64_t pieces(const plan::CopyConfig& config, const Problem& normal);
-void run(const plan::CopyConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::RowsConfig& config, const Problem& normal);
-std::int64_t piece_bytes(const plan::RowsConfig& config, const Problem& normal, std::int64_t piece);
-void run(const plan::RowsConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::UnitsConfig& config, const Problem& normal);
-void run(const plan::UnitsConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-void run_all(const plan::UnitsConfig& config, const Problem& normal, const Buffers& buffers);
-
-std::int64_t pieces(const plan::TileConfig& config, const Problem& normal);
-void run(const plan::TileConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-void run_all(const plan::TileConfig& config, const Problem& normal, const Buffers& buffers);
-
-std::int64_t pieces(const plan::PackLinesConfig& config, const Problem& normal);
-void run(const plan::PackLinesConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::PackConfig& config, const Problem& normal);
-void run(const plan::PackConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::BoxesConfig& config, const Problem& normal);
-void run(const plan::BoxesConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::ShuffleConfig& config, const Problem& normal);
-void run(const plan::ShuffleConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::StridedConfig& config, const Problem& normal);
-void run(const plan::StridedConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::ConvertConfig& config, const Problem& normal);
-void run(const plan::ConvertConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::GatherConfig& config, const Problem& normal);
-void run(const plan::GatherConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-std::int64_t pieces(const plan::BlocksConfig& config, const Problem& normal);
-void run(const plan::BlocksConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-/// The destination is one std::uint64_t. Each piece raises it to the largest magnitude that it
-/// finds (values/magnitude.hpp): these pieces write the same bytes, atomically.
-std::int64_t pieces(const plan::AmaxConfig& config, const Problem& normal);
-void run(const plan::AmaxConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-/// The array is the destination of `buffers`.
-std::int64_t pieces(const plan::SwapConfig& config, const Problem& normal);
-void run(const plan::SwapConfig& config, const Problem& normal, const Buffers& buffers,
-         std::int64_t first, std::int64_t last);
-
-/// Passes follow one another, so this family takes its threads itself.
-void run_whole(const plan::PassesConfig& config, int threads, const Buffers& buffers);
 
 }  // namespace cornerturn::cpu

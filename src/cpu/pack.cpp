@@ -11,6 +11,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/pack_layout.hpp"
 #include "cpu/scratch.hpp"
+#include "plan/cpu/pack.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/pack.cpp"
@@ -352,6 +353,8 @@ namespace cornerturn::cpu {
 
 HWY_EXPORT(run_pack);
 
+namespace {
+
 std::int64_t pieces(const PackConfig& config, const Problem& normal) {
   return ceil_div(pack_layout(config, normal).boxes, config.boxes_a_piece);
 }
@@ -360,6 +363,10 @@ void run(const plan::PackConfig& config, const Problem& normal, const Buffers& b
          std::int64_t first, std::int64_t last) {
   HWY_DYNAMIC_DISPATCH(run_pack)(config, normal, dst_of(buffers), src_of(buffers), first, last);
 }
+
+}  // namespace
+
+extern const Kernel pack_kernel = kernel_in_pieces<plan::PackConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu
 #endif

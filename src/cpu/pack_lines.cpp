@@ -12,6 +12,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/line_recipe.hpp"
 #include "cpu/scratch.hpp"
+#include "plan/cpu/pack_lines.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/pack_lines.cpp"
@@ -340,6 +341,8 @@ namespace cornerturn::cpu {
 
 HWY_EXPORT(run_pieces);
 
+namespace {
+
 std::int64_t pieces(const PackLinesConfig& config, const Problem& normal) {
   const std::int64_t count = normal.modes[config.walk].extent;
   std::int64_t batch = 1;
@@ -353,6 +356,10 @@ void run(const plan::PackLinesConfig& config, const Problem& normal, const Buffe
          std::int64_t first, std::int64_t last) {
   HWY_DYNAMIC_DISPATCH(run_pieces)(config, normal, dst_of(buffers), src_of(buffers), first, last);
 }
+
+}  // namespace
+
+extern const Kernel pack_lines_kernel = kernel_in_pieces<plan::PackLinesConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu
 #endif

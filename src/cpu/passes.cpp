@@ -12,6 +12,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/panels.hpp"
 #include "cpu/parallel.hpp"
+#include "plan/cpu/passes.hpp"
 #include "plan/cpu/planned_passes.hpp"
 
 namespace cornerturn::cpu {
@@ -224,11 +225,12 @@ class Matrix {
  private:
   void run(const in_place::SwapPass&, const PlannedPass& pass) const {
     const plan::BoxMove& swap = pass.moves.of_shape.front();
-    const auto& config = swap.chosen.config.as<plan::SwapConfig>();
+    const plan::AnyConfig& config = swap.chosen.config;
+    const Kernel& kernel = kernel_of(*swap.chosen.row);
     const Buffers buffers{array_, array_};
-    for_ranges(all_threads_, pieces(config, swap.normal),
+    for_ranges(all_threads_, kernel.pieces(config, swap.normal),
                [&](std::int64_t first, std::int64_t last) {
-                 cpu::run(config, swap.normal, buffers, first, last);
+                 kernel.run(config, swap.normal, buffers, first, last);
                });
   }
 
@@ -301,10 +303,8 @@ class Matrix {
   std::int64_t saved_ = 0;
 };
 
-}  // namespace
-
-void run_whole(const plan::PassesConfig& config, int threads, const Buffers& buffers) {
-  const PlannedPasses& planned = *config.planned;
+void run_whole(const plan::AnyConfig& config, int threads, const Buffers& buffers) {
+  const PlannedPasses& planned = *config.as<plan::PassesConfig>().planned;
   const Workspace workspace(planned.workspace);
   for (const plan::PlannedStep& step : planned.steps) {
     for (std::int64_t i = 0; i < step.batch; ++i) {
@@ -313,5 +313,10 @@ void run_whole(const plan::PassesConfig& config, int threads, const Buffers& buf
     }
   }
 }
+
+}  // namespace
+
+/// Passes follow one another, so this kernel takes its threads itself.
+extern const Kernel passes_kernel{nullptr, nullptr, run_whole};
 
 }  // namespace cornerturn::cpu

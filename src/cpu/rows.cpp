@@ -17,6 +17,7 @@
 #include "cpu/short_rows-inl.hpp"
 #include "cpu/staged_rows-inl.hpp"
 #include "cpu/stream-inl.hpp"
+#include "plan/cpu/rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::cpu::HWY_NAMESPACE {
@@ -304,17 +305,17 @@ void run_rows_with(const RowBoxes& boxes, std::byte* dst, const std::byte* src,
   if (boxes.repeated_bytes > 0) {
     return walk(std::type_identity<RepeatedRows<non_temporal, fetches>>());
   }
-  const bool apart = boxes.along().extent > 1 && boxes.along().dst_stride != boxes.run().extent;
+  const bool has_gaps = boxes.along().extent > 1 && boxes.along().dst_stride != boxes.run().extent;
   const bool is_long = bytes >= plan::rows::shortest_streamed;
   if (!non_temporal && bytes >= plan::rows::shortest_copied) {
     return walk(std::type_identity<CopiedRows<fetches>>());
   }
-  if (apart && is_long) return walk(std::type_identity<ApartLines<non_temporal, fetches>>());
+  if (has_gaps && is_long) return walk(std::type_identity<ApartLines<non_temporal, fetches>>());
   // Those of whole lines have nothing to be put together.
-  const bool whole_lines = non_temporal && !apart && bytes > line && bytes % line == 0;
+  const bool whole_lines = non_temporal && !has_gaps && bytes > line && bytes % line == 0;
   if (is_long || whole_lines) return walk(std::type_identity<LongRows<non_temporal, fetches>>());
   // Rows of lines and more are put together in a stage only for stores that need whole lines.
-  if (apart || (!non_temporal && bytes >= line)) {
+  if (has_gaps || (!non_temporal && bytes >= line)) {
     if (bytes >= 64) return walk(std::type_identity<ApartRows<64, fetches>>());
     if (bytes >= 32) return walk(std::type_identity<ApartRows<32, fetches>>());
     if (bytes >= 16) return walk(std::type_identity<ApartRows<16, fetches>>());
@@ -355,19 +356,8 @@ namespace {
 
 HWY_EXPORT(run_rows);
 
-}  // namespace
-
 std::int64_t pieces(const plan::RowsConfig& config, const Problem& normal) {
   return RowBoxes(config, normal).count();
-}
-
-std::int64_t piece_bytes(const plan::RowsConfig& config, const Problem& normal,
-                         std::int64_t piece) {
-  const RowBoxes boxes(config, normal);
-  const BoxCounter box(boxes, piece);
-  std::int64_t bytes = 1;
-  for (int i = 0; i < boxes.rank; ++i) bytes *= box.count(i);
-  return bytes;
 }
 
 void run(const plan::RowsConfig& config, const Problem& normal, const Buffers& buffers,
@@ -378,6 +368,10 @@ void run(const plan::RowsConfig& config, const Problem& normal, const Buffers& b
   HWY_DYNAMIC_DISPATCH(run_rows)
   (config, RowBoxes(config, normal), dst, src, src_end, first, last);
 }
+
+}  // namespace
+
+extern const Kernel rows_kernel = kernel_in_pieces<plan::RowsConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu
 #endif

@@ -41,10 +41,10 @@ HWY_INLINE void move_row(std::byte* dst, const std::byte* src, std::int64_t byte
   move_bytes<step>(dst + bytes - step, src + bytes - step);
 }
 
-// The same where the place of a row is seldom in a cache: the last move is as short as it can be,
-// and seldom reaches into two lines.
+// Moves a row whose place is seldom in a cache: the last move is as short as it can be, and seldom
+// reaches into two lines.
 template <int step>
-HWY_INLINE void move_row_apart(std::byte* dst, const std::byte* src, std::int64_t bytes) {
+HWY_INLINE void move_uncached_row(std::byte* dst, const std::byte* src, std::int64_t bytes) {
   std::int64_t k = 0;
   for (; k + step < bytes; k += step) move_bytes<step>(dst + k, src + k);
   const auto move_last = [&](auto size) HWY_ATTR {

@@ -480,6 +480,8 @@ namespace cornerturn::cpu {
 
 HWY_EXPORT(run_boxes);
 
+namespace {
+
 std::int64_t pieces(const ShuffleConfig& config, const Problem& normal) {
   return ceil_div(plan::shuffle::grid_of(config, normal).count, config.boxes_a_piece);
 }
@@ -490,6 +492,10 @@ void run(const ShuffleConfig& config, const Problem& normal, const Buffers& buff
   (config, normal, dst_of(buffers), src_of(buffers), first * config.boxes_a_piece,
    last * config.boxes_a_piece);
 }
+
+}  // namespace
+
+extern const Kernel shuffle_kernel = kernel_in_pieces<plan::ShuffleConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu
 #endif

@@ -157,8 +157,8 @@ class RepeatedRows {
  private:
   template <int size>
   HWY_INLINE void append_of(const RowSeries& rows, LineFetcher& fetcher) {
-    const bool apart = rows.dst_stride != rows.bytes;
-    const std::int64_t a_turn = apart ? 1 : fetch_bytes / rows.bytes + 1;
+    const bool has_gaps = rows.dst_stride != rows.bytes;
+    const std::int64_t a_turn = has_gaps ? 1 : fetch_bytes / rows.bytes + 1;
     const std::byte* src = rows.src;
     std::byte* dst = rows.dst;
     for (std::int64_t left = rows.count; left > 0;) {

@@ -10,6 +10,7 @@
 
 #include "cpu/kernel.hpp"
 #include "cpu/stream-inl.hpp"
+#include "plan/cpu/strided.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cornerturn::cpu::HWY_NAMESPACE {
@@ -115,8 +116,6 @@ namespace {
 
 HWY_EXPORT(run_strided);
 
-}  // namespace
-
 std::int64_t pieces(const plan::StridedConfig& config, const Problem& normal) {
   const std::int64_t extent = normal.modes.back().extent;
   if (extent == 0) return 0;
@@ -127,6 +126,10 @@ void run(const plan::StridedConfig& config, const Problem& normal, const Buffers
          std::int64_t first, std::int64_t last) {
   HWY_DYNAMIC_DISPATCH(run_strided)(config, normal, dst_of(buffers), src_of(buffers), first, last);
 }
+
+}  // namespace
+
+extern const Kernel strided_kernel = kernel_in_pieces<plan::StridedConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu
 #endif

@@ -18,6 +18,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/swap_tiles.hpp"
+#include "plan/cpu/swap.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/swap.cpp"
@@ -385,6 +386,8 @@ namespace cornerturn::cpu {
 
 HWY_EXPORT(run_swap);
 
+namespace {
+
 std::int64_t pieces(const plan::SwapConfig& config, const Problem& normal) {
   return SwapGrid(config, normal).pieces();
 }
@@ -396,6 +399,10 @@ void run(const plan::SwapConfig& config, const Problem& normal, const Buffers& b
   if (!grid.split.in_registers()) return swap_elements(grid, data, first, last);
   HWY_DYNAMIC_DISPATCH(run_swap)(grid, data, first, last);
 }
+
+}  // namespace
+
+extern const Kernel swap_kernel = kernel_in_pieces<plan::SwapConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu
 #endif

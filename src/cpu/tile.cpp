@@ -18,6 +18,7 @@
 #include "cpu/kernel.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/tile_grid.hpp"
+#include "plan/cpu/tile.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/tile.cpp"
@@ -436,6 +437,8 @@ namespace cornerturn::cpu {
 
 HWY_EXPORT(run_tile);
 
+namespace {
+
 std::int64_t pieces(const TileConfig& config, const Problem& normal) {
   return make_grid(config, normal).pieces();
 }
@@ -446,9 +449,13 @@ void run(const plan::TileConfig& config, const Problem& normal, const Buffers& b
   (config, normal, static_cast<u8*>(buffers.dst), static_cast<const u8*>(buffers.src), first, last);
 }
 
-void run_all(const plan::TileConfig& config, const Problem& normal, const Buffers& buffers) {
-  run(config, normal, buffers, 0, std::numeric_limits<std::int64_t>::max());
-}
+}  // namespace
+
+extern const Kernel tile_kernel = [] {
+  Kernel kernel = kernel_in_pieces<plan::TileConfig, pieces, run>;
+  kernel.stops_at_last = true;
+  return kernel;
+}();
 
 }  // namespace cornerturn::cpu
 #endif

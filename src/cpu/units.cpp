@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cpu/kernel.hpp"
+#include "plan/cpu/units.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/units.cpp"
@@ -332,6 +333,8 @@ namespace cornerturn::cpu {
 HWY_EXPORT(run_units);
 HWY_EXPORT(count_pieces);
 
+namespace {
+
 std::int64_t pieces(const plan::UnitsConfig& config, const Problem& normal) {
   return HWY_DYNAMIC_DISPATCH(count_pieces)(config, normal);
 }
@@ -343,9 +346,13 @@ void run(const plan::UnitsConfig& config, const Problem& normal, const Buffers& 
    static_cast<const std::uint8_t*>(buffers.src), first, last);
 }
 
-void run_all(const plan::UnitsConfig& config, const Problem& normal, const Buffers& buffers) {
-  run(config, normal, buffers, 0, std::numeric_limits<std::int64_t>::max());
-}
+}  // namespace
+
+extern const Kernel units_kernel = [] {
+  Kernel kernel = kernel_in_pieces<plan::UnitsConfig, pieces, run>;
+  kernel.stops_at_last = true;
+  return kernel;
+}();
 
 }  // namespace cornerturn::cpu
 #endif

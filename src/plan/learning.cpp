@@ -101,9 +101,9 @@ std::shared_ptr<Learning> Learning::of(const Plan& plan, const Request& request)
 void Learning::find_entrants(const Plan& plan) {
   found_ = true;
   const Candidates& all = plan.candidates;
-  const auto own = std::find(all.begin(), all.end(), plan.chosen);
-  if (own == all.end()) return;
-  entrants_.front().candidate = static_cast<std::size_t>(own - all.begin());
+  const auto chosen = std::find(all.begin(), all.end(), plan.chosen);
+  if (chosen == all.end()) return;
+  entrants_.front().candidate = static_cast<std::size_t>(chosen - all.begin());
   for (std::size_t i = 0; i < all.size() && entrants_.size() < rules_.entrants; ++i) {
     if (all[i].seconds() > rules_.worth_a_turn * all.front().seconds()) break;
     if (i != entrants_.front().candidate) entrants_.push_back({i});
@@ -201,15 +201,15 @@ Learning::Step Learning::next_step(const Plan& plan, const Solver& solver) {
 // What is known of its time counts, or else the estimate; of that little is sure.
 Learning::Step Learning::turn_of(const Plan& plan, std::size_t entrant) const {
   const Entrant& one = entrants_[entrant];
-  const double own = own_seconds();
+  const double in_use = seconds_in_use();
   const double beside = rules_.timing_seconds + (one.loaded ? 0 : loading().seconds());
   double beyond = 0, at_worst = 0;
   if (entrant != leader_ && seconds_of(one) < not_timed) {
-    beyond = at_worst = std::max(0.0, seconds_of(one) - own);
+    beyond = at_worst = std::max(0.0, seconds_of(one) - in_use);
   } else if (entrant != leader_) {
     const double ratio = candidate_of(plan, entrant).seconds() / candidate_of(plan, 0).seconds();
-    beyond = own * std::max(0.0, ratio - 1);
-    at_worst = std::max(beyond, own * (LearningBudget().as_slow - 1));
+    beyond = in_use * std::max(0.0, ratio - 1);
+    at_worst = std::max(beyond, in_use * (LearningBudget().as_slow - 1));
   }
   return {Step::turn, entrant, beside + beyond, beside + at_worst};
 }
@@ -221,11 +221,11 @@ std::int64_t Learning::call_of(const Step& step) const {
   constexpr double most = 1e15;
   const double seconds =
       std::max((spent_ + step.expected) / budget.share, (spent_ + step.at_worst) / budget.at_worst);
-  return static_cast<std::int64_t>(std::min(std::ceil(seconds / own_seconds()), most));
+  return static_cast<std::int64_t>(std::min(std::ceil(seconds / seconds_in_use()), most));
 }
 
-// Of the plan that calls use now.
-double Learning::own_seconds() const {
+// What the plan takes that calls use now.
+double Learning::seconds_in_use() const {
   constexpr double least = 1e-9;
   const double timed = seconds_of(entrants_[leader_]);
   return std::max(least, timed < not_timed ? timed : predicted_seconds_);
@@ -274,7 +274,7 @@ void Learning::take_turn(const Plan& plan, const Solver& solver, const Step& ste
     one.failed = true;
     use_winner(plan);
     if (entrants_[leader_].failed || plan.normal.values.beta != 0) throw;
-    spent_ += own_seconds();
+    spent_ += seconds_in_use();
     solver.run(fastest_of(plan));
   }
   if (!loads) return;
@@ -291,7 +291,7 @@ void Learning::end_turn(const Plan& plan) {
   const std::size_t entrant = begun_->entrant;
   begun_.reset();
   if (*seconds == not_timed) return;
-  if (entrant != leader_) spent_ += std::max(0.0, *seconds - own_seconds());
+  if (entrant != leader_) spent_ += std::max(0.0, *seconds - seconds_in_use());
   entrants_[entrant].times.push_back(*seconds);
   use_winner(plan);
 }
@@ -325,8 +325,9 @@ double Learning::fastest() const {
 bool Learning::may_win(std::size_t entrant) const {
   const Entrant& one = entrants_[entrant];
   if (one.failed || one.times.empty()) return !one.failed;
-  const double own = seconds_of(entrants_.front());
-  const bool is_alike = seconds_of(one) >= rules_.clearly_faster * own && own < not_timed;
+  const double preferred = seconds_of(entrants_.front());
+  const bool is_alike =
+      seconds_of(one) >= rules_.clearly_faster * preferred && preferred < not_timed;
   return seconds_of(one) <= rules_.nearly_as_fast * fastest() &&
          !(is_alike && one.times.size() > 1);
 }
@@ -344,14 +345,14 @@ bool Learning::goes_on(std::size_t entrant) const {
   return false;
 }
 
-// By its description as well, where others are of the same family.
+// Its kernel, and its configuration where others are of the same family.
 std::string Learning::name_of(const Plan& plan, std::size_t entrant) const {
   const Candidate& candidate = candidate_of(plan, entrant);
   std::size_t same = 0;
   for (std::size_t i = 0; i < entrants_.size(); ++i) {
     same += static_cast<std::size_t>(candidate_of(plan, i).row == candidate.row);
   }
-  if (same == 1 || plan.machine.gpu() == nullptr) return std::string(candidate.row->name);
+  if (same == 1) return std::string(candidate.row->name);
   return fmt::format("{} ({})", candidate.row->name, describe(candidate, plan.normal));
 }
 

@@ -144,7 +144,7 @@ class Learning {
   double fastest() const;
   bool may_win(std::size_t entrant) const;
   bool goes_on(std::size_t entrant) const;
-  double own_seconds() const;
+  double seconds_in_use() const;
   bool any_other_timed() const;
   std::shared_ptr<const Plan> look_ahead(const Plan& plan, const Solver& solver, std::int64_t call);
   Step next_step(const Plan& plan, const Solver& solver);

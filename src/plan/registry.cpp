@@ -1,7 +1,7 @@
 #include <functional>
 #include <utility>
 
-#include "plan/cpu/families.hpp"
+#include "plan/cpu/costs.hpp"
 #include "plan/gpu/families.hpp"
 #include "plan/plan.hpp"
 #include "plan/planner.hpp"
@@ -38,15 +38,24 @@ Row cpu_row() {
     const auto add = [&](const Config& config) {
       out.push_back({&self, config, self.estimate(config, setting)});
     };
-    Family::configure(setting.normal, *setting.machine.cpu(), std::ref(add));  // nothing allocated
+    const CpuInfo& cpu = *setting.machine.cpu();
+    const auto& costs = std::get<number>(cpu.costs->families.of);
+    // The function object is passed by reference: nothing is allocated.
+    if constexpr (requires { Family::configure(setting.normal, cpu, costs, std::ref(add)); }) {
+      Family::configure(setting.normal, cpu, costs, std::ref(add));
+    } else {
+      Family::configure(setting.normal, cpu, std::ref(add));
+    }
   };
   row.estimate = [](const AnyConfig& config, const Setting& setting) {
-    const auto& own = config.as<Config>();
+    const auto& of_family = config.as<Config>();
     const CpuInfo& cpu = *setting.machine.cpu();
-    if constexpr (requires { Family::cost_ns(own, setting.normal, cpu, setting.dst_phase); }) {
-      return Estimate{1e-9 * Family::cost_ns(own, setting.normal, cpu, setting.dst_phase)};
+    const auto& costs = std::get<number>(cpu.costs->families.of);
+    const int phase = setting.dst_phase;
+    if constexpr (requires { Family::cost_ns(of_family, setting.normal, cpu, costs, phase); }) {
+      return Estimate{1e-9 * Family::cost_ns(of_family, setting.normal, cpu, costs, phase)};
     } else {
-      return Estimate{1e-9 * Family::cost_ns(own, setting.normal, cpu)};
+      return Estimate{1e-9 * Family::cost_ns(of_family, setting.normal, cpu, costs)};
     }
   };
   return row;

@@ -10,6 +10,7 @@
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
 #include "cpu/targets.hpp"
+#include "plan/cpu/amax.hpp"
 #include "plan/planner.hpp"
 #include "support/conversions.hpp"
 #include "support/strided_view.hpp"

@@ -8,6 +8,7 @@
 #include "cpu/engine.hpp"
 #include "cpu/targets.hpp"
 #include "plan/cpu/block_boxes.hpp"
+#include "plan/cpu/blocks.hpp"
 #include "plan/planner.hpp"
 #include "support/any_blocks.hpp"
 #include "support/guarded_buffer.hpp"

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <vector>
 
-#include "cpu/kernel.hpp"
 #include "cpu/targets.hpp"
 #include "plan/cpu/copy.hpp"
+#include "support/kernel_named.hpp"
 
 namespace cornerturn::cpu {
 namespace {
@@ -46,7 +46,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, CopyKernel, testing::ValuesIn(targets()),
   problem.src_type = problem.dst_type = ElementType::bytes(width);
   problem.modes.push_back({count, config.reversed ? -width : width, width});
   const std::byte* first = from.data() + (config.reversed ? bytes - width : 0);
-  run(config, problem, {to, first}, 0, pieces(config, problem));
+  const Kernel& copy = test::kernel_named("copy");
+  copy.run(config, problem, {to, first}, 0, copy.pieces(config, problem));
 
   if (std::memcmp(to, expected.data(), expected.size()) != 0) {
     return ::testing::AssertionFailure() << "other bytes";
@@ -90,12 +91,14 @@ TEST_P(CopyKernel, EveryPieceIsItsOwn) {
       problem.src_type = problem.dst_type = ElementType::bytes(width);
       problem.modes.push_back({count, reversed ? -width : width, width});
       const plan::CopyConfig config{reversed, plan::Stores::regular};
-      const std::int64_t all = pieces(config, problem);
+      const Kernel& copy = test::kernel_named("copy");
+      const std::int64_t all = copy.pieces(config, problem);
       ASSERT_EQ(all, 3);
       std::vector<std::byte> whole(from.size());
       for (std::int64_t k = 0; k < all; ++k) {
         std::vector<std::byte> to(from.size(), canary);
-        run(config, problem, {to.data(), from.data() + (reversed ? bytes - width : 0)}, k, k + 1);
+        copy.run(config, problem, {to.data(), from.data() + (reversed ? bytes - width : 0)}, k,
+                 k + 1);
         const std::int64_t first = k << 20, last = std::min(first + (1 << 20), bytes);
         const auto begin = static_cast<std::ptrdiff_t>(first),
                    end = static_cast<std::ptrdiff_t>(last);

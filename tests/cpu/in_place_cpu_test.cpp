@@ -12,7 +12,9 @@
 #include "cpu/engine.hpp"
 #include "cpu/targets.hpp"
 #include "plan/cpu/cpu_files.hpp"
+#include "plan/cpu/passes.hpp"
 #include "plan/cpu/planned_passes.hpp"
+#include "plan/cpu/swap.hpp"
 #include "plan/plan.hpp"
 #include "plan/planner.hpp"
 #include "support/guarded_buffer.hpp"
@@ -264,9 +266,9 @@ TEST(InPlaceOnCpu, BadInputIsRefusedBeforeAnythingIsWritten) {
 // Plans for other processors than the one that is here are run here.
 std::vector<plan::CpuInfo> processors() {
   std::vector<plan::CpuInfo> all;
-  std::vector<plan::CpuCosts> costs = {plan::CpuCosts()};
+  std::vector<std::shared_ptr<const plan::CpuCosts>> costs = {plan::standard_cpu_costs()};
   for (const plan::CpuFile& file : plan::known_cpus()) costs.push_back(file.costs);
-  for (const plan::CpuCosts& some : costs) {
+  for (const auto& some : costs) {
     for (const char* isa : {"AVX3_DL", "AVX2", "SCALAR"}) {
       for (const std::int64_t l2 : {64 << 10, 512 << 10, 2 << 20}) {
         plan::CpuInfo cpu = *cpu::machine().cpu();

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "core/in_place.hpp"
-#include "cpu/kernel.hpp"
+#include "plan/cpu/passes.hpp"
 #include "plan/cpu/planned_passes.hpp"
+#include "support/kernel_named.hpp"
 
 namespace cornerturn {
 namespace {
@@ -61,7 +62,8 @@ plan::PassesConfig runs_of(const in_place::Step& step, const in_place::Limits& l
 void expect_moved(const in_place::Step& step, const in_place::Limits& limits, int threads) {
   const std::vector<std::byte> before = counted(step.bytes());
   std::vector<std::byte> data = before;
-  cpu::run_whole(runs_of(step, limits), threads, {data.data(), data.data()});
+  test::kernel_named("passes").run_whole(runs_of(step, limits), threads,
+                                         {data.data(), data.data()});
   EXPECT_TRUE(data == moved(before, step))
       << to_string(step) << " in " << limits.workspace << " bytes, " << limits.workers
       << " workers, parts of " << limits.part << ", " << threads << " threads";

@@ -1,14 +1,12 @@
-// Stores that are settled while a plan runs: the pieces of the trial and those after it are all of
-// the work, and each is done once.
+// Rows whose stores may go through the caches or around them: either way moves all of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
+#include <set>
 #include <vector>
 
 #include "cpu/engine.hpp"
-#include "cpu/kernel.hpp"
 #include "plan/cpu/rows.hpp"
 #include "plan/planner.hpp"
 #include "support/reference.hpp"
@@ -23,25 +21,22 @@ Problem split_heads(std::int64_t heads, std::int64_t rows, std::int64_t row) {
   return problem;
 }
 
-// A plan of rows whose stores are tried, as for a processor with caches of these sizes.
-plan::Plan plan_with_a_trial(const Problem& problem, int threads) {
+// The plans of rows for a processor with caches of these sizes: one for each way to store.
+std::vector<plan::Plan> plans_of(const Problem& problem, int threads) {
   plan::CpuInfo cpu;
   cpu.l2_bytes = 64 << 10;
   cpu.l3_bytes = std::int64_t{1} << 30;
-  plan::Plan plan = plan::make_plan(problem, cpu, {threads, "rows"});
-  const auto tried = std::find_if(plan.candidates.begin(), plan.candidates.end(),
-                                  [](const plan::Candidate& candidate) {
-                                    return candidate.config.as<plan::RowsConfig>().stores ==
-                                           plan::Stores::past_caches_if_faster;
-                                  });
-  if (tried == plan.candidates.end()) throw std::logic_error("no candidate has a trial");
-  plan.choose(plan::Candidate(*tried), plan::Choice::forced);
-  return plan;
+  const plan::Plan plan = plan::make_plan(problem, cpu, {threads, "rows"});
+  std::vector<plan::Plan> all;
+  for (const plan::Candidate& candidate : plan.candidates) {
+    all.push_back(plan);
+    all.back().choose(candidate, plan::Choice::forced);
+  }
+  return all;
 }
 
 void expect_moved(std::int64_t heads, std::int64_t rows, std::int64_t row, int threads) {
   const Problem problem = split_heads(heads, rows, row);
-  const plan::Plan plan = plan_with_a_trial(problem, threads);
   std::vector<std::byte> src(static_cast<std::size_t>(problem.bytes())), expected(src.size());
   std::uint32_t number = 1;
   for (std::byte& byte : src) byte = static_cast<std::byte>((number += 2654435769) >> 24);
@@ -51,15 +46,18 @@ void expect_moved(std::int64_t heads, std::int64_t rows, std::int64_t row, int t
                   static_cast<std::size_t>(row));
     }
   }
-  for (int run = 0; run < 3; ++run) {  // in the caches or not, in one way or the other
+  std::set<plan::Stores> ways;
+  for (const plan::Plan& plan : plans_of(problem, threads)) {
+    ways.insert(plan.chosen.config.as<plan::RowsConfig>().stores);
     std::vector<std::byte> dst(src.size());
     execute(plan, {dst.data(), src.data()});
     EXPECT_TRUE(dst == expected) << heads << " heads of " << rows << " rows of " << row << " B on "
-                                 << threads << " threads";
+                                 << threads << " threads by " << to_string(plan);
   }
+  EXPECT_EQ(ways, (std::set{plan::Stores::regular, plan::Stores::past_caches}));
 }
 
-TEST(StoresOnTrial, AllPiecesAreMoved) {
+TEST(RowsStoredEitherWay, AllPiecesAreMoved) {
   for (const int threads : {1, 2, 3}) {
     expect_moved(16, 2048, 128, threads);
     expect_moved(12, 1001, 64, threads);
@@ -69,26 +67,9 @@ TEST(StoresOnTrial, AllPiecesAreMoved) {
   }
 }
 
-// Boxes at the ends of modes are smaller: their times are compared by their bytes.
-TEST(StoresOnTrial, TheBytesOfAllPiecesAreThoseOfTheProblem) {
-  for (const Problem& problem : {split_heads(40, 9001, 12), split_heads(7, 999, 200)}) {
-    const plan::Plan plan = plan_with_a_trial(problem, 1);
-    const auto& config = plan.chosen.config.as<plan::RowsConfig>();
-    std::int64_t bytes = 0, least = problem.bytes(), most = 0;
-    for (std::int64_t i = 0; i < pieces(config, plan.normal); ++i) {
-      const std::int64_t of_piece = piece_bytes(config, plan.normal, i);
-      bytes += of_piece;
-      least = std::min(least, of_piece);
-      most = std::max(most, of_piece);
-    }
-    EXPECT_EQ(bytes, problem.bytes());
-    EXPECT_LT(least, most);
-  }
-}
-
 // The lines of few boxes are fetched ahead, and stored through the caches: rows that follow each
 // other, and rows that stand alone.
-TEST(StoresOnTrial, TooFewBoxesForOne) {
+TEST(RowsStoredEitherWay, NotOfTooFewBoxes) {
   plan::CpuInfo cpu;
   cpu.l2_bytes = 1 << 20;
   for (const std::int64_t gap : {0, 8}) {

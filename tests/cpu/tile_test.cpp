@@ -6,6 +6,7 @@
 #include "cpu/cpu_info.hpp"
 #include "cpu/targets.hpp"
 #include "cpu/tile_grid.hpp"
+#include "plan/cpu/tile.hpp"
 #include "support/comparison.hpp"
 #include "support/random_problem.hpp"
 

@@ -8,6 +8,7 @@
 #include "core/normalise.hpp"
 #include "cpu/cpu_info.hpp"
 #include "cpu/targets.hpp"
+#include "plan/cpu/units.hpp"
 #include "support/comparison.hpp"
 #include "support/random_problem.hpp"
 

@@ -4,9 +4,7 @@
 #include <map>
 #include <string>
 
-#include "plan/cpu/boxes.hpp"
-#include "plan/cpu/pack_lines.hpp"
-#include "plan/cpu/shuffle.hpp"
+#include "plan/cpu/costs.hpp"
 #include "plan/cpu/stores.hpp"
 #include "plan/planner.hpp"
 
@@ -41,6 +39,15 @@ double estimate_ns(const Problem& problem, const CpuInfo& cpu, const std::string
   return -1;
 }
 
+// Makes a cost of a processor so many times as large, and adds to it.
+template <class Costs>
+void change(CpuInfo& cpu, Cost Costs::*which, double factor, double more = 0) {
+  CpuCosts costs = *cpu.costs;
+  Cost& cost = costs.of<Costs>().*which;
+  cost.value = factor * cost.value + more;
+  cpu.costs = std::make_shared<const CpuCosts>(costs);
+}
+
 // Matrices of 256 x 8 elements that leave a line free behind each run of the destination.
 constexpr std::int64_t matrices = 256;
 const Problem apart_runs = problem_of(8, {{matrices, 16384, 8 * 2112}, {8, 8, 2112}, {256, 64, 8}});
@@ -50,7 +57,7 @@ TEST(CpuEstimates, RunsThatBeginWithinALineHaveTwoEndsEach) {
   const double aligned = estimate_ns(apart_runs, cpu, "tile", "lines from registers");
   const double within = estimate_ns(apart_runs, cpu, "tile", "lines from registers", 16);
   ASSERT_GT(aligned, 0);
-  EXPECT_NEAR(within - aligned, 2 * 8 * matrices * cpu.costs.tile.partial_line_ns, 1);
+  EXPECT_NEAR(within - aligned, 2 * 8 * matrices * tile::Costs().partial_line_ns, 1);
 }
 
 TEST(CpuEstimates, ShortRunsThatBeginWithinALineGoThroughAStage) {
@@ -62,7 +69,7 @@ TEST(CpuEstimates, ShortRunsThatBeginWithinALineGoThroughAStage) {
   const double aligned = of(0);
   const double within = of(16);
   ASSERT_GT(aligned, 0);
-  cpu.costs.tile.staged_line_ns.value *= 2;
+  change(cpu, &tile::Costs::staged_line_ns, 2);
   EXPECT_EQ(of(0), aligned);
   EXPECT_GT(of(16), within);
 }
@@ -110,7 +117,7 @@ TEST(CpuEstimates, GroupsOfRowsEndWithinLinesOnceEachAroundTheCaches) {
   };
   const double whole_lines = of(64, 0);
   const double parts = of(64, 16);
-  cpu.costs.rows.around_end_ns.value *= 2;
+  change(cpu, &rows::Costs::around_end_ns, 2);
   EXPECT_EQ(of(64, 0), whole_lines);
   EXPECT_NEAR(parts - whole_lines, of(64, 16) - parts, 1e-6 * parts);
   EXPECT_GT(parts, whole_lines);
@@ -123,7 +130,7 @@ TEST(CpuEstimates, ShortRowsThatStandAloneHaveNoEndsAroundTheCaches) {
     const Problem alone = problem_of(4, {{4096, 4 * row, 4 * row + 112}, {row, 4, 4}});
     const double before = estimate_ns(alone, cpu, "rows", "stored around");
     EXPECT_GT(before, 0);
-    cpu.costs.rows.around_end_ns.value *= 2;
+    change(cpu, &rows::Costs::around_end_ns, 2);
     return estimate_ns(alone, cpu, "rows", "stored around") > before;
   };
   EXPECT_FALSE(depends(100));
@@ -136,7 +143,7 @@ TEST(CpuEstimates, RowsThatLieInDescendingOrderTakeLonger) {
     CpuInfo cpu = server();
     const double before = estimate_ns(problem, cpu, "rows", "");
     EXPECT_GT(before, 0);
-    cpu.costs.rows.backwards_row_ns.value *= 2;
+    change(cpu, &rows::Costs::backwards_row_ns, 2);
     return estimate_ns(problem, cpu, "rows", "") > before;
   };
   EXPECT_TRUE(depends(-9));
@@ -151,7 +158,7 @@ TEST(CpuEstimates, BoxesThatAreTooNarrowForBlocksCostTheirRows) {
     CpuInfo cpu = server();
     const double before = estimate_ns(pixels, cpu, "pack", "");
     EXPECT_GT(before, 0);
-    cpu.costs.pack.element_ns.value += 1;
+    change(cpu, &pack::Costs::element_ns, 1, 1);
     return estimate_ns(pixels, cpu, "pack", "") - before;
   };
   EXPECT_NEAR(grows_by(3), 65536, 1);
@@ -208,7 +215,7 @@ TEST(CpuEstimates, BoxesThatReadTheSameAreCopied) {
   const Problem apart = problem_of(1, {{7, 0, 512 * 512}, {512, 1, 512}, {512, 512, 1}});
   const auto atoms_ns = [&](const Problem& problem) {
     CpuInfo slow = cpu;
-    slow.costs.boxes.narrow_atom_ns.value += 100;
+    change(slow, &boxes::Costs::narrow_atom_ns, 1, 100);
     return (estimate_ns(problem, slow, "boxes", "") - estimate_ns(problem, cpu, "boxes", "")) / 100;
   };
   EXPECT_NEAR(atoms_ns(apart), 512 * 512, 512 * 512 * 0.05);
@@ -224,7 +231,7 @@ TEST(CpuEstimates, BoxesThatReadTheSameAreCopied) {
 
 TEST(CpuEstimates, BoxesThatReadTheSameFollowEachOther) {
   const Problem problem = problem_of(1, {{7, 0, 512 * 512}, {512, 1, 512}, {512, 512, 1}});
-  boxes::Family::configure(problem, server(), [&](const BoxesConfig& config) {
+  boxes::Family::configure(problem, server(), boxes::Costs(), [&](const BoxesConfig& config) {
     const BoxGrid grid = boxes::grid_of(config, problem);
     EXPECT_EQ(grid.box(problem, 6).src_offset, 0);
     EXPECT_EQ(grid.box(problem, 6).dst_offset, 6 * 512 * 512);
@@ -236,7 +243,7 @@ TEST(CpuEstimates, BoxesThatReadTheSameFollowEachOther) {
 TEST(CpuEstimates, RowsThatAreReadAgainAreCopied) {
   const auto alike = [](const Problem& problem) {
     double result = 0;
-    boxes::Family::configure(problem, server(), [&](const BoxesConfig& config) {
+    boxes::Family::configure(problem, server(), boxes::Costs(), [&](const BoxesConfig& config) {
       result = boxes::boxes_alike(config, problem);
     });
     return result;
@@ -249,7 +256,7 @@ TEST(CpuEstimates, RowsThatAreReadAgainAreCopied) {
 TEST(CpuEstimates, BoxesLeaveBroadcastModesToCopies) {
   const Problem problem = problem_of(
       2, {{19, 58, 148016}, {29, 0, 5104}, {4, 775808, 1276}, {22, 1102, 58}, {29, 24244, 2}});
-  boxes::Family::configure(problem, server(), [&](const BoxesConfig& config) {
+  boxes::Family::configure(problem, server(), boxes::Costs(), [&](const BoxesConfig& config) {
     for (int k = 0; k < config.part_count; ++k) {
       EXPECT_NE(config.parts[static_cast<std::size_t>(k)].mode, 1);
     }
@@ -259,7 +266,7 @@ TEST(CpuEstimates, BoxesLeaveBroadcastModesToCopies) {
 
 TEST(CpuEstimates, BoxesTakeElementsThatShareALineOfTheSource) {
   const Problem sparse = problem_of(1, {{208, 13, 21328}, {21328, 2704, 1}});
-  boxes::Family::configure(sparse, server(), [&](const BoxesConfig& config) {
+  boxes::Family::configure(sparse, server(), boxes::Costs(), [&](const BoxesConfig& config) {
     EXPECT_GE(config.src_run, 256);
     EXPECT_GE(config.dst_run, 256);
   });
@@ -272,7 +279,7 @@ TEST(CpuEstimates, GatherWaitsForRunsThatBeginInManyPages) {
     const Problem problem =
         problem_of(8, {{256, 384, 384 * pages}, {pages, pitch, 384}, {48, -8, 8}});
     CpuInfo slow = cpu;
-    slow.costs.gather.far_run_ns.value += 100;
+    change(slow, &gather::Costs::far_run_ns, 1, 100);
     return (estimate_ns(problem, slow, "gather", "") - estimate_ns(problem, cpu, "gather", "")) /
            100;
   };
@@ -300,15 +307,15 @@ TEST(CpuEstimates, GatherReadsBroadcastSourcesFromTheCaches) {
   const Problem broadcast = problem_of(8, {{103, 8, 237568}, {512, 824, 464}, {58, 0, 8}});
   const double whole_ns = estimate_ns(whole, cpu, "gather", "");
   const double broadcast_ns = estimate_ns(broadcast, cpu, "gather", "");
-  cpu.costs.gather.far_run_ns.value *= 2;
+  change(cpu, &gather::Costs::far_run_ns, 2);
   EXPECT_EQ(estimate_ns(broadcast, cpu, "gather", ""), broadcast_ns);
-  cpu.costs.gather.traffic_ns_a_byte.value *= 2;
+  change(cpu, &gather::Costs::traffic_ns_a_byte, 2);
   const double traffic_ns = estimate_ns(broadcast, cpu, "gather", "");
-  cpu.costs.gather.traffic_ns_a_byte.value *= 2;
+  change(cpu, &gather::Costs::traffic_ns_a_byte, 2);
   // What is written alone counts.
   const double bytes = 8.0 * 103 * 512 * 58;
   EXPECT_NEAR(estimate_ns(broadcast, cpu, "gather", "") - traffic_ns,
-              cpu.costs.gather.traffic_ns_a_byte * bytes / 2 / 2 * (1 + 1.0 / 58), bytes * 1e-3);
+              gather::Costs().traffic_ns_a_byte * bytes * (1 + 1.0 / 58), bytes * 1e-3);
   EXPECT_GT(whole_ns, broadcast_ns);
 }
 
@@ -319,7 +326,7 @@ TEST(CpuEstimates, GatherFillsRunsOfOneElement) {
   const auto of = [&](const Problem& problem) { return estimate_ns(problem, cpu, "gather", ""); };
   const double filled_ns = of(filled);
   const double shorter_ns = of(shorter);
-  cpu.costs.gather.loop_ns.value *= 2;
+  change(cpu, &gather::Costs::loop_ns, 2);
   EXPECT_EQ(of(filled), filled_ns);
   EXPECT_GT(of(shorter), shorter_ns);
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cornerturn/error.hpp"
+#include "plan/cpu/costs.hpp"
 
 namespace cornerturn::plan {
 namespace {
@@ -60,7 +61,8 @@ TEST(CpuFiles, AProcessorIsKnownByItsNameAndItsVectors) {
   EXPECT_TRUE(cpu.describes(processor("AMD EPYC 9654", "AVX3_DL", 26)));
   EXPECT_FALSE(cpu.describes(processor("AMD EPYC 9654", "AVX3_DL", 25)));
   EXPECT_FALSE(cpu.describes(processor("AMD EPYC 9654", "AVX3_DL")));
-  EXPECT_EQ(costs_of(processor("a processor that nobody has described", "AVX2")), CpuCosts{});
+  EXPECT_EQ(costs_of(processor("a processor that nobody has described", "AVX2")),
+            standard_cpu_costs());
   // The file that is for a family comes before those that are for any.
   EXPECT_EQ(costs_of(processor("AMD EPYC", "AVX3_ZEN4", 26)), cpu_file_named("amd-zen5").costs);
   EXPECT_EQ(costs_of(processor("AMD EPYC", "AVX3_ZEN4", 25)), cpu_file_named("amd-zen4").costs);
@@ -70,8 +72,21 @@ TEST(CpuFiles, CostsThatAreLeftOutAreTheDefaults) {
   const CpuFile cpu = parse_cpu_file(
       R"({"name": "a", "models": ["b"], "isa": "AVX2", "costs": {"tile.piece_ns": 7}})", "x.json");
   CpuCosts expected;
-  expected.tile.piece_ns.value = 7;
-  EXPECT_EQ(cpu.costs, expected);
+  expected.of<tile::Costs>().piece_ns.value = 7;
+  EXPECT_EQ(*cpu.costs, expected);
+}
+
+TEST(CpuFiles, ProcessorsAreEqualWhenTheirCostsAre) {
+  CpuCosts costs;
+  CpuInfo a, b;
+  b.costs = std::make_shared<const CpuCosts>(costs);
+  EXPECT_EQ(a, b);
+  costs.of<tile::Costs>().piece_ns.value += 1;
+  b.costs = std::make_shared<const CpuCosts>(costs);
+  EXPECT_FALSE(a == b);
+  b.costs = a.costs;
+  b.caches_taken = true;
+  EXPECT_FALSE(a == b);
 }
 
 TEST(CpuFiles, WhatIsWrongIsNamed) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/in_place.hpp"
+#include "plan/cpu/passes.hpp"
 #include "plan/cpu/planned_passes.hpp"
 #include "plan/cpu/swap.hpp"
 #include "plan/gpu/device_files.hpp"

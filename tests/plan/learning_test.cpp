@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <functional>
@@ -138,10 +139,46 @@ TEST_F(UnpaidLearning, WhoIsClearlyFasterWins) {
   EXPECT_EQ(winner({Times(3, 1), {1.2, 0.8, 1.2}, Times(3, 1.25)}), 1U);
 }
 
+// The estimate alone cannot know what the caches hold: rows stored through them and around them are
+// two candidates, and a plan that was learned says which it is.
+TEST_F(UnpaidLearning, TellsHowRowsAreStored) {
+  Problem problem;  // 4 MiB, between the second and the third level
+  problem.src_type = problem.dst_type = ElementType::bytes(1);
+  problem.modes = {{16, 128, 2048 * 128}, {2048, 16 * 128, 128}, {128, 1, 1}};
+  for (const std::size_t faster : {0, 1}) {
+    Plan plan = make_plan(problem, CpuInfo{}, {1, "rows"});
+    const auto is_around = [&](const Candidate& one) {
+      return describe(one, plan.normal).find("stored around the caches") != std::string::npos;
+    };
+    const auto begin = plan.candidates.begin(), end = plan.candidates.end();
+    const auto through = std::find_if_not(begin, end, is_around);
+    const auto past = std::find_if(begin, end, is_around);
+    ASSERT_TRUE(through != end && past != end);
+    plan.candidates = Candidates{*through, *past};
+    plan.candidates[1].estimate = plan.candidates[0].estimate;
+    plan.choose(plan.candidates.front(), Choice::estimated);
+    std::vector<Times> seconds(2, Times(3, 1.2));
+    seconds[faster] = Times(3, 1);
+    const Learned learned = learn(plan, seconds);
+    ASSERT_NE(learned.plan, nullptr);
+    EXPECT_EQ(number_of(*learned.plan, plan), faster);
+    const std::string told = explain(*learned.plan);
+    EXPECT_NE(told.find("rows (" + describe(plan.candidates[faster], plan.normal) + ") 1.00"),
+              std::string::npos)
+        << told;
+  }
+}
+
 TEST_F(UnpaidLearning, SaysWhoTookPart) {
   const Plan plan = plan_of({1, 1.5, 2});
   const Learned learned = learn(plan, {Times(3, 2), Times(3, 1), {3}});
-  const auto name = [&](std::size_t i) { return std::string(plan.candidates[i].row->name); };
+  const auto name = [&](std::size_t i) {
+    const Candidate& one = plan.candidates[i];
+    const auto is_of_its_kernel = [&](const Candidate& other) { return other.row == one.row; };
+    const auto& all = plan.candidates;
+    const bool alone = std::count_if(all.begin(), all.end(), is_of_its_kernel) == 1;
+    return std::string(one.row->name) + (alone ? "" : " (" + describe(one, plan.normal) + ")");
+  };
   const std::string who = name(0) + " 2.00, " + name(1) + " 1.00, " + name(2) + " 3.00";
   EXPECT_EQ(learned.plan->turns, who + " times the fastest one's time, in 7 turns");
   EXPECT_NE(explain(*learned.plan).find("\nlearned     " + who), std::string::npos);

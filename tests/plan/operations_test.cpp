@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "cornerturn/error.hpp"
+#include "plan/cpu/amax.hpp"
 #include "plan/cpu/block_boxes.hpp"
+#include "plan/cpu/blocks.hpp"
 #include "plan/planner.hpp"
 #include "plan/refusal.hpp"
 

@@ -9,6 +9,7 @@
 #include "cornerturn/error.hpp"
 #include "plan/cpu/box_moves.hpp"
 #include "plan/cpu/convert_boxes.hpp"
+#include "plan/cpu/families.hpp"
 #include "plan/refusal.hpp"
 #include "support/random_problem.hpp"
 
@@ -278,8 +279,8 @@ TEST(Planner, RowsAreStoredEitherWayWhereBothMayBeBest) {
     return found;
   };
   EXPECT_EQ(ways(7), std::vector{Stores::regular});  // 448 KiB on each side
-  EXPECT_EQ(ways(9), (std::vector{Stores::regular, Stores::past_caches_if_faster}));
-  EXPECT_EQ(ways(127), (std::vector{Stores::regular, Stores::past_caches_if_faster}));
+  EXPECT_EQ(ways(9), (std::vector{Stores::regular, Stores::past_caches}));
+  EXPECT_EQ(ways(127), (std::vector{Stores::regular, Stores::past_caches}));
   EXPECT_EQ(ways(129), std::vector{Stores::past_caches});  // a quarter of 32 MiB, and more
 }
 

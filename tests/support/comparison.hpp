@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 
 #include "core/validate.hpp"
-#include "cpu/kernel.hpp"
 #include "support/guarded_buffer.hpp"
+#include "support/kernel_named.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference.hpp"
 
@@ -49,13 +50,15 @@ class Comparison {
     const std::int64_t origin = phase - to.low;
     reference_copy(problem, in, reference + origin);
     const Buffers buffers{out + origin + problem.dst_offset, in + problem.src_offset};
-    const std::int64_t pieces = cpu::pieces(config, problem);
-    if constexpr (requires { cpu::run_all(config, problem, buffers); }) {
-      if (whole) cpu::run_all(config, problem, buffers);
+    const cpu::Kernel& kernel = kernel_named(Family::name);
+    const std::int64_t pieces = kernel.pieces(config, problem);
+    if (whole) {
+      ASSERT_TRUE(kernel.stops_at_last);
+      kernel.run(config, problem, buffers, 0, std::numeric_limits<std::int64_t>::max());
     }
     for (std::int64_t first = whole ? pieces : 0; first < pieces;) {
       const std::int64_t last = random_.uniform(first + 1, pieces);
-      cpu::run(config, problem, buffers, first, last);
+      kernel.run(config, problem, buffers, first, last);
       first = last;
     }
     ASSERT_EQ(std::memcmp(out, reference, dst_bytes), 0)

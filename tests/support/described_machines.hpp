@@ -12,7 +12,7 @@ namespace cornerturn::test {
 
 inline std::vector<std::pair<std::string, plan::CpuInfo>> described_machines() {
   std::vector<plan::CpuFile> files = plan::known_cpus();
-  files.push_back({"a processor that no file describes", {}, 0, "SCALAR", "", {}});
+  files.push_back({"a processor that no file describes", {}, 0, "SCALAR", ""});
   std::vector<std::pair<std::string, plan::CpuInfo>> all;
   for (const plan::CpuFile& file : files) {
     for (const int cores : {1, 2, 64}) {

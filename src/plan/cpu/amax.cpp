@@ -36,11 +36,12 @@ void Family::configure(const Problem& normal, const CpuInfo&, const Add<AmaxConf
   add(config);
 }
 
-double Family::cost_ns(const AmaxConfig&, const Problem& normal, const CpuInfo& cpu) {
+double Family::cost_ns(const AmaxConfig&, const Problem& normal, const CpuInfo& cpu,
+                       const Costs& c) {
   const std::int64_t step = normal.rank() == 0 ? 0 : std::abs(normal.modes.back().src_stride);
   const std::int64_t element_bytes =
       std::clamp<std::int64_t>(step, normal.src_type.size(), cpu.line_bytes);
-  return cpu.costs.amax.byte_ns * static_cast<double>(normal.elements() * element_bytes);
+  return c.byte_ns * static_cast<double>(normal.elements() * element_bytes);
 }
 
 std::string Family::describe(const AmaxConfig& config, const Problem& normal) {

@@ -35,11 +35,13 @@ struct Family {
   static constexpr std::string_view name = "amax";
   static constexpr std::string_view idea = "the largest magnitude, read in the order of the memory";
   static constexpr Operations operations{Operation::reduce};
+  using Costs = amax::Costs;
   using Config = AmaxConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

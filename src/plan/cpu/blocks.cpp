@@ -75,9 +75,9 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Bloc
   add({std::make_shared<const BlockBoxes>(plan_block_boxes(std::move(extent), normal, cpu))});
 }
 
-double Family::cost_ns(const BlocksConfig& config, const Problem& normal, const CpuInfo& cpu) {
+double Family::cost_ns(const BlocksConfig& config, const Problem& normal, const CpuInfo&,
+                       const Costs& c) {
   if (normal.elements() == 0) return 0;
-  const Costs& c = cpu.costs.blocks;
   const Blocks& blocks = *normal.blocks;
   const BlockBoxes& boxes = *config.boxes;
   const double value_ns = blocks.back ? c.dequantised_ns : c.quantised_ns;

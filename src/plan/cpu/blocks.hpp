@@ -40,11 +40,13 @@ struct Family {
   static constexpr std::string_view idea =
       "stripes in a stage quantised or dequantised, box by box";
   static constexpr Operations operations{Operation::quantise, Operation::dequantise};
+  using Costs = blocks::Costs;
   using Config = BlocksConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
   static std::string details(const Config& config);
 };

@@ -82,7 +82,8 @@ const char* Family::why_not(const Problem& normal, const CpuInfo&) {
   return nullptr;
 }
 
-void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<BoxesConfig>& add) {
+void Family::configure(const Problem& normal, const CpuInfo& cpu, const Costs& c,
+                       const Add<BoxesConfig>& add) {
   const bool rows = run_is_a_mode(normal);
   const std::int64_t atom_bytes = normal.dst_type.size() * (rows ? normal.modes.back().extent : 1);
   const int outer_rank = normal.rank() - (rows ? 1 : 0);
@@ -92,15 +93,15 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Boxe
   // What a box would read again is copied where other boxes have it.
   if (sizes.leave_broadcasts()) {
     const BoxesConfig smaller = config_of(sizes, atom_bytes, outer_rank);
-    if (cost_ns(smaller, normal, cpu) < cost_ns(config, normal, cpu)) config = smaller;
+    if (cost_ns(smaller, normal, cpu, c) < cost_ns(config, normal, cpu, c)) config = smaller;
   }
   add(config);
 }
 
 // Its atoms or its lines, whichever take longer, a share of the others, and what boxes and the ends
 // of runs cost.
-double Family::cost_ns(const BoxesConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.boxes;
+double Family::cost_ns(const BoxesConfig& config, const Problem& normal, const CpuInfo& cpu,
+                       const Costs& c) {
   const auto bytes = static_cast<double>(normal.bytes());
   const double atoms = bytes / static_cast<double>(config.atom_bytes);
   const double atom_ns = config.atom_bytes <= 2 ? c.narrow_atom_ns : c.atom_ns;

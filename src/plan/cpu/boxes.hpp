@@ -72,11 +72,14 @@ struct Family {
   static constexpr std::string_view name = "boxes";
   static constexpr std::string_view idea = "boxes that both sides read and write in whole lines";
   static constexpr Operations operations{Operation::move};
+  using Costs = boxes::Costs;
   using Config = BoxesConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
-  static void configure(const Problem& normal, const CpuInfo& cpu, const Add<BoxesConfig>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static void configure(const Problem& normal, const CpuInfo& cpu, const Costs& costs,
+                        const Add<Config>& add);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

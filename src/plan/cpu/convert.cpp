@@ -154,8 +154,8 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Conv
   add(config);
 }
 
-double Family::cost_ns(const ConvertConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.convert;
+double Family::cost_ns(const ConvertConfig& config, const Problem& normal, const CpuInfo&,
+                       const Costs& c) {
   const auto elements = static_cast<double>(normal.elements());
   const double bytes = elements * (normal.src_type.size() + normal.dst_type.size());
   const bool direct = config.order == Order::direct;

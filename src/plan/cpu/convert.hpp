@@ -55,11 +55,13 @@ struct Family {
   static constexpr std::string_view name = "convert";
   static constexpr std::string_view idea = "contiguous runs converted in vectors, box by box";
   static constexpr Operations operations{Operation::convert};
+  using Costs = convert::Costs;
   using Config = ConvertConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
   static std::string details(const Config& config);
 };

@@ -21,8 +21,8 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Copy
   add({normal.rank() == 1 && normal.modes.back().src_stride < 0, stores_for(normal, cpu)});
 }
 
-double Family::cost_ns(const CopyConfig&, const Problem& normal, const CpuInfo& cpu) {
-  return static_cast<double>(normal.bytes()) / cpu.costs.copy.bytes_a_ns;
+double Family::cost_ns(const CopyConfig&, const Problem& normal, const CpuInfo&, const Costs& c) {
+  return static_cast<double>(normal.bytes()) / c.bytes_a_ns;
 }
 
 std::string Family::describe(const CopyConfig& config, const Problem& normal) {

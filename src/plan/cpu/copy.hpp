@@ -31,11 +31,13 @@ struct Family {
   static constexpr std::string_view name = "copy";
   static constexpr std::string_view idea = "one run on both sides";
   static constexpr Operations operations{Operation::move};
+  using Costs = copy::Costs;
   using Config = CopyConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

@@ -1,32 +1,26 @@
 #include "plan/cpu/costs.hpp"
 
-#include <string_view>
+#include "plan/cpu/cpu_info.hpp"
 
 namespace cornerturn::plan {
 
 std::vector<CpuCosts::Named> CpuCosts::named() {
   std::vector<Named> all;
-  const auto add = [&](std::string_view family, auto& costs) {
-    for (Cost& cost : costs_in(costs)) {
-      all.push_back({std::string(family) + "." + std::string(cost.name), &cost});
-    }
-  };
-  add("copy", copy);
-  add("rows", rows);
-  add("units", units);
-  add("tile", tile);
-  add("pack_lines", pack_lines);
-  add("pack", pack);
-  add("boxes", boxes);
-  add("shuffle", shuffle);
-  add("strided", strided);
-  add("convert", convert);
-  add("gather", gather);
-  add("blocks", blocks);
-  add("amax", amax);
-  add("swap", swap);
-  add("passes", passes);
+  families.add_named(all);
   return all;
+}
+
+const std::shared_ptr<const CpuCosts>& standard_cpu_costs() {
+  static const auto& costs = *new auto(std::make_shared<const CpuCosts>());
+  return costs;
+}
+
+bool operator==(const CpuInfo& a, const CpuInfo& b) {
+  const auto others = [](const CpuInfo& cpu) {
+    return std::tie(cpu.model, cpu.isa, cpu.cores, cpu.line_bytes, cpu.l1_bytes, cpu.l2_bytes,
+                    cpu.l3_bytes, cpu.caches_taken, cpu.family);
+  };
+  return others(a) == others(b) && (a.costs == b.costs || *a.costs == *b.costs);
 }
 
 }  // namespace cornerturn::plan

@@ -8,6 +8,7 @@
 
 #include "cornerturn/error.hpp"
 #include "files/file.hpp"
+#include "plan/cpu/costs.hpp"
 
 namespace cornerturn::plan {
 namespace {
@@ -51,7 +52,9 @@ class CpuFileReader {
     if (json_.contains("family")) cpu.family = family(json_["family"]);
     const Json& costs = field("costs");
     if (!costs.is_object()) refuse_value("costs", costs, "must be an object");
-    for (const auto& [name, value] : costs.items()) read_cost(name, value, cpu.costs);
+    CpuCosts read;
+    for (const auto& [name, value] : costs.items()) read_cost(name, value, read);
+    cpu.costs = std::make_shared<const CpuCosts>(std::move(read));
     return cpu;
   }
 
@@ -150,14 +153,14 @@ const std::vector<CpuFile>& known_cpus() {
   return cpus;
 }
 
-CpuCosts costs_of(const CpuInfo& cpu) {
+std::shared_ptr<const CpuCosts> costs_of(const CpuInfo& cpu) {
   const CpuFile* found = nullptr;
   for (const CpuFile& file : known_cpus()) {
     if (file.describes(cpu) && (found == nullptr || (found->family == 0 && file.family != 0))) {
       found = &file;
     }
   }
-  return found == nullptr ? CpuCosts{} : found->costs;
+  return found == nullptr ? standard_cpu_costs() : found->costs;
 }
 
 CpuFile cpu_file_named(const std::string& name_or_path, std::string_view argument) {
@@ -209,7 +212,7 @@ CpuInfo described_cpu(const CpuInfo& here, std::string_view description,
 
 std::string to_json(const CpuFile& cpu) {
   Json costs = Json::object();
-  CpuCosts all = cpu.costs;
+  CpuCosts all = *cpu.costs;
   for (const auto& [name, cost] : all.named()) costs[name] = cost->value;
   Json json = {{"name", cpu.name}, {"models", cpu.models}};
   if (cpu.family != 0) json["family"] = cpu.family;

@@ -7,6 +7,7 @@
 //    "costs": {"tile.read_line_ns": 2, ...}}
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ struct CpuFile {
   int family = 0;                   ///< of x86 processors, as CPUID has it; 0: any
   std::string isa;                  ///< how the name of its widest vector target begins
   std::string note;
-  CpuCosts costs;
+  std::shared_ptr<const CpuCosts> costs = standard_cpu_costs();
 
   bool describes(const CpuInfo& cpu) const;
 };
@@ -38,7 +39,7 @@ const std::vector<CpuFile>& known_cpus();
 
 /// The costs of the first known file that describes the processor, those with a family before the
 /// others; else the defaults.
-CpuCosts costs_of(const CpuInfo& cpu);
+std::shared_ptr<const CpuCosts> costs_of(const CpuInfo& cpu);
 
 /// "amd-zen4", or the path of a JSON file. Throws an Error that begins with `argument`.
 CpuFile cpu_file_named(const std::string& name_or_path, std::string_view argument = "cpu");

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
-#include "plan/cpu/costs.hpp"
-
 namespace cornerturn::plan {
+
+struct CpuCosts;
+/// What the families' headers say.
+const std::shared_ptr<const CpuCosts>& standard_cpu_costs();
 
 struct CpuInfo {
   std::string model;    ///< as the operating system names it
@@ -20,10 +23,11 @@ struct CpuInfo {
   /// The caches are taken by a larger problem of which parts are planned: what a part reads is not
   /// in them yet, and what it writes does not stay there, however small it is.
   bool caches_taken = false;
-  CpuCosts costs{};  ///< see cpu_files.hpp
-  int family = 0;    ///< of x86 processors, as CPUID has it; 0: not known
+  /// What kernels cost (costs.hpp), never null. Whoever plans need not know every family's costs.
+  std::shared_ptr<const CpuCosts> costs = standard_cpu_costs();
+  int family = 0;  ///< of x86 processors, as CPUID has it; 0: not known
 
-  friend bool operator==(const CpuInfo&, const CpuInfo&) = default;
+  friend bool operator==(const CpuInfo& a, const CpuInfo& b);  // of costs, their values
 };
 
 /// Bytes of a register of the widest vector target.

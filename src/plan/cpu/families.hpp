@@ -1,20 +1,22 @@
 // THE list: every family of kernels for CPUs, in the order in which equals are preferred.
 //
-// A family is one type, which stands in plan/NAME.hpp in a namespace of its name:
+// A family is one type, which stands in plan/cpu/NAME.hpp in a namespace of its name:
 //
 //   struct Family {
 //     static constexpr std::string_view name, idea;   // the name forces it; the idea is its reason
 //     static constexpr Operations operations;         // that it takes
 //     using Config;                                   // every choice, a plain value with ==
+//     struct Costs;                                   // the numbers of its estimate
 //     static const char* why_not(normal, cpu);        // null, or the rule that the problem breaks
-//     static void configure(normal, cpu, add);        // offers the configurations
-//     static double cost_ns(config, normal, cpu);     // of one thread; one that writes around the
-//                                                     // caches may take Setting::dst_phase as well
+//     static void configure(normal, cpu, add);        // offers the configurations; may take costs
+//                                                     // before `add`
+//     static double cost_ns(config, normal, cpu, costs);  // of one thread; one that writes around
+//                                                     // the caches may take Setting::dst_phase too
 //     static std::string describe(config, normal);    // its name in files of winners, too
 //     static std::string details(config);             // lines that explain() adds; may be missing
 //   };
 //
-// Its kernel is a pair of functions in cpu/kernel.hpp, its costs are a member of CpuCosts.
+// Its kernel is NAME_kernel in cpu/NAME.cpp. The build reads the list as well.
 #pragma once
 
 #include "plan/cpu/amax.hpp"
@@ -36,6 +38,7 @@
 
 namespace cornerturn::plan {
 
+// The build reads one a line.
 // clang-format off
 using CpuFamilies = TypeList<
     copy::Family,

@@ -68,8 +68,8 @@ bool begins_far(const Problem& normal, const CpuInfo& cpu) {
 // elements. Elements that it jumps between are late as well: in the second-level cache where the
 // first level has lost lines that share few of its sets, or where they are in one or two sets, so
 // that loads wait for stores 4096 bytes away.
-double Family::cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.gather;
+double Family::cost_ns(const GatherConfig&, const Problem& normal, const CpuInfo& cpu,
+                       const Costs& c) {
   const auto elements = static_cast<double>(normal.elements());
   if (normal.modes.empty()) return c.loop_ns;
   const Mode& run = normal.modes.back();

@@ -48,11 +48,13 @@ struct Family {
   static constexpr std::string_view name = "gather";
   static constexpr std::string_view idea = "one element after the other, in destination order";
   static constexpr Operations operations{Operation::move, Operation::convert};
+  using Costs = gather::Costs;
   using Config = GatherConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

@@ -172,8 +172,8 @@ std::int64_t row_spread(const PackConfig& config, const Problem& normal) {
 
 // A line costs its way through the registers and the stage; more where blocks do not fit, where the
 // source is read in short pieces, and where the destination is written in short ones.
-double Family::cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.pack;
+double Family::cost_ns(const PackConfig& config, const Problem& normal, const CpuInfo& cpu,
+                       const Costs& c) {
   const BoxShape box = shape_of(config);
   const std::int64_t width = normal.dst_type.size();
   const std::int64_t unit_rows = 64 / width, unit_columns = 16 / width;

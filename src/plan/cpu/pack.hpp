@@ -80,11 +80,13 @@ struct Family {
   static constexpr std::string_view idea =
       "boxes contiguous in pieces on both sides, through a stage";
   static constexpr Operations operations{Operation::move};
+  using Costs = pack::Costs;
   using Config = PackConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

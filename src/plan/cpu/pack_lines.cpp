@@ -253,9 +253,8 @@ double crowded_part(const PackLinesConfig& config, const Problem& normal) {
 }
 
 // What a line costs from memory to memory.
-double uncached_line_ns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu,
+double uncached_line_ns(const PackLinesConfig& config, const Problem& normal, const Costs& c,
                         double steps) {
-  const Costs& c = cpu.costs.pack_lines;
   double step_ns = c.step_ns * (1 + crowded_part(config, normal));
   if (lines_of(normal, config.walk) > 1) step_ns += c.index_ns;
   return (past_caches(config.stores) ? c.around_line_ns : c.line_ns) + steps * step_ns;
@@ -275,13 +274,12 @@ bool has_partial_lines(const PackLinesConfig& config, const Problem& normal, int
 // are stored around the caches, and as much each time that it is taken up for a chunk. The recipe
 // is made by the first of many calls; some problems need others again and again.
 double Family::cost_ns(const PackLinesConfig& config, const Problem& normal, const CpuInfo& cpu,
-                       int dst_phase) {
-  const Costs& c = cpu.costs.pack_lines;
+                       const Costs& c, int dst_phase) {
   const double steps = steps_of(normal, config.walk);
   const double line_ns =
       fits_l2(normal, cpu)
           ? c.cached_line_ns + (steps <= few_steps ? c.cached_step_ns : c.far_step_ns) * steps
-          : uncached_line_ns(config, normal, cpu, steps);
+          : uncached_line_ns(config, normal, c, steps);
   const Runs runs = runs_of(config, normal);
   const auto recipe_lines = static_cast<double>(lines_of(normal, config.walk));
   const double recipes = 1 + remakes_of(config, normal, runs, cpu);

@@ -65,12 +65,13 @@ struct Family {
   static constexpr std::string_view name = "pack_lines";
   static constexpr std::string_view idea = "whole lines put together in registers";
   static constexpr Operations operations{Operation::move};
+  using Costs = pack_lines::Costs;
   using Config = PackLinesConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
   static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
-                        int dst_phase);
+                        const Costs& costs, int dst_phase);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

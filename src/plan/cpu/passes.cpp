@@ -194,9 +194,10 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Pass
   if (auto all = planned(normal, cpu)) add({std::move(all)});
 }
 
-double Family::cost_ns(const PassesConfig& config, const Problem& normal, const CpuInfo& cpu) {
+double Family::cost_ns(const PassesConfig& config, const Problem& normal, const CpuInfo& cpu,
+                       const Costs& c) {
   const double lines = static_cast<double>(normal.bytes()) / cpu.line_bytes;
-  return config.planned->passes * lines * cpu.costs.passes.line_ns;
+  return config.planned->passes * lines * c.line_ns;
 }
 
 std::string Family::describe(const PassesConfig& config, const Problem&) {

@@ -36,11 +36,13 @@ struct Family {
   static constexpr std::string_view idea =
       "panels transposed in the cache, runs that follow cycles";
   static constexpr Operations operations{Operation::in_place};
+  using Costs = passes::Costs;
   using Config = PassesConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
   static std::string details(const Config& config);
 };

@@ -23,6 +23,7 @@ constexpr std::int64_t longest_chunk = 16 << 10;
 constexpr std::int64_t longest_copied = 128 << 10;  // what begins with a copy costs less then
 constexpr std::int64_t staged_l1_share = 2;
 constexpr std::int64_t l2_share = 4;
+constexpr std::int64_t fewest_boxes_stored_around = 8;  // of those that go through the caches too
 
 // Bytes of the element that the runs of the destination repeat, if they do, and if a whole number
 // of them fills a vector of 16 bytes.
@@ -225,8 +226,8 @@ Stretch stretch_of(const RowsConfig& config, const Problem& normal, const CpuInf
 }
 
 // What a row costs, whether or not a box has others beside it.
-double row_cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.rows;
+double row_cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
+                   const Costs& c) {
   const bool cached = fits_l2(normal, cpu);
   const double bytes_a_ns = past_caches(config.stores) ? c.past_caches_bytes_a_ns
                             : cached                   ? c.cached_bytes_a_ns
@@ -236,12 +237,12 @@ double row_cost_ns(const RowsConfig& config, const Problem& normal, const CpuInf
   return c.row_ns + (backwards ? double{c.backwards_row_ns} : 0.0) + run / bytes_a_ns;
 }
 
-// Where it is not known which stores are faster, both.
+// Where it is not known which stores are faster, both: calls learn it.
 void add_with_stores(RowsConfig config, const Problem& normal, const CpuInfo& cpu,
                      const Add<RowsConfig>& add) {
-  const bool tried = either_stores(normal, cpu) && boxes_of(config, normal) >= fewest_trials;
-  if (!tried) {
-    config.fetched = either_stores(normal, cpu);
+  const bool either = either_stores(normal, cpu);
+  if (!either || boxes_of(config, normal) < fewest_boxes_stored_around) {
+    config.fetched = either;
     return add(config);
   }
   RowsConfig copied = config;
@@ -249,7 +250,7 @@ void add_with_stores(RowsConfig config, const Problem& normal, const CpuInfo& cp
     copied.chunk_bytes = chunk_of(config.run_bytes, longest_copied, cpu);
   }
   add(copied);
-  config.stores = Stores::past_caches_if_faster;
+  config.stores = Stores::past_caches;
   add(config);
 }
 
@@ -284,8 +285,7 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Rows
 }
 
 double Family::cost_ns(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
-                       int dst_phase) {
-  const Costs& c = cpu.costs.rows;
+                       const Costs& c, int dst_phase) {
   const auto bytes = static_cast<double>(normal.bytes());
   const double run = static_cast<double>(std::max<std::int64_t>(config.run_bytes, 1));
   const double rows = bytes / run;
@@ -293,7 +293,7 @@ double Family::cost_ns(const RowsConfig& config, const Problem& normal, const Cp
       config.outer_rank > 0 && normal.modes[config.outer_rank - 1].dst_stride == config.run_bytes;
   const double group =
       config.outer_rank > 0 ? static_cast<double>(config.block_of(config.outer_rank - 1)) : 1.0;
-  double ns = rows * row_cost_ns(config, normal, cpu) + rows / group * c.group_ns;
+  double ns = rows * row_cost_ns(config, normal, cpu, c) + rows / group * c.group_ns;
   if (!fits_l2(normal, cpu) && run < static_cast<double>(long_enough)) {
     const double source = side_by_side(config, normal, &Mode::src_stride, config.source_bytes());
     const double destination = side_by_side(config, normal, &Mode::dst_stride, config.run_bytes);
@@ -325,8 +325,7 @@ std::string Family::describe(const RowsConfig& config, const Problem&) {
   }
   if (config.staged) text += ", through a stage";
   if (config.fetched || past_caches(config.stores)) text += ", fetched ahead";
-  text += past_caches(config.stores) ? ", stored around the caches" : "";
-  return text + (config.stores == Stores::past_caches_if_faster ? " if that is faster" : "");
+  return text + (past_caches(config.stores) ? ", stored around the caches" : "");
 }
 
 }  // namespace cornerturn::plan::rows

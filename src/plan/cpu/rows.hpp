@@ -76,12 +76,13 @@ struct Family {
   static constexpr std::string_view idea =
       "both sides share their fastest mode, or it repeats an element: its rows are moved whole";
   static constexpr Operations operations{Operation::move};
+  using Costs = rows::Costs;
   using Config = RowsConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
   static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
-                        int dst_phase);
+                        const Costs& costs, int dst_phase);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

@@ -283,8 +283,8 @@ void Family::configure(const Problem& normal, const CpuInfo&, const Add<ShuffleC
 
 // Its blocks or its lines, whichever take longer, a share of the others, and what the ends of runs
 // cost. Runs shorter than half a line share lines that are still in the caches.
-double Family::cost_ns(const ShuffleConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.shuffle;
+double Family::cost_ns(const ShuffleConfig& config, const Problem& normal, const CpuInfo& cpu,
+                       const Costs& c) {
   const auto bytes = static_cast<double>(normal.bytes());
   const Block block = block_of(config, normal, vector_of(cpu));
   auto box_bytes = static_cast<double>(normal.dst_type.size());

@@ -72,11 +72,13 @@ struct Family {
   static constexpr std::string_view idea =
       "blocks of short windows that registers put in the destination's order";
   static constexpr Operations operations{Operation::move};
+  using Costs = shuffle::Costs;
   using Config = ShuffleConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<ShuffleConfig>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

@@ -15,15 +15,9 @@ enum class Stores : std::uint8_t {
   /// As past_caches, except where the operating system has yet to provide the destination's pages.
   /// It clears pages when they are first written to, which brings them into the caches: long runs
   /// stored around the caches would have to drive them out again, so stores are then regular. The
-  /// engine asks once, when a plan begins to run, at three places of the destination.
+  /// kernel asks once, when a plan begins to run, at three places of the destination.
   past_caches_unless_fresh,
-  /// As past_caches, unless the first pieces take less time with regular stores: so it is where the
-  /// caches hold both sides already. The engine tries both ways when a plan begins to run.
-  past_caches_if_faster,
 };
-
-/// Work that has fewer pieces than these is not tried in several ways.
-inline constexpr std::int64_t fewest_trials = 8;
 
 /// Do kernels set up like this store around the caches?
 constexpr bool past_caches(Stores stores) {
@@ -40,7 +34,7 @@ Stores stores_for(const Problem& normal, const CpuInfo& cpu);
 /// in the source reads the same again, from the caches.
 double first_reads(const Problem& normal);
 /// Neither in the second-level cache nor that large: either way may be the faster one, which
-/// depends on what was done before (Stores::past_caches_if_faster).
+/// depends on what was done before. Both are offered then, and calls learn which it is.
 bool either_stores(const Problem& normal, const CpuInfo& cpu);
 
 }  // namespace cornerturn::plan

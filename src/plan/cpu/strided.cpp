@@ -34,8 +34,8 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Stri
        size <= 8 && fastest.src_stride == 2 * size, stores_for(normal, cpu)});
 }
 
-double Family::cost_ns(const StridedConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.strided;
+double Family::cost_ns(const StridedConfig& config, const Problem& normal, const CpuInfo&,
+                       const Costs& c) {
   const Mode& fastest = normal.modes.back();
   const double elements = static_cast<double>(normal.elements());
   const double rows = elements / static_cast<double>(std::max<std::int64_t>(config.chunk, 1));

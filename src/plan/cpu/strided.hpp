@@ -36,11 +36,13 @@ struct Family {
   static constexpr std::string_view name = "strided";
   static constexpr std::string_view idea = "source elements a step apart, joined into lines";
   static constexpr Operations operations{Operation::move};
+  using Costs = strided::Costs;
   using Config = StridedConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

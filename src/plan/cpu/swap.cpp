@@ -36,8 +36,8 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Swap
        vectors && !stays_in_caches(split, normal, cpu)});
 }
 
-double Family::cost_ns(const SwapConfig&, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.swap;
+double Family::cost_ns(const SwapConfig&, const Problem& normal, const CpuInfo& cpu,
+                       const Costs& c) {
   const SwapSplit split = *split_swap(normal);
   const auto bytes = static_cast<double>(normal.bytes());
   const auto elements = bytes / static_cast<double>(split.element);

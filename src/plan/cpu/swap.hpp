@@ -48,11 +48,13 @@ struct Family {
   static constexpr std::string_view name = "swap";
   static constexpr std::string_view idea = "pairs of tiles change places, read and written once";
   static constexpr Operations operations{Operation::in_place};
+  using Costs = swap::Costs;
   using Config = SwapConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
   static std::string details(const Config& config);
 };

@@ -283,10 +283,9 @@ Writes writes_of(const TileConfig& config, const Problem& normal, const TileSpli
 
 }  // namespace
 
-double Family::cost_ns(const TileConfig& planned, const Problem& normal, const CpuInfo& cpu,
-                       int dst_phase) {
+double Family::cost_ns(const TileConfig& planned, const Problem& normal, const CpuInfo&,
+                       const Costs& c, int dst_phase) {
   const TileConfig config = at_phase(planned, normal, dst_phase);
-  const Costs& c = cpu.costs.tile;
   const std::int64_t width = normal.dst_type.size();
   const TileSplit split = split_tile(normal, config.run_modes);
   const auto bytes = static_cast<double>(normal.bytes());

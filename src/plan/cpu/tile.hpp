@@ -85,12 +85,13 @@ struct Family {
   static constexpr std::string_view name = "tile";
   static constexpr std::string_view idea = "long runs on both sides, transposed in registers";
   static constexpr Operations operations{Operation::move, Operation::convert};
+  using Costs = tile::Costs;
   using Config = TileConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
   static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
-                        int dst_phase);
+                        const Costs& costs, int dst_phase);
   static std::string describe(const Config& config, const Problem& normal);
 };
 

@@ -86,8 +86,8 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Unit
   if (config.group > 1) add(config);
 }
 
-double Family::cost_ns(const UnitsConfig& config, const Problem& normal, const CpuInfo& cpu) {
-  const Costs& c = cpu.costs.units;
+double Family::cost_ns(const UnitsConfig& config, const Problem& normal, const CpuInfo& cpu,
+                       const Costs& c) {
   const std::int64_t width = normal.dst_type.size();
   const std::int64_t rows = normal.modes.back().extent;
   const std::int64_t columns = normal.modes[config.columns].extent;

@@ -55,11 +55,13 @@ struct Family {
   static constexpr std::string_view name = "units";
   static constexpr std::string_view idea = "in the caches, from register to register";
   static constexpr Operations operations{Operation::move};
+  using Costs = units::Costs;
   using Config = UnitsConfig;
 
   static const char* why_not(const Problem& normal, const CpuInfo& cpu);
   static void configure(const Problem& normal, const CpuInfo& cpu, const Add<Config>& add);
-  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu);
+  static double cost_ns(const Config& config, const Problem& normal, const CpuInfo& cpu,
+                        const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
 };
 
