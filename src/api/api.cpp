@@ -78,10 +78,10 @@ void transpose(void* dst, ElementType dst_type, const void* src, std::int64_t ro
                std::int64_t columns, ElementType src_type, const Epilogue& epilogue,
                const Options& options) {
   check_matrix(rows, columns);
-  ConstView turned(src, src_type, {rows, columns});
-  std::swap(turned.shape[0], turned.shape[1]);
-  std::swap(turned.strides[0], turned.strides[1]);
-  copy(View(dst, dst_type, turned.shape), turned, epilogue, options);
+  ConstView transposed(src, src_type, {rows, columns});
+  std::swap(transposed.shape[0], transposed.shape[1]);
+  std::swap(transposed.strides[0], transposed.strides[1]);
+  copy(View(dst, dst_type, transposed.shape), transposed, epilogue, options);
 }
 
 Plan make_plan(const View& dst, const ConstView& src, const Options& options) {

@@ -24,8 +24,8 @@ struct FoundPlan {
 FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,
                     const Options& options, const Target& target);
 
-/// The same for a problem of any operation, in the cache or new. `buffers` is where it lies, which
-/// has been checked, for plans that are measured.
+/// Finds the plan for a problem of any operation, in the cache or new. `buffers` is where it lies,
+/// which has been checked, for plans that are measured.
 FoundPlan find_plan(const Problem& problem, const Options& options, const Target& target,
                     const Buffers& buffers);
 
@@ -36,8 +36,8 @@ std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
 /// Runs a plan, after all checks. `stream` is a cudaStream_t.
 void run(const plan::Plan& plan, const Buffers& buffers, void* stream);
 
-/// The same for a plan that was found for a call: where there is something to learn, by another of
-/// its candidates. The winner of the first calls is known from then on.
+/// Runs a plan that was found for a call: where there is something to learn, by another of its
+/// candidates. The winner of the first calls is known from then on.
 void run_and_learn(const std::shared_ptr<const plan::Plan>& plan, const Buffers& buffers,
                    void* stream);
 

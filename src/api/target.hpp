@@ -59,7 +59,7 @@ void check_elements_aligned(const char* name, const void* data, ElementType type
 void copy_on(const Target& target, const View& dst, const ConstView& src, const Epilogue& epilogue,
              const Options& options);
 
-/// The same for any number of pointers; the caller fills in the alignments of a GPU's.
+/// The target of a call with any number of pointers; the caller fills in the alignments of a GPU's.
 Target target_of(const Options& options, const std::vector<NamedPointer>& pointers);
 
 /// Throws unless options.device is a device that is here.

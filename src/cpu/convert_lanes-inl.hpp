@@ -347,7 +347,8 @@ struct RandomLanes {
   }
 };
 
-/// The same with stochastic rounding; `i` is the index of the first lane.
+/// Stores what f32 values become as elements of T by stochastic rounding; `i` is the index of the
+/// first lane.
 template <class T>
 HWY_INLINE void store_stochastic(const float* from, std::int64_t i, const RandomLanes& random,
                                  bool saturate, T* to) {

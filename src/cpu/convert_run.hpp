@@ -20,8 +20,8 @@ struct ConvertRun {
   std::int64_t dst_step = 0;
   std::int64_t scale_step = 0;
   std::int64_t bias_step = 0;
-  /// Of the run's first element from the destination's first one, in bytes, and what each element
-  /// adds to it: dst_step, unless `dst` is a stage. Stochastic rounding needs to know.
+  /// How far the run's first element lies from the destination's first one, in bytes, and what each
+  /// element adds to it: dst_step, unless `dst` is a stage. Stochastic rounding needs to know.
   std::int64_t dst_offset = 0;
   std::int64_t place_step = 0;
   std::int64_t count = 0;
@@ -52,8 +52,8 @@ ConvertFunction convert_function(ElementType dst, ElementType src);
 /// That of the two kinds, which takes the bytes of both sides for the machine's own order.
 ConvertFunction native_convert_function(Kind dst, Kind src);
 
-/// Of a run along mode `mode` (-1: a single element): the step of a vector, and the vector itself
-/// at the index at which the other modes stand.
+/// The step of a vector along a run of mode `mode` (-1: a single element), and the vector itself at
+/// the index at which the other modes stand.
 inline std::int64_t step_along(const ModeVector& vector, int mode) {
   return vector.present && vector.mode == mode ? vector.step : 0;
 }

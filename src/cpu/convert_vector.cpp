@@ -185,7 +185,7 @@ void convert_row(const Problem& problem, const values::Conversion<float, float>&
   }
 }
 
-// Of short runs some are fetched ahead: the processor does not see where the next ones lie.
+// Some short runs are fetched ahead: the processor does not see where the next ones lie.
 HWY_INLINE void fetch_ahead(const ConvertRun& row, const ConvertRun& run, std::int64_t size,
                             std::int64_t r) {
   constexpr std::int64_t ahead = 8;

@@ -111,7 +111,7 @@ bool narrow_to_odd(WideBuffers& buffers, std::int64_t count) {
   return hn::AllFalse(dd, seen);
 }
 
-// The same straight from memory to memory.
+// Narrows f64 straight from memory to memory; false where the values need a closer look.
 template <class T>
 bool narrow_all(std::byte* dst, const std::byte* src, std::int64_t count, bool saturate) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));

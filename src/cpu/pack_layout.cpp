@@ -128,7 +128,7 @@ void make_steps(const PackConfig& config, const Problem& normal, PackLayout& lay
   }
 }
 
-// Of how the rows of a box lie in the source.
+// Notes how the rows of a box lie in the source.
 void look_at_rows(const PackConfig& config, const Problem& normal, PackLayout& layout) {
   constexpr std::int64_t small_gap = 16;        // bytes between rows that still are dense
   constexpr std::int64_t colliding = 64 << 10;  // rows a multiple of this apart share sets

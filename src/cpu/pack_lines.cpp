@@ -149,7 +149,7 @@ Place follow(const Recipe& recipe, std::byte* to, const std::byte* src, Place pl
                                     std::make_index_sequence<steps>());
 }
 
-// The same for any number of steps.
+// Makes `count` lines of any number of steps.
 template <bool non_temporal>
 Place follow_long(const Recipe& recipe, std::byte* to, const std::byte* src, Place place,
                   std::int64_t count) {

@@ -22,10 +22,10 @@ namespace {
 constexpr std::int64_t block_rows = 128;  // of a line each, which half of the first-level cache has
 
 template <int width>
-class Turning {
+class Transposing {
  public:
-  Turning(const PanelTurn& panel, std::uint8_t* to, const std::uint8_t* copy,
-          const std::uint8_t* next)
+  Transposing(const PanelCopy& panel, std::uint8_t* to, const std::uint8_t* copy,
+              const std::uint8_t* next)
       : panel_(panel), to_(to), copy_(copy), next_(next) {}
 
   void run() {
@@ -75,25 +75,25 @@ class Turning {
     }
   }
 
-  const PanelTurn panel_;
+  const PanelCopy panel_;
   std::uint8_t* const to_;
   const std::uint8_t* const copy_;
   const std::uint8_t* next_;
 };
 
-void run_turn(const PanelTurn& panel, std::uint8_t* to, const std::uint8_t* copy,
-              const std::uint8_t* next) {
+void run_transposing(const PanelCopy& panel, std::uint8_t* to, const std::uint8_t* copy,
+                     const std::uint8_t* next) {
   switch (panel.element) {
     case 1:
-      return Turning<1>(panel, to, copy, next).run();
+      return Transposing<1>(panel, to, copy, next).run();
     case 2:
-      return Turning<2>(panel, to, copy, next).run();
+      return Transposing<2>(panel, to, copy, next).run();
     case 4:
-      return Turning<4>(panel, to, copy, next).run();
+      return Transposing<4>(panel, to, copy, next).run();
     case 8:
-      return Turning<8>(panel, to, copy, next).run();
+      return Transposing<8>(panel, to, copy, next).run();
     default:
-      return Turning<16>(panel, to, copy, next).run();
+      return Transposing<16>(panel, to, copy, next).run();
   }
 }
 
@@ -105,9 +105,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cornerturn::cpu {
 
-HWY_EXPORT(run_turn);
+HWY_EXPORT(run_transposing);
 
-void copy_aside(const PanelTurn& panel, std::byte* copy, const std::byte* from) {
+void copy_aside(const PanelCopy& panel, std::byte* copy, const std::byte* from) {
   const std::int64_t row = panel.columns * panel.element;
   if (panel.pitch == row) {
     std::memcpy(copy, from, static_cast<std::size_t>(panel.rows * row));
@@ -118,9 +118,9 @@ void copy_aside(const PanelTurn& panel, std::byte* copy, const std::byte* from) 
   }
 }
 
-void turn_back(const PanelTurn& panel, std::byte* to, const std::byte* copy,
-               const std::byte* next) {
-  HWY_DYNAMIC_DISPATCH(run_turn)
+void transpose_back(const PanelCopy& panel, std::byte* to, const std::byte* copy,
+                    const std::byte* next) {
+  HWY_DYNAMIC_DISPATCH(run_transposing)
   (panel, reinterpret_cast<std::uint8_t*>(to), reinterpret_cast<const std::uint8_t*>(copy),
    reinterpret_cast<const std::uint8_t*>(next));
 }

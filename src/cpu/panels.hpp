@@ -7,7 +7,7 @@
 namespace cornerturn::cpu {
 
 /// `rows` by `columns` elements of 1, 2, 4, 8 or 16 bytes.
-struct PanelTurn {
+struct PanelCopy {
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t element;
@@ -15,9 +15,10 @@ struct PanelTurn {
 };
 
 /// Copies the panel at `from` to the side.
-void copy_aside(const PanelTurn& panel, std::byte* copy, const std::byte* from);
+void copy_aside(const PanelCopy& panel, std::byte* copy, const std::byte* from);
 
 /// Writes the transpose of the copy to `to`, packed. Meanwhile as many bytes at `next` are fetched.
-void turn_back(const PanelTurn& panel, std::byte* to, const std::byte* copy, const std::byte* next);
+void transpose_back(const PanelCopy& panel, std::byte* to, const std::byte* copy,
+                    const std::byte* next);
 
 }  // namespace cornerturn::cpu

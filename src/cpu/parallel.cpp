@@ -24,7 +24,7 @@ namespace {
 
 using Body = std::function<void(std::int64_t, std::int64_t)>;
 
-// The same work in the same ranges as by oneTBB, where that cannot be used.
+// Does the work in the ranges that oneTBB would make, where that cannot be used.
 void ranges_on_plain_threads(int threads, std::int64_t count, std::int64_t grain,
                              const Body& body) {
   std::atomic<std::int64_t> next = 0;

@@ -27,7 +27,7 @@ constexpr std::int64_t bytes_ahead = 8 << 10;
 constexpr std::int64_t most_ahead = 32;
 // The C library's copy begins slowly.
 constexpr std::int64_t longest_by_lines = 4 << 10;
-// Of a longer run the processor fetches the rest by itself.
+// So much of a run is fetched ahead: the processor fetches the rest by itself.
 constexpr std::int64_t prefetched_bytes = 512;
 
 /// The memory beside the array, taken before anything is written.
@@ -253,7 +253,8 @@ class Matrix {
         const std::int64_t panels = is_last ? p.panels - i * pass.group : pass.group;
         std::byte* const at = array_ + i * pass.group * panel;
         if (pass.pitch != 0) {
-          turn_panels({p.rows, p.columns, p.element, pass.pitch}, panels, at, places.data(place));
+          transpose_panels({p.rows, p.columns, p.element, pass.pitch}, panels, at,
+                           places.data(place));
         } else {
           copy_run(places.data(place), at, panels * panel);
           run_move(pass.moves.of_shape[is_last ? 1 : 0], at, places.data(place));
@@ -263,15 +264,15 @@ class Matrix {
     });
   }
 
-  static void turn_panels(const PanelTurn& turn, std::int64_t panels, std::byte* at,
-                          std::byte* copies) {
-    const std::int64_t panel = turn.rows * turn.columns * turn.element;
-    const std::int64_t copy = turn.rows * turn.pitch;
+  static void transpose_panels(const PanelCopy& panels_shape, std::int64_t panels, std::byte* at,
+                               std::byte* copies) {
+    const std::int64_t panel = panels_shape.rows * panels_shape.columns * panels_shape.element;
+    const std::int64_t copy = panels_shape.rows * panels_shape.pitch;
     for (std::int64_t i = 0; i < panels; ++i) {
-      copy_aside(turn, copies + i * copy, at + i * panel);
+      copy_aside(panels_shape, copies + i * copy, at + i * panel);
     }
     for (std::int64_t i = 0; i < panels; ++i) {
-      turn_back(turn, at + i * panel, copies + i * copy, at + (panels + i) * panel);
+      transpose_back(panels_shape, at + i * panel, copies + i * copy, at + (panels + i) * panel);
     }
   }
 

@@ -24,7 +24,7 @@ inline constexpr std::size_t scratch_alignment = 4096;
 /// the next call for the same use. Throws std::bad_alloc.
 std::byte* thread_scratch(Scratch use, std::size_t bytes);
 
-/// The same as an object, made anew by its default initialisation.
+/// Scratch that holds an object, made anew by its default initialisation.
 template <class T>
 T& thread_scratch(Scratch use) {
   static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= scratch_alignment);

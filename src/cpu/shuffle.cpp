@@ -393,7 +393,7 @@ HWY_INLINE void with_window_copy(std::int64_t bytes, bool more, const Use& use) 
   use(CopyMoreLines{bytes});
 }
 
-// The same for a piece, whose place in the stage may be read beyond its end.
+// Calls use(copy) with what copies a piece, whose place in the stage may be read beyond its end.
 template <class Use>
 HWY_INLINE void with_piece_copy(std::int64_t bytes, const Use& use) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3

@@ -325,7 +325,7 @@ class Swapping {
   void swap_blocks(const Tile& tile) const {
     const bool diagonal = tile.from == tile.to;
     for (std::int64_t r = 0; r < S; r += V) {
-      if (diagonal) turn_block(tile.from + r * pitch_ + r * width);
+      if (diagonal) transpose_in_place(tile.from + r * pitch_ + r * width);
       for (std::int64_t c = diagonal ? r + V : 0; c < S; c += V) {
         swap_block(tile.from + r * pitch_ + c * width, tile.to + c * pitch_ + r * width);
       }
@@ -334,20 +334,20 @@ class Swapping {
 
   HWY_INLINE void swap_block(Byte* one, Byte* other) const {
     alignas(64) Byte stage[V * vector_bytes];
-    turn(one, pitch_, stage, vector_bytes);
-    turn(other, pitch_, one, pitch_);
+    transpose(one, pitch_, stage, vector_bytes);
+    transpose(other, pitch_, one, pitch_);
     for (int i = 0; i < V; ++i) copy_vector(other + i * pitch_, stage + i * vector_bytes);
   }
 
-  HWY_INLINE void turn_block(Byte* block) const {
+  HWY_INLINE void transpose_in_place(Byte* block) const {
     alignas(64) Byte stage[V * vector_bytes];
-    turn(block, pitch_, stage, vector_bytes);
+    transpose(block, pitch_, stage, vector_bytes);
     for (int i = 0; i < V; ++i) copy_vector(block + i * pitch_, stage + i * vector_bytes);
   }
 
   // V x V elements.
-  static HWY_INLINE void turn(const Byte* from, std::int64_t from_pitch, Byte* to,
-                              std::int64_t to_pitch) {
+  static HWY_INLINE void transpose(const Byte* from, std::int64_t from_pitch, Byte* to,
+                                   std::int64_t to_pitch) {
     CT_UNROLL
     for (int c = 0; c < V; c += K) {
       transpose_unit<width>([=](int i) { return from + i * from_pitch + c * width; },

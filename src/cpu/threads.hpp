@@ -19,9 +19,9 @@ int resolve_threads(int requested, int useful = most_threads);
 /// of its `processors`. Those of this process are among them.
 int threads_that_run(int threads, int running, int processors);
 
-/// The same for the machine as it is now, looked at once in a millisecond: `threads` where it does
-/// not say. For work that is shorter than a time slice: a thread that is put aside in mid-work then
-/// holds up the others for longer than it has helped them.
+/// As many as find a processor of the machine as it is now, looked at once in a millisecond:
+/// `threads` where it does not say. For work that is shorter than a time slice: a thread that is
+/// put aside in mid-work then holds up the others for longer than it has helped them.
 int threads_that_run(int threads);
 
 }  // namespace cornerturn::cpu

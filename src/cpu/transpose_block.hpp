@@ -151,7 +151,7 @@ HWY_INLINE void copy_vector(std::uint8_t* to, const std::uint8_t* from) {
   const hn::ScalableTag<std::uint8_t> d;
   hn::StoreU(hn::LoadU(d, from), d, to);
 }
-/// The same past the caches; `to` is aligned.
+/// Copies `vector_bytes` bytes past the caches; `to` is aligned.
 HWY_INLINE void stream_vector(std::uint8_t* to, const std::uint8_t* from) {
   const hn::ScalableTag<std::uint8_t> d;
   hn::Stream(hn::LoadU(d, from), d, to);

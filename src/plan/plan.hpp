@@ -68,8 +68,8 @@ struct Row {
   std::string (*details)(const AnyConfig& config);
   /// Bytes beside the arrays that a run takes on a GPU; null: none.
   std::int64_t (*workspace)(const AnyConfig& config);
-  /// Of a GPU, where other plans do the work, one after the other (gpu/parts.hpp); null: the
-  /// family has kernels of its own.
+  /// The plans that do the work on a GPU, one after the other (gpu/parts.hpp); null: the family has
+  /// kernels of its own.
   const gpu::Parts* (*parts)(const AnyConfig& config);
   /// Null for a CPU, whose kernels take their configurations as they are.
   Prepared (*prepare)(const AnyConfig& config, const Problem& normal);
@@ -98,7 +98,7 @@ struct Plan {
   Alignment alignment;  ///< that the addresses on a GPU must have, at least
   Candidate chosen;
   Choice choice = Choice::estimated;
-  /// Of one that calls found: who had turns, and how much slower they were.
+  /// Who had turns, and how much slower they were, where calls have found the plan.
   std::string turns;
   /// What calls of this plan learn before there is one that they have found; null: nothing.
   std::shared_ptr<Learning> learning;
@@ -110,7 +110,7 @@ struct Plan {
   std::int64_t workspace() const {
     return chosen.row->workspace == nullptr ? 0 : chosen.row->workspace(chosen.config);
   }
-  /// Of one run, on all its threads.
+  /// The time of one run, on all its threads.
   double predicted_seconds() const { return seconds_of(chosen); }
   double seconds_of(const Candidate& candidate) const { return candidate.seconds() / threads; }
   /// Makes another candidate the chosen one.
@@ -133,7 +133,7 @@ std::string to_string(const Plan& plan);
 std::string why(const Plan& plan);
 /// Several lines: the problem, how it was normalised, the kernel, why, and every candidate.
 std::string explain(const Plan& plan);
-/// The same for programs.
+/// What explain() says, for programs.
 std::string to_json(const Plan& plan);
 
 }  // namespace cornerturn::plan

@@ -52,7 +52,7 @@ const Row& forced_row(const Request& request, const Problem& normal, const Machi
                           machine.gpu() != nullptr ? " on a GPU" : "", known));
 }
 
-// Of the first element's address: that of the pointer, unless the offset breaks it.
+// The alignment of the first element's address: that of the pointer, unless the offset breaks it.
 std::int64_t alignment_after(std::int64_t pointer, std::int64_t offset) {
   return std::gcd(std::gcd(pointer, offset), std::int64_t{16});
 }

@@ -15,9 +15,9 @@ struct Model;
 struct Request {
   int threads = 1;     ///< of a CPU, at most so many; small problems use fewer
   std::string kernel;  ///< force this kernel; empty: choose
-  /// Of the addresses on a GPU. A CPU takes any.
+  /// The alignment of the addresses on a GPU. A CPU takes any.
   Alignment alignment{true};
-  /// Of a CPU: the destination begins so many bytes behind the start of a cache line. Whatever is
+  /// The destination on a CPU begins so many bytes behind the start of a cache line. Whatever is
   /// said here, the plan takes any address: it is the estimates that depend on it.
   int dst_phase = 0;
   bool kernel_of_environment = false;  ///< CORNERTURN_KERNEL named it: errors say so
@@ -44,8 +44,8 @@ int useful_threads(const Problem& problem);
 /// A plan for `problem` on `machine`. Throws when the forced kernel is unknown or does not apply.
 Plan make_plan(const Problem& problem, const Machine& machine, const Request& request = {});
 
-/// The same choice in less time. On a GPU it has no other candidates: those that cannot be the best
-/// are estimated only as far as shows that.
+/// The plan of make_plan() in less time. On a GPU it has no other candidates: those that cannot be
+/// the best are estimated only as far as shows that.
 Plan make_quick_plan(const Problem& problem, const Machine& machine, const Request& request = {});
 
 }  // namespace cornerturn::plan

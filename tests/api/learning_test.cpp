@@ -20,11 +20,11 @@ constexpr std::int64_t rows = 515, columns = 517;
 const ElementType ints(Kind::i32);
 const Options one_thread{.threads = 1};
 
-// A matrix that is turned over, which several kernels take, to where a cache line begins: plans
+// A transposition of a matrix, which several kernels take, to where a cache line begins: plans
 // depend on that.
-class Turned {
+class Transposed {
  public:
-  explicit Turned(std::int64_t m = rows, std::int64_t n = columns)
+  explicit Transposed(std::int64_t m = rows, std::int64_t n = columns)
       : shape_{n, m}, src_(static_cast<std::size_t>(m * n)), memory_(src_.size() + 16) {
     std::iota(src_.begin(), src_.end(), 0);
     while (reinterpret_cast<std::uintptr_t>(dst_ = memory_.data() + offset_) % 64 != 0) ++offset_;
@@ -68,8 +68,8 @@ class LearningCalls : public testing::Test {
 
 // What calls learn of a matrix; where the model expects no other candidate to be near, that is
 // nothing.
-std::string learned_of(Turned& turned) {
-  const auto plan = nlohmann::json::parse(turned.plan().to_json());
+std::string learned_of(Transposed& transposed) {
+  const auto plan = nlohmann::json::parse(transposed.plan().to_json());
   const auto& candidates = plan.at("candidates");
   const bool any = candidates.size() > 1 &&
                    candidates[1].at("predicted_ns") <= 2.0 * plan.at("predicted_ns").get<double>();
@@ -78,34 +78,35 @@ std::string learned_of(Turned& turned) {
 
 TEST_F(LearningCalls, EveryCallSolvesTheProblemUntilTheWinnerIsKnown) {
   forget_plans();
-  Turned turned;
-  const std::string learned = learned_of(turned);
-  ASSERT_TRUE(turned.solved_by(one_thread));
-  EXPECT_EQ(turned.choice(), "estimated") << "one call has learned nothing";
-  for (int call = 1; call < enough_calls; ++call) ASSERT_TRUE(turned.solved_by(one_thread)) << call;
-  EXPECT_EQ(turned.choice(), learned);
-  const std::string told = turned.plan().explain();
+  Transposed transposed;
+  const std::string learned = learned_of(transposed);
+  ASSERT_TRUE(transposed.solved_by(one_thread));
+  EXPECT_EQ(transposed.choice(), "estimated") << "one call has learned nothing";
+  for (int call = 1; call < enough_calls; ++call)
+    ASSERT_TRUE(transposed.solved_by(one_thread)) << call;
+  EXPECT_EQ(transposed.choice(), learned);
+  const std::string told = transposed.plan().explain();
   EXPECT_EQ(told.find("times the fastest one's time, in ") != std::string::npos,
             learned == "learned")
       << told;
-  ASSERT_TRUE(turned.solved_by(one_thread));
+  ASSERT_TRUE(transposed.solved_by(one_thread));
   forget_plans();
-  EXPECT_EQ(turned.choice(), "estimated");
+  EXPECT_EQ(transposed.choice(), "estimated");
 }
 
 TEST_F(LearningCalls, LeavesAloneWhatWasNotLeftToIt) {
   forget_plans();
-  Turned turned, small(64, 63);
+  Transposed transposed, small(64, 63);
   Options estimate = one_thread, forced = one_thread;
   estimate.effort = Effort::estimate;
   forced.kernel = "gather";
   for (int call = 0; call < enough_calls; ++call) {
-    ASSERT_TRUE(turned.solved_by(estimate));
-    ASSERT_TRUE(turned.solved_by(forced));
+    ASSERT_TRUE(transposed.solved_by(estimate));
+    ASSERT_TRUE(transposed.solved_by(forced));
     ASSERT_TRUE(small.solved_by(one_thread));
   }
-  EXPECT_EQ(turned.choice(), "estimated");
-  EXPECT_EQ(turned.choice(forced), "forced");
+  EXPECT_EQ(transposed.choice(), "estimated");
+  EXPECT_EQ(transposed.choice(forced), "forced");
   EXPECT_EQ(small.choice(), "estimated");
   forget_plans();
 }
@@ -113,44 +114,44 @@ TEST_F(LearningCalls, LeavesAloneWhatWasNotLeftToIt) {
 // Plans that were forgotten while calls learned of them stay forgotten.
 TEST_F(LearningCalls, BeginsAnewWhenPlansAreForgotten) {
   forget_plans();
-  Turned turned;
-  const std::string learned = learned_of(turned);
-  for (int call = 0; call < 2; ++call) ASSERT_TRUE(turned.solved_by(one_thread));
+  Transposed transposed;
+  const std::string learned = learned_of(transposed);
+  for (int call = 0; call < 2; ++call) ASSERT_TRUE(transposed.solved_by(one_thread));
   forget_plans();
-  ASSERT_TRUE(turned.solved_by(one_thread));
-  EXPECT_EQ(turned.choice(), "estimated");
-  for (int call = 1; call < enough_calls; ++call) ASSERT_TRUE(turned.solved_by(one_thread));
-  EXPECT_EQ(turned.choice(), learned);
+  ASSERT_TRUE(transposed.solved_by(one_thread));
+  EXPECT_EQ(transposed.choice(), "estimated");
+  for (int call = 1; call < enough_calls; ++call) ASSERT_TRUE(transposed.solved_by(one_thread));
+  EXPECT_EQ(transposed.choice(), learned);
   forget_plans();
 }
 
 // What was measured meanwhile is known better.
 TEST_F(LearningCalls, DoesNotTakeThePlaceOfWhatWasMeasured) {
   forget_plans();
-  Turned turned;
+  Transposed transposed;
   Options measure = one_thread;
   measure.effort = Effort::measure;
-  ASSERT_TRUE(turned.solved_by(one_thread));
+  ASSERT_TRUE(transposed.solved_by(one_thread));
   std::atomic<bool> solved = true;
-  std::thread([&] { solved = turned.solved_by(measure); }).join();
+  std::thread([&] { solved = transposed.solved_by(measure); }).join();
   EXPECT_TRUE(solved);
-  for (int call = 0; call < enough_calls; ++call) ASSERT_TRUE(turned.solved_by(one_thread));
-  EXPECT_EQ(turned.choice(), "measured");
+  for (int call = 0; call < enough_calls; ++call) ASSERT_TRUE(transposed.solved_by(one_thread));
+  EXPECT_EQ(transposed.choice(), "measured");
   forget_plans();
 }
 
 // And what was learned does not take the place of a measurement that is asked for later.
 TEST_F(LearningCalls, DoesNotAnswerWhoAsksForAMeasurement) {
   forget_plans();
-  Turned turned;
-  const std::string learned = learned_of(turned);
-  for (int call = 0; call < enough_calls; ++call) ASSERT_TRUE(turned.solved_by(one_thread));
-  ASSERT_EQ(turned.choice(), learned);
+  Transposed transposed;
+  const std::string learned = learned_of(transposed);
+  for (int call = 0; call < enough_calls; ++call) ASSERT_TRUE(transposed.solved_by(one_thread));
+  ASSERT_EQ(transposed.choice(), learned);
   Options measure = one_thread;
   measure.effort = Effort::measure;
-  ASSERT_TRUE(turned.solved_by(measure));
-  EXPECT_EQ(turned.choice(measure), "measured");
-  EXPECT_EQ(turned.choice(), "measured");
+  ASSERT_TRUE(transposed.solved_by(measure));
+  EXPECT_EQ(transposed.choice(measure), "measured");
+  EXPECT_EQ(transposed.choice(), "measured");
   forget_plans();
 }
 
@@ -171,15 +172,15 @@ TEST_F(LearningCalls, AddsToTheDestinationOnce) {
 
 TEST_F(LearningCalls, ThreadsLearnTogether) {
   forget_plans();
-  Turned first;
+  Transposed first;
   const std::string learned = learned_of(first);
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
-      Turned turned;
+      Transposed transposed;
       for (int call = 0; call < enough_calls; ++call) {
-        wrong += static_cast<int>(!turned.solved_by(one_thread));
+        wrong += static_cast<int>(!transposed.solved_by(one_thread));
       }
     });
   }

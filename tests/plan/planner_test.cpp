@@ -207,7 +207,7 @@ TEST(Planner, WhatIsPartOfSomethingLargerIsStoredAroundTheCaches) {
 // Both sides together have to fit into the second level to count as cached. Between that and a
 // share of the third level either way of storing may be the faster one: both are offered.
 // Rows of `row` bytes, `outer` x `inner` of them, to the order of `inner` x `outer`.
-Problem turned_rows(std::int64_t outer, std::int64_t inner, std::int64_t row) {
+Problem rows_in_another_order(std::int64_t outer, std::int64_t inner, std::int64_t row) {
   Problem problem;
   problem.src_type = problem.dst_type = ElementType::bytes(1);
   problem.modes = {{inner, row, outer * row}, {outer, inner * row, row}, {row, 1, 1}};
@@ -225,7 +225,7 @@ std::vector<RowsConfig> rows_of(const Problem& problem) {
 TEST(Planner, BoxesOfRowsLeaveNoSmallRest) {
   for (const std::int64_t outer : {5, 9, 17, 65, 80, 129}) {
     for (const std::int64_t row : {96, 122, 256, 674, 1312}) {
-      for (const RowsConfig& config : rows_of(turned_rows(outer, 4001, row))) {
+      for (const RowsConfig& config : rows_of(rows_in_another_order(outer, 4001, row))) {
         const std::int64_t block = config.block_of(1);
         const std::int64_t rest = outer % block;
         EXPECT_TRUE(rest == 0 || 2 * rest >= block)
@@ -237,7 +237,7 @@ TEST(Planner, BoxesOfRowsLeaveNoSmallRest) {
 
 TEST(Planner, PartsOfLongRowsAreAsLongAsEachOther) {
   for (const std::int64_t row : {16384, 16385, 19784, 33000, 65536, 100003}) {
-    for (const RowsConfig& config : rows_of(turned_rows(29, 43, row))) {
+    for (const RowsConfig& config : rows_of(rows_in_another_order(29, 43, row))) {
       const std::int64_t parts = (row + config.chunk_bytes - 1) / config.chunk_bytes;
       EXPECT_LE(config.chunk_bytes, 16384);
       EXPECT_LT(parts * config.chunk_bytes - row, parts * 64) << row;
@@ -246,7 +246,7 @@ TEST(Planner, PartsOfLongRowsAreAsLongAsEachOther) {
 }
 
 TEST(Planner, RowsThatGoThroughTheCachesAreCopiedAsAWhole) {
-  const std::vector<RowsConfig> configs = rows_of(turned_rows(5, 7, 100003));
+  const std::vector<RowsConfig> configs = rows_of(rows_in_another_order(5, 7, 100003));
   ASSERT_EQ(configs.size(), 2U);
   for (const RowsConfig& config : configs) {
     const bool whole = config.chunk_bytes == config.run_bytes;
@@ -256,7 +256,7 @@ TEST(Planner, RowsThatGoThroughTheCachesAreCopiedAsAWhole) {
 
 TEST(Planner, RowsMayBeReadInTheOrderOfTheDestination) {
   const auto in_order = [](const RowsConfig& config) { return config.block_of(0) == 1; };
-  const std::vector<RowsConfig> configs = rows_of(turned_rows(182, 43, 692));
+  const std::vector<RowsConfig> configs = rows_of(rows_in_another_order(182, 43, 692));
   EXPECT_TRUE(std::any_of(configs.begin(), configs.end(), in_order));
   EXPECT_FALSE(std::all_of(configs.begin(), configs.end(), in_order));
 }

@@ -10,8 +10,8 @@
 namespace cornerturn::plan {
 
 struct BlockBoxes {
-  /// Of a box along each mode of the problem: a multiple of a quantisation block where the mode has
-  /// such blocks, unless a box takes all of the mode.
+  /// How far a box reaches along each mode of the problem: a multiple of a quantisation block where
+  /// the mode has such blocks, unless a box takes all of the mode.
   Extents extent;
   BoxMoves plain;         ///< plain values to the stage when they are quantised, else from there
   BoxMoves codes;         ///< values of MXFP8 the other way; q8_0 needs none
@@ -34,7 +34,8 @@ struct BlockStage {
 
   std::int64_t elements() const { return stripes * pitch; }
 };
-/// Of a box with so many elements along each of `rank` modes, and stripes along the mode `axis`.
+/// The stage of a box with so many elements along each of `rank` modes, and stripes along the mode
+/// `axis`.
 BlockStage block_stage(const BoxGrid::PerMode& count, int rank, int axis);
 
 /// All moves of the boxes of these extents, for a problem that is not empty.

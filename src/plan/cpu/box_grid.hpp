@@ -44,9 +44,9 @@ struct BoxGrid {
   void count_boxes(const Problem& normal);
   /// Does each index of mode `i` have a box of its own that reads the same as the others?
   bool reads_again(const Problem& normal, int i) const;
-  /// The same for the rank and the extents. Neighbours share lines along the modes that are cut:
-  /// boxes are counted along those first, then in the order of the destination. `again_first`:
-  /// first of all along modes whose boxes read the same.
+  /// Works out all of the above from the rank and the extents. Neighbours share lines along the
+  /// modes that are cut: boxes are counted along those first, then in the order of the destination.
+  /// `again_first`: first of all along modes whose boxes read the same.
   void count_along_cuts(const Problem& normal, bool again_first);
 };
 

@@ -145,9 +145,9 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Conv
            (elements > least_box && elements * least_boxes > normal.elements());
   };
   while (too_large(config.src_run * config.dst_run) && config.src_run > least_run) {
-    std::int64_t& longer =
+    std::int64_t& longer_side =
         config.src_run * src_size > config.dst_run * dst_size ? config.src_run : config.dst_run;
-    longer /= 2;
+    longer_side /= 2;
   }
   config.stores = stores_of(config.order, normal, cpu);
   if (config.order != Order::direct) config.moves = moves_of(config, normal, cpu);

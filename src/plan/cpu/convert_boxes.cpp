@@ -11,8 +11,8 @@ namespace {
 
 using Order = ConvertConfig::Order;
 
-// Of a box, where there are so many: what is set up for a box pays off, and some boxes are left for
-// other threads.
+// A box has so many elements where the problem has: what is set up for a box pays off, and some
+// boxes are left for other threads.
 constexpr std::int64_t least_elements = 8 << 10;
 constexpr std::int64_t enough_elements = 64 << 10;
 constexpr std::int64_t enough_boxes = 64;
@@ -49,7 +49,7 @@ class Builder {
 
   ConvertBoxes build() {
     if (config_.order == Order::direct) {
-      // Of short runs those that neighbour each other on either side.
+      // Short runs are joined by those that neighbour them on either side.
       const bool long_runs = normal_.modes.back().extent >= direct_run;
       grow(boxes_.by_destination, &Mode::dst_stride, long_runs ? 4 * direct_run : direct_run);
       if (!long_runs) grow(boxes_.by_source, &Mode::src_stride, direct_run);

@@ -55,7 +55,7 @@ CpuInfo described_cpu(const CpuInfo& here, std::string_view description,
 /// file, the field, its value and the rule.
 CpuFile parse_cpu_file(std::string_view text, std::string_view file);
 
-/// The same as text, with all costs.
+/// The text of such a file, with all costs.
 std::string to_json(const CpuFile& cpu);
 
 }  // namespace cornerturn::plan

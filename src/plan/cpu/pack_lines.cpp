@@ -244,9 +244,10 @@ double crowded_part(const PackLinesConfig& config, const Problem& normal) {
   for (; k < count; ++k) {
     const Step& step = steps[static_cast<std::size_t>(k)];
     const std::int64_t spacing = std::max(step.stride & -step.stride, line_bytes);
-    const std::int64_t apart = std::max<std::int64_t>(1, sets * line_bytes / spacing);
+    const std::int64_t in_other_sets = std::max<std::int64_t>(1, sets * line_bytes / spacing);
     lines *= static_cast<double>(step.extent);
-    taken = std::min<double>(sets, taken * static_cast<double>(std::min(step.extent, apart)));
+    taken =
+        std::min<double>(sets, taken * static_cast<double>(std::min(step.extent, in_other_sets)));
   }
   const double in_a_set = lines / taken;
   return in_a_set > room ? 1 - room / in_a_set : 0;

@@ -141,7 +141,7 @@ std::int64_t saved_by(const in_place::Way& way) {
   return saved;
 }
 
-// Of the groups of panels that are in work at once.
+// What the groups of panels have that are in work at once.
 std::int64_t bytes_of_groups(const PlannedStep& step, const in_place::Limits& limits) {
   std::int64_t most = 0;
   for (const PlannedPass& pass : step.passes) {

@@ -98,8 +98,8 @@ bool may_stage(const RowsConfig& config, const Problem& normal, const CpuInfo& c
   return true;
 }
 
-// Of the modes that are not taken, the one with the smallest source stride that continues a stretch
-// of `bytes`; -1: none does.
+// The mode with the smallest source stride, among those that are not taken, which continues a
+// stretch of `bytes`; -1: none does.
 int next_in_source(const RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
                    const bool* taken, std::int64_t bytes) {
   int next = -1;
@@ -133,8 +133,8 @@ std::int64_t take_in_source(RowsConfig& config, const Problem& normal, const Cpu
   return bytes;
 }
 
-// The same for the destination, in whole lines where that is possible. Rows that follow each other
-// there may be `together` bytes.
+// Takes blocks of modes until a stretch of the destination has `wanted` bytes, in whole lines where
+// that is possible. Rows that follow each other there may be `together` bytes.
 void take_in_destination(RowsConfig& config, const Problem& normal, const CpuInfo& cpu,
                          std::int64_t wanted, std::int64_t together) {
   Blocks blocks(config, normal);

@@ -33,7 +33,7 @@ struct RowsConfig {
   bool fetched = false;                     ///< sources are fetched ahead whatever the stores
   Stores stores = Stores::regular;          ///< where past the caches, sources are fetched ahead
 
-  /// Of a row, in the source.
+  /// The bytes of a row in the source.
   std::int64_t source_bytes() const { return repeated_bytes > 0 ? repeated_bytes : run_bytes; }
   std::int64_t block_of(int mode) const {
     for (const Block& block : blocks) {

@@ -70,7 +70,8 @@ class BlockMaker {
     return most < 1 ? 0 : ceil_div(extent, ceil_div(extent, most));
   }
 
-  // Of a window. What both sides share, an element or a row of them, is narrow or wide.
+  // The bytes of a window, where what both sides share, an element or a row of them, is narrow or
+  // wide.
   static std::int64_t wanted_window(const Problem& normal) {
     const Mode& last = normal.modes.back();
     const std::int64_t width = normal.dst_type.size();
@@ -210,7 +211,7 @@ Block block_of(const ShuffleConfig& config, const Problem& normal, std::int64_t 
   const std::int64_t pieces = out / piece;
   block.pieces = static_cast<double>(pieces);
   block.vectors = static_cast<double>(ceil_div(out, vector));
-  // Of the vectors that hold the windows, a vector's worth of elements comes from so many.
+  // So many of the vectors that hold the windows have a part of a vector's worth of elements.
   std::int64_t seen[most_block_bytes];
   std::int64_t index[ShuffleConfig::most_parts] = {};
   std::int64_t steps = 0;

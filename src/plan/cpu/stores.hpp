@@ -30,7 +30,7 @@ bool fits_l2(const Problem& normal, const CpuInfo& cpu);
 /// How a destination of this size is best stored: past the caches once it would push everything
 /// else out of them.
 Stores stores_for(const Problem& normal, const CpuInfo& cpu);
-/// Of the bytes that a problem reads, the part that it has not read before: a mode without a stride
+/// The part of the bytes that a problem reads which it has not read before: a mode without a stride
 /// in the source reads the same again, from the caches.
 double first_reads(const Problem& normal);
 /// Neither in the second-level cache nor that large: either way may be the faster one, which

@@ -130,7 +130,7 @@ void size_staged(TileConfig& config, std::int64_t width, bool misaligned) {
   }
 }
 
-// The same where lines go from the registers to memory.
+// Strips and windows where lines go from the registers to memory.
 void size_direct(TileConfig& config, std::int64_t width) {
   const bool narrow = config.copy_rows || width <= 2;
   config.strip_bytes = narrow ? 256 : 512;
@@ -235,7 +235,7 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<Tile
   const int most = most_run_modes(normal);
   for (int modes = 1; modes <= most && offered < max_configs; ++modes) {
     const TileSplit split = split_tile(normal, modes);
-    // Of many small modes, those that make short runs are left out.
+    // Where there are many small modes, those that make short runs are left out.
     if (most - modes >= max_configs && split.run * normal.dst_type.size() < 4 * line) continue;
     TileConfig config = config_of(split, normal, cpu);
     add(config);

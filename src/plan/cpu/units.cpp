@@ -38,8 +38,8 @@ bool fits_l1(const Problem& normal, const CpuInfo& cpu) {
   return 2 * normal.bytes() <= cpu.l1_bytes;
 }
 
-// Of the modes that number the matrices, that in whose steps both sides go on nearest to where they
-// were, and so many of its indices that runs of the destination have some lines.
+// Groups matrices along the mode in whose steps both sides go on nearest to where they were: so
+// many of its indices that runs of the destination have some lines.
 void group(UnitsConfig& config, const Problem& normal) {
   constexpr std::int64_t some_lines = 512;
   const Mode& rows = normal.modes.back();
