@@ -17,7 +17,7 @@ class AnyConfig {
  public:
   static constexpr std::size_t capacity = 320;
 
-  AnyConfig() noexcept = default;
+  AnyConfig() noexcept {}  // NOLINT: what holds nothing stays unset
   template <class T>
   requires(!std::is_same_v<std::remove_cvref_t<T>, AnyConfig>) AnyConfig(T value)
       : type_(&type_of<T>) {  // NOLINT: a configuration is one of any family

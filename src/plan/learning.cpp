@@ -105,8 +105,8 @@ void Learning::find_entrants(const Plan& plan) {
   if (chosen == all.end()) return;
   entrants_.front().candidate = static_cast<std::size_t>(chosen - all.begin());
   for (std::size_t i = 0; i < all.size() && entrants_.size() < rules_.entrants; ++i) {
-    if (all[i].seconds() > rules_.worth_a_turn * all.front().seconds()) break;
-    if (i != entrants_.front().candidate) entrants_.push_back({i});
+    const bool is_worth_it = all[i].seconds() <= rules_.worth_a_turn * all.front().seconds();
+    if (is_worth_it && i != entrants_.front().candidate) entrants_.push_back({i});
   }
 }
 

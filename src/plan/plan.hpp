@@ -38,6 +38,10 @@ struct Candidate {
 };
 using Candidates = std::vector<Candidate>;
 
+/// The order of candidates: one whose costs are assumed comes after all others, else the cheaper
+/// one comes first.
+bool comes_before(const Candidate& a, const Candidate& b);
+
 /// A launch on a GPU, complete but for the pointers in its arguments.
 struct Prepared {
   std::shared_ptr<const void> args;  ///< Family::Args of the row's family
@@ -57,9 +61,11 @@ struct Row {
   std::string_view idea;
   Operations operations;     ///< that it takes
   bool takes_empty = false;  ///< of GPUs: stands for problems without elements
+  bool assumed = false;      ///< no fit has seen what the family's kernels cost
   /// Null when the kernel takes the (normalised) problem, else the rule that the problem breaks.
   const char* (*why_not)(const Problem& normal, const Machine& machine);
-  /// Appends the configurations worth considering, with their estimates.
+  /// Appends the configurations worth considering, with their estimates. Of a quick plan there is
+  /// one candidate, the best so far.
   void (*configure)(const Row& row, const Setting& setting, Candidates& out);
   Estimate (*estimate)(const AnyConfig& config, const Setting& setting);
   /// The configuration in words, also its name in a file of remembered winners.
@@ -96,14 +102,14 @@ struct Plan {
   int gpu = -1;
   int threads = 1;      ///< of a CPU
   Alignment alignment;  ///< that the addresses on a GPU must have, at least
-  Candidate chosen;
+  Candidate chosen = {};
   Choice choice = Choice::estimated;
   /// Who had turns, and how much slower they were, where calls have found the plan.
-  std::string turns;
+  std::string turns = {};
   /// What calls of this plan learn before there is one that they have found; null: nothing.
-  std::shared_ptr<Learning> learning;
-  Candidates candidates;  ///< all, cheapest first; none in a quick plan (planner.hpp)
-  Prepared ready;         ///< of the chosen one, on a GPU
+  std::shared_ptr<Learning> learning = {};
+  Candidates candidates = {};  ///< all in order, best first; none in a quick plan (planner.hpp)
+  Prepared ready = {};         ///< of the chosen one, on a GPU
 
   std::string_view kernel() const { return chosen.row->name; }
   /// Bytes beside the arrays that a run takes on a GPU.

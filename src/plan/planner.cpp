@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -94,32 +93,25 @@ std::string rules_of(const Plan& plan) {
   return rules;
 }
 
-// `least_seconds`: see gpu::Model.
-void consider(const Request& request, Plan& plan, double* least_seconds) {
-  std::optional<gpu::Model> model;
-  if (const gpu::DeviceInfo* gpu = plan.machine.gpu()) {
-    model.emplace(gpu::Model{*gpu, plan.machine.gpu_costs().shared, gpu::least_traffic(plan.normal),
-                             least_seconds});
-  }
-  const Setting setting{plan.normal, plan.machine, start_of(plan), model ? &*model : nullptr,
-                        dst_phase_of(request, plan.normal)};
+void configure(const Request& request, const Setting& setting, Candidates& candidates) {
   if (!request.kernel.empty()) {
-    const Row& row = forced_row(request, plan.normal, plan.machine);
-    return row.configure(row, setting, plan.candidates);
+    const Row& row = forced_row(request, setting.normal, setting.machine);
+    return row.configure(row, setting, candidates);
   }
-  for (const Row& row : registry_of(plan.machine)) {
-    if (why_not(row, plan.normal, plan.machine) == nullptr) {
-      row.configure(row, setting, plan.candidates);
+  for (const Row& row : registry_of(setting.machine)) {
+    if (why_not(row, setting.normal, setting.machine) == nullptr) {
+      row.configure(row, setting, candidates);
     }
   }
 }
 
-// The cheapest first; equals stay in order. Candidates are large: each is moved once at most.
+// The best first; equals stay in order. Candidates are large: each is moved once at most.
 void sort(Candidates& candidates) {
+  if (candidates.size() == 1) return;
   std::vector<std::size_t> from(candidates.size());
   std::iota(from.begin(), from.end(), std::size_t{0});
   std::stable_sort(from.begin(), from.end(), [&](std::size_t a, std::size_t b) {
-    return candidates[a].seconds() < candidates[b].seconds();
+    return comes_before(candidates[a], candidates[b]);
   });
   Candidates sorted;
   sorted.reserve(candidates.size());
@@ -127,32 +119,50 @@ void sort(Candidates& candidates) {
   candidates = std::move(sorted);
 }
 
-// With its candidates, at least one, but without a choice.
-Plan planned(const Problem& problem, const Machine& machine, const Request& request,
-             double* least_seconds) {
-  Plan plan;
-  plan.problem = problem;
-  plan.machine = machine;
+Plan planned(const Problem& problem, const Machine& machine, const Request& request, bool quick) {
+  Alignment alignment;
   if (machine.gpu() != nullptr) {
-    plan.alignment = request.alignment;
-    plan.alignment.required = true;
+    alignment = request.alignment;
+    alignment.required = true;
   }
-  plan.normal = normalise(problem, plan.alignment);
+  Plan plan{.problem = problem,
+            .normal = normalise(problem, alignment),
+            .machine = machine,
+            .alignment = alignment};
   if (machine.cpu() != nullptr) {
     plan.threads = std::clamp(useful_threads(plan.normal), 1, std::max(request.threads, 1));
   }
-  plan.candidates.reserve(least_seconds == nullptr ? 16 : 1);
-  consider(request, plan, least_seconds);
+  plan.candidates.reserve(quick ? 1 : 16);
+  std::optional<gpu::Model> model;
+  if (const gpu::DeviceInfo* gpu = machine.gpu()) {
+    model.emplace(gpu::Model{*gpu, machine.gpu_costs().shared, gpu::least_traffic(plan.normal)});
+  }
+  const Setting setting{plan.normal,
+                        plan.machine,
+                        start_of(plan),
+                        model ? &*model : nullptr,
+                        dst_phase_of(request, plan.normal),
+                        quick};
+  configure(request, setting, plan.candidates);
   if (plan.candidates.empty()) {
     if (!request.kernel.empty()) refuse_forced(request, machine, no_config);
     throw Error(Status::unsupported,
                 fmt::format("no kernel takes {} on {}{}", to_string(plan.normal), machine.name(),
                             rules_of(plan)));
   }
+  sort(plan.candidates);
+  const Candidate& best = plan.candidates.front();
+  plan.choose(best, request.kernel.empty() ? Choice::estimated : Choice::forced);
+  if (quick) plan.candidates = {};
   return plan;
 }
 
 }  // namespace
+
+bool comes_before(const Candidate& a, const Candidate& b) {
+  if (a.row->assumed != b.row->assumed) return b.row->assumed;
+  return a.seconds() < b.seconds();
+}
 
 const char* why_not(const Row& row, const Problem& normal, const Machine& machine) {
   if (machine.gpu() != nullptr && normal.elements() == 0) {
@@ -179,21 +189,11 @@ void Plan::choose(const Candidate& candidate, Choice how) {
 }
 
 Plan make_plan(const Problem& problem, const Machine& machine, const Request& request) {
-  Plan plan = planned(problem, machine, request, nullptr);
-  sort(plan.candidates);
-  plan.choose(plan.candidates.front(), request.kernel.empty() ? Choice::estimated : Choice::forced);
-  return plan;
+  return planned(problem, machine, request, false);
 }
 
 Plan make_quick_plan(const Problem& problem, const Machine& machine, const Request& request) {
-  if (machine.gpu() == nullptr || !request.kernel.empty()) {
-    return make_plan(problem, machine, request);
-  }
-  double least_seconds = std::numeric_limits<double>::infinity();
-  Plan plan = planned(problem, machine, request, &least_seconds);
-  plan.choose(plan.candidates.front(), Choice::estimated);
-  plan.candidates = {};
-  return plan;
+  return planned(problem, machine, request, machine.gpu() != nullptr && request.kernel.empty());
 }
 
 Candidates candidates_of(const Plan& plan) {

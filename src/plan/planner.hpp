@@ -31,7 +31,8 @@ struct Setting {
   const Machine& machine;
   Alignment start;  ///< of the addresses of first elements, at most 16: those of GPUs depend on it
   const gpu::Model* model = nullptr;  ///< of a GPU
-  int dst_phase = 0;  ///< of a CPU: bytes from the start of a cache line to the first element
+  int dst_phase = 0;   ///< of a CPU: bytes from the start of a cache line to the first element
+  bool quick = false;  ///< no candidate but the best is asked for
 };
 
 /// Setting::dst_phase.

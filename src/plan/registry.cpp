@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -18,6 +19,9 @@ Row named_row(int number) {
   row.name = Family::name;
   row.idea = Family::idea;
   row.operations = Family::operations;
+  row.assumed = requires {
+    Family::assumed;
+  };
   row.describe = [](const AnyConfig& config, const Problem& normal) {
     return Family::describe(config.as<Config>(), normal);
   };
@@ -68,12 +72,12 @@ Prepared prepared(const gpu::Launchable<Args>& ready) {
   return first;
 }
 
-// Calls use() with the facts of the problem, if the family has such.
+// Calls use() with what the configurations of the problem have in common, if the family says so.
 template <class Family, class Use>
-auto with_facts(const Problem& normal, const Use& use) {
-  if constexpr (requires { typename Family::Facts; }) {
-    typename Family::Facts facts(normal);
-    return use(facts);
+auto with_common(const Problem& normal, const Use& use) {
+  if constexpr (requires { typename Family::Common; }) {
+    typename Family::Common common(normal);
+    return use(common);
   } else {
     return use();
   }
@@ -84,11 +88,73 @@ const typename Family::Costs& costs_of(const Setting& setting) {
   return std::get<number>(setting.machine.gpu_costs().families.of);
 }
 
-template <class Family, int number, class... Facts>
+template <class Family, int number, class... Common>
 Estimate gpu_estimate(const typename Family::Config& config, const Setting& setting,
-                      Facts&... facts) {
-  return Family::estimate(config, setting.normal, *setting.model, costs_of<Family, number>(setting),
-                          facts...);
+                      Common&... common) {
+  return gpu::roofline(Family::demand(config, setting.normal, *setting.model,
+                                      costs_of<Family, number>(setting), common...),
+                       *setting.model);
+}
+
+// Calls add() with the configurations that a family offers.
+template <class Family, class AddConfig, class... Common>
+void gpu_configure(const Setting& setting, const AddConfig& add, Common&... common) {
+  const Machine& machine = setting.machine;
+  if constexpr (requires {
+                  Family::configure(setting.normal, setting.start, machine, common...,
+                                    std::ref(add));
+                }) {
+    Family::configure(setting.normal, setting.start, machine, common..., std::ref(add));
+  } else {
+    Family::configure(setting.normal, setting.start, *machine.gpu(), common..., std::ref(add));
+  }
+}
+
+// Adds a candidate to those of a plan. A quick plan has one, the best so far.
+void offer(const Candidate& candidate, const Setting& setting, Candidates& out) {
+  if (setting.quick && !out.empty()) {
+    if (!comes_before(candidate, out.front())) return;
+    out.clear();
+  }
+  out.push_back(candidate);
+}
+
+// Offers the best configuration of a family that says least demands. The one whose time is the
+// least has it counted until that is so of the least one: no other can become less.
+template <class Family, int number, class... Common>
+void offer_best(const Row& self, const Setting& setting, Candidates& out, Common&... common) {
+  const auto& costs = costs_of<Family, number>(setting);
+  const auto may_be_best = [&](const Candidate& one) {
+    return out.empty() || comes_before(one, out.front());
+  };
+  const auto least_estimate = [&](const auto&... of) {
+    return gpu::roofline(
+        Family::least_demand(of..., setting.normal, *setting.model, costs, common...),
+        *setting.model);
+  };
+  if (!may_be_best({&self, {}, least_estimate(setting.start)})) return;
+  struct Priced {
+    typename Family::Config config;
+    Estimate estimate;
+    bool is_counted = false;
+  };
+  std::vector<Priced> all;
+  all.reserve(16);
+  gpu_configure<Family>(
+      setting,
+      [&](const auto& config) {
+        all.push_back({config, least_estimate(config)});
+      },
+      common...);
+  while (!all.empty()) {
+    const auto best = std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+      return a.estimate.seconds < b.estimate.seconds;
+    });
+    const Candidate candidate{&self, best->config, best->estimate};
+    if (best->is_counted || !may_be_best(candidate)) return offer(candidate, setting, out);
+    best->estimate = gpu_estimate<Family, number>(best->config, setting, common...);
+    best->is_counted = true;
+  }
 }
 
 template <class Family, int number>
@@ -102,39 +168,22 @@ Row gpu_row() {
     return Family::why_not(normal, *machine.gpu());
   };
   row.configure = [](const Row& self, const Setting& setting, Candidates& out) {
-    with_facts<Family>(setting.normal, [&](auto&... facts) {
-      if constexpr (requires { &Family::least; }) {
-        // Is no other candidate asked for, and one known that is faster than all of the family?
-        const gpu::Model& model = *setting.model;
-        const auto& costs = costs_of<Family, number>(setting);
-        if (model.least_seconds != nullptr &&
-            model.is_out_of_reach(
-                Family::least(setting.normal, setting.start, model, costs, facts...)))
-          return;
+    with_common<Family>(setting.normal, [&](auto&... common) {
+      if constexpr (requires { Family::has_least_demand; }) {
+        if (setting.quick) return offer_best<Family, number>(self, setting, out, common...);
       }
-      const auto add = [&](const Config& config) {
-        const Estimate estimate = gpu_estimate<Family, number>(config, setting, facts...);
-        if (double* const least = setting.model->least_seconds) {
-          if (!out.empty() && estimate.seconds >= *least) return;
-          *least = estimate.seconds;
-          out.clear();
-        }
-        out.push_back({&self, config, estimate});
-      };
-      const Machine& machine = setting.machine;
-      if constexpr (requires {
-                      Family::configure(setting.normal, setting.start, machine, facts...,
-                                        std::ref(add));
-                    }) {
-        Family::configure(setting.normal, setting.start, machine, facts..., std::ref(add));
-      } else {
-        Family::configure(setting.normal, setting.start, *machine.gpu(), facts..., std::ref(add));
-      }
+      gpu_configure<Family>(
+          setting,
+          [&](const Config& config) {
+            offer({&self, config, gpu_estimate<Family, number>(config, setting, common...)},
+                  setting, out);
+          },
+          common...);
     });
   };
   row.estimate = [](const AnyConfig& config, const Setting& setting) {
-    return with_facts<Family>(setting.normal, [&](auto&... facts) {
-      return gpu_estimate<Family, number>(config.as<Config>(), setting, facts...);
+    return with_common<Family>(setting.normal, [&](auto&... common) {
+      return gpu_estimate<Family, number>(config.as<Config>(), setting, common...);
     });
   };
   if constexpr (requires(const Config& config) { Family::workspace(config); }) {

@@ -103,7 +103,7 @@ TEST(PlanReport, OfALargeArray) {
   ASSERT_TRUE(all);
   const auto uneven = [](const CandidateAccesses& counted) {
     return counted.candidate.row->name == "pack" &&
-           counted.candidate.config.as<plan::gpu::PackConfig>().longer != 0;
+           counted.candidate.config.as<plan::gpu::PackConfig>().dst_shift != 0;
   };
   EXPECT_TRUE(std::any_of(all->candidates.begin(), all->candidates.end(), uneven));
 }

@@ -82,6 +82,12 @@ TEST_F(UnpaidLearning, ThePlansOwnHasTwoTurnsAndThenAllWhoAreExpectedToBeNear) {
   EXPECT_EQ(learned.turns, (Turns{0, 0, 1, 2, 0, 1, 2})) << "two turns tell that they are slower";
 }
 
+// Those whose costs are assumed come after all others, whatever they are expected to take.
+TEST_F(UnpaidLearning, WhoComesBehindOnesThatAreNotWorthItHasATurn) {
+  const Learned learned = learn(plan_of({1, 2.1, 0.4}), {Times(3, 1), {}, Times(3, 1.25)});
+  EXPECT_EQ(learned.turns, (Turns{0, 0, 2, 0, 2}));
+}
+
 // What was in the caches before has to be written back first.
 TEST_F(UnpaidLearning, TurnsBeginWhenCallsHaveFilledTheCaches) {
   CpuInfo cpu;

@@ -126,8 +126,8 @@ inline void add_uneven(const Plan& plan, Candidates& candidates) {
                               plan.normal.dst_offset % vector == 0;
   for (const bool anywhere : {false, true}) {
     if (!anywhere && !may_be_aligned) continue;
-    for (const int longer : {-2, 2}) {
-      plan::gpu::PackConfig config{.longer = static_cast<std::int8_t>(longer)};
+    for (const int shift : {-2, 2}) {
+      plan::gpu::PackConfig config{.dst_shift = static_cast<std::int8_t>(shift)};
       config.anywhere = anywhere;
       plan::gpu::PackConfig largest;
       for (config.run_bytes = 64; config.run_bytes <= 4096; config.run_bytes *= 2) {

@@ -55,21 +55,16 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   add({true, worst_phase(normal, start.src)});
 }
 
-Estimate Family::estimate(const AmaxConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
+Demand Family::demand(const AmaxConfig& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
   const Launchable<Args> ready = prepare(config, normal);
-  Work work;
-  work.blocks = static_cast<double>(ready.launch.grid.count());
-  work.block_seconds = c.block;
-  work.instructions = static_cast<double>(ready.args.pieces) *
-                      ((config.vectors ? c.vector : c.element) + c.axis * ready.args.rank);
-  work.src_bytes =
+  Demand demand = demand_of_launch(ready, c.block, model);
+  demand.instructions = static_cast<double>(ready.args.pieces) *
+                        ((config.vectors ? c.vector : c.element) + c.axis * ready.args.rank);
+  demand.src_bytes =
       src_moved(model, {static_cast<double>(run_bytes(normal)), vector_bytes - config.phase});
-  work.dst_bytes = work.blocks * sizeof(std::uint64_t);
-  kernels::dispatch(ready.args, [&]<class Kernel>() {
-    work.resident = resident_blocks(model.device, Kernel::threads, 0, Kernel::min_blocks);
-  });
-  return estimate_of(model, work);
+  demand.dst_bytes = demand.blocks * sizeof(std::uint64_t);
+  return demand;
 }
 
 std::string Family::describe(const AmaxConfig& config, const Problem& normal) {

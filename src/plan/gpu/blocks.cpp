@@ -114,8 +114,8 @@ Launchable<kernels::BlocksArgs> launch_of(const Problem& normal, const BlockLine
 }
 
 // What one launch asks of the device, added to what others ask.
-void add_work(Work& work, const Problem& normal, const BlockLayout& layout, const BlocksTile& tile,
-              const Model& model, const Family::Costs& c) {
+void add_launch(Demand& demand, const Problem& normal, const BlockLayout& layout,
+                const BlocksTile& tile, const Model& model, const Family::Costs& c) {
   const BlockLines lines = lines_of(normal, layout);
   const Launchable<kernels::BlocksArgs> ready = launch_of(normal, lines, tile);
   const bool back = normal.blocks->back;
@@ -130,20 +130,21 @@ void add_work(Work& work, const Problem& normal, const BlockLayout& layout, cons
   const MovedRuns plain = runs_of(lines, tile, of_array);
   const MovedRuns codes = runs_of(lines, tile, of_codes);
   const double results = normal.blocks->second ? 2 : 1;  // whose bytes the least traffic counts
-  work.src_bytes += src_moved(model, back ? codes : plain);
-  work.dst_bytes += dst_moved(model, back ? plain : codes) / results;
+  demand.src_bytes += src_moved(model, back ? codes : plain);
+  demand.dst_bytes += dst_moved(model, back ? plain : codes) / results;
   kernels::dispatch(ready.args, [&]<class Kernel>() {
     static_assert(Kernel::threads == threads);
     const bool known = is_known(type);
-    work.instructions +=
+    demand.instructions +=
         values * ((back ? c.value_back : c.value) + (known ? 0.0 : model.costs.any_value));
     // Codes go to shared memory and come from there; so do numbers of 4 bytes.
     const double bytes = 2.0 + (Kernel::is_transposed(ready.args) ? 8.0 : 0.0);
-    work.wavefronts += values * bytes / 128;
-    work.resident = resident_blocks(model.device, Kernel::threads, ready.launch.dynamic_shared,
-                                    Kernel::min_blocks);
+    demand.wavefronts += values * bytes / 128;
+    demand.resident = resident_blocks(model.device, Kernel::threads, ready.launch.dynamic_shared,
+                                      Kernel::min_blocks);
   });
-  work.blocks += static_cast<double>(ready.launch.grid.count());
+  demand.blocks += static_cast<double>(ready.launch.grid.count());
+  ++demand.launches;
 }
 
 std::string describe_tile(const BlockLines& lines, const BlocksTile& tile) {
@@ -177,19 +178,17 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   add(config);
 }
 
-Estimate Family::estimate(const BlocksConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
-  Work work;
-  work.blocks = 0;
-  work.block_seconds = c.block;
-  add_work(work, normal, normal.blocks->first, config.first, model, c);
-  if (!normal.blocks->second) return estimate_of(model, work);
-  add_work(work, normal, *normal.blocks->second, config.second, model, c);
-  Estimate estimate = estimate_of(model, work);
-  const double again = model.device.launch_seconds + work.block_seconds;
-  estimate.start_seconds += again;
-  estimate.seconds += again;
-  return estimate;
+Demand Family::demand(const BlocksConfig& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
+  Demand demand;
+  demand.blocks = 0;
+  demand.block_seconds = c.block;
+  demand.launches = 0;
+  add_launch(demand, normal, normal.blocks->first, config.first, model, c);
+  if (normal.blocks->second) {
+    add_launch(demand, normal, *normal.blocks->second, config.second, model, c);
+  }
+  return demand;
 }
 
 std::string Family::describe(const BlocksConfig& config, const Problem& normal) {

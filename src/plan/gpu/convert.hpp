@@ -4,7 +4,7 @@
 #include "core/normalise.hpp"
 #include "core/problem.hpp"
 #include "kernels/scaled.hpp"
-#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/roofline.hpp"
 #include "plan/gpu/runs.hpp"
 
 namespace cornerturn::plan::gpu {

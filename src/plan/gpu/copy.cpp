@@ -32,17 +32,17 @@ void Family::configure(const Problem&, const Alignment&, const DeviceInfo&,
   for (const int in_flight : {1, 2}) add({in_flight});
 }
 
-Estimate Family::estimate(const CopyConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
+Demand Family::demand(const CopyConfig& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
   const Rows run(normal);
-  Work work;
-  work.blocks = static_cast<double>(blocks_of(config, run));
-  work.resident = resident_blocks(model.device, threads, 0, 8 / config.in_flight);
-  work.instructions = work.blocks * threads * config.in_flight * c.lane;
-  work.block_seconds = c.block * config.in_flight;
-  work.src_bytes = static_cast<double>(run.bytes);
-  work.dst_bytes = static_cast<double>(run.bytes);
-  return estimate_of(model, work);
+  Demand demand;
+  demand.blocks = static_cast<double>(blocks_of(config, run));
+  demand.resident = resident_blocks(model.device, threads, 0, 8 / config.in_flight);
+  demand.instructions = demand.blocks * threads * config.in_flight * c.lane;
+  demand.block_seconds = c.block * config.in_flight;
+  demand.src_bytes = static_cast<double>(run.bytes);
+  demand.dst_bytes = static_cast<double>(run.bytes);
+  return demand;
 }
 
 std::string Family::describe(const CopyConfig& config, const Problem& normal) {

@@ -72,25 +72,25 @@ void Family::configure(const Problem& normal, const Alignment&, const DeviceInfo
   add({});
 }
 
-Estimate Family::estimate(const Config& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
+Demand Family::demand(const Config& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
   const Transposition t = *transposition_of(normal);
   const auto bytes = static_cast<double>(normal.bytes());
   const auto runs = static_cast<double>(t.rows) * static_cast<double>(t.columns);
   const double segment =
       config.cuts > 0 ? longest_of_mean * static_cast<double>(config.spacing) : runs;
-  Work work;
-  work.blocks = 1;
-  work.resident = 1;
-  work.block_seconds = std::min(segment, runs) * c.step;
-  work.instructions =
+  Demand demand;
+  demand.blocks = 1;
+  demand.resident = 1;
+  demand.block_seconds = std::min(segment, runs) * c.step;
+  demand.instructions =
       bytes / normal.src_type.size() * c.word + runs * static_cast<double>(t.matrices()) * c.leader;
   const auto saved = static_cast<double>(config.workspace);
   // Runs begin anywhere: at each end some of a burst is moved in vain.
   const MovedRuns moved{static_cast<double>(t.element), 16};
-  work.src_bytes = src_moved(model, moved) + saved;
-  work.dst_bytes = dst_moved(model, moved) + saved;
-  return estimate_of(model, work);
+  demand.src_bytes = src_moved(model, moved) + saved;
+  demand.dst_bytes = dst_moved(model, moved) + saved;
+  return demand;
 }
 
 std::string Family::describe(const Config& config, const Problem& normal) {

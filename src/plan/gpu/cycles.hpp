@@ -30,8 +30,8 @@ struct Family {
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
   static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                         const Add<Config>& add);
-  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
-                           const Costs& costs);
+  static Demand demand(const Config& config, const Problem& normal, const Model& model,
+                       const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
   static std::string details(const Config& config);
   static std::int64_t workspace(const Config& config) { return config.workspace; }

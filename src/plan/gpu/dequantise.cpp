@@ -56,29 +56,25 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   if (start.dst % 16 == 0 && start.src % unit_of(normal) == 0) add({});
 }
 
-Estimate Family::estimate(const DequantiseConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
+Demand Family::demand(const DequantiseConfig& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
   const LineStack stack = stack_of(normal);
   const Launchable<Args> ready = prepare(config, normal);
   const auto values = static_cast<double>(normal.elements());
-  Work work;
-  work.blocks = static_cast<double>(ready.launch.grid.count());
-  work.block_seconds = c.block;
-  work.instructions = values * (c.value + (stack.columns ? c.transposed : 0.0));
-  work.wavefronts = 2 * values / 128;  // codes go to shared memory and come from there
+  Demand demand = demand_of_launch(ready, c.block, model);
+  demand.instructions = values * (c.value + (stack.columns ? c.transposed : 0.0));
+  demand.wavefronts = 2 * values / 128;  // codes go to shared memory and come from there
   kernels::dispatch(ready.args, [&]<class Kernel>() {
     // Blocks that follow each other continue rows of the destination.
     const std::int64_t row = stack.cols() * normal.dst_type.size();
-    work.dst_bytes = dst_moved(model, {static_cast<double>(row), std::gcd(stack.pitch(), 64L)});
+    demand.dst_bytes = dst_moved(model, {static_cast<double>(row), std::gcd(stack.pitch(), 64L)});
     const std::int64_t line = line_bytes(stack);
     const std::int64_t of_tile = std::min<std::int64_t>(line, Kernel::blocks * Kernel::block_bytes);
     const std::int64_t run = stack.columns ? of_tile : line;
     const std::int64_t granule = std::gcd(std::gcd(stack.line.values, run), 64L);
-    work.src_bytes = src_moved(model, {static_cast<double>(run), granule});
-    work.resident = resident_blocks(model.device, Kernel::threads, ready.launch.dynamic_shared,
-                                    Kernel::min_blocks);
+    demand.src_bytes = src_moved(model, {static_cast<double>(run), granule});
   });
-  return estimate_of(model, work);
+  return demand;
 }
 
 std::string Family::describe(const DequantiseConfig& config, const Problem& normal) {

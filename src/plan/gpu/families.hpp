@@ -1,7 +1,7 @@
-// THE list: every family of kernels for GPUs, in the order in which equals are preferred. Of those
-// that move values, the one that takes longest to plan for is the last: it often need not be
-// planned for (Family::least). The build reads the list as well, for the files that are compiled
-// once a family.
+// THE list: every family of kernels for GPUs, in the order in which equals are preferred. The one
+// that takes longest to plan for comes after all others that move values: it often need not be
+// planned for (Family::least_demand). The build reads the list as well, for the files that are
+// compiled once a family.
 #pragma once
 
 #include <string>

@@ -12,15 +12,20 @@
 //     static const char* why_not(normal, device);     // null, or the rule that the problem breaks
 //     static void configure(normal, start, device, add);   // offers the configurations; takes the
 //                                     // machine instead if it makes plans of other families
-//     static Estimate estimate(config, normal, model, costs);
+//     static Demand demand(config, normal, model, costs);   // what it asks of a device; roofline()
+//                                     // alone turns that into a time
 //     static std::string describe(config, normal);    // its name in files of winners, too
 //     static Launchable<Args> prepare(config, normal);
 //
-//     struct Facts;   // made from a problem, for all that is asked about it: configure takes them
-//                     // before `add` then, and estimate takes them last; may be missing
-//     static Estimate least(normal, start, model, costs, facts);   // no configuration is estimated
-//                                     // to take less: planned without being made where another
-//                                     // family's is faster than that; may be missing
+//     static constexpr bool assumed = true;   // no fit has seen the costs: while there are others,
+//                                     // such a candidate has turns, but never the first call
+//     struct Common;  // what all configurations of a problem have in common, made from it once:
+//                     // configure takes it before `add` then, and demand last; may be missing
+//     // Where demand() counts what takes long: less than any configuration asks for, and than this
+//     // one does. A quick plan counts only what may be the best. May be missing.
+//     static constexpr bool has_least_demand = true;
+//     static Demand least_demand(start, normal, model, costs, common);
+//     static Demand least_demand(config, normal, model, costs, common);
 //     static std::string details(config);             // lines that explain() adds; may be missing
 //     static std::int64_t workspace(config);          // bytes beside the arrays; may be missing
 //     static const Parts& parts(config);              // where plans of other families do the work
@@ -43,7 +48,7 @@
 #include "kernels/context.hpp"
 #include "plan/family.hpp"
 #include "plan/gpu/device_info.hpp"
-#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/roofline.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -54,5 +59,18 @@ struct Launchable {
   Launch launch;
   std::shared_ptr<const Launchable> then = {};  ///< the launch that follows, where there is one
 };
+
+/// What a launch demands that moves every sector once, but for its instructions.
+template <class Args>
+Demand demand_of_launch(const Launchable<Args>& ready, double block_seconds, const Model& model) {
+  Demand demand{.src_bytes = model.least.src_bytes, .dst_bytes = model.least.dst_bytes};
+  demand.blocks = static_cast<double>(ready.launch.grid.count());
+  demand.block_seconds = block_seconds;
+  dispatch(ready.args, [&]<class Kernel>() {
+    demand.resident = resident_blocks(model.device, Kernel::threads, ready.launch.dynamic_shared,
+                                      Kernel::min_blocks);
+  });
+  return demand;
+}
 
 }  // namespace cornerturn::plan::gpu

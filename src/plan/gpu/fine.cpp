@@ -34,14 +34,14 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   }
 }
 
-Estimate Family::estimate(const FineConfig&, const Problem& normal, const Model& model,
-                          const Costs& c) {
+Demand Family::demand(const FineConfig&, const Problem& normal, const Model& model,
+                      const Costs& c) {
   TileKernel kernel;
   kernels::FineArgs args;
   args.element_bytes = normal.dst_type.size();
   dispatch(args, [&]<class K>() { kernel = {K::threads, K::min_blocks, K::shared_bytes, false}; });
-  return estimate_of_tiles(matrix_of(normal), sides_of(normal), kernel,
-                           {.thread = c.thread, .block = c.block}, 0, normal, model);
+  return demand_of_tiles(matrix_of(normal), sides_of(normal), kernel,
+                         {.thread = c.thread, .block = c.block}, 0, normal, model);
 }
 
 std::string Family::describe(const FineConfig&, const Problem& normal) {

@@ -8,9 +8,9 @@
 #include "core/problem.hpp"
 #include "kernels/fine.hpp"
 #include "plan/gpu/device_info.hpp"
-#include "plan/gpu/estimate.hpp"
 #include "plan/gpu/family.hpp"
 #include "plan/gpu/groups.hpp"
+#include "plan/gpu/roofline.hpp"
 
 namespace cornerturn::plan::gpu::fine {
 
@@ -33,8 +33,8 @@ struct Family {
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
   static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
                         const Add<Config>& add);
-  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
-                           const Costs& costs);
+  static Demand demand(const Config& config, const Problem& normal, const Model& model,
+                       const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
   static Launchable<Args> prepare(const Config& config, const Problem& normal);
 };

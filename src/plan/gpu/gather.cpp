@@ -79,7 +79,7 @@ kernels::AxisVector axis_vector(const ModeVector& vector, const Problem& normal)
   return axis;
 }
 
-// Of a problem whose values change.
+// The kernel's arguments for values that change.
 kernels::ChangedPlaces changed_places(const Problem& normal) {
   kernels::ChangedPlaces places;
   static_cast<kernels::WidePlaces&>(places) = places_of<kernels::WidePlaces>(normal);
@@ -95,42 +95,38 @@ kernels::ChangedPlaces changed_places(const Problem& normal) {
   return places;
 }
 
-// Of elements that are taken in this order, which is the destination's unless they come in chunks.
-Estimate estimate_of_elements(const GatherConfig& config, const Problem& order, const Model& model,
-                              const Family::Costs& c, Facts& facts) {
+// Elements are taken in this order, which is the destination's unless they come in chunks.
+Demand demand_of_elements(const GatherConfig& config, const Problem& order, const Model& model,
+                          const Family::Costs& c) {
   const auto elements = static_cast<double>(order.elements());
-  Work work;
-  work.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
-  work.resident = resident_blocks(model.device, threads, 0, 4);
-  work.instructions =
+  Demand demand;
+  demand.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
+  demand.resident = resident_blocks(model.device, threads, 0, 4);
+  demand.instructions =
       elements * (c.axis * order.rank() + (order.converts() ? value_lane(order, c, model) : 0));
   const Rows rows(order);
   const auto run = static_cast<double>(rows.bytes);
   if (config.chunk == 0 && rows.granule == 16 && rows.bytes > rows.granule) {
     const double share = run >= 128 ? 1.0 : run >= 64 ? c.share_64 : c.share_32;
-    work.block_seconds = is_single(config) ? c.single_block : model.costs.rows_block;
-    work.src_bytes = model.src_read() / share;
-    work.dst_bytes = (model.least.dst_bytes + model.cut_bytes()) / share;
-    return estimate_of(model, work);
+    demand.block_seconds = is_single(config) ? c.single_block : model.costs.rows_block;
+    demand.src_bytes = model.src_read() / share;
+    demand.dst_bytes = (model.least.dst_bytes + model.cut_bytes()) / share;
+    return demand;
   }
-  work.block_seconds = is_single(config) ? c.single_block : c.block;
+  demand.block_seconds = is_single(config) ? c.single_block : c.block;
   const bool in_chunks = config.chunk > 0;
-  work.src_bytes = read_once(rows, model) * (in_chunks ? 1 : 1 + fetched_again(rows, model, run));
-  work.dst_bytes =
+  demand.src_bytes = read_once(rows, model) * (in_chunks ? 1 : 1 + fetched_again(rows, model, run));
+  demand.dst_bytes =
       dst_moved(model, in_chunks ? runs_of_chunks(order) : MovedRuns{std::max(run, 512.0), 32}) +
       model.cut_bytes();
-  if (model.least_seconds != nullptr) {
-    const Estimate least = estimate_of(model, work);
-    if (model.is_out_of_reach(least)) return least;
-  }
   // Lanes far apart take a sector each.
-  const int sectors = facts.sectors_of_warp();
-  work.wavefronts =
+  const int sectors = sectors_of_warp(order);
+  demand.wavefronts =
       elements / 32 * (sectors * c.sector + static_cast<double>(order.dst_type.size()));
   const double of_warps = elements * sectors;
-  work.l2_bytes =
+  demand.l2_bytes =
       std::min(of_warps, bytes_of_blocks(order, rows, static_cast<double>(of_block(config))));
-  return estimate_of(model, work);
+  return demand;
 }
 
 // Takes the elements of a problem in the order of its modes.
@@ -166,15 +162,22 @@ Launchable<kernels::GatherArgs> launch_of_units(const GatherConfig& config, cons
 }  // namespace
 
 int sectors_of_warp(const Problem& normal) {
-  std::array<std::int64_t, 32> seen{};
-  std::array<std::int64_t, ModeList::capacity> index{};  // of the modes, the last one first
+  if (normal.rank() > 0 && normal.modes.back().extent >= 32 &&
+      normal.modes.back().src_stride >= 0) {
+    const std::int64_t stride = normal.modes.back().src_stride;
+    return stride >= sector_bytes ? 32 : static_cast<int>(31 * stride / sector_bytes + 1);
+  }
+  std::array<std::int64_t, 32> seen;
+  std::array<std::int64_t, ModeList::capacity> index;  // of the modes, the last one first
+  std::fill_n(index.begin(), normal.rank(), 0);
   int count = 0;
-  std::int64_t offset = 0;
+  std::int64_t offset = 0, highest = -1;
   for (int lane = 0; lane < 32; ++lane) {
     const std::int64_t sector = offset >> 5;
     const auto end = seen.begin() + count;
-    if (std::find(seen.begin(), end, sector) == end) {
+    if (sector > highest || std::find(seen.begin(), end, sector) == end) {
       seen[static_cast<std::size_t>(count++)] = sector;
+      highest = std::max(highest, sector);
     }
     const int rank = normal.rank();
     for (std::size_t at = 0; static_cast<int>(at) < rank; ++at) {
@@ -206,7 +209,7 @@ bool holds_fields(const Problem& normal) {
 }
 
 double read_once(const Rows& rows, const Model& model) {
-  // Of single elements the neighbours in a burst belong to others, who may find them in the L2.
+  // The neighbours of single elements in a burst belong to others, who may find them in the L2.
   const auto run = static_cast<double>(rows.bytes);
   if (rows.bytes < burst_bytes) return model.src_read();
   return src_moved(model, {run, granule_of(rows, &Mode::src_stride)});
@@ -223,12 +226,7 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   return nullptr;
 }
 
-int Facts::sectors_of_warp() {
-  if (sectors_ == 0) sectors_ = gather::sectors_of_warp(normal_);
-  return sectors_;
-}
-
-void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&, Facts&,
+void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
                        const Add<GatherConfig>& add) {
   if (normal.converts()) return add({});
   const std::int64_t elements = normal.elements();
@@ -247,18 +245,15 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   }
 }
 
-Estimate Family::estimate(const GatherConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c, Facts& facts) {
-  if (normal.elements() == 0) return {};
-  if (config.form == GatherForm::units) return estimate_of_units(config, normal, model, c);
-  if (config.chunk > 0) {
-    const Problem order = in_chunks(normal, config.chunk);
-    if (config.form == GatherForm::repeated) return estimate_of_repeated(config, order, model, c);
-    Facts of_order(order);
-    return estimate_of_elements(config, order, model, c, of_order);
-  }
-  if (config.form == GatherForm::repeated) return estimate_of_repeated(config, normal, model, c);
-  return estimate_of_elements(config, normal, model, c, facts);
+Demand Family::demand(const GatherConfig& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
+  if (normal.elements() == 0) return {.launches = 0};
+  if (config.form == GatherForm::units) return demand_of_units(config, normal, model, c);
+  const auto in_order = [&](const Problem& order) {
+    return config.form == GatherForm::repeated ? demand_of_repeated(config, order, model, c)
+                                               : demand_of_elements(config, order, model, c);
+  };
+  return config.chunk > 0 ? in_order(in_chunks(normal, config.chunk)) : in_order(normal);
 }
 
 std::string Family::describe(const GatherConfig& config, const Problem& normal) {

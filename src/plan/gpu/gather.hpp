@@ -10,8 +10,8 @@
 #include "core/problem.hpp"
 #include "kernels/gather.hpp"
 #include "plan/gpu/device_info.hpp"
-#include "plan/gpu/estimate.hpp"
 #include "plan/gpu/family.hpp"
+#include "plan/gpu/roofline.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -33,18 +33,6 @@ struct GatherConfig {
 
 namespace gather {
 
-class Facts {
- public:
-  explicit Facts(const Problem& normal) : normal_(normal) {}
-
-  /// The sectors of the source that a warp touches which takes 32 elements one after the other.
-  int sectors_of_warp();
-
- private:
-  const Problem& normal_;
-  int sectors_ = 0;  // 0: not counted
-};
-
 struct Family {
   static constexpr std::string_view name = "gather";
   static constexpr std::string_view idea = "one element after the other, in destination order";
@@ -52,7 +40,6 @@ struct Family {
   static constexpr bool takes_empty = true;
   using Config = GatherConfig;
   using Args = kernels::GatherArgs;
-  using Facts = gather::Facts;
   struct Costs {
     Cost axis{"axis", 7.889, "instructions for each mode of an element's place"};
     Cost sector{"sector", 0.5892, "wavefronts for each sector that a warp touches"};
@@ -69,9 +56,9 @@ struct Family {
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
   static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                        Facts& facts, const Add<Config>& add);
-  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
-                           const Costs& costs, Facts& facts);
+                        const Add<Config>& add);
+  static Demand demand(const Config& config, const Problem& normal, const Model& model,
+                       const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
   static Launchable<Args> prepare(const Config& config, const Problem& normal);
   static void bind(Args& args, const Problem& normal, const Buffers& buffers, int launch);

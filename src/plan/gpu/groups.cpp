@@ -65,7 +65,7 @@ void for_each_grouping(const Problem& normal, const GroupRuns& most,
            elements_of(normal, run, modes) < most_elements &&
            (modes == 1 || elements_of(normal, run, modes - 1) * size < long_run);
   };
-  const auto apart = [&](int rows, int cols) {
+  const auto are_disjoint = [&](int rows, int cols) {
     for (int i = 0; i < cols; ++i) {
       if (has(most.rows, rows, most.cols[i])) return false;
     }
@@ -75,9 +75,9 @@ void for_each_grouping(const Problem& normal, const GroupRuns& most,
     return elements_of(normal, run, modes) * size < short_run;
   };
   for (int rows = 1; goes(most.rows, row_size, rows); ++rows) {
-    for (int cols = 1; goes(most.cols, col_size, cols) && apart(rows, cols); ++cols) {
-      const bool more_rows = goes(most.rows, row_size, rows + 1) && apart(rows + 1, cols);
-      const bool more_cols = goes(most.cols, col_size, cols + 1) && apart(rows, cols + 1);
+    for (int cols = 1; goes(most.cols, col_size, cols) && are_disjoint(rows, cols); ++cols) {
+      const bool more_rows = goes(most.rows, row_size, rows + 1) && are_disjoint(rows + 1, cols);
+      const bool more_cols = goes(most.cols, col_size, cols + 1) && are_disjoint(rows, cols + 1);
       if (more_rows && is_short(most.rows, row_size, rows)) continue;
       if (more_cols && is_short(most.cols, col_size, cols)) continue;
       visit(groups_of(normal, most, rows, cols));

@@ -26,8 +26,9 @@ std::int16_t threads_for(const Box& box, const Problem& normal, bool anywhere) {
   return vectors >= 2048 ? 256 : vectors >= 512 ? 128 : 64;
 }
 
-// The same where runs begin anywhere, as measured: a thread does more for itself than it moves in a
-// small box of small elements. An SM that has few of them gains from twice as many.
+// So many threads, as measured, take a box whose runs begin anywhere: a thread does more for itself
+// than it moves in a small box of small elements. An SM that has few of them gains from twice as
+// many.
 std::int16_t threads_anywhere(const Box& box, const Problem& normal, const DeviceInfo& device) {
   if (normal.converts()) return threads_for(box, normal, true);
   const std::int64_t bytes = box.bytes;
@@ -47,25 +48,105 @@ bool has_short_runs(const Box& box, const Problem& normal) {
   return takes_single(box, normal) && (box.dst.run_modes == 0 || leaves_gaps(box, normal));
 }
 
-// Boxes that lie in another way, where that makes a difference, and that are not in `seen`.
-void add_others(PackConfig config, const Problem& normal, const DeviceInfo& device, Boxes& boxes,
-                const auto& add, const auto& differs, std::vector<Box> seen = {}) {
-  for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
-    config.run_bytes = run_bytes;
-    const Box& box = boxes.of(config);
-    if (box.bytes > most_bytes) return;
-    if (!differs(box) || std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
-    seen.push_back(box);
-    config.threads = threads_anywhere(box, normal, device);
-    if (fits(box, normal, device, true)) add(config);
-  }
-}
-
 // As measured, gaps are worth it in boxes that are not too large.
 bool gains_from_gaps(const Box& box) {
   constexpr std::int64_t most = 32 << 10;
   return box.src.places != box.src.run && box.bytes < most;
 }
+
+// Offers the configurations of a problem, each box once.
+class Offers {
+ public:
+  Offers(const Problem& normal, const Alignment& start, const DeviceInfo& device, Boxes& boxes,
+         const Add<PackConfig>& add)
+      : normal_(normal), device_(device), boxes_(boxes), add_(add) {
+    // Types that are known at run time alone have a kernel of one form.
+    const bool has_both = !normal.converts() || why_no_common_cast(normal) == nullptr;
+    offers_aligned_ = has_both && boxes.may_be_aligned(start);
+    may_have_short_runs_ = offers_aligned_ && boxes.may_leave_gaps();
+    // As measured: of smaller arrays the L2 holds sectors until they are whole.
+    constexpr std::int64_t least_shared = 16 << 20;
+    shares_ = normal.elements() * normal.dst_type.size() >= least_shared;
+    prefetches_ = gains_from_prefetching(dst_row(normal), normal, start, device);
+    seen_.reserve(20);
+  }
+
+  void add_all() {
+    // Boxes whose runs are longer on one side are offered for arrays whose copy takes long enough,
+    // in launches. Elsewhere calls would gain less than plans would lose.
+    constexpr double least_launches = 12;
+    const double copy_seconds = 2 * static_cast<double>(normal_.bytes()) / device_.copy_bandwidth;
+    add_boxes(0);
+    if (normal_.converts()) return;
+    if (copy_seconds >= least_launches * device_.launch_seconds) {
+      for (const int shift : {-2, 2}) add_boxes(static_cast<std::int8_t>(shift));
+    }
+    if (may_have_short_runs_) {
+      // There, short runs with gaps are stored element by element, and several of them as one.
+      add_others(
+          false, [&](const Box& box) { return has_short_runs(box, normal_); },
+          std::move(anywhere_));
+    }
+    if (boxes_.may_have_gaps()) add_others(true, gains_from_gaps, {});
+  }
+
+ private:
+  void add(PackConfig config) {
+    config.prefetches = prefetches_;
+    add_(config);
+  }
+
+  void add_boxes(std::int8_t dst_shift) {
+    for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
+      PackConfig config{.run_bytes = run_bytes, .dst_shift = dst_shift};
+      if (offers_aligned_) {
+        const Box& box = boxes_.of(config);
+        config.threads = threads_for(box, normal_, false);
+        if (box.bytes <= most_shared && has_aligned_runs(box, normal_) &&
+            piece_of(box, normal_, config).vectors > 0) {
+          offer(config, box);
+          if (dst_shift == 0) continue;
+        }
+      }
+      config.anywhere = true;
+      config.shares = shares_;
+      const Box& box = boxes_.of(config);
+      if (box.bytes > most_shared) return;
+      config.threads = threads_anywhere(box, normal_, device_);
+      offer(config, box);
+    }
+  }
+
+  void offer(const PackConfig& config, const Box& box) {
+    constexpr std::int64_t least_uneven = 16 << 10;
+    if (config.dst_shift != 0 && box.bytes < least_uneven) return;
+    if (std::find(seen_.begin(), seen_.end(), box) != seen_.end()) return;
+    seen_.push_back(box);
+    if (config.anywhere && may_have_short_runs_) anywhere_.push_back(box);
+    if (fits(box, normal_, device_, config.anywhere)) add(config);
+  }
+
+  // Boxes that lie in another way, where that makes a difference, and that are not in `seen`.
+  void add_others(bool gaps, const auto& differs, std::vector<Box> seen) {
+    PackConfig config{.anywhere = true, .gaps = gaps, .shares = shares_};
+    for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
+      config.run_bytes = run_bytes;
+      const Box& box = boxes_.of(config);
+      if (box.bytes > most_bytes) return;
+      if (!differs(box) || std::find(seen.begin(), seen.end(), box) != seen.end()) continue;
+      seen.push_back(box);
+      config.threads = threads_anywhere(box, normal_, device_);
+      if (fits(box, normal_, device_, true)) add(config);
+    }
+  }
+
+  const Problem& normal_;
+  const DeviceInfo& device_;
+  Boxes& boxes_;
+  const Add<PackConfig>& add_;
+  bool offers_aligned_, may_have_short_runs_, shares_, prefetches_;
+  std::vector<Box> seen_, anywhere_;
+};
 
 const char* why_not_changing(const Problem& normal) {
   if (const char* rule = why_not_by_value(normal)) return rule;
@@ -88,80 +169,20 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 }
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                       Facts& boxes, const Add<PackConfig>& add_config) {
-  const bool prefetches = gains_from_prefetching(dst_row(normal), normal, start, device);
-  const auto add = [&](PackConfig config) {
-    config.prefetches = prefetches;
-    add_config(config);
-  };
-  // Types that are known at run time alone have a kernel of one form.
-  const bool offers_aligned =
-      (!normal.converts() || why_no_common_cast(normal) == nullptr) && boxes.may_be_aligned(start);
-  // As measured: of smaller arrays the L2 holds sectors until they are whole.
-  constexpr std::int64_t least_shared = 16 << 20;
-  const bool shares = normal.elements() * normal.dst_type.size() >= least_shared;
-  // Boxes whose runs are longer on one side: large ones, of arrays whose copy takes long enough, in
-  // launches. Elsewhere calls would gain less than plans would lose.
-  constexpr std::int64_t least_uneven = 16 << 10;
-  constexpr double least_launches = 12;
-  const double copy_seconds = 2 * static_cast<double>(normal.bytes()) / device.copy_bandwidth;
-  std::vector<Box> seen, anywhere;
-  seen.reserve(20);
-  const bool may_have_short_runs = offers_aligned && boxes.may_leave_gaps();
-  const auto offer = [&](const PackConfig& config, const Box& box) {
-    if (config.longer != 0 && box.bytes < least_uneven) return;
-    if (std::find(seen.begin(), seen.end(), box) != seen.end()) return;
-    seen.push_back(box);
-    if (config.anywhere && may_have_short_runs) anywhere.push_back(box);
-    if (fits(box, normal, device, config.anywhere)) add(config);
-  };
-  const auto add_boxes = [&](std::int8_t longer) {
-    for (std::int32_t run_bytes = 64; run_bytes <= 32768; run_bytes *= 2) {
-      PackConfig config{.run_bytes = run_bytes, .longer = longer};
-      if (offers_aligned) {
-        const Box& box = boxes.of(config);
-        config.threads = threads_for(box, normal, false);
-        if (box.bytes <= most_shared && has_aligned_runs(box, normal) &&
-            piece_of(box, normal, config).vectors > 0) {
-          offer(config, box);
-          if (longer == 0) continue;
-        }
-      }
-      config.anywhere = true;
-      config.shares = shares;
-      const Box& box = boxes.of(config);
-      if (box.bytes > most_shared) return;
-      config.threads = threads_anywhere(box, normal, device);
-      offer(config, box);
-    }
-  };
-  add_boxes(0);
-  if (normal.converts()) return;
-  if (copy_seconds >= least_launches * device.launch_seconds) {
-    for (const int longer : {-2, 2}) add_boxes(static_cast<std::int8_t>(longer));
-  }
-  if (may_have_short_runs) {
-    // There, short runs with gaps are stored element by element, and several of them as one.
-    add_others(
-        {.anywhere = true, .shares = shares}, normal, device, boxes, add,
-        [&](const Box& box) { return has_short_runs(box, normal); }, anywhere);
-  }
-  if (boxes.may_have_gaps()) {
-    add_others({.anywhere = true, .gaps = true, .shares = shares}, normal, device, boxes, add,
-               gains_from_gaps);
-  }
+                       Common& boxes, const Add<PackConfig>& add) {
+  Offers(normal, start, device, boxes, add).add_all();
 }
 
 std::string Family::describe(const PackConfig& config, const Problem& normal) {
   const Box box = Boxes(normal).of(config);
-  std::string text = fmt::format("boxes of {} B in runs of {} and {} B{}", box.own(box.bytes),
+  std::string text = fmt::format("boxes of {} B in runs of {} and {} B{}", box.unshared(box.bytes),
                                  box.src.run * normal.src_type.size(),
-                                 box.own(box.dst.run) * normal.dst_type.size(),
+                                 box.unshared(box.dst.run) * normal.dst_type.size(),
                                  config.anywhere ? ", begin anywhere" : "");
   if (box.shared > 0) text += ", share sectors";
   if (config.gaps) text += ", with gaps";
   if (config.prefetches &&
-      first_setup(config, box, normal).args.prefetch != kernels::PackPrefetch::none) {
+      setup_of(config, box, normal).args.prefetch != kernels::PackPrefetch::none) {
     text += cut_prefetched;
   }
   if (normal.converts()) {

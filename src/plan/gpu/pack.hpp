@@ -10,15 +10,15 @@
 #include "core/problem.hpp"
 #include "kernels/pack.hpp"
 #include "plan/gpu/device_info.hpp"
-#include "plan/gpu/estimate.hpp"
 #include "plan/gpu/family.hpp"
 #include "plan/gpu/pack/box.hpp"
+#include "plan/gpu/roofline.hpp"
 
 namespace cornerturn::plan::gpu {
 
 struct PackConfig {
   std::int32_t run_bytes = 0;  ///< what a run of a box should have in the source
-  std::int8_t longer = 0;      ///< in the destination 2^longer times as much
+  std::int8_t dst_shift = 0;   ///< runs of the destination have 2^dst_shift times as much
   std::int16_t threads = 256;  ///< of a block
   bool anywhere = false;       ///< where runs begin, else they are aligned to 16 bytes
   bool gaps = false;           ///< between the pieces of a run of the source
@@ -48,12 +48,12 @@ class Boxes {
  private:
   const Problem& normal_;
   BoxSides sides_;
-  struct Made {
+  struct Cached {
     BoxWish wish;  // that the box was made for
     Box box;
   };
-  std::array<Made, 2> made_;  // the last ones: the planner asks for both forms in turns
-  std::size_t next_ = 0;      // which is made anew
+  std::array<Cached, 2> cached_;  // the last ones: the planner asks for both forms in turns
+  std::size_t next_ = 0;          // which is made anew
 };
 
 struct Family {
@@ -63,7 +63,7 @@ struct Family {
   static constexpr Operations operations{Operation::move, Operation::convert};
   using Config = PackConfig;
   using Args = kernels::PackArgs;
-  using Facts = Boxes;
+  using Common = Boxes;
   struct Costs {
     // The form whose runs begin anywhere.
     Cost load{"load", 102, "instructions for each vector that is loaded"};
@@ -91,11 +91,14 @@ struct Family {
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
   static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                        Facts& boxes, const Add<Config>& add);
-  static Estimate least(const Problem& normal, const Alignment& start, const Model& model,
-                        const Costs& costs, const Facts& boxes);
-  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
-                           const Costs& costs, Facts& boxes);
+                        Common& boxes, const Add<Config>& add);
+  static Demand demand(const Config& config, const Problem& normal, const Model& model,
+                       const Costs& costs, Common& boxes);
+  static constexpr bool has_least_demand = true;
+  static Demand least_demand(const Alignment& start, const Problem& normal, const Model& model,
+                             const Costs& costs, const Common& boxes);
+  static Demand least_demand(const Config& config, const Problem& normal, const Model& model,
+                             const Costs& costs, Common& boxes);
   static std::string describe(const Config& config, const Problem& normal);
   static Launchable<Args> prepare(const Config& config, const Problem& normal);
 };

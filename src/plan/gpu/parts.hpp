@@ -45,7 +45,7 @@ struct Parts {
   friend bool operator==(const Parts&, const Parts&) = default;
 };
 
-/// What families have in common that have no kernel: the plans of All::parts do the work.
+/// What families have in common that have no kernel: the plans of All::parts do the demand.
 template <class All>
 struct FamilyOfParts {
   struct Config {

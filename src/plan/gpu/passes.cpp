@@ -16,7 +16,7 @@ constexpr std::int64_t good_run = 256;  // bytes: longer ones are not moved fast
 constexpr std::int64_t sector = 32;     // bytes: a part of one costs as much as all of it
 // Runs of any length follow their cycles in registers: they need no more room than this.
 constexpr std::int64_t longest_part = 64 << 10;
-// Of the workspace, for rows and panels on their way: whatever is saved leaves them so much.
+// The workspace has room for rows and panels on their way: whatever is saved leaves them so much.
 constexpr std::int64_t share_on_the_way = 4;
 
 std::int64_t whole_vectors(std::int64_t bytes) {
@@ -274,15 +274,11 @@ void Family::configure(const Problem& normal, const Alignment& start, const Mach
   add({std::make_shared<const Passes>(std::move(builder.all))});
 }
 
-Estimate Family::estimate(const Config& config, const Problem&, const Model& model,
-                          const Costs& c) {
-  Work work;
-  work.src_bytes = model.least.src_bytes;
-  work.dst_bytes = model.least.dst_bytes;
-  Estimate estimate = estimate_of(model, work);
+Demand Family::demand(const Config& config, const Problem&, const Model& model, const Costs& c) {
   const auto parts = static_cast<double>(config.all->parts.list.size());
-  estimate.seconds = config.all->seconds + parts * c.part;
-  return estimate;
+  return {.src_bytes = model.least.src_bytes,
+          .dst_bytes = model.least.dst_bytes,
+          .parts_seconds = config.all->seconds + parts * c.part};
 }
 
 std::string Family::describe(const Config& config, const Problem&) {

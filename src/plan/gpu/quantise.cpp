@@ -36,7 +36,7 @@ const char* why_not_packed(const LineStack& s) {
   return nullptr;
 }
 
-// Of one result.
+// Why the kernel does not make one result.
 const char* why_not_made(const Problem& normal, const LineStack& stack) {
   if (const char* rule = stack.why_not(normal)) return rule;
   if (stack.rows() % block_size != 0 || stack.cols() % block_size != 0) {
@@ -96,32 +96,25 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   add({});
 }
 
-Estimate Family::estimate(const QuantiseConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
+Demand Family::demand(const QuantiseConfig& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
   const Launchable<Args> ready = prepare(config, normal);
   const Args& args = ready.args;
   const bool q8 = args.format == BlockFormat::q8_0;
   const bool rows = args.along_rows.values != nullptr, cols = args.along_cols.values != nullptr;
   const double results = rows && cols ? 2 : 1;
   const double codes = static_cast<double>(normal.elements()) * results;
-  Work work;
-  work.blocks = static_cast<double>(ready.launch.grid.count());
-  work.block_seconds = c.block;
-  work.instructions = codes * c.value;
-  work.wavefronts = 2 * codes / 128;  // they go to shared memory and come from there
-  work.src_bytes =
+  Demand demand = demand_of_launch(ready, c.block, model);
+  demand.instructions = codes * c.value;
+  demand.wavefronts = 2 * codes / 128;  // they go to shared memory and come from there
+  demand.src_bytes =
       src_moved(model, lines_of(std::int64_t{args.cols} * normal.src_type.size(), args.pitch));
   const auto written = [&](std::int64_t length) {
     const std::int64_t line = code_bytes(q8, length);
     return dst_moved(model, lines_of(line, line)) / results;
   };
-  if (rows) work.dst_bytes += written(args.cols);
-  if (cols) work.dst_bytes += written(args.rows);
-  kernels::dispatch(args, [&]<class Kernel>() {
-    work.resident = resident_blocks(model.device, Kernel::threads, ready.launch.dynamic_shared,
-                                    Kernel::min_blocks);
-  });
-  return estimate_of(model, work);
+  demand.dst_bytes = (rows ? written(args.cols) : 0) + (cols ? written(args.rows) : 0);
+  return demand;
 }
 
 std::string Family::describe(const QuantiseConfig& config, const Problem& normal) {

@@ -83,16 +83,13 @@ void Family::configure(const Problem& normal, const Alignment& start, const Mach
   add({std::make_shared<const Repeats>(std::move(builder.all))});
 }
 
-Estimate Family::estimate(const Config& config, const Problem&, const Model& model,
-                          const Costs& c) {
-  Work work;
-  work.src_bytes = model.least.src_bytes;
-  work.dst_bytes = model.least.dst_bytes;
-  Estimate estimate = estimate_of(model, work);
+Demand Family::demand(const Config& config, const Problem&, const Model& model, const Costs& c) {
   const auto parts = static_cast<double>(config.all->parts.list.size());
   // The launch of a part waits for the one before it, but not for the host.
-  estimate.seconds = config.all->seconds + (parts - 1) * (c.part - model.device.launch_seconds);
-  return estimate;
+  return {
+      .src_bytes = model.least.src_bytes,
+      .dst_bytes = model.least.dst_bytes,
+      .parts_seconds = config.all->seconds + (parts - 1) * (c.part - model.device.launch_seconds)};
 }
 
 std::string Family::describe(const Config& config, const Problem&) {

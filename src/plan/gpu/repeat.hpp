@@ -29,8 +29,8 @@ struct Family : FamilyOfParts<Repeats> {
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
   static void configure(const Problem& normal, const Alignment& start, const Machine& machine,
                         const Add<Config>& add);
-  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
-                           const Costs& costs);
+  static Demand demand(const Config& config, const Problem& normal, const Model& model,
+                       const Costs& costs);
   static std::string describe(const Config& config, const Problem& normal);
   static std::string details(const Config& config);
 };

@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "core/problem.hpp"
-#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/roofline.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -45,7 +45,7 @@ inline std::int64_t granule_of(const Rows& rows, std::int64_t Mode::*stride) {
   return granule;
 }
 
-/// Of the warps that move shifted rows, how many have the end of a row among their vectors.
+/// How many of the warps that move shifted rows have the end of a row among their vectors.
 inline double warps_with_ends(const Rows& rows) {
   constexpr double bytes_of_warp = 32 * 16;
   return std::min(1.0, bytes_of_warp / static_cast<double>(rows.bytes));
@@ -75,7 +75,7 @@ inline double fetched_again(const Rows& rows, const Model& model, double run) {
   const double between =
       static_cast<double>(std::abs(near->dst_stride)) / row * std::max(row, burst);
   const double room = model.costs.kept * static_cast<double>(model.device.l2_bytes);
-  // Of a sparse source some of that has to be read anyway.
+  // Some of a sparse source has to be read anyway.
   const double more = std::max(0.0, source / run * touched / model.least.src_bytes - 1);
   return more * between / (between + room);
 }

@@ -94,22 +94,22 @@ const char* why_not_changing(const Problem& normal) {
   return nullptr;
 }
 
-Estimate estimate_changing(const Problem& normal, const Model& model, const Family::Costs& c) {
+Demand demand_changing(const Problem& normal, const Model& model, const Family::Costs& c) {
   const ChangingRows rows(normal);
-  Work work;
-  work.blocks = static_cast<double>(rows.blocks());
-  work.resident = resident_blocks(model.device, kernels::rows_threads, 0, 4);
+  Demand demand;
+  demand.blocks = static_cast<double>(rows.blocks());
+  demand.resident = resident_blocks(model.device, kernels::rows_threads, 0, 4);
   const double of_lane = c.lane + rows.elements * convert_lane(normal, model.costs) +
                          (rows.are_long() ? 0.0 : c.axis * rows.outer.size());
-  work.instructions = work.blocks * kernels::rows_threads * (c.thread + 4 * of_lane);
-  work.block_seconds = model.costs.rows_block;
+  demand.instructions = demand.blocks * kernels::rows_threads * (c.thread + 4 * of_lane);
+  demand.block_seconds = model.costs.rows_block;
   const auto share = [&](std::int64_t bytes) -> double {
     return bytes >= 128 ? c.change_128 : c.change_short;
   };
   const std::int64_t elements = rows.vectors * rows.elements;
-  work.src_bytes = model.src_read() / share(elements * normal.src_type.size());
-  work.dst_bytes = model.least.dst_bytes / share(elements * normal.dst_type.size());
-  return estimate_of(model, work);
+  demand.src_bytes = model.src_read() / share(elements * normal.src_type.size());
+  demand.dst_bytes = model.least.dst_bytes / share(elements * normal.dst_type.size());
+  return demand;
 }
 
 // What a row's length in units, and the modes beside it, say; both are of one problem.
@@ -183,29 +183,29 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   }
 }
 
-Estimate Family::estimate(const RowsConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
-  if (normal.converts()) return estimate_changing(normal, model, c);
+Demand Family::demand(const RowsConfig& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
+  if (normal.converts()) return demand_changing(normal, model, c);
   const Rows rows(normal);
   const Units units(config, rows);
   const bool long_rows = units.of_row >= units.of_block;
   const bool aligned = config.form == RowForm::aligned;
   double share = 1;
   if (aligned && rows.bytes < 128) share -= c.loss_short;
-  Work work;
-  work.blocks = static_cast<double>(units.blocks());
-  work.resident = resident_blocks(model.device, kernels::rows_threads, 0,
-                                  aligned && config.in_flight == 1 ? 8 : 4);
+  Demand demand;
+  demand.blocks = static_cast<double>(units.blocks());
+  demand.resident = resident_blocks(model.device, kernels::rows_threads, 0,
+                                    aligned && config.in_flight == 1 ? 8 : 4);
   double of_lane = c.lane;
   if (!aligned) of_lane += c.shifted;
   if (!aligned && rows.granule < 4) of_lane += warps_with_ends(rows) * c.end_part;
   if (!long_rows) of_lane += c.axis * rows.outer.size();
-  work.instructions = work.blocks * kernels::rows_threads *
-                      (c.thread + static_cast<double>(config.in_flight) * of_lane);
-  work.block_seconds = model.costs.rows_block;
-  work.src_bytes = model.src_read() / share;
-  work.dst_bytes = (model.least.dst_bytes + model.cut_bytes()) / share;
-  return estimate_of(model, work);
+  demand.instructions = demand.blocks * kernels::rows_threads *
+                        (c.thread + static_cast<double>(config.in_flight) * of_lane);
+  demand.block_seconds = model.costs.rows_block;
+  demand.src_bytes = model.src_read() / share;
+  demand.dst_bytes = (model.least.dst_bytes + model.cut_bytes()) / share;
+  return demand;
 }
 
 std::string Family::describe(const RowsConfig& config, const Problem& normal) {

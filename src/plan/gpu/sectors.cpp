@@ -66,13 +66,13 @@ double sparse_read(const SideRuns& runs) {
   const double touched = runs.aligned ? burst_bytes : runs.bytes + burst_bytes - 1;
   return touched + std::min((step - burst_bytes) / 10, 40.0);
 }
-// The same where the L2 is asked for whole lines.
+// What memory takes for such a run where the L2 is asked for whole lines.
 double sparse_lines(const SideRuns& runs) {
   return std::min(static_cast<double>(runs.step), runs.bytes + line_bytes - 1);
 }
 
-// The same of a short row of the destination, by the bytes to the next one. Where each sector has a
-// row, all is read and written once; else those count more that touch two sectors.
+// What memory takes for a short row of the destination, by the bytes to the next one. Where each
+// sector has a row, all is read and written once; else those count more that touch two sectors.
 double short_written(const DstRow& row) {
   constexpr double sector = sector_bytes;
   const std::int64_t step = row.bytes + row.gap;
@@ -105,7 +105,8 @@ double blocks_bytes(const Problem& normal, const BlockLayout& layout) {
          array_bytes(normal, layout, layout.scale_strides, blocks, 1);
 }
 
-// Of modes that are sorted by strides of the destination, as those of a normalised problem are.
+// The modes along which the destination repeats. Modes are sorted by strides of the destination, as
+// those of a normalised problem are.
 void find_repeats(Traffic& traffic, const Problem& normal) {
   double read = normal.src_type.size(), written = normal.dst_type.size();
   std::array<Repeat, ModeList::capacity> found;

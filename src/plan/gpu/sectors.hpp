@@ -43,8 +43,8 @@ struct Traffic {
                            ///< for these to matter, but no more than there are sectors
   double of_cut_rows = 0;  ///< bytes of the sectors that rows touch with gaps between them
   double src_sparse = 0;   ///< bytes that take as long as the source's runs, where these are sparse
-  double src_lines = 0;    ///< the same for kernels that load through lines of the L2
-  double dst_short = 0;    ///< the same of the destination's rows, where these are short and cut
+  double src_lines = 0;    ///< such bytes for kernels that load through lines of the L2
+  double dst_short = 0;    ///< such bytes of the destination's rows, where these are short and cut
   std::array<Repeat, most_repeats> repeats{};  ///< those with most between them, if there are more
   int repeat_count = 0;
 
@@ -68,7 +68,7 @@ struct DstRow {
   /// Bytes of the sectors that a row touches, in the mean of where it may begin. Of a sector that
   /// two rows share each counts half.
   double touched() const;
-  /// The same of all rows of an array that has so many bytes of elements.
+  /// Bytes of the sectors that all rows touch, of an array that has so many bytes of elements.
   double touched_of(std::int64_t all) const {
     return static_cast<double>(all) / static_cast<double>(bytes) * touched();
   }

@@ -69,7 +69,7 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 }
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                       Facts& runs, const Add<TileConfig>& add) {
+                       Common& runs, const Add<TileConfig>& add) {
   constexpr int gathered = kernels::skew_shape_count;
   const DstRow row = dst_row(normal);
   for_each_grouping(normal, runs, [&](const Groups& groups) {
@@ -106,8 +106,8 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   });
 }
 
-Estimate Family::estimate(const TileConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c, Facts& runs) {
+Demand Family::demand(const TileConfig& config, const Problem& normal, const Model& model,
+                      const Costs& c, Common& runs) {
   TileCosts costs;
   if (is_in_registers(config)) {
     costs = {.block = c.register_block, .block_turn = c.register_block_turn};
@@ -119,9 +119,9 @@ Estimate Family::estimate(const TileConfig& config, const Problem& normal, const
              .whole_turns = false};
   }
   const Groups groups = groups_of(normal, runs, config.row_modes, config.col_modes);
-  return estimate_of_tiles(groups, sides_of(config, normal),
-                           kernel_of<kernels::SkewArgs>(config, normal), costs, sector, normal,
-                           model);
+  return demand_of_tiles(groups, sides_of(config, normal),
+                         kernel_of<kernels::SkewArgs>(config, normal), costs, sector, normal,
+                         model);
 }
 
 std::string Family::describe(const TileConfig& config, const Problem& normal) {

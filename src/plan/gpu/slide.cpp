@@ -15,8 +15,9 @@ using kernels::SlideArgs;
 constexpr std::int64_t least_run = 256;  // bytes: of shorter rows most vectors belong to two
 constexpr std::int64_t longest_pitch = 1 << 30;
 constexpr std::int64_t most_chunks = std::numeric_limits<std::int32_t>::max();
-// What a chunk comes from is at most so much longer than it, by rows that lie further apart.
-constexpr std::int64_t most_longer = kernels::slide_chunk / 8;
+// The stretch that a chunk comes from has at most so many bytes more than the chunk, by rows that
+// lie further from each other.
+constexpr std::int64_t most_more = kernels::slide_chunk / 8;
 
 struct Rows {
   std::int64_t count;
@@ -25,7 +26,7 @@ struct Rows {
   std::int64_t to_pitch;
 
   std::int64_t result_bytes() const { return (count - 1) * to_pitch + run; }
-  std::int64_t longer() const {
+  std::int64_t more_of_source() const {
     return (kernels::slide_chunk / to_pitch + 2) * std::max<std::int64_t>(from_pitch - to_pitch, 0);
   }
 };
@@ -63,7 +64,7 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   if (rows->run < least_run) return "rows of fewer than 256 bytes";
   if (std::max(rows->from_pitch, rows->to_pitch) >= longest_pitch)
     return "a pitch of 2^30 bytes or more";
-  if (rows->longer() > most_longer) return "rows that lie much further apart than they shall";
+  if (rows->more_of_source() > most_more) return "rows that lie much further apart than they shall";
   if (chunks_of(*rows) >= most_chunks) return "2^31 chunks or more";
   return nullptr;
 }
@@ -73,20 +74,11 @@ void Family::configure(const Problem& normal, const Alignment&, const DeviceInfo
   add({static_cast<std::uint32_t>(chunks_of(*rows_of(normal)))});
 }
 
-Estimate Family::estimate(const Config& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
-  const Launchable<Args> ready = prepare(config, normal);
-  Work work;
-  work.blocks = config.chunks;
-  work.block_seconds = c.block;
-  work.instructions = static_cast<double>(normal.bytes()) / 16 * c.vector;
-  work.src_bytes = model.least.src_bytes;
-  work.dst_bytes = model.least.dst_bytes;
-  kernels::dispatch(ready.then->args, [&]<class Kernel>() {
-    work.resident = resident_blocks(model.device, Kernel::threads,
-                                    ready.then->launch.dynamic_shared, Kernel::min_blocks);
-  });
-  return estimate_of(model, work);
+Demand Family::demand(const Config& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
+  Demand demand = demand_of_launch(*prepare(config, normal).then, c.block, model);
+  demand.instructions = static_cast<double>(normal.bytes()) / 16 * c.vector;
+  return demand;
 }
 
 std::string Family::describe(const Config& config, const Problem& normal) {
@@ -119,7 +111,7 @@ Launchable<SlideArgs> Family::prepare(const Config& config, const Problem& norma
   args.to_rows = FastDivide64(static_cast<std::uint64_t>(rows.to_pitch));
   args.to_rows_near = FastDivide(static_cast<std::uint32_t>(rows.to_pitch));
   constexpr std::int64_t around = 48;  // parts of vectors at both ends, and one more
-  const auto shared = static_cast<unsigned>(kernels::slide_chunk + rows.longer() + around);
+  const auto shared = static_cast<unsigned>(kernels::slide_chunk + rows.more_of_source() + around);
   const Launchable<SlideArgs> moves{args, {{config.chunks, 1, 1}, {256, 1, 1}, shared}};
   args.clears = true;
   const auto blocks = static_cast<unsigned>(

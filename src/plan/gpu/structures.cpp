@@ -138,21 +138,21 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   add(config);
 }
 
-Estimate Family::estimate(const StructuresConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
+Demand Family::demand(const StructuresConfig& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
   const double elements = 16.0 / normal.src_type.size();  // of a vector
   const double of_lane = (config.shifted ? c.shifted : 0.0) +
                          (normal.converts() ? elements * convert_lane(normal, model.costs) : 0.0);
-  Work work;
+  Demand demand;
   const double chunks = static_cast<double>(batches(config, normal)) *
                         static_cast<double>(chunks_of_batch(config, normal));
-  work.blocks = chunks / warps;
-  work.resident = config.length <= 4 ? 4 : 3;
-  work.instructions = chunks * 32 * config.length * of_lane;
-  work.block_seconds = c.block;
-  work.src_bytes = model.least.src_bytes;
-  work.dst_bytes = model.least.dst_bytes;
-  return estimate_of(model, work);
+  demand.blocks = chunks / warps;
+  demand.resident = config.length <= 4 ? 4 : 3;
+  demand.instructions = chunks * 32 * config.length * of_lane;
+  demand.block_seconds = c.block;
+  demand.src_bytes = model.least.src_bytes;
+  demand.dst_bytes = model.least.dst_bytes;
+  return demand;
 }
 
 std::string Family::describe(const StructuresConfig& config, const Problem& normal) {

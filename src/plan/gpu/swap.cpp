@@ -101,24 +101,15 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   add({way_of(*split_swap(normal), normal, start, device)});
 }
 
-Estimate Family::estimate(const Config& config, const Problem& normal, const Model& model,
-                          const Costs& c) {
-  const Launchable<Args> ready = prepare(config, normal);
+Demand Family::demand(const Config& config, const Problem& normal, const Model& model,
+                      const Costs& c) {
+  Demand demand = demand_of_launch(prepare(config, normal), c.block, model);
   const double moves =
       static_cast<double>(normal.bytes()) / bytes_at_once(config.way, normal.src_type.size());
-  Work work;
-  work.blocks = static_cast<double>(ready.launch.grid.count());
-  work.block_seconds = c.block;
-  work.instructions = moves * (in_vectors(config.way)         ? c.vector
-                               : config.way == SwapWay::units ? c.unit
-                                                              : c.word);
-  work.src_bytes = model.least.src_bytes;
-  work.dst_bytes = model.least.dst_bytes;
-  kernels::dispatch(ready.args, [&]<class Kernel>() {
-    work.resident = resident_blocks(model.device, Kernel::threads, ready.launch.dynamic_shared,
-                                    Kernel::min_blocks);
-  });
-  return estimate_of(model, work);
+  demand.instructions = moves * (in_vectors(config.way)         ? c.vector
+                                 : config.way == SwapWay::units ? c.unit
+                                                                : c.word);
+  return demand;
 }
 
 std::string Family::describe(const Config& config, const Problem& normal) {

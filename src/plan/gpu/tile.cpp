@@ -21,7 +21,7 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 }
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                       Facts& runs, const Add<TileConfig>& add) {
+                       Common& runs, const Add<TileConfig>& add) {
   const DstRow row = dst_row(normal);
   for_each_grouping(normal, runs, [&](const Groups& groups) {
     if (!is_aligned(groups, normal, start)) return;
@@ -43,13 +43,13 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
   });
 }
 
-Estimate Family::estimate(const TileConfig& config, const Problem& normal, const Model& model,
-                          const Costs& c, Facts& runs) {
+Demand Family::demand(const TileConfig& config, const Problem& normal, const Model& model,
+                      const Costs& c, Common& runs) {
   const TileCosts costs{
       .thread = c.thread, .block = c.block, .block_turn = c.block_turn, .barriers = c.barriers};
   const Groups groups = groups_of(normal, runs, config.row_modes, config.col_modes);
-  return estimate_of_tiles(groups, sides_of(config, normal),
-                           kernel_of<kernels::TileArgs>(config, normal), costs, 0, normal, model);
+  return demand_of_tiles(groups, sides_of(config, normal),
+                         kernel_of<kernels::TileArgs>(config, normal), costs, 0, normal, model);
 }
 
 std::string Family::describe(const TileConfig& config, const Problem& normal) {

@@ -8,8 +8,8 @@
 #include "core/problem.hpp"
 #include "kernels/tile.hpp"
 #include "plan/gpu/device_info.hpp"
-#include "plan/gpu/estimate.hpp"
 #include "plan/gpu/family.hpp"
+#include "plan/gpu/roofline.hpp"
 #include "plan/gpu/tiles.hpp"
 
 namespace cornerturn::plan::gpu::tile {
@@ -21,7 +21,7 @@ struct Family {
   static constexpr Operations operations{Operation::move, Operation::convert};
   using Config = TileConfig;
   using Args = kernels::TileArgs;
-  using Facts = GroupRuns;
+  using Common = GroupRuns;
   struct Costs {
     Cost thread{"thread", 217.6, "instructions of a thread"};
     Cost block{"block", 1.425e-06, "seconds of a block that is alone"};
@@ -32,9 +32,9 @@ struct Family {
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
   static void configure(const Problem& normal, const Alignment& start, const DeviceInfo& device,
-                        Facts& runs, const Add<Config>& add);
-  static Estimate estimate(const Config& config, const Problem& normal, const Model& model,
-                           const Costs& costs, Facts& runs);
+                        Common& runs, const Add<Config>& add);
+  static Demand demand(const Config& config, const Problem& normal, const Model& model,
+                       const Costs& costs, Common& runs);
   static std::string describe(const Config& config, const Problem& normal);
   static Launchable<Args> prepare(const Config& config, const Problem& normal);
 };

@@ -26,10 +26,24 @@ MovedRuns runs_of(const Problem& normal, const Run& run, int modes, std::int64_t
   return runs;
 }
 
-// Of the elements that tiles have room for, the share that there is.
+// The share of the elements that tiles have room for which there is.
 double used_share(const TileSides& sides, const Groups& groups, const TileCounts& counts) {
   const auto room = static_cast<double>(counts.down * sides.rows * counts.across * sides.cols);
   return std::min(1.0, static_cast<double>(groups.row_count * groups.col_count) / room);
+}
+
+// What memory moves for tiles.
+void add_moved(Demand& demand, const Groups& groups, const TileSides& sides,
+               const TileKernel& kernel, double halo_bytes, const Problem& normal,
+               const Model& model) {
+  demand.src_bytes = src_moved(model, runs_of(normal, groups.cols, groups.col_modes,
+                                              groups.col_count, sides.cols, &Mode::src_stride));
+  MovedRuns written = runs_of(normal, groups.rows, groups.row_modes, groups.row_count, sides.rows,
+                              &Mode::dst_stride);
+  if (halo_bytes > 0)
+    written.between = static_cast<double>(groups.row_count * normal.dst_type.size());
+  demand.dst_bytes = dst_moved(model, written);
+  if (!kernel.prefetches) demand.dst_bytes += model.cut_bytes();
 }
 
 }  // namespace
@@ -118,9 +132,9 @@ std::string describe_tiles(const TileConfig& config, const TileSides& sides,
   return text;
 }
 
-Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const TileKernel& kernel,
-                           const TileCosts& costs, double halo_bytes, const Problem& normal,
-                           const Model& model) {
+Demand demand_of_tiles(const Groups& groups, const TileSides& sides, const TileKernel& kernel,
+                       const TileCosts& costs, double halo_bytes, const Problem& normal,
+                       const Model& model) {
   const SharedCosts& c = model.costs;
   const double src_size = normal.src_type.size(), dst_size = normal.dst_type.size();
   const auto elements = static_cast<double>(sides.rows * sides.cols);
@@ -131,35 +145,23 @@ Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const T
   const TileCounts counts = counts_of(sides, groups);
   const double used = used_share(sides, groups, counts);
 
-  Work work;
-  work.blocks = static_cast<double>(counts.all);
-  work.resident =
+  Demand demand;
+  demand.blocks = static_cast<double>(counts.all);
+  demand.resident =
       resident_blocks(model.device, kernel.threads, kernel.shared_bytes, kernel.min_blocks);
   const double of_element = normal.converts() ? convert_lane(normal, c) : 0.0;
-  const double full_blocks = work.blocks * used;
-  work.instructions = full_blocks * (1 + halo) * elements * of_element +
-                      work.blocks * kernel.threads * costs.thread;
+  const double full_blocks = demand.blocks * used;
+  demand.instructions = full_blocks * (1 + halo) * elements * of_element +
+                        demand.blocks * kernel.threads * costs.thread;
   // Whole vectors on both legs: four wavefronts for each 512 bytes.
-  work.wavefronts = full_blocks * elements * std::min(src_size, dst_size) * (1 + halo) / 512 * 8;
-  work.barriers = costs.barriers;
+  demand.wavefronts = full_blocks * elements * std::min(src_size, dst_size) * (1 + halo) / 512 * 8;
+  demand.barriers = costs.barriers;
   const double turns = vectors * (1 + halo) / 4 / kernel.threads;
-  work.block_seconds = costs.block +
-                       costs.block_turn * (costs.whole_turns ? std::ceil(turns) : turns) +
-                       (groups.row_modes + groups.col_modes > 2 ? c.table_block : 0.0);
-  if (model.least_seconds != nullptr) {
-    work.src_bytes = model.least.src_bytes;
-    work.dst_bytes = model.least.dst_bytes;
-    const Estimate least = estimate_of(model, work);
-    if (model.is_out_of_reach(least)) return least;
-  }
-  work.src_bytes = src_moved(model, runs_of(normal, groups.cols, groups.col_modes, groups.col_count,
-                                            sides.cols, &Mode::src_stride));
-  MovedRuns written = runs_of(normal, groups.rows, groups.row_modes, groups.row_count, sides.rows,
-                              &Mode::dst_stride);
-  if (halo_bytes > 0) written.between = static_cast<double>(groups.row_count) * dst_size;
-  work.dst_bytes = dst_moved(model, written);
-  if (!kernel.prefetches) work.dst_bytes += model.cut_bytes();
-  return estimate_of(model, work);
+  demand.block_seconds = costs.block +
+                         costs.block_turn * (costs.whole_turns ? std::ceil(turns) : turns) +
+                         (groups.row_modes + groups.col_modes > 2 ? c.table_block : 0.0);
+  add_moved(demand, groups, sides, kernel, halo_bytes, normal, model);
+  return demand;
 }
 
 }  // namespace cornerturn::plan::gpu

@@ -9,9 +9,9 @@
 #include "core/problem.hpp"
 #include "kernels/tile.hpp"
 #include "plan/gpu/convert.hpp"
-#include "plan/gpu/estimate.hpp"
 #include "plan/gpu/family.hpp"
 #include "plan/gpu/groups.hpp"
+#include "plan/gpu/roofline.hpp"
 #include "plan/gpu/sectors.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -100,9 +100,9 @@ TileKernel kernel_of(const TileConfig& config, const Problem& normal) {
 
 /// `halo_bytes`: of a row of the destination, which neighbouring tiles both take, so that their
 /// shares of it meet between sectors.
-Estimate estimate_of_tiles(const Groups& groups, const TileSides& sides, const TileKernel& kernel,
-                           const TileCosts& costs, double halo_bytes, const Problem& normal,
-                           const Model& model);
+Demand demand_of_tiles(const Groups& groups, const TileSides& sides, const TileKernel& kernel,
+                       const TileCosts& costs, double halo_bytes, const Problem& normal,
+                       const Model& model);
 
 /// From one matrix of tiles to the next: through the modes in neither group.
 kernels::Walk walk_between(const Groups& groups, const Problem& normal);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/roofline.hpp"
 #include "workshop/ladder/compiled.hpp"
 #include "workshop/ladder/explain.hpp"
 
@@ -135,18 +135,18 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   }
   const double moved = copies_plainly(run) ? bytes : bytes * (1 + costs.transposed);
 
-  plan::gpu::Work work;
-  work.src_bytes = moved + excess[0];
-  work.dst_bytes = moved + excess[1];
-  work.wavefronts = costs.wavefront * wavefronts;
+  plan::gpu::Demand demand;
+  demand.src_bytes = moved + excess[0];
+  demand.dst_bytes = moved + excess[1];
+  demand.wavefronts = costs.wavefront * wavefronts;
   const Prediction launched = with_threads(run, change.threads);
   const Launch& launch = launched.launch;
-  work.blocks = blocks_of(run, matrix) * (change.wide ? widest / 16.0 : 1) *
-                static_cast<double>(run.launch.block.count()) /
-                static_cast<double>(launch.block.count());
-  work.resident = std::max(1, residency(launched, sms.front()).blocks);
+  demand.blocks = blocks_of(run, matrix) * (change.wide ? widest / 16.0 : 1) *
+                  static_cast<double>(run.launch.block.count()) /
+                  static_cast<double>(launch.block.count());
+  demand.resident = std::max(1, residency(launched, sms.front()).blocks);
   const std::uint64_t warps_of_block = (launch.block.count() + 31) / 32;
-  const double warps = work.blocks * static_cast<double>(warps_of_block);
+  const double warps = demand.blocks * static_cast<double>(warps_of_block);
   double trips = 1;
   double turns = 1;
   if (const CompiledPath* path = path_of(run)) {
@@ -157,24 +157,24 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
     const double run_by_warp = path->turn > 0 ? once + path->turn * busy : once * busy;
     turns = path->turn > 0 ? busy : 1;
     trips = path->trips * turns * std::min(busy, 1.0);
-    work.instructions = 32 * costs.instruction * run_by_warp * warps;
+    demand.instructions = 32 * costs.instruction * run_by_warp * warps;
   } else {
-    work.instructions = 32 * costs.request * requests;
+    demand.instructions = 32 * costs.request * requests;
   }
-  work.instructions += 32 * costs.warp * warps;
-  work.block_seconds =
+  demand.instructions += 32 * costs.warp * warps;
+  demand.block_seconds =
       costs.alone + costs.latency * trips + (wavefronts > 0 ? costs.staged * turns : 0);
 
   plan::gpu::SharedCosts shared;
   shared.rounds.value = 1;
-  const plan::Estimate e = plan::gpu::estimate_of({device, shared, {}}, work);
+  const plan::Estimate e = plan::gpu::roofline(demand, device, shared);
 
   Ledger ledger;
   ledger.device = device.name;
   ledger.matrix = matrix;
   ledger.parts = {LedgerPart{"memory", e.memory_seconds}, LedgerPart{"shared", e.shared_seconds},
                   LedgerPart{"issue", e.issue_seconds},
-                  LedgerPart{"starts", work.blocks / costs.starts},
+                  LedgerPart{"starts", demand.blocks / costs.starts},
                   LedgerPart{"latency", e.rounds_seconds}};
   ledger.start_seconds = e.start_seconds;
   ledger.seconds = e.start_seconds + norm_of(ledger.parts, costs.norm);

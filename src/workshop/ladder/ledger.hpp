@@ -1,4 +1,4 @@
-// Where the time of a rung goes, without a GPU: by the planner's formula (plan/gpu/estimate.hpp),
+// Where the time of a rung goes, without a GPU: by the planner's formula (plan/gpu/roofline.hpp),
 // with numbers that were fitted to the rungs' times on an H200 (workshop/analyse/access_costs.hpp).
 // Work is what the emulator counted:
 //

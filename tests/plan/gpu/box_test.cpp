@@ -16,9 +16,9 @@ namespace {
 // Calls visit(config) for runs of all lengths.
 template <class Visit>
 void for_each_run(const Visit& visit) {
-  for (const int longer : {-2, 0, 2}) {
+  for (const int shift : {-2, 0, 2}) {
     for (std::int32_t bytes = 64; bytes <= 32768; bytes *= 2) {
-      visit(PackConfig{.run_bytes = bytes, .longer = static_cast<std::int8_t>(longer)});
+      visit(PackConfig{.run_bytes = bytes, .dst_shift = static_cast<std::int8_t>(shift)});
     }
   }
 }

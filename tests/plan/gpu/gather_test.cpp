@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "core/problem.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "plan/gpu/gather/chunks.hpp"
+#include "plan/gpu/gather/places.hpp"
 #include "plan/gpu/gather/repeated.hpp"
 #include "plan/gpu/gather/units.hpp"
 #include "plan/gpu/sectors.hpp"
@@ -288,6 +290,22 @@ TEST(GatherChunks, OfElementsFarApartAreTwo) {
   EXPECT_EQ(gather::chunk_of(problem, 256), 2);
 }
 
+TEST(GatherEstimates, SectorsOfAWarpAreThoseOfItsElements) {
+  for (const std::int64_t extent : {7, 31, 32, 33}) {
+    for (std::int64_t stride = -70; stride <= 70; ++stride) {
+      Problem problem;
+      problem.src_type = problem.dst_type = ElementType::bytes(1);
+      problem.modes = {{40, 1000, extent}, {extent, stride, 1}};
+      std::set<std::int64_t> sectors;
+      for (std::int64_t i = 0; i < 32; ++i) {
+        sectors.insert((i / extent * 1000 + i % extent * stride) >> 5);
+      }
+      EXPECT_EQ(gather::sectors_of_warp(problem), static_cast<int>(sectors.size()))
+          << extent << " elements, " << stride << " B apart";
+    }
+  }
+}
+
 // In chunks the source passes once. Short ones are stored in more pieces, and so are all that begin
 // between sectors.
 TEST(GatherChunks, AreEstimatedToReadBurstsOnce) {
@@ -295,9 +313,8 @@ TEST(GatherChunks, AreEstimatedToReadBurstsOnce) {
   const SharedCosts shared;
   const Problem problem = sparse(16, 1'900'000, 48, 6);
   const Model model{device, shared, least_traffic(problem)};
-  gather::Facts facts(problem);
   const auto estimate = [&](int chunk) {
-    return gather::Family::estimate({GatherForm::repeated, 0, chunk}, problem, model, {}, facts);
+    return gather::Family::demand({GatherForm::repeated, 0, chunk}, problem, model, {});
   };
   EXPECT_LT(estimate(32).src_bytes, 0.6 * estimate(0).src_bytes);
   EXPECT_LT(estimate(32).dst_bytes, estimate(4).dst_bytes);
@@ -338,7 +355,7 @@ TEST(GatherEstimates, ASparseSourcePassesOnceForEachOfItsParts) {
     problem.src_type = problem.dst_type = ElementType::bytes(4);
     problem.modes = {{parts, 4, times * row}, {times, 0, row}, {rows, step, 4}};
     const Model model{device, shared, least_traffic(problem)};
-    return gather::estimate_of_repeated({}, problem, model, {}).src_bytes;
+    return gather::demand_of_repeated({}, problem, model, {}).src_bytes;
   };
   const auto passes = [&](std::int64_t step) {
     return read(step) / static_cast<double>(step * rows);

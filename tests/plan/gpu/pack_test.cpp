@@ -75,7 +75,7 @@ void expect_boxes(const Problem& normal, Seen& seen) {
       }
       if (!fits(box, normal, device, anywhere)) continue;
       const BoxOrder order(box, normal, anywhere);
-      const PackArgs args = first_setup(config, box, normal).args;
+      const PackArgs args = setup_of(config, box, normal).args;
       const auto boxes = static_cast<std::uint32_t>(count_boxes(box, normal));
       for (const std::uint32_t n : {0U, 1U, boxes / 3, boxes / 2, boxes - 1}) {
         if (n >= boxes) continue;

@@ -122,11 +122,11 @@ TEST(CutSectors, PlansAskForThoseThatOutgrowTheL2) {
   EXPECT_TRUE(gains(1000));
 }
 
-struct Estimates {
-  explicit Estimates(const Problem& of) : normal(of) {}
+struct Demands {
+  explicit Demands(const Problem& of) : normal(of) {}
 
-  Estimate of(const PackConfig& config) {
-    return pack::Family::estimate(config, normal, model, costs, boxes);
+  Demand of(const PackConfig& config) {
+    return pack::Family::demand(config, normal, model, costs, boxes);
   }
 
   const Problem& normal;
@@ -137,14 +137,14 @@ struct Estimates {
   pack::Boxes boxes{normal};
 };
 
-TEST(CutSectors, PackEstimatesWhatSparseRowsTake) {
+TEST(CutSectors, PackAsksForWhatSparseRowsTake) {
   const std::int64_t rows = 2'000'000;
   const Problem problem = of_bytes(1, {{rows, 1, 355}, {5, rows, 1}});
-  Estimates estimates(problem);
-  const Plan plan = make_plan(problem, estimates.device, {1, "pack", {true, 1, 1}});
+  Demands demands(problem);
+  const Plan plan = make_plan(problem, demands.device, {1, "pack", {true, 1, 1}});
   ASSERT_FALSE(plan.candidates.empty());
   for (const Candidate& candidate : plan.candidates) {
-    const double bytes = estimates.of(candidate.config.as<PackConfig>()).dst_bytes;
+    const double bytes = demands.of(candidate.config.as<PackConfig>()).dst_bytes;
     EXPECT_GT(bytes, 250.0 * static_cast<double>(rows));
   }
 }

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "core/problem.hpp"
-#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/roofline.hpp"
 
 namespace cornerturn::plan::gpu::gather {
 

@@ -5,7 +5,7 @@
 
 #include "core/problem.hpp"
 #include "kernels/gather.hpp"
-#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/roofline.hpp"
 #include "plan/gpu/row_runs.hpp"
 
 namespace cornerturn::plan::gpu::gather {

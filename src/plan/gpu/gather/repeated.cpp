@@ -50,8 +50,8 @@ Problem once_of(const Problem& normal) {
   return once;
 }
 
-Estimate estimate_of_repeated(const GatherConfig& config, const Problem& order, const Model& model,
-                              const Family::Costs& c) {
+Demand demand_of_repeated(const GatherConfig& config, const Problem& order, const Model& model,
+                          const Family::Costs& c) {
   const Problem once = once_of(order);
   const Mode& mode = order.modes[repeated_mode(order)];
   Model loaded_once{model.device, model.costs, model.least};
@@ -59,23 +59,23 @@ Estimate estimate_of_repeated(const GatherConfig& config, const Problem& order, 
   const auto loaded = static_cast<double>(once.elements());
   const auto stored = static_cast<double>(order.elements());
   const int sectors = sectors_of_warp(once);
-  Work work;
-  work.blocks = std::ceil(loaded / threads);
-  work.resident = resident_blocks(model.device, threads, 0, 8);
-  work.instructions = loaded * c.axis * once.rank();
+  Demand demand;
+  demand.blocks = std::ceil(loaded / threads);
+  demand.resident = resident_blocks(model.device, threads, 0, 8);
+  demand.instructions = loaded * c.axis * once.rank();
   constexpr double again_seconds = 1e-9;  // at least, for each place
-  work.block_seconds = c.single_block + static_cast<double>(mode.extent) * again_seconds;
+  demand.block_seconds = c.single_block + static_cast<double>(mode.extent) * again_seconds;
   const Rows rows(once);
   const auto run = static_cast<double>(rows.bytes);
   const bool in_chunks = config.chunk > 0;
-  work.src_bytes =
+  demand.src_bytes =
       read_once(rows, loaded_once) * (in_chunks ? 1 : 1 + fetched_again(rows, model, run));
   const MovedRuns runs = in_chunks ? runs_of_chunks(order) : MovedRuns{std::max(run, 512.0), 32};
-  work.dst_bytes = dst_moved(model, runs) + model.cut_bytes();
+  demand.dst_bytes = dst_moved(model, runs) + model.cut_bytes();
   const auto size = static_cast<double>(order.dst_type.size());
-  work.wavefronts = loaded / 32 * sectors * c.sector + stored / 32 * size;
-  work.l2_bytes = loaded * sectors;
-  return estimate_of(model, work);
+  demand.wavefronts = loaded / 32 * sectors * c.sector + stored / 32 * size;
+  demand.l2_bytes = loaded * sectors;
+  return demand;
 }
 
 kernels::RepeatedPlaces repeated_places(const Problem& normal) {

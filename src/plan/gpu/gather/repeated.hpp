@@ -14,8 +14,8 @@ bool can_repeat(const Problem& normal);
 Problem once_of(const Problem& normal);
 
 /// `order`: the problem with its modes in the order in which elements are taken.
-Estimate estimate_of_repeated(const GatherConfig& config, const Problem& order, const Model& model,
-                              const Family::Costs& costs);
+Demand demand_of_repeated(const GatherConfig& config, const Problem& order, const Model& model,
+                          const Family::Costs& costs);
 
 /// The kernel's arguments.
 kernels::RepeatedPlaces repeated_places(const Problem& normal);

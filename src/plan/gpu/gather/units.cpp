@@ -14,7 +14,7 @@ namespace cornerturn::plan::gpu::gather {
 
 namespace {
 
-// Of problems for which no other kernel is much faster, and for which this one was measured. The
+// Problems of these sizes have no other kernel that is much faster, and were measured. The
 // most holds for rows of several elements, unless they are fields of structures.
 constexpr std::int64_t least_bytes = 1 << 20;
 constexpr std::int64_t most_bytes = 8 << 20;
@@ -122,23 +122,23 @@ std::int64_t units_of(const GatherConfig& config, const Problem& normal) {
   return normal.elements() / normal.modes[normal.rank() - 1].extent * ways[ways.units].extent;
 }
 
-Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, const Model& model,
-                           const Family::Costs& c) {
+Demand demand_of_units(const GatherConfig& config, const Problem& normal, const Model& model,
+                       const Family::Costs& c) {
   const auto elements = static_cast<double>(normal.elements());
   const auto units = static_cast<double>(units_of(config, normal));
   const int size = normal.dst_type.size();
-  Work work;
-  work.blocks = std::ceil(units / threads);
-  work.resident = resident_blocks(model.device, threads, 0, unit / size == 16 ? 4 : 8);
+  Demand demand;
+  demand.blocks = std::ceil(units / threads);
+  demand.resident = resident_blocks(model.device, threads, 0, unit / size == 16 ? 4 : 8);
   // Those at the ends of rows are stored in pieces.
   const std::int64_t row = normal.modes[normal.rank() - 1].extent;
   const int ends = config.granule < unit ? 2 : row * size % unit != 0 ? 1 : 0;
   const double parts = elements / static_cast<double>(row) * ends;
   const bool is_loaded_once = repeats(normal.modes.back());
-  work.instructions = units * c.axis * normal.rank();
-  work.block_seconds = c.unit_block;
-  work.src_bytes = model.src_read();
-  work.dst_bytes = model.least.dst_bytes + model.cut_bytes();
+  demand.instructions = units * c.axis * normal.rank();
+  demand.block_seconds = c.unit_block;
+  demand.src_bytes = model.src_read();
+  demand.dst_bytes = model.least.dst_bytes + model.cut_bytes();
   // A warp reads from so many places at once, and writes to one a lane.
   const Ways ways(config, normal);
   const auto run = static_cast<double>(source_run(ways, size));
@@ -146,13 +146,13 @@ Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, co
   const double written = (units + parts) * sector_bytes;
   if (is_loaded_once) {  // A warp reads few elements, and writes neighbours.
     const double rows = elements / static_cast<double>(row);
-    work.wavefronts = (rows + units * unit / 128) + parts * c.unit_sector;
-    work.l2_bytes = rows * sector_bytes + written / 2;
+    demand.wavefronts = (rows + units * unit / 128) + parts * c.unit_sector;
+    demand.l2_bytes = rows * sector_bytes + written / 2;
   } else {
-    work.wavefronts = units * c.unit_sector;
-    work.l2_bytes = elements * (size + sector_bytes / std::min(run, 32.0)) + written;
+    demand.wavefronts = units * c.unit_sector;
+    demand.l2_bytes = elements * (size + sector_bytes / std::min(run, 32.0)) + written;
   }
-  return estimate_of(model, work);
+  return demand;
 }
 
 kernels::UnitPlaces unit_places(const GatherConfig& config, const Problem& normal) {

@@ -28,8 +28,8 @@ bool are_units_worth_it(const Problem& normal);
 /// Units of all rows.
 std::int64_t units_of(const GatherConfig& config, const Problem& normal);
 
-Estimate estimate_of_units(const GatherConfig& config, const Problem& normal, const Model& model,
-                           const Family::Costs& costs);
+Demand demand_of_units(const GatherConfig& config, const Problem& normal, const Model& model,
+                       const Family::Costs& costs);
 
 /// The kernel's arguments.
 kernels::UnitPlaces unit_places(const GatherConfig& config, const Problem& normal);

@@ -72,12 +72,18 @@ class FirstElements {
       : width_(args.src_element_bytes), across_(args.across.divisor), room_(args.room) {
     const auto W = static_cast<std::uint32_t>(args.of_unit());
     std::array<std::uint32_t, 32> element, run;
+    std::uint8_t of = 0, at = 0;
     for (std::uint32_t i = 0; i < 32; ++i) {
       element[i] = i * W;
       run[i] = i;
-      const std::uint32_t of = i / across_;
-      const bool inside = of < args.to.runs && (i - of * across_) * W < to.run;
+      run_of_[i] = of;
+      unit_of_[i] = at;
+      const bool inside = of < args.to.runs && at * W < to.run;
       active_ |= inside ? 1U << i : 0U;
+      if (++at == across_) {
+        at = 0;
+        ++of;
+      }
     }
     for (int i = 0; i < to.modes; ++i) {
       const int which = to.order[static_cast<std::size_t>(i)];
@@ -108,8 +114,7 @@ class FirstElements {
     request.active = active_;
     request.width = width_;
     for (std::size_t lane = 0; lane < 32; ++lane) {
-      const std::size_t run = lane / across_;
-      const int at = room_ + start[run] + place[lane - run * across_];
+      const int at = room_ + start[run_of_[lane]] + place[unit_of_[lane]];
       request.address[lane] = static_cast<std::uint64_t>(at);
     }
     return shared_wavefronts(request, SharedOp::load, static_cast<int>(layout.bytes),
@@ -136,6 +141,7 @@ class FirstElements {
   std::uint32_t across_;
   int room_;  // before the first element of the box, for what lies behind it backwards
   std::uint32_t active_ = 0;
+  std::array<std::uint8_t, 32> run_of_, unit_of_;  // of the lanes
   std::size_t modes_ = 0;
   std::size_t begin_ = 0;  // of the modes that tell runs apart
   std::array<std::size_t, 12> mode_{};
@@ -144,18 +150,16 @@ class FirstElements {
 
 }  // namespace
 
-Setup first_setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
+Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal) {
   const Box::Side to = runs_for_lanes(config, box, normal);
-  Setup setup{args_of(config, box, to, layout_with(box, normal, {}), normal)};
-  choose_lanes(setup.args, config, box, to, normal);
-  return setup;
-}
-
-void count_wavefronts_anywhere(Setup& setup, const PackConfig& config, const Box& box,
-                               const Problem& normal) {
+  const auto with = [&](const Layout& layout) {
+    Setup setup{args_of(config, box, to, layout, normal)};
+    choose_lanes(setup.args, config, box, to, normal);
+    return setup;
+  };
   Pads best;
   Layout layout = layout_with(box, normal, best);
-  const Box::Side to = runs_for_lanes(config, box, normal);
+  Setup setup = with(layout);
   const FirstElements gathered(setup.args, box, to);
   constexpr double all = 128;
   const int first = gathered.wavefronts(layout, all);
@@ -182,11 +186,11 @@ void count_wavefronts_anywhere(Setup& setup, const PackConfig& config, const Box
     }
   }
   if (least < first) {
-    setup = {args_of(config, box, to, layout, normal)};
-    choose_lanes(setup.args, config, box, to, normal);
+    setup = with(layout);
     setup.pads = best;
   }
   setup.wavefronts = least;
+  return setup;
 }
 
 }  // namespace cornerturn::plan::gpu::pack

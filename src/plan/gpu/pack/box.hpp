@@ -46,7 +46,7 @@ struct Box {
   }
 
   /// So many elements or bytes of the box, or of a run along that mode, without what it shares.
-  std::int64_t own(std::int64_t all) const {
+  std::int64_t unshared(std::int64_t all) const {
     if (shared == 0) return all;
     return all / extent[static_cast<std::size_t>(shared_mode)] * step(shared_mode);
   }

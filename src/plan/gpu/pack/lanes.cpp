@@ -48,9 +48,9 @@ struct Units {
 
 // The runs of the destination of a box.
 struct Runs {
-  std::int64_t run = 1;     // elements
-  std::int64_t own = 1;     // those up to where the runs of the next box begin
-  std::int64_t period = 1;  // of all modes but the last
+  std::int64_t run = 1;       // elements
+  std::int64_t unshared = 1;  // those up to where the runs of the next box begin
+  std::int64_t period = 1;    // of all modes but the last
   std::int64_t count = 1;
   int modes = 0;
   int beside = 0;             // modes
@@ -79,7 +79,7 @@ Runs runs_of(const Box& box, const Box::Side& side, const Problem& normal) {
   const std::int64_t size = normal.dst_type.size();
   const std::int64_t unit_bytes = kernels::pack_unit_bytes(static_cast<int>(size));
   Runs runs;
-  runs.own = box.own(side.run);
+  runs.unshared = box.unshared(side.run);
   runs.unit = {unit_bytes / size, unit_bytes / size, size};
   for (int i = 0; i < side.modes; ++i) {
     const int which = side.order[static_cast<std::size_t>(i)];
@@ -125,8 +125,8 @@ std::int64_t piece_elements(std::int64_t run, std::int64_t least, std::int64_t t
 
 // They reach as far as a block writes.
 std::int64_t count_pieces(const Runs& runs, std::int64_t piece) {
-  if (piece >= runs.own) return 1;
-  return ceil_div(std::min(runs.run, runs.own + runs.unit.granule - 1), piece);
+  if (piece >= runs.unshared) return 1;
+  return ceil_div(std::min(runs.run, runs.unshared + runs.unit.granule - 1), piece);
 }
 
 // The table of places: its planes, and the entries of each.
@@ -138,7 +138,7 @@ struct Table {
 Table table_of(const Runs& runs, std::int64_t piece, std::int64_t box_bytes) {
   const Units& unit = runs.unit;
   if (unit.width == 1) return {};
-  const bool is_one = runs.same_in_units && (piece % unit.width == 0 || piece >= runs.own);
+  const bool is_one = runs.same_in_units && (piece % unit.width == 0 || piece >= runs.unshared);
   const Table table{is_one ? 1 : unit.width, (unit.whole(piece) + unit.granule) / unit.width + 1};
   const std::int64_t bytes = table.planes * table.places * unit.width * 2;
   return bytes <= TableRoom::of(box_bytes) ? table : Table{};
@@ -220,19 +220,19 @@ Laid laid_over_pieces(const Runs& runs, std::int64_t piece, std::int64_t period,
             of_column, of_run + static_cast<double>(times) * of_looked, linear ? 0 : filling);
   }
   // Else no elements lie outside of units.
-  if (unit.width > 1 && runs.own == runs.run && !(runs.same && runs.run % unit.width == 0)) {
+  if (unit.width > 1 && runs.unshared == runs.run && !(runs.same && runs.run % unit.width == 0)) {
     const std::int64_t turns = ceil_div(runs.count * 2 * unit.width, threads) * warps;
     best.cost += static_cast<double>(turns) * of_end;
   }
   return best;
 }
 
-// The same of whole runs or of pieces of them.
+// How lanes take whole runs, or pieces of them, in the least time.
 Laid laid_over(const Runs& runs, std::int64_t period, std::int64_t threads,
                std::int64_t box_bytes) {
   const Units& unit = runs.unit;
-  Laid best = laid_over_pieces(runs, runs.own, period, threads, box_bytes);
-  if (runs.own <= threads * unit.width || period > runs.own / 2) return best;
+  Laid best = laid_over_pieces(runs, runs.unshared, period, threads, box_bytes);
+  if (runs.unshared <= threads * unit.width || period > runs.unshared / 2) return best;
   constexpr std::int64_t few = 256;  // units: then there is room for a table
   std::int64_t before = 0;
   for (const std::int64_t granule : {std::int64_t{1}, unit.width, unit.granule}) {
@@ -240,8 +240,8 @@ Laid laid_over(const Runs& runs, std::int64_t period, std::int64_t threads,
     if (least == before) continue;
     before = least;
     for (std::int64_t lanes = threads; lanes > 0; lanes = lanes > few ? few : 0) {
-      const std::int64_t piece = piece_elements(runs.own, least, lanes, unit);
-      if (piece == runs.own) continue;
+      const std::int64_t piece = piece_elements(runs.unshared, least, lanes, unit);
+      if (piece == runs.unshared) continue;
       const Laid some = laid_over_pieces(runs, piece, period, threads, box_bytes);
       if (some.cost < best.cost) best = some;
     }
@@ -304,7 +304,7 @@ void choose_unit_lanes(PackArgs& args, const PackConfig& config, const Runs& run
     args.to_list.pieces.shared = static_cast<int>(laid.piece / period) * args.last_stride;
   }
   args.of_piece = static_cast<int>(laid.piece);
-  args.own = static_cast<int>(runs.own);
+  args.own = static_cast<int>(runs.unshared);
   if (laid.along_runs && period == 1) {
     args.linear = true;
   } else if (laid.along_runs) {
@@ -349,7 +349,7 @@ Box::Side with_gaps(const Box& box, const Problem& normal) {
 
 }  // namespace
 
-// Of shorter runs most elements lie in no whole unit.
+// Most elements of shorter runs lie in no whole unit.
 bool takes_single(const Box& box, const Problem& normal) {
   const int size = normal.dst_type.size();
   return size <= kernels::most_single_bytes && !normal.converts() &&

@@ -61,8 +61,7 @@ kernels::PackArgs args_of(const PackConfig& config, const Box& box, const Box::S
 /// Shared memory after the box: the lists of runs, and what follows them.
 void place_lists(kernels::PackArgs& args);
 
-Setup first_setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal);
-void count_wavefronts_anywhere(Setup& setup, const PackConfig& config, const Box& box,
-                               const Problem& normal);
+/// setup_of() where runs begin anywhere.
+Setup setup_anywhere(const PackConfig& config, const Box& box, const Problem& normal);
 
 }  // namespace cornerturn::plan::gpu::pack

@@ -239,17 +239,17 @@ const Box& Boxes::of(const PackConfig& config) {
   const bool grows = config.anywhere && !normal_.converts();
   const std::int64_t least = grows ? std::clamp<std::int64_t>(64 * run_bytes, 4096, 32768) : 4096;
   const std::int64_t dst_run_bytes =
-      config.longer < 0 ? run_bytes >> -config.longer : run_bytes << config.longer;
+      config.dst_shift < 0 ? run_bytes >> -config.dst_shift : run_bytes << config.dst_shift;
   BoxWish wish{.src_run_bytes = run_bytes,
                .dst_run_bytes = dst_run_bytes,
                .least_bytes = least,
                .gaps = config.gaps};
   wish.shares = config.anywhere && config.shares;
   wish.ends_anywhere = config.anywhere;
-  for (const Made& made : made_) {
+  for (const Cached& made : cached_) {
     if (made.wish == wish) return made.box;
   }
-  Made& made = made_[next_];
+  Cached& made = cached_[next_];
   next_ = 1 - next_;
   made.wish = wish;
   // Whether what the box takes of shared memory, about, is within `most`: gaps in runs of the
@@ -361,27 +361,16 @@ bool fits(const Box& box, const Problem& normal, const DeviceInfo& device, bool 
          digits <= kernels::PackDigits::most;
 }
 
-Setup first_setup(const PackConfig& config, const Box& box, const Problem& normal) {
-  if (config.anywhere) return first_setup_anywhere(config, box, normal);
-  return {aligned_args(config, box, layout_of(box, normal, false), normal)};
-}
-
-void count_wavefronts(Setup& setup, const PackConfig& config, const Box& box,
-                      const Problem& normal) {
-  if (config.anywhere) return count_wavefronts_anywhere(setup, config, box, normal);
+Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal) {
+  if (config.anywhere) return setup_anywhere(config, box, normal);
+  Setup setup{aligned_args(config, box, layout_of(box, normal, false), normal)};
   choose_order(setup, config, box, normal);
-  if (setup.wavefronts <= 1 || !lines_suit(box, normal)) return;
+  if (setup.wavefronts <= 1 || !lines_suit(box, normal)) return setup;
   const Layout layout = layout_of(box, normal, true);
-  if (layout.bytes > most_offset) return;
+  if (layout.bytes > most_offset) return setup;
   Setup with{aligned_args(config, box, layout, normal)};
   choose_order(with, config, box, normal);
-  if (with.wavefronts < setup.wavefronts) setup = with;
-}
-
-Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal) {
-  Setup setup = first_setup(config, box, normal);
-  count_wavefronts(setup, config, box, normal);
-  return setup;
+  return with.wavefronts < setup.wavefronts ? with : setup;
 }
 
 }  // namespace cornerturn::plan::gpu::pack

@@ -73,12 +73,6 @@ struct Setup {
 };
 Setup setup_of(const PackConfig& config, const Box& box, const Problem& normal);
 
-/// The same in two steps. The first assumes one wavefront a request, so the second never makes a
-/// box cheaper.
-Setup first_setup(const PackConfig& config, const Box& box, const Problem& normal);
-void count_wavefronts(Setup& setup, const PackConfig& config, const Box& box,
-                      const Problem& normal);
-
 /// Where runs begin anywhere and a request takes many wavefronts: pads, and the element with which
 /// lanes begin to gather a unit, so that requests from all over a block take fewer. No estimate
 /// knows of it.

@@ -1,8 +1,9 @@
-// What a candidate should take: the time of each thing that it keeps busy, and their sum.
+// What a candidate asks of a GPU, and the time that this should take. Families say their demands;
+// roofline() alone turns them into times:
 //
 //   time = launch + first and last block + work
 //
-// Work is the longest of four, a little longer where several are about equal (see `norm`):
+// Work is the longest of four, a little longer where several are about equal:
 //   memory   bytes in whole sectors, over the bandwidth of a large copy; or what SMs get from the
 //            L2, over its bandwidth, if that takes longer
 //   issue    instructions, over the SMs' issue slots
@@ -53,15 +54,11 @@ struct Costs;
 /// As fitted.
 const Costs& standard_costs();
 
-/// All that estimates of one problem share.
+/// All that the demands of one problem depend on.
 struct Model {
   const DeviceInfo& device;
   const SharedCosts& costs;
   Traffic least;  ///< what no kernel can avoid
-  /// Of the best candidate so far, where no other is asked for. Then an estimate that exceeds it
-  /// may be any number between it and its exact value.
-  double* least_seconds = nullptr;
-  double norm = 3;  ///< work takes the norm of this order of its four parts
 
   /// Bytes that memory reads of the source where blocks follow the destination's order.
   double src_read() const;
@@ -72,10 +69,6 @@ struct Model {
 
   /// Bytes that memory moves more where nobody asks for the sectors that rows leave in part.
   double cut_bytes() const;
-
-  bool is_out_of_reach(const Estimate& estimate) const {
-    return least_seconds != nullptr && estimate.seconds > *least_seconds;
-  }
 };
 
 /// Runs of one side as a kernel moves them.
@@ -85,8 +78,8 @@ struct MovedRuns {
   double between = bytes;    ///< bytes from one place that may lie within a sector to the next
 };
 
-/// What a kernel asks of a device.
-struct Work {
+/// What a configuration asks of a device.
+struct Demand {
   double src_bytes = 0;
   double dst_bytes = 0;
   double l2_bytes = 0;  ///< that SMs get from the L2, where they are many more
@@ -96,6 +89,8 @@ struct Work {
   double resident = 1;       ///< blocks at a time on an SM
   double block_seconds = 0;  ///< of a block that is alone
   double barriers = 0;       ///< see SharedCosts; 0: the shared one
+  int launches = 1;          ///< one after the other; 0: there is nothing to do
+  double parts_seconds = 0;  ///< of plans of other families, where these do all of it
 };
 
 /// Bytes that memory moves for one side, where runs begin and end as given.
@@ -106,6 +101,10 @@ double dst_moved(const Model& model, const MovedRuns& runs);
 /// is how many the registers are sure to suffice for.
 double resident_blocks(const DeviceInfo& device, int threads, unsigned shared_bytes, int promised);
 
-Estimate estimate_of(const Model& model, const Work& work);
+/// The time of a demand.
+Estimate roofline(const Demand& demand, const DeviceInfo& device, const SharedCosts& costs);
+inline Estimate roofline(const Demand& demand, const Model& model) {
+  return roofline(demand, model.device, model.costs);
+}
 
 }  // namespace cornerturn::plan::gpu

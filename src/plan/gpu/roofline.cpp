@@ -1,6 +1,7 @@
-#include "plan/gpu/estimate.hpp"
+#include "plan/gpu/roofline.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/divide.hpp"
@@ -20,6 +21,16 @@ double within_sectors(std::int64_t granule) {
 
 double cube(double x) {
   return x * x * x;
+}
+
+// The time of what takes place at once: a little more than the longest where several are about
+// equal.
+double together(const std::array<double, 4>& parts) {
+  const double longest = *std::max_element(parts.begin(), parts.end());
+  if (longest == 0) return 0;
+  double sum = 0;  // the longest may be infinite
+  for (const double part : parts) sum += part == longest ? 1 : cube(part / longest);
+  return longest * std::cbrt(sum);
 }
 
 }  // namespace
@@ -62,41 +73,31 @@ double resident_blocks(const DeviceInfo& device, int threads, unsigned shared_by
   return std::max(1, std::min(most, by_shared));
 }
 
-Estimate estimate_of(const Model& model, const Work& work) {
-  const DeviceInfo& device = model.device;
-  const double clocks = device.sm_count * device.clock_hz;  // of all SMs
+Estimate roofline(const Demand& demand, const DeviceInfo& device, const SharedCosts& costs) {
   Estimate e;
-  e.src_bytes = work.src_bytes;
-  e.dst_bytes = work.dst_bytes;
-  e.instructions = work.instructions;
-  e.wavefronts = work.wavefronts;
-  e.memory_seconds = std::max(work.src_bytes + work.dst_bytes, work.l2_bytes / model.costs.l2) /
+  if (demand.launches == 0) return e;
+  const double clocks = device.sm_count * device.clock_hz;  // of all SMs
+  e.src_bytes = demand.src_bytes;
+  e.dst_bytes = demand.dst_bytes;
+  e.instructions = demand.instructions;
+  e.wavefronts = demand.wavefronts;
+  e.memory_seconds = std::max(demand.src_bytes + demand.dst_bytes, demand.l2_bytes / costs.l2) /
                      device.copy_bandwidth;
   // Blocks of an SM, on the average and on those that have most.
-  const double of_sm = work.blocks / device.sm_count;
+  const double of_sm = demand.blocks / device.sm_count;
   const double more = std::ceil(of_sm) / of_sm - 1;
-  const double busiest = 1 + model.costs.uneven_issue * more;
-  e.issue_seconds = work.instructions / (lanes_a_clock * clocks) * busiest;
-  e.shared_seconds = work.wavefronts / clocks * busiest;
+  const double busiest = 1 + costs.uneven_issue * more;
+  e.issue_seconds = demand.instructions / (lanes_a_clock * clocks) * busiest;
+  e.shared_seconds = demand.wavefronts / clocks * busiest;
   e.rounds_seconds =
-      model.costs.rounds * work.block_seconds * work.blocks / (device.sm_count * work.resident);
-  e.start_seconds = device.launch_seconds + work.block_seconds;
-  const double parts[] = {e.memory_seconds, e.issue_seconds, e.shared_seconds, e.rounds_seconds};
-  const double longest = *std::max_element(std::begin(parts), std::end(parts));
-  const double resident = std::min(work.resident, std::max(1.0, std::ceil(of_sm)));
-  const double barriers = work.barriers > 0 ? work.barriers : model.costs.barriers;
-  const auto set_seconds = [&](double busy) {
-    e.seconds = e.start_seconds + busy * (1 + barriers / resident);
-  };
-  set_seconds(longest);  // at least
-  if (longest == 0 || model.is_out_of_reach(e)) return e;
-  const bool cubes = model.norm == 3;  // which take less time than powers
-  double sum = 0;
-  for (const double part : parts) {
-    const double share = part == longest ? 1 : part / longest;  // the longest may be infinite
-    sum += cubes ? cube(share) : std::pow(share, model.norm);
-  }
-  set_seconds(longest * (cubes ? std::cbrt(sum) : std::pow(sum, 1 / model.norm)));
+      costs.rounds * demand.block_seconds * demand.blocks / (device.sm_count * demand.resident);
+  e.start_seconds = demand.launches * (device.launch_seconds + demand.block_seconds);
+  const double busy =
+      together({e.memory_seconds, e.issue_seconds, e.shared_seconds, e.rounds_seconds});
+  const double resident = std::min(demand.resident, std::max(1.0, std::ceil(of_sm)));
+  const double barriers = demand.barriers > 0 ? demand.barriers : costs.barriers;
+  e.seconds = demand.parts_seconds > 0 ? demand.parts_seconds
+                                       : e.start_seconds + busy * (1 + barriers / resident);
   return e;
 }
 
