@@ -5,7 +5,7 @@ namespace cornerturn::plan {
 
 struct Estimate {
   double seconds = 0;    ///< of all; the parts below are those of a GPU
-  double src_bytes = 0;   ///< that memory moves
+  double src_bytes = 0;  ///< that memory moves
   double dst_bytes = 0;
   double instructions = 0;  ///< of all lanes
   double wavefronts = 0;    ///< of shared memory
