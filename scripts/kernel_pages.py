@@ -13,8 +13,9 @@ usage: scripts/kernel_pages.py [--check]
 The drawings (docs/kernels/images), the picture of the tile and the predictions come from `cornerturn draw`,
 `cornerturn analyse` and `cornerturn ladder` (build/release, or the program named by CORNERTURN), the
 measured share of the copy from bench/results/ladder/<gpu>.json, which bench/ladder/collect.py makes on a
-GPU, and from Python from <gpu>.python.json, which `python -m cornerturn.ladder --json` makes. --check
-changes nothing and fails when a page is not what would be written.
+GPU, and from Python from <gpu>.python.json, which `python -m cornerturn.ladder --json` makes. From the same
+file comes the picture docs/images/ladder-python.svg. What the profiler saw comes from <gpu>-stalls.json
+(ladder_stalls.py). --check changes nothing and fails when a page is not what would be written.
 """
 
 import functools
@@ -27,6 +28,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+import ladder_stalls
 import ledger_misses
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +44,8 @@ CODE = re.compile(r"(<!-- code: (\S+) \| (.+?) \| (.+?) -->\n).*?(<!-- end -->)"
 LEDGER_PAGE = ROOT / "docs" / "ledger.md"
 LEDGER = re.compile(r"(<!-- ledger -->\n).*?(<!-- end -->)", re.S)
 MISSES = re.compile(r"(<!-- misses -->\n).*?(<!-- end -->)", re.S)
+PYTHON_RESULT = RESULTS / "h200.python.json"
+PYTHON_PICTURE = ROOT / "docs" / "images" / "ladder-python.svg"
 INDEX = re.compile(r"(<!-- index -->\n).*?(<!-- end -->)", re.S)
 
 
@@ -145,7 +149,8 @@ def ledger(name, entry, measurements, judgement):
         apart = f"{abs(points):.0f} points {'more' if points > 0 else 'less'} than was measured"
         near = "within 5 points of what was measured"
         lines[-1] += f" The prediction is {near if abs(points) <= 5 else apart}."
-    return lines + ledger_misses.of_rung(name, judgement)
+    largest = max(predicted["parts"], key=predicted["parts"].get)
+    return lines + ladder_stalls.of_rung(name, largest) + ledger_misses.of_rung(name, judgement)
 
 
 def request_rows(entry):
@@ -196,7 +201,7 @@ def measurements(kind="*.json"):
         result = json.loads(path.read_text())
         if "runs" not in result:  # what a profiler counted
             continue
-        if kind == "*.json" and path.name.endswith((".python.json", ".copies.json")):
+        if kind == "*.json" and "." in path.stem:  # from Python, of copies, of blocks
             continue
         origin = result["provenance"]
         sources.append(f"From `{path.relative_to(ROOT)}`: driver {origin.get('driver', 'unknown')}, clocks as found, "
@@ -284,7 +289,9 @@ def summary(entries, measurements, dtype="f32"):
     results, sources = measurements
     lines = []
     for gpu in sorted({key[1] for key in results}):
-        shapes = sorted({key[2] for key in results if key[1] == gpu and key[2][0] == key[2][1] and key[3] == dtype})
+        squares = [key[2] for key in results if key[1] == gpu and key[2][0] == key[2][1] and key[3] == dtype]
+        # Not those on which a few rungs alone were measured.
+        shapes = sorted(shape for shape in set(squares) if squares.count(shape) >= len(list(entries)) // 2)
         head = [f"{gpu}, % of the copy", *(f"{rows}²" for rows, _ in shapes)]
         lines += [f"| {' | '.join(head)} |", "| --- |" + " ---: |" * len(shapes)]
         for name in entries:
@@ -410,6 +417,21 @@ def triton_rungs():
     return re.findall(r'^    "(triton_\w+)": "', text, re.M)
 
 
+def picture_mark():
+    origin = json.loads(PYTHON_RESULT.read_text())["provenance"]
+    return f"<!-- {PYTHON_RESULT.relative_to(ROOT)}, {origin['date']}, commit {origin['commit']} -->"
+
+
+def draw_python_picture():
+    """By the package, with matplotlib; the picture says of which result it is."""
+    python = ROOT / ".venv" / "bin" / "python"
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ladder.svg"
+        words = ["-m", "cornerturn.ladder", "--from", PYTHON_RESULT, "--plot", file]
+        subprocess.run([python if python.exists() else sys.executable, *words], check=True, stdout=subprocess.DEVNULL)
+        PYTHON_PICTURE.write_text(f"{file.read_text().rstrip()}\n{picture_mark()}\n")
+
+
 def main():
     check = "--check" in sys.argv[1:]
     entries = {entry["name"]: entry for entry in report("ladder", "--no-gpu")["rungs"]}
@@ -431,6 +453,10 @@ def main():
         if not check:
             image.parent.mkdir(exist_ok=True)
             image.write_text(text)
+    if PYTHON_RESULT.exists() and not PYTHON_PICTURE.read_text().endswith(picture_mark() + "\n"):
+        stale.append(PYTHON_PICTURE.name)
+        if not check:
+            draw_python_picture()
     if check and stale:
         sys.exit(f"not current: {', '.join(stale)}; run scripts/kernel_pages.py")
 

@@ -38,7 +38,7 @@ def test_the_guide_is_current():
 
 
 CHANGES = {
-    "a number in a sentence": ("2-banks.md", "**38** % of a plain copy", "**83** % of a plain copy"),
+    "a number in a sentence": ("2-banks.md", "**38** % of a plain copy.", "**83** % of a plain copy."),
     "a cell of a table": ("3-padding.md", "| 36 | 1 | 4 (1) | 4592 |", "| 36 | 1 | 1 | 4592 |"),
     "what a command prints": ("5-swizzles.md", "B = 3: 3 bits are xor-ed", "B = 4: 4 bits are xor-ed"),
     "what is refused": ("3-padding.md", "takes 16 B at byte 132", "takes 16 B at byte 128"),

@@ -3,6 +3,9 @@
 import importlib.util
 import json
 import pathlib
+import sys
+
+import pytest
 
 LADDER = pathlib.Path(__file__).parents[2] / "bench/ladder"
 
@@ -44,3 +47,25 @@ def test_results_have_a_line_a_row():
     text = module("collect").text_of({"provenance": {"commit": "abc"}, "runs": runs})
     assert json.loads(text) == {"provenance": {"commit": "abc"}, "runs": runs}
     assert sum(line.startswith("  {") for line in text.splitlines()) == 5
+
+
+@pytest.mark.parametrize("part, about, borne_out", [
+    ("memory", {"memory_busy": 89}, True),
+    ("memory", {"memory_busy": 26}, None),
+    ("starts", {"warps_an_sm": 16}, True),
+    ("starts", {"warps_an_sm": 55}, False),
+    ("issue", {"issue_busy": 64}, True),
+    ("issue", {"issue_busy": 20}, False),
+    ("latency", {"stalls": {"long_scoreboard": 0.5, "barrier": 0.1}, "memory_busy": 40}, True),
+    ("latency", {"stalls": {"long_scoreboard": 0.2}, "memory_busy": 40}, False),
+    ("shared", {"stalls": {"mio_throttle": 0.4}}, True),
+    ("shared", {"stalls": {"long_scoreboard": 0.9}}, False),
+])
+def test_the_page_says_where_the_profiler_disagrees(part, about, borne_out):
+    sys.path.insert(0, str(LADDER.parents[1] / "scripts"))
+    import ladder_stalls
+
+    kernel = {"memory_busy": 90, "issue_busy": 10, "warps_an_sm": 60, "stalls": {}, **about}
+    text = ladder_stalls.agreement(part, kernel)
+    words = {True: "bears out the ledger", False: f"does not bear out the ledger's largest part, `{part}`", None: "not the DRAM"}
+    assert words[borne_out] in text

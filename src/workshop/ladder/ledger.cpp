@@ -149,6 +149,7 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   const double warps = demand.blocks * static_cast<double>(warps_of_block);
   double trips = 1;
   double turns = 1;
+  double empty = 0;  // blocks
   if (const CompiledPath* path = path_of(run)) {
     // How often each warp takes the path.
     const double busy = requests / (warps * path->accesses);
@@ -156,6 +157,7 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
     const double once = path->instructions - path->turn;
     const double run_by_warp = path->turn > 0 ? once + path->turn * busy : once * busy;
     turns = path->turn > 0 ? busy : 1;
+    empty = work.blocks * std::max(1 - busy, 0.0);
     trips = path->trips * turns * std::min(busy, 1.0);
     demand.instructions = 32 * costs.instruction * run_by_warp * warps;
   } else {
@@ -177,7 +179,10 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
                   LedgerPart{"starts", demand.blocks / costs.starts},
                   LedgerPart{"latency", e.rounds_seconds}};
   ledger.start_seconds = e.start_seconds;
-  ledger.seconds = e.start_seconds + norm_of(ledger.parts, costs.norm);
+  // Empty blocks follow each other, and nothing else overlaps them.
+  const double in_vain = costs.empty * empty;
+  ledger.seconds = e.start_seconds + norm_of(ledger.parts, costs.norm) + in_vain;
+  ledger.parts[3].seconds += in_vain;
   ledger.copy_seconds = device.launch_seconds + 2 * bytes / device.copy_bandwidth;
   return ledger;
 }
