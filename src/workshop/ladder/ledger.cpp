@@ -157,7 +157,7 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
     const double once = path->instructions - path->turn;
     const double run_by_warp = path->turn > 0 ? once + path->turn * busy : once * busy;
     turns = path->turn > 0 ? busy : 1;
-    empty = work.blocks * std::max(1 - busy, 0.0);
+    if (!change.wide) empty = demand.blocks * std::max(1 - busy, 0.0);
     trips = path->trips * turns * std::min(busy, 1.0);
     demand.instructions = 32 * costs.instruction * run_by_warp * warps;
   } else {
