@@ -23,6 +23,16 @@ function(cornerturn_build_fast target)
     $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
+# cornerturn_build_test_fast(TARGET)
+# Sanitizers make clang optimise tests for most of a build's time, and tests themselves do little;
+# those that are instances of the emulator's kernels do much.
+function(cornerturn_build_test_fast target)
+  cornerturn_build_fast(${target})
+  if(CORNERTURN_SANITIZE AND NOT target MATCHES "_(simt|ladder|analyse)$")
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
 # cornerturn_find_a_way_through(TARGET)
 # The fuzz targets learn which ways through the code they have taken. Not through the CPU's vectors,
 # whose ways the plans decide, nor through the emulator.
@@ -92,7 +102,7 @@ function(cornerturn_test name)
     "SOURCES;LINKS;PROCESSORS")
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
-  cornerturn_build_fast(${target})
+  cornerturn_build_test_fast(${target})
   if(arg_PUBLIC_ONLY)
     target_link_libraries(${target} PRIVATE cornerturn)
   else()
