@@ -284,6 +284,10 @@ def contest(ours, theirs, others, measurements):
     ])  # fmt: skip
 
 
+def percent(share):
+    return f"{100 * share:.0f}" if share >= 0.01 else f"{100 * share:.1f}"
+
+
 def summary(entries, measurements, dtype="f32"):
     """All rungs and the square matrices of one type that they were measured on: shares of the copy."""
     results, sources = measurements
@@ -297,7 +301,7 @@ def summary(entries, measurements, dtype="f32"):
         for name in entries:
             cells = [results.get((name, gpu, shape, dtype)) for shape in shapes]
             if any(cells):
-                shares = " | ".join("-" if cell is None else f"{100 * cell[0]:.0f}" for cell in cells)
+                shares = " | ".join("-" if cell is None else percent(cell[0]) for cell in cells)
                 lines.append(f"| `{name}` | {shares} |")
         lines.append("")
     return "\n".join([*lines, *sources, ""]) if lines else ""

@@ -134,17 +134,31 @@ def profile(probe, report):
 
 
 def counted_legs(code):
-    """{(operation, bytes a lane): sums of the figures over its instructions} of one launch."""
+    """{(operation, bytes a lane): sums of the figures over its instructions, and those of each} of one launch."""
     counted = {}
     for sass, values in code:
         leg = leg_of(sass)
         if leg is None:
             continue
-        sums = counted.setdefault(leg, {"instructions": 0, **{key: 0 for key in FIGURES}})
+        sums = counted.setdefault(leg, {"instructions": 0, **{key: 0 for key in FIGURES}, "each": []})
         for key in FIGURES:
             sums[key] += values.get(key, 0)
-        sums["instructions"] += values.get("requests", 0) > 0
+        if values.get("requests", 0) > 0:
+            sums["instructions"] += 1
+            sums["each"].append({key: values.get(key, 0) for key in FIGURES})
     return counted
+
+
+def told_apart(parts, each):
+    """Adds to each of several accesses of one kind what its own instruction counted. False, and nothing done, where
+    there is not one instruction for each of them with the figures that it should have."""
+    figures = lambda found: tuple(found.get(key, 0) for key in FIGURES)
+    parts, each = sorted(parts, key=figures), sorted(each, key=figures)
+    if [figures(part) for part in parts] != [figures(one) for one in each]:
+        return False
+    for part, one in zip(parts, each):
+        part["counted"] = {"instructions": 1, **one}
+    return True
 
 
 def verdict(expected, seen, unsettled=False, arbitrated=False):
@@ -176,9 +190,12 @@ class Differences:
 
 
 def compare_leg(differences, leg, parts, counted):
-    """One kind of access: adds to its `parts` what was counted."""
-    for part in parts:
-        part["counted"] = dict(counted[0].get(leg, {}))
+    """One kind of access: adds to its `parts` what was counted, together where they cannot be told apart."""
+    sums = dict(counted[0].get(leg, {}))
+    each = sums.pop("each", [])
+    if len(parts) < 2 or not told_apart(parts, each):
+        for part in parts:
+            part["counted"] = {**sums, "accesses": len(parts)} if len(parts) > 1 else dict(sums)
     for key in ("sectors", "wavefronts"):
         expected = sum(part.get(key, 0) for part in parts)
         seen = [sums.get(leg, {}).get(key, 0) for sums in counted]

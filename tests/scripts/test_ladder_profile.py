@@ -62,6 +62,25 @@ def test_equal_counts_are_no_difference(profile):
     assert "instructions" not in one
 
 
+def test_accesses_of_one_kind_are_told_apart(profile):
+    """Two loads in the source, an instruction each: each has its own figures, whatever the order of the code."""
+    def two(requests):
+        legs = [{"op": "global load", "bytes_a_lane": 4, "requests": n, "sectors": 4 * n} for n in requests]
+        return {"rung": "cpy_by_hand", "element_bytes": 4, "rows": 32, "cols": 32, "legs": legs}
+
+    code = [("LDG.E R4, [R2]", {"requests": n, "sectors": 4 * n, "wavefronts": 0}) for n in (16, 8)]
+    launch = [(code, totals(profile, global_op_ld=96))]
+    apart = two([8, 16])
+    assert profile.compare(apart, launch) == []
+    assert [leg["counted"]["requests"] for leg in apart["legs"]] == [8, 16]
+    assert all(leg["counted"]["instructions"] == 1 for leg in apart["legs"])
+    # Three accesses by two instructions are not: each has the sum, and says of how many it is.
+    together = two([8, 8, 8])
+    profile.compare(together, launch)
+    assert [leg["counted"] for leg in together["legs"]] == [
+        {"instructions": 2, "requests": 24, "sectors": 96, "wavefronts": 0, "accesses": 3}] * 3
+
+
 def test_a_difference_is_named_by_leg_and_by_counter(profile):
     one = case()
     assert profile.compare(one, launches(profile, 8, 8)) == [
