@@ -7,6 +7,9 @@
 namespace cornerturn::plan::gpu::fine {
 namespace {
 
+// A thread does a quarter of what one of `tile` does, whose instructions a fit has found.
+constexpr double thread_instructions = 218 / 4.0;
+
 // Rows and columns have one mode each.
 Groups matrix_of(const Problem& normal) {
   return groups_of(normal, GroupRuns(normal), 1, 1);
@@ -41,7 +44,7 @@ Demand Family::demand(const FineConfig&, const Problem& normal, const Model& mod
   args.element_bytes = normal.dst_type.size();
   dispatch(args, [&]<class K>() { kernel = {K::threads, K::min_blocks, K::shared_bytes, false}; });
   return demand_of_tiles(matrix_of(normal), sides_of(normal), kernel,
-                         {.thread = c.thread, .block = c.block}, 0, normal, model);
+                         {.thread = thread_instructions, .block = c.block}, 0, normal, model);
 }
 
 std::string Family::describe(const FineConfig&, const Problem& normal) {

@@ -26,8 +26,7 @@ struct Family {
   using Config = FineConfig;
   using Args = kernels::FineArgs;
   struct Costs {
-    Cost thread{"thread", 60, "instructions of a thread"};
-    Cost block{"block", 1.75e-06, "seconds of a block that is alone"};
+    Cost block{"block", 1.7e-06, "seconds of a block that is alone"};
   };
 
   static const char* why_not(const Problem& normal, const DeviceInfo& device);
