@@ -49,14 +49,17 @@ extern "C" void on_bus_error(int signal, siginfo_t* info, void*) {
   _exit(exit_bad_input);
 }
 
+// Who starts a command with a signal ignored (nohup) means it.
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 void handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
-  struct sigaction before {};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
-  // Who starts a command with a signal ignored (nohup) means it.
-  if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) return;
-  sigaction(signal, &action, nullptr);
+  if (!is_ignored(signal)) sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
@@ -64,7 +67,9 @@ void handle(int signal, void (*handler)(int)) {
 HeldSignals::HeldSignals() {
   sigset_t held;
   sigemptyset(&held);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!is_ignored(signal)) sigaddset(&held, signal);  // a signal that waits is not dropped
+  }
   pthread_sigmask(SIG_BLOCK, &held, &before_);
   descriptor_ = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
 }

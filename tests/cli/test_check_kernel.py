@@ -228,30 +228,42 @@ def test_names_of_files(name, tmp_path):
     assert code == 2 and "barier" in errors
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_an_interrupt_leaves_nothing_behind(number, tmp_path, temporary):
+def endless_check(tmp_path, dispositions):
+    """A check of a kernel that never ends, once it runs, and the kernel's process."""
     started = tmp_path / "started"
     path = tmp_path / "my_kernel.hpp"
     path.write_text(kernel_of(f'std::fclose(std::fopen("{started}", "w")); for (volatile int i = 0;;) i = i;'))
-    process = subprocess.Popen([PROGRAM, "check", path, "--shape", "33,31", "--seconds", "300"])
+    process = subprocess.Popen(
+        [PROGRAM, "check", path, "--shape", "33,31", "--seconds", "300"],
+        preexec_fn=lambda: [signal.signal(*disposition) for disposition in dispositions.items()],
+    )
     while not started.exists():
         assert process.poll() is None
         time.sleep(0.02)
     (program,) = children_of(process.pid)
+    return process, program
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_an_interrupt_leaves_nothing_behind(number, tmp_path, temporary):
+    process, program = endless_check(tmp_path, {number: signal.SIG_DFL})
     process.send_signal(number)
     assert process.wait() == 128 + number
     assert not list(temporary.iterdir()) and not os.path.exists(f"/proc/{program}")
 
 
+def test_a_signal_that_was_ignored_stays_so(tmp_path, temporary):
+    process, _ = endless_check(tmp_path, {signal.SIGHUP: signal.SIG_IGN, signal.SIGTERM: signal.SIG_DFL})
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert process.wait() == 128 + signal.SIGTERM
+    assert not list(temporary.iterdir())
+
+
 def test_a_kernel_does_not_outlive_the_command(tmp_path):
-    started = tmp_path / "started"
-    path = tmp_path / "my_kernel.hpp"
-    path.write_text(kernel_of(f'std::fclose(std::fopen("{started}", "w")); for (volatile int i = 0;;) i = i;'))
-    process = subprocess.Popen([PROGRAM, "check", path, "--shape", "33,31", "--seconds", "300"])
-    while not started.exists():
-        assert process.poll() is None
-        time.sleep(0.02)
-    (program,) = children_of(process.pid)
+    process, program = endless_check(tmp_path, {})
     process.kill()
     process.wait()
     while is_running(program):  # its end is told to it, and takes a moment

@@ -151,7 +151,7 @@ TEST_F(UnpaidLearning, TellsHowRowsAreStored) {
   Problem problem;  // 4 MiB, between the second and the third level
   problem.src_type = problem.dst_type = ElementType::bytes(1);
   problem.modes = {{16, 128, 2048 * 128}, {2048, 16 * 128, 128}, {128, 1, 1}};
-  for (const std::size_t faster : {0, 1}) {
+  for (const std::size_t faster : {0U, 1U}) {
     Plan plan = make_plan(problem, CpuInfo{}, {1, "rows"});
     const auto is_around = [&](const Candidate& one) {
       return describe(one, plan.normal).find("stored around the caches") != std::string::npos;
