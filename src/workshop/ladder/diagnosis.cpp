@@ -36,7 +36,8 @@ bool transposes_without_tile(const Prediction& run) {
 
 double elements_a_thread(const Prediction& run) {
   const auto threads = static_cast<double>(run.launch.grid.count() * run.launch.block.count());
-  return threads == 0 ? 0 : static_cast<double>(run.matrix.size() / run.matrix.bytes) / threads;
+  const std::int64_t elements = run.matrix.size() / run.matrix.bytes;
+  return threads == 0 ? 0 : static_cast<double>(elements) / threads;
 }
 
 Diagnosis of_memory(const Prediction& run) {

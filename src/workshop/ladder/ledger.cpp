@@ -96,7 +96,7 @@ std::string Ledger::why_not() const {
 }
 
 std::string Ledger::text() const {
-  if (const std::string why = why_not(); !why.empty()) return why;
+  if (std::string why = why_not(); !why.empty()) return why;
   std::vector<LedgerPart> sorted(parts.begin(), parts.end());
   sorted.push_back({"launch", start_seconds});
   std::stable_sort(sorted.begin(), sorted.end(),
