@@ -4,8 +4,6 @@
 // compiled once a family.
 #pragma once
 
-#include <string>
-#include <tuple>
 #include <vector>
 
 #include "plan/gpu/amax.hpp"
@@ -53,24 +51,13 @@ using Families = TypeList<
     passes::Family>;
 // clang-format on
 
-/// What the families cost, in the order of the list.
-template <class List>
-struct CostsOf;
-template <class... Family>
-struct CostsOf<TypeList<Family...>> {
-  std::tuple<typename Family::Costs...> of;
-};
-
 /// Everything that `planning_check --fit` fits.
 struct Costs {
   SharedCosts shared;
   CostsOf<Families> families;
 
   /// All numbers with their full names: "src_run", "tile.lane".
-  struct Named {
-    std::string name;
-    Cost* cost;
-  };
+  using Named = NamedCost;
   std::vector<Named> named();
 };
 
