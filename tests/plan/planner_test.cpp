@@ -38,6 +38,16 @@ TEST(Planner, TheCheapestCandidateIsChosen) {
   }
 }
 
+// A copy of a few bytes is over before a kernel for any layout has begun.
+TEST(Planner, NoShortRunIsGathered) {
+  for (const std::int64_t bytes : {16, 64, 256}) {
+    Problem run;
+    run.src_type = run.dst_type = ElementType::bytes(4);
+    run.modes = {{bytes / 4, 4, 4}};
+    EXPECT_NE(make_plan(run, CpuInfo{}, {1, ""}).kernel(), "gather") << bytes;
+  }
+}
+
 TEST(Planner, EqualProblemsGetEqualPlans) {
   test::RandomProblems random(9);
   for (int i = 0; i < 200; ++i) {
