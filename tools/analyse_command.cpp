@@ -27,6 +27,7 @@ struct AnalyseArguments {
   std::string shape;
   std::string dtype;
   std::string bytes;
+  std::string on;
   bool json = false;
 };
 
@@ -57,6 +58,7 @@ struct RungAnalysis {
   std::string than_after;  ///< what differs from the rung before it
   std::optional<ladder::Outlook> outlook;
   std::string why_no_speed;  ///< where there is no outlook
+  bool fitted = true;        ///< the prediction is for the GPU that its numbers were fitted to
 
   bool failed() const { return ran && !ran->wrong.empty(); }
 };
@@ -69,6 +71,13 @@ void print_outlook(const RungAnalysis& analysis) {
   const ladder::Outlook& outlook = *analysis.outlook;
   io::print("\nLimit: {}\n\nPredicted: {}.\n", outlook.diagnosis.sentence(), outlook.ledger.text());
   if (!outlook.what_ifs.empty()) io::print("What if: {}.\n", to_text(outlook.what_ifs));
+  if (!analysis.fitted) {
+    const int blocks = outlook.ledger.resident;
+    io::print(
+        "An SM of that GPU holds {} block{} at a time. Nothing of this was measured there: memory, "
+        "SMs and clock are that GPU's, all other costs those of an H200.\n",
+        blocks, blocks == 1 ? "" : "s");
+  }
 }
 
 void print_text(const RungAnalysis& analysis) {
@@ -127,6 +136,7 @@ nlohmann::ordered_json to_json(const RungAnalysis& analysis) {
   }
   json.update(nlohmann::ordered_json::parse(ladder::to_json(analysis.predicted, analysis.outlook)));
   if (!analysis.outlook) json["why_no_speed"] = analysis.why_no_speed;
+  if (analysis.outlook) json["ledger"]["fitted_to_device"] = analysis.fitted;
   if (const auto tile = rung.tile(analysis.predicted.matrix.bytes)) {
     json["tile"] = {
         {"rows", tile->rows}, {"columns", tile->columns}, {"banks", ladder::bank_picture(*tile)}};
@@ -136,8 +146,12 @@ nlohmann::ordered_json to_json(const RungAnalysis& analysis) {
 
 // Emulates the rung where it can be, and predicts it where it cannot.
 RungAnalysis analysis_of(const ladder::Rung& rung, const ladder::Matrix& matrix,
-                         const std::string& dtype, bool of_any_shape) {
-  RungAnalysis analysis{&rung, dtype, {}, {}, {}, {}, {}};
+                         const AnalyseArguments& arguments) {
+  const std::string dtype = arguments.dtype.empty() ? "f32" : arguments.dtype;
+  const plan::gpu::DeviceInfo fitted = plan::gpu::device_named("h200");
+  const plan::gpu::DeviceInfo device =
+      arguments.on.empty() ? fitted : plan::gpu::device_named(arguments.on, "--on");
+  RungAnalysis analysis{&rung, dtype, {}, {}, {}, {}, {}, device == fitted};
   if (rung.family == ladder::Family::kernel_form) {
     require_emulation(matrix);
     std::atomic<std::int64_t> stored{0};
@@ -154,12 +168,12 @@ RungAnalysis analysis_of(const ladder::Rung& rung, const ladder::Matrix& matrix,
     analysis.than_after = ladder::difference(
         analysis.predicted, ladder::predict(*before, ladder::representative(matrix)));
   }
-  const ladder::Matrix asked = of_any_shape ? ladder::predicted_matrix(matrix.bytes) : matrix;
+  const ladder::Matrix asked =
+      arguments.shape.empty() ? ladder::predicted_matrix(matrix.bytes) : matrix;
   if (analysis.failed()) {
     analysis.why_no_speed = "the result is wrong";
   } else {
-    analysis.outlook =
-        ladder::outlook_of(analysis.predicted, asked, plan::gpu::device_named("h200"));
+    analysis.outlook = ladder::outlook_of(analysis.predicted, asked, device);
     if (!analysis.outlook) analysis.why_no_speed = "there is nothing to move";
   }
   return analysis;
@@ -169,14 +183,14 @@ int analyse_rung(const AnalyseArguments& arguments) {
   const ladder::Rung* rung = ladder::find_rung(arguments.what);
   if (rung == nullptr) refuse_rung("WHAT", arguments.what);
   const std::string dtype = arguments.dtype.empty() ? "f32" : arguments.dtype;
-  const bool of_any_shape = arguments.shape.empty();
-  const ladder::Matrix matrix = parse_matrix(of_any_shape ? "512,512" : arguments.shape, dtype);
+  const ladder::Matrix matrix =
+      parse_matrix(arguments.shape.empty() ? "512,512" : arguments.shape, dtype);
   if (const auto reason = ladder::why_not(*rung, matrix)) {
     throw Error(Status::invalid_argument,
                 fmt::format("{} cannot take {} x {} of {}: {}", rung->name, matrix.rows,
                             matrix.cols, dtype, *reason));
   }
-  const RungAnalysis analysis = analysis_of(*rung, matrix, dtype, of_any_shape);
+  const RungAnalysis analysis = analysis_of(*rung, matrix, arguments);
   if (arguments.json) {
     io::print_json(to_json(analysis));
   } else {
@@ -188,6 +202,9 @@ int analyse_rung(const AnalyseArguments& arguments) {
 }
 
 void analyse_layout(const AnalyseArguments& arguments) {
+  if (!arguments.on.empty()) {
+    throw Error(Status::invalid_argument, "--on is for rungs: of a layout no time is predicted");
+  }
   if (!arguments.shape.empty() || !arguments.dtype.empty()) {
     throw Error(Status::invalid_argument,
                 "--shape and --dtype are for rungs: a layout has a shape, --bytes says how large "
@@ -231,6 +248,11 @@ void add_analyse_command(CLI::App& app) {
       .add_option("--bytes", arguments->bytes,
                   "Take so many bytes for an element of a layout (default: 4)")
       ->type_name("1|2|4|8|16");
+  command
+      .add_option("--on", arguments->on,
+                  "Predict a rung's speed on this GPU: a name such as rtx4090, or a JSON file "
+                  "(default: h200, the only one that was measured)")
+      ->type_name("GPU|FILE");
   command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments] {
     if (is_layout(arguments->what)) return analyse_layout(*arguments);

@@ -252,6 +252,20 @@ def test_analyse_a_rung():
     assert load["bytes"]["moved"] > load["bytes"]["used"]
 
 
+def test_analyse_for_another_gpu():
+    text = done("analyse", "naive_read_32", "--on", "rtx4090")
+    assert "on NVIDIA GeForce RTX 4090; of that time memory" in text
+    assert "An SM of that GPU holds 1 block at a time. Nothing of this was measured there" in text
+    words = "analyse", "cpy_one_element", "--json"
+    here = json.loads(done(*words))
+    assert here["ledger"]["fitted_to_device"] and here["ledger"]["resident_blocks"] == 2
+    assert json.loads(done(*words, "--on", ROOT / "devices" / "h200.json")) == here
+    there = json.loads(done(*words, "--on", "rtx4090"))["ledger"]
+    assert not there["fitted_to_device"] and there["resident_blocks"] == 1
+    assert there["share_of_copy"] > here["ledger"]["share_of_copy"]  # its memory is slower
+    assert "Nothing of this was measured" not in done("analyse", "naive_read_32")
+
+
 def test_analyse_a_layout():
     text = done("analyse", "Swizzle<3,3,3> o (8,64):(64,1)", "--bytes", "2")
     assert "8 rows of 64" in text and "512 elements of 2 B" in text
@@ -277,6 +291,8 @@ def test_analyse_a_layout():
         (["analyse", "(2,3):(1,2)", "--bytes", "x"], "--bytes[0] = 'x'"),
         (["analyse", "(2,3):(1,2)", "--shape", "1,2"], "for rungs"),
         (["analyse", "smem", "--bytes", "4"], "for layouts"),
+        (["analyse", "(2,3):(1,2)", "--on", "h200"], "--on is for rungs"),
+        (["analyse", "smem", "--on", "h2000"], "--on = 'h2000'"),
         (["analyse", "smem", "--dtype", "u8"], "it takes elements of 4 B, not of 1 B"),
         (["analyse"], "WHAT"),
     ],

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "plan/gpu/device_files.hpp"
@@ -47,6 +48,32 @@ TEST(Ledger, PredictsNothingBelowWhatItWasFittedTo) {
   EXPECT_EQ(small.text(), small.why_not());
   // It is the elements of the whole stack that count.
   EXPECT_EQ(ledger("cpy_transpose", {1024, 1024, 4, 64}).why_not(), "");
+}
+
+// Another GPU has its own memory and SMs, and so its own blocks at a time. What they are worth
+// there follows: two thirds of the threads are missed by a kernel that waits for single loads, not
+// by one whose stores scatter.
+TEST(Ledger, AnotherGpuHasItsOwnBlocksAndMemory) {
+  const Matrix matrix{16384, 16384, 4};
+  const auto on = [&](const char* name, const char* gpu, const Change& change = {}) {
+    return ledger_of(predict(*find_rung(name), representative(matrix)), matrix,
+                     plan::gpu::device_named(gpu), access_costs, change);
+  };
+  for (const Rung& rung : rungs()) {
+    const int blocks = residency(predict(rung, representative(matrix)), sms.front()).blocks;
+    EXPECT_EQ(on(rung.name.data(), "h200").resident, std::max(1, blocks)) << rung.name;
+  }
+  EXPECT_EQ(on("naive_read_32", "h200").resident, 2);
+  EXPECT_EQ(on("naive_read_32", "rtx4090").resident, 1);
+  EXPECT_EQ(on("naive_read", "rtx4090").resident, 6);
+  EXPECT_STREQ(on("smem", "h200").largest().name, "shared");
+  EXPECT_STREQ(on("smem", "rtx4090").largest().name, "memory");
+  const auto gain = [&](const char* name) {
+    return on(name, "rtx4090", {.threads = 256}).share_of_copy() -
+           on(name, "rtx4090").share_of_copy();
+  };
+  EXPECT_LT(gain("naive_read_32"), 0.01);
+  EXPECT_GT(gain("cpy_one_element"), 0.05);
 }
 
 // A stack has an instance of the kernel of its own. It keeps as many blocks on an SM as that of one

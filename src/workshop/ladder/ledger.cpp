@@ -54,6 +54,17 @@ Prediction with_threads(const Prediction& run, int threads) {
   return other;
 }
 
+// Blocks on an SM of this GPU at a time, with the registers of the code that is compiled for it.
+int resident_on(const Prediction& run, const plan::gpu::DeviceInfo& device) {
+  const Sm& nearest = device.arch >= 90 ? sms.front() : sms.back();
+  const CompiledRung* code = find_compiled(run.report.kernel, run.matrix);
+  const auto which = static_cast<std::size_t>(&nearest - sms.data());
+  const Sm sm{nearest.name,         device.threads_per_sm,  device.blocks_per_sm,
+              device.shared_per_sm, nearest.reserved_bytes, device.registers_per_sm};
+  const int registers = code == nullptr ? 0 : code->registers[which];
+  return std::max(1, residency(run.launch, run.shared_bytes, registers, sm).blocks);
+}
+
 // Of the launch for the whole matrix: some rungs round the sides of their grid up.
 double blocks_of(const Prediction& run, const Matrix& matrix) {
   const Rung* rung = find_rung(run.report.kernel);
@@ -144,7 +155,8 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   demand.blocks = blocks_of(run, matrix) * (change.wide ? widest / 16.0 : 1) *
                   static_cast<double>(run.launch.block.count()) /
                   static_cast<double>(launch.block.count());
-  demand.resident = std::max(1, residency(launched, sms.front()).blocks);
+  const int resident = resident_on(launched, device);
+  demand.resident = resident;
   const std::uint64_t warps_of_block = (launch.block.count() + 31) / 32;
   const double warps = demand.blocks * static_cast<double>(warps_of_block);
   double trips = 1;
@@ -174,6 +186,7 @@ Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::D
   Ledger ledger;
   ledger.device = device.name;
   ledger.matrix = matrix;
+  ledger.resident = resident;
   ledger.parts = {LedgerPart{"memory", e.memory_seconds}, LedgerPart{"shared", e.shared_seconds},
                   LedgerPart{"issue", e.issue_seconds},
                   LedgerPart{"starts", demand.blocks / costs.starts},

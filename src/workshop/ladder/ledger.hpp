@@ -30,6 +30,7 @@ struct Ledger {
   std::string device;
   Matrix matrix;
   std::array<LedgerPart, 5> parts;
+  int resident = 0;          ///< blocks on an SM of that GPU at a time
   double start_seconds = 0;  ///< of the launch
   double seconds = 0;
   double copy_seconds = 0;  ///< what a plain copy of the same bytes should take
@@ -62,7 +63,8 @@ struct Change {
   int threads = 0;            ///< of a block that does so much more, or less; 0: as it is
 };
 
-/// Of the whole `matrix`, which `run` stands for (representative()).
+/// Of the whole `matrix`, which `run` stands for (representative()). The costs are those of an
+/// H200; another `device` has its own memory, SMs and clock, and nothing of it was measured.
 Ledger ledger_of(const Prediction& run, const Matrix& matrix, const plan::gpu::DeviceInfo& device,
                  const AccessCosts& costs = access_costs, const Change& change = {});
 

@@ -293,7 +293,8 @@ nlohmann::ordered_json json_of(const Ledger& ledger) {
                                 {"shape", {ledger.matrix.rows, ledger.matrix.cols}},
                                 {"share_of_copy", ledger.share_of_copy()},
                                 {"seconds", ledger.seconds},
-                                {"start_seconds", ledger.start_seconds}};
+                                {"start_seconds", ledger.start_seconds},
+                                {"resident_blocks", ledger.resident}};
   if (const std::string why = ledger.why_not(); !why.empty()) {
     out["share_of_copy"] = nullptr;
     out["seconds"] = nullptr;
