@@ -1,0 +1,4 @@
+// The prelude has what CUDA's builtin_types.h declares, as far as programs use it.
+#pragma once
+
+#include "cornerturn_guest.hpp"
