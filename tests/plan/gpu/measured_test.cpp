@@ -35,7 +35,7 @@ TEST_P(ReplayedPlans, LoseLittle) {
 
 INSTANTIATE_TEST_SUITE_P(
     Results, ReplayedPlans,
-    testing::Values(Replayed{"gpu-h200/2026-11-27-candidates.json", 370, 0.023, 0.006},
+    testing::Values(Replayed{"gpu-h200/2026-11-30-candidates.json", 370, 0.023, 0.006},
                     Replayed{"random/gpu-h200-seed-641.json", 300, 0.033, 0.006},
                     Replayed{"random/cpu-zen5-unseen-3903.json", 80, 0.07, 0.01}));
 
