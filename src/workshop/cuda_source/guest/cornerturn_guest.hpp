@@ -19,4 +19,4 @@
 #include "cornerturn_guest_assembly.hpp"
 #include "cornerturn_guest_math.hpp"
 #include "cornerturn_guest_memory.hpp"
-#include "cornerturn_guest_runtime.hpp"
+#include "cornerturn_guest_refused.hpp"

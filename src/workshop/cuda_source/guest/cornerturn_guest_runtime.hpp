@@ -193,14 +193,11 @@ inline cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
 }
-inline cudaError_t cudaDeviceReset() {
-  return cudaDeviceSynchronize();
-}
 inline cudaError_t cudaThreadSynchronize() {
   return cudaDeviceSynchronize();
 }
 inline cudaError_t cudaThreadExit() {
-  return cudaDeviceSynchronize();
+  return cudaDeviceReset();
 }
 inline cudaError_t cudaSetDeviceFlags(unsigned) {
   return cudaSuccess;
@@ -232,13 +229,11 @@ inline cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int,
   *value = 0;
   return cudaSuccess;
 }
-inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned, CT_GUEST_AT) {
-  return ::cornerturn::guest::remember(cudaErrorPeerAccessUnsupported, "cudaDeviceEnablePeerAccess",
-                                       place);
+inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+  return ::cornerturn::guest::remember(cudaErrorPeerAccessUnsupported);
 }
-inline cudaError_t cudaDeviceDisablePeerAccess(int, CT_GUEST_AT) {
-  return ::cornerturn::guest::remember(cudaErrorPeerAccessNotEnabled, "cudaDeviceDisablePeerAccess",
-                                       place);
+inline cudaError_t cudaDeviceDisablePeerAccess(int) {
+  return ::cornerturn::guest::remember(cudaErrorPeerAccessNotEnabled);
 }
 
 // Functions

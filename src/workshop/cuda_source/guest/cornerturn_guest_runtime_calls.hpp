@@ -46,6 +46,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 
 // Devices and errors
 cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaDeviceReset(CT_GUEST_AT);
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
 const char* cudaGetErrorString(cudaError_t error);
@@ -68,6 +69,6 @@ cudaError_t function_attributes(cudaFuncAttributes* attributes);
 cudaError_t blocks_on_multiprocessor(int* blocks, int threads, std::size_t dynamic_shared);
 cudaError_t best_block(int* blocks, int* threads, std::size_t dynamic_shared, int limit);
 // The error that a call returns is also the one that cudaGetLastError will return.
-cudaError_t remember(cudaError_t error, const char* call, Place place);
+cudaError_t remember(cudaError_t error);
 
 }  // namespace cornerturn::guest

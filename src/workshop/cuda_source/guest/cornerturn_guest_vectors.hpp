@@ -4,30 +4,36 @@
 
 #include "cornerturn_guest_words.hpp"
 
-#define CT_GUEST_VECTORS(NAME, ELEMENT, ALIGN1, ALIGN2, ALIGN4)                                  \
-  struct alignas(ALIGN1) NAME##1 {                                                               \
-    ELEMENT x;                                                                                   \
-  };                                                                                             \
-  struct alignas(ALIGN2) NAME##2 {                                                               \
-    ELEMENT x, y;                                                                                \
-  };                                                                                             \
-  struct alignas(ALIGN1) NAME##3 {                                                               \
-    ELEMENT x, y, z;                                                                             \
-  };                                                                                             \
-  struct alignas(ALIGN4) NAME##4 {                                                               \
-    ELEMENT x, y, z, w;                                                                          \
-  };                                                                                             \
-  CT_GUEST_INLINE constexpr NAME##1 make_##NAME##1(ELEMENT x) {                                  \
-    return {x};                                                                                  \
-  }                                                                                              \
-  CT_GUEST_INLINE constexpr NAME##2 make_##NAME##2(ELEMENT x, ELEMENT y) {                       \
-    return {x, y};                                                                               \
-  }                                                                                              \
-  CT_GUEST_INLINE constexpr NAME##3 make_##NAME##3(ELEMENT x, ELEMENT y, ELEMENT z) {            \
-    return {x, y, z};                                                                            \
-  }                                                                                              \
-  CT_GUEST_INLINE constexpr NAME##4 make_##NAME##4(ELEMENT x, ELEMENT y, ELEMENT z, ELEMENT w) { \
-    return {x, y, z, w};                                                                         \
+// The result of make_float4 has a name of its own, so that g++ stores it as one and not number by
+// number where it goes.
+#define CT_GUEST_VECTORS(NAME, ELEMENT, ALIGN1, ALIGN2, ALIGN4)                        \
+  struct alignas(ALIGN1) NAME##1 {                                                     \
+    ELEMENT x;                                                                         \
+  };                                                                                   \
+  struct alignas(ALIGN2) NAME##2 {                                                     \
+    ELEMENT x, y;                                                                      \
+  };                                                                                   \
+  struct alignas(ALIGN1) NAME##3 {                                                     \
+    ELEMENT x, y, z;                                                                   \
+  };                                                                                   \
+  struct alignas(ALIGN4) NAME##4 {                                                     \
+    ELEMENT x, y, z, w;                                                                \
+  };                                                                                   \
+  CT_GUEST_INLINE NAME##1 make_##NAME##1(ELEMENT x) {                                  \
+    NAME##1 vector = {x};                                                              \
+    return vector;                                                                     \
+  }                                                                                    \
+  CT_GUEST_INLINE NAME##2 make_##NAME##2(ELEMENT x, ELEMENT y) {                       \
+    NAME##2 vector = {x, y};                                                           \
+    return vector;                                                                     \
+  }                                                                                    \
+  CT_GUEST_INLINE NAME##3 make_##NAME##3(ELEMENT x, ELEMENT y, ELEMENT z) {            \
+    NAME##3 vector = {x, y, z};                                                        \
+    return vector;                                                                     \
+  }                                                                                    \
+  CT_GUEST_INLINE NAME##4 make_##NAME##4(ELEMENT x, ELEMENT y, ELEMENT z, ELEMENT w) { \
+    NAME##4 vector = {x, y, z, w};                                                     \
+    return vector;                                                                     \
   }
 
 CT_GUEST_VECTORS(char, signed char, 1, 2, 4)

@@ -1,0 +1,2 @@
+// Libraries of CUDA are not run on a CPU.
+#error "cublas_v2.h: this library is not run on a CPU"

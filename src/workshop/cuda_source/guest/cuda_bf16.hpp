@@ -1,0 +1,4 @@
+// Another name of cuda_bf16.h.
+#pragma once
+
+#include "cuda_bf16.h"

@@ -1,0 +1,4 @@
+// Another name of cuda_fp16.h.
+#pragma once
+
+#include "cuda_fp16.h"
