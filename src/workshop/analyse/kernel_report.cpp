@@ -21,6 +21,7 @@ double per(std::uint64_t total, std::uint64_t count) {
 SharedOp shared_op(Op op) {
   switch (op) {
     case Op::shared_store:
+    case Op::shared_atomic:
       return SharedOp::store;
     case Op::ldmatrix:
       return SharedOp::ldmatrix;
@@ -98,6 +99,10 @@ const char* name(Op op) {
       return "ldmatrix";
     case Op::stmatrix:
       return "stmatrix";
+    case Op::global_atomic:
+      return "global atomic";
+    case Op::shared_atomic:
+      return "shared atomic";
   }
   return "";
 }
@@ -116,7 +121,7 @@ Leg& KernelReport::leg_of(const simt::Request& request) {
   return legs.back();
 }
 
-void KernelReport::add(const simt::Request& request) {
+std::size_t KernelReport::add(const simt::Request& request) {
   Leg& leg = leg_of(request);
   ++leg.requests;
   if (request.op == Op::async_copy) {
@@ -128,6 +133,7 @@ void KernelReport::add(const simt::Request& request) {
   } else {
     add_shared(leg, shared_cost(request.lanes, shared_op(request.op)));
   }
+  return static_cast<std::size_t>(&leg - legs.data());
 }
 
 // A warp that comes back to a sector at once finds it in the cache, and its parts are put together

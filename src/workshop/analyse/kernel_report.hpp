@@ -55,8 +55,8 @@ struct KernelReport {
   TileKind tile = TileKind::unknown;
   std::vector<Leg> legs;  ///< in the order in which they were first met
 
-  /// Takes in one request: the emulator's visitor.
-  void add(const simt::Request& request);
+  /// Takes in one request, the emulator's visitor; returns the number of its leg.
+  std::size_t add(const simt::Request& request);
 
   /// A table, one line a leg.
   std::string text() const;

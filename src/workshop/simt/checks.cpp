@@ -49,16 +49,20 @@ Request& Engine::log(Op op, int width, bool active, std::uint64_t address, const
 }
 
 std::uint16_t Engine::number(const Site& site) {
-  const auto at = std::find(sites_.begin(), sites_.end(), site);
-  if (at == sites_.end()) {
-    sites_.push_back(site);
-    return static_cast<std::uint16_t>(sites_.size() - 1);
+  KnownSite& known = known_sites_[site.line * 0x9e3779b1U >> 23];
+  if (known.site.line == site.line && known.site.file == site.file && known.number != 0xffff) {
+    return known.number;
   }
-  return static_cast<std::uint16_t>(at - sites_.begin());
+  const auto at = std::find(sites_.begin(), sites_.end(), site);
+  const auto number = static_cast<std::uint16_t>(at - sites_.begin());
+  if (at == sites_.end()) sites_.push_back(site);
+  known = {site, number};
+  return number;
 }
 
 Moment Engine::now(std::uint16_t site) const {
-  return {static_cast<std::uint16_t>(current_), site, block_epoch_, warps_[current_ / 32].epoch};
+  return {static_cast<std::uint16_t>(current_), site, block_epoch_, warps_[current_ / 32].epoch,
+          How::plain};
 }
 
 Buffer* Engine::checked_global(const void* p, int width, const Site& site, Op op) {
@@ -103,7 +107,7 @@ void Engine::check_read(Buffer& buffer, std::uint64_t offset, int width, const S
   }
   note(FindingKind::race, buffer.name, conflict->offset, me(site, op, width),
        party(conflict->writer, Action::store, width),
-       unordered_because(conflict->writer.block == block_linear_ + 1));
+       unordered_because(conflict->writer.block == first_block_ + block_linear_ + 1));
 }
 
 const std::byte* Engine::checked_global_load(const void* p, int width, bool active,
@@ -148,7 +152,8 @@ std::byte* Engine::checked_global_store(const void* p, int width, bool active, c
       note(conflict->reads ? FindingKind::race : FindingKind::written_twice, buffer->name,
            conflict->reads ? conflict->offset : offset, me(site, Op::global_store, width),
            party(other, action, width),
-           conflict->reads ? unordered_because(other.block == block_linear_ + 1) : "");
+           conflict->reads ? unordered_because(other.block == first_block_ + block_linear_ + 1)
+                           : "");
     }
   }
   if (buffer == nullptr) return nullptr;
@@ -254,7 +259,7 @@ void Engine::copy_async(std::uint32_t to, const void* from, int width, bool thro
   }
   if (good) {
     threads_[current_].copies.push_back(
-        {to, static_cast<const std::byte*>(from), width, threads_[current_].group});
+        {to, static_cast<const std::byte*>(from), width, threads_[current_].group, nullptr, 0});
   }
 }
 
@@ -267,7 +272,11 @@ void Engine::wait_async(int pending, const Site& site) {
   Thread& thread = threads_[current_];
   auto landed = thread.copies.begin();
   for (; landed != thread.copies.end() && landed->group < thread.group - pending; ++landed) {
-    std::memcpy(shared_.data() + landed->to, landed->from, static_cast<std::size_t>(landed->width));
+    std::byte* into = landed->into != nullptr ? landed->into : shared_.data() + landed->to;
+    const auto zeros = static_cast<std::size_t>(landed->zeros);
+    const std::size_t bytes = static_cast<std::size_t>(landed->width) - zeros;
+    if (bytes > 0) std::memcpy(into, landed->from, bytes);
+    std::memset(into + bytes, 0, zeros);
     if (mode_ == Mode::recording) {
       shadow_.land(landed->to, static_cast<std::uint32_t>(landed->width), now(number(site)));
     }
@@ -304,13 +313,18 @@ Party Engine::me(const Site& site, Op op, int bytes) const {
 
 Party Engine::party(const Toucher& who, Action action, int bytes) const {
   Party other = party(who.thread, sites_[who.site], action, bytes);
-  other.block = block_of(who.block - 1);
+  other.block = block_of(who.block - 1 - first_block_);
   return other;
 }
 
 Toucher Engine::toucher(std::uint16_t site) const {
-  return {block_linear_ + 1, static_cast<std::uint16_t>(current_), site, block_epoch_,
-          warps_[current_ / 32].epoch};
+  Toucher me;
+  me.block = first_block_ + block_linear_ + 1;
+  me.thread = current_ & 0xfff;
+  me.site = site;
+  me.block_epoch = block_epoch_;
+  me.warp_epoch = warps_[current_ / 32].epoch;
+  return me;
 }
 
 std::string Engine::lane_text() const {
@@ -327,18 +341,20 @@ void Engine::step(const Site& site, Action action) {
 
 // Each pair of places is told once: a broken loop breaks a million times.
 void Engine::note(FindingKind kind, std::string memory, std::uint64_t address,
-                  std::optional<Party> first, std::optional<Party> second, std::string detail) {
+                  std::optional<Party> first, std::optional<Party> second, std::string detail,
+                  bool warning) {
   ++finding_count_;
-  if (findings_.size() >= kept_findings) return;
   const auto place = [](const std::optional<Party>& party) { return party ? party->site : Site{}; };
-  for (const Finding& known : findings_) {
-    if (known.kind == kind && known.memory == memory && place(known.first) == place(first) &&
-        place(known.second) == place(second)) {
+  for (Finding& known : findings_) {
+    if (known.kind == kind && known.memory == memory && known.warning == warning &&
+        place(known.first) == place(first) && place(known.second) == place(second)) {
+      ++known.count;
       return;
     }
   }
+  if (findings_.size() >= kept_findings) return;
   findings_.push_back(
-      {kind, kernel_, std::move(memory), address, first, second, std::move(detail)});
+      {kind, kernel_, std::move(memory), address, first, second, std::move(detail), warning, 1});
 }
 
 void Engine::report_unwritten_outputs() {

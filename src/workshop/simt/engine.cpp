@@ -40,9 +40,13 @@ void Engine::run(std::string kernel, const Launch& launch, Mode mode, GlobalMemo
   findings_.clear();
   finding_count_ = 0;
   sites_.clear();
+  known_sites_.fill({});
   arrays_.clear();
   last_loaded_ = last_stored_ = last_shared_ = {};
-  shared_.assign(largest_shared, std::byte{0xa5});
+  if (!program_) shared_.assign(largest_shared, std::byte{0xa5});
+  slowly_ = mode == Mode::recording;
+  stopped_ = false;
+  recorded_ = 0;
   shared_used_ = 0;
   if (launch.dynamic_shared > 0) static_shared(&launch_, launch.dynamic_shared);
   memory.begin_launch();
@@ -62,10 +66,11 @@ void Engine::run(std::string kernel, const Launch& launch, Mode mode, GlobalMemo
       }
     }
   }
-  if (fiber_count_ < count) prepare_fibers();
+  if (fiber_count_ < count) prepare_fibers(count);
   bool complete = true;
   try {
-    for (std::uint64_t i = 0; i < launch.grid.count(); ++i) {
+    for (std::uint64_t i = 0; i < launch.grid.count() && !stopped_; ++i) {
+      if (program_) choose_mode(i);
       run_block(i);
       complete = complete && !abandoned_;
     }
@@ -73,6 +78,7 @@ void Engine::run(std::string kernel, const Launch& launch, Mode mode, GlobalMemo
     complete = false;
   }
   if (mode_ == Mode::recording && complete) report_unwritten_outputs();
+  if (program_) first_block_ += static_cast<std::uint32_t>(launch.grid.count());
 }
 
 std::int64_t Engine::shared_bytes() const {
@@ -81,18 +87,23 @@ std::int64_t Engine::shared_bytes() const {
   return static_cast<std::int64_t>(bytes);
 }
 
-void Engine::prepare_fibers() {
-  if (fiber_count_ < threads_.size()) {
+void Engine::prepare_fibers(std::size_t count) {
+  if (fiber_count_ < count) {
     fibers_.reset();
-    stacks_.reserve(threads_.size());
-    fibers_ = std::make_unique<Fiber[]>(threads_.size());
-    fiber_count_ = threads_.size();
+    stacks_.reserve(count);
+    fibers_ = std::make_unique<Fiber[]>(count);
+    fiber_count_ = count;
   }
   free_.clear();
   for (std::size_t i = fiber_count_; i-- > 0;) {
     fibers_[i].prepare(stacks_.stack(i), stacks_.bytes(i), &Engine::fiber_main, this);
     free_.push_back(&fibers_[i]);
   }
+}
+
+void Engine::make_stacks(std::uint64_t threads) {
+  const auto count = static_cast<std::size_t>(threads);
+  if (fiber_count_ < count) prepare_fibers(count);
 }
 
 Dim3 Engine::block_of(std::uint64_t linear) const {
@@ -105,6 +116,9 @@ void Engine::run_block(std::uint64_t linear) {
   block_linear_ = static_cast<std::uint32_t>(linear);
   block_id_ = block_of(linear);
   order_.begin_block();
+  fenced_ = false;
+  paused_ = 0;
+  votes_ = {};
   block_epoch_ = ++clock_;
   shadow_.begin_block(shared_used_, block_epoch_);
   for (Thread& thread : threads_) {
@@ -116,7 +130,7 @@ void Engine::run_block(std::uint64_t linear) {
   }
   for (Warp& warp : warps_) {
     warp.ready = warp.all;
-    warp.at_warp = warp.at_barrier = warp.ended = 0;
+    warp.at_warp = warp.at_barrier = warp.ended = warp.paused = 0;
     warp.epoch = block_epoch_;
   }
   current_warp_ = 0;
@@ -127,7 +141,7 @@ void Engine::run_block(std::uint64_t linear) {
   Fiber::switch_to(main_, *first);
   if (abandoned_) {
     for (Warp& warp : warps_) warp.log.flush([](const Request&) {});
-    prepare_fibers();
+    prepare_fibers(threads_.size());
   }
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
@@ -148,6 +162,7 @@ void Engine::work(Fiber& self) {
       failure_ = std::current_exception();
       abandoned_ = true;
     }
+    if (doubt_.open) settle();
     warps_[current_ / 32].ended |= 1U << (current_ % 32);
     const std::uint32_t next = abandoned_ ? none : pick();
     if (next != none && !threads_[next].started) {
@@ -188,7 +203,7 @@ std::uint32_t Engine::pick() {
       warp.ready &= warp.ready - 1;
       return static_cast<std::uint32_t>(current_warp_ * 32) + static_cast<std::uint32_t>(lane);
     }
-    if (!release_block()) return none;
+    if (!resume_paused() && !release_block()) return none;
     current_warp_ = 0;
   }
 }
@@ -197,6 +212,7 @@ std::uint32_t Engine::pick() {
 bool Engine::release_warp(Warp& warp) {
   if (mode_ == Mode::recording) warp.log.flush(*visitor_);
   if (warp.at_warp == 0) return false;
+  if (program_) return release_groups(warp);
   const auto first = static_cast<std::uint32_t>(&warp - warps_.data()) * 32;
   const std::uint32_t waiter = first + static_cast<std::uint32_t>(lowest(warp.at_warp));
   const Party waits = party(waiter, threads_[waiter].waits_at, Action::wait);
@@ -245,7 +261,9 @@ bool Engine::release_block() {
   const Party waits = party(waiter, threads_[waiter].waits_at, Action::wait);
   if (ended != none) {
     note(FindingKind::divergent_barrier, "", 0, waits, party(ended, {}, Action::end),
-         "all threads of the block must reach the barrier");
+         program_ ? "not all threads of the block reach the barrier"
+                  : "all threads of the block must reach the barrier",
+         program_);
   }
   if (elsewhere != none) {
     note(FindingKind::divergent_barrier, "", 0, waits,
@@ -253,6 +271,7 @@ bool Engine::release_block() {
          "threads of one block meet at different barriers");
   }
   block_epoch_ = ++clock_;
+  result_ = std::exchange(votes_, {});
   for (Warp& warp : warps_) {
     warp.epoch = block_epoch_;
     warp.ready = std::exchange(warp.at_barrier, 0);

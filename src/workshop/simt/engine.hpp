@@ -16,9 +16,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/context.hpp"
+#include "workshop/simt/access_history.hpp"
 #include "workshop/simt/fiber.hpp"
 #include "workshop/simt/finding.hpp"
 #include "workshop/simt/global_memory.hpp"
@@ -48,6 +50,15 @@ class Engine {
   /// launch with it. 0: no limit.
   void limit_steps(std::uint64_t steps) { step_limit_ = steps; }
 
+  /// Kernels come from a program that was not written for the emulator: it moves its bytes itself
+  /// and only says what it touches. Then lanes wait for the lanes of a mask, threads that have
+  /// ended are not waited for, and a launch is left by `stop`, not by an exception.
+  void serve_program() { program_ = true; }
+  /// Of a launch's blocks only `blocks`, spread over the grid, are told to the visitor; 0: all are.
+  void count_blocks(std::uint64_t blocks) { counted_blocks_ = blocks; }
+  /// After so many accesses the blocks that follow run in the fast mode. 0: no limit.
+  void limit_recorded(std::uint64_t accesses) { record_limit_ = accesses; }
+
   const std::vector<Finding>& findings() const { return findings_; }
   std::uint64_t finding_count() const { return finding_count_; }
   std::int64_t shared_bytes() const;
@@ -61,10 +72,27 @@ class Engine {
   void barrier(const Site& site);
   void warp_barrier(const Site& site);
 
+  /// A program's barriers (warp_groups.cpp). All lanes of the mask that have not ended meet.
+  void warp_barrier(std::uint32_t mask, const Site& site);
+  struct Votes {
+    int yes = 0;
+    int all = 0;
+  };
+  /// The block's barrier, and how many threads came to it with `yes`.
+  Votes vote(bool yes, const Site& site);
+  /// The lanes that come here before any lane of the warp has to wait elsewhere.
+  std::uint32_t converge(const Site& site);
+  /// Lets the others run first: for a thread that waits for what another one stores.
+  void pause(const Site& site);
+  /// Ends the launch; what its threads have on their stacks is dropped.
+  [[noreturn]] void stop();
+
   /// A slot of 8 bytes a lane, of the running thread's warp. `exchange` fills the thread's own and
   /// returns when all lanes have filled theirs.
   using Slot = std::uint64_t;
   const Slot* exchange(Slot value, const Site& site);
+  /// Of a program: valid until the lane waits again; the slots of other lanes are 0.
+  const Slot* exchange(std::uint32_t mask, Slot value, const Site& site);
 
   /// Shared memory of the block: where the array with this key begins. Each thread meets the arrays
   /// in the same order.
@@ -109,6 +137,30 @@ class Engine {
   void announce(std::uint32_t* flag, const Site& site);
   void wait_for(const std::uint32_t* flag, const Site& site);
 
+  /// What a program is about to touch (watched_access.cpp): `width` bytes, 1 to 16, which lie in
+  /// the memory. `bytes` is where they are.
+  void touch(Watched& memory, std::uint64_t offset, int width, Op op, How how, const Site& site);
+  void touch_shared(std::uint32_t address, int width, Op op, How how, const Site& site,
+                    const void* bytes);
+  /// `from`: as many bytes as the memory has there, which may be none.
+  void touch_copy(std::uint32_t to, std::byte* into, Watched* memory, std::uint64_t offset,
+                  const void* from, int width, int from_bytes, bool through_l1, const Site& site);
+  void touch_matrix_row(Op op, std::uint32_t address, const Site& site, const void* bytes);
+  void fence() { fenced_ = true; }
+  /// An atomic or volatile access to a flag by which threads order themselves.
+  void read_flag(const void* flag, const Site& site);
+  void write_flag(const void* flag, const Site& site);
+  /// Stacks for blocks of as many threads, and where they lie: first byte and size.
+  void make_stacks(std::uint64_t threads);
+  std::pair<const std::byte*, std::size_t> stacks() const { return stacks_.all(); }
+  /// Touchers are numbered from launch to launch. Before the numbers run out, whoever keeps
+  /// histories must forget them.
+  bool numbers_run_out() const { return first_block_ > 0x7fffffffU; }
+  void number_anew() { first_block_ = 0; }
+  /// The warp whose requests the visitor is told.
+  std::size_t told_warp() const { return current_warp_; }
+  bool counting() const { return counting_; }
+
   /// One row of ldmatrix or stmatrix: logged under the lane that gave its address.
   void log_matrix_row(Op op, std::uint32_t address, bool active, const Site& site);
   /// A lane's bytes of a matrix row: checked, not logged.
@@ -134,6 +186,8 @@ class Engine {
     const std::byte* from = nullptr;
     int width = 0;
     int group = 0;
+    std::byte* into = nullptr;  ///< of a program
+    int zeros = 0;              ///< bytes at the end that the source does not have
   };
   struct Thread {
     Dim3 id;
@@ -143,6 +197,10 @@ class Engine {
     unsigned exchanges = 0;
     int group = 0;
     std::uint64_t steps = 0;
+    std::uint32_t mask = 0;  // lanes that a program's lane waits for; 0: those that come
+    std::uint32_t met = 0;   // lanes that it has met
+    bool exchanges_now = false;
+    Slot slot = 0;
     std::vector<AsyncCopy> copies;
   };
   struct Stopped {};
@@ -151,9 +209,11 @@ class Engine {
     std::uint32_t at_warp = 0;
     std::uint32_t at_barrier = 0;
     std::uint32_t ended = 0;
+    std::uint32_t paused = 0;
     std::uint32_t all = 0;
     std::uint32_t epoch = 0;
     std::array<std::array<Slot, 32>, 2> slots;
+    std::vector<std::array<Slot, 32>> gathered;  // of a program's groups, by their lowest lane
     WarpLog log;
   };
 
@@ -164,10 +224,15 @@ class Engine {
   std::uint32_t pick();
   bool release_warp(Warp& warp);
   bool release_block();
-  void prepare_fibers();
+  bool release_groups(Warp& warp);
+  bool release_group(Warp& warp, std::uint32_t lanes);
+  void explain_stuck(Warp& warp);
+  bool resume_paused();
+  void choose_mode(std::uint64_t linear);
+  void prepare_fibers(std::size_t count);
 
   void note(FindingKind kind, std::string memory, std::uint64_t address, std::optional<Party> first,
-            std::optional<Party> second, std::string detail);
+            std::optional<Party> second, std::string detail, bool warning = false);
   Party party(std::uint32_t thread, const Site& site, Action action, int bytes = 0) const;
   Party party(const Toucher& who, Action action, int bytes) const;
   Toucher toucher(std::uint16_t site) const;
@@ -196,6 +261,11 @@ class Engine {
                      Op op);
   void check_read(Buffer& buffer, std::uint64_t offset, int width, const Site& site, Op op);
   void report_unwritten_outputs();
+  void count_step(const Site& site, Action action);
+  std::uint16_t log_touch(Op op, int width, std::uint64_t address, const Site& site);
+  struct Race;
+  void note_race(const Race& race);
+  void settle();
 
   std::string kernel_;
   Launch launch_;
@@ -240,6 +310,41 @@ class Engine {
   std::vector<Finding> findings_;
   std::uint64_t finding_count_ = 0;
   std::uint64_t step_limit_ = 0;
+
+  // Of programs. ---------------------------------------------------------------------------
+  bool program_ = false;
+  bool counting_ = true;
+  bool fenced_ = false;  // somebody of the block has put a fence
+  bool stopped_ = false;
+  bool slowly_ = false;  // the launch records
+  std::uint32_t paused_ = 0;
+  Votes votes_;
+  Votes result_;
+  std::uint64_t counted_blocks_ = 0;
+  std::uint64_t record_limit_ = 0;
+  std::uint64_t recorded_ = 0;
+  std::uint32_t first_block_ = 0;  // touchers of earlier launches have a number up to this
+
+  // A store that collides with another: when the bytes do not change by it, both stored the same.
+  struct Doubt {
+    bool open = false;
+    FindingKind kind = FindingKind::race;
+    std::string memory;
+    std::uint64_t address = 0;
+    Party first;
+    Party second;
+    std::string detail;
+    const std::byte* bytes = nullptr;
+    std::size_t width = 0;
+    std::array<std::byte, 16> before = {};
+  };
+  Doubt doubt_;
+
+  struct KnownSite {
+    Site site;
+    std::uint16_t number = 0xffff;
+  };
+  std::array<KnownSite, 512> known_sites_;
 };
 
 }  // namespace cornerturn::simt

@@ -132,6 +132,10 @@ std::byte* StackPool::stack(std::size_t i) const {
   return mapping_.base + i * stack_pitch + guard_bytes;
 }
 
+std::pair<const std::byte*, std::size_t> StackPool::all() const {
+  return {mapping_.base, mapping_.count * stack_pitch};
+}
+
 // Stacks that end at the same offset of their page would meet in the same few cache sets.
 std::size_t StackPool::bytes(std::size_t i) const {
   return stack_pitch - guard_bytes - (i % 60) * 64;

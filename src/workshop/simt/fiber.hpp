@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace cornerturn::simt {
@@ -52,6 +53,8 @@ class StackPool {
   void reserve(std::size_t count);
   std::byte* stack(std::size_t i) const;
   std::size_t bytes(std::size_t i) const;
+  /// The memory in which all stacks lie.
+  std::pair<const std::byte*, std::size_t> all() const;
 
  private:
   struct Mapping {

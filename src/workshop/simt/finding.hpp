@@ -41,7 +41,9 @@ struct Finding {
   std::uint64_t address = 0;  ///< byte in that memory
   std::optional<Party> first;
   std::optional<Party> second;
-  std::string detail;  ///< what is wrong with it, one clause
+  std::string detail;    ///< what is wrong with it, one clause
+  bool warning = false;  ///< it may be meant so
+  std::uint64_t count = 1;
 
   /// One line: kernel, block, both threads, both places, the address, the reason.
   std::string message() const;

@@ -3,65 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "workshop/simt/block_order.hpp"
+
 namespace cornerturn::simt {
-
-/// Who touched a cell of an output, and when. Nothing orders the blocks of a launch; threads of one
-/// block are ordered by barriers, which the epochs count (shared_shadow.hpp).
-struct Toucher {
-  std::uint32_t block = 0;   ///< linear index + 1; 0: nobody
-  std::uint16_t thread = 0;  ///< linear index in the block
-  std::uint16_t site = 0;
-  std::uint32_t block_epoch = 0;
-  std::uint32_t warp_epoch = 0;
-
-  bool same_thread(const Toucher& other) const {
-    return block == other.block && thread == other.thread;
-  }
-  /// Both are somebody, and either may come first.
-  bool unordered_with(const Toucher& other) const {
-    if (block == 0 || other.block == 0 || same_thread(other)) return false;
-    if (block != other.block) return true;
-    return thread / 32 == other.thread / 32 ? warp_epoch == other.warp_epoch
-                                            : block_epoch == other.block_epoch;
-  }
-};
-
-/// What blocks have announced to others, and which of that the running block has waited for.
-class BlockOrder {
- public:
-  void begin_launch() { announced_.clear(); }
-  void begin_block() { waited_.clear(); }
-
-  void announce(const void* flag, const Toucher& who) { announced_[flag] = who; }
-  /// False: nobody has announced it.
-  bool wait(const void* flag, const Toucher& who) {
-    const auto found = announced_.find(flag);
-    if (found == announced_.end()) return false;
-    waited_[found->second.block] = {found->second.block_epoch, who};
-    return true;
-  }
-  /// Did `other`, of another block, touch it before that block's last barrier before it announced
-  /// what the running thread, or one before its last barrier, has waited for?
-  bool before(const Toucher& other, const Toucher& who) const {
-    const auto found = waited_.find(other.block);
-    if (found == waited_.end() || other.block_epoch >= found->second.epoch) return false;
-    const Toucher& waiter = found->second.by;
-    return who.same_thread(waiter) || who.block_epoch > waiter.block_epoch;
-  }
-
- private:
-  struct Waited {
-    std::uint32_t epoch = 0;
-    Toucher by;
-  };
-  std::map<const void*, Toucher> announced_;
-  std::map<std::uint32_t, Waited> waited_;  // by block
-};
 
 /// What a launch may do with a buffer.
 enum class Use {

@@ -22,10 +22,12 @@ enum class Op : std::uint8_t {
   async_copy,  ///< cp.async: `lanes` is where the bytes go, `source` where they come from
   ldmatrix,
   stmatrix,
+  global_atomic,
+  shared_atomic,
 };
 
 constexpr bool is_global(Op op) {
-  return op == Op::global_load || op == Op::global_store;
+  return op == Op::global_load || op == Op::global_store || op == Op::global_atomic;
 }
 
 /// One warp's request: the same access at the same place in the source, an address a lane.
@@ -65,6 +67,11 @@ class WarpLog {
       entry.request.lanes.address[static_cast<std::size_t>(lane)] = address;
     }
     return entry.request;
+  }
+
+  /// The request that `lane` has been entered in last.
+  Request& last(int lane) {
+    return entries_[cursors_[static_cast<std::size_t>(lane)].next - 1].request;
   }
 
   /// Calls `visit` with each request that has an active lane, and forgets them all.

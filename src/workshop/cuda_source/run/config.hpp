@@ -1,0 +1,34 @@
+// What the command that started the program has told it: by a JSON file, which the environment
+// variable CORNERTURN_CHECK_CONFIG names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace cornerturn::cuda_source {
+
+/// The GPU that the program believes to run on.
+struct DeviceModel {
+  std::string name = "Cornerturn's emulator";
+  int warp = 32;
+  std::size_t shared_block = 48 << 10;         ///< that a launch may have without asking
+  std::size_t shared_block_optin = 227 << 10;  ///< after cudaFuncSetAttribute
+  std::size_t shared_sm = 228 << 10;
+  unsigned threads_block = 1024;
+  unsigned threads_sm = 2048;
+  int sms = 132;
+};
+
+struct Config {
+  std::string report;        ///< where the report goes; empty: nowhere
+  std::uint64_t steps = 0;   ///< accesses and waits that a thread may make; 0: any number
+  std::uint64_t blocks = 0;  ///< that are counted of a launch; 0: all
+  std::uint64_t recorded = 200'000'000;  ///< accesses of a launch until its rest runs fast
+  DeviceModel device;
+};
+
+/// Read when it is asked for first.
+const Config& config();
+
+}  // namespace cornerturn::cuda_source

@@ -1,0 +1,11 @@
+// The report: one JSON file, when the program ends.
+#pragma once
+
+namespace cornerturn::cuda_source {
+
+/// Writes it where the configuration says, once.
+void write_report();
+/// It is written when the program ends by exit or by main's end.
+void report_at_exit();
+
+}  // namespace cornerturn::cuda_source
