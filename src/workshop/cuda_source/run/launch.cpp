@@ -26,7 +26,7 @@ __thread unsigned char cornerturn_dynamic_shared[227 * 1024] __attribute__((alig
 
 namespace cornerturn::cuda_source {
 
-Running running;
+constinit Running running;
 
 namespace {
 
@@ -73,7 +73,7 @@ void poison_shared() {
   for (SharedArray& array : running.arrays) {
     if (array.clean) continue;
     std::fill_n(reinterpret_cast<std::byte*>(array.first), array.bytes, std::byte{0xff});
-    array.clean = array.address != 0;
+    array.clean = true;
   }
 }
 
@@ -264,7 +264,9 @@ void run_launch(const char* kernel, Where where, const Launch& launch) {
   running.counts->blocks += running.begun_blocks;
   std::size_t static_bytes = 0;
   for (const SharedArray& array : running.arrays) {
-    if (array.address != SharedArray::unplaced && array.address != 0) static_bytes += array.bytes;
+    const bool dynamic =
+        array.first == reinterpret_cast<std::uintptr_t>(&cornerturn_dynamic_shared);
+    if (array.address != SharedArray::unplaced && !dynamic) static_bytes += array.bytes;
   }
   running.counts->static_shared = std::max(running.counts->static_shared, static_bytes);
 }

@@ -38,7 +38,7 @@ struct Running {
   Range arguments;  ///< of the launch
   std::uintptr_t load_address = 0;
 
-  std::string kernel;
+  const char* kernel = "";
   KernelCounts* counts = nullptr;
   std::vector<SharedArray> arrays;  ///< by address; the first is dynamic shared memory
   SharedArray* last_array = nullptr;
@@ -51,7 +51,7 @@ struct Running {
   const void* last_flag = nullptr;
   int looks = 0;
 };
-extern Running running;
+extern constinit Running running;  // hooks are called before constructors run
 
 simt::Engine& engine();
 const ProgramSymbols& program();
