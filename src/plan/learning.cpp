@@ -321,13 +321,19 @@ double Learning::fastest() const {
   return least;
 }
 
+// Than the plan's own candidate. That one is the first to have turns, when memory, caches and
+// clocks may not be what they are later: its best turn counts.
+bool Learning::is_clearly_faster(double seconds) const {
+  const Entrant& own = entrants_.front();
+  if (own.failed || own.times.empty()) return true;
+  return seconds < rules_.clearly_faster * *std::min_element(own.times.begin(), own.times.end());
+}
+
 // Not after two turns that tell it neither from the plan's own candidate nor from slower ones.
 bool Learning::may_win(std::size_t entrant) const {
   const Entrant& one = entrants_[entrant];
   if (one.failed || one.times.empty()) return !one.failed;
-  const double preferred = seconds_of(entrants_.front());
-  const bool is_alike =
-      seconds_of(one) >= rules_.clearly_faster * preferred && preferred < not_timed;
+  const bool is_alike = !is_clearly_faster(seconds_of(one));
   return seconds_of(one) <= rules_.nearly_as_fast * fastest() &&
          !(is_alike && one.times.size() > 1);
 }
@@ -359,9 +365,7 @@ std::string Learning::name_of(const Plan& plan, std::size_t entrant) const {
 // That of the plan, unless another is clearly faster, or it has failed.
 std::size_t Learning::winner() const {
   const Entrant& preferred = entrants_.front();
-  const bool stays = preferred.times.empty()
-                         ? !preferred.failed
-                         : fastest() >= rules_.clearly_faster * seconds_of(preferred);
+  const bool stays = preferred.times.empty() ? !preferred.failed : !is_clearly_faster(fastest());
   if (stays || fastest() == not_timed) return 0;
   std::size_t winner = 0;
   while (seconds_of(entrants_[winner]) > fastest()) ++winner;

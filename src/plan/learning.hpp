@@ -142,6 +142,7 @@ class Learning {
   Plan trial_of(const Plan& plan, std::size_t entrant) const;
   double seconds_of(const Entrant& entrant) const;
   double fastest() const;
+  bool is_clearly_faster(double seconds) const;
   bool may_win(std::size_t entrant) const;
   bool goes_on(std::size_t entrant) const;
   double seconds_in_use() const;

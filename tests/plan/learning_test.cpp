@@ -454,6 +454,14 @@ TEST_F(UnpaidLearningOnGpu, TheMedianOfItsTurnsCounts) {
   EXPECT_EQ(gpu.winner(), 0U);
 }
 
+// The plan's own candidate has the first turns, before caches and clocks are what they are later.
+TEST_F(UnpaidLearningOnGpu, WhatIsPreferredIsKnownByItsBestTurn) {
+  OnGpu gpu({1, 1.2});
+  gpu.turns({{0, 1.5}, {0, 1.5}, {1, 1.3}, {0, 1.0}, {1, 1.3}});
+  ASSERT_NE(gpu.learned(), nullptr);
+  EXPECT_EQ(gpu.winner(), 0U);
+}
+
 TEST_F(UnpaidLearningOnGpu, LeavesAloneWhatIsSmall) {
   EXPECT_TRUE(OnGpu({1, 1}, transposed_matrix(512, 512)).learns());
   EXPECT_FALSE(OnGpu({1, 1}, transposed_matrix(512, 511)).learns());
