@@ -305,6 +305,8 @@ Party Engine::me(const Site& site, Op op, int bytes) const {
   Action action = Action::load;
   if (op == Op::global_store || op == Op::shared_store || op == Op::stmatrix) {
     action = Action::store;
+  } else if (op == Op::global_atomic || op == Op::shared_atomic) {
+    action = Action::update;
   } else if (op == Op::async_copy) {
     action = Action::async_copy;
   }

@@ -23,6 +23,8 @@ std::string text(const Party& party, const Dim3& block) {
       return fmt::format("{} loads {} B at {}", who, party.bytes, where);
     case Action::store:
       return fmt::format("{} stores {} B at {}", who, party.bytes, where);
+    case Action::update:
+      return fmt::format("{} updates {} B at {}", who, party.bytes, where);
     case Action::async_copy:
       return fmt::format("{} copies {} B at {}", who, party.bytes, where);
     case Action::wait:

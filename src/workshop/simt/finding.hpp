@@ -23,7 +23,7 @@ enum class FindingKind {
 
 const char* name(FindingKind kind);
 
-enum class Action : std::uint8_t { load, store, async_copy, wait, end };
+enum class Action : std::uint8_t { load, store, update, async_copy, wait, end };
 
 /// One of the threads involved: where it stands in the source and what it does there.
 struct Party {

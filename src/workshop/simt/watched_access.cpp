@@ -16,6 +16,11 @@ constexpr bool stores(Op op) {
          op == Op::stmatrix || op == Op::global_atomic || op == Op::shared_atomic;
 }
 
+constexpr Action action_of(bool reads, How how) {
+  if (how == How::atomic) return Action::update;
+  return reads ? Action::load : Action::store;
+}
+
 constexpr const char* in_step =
     "lanes of a warp need not run in step: __syncwarp() would order them";
 
@@ -82,7 +87,7 @@ void Engine::touch(Watched& memory, std::uint64_t offset, int width, Op op, How 
   const Toucher& other = conflict->other;
   const bool plain = how == How::plain || other.how == static_cast<std::uint16_t>(How::plain);
   note_race({memory.name, conflict->offset, me(site, op, width),
-             party(other, conflict->reads ? Action::load : Action::store, width),
+             party(other, action_of(conflict->reads, static_cast<How>(other.how)), width),
              !plain && other.same_warp(who),
              other.block == who.block ? "no barrier between them"
                                       : "nothing orders two blocks of a launch",
@@ -118,9 +123,9 @@ void Engine::touch_shared(std::uint32_t address, int width, Op op, How how, cons
   if (conflict->kind != Kind::in_flight && order_.before(other, toucher(moment.site))) return;
   const bool in_warp =
       how != How::plain && conflict->how != How::plain && other.same_warp(toucher(0));
-  const Action action = conflict->kind == Kind::read        ? Action::load
-                        : conflict->kind == Kind::in_flight ? Action::async_copy
-                                                            : Action::store;
+  const Action action = conflict->kind == Kind::in_flight
+                            ? Action::async_copy
+                            : action_of(conflict->kind == Kind::read, conflict->how);
   note_race({"shared memory", conflict->address, self,
              party(conflict->thread, sites_[conflict->site], action, width), in_warp,
              conflict->kind == Kind::in_flight

@@ -55,8 +55,8 @@ std::string must_be_multiple(int width) {
 }
 
 // An access that a GPU answers by ending the launch.
-[[noreturn]] void end_launch() {
-  set_launch_error(illegal_address);
+[[noreturn]] void end_launch(int error = illegal_address) {
+  set_launch_error(error);
   engine().stop();
 }
 
@@ -106,7 +106,7 @@ Allocation* global_memory_at(const void* p, int width, Op op, const void* code) 
   if (misaligned(p, width)) {
     note_thread("misaligned", describe(*memory), memory->offset_of(p), must_be_multiple(width),
                 action(op), width, code);
-    return nullptr;
+    end_launch(misaligned_address);
   }
   return memory;
 }
@@ -139,7 +139,9 @@ void explain_stray_shared(const void* p, int width, Op op, const void* code) {
               action(op), width, code);
 }
 
+// Thread-local storage that no kernel touches may be the host's: it is left alone.
 void place(SharedArray& array, const void* code) {
+  array.poison();
   try {
     array.address = engine().static_shared(&array, array.bytes);
   } catch (const std::exception& error) {
@@ -149,6 +151,12 @@ void place(SharedArray& array, const void* code) {
 }
 
 }  // namespace
+
+void SharedArray::poison() {
+  if (clean) return;
+  std::fill_n(reinterpret_cast<std::byte*>(first), bytes, std::byte{0xff});
+  clean = true;
+}
 
 SharedArray* shared_array_at(const void* p, int width, Op op, const void* code) {
   const auto size = static_cast<std::size_t>(width);
@@ -173,7 +181,7 @@ SharedArray* shared_array_at(const void* p, int width, Op op, const void* code) 
   if (misaligned(p, width)) {
     note_thread("misaligned", array->name, address(p) - array->first, must_be_multiple(width),
                 action(op), width, code);
-    return nullptr;
+    end_launch(misaligned_address);
   }
   return array;
 }

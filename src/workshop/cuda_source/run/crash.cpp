@@ -94,7 +94,7 @@ void crashed(int signal, siginfo_t* info, void*) {
   }
   add_finding(std::move(finding));
   std::fflush(stdout);
-  write_report();
+  write_report(true);
   raise(signal);
 }
 

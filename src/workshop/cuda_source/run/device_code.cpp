@@ -256,7 +256,7 @@ void refuse(const char* what) {
   } else {
     cuda_source::add_host_finding("refused", false, what, cuda_source::at_code(CT_CODE));
   }
-  cuda_source::write_report();
+  cuda_source::write_report(true);
   std::fflush(nullptr);
   std::_Exit(2);
 }

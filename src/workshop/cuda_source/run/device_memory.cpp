@@ -75,6 +75,13 @@ std::byte* reuse(std::size_t bytes) {
   return nullptr;
 }
 
+std::string name_of(std::size_t bytes, Where where) {
+  std::string name = fmt::format("memory of {} B", bytes);
+  if (where.file == nullptr) return name;
+  const std::string file = where.file;
+  return fmt::format("{} (allocated at {}:{})", name, file.substr(file.rfind('/') + 1), where.line);
+}
+
 void enter(std::string name, std::byte* base, std::size_t bytes, MemoryKind kind, Where where) {
   auto memory = std::make_unique<Allocation>(std::move(name), base, bytes, kind, where);
   if (kind != MemoryKind::device) memory->watched.written.mark(0, bytes);
@@ -97,7 +104,7 @@ void* allocate_memory(std::size_t bytes, MemoryKind kind, Where where) {
     if (base == nullptr) return nullptr;
   }
   std::memset(base, 0xff, std::min(size, most_poisoned));
-  enter("", base, size, kind, where);
+  enter(name_of(bytes, where), base, size, kind, where);
   s.in_use += size;
   ++s.count;
   return base;
@@ -129,7 +136,7 @@ Freed free_memory(void* p, Where where) {
 }
 
 void register_host_memory(void* p, std::size_t bytes, Where where) {
-  enter("", static_cast<std::byte*>(p), bytes, MemoryKind::pinned, where);
+  enter(name_of(bytes, where), static_cast<std::byte*>(p), bytes, MemoryKind::pinned, where);
 }
 
 bool unregister_host_memory(void* p) {
@@ -181,8 +188,7 @@ std::string why_unusable(const void* p, std::size_t bytes) {
   if (!memory->alive) return "it was freed";
   const std::size_t rest = memory->bytes_from(p);
   if (rest < bytes) {
-    return fmt::format("{} has {} B from there",
-                       memory->watched.name.empty() ? "it" : memory->watched.name, rest);
+    return fmt::format("{} has {} B from there", memory->watched.name, rest);
   }
   return "";
 }
@@ -232,8 +238,7 @@ std::size_t allocation_count() {
 }
 
 std::string describe(const Allocation& memory) {
-  if (!memory.watched.name.empty()) return memory.watched.name;
-  return fmt::format("memory of {} B", memory.bytes);
+  return memory.watched.name;
 }
 
 void lend_page(const void* p) {

@@ -35,7 +35,7 @@ struct Allocation {
   bool alive = true;
   Where allocated;
   Where freed;
-  simt::Watched watched;  ///< its name is a variable's, or empty
+  simt::Watched watched;  ///< its name is a variable's, or says how large it is
 
   /// The bytes from `p` to the end; 0 when `p` lies outside.
   std::size_t bytes_from(const void* p) const {
@@ -91,8 +91,7 @@ std::size_t allocation_count();
 /// Device variables and constants: found in the program's own symbol table.
 void add_variable(std::string name, void* p, std::size_t bytes, MemoryKind kind);
 
-/// How messages call it: `the array of 4096 B allocated at FILE:LINE`, without the place, which
-/// is known later.
+/// How messages call it: by a variable's name, or `memory of 4096 B (allocated at a.cu:12)`.
 std::string describe(const Allocation& memory);
 
 /// The reserved range, for the hooks.

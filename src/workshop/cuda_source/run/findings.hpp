@@ -41,6 +41,7 @@ const std::vector<ProgramFinding>& program_findings();
 
 /// What is called once before the report is written, to find what only shows at the end.
 void before_report(void (*check)());
+/// Not where the program was ended: then it could not do what is asked for.
 void run_last_checks();
 
 }  // namespace cornerturn::cuda_source

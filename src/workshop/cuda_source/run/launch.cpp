@@ -67,13 +67,10 @@ void find_arrays(const Launch& launch) {
   shifted = shift;
 }
 
-// What an earlier block has left in shared memory is no more there. An array that nobody has
-// touched since is still poisoned.
+// What an earlier block has left in shared memory is no more there.
 void poison_shared() {
   for (SharedArray& array : running.arrays) {
-    if (array.clean) continue;
-    std::fill_n(reinterpret_cast<std::byte*>(array.first), array.bytes, std::byte{0xff});
-    array.clean = true;
+    if (array.address != SharedArray::unplaced) array.poison();
   }
 }
 
@@ -172,6 +169,8 @@ const char* action_name(simt::Action action) {
       return "loads";
     case simt::Action::store:
       return "stores";
+    case simt::Action::update:
+      return "updates";
     case simt::Action::async_copy:
       return "copies";
     case simt::Action::wait:

@@ -9,6 +9,7 @@ inline constexpr int invalid_value = 1;
 inline constexpr int invalid_configuration = 9;
 inline constexpr int illegal_address = 700;
 inline constexpr int launch_out_of_resources = 701;
+inline constexpr int misaligned_address = 716;
 inline constexpr int launch_failure = 719;
 inline constexpr int assert_failed = 710;
 inline constexpr int cooperative_too_large = 720;

@@ -175,7 +175,8 @@ Json kernel_json(const KernelCounts& counts, const Lines& lines) {
 
 Json place_json(const FindingPlace& place, const Lines& lines) {
   const SourceLine at = lines.of(place.where);
-  Json json{{"file", at.file}, {"line", at.line}};
+  Json json = Json::object();
+  if (!(place.where == Where{})) json = {{"file", at.file}, {"line", at.line}};
   if (place.of_thread) {
     json["thread"] = numbers(place.thread);
     json["block"] = numbers(place.block);
@@ -192,6 +193,22 @@ bool is_one_place(const ProgramFinding& finding, const Lines& lines) {
          lines.of(finding.places[0].where) == lines.of(finding.places[1].where);
 }
 
+// Where threads race for a byte, one may read it before anyone has written it. The race says it
+// all.
+bool comes_of_race(const ProgramFinding& finding, const Lines& lines) {
+  if (finding.kind != "unwritten_read") return false;
+  const SourceLine at = lines.of(finding.places[0].where);
+  for (const ProgramFinding& other : program_findings()) {
+    if (other.kind != "race" || other.kernel != finding.kernel || other.memory != finding.memory) {
+      continue;
+    }
+    for (const FindingPlace& place : other.places) {
+      if (lines.of(place.where) == at) return true;
+    }
+  }
+  return false;
+}
+
 // The severe ones first; those that differ in nothing but the compiler's copy of a line are one.
 void write_findings(Json& report, const Lines& lines) {
   report["findings"] = Json::array();
@@ -200,6 +217,7 @@ void write_findings(Json& report, const Lines& lines) {
   for (const bool warning : {false, true}) {
     for (const ProgramFinding& finding : program_findings()) {
       if (finding.warning != warning || is_one_place(finding, lines)) continue;
+      if (comes_of_race(finding, lines)) continue;
       Json json{{"kind", finding.kind},     {"severity", warning ? "warning" : "error"},
                 {"kernel", finding.kernel}, {"memory", finding.memory},
                 {"byte", finding.byte},     {"message", finding.message},
@@ -246,12 +264,12 @@ Json whole_report() {
 
 }  // namespace
 
-void write_report() {
+void write_report(bool ended) {
   static bool written = false;
   const std::string& path = config().report;
   if (written || path.empty()) return;
   written = true;
-  run_last_checks();
+  if (!ended) run_last_checks();
   const std::string part = path + ".part";
   {
     std::ofstream stream(part);
@@ -262,7 +280,7 @@ void write_report() {
 }
 
 void report_at_exit() {
-  std::atexit(&write_report);
+  std::atexit([] { write_report(false); });
 }
 
 }  // namespace cornerturn::cuda_source

@@ -3,8 +3,9 @@
 
 namespace cornerturn::cuda_source {
 
-/// Writes it where the configuration says, once.
-void write_report();
+/// Writes it where the configuration says, once. A program that was `ended` had no chance to free
+/// its memory or to ask for errors.
+void write_report(bool ended);
 /// It is written when the program ends by exit or by main's end.
 void report_at_exit();
 

@@ -26,6 +26,7 @@ struct SharedArray {
   bool clean = false;  ///< poisoned, and nobody has touched it since
 
   static constexpr std::uint32_t unplaced = 0xffffffffU;
+  void poison();
   bool has(std::uintptr_t p, std::size_t width) const {
     return p - first < bytes && bytes - (p - first) >= width;
   }
