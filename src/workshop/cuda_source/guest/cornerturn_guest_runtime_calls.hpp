@@ -5,11 +5,17 @@
 #include "cornerturn_guest_abi.hpp"
 #include "cornerturn_guest_runtime_types.hpp"
 
-// Both builtins stand for the line of the call wherever they are a default argument.
-#define CT_GUEST_AT                                               \
-  ::cornerturn::guest::Place place = ::cornerturn::guest::Place { \
-    __builtin_FILE(), static_cast<unsigned>(__builtin_LINE())     \
-  }
+namespace cornerturn::guest {
+
+/// The line of the call whose default argument this is. g++ gives that line only for builtins that
+/// are a default argument by themselves.
+constexpr Place here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  return {file, static_cast<unsigned>(line)};
+}
+
+}  // namespace cornerturn::guest
+
+#define CT_GUEST_AT ::cornerturn::guest::Place place = ::cornerturn::guest::here()
 
 // Memory
 cudaError_t cudaMalloc(void** p, std::size_t bytes, CT_GUEST_AT);

@@ -193,6 +193,9 @@ struct TensorOptions {
   ScalarType dtype() const { return type; }
   Device device() const { return where; }
 };
+inline std::ostream& operator<<(std::ostream& out, const TensorOptions& options) {
+  return out << "TensorOptions(dtype=" << options.type << ", device=" << options.where << ")";
+}
 inline TensorOptions dtype(ScalarType type) {
   return TensorOptions(type);
 }
