@@ -25,8 +25,9 @@ Marks of a page, all of them comments, so that the page reads as it is:
     <!-- end -->                                     `ladder_copies` measured them (scripts/measure_ladder.sh)
     <!--=EXPRESSION:FORMAT-->**number**              a number in a sentence
 
-Besides its own names an expression knows leg(), wavefronts(), share(), stack_share(), warm(), python_share(),
-blocks(), resident(), stall(), rate(), starts(), python_starts(), gpu() and tma_verdict(). Commands are those of the
+Besides its own names an expression knows leg(), what_if(), wavefronts(), share(), stack_share(), python_share(),
+python_time(), python_speed_up(), blocks(), resident(), stall(), busy(), rate(), starts(), python_starts(), gpu() and
+tma_verdict(). Commands are those of the
 program in build/release, or named by CORNERTURN. --check changes nothing and fails when a page or a
 picture is not what would be written.
 """
@@ -107,21 +108,32 @@ def against(actual: Any, ideal: Any) -> str:
 
 
 @functools.cache
-def legs(rung: str) -> Data:
+def legs(rung: str, shape: str = "") -> Data:
     """Sectors or wavefronts of a warp's request and those of the ideal, by leg."""
     sums: dict[str, list[float]] = {}
-    for leg in report(f"cornerturn analyse {rung}").legs:
+    for leg in report(f"cornerturn analyse {rung}{' --shape ' * bool(shape)}{shape}").legs:
         n = leg.requests
         of = leg.get("wavefronts") or Data(actual=leg.sectors.mean * n, ideal=leg.sectors.ideal * n)
         total = sums.setdefault(leg.leg, [0, 0, 0])
         total[:] = total[0] + of.actual, total[1] + of.ideal, total[2] + n
+        if "sectors" in leg and "wavefronts" in leg:
+            total = sums.setdefault(f"sectors of {leg.leg}", [0, 0, 0])
+            total[:] = total[0] + leg.sectors.mean * n, total[1] + leg.sectors.ideal * n, total[2] + n
     return Data({name: (a / n, b / n) for name, (a, b, n) in sums.items()})
 
 
-def leg(rung: str, name: str) -> str:
+def leg(rung: str, name: str, shape: str = "") -> str:
     """Sectors a request of "global load" or "global store", wavefronts of "shared load" or
     "shared store": "16 (4)" where 4 would do, "-" where the rung has no such access."""
-    return against(*legs(rung).get(name, ("-", "-")))
+    return against(*legs(rung, shape).get(name, ("-", "-")))
+
+
+def what_if(analysed: Data, change: str) -> str:
+    """The share of a copy in %, and the points, that `analyse` predicts with this change: "92 (+11)"; or "-"."""
+    for found in analysed.what_if:
+        if found.change == change:
+            return f"{100 * found.share_of_copy:.0f} ({round(found.points):+d})"
+    return "-"
 
 
 def wavefronts(explained: Data, access: int) -> str:
@@ -130,12 +142,9 @@ def wavefronts(explained: Data, access: int) -> str:
     return against(request.wavefronts, request.wavefronts - request.conflicts)
 
 
-def share(rung: str, side: int, dtype: str = "f32") -> float:
-    """What a rung was measured to reach of the plain copy, in %, for a square matrix."""
-    for run in report(MEASURED).runs:
-        if run.shape == [side, side] and run.dtype == dtype:
-            return 100 * next(entry for entry in run.rungs if entry.name == rung).measured.share_of_copy
-    raise Stale(f"{rung} was not measured at {side} x {side} of {dtype}")
+def share(rung: str, rows: int, dtype: str = "f32", cols: int = 0) -> float:
+    """What a rung was measured to reach of the plain copy, in %, for a matrix that is square unless said."""
+    return 100 * measured(rung, rows, dtype, MEASURED, cols).share_of_copy
 
 
 def stack_share(rung: str, batch: int, side: int, dtype: str = "f32", fused: bool = False) -> float:
@@ -145,15 +154,6 @@ def stack_share(rung: str, batch: int, side: int, dtype: str = "f32", fused: boo
         if about == ([side, side], dtype, batch, fused):
             return 100 * next(entry for entry in run.rungs if entry.name == rung).measured.share_of_copy
     raise Stale(f"{rung} was not measured with {batch} x {side} x {side} of {dtype}")
-
-
-def warm(rung: str, side: int) -> float:
-    """GB/s of float32 from and into a warm L2 cache."""
-    for run in report(MEASURED).runs:
-        entry = next((entry for entry in run.rungs if entry.name == rung), None)
-        if run.shape == [side, side] and run.dtype == "f32" and entry and not run.get("batch"):
-            return 8e-9 * side * side / entry.measured.warm.seconds
-    raise Stale(f"{rung} was not measured at {side} x {side}")
 
 
 def blocks(part: str, **about: Any) -> Any:
@@ -173,28 +173,44 @@ def resident(rung: str, count: int) -> str:
         return "-"
 
 
-def stall(rung: str, reason: str, batch: int = 1, fused: bool = False) -> float:
-    """The share of the profiler's samples in which a warp of the rung waited for this, in %."""
+def profiled(rung: str, batch: int = 1, fused: bool = False) -> Data:
     for kernel in report(STALLS).kernels:
         if (kernel.rung, kernel.batch, kernel.fused) == (rung, batch, fused):
-            return 100 * kernel.stalls.get(reason, 0)
+            return kernel
     raise Stale(f"{rung} was not profiled")
 
 
-def python_share(rung: str, side: int) -> float:
-    """The share of float32, as measured from Python."""
-    for run in report(FROM_PYTHON).runs:
-        if run.shape == [side, side] and run.dtype == "float32":
-            return 100 * next(entry for entry in run.rungs if entry.name == rung).measured.share_of_copy
-    raise Stale(f"{rung} was not measured from Python at {side} x {side}")
+def stall(rung: str, reason: str, batch: int = 1, fused: bool = False) -> float:
+    """The share of the profiler's samples in which a warp of the rung waited for this, in %."""
+    return 100 * profiled(rung, batch, fused).stalls.get(reason, 0)
 
 
-def measured(rung: str, side: int, dtype: str, source: str) -> Data:
-    """What was measured of a rung for a square matrix."""
+def busy(rung: str, what: str) -> float:
+    """For how much of the time, in %, the "memory" was busy, or the "issue" of instructions."""
+    return profiled(rung)[f"{what}_busy"]
+
+
+def measured(rung: str, rows: int, dtype: str, source: str, cols: int = 0) -> Data:
+    """What was measured of a rung, or of what it is compared with, for a matrix that is square unless said."""
     for run in report(source).runs:
-        if run.shape == [side, side] and run.dtype == dtype and not run.get("batch"):
+        if run.shape == [rows, cols or rows] and run.dtype == dtype and not run.get("batch"):
             return next(entry for entry in run.rungs if entry.name == rung).measured
-    raise Stale(f"{rung} was not measured at {side} x {side} of {dtype}")
+    raise Stale(f"{rung} was not measured at {rows} x {cols or rows} of {dtype}")
+
+
+def python_share(rung: str, rows: int, cols: int = 0) -> float:
+    """The share of float32, as measured from Python."""
+    return 100 * measured(rung, rows, "float32", FROM_PYTHON, cols).share_of_copy
+
+
+def python_time(rung: str, rows: int, cols: int = 0) -> float:
+    """Milliseconds of float32, as measured from Python."""
+    return 1e3 * measured(rung, rows, "float32", FROM_PYTHON, cols).cold.seconds
+
+
+def python_speed_up(rung: str, rows: int, cols: int = 0, over: str = "pytorch_eager") -> float:
+    """How many times as fast as PyTorch, or as another rung, for float32 from Python."""
+    return python_time(over, rows, cols) / python_time(rung, rows, cols)
 
 
 def rate(rung: str, side: int, cache: str, dtype: str = "f32") -> float:
@@ -250,18 +266,32 @@ def copies() -> str:
     return "".join(lines)
 
 
-def origin() -> str:
-    of = report(MEASURED).provenance
-    when = f"driver {of.driver}, clocks as found, {of.date}, commit {of.commit}"
-    return f"Shares of the copy: `{MEASURED}`,\n{of.gpu}, {when}.\n"
+SOURCES = {  # of what the functions of expressions say
+    "Shares of the copy": (MEASURED, "share stack_share rate starts gpu"),
+    "Blocks, waits, numbering and tiles": (BLOCKS, "blocks resident"),
+    "What warps waited for": (STALLS, "stall busy"),
+    "Measured from Python": (FROM_PYTHON, "python_share python_starts python_time python_speed_up"),
+}
+
+
+def origin(text: str) -> str:
+    """Where the measurements of this page are from."""
+    called = set(re.findall(r"\b(\w+)\(", " ".join(re.findall(r"<!--.*?-->", text, re.S))))
+    lines = []
+    for what, (path, functions) in SOURCES.items():
+        if called & set(functions.split()):
+            of = report(path).provenance
+            when = f"driver {of.driver}, clocks as found, {of.date}, commit {of.commit}"
+            lines.append(f"{what}: `{path}`,\n{of.gpu}, {when}.\n")
+    return "\n".join(lines)
 
 
 def evaluated(field: str, names: dict[str, Any]) -> str:
     """The value of `expression` or `expression:format`."""
     expression, _, form = re.fullmatch(r"(.+?)(:([\w.,]+))?", field, re.S).groups()
     functions = {function.__name__: function for function in (
-        leg, wavefronts, share, stack_share, warm, python_share, blocks, resident, stall, rate, starts, python_starts,
-        gpu, tma_verdict, len, max, min, round,
+        leg, what_if, wavefronts, share, stack_share, python_share, python_time, python_speed_up, blocks, resident, stall, busy, rate,
+        starts, python_starts, gpu, tma_verdict, len, max, min, round,
     )}  # fmt: skip
     try:
         value = eval(expression, {"__builtins__": {}, **functions, **names})
@@ -332,7 +362,7 @@ def written(text: str, images: Path) -> str:
         begin, kind, body, _, end = match.groups()
         body = body.strip().removeprefix(":").strip()
         if kind == "measured":
-            return begin + origin() + end
+            return begin + origin(text) + end
         if kind == "copies":
             return begin + copies() + end
         if kind == "table":

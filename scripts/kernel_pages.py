@@ -4,7 +4,9 @@ and between `<!-- contest: RUNG... | RUNG... | RUNG... -->` and `<!-- end -->`, 
 groups of rungs is faster, next to the third; between `<!-- python: RUNG -->` and `<!-- end -->`, what was
 measured from Python; between `<!-- code: FILE | FIRST | AFTER -->` and `<!-- end -->`, lines of a source; in
 README.md also the list of pages and, between `<!-- summary -->` and `<!-- end -->`, all rungs' measured
-shares, from Python between `<!-- python summary -->` and `<!-- end -->`. In docs/ledger.md, between
+shares, from Python between `<!-- python summary -->` and `<!-- end -->`, and between `<!-- apart -->` and
+`<!-- end -->` where the two measured another share of the same rung. A number in a sentence is
+`<!--=EXPRESSION:FORMAT-->**number**`, as in the guide (guide.py). In docs/ledger.md, between
 `<!-- ledger -->` and `<!-- end -->`, stands what `ledger_check` says, where it was built, and between
 `<!-- misses -->` and `<!-- end -->` why it is off (ledger_misses.py).
 
@@ -28,6 +30,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+import guide
 import ladder_stalls
 import ledger_misses
 
@@ -39,6 +42,7 @@ MARKED = re.compile(r"(<!-- figures: ([\w ]+) -->\n).*?(<!-- end -->)", re.S)
 CONTEST = re.compile(r"(<!-- contest: ([\w ]+)\|([\w ]+)\|([\w ]+) -->\n).*?(<!-- end -->)", re.S)
 PYTHON = re.compile(r"(<!-- python: (\w+) -->\n).*?(<!-- end -->)", re.S)
 PYTHON_SUMMARY = re.compile(r"(<!-- python summary -->\n).*?(<!-- end -->)", re.S)
+APART = re.compile(r"(<!-- apart -->\n).*?(<!-- end -->)", re.S)
 SUMMARY = re.compile(r"(<!-- summary -->\n).*?(<!-- end -->)", re.S)
 CODE = re.compile(r"(<!-- code: (\S+) \| (.+?) \| (.+?) -->\n).*?(<!-- end -->)", re.S)
 LEDGER_PAGE = ROOT / "docs" / "ledger.md"
@@ -288,15 +292,15 @@ def percent(share):
     return f"{100 * share:.0f}" if share >= 0.01 else f"{100 * share:.1f}"
 
 
-def summary(entries, measurements, dtype="f32"):
-    """All rungs and the square matrices of one type that they were measured on: shares of the copy."""
+def summary(entries, measurements, dtype="f32", odd=True):
+    """All rungs and the matrices of one type that they were measured on: shares of the copy."""
     results, sources = measurements
     lines = []
     for gpu in sorted({key[1] for key in results}):
-        squares = [key[2] for key in results if key[1] == gpu and key[2][0] == key[2][1] and key[3] == dtype]
+        taken = [key[2] for key in results if key[1] == gpu and key[3] == dtype and (odd or key[2][0] == key[2][1])]
         # Not those on which a few rungs alone were measured.
-        shapes = sorted(shape for shape in set(squares) if squares.count(shape) >= len(list(entries)) // 2)
-        head = [f"{gpu}, % of the copy", *(f"{rows}²" for rows, _ in shapes)]
+        shapes = sorted(shape for shape in set(taken) if taken.count(shape) >= len(list(entries)) // 2)
+        head = [f"{gpu}, % of the copy", *(f"{rows}²" if rows == cols else f"{rows} x {cols}" for rows, cols in shapes)]
         lines += [f"| {' | '.join(head)} |", "| --- |" + " ---: |" * len(shapes)]
         for name in entries:
             cells = [results.get((name, gpu, shape, dtype)) for shape in shapes]
@@ -305,6 +309,19 @@ def summary(entries, measurements, dtype="f32"):
                 lines.append(f"| `{name}` | {shares} |")
         lines.append("")
     return "\n".join([*lines, *sources, ""]) if lines else ""
+
+
+def apart(results, python):
+    """Rungs of which the two programs measured shares that differ by more than 2 points."""
+    lines = []
+    for (name, gpu, shape, dtype), (share, _) in results[0].items():
+        other = python[0].get((name, gpu, shape, "float32"))
+        if dtype != "f32" or other is None or shape not in ((4096, 4096), (32768, 32768)):
+            continue
+        if abs(share - other[0]) > 0.02:
+            lines.append((shape, f"| `{name}` | {shape[0]}² | {100 * share:.1f} | {100 * other[0]:.1f} |"))
+    head = ["| rung | matrix | `cornerturn ladder` | from Python |", "| --- | --- | ---: | ---: |"]
+    return "\n".join([*head, *(line for _, line in sorted(lines, key=lambda row: row[0])), ""])
 
 
 def from_python(name, results):
@@ -379,12 +396,19 @@ def written(page, entries, results):
         text = SUMMARY.sub(lambda m: m[1] + summary(entries, results) + m[2], text)
         python = measurements("*.python.json")
         names = dict.fromkeys(name for name, *_ in python[0])  # in the order of the climb
-        text = PYTHON_SUMMARY.sub(lambda m: m[1] + summary(names, python, "float32") + m[2], text)
+        text = PYTHON_SUMMARY.sub(lambda m: m[1] + summary(names, python, "float32", odd=False) + m[2], text)
+        text = APART.sub(lambda m: m[1] + apart(results, python) + m[2], text)
+        text = with_numbers(text)
         return INDEX.sub(lambda m: m[1] + "\n".join(rows) + "\n" + m[2], text)
     text = PYTHON.sub(lambda m: m[1] + from_python(m[2], measurements("*.python.json")) + m[3], text)
     text = CONTEST.sub(lambda m: m[1] + contest(*(m[i].split() for i in (2, 3, 4)), results) + m[5], text)
     text = CODE.sub(lambda m: m[1] + excerpt(m[2], m[3], m[4]) + m[5], text)
+    text = with_numbers(text)
     return MARKED.sub(lambda m: m[1] + section(m[2].split(), entries, results) + m[3], text)
+
+
+def with_numbers(text):
+    return guide.VALUE.sub(lambda m: m[1] + guide.evaluated(m[2], {}) + m[4], text)
 
 
 def excerpt(path, first, after):

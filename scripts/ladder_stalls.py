@@ -36,14 +36,18 @@ def kernels():
     return {(kernel["rung"], kernel["batch"]): kernel for kernel in result["kernels"] if not kernel["fused"]}, result["provenance"]
 
 
-def agreement(part, kernel):
-    """Does what was measured bear out the ledger's largest part? A sentence."""
+def agreement(part, kernel, copy):
+    """Does what was measured bear out the ledger's largest part? A sentence. `copy` is how busy the rung of
+    this name keeps the memory, in %."""
     dram, issue, warps = (kernel[key] for key in ("memory_busy", "issue_busy", "warps_an_sm"))
     stalls = kernel["stalls"]
     waits = stalls.get("long_scoreboard", 0) + stalls.get("drain", 0) + stalls.get("barrier", 0)
     shared = stalls.get("mio_throttle", 0) + stalls.get("short_scoreboard", 0)
-    if part == "memory" and dram >= 60:
+    if part == "memory" and dram >= 0.9 * copy:
         return "That bears out the ledger: the memory is busy for most of the time."
+    if part == "memory" and dram >= 60:
+        return (f"That bears out the ledger in part: the memory is busy for most of the time, but `copy` keeps it busy "
+                f"for {copy:.0f} %. Here the warps wait as well.")  # fmt: skip
     if part == "memory":
         return "The ledger calls this `memory`, but it is not the DRAM that is busy: what takes the time lies before it."
     if part == "starts" and warps < 32:
@@ -66,6 +70,7 @@ def of_rung(name, part):
     waits = [(reason, share) for reason, share in kernel["stalls"].items() if reason != "selected"][:3]
     words = [f"for {REASONS.get(reason, reason)} in {100 * share:.0f} % (`{reason}`)" for reason, share in waits]
     top = kernel["at"][0]
+    copy = found["copy", 1]["memory_busy"]
     code = next(word for word in top["instruction"].split() if not word.startswith("@"))
     return [
         "",
@@ -73,5 +78,5 @@ def of_rung(name, part):
         f"({origin['gpu']}, {origin['date']}, commit {origin['commit']}). Where a sample was taken, the warp waited "
         f"{', '.join(words)} of them; {100 * top['share']:.0f} % were taken at one instruction, `{code}`. "
         f"{kernel['issue_busy']:.0f} % of the issue slots were taken, an SM had {kernel['warps_an_sm']:.0f} of 64 warps, and the "
-        f"DRAM was busy for {kernel['memory_busy']:.0f} % of the time. {agreement(part, kernel)}",
+        f"DRAM was busy for {kernel['memory_busy']:.0f} % of the time. {agreement(part, kernel, copy)}",
     ]  # fmt: skip

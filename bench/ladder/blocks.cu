@@ -1,12 +1,18 @@
-// ladder_blocks [SIDE]: what blocks cost, as JSON, a line for each part. One thing at a time
-// differs.
+// ladder_blocks [SIDE]: what blocks cost, as JSON, a line for each part. Within a part one thing
+// differs at a time.
 //
-//   starts     grids of small blocks: how many a second a GPU starts, empty or with an element a
-//   thread waits      a copy of floats: elements a thread, whether it loads them one by one, and a
-//   barrier resident   rungs with so many blocks on an SM at a time; shared memory that nobody uses
-//   bounds them numbering  rungs whose blocks follow each other along the destination's rows, or
-//   the source's tiles      scalar accesses through tiles of 32 x 32 and 64 x 64: plain, padded,
-//   and xor-ed
+// starts: grids of small blocks. How many a second does a GPU start, empty or with an element each?
+//
+// waits: a copy of floats, with other numbers of elements a thread, loaded together or one by one,
+// with a barrier or without.
+//
+// resident: rungs with so many blocks on an SM at a time. Shared memory that nobody uses keeps the
+// others away.
+//
+// numbering: rungs whose blocks follow each other along the rows of the destination, or of the
+// source.
+//
+// tiles: accesses of 4 bytes a lane through tiles of 32 x 32 and 64 x 64, plain, padded and xor-ed.
 //
 // The matrices have SIDE x SIDE floats (16384). What transposes is checked before it is timed.
 #include <cuda_runtime.h>

@@ -71,7 +71,7 @@ def test_the_start_page_shows_an_example():
 
 def test_stale_figures_are_found(tmp_path):
     """A copy of two pages and the script, with one figure changed."""
-    for name in ["scripts/kernel_pages.py", "scripts/ledger_misses.py", "scripts/ladder_stalls.py", "python/cornerturn/ladder/_rung.py", "src/workshop/rungs/smem_chunk_xor.hpp", "docs/ledger.md", "docs/kernels/smem.md", "docs/kernels/smem_pad.md"]:
+    for name in ["scripts/kernel_pages.py", "scripts/guide.py", "scripts/ledger_misses.py", "scripts/ladder_stalls.py", "python/cornerturn/ladder/_rung.py", "src/workshop/rungs/smem_chunk_xor.hpp", "docs/ledger.md", "docs/kernels/smem.md", "docs/kernels/smem_pad.md"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
     page = tmp_path / "docs" / "kernels" / "smem.md"

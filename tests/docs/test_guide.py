@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CORNERTURN_BUILD_DIR", ROOT / "build" / "release"))
-MEASURED = ["bench/results/ladder/h200.json", "bench/results/access/h200.json"]
+MEASURED = ["bench/results/ladder/h200.json", "bench/results/ladder/h200.blocks.json", "bench/results/access/h200.json"]
 
 
 def guide(root, *words):
@@ -45,7 +45,7 @@ CHANGES = {
     "rows of a table": ("case-study.md", "| 4 rows | none |", "| 8 rows | 0 |"),
     "a picture": ("images/column.svg", ">0, 16<", ">0, 17<"),
     "a picture's words": ("1-coalescing.md", "16 sectors in 16 lines", "4 sectors in 16 lines"),
-    "where times are from": ("6-corner-turns.md", "driver 5", "driver 4"),
+    "where times are from": ("6-corner-turns.md", "/h200.json`,\nNVIDIA H200, driver 5", "/h200.json`,\nNVIDIA H200, driver 4"),
 }
 
 

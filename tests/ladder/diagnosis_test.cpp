@@ -117,6 +117,16 @@ TEST(WhatIf, NamesWhatARungDoesNotDoYet) {
   EXPECT_TRUE(of("smem_chunk_xor").empty());
 }
 
+// Four accesses that are written out waste as much as one that is repeated four times.
+TEST(Diagnosis, ALoopThatIsWrittenOutHasTheLimitOfTheLoop) {
+  const Matrix odd{253, 251, 4};
+  const auto limit = [&](const char* name) {
+    return outlook_of(predict(*find_rung(name), odd), predicted_matrix(4), h200())->diagnosis.limit;
+  };
+  EXPECT_TRUE(tells(limit("cpy_rows"), "sectors a request")) << limit("cpy_rows");
+  EXPECT_EQ(limit("cpy_by_hand").substr(0, 20), limit("cpy_rows").substr(0, 20));
+}
+
 TEST(WhatIf, IsWrittenWithItsPoints) {
   EXPECT_EQ(to_text({{"without its bank conflicts", 0.84, 46.7}, {"with luck", 0.3, -1.2}}),
             "without its bank conflicts 84 % (+47 points); with luck 30 % (-1 point)");

@@ -41,17 +41,26 @@ double elements_a_thread(const Prediction& run) {
 }
 
 Diagnosis of_memory(const Prediction& run) {
+  // Of loads and of stores. A loop that is written out has as many accesses as turns.
+  struct Side {
+    double excess = 0;
+    double most = 0;
+    const Leg* worst = nullptr;
+  };
+  Side sides[2];
   double bytes = 0;
-  const Leg* worst = nullptr;
-  double most = 0;
   for (const Leg& leg : run.report.legs) {
     if (!leg.is_global()) continue;
     bytes += static_cast<double>(leg.bytes_used);
+    Side& side = sides[leg.op == Op::global_store];
     const double excess = 32 * excess_sectors(leg);
-    if (excess > most) worst = &leg;
-    most = std::max(most, excess);
+    if (excess > side.most) side.worst = &leg;
+    side.most = std::max(side.most, excess);
+    side.excess += excess;
   }
-  if (worst == nullptr || most < bytes / 20) {
+  const Side& wasteful = sides[sides[1].excess > sides[0].excess];
+  const Leg* worst = wasteful.worst;
+  if (worst == nullptr || wasteful.excess < bytes / 20) {
     return {"the memory itself: whole sectors, and next to nothing is moved in vain", "", ""};
   }
   const double sectors = each(worst->sectors, *worst);

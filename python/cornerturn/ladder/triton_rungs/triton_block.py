@@ -3,7 +3,7 @@
 Now a warp's load is part of a row of the source and its store part of a row of the destination:
 whole sectors on both sides. Between them `tl.trans` exchanges the block's axes; as lanes then hold
 the wrong elements for a coalesced store, the compiler moves the block through shared memory, in a
-layout that it chooses free of conflicts. What the CUDA rungs write out, padding, swizzles and
+layout that it chooses itself. What the CUDA rungs write out, padding, swizzles and
 barriers, is not in the source.
 
 At the edges of the matrix a block is only partly inside, so the load has a mask, and the store the
