@@ -7,14 +7,14 @@ constexpr int side = 32;
 
 __global__ void missing_barrier(const int* in, int* out) {
   __shared__ int tile[256];
-  tile[threadIdx.x] = in[threadIdx.x];          // missing_barrier.2
-  out[threadIdx.x] = tile[255 - threadIdx.x];   // missing_barrier.1
+  tile[threadIdx.x] = in[threadIdx.x];         // missing_barrier.2
+  out[threadIdx.x] = tile[255 - threadIdx.x];  // missing_barrier.1
 }
 
 __global__ void missing_second_barrier(const int* in, int* out) {
   __shared__ int tile[64];
   for (int i = 0; i < 2; ++i) {
-    tile[threadIdx.x] = in[64 * i + threadIdx.x];        // missing_second_barrier.1
+    tile[threadIdx.x] = in[64 * i + threadIdx.x];  // missing_second_barrier.1
     __syncthreads();
     out[64 * i + threadIdx.x] = tile[63 - threadIdx.x];  // missing_second_barrier.2
   }
@@ -22,8 +22,8 @@ __global__ void missing_second_barrier(const int* in, int* out) {
 
 __global__ void missing_warp_barrier(const int* in, int* out) {
   __shared__ int tile[32];
-  tile[threadIdx.x] = in[threadIdx.x];         // missing_warp_barrier.2
-  out[threadIdx.x] = tile[31 - threadIdx.x];   // missing_warp_barrier.1
+  tile[threadIdx.x] = in[threadIdx.x];        // missing_warp_barrier.2
+  out[threadIdx.x] = tile[31 - threadIdx.x];  // missing_warp_barrier.1
 }
 
 __global__ void warp_in_step(int* out) {
@@ -33,7 +33,7 @@ __global__ void warp_in_step(int* out) {
 }
 
 __global__ void blocks_race(int* out) {
-  if (blockIdx.x == 0) out[threadIdx.x] = 1;               // blocks_race.2
+  if (blockIdx.x == 0) out[threadIdx.x] = 1;                      // blocks_race.2
   if (blockIdx.x == 1) out[32 + threadIdx.x] = out[threadIdx.x];  // blocks_race.1
 }
 
@@ -41,7 +41,7 @@ __global__ void read_then_written(int* data) {
   const int i = blockIdx.x * 32 + threadIdx.x;
   const int next = data[(i + 1) % 64];  // read_then_written.2
   __syncthreads();
-  data[i] = next;                       // read_then_written.1
+  data[i] = next;  // read_then_written.1
 }
 
 __global__ void plain_histogram(const int* in, int* bins) {
@@ -145,10 +145,10 @@ __global__ void trapped(int* out) {
 
 __global__ void flag_without_fence(int* data, int* flag, int* out) {
   if (blockIdx.x == 0) {
-    data[0] = 1;         // flag_without_fence.2
+    data[0] = 1;  // flag_without_fence.2
     atomicExch(flag, 1);
   } else if (atomicAdd(flag, 0) == 1) {
-    out[0] = data[0];    // flag_without_fence.1
+    out[0] = data[0];  // flag_without_fence.1
   }
 }
 
@@ -199,7 +199,7 @@ int main(int, char** words) {
     cudaMemset(in, 0, 8);
     LAUNCH(flag_without_fence, 2, 1, in, in + 1, out);
   }
-  if (is("wide")) LAUNCH(wide, 1, 2048, out);  // wide.1
+  if (is("wide")) LAUNCH(wide, 1, 2048, out);               // wide.1
   if (is("host_reads_device")) std::printf("%d\n", in[3]);  // host_reads_device.1
   if (is("crash")) {
     volatile int zero = 0;

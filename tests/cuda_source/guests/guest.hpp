@@ -8,10 +8,10 @@
 #include <cstring>
 #include <vector>
 
-#define LAUNCH_WITH(kernel, grid, block, bytes, ...)                                  \
-  ::cornerturn::guest::launch_kernel(                                                 \
-      ::cornerturn::guest::Place{__builtin_FILE(), __builtin_LINE()}, #kernel,        \
-      ::cornerturn::guest::config(grid, block, bytes),                                \
+#define LAUNCH_WITH(kernel, grid, block, bytes, ...)                           \
+  ::cornerturn::guest::launch_kernel(                                          \
+      ::cornerturn::guest::Place{__builtin_FILE(), __builtin_LINE()}, #kernel, \
+      ::cornerturn::guest::config(grid, block, bytes),                         \
       [&](auto... cornerturn_a) CT_GUEST_PLAIN { kernel(cornerturn_a...); }, __VA_ARGS__)
 #define LAUNCH(kernel, grid, block, ...) LAUNCH_WITH(kernel, grid, block, 0, __VA_ARGS__)
 
@@ -36,10 +36,10 @@ inline std::vector<int> fetch(const int* device, int count) {
   return host;
 }
 
-#define EXPECT(condition)                                  \
-  do {                                                     \
-    if (!(condition)) {                                    \
+#define EXPECT(condition)                                       \
+  do {                                                          \
+    if (!(condition)) {                                         \
       std::printf("wrong: %s line %d\n", #condition, __LINE__); \
-      std::exit(3);                                        \
-    }                                                      \
+      std::exit(3);                                             \
+    }                                                           \
   } while (false)
