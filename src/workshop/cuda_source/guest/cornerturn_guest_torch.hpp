@@ -144,6 +144,8 @@ class Tensor {
     return value;
   }
 
+  void record_stream(cudaStream_t) const {}
+
   // Views of the same memory.
   Tensor view(IntArrayRef sizes) const {
     if (!is_contiguous()) {

@@ -1,2 +1,72 @@
-// Libraries of CUDA are not run on a CPU.
-#error "curand.h: this library is not run on a CPU"
+// Random numbers for whole arrays, by cuRAND's names. The sequences are not cuRAND's own.
+#pragma once
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "cornerturn_guest.hpp"
+
+enum curandStatus_t { CURAND_STATUS_SUCCESS = 0 };
+typedef curandStatus_t curandStatus;
+enum curandRngType_t {
+  CURAND_RNG_PSEUDO_DEFAULT = 100,
+  CURAND_RNG_PSEUDO_XORWOW = 101,
+  CURAND_RNG_PSEUDO_MRG32K3A = 121,
+  CURAND_RNG_PSEUDO_MTGP32 = 141,
+  CURAND_RNG_PSEUDO_MT19937 = 142,
+  CURAND_RNG_PSEUDO_PHILOX4_32_10 = 161,
+  CURAND_RNG_QUASI_DEFAULT = 200,
+  CURAND_RNG_QUASI_SOBOL32 = 201
+};
+typedef std::mt19937_64* curandGenerator_t;
+
+inline curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t) {
+  *generator = new std::mt19937_64;
+  return CURAND_STATUS_SUCCESS;
+}
+inline curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
+  delete generator;
+  return CURAND_STATUS_SUCCESS;
+}
+inline curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator,
+                                                         unsigned long long seed) {
+  generator->seed(seed);
+  return CURAND_STATUS_SUCCESS;
+}
+inline curandStatus_t curandSetStream(curandGenerator_t, cudaStream_t) {
+  return CURAND_STATUS_SUCCESS;
+}
+namespace cornerturn::guest {
+template <class T, class Draw>
+curandStatus_t fill_random(T* device, std::size_t count, Draw draw, Place place) {
+  std::vector<T> numbers(count);
+  for (T& number : numbers) {
+    number = static_cast<T>(draw());
+  }
+  cudaMemcpy(device, numbers.data(), count * sizeof(T), cudaMemcpyHostToDevice, place);
+  return CURAND_STATUS_SUCCESS;
+}
+}  // namespace cornerturn::guest
+inline curandStatus_t curandGenerate(curandGenerator_t generator, unsigned* device,
+                                     std::size_t count, CT_GUEST_AT) {
+  return ::cornerturn::guest::fill_random(
+      device, count, [&] { return (*generator)(); }, place);
+}
+inline curandStatus_t curandGenerateUniform(curandGenerator_t generator, float* device,
+                                            std::size_t count, CT_GUEST_AT) {
+  return ::cornerturn::guest::fill_random(
+      device, count, [&] { return 1 - std::generate_canonical<double, 24>(*generator); }, place);
+}
+inline curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double* device,
+                                                  std::size_t count, CT_GUEST_AT) {
+  return ::cornerturn::guest::fill_random(
+      device, count, [&] { return 1 - std::generate_canonical<double, 53>(*generator); }, place);
+}
+inline curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* device,
+                                           std::size_t count, float mean, float deviation,
+                                           CT_GUEST_AT) {
+  std::normal_distribution<double> normal(mean, deviation);
+  return ::cornerturn::guest::fill_random(
+      device, count, [&] { return normal(*generator); }, place);
+}
