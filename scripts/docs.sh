@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The site of the documentation, by MkDocs, with the reference of the public headers, by Doxygen. A
 # warning is an error. The reference of the Python package is written anew from its docstrings first, and
-# the guide from what the command line says.
+# the guide from what the command line says. The swizzle lab's page is part of it where emscripten is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/docs
@@ -18,4 +18,6 @@ doxygen docs/Doxyfile
 # Not --quiet, which hides warnings from --strict as well.
 NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict > build/docs/site.log 2>&1 ||
   { grep -v '^INFO' build/docs/site.log >&2; exit 1; }
+[ -f build/docs/html/page/lab.html ] ||
+  echo "docs: without the page of the swizzle lab, for there is no emscripten here (\`make page\` installs it)"
 echo "docs: build/docs/html/index.html"

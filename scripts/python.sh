@@ -7,6 +7,9 @@ cd "$(dirname "$0")/.."
 # The command line is built by scripts/build.sh; in a wheel it is part of the package.
 settings=(build-dir=build/python cmake.define.CORNERTURN_WERROR=ON
   cmake.define.CORNERTURN_BUILD_TOOLS=OFF)
+# The lab's page too is part of it where it is built already.
+page=$PWD/build/release/page/lab.html
+[ ! -f "$page" ] || settings+=(cmake.define.CORNERTURN_PAGE_FILE="$page")
 case $(scripts/device.sh) in
   build:*)
     architectures=${CUDA_ARCHITECTURES:-$([ -e /dev/nvidia0 ] && echo native || true)}

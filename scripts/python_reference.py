@@ -25,7 +25,7 @@ MODULES = {
         *("plan", "Plan", "threads", "transpose_file", "transpose_in_place", "rechunk"),
         *("quantise", "dequantise", "quantise_both", "Both", "amax"),
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
-        *("convert_swizzle", "Conversion"),
+        *("convert_swizzle", "Conversion", "lab_page"),
     ],
     "cornerturn.torch": ["permute", "enable", "redistribute", "empty_shard"],
     "cornerturn.shards": ["plan", "Redistribution", "scalapack"],

@@ -15,6 +15,7 @@
 #include "picture_output.hpp"
 #include "workshop/analyse/notation.hpp"
 #include "workshop/lab/block_order.hpp"
+#include "workshop/lab/page/page_link.hpp"
 #include "workshop/lab/rung_picture.hpp"
 #include "workshop/lab/warp_picture.hpp"
 
@@ -36,6 +37,7 @@ struct DrawArguments {
   std::string block;
   bool fused = false;
   PictureArguments output;
+  PageArgument page;
 };
 
 int number(const std::string& name, const std::string& text) {
@@ -129,6 +131,25 @@ lab::Picture drawn(const DrawArguments& arguments) {
   return lab::threads_picture(parse_layout(arguments.layout), rows, columns);
 }
 
+/// Where the page shows the same. Throws Error for what it does not show.
+std::string page_link(const DrawArguments& arguments) {
+  const int bytes = number("--bytes", arguments.bytes);
+  if (arguments.kind == "tile" && !arguments.offsets) {
+    return lab::link_to_tile(parse_swizzled_layout(arguments.layout), bytes, {}, {});
+  }
+  if (arguments.kind == "sectors") {
+    return fmt::format("view=sectors&lanes={}&bytes={}&vector={}", lab::link_part(arguments.layout),
+                       bytes, number("--vector", arguments.vector));
+  }
+  if (arguments.kind == "rung" && number("--batch", arguments.batch) == 1 && !arguments.fused &&
+      arguments.block.empty()) {
+    return fmt::format("view=rung&rung={}&bytes={}", arguments.layout, bytes);
+  }
+  throw Error(Status::unsupported,
+              "--html: the page shows a tile without --offsets, sectors, and a rung without "
+              "--batch, --fused and --block; --svg draws this");
+}
+
 }  // namespace
 
 void add_draw_command(CLI::App& app) {
@@ -190,9 +211,14 @@ void add_draw_command(CLI::App& app) {
                   "and where the tile goes (rung)")
       ->type_name("I,J");
   arguments->output.add_to(command);
+  arguments->page.add_to(
+      command,
+      "Write the swizzle lab's page to this file, which opens with a tile, sectors or a rung");
   command.callback([arguments] {
     const lab::Picture picture = drawn(*arguments);
+    const std::string link = arguments->page.asked() ? page_link(*arguments) : std::string();
     arguments->output.write(picture);
+    arguments->page.write(link);
     io::print("{}\n{}\n\n", picture.title, picture.description);
     io::print_as_is(for_terminal(picture));
   });

@@ -1,7 +1,9 @@
 // cornerturn explain: what accesses to a layout in shared memory cost, and why.
 #include <fmt/format.h>
 
+#include <iterator>
 #include <memory>
+#include <utility>
 
 #include "arguments.hpp"
 #include "commands.hpp"
@@ -12,6 +14,7 @@
 #include "workshop/analyse/notation.hpp"
 #include "workshop/lab/explain.hpp"
 #include "workshop/lab/explain_picture.hpp"
+#include "workshop/lab/page/page_link.hpp"
 #include "workshop/lab/rung_access.hpp"
 #include "workshop/lab/solve.hpp"
 
@@ -30,19 +33,6 @@ struct ExplainArguments {
   LabPictureArguments pictures;
 };
 
-// The page knows neither options nor rungs: what they say goes into the access's text.
-std::string text_for_page(const std::string& text, const lab::Access& access,
-                          const lab::TileShape& tile, const lab::AccessDefaults& defaults) {
-  if (text.rfind("rung:", 0) == 0) return lab::access_text(access, tile);
-  const bool as_it_is = defaults.op == SharedOp::load && defaults.width == 0;
-  if (as_it_is || text.find("matrix") != std::string::npos) return text;
-  if (text.rfind("tv:", 0) == 0 || text.rfind("table:", 0) == 0) {
-    return lab::access_text(access, tile);
-  }
-  return fmt::format("{}:{}:{}", text.substr(0, text.find(':')), lab::name(access.op),
-                     access.vector * tile.bytes);
-}
-
 int explain_layout(const ExplainArguments& arguments) {
   const SwizzledLayout layout = parse_swizzled_layout(arguments.layout);
   const auto bytes = static_cast<int>(parse_dtype("--dtype", arguments.dtype).size);
@@ -50,18 +40,17 @@ int explain_layout(const ExplainArguments& arguments) {
   const lab::AccessDefaults defaults = {arguments.store ? SharedOp::store : SharedOp::load,
                                         lab::checked_width("--vector", arguments.vector)};
   std::vector<lab::Access> accesses;
-  PageQuestion page = {layout, bytes, {}};
   for (const std::string& text : arguments.accesses) {
-    for (lab::Access& access : lab::parse_accesses(text, tile, defaults)) {
-      page.accesses.push_back(text_for_page(text, access, tile, defaults));
-      accesses.push_back(std::move(access));
-    }
+    std::vector<lab::Access> parsed = lab::parse_accesses(text, tile, defaults);
+    std::move(parsed.begin(), parsed.end(), std::back_inserter(accesses));
   }
   const lab::Explanation explanation =
       lab::explain(layout, bytes, accesses, plan::gpu::device_named(arguments.on, "--on"));
   std::string picture;
   if (arguments.pictures.asked()) {
-    picture = arguments.pictures.write(lab::picture_of(explanation), page);
+    picture =
+        arguments.pictures.write(lab::picture_of(explanation),
+                                 lab::link_to_tile(layout, bytes, arguments.accesses, defaults));
   }
   io::print("{}", arguments.json ? explanation.to_json() + "\n" : explanation.to_text());
   if (!arguments.json) io::print_as_is(picture);

@@ -10,7 +10,6 @@
 
 #include "cornerturn/error.hpp"
 #include "files/output_file.hpp"
-#include "workshop/analyse/notation.hpp"
 #include "workshop/lab/page/embedded_page.hpp"
 
 namespace cornerturn::cli {
@@ -35,22 +34,6 @@ lab::Terminal terminal() {
   return result;
 }
 
-/// What the page's address has behind the #.
-std::string page_state(const PageQuestion& question) {
-  const auto encoded = [](const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-      const bool special = std::string_view("%&#+\"\\<>").find(c) != std::string_view::npos;
-      out += special ? fmt::format("%{:02X}", static_cast<int>(c)) : std::string(1, c);
-    }
-    return out;
-  };
-  std::string state =
-      fmt::format("layout={}&bytes={}", encoded(to_string(question.layout)), question.bytes);
-  for (const std::string& access : question.accesses) state += "&access=" + encoded(access);
-  return state;
-}
-
 }  // namespace
 
 void write_whole(const std::string& option, const std::string& path, const std::string& ending,
@@ -71,24 +54,29 @@ void PictureArguments::write(const lab::Picture& picture) const {
   if (!svg_.empty()) write_whole("--svg", svg_, ".svg", lab::to_svg(picture));
 }
 
+void PageArgument::add_to(CLI::App& command, const std::string& help) {
+  command.add_option("--html", html_, help)->type_name("FILE.html");
+}
+
+void PageArgument::write(const std::string& link) const {
+  if (!html_.empty()) write_whole("--html", html_, ".html", lab::page_with(link));
+}
+
 void LabPictureArguments::add_to(CLI::App& command) {
   svg_.add_to(command);
-  command
-      .add_option("--html", html_,
-                  "Write a page to this file in which layout and accesses can be changed")
-      ->type_name("FILE.html");
+  html_.add_to(command, "Write a page to this file in which layout and accesses can be changed");
   command.add_flag("--draw", draw_, "Draw the picture below the text");
 }
 
 std::string LabPictureArguments::write(const lab::Picture& picture,
-                                       const std::optional<PageQuestion>& page) const {
-  if (!html_.empty() && !page) {
+                                       const std::optional<std::string>& link) const {
+  if (html_.asked() && !link) {
     throw Error(Status::unsupported,
                 "--html: the page shows layouts of CuTe's, and this is none; --svg and --draw show "
                 "it");
   }
   svg_.write(picture);
-  if (!html_.empty()) write_whole("--html", html_, ".html", lab::page_with(page_state(*page)));
+  if (link) html_.write(*link);
   return draw_ ? "\n" + for_terminal(picture) : std::string();
 }
 

@@ -4,9 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "maps/composed.hpp"
 #include "workshop/lab/picture.hpp"
 
 namespace cornerturn::cli {
@@ -23,25 +21,30 @@ class PictureArguments {
   std::string svg_;
 };
 
-/// What the page opens with: a layout, and accesses as texts that parse_access() reads.
-struct PageQuestion {
-  SwizzledLayout layout;
-  int bytes = 4;
-  std::vector<std::string> accesses;
+/// --html FILE: the swizzle lab's page.
+class PageArgument {
+ public:
+  void add_to(CLI::App& command, const std::string& help);
+  /// Writes the page that opens at `link`. Throws Error where there is no page in this build.
+  void write(const std::string& link) const;
+  bool asked() const { return !html_.empty(); }
+
+ private:
+  std::string html_;
 };
 
 /// --svg, --html and --draw of a tile.
 class LabPictureArguments {
  public:
   void add_to(CLI::App& command);
-  bool asked() const { return svg_.asked() || !html_.empty() || draw_; }
+  bool asked() const { return svg_.asked() || html_.asked() || draw_; }
   /// Writes the files and returns the picture for the terminal if it was asked for, with a line
-  /// before it; or nothing. Throws Error when a page is asked for and there is no question.
-  std::string write(const lab::Picture& picture, const std::optional<PageQuestion>& page) const;
+  /// before it; or nothing. Throws Error when a page is asked for and there is no link.
+  std::string write(const lab::Picture& picture, const std::optional<std::string>& link) const;
 
  private:
   PictureArguments svg_;
-  std::string html_;
+  PageArgument html_;
   bool draw_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include "io/print.hpp"
 #include "picture_output.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "workshop/lab/page/page_link.hpp"
 #include "workshop/lab/solve.hpp"
 #include "workshop/lab/solve_picture.hpp"
 
@@ -66,15 +67,16 @@ lab::TileShape parse_tile(const std::string& text, int bytes) {
 std::string pictured(const SolveArguments& arguments, const lab::Answer& winner,
                      const plan::gpu::DeviceInfo& device) {
   if (!arguments.pictures.asked()) return {};
-  std::optional<PageQuestion> page;
+  std::optional<std::string> link;
   if (const auto layout = winner.choice.layout()) {
     const int bytes = winner.choice.tile.bytes;
-    page = PageQuestion{*layout, bytes, {}};
+    std::vector<std::string> accesses;
     for (const lab::Leg* leg : {&winner.write, &winner.read}) {
-      if (!leg->by_tma) page->accesses.push_back(leg->access_text(bytes));
+      if (!leg->by_tma) accesses.push_back(leg->access_text(bytes));
     }
+    link = lab::link_to_tile(*layout, bytes, accesses, {});
   }
-  return arguments.pictures.write(lab::picture_of(winner, device), page);
+  return arguments.pictures.write(lab::picture_of(winner, device), link);
 }
 
 void solve_tile(const SolveArguments& arguments) {

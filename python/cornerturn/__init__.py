@@ -22,8 +22,8 @@ that this build or this machine cannot do it, or that CUDA fails. Each names the
 and the rule, and nothing has been written then. `cornerturn.torch` and `cornerturn.jax` hold what
 is special to these two frameworks. Importing this package imports no framework.
 
-`Layout`, `Swizzle`, `explain` and `solve` are the swizzle lab, which says what accesses to tiles in
-a GPU's shared memory cost. It needs no GPU.
+`Layout`, `Swizzle`, `explain`, `solve` and `lab_page` are the swizzle lab, which says what accesses to
+tiles in a GPU's shared memory cost. It needs no GPU.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from cornerturn._threads import tell_threadpoolctl as _tell_threadpoolctl
 from cornerturn._threads import threads
 
 if TYPE_CHECKING:
-    from cornerturn._explain import AccessCost, Explanation, explain
+    from cornerturn._explain import AccessCost, Explanation, explain, lab_page
     from cornerturn._layout import Conversion, Layout, Swizzle, convert_swizzle
     from cornerturn._solve import Answer, Solution, solve
 
@@ -68,6 +68,7 @@ __all__ = [
     "copy",
     "dequantise",
     "explain",
+    "lab_page",
     "moveaxis",
     "permute_dims",
     "plan",
@@ -97,6 +98,7 @@ _LAB = {
     "Swizzle": "_layout",
     "convert_swizzle": "_layout",
     "explain": "_explain",
+    "lab_page": "_explain",
     "solve": "_solve",
 }
 

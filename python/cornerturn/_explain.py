@@ -1,4 +1,4 @@
-"""explain: what accesses to a tile in shared memory cost, and why."""
+"""explain: what accesses to a tile in shared memory cost, and why; and the page that shows it."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ class Explanation:
     `print` shows all of it, a notebook the picture.
     """
 
-    def __init__(self, explained: _lab.Explanation) -> None:
+    def __init__(self, explained: _lab.Explanation, asked: tuple[list[str], bool, int] = ([], False, 0)) -> None:
         self._explained = explained
+        self._asked = asked  # accesses, store, vector
 
     @property
     def layout(self) -> Layout:
@@ -136,6 +137,11 @@ class Explanation:
         """The drawing as text of at most `width` characters a line."""
         return self._explained.draw(width)
 
+    def html(self) -> str:
+        """The page of the lab, which opens with this question: one file that needs no network. A package that was
+        built without emscripten has none, and raises a RuntimeError."""
+        return _lab.page(_lab.link_to_tile(self._explained.layout, self._facts["bytes"], *self._asked))
+
     def __str__(self) -> str:
         return self.text
 
@@ -184,8 +190,21 @@ def explain(
     for i, text in enumerate(accesses):
         if not isinstance(text, str):
             raise TypeError(f"access[{i}] = {text!r} is no text")
-    return Explanation(
-        _lab.explain(
-            as_layout(layout)._layout, element_size(dtype), accesses, store, index(vector), device
-        )
+    explained = _lab.explain(
+        as_layout(layout)._layout, element_size(dtype), accesses, store, index(vector), device
     )
+    return Explanation(explained, (accesses, store, index(vector)))
+
+
+def lab_page(link: str = "") -> str:
+    """Returns the page of the swizzle lab: one HTML file that needs no network.
+
+    It shows bank conflicts, sectors, the rungs of the ladder and a moving tile, and is changed in a browser.
+
+    Args:
+        link: what the page opens with, as its address has it behind the `#`: `"view=rung&rung=smem"`.
+
+    Raises:
+        RuntimeError: the package was built without emscripten.
+    """
+    return _lab.page(link)

@@ -69,6 +69,10 @@ class Explanation:
 
 def explain(layout: Layout, bytes: int, accesses: Sequence[str], store: bool, vector: int, device: str) -> Explanation: ...
 
+def link_to_tile(layout: Layout, bytes: int, accesses: Sequence[str], store: bool, vector: int) -> str: ...
+
+def page(link: str) -> str: ...
+
 class Answer:
     """One of the layouts that were found."""
 

@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -18,6 +19,8 @@
 #include "workshop/analyse/notation.hpp"
 #include "workshop/lab/convert.hpp"
 #include "workshop/lab/explain_picture.hpp"
+#include "workshop/lab/page/embedded_page.hpp"
+#include "workshop/lab/page/page_link.hpp"
 #include "workshop/lab/rung_access.hpp"
 #include "workshop/lab/solve.hpp"
 #include "workshop/lab/solve_picture.hpp"
@@ -141,6 +144,13 @@ lab::Explanation explain(const SwizzledLayout& layout, int bytes,
   return lab::explain(layout, bytes, accesses, plan::gpu::device_named(device, "device"));
 }
 
+std::string link_to_tile(const SwizzledLayout& layout, int bytes,
+                         const std::vector<std::string>& texts, bool store, int width) {
+  return lab::link_to_tile(
+      layout, bytes, texts,
+      {store ? SharedOp::store : SharedOp::load, lab::checked_width("vector", width)});
+}
+
 // What was found, with the GPU that it was asked for.
 struct Solution {
   plan::gpu::DeviceInfo device;
@@ -259,6 +269,9 @@ void add_answers(nb::module_& module) {
           "width"_a, Released());
   module.def("explain", explain, "layout"_a, "bytes"_a, "accesses"_a, "store"_a, "vector"_a,
              "device"_a, Released());
+  module.def("link_to_tile", link_to_tile, "layout"_a, "bytes"_a, "accesses"_a, "store"_a,
+             "vector"_a);
+  module.def("page", &lab::page_with, "link"_a);
 
   nb::class_<Answer>(module, "Answer", "One of the layouts that were found.")
       .def_prop_ro("text", [](const Answer& a) { return a.choice().text(); })

@@ -74,10 +74,39 @@ def test_a_rungs_accesses_on_the_page(folder):
         refused(*words, "--html", "lab.html", part="make page")
         return
     done(*words, "--html", "lab.html")
-    page = Path("lab.html").read_text()
-    for access in json.loads(done(*words, "--json"))["accesses"]:
-        assert f":{access['op']}:{access['bytes_a_lane']}" in page
-    assert "&access=tv:" in page and "&access=rung" not in page
+    assert "(32,32):(32,1)&bytes=4&access=rung:smem\"" in Path("lab.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "words, link",
+    [
+        (["tile", "Swizzle<3,2,5> o (32,32):(32,1)"], "layout=Swizzle%3C3,2,5%3E o (32,32):(32,1)&bytes=4"),
+        (["sectors", "32:64", "--bytes", "2", "--vector", "2"], "view=sectors&lanes=32:64&bytes=2&vector=2"),
+        (["rung", "shuffle", "--bytes", "8"], "view=rung&rung=shuffle&bytes=8"),
+    ],
+)
+def test_what_is_drawn_on_the_page(folder, words, link):
+    if not has_page():
+        refused("draw", *words, "--html", "lab.html", part="make page")
+        return
+    done("draw", *words, "--html", "lab.html")
+    assert f'"{link}"' in Path("lab.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["tile", "(8,8):(8,1)", "--offsets"],
+        ["threads", "(32,2):(2,1)", "--tile", "8x8"],
+        ["blocks"],
+        ["rung", "cpy_rows", "--block", "1,2"],
+        ["rung", "cpy_transpose", "--batch", "8"],
+        ["rung", "cpy_transpose", "--fused"],
+    ],
+)
+def test_what_the_page_does_not_show(folder, words):
+    refused("draw", *words, "--svg", "x.svg", "--html", "lab.html", part="--html: the page shows")
+    assert os.listdir(folder) == []
 
 
 def test_options_of_accesses_reach_the_page(folder):

@@ -266,3 +266,17 @@ def test_it_is_what_the_command_line_says():
 def test_all_names_are_there():
     assert all(hasattr(cornerturn, name) for name in cornerturn.__all__)
     assert not hasattr(cornerturn, "Swizzel")
+
+
+def test_the_page_opens_with_the_question_or_says_how_to_get_it():
+    cost = cornerturn.explain("Swizzle<3,2,5> o (32,32):(32,1)", ["columns", "rows:load:4", "rung:smem"], vector=16, store=True)
+    try:
+        page = cornerturn.lab_page("view=rung&rung=smem")
+    except RuntimeError as error:
+        assert "emscripten" in str(error) and "pip install ." in str(error)
+        with pytest.raises(RuntimeError, match="emscripten"):
+            cost.html()
+        return
+    assert page.startswith("<!DOCTYPE html>") and '"view=rung&rung=smem"' in page
+    link = "layout=Swizzle%3C3,2,5%3E o (32,32):(32,1)&bytes=4&access=columns:store:16&access=rows:load:4&access=rung:smem"
+    assert f'"{link}"' in cost.html()

@@ -1,8 +1,15 @@
-# Puts the script and the core into the page. CORE, FOLDER, PAGE: file, folder of the parts, result.
+# Puts the scripts, what they know of the rungs, and the core into the page. CORE, RUNGS, PARTS,
+# FOLDER, PAGE: file, file, the scripts in their order, folder of all parts, result.
 cmake_minimum_required(VERSION 3.25)
 file(READ ${FOLDER}/page.html page)
-file(READ ${FOLDER}/page.js script)
+file(READ ${RUNGS} rungs)
 file(READ ${CORE} core)
+set(script "")
+foreach(part IN LISTS PARTS)
+  file(READ ${FOLDER}/${part} text)
+  string(APPEND script "${text}")
+endforeach()
 string(REPLACE "@SCRIPT@" "${script}" page "${page}")
+string(REPLACE "@RUNGS@" "${rungs}" page "${page}")
 string(REPLACE "@CORE@" "${core}" page "${page}")
 file(WRITE ${PAGE} "${page}")

@@ -1,4 +1,4 @@
-// What the page asks of the core: explanations and their pictures, as JSON. Compiled to
+// What the page asks of the core: explanations, sectors and their pictures, as JSON. Compiled to
 // WebAssembly.
 #include <algorithm>
 #include <array>
@@ -6,9 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "maps/sectors.hpp"
 #include "plan/gpu/device_files.hpp"
 #include "workshop/analyse/notation.hpp"
 #include "workshop/lab/explain_picture.hpp"
+#include "workshop/lab/warp_picture.hpp"
 
 namespace {
 
@@ -68,6 +70,16 @@ std::string json_of(const lab::Panel& panel) {
          member("tones", list(panel.cells,
                               [](const lab::Cell& cell) { return std::to_string(cell.tone); })) +
          member("marks", quoted(marks)) + "\"labels\":" + quoted(labels) + "}";
+}
+
+// Of `shown`.
+std::string lines() {
+  std::string out = "[";
+  for (const auto& line : shown.lines) {
+    if (out.size() > 1) out += ',';
+    out += list(line, [](const lab::Panel& panel) { return json_of(panel); });
+  }
+  return out + "]";
 }
 
 std::string json_of(const lab::AccessExplanation& access) {
@@ -139,15 +151,37 @@ std::string answer(const char* layout_text, int bytes, const char* accesses, int
     out += member("slowdown", std::to_string(e.time->slowdown())) +
            member("device", quoted(e.time->device));
   }
-  std::string lines = "[";
-  for (const auto& line : shown.lines) {
-    if (lines.size() > 1) lines += ',';
-    lines += list(line, [](const lab::Panel& panel) { return json_of(panel); });
-  }
   return out +
          member("accesses",
                 list(e.accesses, [](const lab::AccessExplanation& a) { return json_of(a); })) +
-         "\"lines\":" + lines + "]}";
+         "\"lines\":" + lines() + "}";
+}
+
+// One request to global memory, whose lane i takes `vector` elements from lanes(i) on.
+std::string sectors(const char* lanes, int bytes, int vector) {
+  const WarpRequest request = lab::warp_request(parse_layout(lanes), bytes, vector);
+  const GlobalCost cost = global_cost(request);
+  shown = lab::sectors_picture(request);
+  return "{" + member("sectors", std::to_string(cost.sectors)) +
+         member("ideal", std::to_string(cost.ideal)) +
+         member("touched_lines", std::to_string(cost.lines)) +
+         member("bytes", std::to_string(cost.bytes)) +
+         member("verdict", quoted(shown.description)) + "\"lines\":" + lines() + "}";
+}
+
+// What `make` returns, or what is wrong with its arguments.
+template <class Make>
+const char* answered(const Make& make) {
+  static std::string result;
+  try {
+    result = make();
+  } catch (const NotationError& error) {
+    result = "{" + member("position", std::to_string(error.position())) +
+             "\"error\":" + quoted(error.what()) + "}";
+  } catch (const std::exception& error) {
+    result = "{\"error\":" + quoted(error.what()) + "}";
+  }
+  return result.c_str();
 }
 
 }  // namespace
@@ -158,16 +192,13 @@ extern "C" {
 /// layout. A remedy is sought if `remedy` is not 0. Valid until the next call.
 const char* lab_answer(const char* layout, int bytes, const char* accesses, int access, int request,
                        int group, int remedy) {
-  static std::string result;
-  try {
-    result = answer(layout, bytes, accesses, access, request, group, remedy != 0);
-  } catch (const NotationError& error) {
-    result = "{" + member("position", std::to_string(error.position())) +
-             "\"error\":" + quoted(error.what()) + "}";
-  } catch (const std::exception& error) {
-    result = "{\"error\":" + quoted(error.what()) + "}";
-  }
-  return result.c_str();
+  return answered(
+      [&] { return answer(layout, bytes, accesses, access, request, group, remedy != 0); });
+}
+
+/// The same of what the lanes of a warp take of global memory.
+const char* lab_sectors(const char* lanes, int bytes, int vector) {
+  return answered([&] { return sectors(lanes, bytes, vector); });
 }
 
 /// What there is to say of a cell of the last answer's picture.

@@ -5,8 +5,10 @@ namespace cornerturn::lab {
 
 std::string page_with(std::string_view state) {
   if (embedded_page().empty()) {
-    throw Error(Status::unsupported,
-                "this build has no page: `make page` installs emscripten and builds one with it");
+    throw Error(
+        Status::unsupported,
+        "this build has no page: emscripten was not here. `make page` installs it and builds "
+        "the command line with the page, as `pip install .` then does");
   }
   std::string page(embedded_page());
   const std::string_view mark = "@START@";
