@@ -43,6 +43,23 @@ def test_a_chapter_names_the_results_that_it_quotes(page):
 
 
 
+COMPILED = re.compile(r'\{"(\w+)", (\d), (\d+), \{(\d+), \d+\}(?:, \{(\d+), \d+, \d+(?:, (\d+))?\})?')
+
+
+def test_instructions_and_registers_in_sentences_are_those_of_the_compiled_code():
+    tables = (ROOT / "src" / "workshop" / "ladder" / "compiled_table.hpp").read_text().partition("\n};")
+    one, stacks = ({(name, int(size)): [int(n or 0) for n in figures] for name, size, *figures in COMPILED.findall(table)}
+                   for table in tables[::2])  # fmt: skip
+    page = lambda name: " ".join((ROOT / "docs" / name).read_text().split())
+    code, registers, path, _ = one["smem_rotate", 4]
+    assert f"`smem_rotate` has {code} instructions and {registers} registers" in page("guide/4-xor.md")
+    first, turn = stacks["cpy_transpose", 4][2:]
+    chapter = page("guide/10-triton-ggml.md")
+    assert f"{first} instructions for the first matrix and {turn} for each further one" in chapter
+    assert f"takes {first - one['cpy_transpose', 4][2]} instructions more" in chapter
+    assert f"takes {one['cute_naive_wide', 4][1]} registers" in page("kernels/cute_naive.md")
+
+
 def test_two_programs_agree():
     """`ladder_blocks` runs rungs with all their blocks, as `cornerturn ladder` does."""
     runs = json.loads((LADDER / "h200.blocks.json").read_text())["runs"]
