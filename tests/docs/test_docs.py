@@ -179,6 +179,21 @@ def test_links_and_paths_exist(page):
         assert path in made_up or (ROOT / path).exists(), path
 
 
+def anchors(page):
+    """As GitHub and the site name headings."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.S | re.M)
+    heads = [re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", head).lower() for head in re.findall(r"^#+ (.*)", text, re.M)]
+    return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", head).strip()) for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_into_pages_lead_to_headings(page):
+    text = re.sub(r"<!--.*?-->", "", page.read_text(), flags=re.S)
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text):
+        led = (page.parent / target).resolve() if target else page
+        assert led.exists() and anchor in anchors(led), f"{target}#{anchor}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_make_targets_exist(page):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
