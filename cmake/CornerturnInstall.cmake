@@ -9,6 +9,13 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cornerturn
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 
+# What `cornerturn check` compiles CUDA sources with.
+if(TARGET cornerturn_cuda_source)
+  install(TARGETS cornerturn_cuda_source ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/workshop/cuda_source/guest/
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cornerturn/cuda_source)
+endif()
+
 # The emulator, for kernels of one's own: its library, and the headers that a kernel includes.
 set(emulator_dir ${CMAKE_INSTALL_INCLUDEDIR}/cornerturn/emulator)
 if(TARGET cornerturn_emulator)

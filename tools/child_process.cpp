@@ -46,9 +46,13 @@ void limit(Resource resource, rlim_t soft, rlim_t hard) {
   dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
-  limit(RLIMIT_CPU, allowed.cpu_seconds, allowed.cpu_seconds + 1);
+  limit(RLIMIT_CPU, allowed.cpu_seconds, allowed.cpu_seconds + allowed.grace_seconds);
   limit(RLIMIT_CORE, 0, 0);
+  if (allowed.memory > 0) {
+    limit(RLIMIT_DATA, static_cast<rlim_t>(allowed.memory), static_cast<rlim_t>(allowed.memory));
+  }
   setenv("TMPDIR", allowed.temporary.c_str(), 1);
+  for (const auto& [name, value] : allowed.environment) setenv(name.c_str(), value.c_str(), 1);
   held.release();
   execvp(arguments[0], arguments.data());
   _exit(no_program);

@@ -1,7 +1,9 @@
 // Another program, run to its end.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "signals.hpp"
@@ -16,9 +18,18 @@ struct Finished {
   std::string errors;  ///< of standard error: the first MiB
 };
 
+/// Seconds of processor time: of a compiler, and the most that --seconds may say.
+inline constexpr unsigned compile_seconds = 300;
+inline constexpr std::int64_t most_seconds = 86400;
+
 struct Allowed {
   unsigned cpu_seconds = 60;  ///< of processor time; five times as many where it only waits
   std::string temporary;      ///< its TMPDIR
+  /// How long it may go on after SIGXCPU has told it that its processor time is over.
+  unsigned grace_seconds = 1;
+  std::int64_t memory = 0;  ///< bytes of data; 0 for no limit
+  /// Names and values of more variables of its environment.
+  std::vector<std::pair<std::string, std::string>> environment = {};
 };
 
 /// Runs words[0], found as a shell finds it, with nothing to read, and waits. No process that it

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace cornerturn::cli {
 
@@ -15,7 +17,8 @@ void add_draw_command(CLI::App& app);
 void add_explain_command(CLI::App& app);
 void add_solve_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
-void add_check_command(CLI::App& app);
+/// `program_arguments` is what stands after --.
+void add_check_command(CLI::App& app, const std::vector<std::string>& program_arguments);
 void add_devices_command(CLI::App& app);
 void add_version_command(CLI::App& app);
 /// Hidden: writes the man page and the shell completions from what `app` says of itself.

@@ -22,15 +22,13 @@
 #include "io/print.hpp"
 #include "matrix_arguments.hpp"
 #include "plan/gpu/device_files.hpp"
+#include "temporary_folder.hpp"
 #include "workshop/ladder/report.hpp"
 
 namespace cornerturn::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr unsigned compile_seconds = 300;
-constexpr std::int64_t most_seconds = 86400;
 
 [[noreturn]] void refuse_kernel(const std::string& message) {
   throw Error(Status::invalid_argument, message);
@@ -160,30 +158,8 @@ Emulator emulator_here() {
   return here;
 }
 
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "cornerturn-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw Error(Status::io_error, fmt::format("no temporary folder {}", name));
-    }
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  std::string name() const { return path_.string(); }
-
- private:
-  fs::path path_;
-};
-
 // What an #include can name: the file itself, or a link to it where its name cannot be written.
-std::string included(const KernelCheck& check, const Folder& folder) {
+std::string included(const KernelCheck& check, const TemporaryFolder& folder) {
   const fs::path path = fs::absolute(check.file);
   const auto has_no_place = [](char c) { return c == '"' || static_cast<unsigned char>(c) < ' '; };
   std::string text = path.string();
@@ -226,7 +202,7 @@ const char* unsigned_of(int bytes) {
                       : "std::uint64_t";
 }
 
-void compile(const KernelCheck& check, const std::string& kernel, int bytes, const Folder& folder,
+void compile(const KernelCheck& check, const std::string& kernel, int bytes, const TemporaryFolder& folder,
              const std::string& program, const HeldSignals& held) {
   const Emulator emulator = emulator_here();
   const std::string path = included(check, folder);
@@ -290,7 +266,7 @@ std::string reason_of(const Finished& done) {
 }
 
 nlohmann::ordered_json run_check(const KernelCheck& check, const std::vector<std::string>& words,
-                                 const Folder& folder, unsigned seconds, const HeldSignals& held) {
+                                 const TemporaryFolder& folder, unsigned seconds, const HeldSignals& held) {
   const Finished done = run_program(words, {seconds, folder.name()}, held);
   for (const std::string& said : {done.output, done.errors}) {
     if (!said.empty() && done.signal != SIGABRT) {
@@ -453,7 +429,7 @@ int check_kernel_file(const KernelCheck& check) {
     refuse_kernel(fmt::format("--seconds = {} is more than {}", seconds, most_seconds));
   }
   const HeldSignals held;  // outlives the folder
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string program = folder.file("check");
   int bytes = 4;
   const std::vector<std::string> words =

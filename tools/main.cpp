@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench_command.hpp"
 #include "commands.hpp"
@@ -60,6 +61,18 @@ int answer(CLI::App& app, int argc, char** argv) {
   }
 }
 
+// What `check FILE.cu -- ARG...` passes to the program; the command line ends before it.
+std::vector<std::string> after_dashes(int& argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "check") return {};
+  for (int i = 2; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    std::vector<std::string> words(argv + i + 1, argv + argc);
+    argc = i;
+    return words;
+  }
+  return {};
+}
+
 }  // namespace
 
 // Setting the commands up throws only where a command is described wrongly.
@@ -85,7 +98,7 @@ int main(int argc, char** argv) {
   cli::add_explain_command(app);
   cli::add_solve_command(app);
   cli::add_convert_command(app);
-  cli::add_check_command(app);
+  cli::add_check_command(app, after_dashes(argc, argv));
   cli::add_devices_command(app);
   cli::add_version_command(app);
   cli::add_generate_command(app);

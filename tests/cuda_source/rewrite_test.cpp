@@ -1,0 +1,141 @@
+// Text in, text out: what is rewritten in a CUDA source, and that nothing else is.
+#include "workshop/cuda_source/front/rewrite.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace cornerturn::cuda_source {
+namespace {
+
+std::string rewritten(const std::string& source) {
+  return rewrite(source).text;
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// What a launch of `callee` becomes.
+std::string launch(const std::string& callee, const std::string& configuration,
+                   const std::string& rest) {
+  return "::cornerturn::guest::launch_kernel(::cornerturn::guest::Place{__builtin_FILE(), "
+         "__builtin_LINE()}, CT_GUEST_TEXT(" +
+         callee + "), ::cornerturn::guest::config(" + configuration +
+         "), [&](auto... cornerturn_a) CT_GUEST_PLAIN { " + callee + "(cornerturn_a...); }" + rest;
+}
+
+TEST(CudaRewrite, TokensAreTheSourceAgain) {
+  for (const std::string source :
+       {"int a = 1'000; // it's\n", "R\"(a\"b)\" \"x\\\"y\" '\\''", "/* a\n b */ #x\n",
+        "#define A b \\\n  c // d\nint", "a<<<b>>>c", "\"never ends\n int", "R\"x(never ends",
+        "/* never ends", "x.5e-3f..."}) {
+    std::string again;
+    std::size_t line = 1;
+    for (const Token& token : tokens_of(source)) {
+      EXPECT_EQ(token.line, line) << token.text;
+      again += token.text;
+      line += lines_of(std::string(token.text));
+    }
+    EXPECT_EQ(again, source);
+  }
+}
+
+TEST(CudaRewrite, WhatIsNoCudaStays) {
+  for (const std::string source :
+       {"std::cout << a << b;", "A<B<C<int>>> x;", "f(\"k<<<1, 2>>>(3)\"); // k<<<1, 2>>>(3)",
+        "/* __shared__ k<<<1, 2>>>(3); */", "R\"(k<<<1, 2>>>())\";", "#include \"a.cuh\"\n",
+        "__device__ float f(float x) { return x; }", "__device__ const float pi = 3.14f;",
+        "__device__ float4 operator+(float4 a, float4 b);", "[=] __device__ (int i) { a[i] = 0; };",
+        "template <class T> __device__ T g(T (&a)[4]);", "const int n = 3;"}) {
+    EXPECT_EQ(rewritten(source), source);
+    EXPECT_TRUE(rewrite(source).refusals.empty()) << source;
+  }
+}
+
+TEST(CudaRewrite, Launches) {
+  EXPECT_EQ(rewritten("k<<<1, 32>>>(a, b);"), launch("k", "1, 32", ", a, b);"));
+  EXPECT_EQ(rewritten("k<<<g, b, 0, s>>>();"), launch("k", "g, b, 0, s", ");"));
+  EXPECT_EQ(rewritten("k <<< dim3(1, 2), b >>> (a);"), launch("k ", " dim3(1, 2), b ", ", a);"));
+  EXPECT_EQ(rewritten("ns::k<A<B<int>>, (3 > 2)><<<1, 2>>>(a);"),
+            launch("ns::k<A<B<int>>, (3 > 2)>", "1, 2", ", a);"));
+  EXPECT_EQ(rewritten("if (x) ::k<<<n >> 3, 2>>>(p, NULL);"),
+            "if (x) " + launch("::k", "n >> 3, 2", ", p, nullptr);"));
+  EXPECT_EQ(rewritten("table[i]<<<1, 2>>>(a);"), launch("table[i]", "1, 2", ", a);"));
+  EXPECT_EQ(rewritten("T::template k<int><<<1, 2>>>(a);"),
+            launch("T::template k<int>", "1, 2", ", a);"));
+  EXPECT_EQ(rewritten("k<<<f(a<b>(1)), 2>>>(x);"), launch("k", "f(a<b>(1)), 2", ", x);"));
+}
+
+TEST(CudaRewrite, LaunchesInMacros) {
+  EXPECT_EQ(rewritten("#define L(k, ...) k<<<g, b>>>(__VA_ARGS__)\n"),
+            "#define L(k, ...) " + launch("k", "g, b", ", __VA_ARGS__)\n"));
+  EXPECT_EQ(rewritten("#define L(name, T) name##_##T##_kernel<T><<<g, b>>>(x)\n"),
+            "#define L(name, T) " + launch("name##_##T##_kernel<T>", "g, b", ", x)\n"));
+  const std::string source = "#define L(T) \\\n  k<T, \\\n    32><<<g, \\\n  b>>>(x)\nint y;\n";
+  const std::string text = rewritten(source);
+  EXPECT_EQ(lines_of(text), lines_of(source));
+  EXPECT_EQ(tokens_of(text)[0].kind, TokenKind::directive);
+  EXPECT_EQ(tokens_of(text)[1].text, "\n") << text;
+}
+
+TEST(CudaRewrite, LaunchesByAnAddress) {
+  const std::string place =
+      "::cornerturn::guest::Place{__builtin_FILE(), __builtin_LINE()}, CT_GUEST_TEXT(";
+  EXPECT_EQ(rewritten("cudaLaunchCooperativeKernel((void*)k<int, 3>, g, b, args);"),
+            "::cornerturn::guest::launch_cooperative(" + place +
+                "(void*)k<int, 3>), k<int, 3>, g, b, args);");
+  EXPECT_EQ(rewritten("cudaLaunchKernel(reinterpret_cast<const void*>(&k), g, b, args, 0, s);"),
+            "::cornerturn::guest::launch_by_address(" + place +
+                "reinterpret_cast<const void*>(&k)), (&k), g, b, args, 0, s);");
+}
+
+TEST(CudaRewrite, LinesKeepTheirNumbers) {
+  const std::string source =
+      "k<float,\n  3>\n<<<dim3(1,\n 2), 3>>>\n(a, // first\n b);\nint last;\n";
+  const std::string text = rewritten(source);
+  EXPECT_EQ(lines_of(text.substr(0, text.find("last"))), 6U) << text;
+}
+
+TEST(CudaRewrite, Variables) {
+  const std::string dynamic = " __asm__(\"cornerturn_dynamic_shared\");";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"extern __shared__ float s[];", "extern __thread float s[]" + dynamic},
+      {"__shared__ extern T s[];", "__thread extern T s[]" + dynamic},
+      {"extern __shared__ alignas(16) char s[];",
+       "extern __thread __align__(16) char s[]" + dynamic},
+      {"__shared__ float s[32][33];", "__shared__ float s[32][33] = {};"},
+      {"__shared__ float a[2], b[3];", "__shared__ float a[2] = {}, b[3] = {};"},
+      {"static __shared__ int n;", " __shared__ int n;"},
+      {"__shared__ alignas(16) A<int, 3> s;", "__shared__ __align__(16) A<int, 3> s;"},
+      {"__device__ int counter = 0;", "CT_GUEST_DEVICE_VARIABLE int counter = 0;"},
+      {"static __device__ float4 a[4];", "static CT_GUEST_DEVICE_VARIABLE float4 a[4];"},
+      {"__device__ A<int, 3> a;", "CT_GUEST_DEVICE_VARIABLE A<int, 3> a;"},
+      {"__constant__ const float c[3] = {1, 2, 3};", "__constant__  float c[3] = {1, 2, 3};"},
+      {"static constexpr __constant__ int c = 3;", "static  __constant__ int c = 3;"},
+  };
+  for (const auto& [source, text] : cases) EXPECT_EQ(rewritten(source), text);
+}
+
+TEST(CudaRewrite, WhatIsNotUnderstoodIsRefusedByName) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"\nnvcuda::wmma::mma_sync(a, b, c, d);", "tensor cores (wmma)"},
+      {"\nfloat v = tex2D<float>(t, x, y);", "textures (tex2D)"},
+      {"\nsurf2Dwrite(v, s, x, y);", "surfaces (surf2Dwrite)"},
+      {"\ncudaLaunchKernelEx(&config, k, a);", "launches with attributes (cudaLaunchKernelEx)"},
+      {"\n#define A(x) tex1Dfetch(x, 0)\n", "textures (tex1Dfetch)"},
+      {"\nk<<<1, 2>>>;", "this launch is not understood"},
+      {"\n<<<1, 2>>>(a);", "this launch is not understood"},
+  };
+  for (const auto& [source, what] : cases) {
+    const std::vector<Refusal> refusals = rewrite(source).refusals;
+    ASSERT_FALSE(refusals.empty()) << source;
+    EXPECT_EQ(refusals.front().line, 2U) << source;
+    EXPECT_NE(refusals.front().what.find(what), std::string::npos) << refusals.front().what;
+  }
+}
+
+}  // namespace
+}  // namespace cornerturn::cuda_source

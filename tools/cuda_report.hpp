@@ -1,0 +1,22 @@
+// What `cornerturn check` says of a CUDA source that has run.
+#pragma once
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace cornerturn::cli {
+
+/// How many times as much as is needed at least a line may take.
+struct ReportLimits {
+  double wavefronts = std::numeric_limits<double>::infinity();
+  double sectors = std::numeric_limits<double>::infinity();
+};
+
+/// Adds to a report what is over a limit ("over"), hints ("hints"), and whether it has "failed".
+void judge(nlohmann::ordered_json& report, const ReportLimits& limits);
+
+/// The report for people.
+std::string report_text(const nlohmann::ordered_json& report);
+
+}  // namespace cornerturn::cli
