@@ -36,8 +36,8 @@ FAULTS = {
     "race_of_neighbours": Kernel("a[t] = b[t]; //1\n b[t] = a[(t + 33) % 64]; //2", "race", (1, 2)),
     "race_of_blocks": Kernel("a[blockIdx.x * 64 + t] = 1; //1\n if (blockIdx.x > 0)\n b[blockIdx.x * 64 + t] = a[t]; //2", "race", (1, 2), grid=3),
     "race_of_blocks_on_a_sum": Kernel("if (t == 0)\n a[0] += blockIdx.x; //1", "race", grid=4),
-    "race_beside_an_atomic": Kernel("__shared__ int s;\n if (t == 0) s = 0; //1\n atomicAdd(&s, 1); //2\n __syncthreads();\n a[t] = s;", "race", (1, 2)),
-    "race_of_an_async_copy": Kernel('__shared__ __align__(16) float s[64];\n if (t < 16) {\n unsigned to = (unsigned)__cvta_generic_to_shared(s + 4 * t);\n asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(b + 4 * t)); //1\n }\n __syncthreads();\n a[t] = s[t]; //2', "race"),
+    "race_beside_an_atomic": Kernel("__shared__ int s;\n if (t == 63) s = 0; //1\n atomicAdd(&s, 1); //2\n __syncthreads();\n a[t] = s;", "race", (1, 2)),
+    "race_of_an_async_copy": Kernel('__shared__ __align__(16) float s[64];\n if (t < 16) {\n unsigned to = (unsigned)__cvta_generic_to_shared(s + 4 * t);\n asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(b + 4 * t)); //1\n }\n __syncthreads();\n a[t] = s[t]; //2', "race", (1, 2)),
     "race_of_dynamic_memory": Kernel("extern __shared__ float d[];\n d[t] = t; //1\n a[t] = d[63 - t]; //2", "race", (1, 2)),
     "unwritten_element": Kernel("__shared__ float s[65];\n s[t] = t;\n __syncthreads();\n a[t] = s[t + 1]; //1", "unwritten_read"),
     "unwritten_half": Kernel("__shared__ float s[64];\n if (t < 32) s[t] = t;\n __syncthreads();\n a[t] = s[t]; //1", "unwritten_read"),
@@ -45,15 +45,19 @@ FAULTS = {
     "stray_by_one": Kernel("a[t + 193] = 1; //1", "out_of_bounds"),
     "stray_before": Kernel("a[t - 1] = 1; //1", "out_of_bounds"),
     "stray_far": Kernel("a[t] = b[1 << 20]; //1", "out_of_bounds"),
-    "stray_shared": Kernel("__shared__ float s[63];\n s[t] = 1; //1\n a[t] = 1;", "out_of_bounds"),
+    "stray_shared": Kernel("__shared__ float s[63];\n s[t] = 1; //1\n a[t] = s[0];", "out_of_bounds"),
     "stray_dynamic": Kernel("extern __shared__ float d[];\n d[t + 64] = 1; //1", "out_of_bounds"),
     "stray_vector": Kernel("reinterpret_cast<float4*>(a)[t] = make_float4(1, 2, 3, 4); //1", "out_of_bounds", block=96),
+    "barrier_of_half": Kernel("if (t < 32) {\n __syncthreads(); //1\n a[t] = 1;\n __syncthreads();\n } else {\n __syncwarp();\n a[t] = 2;\n }", "divergent_barrier", severity="any"),
+    "barriers_of_two_lines": Kernel("if (t < 32)\n __syncthreads(); //1\n else\n __syncthreads(); //2\n a[t] = 1;", "divergent_barrier", (1, 2), severity="any"),
+    "barrier_in_a_loop": Kernel("for (int i = 0; i < 1 + t / 32; ++i)\n __syncthreads(); //1\n a[t] = 1;", "divergent_barrier", severity="any"),
+    "mask_of_others": Kernel("if (t % 32 < 16)\n a[t] = __shfl_sync(0xffffffffu, t, 3); //1\n else\n __syncwarp(0xffff0000u);\n __syncthreads(); //2", "divergent_barrier", (1, 2)),
+}
+
+# What ends a launch ends the program's later launches as well, as on a GPU: each of these is alone.
+ENDS = {
     "stray_null": Kernel("float* none = nullptr;\n if (n < 0) none = a;\n none[t] = 1; //1", None),
     "misaligned_vector": Kernel("reinterpret_cast<float4*>(a + 1)[t] = make_float4(1, 2, 3, 4); //1", "misaligned", block=8),
-    "barrier_of_half": Kernel("if (t < 32) {\n __syncthreads(); //1\n a[t] = 1;\n __syncthreads();\n } else {\n __syncwarp();\n a[t] = 2;\n }", "divergent_barrier", severity="any"),
-    "barriers_of_two_lines": Kernel("if (t < 32)\n __syncthreads(); //1\n else\n __syncthreads(); //2\n a[t] = 1;", None),
-    "barrier_in_a_loop": Kernel("for (int i = 0; i < 1 + t / 32; ++i)\n __syncthreads(); //1\n a[t] = 1;", "divergent_barrier", severity="any"),
-    "mask_of_others": Kernel("if (t % 32 < 16)\n a[t] = __shfl_sync(0xffffffffu, t, 3); //1\n else\n __syncwarp(0xffff0000u);\n __syncthreads();", "divergent_barrier", severity="any"),
     "an_assertion": Kernel("assert(t < 60); //1\n a[t] = 1;", None),
     "a_trap": Kernel("if (t == 9) __trap(); //1", None),
 }
@@ -127,9 +131,6 @@ def test_planted_faults_are_found_at_their_lines(name, faults):
     path, report = faults
     fault = FAULTS[name]
     found = [one for one in report["findings"] if one["kernel"] == name]
-    if name == "barriers_of_two_lines":  # all threads wait, at one barrier: nothing hangs on a GPU
-        assert [one for one in found if one["severity"] == "error"] == []
-        return
     kinds = [one for one in found if fault.found in (None, one["kind"]) and fault.severity in ("any", one["severity"])]
     assert kinds, found
     lines = marked_lines(path, name, fault.marks)
@@ -137,9 +138,18 @@ def test_planted_faults_are_found_at_their_lines(name, faults):
     assert any({place.get("line") for place in one["places"] if place.get("line")} == lines for one in kinds), (found, lines)
 
 
+@pytest.mark.parametrize("name", ENDS)
+def test_what_ends_a_launch_is_found_at_its_line(name, tmp_path):
+    path, report = checked({name: ENDS[name]}, tmp_path)
+    found = [one for one in report["findings"] if ENDS[name].found in (None, one["kind"])]
+    lines = marked_lines(path, name, (1,))
+    assert any({place.get("line") for place in one["places"]} == lines for one in found), report["findings"]
+    assert report["failed"]
+
+
 def test_every_fault_is_counted(faults):
-    assert len(FAULTS) >= 30
-    assert {one["kernel"] for one in faults[1]["findings"]} >= set(FAULTS) - {"barriers_of_two_lines"}
+    assert len(FAULTS) + len(ENDS) >= 30
+    assert {one["kernel"] for one in faults[1]["findings"]} >= set(FAULTS)
 
 
 @pytest.mark.parametrize("name", SOUND)
@@ -150,3 +160,203 @@ def test_sound_kernels_have_no_finding(name, sound):
 
 def test_the_host_of_sound_kernels_has_none(sound):
     assert sound[1]["host"] == [] and not sound[1]["failed"]
+
+
+PAGE = (ROOT / "docs" / "check-cuda.md").read_text()
+EXAMPLE = ROOT / "examples" / "transpose_with_faults.cu"
+MENDED = EXAMPLE.read_text().replace("  const int to_x", "  __syncthreads();\n  const int to_x").replace("tile[side][side]", "tile[side][side + 1]")
+
+
+def written(folder, text, name="a.cu"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_the_page_shows_what_the_command_says(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    shown = [block for block in re.findall(r"^```\w*\n(.*?)^```", PAGE, re.S | re.M) if block.startswith("error:")]
+    result = command("check", "examples/transpose_with_faults.cu")
+    assert result.returncode == 1 and len(shown) == 1
+    assert shown[0] in result.stdout, result.stdout
+    kernel = re.search(r"^```cpp\n(.*?)^```", PAGE, re.S | re.M)[1]
+    assert kernel in EXAMPLE.read_text()
+    readme = re.search(r"^\$ cornerturn check examples/transpose_with_faults.cu\n(.*?)^```", (ROOT / "README.md").read_text(), re.S | re.M)[1]
+    assert all(line in result.stdout.splitlines() for line in readme.splitlines())
+    assert "20 shared load" in result.stdout and " 32 (1) " in result.stdout
+    assert "Hint: examples/transpose_with_faults.cu:20: neighbouring lanes lie 128 B apart, in one bank" in result.stdout
+
+
+def test_the_mended_example_is_clean(tmp_path):
+    path = written(tmp_path, MENDED)
+    text = done("check", path, "--max-wavefronts", "1", "--max-sectors", "1.1")
+    assert text.startswith("0 elements are wrong\n") and text.endswith("a.cu: nothing is wrong\n")
+
+
+def test_limits_fail_where_a_line_takes_more(tmp_path):
+    path = written(tmp_path, MENDED.replace("[side][side + 1]", "[side][side]"))
+    assert done("check", path)
+    result = command("check", path, "--max-wavefronts", "31.9", "--sarif", tmp_path / "a.sarif")
+    assert result.returncode == 1
+    assert "error: too many wavefronts: the shared load takes 32 times the wavefronts it needs; --max-wavefronts allows 31.9" in result.stdout
+    assert done("check", path, "--max-wavefronts", "32")
+    found = json.loads((tmp_path / "a.sarif").read_text())["runs"][0]["results"]
+    assert [(one["ruleId"], one["level"]) for one in found] == [("too_many_wavefronts", "error")]
+    assert found[0]["locations"][0]["physicalLocation"]["region"]["startLine"] == 21
+
+
+def test_sarif_has_both_places_of_a_race(tmp_path):
+    assert command("check", EXAMPLE, "--sarif", tmp_path / "a.sarif").returncode == 1
+    (found,) = json.loads((tmp_path / "a.sarif").read_text())["runs"][0]["results"]
+    places = [found["locations"][0], *found["relatedLocations"]]
+    assert [place["physicalLocation"]["region"]["startLine"] for place in places] == [15, 20]
+    refused("check", EXAMPLE, "--sarif", tmp_path / "a.txt", part="--sarif")
+
+
+LAUNCH = ["--grid", "2,2", "--block", "32,8", "--arg", "in:f32[64,64]", "--arg", "out:f32[64,64]", "--arg", "64", "--arg", "64"]
+LIBRARY = """#include "own.cuh"
+#include <torch/extension.h>
+#include <no/such/header.h>
+namespace inner {
+template <class T, int side>
+__global__ void turn(const T* __restrict__ in, T* out, int rows, int cols) {
+  const int x = blockIdx.x * side + threadIdx.x;
+  for (int i = threadIdx.y; i < side; i += blockDim.y) {
+    const int y = blockIdx.y * side + i;
+    if (x < cols && y < rows) out[x * rows + y] = same(in[y * cols + x]);
+  }
+}
+}  // namespace inner
+nothing::like_this host_only(nothing::known x) { return inner::turn<float, 32><<<1, 2>>>(x); }
+"""
+
+
+def test_a_kernel_of_a_library_is_launched(tmp_path):
+    written(tmp_path, "#pragma once\ntemplate <class T> __device__ T same(T x) { return x; }\n", "own.cuh")
+    path = written(tmp_path, LIBRARY)
+    report = report_of(path, "--kernel", "inner::turn<float, 32>", *LAUNCH, code=0)
+    (kernel,) = report["kernels"]
+    assert kernel["name"] == "inner::turn<float, 32>" and kernel["grid"] == [2, 2, 1] and kernel["line"] == 6
+    store = next(line for line in kernel["lines"] if line["op"] == "global_store")
+    assert store["line"] == 10 and store["sectors"]["actual"] == 8 * store["sectors"]["ideal"]
+    assert store["requests"] == 128 and store["lanes"] == 4096
+    assert "neighbouring elements" in kernel["hints"][0]
+    refused("check", path, "--kernel", "other", *LAUNCH, part="--kernel = 'other': ")
+    refused("check", path, "--kernel", "inner::turn<float, 32>", part="needs --grid and --block")
+    refused("check", path, "--kernel", "inner::turn<float, 32>", *LAUNCH[:-2], part="does not take these arguments")
+    refused("check", path, part="there is no main. --kernel, --grid, --block and --arg launch one of the kernels turn")
+
+
+def test_a_function_that_takes_tensors_is_called(tmp_path):
+    path = written(
+        tmp_path,
+        "#include <torch/extension.h>\n__global__ void twice(const float* a, float* b, int n) {\n"
+        "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  b[i] = 2 * a[i];\n}\n"
+        "torch::Tensor forward(torch::Tensor a) {\n  auto b = torch::empty_like(a);\n  const int n = a.numel();\n"
+        "  twice<<<(n + 127) / 128, 128>>>(a.data_ptr<float>(), b.data_ptr<float>(), n);\n  return b;\n}\n"
+        'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &forward); }\n',
+    )
+    assert report_of(path, "--call", "forward", "--arg", "f32[4,64]", code=0)["kernels"][0]["blocks"] == 2
+    found = report_of(path, "--call", "forward", "--arg", "f32[4,63]", code=1)["findings"]
+    assert {(one["kind"], one["places"][0]["line"]) for one in found} == {("out_of_bounds", 4)}
+
+
+HOST = {
+    "a copy of too much": ("cudaMemcpy(a, h, 2048, cudaMemcpyHostToDevice); //1", True),
+    "a copy from a freed array": ("cudaFree(a); cudaMemcpy(h, a, 16, cudaMemcpyDeviceToHost); //1", True),
+    "a free of something else": ("cudaFree(h); //1", True),
+    "an access to device memory": ("std::printf(\"%f\", a[0]); //1", True),
+    "memory that is not freed": ("float* b; cudaMalloc(&b, 16); //1", False),
+}
+
+
+@pytest.mark.parametrize("name", HOST)
+def test_faults_of_the_host(name, tmp_path):
+    body, fails = HOST[name]
+    path = written(tmp_path, HEAD + f"int main() {{\n  float* a;\n  static float h[512];\n  cudaMalloc(&a, 1024);\n  {body}\n  cudaGetLastError();\n}}\n")
+    report = report_of(path)
+    assert report["failed"] == fails, report["host"]
+    line = next(i + 1 for i, text in enumerate(path.read_text().splitlines()) if text.endswith("//1"))
+    assert line in {place.get("line") for one in report["host"] + report["findings"] for place in one["places"]}, report["host"]
+
+
+REFUSED = {
+    "an error of the compiler": ("__global__ void k() {\n  undeclared = 1;\n}\nint main() { k<<<1, 1>>>(); }\n", "a.cu:2: "),
+    "an unknown intrinsic": ("__global__ void k(int* a) {\n  a[0] = __no_such_thing(a[1]);\n}\nint main() { k<<<1, 1>>>(0); }\n", "__no_such_thing"),
+    "textures": ("__global__ void k(float* a) {\n  a[0] = tex2D<float>(0, 1, 2);\n}\nint main() { k<<<1, 1>>>(0); }\n", "a.cu:2: textures (tex2D)"),
+    "assembly": ('__global__ void k() {\n  asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(0));\n}\nint main() { k<<<1, 1>>>(); }\n', "a.cu:2: the instruction mbarrier.init.shared.b64"),
+    "launches by kernels": ("__global__ void k() {\n  k<<<1, 1>>>();\n}\nint main() { k<<<1, 1>>>(); }\n", "a.cu:2: launches by a kernel"),
+    "no definition": ("void nowhere();\n__global__ void k() {}\nint main() { nowhere(); k<<<1, 1>>>(); }\n", "'nowhere()' is declared, and defined nowhere"),
+    "neither main nor kernel": ("int x;\n", "neither a main nor a kernel"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_run_is_refused_in_one_line(name, tmp_path):
+    source, part = REFUSED[name]
+    refused("check", written(tmp_path, source), part=part)
+
+
+def test_bad_options():
+    for words, part in [
+        (["--arg", "7"], "--arg is for --kernel and --call"),
+        (["--grid", "1"], "--grid, --block and --shared are for --kernel"),
+        (["--kernel", "transpose", "--grid", "0", "--block", "1"], "--grid = '0'"),
+        (["--kernel", "transpose", "--grid", "1", "--block", "1", "--arg", "f33[1]"], "'f33' is none of"),
+        (["--max-sectors", "0.5"], "--max-sectors = '0.5' is no ratio from 1 on"),
+        (["--on", "h300"], "--on"),
+        (["--shape", "4,4"], "--shape is for kernels in the kernel form"),
+        (["--seconds", "0"], "--seconds = '0'"),
+    ]:
+        refused("check", EXAMPLE, *words, part=part)
+
+
+def test_the_program_has_its_arguments_and_its_output(tmp_path):
+    path = written(tmp_path, HEAD + 'int main(int argc, char** argv) { std::printf("%d %s|", argc, argv[1]); std::fprintf(stderr, "said\\n"); }\n__global__ void k() {}\n')
+    result = command("check", path, "--", "--json")
+    assert result.returncode == 0 and result.stdout.startswith("2 --json|\n") and result.stderr == "said\n"
+    result = command("check", path, "--json", "--", "x")
+    assert json.loads(result.stdout)["files"][0]["exit_code"] == 0 and result.stderr == "2 x|\nsaid\n"
+
+
+ENDLESS = {
+    "with accesses": ("while (v[0] == 0) {}", ["--steps", "2000"]),
+    "without accesses": ("for (volatile int i = 0;; i = 0) {}", ["--seconds", "1"]),
+    "on the host": ("", ["--seconds", "1"]),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_endless_loop_is_a_finding(name, tmp_path):
+    body, words = ENDLESS[name]
+    path = written(tmp_path, HEAD + f"__global__ void k(volatile int* v) {{ {body} }}\nint main() {{ int* v; cudaMalloc(&v, 4); cudaMemset(v, 0, 4); "
+                   f"k<<<1, 1>>>(v); cudaDeviceSynchronize(); {'' if body else 'for (volatile int i = 0;; i = 0) {}'} cudaFree(v); }}\n")  # fmt: skip
+    report = report_of(path, *words, code=1)
+    assert report["failed"] and report["findings"] + report["host"]
+
+
+def test_a_crash_is_a_finding(tmp_path):
+    path = written(tmp_path, "__global__ void k() {}\nint main() {\n  volatile int* none = nullptr;\n  *none = 1;\n}\n")
+    report = report_of(path, code=1)
+    assert report["findings"] + report["host"]
+
+
+def test_several_files_have_several_reports(tmp_path):
+    good, bad = written(tmp_path, MENDED, "good.cu"), written(tmp_path, "int main() { return x; }\n__global__ void k();", "bad.cu")
+    result = command("check", good, EXAMPLE, "--json")
+    assert result.returncode == 1 and [one["failed"] for one in json.loads(result.stdout)["files"]] == [False, True]
+    result = command("check", bad, good)
+    assert result.returncode == 2 and result.stderr.count("\n") == 1 and "bad.cu:1: " in result.stderr and "nothing is wrong" in result.stdout
+    refused("check", good, ROOT / "examples" / "my_kernel.hpp", part="several files at a time are CUDA sources")
+
+
+def test_a_cuda_file_is_known_by_its_text(tmp_path):
+    assert done("check", written(tmp_path, MENDED, "transpose.cpp")).endswith("nothing is wrong\n")
+    refused("check", written(tmp_path, "// __global__\nint x;\n", "x.cpp"), part="no struct with a function `run`")
+
+
+def test_the_gpu_refuses_what_it_cannot_launch(tmp_path):
+    path = written(tmp_path, HEAD + "__global__ void k(int* a) { extern __shared__ int s[]; s[0] = 1; a[0] = s[0]; }\n"
+                   "int main() { int* a; cudaMalloc(&a, 4); cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 150000);\n"
+                   "  k<<<1, 1, 150000>>>(a); const auto e = cudaGetLastError(); cudaFree(a); return e != cudaSuccess; }\n")  # fmt: skip
+    assert report_of(path, "--on", "h200", code=0)["exit_code"] == 0
+    assert report_of(path, "--on", "rtx4090")["exit_code"] == 1
