@@ -86,6 +86,11 @@ print(cornerturn.__version__, bytes(cornerturn.transpose(memoryview(b'abcdef').c
 [ "$said" = "$version b'adbecf'" ] || { echo "release: the installed wheel says: $said" >&2; exit 1; }
 said=$(cd "$work" && PATH=/nowhere empty/bin/cornerturn version)
 [[ "$said" = *"$version"* ]] || { echo "release: the command of the wheel says: $said" >&2; exit 1; }
+if (cd "$work" && empty/bin/python -c "import cornerturn; cornerturn.lab_page()" 2> "$work/page.log"); then
+  say "the wheel has the page of the swizzle lab"
+else
+  say "the wheel is without the page of the swizzle lab: $(tail -n 1 "$work/page.log")"
+fi
 bytes=$(stat -c %s "$wheel")
 [ "$bytes" -lt $((60 << 20)) ] || { echo "release: the wheel has $bytes bytes, over 60 MiB" >&2; exit 1; }
 say "the wheel ($((bytes >> 10)) KiB) and its command work in an empty environment"

@@ -99,10 +99,10 @@ function showMoving() {
   $("stepText").textContent = `step ${done} of ${moves.length}`;
   $("play").textContent = playing ? "pause" : "play";
   const has = new Set(), gone = new Set();
-  for (const { from, to } of moves.slice(0, done)) {
+  moves.slice(0, done).forEach(({ from, to }, k) => {
     if (from) gone.add(String(from));
-    if (to) has.add(String(to));
-  }
+    if (to && !(gliding && k === done - 1)) has.add(String(to));  // what glides has not arrived
+  });
   const last = done > 0 ? moves[done - 1] : move(null, null, "");
   const drawing = svg("svg", { viewBox: `-2 0 ${at.size[0] + 4} ${at.size[1] + 4}`, role: "img", style: `max-width: ${at.size[0] + 4}px` });
   const panels = [["source", tall, wide, "Source", i, j], ["destination", wide, tall, "Destination", j, i]];
@@ -151,8 +151,7 @@ function frame(now) {
   }
   if (passed >= glide && gliding) {
     gliding = false;
-    movingElement?.remove();
-    movingElement = null;
+    showMoving();
   }
   if (playing && passed >= period) {
     if (stepNow() < moves.length) forward();
@@ -169,11 +168,9 @@ function forward() {
 
 // All motion ends, and the step stays.
 function halt() {
+  if (!playing && !gliding) return;
   playing = gliding = false;
-  movingElement?.remove();
-  movingElement = null;
-  $("play").textContent = "play";
-  $("movingText").setAttribute("aria-live", "polite");
+  showMoving();
 }
 
 const goTo = (step) => {
