@@ -72,6 +72,7 @@ SOUND = {
     "sound_early_end": Kernel("if (t >= 50) return;\n a[t] = b[t];"),
     "sound_vectors": Kernel("reinterpret_cast<float4*>(a)[t] = reinterpret_cast<const float4*>(b)[t];"),
     "sound_dynamic": Kernel("extern __shared__ float d[];\n d[t] = b[t];\n __syncthreads();\n a[t] = d[63 - t];"),
+    "sound_dynamic_of_templates": Kernel("float* d = Dynamic<float>();\n d[t] = b[t];\n __syncthreads();\n a[t] = d[63 - t];"),
     "sound_async_copy": Kernel('__shared__ __align__(16) float s[64];\n if (t < 16) {\n unsigned to = (unsigned)__cvta_generic_to_shared(s + 4 * t);\n asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(b + 4 * t));\n asm volatile("cp.async.commit_group;");\n asm volatile("cp.async.wait_group 0;");\n }\n __syncthreads();\n a[t] = s[t];'),
     "sound_last_block": Kernel('__shared__ bool last;\n a[blockIdx.x] = t == 0 ? 1 : a[blockIdx.x];\n __threadfence();\n if (t == 0) last = atomicAdd(reinterpret_cast<int*>(a) + 100, 1) == gridDim.x - 1;\n __syncthreads();\n if (last && t < gridDim.x) b[t] = a[t];', grid=1, block=1),
     "sound_volatile": Kernel("volatile float* v = b;\n a[t] = v[t];"),
@@ -82,6 +83,7 @@ SOUND = {
 
 def source_of(kernels):
     text = HEAD + "#include <cassert>\n__constant__ float table[4] = {1, 2, 3, 4};\n"
+    text += "template <class T> struct Dynamic { __device__ operator T*() { extern __shared__ int all[]; return (T*)all; } };\n"
     text += "__device__ __forceinline__ float scale(float x) { return 2 * x; }\n"
     for name, kernel in kernels.items():
         text += f"__global__ void {name}(float* a, float* b, float* unwritten, int n) {{\n  const int t = threadIdx.x;\n{kernel.body}\n}}\n"

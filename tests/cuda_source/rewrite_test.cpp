@@ -101,8 +101,17 @@ TEST(CudaRewrite, LinesKeepTheirNumbers) {
 
 TEST(CudaRewrite, Variables) {
   const std::string dynamic = " __asm__(\"cornerturn_dynamic_shared\");";
+  const std::string refers = " = reinterpret_cast<decltype(s)>(::cornerturn_dynamic_shared); }";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"extern __shared__ float s[];", "extern __thread float s[]" + dynamic},
+      {"namespace a::b { extern __shared__ float s[];",
+       "namespace a::b { extern __thread float s[]" + dynamic},
+      {"void f() {} extern \"C\" { extern __shared__ T s[];",
+       "void f() {} extern \"C\" { extern __thread T s[]" + dynamic},
+      {"void k() { if (x) { } extern __shared__ float s[]; }",
+       "void k() { if (x) { }   float (&s)[]" + refers},
+      {"struct A { T* get() { extern __shared__ alignas(16) A<T, 3> s[][32]; } };",
+       "struct A { T* get() {   __align__(16) A<T, 3> (&s)[][32]" + refers + " };"},
       {"__shared__ extern T s[];", "__thread extern T s[]" + dynamic},
       {"extern __shared__ alignas(16) char s[];",
        "extern __thread __align__(16) char s[]" + dynamic},

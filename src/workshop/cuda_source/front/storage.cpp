@@ -84,6 +84,43 @@ void initialise_arrays(Edits& edits, std::size_t from, std::size_t end) {
   }
 }
 
+// Does the declaration stand in a namespace, or in none?
+bool is_outside_functions(const Tokens& tokens, std::size_t at) {
+  for (std::size_t i = at; i > 0; --i) {
+    if (tokens[i - 1].is("}")) {
+      i = opening(tokens, i - 1) + 1;
+      if (i == 0) return true;
+      continue;
+    }
+    if (!tokens[i - 1].is("{")) continue;
+    const std::size_t before = last_solid(tokens, i - 1);
+    if (before == no_token) return false;
+    if (tokens[before].kind == TokenKind::text || tokens[before].is("namespace")) continue;
+    std::size_t name = before;  // of a::b
+    while (name != no_token && (tokens[name].is_word() || tokens[name].is("::")) &&
+           !tokens[name].is("namespace")) {
+      name = last_solid(tokens, name);
+    }
+    if (name == no_token || !tokens[name].is("namespace")) return false;
+  }
+  return true;
+}
+
+// `extern __shared__ T s[]` in a function: a reference to the runtime's array, since g++ forgets in
+// templates that a variable has another name for the linker.
+void refer_to_dynamic(Edits& edits, std::size_t at, std::size_t begin, std::size_t end) {
+  const Tokens& tokens = edits.tokens();
+  std::size_t bracket = at;
+  while (bracket < end && !tokens[bracket].is("[")) ++bracket;
+  const std::size_t name = last_solid(tokens, bracket);
+  if (name == no_token || name <= begin || !tokens[name].is_word()) return;
+  const std::string variable(tokens[name].text);
+  edits.replace(find_word(tokens, begin, end, "extern"), "");
+  edits.replace(at, "");
+  edits.replace(name, "(&" + variable + ")");
+  edits.insert(end, " = reinterpret_cast<decltype(" + variable + ")>(::cornerturn_dynamic_shared)");
+}
+
 void rewrite_shared(Edits& edits, std::size_t at) {
   const Tokens& tokens = edits.tokens();
   const std::size_t begin = declaration_begin(tokens, at);
@@ -92,10 +129,12 @@ void rewrite_shared(Edits& edits, std::size_t at) {
   if (is_static != no_token) edits.replace(is_static, "");
   if (find_word(tokens, begin, end, "extern") == no_token) {
     initialise_arrays(edits, at, end);
-    return;
+  } else if (is_outside_functions(tokens, at)) {
+    edits.replace(at, "__thread");
+    edits.insert(end, " __asm__(\"cornerturn_dynamic_shared\")");
+  } else {
+    refer_to_dynamic(edits, at, begin, end);
   }
-  edits.replace(at, "__thread");
-  edits.insert(end, " __asm__(\"cornerturn_dynamic_shared\")");
 }
 
 // The compiler has no section for what is constant and what is not.
