@@ -128,6 +128,25 @@ TEST_F(CudaProgram, AFunctionOfTheHostIsCalled) {
   EXPECT_FALSE(contains(text, "void scale"));
 }
 
+TEST_F(CudaProgram, NamesThatMacrosPasteTogetherAreFollowed) {
+  const std::string source =
+      "__global__ void relu_f32_kernel(float*) {}\n__global__ void relu_f16_kernel(float*) {}\n"
+      "__global__ void other_kernel(float*) {}\n"
+      "#define RUN(name) name##_kernel<<<1, 2>>>(p)\n"
+      "#define BINDING(type, n) \\\n  void relu_##type(T x) { \\\n    RUN(relu_##type); \\\n  }\n"
+      "BINDING(f32, 1)\nBINDING(f16, 2)\nvoid third(T x) { RUN(other); }\n";
+  Request request;
+  request.function = "relu_f16";
+  const std::string text = result(source, request);
+  EXPECT_TRUE(contains(text, "void relu_f16_kernel")) << text;
+  EXPECT_TRUE(contains(text, "BINDING(f16, 2)")) << text;
+  for (const char* gone : {"void relu_f32_kernel", "BINDING(f32, 1)", "other_kernel", "third"}) {
+    EXPECT_FALSE(contains(text, gone)) << gone << text;
+  }
+  request.function = "third";
+  EXPECT_TRUE(contains(result(source, request), "other_kernel"));
+}
+
 TEST_F(CudaProgram, WhatNobodyNeedsDoesNotHinder) {
   const std::string unused = "__global__ void a() { tex2D<float>(t, x, y); }\n";
   const std::string rest = "__global__ void b() {}\nint main() { b<<<1, 2>>>(); }\n";

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <memory>
+
+#include "workshop/cuda_source/front/macros.hpp"
 
 namespace cornerturn::cuda_source {
 namespace {
@@ -24,7 +26,7 @@ class Scanner {
 
   std::vector<Declaration> declarations() {
     for (const Token& token : tokens_) {
-      if (token.kind == TokenKind::directive) note_macro(token);
+      if (token.kind == TokenKind::directive) macros_.add(token.text);
     }
     while (at_ < tokens_.size()) {
       const Token& token = tokens_[at_];
@@ -41,25 +43,14 @@ class Scanner {
   }
 
  private:
-  static std::string_view macro_name(const Token& token, bool& has_arguments) {
-    const Tokens inner = tokens_of(token.text, false);
+  static std::string_view macro_name(const Token& token) {
     bool after = false;
-    for (std::size_t i = 0; i < inner.size(); ++i) {
-      if (!inner[i].is_word()) continue;
-      if (after) {
-        has_arguments = i + 1 < inner.size() && inner[i + 1].is("(");
-        return inner[i].text;
-      }
-      after = inner[i].is("define");
+    for (const Token& word : tokens_of(token.text, false)) {
+      if (!word.is_word()) continue;
+      if (after) return word.text;
+      after = word.is("define");
     }
     return "";
-  }
-
-  void note_macro(const Token& token) {
-    bool has_arguments = false;
-    if (directive_name(token.text) != "define") return;
-    const std::string_view name = macro_name(token, has_arguments);
-    if (has_arguments) macros_.insert(name);
   }
 
   void add_macro(const Token& token) {
@@ -68,8 +59,7 @@ class Scanner {
     one.end = at_ + 1;
     one.line = token.line;
     one.is_macro = true;
-    bool ignored = false;
-    one.names = {macro_name(token, ignored)};
+    one.names = {macro_name(token)};
     for (const Token& word : tokens_of(token.text, false)) {
       if (word.is_word()) one.uses.insert(word.text);
     }
@@ -111,6 +101,7 @@ class Scanner {
         }
       }
     }
+    add_expansions(one, tokens_, one.begin, one.end, 0);
     bool on_host = false;
     for (std::size_t i = one.begin; i < head; ++i) {
       one.is_kernel = one.is_kernel || tokens_[i].is("__global__");
@@ -118,9 +109,36 @@ class Scanner {
       on_host = on_host || tokens_[i].is("__host__");
     }
     one.is_device = one.is_device && !on_host;
-    name(one, head);
+    if (!one.is_call) {
+      name(one, head);
+    } else if (one.names.empty()) {
+      one.is_needed = true;
+    }
     at_ = one.end;
     out_.push_back(std::move(one));
+  }
+
+  // Macros may paste names together that stand nowhere, and a call of one at the outer level may
+  // declare them.
+  void add_expansions(Declaration& one, const Tokens& tokens, std::size_t from, std::size_t to,
+                      int depth) {
+    constexpr int deepest = 4;
+    for (std::size_t i = from; i < to && depth < deepest; ++i) {
+      if (!tokens[i].is_word() || !macros_.has(tokens[i].text)) continue;
+      auto text = std::make_shared<const std::string>(macros_.expanded(tokens, i));
+      if (text->empty()) continue;
+      one.expansions.push_back(text);
+      const Tokens inner = tokens_of(*text);
+      for (const Token& word : inner) {
+        if (word.is_word()) one.uses.insert(word.text);
+      }
+      if (one.is_call && depth == 0) {
+        for (const Declaration& declared : declarations_of(inner)) {
+          one.names.insert(one.names.end(), declared.names.begin(), declared.names.end());
+        }
+      }
+      add_expansions(one, inner, 0, inner.size(), depth + 1);
+    }
   }
 
   // The names in the head: those before "(" of a function; the class; else what "=", ";", "[", "{"
@@ -163,23 +181,30 @@ class Scanner {
     if (next == no_token || is_one_of(tokens_[i], attributes)) return;
     const Token& after = tokens_[next];
     const bool ends = after.is("(") || after.is("=") || after.is(";") || after.is("[") ||
-                      after.is("{") || after.is(",") || after.is("::") ||
-                      (after.is("<") && is_class_of_member(next));
+                      after.is("{") || after.is(",") || (after.is("::") && is_class_of_member(i)) ||
+                      (after.is("<") && is_class_of_member(i));
     if (!ends) return;
     if (after.is("(") && one.names.empty()) one.line = tokens_[i].line;
     one.names.push_back(tokens_[i].text);
   }
 
-  // "<" of `A<T>::member`, or of a function's own list of template arguments.
-  bool is_class_of_member(std::size_t open) const {
+  // Is it the A of `A<T>::member(`, or a function with template arguments, and no type: `A::B f(`?
+  bool is_class_of_member(std::size_t name) const {
     int depth = 0;
-    for (std::size_t i = open; i < tokens_.size(); ++i) {
-      if (tokens_[i].is("<")) ++depth;
-      if (tokens_[i].is(">") && --depth == 0) {
-        const std::size_t next = next_solid(tokens_, i + 1);
-        return next != no_token && (tokens_[next].is("::") || tokens_[next].is("("));
+    bool is_joined = true;
+    for (std::size_t i = name + 1; i < tokens_.size(); ++i) {
+      const Token& token = tokens_[i];
+      if (token.is_blank()) continue;
+      depth += token.is("<") ? 1 : token.is(">") ? -1 : 0;
+      if (depth > 0 || token.is(">")) continue;
+      if (token.is("(") || token.is("=") || token.is(";") || token.is("[")) return true;
+      if (token.is_word() && is_joined && i > name + 1) {
+        const std::size_t before = last_solid(tokens_, i);
+        is_joined = tokens_[before].is("::");
+        if (!is_joined) return false;
+      } else if (!token.is("::")) {
+        return false;
       }
-      if (tokens_[i].is(";") || tokens_[i].is("{")) return false;
     }
     return false;
   }
@@ -232,9 +257,9 @@ class Scanner {
         const std::size_t close = closing(tokens_, i);
         if (close == no_token) return tokens_.size();
         const std::size_t before = last_solid(tokens_, i);
-        if (token.is("(") && before == one.begin && macros_.count(tokens_[before].text) != 0) {
+        if (token.is("(") && before == one.begin && macros_.has(tokens_[before].text)) {
           const std::size_t next = next_solid(tokens_, close + 1);
-          one.is_needed = true;
+          one.is_call = true;
           if (next == no_token || !tokens_[next].is("{")) return close + 1;
         }
         has_parentheses = has_parentheses || token.is("(");
@@ -285,7 +310,7 @@ class Scanner {
 
   const Tokens& tokens_;
   std::size_t at_ = 0;
-  std::set<std::string_view> macros_;  ///< that take arguments
+  Macros macros_;
   std::vector<Declaration> out_;
 };
 

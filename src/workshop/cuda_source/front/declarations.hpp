@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,14 +21,16 @@ struct Declaration {
   bool is_kernel = false;  ///< __global__
   bool is_device = false;  ///< __device__ or __global__, and not __host__
   bool is_macro = false;   ///< #define
+  bool is_call = false;    ///< of a macro, which may declare anything
   bool is_needed = false;  ///< by whatever else stands here: it declares no name that is known
   std::vector<std::string_view> names;
   std::set<std::string_view> uses;
+  std::vector<std::shared_ptr<const std::string>> expansions;  ///< texts that names may refer to
 
   bool declares(std::string_view name) const;
 };
 
-/// In the order of the source. They refer to its text.
+/// In the order of the source. They refer to its text, and to what macros of it become.
 std::vector<Declaration> declarations_of(const Tokens& tokens);
 
 /// Adds to `names` what the declarations that declare one of them use, again and again.

@@ -50,7 +50,7 @@ struct Whole {
     std::vector<std::string> out;
     for (const Declaration* one : all()) {
       if (!wanted(*one) || one->names.empty()) continue;
-      const std::string name(one->names.front());
+      const std::string name(one->names.back());
       if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
     }
     return out;
@@ -64,7 +64,7 @@ bool is_kernel(const Declaration& one) {
   return one.is_kernel;
 }
 bool is_host_function(const Declaration& one) {
-  return one.is_function && !one.is_device && !one.names.empty() && one.names.front() != "main" &&
+  return one.is_function && !one.is_device && !one.names.empty() && one.names.back() != "main" &&
          !one.is_needed;
 }
 
