@@ -288,6 +288,16 @@ void judge(Json& report, const ReportLimits& limits) {
       failed = failed || text(finding, "severity") == "error";
     }
   }
+  if (!failed && whole(report, "exit_code") != 0) {
+    // What the program says of itself counts as well.
+    report["host"].push_back({{"kind", "exit_code"},
+                              {"severity", "error"},
+                              {"message", fmt::format("the program ended with exit code {}",
+                                                      whole(report, "exit_code"))},
+                              {"count", 1},
+                              {"places", Json::array()}});
+    failed = true;
+  }
   report["failed"] = failed;
 }
 

@@ -316,6 +316,9 @@ def test_the_program_has_its_arguments_and_its_output(tmp_path):
     path = written(tmp_path, HEAD + 'int main(int argc, char** argv) { std::printf("%d %s|", argc, argv[1]); std::fprintf(stderr, "said\\n"); }\n__global__ void k() {}\n')
     result = command("check", path, "--", "--json")
     assert result.returncode == 0 and result.stdout.startswith("2 --json|\n") and result.stderr == "said\n"
+    failing = written(tmp_path, "__global__ void k() {}\nint main() { return 3; }\n", "b.cu")
+    assert "error: exit code: the program ended with exit code 3\n" in command("check", failing).stdout
+    assert report_of(failing, code=1)["exit_code"] == 3
     result = command("check", path, "--json", "--", "x")
     assert json.loads(result.stdout)["files"][0]["exit_code"] == 0 and result.stderr == "2 x|\nsaid\n"
 

@@ -186,8 +186,9 @@ class Writer {
   static std::string blanked_with_directives(const Tokens& tokens, const Declaration& one) {
     std::string text;
     for (std::size_t i = one.begin; i < one.end; ++i) {
-      text += tokens[i].kind == TokenKind::directive ? std::string(tokens[i].text)
-                                                     : blanked(tokens, i, i + 1);
+      const bool stays =
+          tokens[i].kind == TokenKind::directive && directive_name(tokens[i].text) != "pragma";
+      text += stays ? std::string(tokens[i].text) : blanked(tokens, i, i + 1);
     }
     return text;
   }
