@@ -210,17 +210,17 @@ void analyse_layout(const AnalyseArguments& arguments) {
                 "--shape and --dtype are for rungs: a layout has a shape, --bytes says how large "
                 "its elements are");
   }
-  std::int64_t bytes = 4;
+  int bytes = 0;
   if (!arguments.bytes.empty()) {
     const std::vector<std::int64_t> numbers = parse_numbers("--bytes", arguments.bytes);
-    if (numbers.size() != 1 || numbers[0] > 16) {
+    if (numbers.size() != 1 || numbers[0] < 1 || numbers[0] > 16) {
       throw Error(Status::invalid_argument,
                   fmt::format("--bytes = '{}' is none of 1, 2, 4, 8 and 16", arguments.bytes));
     }
-    bytes = numbers[0];
+    bytes = static_cast<int>(numbers[0]);
   }
-  const LayoutReport report =
-      report_layout(parse_swizzled_layout(arguments.what), static_cast<int>(bytes));
+  const SwizzledLayout layout = parse_layout_of(arguments.what, bytes);
+  const LayoutReport report = report_layout(layout, bytes);
   io::print("{}", arguments.json ? report.json() + "\n" : report.text());
 }
 

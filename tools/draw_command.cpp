@@ -25,7 +25,7 @@ namespace {
 struct DrawArguments {
   std::string kind;
   std::string layout;
-  std::string bytes = "4";
+  std::string bytes;  // empty: 4, or what a pointer in the layout's text says
   std::string vector = "1";
   bool offsets = false;
   std::string tile;
@@ -48,6 +48,10 @@ int number(const std::string& name, const std::string& text) {
   return static_cast<int>(numbers[0]);
 }
 
+int element_bytes(const DrawArguments& arguments) {
+  return arguments.bytes.empty() ? 4 : number("--bytes", arguments.bytes);
+}
+
 /// "64x32" or "64,32".
 std::array<std::int64_t, 2> pair(const std::string& name, std::string text) {
   std::replace(text.begin(), text.end(), 'x', ',');
@@ -62,11 +66,10 @@ std::array<std::int64_t, 2> pair(const std::string& name, std::string text) {
 lab::Picture blocks(const DrawArguments& arguments) {
   const auto [rows, columns] = pair("--shape", arguments.shape);
   const auto [high, wide] = pair("--tile", arguments.tile.empty() ? "32x32" : arguments.tile);
-  return lab::block_picture({rows, columns, number("--bytes", arguments.bytes),
-                             static_cast<int>(high), static_cast<int>(wide)},
-                            lab::parse_block_order(arguments.order),
-                            number("--group", arguments.group),
-                            number("--resident", arguments.resident));
+  return lab::block_picture(
+      {rows, columns, element_bytes(arguments), static_cast<int>(high), static_cast<int>(wide)},
+      lab::parse_block_order(arguments.order), number("--group", arguments.group),
+      number("--resident", arguments.resident));
 }
 
 // One warp's first accesses do not depend on how large the matrix is: a small one will do.
@@ -79,7 +82,7 @@ lab::Picture rung_way(const DrawArguments& arguments) {
                 fmt::format("--batch = '{}' is no number of matrices from 1 on", arguments.batch));
   }
   const ladder::Matrix matrix =
-      ladder::make_matrix(512, 512, number("--bytes", arguments.bytes), batch, arguments.fused);
+      ladder::make_matrix(512, 512, element_bytes(arguments), batch, arguments.fused);
   if (const auto reason = ladder::why_not(*rung, matrix)) {
     throw Error(Status::unsupported, fmt::format("{}: {}", rung->name, *reason));
   }
@@ -114,13 +117,14 @@ lab::Picture drawn(const DrawArguments& arguments) {
   }
   if (arguments.kind == "rung") return rung_way(arguments);
   if (arguments.kind == "tile") {
-    return lab::tile_picture(parse_swizzled_layout(arguments.layout),
-                             number("--bytes", arguments.bytes),
-                             number("--vector", arguments.vector), arguments.offsets);
+    int bytes = arguments.bytes.empty() ? 0 : element_bytes(arguments);
+    const SwizzledLayout layout = parse_layout_of(arguments.layout, bytes);
+    return lab::tile_picture(layout, bytes, number("--vector", arguments.vector),
+                             arguments.offsets);
   }
   if (arguments.kind == "sectors") {
     return lab::sectors_picture(lab::warp_request(parse_layout(arguments.layout),
-                                                  number("--bytes", arguments.bytes),
+                                                  element_bytes(arguments),
                                                   number("--vector", arguments.vector)));
   }
   if (arguments.tile.empty()) {
@@ -172,7 +176,10 @@ void add_draw_command(CLI::App& app) {
           "thread and value to the tile's elements (threads), or from lanes to elements (sectors); "
           "or the name of a rung (rung)")
       ->type_name("LAYOUT|RUNG");
-  command.add_option("--bytes", arguments->bytes, "Take so many bytes for an element (default: 4)")
+  command
+      .add_option(
+          "--bytes", arguments->bytes,
+          "Take so many bytes for an element (default: what a pointer in LAYOUT says, or 4)")
       ->type_name("1|2|4|8|16");
   command
       .add_option("--vector", arguments->vector, "Take so many elements for an access (default: 1)")

@@ -24,7 +24,7 @@ namespace {
 struct ExplainArguments {
   std::string layout;
   std::vector<std::string> accesses;
-  std::string dtype = "f32";
+  std::string dtype;  // empty: as the layout says it
   int vector = 0;
   bool store = false;
   bool load = false;
@@ -34,8 +34,9 @@ struct ExplainArguments {
 };
 
 int explain_layout(const ExplainArguments& arguments) {
-  const SwizzledLayout layout = parse_swizzled_layout(arguments.layout);
-  const auto bytes = static_cast<int>(parse_dtype("--dtype", arguments.dtype).size);
+  int bytes =
+      arguments.dtype.empty() ? 0 : static_cast<int>(parse_dtype("--dtype", arguments.dtype).size);
+  const SwizzledLayout layout = parse_layout_of(arguments.layout, bytes);
   const lab::TileShape tile = lab::tile_shape(layout.layout, bytes);
   const lab::AccessDefaults defaults = {arguments.store ? SharedOp::store : SharedOp::load,
                                         lab::checked_width("--vector", arguments.vector)};
@@ -64,9 +65,10 @@ void add_explain_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand(
       "explain", "Says what warps' accesses to a layout in shared memory cost, and why");
   command
-      .add_option(
-          "LAYOUT", arguments->layout,
-          "A layout of rows and columns, as CuTe writes it: \"Swizzle<3,2,6> o (64,64):(64,1)\"")
+      .add_option("LAYOUT", arguments->layout,
+                  "A layout of rows and columns, as CuTe writes it: \"Swizzle<3,2,6> o "
+                  "(64,64):(64,1)\"; or "
+                  "as CuTe prints it with its pointer, whose swizzle counts bytes")
       ->required();
   command
       .add_option("--access", arguments->accesses,
@@ -76,8 +78,10 @@ void add_explain_command(CLI::App& app) {
       ->type_name("ACCESS")
       ->allow_extra_args(false);
   command
-      .add_option("--dtype", arguments->dtype,
-                  "Take elements of this type, of 1, 2, 4, 8 or 16 bytes (default: f32)")
+      .add_option(
+          "--dtype", arguments->dtype,
+          "Take elements of this type, of 1, 2, 4, 8 or 16 bytes (default: what a pointer in "
+          "LAYOUT says, or f32)")
       ->type_name("TYPE");
   command
       .add_option("--vector", arguments->vector,

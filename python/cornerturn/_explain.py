@@ -11,6 +11,7 @@ from typing import Any
 
 from cornerturn import _lab
 from cornerturn._layout import Layout, as_layout, element_size
+from cornerturn._options import Dtype
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def explain(
     layout: Layout | str,
     access: str | Iterable[str] = (),
     *,
-    dtype: Any = "float32",
+    dtype: Dtype | None = None,
     vector: int = 0,
     store: bool = False,
     device: str = "h200",
@@ -172,7 +173,8 @@ def explain(
         access: one or several of `"rows"`, `"columns"`, `"blocks"`, `"diagonal"`, `"ldmatrix"`,
             `"stmatrix"`, `"tv:LAYOUT"`, `"table:LANES"` and `"rung:NAME"`, each with `:load` or
             `:store` and the bytes a lane where they differ from what follows: `"columns:store:16"`.
-        dtype: the type of an element, of 1, 2, 4, 8 or 16 bytes.
+        dtype: the type of an element, of 1, 2, 4, 8 or 16 bytes. None is what the pointer in a layout
+            that CuTe has printed says, and float32 without one.
         vector: the bytes a lane of accesses that do not say; 0 means one element.
         store: treats accesses that do not say as stores instead of loads.
         device: the GPU whose time and shared memory are meant: "h200", "b200", ..., or the path of
@@ -190,9 +192,12 @@ def explain(
     for i, text in enumerate(accesses):
         if not isinstance(text, str):
             raise TypeError(f"access[{i}] = {text!r} is no text")
-    explained = _lab.explain(
-        as_layout(layout)._layout, element_size(dtype), accesses, store, index(vector), device
-    )
+    said = _lab.element_bytes(layout) if isinstance(layout, str) else 0
+    size = element_size("float32" if dtype is None else dtype)
+    if dtype is not None and said not in (0, size):
+        raise ValueError(f"dtype = {dtype!r} has {size} bytes, but the layout's pointer has elements of {said}")
+    size = size if dtype is not None else said or size
+    explained = _lab.explain(as_layout(layout)._layout, size, accesses, store, index(vector), device)
     return Explanation(explained, (accesses, store, index(vector)))
 
 

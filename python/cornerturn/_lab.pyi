@@ -1,6 +1,11 @@
 from collections.abc import Sequence
 
 
+def element_bytes(text: str) -> int:
+    """
+    The bytes of an element where a pointer in the layout's text says them, else 0.
+    """
+
 class Layout:
     """A layout, under a swizzle or not."""
 

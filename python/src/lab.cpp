@@ -202,6 +202,10 @@ std::pair<std::string, std::string> convert(const std::string& swizzle, int byte
 }
 
 void add_layouts(nb::module_& module) {
+  module.def(
+      "element_bytes",
+      [](const std::string& text) { return parse_printed_layout(text).element_bits / 8; }, "text"_a,
+      "The bytes of an element where a pointer in the layout's text says them, else 0.");
   nb::class_<SwizzledLayout>(module, "Layout", "A layout, under a swizzle or not.")
       .def(nb::new_([](const std::string& text) { return parse_swizzled_layout(text); }), "text"_a)
       .def_prop_ro(

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace cornerturn {
 namespace {
 
@@ -19,6 +21,56 @@ TEST(Notation, ReadsAndWritesCutesNotation) {
             "Swizzle<3,3,3> o (8,64):(64,1)");
   EXPECT_EQ(to_string(parse_layout("(8,(2,4))")), "(8,(2,4)):(1,(8,16))");
   EXPECT_EQ(to_string(parse_swizzle("Swizzle<0,4,3>")), "Swizzle<0,4,3>");
+}
+
+TEST(Notation, WhatCutePrintsCanBePasted) {
+  struct Case {
+    const char* printed;
+    const char* read;
+    int element_bits;
+  };
+  const Case cases[] = {
+      {"S<3,3,3> o 0 o (8,64):(64,1)", "Swizzle<3,3,3> o (8,64):(64,1)", 0},
+      {"S<3,4,3> o 0 o ((8,8),(64,2)):((64,512),(1,4096))",
+       "Swizzle<3,4,3> o ((8,8),(64,2)):((64,512),(1,4096))", 0},
+      // Behind a pointer the swizzle counts bytes.
+      {"Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)", "Swizzle<3,3,3> o (8,64):(64,1)",
+       16},
+      {"Sw<2,4,3> o smem_ptr[32b](unset) o (_8,_16):(_16,_1)", "Swizzle<2,2,3> o (8,16):(16,1)",
+       32},
+      {"Sw<3,4,3>_smem_ptr[8b](0x7f8800000400) o\n\t(_8,_128):(_128,_1)",
+       "Swizzle<3,4,3> o (8,128):(128,1)", 8},
+      {"Sw<3,4,3>_smem_ptr[16b](0x7f8800000480) o (_8,_64):(_64,_1)",
+       "Swizzle<3,3,3> o 64 o (8,64):(64,1)", 16},
+      {"Sw<3,4,3>_smem_ptr[16b](SMEM_ADDR_A) o (_8,_64):(_64,_1)", "Swizzle<3,3,3> o (8,64):(64,1)",
+       16},
+      {"smem_ptr[16b](0x7f8800000400) o (_8,_64):(_64,_1)", "(8,64):(64,1)", 16},
+      {"tensor<ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)>",
+       "Swizzle<3,3,3> o (8,64):(64,1)", 16},
+      {"tensor<ptr<f8E4M3FN, smem, align<1024>, S<3,4,3>> o (8,128):(128,1)>",
+       "Swizzle<3,4,3> o (8,128):(128,1)", 8},
+      {"tensor<ptr<f16, smem, align<1024>> o S<3,3,3> o 0 o (8,64):(64,1)>",
+       "Swizzle<3,3,3> o (8,64):(64,1)", 16},
+      {"tensor<ptr<i64, smem, align<64>> o (16,4):(1,16)>", "(16,4):(1,16)", 64},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.printed);
+    const PrintedLayout printed = parse_printed_layout(c.printed);
+    EXPECT_EQ(to_string(printed.layout), c.read);
+    EXPECT_EQ(printed.element_bits, c.element_bits);
+  }
+}
+
+TEST(Notation, APrintedSwizzleMovesTheBytesThatItNames) {
+  const SwizzledLayout read =
+      parse_swizzled_layout("Sw<3,4,3>_smem_ptr[16b](0x7f8800000480) o (_8,_64):(_64,_1)");
+  const AnySwizzle of_bytes = make_swizzle(3, 4, 3);
+  for (std::int64_t i = 0; i < 8; ++i) {
+    for (std::int64_t j = 0; j < 64; ++j) {
+      const std::int64_t address = 0x80 + 2 * (64 * i + j);
+      EXPECT_EQ(2 * read(i, j), of_bytes(address));
+    }
+  }
 }
 
 struct Mistake {
@@ -61,7 +113,25 @@ TEST(Notation, MistakesPointAtTheCharacter) {
        "the "
        "swizzle"},
   };
-  for (const Mistake& mistake : mistakes) {
+  const Mistake of_pointers[] = {
+      {"Sw<3,4,3> o smem_ptr[16](unset) o 8:1", 23,
+       "layout \"Sw<3,4,3> o smem_ptr[16](unset) o 8:1\", character 24 (']'): 'b](' expected"},
+      {"Sw<3,4,3> o smem_ptr[4b](unset) o 8:1", 12,
+       "layout \"Sw<3,4,3> o smem_ptr[4b](unset) o 8:1\", character 13 ('s'): elements of 4 bits: "
+       "they have 8, 16, 32, 64 or 128"},
+      {"Sw<3,0,3>_smem_ptr[16b](unset) o 8:1", 0,
+       "layout \"Sw<3,0,3>_smem_ptr[16b](unset) o 8:1\", character 1 ('S'): the swizzle counts "
+       "bytes, and would part those of one element"},
+      {"tensor<ptr<f16, smem o 8:1>", 27,
+       "layout \"tensor<ptr<f16, smem o 8:1>\", character 28 (the end): ' o ' and a layout "
+       "expected "
+       "after the swizzle"},
+      {"tensor<ptr<f16> o 8:1", 21,
+       "layout \"tensor<ptr<f16> o 8:1\", character 22 (the end): '>' expected"},
+  };
+  std::vector<Mistake> all(std::begin(mistakes), std::end(mistakes));
+  all.insert(all.end(), std::begin(of_pointers), std::end(of_pointers));
+  for (const Mistake& mistake : all) {
     try {
       parse_swizzled_layout(mistake.text);
       ADD_FAILURE() << mistake.text;

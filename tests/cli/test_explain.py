@@ -23,6 +23,21 @@ def test_explain_says_who_meets_whom_and_what_helps():
         assert part in text
 
 
+PRINTED = "Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)"
+
+
+def test_what_cute_prints_is_explained():
+    """Its swizzle counts bytes, and its pointer says what the elements are."""
+    layout = "Swizzle<3,3,3> o (8,64):(64,1)"
+    want = done("explain", layout, "--dtype", "f16", "--access", "columns")
+    assert done("explain", PRINTED, "--access", "columns") == want
+    assert done("explain", PRINTED, "--dtype", "bf16", "--access", "columns") == want
+    assert done("draw", "tile", PRINTED) == done("draw", "tile", layout, "--bytes", "2")
+    assert done("analyse", PRINTED) == done("analyse", layout, "--bytes", "2")
+    for words in (["explain", PRINTED, "--dtype", "f32"], ["draw", "tile", PRINTED, "--bytes", "4"], ["analyse", PRINTED, "--bytes", "4"]):
+        refused(*words, part="the layout's pointer has elements of 16 bits, but 32 were asked for")
+
+
 def test_the_time_is_that_of_the_ledger():
     """Where nothing but the tile bounds a rung both say one number; elsewhere the ledger has more parts."""
     walks = ["--access", "rows:store", "--access", "columns:load"]

@@ -158,6 +158,16 @@ def test_explain():
     assert stored.accesses[0].op == "store" and "A100" in stored.text
 
 
+def test_explain_what_cute_prints():
+    printed = "Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)"
+    want = cornerturn.explain("Swizzle<3,3,3> o (8,64):(64,1)", "columns", dtype="float16")
+    assert str(cornerturn.explain(printed, "columns")) == str(want)
+    assert str(cornerturn.explain(printed, "columns", dtype="float16")) == str(want)
+    assert str(Layout(printed)) == "Swizzle<3,3,3> o (8,64):(64,1)"
+    with pytest.raises(ValueError, match="dtype = 'float32' has 4 bytes, but the layout's pointer has elements of 2"):
+        cornerturn.explain(printed, dtype="float32")
+
+
 def test_explain_alone_and_two_elements_at_one_place():
     alone = explain("(8,8):(8,1)")
     assert alone.clean and alone.wavefronts == 0 and alone.remedy is None and alone.slowdown == 1

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -24,26 +26,33 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
-  SwizzledLayout swizzled_layout() {
-    SwizzledLayout result;
+  PrintedLayout printed_layout() {
+    PrintedLayout result;
     skip_blanks();
-    if (!at_end() && peek() == 'S') {
-      result.swizzle = swizzle();
+    const bool is_tensor = take_word("tensor<");
+    const std::size_t first = at_;
+    bool counts_bytes = false;
+    std::int64_t address = 0;
+    if (is_tensor) {
+      result.element_bits = typed_pointer(result.layout.swizzle);
+      counts_bytes = result.layout.swizzle.bits > 0;
       expect_o();
-      // A number is an offset only if another "o" follows it.
-      const std::size_t before = at_;
-      if (!at_end() && peek() != '(') {
-        const std::int64_t offset = number("an offset or a layout");
-        skip_blanks();
-        if (!at_end() && peek() == 'o') {
-          expect_o();
-          result.offset = offset;
-        } else {
-          at_ = before;
-        }
-      }
     }
-    result.layout = layout();
+    if (!counts_bytes && !at_end() && peek() == 'S') {
+      result.layout.swizzle = swizzle();
+      if (!is_tensor && take('_')) {
+        address = pointer(result.element_bits);
+        counts_bytes = true;
+      }
+      expect_o();
+      offset_or_pointer(result, address, counts_bytes, is_tensor);
+    } else if (!is_tensor && !at_end() && is_letter(peek())) {
+      address = pointer(result.element_bits);
+      expect_o();
+    }
+    if (counts_bytes) count_elements(result, address, first);
+    result.layout.layout = layout();
+    if (is_tensor) expect('>');
     expect_end();
     return result;
   }
@@ -68,7 +77,7 @@ class Parser {
   bool at_end() const { return at_ == text_.size(); }
   char peek() const { return text_[at_]; }
   void skip_blanks() {
-    while (!at_end() && (peek() == ' ' || peek() == '\t')) ++at_;
+    while (!at_end() && std::string_view(" \t\n").find(peek()) != std::string_view::npos) ++at_;
   }
   bool take(char wanted) {
     skip_blanks();
@@ -86,6 +95,99 @@ class Parser {
   void expect_end() {
     skip_blanks();
     if (!at_end()) fail(at_, "nothing more expected");
+  }
+
+  static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+  bool take_word(std::string_view word) {
+    if (text_.substr(at_, word.size()) != word) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  // Behind "Swizzle o": "16 o", "smem_ptr[16b](unset) o", or nothing.
+  void offset_or_pointer(PrintedLayout& result, std::int64_t& address, bool& counts_bytes,
+                         bool is_tensor) {
+    if (!is_tensor && !counts_bytes && !at_end() && is_letter(peek())) {
+      address = pointer(result.element_bits);
+      counts_bytes = true;
+      return expect_o();
+    }
+    // A number is an offset only if another "o" follows it.
+    const std::size_t before = at_;
+    if (at_end() || peek() == '(') return;
+    const std::int64_t offset = number("an offset or a layout");
+    skip_blanks();
+    if (!at_end() && peek() == 'o') {
+      expect_o();
+      result.layout.offset = offset;
+    } else {
+      at_ = before;
+    }
+  }
+
+  // "smem_ptr[16b](unset)": its address, which is 0 where it is none.
+  std::int64_t pointer(int& element_bits) {
+    const std::size_t first = at_;
+    for (const std::string_view name : {"smem_ptr[", "gmem_ptr[", "ptr["}) {
+      if (take_word(name)) break;
+    }
+    if (at_ == first) fail(first, "an offset or a layout expected");
+    element_bits = whole_bytes(first, number("the bits of an element"));
+    if (!take_word("b](")) fail(at_, "'b](' expected");
+    const std::size_t end = text_.find(')', at_);
+    if (end == std::string_view::npos) fail(text_.size(), "')' expected");
+    const std::string_view address = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    std::uint64_t value = 0;
+    const bool is_number =
+        address.substr(0, 2) == "0x" &&
+        std::from_chars(address.data() + 2, address.data() + address.size(), value, 16).ptr ==
+            address.data() + address.size();
+    return is_number ? static_cast<std::int64_t>(value & ((std::uint64_t{1} << 60) - 1)) : 0;
+  }
+
+  // "ptr<f16, smem, align<1024>, S<3,4,3>>": the bits of an element.
+  int typed_pointer(AnySwizzle& found) {
+    const std::size_t first = at_;
+    if (!take_word("ptr<")) fail(first, "'ptr<' expected");
+    const std::size_t type = at_;
+    while (!at_end() && (is_letter(peek()) || peek() == '_')) ++at_;
+    const std::size_t digits = at_;
+    if (at_end() || peek() < '0' || peek() > '9') fail(type, "a type such as f16 expected");
+    if (digits == type) fail(type, "a type such as f16 expected");
+    const int bits = whole_bytes(type, number("the bits of an element"));
+    int depth = 1;  // of angle brackets; what stands in them beside the swizzle says nothing here
+    while (depth > 0) {
+      if (at_end()) fail(at_, "'>' expected");
+      if (text_.substr(at_, 2) == "S<") {
+        found = swizzle();
+        continue;
+      }
+      if (peek() == '<') ++depth;
+      if (peek() == '>') --depth;
+      ++at_;
+    }
+    return bits;
+  }
+
+  int whole_bytes(std::size_t position, std::int64_t bits) const {
+    if (bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128) {
+      fail(position, fmt::format("elements of {} bits: they have 8, 16, 32, 64 or 128", bits));
+    }
+    return static_cast<int>(bits);
+  }
+
+  // A swizzle of byte addresses as one of elements, and the address as an offset.
+  void count_elements(PrintedLayout& result, std::int64_t address, std::size_t first) const {
+    AnySwizzle& swizzle = result.layout.swizzle;
+    if (swizzle.bits == 0) return;
+    const int log_bytes = std::countr_zero(static_cast<unsigned>(result.element_bits / 8));
+    if (swizzle.base < log_bytes) {
+      fail(first, "the swizzle counts bytes, and would part those of one element");
+    }
+    swizzle.base -= log_bytes;
+    result.layout.offset += (address >> log_bytes) & (swizzle.period() - 1);
   }
 
   std::int64_t number(const char* wanted, bool may_be_negative = false) {
@@ -112,11 +214,8 @@ class Parser {
 
   AnySwizzle swizzle() {
     const std::size_t first = at_;
-    for (const std::string_view name : {"Swizzle", "Sw"}) {
-      if (text_.substr(at_, name.size()) == name) {
-        at_ += name.size();
-        break;
-      }
+    for (const std::string_view name : {"Swizzle", "Sw", "S"}) {
+      if (take_word(name)) break;
     }
     if (at_ == first) fail(first, "'Swizzle<B,M,S>' expected");
     expect('<');
@@ -260,10 +359,24 @@ NotationError::NotationError(std::string_view text, std::size_t position,
 Layout parse_layout(std::string_view text) {
   return Parser(text).plain_layout();
 }
+PrintedLayout parse_printed_layout(std::string_view text) {
+  const PrintedLayout printed = Parser(text).printed_layout();
+  check_offsets(printed.layout);
+  return printed;
+}
+SwizzledLayout parse_layout_of(std::string_view text, int& bytes, int usual) {
+  const PrintedLayout printed = parse_printed_layout(text);
+  const int said = printed.element_bits / 8;
+  if (said > 0 && bytes > 0 && said != bytes) {
+    throw Error(Status::invalid_argument,
+                fmt::format("the layout's pointer has elements of {} bits, but {} were asked for",
+                            printed.element_bits, 8 * bytes));
+  }
+  if (bytes == 0) bytes = said > 0 ? said : usual;
+  return printed.layout;
+}
 SwizzledLayout parse_swizzled_layout(std::string_view text) {
-  const SwizzledLayout layout = Parser(text).swizzled_layout();
-  check_offsets(layout);
-  return layout;
+  return parse_printed_layout(text).layout;
 }
 AnySwizzle parse_swizzle(std::string_view text) {
   return Parser(text).plain_swizzle();

@@ -38,7 +38,8 @@ void check_layout(const CheckedLayout& layout, const plan::gpu::DeviceInfo& devi
   SwizzledLayout parsed;
   TileShape tile;
   try {
-    parsed = parse_swizzled_layout(layout.layout);
+    int bytes = layout.bytes;
+    parsed = parse_layout_of(layout.layout, bytes);
     tile = tile_shape(parsed.layout, layout.bytes);
     const Explanation alone = explain(parsed, layout.bytes, {}, device);
     if (alone.same_place && layout.injective) {
