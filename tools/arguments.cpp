@@ -18,6 +18,7 @@
 #include "io/npy_dtype.hpp"
 #include "io/pattern.hpp"
 #include "io/schedule.hpp"
+#include "io/size.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn::cli {
@@ -75,12 +76,12 @@ std::vector<std::int64_t> parse_numbers(const std::string& name, const std::stri
 }
 
 void OrderArguments::add_to(CLI::App& command) {
-  perm_option =
-      command
-          .add_option(
-              "-p,--perm", perm,
-              "Make axis PERM[i] of IN axis i of OUT, as in NumPy (default: the axes are reversed)")
-          ->type_name("2,0,1");
+  perm_option = command
+                    .add_option("-p,--perm", perm,
+                                "Make axis PERM[i] of IN axis i of OUT, as in NumPy, where -1 is "
+                                "the last one (default: "
+                                "the axes are reversed)")
+                    ->type_name("2,0,1");
   pattern_option =
       command
           .add_option(
@@ -104,18 +105,19 @@ std::vector<int> OrderArguments::permutation(int rank) const {
     const std::string entry = fmt::format("perm[{}]", i);
     const std::optional<std::int64_t> axis = number(parts[i]);
     if (!axis) refuse(entry, parts[i], "is not a number");
-    if (*axis < 0 || *axis >= rank) {
+    if (*axis < -rank || *axis >= rank) {
       throw Error(Status::invalid_argument,
                   fmt::format("{} = {} is out of range for rank {}", entry, *axis, rank));
     }
-    int& first = place_of[static_cast<std::size_t>(*axis)];
+    const std::int64_t counted = *axis < 0 ? *axis + rank : *axis;  // -1 is the last one
+    int& first = place_of[static_cast<std::size_t>(counted)];
     if (first >= 0) {
       throw Error(
           Status::invalid_argument,
           fmt::format("{} = {} repeats perm[{}]: each axis is named once", entry, *axis, first));
     }
     first = static_cast<int>(i);
-    axes[i] = static_cast<int>(*axis);
+    axes[i] = static_cast<int>(counted);
   }
   if (parts.size() != static_cast<std::size_t>(rank)) {
     throw Error(
@@ -166,32 +168,9 @@ Options WorkArguments::options() const {
 
 std::int64_t WorkArguments::memory_bytes() const {
   if (memory.empty()) return 0;
-  const std::int64_t bytes = parse_size("--memory", memory);
+  const std::int64_t bytes = io::parse_size("--memory", memory);
   if (bytes == 0) {
     refuse("--memory", memory, "is too little: the least is " + io::size_text(io::least_memory));
-  }
-  return bytes;
-}
-
-std::int64_t parse_size(const std::string& name, const std::string& text) {
-  const std::size_t digits = text.find_first_not_of("0123456789");
-  const std::optional<std::int64_t> value = number(std::string_view(text).substr(0, digits));
-  std::string unit = digits == std::string::npos ? "" : text.substr(digits);
-  if (!unit.empty() && unit.front() == ' ') unit.erase(0, 1);
-  std::transform(unit.begin(), unit.end(), unit.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  constexpr std::string_view scales = "kmgt";
-  std::int64_t factor = 1;
-  bool known = unit.empty() || unit == "b";
-  if (!known) {
-    const std::size_t power = scales.find(unit.front());
-    const std::string rest = unit.substr(1);
-    known = power != std::string_view::npos && (rest.empty() || rest == "ib" || rest == "b");
-    for (std::size_t i = 0; known && i <= power; ++i) factor *= rest == "b" ? 1000 : 1024;
-  }
-  std::int64_t bytes = 0;
-  if (!value || !known || __builtin_mul_overflow(*value, factor, &bytes)) {
-    refuse(name, text, "is not a size such as 512MiB, 2G or 1000000");
   }
   return bytes;
 }

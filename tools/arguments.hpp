@@ -65,9 +65,6 @@ struct ValueArguments {
 /// "3,4,5" as numbers from 0; `name` is the option's: "--shape".
 std::vector<std::int64_t> parse_numbers(const std::string& name, const std::string& text);
 
-/// "512MiB", "2G", "1000000": bytes. K, M, G and T are powers of 1024; kB, MB, GB and TB of 1000.
-std::int64_t parse_size(const std::string& name, const std::string& text);
-
 /// An element: the library's name ("f32", "u8", "float64", "b12") or NumPy's description with its
 /// byte order ("<f4", "|S12"). `descr` is what a .npy header calls it.
 struct DtypeArgument {

@@ -19,7 +19,7 @@ struct InfoArguments {
 };
 
 void info(const InfoArguments& arguments) {
-  const io::InputArray input = io::open_header(arguments.file, {});
+  io::InputArray input = io::open_header(arguments.file, {});
   const io::NpyHeader& header = input.header;
   if (input.file.is_regular()) io::require_whole(input);
   std::int64_t elements = header.item_size > 0 ? input.bytes / header.item_size : 0;
@@ -32,7 +32,8 @@ void info(const InfoArguments& arguments) {
                                  {"shape", header.shape},
                                  {"elements", elements},
                                  {"offset", input.offset},
-                                 {"bytes", input.bytes}};
+                                 {"bytes", input.bytes},
+                                 {"bytes_after", input.bytes_after}};
     io::print_json(json);
     return;
   }
@@ -44,6 +45,10 @@ void info(const InfoArguments& arguments) {
   io::print("elements {}\n", elements);
   io::print("bytes    {} ({}) from byte {}\n", input.bytes, io::size_text(input.bytes),
             input.offset);
+  if (input.bytes_after > 0) {
+    io::print("behind   {} that transpose and plan leave out, as NumPy does\n",
+              io::size_text(input.bytes_after));
+  }
 }
 
 }  // namespace

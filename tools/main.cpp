@@ -1,6 +1,7 @@
 // cornerturn: the command line.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "bench_command.hpp"
 #include "commands.hpp"
 #include "cornerturn/error.hpp"
+#include "help.hpp"
 #include "io/print.hpp"
 #include "signals.hpp"
 #include "workshop/analyse/notation.hpp"
@@ -28,14 +30,21 @@ int complain(const std::string& message, int code) {
 }
 
 int answer(CLI::App& app, int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "rechunk") {
+  const bool asks_for_help = argc > 2 && std::string_view(argv[1]) == "help";
+  if (argc > 1 && std::string_view(argv[asks_for_help ? 2 : 1]) == "rechunk") {
     return complain(
         "rechunk is a command of the Python package: pip install 'cornerturn[chunks]', and run "
         "python -m cornerturn rechunk",
         cli::exit_bad_input);
   }
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = cli::words_to_parse(app, {argv + 1, argv + argc});
+    if (words.empty()) {
+      io::print_error(app.help());
+      return cli::exit_bad_input;
+    }
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(words);
     return 0;
   } catch (const CLI::Success& help) {
     std::ostringstream text;
@@ -44,6 +53,8 @@ int answer(CLI::App& app, int argc, char** argv) {
     return code;
   } catch (const CLI::RuntimeError& failed) {
     return failed.get_exit_code();
+  } catch (const CLI::ExtrasError&) {
+    return complain(cli::unexpected_words(app), cli::exit_bad_input);
   } catch (const CLI::ParseError& error) {
     return complain(error.what(), cli::exit_bad_input);
   } catch (const cornerturn::NotationError& error) {
@@ -80,14 +91,14 @@ std::vector<std::string> after_dashes(int& argc, char** argv) {
 int main(int argc, char** argv) {
   io::keep_standard_streams();
   cli::catch_signals();
+  cli::keep_command_line(argc, argv);
   CLI::App app(
       "Transposes and permutes arrays in files at the speed of memory.\n"
       "The exit code is 0 when all is done, 1 when a verification fails, 2 when the input is "
-      "wrong, "
-      "and 130 after an interrupt.",
+      "wrong, and 130 after an interrupt.",
       "cornerturn");
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  cli::set_up_help(app);
   cli::add_transpose_command(app);
   cli::add_plan_command(app);
   cli::add_info_command(app);
@@ -102,6 +113,10 @@ int main(int argc, char** argv) {
   cli::add_devices_command(app);
   cli::add_version_command(app);
   cli::add_generate_command(app);
+  app.add_subcommand("rechunk",
+                     "Writes an array or a dataset of zarr, HDF5, netCDF or .npy in other chunks; "
+                     "the Python package has this command");
+  cli::add_examples(app);
 
   const int code = answer(app, argc, argv);
   return io::finish_output() || code != 0 ? code : cli::exit_bad_input;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "commands.hpp"
+#include "core/visible.hpp"
 #include "files/temporary_name.hpp"
 
 namespace cornerturn::cli {
@@ -21,6 +22,11 @@ std::atomic<const std::byte*> watched_end{nullptr};
 std::array<char, 1024> shrank_message{};
 std::atomic<std::size_t> shrank_length{0};
 
+// Two places take turns, so that a handler finds a whole message at any time.
+std::array<std::array<char, 2048>, 2> end_messages{};
+std::array<std::size_t, 2> end_lengths{};
+std::atomic<int> end_message{-1};
+
 constexpr char clear_line[] = "\r\033[K";
 
 void clear_progress() {
@@ -29,9 +35,19 @@ void clear_progress() {
   }
 }
 
+void tell_of_end() {
+  constexpr char plain[] = "cornerturn: interrupted\n";
+  const int which = end_message.load();
+  const char* text = which < 0 ? plain : end_messages[static_cast<std::size_t>(which)].data();
+  const std::size_t length =
+      which < 0 ? sizeof plain - 1 : end_lengths[static_cast<std::size_t>(which)];
+  [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text, length);
+}
+
 extern "C" void on_end(int signal) {
   files::remove_temporary_files();
   clear_progress();
+  if (signal != SIGPIPE) tell_of_end();
   _exit(128 + signal);
 }
 
@@ -58,7 +74,9 @@ bool is_ignored(int signal) {
 void handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
+  // To write into a pipe that nobody reads is no other end.
   sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGPIPE);
   if (!is_ignored(signal)) sigaction(signal, &action, nullptr);
 }
 
@@ -92,6 +110,17 @@ void catch_signals() {
   action.sa_flags = SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   sigaction(SIGBUS, &action, nullptr);
+}
+
+void say_when_interrupted(const std::string& state) {
+  const std::string message = "cornerturn: interrupted: " + visible(state);
+  const std::size_t which = end_message.load() == 0 ? 1 : 0;
+  std::array<char, 2048>& text = end_messages[which];
+  const std::size_t length = std::min(message.size(), text.size() - 1);
+  std::memcpy(text.data(), message.data(), length);
+  text[length] = '\n';
+  end_lengths[which] = length + 1;
+  end_message = static_cast<int>(which);
 }
 
 void watch_mapping(const std::byte* data, std::int64_t size, const std::string& label) {

@@ -9,9 +9,14 @@
 
 namespace cornerturn::cli {
 
-/// From now on SIGINT, SIGTERM and SIGHUP remove temporary files and end the process with 128 plus
-/// the signal's number; a SIGBUS in the watched memory ends it with one line and exit code 2.
+/// From now on SIGINT, SIGTERM and SIGHUP remove temporary files, say so and end the process with
+/// 128 plus the signal's number; a SIGBUS in the watched memory ends it with one line and exit
+/// code 2.
 void catch_signals();
+
+/// What a signal that ends the process says from now on behind "interrupted": the state that things
+/// are in, and what goes on from there.
+void say_when_interrupted(const std::string& state);
 
 /// While it lives SIGINT, SIGTERM and SIGHUP wait: what has to be tidied up is tidied up first. The
 /// first of them then ends the process as ever, when this is destroyed.

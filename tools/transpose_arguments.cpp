@@ -57,6 +57,12 @@ bool check_output(const io::InputArray& input, const std::string& name, const st
     throw Error(Status::invalid_argument, files::label_of(name, path) + " is the same file as " +
                                               input.file.label() + ": it has to be another");
   }
+  if (descriptor >= 0 && isatty(descriptor) != 0) {
+    throw Error(Status::invalid_argument,
+                files::label_of(name, path) +
+                    " is a terminal, which cannot show an array: name a file, or send it on with "
+                    "| or >");
+  }
   return descriptor >= 0 || (exists && !S_ISREG(out.st_mode));
 }
 

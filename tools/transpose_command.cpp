@@ -37,6 +37,9 @@ class Transposition {
     }
     find_output();
     plan();
+    say_when_interrupted(in_order_ ? "a part of OUT is written"
+                                   : files::label_of("OUT", arguments_.out) +
+                                         " is as it was before the command");
     output_.emplace("OUT", arguments_.out, header_, arguments_.raw, arguments_.sync());
     const Clock::time_point start = Clock::now();
     move();
@@ -162,6 +165,7 @@ class Transposition {
   void commit() {
     const Clock::time_point start = Clock::now();
     output_->commit();
+    say_when_interrupted(in_order_ ? "OUT is written" : arguments_.out + " is written");
     sync_seconds_ = seconds_since(start);
   }
 

@@ -10,6 +10,7 @@
 #include "files/checksum.hpp"
 #include "files/journal.hpp"
 #include "files/place.hpp"
+#include "help.hpp"
 #include "io/array_file.hpp"
 #include "io/in_place.hpp"
 #include "io/print.hpp"
@@ -66,6 +67,7 @@ class TransposedInPlace {
     refuse_other_options(arguments_);
     path_ = files::place_of(arguments_.in).path;
     input_ = open_input(arguments_, 0);
+    say_when_interrupted("nothing is changed");
     journal_ = files::Journal::waiting(path_, input_.file, arguments_.sync());
     resumed_ = journal_.has_value();
     find_task();
@@ -158,7 +160,13 @@ class TransposedInPlace {
   void move() {
     const std::string header =
         input_.raw ? std::string() : io::format_npy_header(result_, input_.offset);
+    const std::string label = input_.file.label();
+    say_when_interrupted(label + " is unchanged so far: this goes on: " + command_line());
     if (!journal_) journal_ = begin_journal();
+    say_when_interrupted(label +
+                         " is in the middle of the change, and its journal keeps what the change "
+                         "needs: this finishes it: " +
+                         command_line());
     if (!io::is_done(schedule_, *journal_)) {
       const ProgressLine line(schedule_.bytes_written(),
                               [&] { return progress_.bytes_written.load(); });
@@ -166,6 +174,7 @@ class TransposedInPlace {
                              progress_);
     }
     journal_->finish();
+    say_when_interrupted(label + " is transposed");
   }
 
   void report() const {

@@ -29,6 +29,7 @@ nlohmann::json to_json(const TransposeReport& report, const TransposeArguments& 
                          {"seconds", report.seconds},
                          {"bytes_per_second", rate_of(report, input)},
                          {"verified", arguments.verify}};
+  if (input.bytes_after > 0) json["bytes_after"] = input.bytes_after;
   json["synced"] = report.synced;
   if (report.synced) json["sync_seconds"] = report.sync_seconds;
   if (arguments.verify) json["verify_seconds"] = report.verify_seconds;
@@ -55,6 +56,10 @@ void TransposeReport::print(const TransposeArguments& arguments, const io::Input
   if (arguments.to_pipe) return;
   io::print("{} {} -> {} {}  {}\n", visible(arguments.in), io::shape_text(input.header.shape),
             visible(arguments.out), io::shape_text(result.shape), visible(types));
+  if (input.bytes_after > 0) {
+    io::print("behind   {} in IN that are left out, as NumPy does\n",
+              io::size_text(input.bytes_after));
+  }
   if (!schedule) return;
   io::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(input.bytes), seconds,
             io::size_text(static_cast<std::int64_t>(rate_of(*this, input))));

@@ -14,6 +14,7 @@
 #include "harness/report.hpp"
 #include "harness/runner.hpp"
 #include "io/print.hpp"
+#include "io/size.hpp"
 
 namespace cornerturn::bench {
 namespace {
@@ -124,6 +125,14 @@ std::vector<Result> measured(const std::vector<Case>& cases, const SessionOption
   return results;
 }
 
+void add_size(CLI::App& app, const std::string& name, std::int64_t& bytes,
+              const std::string& description) {
+  app.add_option_function<std::string>(
+         name, [name, &bytes](const std::string& text) { bytes = io::parse_size(name, text); },
+         description)
+      ->type_name("SIZE");
+}
+
 }  // namespace
 
 void add_session_options(CLI::App& app, SessionOptions& options) {
@@ -142,9 +151,8 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
       ->needs("--random");
   app.add_option("--seed", options.seed, "Of the random problems: the same seed draws the same")
       ->capture_default_str();
-  app.add_option("--min-bytes", options.min_bytes,
-                 "Draw random problems that move at least so much (default: 1 MiB)")
-      ->transform(CLI::AsSizeValue(false));
+  add_size(app, "--min-bytes", options.min_bytes,
+           "Draw random problems that move at least so much (default: 1 MiB)");
   app.add_option("--bytes", options.filter.element_bytes, "Measure only elements of these sizes")
       ->delimiter(',')
       ->check(CLI::Range(1, 256));
@@ -153,9 +161,8 @@ void add_session_options(CLI::App& app, SessionOptions& options) {
       ->delimiter(',');
   app.add_option("--class", options.filter.groups, "Measure only cases of these classes")
       ->delimiter(',');
-  app.add_option("--max-bytes", options.filter.max_payload_bytes,
-                 "Measure only cases that move at most so much, e.g. 800MB")
-      ->transform(CLI::AsSizeValue(true));
+  add_size(app, "--max-bytes", options.filter.max_payload_bytes,
+           "Measure only cases that move at most so much, e.g. 800MB");
   app.add_option("--threads", options.threads,
                  "Use so many threads (default: all that the process may use)")
       ->check(CLI::Range(1, 4096));

@@ -51,6 +51,11 @@ InputArray open_any(const std::string& path, const InputOptions& options) {
     const std::string place = files::place_of(path).path;
     unfinished = files::Journal::waiting(place, input.file, files::Sync::no).has_value();
   } else {
+    if (path == "-" && ::isatty(STDIN_FILENO) != 0) {
+      throw Error(Status::invalid_argument,
+                  label_of(options.argument, path) +
+                      " is a terminal: an array comes from a file, or through | or <");
+    }
     input.file = path == "-" ? File(STDIN_FILENO, label_of(options.argument, path), false)
                              : open_input(path, options.argument);
     if (const auto why = files::why_unfinished(files::place_of(path).path, input.file)) {
@@ -107,7 +112,7 @@ void spool(InputArray& input, const std::string& directory) {
     if (got < piece) refuse_size(input, done, false);
   }
   char extra = 0;
-  if (input.file.read_some(&extra, 1) > 0) refuse_size(input, done + 1, true);
+  if (input.raw && input.file.read_some(&extra, 1) > 0) refuse_size(input, done + 1, true);
   if (target.is_open()) {
     input.file = std::move(target);
     input.offset = 0;
@@ -120,16 +125,20 @@ InputArray open_header(const std::string& path, const InputOptions& options) {
   return open_any(path, options);
 }
 
-void require_whole(const InputArray& input) {
+void require_whole(InputArray& input) {
   const std::optional<files::Mark> mark = files::read_mark(input.file);
-  const std::int64_t size = mark ? mark->file_bytes : input.file.size();
-  if (size - input.offset != input.bytes) refuse_size(input, size - input.offset, false);
+  const std::int64_t have = (mark ? mark->file_bytes : input.file.size()) - input.offset;
+  if (have < input.bytes) refuse_size(input, have, false);
+  input.bytes_after = have - input.bytes;
 }
 
 InputArray open_array(const std::string& path, const InputOptions& options) {
   InputArray input = open_any(path, options);
   if (input.file.is_regular()) {
     require_whole(input);
+    if (input.bytes_after > 0 && (options.raw || options.in_place)) {
+      refuse_size(input, input.bytes + input.bytes_after, false);
+    }
   } else {
     spool(input, options.spool_directory);
   }

@@ -19,7 +19,9 @@ struct InputArray {
   std::int64_t offset = 0;  ///< of the array in the file
   std::int64_t bytes = 0;   ///< of the array
   bool raw = false;         ///< there is no header in the file
-  Buffer spooled;           ///< what came from a pipe, when it is kept in memory
+  /// What a regular file holds behind the array, as a second one: NumPy leaves it out, too.
+  std::int64_t bytes_after = 0;
+  Buffer spooled;  ///< what came from a pipe, when it is kept in memory
 
   bool in_memory() const noexcept { return spooled.data() != nullptr; }
 };
@@ -38,13 +40,14 @@ struct InputOptions {
   std::string spool_directory;
 };
 
-/// Opens `path` ("-": standard input) and checks that it holds exactly one whole array.
+/// Opens `path` ("-": standard input) and checks that it holds a whole array. A raw file, and one
+/// that is changed in place, has to end there; a pipe is read to the array's end.
 InputArray open_array(const std::string& path, const InputOptions& options);
 
 /// The header alone, without looking at what follows it.
 InputArray open_header(const std::string& path, const InputOptions& options);
 
-/// Throws Error unless the (regular) file ends where the array does.
-void require_whole(const InputArray& input);
+/// Throws Error where the (regular) file ends before the array does, and finds what lies behind it.
+void require_whole(InputArray& input);
 
 }  // namespace cornerturn::io

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <optional>
@@ -98,11 +99,95 @@ bool is_known(char kind, std::int64_t number) {
   }
 }
 
-std::int64_t simple_size(std::string_view code, std::string_view descr) {
-  std::string_view rest = code;
-  if (!rest.empty() && std::string_view("<>|=").find(rest.front()) != std::string_view::npos) {
-    rest.remove_prefix(1);
+// What NumPy reads in the place of a code. Its own files have codes, those of other writers have
+// any of these.
+struct Alias {
+  std::string_view name;
+  std::string_view code;
+};
+constexpr std::string_view long_double = sizeof(long double) == 16   ? "f16"
+                                         : sizeof(long double) == 12 ? "f12"
+                                                                     : "f8";
+constexpr std::string_view complex_long_double = sizeof(long double) == 16   ? "c32"
+                                                 : sizeof(long double) == 12 ? "c24"
+                                                                             : "c16";
+constexpr std::string_view long_int = sizeof(long) == 8 ? "i8" : "i4";
+constexpr std::string_view long_unsigned = sizeof(long) == 8 ? "u8" : "u4";
+// With a byte order before them or without.
+constexpr Alias letters[] = {{"?", "b1"}, {"b", "i1"},     {"B", "u1"},
+                             {"h", "i2"}, {"H", "u2"},     {"i", "i4"},
+                             {"I", "u4"}, {"l", long_int}, {"L", long_unsigned},
+                             {"q", "i8"}, {"Q", "u8"},     {"e", "f2"},
+                             {"f", "f4"}, {"d", "f8"},     {"g", long_double},
+                             {"F", "c8"}, {"D", "c16"},    {"G", complex_long_double},
+                             {"c", "S1"}, {"p", "i8"},     {"P", "u8"}};
+constexpr Alias words[] = {{"bool", "b1"},
+                           {"int8", "i1"},
+                           {"byte", "i1"},
+                           {"uint8", "u1"},
+                           {"ubyte", "u1"},
+                           {"int16", "i2"},
+                           {"short", "i2"},
+                           {"uint16", "u2"},
+                           {"ushort", "u2"},
+                           {"int32", "i4"},
+                           {"intc", "i4"},
+                           {"uint32", "u4"},
+                           {"uintc", "u4"},
+                           {"int64", "i8"},
+                           {"int", "i8"},
+                           {"intp", "i8"},
+                           {"longlong", "i8"},
+                           {"long", long_int},
+                           {"uint64", "u8"},
+                           {"uint", "u8"},
+                           {"uintp", "u8"},
+                           {"ulonglong", "u8"},
+                           {"ulong", long_unsigned},
+                           {"float16", "f2"},
+                           {"half", "f2"},
+                           {"float32", "f4"},
+                           {"single", "f4"},
+                           {"float64", "f8"},
+                           {"double", "f8"},
+                           {"float", "f8"},
+                           {"longdouble", long_double},
+                           {"complex64", "c8"},
+                           {"csingle", "c8"},
+                           {"complex128", "c16"},
+                           {"cdouble", "c16"},
+                           {"complex", "c16"},
+                           {"clongdouble", complex_long_double}};
+
+bool has_order(std::string_view code) {
+  return !code.empty() && std::string_view("<>|=").find(code.front()) != std::string_view::npos;
+}
+
+// The code that a name stands for, with the byte order before it; a code stands for itself.
+std::string code_of(std::string_view name) {
+  const std::string_view order = name.substr(0, has_order(name) ? 1 : 0);
+  for (const Alias& letter : letters) {
+    if (name.substr(order.size()) == letter.name) {
+      return std::string(order) + std::string(letter.code);
+    }
   }
+  for (const Alias& word : words) {
+    if (name == word.name) return std::string(word.code);
+  }
+  for (const Alias& time : {Alias{"datetime64", "M8"}, Alias{"timedelta64", "m8"}}) {
+    const std::string_view bare = name.substr(order.size());
+    const std::string_view unit = bare.substr(std::min(bare.size(), time.name.size()));
+    if (bare.substr(0, time.name.size()) == time.name && (unit.empty() || unit.front() == '[')) {
+      return std::string(order) + std::string(time.code) + std::string(unit);
+    }
+  }
+  return std::string(name);
+}
+
+std::int64_t simple_size(std::string_view name, std::string_view descr) {
+  const std::string code = code_of(name);
+  std::string_view rest = code;
+  if (has_order(rest)) rest.remove_prefix(1);
   if (rest.empty()) refuse(descr, "is empty: a type such as '<f4' has to stand here");
   const char kind = rest.front();
   rest.remove_prefix(1);
@@ -110,7 +195,6 @@ std::int64_t simple_size(std::string_view code, std::string_view descr) {
     refuse(descr, "holds Python objects: only dtypes of a fixed size can be moved",
            Status::unsupported);
   }
-  if (kind == '?' && rest.empty()) return 1;
 
   const std::int64_t number = take_number(rest, descr).value_or(-1);
   const bool time = kind == 'm' || kind == 'M';
@@ -141,11 +225,11 @@ struct Name {
   std::string_view code;
   Kind kind;
 };
-constexpr Name names[] = {
-    {"b1", Kind::boolean}, {"?", Kind::boolean},  {"i1", Kind::i8},  {"i2", Kind::i16},
-    {"i4", Kind::i32},     {"i8", Kind::i64},     {"u1", Kind::u8},  {"u2", Kind::u16},
-    {"u4", Kind::u32},     {"u8", Kind::u64},     {"f2", Kind::f16}, {"f4", Kind::f32},
-    {"f8", Kind::f64},     {"f1", Kind::f8_e5m2}, {"c8", Kind::c64}, {"c16", Kind::c128}};
+constexpr Name names[] = {{"b1", Kind::boolean}, {"i1", Kind::i8},  {"i2", Kind::i16},
+                          {"i4", Kind::i32},     {"i8", Kind::i64}, {"u1", Kind::u8},
+                          {"u2", Kind::u16},     {"u4", Kind::u32}, {"u8", Kind::u64},
+                          {"f2", Kind::f16},     {"f4", Kind::f32}, {"f8", Kind::f64},
+                          {"f1", Kind::f8_e5m2}, {"c8", Kind::c64}, {"c16", Kind::c128}};
 
 // NumPy without ml_dtypes does not read "f1": it is not written.
 char letter_of(Kind kind) {
@@ -200,9 +284,11 @@ ElementType element_type_of(std::string_view descr, std::int64_t size) {
   if (descr.size() > 2 && (descr.front() == '\'' || descr.front() == '"')) {
     descr = descr.substr(1, descr.size() - 2);
   }
+  const std::string code = code_of(descr);
+  descr = code;
   constexpr char own = std::endian::native == std::endian::little ? '<' : '>';
   bool swapped = false;
-  if (!descr.empty() && std::string_view("<>|=").find(descr.front()) != std::string_view::npos) {
+  if (has_order(descr)) {
     swapped = (descr.front() == '<' || descr.front() == '>') && descr.front() != own;
     descr.remove_prefix(1);
   }

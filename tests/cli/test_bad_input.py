@@ -42,7 +42,6 @@ CORRUPT = {
     "long number": (npy(HEADER % ("'<f4'", "(99999999999999999999999,)")), "64 bits"),
     "negative": (npy(HEADER % ("'<f4'", "(-2,)")), "shape[0] = -2"),
     "truncated": (npy(HEADER % ("'<f4'", "(3, 3)"), bytes(35)), "36 bytes, 35 are there"),
-    "too long": (npy(HEADER % ("'<f4'", "(3, 3)"), bytes(40)), "36 bytes, 40 are there"),
     "not a dictionary": (npy("[1, 2, 3]"), "not a dictionary"),
     "no end": (npy("{'descr': '<f4"), "does not end"),
     "missing key": (npy("{'descr': '<f4', 'shape': (2,)}", bytes(8)), "fortran_order"),
@@ -57,7 +56,6 @@ CORRUPT = {
 def test_corrupt_files(folder, name, way):
     data, part = CORRUPT[name]
     if way == "pipe":
-        part = part.replace("40 are", "at least 37 are")
         line = refused("transpose", "-", "out.npy", input=data, text=False, part=part)
     else:
         (folder / "bad.npy").write_bytes(data)
@@ -81,7 +79,7 @@ def test_files_cut_anywhere(folder, length):
         (["--perm", "1,0"], "perm = '1,0' has 2 entries, the array has rank 3"),
         (["--perm", "2,0,1,3"], "perm[3] = 3 is out of range for rank 3"),
         (["--perm", "2,0,5"], "perm[2] = 5 is out of range for rank 3"),
-        (["--perm", "2,0,-1"], "perm[2] = -1 is out of range for rank 3"),
+        (["--perm", "2,0,-4"], "perm[2] = -4 is out of range for rank 3"),
         (["--perm", "0,1,1"], "perm[2] = 1 repeats perm[1]"),
         (["--perm", "0,x,1"], "perm[1] = 'x' is not a number"),
         (["--perm", ""], "perm = '' has 0 entries, the array has rank 3"),
@@ -119,7 +117,6 @@ def test_arguments(matrix, options, part):
 
 
 def test_missing_arguments(folder):
-    refused(part="subcommand")
     refused("transpose", part="IN")
     refused("transpose", "in.npy", part="OUT")
     refused("transpose", "in.npy", "out.npy", part="IN = 'in.npy' cannot be opened")
@@ -296,7 +293,7 @@ def test_interrupts_leave_nothing(folder, number, code, memory):
         if process.returncode == 0:
             continue
         assert process.returncode == code
-        assert not stderr
+        assert stderr == "cornerturn: interrupted: OUT = 'out.npy' is as it was before the command\n"
         assert [path.name for path in folder.iterdir()] == ["in.npy"]
         return
     pytest.fail("the command was always done before it was interrupted")
