@@ -27,11 +27,11 @@ MODULES = {
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
         *("convert_swizzle", "Conversion", "lab_page"),
     ],
-    "cornerturn.torch": ["permute", "enable", "redistribute", "empty_shard"],
+    "cornerturn.torch": ["permute", "enable", "disable", "redistribute", "empty_shard"],
     "cornerturn.shards": ["plan", "Redistribution", "scalapack"],
     "cornerturn.jax": ["transpose"],
     "cornerturn.zarr": ["enable", "disable"],
-    "cornerturn.dask": ["transpose", "rearrange"],
+    "cornerturn.dask": ["transpose", "rearrange", "repeat"],
     "cornerturn.xarray": ["DataArrayAccessor", "DatasetAccessor"],
     "cornerturn.ladder": ["rungs", "Rung", "run"],
 }

@@ -76,6 +76,8 @@ def order_of(axes: Any, rank: int) -> tuple[int, ...]:
     """`axes` counted from the front; all axes reversed where it is None."""
     if axes is None:
         return tuple(range(rank - 1, -1, -1))
+    if isinstance(axes, (set, frozenset, dict)):
+        raise TypeError(f"axes = {shown(axes)} is a {type(axes).__name__}, which has no order of its own")
     try:
         numbers = [index(axis) for axis in ((axes,) if is_integer(axes) else axes)]
     except TypeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from operator import index
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 from cornerturn import _core
 from cornerturn._arrays import Array, execute, packed_strides, shown
 from cornerturn._frameworks import Framework, framework_of, stream_for
+from cornerturn._labelled import is_labelled, is_lazy
 from cornerturn._move import new_copy
 from cornerturn._operations import transpose
 from cornerturn._pattern import Layout, layout_of
@@ -21,15 +23,15 @@ ArrayT = TypeVar("ArrayT")
 
 @overload
 def rearrange(
-    x: list[ArrayT] | tuple[ArrayT, ...], pattern: str, /, *, threads: int | None = None, **axes_lengths: int
+    x: list[ArrayT] | tuple[ArrayT, ...], /, pattern: str, *, threads: int | None = None, **axes_lengths: int
 ) -> ArrayT: ...
 
 
 @overload
-def rearrange(x: ArrayT, pattern: str, /, *, threads: int | None = None, **axes_lengths: int) -> ArrayT: ...
+def rearrange(x: ArrayT, /, pattern: str, *, threads: int | None = None, **axes_lengths: int) -> ArrayT: ...
 
 
-def rearrange(x: Any, pattern: str, /, *, threads: int | None = None, **axes_lengths: int) -> Any:
+def rearrange(x: Any, /, pattern: str, *, threads: int | None = None, **axes_lengths: int) -> Any:
     """Returns `x` with its axes split, permuted and merged as `pattern` says, in einops' notation.
 
     Args:
@@ -38,7 +40,7 @@ def rearrange(x: Any, pattern: str, /, *, threads: int | None = None, **axes_len
         pattern: `"b (h p) w -> (b h) w p"`, for instance. It has names of axes, groups of them in
             parentheses, an ellipsis for any number of axes, and 1 or () for an axis of extent 1. Both
             sides have the same names.
-        threads: as in `transpose`.
+        threads: as in `transpose`; but the extent of an axis where one has this name.
         axes_lengths: the extents of names that do not follow from the shape, as in `p=2`.
 
     Returns:
@@ -55,29 +57,33 @@ def rearrange(x: Any, pattern: str, /, *, threads: int | None = None, **axes_len
         >>> cornerturn.rearrange(images, "b (h p) (w q) c -> (b h w) (p q c)", p=16, q=16).shape
         (1568, 768)
     """
-    if threads is not None:
+    if threads is not None and _is_axis("threads", pattern):
+        axes_lengths["threads"] = threads
+    elif threads is not None:
+        if is_lazy(x):
+            raise TypeError("threads is not for arrays of dask, whose scheduler decides that")
         return with_threads(threads, rearrange, x, pattern, **axes_lengths)
     return _arranged(x, pattern, axes_lengths, False)
 
 
 @overload
 def repeat(
-    x: list[ArrayT] | tuple[ArrayT, ...], pattern: str, /, *, threads: int | None = None, **axes_lengths: int
+    x: list[ArrayT] | tuple[ArrayT, ...], /, pattern: str, *, threads: int | None = None, **axes_lengths: int
 ) -> ArrayT: ...
 
 
 @overload
-def repeat(x: ArrayT, pattern: str, /, *, threads: int | None = None, **axes_lengths: int) -> ArrayT: ...
+def repeat(x: ArrayT, /, pattern: str, *, threads: int | None = None, **axes_lengths: int) -> ArrayT: ...
 
 
-def repeat(x: Any, pattern: str, /, *, threads: int | None = None, **axes_lengths: int) -> Any:
+def repeat(x: Any, /, pattern: str, *, threads: int | None = None, **axes_lengths: int) -> Any:
     """Returns `x` repeated along new axes, its axes split, permuted and merged, in einops' notation.
 
     Args:
         x: as in `rearrange`.
         pattern: `"h w -> h (w k) c"`, for instance. What stands on the right only is a new axis, along
             which everything is repeated: a name with an extent, or a number.
-        threads: as in `transpose`.
+        threads: as in `rearrange`.
         axes_lengths: the extents of new axes, and of names that do not follow from the shape.
 
     Returns:
@@ -90,15 +96,29 @@ def repeat(x: Any, pattern: str, /, *, threads: int | None = None, **axes_length
         >>> cornerturn.repeat(numpy.zeros((4, 6)), "h w -> (h k) w c", k=2, c=3).shape
         (8, 6, 3)
     """
-    if threads is not None:
+    if threads is not None and _is_axis("threads", pattern):
+        axes_lengths["threads"] = threads
+    elif threads is not None:
+        if is_lazy(x):
+            raise TypeError("threads is not for arrays of dask, whose scheduler decides that")
         return with_threads(threads, repeat, x, pattern, **axes_lengths)
     return _arranged(x, pattern, axes_lengths, True)
+
+
+def _is_axis(name: str, pattern: str) -> bool:
+    return isinstance(pattern, str) and name in re.findall(r"\w+", pattern)
 
 
 def _arranged(x: Any, pattern: str, axes_lengths: dict[str, int], repeats: bool) -> Any:
     if not isinstance(pattern, str):
         raise TypeError(f"pattern = {shown(pattern)} is a {type(pattern).__name__}: it has to be a str")
     lengths = {name: _extent(name, value) for name, value in axes_lengths.items()}
+    if is_labelled(x):
+        x = x.data
+    if is_lazy(x):
+        import cornerturn.dask
+
+        return (cornerturn.dask.repeat if repeats else cornerturn.dask.rearrange)(x, pattern, **lengths)
     if isinstance(x, (list, tuple)):
         return _of_list(x, pattern, lengths, repeats)
     framework = framework_of(x)
@@ -140,6 +160,10 @@ def _taken_apart(source: Array, layout: Layout) -> Array:
 def _of_list(arrays: Sequence[Any], pattern: str, lengths: dict[str, int], repeats: bool) -> Any:
     if not arrays:
         raise TypeError("Rearrange/Reduce/Repeat can't be applied to an empty list")
+    if any(is_lazy(array) for array in arrays):
+        import dask.array
+
+        return _arranged(dask.array.stack(arrays), pattern, lengths, repeats)
     framework = framework_of(arrays[0])
     if framework.stacks(arrays):
         return _arranged(framework.stack(arrays), pattern, lengths, repeats)

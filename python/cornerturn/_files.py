@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import index
 from typing import Any, Union
 
 from cornerturn import _core
 from cornerturn._arrays import order_of, shown
+from cornerturn._options import Dtype
+from cornerturn._progress import Progress, told
 from cornerturn._threads import with_threads
 from cornerturn._values import type_name as _type_name
 
@@ -22,9 +25,9 @@ def transpose_file(
     dst: Path,
     axes: Sequence[int] | None = None,
     *,
-    dtype: Any = None,
+    dtype: Dtype | None = None,
     memory: int | str | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Progress = None,
     threads: int | None = None,
 ) -> None:
     """Writes the array in the .npy file `src` to the .npy file `dst` with its axes in the order `axes`.
@@ -42,11 +45,12 @@ def transpose_file(
             the system keep of the files what it can, and takes half of the memory that is free for a
             file that is larger than that.
         progress: is called about ten times a second with the bytes that are written and those that will
-            be. What it raises ends the work.
+            be. What it raises ends the work. True shows a line on standard error.
         threads: as in `transpose`.
 
     Raises:
-        OSError: a file cannot be read or written, is no .npy file, or there is no room for it.
+        OSError: a file cannot be read or written, is no .npy file, or there is no room for it (ENOSPC).
+            It is a FileNotFoundError where `src` or the folder of `dst` is missing.
         TypeError: `memory` is no number of bytes, or the values of `src` are not converted.
         ValueError: as in `transpose`; `memory` is too little; `dst` is `src`, or no file.
 
@@ -57,6 +61,9 @@ def transpose_file(
         options = dict(dtype=dtype, memory=memory, progress=progress)
         return with_threads(threads, transpose_file, src, dst, axes, **options)
     source, target = os.fspath(src), os.fspath(dst)
+    for name, path, needed in (("src", source, source), ("dst", target, os.path.dirname(target) or ".")):
+        if not os.path.exists(needed):
+            raise FileNotFoundError(errno.ENOENT, f"{name}: {os.strerror(errno.ENOENT)}", path)
     if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
         raise ValueError(f"dst = {target!r} is the same file as src: it has to be another")
     shape, size = _core.file_shape(source)
@@ -66,7 +73,12 @@ def transpose_file(
         limit = max(_free_memory() // 2, 32 << 20)
     name = "" if dtype is None else _type_name(dtype)
     try:
-        _core.transpose_file(source, target, order, name, limit, progress)
+        with told(progress) as tell:
+            _core.transpose_file(source, target, order, name, limit, tell)
+    except MemoryError as error:
+        if " has no room for " not in str(error):
+            raise
+        raise OSError(errno.ENOSPC, f"dst: {os.strerror(errno.ENOSPC)}", target) from None
     except RuntimeError as error:
         if name and str(error).startswith("dtype = "):
             raise TypeError(str(error)) from None

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from cornerturn._arrays import axis_error, is_integer, shown
 from cornerturn._frameworks import framework_of
-from cornerturn._operations import contiguous, transpose
+from cornerturn._labelled import is_labelled, is_lazy
+from cornerturn._operations import Axes, contiguous, transpose
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from cornerturn._options import AllOptions, Dtype, Options
 
 ArrayT = TypeVar("ArrayT")
 
 
-def permute_dims(x: ArrayT, axes: Sequence[int], **options: Any) -> ArrayT:
+@overload
+def permute_dims(x: list[Any] | tuple[Any, ...], axes: Axes = None, **options: Unpack[AllOptions]) -> Any: ...
+
+
+@overload
+def permute_dims(x: ArrayT, axes: Axes = None, *, out: None = None, dtype: None = None, **options: Unpack[Options]) -> ArrayT: ...
+
+
+@overload
+def permute_dims(x: Any, axes: Axes = None, **options: Unpack[AllOptions]) -> Any: ...
+
+
+def permute_dims(x: Any, axes: Axes = None, **options: Any) -> Any:
     """Returns `transpose(x, axes)`, under the name of the array API standard.
 
     Args:
@@ -26,9 +44,19 @@ def permute_dims(x: ArrayT, axes: Sequence[int], **options: Any) -> ArrayT:
     return transpose(x, axes, **options)
 
 
-def moveaxis(
-    x: ArrayT, source: int | Sequence[int], destination: int | Sequence[int], **options: Any
-) -> ArrayT:
+@overload
+def moveaxis(x: list[Any] | tuple[Any, ...], source: int | Sequence[int], destination: int | Sequence[int], **options: Unpack[AllOptions]) -> Any: ...
+
+
+@overload
+def moveaxis(x: ArrayT, source: int | Sequence[int], destination: int | Sequence[int], *, out: None = None, dtype: None = None, **options: Unpack[Options]) -> ArrayT: ...
+
+
+@overload
+def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int], **options: Unpack[AllOptions]) -> Any: ...
+
+
+def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int], **options: Any) -> Any:
     """Returns `x` with the axes `source` moved to the places `destination`, packed.
 
     Args:
@@ -44,7 +72,7 @@ def moveaxis(
         >>> cornerturn.moveaxis(numpy.zeros((8, 224, 224, 3)), -1, 1).shape
         (8, 3, 224, 224)
     """
-    rank = framework_of(x).rank(x, "x")
+    rank = _rank(x)
     moved = _axes(source, rank, "source")
     places = _axes(destination, rank, "destination")
     if len(moved) != len(places):
@@ -57,7 +85,19 @@ def moveaxis(
     return transpose(x, tuple(order), **options)
 
 
-def swapaxes(x: ArrayT, axis1: int, axis2: int, **options: Any) -> ArrayT:
+@overload
+def swapaxes(x: list[Any] | tuple[Any, ...], axis1: int, axis2: int, **options: Unpack[AllOptions]) -> Any: ...
+
+
+@overload
+def swapaxes(x: ArrayT, axis1: int, axis2: int, *, out: None = None, dtype: None = None, **options: Unpack[Options]) -> ArrayT: ...
+
+
+@overload
+def swapaxes(x: Any, axis1: int, axis2: int, **options: Unpack[AllOptions]) -> Any: ...
+
+
+def swapaxes(x: Any, axis1: int, axis2: int, **options: Any) -> Any:
     """Returns `x` with two axes exchanged, packed.
 
     Args:
@@ -68,7 +108,7 @@ def swapaxes(x: ArrayT, axis1: int, axis2: int, **options: Any) -> ArrayT:
     Raises:
         TypeError, ValueError: as in `transpose`.
     """
-    rank = framework_of(x).rank(x, "x")
+    rank = _rank(x)
     (first,) = _axes(index(axis1), rank, "axis1")
     (second,) = _axes(index(axis2), rank, "axis2")
     order = list(range(rank))
@@ -76,7 +116,21 @@ def swapaxes(x: ArrayT, axis1: int, axis2: int, **options: Any) -> ArrayT:
     return transpose(x, tuple(order), **options)
 
 
-def ascontiguousarray(x: ArrayT, dtype: Any = None, *, threads: int | None = None) -> ArrayT:
+@overload
+def ascontiguousarray(
+    x: list[Any] | tuple[Any, ...], dtype: Dtype | None = None, *, threads: int | None = None
+) -> Any: ...
+
+
+@overload
+def ascontiguousarray(x: ArrayT, dtype: None = None, *, threads: int | None = None) -> ArrayT: ...
+
+
+@overload
+def ascontiguousarray(x: Any, dtype: Dtype | None = None, *, threads: int | None = None) -> Any: ...
+
+
+def ascontiguousarray(x: Any, dtype: Dtype | None = None, *, threads: int | None = None) -> Any:
     """Returns `contiguous(x, dtype=dtype)` with one axis at least, as `numpy.ascontiguousarray` does.
 
     Args:
@@ -86,11 +140,17 @@ def ascontiguousarray(x: ArrayT, dtype: Any = None, *, threads: int | None = Non
     Raises:
         TypeError, ValueError: as in `transpose`.
     """
+    if is_labelled(x) or is_lazy(x):
+        return contiguous(x, dtype=dtype, threads=threads)
     framework = framework_of(x)
     if dtype is not None and framework.dtype(dtype) == getattr(x, "dtype", None):
         dtype = None
     result: Any = contiguous(x, dtype=dtype, threads=threads)
     return result.reshape(1) if framework.rank(x, "x") == 0 else result
+
+
+def _rank(x: Any) -> int:
+    return int(x.ndim) if is_labelled(x) or is_lazy(x) else framework_of(x).rank(x, "x")
 
 
 def _axes(axes: int | Sequence[int], rank: int, name: str) -> list[int]:

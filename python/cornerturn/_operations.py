@@ -5,17 +5,25 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar, Union, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, Union, cast, overload
 
 from cornerturn import _core
 from cornerturn._arrays import dtype_name, order_of, shown
 from cornerturn._frameworks import Framework, framework_of, stream_for
 from cornerturn._move import fill, new_copy
-from cornerturn._labelled import is_labelled, transpose_labelled
+from cornerturn._labelled import is_labelled, is_lazy, is_special, transpose_special
+from cornerturn._options import Dtype, Numbers
 from cornerturn._order import inverse_of, memory_order, with_strides_of_new
 from cornerturn._order import view as in_order
 from cornerturn._threads import with_threads
 from cornerturn._values import Values, changes, numpy_dtype, seed_of
+
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+    from typing_extensions import Unpack
+
+    from cornerturn._options import MemoryOptions, Options
 
 _quick_transpose = _core.quick_transpose
 _modules = sys.modules
@@ -25,7 +33,7 @@ ArrayT = TypeVar("ArrayT")
 CallT = TypeVar("CallT", bound=Callable[..., Any])
 _ONE, _ZERO = 1.0, 0.0
 _IN_ORDER = tuple([tuple(range(rank)) for rank in range(65)])
-Axes = Union[Sequence[int], Sequence[str], int, str, None]
+Axes = Union[Sequence[int], Sequence[Union[str, int, "EllipsisType"]], int, str, None]
 
 
 def _quick_transpose_first(general: CallT) -> CallT:
@@ -101,39 +109,64 @@ def _is_traced(x: Any) -> bool:
 
 @overload
 def transpose(
+    x: list[Any] | tuple[Any, ...],
+    axes: Axes = None,
+    *more: int | str | EllipsisType,
+    out: None = None,
+    dtype: Dtype | None = None,
+    **options: Unpack[Options],
+) -> Any: ...
+
+
+@overload
+def transpose(
     x: ArrayT,
     axes: Axes = None,
-    *more: int | str,
+    *more: int | str | EllipsisType,
     out: None = None,
     dtype: None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> ArrayT: ...
 
 
 @overload
-def transpose(x: Any, axes: Axes = None, *more: int | str, out: ArrayT, **options: Any) -> ArrayT: ...
+def transpose(
+    x: Any,
+    axes: Axes = None,
+    *more: int | str | EllipsisType,
+    out: ArrayT,
+    dtype: Dtype | None = None,
+    **options: Unpack[Options],
+) -> ArrayT: ...
 
 
 @overload
-def transpose(x: Any, axes: Axes = None, *more: int | str, **options: Any) -> Any: ...
+def transpose(
+    x: Any,
+    axes: Axes = None,
+    *more: int | str | EllipsisType,
+    out: Any = None,
+    dtype: Dtype | None = None,
+    **options: Unpack[Options],
+) -> Any: ...
 
 
 @_quick_transpose_first
 def transpose(
     x: Any,
     axes: Axes = None,
-    *more: int | str,
+    *more: int | str | EllipsisType,
     out: Any = None,
     stream: Any = None,
-    dtype: Any = None,
+    dtype: Dtype | None = None,
     alpha: float = _ONE,
-    scale: Any = None,
-    bias: Any = None,
+    scale: Numbers | None = None,
+    bias: Numbers | None = None,
     beta: float = _ZERO,
     conjugate: bool = False,
     saturate: bool = False,
-    rounding: str | None = None,
-    seed: int = 0,
+    rounding: Literal["nearest", "towards_zero", "stochastic"] | None = None,
+    seed: SupportsIndex = 0,
     order: Literal["C", "F"] | None = None,
     memory_format: Any = None,
     threads: int | None = None,
@@ -142,9 +175,11 @@ def transpose(
 
     Args:
         x: an array of any shape, strides and dtype (see the module's documentation), of rank 64 at
-            most; or nested lists of numbers. A DataArray of xarray keeps its dims and coordinates.
+            most; or nested lists of numbers. A DataArray of xarray keeps its dims and coordinates, a
+            Dataset those of each variable, and an array of dask is computed when dask computes it.
         axes, more: name each axis once, in a sequence or one after the other; negative numbers count
-            from the end. None reverses the axes. Axes of a DataArray may be named.
+            from the end. None reverses the axes. Axes of a DataArray may be named, and `...` stands for
+            those that are not.
         out: an array of the result's shape and of x's dtype (in either order of bytes), on x's device,
             with any strides, that does not overlap `x`. It is written to and returned. None makes a new
             packed array.
@@ -199,14 +234,14 @@ def transpose(
     ):
         return result
     # The general path: all arrays, and all that can be asked for.
-    if threads is not None or order is not None or memory_format is not None or is_labelled(x):
-        options = dict(dtype=dtype, alpha=alpha, scale=scale, bias=bias, beta=beta, seed=seed)
+    if threads is not None or order is not None or memory_format is not None or is_special(x):
+        options: dict[str, Any] = dict(dtype=dtype, alpha=alpha, scale=scale, bias=bias, beta=beta, seed=seed)
         options |= dict(stream=stream, conjugate=conjugate, saturate=saturate, rounding=rounding)
-        if threads is None and not is_labelled(x):
+        if threads is None and not is_special(x):
             return _in_memory_order(x, axes, out, order, memory_format, options)
         options |= dict(out=out, order=order, memory_format=memory_format)
-        if threads is None:
-            return transpose_labelled(transpose, x, axes, options)
+        if is_special(x):
+            return transpose_special(transpose, x, axes, _given(dict(options, threads=threads)))
         return with_threads(threads, transpose, x, axes, **_given(options))
     values = Values(dtype, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
     return _transpose(x, axes, out, stream, values)
@@ -230,18 +265,24 @@ def _transpose(x: Any, axes: Axes, out: Any, stream: Any, values: Values) -> Any
 
 
 @overload
-def contiguous(view: ArrayT, *, dtype: None = None, **options: Any) -> ArrayT: ...
+def contiguous(
+    view: list[Any] | tuple[Any, ...], *, dtype: Dtype | None = None, **options: Unpack[MemoryOptions]
+) -> Any: ...
 
 
 @overload
-def contiguous(view: Any, **options: Any) -> Any: ...
+def contiguous(view: ArrayT, *, dtype: None = None, **options: Unpack[MemoryOptions]) -> ArrayT: ...
+
+
+@overload
+def contiguous(view: Any, *, dtype: Dtype | None = None, **options: Unpack[MemoryOptions]) -> Any: ...
 
 
 def contiguous(
     view: Any,
     *,
     stream: Any = None,
-    dtype: Any = None,
+    dtype: Dtype | None = None,
     order: Literal["C", "F"] | None = None,
     memory_format: Any = None,
     threads: int | None = None,
@@ -262,8 +303,11 @@ def contiguous(
         TypeError, ValueError: as in `transpose`.
     """
     if is_labelled(view):
-        options = dict(stream=stream, dtype=dtype, order=order, memory_format=memory_format)
+        options: dict[str, Any] = dict(stream=stream, dtype=dtype, order=order, memory_format=memory_format)
         return view.copy(data=contiguous(view.data, threads=threads, **options))
+    if is_lazy(view):
+        options = dict(stream=stream, dtype=dtype, order=order, memory_format=memory_format, threads=threads)
+        return transpose(view, tuple(range(view.ndim)), **_given(options))
     framework = framework_of(view)
     rank = framework.rank(view, "view")
     if order is not None or memory_format is not None:
@@ -289,13 +333,13 @@ def copy(
     stream: Any = None,
     convert: bool = False,
     alpha: float = _ONE,
-    scale: Any = None,
-    bias: Any = None,
+    scale: Numbers | None = None,
+    bias: Numbers | None = None,
     beta: float = _ZERO,
     conjugate: bool = False,
     saturate: bool = False,
-    rounding: str | None = None,
-    seed: int = 0,
+    rounding: Literal["nearest", "towards_zero", "stochastic"] | None = None,
+    seed: SupportsIndex = 0,
     threads: int | None = None,
 ) -> None:
     """Sets dst[i] = src[i] for every index i, whatever the strides of the two are.

@@ -6,6 +6,7 @@ import keyword
 import math
 import re
 import sys
+import warnings
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -279,4 +280,11 @@ def _check_name(name: str) -> None:
             "axis name should should not start or end with underscore"
         )
     if keyword.iskeyword(name):
-        raise PatternError(f"Invalid axis identifier: {name}\nit is a keyword of Python")
+        _warn(f"It is discouraged to use axes names that are keywords: {name}", RuntimeWarning)
+    if name == "axis":
+        _warn("It is discouraged to use 'axis' as an axis name and will raise an error in future", FutureWarning)
+
+
+def _warn(message: str, category: type[Warning]) -> None:
+    if not is_traced():
+        warnings.warn(message, category, stacklevel=2)

@@ -19,6 +19,7 @@ from cornerturn._arrays import (
 )
 from cornerturn._frameworks import framework_of, stream_for
 from cornerturn._frameworks.framework import numpy_if_installed
+from cornerturn._options import Dtype
 from cornerturn._values import differ_in_order, type_of
 
 
@@ -113,7 +114,7 @@ def plan(
     axes: Sequence[int] | None = None,
     *,
     out: Any = None,
-    dtype: Any = None,
+    dtype: Dtype | None = None,
     device: str | None = None,
     kernel: str | None = None,
     threads: int = 0,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from cornerturn import _blocks, _tensor
 from cornerturn._arrays import order_of, shown
 from cornerturn._blocks import check_format
 from cornerturn._frameworks import framework_of, has_to_be_seen
+from cornerturn._options import Dtype
 from cornerturn._threads import with_threads
+
+Format = Literal["q8_0", "mxfp8_e4m3", "mxfp8_e5m2", "tensor_e4m3", "tensor_e5m2", "tensor_i8"]
 
 
 class Both(NamedTuple):
@@ -23,12 +26,12 @@ class Both(NamedTuple):
 
 def quantise(
     x: Any,
-    format: str = "q8_0",
+    format: Format = "q8_0",
     axes: Sequence[int] | None = None,
     *,
     axis: int = -1,
     pad: bool = False,
-    scale: str = "floor",
+    scale: Literal["floor", "ceil"] = "floor",
     stream: Any = None,
     threads: int | None = None,
 ) -> Any:
@@ -78,11 +81,11 @@ def quantise(
 
 def dequantise(
     blocks: Any,
-    format: str = "q8_0",
+    format: Format = "q8_0",
     axes: Sequence[int] | None = None,
     *,
     scales: Any = None,
-    dtype: Any = "float32",
+    dtype: Dtype = "float32",
     stream: Any = None,
     threads: int | None = None,
 ) -> Any:
@@ -126,10 +129,10 @@ def dequantise(
 
 def quantise_both(
     x: Any,
-    format: str = "mxfp8_e4m3",
+    format: Literal["mxfp8_e4m3", "mxfp8_e5m2"] = "mxfp8_e4m3",
     *,
     pad: bool = False,
-    scale: str = "floor",
+    scale: Literal["floor", "ceil"] = "floor",
     stream: Any = None,
     threads: int | None = None,
 ) -> Both:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
+
+from cornerturn._options import Dtype
+from cornerturn._progress import Progress, told
 
 if TYPE_CHECKING:
     from cornerturn._chunks.datasets import DatasetPlan
     from cornerturn._chunks.planning import RechunkPlan
 
-Progress = Callable[[int, int], Any]
+Chunks = Union[int, Sequence[Union[int, None, Sequence[int]]], Mapping[str, int], Mapping[int, int], None]
 
 
 def rechunk(
     source: Any,
     target: Any,
     *,
-    chunks: Sequence[int] | Mapping[str, int] | None = None,
+    chunks: Chunks = None,
     axes: Sequence[Any] | None = None,
-    dtype: Any = None,
+    dtype: Dtype | None = None,
     memory: int | str | None = None,
     client: Any = None,
     progress: Progress | None = None,
@@ -54,8 +57,9 @@ def rechunk(
             other name means. `PATH::NAME` names a dataset of HDF5, or an array in a group of zarr; NAME may
             have groups in it, as `a/b`, which are made where they are missing. What else is there stays.
         chunks: the extents of the target's chunks, in the order of its own axes; -1 takes all of an axis.
-            None keeps those of the source. `{"time": 50}` gives them by the names of dimensions; the others keep
-            their own.
+            None keeps those of the source. `{"time": 50}` gives them by the names of dimensions, and `{0: 50}` by
+            the target's axes; the others keep their own, and so does an axis whose extent is None. One number
+            is for all axes. Chunks in dask's own form are taken where all but the last are equal.
         axes: as in `transpose`, or names of dimensions. None keeps the order. The variables of a dataset have those
             that they have, and `...` stands for all others, which else stay where they are.
         dtype: as in `transpose`. Packed values are converted as they are stored, and _FillValue and
@@ -66,7 +70,7 @@ def rechunk(
         client: a client of dask.distributed, whose workers do the tasks. They open source and target by
             their paths. None does them on threads here.
         progress: is called with the bytes that are moved and those that will be. What it raises ends
-            the work, which can be resumed.
+            the work, which can be resumed. True shows a line on standard error.
         plan: is called with the plan before anything is written.
         threads: how many tasks run at a time here; None is one for each processor.
         codec: how chunks are stored: "none", "gzip", "zstd", "lz4", "blosc" (zstd in blosc) or "crc32c". None
@@ -85,7 +89,7 @@ def rechunk(
             overwritten; or what is there is not replaced; or another run writes it.
         OSError: something cannot be read or written, and trying again has not helped.
         TypeError: `source` is no array, or its elements are references or are not converted.
-        ValueError: a chunk does not fit into the memory, an argument is out of range, or an interrupted
+        ValueError: the target's name ends as that of another format, as `.tiff`; a chunk does not fit into the memory, an argument is out of range, or an interrupted
             run was one of another source, of other axes, chunks or dtype.
 
     Example:
@@ -108,5 +112,6 @@ def rechunk(
         plan(made.plan)
     if not dry_run:
         warn(made.lost, made.plan.source, made.plan.target)
-        made.run(client, progress, resume, overwrite)
+        with told(progress) as tell:
+            made.run(client, tell, resume, overwrite)
     return made.plan

@@ -8,11 +8,11 @@ memory. Autograd (any order, and forward mode), `torch.func`, `torch.compile` an
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -20,7 +20,9 @@ from torch import Tensor
 from cornerturn import _core, _torch_values
 from cornerturn._torch_permute import permute_copy, stream_of_device
 
-__all__ = ["empty_shard", "enable", "permute", "redistribute"]
+__all__ = ["disable", "empty_shard", "enable", "permute", "redistribute"]
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 _execute = _core.execute
 _quick_transpose = _core.quick_transpose
@@ -54,6 +56,7 @@ def permute(x: Tensor, dims: Sequence[int]) -> Tensor:
 
 # enable(): how many ask for it, and what was registered, by dispatch key.
 _active: dict[str, tuple[int, torch.library.Library]] = {}
+_round = 0  # how often disable() has ended all of them
 _lock = threading.Lock()
 _KEYS = {"cpu": "CPU", "cuda": "CUDA"}
 
@@ -99,15 +102,16 @@ def _cuda_of(x: Tensor) -> tuple[int, int]:
 _CLONES = {"cpu": _clone_on(_cpu_of), "cuda": _clone_on(_cuda_of)}
 
 
-class enable(contextlib.ContextDecorator):
-    """While active, `.contiguous()` and `.clone()` of permuted tensors use Cornerturn.
+class enable:
+    """From this call on `.contiguous()` and `.clone()` of permuted tensors use Cornerturn.
 
-    It is a context manager and a decorator. `device_types` are "cuda", which is meant when none is
-    given, and "cpu". Functions that copy by way of the two, as `.reshape()` does, use Cornerturn as
-    well. This holds for the whole process, and so for autograd's threads too. Results are PyTorch's,
-    bit for bit and stride for stride: PyTorch has handled memory formats, subclasses and gradients
-    before Cornerturn is called, and copies without a permutation stay PyTorch's. Code that
-    `torch.compile` generates copies by itself; call `permute` there.
+    `device_types` are "cpu" and "cuda"; where none is given, those that are here. It holds for the whole
+    process, and so for autograd's threads too, until `disable()` is called. As a context manager it ends
+    with its block, and as a decorator it holds while the function runs. Functions that copy by way of the
+    two, as `.reshape()` does, use Cornerturn as well. Results are PyTorch's, bit for bit and stride for
+    stride: PyTorch has handled memory formats, subclasses and gradients before Cornerturn is called, and
+    copies without a permutation stay PyTorch's. Code that `torch.compile` generates copies by itself; call
+    `permute` there.
 
     Raises ValueError for another device type.
     """
@@ -116,26 +120,73 @@ class enable(contextlib.ContextDecorator):
         for i, device_type in enumerate(device_types):
             if device_type not in _KEYS:
                 raise ValueError(f"device_types[{i}] = {device_type!r} is none of 'cpu', 'cuda'")
-        self._device_types = sorted(set(device_types or ("cuda",)))
+        here = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
+        self._device_types = sorted(set(device_types or here))
+        self._round = _turn_on(self._device_types)
+        self._is_on = True
+
+    def __repr__(self) -> str:
+        active = [device_type for device_type in self._device_types if device_type in _active]
+        state = "on for " + " and ".join(active) if active else "off"
+        return f"<cornerturn.torch.enable: {state}>"
 
     def __enter__(self) -> enable:
-        with _lock:
-            for device_type in self._device_types:
-                users, library = _active.get(device_type, (0, None))
-                if library is None:
-                    library = torch.library.Library("aten", "IMPL")
-                    library.impl("clone", _CLONES[device_type], _KEYS[device_type])
-                _active[device_type] = users + 1, library
+        if not self._is_on or self._round != _round:
+            self._round = _turn_on(self._device_types)
+            self._is_on = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        with _lock:
-            for device_type in self._device_types:
-                users, library = _active.pop(device_type)
-                if users > 1:
-                    _active[device_type] = users - 1, library
-                else:
-                    library._destroy()
+        if self._is_on:
+            self._is_on = False
+            _turn_off(self._device_types, self._round)
+
+    def __call__(self, function: FunctionT) -> FunctionT:
+        """`function`, which runs with Cornerturn, and nothing else does."""
+        self.__exit__()
+
+        @functools.wraps(function)
+        def enabled(*args: Any, **options: Any) -> Any:
+            with enable(*self._device_types):
+                return function(*args, **options)
+
+        return cast(FunctionT, enabled)
+
+
+def disable() -> None:
+    """`.contiguous()` and `.clone()` are PyTorch's own again, however often Cornerturn was enabled for them.
+
+    Nothing happens where they are.
+    """
+    global _round
+    with _lock:
+        _round += 1
+        for _, library in _active.values():
+            library._destroy()
+        _active.clear()
+
+
+def _turn_on(device_types: Sequence[str]) -> int:
+    with _lock:
+        for device_type in device_types:
+            users, library = _active.get(device_type, (0, None))
+            if library is None:
+                library = torch.library.Library("aten", "IMPL")
+                library.impl("clone", _CLONES[device_type], _KEYS[device_type])
+            _active[device_type] = users + 1, library
+        return _round
+
+
+def _turn_off(device_types: Sequence[str], since: int) -> None:
+    with _lock:
+        if since != _round:
+            return  # disable() has ended it
+        for device_type in device_types:
+            users, library = _active.pop(device_type)
+            if users > 1:
+                _active[device_type] = users - 1, library
+            else:
+                library._destroy()
 
 
 def __getattr__(name: str) -> Any:

@@ -7,59 +7,31 @@ values are in the new order in memory, and those of dask stay lazy.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import xarray
 
 import cornerturn
-from cornerturn._arrays import shown
+from cornerturn._options import Dtype
+
+if TYPE_CHECKING:
+    from types import EllipsisType
 
 __all__ = ["DataArrayAccessor", "DatasetAccessor"]
 
-
-def _order(dims: tuple[Hashable, ...], given: tuple[Any, ...], strict: bool) -> tuple[Hashable, ...]:
-    """All of `dims` in the order that was asked for; an ellipsis stands for those that are not named.
-
-    Unless `strict`, dims that are not there are passed over, and those left out come first.
-    """
-    if not given:
-        return tuple(reversed(dims))
-    named = [dim for dim in given if dim is not ...]
-    rest = [dim for dim in dims if dim not in named]
-    if len(set(named)) != len(named) or len(given) - len(named) > 1:
-        raise ValueError(f"dims = {shown(given)} names one twice")
-    if strict:
-        _check_dims(dims, given, named, rest)
-    order: list[Hashable] = []
-    for dim in given if ... in given else (..., *given):
-        if dim is ...:
-            order += rest
-        elif dim in dims:
-            order.append(dim)
-    return tuple(order)
+MissingDims = Literal["raise", "warn", "ignore"]
 
 
-def _check_dims(
-    dims: tuple[Hashable, ...], given: tuple[Any, ...], named: list[Any], rest: list[Hashable]
-) -> None:
-    unknown = [dim for dim in named if dim not in dims]
-    if unknown:
-        raise ValueError(f"dims = {shown(given)}: there is no dim {unknown[0]!r}, but {dims}")
-    if rest and ... not in given:
-        raise ValueError(f"dims = {shown(given)} leaves {rest[0]!r} out: name it, or write ...")
-
-
-def _moved(values: Any, axes: tuple[int, ...], dtype: Any) -> Any:
-    if hasattr(values, "dask"):
-        from cornerturn.dask import transpose
-
-        return transpose(values, axes, dtype=dtype)
-    return cornerturn.transpose(values, axes, dtype=dtype)
-
-
-def _variable(variable: Any, order: tuple[Hashable, ...], dtype: Any) -> Any:
-    axes = tuple(variable.dims.index(dim) for dim in order)
-    return variable.transpose(*order).copy(data=_moved(variable.data, axes, dtype))
+def _packed(variable: Any, dtype: Any) -> Any:
+    """The values of `variable`, whose dims are in the new order already, in that order in memory."""
+    values = variable.data
+    held = variable.dtype
+    if getattr(held, "hasobject", False) or getattr(held, "kind", "") == "T":
+        # References are no bytes to be moved; NumPy copies them.
+        if dtype is not None:
+            raise TypeError(f"dtype = {held}: its elements hold references, which are not converted")
+        return values.copy(order="C") if hasattr(values, "flags") else values
+    return cornerturn.transpose(values, tuple(range(variable.ndim)), dtype=dtype)
 
 
 @xarray.register_dataarray_accessor("cornerturn")
@@ -69,12 +41,20 @@ class DataArrayAccessor:
     def __init__(self, array: Any) -> None:
         self._array = array
 
-    def transpose(self, *dims: Any, dtype: Any = None) -> Any:
-        """The array with its dims in this order, also in memory, converted to `dtype`. Without names they are
-        reversed, and `...` stands for those that are not named."""
-        array = self._array
-        order = _order(array.dims, dims, True)
-        return array.transpose(*order).copy(data=_variable(array.variable, order, dtype).data)
+    def transpose(
+        self,
+        *dim: Hashable | EllipsisType,
+        transpose_coords: bool = True,
+        missing_dims: MissingDims = "raise",
+        dtype: Dtype | None = None,
+    ) -> Any:
+        """`DataArray.transpose` with the values in the new order in memory, too, converted to `dtype`.
+
+        All else is xarray's: without names the dims are reversed, `...` stands for those that are not named, and
+        `missing_dims` says what becomes of names that are no dims.
+        """
+        labels = self._array.transpose(*dim, transpose_coords=transpose_coords, missing_dims=missing_dims)
+        return labels.copy(data=_packed(labels.variable, dtype))
 
 
 @xarray.register_dataset_accessor("cornerturn")
@@ -84,15 +64,19 @@ class DatasetAccessor:
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
 
-    def transpose(self, *dims: Any, dtype: Any = None) -> Any:
-        """The dataset with the dims of each variable in this order, also in memory. Each variable has those of
-        the named dims that it has; `dtype` converts the variables and leaves the coordinates."""
-        dataset = self._dataset
-        unknown = [dim for dim in dims if dim is not ... and dim not in dataset.dims]
-        if unknown:
-            raise ValueError(f"dims = {shown(dims)}: there is no dim {unknown[0]!r}, but {tuple(dataset.dims)}")
-        new = {
-            name: _variable(array.variable, _order(array.dims, dims, False), dtype)
-            for name, array in dataset.data_vars.items()
-        }
-        return dataset.assign(new)
+    def transpose(
+        self, *dim: Hashable | EllipsisType, missing_dims: MissingDims = "raise", dtype: Dtype | None = None
+    ) -> Any:
+        """`Dataset.transpose` with the values of each variable in the new order in memory, too.
+
+        Each variable has those of the dims that it has. `dtype` converts the variables and leaves the coordinates. A
+        variable of Python's objects is copied by NumPy.
+        """
+        labels = self._dataset.transpose(*dim, missing_dims=missing_dims)
+        packed = {}
+        for name, array in labels.data_vars.items():
+            try:
+                packed[name] = array.variable.copy(data=_packed(array.variable, dtype))
+            except TypeError as error:
+                raise TypeError(f"variable {name!r}: {error}") from None
+        return labels.assign(packed)

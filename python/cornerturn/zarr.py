@@ -199,6 +199,9 @@ class enable:
                 _turn_on()
             _users += 1
 
+    def __repr__(self) -> str:
+        return f"<cornerturn.zarr.enable: {'on' if _users else 'off'}>"
+
     def __enter__(self) -> enable:
         return self
 

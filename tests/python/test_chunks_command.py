@@ -78,8 +78,8 @@ def test_extents_may_begin_with_all_of_an_axis(here):
 
 
 def test_progress_says_how_much_is_left(monkeypatch, capsys):
-    monkeypatch.setattr(command.time, "monotonic", iter([10.0, 20.0]).__next__)
-    progress = command.Progress()
+    monkeypatch.setattr("cornerturn._progress.time.monotonic", iter([10.0, 20.0]).__next__)
+    progress = command.Bar()
     progress(1 << 20, 100 << 20)
     progress(11 << 20, 100 << 20)
     progress.end()

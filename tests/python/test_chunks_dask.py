@@ -82,17 +82,4 @@ def test_accessor_of_datasets(cube):
     assert got.heat.dtype == "f8" and got.coords["area"].dtype == "f4" and got.heat.data.flags.c_contiguous
     assert got.heat.attrs == {"units": "K"}
     np.testing.assert_array_equal(got.heat, X.transpose(2, 1, 0))
-    got = both.cornerturn.transpose("y")  # what is not named comes first
-    assert got.heat.dims == ("t", "x", "y") and got["mean"].dims == ("x", "y")
 
-
-@pytest.mark.parametrize(
-    ("dims", "message"),
-    [(("t", "z", "y"), "there is no dim 'z'"), (("t", "y"), "leaves 'x' out"), (("t", "t", ...), "names one twice")],
-)
-def test_accessor_errors(cube, dims, message):
-    with pytest.raises(ValueError, match=message):
-        cube.cornerturn.transpose(*dims)
-    if "z" in dims:
-        with pytest.raises(ValueError, match=message):
-            cube.to_dataset().cornerturn.transpose(*dims)

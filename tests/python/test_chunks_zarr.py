@@ -205,6 +205,13 @@ def test_buffers_on_a_gpu_are_refused():
     assert get_pipeline_class().__name__ == "BatchedCodecPipeline"
 
 
+def test_it_says_whether_it_is_on(on):
+    assert repr(cornerturn.zarr.enable()) == "<cornerturn.zarr.enable: on>"
+    one = cornerturn.zarr.enable()
+    cornerturn.zarr.disable()
+    assert repr(one) == "<cornerturn.zarr.enable: off>"
+
+
 def test_enable_can_be_sent_to_a_worker(on):
     assert pickle.loads(pickle.dumps(cornerturn.zarr.enable)) is cornerturn.zarr.enable
     assert isinstance(pickle.loads(pickle.dumps(cornerturn.zarr.enable())), cornerturn.zarr.enable)

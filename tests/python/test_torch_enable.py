@@ -30,6 +30,12 @@ TENSORS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def off():
+    yield
+    ct.disable()
+
+
 @pytest.fixture
 def calls(monkeypatch):
     """The shapes that Cornerturn was asked to move."""
@@ -99,11 +105,43 @@ def test_what_is_no_permutation_stays_pytorchs(calls):
     assert not calls
 
 
-def test_only_inside_and_only_where_asked(calls):
+def test_it_acts_when_it_is_called(calls):
+    """As `cornerturn.zarr.enable()` does: from the call on, for the devices that are here."""
     x = numbered().permute(0, 3, 1, 2)
-    with ct.enable():
-        x.contiguous()
+    one = ct.enable()
     x.contiguous()
+    assert len(calls) == 1 and "on for cpu" in repr(one)
+    ct.enable("cpu")
+    ct.disable()
+    x.contiguous()
+    assert len(calls) == 1 and not ct._active and repr(one) == "<cornerturn.torch.enable: off>"
+    ct.disable()  # nothing happens where it is off
+    with one:  # once more
+        x.contiguous()
+        assert len(calls) == 2
+    with ct.enable():
+        ct.disable()
+        with ct.enable("cpu"):  # which the end of the outer block does not end
+            x.contiguous()
+            assert len(calls) == 3
+    assert not ct._active
+
+
+@pytest.mark.parametrize("types", [(), ("cpu",)])
+def test_only_inside_a_block(calls, types):
+    x = numbered().permute(0, 3, 1, 2)
+    x.contiguous()
+    with ct.enable(*types):
+        x.contiguous()
+        assert len(calls) == 1
+    x.contiguous()
+    assert len(calls) == 1
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is here")
+def test_only_where_asked(calls):
+    with ct.enable("cuda"):
+        numbered().permute(0, 3, 1, 2).contiguous()
     assert not calls
 
 

@@ -6,12 +6,11 @@ import argparse
 import contextlib
 import re
 import sys
-import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from cornerturn._chunks.planning import size
+from cornerturn._progress import Bar
 
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
@@ -92,36 +91,6 @@ def extents(option: str, text: str | None, axes: Sequence[int] | None, names: li
     return [numbers[axis] for axis in axes]
 
 
-class Progress:
-    """One line on the terminal: the share that is done, the rate, and the time that is left."""
-
-    def __init__(self) -> None:
-        self.started: tuple[float, int] | None = None
-        self.shown = False
-
-    def __call__(self, moved: int, total: int) -> None:
-        now = time.monotonic()
-        if self.started is None:
-            self.started = now, moved
-            return
-        seconds, since = now - self.started[0], moved - self.started[1]
-        rate = since / seconds if seconds > 0 else 0.0
-        left = (total - moved) / rate if rate > 0 else 0.0
-        text = f"{100 * moved / max(total, 1):3.0f} %  {size(moved)} of {size(total)}  {size(rate)}/s  {_clock(left)} left"
-        print(f"\r{text:<70}", end="", file=sys.stderr, flush=True)
-        self.shown = True
-
-    def end(self) -> None:
-        if self.shown:
-            print(file=sys.stderr)
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}"
-
-
 @contextlib.contextmanager
 def _client(address: str | None) -> Any:
     if address is None:
@@ -143,7 +112,7 @@ def _run(given: argparse.Namespace) -> None:
             print(plan, file=sys.stdout if given.plan else sys.stderr, flush=True)
 
     axes, names = order_and_names(given.pattern, given.perm)
-    progress = Progress()
+    progress = Bar()
     with _client(given.cluster) as client:
         try:
             rechunk(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from cornerturn._arrays import shown
+from cornerturn._arrays import is_integer, shown
 from cornerturn._chunks import array_folder, groups, metadata, metadata_hdf5, replacing
 from cornerturn._chunks.array_folder import Foreign
 from cornerturn._chunks.boxes import Box, Extents, Grid
@@ -145,7 +145,7 @@ def _several(dataset: Dataset) -> Dataset | None:
 def by_names(given: Any) -> bool:
     """Are chunks or axes names of dimensions, or not given at all?"""
     if given is None or isinstance(given, Mapping):
-        return True
+        return not given or not all(map(is_integer, given))
     return isinstance(given, (list, tuple)) and any(isinstance(each, str) or each is ... for each in given)
 
 

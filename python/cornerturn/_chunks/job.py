@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from cornerturn import _core
-from cornerturn._arrays import dtype_name, order_of, shown
+from cornerturn._arrays import axis_error, dtype_name, is_integer, order_of, shown
 from cornerturn._chunks import metadata, metadata_hdf5, planning, replacing, runners
 from cornerturn._chunks.boxes import Extents
 from cornerturn._chunks.place import place_of
@@ -183,6 +183,8 @@ def prepare_array(
     sharded = None if shards is None else _shards(shards, cut, shape, meaning.names)
     options: dict[str, Any] = {}
     if kind == "zarr":
+        if any(field.subdtype for field, *_ in (values.fields or {}).values()):
+            raise TypeError(f"source = {array.name} holds {values}: zarr has no elements of which a field is an array")
         options, lost = metadata.for_zarr(meaning, values)
         options = zarr_options(array, options, cut, codec, sharded)
     elif kind == "hdf5":
@@ -240,6 +242,36 @@ def _integers(name: str, given: Any, rank: int) -> list[int]:
     return numbers
 
 
+def _by_axes(chunks: Any) -> bool:
+    return isinstance(chunks, Mapping) and bool(chunks) and all(map(is_integer, chunks))
+
+
+def _as_dask_has_them(chunks: Any, shape: Extents, own: Extents) -> Any:
+    """One number for all axes, numbers by axes, None for an axis that keeps its own, and all the extents of an axis."""
+    if is_integer(chunks):
+        return (index(chunks),) * len(shape)
+    if isinstance(chunks, Mapping):
+        axes = [index(axis) for axis in chunks]
+        for axis in axes:
+            if not -len(shape) <= axis < len(shape):
+                raise axis_error(f"chunks = {shown(dict(chunks))}: axis {axis} is out of range for rank {len(shape)}")
+        by_axis = {axis % len(shape): n for axis, n in zip(axes, chunks.values(), strict=True)}
+        chunks = [by_axis.get(axis) for axis in range(len(shape))]
+    if not isinstance(chunks, (list, tuple)) or len(chunks) != len(shape):
+        return chunks
+    return [own[k] if n is None else _regular(k, n, shape[k]) if isinstance(n, (list, tuple)) else n for k, n in enumerate(chunks)]
+
+
+def _regular(axis: int, sizes: Any, extent: int) -> int:
+    numbers = [index(n) for n in sizes]
+    if sum(numbers) != extent or not numbers or any(n != numbers[0] for n in numbers[:-1]) or numbers[-1] > numbers[0]:
+        raise ValueError(
+            f"chunks[{axis}] = {shown(tuple(numbers))}: chunks in a file have one extent, and the last may have less; "
+            f"together they are those of the axis, {extent}"
+        )
+    return max(numbers[0], 1)
+
+
 def _chunks(
     chunks: Any, shape: Extents, own: Extents, source: Source, dtype: numpy.dtype, kind: str, names: tuple[Any, ...]
 ) -> Extents:
@@ -248,10 +280,11 @@ def _chunks(
             raise ValueError(f"chunks = {shown(chunks)}: a target of .npy has none")
         row = max(1, 4096 // dtype.itemsize)
         return tuple([min(row, max(n, 1)) if k == len(shape) - 1 else 1 for k, n in enumerate(shape)])
-    if chunks is None or isinstance(chunks, Mapping):
-        given = chunks or {}
-        chunks = own if not getattr(source, "slowest", None) else auto(shape, dtype.itemsize)
-        chunks = metadata.extents_of("chunks", names, given, chunks)
+    own = own if not getattr(source, "slowest", None) else auto(shape, dtype.itemsize)
+    if chunks is None or isinstance(chunks, Mapping) and not _by_axes(chunks):
+        chunks = metadata.extents_of("chunks", names, chunks or {}, own)
+    else:
+        chunks = _as_dask_has_them(chunks, shape, own)
     numbers = _integers("chunks", chunks, len(shape))
     for k, (n, extent) in enumerate(zip(numbers, shape, strict=True)):
         if n < 1 and n != -1:

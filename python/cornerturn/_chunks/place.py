@@ -12,6 +12,7 @@ from cornerturn._chunks import array_folder
 
 _NO_NAMES = {"hdf5": ("", ".", "..")}
 _NO_NAMES["zarr"] = (*_NO_NAMES["hdf5"], "zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+_OF_ZARR = ("", ".zarr", ".zr")
 _SUFFIXES = {"npy": (".npy",), "hdf5": (".h5", ".hdf5", ".nc", ".nc4")}
 
 
@@ -49,6 +50,19 @@ class Place:
         return [] if parts is None else [os.path.join(self.root, *parts[:n]) for n in range(len(parts) + 1)]
 
 
+def _check_suffix(text: str, root: str) -> None:
+    """Another format's file is not meant to become a store of zarr. What is one already may have any name, and so may
+    what lies in a group."""
+    suffix = os.path.splitext(root)[1]
+    if suffix.lower() in _OF_ZARR or not suffix[1:].isalpha():
+        return
+    if not array_folder.node(root)[0] and array_folder.node(os.path.dirname(root))[0] != "group":
+        raise ValueError(
+            f"target = {text!r}: no format that is written has the suffix {suffix!r}: name it .npy, .h5, .hdf5, .nc, "
+            ".nc4, or for zarr .zarr or without a suffix"
+        )
+
+
 def place_of(target: Any) -> Place:
     """The place that `target` names. It says nothing of what is there."""
     text = os.fspath(target) if isinstance(target, (str, os.PathLike)) else target
@@ -72,6 +86,8 @@ def place_of(target: Any) -> Place:
     if any(part in _NO_NAMES[kind] or kind == "zarr" and part.startswith("__") for part in parts):
         raise ValueError(f"target = {text!r}: {key!r} is no name of {'an array' if kind == 'zarr' else 'a dataset'}")
     root = os.path.join(os.path.realpath(above), last)
+    if kind == "zarr":
+        _check_suffix(text, root)
     if kind == "hdf5":
         return Place(kind, text, root, "/".join(parts) or "data", bool(parts))
     if kind == "zarr":

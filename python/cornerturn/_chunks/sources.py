@@ -209,6 +209,8 @@ class Hdf5Source(Source):
     def __init__(self, path: str, key: str):
         self.path, self.key = path, key
         dataset = self._dataset()
+        if dataset.shape is None:
+            raise TypeError(f"source = {path}::{key} is empty: HDF5 has a dtype for it, and neither shape nor elements")
         chunks = dataset.chunks or rows(dataset.shape, dataset.dtype.itemsize)
         super().__init__(f"{path}::{key}", dataset.shape, dataset.dtype, chunks)
         plist = dataset.id.get_create_plist()
@@ -318,6 +320,11 @@ def open_source(source: Any) -> Source:
         return FileSource("an array in memory", source, None)
     if isinstance(source, (str, os.PathLike)):
         return _open_path(os.fspath(source))
+    if type(source).__module__.partition(".")[0] == "xarray":
+        raise TypeError(
+            f"source is a {type(source).__name__} of xarray, which may hold what no file says: write it by its own "
+            "to_zarr or to_netcdf and name that file, or pass its .data, without labels"
+        )
     raise TypeError(
         f"source = {shown(source)} is none of: a path, a zarr array, a dataset of HDF5, a dask array, an array of NumPy"
     )

@@ -37,10 +37,11 @@ class Framework:
         """The framework's own dtype for what the caller calls by any name."""
         import numpy
 
-        try:
-            return numpy.dtype(dtype)
-        except TypeError:
-            pass
+        for named in (lambda: dtype, lambda: dtype_name(dtype)):  # a dtype of PyTorch has NumPy's name
+            try:
+                return numpy.dtype(named())
+            except TypeError:
+                pass
         try:
             import ml_dtypes
 

@@ -21,6 +21,11 @@ class Other(Framework):
     def read(self, x: Any, name: str) -> Array:
         if isinstance(x, type):  # which shows the protocols of its objects
             raise _no_array(x, name)
+        if type(x).__module__ == "torch.fx.proxy":
+            raise TypeError(
+                f"{name} is a Proxy of torch.fx, which has no memory: call torch.fx.wrap for the function of cornerturn, "
+                "or torch.ops.cornerturn.permute_copy"
+            )
         if hasattr(x, "__cuda_array_interface__"):
             return _read_cuda_interface(x, name)
         readable = _readable_by_numpy(x)

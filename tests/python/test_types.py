@@ -1,0 +1,158 @@
+"""What type checkers say of programs that use the package: right ones pass, and each wrong line is refused."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RIGHT = """
+from typing import Any
+import numpy as np
+import numpy.typing as npt
+import cornerturn
+
+Images = npt.NDArray[np.float32]
+
+def planes(images: Images) -> Images:
+    return cornerturn.transpose(images, (0, 3, 1, 2))
+
+def stacked(images: Images) -> Images:
+    twice = cornerturn.repeat(images, "a b c d -> (2 a) b c d")
+    return cornerturn.rearrange([images, twice], pattern="n a b c d -> (n a) b c d", threads=2)
+
+def spelled(images: Images) -> Images:
+    kept: Images = cornerturn.contiguous(images, order="F", threads=1)
+    moved: Images = cornerturn.moveaxis(images, -1, destination=[1], order="C")
+    swapped: Images = cornerturn.swapaxes(images, 0, 1, saturate=True)
+    permuted: Images = cornerturn.permute_dims(images, (1, 0), conjugate=False, stream=None)
+    packed: Images = cornerturn.ascontiguousarray(images, threads=None)
+    merged: Images = cornerturn.rearrange(images, "a (b c) -> (a b) c", b=3)
+    out = np.empty_like(images)
+    filled: Images = cornerturn.transpose(images.astype(np.int8), dtype="float32", out=out, beta=0.5)
+    scaled: Images = cornerturn.transpose(images, None, scale=[1.0, 2], bias=images[0], alpha=2, seed=np.int64(3))
+    rounded: Images = cornerturn.transpose(images, rounding="stochastic", seed=7)
+    cornerturn.copy(out, images, threads=1, convert=True, rounding="nearest")
+    with cornerturn.threads(2):
+        cornerturn.transpose(images, 2, 0, 1, order="F")
+    return kept + moved + swapped + permuted + packed + merged + filled + scaled + rounded
+
+def others(images: Images) -> None:
+    plan: cornerturn.Plan = cornerturn.plan((2, 3), device="h200", dtype=np.float32, kernel="tile", measure=False)
+    plan.explain()
+    halves: npt.NDArray[np.float16] = cornerturn.transpose(images, dtype=np.float16)
+    swapped: npt.NDArray[np.float32] = cornerturn.moveaxis(images, 0, 1, dtype=np.dtype(">f4"))
+    numbers: Any = cornerturn.transpose([[1, 2], [3, 4]])
+    array: npt.NDArray[np.int64] = cornerturn.swapaxes([[1, 2], [3, 4]], 0, 1)
+    blocks = cornerturn.quantise(images, "q8_0", axis=0, pad=True)
+    cornerturn.dequantise(blocks, dtype="float16")
+    largest: float = cornerturn.amax(images)
+    cornerturn.transpose_file("a.npy", "b.npy", [1, 0], dtype=">f4", memory="1GiB", progress=True)
+    cornerturn.rechunk("a.zarr", "b.zarr", chunks={"time": 50}, axes=["lat", ...], memory=1 << 30)
+    cornerturn.rechunk(images, "b.zarr", chunks=(5, None, -1), progress=lambda moved, total: None)
+    cornerturn.explain("(8,64):(64,1)", access=["rows", "columns:store:16"], dtype="f16")
+    print(halves, swapped, numbers, array, largest)
+
+try:
+    planes(np.zeros((1, 2, 3, 4), np.float32))
+except cornerturn.EinopsError as error:
+    print(error)
+"""
+
+WRONG = """
+cornerturn.transpose(x, (0, 1), ordre="F")
+cornerturn.transpose(x, (0, 1), order="K")
+cornerturn.transpose(x, (0, 1), threads="two")
+cornerturn.transpose(x, (0, 1), rounding="up")
+cornerturn.transpose(x, (0, 1), dtype=32)
+cornerturn.transpose(x, (0, 1), scale="2")
+cornerturn.transpose(x, (0, 1), alpha="2")
+cornerturn.transpose(x, (0, 1), saturate="no")
+cornerturn.transpose(x, (0, 1), seed=0.5)
+cornerturn.transpose(x, 0.5)
+cornerturn.transpose(x, [0.5, 1])
+cornerturn.transpose()
+cornerturn.transpose(x, out=x, where=x)
+cornerturn.permute_dims(x, (0, 1), axis=1)
+cornerturn.permute_dims(x, (0, 1), threads=0.5)
+cornerturn.moveaxis(x, 0)
+cornerturn.moveaxis(x, 0.5, 1)
+cornerturn.moveaxis(x, 0, 1, order="A")
+cornerturn.swapaxes(x, (0, 1), 1)
+cornerturn.swapaxes(x, 0, 1, out_=x)
+cornerturn.contiguous(x, order="K")
+cornerturn.contiguous(x, scale=2.0)
+cornerturn.contiguous(x, dtype=4)
+cornerturn.ascontiguousarray(x, like=x)
+cornerturn.ascontiguousarray(x, dtype=8)
+cornerturn.copy(x, x, convert="yes")
+cornerturn.copy(x, x, dtype="float32")
+cornerturn.copy(x)
+cornerturn.rearrange(x, 5)
+cornerturn.rearrange(x, "(a b) -> a b", a="2")
+cornerturn.rearrange(x)
+cornerturn.repeat(x, "a -> a b", b=1.5)
+cornerturn.plan((2, 3), device=0)
+cornerturn.plan((2, 3), threads="4")
+cornerturn.quantise(x, "q4_0")
+cornerturn.quantise(x, scale="round")
+cornerturn.dequantise(x, dtype=16)
+cornerturn.amax(x, axis=0)
+cornerturn.transpose_file("a", "b", memory=1.5)
+cornerturn.transpose_file("a", "b", progress=3)
+cornerturn.rechunk("a", "b", chunks="auto")
+cornerturn.rechunk("a", "b", overwrite="yes")
+cornerturn.explain(5)
+cornerturn.threads("two")
+cornerturn.transpose_in_place(x, 0.5)
+wrong_int: int = cornerturn.moveaxis(x, 0, 0)
+wrong_text: str = cornerturn.transpose(x, (1, 0), out=x)
+""".strip().splitlines()
+
+BEFORE = "import numpy as np\nimport cornerturn\n\nx = np.zeros((2, 3))\n"
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("typed")
+    (folder / "right.py").write_text(RIGHT)
+    (folder / "wrong.py").write_text(BEFORE + "\n".join(WRONG) + "\n")
+    return folder
+
+
+def run(folder, *words):
+    return subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, cwd=folder, env={**os.environ, "MYPYPATH": ""})
+
+
+def judge(found):
+    """`found` has (file, line) of each error."""
+    assert not [place for place in found if place[0] == "right.py"], found
+    first = BEFORE.count("\n") + 1
+    missed = [line for number, line in enumerate(WRONG, first) if ("wrong.py", number) not in found]
+    assert not missed
+
+
+def test_mypy(programs):
+    pytest.importorskip("mypy")
+    cache = Path(__file__).parents[2] / "build" / "mypy"  # what it knows of NumPy takes seconds to find out
+    done = run(programs, "mypy", "--strict", "--cache-dir", str(cache), "right.py", "wrong.py")
+    lines = [line.split(":") for line in done.stdout.splitlines() if ": error: " in line]
+    assert lines, done.stdout + done.stderr
+    found = {(name, int(number)) for name, number, *_ in lines}
+    judge(found)
+
+
+def test_pyright(programs):
+    """As basedpyright, which PyPI has with all that it needs, in pyright's own mode."""
+    pytest.importorskip("basedpyright")
+    (programs / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
+    done = run(programs, "basedpyright", "--outputjson", "--pythonpath", sys.executable, "right.py", "wrong.py")
+    report = json.loads(done.stdout)
+    found = {
+        (Path(one["file"]).name, one["range"]["start"]["line"] + 1)
+        for one in report["generalDiagnostics"]
+        if one["severity"] == "error"
+    }
+    judge(found)
