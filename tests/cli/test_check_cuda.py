@@ -365,3 +365,13 @@ def test_the_gpu_refuses_what_it_cannot_launch(tmp_path):
                    "  k<<<1, 1, 150000>>>(a); const auto e = cudaGetLastError(); cudaFree(a); return e != cudaSuccess; }\n")  # fmt: skip
     assert report_of(path, "--on", "h200", code=0)["exit_code"] == 0
     assert report_of(path, "--on", "rtx4090")["exit_code"] == 1
+
+
+def test_shared_memory_of_halves_is_watched(tmp_path):
+    """Kernels whose arguments have types of the headers that stand for CUDA's."""
+    path = written(tmp_path, "#include <cuda_fp16.h>\ntemplate <class T> __global__ void k(const T* in, T* out) {\n  __shared__ T s[64];\n"
+                   "  s[threadIdx.x] = in[threadIdx.x];\n  out[threadIdx.x] = s[63 - threadIdx.x];\n}\n")  # fmt: skip
+    for kernel, dtype in [("k<half>", "f16"), ("k<float>", "f32")]:
+        report = report_of(path, "--kernel", kernel, "--grid", "1", "--block", "64", "--arg", f"{dtype}[64]", "--arg", f"out:{dtype}[64]", code=1)
+        assert [(one["kind"], one["memory"], {place["line"] for place in one["places"]}) for one in report["findings"]] == [("race", "s", {4, 5})]
+        assert {line["op"] for line in report["kernels"][0]["lines"]} == {"global_load", "shared_store", "shared_load", "global_store"}

@@ -81,9 +81,11 @@ void sort_symbol(ProgramSymbols& to, const Sections& sections, const ElfW(Sym) &
   const auto type = ELF64_ST_TYPE(symbol.st_info);
   if (symbol.st_size == 0 || symbol.st_shndx == SHN_UNDEF) return;
   if (type == STT_TLS) {
-    // Names of this library, and of the variables by which g++ guards arrays of classes.
+    // Names of this library, and of the variables by which g++ guards arrays of classes. A kernel's
+    // own name may hold the project's as well, where it takes a half.
     const bool ours = name.rfind("cornerturn_", 0) == 0 || name.rfind("_ZGV", 0) == 0 ||
-                      name.find("N10cornerturn") != std::string::npos;
+                      name.rfind("_ZN10cornerturn", 0) == 0 ||
+                      name.rfind("_ZZN10cornerturn", 0) == 0;
     auto& kind = ours ? to.plain_locals : to.shared;
     if (name == "cornerturn_dynamic_shared") return;
     kind.push_back({plain_name(name), to.tls_first + symbol.st_value, symbol.st_size});
