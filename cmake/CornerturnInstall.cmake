@@ -38,7 +38,8 @@ if(TARGET cornerturn_emulator)
     FILES_MATCHING PATTERN "*.hpp" PATTERN "execute.hpp" EXCLUDE PATTERN "run_family.hpp" EXCLUDE
     PATTERN "run_launches.hpp" EXCLUDE)
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/third_party/NOTICES.txt
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cornerturn)
 install(EXPORT cornerturnTargets NAMESPACE cornerturn:: DESTINATION ${package_dir})

@@ -85,6 +85,15 @@ def test_public_functions_are_documented_and_typed(thing):
         assert "Raises:" in thing.__doc__ or "errors as in" in thing.__doc__
 
 
+def test_licences_are_shipped():
+    """Those of all that the binaries hold."""
+    metadata = importlib.metadata.distribution("cornerturn")
+    shipped = {Path(str(file)).name: file.read_text() for file in metadata.files if "licenses" in Path(str(file)).parts}
+    assert {"LICENSE", "NOTICES.txt"} <= set(shipped)
+    for name in ("oneTBB", "Highway", "fmt", "CLI11", "JSON for Modern C++", "toml++", "Boost.Context", "nanobind", "robin-map", "XLA"):
+        assert name in shipped["NOTICES.txt"], name
+
+
 def test_types_are_shipped():
     package = Path(cornerturn.__file__).parent
     assert (package / "py.typed").exists()
