@@ -14,6 +14,9 @@ def main() -> int:
         from cornerturn._chunks.command import main as rechunk
 
         return rechunk(sys.argv[2:])
+    if sys.argv[1:3] == ["help", "rechunk"]:
+        sys.argv[1:] = ["rechunk", "--help"]
+        return main()
     if not PROGRAM.exists():
         print(
             "cornerturn: this package was built without the command. It needs the headers of CLI11, toml++ "

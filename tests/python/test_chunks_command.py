@@ -10,6 +10,7 @@ import pytest
 
 zarr = pytest.importorskip("zarr", minversion="3")
 
+from cornerturn import __main__ as entry  # noqa: E402
 from cornerturn._chunks import command  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -132,3 +133,20 @@ def test_the_options_are_those_of_the_page():
 def test_the_program_says_where_rechunk_lives():
     done = subprocess.run([PROGRAM, "rechunk", "a", "b"], capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "Python package" in done.stderr
+
+
+def test_help_has_examples_that_work(tmp_path, monkeypatch, capsys):
+    h5py = pytest.importorskip("h5py")
+    monkeypatch.chdir(tmp_path)
+    zarr.create_array("maps.zarr", data=np.zeros((4, 5, 6), "f4"), chunks=(2, 5, 6), dimension_names=("t", "y", "x"))
+    with h5py.File("volume.h5", "w") as file:
+        file["raw"] = np.zeros((4, 5, 6), "f4")
+    np.save("big.npy", np.zeros((4, 600), "f4"))
+    monkeypatch.setattr("sys.argv", ["cornerturn", "help", "rechunk"])
+    with pytest.raises(SystemExit) as ended:
+        entry.main()
+    assert ended.value.code == 0
+    examples = re.findall(r"^  cornerturn rechunk (.*)$", capsys.readouterr().out.partition("Examples:")[2], re.M)
+    assert len(examples) == 3
+    for example in examples:
+        assert command.main(example.split()) == 0, capsys.readouterr().err

@@ -13,6 +13,17 @@ from typing import Any
 from cornerturn._progress import Bar
 
 _BAD_INPUT, _INTERRUPTED = 2, 130
+_EXAMPLES = """Examples:
+  cornerturn rechunk maps.zarr series.zarr --axes y,x,t --chunks t=96,y=20,x=20
+  cornerturn rechunk volume.h5::raw volume.zarr --chunks 64,64,64 --codec zstd
+  cornerturn rechunk big.npy big.zarr --chunks -1,256 --memory 2GiB --plan"""
+
+
+class _Help(argparse.HelpFormatter):
+    """Lines of examples stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text == _EXAMPLES else super()._fill_text(text, width, indent)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -20,6 +31,8 @@ def _parser() -> argparse.ArgumentParser:
         "cornerturn rechunk",
         description="Writes an array of zarr, HDF5, netCDF or .npy to another one with other chunks, its axes in another "
         "order. Attributes and names of dimensions travel along. Ctrl-C leaves OUT.partial, from which --resume goes on.",
+        epilog=_EXAMPLES,
+        formatter_class=_Help,
     )
     add = parser.add_argument
     add("source", metavar="IN", help="a zarr store, a file of HDF5, netCDF or .npy; IN::NAME names one of several arrays, "
