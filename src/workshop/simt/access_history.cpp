@@ -87,11 +87,14 @@ std::optional<AccessHistory::Conflict> AccessHistory::read(std::uint64_t offset,
       refine(page, first | last);
     }
     if (page.readers.empty()) page.readers.resize(page.writers.size());
+    const bool written = page.last_writer > before;
     for (std::uint64_t i = first >> page.shift; i < last >> page.shift; ++i) {
       Readers& readers = page.readers[i];
-      const bool over = readers.first.block <= before || !readers.first.unordered_with(who);
-      (over ? readers.first : readers.other) = who;
-      if (!conflict && collide(page.writers[i], who, before, order)) {
+      if (!readers.enough(before)) {
+        const bool over = readers.first.block <= before || !readers.first.unordered_with(who);
+        (over ? readers.first : readers.other) = who;
+      }
+      if (written && !conflict && collide(page.writers[i], who, before, order)) {
         conflict = {page.writers[i], false, offset - first + (i << page.shift)};
       }
     }
@@ -113,6 +116,7 @@ std::optional<AccessHistory::Conflict> AccessHistory::write(std::uint64_t offset
     if (page.shift < 0 || ((first | last) & ((std::uint64_t{1} << page.shift) - 1)) != 0) {
       refine(page, first | last);
     }
+    page.last_writer = who.block;
     for (std::uint64_t i = first >> page.shift; i < last >> page.shift; ++i) {
       const std::uint64_t at = offset - first + (i << page.shift);
       if (!conflict && !page.readers.empty()) {

@@ -69,16 +69,22 @@ class AccessHistory {
   static constexpr std::uint64_t page_bytes = 4096;
   static constexpr int widest = 4;
 
-  // Of the readers two different threads are enough to find one that is not the writer.
+  // Of the readers two different threads are enough to find one that is not the writer. When they
+  // are of different blocks of the launch, no third one adds anything.
   struct Readers {
     Toucher first;
     Toucher other;
+
+    bool enough(std::uint32_t before) const {
+      return first.block > before && other.block > before && first.block != other.block;
+    }
   };
   // A cell has as many bytes as the narrowest access to its page so far.
   struct Page {
     std::vector<Toucher> writers;
     std::vector<Readers> readers;
-    int shift = -1;  // nobody has touched it
+    std::uint32_t last_writer = 0;  // the largest block number among the writers
+    int shift = -1;                 // nobody has touched it
   };
 
   static bool collide(const Toucher& other, const Toucher& who, std::uint32_t before,

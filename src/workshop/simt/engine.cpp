@@ -46,7 +46,7 @@ void Engine::run(std::string kernel, const Launch& launch, Mode mode, GlobalMemo
   if (!program_) shared_.assign(largest_shared, std::byte{0xa5});
   slowly_ = mode == Mode::recording;
   stopped_ = false;
-  recorded_ = 0;
+  recorded_ = uncounted_ = 0;
   shared_used_ = 0;
   if (launch.dynamic_shared > 0) static_shared(&launch_, launch.dynamic_shared);
   memory.begin_launch();

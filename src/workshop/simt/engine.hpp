@@ -160,6 +160,8 @@ class Engine {
   /// The warp whose requests the visitor is told.
   std::size_t told_warp() const { return current_warp_; }
   bool counting() const { return counting_; }
+  /// Accesses of the launch that were not told, since a warp had made too many without meeting.
+  std::uint64_t uncounted() const { return uncounted_; }
 
   /// One row of ldmatrix or stmatrix: logged under the lane that gave its address.
   void log_matrix_row(Op op, std::uint32_t address, bool active, const Site& site);
@@ -323,6 +325,7 @@ class Engine {
   std::uint64_t counted_blocks_ = 0;
   std::uint64_t record_limit_ = 0;
   std::uint64_t recorded_ = 0;
+  std::uint64_t uncounted_ = 0;
   std::uint32_t first_block_ = 0;  // touchers of earlier launches have a number up to this
 
   // A store that collides with another: when the bytes do not change by it, both stored the same.

@@ -56,8 +56,8 @@ class WarpLog {
     if (cursor.in_step && at == count_) {
       append(op, width, site);
     } else if (!cursor.in_step || !matches(entries_[at], op, width, site)) {
-      cursor.in_step = false;
-      at = find(bit, op, width, site);
+      if (cursor.in_step) leave_step(lane, at);
+      at = find(lane, op, width, site);
     }
     cursor.next = at + 1;
     Entry& entry = entries_[at];
@@ -86,16 +86,29 @@ class WarpLog {
     }
     count_ = 0;
     cursors_ = {};
+    accesses_.clear();
   }
 
+  /// How many requests it holds.
+  std::size_t size() const { return count_; }
+
  private:
+  static constexpr std::size_t none = ~std::size_t{0};
+
   struct Entry {
     std::uint32_t seen = 0;
+    std::size_t next_alike = none;  // the next entry of this access; known once `accesses_` is
     Request request;
   };
   struct Cursor {
     std::size_t next = 0;
     bool in_step = true;
+  };
+  // All entries of one access in the source, and the last one that each lane has a part in.
+  struct Access {
+    std::size_t first = none;
+    std::size_t last = none;
+    std::array<std::size_t, warp_lanes> of_lane = {};
   };
 
   static bool matches(const Entry& entry, Op op, int width, const Site& site) {
@@ -103,13 +116,50 @@ class WarpLog {
            entry.request.site == site;
   }
 
-  // The first request of this place that the lane has no part in yet; a new one if there is none.
-  std::size_t find(std::uint32_t bit, Op op, int width, const Site& site) {
-    for (std::size_t i = 0; i < count_; ++i) {
-      if ((entries_[i].seen & bit) == 0 && matches(entries_[i], op, width, site)) return i;
+  // The lane goes another way than the first one did, from entry `at` on. From here on its accesses
+  // are looked up.
+  void leave_step(int lane, std::size_t at) {
+    cursors_[static_cast<std::size_t>(lane)].in_step = false;
+    if (accesses_.empty()) {
+      for (std::size_t i = 0; i < count_; ++i) link(i);
+    }
+    for (std::size_t i = 0; i < at; ++i) {
+      access_of(entries_[i]).of_lane[static_cast<std::size_t>(lane)] = i;
+    }
+  }
+
+  // The first request of this access that the lane has no part in yet; a new one if there is none.
+  std::size_t find(int lane, Op op, int width, const Site& site) {
+    for (Access& access : accesses_) {
+      if (!matches(entries_[access.first], op, width, site)) continue;
+      std::size_t& mine = access.of_lane[static_cast<std::size_t>(lane)];
+      std::size_t at = mine == none ? access.first : entries_[mine].next_alike;
+      if (at == none) {
+        append(op, width, site);
+        at = access.last;
+      }
+      return mine = at;
     }
     append(op, width, site);
-    return count_ - 1;
+    return accesses_.back().of_lane[static_cast<std::size_t>(lane)] = count_ - 1;
+  }
+
+  Access& access_of(const Entry& entry) {
+    const Request& request = entry.request;
+    for (Access& access : accesses_) {
+      if (matches(entries_[access.first], request.op, request.lanes.width, request.site)) {
+        return access;
+      }
+    }
+    accesses_.emplace_back().of_lane.fill(none);
+    return accesses_.back();
+  }
+
+  void link(std::size_t at) {
+    Access& access = access_of(entries_[at]);
+    entries_[at].next_alike = none;
+    (access.first == none ? access.first : entries_[access.last].next_alike) = at;
+    access.last = at;
   }
 
   void append(Op op, int width, const Site& site) {
@@ -122,8 +172,10 @@ class WarpLog {
     entry.request.lanes.width = width;
     entry.request.lanes.active = 0;
     entry.request.through_l1 = false;
+    if (!accesses_.empty()) link(count_ - 1);
   }
 
+  std::vector<Access> accesses_;  // empty while all lanes are in step
   std::vector<Entry> entries_;
   std::size_t count_ = 0;
   std::array<Cursor, warp_lanes> cursors_ = {};

@@ -16,6 +16,9 @@ constexpr bool stores(Op op) {
          op == Op::stmatrix || op == Op::global_atomic || op == Op::shared_atomic;
 }
 
+// Requests of a warp until its lanes meet: more are not remembered.
+constexpr std::size_t most_logged = 1 << 14;
+
 constexpr Action action_of(bool reads, How how) {
   if (how == How::atomic) return Action::update;
   return reads ? Action::load : Action::store;
@@ -56,6 +59,10 @@ std::uint16_t Engine::log_touch(Op op, int width, std::uint64_t address, const S
   count_step(site, Action::load);
   ++recorded_;
   if (!counting_) return number(site);
+  if (warps_[current_ / 32].log.size() >= most_logged) {
+    ++uncounted_;
+    return number(site);
+  }
   Request& request = warps_[current_ / 32].log.add(static_cast<int>(current_ % 32), op, width, true,
                                                    address, site);
   if (request.site_index == WarpLog::unnumbered) request.site_index = number(site);
@@ -170,7 +177,7 @@ void Engine::touch_copy(std::uint32_t to, std::byte* into, Watched* memory, std:
   if (mode_ == Mode::recording) {
     const std::uint16_t number = log_touch(Op::async_copy, width, to, site);
     const std::uint64_t source = memory == nullptr ? 0 : memory->device_address + offset;
-    if (counting_) {
+    if (counting_ && warps_[current_ / 32].log.size() < most_logged) {
       Request& request = warps_[current_ / 32].log.last(static_cast<int>(current_ % 32));
       request.through_l1 = through_l1;
       request.source[current_ % 32] = source;

@@ -24,7 +24,7 @@ struct Config {
   std::string report;        ///< where the report goes; empty: nowhere
   std::uint64_t steps = 0;   ///< accesses and waits that a thread may make; 0: any number
   std::uint64_t blocks = 0;  ///< that are counted of a launch; 0: all
-  std::uint64_t recorded = 200'000'000;  ///< accesses of a launch until its rest runs fast
+  std::uint64_t recorded = 150'000'000;  ///< accesses of a launch until its rest runs fast
   DeviceModel device;
 };
 

@@ -29,6 +29,7 @@ struct KernelCounts {
   std::uint64_t launches = 0;
   std::uint64_t blocks = 0;
   std::uint64_t counted_blocks = 0;
+  std::uint64_t uncounted = 0;  ///< accesses that found no room
   KernelReport report;
   // Of each leg of the report.
   std::vector<WorstRequest> worst;

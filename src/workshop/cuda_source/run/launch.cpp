@@ -261,6 +261,7 @@ void run_launch(const char* kernel, Where where, const Launch& launch) {
   take_findings();
   ++running.counts->launches;
   running.counts->blocks += running.begun_blocks;
+  running.counts->uncounted += engine().uncounted();
   std::size_t static_bytes = 0;
   for (const SharedArray& array : running.arrays) {
     const bool dynamic =

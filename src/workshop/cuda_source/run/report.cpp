@@ -156,6 +156,7 @@ Json kernel_json(const KernelCounts& counts, const Lines& lines) {
             {"blocks", counts.blocks},
             {"counted_blocks", counts.counted_blocks},
             {"threads", counts.blocks * counts.launch.block.count()}};
+  if (counts.uncounted > 0) json["uncounted"] = counts.uncounted;
   using Key = std::tuple<std::string, unsigned, Op, int>;
   std::map<Key, Line> by_line;
   for (std::size_t leg = 0; leg < counts.report.legs.size(); ++leg) {
