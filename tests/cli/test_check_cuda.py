@@ -367,6 +367,16 @@ def test_the_gpu_refuses_what_it_cannot_launch(tmp_path):
     assert report_of(path, "--on", "rtx4090")["exit_code"] == 1
 
 
+def test_a_kernel_without_headers_has_lines_of_its_own(tmp_path):
+    """Places are lines of the user's file also where the compiler had no other file to name."""
+    path = written(tmp_path, "#include <cuda_runtime.h>\n__global__ void copy(float* out, float* in) {\n  int i = threadIdx.x;\n"
+                   "  for (int j = 0; j < 2; ++j) {\n    out[i + 32 * j] = in[i + 32 * j];\n  }\n}\n"
+                   "int main() {\n  float *a, *b;\n  void (*kernel)(float*, float*);\n  cudaMalloc(&a, 256); cudaMalloc(&b, 256);\n  cudaMemset(b, 0, 256);\n"
+                   "  kernel = &copy;\n  kernel<<<1, 32>>>(a, b);\n  cudaDeviceSynchronize();\n  cudaFree(a); cudaFree(b);\n}\n")  # fmt: skip
+    (kernel,) = report_of(path, code=0)["kernels"]
+    assert {(line["file"], line["line"]) for line in kernel["lines"]} == {(str(path), 5)}
+
+
 def test_shared_memory_of_halves_is_watched(tmp_path):
     """Kernels whose arguments have types of the headers that stand for CUDA's."""
     path = written(tmp_path, "#include <cuda_fp16.h>\ntemplate <class T> __global__ void k(const T* in, T* out) {\n  __shared__ T s[64];\n"

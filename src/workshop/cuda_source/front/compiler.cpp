@@ -30,6 +30,7 @@ std::vector<std::string> compile_words(Compiler compiler, const CompileOptions& 
                                     "c++",
                                     "-std=" + options.standard,
                                     "-g1",
+                                    "-gdwarf-4",  // else addr2line names the rewritten copy
                                     "-fsanitize=thread",
                                     "-fno-strict-aliasing",
                                     "-fwrapv",
@@ -49,9 +50,8 @@ std::vector<std::string> compile_words(Compiler compiler, const CompileOptions& 
                                      "--param=early-inlining-insns=200",
                                      "--param=tsan-distinguish-volatile=1",
                                      "--param=tsan-instrument-func-entry-exit=0"}
-          : std::vector<std::string>{"-O0",    "-gdwarf-4",
-                                     "-mllvm", "-tsan-distinguish-volatile=1",
-                                     "-mllvm", "-tsan-instrument-func-entry-exit=0"};
+          : std::vector<std::string>{"-O0", "-mllvm", "-tsan-distinguish-volatile=1", "-mllvm",
+                                     "-tsan-instrument-func-entry-exit=0"};
   words.insert(words.end(), own.begin(), own.end());
   for (const std::string& folder : options.guest) words.push_back("-I" + folder);
   words.insert(words.end(), {"-include", "cornerturn_guest.hpp", "-iquote", beside});
