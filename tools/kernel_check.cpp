@@ -202,8 +202,8 @@ const char* unsigned_of(int bytes) {
                       : "std::uint64_t";
 }
 
-void compile(const KernelCheck& check, const std::string& kernel, int bytes, const TemporaryFolder& folder,
-             const std::string& program, const HeldSignals& held) {
+void compile(const KernelCheck& check, const std::string& kernel, int bytes,
+             const TemporaryFolder& folder, const std::string& program, const HeldSignals& held) {
   const Emulator emulator = emulator_here();
   const std::string path = included(check, folder);
   const std::string source = folder.file("check.cpp");
@@ -266,7 +266,8 @@ std::string reason_of(const Finished& done) {
 }
 
 nlohmann::ordered_json run_check(const KernelCheck& check, const std::vector<std::string>& words,
-                                 const TemporaryFolder& folder, unsigned seconds, const HeldSignals& held) {
+                                 const TemporaryFolder& folder, unsigned seconds,
+                                 const HeldSignals& held) {
   const Finished done = run_program(words, {seconds, folder.name()}, held);
   for (const std::string& said : {done.output, done.errors}) {
     if (!said.empty() && done.signal != SIGABRT) {

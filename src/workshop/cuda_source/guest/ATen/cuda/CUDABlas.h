@@ -1,8 +1,8 @@
 // A stand-in for PyTorch's header of this name.
 #pragma once
 
-#include <cornerturn_guest_torch.hpp>
 #include <cublas_v2.h>
+#include <cornerturn_guest_torch.hpp>
 
 namespace at::cuda {
 inline cublasHandle_t getCurrentCUDABlasHandle() {
