@@ -11,7 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CORNERTURN_BUILD_DIR", ROOT / "build" / "release"))
-MEASURED = ["bench/results/ladder/h200.json", "bench/results/ladder/h200.blocks.json", "bench/results/access/h200.json"]
+MEASURED = [
+    "bench/results/access/h200.json",
+    *(f"bench/results/ladder/h200{part}.json" for part in ("", ".blocks", "-stalls")),
+]
 
 
 def guide(root, *words):
