@@ -51,6 +51,9 @@ CT_GUEST_INLINE float curand_normal(curandStateXORWOW* state) {
   const unsigned first = curand(state);
   return ::cornerturn::guest::bell(first, curand(state));
 }
+CT_GUEST_INLINE double curand_normal_double(curandStateXORWOW* state) {
+  return curand_normal(state);
+}
 CT_GUEST_INLINE float2 curand_normal2(curandStateXORWOW* state) {
   const float first = curand_normal(state);
   return make_float2(first, curand_normal(state));

@@ -7,12 +7,18 @@
 #include "cornerturn_guest.hpp"
 #include "helper_string.h"
 
-inline void cornerturn_check(cudaError_t error, const char* call, const char* file, int line) {
-  if (error != cudaSuccess) {
-    std::fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorString(error),
-                 cudaGetErrorName(error));
-    std::exit(EXIT_FAILURE);
+// Errors of CUDA's libraries are checked by the same macro.
+template <class Error>
+void cornerturn_check(Error error, const char* call, const char* file, int line) {
+  if (static_cast<int>(error) == 0) {
+    return;
   }
+  const auto as_runtime = static_cast<cudaError_t>(error);
+  const bool of_runtime = std::is_same_v<Error, cudaError_t>;
+  std::fprintf(stderr, "%s:%d: %s: %s (%d)\n", file, line, call,
+               of_runtime ? cudaGetErrorString(as_runtime) : "an error of a library",
+               static_cast<int>(error));
+  std::exit(EXIT_FAILURE);
 }
 inline const char* _cudaGetErrorEnum(cudaError_t error) {
   return cudaGetErrorName(error);
