@@ -1,5 +1,5 @@
-// Checks device functions against plain loops, and prints what is wrong. A sound program: nothing is to
-// be found in it.
+// Checks device functions against plain loops, and prints what is wrong. A sound program: nothing
+// is to be found in it.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda_fp16.h>
@@ -11,6 +11,8 @@
 #include <cuda/barrier>
 #include <cuda/pipeline>
 #include <vector>
+
+#include "guest.hpp"
 
 namespace cg = cooperative_groups;
 
@@ -46,7 +48,7 @@ static void check_shuffles(const char* type) {
   cudaMalloc(&out, 128 * sizeof(T));
   for (int width = 1; width <= 32; width *= 2) {
     for (const int step : {0, 1, 3, 5, 16, 31}) {
-      shuffle<T><<<1, 32>>>(out, width, step);
+      LAUNCH(shuffle<T>, 1, 32, out, width, step);
       const auto got = down(out, 128);
       for (int lane = 0; lane < 32; ++lane) {
         const int first = lane / width * width;
@@ -86,7 +88,7 @@ static void check_votes() {
   unsigned* out;
   cudaMalloc(&out, 32 * 12 * sizeof(unsigned));
   cudaMemset(out, 0, 32 * 12 * sizeof(unsigned));
-  vote<<<1, 32>>>(out);
+  LAUNCH(vote, 1, 32, out);
   const auto got = down(out, 32 * 12);
   unsigned thirds = 0;
   unsigned squares = 0;
@@ -100,9 +102,18 @@ static void check_votes() {
       fifths |= other / 5 == lane / 5 ? 1u << other : 0;
     }
     const bool low = lane < 16;
-    const unsigned wanted[12] = {thirds, 1,   0,           fifths,  ~0u, 1,
-                                 496,    static_cast<unsigned>(-20), squares, ~0u,
-                                 low ? 0xaaaau : 0,          low ? 15u : 0};
+    const unsigned wanted[12] = {thirds,
+                                 1,
+                                 0,
+                                 fifths,
+                                 ~0u,
+                                 1,
+                                 496,
+                                 static_cast<unsigned>(-20),
+                                 squares,
+                                 ~0u,
+                                 low ? 0xaaaau : 0,
+                                 low ? 15u : 0};
     for (int i = 0; i < 12; ++i) {
       expect(got[12 * lane + i] == wanted[i], "vote", static_cast<int>(12 * lane) + i);
     }
@@ -153,7 +164,7 @@ static void check_atomics() {
   cudaMemset(s, 0, sizeof(Sums));
   const unsigned ones = ~0u;
   cudaMemcpy(&s->all_and, &ones, sizeof(ones), cudaMemcpyHostToDevice);
-  collect<<<2, 96>>>(s);
+  LAUNCH(collect, 2, 96, s);
   const Sums got = down(s, 1)[0];
   unsigned all_xor = 0, inc = 0, dec = 0;
   for (unsigned i = 0; i < 192; ++i) {
@@ -193,7 +204,7 @@ __global__ void groups(float* out) {
 static void check_groups() {
   float* out;
   cudaMalloc(&out, 64 * 8 * sizeof(float));
-  groups<<<1, 64>>>(out);
+  LAUNCH(groups, 1, 64, out);
   const auto got = down(out, 64 * 8);
   for (int i = 0; i < 64; ++i) {
     const int first = i / 8 * 8;
@@ -247,7 +258,7 @@ static void check_pipelines() {
   for (int i = 0; i < 64; ++i) {
     in[i] = static_cast<float>(i % 10);
   }
-  pipelines<<<1, 64>>>(in, out);
+  LAUNCH(pipelines, 1, 64, in, out);
   const auto got = down(out, 64);
   for (int i = 0; i < 64; ++i) {
     const int from = 63 - i;
@@ -260,7 +271,8 @@ static void check_pipelines() {
 
 // Integers and roundings, which the host may call as well.
 static void check_values() {
-  const unsigned samples[] = {0, 1, 2, 0x80000000u, 0xffffffffu, 0x12345678u, 0x00ff00ffu, 0xdeadbeefu};
+  const unsigned samples[] = {0,           1,           2,           0x80000000u,
+                              0xffffffffu, 0x12345678u, 0x00ff00ffu, 0xdeadbeefu};
   for (const unsigned a : samples) {
     int bits = 0, leading = 0, first = 0;
     unsigned reversed = 0;
@@ -283,13 +295,14 @@ static void check_values() {
         dot += (a >> 8 * i & 255) * (b >> 8 * i & 255);
       }
       expect(__umulhi(a, b) == static_cast<unsigned long long>(a) * b >> 32, "__umulhi");
-      expect(__byte_perm(a, b, 0x7241) == ((b >> 24 << 24) | (a >> 16 & 255) << 16 |
-                                           (b & 255) << 8 | (a >> 8 & 255)),
+      expect(__byte_perm(a, b, 0x7241) ==
+                 ((b >> 24 << 24) | (a >> 16 & 255) << 16 | (b & 255) << 8 | (a >> 8 & 255)),
              "__byte_perm");
       expect(__dp4a(a, b, 5u) == dot, "__dp4a");
       for (unsigned shift = 0; shift < 32; ++shift) {
         expect(__funnelshift_r(a, b, shift) == static_cast<unsigned>(both >> shift), "funnel");
-        expect(__funnelshift_l(a, b, shift) == static_cast<unsigned>(both << shift >> 32), "funnel");
+        expect(__funnelshift_l(a, b, shift) == static_cast<unsigned>(both << shift >> 32),
+               "funnel");
       }
       for (const unsigned c : samples) {
         expect(cornerturn::guest::asm_lop3(a, b, c, 0xe8) == ((a & b) | (a & c) | (b & c)), "lop3");
