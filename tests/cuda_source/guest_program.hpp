@@ -14,6 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "workshop/cuda_source/front/compiler.hpp"
+
 namespace cornerturn::cuda_source {
 
 inline std::string whole_file(const std::string& path) {
@@ -30,14 +32,15 @@ class GuestProgram {
     folder_ = folder;
     const std::string root = CORNERTURN_SOURCE_DIR;
     source_ = root + "/tests/cuda_source/guests/" + name + ".cpp";
-    const std::string own = compiler == "g++"
-                                ? " -O1 -fno-tree-sra --param tsan-distinguish-volatile=1"
-                                  " --param tsan-instrument-func-entry-exit=0 -g1"
-                                : " -O0 -mllvm -tsan-distinguish-volatile=1"
-                                  " -mllvm -tsan-instrument-func-entry-exit=0 -gdwarf-4 -g1";
-    compiles_ = call(compiler + " -std=c++17 -fsanitize=thread -fno-strict-aliasing -fwrapv -w" +
-                     own + " -I'" + root + "/src/workshop/cuda_source/guest'" +
-                     " -include cornerturn_guest.hpp -c '" + source_ + "' -o " + file("guest.o")) &&
+    CompileOptions options;
+    options.guest = {root + "/src/workshop/cuda_source/guest"};
+    std::string compile = compiler;
+    for (const std::string& word :
+         compile_words(compiler == "g++" ? Compiler::gnu : Compiler::clang, options, source_,
+                       folder_ + "/guest.o", root + "/tests/cuda_source/guests")) {
+      compile += " '" + word + "'";
+    }
+    compiles_ = call(compile) &&
                 call(compiler + " " + file("guest.o") + " " + CORNERTURN_CUDA_SOURCE_LIBRARIES +
                      " -lboost_context -lfmt -lpthread -o " + file("guest"));
   }

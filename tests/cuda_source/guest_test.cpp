@@ -127,7 +127,9 @@ TEST_P(Guest, AnAccessIsOneRequestAsWideAsItsType) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Compilers, Guest, testing::Values("g++", "clang++"),
-                         [](const auto& info) { return std::string(info.param).substr(0, 1); });
+                         [](const auto& compiler) {
+                           return std::string(compiler.param).substr(0, 1);
+                         });
 
 }  // namespace
 }  // namespace cornerturn::cuda_source
