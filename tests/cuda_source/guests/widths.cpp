@@ -29,6 +29,7 @@ __global__ void widths(float4* f, half* h, half2* p, Pair* s, Pack* u, double2* 
   s[i] = s[i + 32];                                        // load 8, store 8
   u[i] = u[i + 32];                                        // load 16, store 16
   d[i] = __ldg(&d[i + 32]);                                // load 16, store 16
+  f[i + 224] = make_float4(0, 1, 2, 3);                    // store 16
   const float4 v = f[i + 128];                             // load 16
   o[i + 32] = v.x + v.w;                                   // store 4
   o[i + 64] = __shfl_xor_sync(0xffffffffu, o[i + 96], 1);  // load 4, store 4
