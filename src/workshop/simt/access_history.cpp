@@ -62,6 +62,21 @@ void AccessHistory::refine(Page& page, std::uint64_t at) {
   page.shift = fits;
 }
 
+template <class Visit>
+void AccessHistory::for_each_page(std::uint64_t offset, std::uint64_t width, const Visit& visit) {
+  const std::uint64_t end = offset + width;
+  while (offset < end) {
+    Page& page = pages_[offset / page_bytes];
+    const std::uint64_t first = offset % page_bytes;
+    const std::uint64_t last = std::min(end - offset, page_bytes - first) + first;
+    if (page.shift < 0 || ((first | last) & ((std::uint64_t{1} << page.shift) - 1)) != 0) {
+      refine(page, first | last);
+    }
+    visit(page, offset - first, Cells{first >> page.shift, last >> page.shift});
+    offset += last - first;
+  }
+}
+
 bool AccessHistory::collide(const Toucher& other, const Toucher& who, std::uint32_t before,
                             const BlockOrder& order) {
   if (other.block <= before || !other.unordered_with(who)) return false;
@@ -78,28 +93,20 @@ std::optional<AccessHistory::Conflict> AccessHistory::read(std::uint64_t offset,
                                                            std::uint32_t before,
                                                            const BlockOrder& order) {
   std::optional<Conflict> conflict;
-  const std::uint64_t end = offset + width;
-  while (offset < end) {
-    Page& page = pages_[offset / page_bytes];
-    const std::uint64_t first = offset % page_bytes;
-    const std::uint64_t last = std::min(end - offset, page_bytes - first) + first;
-    if (page.shift < 0 || ((first | last) & ((std::uint64_t{1} << page.shift) - 1)) != 0) {
-      refine(page, first | last);
-    }
+  for_each_page(offset, width, [&](Page& page, std::uint64_t base, Cells cells) {
     if (page.readers.empty()) page.readers.resize(page.writers.size());
     const bool written = page.last_writer > before;
-    for (std::uint64_t i = first >> page.shift; i < last >> page.shift; ++i) {
+    for (std::uint64_t i = cells.first; i < cells.end; ++i) {
       Readers& readers = page.readers[i];
       if (!readers.enough(before)) {
         const bool over = readers.first.block <= before || !readers.first.unordered_with(who);
         (over ? readers.first : readers.other) = who;
       }
       if (written && !conflict && collide(page.writers[i], who, before, order)) {
-        conflict = {page.writers[i], false, offset - first + (i << page.shift)};
+        conflict = {page.writers[i], false, base + (i << page.shift)};
       }
     }
-    offset += last - first;
-  }
+  });
   return conflict;
 }
 
@@ -108,17 +115,10 @@ std::optional<AccessHistory::Conflict> AccessHistory::write(std::uint64_t offset
                                                             std::uint32_t before,
                                                             const BlockOrder& order) {
   std::optional<Conflict> conflict;
-  const std::uint64_t end = offset + width;
-  while (offset < end) {
-    Page& page = pages_[offset / page_bytes];
-    const std::uint64_t first = offset % page_bytes;
-    const std::uint64_t last = std::min(end - offset, page_bytes - first) + first;
-    if (page.shift < 0 || ((first | last) & ((std::uint64_t{1} << page.shift) - 1)) != 0) {
-      refine(page, first | last);
-    }
+  for_each_page(offset, width, [&](Page& page, std::uint64_t base, Cells cells) {
     page.last_writer = who.block;
-    for (std::uint64_t i = first >> page.shift; i < last >> page.shift; ++i) {
-      const std::uint64_t at = offset - first + (i << page.shift);
+    for (std::uint64_t i = cells.first; i < cells.end; ++i) {
+      const std::uint64_t at = base + (i << page.shift);
       if (!conflict && !page.readers.empty()) {
         for (const Toucher& reader : {page.readers[i].first, page.readers[i].other}) {
           if (!conflict && collide(reader, who, before, order)) conflict = {reader, true, at};
@@ -129,8 +129,7 @@ std::optional<AccessHistory::Conflict> AccessHistory::write(std::uint64_t offset
       }
       page.writers[i] = who;
     }
-    offset += last - first;
-  }
+  });
   return conflict;
 }
 

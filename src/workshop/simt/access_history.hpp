@@ -87,9 +87,18 @@ class AccessHistory {
     int shift = -1;                 // nobody has touched it
   };
 
+  // Of a page: from `first` up to `end`.
+  struct Cells {
+    std::uint64_t first;
+    std::uint64_t end;
+  };
+
   static bool collide(const Toucher& other, const Toucher& who, std::uint32_t before,
                       const BlockOrder& order);
   static void refine(Page& page, std::uint64_t at);
+  /// Calls visit(page, offset of the page, cells) for the cells of [offset, offset + width).
+  template <class Visit>
+  void for_each_page(std::uint64_t offset, std::uint64_t width, const Visit& visit);
 
   std::vector<Page> pages_;
 };
