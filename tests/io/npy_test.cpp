@@ -164,7 +164,6 @@ TEST(Dtype, RefusesObjectsAndNonsense) {
                             "[('a', '|O')]",
                             "",
                             "<",
-                            "<f",
                             "<f3",
                             "<f11",
                             "<i5",
