@@ -78,6 +78,7 @@ void Engine::touch(Watched& memory, std::uint64_t offset, int width, Op op, How 
     return;
   }
   const std::uint16_t number = log_touch(op, width, memory.device_address + offset, site);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): it was one, a program's own memory
   const auto* at = reinterpret_cast<const std::byte*>(memory.device_address + offset);
   Toucher who = toucher(number);
   who.how = static_cast<std::uint16_t>(how) & 0xf;

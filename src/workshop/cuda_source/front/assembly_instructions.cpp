@@ -439,7 +439,7 @@ std::optional<std::string> instruction_in_cpp(const AssemblyInstruction& instruc
                                                          {"nanosleep", nothing},
                                                          {"createpolicy", policy}};
   const auto found = known.find(instruction.name());
-  const Text text =
+  Text text =
       found != known.end() ? found->second(instruction, names) : arithmetic(instruction, names);
   if (!text || instruction.guard.empty()) return text;
   const auto guard = names.value(instruction.guard);
