@@ -52,6 +52,13 @@ int element_bytes(const DrawArguments& arguments) {
   return arguments.bytes.empty() ? 4 : number("--bytes", arguments.bytes);
 }
 
+/// The layout, and the bytes of its elements.
+std::pair<SwizzledLayout, int> tile(const DrawArguments& arguments) {
+  int bytes = arguments.bytes.empty() ? 0 : element_bytes(arguments);
+  SwizzledLayout layout = parse_layout_of(arguments.layout, bytes);
+  return {std::move(layout), bytes};
+}
+
 /// "64x32" or "64,32".
 std::array<std::int64_t, 2> pair(const std::string& name, std::string text) {
   std::replace(text.begin(), text.end(), 'x', ',');
@@ -117,8 +124,7 @@ lab::Picture drawn(const DrawArguments& arguments) {
   }
   if (arguments.kind == "rung") return rung_way(arguments);
   if (arguments.kind == "tile") {
-    int bytes = arguments.bytes.empty() ? 0 : element_bytes(arguments);
-    const SwizzledLayout layout = parse_layout_of(arguments.layout, bytes);
+    const auto [layout, bytes] = tile(arguments);
     return lab::tile_picture(layout, bytes, number("--vector", arguments.vector),
                              arguments.offsets);
   }
@@ -137,10 +143,11 @@ lab::Picture drawn(const DrawArguments& arguments) {
 
 /// Where the page shows the same. Throws Error for what it does not show.
 std::string page_link(const DrawArguments& arguments) {
-  const int bytes = number("--bytes", arguments.bytes);
   if (arguments.kind == "tile" && !arguments.offsets) {
-    return lab::link_to_tile(parse_swizzled_layout(arguments.layout), bytes, {}, {});
+    const auto [layout, bytes] = tile(arguments);
+    return lab::link_to_tile(layout, bytes, {}, {});
   }
+  const int bytes = element_bytes(arguments);
   if (arguments.kind == "sectors") {
     return fmt::format("view=sectors&lanes={}&bytes={}&vector={}", lab::link_part(arguments.layout),
                        bytes, number("--vector", arguments.vector));
