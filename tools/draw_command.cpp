@@ -55,8 +55,8 @@ int element_bytes(const DrawArguments& arguments) {
 /// The layout, and the bytes of its elements.
 std::pair<SwizzledLayout, int> tile(const DrawArguments& arguments) {
   int bytes = arguments.bytes.empty() ? 0 : element_bytes(arguments);
-  SwizzledLayout layout = parse_layout_of(arguments.layout, bytes);
-  return {std::move(layout), bytes};
+  const SwizzledLayout layout = parse_layout_of(arguments.layout, bytes);
+  return {layout, bytes};
 }
 
 /// "64x32" or "64,32".
