@@ -262,6 +262,48 @@ def test_a_function_that_takes_tensors_is_called(tmp_path):
     assert {(one["kind"], one["places"][0]["line"]) for one in found} == {("out_of_bounds", 4)}
 
 
+TENSORS = """#include <torch/extension.h>
+__global__ void rows_of(torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits> in,
+                        torch::PackedTensorAccessor64<float, 2> out, const int64_t* rows) {
+  const int row = blockIdx.x, column = threadIdx.x;
+  if (column < in.size(1)) out[row][column] = in[rows[row]][column];
+}
+template <class T>
+void expect(const torch::Tensor& tensor, std::vector<T> wanted, const char* what) {
+  const torch::Tensor here = tensor.to(torch::kCPU).contiguous();
+  TORCH_CHECK(here.numel() == int64_t(wanted.size()), what, " has ", here.sizes());
+  for (size_t i = 0; i < wanted.size(); ++i) TORCH_CHECK(here.data_ptr<T>()[i] == wanted[i], what, " at ", i);
+}
+void forward() {
+  const auto on_gpu = torch::TensorOptions().device(torch::kCUDA);
+  auto a = torch::tensor({3.f, 1.f, 2.f, 1.f, 5.f, 4.f}).to(torch::kCUDA).view({3, 2});
+  auto [sorted, places] = a.sort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
+  expect<float>(sorted, {5, 4, 3, 1, 2, 1}, "sorted");
+  expect<int64_t>(places, {2, 2, 0, 0, 1, 1}, "its places");
+  expect<int64_t>(a.argsort(1), {1, 0, 1, 0, 1, 0}, "argsort");
+  expect<float>(std::get<0>(torch::max(a, 0)), {5, 4}, "max");
+  expect<int64_t>(std::get<1>(torch::min(a, 1, true)), {1, 1, 1}, "min's places");
+  TORCH_CHECK(a.max().item().to<int>() == 5 && a.min().item<float>() == 1, "one element");
+  expect<float>(a.index_select(1, torch::tensor({1, 1, 0})), {1, 1, 3, 1, 1, 2, 4, 4, 5}, "columns");
+  expect<int>(torch::arange(2, 5, torch::kInt), {2, 3, 4}, "arange");
+  expect<uint8_t>(a.to(torch::kByte), {3, 1, 2, 1, 5, 4}, "bytes");
+  expect<double>(a.to(torch::kHalf).to(torch::kDouble), {3, 1, 2, 1, 5, 4}, "halves");
+  const auto host = a.cpu();
+  TORCH_CHECK((host.accessor<float, 2>()[2][1]) == 4, "accessor");
+  auto rows = torch::tensor({2, 0, 2}, on_gpu.dtype(torch::kLong));
+  auto out = torch::empty({3, 2}, on_gpu);
+  rows_of<<<3, 32>>>(a.packed_accessor32<float, 2, torch::RestrictPtrTraits>(), out.packed_accessor64<float, 2>(),
+                     rows.data_ptr<int64_t>());
+  expect<float>(out, {5, 4, 3, 1, 5, 4}, "rows");
+}
+"""
+
+
+def test_operations_on_tensors_around_a_launch(tmp_path):
+    report = report_of(written(tmp_path, TENSORS), "--call", "forward", code=0)
+    assert not report["findings"] and not report["host"] and report["kernels"][0]["blocks"] == 3
+
+
 HOST = {
     "a copy of too much": ("cudaMemcpy(a, h, 2048, cudaMemcpyHostToDevice); //1", True),
     "a copy from a freed array": ("cudaFree(a); cudaMemcpy(h, a, 16, cudaMemcpyDeviceToHost); //1", True),

@@ -14,6 +14,12 @@ std::string rewritten(const std::string& source) {
   return rewrite(source).text;
 }
 
+std::string without_blanks(std::string text) {
+  text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == '\t'; }),
+             text.end());
+  return text;
+}
+
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
@@ -45,7 +51,8 @@ TEST(CudaRewrite, TokensAreTheSourceAgain) {
 
 TEST(CudaRewrite, WhatIsNoCudaStays) {
   for (const std::string source :
-       {"std::cout << a << b;", "A<B<C<int>>> x;", "f(\"k<<<1, 2>>>(3)\"); // k<<<1, 2>>>(3)",
+       {"std::cout << a << b;", "out.operator<< <int>(a);", "friend S& operator<< <>(S&, T);",
+        "A<B<C<int>>> x;", "f(\"k<<<1, 2>>>(3)\"); // k<<<1, 2>>>(3)",
         "/* __shared__ k<<<1, 2>>>(3); */", "R\"(k<<<1, 2>>>())\";", "#include \"a.cuh\"\n",
         "__device__ float f(float x) { return x; }", "__device__ const float pi = 3.14f;",
         "__device__ float4 operator+(float4 a, float4 b);", "[=] __device__ (int i) { a[i] = 0; };",
@@ -58,6 +65,13 @@ TEST(CudaRewrite, WhatIsNoCudaStays) {
 TEST(CudaRewrite, Launches) {
   EXPECT_EQ(rewritten("k<<<1, 32>>>(a, b);"), launch("k", "1, 32", ", a, b);"));
   EXPECT_EQ(rewritten("k<<<g, b, 0, s>>>();"), launch("k", "g, b, 0, s", ");"));
+  // Tools that know C++ alone put blanks into the marks.
+  for (const std::string source : {"k<< <1, 32>> >(a, b);", "k < < <1, 32 > > > (a, b);",
+                                   "k <<\t<1, 32>>>(a, b);", "k< <<1, 32> >>(a, b);"}) {
+    EXPECT_EQ(without_blanks(rewritten(source)), without_blanks(launch("k", "1, 32", ", a, b);")))
+        << source;
+    EXPECT_TRUE(rewrite(source).refusals.empty()) << source;
+  }
   EXPECT_EQ(rewritten("k <<< dim3(1, 2), b >>> (a);"), launch("k ", " dim3(1, 2), b ", ", a);"));
   EXPECT_EQ(rewritten("ns::k<A<B<int>>, (3 > 2)><<<1, 2>>>(a);"),
             launch("ns::k<A<B<int>>, (3 > 2)>", "1, 2", ", a);"));
@@ -74,6 +88,9 @@ TEST(CudaRewrite, LaunchesInMacros) {
             "#define L(k, ...) " + launch("k", "g, b", ", __VA_ARGS__)\n"));
   EXPECT_EQ(rewritten("#define L(name, T) name##_##T##_kernel<T><<<g, b>>>(x)\n"),
             "#define L(name, T) " + launch("name##_##T##_kernel<T>", "g, b", ", x)\n"));
+  EXPECT_EQ(rewritten("#define L(name) name##2d_##4<<<g, b>>>(x)\n"),
+            "#define L(name) " + launch("name##2d_##4", "g, b", ", x)\n"));
+  EXPECT_EQ(rewrite("f(2 <<<g, b>>>(x));").refusals.size(), 1U);
   const std::string source = "#define L(T) \\\n  k<T, \\\n    32><<<g, \\\n  b>>>(x)\nint y;\n";
   const std::string text = rewritten(source);
   EXPECT_EQ(lines_of(text), lines_of(source));

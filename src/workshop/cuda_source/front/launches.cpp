@@ -39,6 +39,12 @@ bool goes_on_before(const Token& mark, const Token& outer) {
   return outer.is(">") || (!mark.is("::") && (outer.is(")") || outer.is("]")));
 }
 
+// The "2d" of a##2d.
+bool is_pasted_number(const Tokens& tokens, std::size_t at) {
+  const std::size_t before = last_solid(tokens, at);
+  return tokens[at].kind == TokenKind::number && before != no_token && tokens[before].is("#");
+}
+
 // The first token of the name, or of the expression, that is launched by the "<<<" at `launch`.
 std::size_t callee_begin(const Tokens& tokens, std::size_t launch) {
   std::size_t end = last_solid(tokens, launch);
@@ -54,7 +60,7 @@ std::size_t callee_begin(const Tokens& tokens, std::size_t launch) {
         end = name;
         continue;
       }
-    } else if (!tokens[end].is_word()) {
+    } else if (!tokens[end].is_word() && !is_pasted_number(tokens, end)) {
       return no_token;
     }
     if (first == no_token) return no_token;
@@ -68,7 +74,6 @@ std::size_t callee_begin(const Tokens& tokens, std::size_t launch) {
     if (tokens[before].is("#") && outer != no_token && tokens[outer].is("#")) {
       // A macro pastes the name together: a##b.
       outer = last_solid(tokens, outer);
-      if (outer == no_token || !tokens[outer].is_word()) return no_token;
     } else if (!joins(tokens[before])) {
       return first;
     } else if (outer == no_token || !goes_on_before(tokens[before], tokens[outer])) {
@@ -79,19 +84,28 @@ std::size_t callee_begin(const Tokens& tokens, std::size_t launch) {
   return no_token;
 }
 
-// The first ">" of the ">>>" that closes the launch's configuration.
-std::size_t configuration_end(const Tokens& tokens, std::size_t launch) {
-  for (std::size_t i = launch + 1; i + 2 < tokens.size(); ++i) {
+// The ">>>" that closes the launch's configuration, in which there may be blanks: [from, to).
+struct ConfigurationEnd {
+  std::size_t from = no_token, to = no_token;
+};
+
+ConfigurationEnd configuration_end(const Tokens& tokens, std::size_t launch) {
+  for (std::size_t i = launch + 1; i < tokens.size(); ++i) {
     if (tokens[i].is("(") || tokens[i].is("[") || tokens[i].is("{")) {
       i = closing(tokens, i);
-      if (i == no_token) return no_token;
-    } else if (tokens[i].is(">") && tokens[i + 1].is(">") && tokens[i + 2].is(">")) {
-      return i;
+      if (i == no_token) return {};
     } else if (tokens[i].is(";")) {
-      return no_token;
+      return {};
+    } else if (tokens[i].is(">")) {
+      std::size_t last = i;
+      for (int marks = 1; marks < 3 && last != no_token; ++marks) {
+        last = next_solid(tokens, last + 1);
+        if (last != no_token && !tokens[last].is(">")) last = no_token;
+      }
+      if (last != no_token) return {i, last + 1};
     }
   }
-  return no_token;
+  return {};
 }
 
 std::string in_one_line(std::string text) {
@@ -124,8 +138,8 @@ void replace_null(Edits& edits, std::size_t from, std::size_t to) {
 void rewrite_launch(Edits& edits, std::size_t launch) {
   const Tokens& tokens = edits.tokens();
   const std::size_t begin = callee_begin(tokens, launch);
-  const std::size_t end = configuration_end(tokens, launch);
-  const std::size_t open = end == no_token ? no_token : next_solid(tokens, end + 3);
+  const ConfigurationEnd end = configuration_end(tokens, launch);
+  const std::size_t open = end.to == no_token ? no_token : next_solid(tokens, end.to);
   if (begin == no_token || open == no_token || !tokens[open].is("(")) {
     edits.refuse(launch, "this launch is not understood: kernel<<<grid, block>>>(arguments) is");
     return;
@@ -135,7 +149,7 @@ void rewrite_launch(Edits& edits, std::size_t launch) {
   edits.insert(begin, std::string("::cornerturn::guest::launch_kernel(") + place +
                           ", CT_GUEST_TEXT(" + callee + "), ::cornerturn::guest::config(");
   edits.replace(launch, "");
-  edits.erase(end, open + 1);
+  edits.erase(end.from, open + 1);
   const std::size_t close = closing(tokens, open);
   const std::size_t first = next_solid(tokens, open + 1);
   edits.insert(open + 1, "), [&](auto... cornerturn_a) CT_GUEST_PLAIN { " + callee +

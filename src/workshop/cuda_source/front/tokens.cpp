@@ -28,7 +28,7 @@ class Reader {
       const std::size_t from = at_;
       const std::size_t line = line_;
       const TokenKind kind = next();
-      out_.push_back({kind, source_.substr(from, at_ - from), line});
+      out_.push_back({kind, text_since(from), line});
       line_ += static_cast<std::size_t>(std::count(source_.begin() + static_cast<long>(from),
                                                    source_.begin() + static_cast<long>(at_), '\n'));
       if (kind != TokenKind::blank) {
@@ -67,7 +67,8 @@ class Reader {
       quoted();
       return TokenKind::text;
     }
-    for (const std::string_view mark : {"<<<", "...", "::", "->"}) {
+    if (c == '<' && launch()) return TokenKind::mark;
+    for (const std::string_view mark : {"...", "::", "->"}) {
       if (source_.substr(at_, mark.size()) == mark) {
         at_ += mark.size();
         return TokenKind::mark;
@@ -75,6 +76,27 @@ class Reader {
     }
     ++at_;
     return TokenKind::mark;
+  }
+
+  // "<<<", in which nvcc allows blanks: "<< <" is what tools for the layout of C++ make of it.
+  bool launch() {
+    if (!out_.empty()) {
+      const std::size_t before = last_solid(out_, out_.size());
+      if (before != no_token && out_[before].is("operator")) return false;
+    }
+    std::size_t at = at_;
+    for (int marks = 1; marks < 3; ++marks) {
+      ++at;
+      while (at < source_.size() && (source_[at] == ' ' || source_[at] == '\t')) ++at;
+      if (at == source_.size() || source_[at] != '<') return false;
+    }
+    at_ = at + 1;
+    return true;
+  }
+
+  std::string_view text_since(std::size_t from) const {
+    const std::string_view text = source_.substr(from, at_ - from);
+    return text.size() > 3 && text.front() == '<' ? "<<<" : text;
   }
 
   // How many characters a backslash at the end of a line takes, with the end; or 0.

@@ -29,7 +29,8 @@ struct Token {
 };
 using Tokens = std::vector<Token>;
 
-/// All of `source`: the tokens' texts one after the other are the source again. They refer to it.
+/// All of `source`: the tokens' texts one after the other are the source again, to which they
+/// refer, except that blanks within "<<<" are lost.
 /// Where it does not begin a line, "#" at its beginning is a mark.
 Tokens tokens_of(std::string_view source, bool begins_line = true);
 

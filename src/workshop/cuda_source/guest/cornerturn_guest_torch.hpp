@@ -8,12 +8,38 @@
 #include <memory>
 #include <tuple>
 
+#include "cornerturn_guest_torch_accessors.hpp"
 #include "cornerturn_guest_torch_types.hpp"
 
 #define CORNERTURN_GUEST_TORCH 1
 
 namespace at {
 using namespace c10;
+
+// A number of which only the program knows the type.
+class Scalar {
+ public:
+  Scalar() = default;
+  Scalar(std::int64_t whole) : whole_(whole), number_(static_cast<double>(whole)) {}
+  Scalar(double number) : whole_(static_cast<std::int64_t>(number)), number_(number) {}
+  template <class T>
+  T to() const {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      return static_cast<T>(whole_);
+    } else {
+      return static_cast<T>(number_);
+    }
+  }
+  int toInt() const { return to<int>(); }
+  std::int64_t toLong() const { return to<std::int64_t>(); }
+  float toFloat() const { return to<float>(); }
+  double toDouble() const { return to<double>(); }
+  bool toBool() const { return to<bool>(); }
+
+ private:
+  std::int64_t whole_ = 0;
+  double number_ = 0;
+};
 
 // Memory of the host or of the device, which its last tensor frees.
 struct Storage {
@@ -128,6 +154,7 @@ class Tensor {
   Tensor clone() const;
   Tensor to(ScalarType type) const;
   Tensor to(Device device) const;
+  Tensor to(DeviceType kind) const { return to(Device(kind)); }
   Tensor to(TensorOptions options) const { return to(options.type).to(options.where); }
   Tensor to(Device device, ScalarType type) const { return to(type).to(device); }
   Tensor cuda() const { return to(Device(kCUDA)); }
@@ -144,7 +171,33 @@ class Tensor {
     return value;
   }
 
+  Scalar item() const;
+
   void record_stream(cudaStream_t) const {}
+
+  std::tuple<Tensor, Tensor> sort(std::int64_t mode = -1, bool descending = false) const;
+  std::tuple<Tensor, Tensor> sort(std::optional<bool> stable, std::int64_t mode = -1,
+                                  bool descending = false) const;
+  Tensor argsort(std::int64_t mode = -1, bool descending = false) const;
+  Tensor max() const;
+  Tensor min() const;
+  std::tuple<Tensor, Tensor> max(std::int64_t mode, bool keeps = false) const;
+  std::tuple<Tensor, Tensor> min(std::int64_t mode, bool keeps = false) const;
+  Tensor index_select(std::int64_t mode, const Tensor& index) const;
+
+  // What indexes the elements by several numbers: on the host, or in a kernel.
+  template <class T, std::size_t modes>
+  TensorAccessor<T, modes> accessor() const {
+    return {checked_for_accessor<T, modes>(), sizes_.data(), strides_.data()};
+  }
+  template <class T, std::size_t modes, template <class> class Traits = DefaultPtrTraits>
+  PackedTensorAccessor<T, modes, std::int32_t> packed_accessor32() const {
+    return {checked_for_accessor<T, modes>(), sizes_, strides_};
+  }
+  template <class T, std::size_t modes, template <class> class Traits = DefaultPtrTraits>
+  PackedTensorAccessor<T, modes, std::int64_t> packed_accessor64() const {
+    return {checked_for_accessor<T, modes>(), sizes_, strides_};
+  }
 
   // Views of the same memory.
   Tensor view(IntArrayRef sizes) const {
@@ -187,6 +240,13 @@ class Tensor {
   }
 
  private:
+  template <class T, std::size_t modes>
+  T* checked_for_accessor() const {
+    if (dim() != static_cast<std::int64_t>(modes)) {
+      throw Error("an accessor has as many modes as its tensor");
+    }
+    return data_ptr<T>();
+  }
   std::size_t wrapped(std::int64_t mode) const {
     return static_cast<std::size_t>(mode < 0 ? mode + dim() : mode);
   }
@@ -274,25 +334,45 @@ inline Tensor with_bytes(const std::vector<char>& bytes, IntArrayRef sizes, Tens
   return result;
 }
 
-template <class T>
-Tensor filled(IntArrayRef sizes, T value, TensorOptions options) {
-  Tensor result = empty(sizes, options);
-  with_type(options.type, [&](auto zero) {
-    std::vector<char> bytes(result.nbytes());
-    const auto element = static_cast<decltype(zero)>(value);
-    for (std::size_t at = 0; at < bytes.size(); at += sizeof(element)) {
-      std::memcpy(bytes.data() + at, &element, sizeof(element));
+// Wide enough for every type's values. One type in the middle keeps the pairs of types few, which
+// would all have to be compiled.
+using Number = long double;
+inline std::vector<Number> numbers_of(const Tensor& tensor) {
+  const std::vector<char> bytes = bytes_of(tensor.contiguous());
+  std::vector<Number> numbers(static_cast<std::size_t>(tensor.numel()));
+  with_type(tensor.scalar_type(), [&](auto value) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
+      numbers[i] = static_cast<Number>(value);
     }
-    cudaMemcpy(result.data_ptr(), bytes.data(), bytes.size(), cudaMemcpyDefault);
   });
-  return result;
+  return numbers;
+}
+inline Tensor with_numbers(const std::vector<Number>& numbers, IntArrayRef sizes,
+                           TensorOptions options) {
+  std::vector<char> bytes(numbers.size() * elementSize(options.type));
+  with_type(options.type, [&](auto value) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      value = static_cast<decltype(value)>(numbers[i]);
+      std::memcpy(bytes.data() + i * sizeof(value), &value, sizeof(value));
+    }
+  });
+  return with_bytes(bytes, sizes, options);
+}
+
+inline Tensor filled(IntArrayRef sizes, Number value, TensorOptions options) {
+  std::size_t elements = 1;
+  for (const std::int64_t extent : sizes) {
+    elements *= static_cast<std::size_t>(extent);
+  }
+  return with_numbers(std::vector<Number>(elements, value), sizes, options);
 }
 
 }  // namespace detail
 
 template <class T>
 Tensor full(IntArrayRef sizes, T value, TensorOptions options = {}) {
-  return detail::filled(sizes, value, options);
+  return detail::filled(sizes, static_cast<detail::Number>(value), options);
 }
 inline Tensor ones(IntArrayRef sizes, TensorOptions options = {}) {
   return detail::filled(sizes, 1, options);
@@ -319,6 +399,18 @@ inline Tensor Tensor::clone() const {
   }
   return detail::with_bytes(gathered, sizes_, options_);
 }
+inline Scalar Tensor::item() const {
+  if (numel() != 1) {
+    throw Error("item() needs a tensor of one element");
+  }
+  Scalar result;
+  detail::with_type(options_.type, [&](auto value) {
+    cudaMemcpy(&value, data_ptr(), sizeof(value), cudaMemcpyDefault);
+    result = std::is_integral_v<decltype(value)> ? Scalar(static_cast<std::int64_t>(value))
+                                                 : Scalar(static_cast<double>(value));
+  });
+  return result;
+}
 inline Tensor Tensor::to(Device device) const {
   if (device == options_.where) {
     return *this;
@@ -329,19 +421,7 @@ inline Tensor Tensor::to(ScalarType type) const {
   if (type == options_.type) {
     return *this;
   }
-  const std::vector<char> from = detail::bytes_of(contiguous());
-  std::vector<char> to(static_cast<std::size_t>(numel()) * elementSize(type));
-  detail::with_type(options_.type, [&](auto source) {
-    detail::with_type(type, [&](auto target) {
-      for (std::int64_t i = 0; i < numel(); ++i) {
-        const auto n = static_cast<std::size_t>(i);
-        std::memcpy(&source, from.data() + n * sizeof(source), sizeof(source));
-        target = static_cast<decltype(target)>(source);
-        std::memcpy(to.data() + n * sizeof(target), &target, sizeof(target));
-      }
-    });
-  });
-  return detail::with_bytes(to, sizes_, options_.dtype(type));
+  return detail::with_numbers(detail::numbers_of(*this), sizes_, options_.dtype(type));
 }
 
 template <class T>
@@ -362,5 +442,7 @@ template <class T, bool>
 using acc_type = typename OpMathType<T>::type;
 
 }  // namespace at
+
+#include "cornerturn_guest_torch_operations.hpp"
 
 #include "cornerturn_guest_torch_macros.hpp"
