@@ -19,6 +19,7 @@ struct Fault {
   const char* says;  // in the message
   bool both = false;
   bool host = false;
+  const char* program = "faults";
 };
 
 constexpr Fault faults[] = {
@@ -52,6 +53,21 @@ constexpr Fault faults[] = {
     {"host_reads_device", "host_access", "error", "host code reads device memory", false, true},
     {"crash", "crash", "error", "divides an integer by zero", false, true},
     {"null_on_host", "crash", "error", "where there is no memory", false, true},
+    {"no_grid_barrier", "race", "error", "nothing orders two blocks", true, false, "grids"},
+    {"one_grid_barrier", "race", "error", "nothing orders two blocks", true, false, "grids"},
+    {"after_the_grid_barrier", "race", "error", "nothing orders two blocks", true, false, "grids"},
+    {"block_stays_away", "divergent_barrier", "error", "not all blocks of the grid", false, false,
+     "grids"},
+    {"threads_stay_away", "divergent_barrier", "error", "not all threads of the block", false,
+     false, "grids"},
+    {"grid_or_block", "divergent_barrier", "error", "different barriers", true, false, "grids"},
+    {"two_grid_barriers", "divergent_barrier", "error", "different barriers", true, false, "grids"},
+    {"alone", "launch", "error", "needs a cooperative launch", false, false, "grids"},
+    {"crowded", "launch", "error", "has 5 blocks; the device holds 4", false, false, "grids"},
+    {"crowded_shared", "launch", "error", "has 11 blocks; the device holds 10", false, false,
+     "grids"},
+    {"no_room", "never_ends", "error", "and not ended", false, false, "grids"},
+    {"nobody_comes", "never_ends", "error", "and not ended", false, false, "grids"},
 };
 
 using Case = std::tuple<const char*, Fault>;
@@ -73,9 +89,9 @@ TEST_P(PlantedFaults, IsFoundAtItsLines) {
   if (std::string(compiler) == "clang++" && std::string(fault.name) == "misaligned_vector") {
     GTEST_SKIP() << "clang copies 16 bytes by memcpy, which may begin anywhere";
   }
-  const GuestProgram& program = guest_program(compiler, "faults");
+  const GuestProgram& program = guest_program(compiler, fault.program);
   ASSERT_TRUE(program.compiles());
-  const auto run = program.run(fault.name, {{"steps", 100000}});
+  const auto run = program.run(fault.name, {{"steps", 100000}, {"device", {{"sms", 2}}}});
   ASSERT_TRUE(run.report.is_object());
   const json& all = run.report.at(fault.host ? "host" : "findings");
   const std::string name = fault.name;
@@ -117,6 +133,17 @@ TEST_P(SoundPrograms, HaveNoFinding) {
   ASSERT_TRUE(program.compiles());
   const auto run = program.run("");
   EXPECT_EQ(run.status, 0) << run.output;
+  ASSERT_TRUE(run.report.is_object());
+  EXPECT_TRUE(run.report.at("findings").empty()) << run.report.at("findings").dump(1);
+  EXPECT_TRUE(run.report.at("host").empty()) << run.report.at("host").dump(1);
+}
+
+TEST_P(SoundPrograms, MayHaveBlocksThatWaitForEachOther) {
+  if (!has_compiler(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+  const GuestProgram& program = guest_program(GetParam(), "grids");
+  ASSERT_TRUE(program.compiles());
+  const auto run = program.run("right");
+  EXPECT_EQ(run.output, "all right\n");
   ASSERT_TRUE(run.report.is_object());
   EXPECT_TRUE(run.report.at("findings").empty()) << run.report.at("findings").dump(1);
   EXPECT_TRUE(run.report.at("host").empty()) << run.report.at("host").dump(1);

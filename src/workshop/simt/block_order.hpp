@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace cornerturn::simt {
@@ -34,22 +35,26 @@ struct Toucher {
   }
 };
 
-/// What threads have announced to others by a flag, and which of that the running block has waited
-/// for.
+/// What threads have announced to others by a flag, and which of that each block has waited for.
 class BlockOrder {
  public:
   void begin_launch() {
     flags_.clear();
     waited_.clear();
   }
-  void begin_block() { waited_.clear(); }
 
   /// `who` sets the flag: what its block did up to its last barrier comes before. With `own`, what
   /// the thread itself did after it does so too (it has put a fence there), and its warp up to the
   /// warp's last barrier.
   void announce(const void* flag, const Toucher& who, bool own = false) {
     Flag& its = flags_[flag];
-    its.by_block[who.block].push_back({who, its.count++, own});
+    std::vector<Announced>& all = its.by_block[who.block];
+    const auto found = waited_.find(who.block);
+    const std::size_t waits = found == waited_.end() ? 0 : found->second.size();
+    const std::size_t number = its.count++;
+    // A thread that announces again and again while it waits says nothing new.
+    if (!all.empty() && all.back().same(who, own, waits)) return;
+    all.push_back({who, number, waits, own});
   }
 
   /// `who` reads the flag, and so comes after all that was announced by it. False: nothing was.
@@ -57,33 +62,35 @@ class BlockOrder {
     const auto found = flags_.find(flag);
     if (found == flags_.end()) return false;
     const Flag& its = found->second;
-    if (!waited_.empty() && waited_.back().flag == &its && waited_.back().by.same_thread(who)) {
-      waited_.back().count = its.count;
+    std::vector<Waited>& waited = waited_[who.block];
+    if (!waited.empty() && waited.back().flag == &its && waited.back().by.same_thread(who)) {
+      waited.back().count = its.count;
     } else {
-      waited_.push_back({&its, its.count, who});
+      waited.push_back({&its, its.count, who});
     }
     return true;
   }
 
-  /// Was `other` over when something was announced that the running thread, or one before its last
-  /// barrier, has waited for?
+  /// Was `other` over when something was announced that `who`, or a thread before its last barrier,
+  /// has waited for? Whoever announced it may itself have waited for another one.
   bool before(const Toucher& other, const Toucher& who) const {
-    for (const Waited& waited : waited_) {
-      if (!after(waited.by, who)) continue;
-      const auto found = waited.flag->by_block.find(other.block);
-      if (found == waited.flag->by_block.end()) continue;
-      for (const Announced& one : found->second) {
-        if (one.number < waited.count && covers(one, other)) return true;
-      }
-    }
-    return false;
+    const auto found = waited_.find(who.block);
+    if (found == waited_.end()) return false;
+    Seen seen;
+    return comes_before(other, who, found->second.size(), seen);
   }
 
  private:
   struct Announced {
     Toucher who;
     std::size_t number = 0;
+    std::size_t waits = 0;  // what its block had waited for by then
     bool own = false;
+
+    bool same(const Toucher& other, bool its_own, std::size_t its_waits) const {
+      return who.same_thread(other) && who.block_epoch == other.block_epoch &&
+             who.warp_epoch == other.warp_epoch && own == its_own && waits == its_waits;
+    }
   };
   struct Flag {
     std::unordered_map<std::uint32_t, std::vector<Announced>> by_block;
@@ -94,6 +101,7 @@ class BlockOrder {
     std::size_t count = 0;
     Toucher by;
   };
+  using Seen = std::unordered_map<const Flag*, std::size_t>;  // up to which number
 
   static bool covers(const Announced& one, const Toucher& other) {
     if (other.block_epoch < one.who.block_epoch) return true;
@@ -105,8 +113,36 @@ class BlockOrder {
            (who.same_warp(waiter) && who.warp_epoch > waiter.warp_epoch);
   }
 
+  // Of what the block of `who` has waited for, the first `waits` count.
+  bool comes_before(const Toucher& other, const Toucher& who, std::size_t waits, Seen& seen) const {
+    const auto its = waited_.find(who.block);
+    if (its == waited_.end()) return false;
+    const auto end = its->second.begin() + static_cast<std::ptrdiff_t>(waits);
+    for (auto waited = its->second.begin(); waited != end; ++waited) {
+      if (!after(waited->by, who)) continue;
+      const auto found = waited->flag->by_block.find(other.block);
+      if (found == waited->flag->by_block.end()) continue;
+      for (const Announced& one : found->second) {
+        if (one.number < waited->count && covers(one, other)) return true;
+      }
+    }
+    for (auto waited = its->second.begin(); waited != end; ++waited) {
+      if (!after(waited->by, who)) continue;
+      std::size_t& known = seen[waited->flag];
+      if (known >= waited->count) continue;
+      const std::size_t from = std::exchange(known, waited->count);
+      for (const auto& [block, all] : waited->flag->by_block) {
+        for (const Announced& one : all) {
+          if (one.number < from || one.number >= waited->count || one.waits == 0) continue;
+          if (comes_before(other, one.who, one.waits, seen)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
   std::unordered_map<const void*, Flag> flags_;
-  std::vector<Waited> waited_;  // by the running block
+  std::unordered_map<std::uint32_t, std::vector<Waited>> waited_;  // by blocks
 };
 
 }  // namespace cornerturn::simt

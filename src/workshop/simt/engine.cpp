@@ -54,31 +54,40 @@ void Engine::run(std::string kernel, const Launch& launch, Mode mode, GlobalMemo
 
   if (threads_.size() != count ||
       !(threads_.back().id == Dim3{launch.block.x - 1, launch.block.y - 1, launch.block.z - 1})) {
-    threads_ = std::vector<Thread>(count);
-    warps_ = std::vector<Warp>((count + 31) / 32);
-    std::size_t i = 0;
-    for (unsigned z = 0; z < launch.block.z; ++z) {
-      for (unsigned y = 0; y < launch.block.y; ++y) {
-        for (unsigned x = 0; x < launch.block.x; ++x, ++i) {
-          threads_[i].id = {x, y, z};
-          warps_[i / 32].all |= 1U << (i % 32);
-        }
-      }
-    }
+    make_threads();
   }
   if (fiber_count_ < count) prepare_fibers(count);
+  if (program_) {
+    run_blocks();
+    return;
+  }
   bool complete = true;
   try {
-    for (std::uint64_t i = 0; i < launch.grid.count() && !stopped_; ++i) {
-      if (program_) choose_mode(i);
-      run_block(i);
+    for (std::uint64_t i = 0; i < launch.grid.count(); ++i) {
+      begin_block(i);
+      go_on();
       complete = complete && !abandoned_;
     }
   } catch (const Stopped&) {
     complete = false;
   }
   if (mode_ == Mode::recording && complete) report_unwritten_outputs();
-  if (program_) first_block_ += static_cast<std::uint32_t>(launch.grid.count());
+}
+
+void Engine::make_threads() {
+  const Dim3& block = launch_.block;
+  const std::uint64_t count = block.count();
+  threads_ = std::vector<Thread>(count);
+  warps_ = std::vector<Warp>((count + 31) / 32);
+  std::size_t i = 0;
+  for (unsigned z = 0; z < block.z; ++z) {
+    for (unsigned y = 0; y < block.y; ++y) {
+      for (unsigned x = 0; x < block.x; ++x, ++i) {
+        threads_[i].id = {x, y, z};
+        warps_[i / 32].all |= 1U << (i % 32);
+      }
+    }
+  }
 }
 
 std::int64_t Engine::shared_bytes() const {
@@ -112,12 +121,12 @@ Dim3 Engine::block_of(std::uint64_t linear) const {
           static_cast<unsigned>(linear / grid.x / grid.y)};
 }
 
-void Engine::run_block(std::uint64_t linear) {
+void Engine::begin_block(std::uint64_t linear) {
   block_linear_ = static_cast<std::uint32_t>(linear);
   block_id_ = block_of(linear);
-  order_.begin_block();
   fenced_ = false;
   paused_ = 0;
+  resumed_ = false;
   votes_ = {};
   block_epoch_ = ++clock_;
   shadow_.begin_block(shared_used_, block_epoch_);
@@ -130,14 +139,21 @@ void Engine::run_block(std::uint64_t linear) {
   }
   for (Warp& warp : warps_) {
     warp.ready = warp.all;
-    warp.at_warp = warp.at_barrier = warp.ended = warp.paused = 0;
+    warp.at_warp = warp.at_barrier = warp.at_grid = warp.ended = warp.paused = 0;
     warp.epoch = block_epoch_;
   }
+}
+
+// Runs the block's threads until all have ended, or wait for another block.
+void Engine::go_on() {
   current_warp_ = 0;
   abandoned_ = false;
   current_ = pick();
-  Fiber* first = free_.back();
-  free_.pop_back();
+  Fiber* first = threads_[current_].fiber;
+  if (!threads_[current_].started) {
+    first = free_.back();
+    free_.pop_back();
+  }
   Fiber::switch_to(main_, *first);
   if (abandoned_) {
     for (Warp& warp : warps_) warp.log.flush([](const Request&) {});
@@ -203,6 +219,7 @@ std::uint32_t Engine::pick() {
       warp.ready &= warp.ready - 1;
       return static_cast<std::uint32_t>(current_warp_ * 32) + static_cast<std::uint32_t>(lane);
     }
+    if (resumed_ && paused_ > 0 && others_wait()) return none;
     if (!resume_paused() && !release_block()) return none;
     current_warp_ = 0;
   }
@@ -265,11 +282,16 @@ bool Engine::release_block() {
                   : "all threads of the block must reach the barrier",
          program_);
   }
+  for (std::uint32_t i = 0; i < warps_.size() && elsewhere == none; ++i) {
+    if (warps_[i].at_grid != 0)
+      elsewhere = i * 32 + static_cast<std::uint32_t>(lowest(warps_[i].at_grid));
+  }
   if (elsewhere != none) {
     note(FindingKind::divergent_barrier, "", 0, waits,
          party(elsewhere, threads_[elsewhere].waits_at, Action::wait),
          "threads of one block meet at different barriers");
   }
+  resumed_ = false;
   block_epoch_ = ++clock_;
   result_ = std::exchange(votes_, {});
   for (Warp& warp : warps_) {

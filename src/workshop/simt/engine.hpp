@@ -14,6 +14,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,7 +54,18 @@ class Engine {
   /// Kernels come from a program that was not written for the emulator: it moves its bytes itself
   /// and only says what it touches. Then lanes wait for the lanes of a mask, threads that have
   /// ended are not waited for, and a launch is left by `stop`, not by an exception.
-  void serve_program() { program_ = true; }
+  /// Its shared memory lies where the program has it: while another block runs, `take` has the
+  /// bytes that lie there, and `put` puts them back and says that the block goes on.
+  struct SharedKeeper {
+    std::vector<std::byte> (*take)(std::size_t bytes) = nullptr;
+    void (*put)(const std::vector<std::byte>& bytes) = nullptr;
+  };
+  void serve_program(SharedKeeper keeper) {
+    program_ = true;
+    keeper_ = keeper;
+  }
+  /// So many blocks of a program's launch may have begun and not ended.
+  void limit_residents(std::uint64_t blocks) { most_residents_ = blocks; }
   /// Of a launch's blocks only `blocks`, spread over the grid, are told to the visitor; 0: all are.
   void count_blocks(std::uint64_t blocks) { counted_blocks_ = blocks; }
   /// After so many accesses the blocks that follow run in the fast mode. 0: no limit.
@@ -80,6 +92,8 @@ class Engine {
   };
   /// The block's barrier, and how many threads came to it with `yes`.
   Votes vote(bool yes, const Site& site);
+  /// All blocks of the launch meet (resident_blocks.cpp), which may all be resident.
+  void grid_barrier(const Site& site);
   /// The lanes that come here before any lane of the warp has to wait elsewhere.
   std::uint32_t converge(const Site& site);
   /// Lets the others run first: for a thread that waits for what another one stores.
@@ -210,6 +224,7 @@ class Engine {
     std::uint32_t ready = 0;
     std::uint32_t at_warp = 0;
     std::uint32_t at_barrier = 0;
+    std::uint32_t at_grid = 0;
     std::uint32_t ended = 0;
     std::uint32_t paused = 0;
     std::uint32_t all = 0;
@@ -219,9 +234,34 @@ class Engine {
     WarpLog log;
   };
 
+  // A block that has begun and not ended, while others run.
+  struct Resident {
+    std::uint64_t linear = 0;
+    bool released = false;  // all blocks have met at the grid's barrier, it may go on
+    bool fenced = false;
+    std::uint32_t paused = 0;
+    std::uint32_t epoch = 0;
+    Votes votes;
+    Votes result;
+    std::vector<Thread> threads;
+    std::vector<Warp> warps;
+    std::vector<std::pair<Fiber*, Fiber::Image>> stacks;
+    std::vector<std::byte> shared;
+    SharedShadow shadow;
+  };
+
   static void fiber_main(Fiber& self, void* engine);
   void work(Fiber& self);
-  void run_block(std::uint64_t linear);
+  void make_threads();
+  void begin_block(std::uint64_t linear);
+  void go_on();
+  void run_blocks();
+  bool next_block();
+  Resident leave_block();
+  void return_to(Resident block);
+  void release_grid();
+  void check_grid_waiters();
+  bool others_wait() const;
   void wait();
   std::uint32_t pick();
   bool release_warp(Warp& warp);
@@ -320,6 +360,12 @@ class Engine {
   bool stopped_ = false;
   bool slowly_ = false;  // the launch records
   std::uint32_t paused_ = 0;
+  bool resumed_ = false;  // paused threads have gone on, and since then nobody else
+  SharedKeeper keeper_;
+  std::uint64_t most_residents_ = 1;
+  std::uint64_t next_block_ = 0;
+  std::vector<Resident> residents_;
+  std::optional<Dim3> ended_;  // a block that has
   Votes votes_;
   Votes result_;
   std::uint64_t counted_blocks_ = 0;

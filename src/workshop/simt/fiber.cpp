@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <boost/context/detail/fcontext.hpp>
 #include <utility>
 
@@ -85,6 +86,17 @@ void Fiber::prepare(std::byte* stack, std::size_t bytes, Entry entry, void* user
 
 void Fiber::switch_to(Fiber& from, Fiber& to) {
   FiberStart::jump(from, to);
+}
+
+// The context is where the stack has grown down to.
+Fiber::Image Fiber::copy() const {
+  const auto* low = static_cast<const std::byte*>(context_);
+  return {context_, {low, static_cast<const std::byte*>(stack_) + bytes_}};
+}
+
+void Fiber::put_back(const Image& image) {
+  context_ = image.context;
+  std::copy(image.bytes.begin(), image.bytes.end(), static_cast<std::byte*>(context_));
 }
 
 StackPool::Mapping::~Mapping() {

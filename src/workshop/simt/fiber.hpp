@@ -25,6 +25,15 @@ class Fiber {
   /// Leaves `from`, continues `to`; returns when someone switches back to `from`.
   static void switch_to(Fiber& from, Fiber& to);
 
+  /// What a fiber that was left has on its stack. Put back on the same stack, it goes on there,
+  /// whatever ran on it in between.
+  struct Image {
+    void* context = nullptr;
+    std::vector<std::byte> bytes;
+  };
+  Image copy() const;
+  void put_back(const Image& image);
+
  private:
   friend struct FiberStart;
   void* context_ = nullptr;

@@ -87,6 +87,7 @@ void Engine::count_step(const Site& site, Action action) {
 bool Engine::resume_paused() {
   if (paused_ == 0) return false;
   paused_ = 0;
+  resumed_ = true;
   for (Warp& warp : warps_) warp.ready |= std::exchange(warp.paused, 0);
   return true;
 }
@@ -165,15 +166,17 @@ void Engine::explain_stuck(Warp& warp) {
     const std::uint32_t bit = 1U << (lane % 32);
     if ((warp.at_warp & bit) == 0 || threads_[lane].mask != threads_[waiter].mask) other = lane;
   }
-  const bool at_barrier = (warp.at_barrier >> (other % 32) & 1U) != 0;
+  const auto waits_in = [&](std::uint32_t lanes) { return (lanes >> (other % 32) & 1U) != 0; };
+  const bool at_barrier = waits_in(warp.at_barrier);
   note(FindingKind::divergent_barrier, "", 0,
        party(waiter, threads_[waiter].waits_at, Action::wait),
        party(other, threads_[other].waits_at, Action::wait),
-       at_barrier ? fmt::format("the mask {:#010x} names a lane that waits at the block's barrier",
-                                threads_[waiter].mask)
-                  : fmt::format("lanes wait for each other with the masks {:#010x} and {:#010x}",
-                                threads_[waiter].mask, threads_[other].mask));
-  if (warp.at_barrier != 0) abandoned_ = stopped_ = true;
+       at_barrier || waits_in(warp.at_grid)
+           ? fmt::format("the mask {:#010x} names a lane that waits at the {}'s barrier",
+                         threads_[waiter].mask, at_barrier ? "block" : "grid")
+           : fmt::format("lanes wait for each other with the masks {:#010x} and {:#010x}",
+                         threads_[waiter].mask, threads_[other].mask));
+  if ((warp.at_barrier | warp.at_grid) != 0) abandoned_ = stopped_ = true;
 }
 
 }  // namespace cornerturn::simt

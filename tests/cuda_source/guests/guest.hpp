@@ -1,6 +1,7 @@
 // What the front end writes for a launch, for guest programs that are written by hand.
 #pragma once
 
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -13,6 +14,10 @@
       ::cornerturn::guest::Place{__builtin_FILE(), __builtin_LINE()}, #kernel, \
       ::cornerturn::guest::config(grid, block, bytes),                         \
       [&](auto... cornerturn_a) CT_GUEST_PLAIN { kernel(cornerturn_a...); }, __VA_ARGS__)
+#define LAUNCH_TOGETHER(kernel, grid, block, arguments)                                            \
+  ::cornerturn::guest::launch_cooperative(                                                         \
+      ::cornerturn::guest::Place{__builtin_FILE(), __builtin_LINE()}, #kernel, kernel, dim3(grid), \
+      dim3(block), arguments)
 #define LAUNCH(kernel, grid, block, ...) LAUNCH_WITH(kernel, grid, block, 0, __VA_ARGS__)
 
 // `count` numbers on the device: 0, 1, 2, ...

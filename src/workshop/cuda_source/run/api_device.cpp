@@ -11,10 +11,6 @@ namespace cornerturn::cuda_source {
 
 namespace {
 
-// What every GPU of today has, whatever the model says.
-constexpr int most_blocks_sm = 32;
-constexpr std::size_t reserved_shared = 1024;
-
 cudaDeviceProp properties_of(const DeviceModel& device) {
   cudaDeviceProp p{};
   const std::size_t letters = std::min(device.name.size(), sizeof(p.name) - 1);
@@ -197,21 +193,11 @@ cudaError_t function_attributes(cudaFuncAttributes* attributes) {
   return cudaSuccess;
 }
 
-// Registers are not known here, so that only threads and shared memory limit the number.
 cudaError_t blocks_on_multiprocessor(int* blocks, int threads, std::size_t dynamic_shared) {
-  const DeviceModel& device = config().device;
   if (threads <= 0) {
     return leave_error(cudaErrorInvalidValue);
   }
-  const auto wanted = static_cast<unsigned>(threads);
-  if (wanted > device.threads_block || dynamic_shared > device.shared_block_optin) {
-    *blocks = 0;
-    return cudaSuccess;
-  }
-  const auto warp = static_cast<unsigned>(device.warp);
-  const unsigned by_threads = device.threads_sm / ((wanted + warp - 1) / warp * warp);
-  const std::size_t by_shared = device.shared_sm / (dynamic_shared + reserved_shared);
-  *blocks = std::min({static_cast<int>(by_threads), static_cast<int>(by_shared), most_blocks_sm});
+  *blocks = blocks_on_one(config().device, static_cast<unsigned>(threads), dynamic_shared);
   return cudaSuccess;
 }
 

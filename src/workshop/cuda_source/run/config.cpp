@@ -49,6 +49,14 @@ Config read_config() {
 
 }  // namespace
 
+int blocks_on_one(const DeviceModel& device, unsigned threads, std::size_t shared) {
+  if (threads > device.threads_block || shared > device.shared_block_optin) return 0;
+  const auto warp = static_cast<unsigned>(device.warp);
+  const unsigned by_threads = device.threads_sm / ((threads + warp - 1) / warp * warp);
+  const std::size_t by_shared = device.shared_sm / (shared + reserved_shared);
+  return std::min({static_cast<int>(by_threads), static_cast<int>(by_shared), most_blocks_sm});
+}
+
 const Config& config() {
   static const Config& it = *new Config(read_config());
   return it;

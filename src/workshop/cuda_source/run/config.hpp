@@ -28,6 +28,15 @@ struct Config {
   DeviceModel device;
 };
 
+/// What every GPU of today has, whatever the model says: blocks of a multiprocessor, and shared
+/// memory that each of them takes beside its own.
+inline constexpr int most_blocks_sm = 32;
+inline constexpr std::size_t reserved_shared = 1024;
+
+/// How many blocks of so many threads a multiprocessor holds at once. Registers are not known here,
+/// so that only threads and shared memory limit the number.
+int blocks_on_one(const DeviceModel& device, unsigned threads, std::size_t shared);
+
 /// Read when it is asked for first.
 const Config& config();
 

@@ -69,8 +69,17 @@ int block_barrier_or(int predicate) {
 }
 
 void grid_barrier() {
-  if (engine().launch().grid.count() > 1) refuse("a barrier of the whole grid");
-  meet(false, CT_CODE);
+  const void* code = CT_CODE;
+  if (!running.cooperative) {
+    cuda_source::note_thread("launch", "", 0,
+                             "a barrier of the whole grid needs a cooperative launch "
+                             "(cudaLaunchCooperativeKernel)",
+                             "waits", 0, code);
+    cuda_source::set_launch_error(cuda_source::launch_failure);
+    engine().stop();
+  }
+  engine().grid_barrier(site(code));
+  show_indices();
 }
 
 void warp_barrier(std::uint32_t mask) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <mutex>
 
 #include "cornerturn/error.hpp"
@@ -74,15 +75,45 @@ void poison_shared() {
   }
 }
 
-void begin_block() {
-  poison_shared();
+void show_block() {
   const Dim3& block = engine().block_id();
   cornerturn_block_idx[0] = block.x;
   cornerturn_block_idx[1] = block.y;
   cornerturn_block_idx[2] = block.z;
   running.block = block;
+}
+
+void begin_block() {
+  poison_shared();
+  show_block();
   ++running.begun_blocks;
   if (engine().counting()) ++running.counts->counted_blocks;
+}
+
+// The arrays' bytes as they lie for the engine. What no thread of the block has placed is not among
+// them.
+std::vector<std::byte> take_shared(std::size_t bytes) {
+  std::vector<std::byte> image(bytes);
+  for (const SharedArray& array : running.arrays) {
+    if (array.address == SharedArray::unplaced) continue;
+    std::memcpy(image.data() + array.address, reinterpret_cast<const void*>(array.first),
+                array.bytes);
+  }
+  return image;
+}
+
+// A block that has waited for others goes on.
+void put_shared(const std::vector<std::byte>& image) {
+  for (SharedArray& array : running.arrays) {
+    if (array.address == SharedArray::unplaced) continue;
+    if (array.address >= image.size()) {
+      array.poison();
+      continue;
+    }
+    std::memcpy(reinterpret_cast<void*>(array.first), image.data() + array.address, array.bytes);
+    array.clean = false;
+  }
+  show_block();
 }
 
 void run_thread(void*) {
@@ -229,10 +260,34 @@ void count(const simt::Request& request) {
   }
 }
 
+// How many blocks of the launch the device holds at once, and those that a cooperative one may
+// have.
+std::uint64_t resident_blocks(const Launch& launch, std::size_t static_shared) {
+  const DeviceModel& device = config().device;
+  const int on_one = blocks_on_one(device, static_cast<unsigned>(launch.block.count()),
+                                   launch.dynamic_shared + static_shared);
+  return static_cast<std::uint64_t>(on_one) * static_cast<std::uint64_t>(device.sms);
+}
+
+// Static shared memory is known when the kernel has touched it.
+bool too_many_blocks(const char* kernel, Where where, const Launch& launch,
+                     std::size_t static_shared) {
+  const std::uint64_t most = resident_blocks(launch, static_shared);
+  if (!running.cooperative || launch.grid.count() <= most) return false;
+  note_launch(
+      kernel, where,
+      fmt::format("the cooperative launch has {} blocks; the device holds {} of them at once",
+                  launch.grid.count(), most));
+  set_launch_error(cooperative_too_large);
+  return true;
+}
+
 void run_launch(const char* kernel, Where where, const Launch& launch) {
   simt::GlobalMemory none;
   running.kernel = kernel;
   running.counts = &counts_of(kernel, where, launch);
+  const std::size_t known_shared = running.counts->static_shared;
+  if (too_many_blocks(kernel, where, launch, known_shared)) return;
   running.begun_blocks = 0;
   find_arrays(launch);
   cornerturn_warp_size = config().device.warp;
@@ -249,6 +304,7 @@ void run_launch(const char* kernel, Where where, const Launch& launch) {
     runs.number_anew();
   }
   runs.make_stacks(launch.block.count());
+  runs.limit_residents(std::max<std::uint64_t>(1, resident_blocks(launch, known_shared)));
   running.stacks = {reinterpret_cast<std::uintptr_t>(runs.stacks().first), runs.stacks().second};
   running.in_kernel = true;
   try {
@@ -268,7 +324,8 @@ void run_launch(const char* kernel, Where where, const Launch& launch) {
         array.first == reinterpret_cast<std::uintptr_t>(&cornerturn_dynamic_shared);
     if (array.address != SharedArray::unplaced && !dynamic) static_bytes += array.bytes;
   }
-  running.counts->static_shared = std::max(running.counts->static_shared, static_bytes);
+  running.counts->static_shared = std::max(known_shared, static_bytes);
+  if (static_bytes > known_shared) too_many_blocks(kernel, where, launch, static_bytes);
 }
 
 std::recursive_mutex& launching() {
@@ -302,7 +359,7 @@ void start_up() {
   add(symbols.device, MemoryKind::variable);
   add(symbols.managed, MemoryKind::variable);
   add(symbols.constant, MemoryKind::constant);
-  engine().serve_program();
+  engine().serve_program({&take_shared, &put_shared});
   engine().limit_steps(config().steps);
   engine().count_blocks(config().blocks);
   engine().limit_recorded(config().recorded);
@@ -353,8 +410,12 @@ void note_thread(const char* kind, std::string memory, std::uint64_t byte, std::
 // Errors
 // ------------------------------------------------------------------------------------------------
 
+bool stays(int error) {
+  return error >= illegal_address && error != cooperative_too_large;
+}
+
 void set_launch_error(int error) {
-  if (error_left < 700) error_left = error;
+  if (!stays(error_left)) error_left = error;
 }
 
 int launch_error() {
@@ -363,7 +424,7 @@ int launch_error() {
 
 int take_launch_error() {
   const int error = error_left;
-  if (error < 700) error_left = 0;
+  if (!stays(error)) error_left = 0;
   return error;
 }
 
@@ -382,7 +443,7 @@ void launch(const char* kernel, Place place, const Launch& launch, void (*thread
   if (running.in_kernel) refuse("a launch by a kernel (dynamic parallelism)");
   const std::lock_guard lock(launching());
   const Where where{place.file, place.line, 0};
-  if (launch_error() >= illegal_address) return;
+  if (stays(launch_error())) return;
   int error = 0;
   const std::string refused = refusal(launch, error);
   if (!refused.empty()) {
@@ -392,6 +453,7 @@ void launch(const char* kernel, Place place, const Launch& launch, void (*thread
   }
   running.thread = thread;
   running.call = call;
+  running.cooperative = launch.cooperative;
   running.arguments = {reinterpret_cast<std::uintptr_t>(call), bytes};
   cornerturn::Launch shape;
   shape.grid = {launch.grid[0], launch.grid[1], launch.grid[2]};

@@ -14,10 +14,12 @@ inline constexpr int launch_failure = 719;
 inline constexpr int assert_failed = 710;
 inline constexpr int cooperative_too_large = 720;
 
-/// The last launch's error, if it had one. After one of 700 and above a GPU does nothing more.
+/// After an error that stays a GPU does nothing more for the program.
+bool stays(int error);
+/// The last launch's error, if it had one.
 void set_launch_error(int error);
 int launch_error();
-/// Returns it, and forgets one below 700.
+/// Returns it, and forgets one that does not stay.
 int take_launch_error();
 
 /// cudaFuncSetAttribute has allowed as much for every kernel.

@@ -46,6 +46,7 @@ struct Running {
   std::vector<Range> plain_locals;  ///< that are no shared arrays: what the library itself has
   void (*thread)(void*) = nullptr;
   void* call = nullptr;
+  bool cooperative = false;
   std::uint64_t begun_blocks = 0;
   Dim3 block;
   // A thread that looks at one flag again and again waits for another thread.
