@@ -9,34 +9,43 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cornerturn
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 
-# What `cornerturn check` compiles CUDA sources with.
-if(TARGET cornerturn_cuda_source)
-  install(TARGETS cornerturn_cuda_source ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/workshop/cuda_source/guest/
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cornerturn/cuda_source)
-endif()
-
-# The emulator, for kernels of one's own: its library, and the headers that a kernel includes.
-set(emulator_dir ${CMAKE_INSTALL_INCLUDEDIR}/cornerturn/emulator)
-if(TARGET cornerturn_emulator)
-  install(TARGETS cornerturn_emulator ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(FILES ${PROJECT_SOURCE_DIR}/src/workshop/ladder/cornerturn_emulator.hpp DESTINATION ${emulator_dir})
+# cornerturn_install_check(INCLUDE_FOLDER LIBRARY_FOLDER [COMPONENT name])
+# What `cornerturn check` compiles and links programs with.
+function(cornerturn_install_check include libraries)
+  # CUDA sources: headers that stand for CUDA's, and what runs kernels.
+  if(TARGET cornerturn_cuda_source)
+    install(TARGETS cornerturn_cuda_source ARCHIVE DESTINATION ${libraries} ${ARGN})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/workshop/cuda_source/guest/
+      DESTINATION ${include}/cornerturn/cuda_source ${ARGN})
+  endif()
+  # The emulator, for kernels of one's own: its library, and the headers that a kernel includes.
+  if(NOT TARGET cornerturn_emulator)
+    return()
+  endif()
+  set(emulator ${include}/cornerturn/emulator)
+  set(sources ${PROJECT_SOURCE_DIR}/src)
+  install(TARGETS cornerturn_emulator ARCHIVE DESTINATION ${libraries} ${ARGN})
+  install(FILES ${sources}/workshop/ladder/cornerturn_emulator.hpp DESTINATION ${emulator} ${ARGN})
+  install(FILES ${sources}/kernels/context.hpp ${sources}/kernels/gpu_context.cuh
+    DESTINATION ${emulator}/kernels ${ARGN})
+  install(DIRECTORY ${sources}/maps DESTINATION ${emulator} ${ARGN} FILES_MATCHING PATTERN "*.hpp")
+  install(FILES ${sources}/workshop/rungs/matrix.hpp DESTINATION ${emulator}/workshop/rungs ${ARGN})
   install(FILES
-    ${PROJECT_SOURCE_DIR}/src/kernels/context.hpp
-    ${PROJECT_SOURCE_DIR}/src/kernels/gpu_context.cuh
-    DESTINATION ${emulator_dir}/kernels)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/maps DESTINATION ${emulator_dir}
-    FILES_MATCHING PATTERN "*.hpp")
-  install(FILES
-    ${PROJECT_SOURCE_DIR}/src/workshop/rungs/matrix.hpp DESTINATION ${emulator_dir}/workshop/rungs)
-  install(FILES
-    ${PROJECT_SOURCE_DIR}/src/workshop/ladder/check_kernel.hpp
-    ${PROJECT_SOURCE_DIR}/src/workshop/ladder/make_body.hpp
-    ${PROJECT_SOURCE_DIR}/src/workshop/ladder/rung.hpp
-    DESTINATION ${emulator_dir}/workshop/ladder)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/workshop/simt DESTINATION ${emulator_dir}/workshop
+    ${sources}/workshop/ladder/check_kernel.hpp
+    ${sources}/workshop/ladder/make_body.hpp
+    ${sources}/workshop/ladder/rung.hpp
+    DESTINATION ${emulator}/workshop/ladder ${ARGN})
+  install(DIRECTORY ${sources}/workshop/simt DESTINATION ${emulator}/workshop ${ARGN}
     FILES_MATCHING PATTERN "*.hpp" PATTERN "execute.hpp" EXCLUDE PATTERN "run_family.hpp" EXCLUDE
     PATTERN "run_launches.hpp" EXCLUDE)
+endfunction()
+
+cornerturn_install_check(${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_LIBDIR})
+set(emulator_dir ${CMAKE_INSTALL_INCLUDEDIR}/cornerturn/emulator)
+if(CORNERTURN_BUILD_PYTHON AND CORNERTURN_BUILD_TOOLS)  # beside the command of the package
+  cornerturn_install_check(cornerturn/include cornerturn/lib COMPONENT python)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cornerturn DESTINATION cornerturn/include COMPONENT python
+    FILES_MATCHING PATTERN "*.hpp")
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/third_party/NOTICES.txt
   DESTINATION ${CMAKE_INSTALL_DOCDIR})

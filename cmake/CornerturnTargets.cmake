@@ -16,6 +16,25 @@ function(cornerturn_keep_apart)
   endforeach()
 endfunction()
 
+# cornerturn_members(ARCHIVE OUTPUT_VARIABLE)
+# The objects in a static library of the system, as files that another library can have as sources;
+# nothing where the system has no such archive.
+function(cornerturn_members archive variable)
+  find_library(path_of_${archive} ${archive})
+  mark_as_advanced(path_of_${archive})
+  set(${variable} "" PARENT_SCOPE)
+  if(NOT path_of_${archive})
+    return()
+  endif()
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/members_of_${archive})
+  file(MAKE_DIRECTORY ${folder})
+  execute_process(COMMAND ${CMAKE_AR} x ${path_of_${archive}} WORKING_DIRECTORY ${folder}
+    COMMAND_ERROR_IS_FATAL ANY)
+  file(GLOB members ${folder}/*.o)
+  set_source_files_properties(${members} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  set(${variable} ${members} PARENT_SCOPE)
+endfunction()
+
 # cornerturn_build_fast(TARGET)
 # For what nobody waits for: -O1 takes two thirds of the time that -O2 takes to compile.
 function(cornerturn_build_fast target)

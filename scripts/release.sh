@@ -86,6 +86,12 @@ print(cornerturn.__version__, bytes(cornerturn.transpose(memoryview(b'abcdef').c
 [ "$said" = "$version b'adbecf'" ] || { echo "release: the installed wheel says: $said" >&2; exit 1; }
 said=$(cd "$work" && PATH=/nowhere empty/bin/cornerturn version)
 [[ "$said" = *"$version"* ]] || { echo "release: the command of the wheel says: $said" >&2; exit 1; }
+# With nothing but a compiler it checks CUDA sources, and without one it says so.
+git show HEAD:examples/transpose_with_faults.cu > "$work/checked.cu"
+said=$(cd "$work" && empty/bin/cornerturn check checked.cu 2>&1) && status=0 || status=$?
+[[ $status = 1 && "$said" = *"checked.cu:15: thread"* ]] || { echo "release: check of the wheel says: $said" >&2; exit 1; }
+said=$(cd "$work" && PATH=/nowhere empty/bin/cornerturn check checked.cu 2>&1) && status=0 || status=$?
+[[ $status = 2 && "$said" = *"needs a C++ compiler"* ]] || { echo "release: check of the wheel says: $said" >&2; exit 1; }
 if (cd "$work" && empty/bin/python -c "import cornerturn; cornerturn.lab_page()" 2> "$work/page.log"); then
   say "the wheel has the page of the swizzle lab"
 else

@@ -15,6 +15,7 @@
 #include "arguments.hpp"
 #include "child_process.hpp"
 #include "commands.hpp"
+#include "compiler.hpp"
 #include "cornerturn/error.hpp"
 #include "cuda_report.hpp"
 #include "cuda_sarif.hpp"
@@ -41,38 +42,25 @@ constexpr std::int64_t most_memory = std::int64_t{16} << 30;
 // The headers that stand for CUDA's and the libraries: beside this program when it is installed,
 // else in the tree that it was built from.
 struct Runtime {
-  std::vector<std::string> folders;
+  std::string folder;
   std::vector<std::string> libraries;
 };
 
 Runtime runtime_here() {
-  std::error_code ignored;
-  const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
-  const fs::path installed = prefix / CORNERTURN_INCLUDEDIR / "cornerturn" / "cuda_source";
+  const std::string installed = installed_headers("cuda_source");
   const fs::path tree =
       fs::path(CORNERTURN_SOURCE_DIR) / "src" / "workshop" / "cuda_source" / "guest";
   Runtime here;
-  for (const char* folder : {CORNERTURN_LIBDIR, "lib"}) {
-    const fs::path library = prefix / folder / "libcornerturn_cuda_source.a";
-    if (!here.libraries.empty() || !fs::exists(library)) continue;
-    here.libraries = {library.string(), (prefix / folder / "libcornerturn_emulator.a").string()};
-  }
-  for (const fs::path& folder : {installed, tree}) {
-    if (here.folders.empty() && fs::exists(folder)) here.folders = {folder.string()};
-  }
-  if (here.libraries.empty() || here.folders.empty()) {
+  here.libraries = {static_library("libcornerturn_cuda_source"),
+                    static_library("libcornerturn_emulator")};
+  here.folder = !installed.empty() ? installed : fs::exists(tree) ? tree.string() : "";
+  if (here.libraries[0].empty() || here.libraries[1].empty() || here.folder.empty()) {
     throw Error(Status::unsupported,
                 fmt::format("the library that CUDA sources are run with is neither in {} nor in a "
                             "build folder: `cmake --install` puts it there",
-                            prefix.string()));
+                            prefix_here()));
   }
   return here;
-}
-
-std::vector<std::string> compiler_words() {
-  const char* named = std::getenv("CXX");
-  std::istringstream text(named != nullptr && *named != '\0' ? named : "c++");
-  return {std::istream_iterator<std::string>(text), {}};
 }
 
 std::int64_t number_at_least(std::int64_t least, const char* option, const std::string& text) {
@@ -96,30 +84,25 @@ class FileCheck {
   }
 
  private:
-  Finished run_compiler(const std::vector<std::string>& options) {
-    std::vector<std::string> words = compiler_words();
-    words.insert(words.end(), options.begin(), options.end());
-    Allowed allowed;
-    allowed.cpu_seconds = compile_seconds;
-    allowed.temporary = folder_.name();
-    return run_program(words, allowed, held_);
+  Finished compiled(const std::vector<std::string>& options) const {
+    return run_compiler(options, folder_.name(), held_);
   }
 
   void compile() {
     const Runtime runtime = runtime_here();
-    const front::Compiler compiler = front::compiler_by_version(run_compiler({"--version"}).output);
+    const front::Compiler compiler = front::compiler_by_version(compiled({"--version"}).output);
     front::CompileOptions options;
     options.standard = check_.standard;
     options.folders = check_.folders;
     options.definitions = check_.definitions;
-    options.guest = runtime.folders;
+    options.guest = {runtime.folder};
     program_ = front::read_program(file_, request_, check_.folders);
     const std::string object = folder_.file("program.o");
     const std::string beside = fs::path(program_.sources().files[0].path).parent_path().string();
     while (true) {
       const std::string source = program_.write(folder_.name());
       const Finished done =
-          run_compiler(front::compile_words(compiler, options, source, object, beside));
+          compiled(front::compile_words(compiler, options, source, object, beside));
       if (done.exit_code == 0) break;
       if (!program_.leave_out(done.errors)) {
         refuse_check(front::first_error(done.errors, program_.sources()));
@@ -127,9 +110,9 @@ class FileCheck {
     }
     std::vector<std::string> words = {object};
     words.insert(words.end(), runtime.libraries.begin(), runtime.libraries.end());
-    words.insert(words.end(),
-                 {"-o", folder_.file("program"), "-lboost_context", "-lfmt", "-lpthread"});
-    const Finished done = run_compiler(words);
+    words.insert(words.end(), {"-o", folder_.file("program"), "-lpthread"});
+    for (const std::string& needed : emulator_needs()) words.push_back(needed);
+    const Finished done = compiled(words);
     if (done.exit_code != 0) refuse_check(front::link_error(done.errors, program_.sources()));
   }
 

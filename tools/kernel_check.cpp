@@ -1,7 +1,6 @@
 #include "kernel_check.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "arguments.hpp"
 #include "child_process.hpp"
 #include "commands.hpp"
+#include "compiler.hpp"
 #include "cornerturn/error.hpp"
 #include "files/file.hpp"
 #include "io/print.hpp"
@@ -134,17 +134,11 @@ struct Emulator {
 };
 
 Emulator emulator_here() {
-  std::error_code ignored;
-  const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
-  const fs::path installed = prefix / CORNERTURN_INCLUDEDIR / "cornerturn" / "emulator";
   Emulator here;
-  for (const char* folder : {CORNERTURN_LIBDIR, "lib"}) {
-    const fs::path library = prefix / folder / "libcornerturn_emulator.a";
-    if (here.library.empty() && fs::exists(library)) here.library = library.string();
-  }
+  here.library = static_library("libcornerturn_emulator");
   const fs::path tree = CORNERTURN_SOURCE_DIR;
-  if (fs::exists(installed)) {
-    here.include = {(prefix / CORNERTURN_INCLUDEDIR).string(), installed.string()};
+  if (const fs::path headers = installed_headers("emulator"); !headers.empty()) {
+    here.include = {headers.parent_path().parent_path().string(), headers.string()};
   } else if (fs::exists(tree / "src" / "workshop" / "ladder")) {
     here.include = {(tree / "include").string(), (tree / "src").string(),
                     (tree / "src" / "workshop" / "ladder").string()};
@@ -153,7 +147,7 @@ Emulator emulator_here() {
     throw Error(Status::unsupported,
                 fmt::format("the emulator's library is neither in {} nor in a build folder: "
                             "`cmake --install` puts it there",
-                            prefix.string()));
+                            prefix_here()));
   }
   return here;
 }
@@ -213,14 +207,12 @@ void compile(const KernelCheck& check, const std::string& kernel, int bytes,
       "  return cornerturn::ladder::check_main(\n"
       "      cornerturn::ladder::kernel_of<{1}, {2}>(\"{1}\"), {3}, argc, argv);\n}}\n",
       path, kernel, unsigned_of(bytes), bytes);
-  const char* named = std::getenv("CXX");
-  std::istringstream compiler(named != nullptr && *named != '\0' ? named : "c++");
-  std::vector<std::string> words(std::istream_iterator<std::string>(compiler), {});
-  words.insert(words.end(), {"-std=c++20", "-O1", "-fdiagnostics-color=never"});
+  std::vector<std::string> words = {"-std=c++20", "-O1", "-fdiagnostics-color=never"};
   for (const std::string& folder_name : emulator.include) words.push_back("-I" + folder_name);
   words.insert(words.end(), {"-iquote", fs::absolute(check.file).parent_path().string()});
-  words.insert(words.end(), {source, "-o", program, emulator.library, "-lfmt", "-lboost_context"});
-  const Finished done = run_program(words, {compile_seconds, folder.name()}, held);
+  words.insert(words.end(), {source, "-o", program, emulator.library});
+  for (const std::string& needed : emulator_needs()) words.push_back(needed);
+  const Finished done = run_compiler(words, folder.name(), held);
   if (done.exit_code != 0) refuse_uncompiled(check, path, done.errors);
 }
 

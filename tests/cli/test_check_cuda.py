@@ -3,6 +3,7 @@
 A file is compiled and run once for many kernels: each of them is a case of its own."""
 
 import json
+import os
 import re
 
 import pytest
@@ -352,6 +353,11 @@ def test_bad_options():
         (["--seconds", "0"], "--seconds = '0'"),
     ]:
         refused("check", EXAMPLE, *words, part=part)
+
+
+def test_without_a_compiler_it_says_so():
+    refused("check", EXAMPLE, env={"PATH": "/nowhere"}, part="neither c++ nor g++ nor clang++ is on the PATH")
+    refused("check", EXAMPLE, env={**os.environ, "CXX": "no-such-compiler -O1"}, part="CXX = 'no-such-compiler': check needs a C++ compiler")
 
 
 def test_the_program_has_its_arguments_and_its_output(tmp_path):

@@ -42,7 +42,7 @@ class GuestProgram {
     }
     compiles_ = call(compile) &&
                 call(compiler + " " + file("guest.o") + " " + CORNERTURN_CUDA_SOURCE_LIBRARIES +
-                     " -lboost_context -lfmt -lpthread -o " + file("guest"));
+                     " -lpthread -o " + file("guest"));
   }
   GuestProgram(const GuestProgram&) = delete;
   GuestProgram& operator=(const GuestProgram&) = delete;

@@ -102,6 +102,27 @@ def test_a_kernel_is_checked_from_the_installed_package(prefix, tmp_path):
     assert "every element is right" in output and "my_kernel.hpp:21" in output
 
 
+def test_a_cuda_source_is_checked_from_the_installed_package(prefix, tmp_path):
+    source = tmp_path / "a.cu"
+    source.write_text((EXAMPLES / "transpose_with_faults.cu").read_text())
+    result = subprocess.run([prefix / "bin" / "cornerturn", "check", "a.cu"], cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 1 and "a.cu:15: thread" in result.stdout, result
+
+
+def test_what_checked_programs_are_linked_with_needs_a_compiler_alone(prefix, tmp_path):
+    """Neither fmt nor Boost.Context, which are installed where this is built and maybe nowhere else; and nothing
+    of systems newer than those that a wheel is for (manylinux_2_34)."""
+    (tmp_path / "main.cpp").write_text("int main() {}\n")
+    archives = [only(prefix.glob(f"lib/**/libcornerturn_{name}.a")) for name in ("cuda_source", "emulator")]
+    words = ["-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive", "-lpthread", "-o", tmp_path / "main"]
+    run("c++", tmp_path / "main.cpp", *words)
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*?)\]", run(need("readelf"), "-d", tmp_path / "main")))
+    assert needed <= {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+    versions = set(re.findall(r"(GLIBC|GLIBCXX)_([0-9.]+)", run("readelf", "-W", "--dyn-syms", tmp_path / "main")))
+    newest = {kind: max(tuple(map(int, number.split("."))) for name, number in versions if name == kind) for kind, _ in versions}
+    assert newest["GLIBC"] <= (2, 34) and newest["GLIBCXX"] <= (3, 4, 29), newest
+
+
 def test_the_emulator_is_found_by_cmake(prefix, tmp_path):
     page = (ROOT / "docs" / "your-own-kernel.md").read_text()
     program, = re.findall(r"```cpp\n(#include <cornerturn_emulator.hpp>\n#include <cstdio>.*?)```", page, re.S)

@@ -38,3 +38,9 @@ def test_pip_install(tmp_path):
     check = "import doctest; print(doctest.testfile('lines.txt', module_relative=False))"
     said = run(python, "-c", check, env=environment)
     assert re.search(r"failed=0, attempted=[4-9]", said), said
+    # The package has what its command compiles and links CUDA sources with.
+    (tmp_path / "a.cu").write_text((ROOT / "examples" / "transpose_with_faults.cu").read_text())
+    checked = subprocess.run([python, "-m", "cornerturn", "check", "a.cu"], cwd=tmp_path, capture_output=True, text=True)
+    assert checked.returncode == 1 and "a.cu:15: thread" in checked.stdout, checked
+    package = next((tmp_path / "venv").glob("lib/python*/site-packages/cornerturn"))
+    assert list(package.glob("lib/*.a")) and list(package.glob("include/cornerturn/cuda_source/*.hpp"))
