@@ -43,7 +43,8 @@ struct Options {
   /// The cudaStream_t on which a GPU works; null means the default stream. The CPU does not use it:
   /// its work is done when the call returns.
   void* stream = nullptr;
-  /// Empty means the device where the pointers lie. "cpu" or "gpu" checks that they lie there, and
+  /// Empty means the device where the pointers lie; one side may be host memory and the other one
+  /// the current GPU's. "cpu" or "gpu" checks that they lie there, and
   /// names the device where there are no pointers yet. make_plan also takes "h200", "b200", ... or
   /// the path of a JSON file: these are GPUs that are described, and need not be here.
   std::string device = {};
@@ -57,7 +58,8 @@ class CT_API Plan {
   std::string_view kernel() const;
   /// "cpu", or the name of the GPU.
   std::string device() const;
-  /// The number of the CPU's threads that it will run on; 0 for a GPU.
+  /// The number of the CPU's threads that it will run on; 0 for a GPU. Between host memory and a
+  /// GPU: at most so many.
   int threads() const;
   /// The bytes of all elements that are written. Where the type stays, as many bytes are read.
   std::int64_t bytes() const;

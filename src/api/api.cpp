@@ -118,6 +118,7 @@ std::string Plan::device() const {
   return impl_->machine.name();
 }
 int Plan::threads() const {
+  if (const auto* link = impl_->machine.link()) return link->threads;
   return impl_->machine.gpu() != nullptr ? 0 : impl_->threads;
 }
 std::int64_t Plan::bytes() const {

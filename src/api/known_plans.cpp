@@ -21,6 +21,7 @@
 #include "cpu/engine.hpp"
 #include "cpu/threads.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/crossing.hpp"
 #include "files/output_file.hpp"
 #include "plan/cache.hpp"
 #include "plan/learning.hpp"
@@ -111,16 +112,20 @@ int phase_of(const void* dst, std::int64_t bytes) {
   return bytes < small ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % line_bytes);
 }
 
+// The CPU takes part in what crosses the link.
+bool counts_threads(const Target& target) {
+  return target.gpu < 0 || static_cast<bool>(target.crossing);
+}
+
 // What a GPU's plan does not depend on is left alone.
 plan::Request request_of(const Options& options, const Problem& problem, const Target& target,
                          const void* dst) {
   plan::Request request;
-  if (target.gpu >= 0) {
-    request.alignment = target.alignment;
-  } else {
+  if (target.gpu >= 0) request.alignment = target.alignment;
+  if (counts_threads(target)) {
     request.threads = cpu::resolve_threads(options.threads, plan::useful_threads(problem));
-    request.dst_phase = phase_of(dst, problem.bytes());
   }
+  if (target.gpu < 0) request.dst_phase = phase_of(dst, problem.bytes());
   force_kernel(options, problem, request);
   return request;
 }
@@ -176,15 +181,15 @@ class LastCall {
  private:
   // The environment and the processors that may be used can change from call to call.
   bool asks_for_the_same(const Options& options, const Target& target) {
-    const bool counts_threads = target.gpu < 0;
-    if (environment_.holds() && !(counts_threads && useful_threads_ > 1)) {
-      return !request_.kernel_of_environment && !(counts_threads && request_.threads != 1);
+    const bool threads_matter = counts_threads(target);
+    if (environment_.holds() && !(threads_matter && useful_threads_ > 1)) {
+      return !request_.kernel_of_environment && !(threads_matter && request_.threads != 1);
     }
     plan::Request now;
     force_kernel(options, plan_->problem, now);
     return now.kernel == request_.kernel &&
            now.kernel_of_environment == request_.kernel_of_environment &&
-           (!counts_threads ||
+           (!threads_matter ||
             cpu::resolve_threads(options.threads, useful_threads_) == request_.threads);
   }
 
@@ -234,10 +239,19 @@ void use(plan::CacheKey key, const std::shared_ptr<const plan::Plan>& winner) {
   cache().insert(key, std::make_shared<const plan::Plan>(std::move(as_it_is)));
 }
 
+plan::Machine machine_of(const plan::CacheKey& key) {
+  if (key.gpu < 0) return cpu::machine();
+  const plan::Machine& gpu = cuda::machine_of(key.gpu);
+  if (!key.crossing) return gpu;
+  return plan::Machine(plan::link::LinkInfo{*gpu.gpu(), *cpu::machine().cpu(), key.request.threads,
+                                            cuda::most_pinned_bytes(), key.crossing},
+                       gpu.gpu_costs());
+}
+
 FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* stream) {
   if (auto known = cache().find(key)) return {std::move(known), false};
   FoundPlan found;
-  const plan::Machine& machine = key.gpu >= 0 ? cuda::machine_of(key.gpu) : cpu::machine();
+  const plan::Machine machine = machine_of(key);
   plan::Plan plan = key.effort == Effort::measure
                         ? plan::make_plan(key.problem, machine, key.request)
                         : plan::make_quick_plan(key.problem, machine, key.request);
@@ -248,7 +262,7 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
     plan = measured(std::move(plan), buffers, stream);
     found.executed = true;
   }
-  if (key.effort == Effort::automatic) plan.learning = plan::Learning::of(plan, key.request);
+  if (key.effort == Effort::automatic && !key.crossing) plan.learning = plan::Learning::of(plan, key.request);
   found.plan = std::make_shared<const plan::Plan>(std::move(plan));
   if (found.plan->learning != nullptr) {
     found.plan = cache().find_or_insert(key, found.plan);  // threads that begin together share it
@@ -267,7 +281,8 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
 FoundPlan find_plan(const Problem& problem, const Options& options, const Target& target,
                     const Buffers& buffers) {
   return look_up({problem, request_of(options, problem, target, buffers.dst), target.gpu,
-                  options.effort == Effort::measure ? Effort::measure : Effort::estimate},
+                  options.effort == Effort::measure ? Effort::measure : Effort::estimate,
+                  target.crossing},
                  buffers, options.stream);
 }
 
@@ -280,7 +295,7 @@ FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilo
   const std::uint64_t when = forgotten.load(std::memory_order_acquire);
   const Problem problem = make_problem(dst, src, epilogue);
   const plan::Request request = request_of(options, problem, target, dst.data);
-  FoundPlan found = look_up({problem, request, target.gpu, options.effort},
+  FoundPlan found = look_up({problem, request, target.gpu, options.effort, target.crossing},
                             {dst.data, src.data, {epilogue.scale, epilogue.bias}}, options.stream);
   last_call.remember(dst, src, epilogue, options, target, request, when, found.plan);
   return found;
@@ -303,7 +318,9 @@ std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
 }
 
 void run(const plan::Plan& plan, const Buffers& buffers, void* stream) {
-  if (plan.machine.gpu() != nullptr) {
+  if (plan.machine.link() != nullptr) {
+    cuda::execute_across(plan, buffers, static_cast<cuda::Stream>(stream));
+  } else if (plan.machine.gpu() != nullptr) {
     cuda::execute(plan, buffers, static_cast<cuda::Stream>(stream));
   } else {
     cpu::execute(plan, buffers);

@@ -41,7 +41,7 @@ plan::Plan measured(plan::Plan plan, const Buffers& buffers, void* stream) {
     plans[i].choose(plan.candidates[i], plan::Choice::measured);
   }
   const std::vector<double> seconds =
-      plan.machine.gpu() != nullptr
+      plan.machine.cpu() == nullptr
           ? cuda::seconds_of(plans, buffers, static_cast<cuda::Stream>(stream))
           : plan::best_of_rounds(rounds, plans.size(),
                                  [&](int, std::size_t i) { return seconds_of(plans[i], buffers); });

@@ -25,6 +25,8 @@ struct Argument {
 
   bool on_host() const { return pointer != nullptr && place.kind == Kind::host; }
   bool on_gpu() const { return place.kind != Kind::host; }
+  bool gpu_reaches() const { return pointer == nullptr || on_gpu() || place.pinned; }
+  bool cpu_reaches() const { return place.kind != Kind::device; }
   std::string text() const {
     switch (place.kind) {
       case Kind::device:
@@ -34,7 +36,7 @@ struct Argument {
       case Kind::host:
         break;
     }
-    return fmt::format("{} = {} is host memory", name, pointer);
+    return fmt::format("{} = {} is {} memory", name, pointer, place.pinned ? "pinned" : "host");
   }
 };
 using Arguments = std::span<const Argument>;
@@ -66,13 +68,10 @@ void require_cpu(Arguments arguments, const char* why) {
   }
 }
 
-// The current GPU, on which both lie. `why` returns what an error says of it.
-template <class Why>
-int require_gpu(Arguments arguments, const Why& why) {
-  for (const Argument& argument : arguments) {
-    if (argument.on_host()) refuse(fmt::format("{}, {}", argument.text(), why()));
-  }
-  const Argument& first = arguments[0];
+// The current GPU, on which all those lie that are no host memory.
+int current_gpu_of(Arguments arguments) {
+  const auto on_device = [](const Argument& one) { return one.place.kind == Kind::device; };
+  const Argument& first = *std::find_if(arguments.begin(), arguments.end() - 1, on_device);
   for (const Argument& other : arguments) {
     if (first.place.kind == Kind::device && other.place.kind == Kind::device &&
         first.place.device != other.place.device) {
@@ -87,6 +86,35 @@ int require_gpu(Arguments arguments, const Why& why) {
     }
   }
   return current;
+}
+
+// The current GPU, on which both lie. `why` returns what an error says of it.
+template <class Why>
+int require_gpu(Arguments arguments, const Why& why) {
+  for (const Argument& argument : arguments) {
+    if (argument.on_host()) refuse(fmt::format("{}, {}", argument.text(), why()));
+  }
+  return current_gpu_of(arguments);
+}
+
+// What lies between the two sides: `arguments` begin with dst and src, of which one is host memory.
+plan::Crossing crossing_of(Arguments arguments, void* stream) {
+  using Way = plan::Crossing::Way;
+  plan::Crossing crossing;
+  const Argument& host = arguments[arguments[0].on_host() ? 0 : 1];
+  crossing.way = arguments[0].on_host() ? Way::out_of_gpu : Way::into_gpu;
+  crossing.pinned = host.place.pinned;
+  for (const Argument& vector : arguments.subspan(2)) {
+    crossing.cpu_reaches_vectors = crossing.cpu_reaches_vectors && vector.cpu_reaches();
+    crossing.gpu_reaches_vectors = crossing.gpu_reaches_vectors && vector.gpu_reaches();
+  }
+  crossing.captured = cuda::is_captured(static_cast<cuda::Stream>(stream));
+  if (crossing.captured && !crossing.pinned) {
+    refuse(fmt::format("{} and pageable, but the stream is being captured: a graph takes pinned "
+                       "memory alone",
+                       host.text()));
+  }
+  return crossing;
 }
 
 }  // namespace
@@ -148,6 +176,10 @@ Target target_of(const Options& options, const void* dst, const void* src, const
   if (options.device == "gpu") {
     target.gpu =
         require_gpu(arguments, [] { return "options.device = 'gpu' needs the GPU's memory"; });
+  } else if ((arguments[0].on_gpu() && arguments[1].on_host()) ||
+             (arguments[1].on_gpu() && arguments[0].on_host())) {
+    target.gpu = current_gpu_of(arguments);
+    target.crossing = crossing_of(arguments, options.stream);
   } else if (arguments[0].on_gpu() || arguments[1].on_gpu()) {
     target.gpu = require_gpu(arguments, [&] {
       const Argument& other = arguments[arguments[0].on_gpu() ? 0 : 1];
@@ -162,21 +194,47 @@ Target target_of(const Options& options, const void* dst, const void* src, const
   return target;
 }
 
+namespace {
+
+// A plan for the link needs what it was made for: which side is host memory, and who reaches it.
+void check_sides(Arguments arguments, const plan::Crossing& crossing) {
+  const Argument& host = arguments[crossing.into_gpu() ? 1 : 0];
+  const Argument& gpu = arguments[crossing.into_gpu() ? 0 : 1];
+  if (!host.on_host()) refuse(fmt::format("{}, the plan needs it in host memory", host.text()));
+  if (!gpu.on_gpu()) refuse(fmt::format("{}, the plan needs it on a GPU", gpu.text()));
+  if (crossing.pinned && !host.place.pinned) {
+    refuse(fmt::format("{}, the plan is for pinned memory", host.text()));
+  }
+  for (const Argument& vector : arguments.subspan(2)) {
+    if ((crossing.gpu_reaches_vectors && !vector.gpu_reaches()) ||
+        (crossing.cpu_reaches_vectors && !vector.cpu_reaches())) {
+      refuse(fmt::format("{}, the plan is for other memory", vector.text()));
+    }
+  }
+}
+
+}  // namespace
+
 void check_runs_on(const plan::Plan& plan, const Buffers& buffers) {
   const plan::gpu::DeviceInfo* gpu = plan.machine.gpu();
-  if (gpu != nullptr && plan.gpu < 0) {
+  if (plan.machine.cpu() == nullptr && plan.gpu < 0) {
     throw Error(Status::unsupported,
                 fmt::format("plan: it was made for a described {}: only plans for a device that is "
                             "here can be run",
-                            gpu->name));
+                            plan.machine.name()));
   }
   check_pointers(plan.problem, buffers.dst, buffers.src);
   check_vectors(plan.problem, buffers.dst, buffers.vectors);
   const std::array arguments = look_at(buffers.dst, buffers.src, buffers.vectors);
-  if (gpu == nullptr) return require_cpu(arguments, "the plan is for the CPU");
+  if (plan.machine.cpu() != nullptr) return require_cpu(arguments, "the plan is for the CPU");
 
-  const auto name = [&] { return fmt::format("GPU {} ({})", plan.gpu, gpu->name); };
-  const int current = require_gpu(arguments, [&] { return "the plan is for " + name(); });
+  const auto name = [&] { return fmt::format("GPU {} ({})", plan.gpu, plan.machine.name()); };
+  if (const plan::link::LinkInfo* link = plan.machine.link()) {
+    check_sides(arguments, link->crossing);
+  }
+  const int current = gpu == nullptr
+                          ? current_gpu_of(arguments)
+                          : require_gpu(arguments, [&] { return "the plan is for " + name(); });
   if (current != plan.gpu) {
     refuse(fmt::format("plan: it is for {}, the current one is GPU {}", name(), current));
   }

@@ -9,6 +9,7 @@
 #include "cornerturn/epilogue.hpp"
 #include "cornerturn/plan.hpp"
 #include "cornerturn/view.hpp"
+#include "plan/link/link_info.hpp"
 #include "plan/plan.hpp"
 
 namespace cornerturn {
@@ -16,6 +17,7 @@ namespace cornerturn {
 struct Target {
   int gpu = -1;               ///< the number of the current GPU; -1: the CPU
   Alignment alignment{true};  ///< for a GPU: of the pointers, each at most 16
+  plan::Crossing crossing = {};  ///< where one side lies in host memory, the other one on the GPU
 
   friend bool operator==(const Target&, const Target&) = default;
 };
@@ -36,7 +38,7 @@ inline Target target_on(int gpu, const void* dst, const void* src) {
 }
 
 /// Throws an Error that names the argument unless both pointers (where they are set) lie where
-/// options.device says, or on one side: the host's, or the current GPU's.
+/// options.device says, or each of them in host memory or on the current GPU.
 Target target_of(const Options& options, const void* dst, const void* src,
                  const Vectors& vectors = {});
 

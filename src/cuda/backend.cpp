@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "cuda/check.hpp"
+#include "cuda/crossing.hpp"
 #include "cuda/device.hpp"
 #include "cuda/device_buffer.hpp"
 #include "cuda/driver_numbers.hpp"
@@ -29,6 +30,7 @@ static_assert(numbers::memory_type == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 static_assert(numbers::is_managed == CU_POINTER_ATTRIBUTE_IS_MANAGED);
 static_assert(numbers::device_ordinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(numbers::memory_pool == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
+static_assert(numbers::host_memory == CU_MEMORYTYPE_HOST);
 static_assert(numbers::device_memory == CU_MEMORYTYPE_DEVICE);
 
 plan::gpu::DeviceInfo describe(int device) {
@@ -51,6 +53,7 @@ plan::gpu::DeviceInfo describe(int device) {
     info.clock_hz = known->clock_hz;
     info.copy_bandwidth = known->copy_bandwidth;
     info.launch_seconds = known->launch_seconds;
+    info.link = known->link;
     return info;
   }
   // A copy reaches about 0.89 of the nominal bandwidth. Where the driver does not tell that,
@@ -62,6 +65,7 @@ plan::gpu::DeviceInfo describe(int device) {
     if (info.copy_bandwidth > 0 || like.arch / 10 != info.arch / 10) continue;
     info.copy_bandwidth = like.copy_bandwidth;
     info.launch_seconds = like.launch_seconds;
+    info.link = like.link;
   }
   return info;
 }
@@ -115,7 +119,13 @@ std::vector<double> seconds_of(const std::vector<plan::Plan>& plans, const Buffe
     const int launches =
         std::clamp(static_cast<int>(enough / std::max(plans[i].predicted_seconds(), 1e-7)), 1, 20);
     watch.start(stream);
-    for (int n = 0; n < launches; ++n) execute(plans[i], buffers, stream);
+    for (int n = 0; n < launches; ++n) {
+      if (plans[i].machine.link() != nullptr) {
+        execute_across(plans[i], buffers, stream);
+      } else {
+        execute(plans[i], buffers, stream);
+      }
+    }
     watch.stop(stream);
     const double seconds = watch.seconds() / launches;
     return round > 0 ? seconds : std::numeric_limits<double>::max();

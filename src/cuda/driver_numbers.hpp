@@ -14,6 +14,7 @@ inline constexpr int is_managed = 8;
 inline constexpr int device_ordinal = 9;
 inline constexpr int memory_pool = 17;
 
-inline constexpr int device_memory = 2;  // a value of memory_type
+inline constexpr int host_memory = 1;  // values of memory_type
+inline constexpr int device_memory = 2;
 
 }  // namespace cornerturn::cuda::numbers

@@ -1,6 +1,7 @@
 // A build without device code: says so.
 #include "cornerturn/error.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/crossing.hpp"
 #include "cuda/device.hpp"
 #include "cuda/in_turns.hpp"
 #include "cuda/peers.hpp"
@@ -55,6 +56,9 @@ plan::Timing execute_timed(const plan::Plan&, const Buffers&, Stream) {
   refuse();
 }
 void execute(const plan::Plan&, const Buffers&, Stream) {
+  refuse();
+}
+void execute_across(const plan::Plan&, const Buffers&, Stream) {
   refuse();
 }
 bool is_loaded(const plan::Plan&) {

@@ -124,7 +124,7 @@ Place place_of(const void* pointer) {
   }
   if (managed != 0) return {Place::Kind::managed, device};
   if (type == numbers::device_memory) return {Place::Kind::device, device};
-  return {};
+  return {Place::Kind::host, 0, type == numbers::host_memory};
 }
 
 void* pool_of(const void* pointer) {

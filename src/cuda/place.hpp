@@ -9,12 +9,13 @@ namespace cornerturn::cuda {
 
 struct Place {
   enum class Kind : std::uint8_t {
-    host,     ///< also pinned memory, a null pointer, and what CUDA does not know
+    host,     ///< also a null pointer, and what CUDA does not know
     device,   ///< memory of the GPU with the number `device`
     managed,  ///< moves between host and GPUs by itself
   };
   Kind kind = Kind::host;
   int device = 0;
+  bool pinned = false;  ///< of the host, and GPUs reach it as it is
 };
 
 /// Has this process loaded a driver? Before it has there is no device memory. Costs some ten

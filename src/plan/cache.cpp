@@ -43,7 +43,8 @@ std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
   Hash hash(key.problem);
   hash.mix(key.gpu, request.threads, request.alignment.src, request.alignment.dst,
            request.dst_phase, std::hash<std::string>()(request.kernel),
-           static_cast<int>(key.effort));
+           static_cast<int>(key.effort), key.crossing.way, key.crossing.pinned,
+           key.crossing.captured);
   return hash.value();
 }
 

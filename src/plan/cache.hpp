@@ -22,6 +22,7 @@ struct CacheKey {
   Request request;
   int gpu = -1;  ///< its number; -1: the CPU
   Effort effort = Effort::estimate;
+  Crossing crossing = {};
 
   friend bool operator==(const CacheKey&, const CacheKey&) = default;
 };

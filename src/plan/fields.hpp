@@ -19,6 +19,7 @@ class Fields {
   std::string line(const char* name);
   std::int64_t whole(const char* name, std::int64_t least, std::int64_t most);
   double number(const char* name, double least, double most);
+  bool has(const char* name) const { return json_.contains(name); }
 
   /// Call it last. What no one has asked for may say where the numbers are from, and nothing else:
   /// "measured" and "assumed" are lists of fields, "note" is a text.

@@ -77,7 +77,7 @@ struct Row {
   /// The plans that do the work on a GPU, one after the other (gpu/parts.hpp); null: the family has
   /// kernels of its own.
   const gpu::Parts* (*parts)(const AnyConfig& config);
-  /// Null for a CPU, whose kernels take their configurations as they are.
+  /// Null for a CPU and for routes, which take their configurations as they are.
   Prepared (*prepare)(const AnyConfig& config, const Problem& normal);
 };
 
@@ -88,17 +88,19 @@ inline constexpr const char* no_config = "it has no configuration for these stri
 /// kernel, which launches nothing, stands for all problems without elements.
 const char* why_not(const Row& row, const Problem& normal, const Machine& machine);
 
-/// THE tables: every kernel of a CPU, and every kernel of GPUs, in the order in which equals are
-/// preferred.
+/// THE tables: every kernel of a CPU, every kernel of GPUs, and every route across the link between
+/// them, in the order in which equals are preferred.
 const std::vector<Row>& cpu_registry();
 const std::vector<Row>& gpu_registry();
+const std::vector<Row>& link_registry();
 const std::vector<Row>& registry_of(const Machine& machine);
 
 struct Plan {
   Problem problem;  ///< as asked for
   Problem normal;   ///< as executed
   Machine machine;
-  /// The number of the GPU here that it was made for; -1: the CPU, or a GPU that is only described.
+  /// The number of the GPU here that it was made for, also as an end of a link; -1: the CPU, or a
+  /// GPU that is only described.
   int gpu = -1;
   int threads = 1;      ///< of a CPU
   Alignment alignment;  ///< that the addresses on a GPU must have, at least

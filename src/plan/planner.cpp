@@ -32,7 +32,7 @@ std::string label_of_kernel(const Request& request) {
 }
 
 [[noreturn]] void refuse_forced(const Request& request, const Machine& machine, const char* rule) {
-  const std::string on = machine.gpu() != nullptr ? " on " + machine.name() : "";
+  const std::string on = machine.cpu() == nullptr ? " on " + machine.name() : "";
   throw Error(Status::invalid_argument, fmt::format("{} does not take this problem{}: {}",
                                                     label_of_kernel(request), on, rule));
 }
@@ -48,7 +48,10 @@ const Row& forced_row(const Request& request, const Problem& normal, const Machi
   }
   throw Error(Status::invalid_argument,
               fmt::format("{} is unknown{}: use one of {}", label_of_kernel(request),
-                          machine.gpu() != nullptr ? " on a GPU" : "", known));
+                          machine.link() != nullptr  ? " as a route across the link"
+                          : machine.gpu() != nullptr ? " on a GPU"
+                                                     : "",
+                          known));
 }
 
 // The alignment of the first element's address: that of the pointer, unless the offset breaks it.
@@ -121,7 +124,7 @@ void sort(Candidates& candidates) {
 
 Plan planned(const Problem& problem, const Machine& machine, const Request& request, bool quick) {
   Alignment alignment;
-  if (machine.gpu() != nullptr) {
+  if (machine.cpu() == nullptr) {
     alignment = request.alignment;
     alignment.required = true;
   }
@@ -165,7 +168,7 @@ bool comes_before(const Candidate& a, const Candidate& b) {
 }
 
 const char* why_not(const Row& row, const Problem& normal, const Machine& machine) {
-  if (machine.gpu() != nullptr && normal.elements() == 0) {
+  if (machine.cpu() == nullptr && normal.elements() == 0) {
     return row.takes_empty ? nullptr : "there is nothing to move";
   }
   const Operation operation = normal.operation();

@@ -29,7 +29,8 @@ struct Request {
 struct Setting {
   const Problem& normal;
   const Machine& machine;
-  Alignment start;  ///< of the addresses of first elements, at most 16: those of GPUs depend on it
+  /// Of the addresses of first elements, at most 16: estimates of GPUs and of links depend on it.
+  Alignment start;
   const gpu::Model* model = nullptr;  ///< of a GPU
   int dst_phase = 0;   ///< of a CPU: bytes from the start of a cache line to the first element
   bool quick = false;  ///< no candidate but the best is asked for

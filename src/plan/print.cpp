@@ -15,8 +15,15 @@ std::string time_of(double seconds) {
   return time_text(seconds * 1e9);
 }
 
-// "2 threads", or the name of the GPU.
+// "2 threads", the name of the GPU, or where a link leads.
 std::string place_text(const Plan& plan) {
+  if (const link::LinkInfo* link = plan.machine.link()) {
+    return fmt::format("the link {} {} memory, with {} thread{}",
+                       link->into_gpu() ? "to " + link->gpu.name + " from"
+                                        : "from " + link->gpu.name + " to",
+                       link->crossing.pinned ? "pinned" : "pageable", link->threads,
+                       link->threads == 1 ? "" : "s");
+  }
   if (plan.machine.gpu() != nullptr) return plan.machine.name();
   return fmt::format("{} thread{}", plan.threads, plan.threads == 1 ? "" : "s");
 }
@@ -196,7 +203,13 @@ std::string to_json(const Plan& plan) {
                          {"candidates", candidates},
                          {"refused", refused}};
   if (!plan.turns.empty()) json["learned"] = plan.turns;
-  if (plan.machine.gpu() == nullptr) {
+  if (const link::LinkInfo* link = plan.machine.link()) {
+    json["link"] = {{"way", link->into_gpu() ? "into the GPU" : "out of the GPU"},
+                    {"host_memory", link->crossing.pinned ? "pinned" : "pageable"},
+                    {"threads", link->threads}};
+    return json.dump(2);
+  }
+  if (plan.machine.cpu() != nullptr) {
     json["threads"] = plan.threads;
     return json.dump(2);
   }

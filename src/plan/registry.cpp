@@ -4,6 +4,7 @@
 
 #include "plan/cpu/costs.hpp"
 #include "plan/gpu/families.hpp"
+#include "plan/link/families.hpp"
 #include "plan/plan.hpp"
 #include "plan/planner.hpp"
 
@@ -198,6 +199,42 @@ Row gpu_row() {
   return row;
 }
 
+template <class Family>
+Row link_row(int number) {
+  Row row{};
+  row.number = number;
+  row.name = Family::name;
+  row.idea = Family::idea;
+  row.operations = Family::operations;
+  row.takes_empty = number == 0;
+  row.why_not = [](const Problem& normal, const Machine& machine) {
+    return Family::why_not(normal, *machine.link());
+  };
+  row.configure = [](const Row& self, const Setting& setting, Candidates& out) {
+    Family::configure({setting.normal, setting.start, setting.machine},
+                      [&](std::shared_ptr<const link::Route> route) {
+                        const double seconds = route->seconds;
+                        out.push_back({&self, link::RouteConfig{std::move(route)}, {seconds}});
+                      });
+  };
+  row.estimate = [](const AnyConfig& config, const Setting&) {
+    return Estimate{config.as<link::RouteConfig>().route->seconds};
+  };
+  row.describe = [](const AnyConfig& config, const Problem&) {
+    return config.as<link::RouteConfig>().route->words;
+  };
+  row.details = [](const AnyConfig& config) {
+    return link::details_of(*config.as<link::RouteConfig>().route);
+  };
+  return row;
+}
+
+template <class... Family>
+std::vector<Row> link_rows(TypeList<Family...>) {
+  int number = 0;
+  return {link_row<Family>(number++)...};
+}
+
 template <class... Family>
 std::vector<Row> cpu_rows(TypeList<Family...>) {
   return [&]<int... number>(std::integer_sequence<int, number...>) {
@@ -227,7 +264,13 @@ const std::vector<Row>& gpu_registry() {
   return rows;
 }
 
+const std::vector<Row>& link_registry() {
+  static const auto& rows = *new std::vector<Row>(link_rows(link::Families()));
+  return rows;
+}
+
 const std::vector<Row>& registry_of(const Machine& machine) {
+  if (machine.link() != nullptr) return link_registry();
   return machine.gpu() != nullptr ? gpu_registry() : cpu_registry();
 }
 

@@ -25,6 +25,12 @@ std::string key_of(const Plan& plan) {
     return fmt::format("{} sm_{}\t{}\t{}", gpu->name, gpu->arch, alignment_text(plan),
                        to_string(plan.normal));
   }
+  if (const link::LinkInfo* link = plan.machine.link()) {
+    return fmt::format("{} {} {}\t{}\t{}", link->gpu.name,
+                       link->into_gpu() ? "from" : "to",
+                       link->crossing.pinned ? "pinned" : "pageable", alignment_text(plan),
+                       to_string(plan.normal));
+  }
   const CpuInfo& cpu = *plan.machine.cpu();
   return fmt::format("{} {}\t{}\t{}", cpu.model, cpu.isa, plan.threads, to_string(plan.normal));
 }

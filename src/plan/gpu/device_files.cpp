@@ -38,6 +38,16 @@ DeviceInfo parse_device(std::string_view text, std::string_view file) {
   device.threads_per_sm = whole("threads_per_sm", 32, 1 << 20);
   device.blocks_per_sm = whole("blocks_per_sm", 1, 1 << 20);
   device.registers_per_sm = whole("registers_per_sm", 1 << 10, 1 << 30);
+  LinkRates& link = device.link;
+  const auto optional = [&](const char* name, double& value, double least, double most) {
+    if (fields.has(name)) value = fields.number(name, least, most);
+  };
+  optional("link_into", link.into, 1e6, 1e13);
+  optional("link_out", link.out, 1e6, 1e13);
+  optional("link_kernel_into", link.kernel_into, 0.01, 1);
+  optional("link_kernel_out", link.kernel_out, 0.01, 1);
+  optional("link_latency", link.latency, 0, 1);
+  optional("link_copy_seconds", link.copy_seconds, 0, 1);
   if (device.shared_per_block > device.shared_per_sm) {
     fields.refuse_value("shared_per_block",
                         fmt::format("is more than shared_per_sm = {}", device.shared_per_sm));

@@ -1,0 +1,232 @@
+#include "cuda/crossing.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/per_thread.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/check.hpp"
+#include "link/lanes.hpp"
+#include "plan/link/route.hpp"
+
+namespace cornerturn::cuda {
+namespace {
+
+// Errors of calls that may as well be told of earlier work.
+void check_call(cudaError_t error) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();
+  check_launch(error);
+}
+
+// Pinned memory, and the event after which nothing happens with it any more.
+struct Block {
+  std::byte* at = nullptr;
+  std::int64_t bytes = 0;
+  cudaEvent_t idle = nullptr;
+  bool is_taken = false;
+};
+
+// The blocks of one GPU. They stay until the process ends: to pin memory takes longer than to fill
+// it.
+class PinnedMemory {
+ public:
+  // Waits while others have all of it.
+  Block& take(std::int64_t bytes) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    Block* found = nullptr;
+    given_back_.wait(lock, [&] { return (found = free_block(bytes)) != nullptr; });
+    found->is_taken = true;
+    lock.unlock();
+    check_call(cudaEventSynchronize(found->idle));
+    return *found;
+  }
+
+  void give_back(Block& block) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      block.is_taken = false;
+    }
+    given_back_.notify_all();
+  }
+
+ private:
+  // Null: all that may be had is taken.
+  Block* free_block(std::int64_t bytes) {
+    for (const auto& block : blocks_) {
+      if (!block->is_taken && block->bytes >= bytes) return block.get();
+    }
+    const std::int64_t most = most_pinned_bytes();
+    for (auto it = blocks_.begin(); it != blocks_.end() && total_ + bytes > most;) {
+      if ((*it)->is_taken) {
+        ++it;
+        continue;
+      }
+      release(**it);
+      it = blocks_.erase(it);
+    }
+    if (total_ + bytes > most && total_ > 0) return nullptr;
+    blocks_.push_back(std::make_unique<Block>(allocated(bytes)));
+    total_ += bytes;
+    return blocks_.back().get();
+  }
+
+  static Block allocated(std::int64_t bytes) {
+    Block block{nullptr, bytes, nullptr, false};
+    void* at = nullptr;
+    const cudaError_t error = cudaMallocHost(&at, static_cast<std::size_t>(bytes));
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw Error(Status::out_of_memory,
+                  fmt::format("too little memory: {} bytes of pinned memory are not to be had",
+                              bytes));
+    }
+    check_call(error);
+    block.at = static_cast<std::byte*>(at);
+    check_call(cudaEventCreateWithFlags(&block.idle, cudaEventDisableTiming));
+    return block;
+  }
+
+  void release(const Block& block) {
+    cudaEventSynchronize(block.idle);
+    cudaEventDestroy(block.idle);
+    cudaFreeHost(block.at);
+    total_ -= block.bytes;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::int64_t total_ = 0;
+};
+
+PinnedMemory& pinned_memory_of(int gpu) {
+  static std::mutex mutex;
+  static auto& all = *new std::map<int, PinnedMemory>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  return all[gpu];
+}
+
+// A thread's streams for copies, one for each way, and its events, by GPU.
+class ThreadsQueues {
+ public:
+  struct OfGpu {
+    std::array<Stream, 2> engines = {};
+    std::vector<cudaEvent_t> events;
+  };
+
+  ~ThreadsQueues() {
+    for (const auto& [gpu, one] : by_gpu_) {
+      for (const Stream stream : one.engines) {
+        if (stream != nullptr) cudaStreamDestroy(stream);
+      }
+      for (const cudaEvent_t event : one.events) cudaEventDestroy(event);
+    }
+  }
+
+  OfGpu& of(int gpu) { return by_gpu_[gpu]; }
+
+ private:
+  std::map<int, OfGpu> by_gpu_;
+};
+
+class CudaLanes : public link::Lanes {
+ public:
+  CudaLanes(int gpu, bool into_gpu, Stream stream)
+      : gpu_(gpu),
+        into_gpu_(into_gpu),
+        caller_(stream),
+        mine_(PerThread<ThreadsQueues>::get().of(gpu)) {}
+
+  ~CudaLanes() override {
+    // Memory goes back when both queues have come so far, whatever has happened.
+    if (used_engine_) {
+      cudaEventRecord(event(0), engine());
+      cudaStreamWaitEvent(caller_, event(0), 0);
+    }
+    if (memory_ != nullptr) cudaFreeAsync(memory_, caller_);
+    if (block_ == nullptr) return;
+    cudaEventRecord(block_->idle, caller_);
+    pinned_memory_of(gpu_).give_back(*block_);
+  }
+
+  std::byte* gpu_memory(std::int64_t bytes) override {
+    const cudaError_t error = cudaMallocAsync(&memory_, static_cast<std::size_t>(bytes), caller_);
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw Error(Status::out_of_memory,
+                  fmt::format("too little GPU memory: {} bytes for pieces on their way", bytes));
+    }
+    check_call(error);
+    return static_cast<std::byte*>(memory_);
+  }
+
+  std::byte* pinned_memory(std::int64_t bytes) override {
+    block_ = &pinned_memory_of(gpu_).take(bytes);
+    return block_->at;
+  }
+
+  void copy(link::Queue queue, void* dst, const void* src, std::int64_t bytes) override {
+    check_call(cudaMemcpyAsync(dst, src, static_cast<std::size_t>(bytes),
+                               into_gpu_ ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
+                               stream_of(queue)));
+  }
+
+  void run(const plan::Plan& plan, const Buffers& buffers) override {
+    execute(plan, buffers, caller_);
+  }
+
+  void record(link::Queue queue, int number) override {
+    check_call(cudaEventRecord(event(number), stream_of(queue)));
+  }
+  void wait(link::Queue queue, int number) override {
+    check_call(cudaStreamWaitEvent(stream_of(queue), event(number), 0));
+  }
+  void wait_here(int number) override { check_call(cudaEventSynchronize(event(number))); }
+
+ private:
+  Stream stream_of(link::Queue queue) {
+    return queue == link::Queue::caller ? caller_ : engine();
+  }
+
+  Stream engine() {
+    Stream& stream = mine_.engines[into_gpu_ ? 0 : 1];
+    if (stream == nullptr) check_call(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    used_engine_ = true;
+    return stream;
+  }
+
+  cudaEvent_t event(int number) {
+    const auto needed = static_cast<std::size_t>(number) + 1;
+    while (mine_.events.size() < needed) {
+      cudaEvent_t made = nullptr;
+      check_call(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+      mine_.events.push_back(made);
+    }
+    return mine_.events[needed - 1];
+  }
+
+  int gpu_;
+  bool into_gpu_;
+  Stream caller_;
+  ThreadsQueues::OfGpu& mine_;
+  bool used_engine_ = false;
+  void* memory_ = nullptr;
+  Block* block_ = nullptr;
+};
+
+}  // namespace
+
+void execute_across(const plan::Plan& plan, const Buffers& buffers, Stream stream) {
+  CudaLanes lanes(plan.gpu, plan.machine.link()->into_gpu(), stream);
+  link::execute(plan, buffers, lanes);
+}
+
+}  // namespace cornerturn::cuda

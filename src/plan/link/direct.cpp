@@ -1,0 +1,54 @@
+#include "plan/link/direct.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/planner.hpp"
+
+namespace cornerturn::plan::link::direct {
+namespace {
+
+// The bytes that cross are those that the kernel moves on the host's side, in whole sectors.
+double seconds_of(const Candidate& candidate, const LinkInfo& link) {
+  const Estimate& estimate = candidate.estimate;
+  const double bytes = link.into_gpu() ? estimate.src_bytes : estimate.dst_bytes;
+  return std::max(estimate.seconds, bytes / link.kernel_rate()) + link.gpu.link.latency;
+}
+
+}  // namespace
+
+const char* Family::why_not(const Problem& normal, const LinkInfo& link) {
+  if (normal.elements() == 0) return nullptr;
+  if (!link.crossing.pinned) return "the GPU does not reach pageable memory";
+  if ((normal.scale.present || normal.bias.present) && !link.crossing.gpu_reaches_vectors) {
+    return "the GPU does not reach the scale or the bias";
+  }
+  return nullptr;
+}
+
+void Family::configure(const Question& question, const AddRoute& add) {
+  Problem problem = question.normal;
+  problem.src_offset = 0;
+  problem.dst_offset = 0;
+  const Plan all = make_plan(problem, question.gpu(), {1, "", question.start});
+  std::vector<const Row*> offered;
+  std::vector<std::pair<double, const Candidate*>> ordered;
+  for (const Candidate& one : all.candidates) {
+    ordered.emplace_back(seconds_of(one, question.link()), &one);
+  }
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [seconds, candidate] : ordered) {
+    const Row* row = candidate->row;
+    if (std::find(offered.begin(), offered.end(), row) != offered.end()) continue;
+    offered.push_back(row);
+    auto plan = std::make_shared<Plan>(all);
+    plan->candidates = {};
+    plan->choose(*candidate, Choice::estimated);
+    add(std::make_shared<const Route>(
+        Route{fmt::format("{}: {}", row->name, describe(*candidate, plan->normal)), seconds, plan}));
+  }
+}
+
+}  // namespace cornerturn::plan::link::direct

@@ -1,0 +1,29 @@
+#include "plan/link/packed.hpp"
+
+#include "plan/link/pieces.hpp"
+
+namespace cornerturn::plan::link::packed {
+
+const char* Family::why_not(const Problem& normal, const LinkInfo& link) {
+  if (link.crossing.captured) return "the CPU takes part, which a graph does not take";
+  return why_no_pieces(normal, link);
+}
+
+void Family::configure(const Question& question, const AddRoute& add) {
+  const bool converts = question.normal.converts();
+  for (const Wire::Order order : {Wire::Order::of_host, Wire::Order::of_gpu}) {
+    for (const bool converted : {false, true}) {
+      if (converted && !converts) continue;
+      std::int64_t before = 0;
+      for (const std::int64_t most : piece_sizes) {
+        const auto route = route_by(question, {order, converted, most});
+        if (route == nullptr) continue;
+        if (route->pieces->wire.bytes == before) break;
+        before = route->pieces->wire.bytes;
+        add(route);
+      }
+    }
+  }
+}
+
+}  // namespace cornerturn::plan::link::packed
