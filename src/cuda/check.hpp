@@ -46,4 +46,11 @@ inline void check_launch(cudaError_t error) {
   }
 }
 
+/// Checks a call that may as well be told of earlier work.
+inline void check_call(cudaError_t error) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();
+  check_launch(error);
+}
+
 }  // namespace cornerturn::cuda

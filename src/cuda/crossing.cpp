@@ -19,13 +19,6 @@
 namespace cornerturn::cuda {
 namespace {
 
-// Errors of calls that may as well be told of earlier work.
-void check_call(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  cudaGetLastError();
-  check_launch(error);
-}
-
 // Pinned memory, and the event after which nothing happens with it any more.
 struct Block {
   std::byte* at = nullptr;

@@ -26,13 +26,6 @@ void set_current(int gpu) {
               fmt::format("cudaSetDevice({}): {}", gpu, cudaGetErrorString(error)));
 }
 
-// Errors of calls that may as well be told of earlier work.
-void check_call(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  cudaGetLastError();
-  check_launch(error);
-}
-
 // The streams of a thread, by their GPU. A stream that is part of a capture is no use to others
 // until that ends.
 class SideStreams {
