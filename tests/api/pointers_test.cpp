@@ -70,14 +70,30 @@ class Pointers : public testing::Test {
   std::vector<char> host = std::vector<char>(size, 7);
 };
 
-TEST_F(Pointers, OfBothSidesAreRefused) {
-  EXPECT_EQ(refusal(Status::invalid_argument, [&] { turn(gpu0, host.data()); }),
-            "src = " + text(host.data()) + " is host memory, dst = " + text(gpu0) +
-                " is memory of GPU 0: both have to lie on one side");
-  EXPECT_EQ(refusal(Status::invalid_argument, [&] { turn(host.data(), managed); }),
-            "dst = " + text(host.data()) + " is host memory, src = " + text(managed) +
-                " is managed memory: both have to lie on one side");
+TEST_F(Pointers, OfBothSidesNeedAGpu) {
+  for (const char* gpu : {gpu0, managed}) {
+    for (const bool into : {false, true}) {
+      void* dst = into ? const_cast<char*>(gpu) : host.data();
+      const void* src = into ? host.data() : gpu;
+      const std::string message = refusal(Status::unsupported, [&] { turn(dst, src); });
+      EXPECT_EQ(message.find("no GPU: "), 0U) << message;
+    }
+  }
   EXPECT_EQ(host, std::vector<char>(size, 7));
+}
+
+TEST_F(Pointers, OfBothSidesOnADeviceThatWasNamed) {
+  Options options;
+  options.device = "cpu";
+  EXPECT_EQ(refusal(Status::invalid_argument, [&] { turn(gpu0, host.data(), options); }),
+            "dst = " + text(gpu0) + " is memory of GPU 0, options.device = 'cpu' needs host memory");
+  options.device = "gpu";
+  EXPECT_EQ(refusal(Status::invalid_argument, [&] { turn(gpu0, host.data(), options); }),
+            "src = " + text(host.data()) +
+                " is host memory, options.device = 'gpu' needs the GPU's memory");
+  EXPECT_EQ(refusal(Status::invalid_argument, [&] { turn(gpu1, host.data()); }),
+            "dst = " + text(gpu1) +
+                " is memory of GPU 1, the current one is GPU 0: cudaSetDevice(1) has to come first");
 }
 
 TEST_F(Pointers, OfAnotherGpuAreRefused) {

@@ -53,20 +53,6 @@ TEST_F(ApiOnGpu, PinnedMemoryIsTheHosts) {
   check(cudaFreeHost(pinned), "cudaFreeHost");
 }
 
-TEST_F(ApiOnGpu, PointersOfBothSidesAreRefused) {
-  Bytes host(contents.size(), 7);
-  expect_refused(Status::invalid_argument, " is host memory, src = ", [&] {
-    transpose(host.data(), src.data(), rows, columns, ElementType(Kind::f32));
-  });
-  expect_refused(Status::invalid_argument, " is host memory, dst = ", [&] {
-    transpose(dst.data(), contents.data(), rows, columns, ElementType(Kind::f32));
-  });
-  expect_refused(Status::invalid_argument, "is memory of GPU 0: both have to lie on one side",
-                 [&] { copy(packed(dst.data()), turned(contents.data())); });
-  EXPECT_TRUE(host == Bytes(contents.size(), 7));
-  expect_untouched();
-}
-
 TEST_F(ApiOnGpu, NullAndOverlap) {
   expect_refused(Status::invalid_argument, "src = null",
                  [&] { copy(packed(dst.data()), turned(nullptr)); });

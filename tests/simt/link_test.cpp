@@ -110,6 +110,10 @@ class EmulatedLanes : public Lanes {
     EXPECT_EQ(gpu_slots, nullptr);
     gpu_slots = std::make_unique<Memory>(bytes);
     reached.emplace_back(gpu_slots->first, bytes);
+    // Somebody's earlier work on the caller's queue may have this memory still.
+    queues.add(Queue::caller, [at = gpu_slots->first, bytes] {
+      std::memset(at, 0x5a, static_cast<std::size_t>(bytes));
+    });
     return gpu_slots->first;
   }
   std::byte* pinned_memory(std::int64_t bytes) override {
