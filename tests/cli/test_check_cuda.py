@@ -305,6 +305,37 @@ def test_operations_on_tensors_around_a_launch(tmp_path):
     assert not report["findings"] and not report["host"] and report["kernels"][0]["blocks"] == 3
 
 
+IMAGES = """#include <helper_functions.h>
+#include "own.h"
+int main(int argc, char** argv) {
+  const std::string folder = argv[1];
+  const float numbers[] = {1.5f, -2, 3};
+  float* read = nullptr;
+  unsigned count = 0, width = 0, height = 0;
+  const std::string file = folder + "/numbers";
+  if (!sdkWriteFile(file.c_str(), numbers, 3, 0.0f, true) || !sdkReadFile(file.c_str(), &read, &count, true)) return 1;
+  if (count != 3 || read[0] != 1.5f || read[1] != -2 || read[2] != 3) return 2;
+  float dots[] = {0, 1, 0.2f, 0.4f, 0.6f, 0.8f};
+  unsigned char* bytes = nullptr;
+  const std::string grey = folder + "/a.pgm", colour = folder + "/a.ppm";
+  if (!sdkSavePGM(grey.c_str(), dots, 3, 2) || !sdkLoadPGM(grey.c_str(), &bytes, &width, &height)) return 3;
+  if (width != 3 || height != 2 || bytes[0] != 0 || bytes[1] != 255 || bytes[3] != 102) return 4;
+  unsigned char four[] = {1, 2, 3, 9, 4, 5, 6, 9}, *again = nullptr;
+  if (!sdkSavePPM4ub(colour.c_str(), four, 2, 1) || !sdkLoadPPM4(colour.c_str(), &again, &width, &height)) return 5;
+  if (width != 2 || height != 1 || again[4] != 4 || again[6] != 6 || again[7] != 0) return 6;
+  return own(cudaSuccess) + sdkLoadPGM(colour.c_str(), &bytes, &width, &height);
+}
+"""
+
+
+def test_the_helpers_of_samples_read_and_write_images(tmp_path):
+    # A header of the user's own asks whether CUDA's are there.
+    written(tmp_path, "#ifdef __DRIVER_TYPES_H__\nint own(cudaError_t error) { return error; }\n#endif\n", "own.h")
+    path = written(tmp_path, IMAGES + "__global__ void unused() {}\n")
+    report = report_of(path, "--", tmp_path, code=0)
+    assert report["exit_code"] == 0 and not report["host"]
+
+
 HOST = {
     "a copy of too much": ("cudaMemcpy(a, h, 2048, cudaMemcpyHostToDevice); //1", True),
     "a copy from a freed array": ("cudaFree(a); cudaMemcpy(h, a, 16, cudaMemcpyDeviceToHost); //1", True),

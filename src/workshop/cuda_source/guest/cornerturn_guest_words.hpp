@@ -12,6 +12,12 @@
 #define __CUDACC_VER_BUILD__ 0
 #define CUDART_VERSION 12080
 #define CUDA_VERSION 12080
+// By these, headers of the user's own ask whether CUDA's were included before them.
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+#define __DRIVER_TYPES_H__
+#define __HOST_DEFINES_H__
+#define __VECTOR_TYPES_H__
 // What the newer architectures add is written in inline assembly that the check refuses by name.
 #define __CUDA_ARCH__ 800
 
