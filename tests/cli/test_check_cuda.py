@@ -328,6 +328,46 @@ int main(int argc, char** argv) {
 """
 
 
+QUASI = """#include <curand.h>
+#include <curand_kernel.h>
+__global__ void start(curandStateSobol32* states, curandDirectionVectors32_t* directions) {
+  curand_init(directions[threadIdx.x / 16], threadIdx.x, states + threadIdx.x);
+}
+__global__ void draw(curandStateSobol32* states, float* out) {
+  curandStateSobol32 state = states[threadIdx.x];
+  for (int i = 0; i < 100; ++i) out[32 * i + threadIdx.x] = curand_uniform(&state);
+}
+int main() {
+  curandDirectionVectors32_t *on_host, *directions;
+  curandGetDirectionVectors32(&on_host, CURAND_DIRECTION_VECTORS_32_JOEKUO6);
+  curandStateSobol32* states;
+  float* numbers;
+  cudaMalloc(&directions, 2 * sizeof(*directions)); cudaMalloc(&states, 32 * sizeof(*states)); cudaMalloc(&numbers, 12800);
+  cudaMemcpy(directions, on_host, 2 * sizeof(*directions), cudaMemcpyHostToDevice);
+  start<<<1, 32>>>(states, directions);
+  draw<<<1, 32>>>(states, numbers);
+  double sum = 0;
+  static float values[3200];
+  cudaMemcpy(values, numbers, 12800, cudaMemcpyDeviceToHost);
+  for (float value : values) sum += value / 3200;
+  curandGenerator_t generator;
+  curandCreateGenerator(&generator, CURAND_RNG_QUASI_SOBOL32);
+  curandSetQuasiRandomGeneratorDimensions(generator, 2);
+  curandGenerateUniform(generator, numbers, 3200);
+  curandDestroyGenerator(generator);
+  cudaMemcpy(values, numbers, 12800, cudaMemcpyDeviceToHost);
+  for (float value : values) sum += value / 3200;
+  cudaFree(directions); cudaFree(states); cudaFree(numbers);
+  return sum > 0.95 && sum < 1.05 ? 0 : 1;
+}
+"""
+
+
+def test_quasi_random_numbers_are_random(tmp_path):
+    report = report_of(written(tmp_path, QUASI), code=0)
+    assert report["exit_code"] == 0 and not report["findings"] and not report["host"]
+
+
 def test_the_helpers_of_samples_read_and_write_images(tmp_path):
     # A header of the user's own asks whether CUDA's are there.
     written(tmp_path, "#ifdef __DRIVER_TYPES_H__\nint own(cudaError_t error) { return error; }\n#endif\n", "own.h")

@@ -1,6 +1,7 @@
 // Prints bits of half, bfloat16 and 8-bit floats, which test_guest_values.py compares with NumPy's.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp4.h>
 #include <cuda_fp8.h>
 
 #include <cstdio>
@@ -48,6 +49,7 @@ static void conversions(const std::vector<unsigned>& floats) {
     put(__nv_cvt_float_to_fp8(v, __NV_NOSAT, __NV_E5M2));
     put(__nv_cvt_float_to_fp8(v, __NV_SATFINITE, __NV_E4M3));
     put(__nv_cvt_float_to_fp8(v, __NV_SATFINITE, __NV_E5M2));
+    put(__nv_cvt_float_to_fp4(v, __NV_E2M1, cudaRoundNearest));
   }
 }
 
@@ -71,10 +73,12 @@ int main(int count, char** arguments) {
     for (unsigned i = 0; i < 65536; ++i) {
       put(bits(__half2float(__ushort_as_half(static_cast<unsigned short>(i)))));
       put(bits(__bfloat162float(__ushort_as_bfloat16(static_cast<unsigned short>(i)))));
-      put(bits(static_cast<float>(static_cast<__half>(
-          __nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(i), __NV_E4M3)))));
-      put(bits(static_cast<float>(static_cast<__half>(
-          __nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(i), __NV_E5M2)))));
+      put(bits(static_cast<float>(
+          static_cast<__half>(__nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(i), __NV_E4M3)))));
+      put(bits(static_cast<float>(
+          static_cast<__half>(__nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(i), __NV_E5M2)))));
+      put(bits(static_cast<float>(
+          static_cast<__half>(__nv_cvt_fp4_to_halfraw(static_cast<unsigned char>(i), __NV_E2M1)))));
     }
     return 0;
   }

@@ -53,7 +53,7 @@ def floats():
     with np.errstate(over="ignore", invalid="ignore"):
         middles = (halves[:-1].astype(np.float64) + halves[1:]).astype(np.float32) / 2
         near = [np.nextafter(middles, np.float32(side)) for side in (-np.inf, np.inf)]
-    special = np.array([0, -0.0, 448, 464, 465, 480, 57344, 61440, 65504, 65519, 65520, 2**-25, 1.5 * 2**-25, 3e38, -3.4e38, 1e-45, np.inf, -np.inf, np.nan], np.float32)
+    special = np.array([0, -0.0, 0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 448, 464, 465, 480, 57344, 61440, 65504, 65519, 65520, 2**-25, 1.5 * 2**-25, 3e38, -3.4e38, 1e-45, np.inf, -np.inf, np.nan], np.float32)
     bits = random.integers(0, 2**32, 60001, dtype=np.uint32).view(np.float32)
     return np.concatenate([halves, middles, *near, special, bits]).view(np.uint32)
 
@@ -75,12 +75,13 @@ def directed(values, kind, mode):
 
 
 def test_every_small_value_becomes_its_float(program):
-    got = words_of(program).reshape(65536, 4)
+    got = words_of(program).reshape(65536, 5)
     every = np.arange(65536, dtype=np.uint16)
     kinds = [np.float16, ml_dtypes.bfloat16]
     wanted = [every.view(kind).astype(np.float32) for kind in kinds]
     byte = every.astype(np.uint8)
     wanted += [byte.view(kind).astype(np.float32) for kind in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)]
+    wanted += [(byte & 15).view(ml_dtypes.float4_e2m1fn).astype(np.float32)]
     for column, values in enumerate(wanted):
         ours = got[:, column].view(np.float32)
         assert np.array_equal(np.isnan(ours), np.isnan(values))
@@ -140,7 +141,7 @@ def test_conversions_and_arithmetic_round_once(program, tmp_path):
     path = tmp_path / "words"
     path.write_bytes(words.tobytes())
     got = words_of(program, path)
-    table = got[: words.size * 12].reshape(words.size, 12)
+    table = got[: words.size * 13].reshape(words.size, 13)
     values = words.view(np.float32)
     number = ~np.isnan(values)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -156,9 +157,13 @@ def test_conversions_and_arithmetic_round_once(program, tmp_path):
             most = float(ml_dtypes.finfo(kind).max)
             same(table[beyond, column + 2], np.where(np.signbit(values[beyond]), -most, most).astype(kind).view(np.uint8).astype(np.uint32), f"{kind} saturated")
             same(table[finite, column + 2], table[finite, column], f"{kind} saturated, not large")
+    kind = ml_dtypes.float4_e2m1fn
+    same(table[number, 12], np.clip(values[number], -6, 6).astype(kind).view(np.uint8).astype(np.uint32), f"{kind}")
+    middles = np.array([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5], np.float32)
+    assert np.isin(middles, values).all() and set(table[~number, 12]) == {7}
     assert set(table[~number, 0]) == {0x7FFF} and set(table[~number, 8]) == {0x7F}
 
-    rows = got[words.size * 12 :].reshape(-1, 2, 11)
+    rows = got[words.size * 13 :].reshape(-1, 2, 11)
     assert rows.shape[0] == words.size // 2
     chosen = [*range(0, rows.shape[0], 31), *range(rows.shape[0] - 4, rows.shape[0])]
     checked = 0

@@ -1,10 +1,18 @@
-// What is not run on a CPU: textures and surfaces. Programs that use them compile, and are refused
-// by name where a thread reaches them, so that their other kernels are still checked.
+// What is not run on a CPU: textures, surfaces and memory of other processes. Programs that use
+// them compile, and are refused by name where a thread reaches them, so that their other kernels
+// are still checked.
 #pragma once
 
 #include "cornerturn_guest_runtime.hpp"
 
 struct cudaArray;
+struct cudaIpcMemHandle_t {
+  char reserved[64];
+};
+struct cudaIpcEventHandle_t {
+  char reserved[64];
+};
+constexpr unsigned cudaIpcMemLazyEnablePeerAccess = 1;
 enum cudaTextureAddressMode {
   cudaAddressModeWrap,
   cudaAddressModeClamp,
@@ -102,6 +110,9 @@ CT_GUEST_REFUSED_CALL(cudaMemcpy2DFromArray)
 CT_GUEST_REFUSED_CALL(cudaLaunchKernelEx)
 CT_GUEST_REFUSED_CALL(cudaIpcGetMemHandle)
 CT_GUEST_REFUSED_CALL(cudaIpcOpenMemHandle)
+CT_GUEST_REFUSED_CALL(cudaIpcCloseMemHandle)
+CT_GUEST_REFUSED_CALL(cudaIpcGetEventHandle)
+CT_GUEST_REFUSED_CALL(cudaIpcOpenEventHandle)
 CT_GUEST_REFUSED_CALL(cudaStreamBeginCapture)
 CT_GUEST_REFUSED_CALL(cudaGraphLaunch)
 CT_GUEST_REFUSED_READ(tex1D)

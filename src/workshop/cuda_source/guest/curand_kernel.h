@@ -1,7 +1,7 @@
 // Random numbers in kernels, by cuRAND's names. The sequences are not cuRAND's own.
 #pragma once
 
-#include "cornerturn_guest.hpp"
+#include "curand.h"
 
 struct curandStateXORWOW {
   unsigned long long state, spare[5];
@@ -12,6 +12,12 @@ typedef curandStateXORWOW curandStateXORWOW_t;
 typedef curandStateXORWOW curandStatePhilox4_32_10;
 typedef curandStateXORWOW curandStatePhilox4_32_10_t;
 typedef curandStateXORWOW curandStateMRG32k3a_t;
+struct curandStateSobol32 : curandStateXORWOW {};
+struct curandStateSobol64 : curandStateXORWOW {};
+typedef curandStateSobol32 curandStateSobol32_t;
+typedef curandStateSobol64 curandStateSobol64_t;
+typedef curandStateSobol32 curandStateScrambledSobol32_t;
+typedef curandStateSobol64 curandStateScrambledSobol64_t;
 
 namespace cornerturn::guest {
 
@@ -35,6 +41,14 @@ CT_GUEST_INLINE void curand_init(unsigned long long seed, unsigned long long seq
   namespace g = ::cornerturn::guest;
   const curandStateXORWOW made = {g::mixed(seed + g::mixed(sequence)) + offset, {}};
   *state = made;
+}
+CT_GUEST_INLINE void curand_init(const unsigned* directions, unsigned offset,
+                                 curandStateSobol32* state) {
+  curand_init(directions[0], 0, offset, state);
+}
+CT_GUEST_INLINE void curand_init(const unsigned long long* directions, unsigned long long offset,
+                                 curandStateSobol64* state) {
+  curand_init(directions[0], 0, offset, state);
 }
 CT_GUEST_INLINE unsigned curand(curandStateXORWOW* state) {
   state->state += 0x9e3779b97f4a7c15ull;
