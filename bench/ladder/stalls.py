@@ -5,8 +5,8 @@ usage: stalls.py LADDER_PROBE OUTPUT.json [--commit HASH] [--side N] [--report F
 
 The profiler looks at a warp of each scheduler again and again, and notes where it is and why it does not issue an
 instruction. For each rung on a matrix of SIDE x SIDE floats (8192), and for stacks of the same size, OUTPUT.json has
-the share of each reason among all samples, the instructions at which most samples were taken, and how many
-instructions the kernel's warps ran. The GPU's clocks and settings stay as they are found. --report reads an earlier
+the share of each reason among all samples, the instructions and the source lines at which most samples were taken, and
+how many instructions the kernel's warps ran. The GPU's clocks and settings stay as they are found. --report reads an earlier
 report instead of profiling.
 """
 
@@ -28,7 +28,7 @@ METRICS = {
     "warps_an_sm": "sm__warps_active.avg.per_cycle_active",
     "memory_busy": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
 }
-TOP = 6  # instructions that are listed
+TOP = 6  # instructions, and source lines, that are listed
 
 
 def profile_module():
@@ -46,14 +46,37 @@ def shares(samples):
     return {reason: round(count / total, 4) for reason, count in ordered if total and count >= 0.005 * total}
 
 
+def text_of(place):
+    """The words of a source line, from this tree; nothing where the file is not in it."""
+    name, line = place
+    path = HERE.parents[1] / name[name.rfind("/src/") + 1 :]
+    lines = path.read_text().splitlines() if "/src/" in name and path.exists() else []
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+def by_line(by_instruction, everything):
+    """The samples of instructions that one source line led to, together; the lines with most samples first."""
+    lines = {}
+    for _, place, samples in by_instruction:
+        of_place = lines.setdefault(place, {})
+        for reason, count in samples.items():
+            of_place[reason] = of_place.get(reason, 0) + count
+    most = sorted(lines.items(), key=lambda item: -sum(item[1].values()))[:TOP]
+    return [
+        {"place": f"{Path(place[0]).name}:{place[1]}", "text": text_of(place),
+         "share": round(sum(samples.values()) / everything, 4), "stalls": shares(samples)}
+        for place, samples in most if everything and sum(samples.values())
+    ]  # fmt: skip
+
+
 def of_launch(by_instruction, metrics):
-    """`by_instruction`: a list of (sass, {reason: samples}), in the code's order."""
+    """`by_instruction`: a list of (sass, (file, line), {reason: samples}), in the code's order."""
     totals = {}
-    for _, samples in by_instruction:
+    for _, _, samples in by_instruction:
         for reason, count in samples.items():
             totals[reason] = totals.get(reason, 0) + count
     everything = sum(totals.values())
-    at = sorted(by_instruction, key=lambda item: -sum(item[1].values()))[:TOP]
+    at = sorted(by_instruction, key=lambda item: -sum(item[2].values()))[:TOP]
     return {
         **metrics,
         "samples": everything,
@@ -61,9 +84,15 @@ def of_launch(by_instruction, metrics):
         "at": [
             {"instruction": " ".join(sass.split()), "share": round(sum(samples.values()) / everything, 4),
              "stalls": shares(samples)}
-            for sass, samples in at if everything and sum(samples.values())
+            for sass, _, samples in at if everything and sum(samples.values())
         ],
+        "lines": by_line(by_instruction, everything),
     }  # fmt: skip
+
+
+def place_of(action, pc):
+    source = action.source_info(pc)
+    return (source.file_name(), source.line()) if source is not None else ("", 0)
 
 
 def launches_of(report, folders):
@@ -90,7 +119,7 @@ def launches_of(report, folders):
                     count = int(metric.value(i))
                     if count:
                         by_address.setdefault(ids.value(i), {})[reason[1]] = count
-            code = [(action.sass_by_pc(pc), samples) for pc, samples in sorted(by_address.items())]
+            code = [(action.sass_by_pc(pc), place_of(action, pc), samples) for pc, samples in sorted(by_address.items())]
             metrics = {}
             for key, name in METRICS.items():
                 metric = action.metric_by_name(name)
