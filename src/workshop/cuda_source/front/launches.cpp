@@ -157,20 +157,33 @@ void rewrite_launch(Edits& edits, std::size_t launch) {
   if (close != no_token) replace_null(edits, open, close);
 }
 
-// A cast to void* before the argument at `at` hides what the kernel's arguments are.
-void drop_cast(Edits& edits, std::size_t at) {
+// A cast to void* before the argument at `at` hides what the kernel's arguments are. Returns where
+// the argument begins without it.
+std::size_t drop_cast(Edits& edits, std::size_t at) {
   const Tokens& tokens = edits.tokens();
+  std::size_t end = at;
   if (tokens[at].is("(")) {
     const std::size_t close = closing(tokens, at);
     const std::string inside = close == no_token ? "" : words_of(tokens, at + 1, close);
     if (inside.find("void") != std::string::npos && inside.find('*') != std::string::npos) {
-      edits.erase(at, close + 1);
+      end = close + 1;
     }
   } else if (tokens[at].is("reinterpret_cast") || tokens[at].is("static_cast")) {
     std::size_t close = at;
     while (close < tokens.size() && !tokens[close].is(">")) ++close;
-    if (close < tokens.size()) edits.erase(at, close + 1);
+    if (close < tokens.size()) end = close + 1;
   }
+  edits.erase(at, end);
+  return end;
+}
+
+// "k" of "(&k)".
+std::string without_address(std::string name) {
+  while (!name.empty() && (name.front() == '(' || name.front() == '&' || name.front() == ' ')) {
+    if (name.front() == '(' && name.back() == ')') name.pop_back();
+    name.erase(0, 1);
+  }
+  return name;
 }
 
 void rewrite_call(Edits& edits, std::size_t name, const std::string& function) {
@@ -185,8 +198,7 @@ void rewrite_call(Edits& edits, std::size_t name, const std::string& function) {
     if (tokens[comma].is("(")) comma = closing(tokens, comma);
     depth += tokens[comma].is("<") ? 1 : tokens[comma].is(">") ? -1 : 0;
   }
-  const std::string kernel = words_of(tokens, first, comma);
-  drop_cast(edits, first);
+  const std::string kernel = without_address(words_of(tokens, drop_cast(edits, first), comma));
   edits.replace(name, "::cornerturn::guest::" + function);
   edits.insert(first, std::string(place) + ", CT_GUEST_TEXT(" + kernel + "), ");
 }

@@ -68,6 +68,9 @@ bool named_by(std::string_view name, std::string_view word) {
 
 bool says_where(const Tokens& tokens, std::size_t at) {
   const std::size_t next = next_solid(tokens, at + 1);
+  const std::size_t member = next == no_token ? no_token : next_solid(tokens, next + 1);
+  // A conversion, which needs no tensor core.
+  if (member != no_token && tokens[member].is("__float_to_tf32")) return false;
   return next != no_token && (tokens[next].is("(") || tokens[next].is("<") ||
                               tokens[next].is("::") || tokens[next].is_word());
 }
