@@ -46,6 +46,8 @@ if(CORNERTURN_BUILD_PYTHON AND CORNERTURN_BUILD_TOOLS)  # beside the command of 
   cornerturn_install_check(cornerturn/include cornerturn/lib COMPONENT python)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cornerturn DESTINATION cornerturn/include COMPONENT python
     FILES_MATCHING PATTERN "*.hpp")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/puzzles DESTINATION cornerturn/share/cornerturn
+    COMPONENT python)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/third_party/NOTICES.txt
   DESTINATION ${CMAKE_INSTALL_DOCDIR})

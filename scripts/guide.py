@@ -19,6 +19,8 @@ Marks of a page, all of them comments, so that the page reads as it is:
     | `{V}` | {r.shared_bytes} |
     -->
     <!-- end -->
+    <!-- puzzles: CHAPTER -->                        the puzzles that exercise the chapter
+    <!-- end -->
     <!-- measured -->                                where the measured shares come from
     <!-- end -->
     <!-- copies -->                                  the best copies by TMA and through registers, where
@@ -58,7 +60,7 @@ STALLS = "bench/results/ladder/h200-stalls.json"
 WIDTH = 100
 
 LET = re.compile(r"^<!-- let (\w+) = (.+?) -->$", re.M)
-BLOCK = re.compile(r"^(<!-- (run|refused|figure|table|measured|copies)\b(.*?)-->\n)(.*?)^(<!-- end -->)$", re.S | re.M)
+BLOCK = re.compile(r"^(<!-- (run|refused|figure|table|measured|copies|puzzles)\b(.*?)-->\n)(.*?)^(<!-- end -->)$", re.S | re.M)
 VALUE = re.compile(r"(<!--=(.+?)-->\*\*)(.*?)(\*\*)", re.S)
 FIELD = re.compile(r"\{([^{}]+?)\}")
 
@@ -337,6 +339,13 @@ def pictured(name: str, command: str, images: Path) -> str:
     return f"![{alternative}](images/{name}.svg)\n"
 
 
+def puzzles(chapter: int) -> str:
+    found = [puzzle for puzzle in report("cornerturn puzzle").puzzles if chapter in puzzle.chapters]
+    if not found:
+        raise Stale(f"no puzzle exercises chapter {chapter}")
+    return "".join(f"- `cornerturn puzzle start {puzzle.name}`: {puzzle.teaches}\n" for puzzle in found)
+
+
 def table(body: str, names: dict[str, Any]) -> str:
     first, *lines = body.strip().split("\n")
     variables, _, values = first.partition("=")
@@ -365,6 +374,8 @@ def written(text: str, images: Path) -> str:
             return begin + origin(text) + end
         if kind == "copies":
             return begin + copies() + end
+        if kind == "puzzles":
+            return begin + puzzles(int(body)) + end
         if kind == "table":
             return begin + table(body, names) + end
         if kind == "figure":

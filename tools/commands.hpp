@@ -19,6 +19,7 @@ void add_solve_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 /// `program_arguments` is what stands after --.
 void add_check_command(CLI::App& app, const std::vector<std::string>& program_arguments);
+void add_puzzle_command(CLI::App& app);
 void add_devices_command(CLI::App& app);
 void add_version_command(CLI::App& app);
 /// Hidden: writes the man page and the shell completions from what `app` says of itself.

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include "arguments.hpp"
 #include "child_process.hpp"
@@ -78,7 +79,7 @@ class FileCheck {
             const std::string& file, const HeldSignals& held)
       : check_(check), request_(request), device_(device), file_(file), held_(held) {}
 
-  Json report() {
+  CudaRun result() {
     compile();
     return run();
   }
@@ -116,7 +117,7 @@ class FileCheck {
     if (done.exit_code != 0) refuse_check(front::link_error(done.errors, program_.sources()));
   }
 
-  Json run() {
+  CudaRun run() {
     const std::string report_path = folder_.file("report.json");
     const Json config = {{"report", report_path},
                          {"steps", number_at_least(1, "--steps", check_.steps)},
@@ -132,45 +133,14 @@ class FileCheck {
     allowed.environment = {{"CORNERTURN_CHECK_CONFIG", config_path}};
     std::vector<std::string> words = {folder_.file("program")};
     words.insert(words.end(), check_.program_arguments.begin(), check_.program_arguments.end());
-    const Finished done = run_program(words, allowed, held_);
-    show(done);
+    Finished done = run_program(words, allowed, held_);
     std::ifstream file(report_path);
     Json report = Json::parse(file, nullptr, false);
     if (report.is_discarded()) report = without_report(done);
     report["exit_code"] = done.exit_code;
     report = named(report);
-    refuse_if_refused(report);
-    return report;
-  }
-
-  // Something was reached that cannot be run here.
-  void refuse_if_refused(const Json& report) const {
-    for (const char* list : {"findings", "host"}) {
-      for (const Json& finding : report[list]) {
-        if (finding["kind"] != "refused") continue;
-        std::string place = file_;
-        if (!finding["places"].empty() && finding["places"][0].contains("file")) {
-          place = fmt::format("{}:{}", finding["places"][0]["file"].get<std::string>(),
-                              finding["places"][0]["line"].get<std::int64_t>());
-        }
-        refuse_check(fmt::format("{}: {}", place, finding["message"].get<std::string>()));
-      }
-    }
-  }
-
-  // What the program says itself comes before the report.
-  void show(const Finished& done) const {
-    if (!done.output.empty()) {
-      const std::string text = done.output.ends_with('\n') ? done.output : done.output + "\n";
-      if (check_.json) {
-        io::print_error(text);
-      } else {
-        io::print("{}", text);
-      }
-    }
-    if (!done.errors.empty()) {
-      io::print_error(done.errors.ends_with('\n') ? done.errors : done.errors + "\n");
-    }
+    report["file"] = file_;
+    return {std::move(report), std::move(done.output), std::move(done.errors)};
   }
 
   // The program's end left no report: that is a finding, too.
@@ -219,6 +189,34 @@ class FileCheck {
   const TemporaryFolder folder_;
   front::Program program_;
 };
+
+// Something was reached that cannot be run here.
+void refuse_if_refused(const Json& report) {
+  for (const char* list : {"findings", "host"}) {
+    for (const Json& finding : report[list]) {
+      if (finding["kind"] != "refused") continue;
+      std::string place = report["file"];
+      if (!finding["places"].empty() && finding["places"][0].contains("file")) {
+        place = fmt::format("{}:{}", finding["places"][0]["file"].get<std::string>(),
+                            finding["places"][0]["line"].get<std::int64_t>());
+      }
+      refuse_check(fmt::format("{}: {}", place, finding["message"].get<std::string>()));
+    }
+  }
+}
+
+// What the program says itself comes before the report.
+void show_said(const CudaRun& run, bool json) {
+  const auto lines = [](const std::string& text) {
+    return text.empty() || text.ends_with('\n') ? text : text + "\n";
+  };
+  if (!run.output.empty() && json) {
+    io::print_error(lines(run.output));
+  } else if (!run.output.empty()) {
+    io::print("{}", lines(run.output));
+  }
+  if (!run.errors.empty()) io::print_error(lines(run.errors));
+}
 
 front::Request request_of(const CudaCheck& check) {
   front::Request request;
@@ -290,6 +288,14 @@ bool is_cuda_file(const std::string& path) {
   return ending == ".cu";
 }
 
+CudaRun run_cuda_file(const CudaCheck& check, const std::string& file, const HeldSignals& held) {
+  const front::Request request = request_of(check);
+  const Json device = device_json(check);
+  CudaRun run = FileCheck(check, request, device, file, held).result();
+  refuse_if_refused(run.report);
+  return run;
+}
+
 int check_cuda_files(const CudaCheck& check) {
   const front::Request request = request_of(check);
   const Json device = device_json(check);
@@ -308,7 +314,10 @@ int check_cuda_files(const CudaCheck& check) {
   for (const std::string& file : check.files) {
     Json report;
     try {
-      report = FileCheck(check, request, device, file, held).report();
+      CudaRun run = FileCheck(check, request, device, file, held).result();
+      show_said(run, check.json);
+      refuse_if_refused(run.report);
+      report = std::move(run.report);
     } catch (const Error& error) {
       if (check.files.size() == 1 || error.status() == Status::io_error) throw;
       // The other files are still checked.
@@ -316,7 +325,6 @@ int check_cuda_files(const CudaCheck& check) {
       refusal = error.what();
       continue;
     }
-    report["file"] = file;
     judge(report, limits);
     failed = failed || report["failed"];
     if (!check.json) io::print("{}", report_text(report));

@@ -2,8 +2,11 @@
 // every access to memory looked at.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "signals.hpp"
 
 namespace cornerturn::cli {
 
@@ -31,6 +34,17 @@ struct CudaCheck {
 
 /// Is it CUDA, by its name or by its text?
 bool is_cuda_file(const std::string& path);
+
+/// What has come of one file: its report, which nobody has judged, and what its program has said.
+struct CudaRun {
+  nlohmann::ordered_json report;
+  std::string output;
+  std::string errors;
+};
+
+/// Compiles and runs one file, whatever `check.files` says, and prints nothing. Throws Error where
+/// it cannot be compiled or needs what cannot be run here.
+CudaRun run_cuda_file(const CudaCheck& check, const std::string& file, const HeldSignals& held);
 
 /// Prints the reports of all files and returns the exit code.
 int check_cuda_files(const CudaCheck& check);

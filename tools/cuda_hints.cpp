@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace cornerturn::cli {
 namespace {
@@ -65,7 +67,12 @@ std::vector<std::string> hints_of(const Json& kernel) {
   for (const Json& line : kernel["lines"]) {
     const std::string hint = hint_of(line);
     if (hint.empty()) continue;
-    out.push_back(fmt::format("{}:{}: {}", line.value("file", ""), line.value("line", 0), hint));
+    std::string with_place =
+        fmt::format("{}:{}: {}", line.value("file", ""), line.value("line", 0), hint);
+    // A line that loads and stores in one way needs one hint.
+    if (std::find(out.begin(), out.end(), with_place) == out.end()) {
+      out.push_back(std::move(with_place));
+    }
   }
   return out;
 }

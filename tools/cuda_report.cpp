@@ -273,8 +273,10 @@ void judge(Json& report, const ReportLimits& limits) {
              {"severity", "error"},
              {"kernel", kernel["name"]},
              {"message",
-              fmt::format("the {} takes {:.3g} times the {} it needs; --max-{} allows {:.3g}",
-                          op_text(line), ratio(line, what), what, what, limit)},
+              fmt::format("the {} takes {:.3g} times the {} it needs; {} allows {:.3g}",
+                          op_text(line), ratio(line, what), what,
+                          limits.set_by.empty() ? fmt::format("--max-{}", what) : limits.set_by,
+                          limit)},
              {"count", 1},
              {"places", Json::array({{{"file", line["file"]}, {"line", line["line"]}}})}});
       }
@@ -299,6 +301,11 @@ void judge(Json& report, const ReportLimits& limits) {
     failed = true;
   }
   report["failed"] = failed;
+}
+
+std::string finding_text(const Json& finding) {
+  SourceLines sources;
+  return finding_text(finding, sources);
 }
 
 std::string report_text(const Json& report) {

@@ -61,6 +61,10 @@ constexpr Examples all_examples[] = {
     {"solve", "  cornerturn solve --tile 32x32 --write rows --read columns"},
     {"convert-swizzle", "  cornerturn convert-swizzle \"Swizzle<3,2,3>\" --dtype f32"},
     {"check", "  cornerturn check layouts.toml"},
+    {"puzzle",
+     "  cornerturn puzzle\n"
+     "  cornerturn puzzle start coalesce --folder puzzles\n"
+     "  cornerturn puzzle check coalesce --solution"},
     {"devices", "  cornerturn devices --json"},
     {"version", "  cornerturn version"},
 };

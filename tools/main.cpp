@@ -110,6 +110,7 @@ int main(int argc, char** argv) {
   cli::add_solve_command(app);
   cli::add_convert_command(app);
   cli::add_check_command(app, after_dashes(argc, argv));
+  cli::add_puzzle_command(app);
   cli::add_devices_command(app);
   cli::add_version_command(app);
   cli::add_generate_command(app);

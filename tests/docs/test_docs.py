@@ -25,7 +25,7 @@ def section(text, title):
     return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", text, re.S | re.M)[1]
 
 
-@pytest.mark.parametrize("command", ["transpose", "plan", "bench", "ladder", "analyse", "draw", "explain", "solve", "convert-swizzle", "check"])
+@pytest.mark.parametrize("command", ["transpose", "plan", "bench", "ladder", "analyse", "draw", "explain", "solve", "convert-swizzle", "check", "puzzle"])
 def test_every_option_is_on_the_page_and_no_other(command):
     page = (ROOT / "docs" / "cli.md").read_text()
     has = set(re.findall(r"--[a-z][a-z-]+", output(command, "--help").partition("Options:")[2]))

@@ -48,6 +48,7 @@ CHANGES = {
     "rows of a table": ("case-study.md", "| 4 rows | none |", "| 8 rows | 0 |"),
     "a picture": ("images/column.svg", ">0, 16<", ">0, 17<"),
     "a picture's words": ("1-coalescing.md", "16 sectors in 16 lines", "4 sectors in 16 lines"),
+    "a puzzle": ("4-xor.md", "`cornerturn puzzle start xor`", "`cornerturn puzzle start pad`"),
     "where times are from": ("6-corner-turns.md", "/h200.json`,\nNVIDIA H200, driver 5", "/h200.json`,\nNVIDIA H200, driver 4"),
 }
 
@@ -87,6 +88,7 @@ def test_another_command_or_measurement_makes_a_page_stale(tmp_path, name, now, 
         ("<!-- run: cornerturn nothing -->\n<!-- end -->", "ends with"),
         ("<!-- refused: cornerturn version -->\n<!-- end -->", "ends with 0, not 2"),
         ("<!-- run: cornerturn version | Nothing -->\n<!-- end -->", "begins with 'Nothing'"),
+        ("<!-- puzzles: 11 -->\n<!-- end -->", "no puzzle exercises chapter 11"),
         ("<!-- run: rm -r / -->\n<!-- end -->", "only cornerturn is run"),
         ("It is <!--=nothing.there-->**1**.", "nothing.there"),
         ("It is\n<!--=share('smem', 16384)-->**1**.", "would not take this as a comment"),

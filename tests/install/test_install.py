@@ -175,3 +175,11 @@ def test_nothing_private_is_installed(prefix):
     files = [path for path in prefix.rglob("*") if path.suffix in (".cmake", ".pc", ".hpp", ".h")]
     assert len(files) > len(public)
     assert [path for path in files if str(ROOT) in path.read_text()] == []
+
+
+def test_puzzles_are_found_beside_the_program(prefix, tmp_path):
+    """Not those of the tree: an installed one is changed."""
+    (puzzle,) = prefix.glob("share/cornerturn/puzzles/pad.cu")
+    puzzle.write_text(puzzle.read_text() + "// installed\n")
+    run(prefix / "bin" / "cornerturn", "puzzle", "start", "pad", "--folder", tmp_path / "mine")
+    assert (tmp_path / "mine" / "pad.cu").read_text().endswith("// installed\n")

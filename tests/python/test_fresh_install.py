@@ -44,3 +44,4 @@ def test_pip_install(tmp_path):
     assert checked.returncode == 1 and "a.cu:15: thread" in checked.stdout, checked
     package = next((tmp_path / "venv").glob("lib/python*/site-packages/cornerturn"))
     assert list(package.glob("lib/*.a")) and list(package.glob("include/cornerturn/cuda_source/*.hpp"))
+    assert len(list(package.glob("share/cornerturn/puzzles/solutions/*.cu"))) == len(list(package.glob("share/cornerturn/puzzles/*.cu"))) > 0

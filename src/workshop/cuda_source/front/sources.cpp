@@ -80,9 +80,22 @@ std::string included_file(std::string_view directive, const std::string& include
   return "";
 }
 
+namespace {
+
+// Without the mark of UTF-8 that some editors begin a file with: compilers take it there alone, and
+// a line of ours comes before it.
+std::string source_text(const std::string& path, const char* argument) {
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  std::string text = files::read_text(path, argument);
+  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
+  return text;
+}
+
+}  // namespace
+
 Sources read_sources(const std::string& file, const std::vector<std::string>& folders) {
   Sources sources;
-  sources.files.push_back({whole_path(file), files::read_text(file, "FILE"), file});
+  sources.files.push_back({whole_path(file), source_text(file, "FILE"), file});
   for (std::size_t i = 0; i < sources.files.size(); ++i) {
     const std::string text = sources.files[i].text;
     const std::string path = sources.files[i].path;
@@ -91,7 +104,7 @@ Sources read_sources(const std::string& file, const std::vector<std::string>& fo
       const std::string found = included_file(token.text, path, folders);
       const auto same = [&](const SourceFile& known) { return known.path == found; };
       if (found.empty() || std::any_of(sources.files.begin(), sources.files.end(), same)) continue;
-      sources.files.push_back({found, files::read_text(found, "an included file"),
+      sources.files.push_back({found, source_text(found, "an included file"),
                                name_beside(found, sources.files.front())});
     }
   }
