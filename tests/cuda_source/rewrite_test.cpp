@@ -145,6 +145,44 @@ TEST(CudaRewrite, Variables) {
   for (const auto& [source, text] : cases) EXPECT_EQ(rewritten(source), text);
 }
 
+TEST(CudaRewrite, VectorsInBracesStayWhole) {
+  const auto whole = [](const std::string& type, const std::string& rest) {
+    return type + "(::cornerturn::guest::whole(" + type + rest + "))";
+  };
+  EXPECT_EQ(rewritten("p[i] = float2{a, b};"), "p[i] = " + whole("float2", "{a, b}") + ";");
+  EXPECT_EQ(rewritten("f(uchar4 {1, {2}.x, 3, 4})"),
+            "f(" + whole("uchar4", " {1, {2}.x, 3, 4}") + ")");
+  EXPECT_EQ(rewritten("#define V(x) int4{x, 0, 0, 0}\n"),
+            "#define V(x) " + whole("int4", "{x, 0, 0, 0}") + "\n");
+  EXPECT_EQ(rewritten("k<<<1, 2>>>(float2{1, 2});"),
+            launch("k", "1, 2", ", " + whole("float2", "{1, 2}") + ");"));
+  for (const char* source : {"float2 v{a, b};", "float2 f() { }", "[] () -> float2 { return v; }",
+                             "float3{a, b, c}", "struct float2 { float x, y; };"}) {
+    EXPECT_EQ(rewritten(source), source);
+  }
+}
+
+TEST(CudaRewrite, AssemblyOnPairsOfSmallFloats) {
+  const auto of = [](const std::string& instruction, const std::string& inputs) {
+    return rewritten("asm(\"" + instruction + "\" : \"=r\"(d) : " + inputs + ");");
+  };
+  const std::string two = "\"r\"(a), \"r\"(b)";
+  for (const auto& [name, mark] : std::vector<std::pair<std::string, std::string>>{
+           {"add", "+"}, {"sub", "-"}, {"mul.rn", "*"}, {"min", "m"}, {"max", "M"}}) {
+    for (const std::string type : {"f16x2", "bf16x2"}) {
+      const std::string text = of(name + "." + type + " %0, %1, %2;", two);
+      EXPECT_NE(text.find("asm_" + type + "<'" + mark + "'>("), std::string::npos) << text;
+    }
+  }
+  const std::string fused = of("fma.rn.f16x2 %0, %1, %2, %3;", two + ", \"r\"(c)");
+  EXPECT_NE(fused.find("asm_f16x2<'f'>("), std::string::npos) << fused;
+  for (const std::string unknown : {"add.sat.f16x2", "min.NaN.bf16x2", "div.f16x2"}) {
+    const auto done = rewrite("asm(\"" + unknown + " %0, %1, %2;\" : \"=r\"(d) : " + two + ");");
+    ASSERT_EQ(done.refusals.size(), 1U) << unknown;
+    EXPECT_NE(done.refusals[0].what.find(unknown), std::string::npos) << done.refusals[0].what;
+  }
+}
+
 TEST(CudaRewrite, WhatIsNotUnderstoodIsRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"\nnvcuda::wmma::mma_sync(a, b, c, d);", "tensor cores (wmma)"},

@@ -2,6 +2,8 @@
 // nothing is found in what is right.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <regex>
 #include <string>
 #include <tuple>
 
@@ -44,6 +46,15 @@ constexpr Fault faults[] = {
     {"barriers_in_branches", "divergent_barrier", "error", "different barriers", true},
     {"barrier_for_some", "divergent_barrier", "warning", "not all threads of the block"},
     {"wrong_mask", "divergent_barrier", "error", "0xffffffff", true},
+    {"mask_of_others", "divergent_barrier", "error", "does not name the lane itself"},
+    {"mask_of_a_half", "divergent_barrier", "error", "does not name the lane itself"},
+    {"two_masks", "divergent_barrier", "error", "0x0001ffff and 0xffff8000", true},
+    {"shuffles_in_branches", "divergent_barrier", "error", "at different places", true},
+    {"mask_of_ended", "divergent_barrier", "warning", "names lane 20, which has ended"},
+    {"short_block", "divergent_barrier", "warning", "lane 16, which the block does not have"},
+    {"tile_of_ended", "divergent_barrier", "warning", "names lane 5, which has ended"},
+    {"misaligned_store", "misaligned", "error", "multiple of 16"},
+    {"misaligned_tile", "misaligned", "error", "multiple of 16"},
     {"use_after_free", "use_after_free", "error", "freed before"},
     {"host_pointer", "host_memory", "error", "memory of the host"},
     {"null_pointer", "out_of_bounds", "error", "null pointer"},
@@ -86,7 +97,7 @@ bool has_lines(const json& finding, unsigned first, unsigned second) {
 TEST_P(PlantedFaults, IsFoundAtItsLines) {
   const auto& [compiler, fault] = GetParam();
   if (!has_compiler(compiler)) GTEST_SKIP() << compiler << " is not here";
-  if (std::string(compiler) == "clang++" && std::string(fault.name) == "misaligned_vector") {
+  if (std::string(compiler) == "clang++" && std::string(fault.says) == "multiple of 16") {
     GTEST_SKIP() << "clang copies 16 bytes by memcpy, which may begin anywhere";
   }
   const GuestProgram& program = guest_program(compiler, fault.program);
@@ -203,6 +214,41 @@ TEST_P(CountedLines, AreThoseOfAsManyBlocksAsWereAskedFor) {
     EXPECT_EQ(kernel.at("counted_blocks"), 4);
   }
   EXPECT_EQ(line(run.report, "naive", "global_store").at("requests"), 128);
+}
+
+// The comments of conflicts.cpp say what each line costs.
+TEST_P(CountedLines, NameWhatEachRequestCosts) {
+  if (!has_compiler(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+  const GuestProgram& program = guest_program(GetParam(), "conflicts");
+  ASSERT_TRUE(program.compiles());
+  const auto run = program.run("");
+  ASSERT_EQ(run.status, 0) << run.output;
+  EXPECT_TRUE(run.report.at("findings").empty()) << run.report.at("findings").dump(1);
+  std::ifstream source(std::string(CORNERTURN_SOURCE_DIR) +
+                       "/tests/cuda_source/guests/conflicts.cpp");
+  const std::regex cost("(load|store) (wavefronts|sectors) (\\d+)");
+  int checked = 0;
+  unsigned number = 0;
+  for (std::string text; std::getline(source, text);) {
+    ++number;
+    if (text.find("; ") == std::string::npos) continue;
+    for (auto at = std::sregex_iterator(text.begin(), text.end(), cost);
+         at != std::sregex_iterator(); ++at, ++checked) {
+      int found = 0;
+      for (const json& row : run.report.at("kernels").at(0).at("lines")) {
+        const std::string op = row.at("op");
+        if (row.at("line") != number || op.find((*at)[1]) == std::string::npos ||
+            row.find((*at)[2]) == row.end()) {
+          continue;
+        }
+        ++found;
+        EXPECT_EQ(row.at((*at)[2]).at("actual"), std::stoi((*at)[3])) << text;
+        EXPECT_EQ(row.at("requests"), 1) << text;
+      }
+      EXPECT_EQ(found, 1) << number << ": " << text;
+    }
+  }
+  EXPECT_EQ(checked, 31);
 }
 
 INSTANTIATE_TEST_SUITE_P(Run, CountedLines, testing::Values("g++", "clang++"), compiler_name);

@@ -86,6 +86,12 @@ class Engine {
 
   /// A program's barriers (warp_groups.cpp). All lanes of the mask that have not ended meet.
   void warp_barrier(std::uint32_t mask, const Site& site);
+  /// The lanes that the running lane wanted to meet when it last waited, and those that came.
+  struct Meeting {
+    std::uint32_t mask = 0;
+    std::uint32_t lanes = 0;
+  };
+  Meeting last_meeting() const { return {threads_[current_].mask, threads_[current_].met}; }
   struct Votes {
     int yes = 0;
     int all = 0;

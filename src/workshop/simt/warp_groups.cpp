@@ -22,6 +22,10 @@ std::uint32_t lane_at(std::uint32_t first, std::uint32_t mask) {
 void Engine::warp_barrier(std::uint32_t mask, const Site& site) {
   count_step(site, Action::wait);
   Thread& thread = threads_[current_];
+  if ((mask >> (current_ % 32) & 1U) == 0) {
+    note(FindingKind::divergent_barrier, "", 0, party(current_, site, Action::wait), {},
+         fmt::format("the mask {:#010x} does not name the lane itself", mask));
+  }
   thread.mask = mask | 1U << (current_ % 32);
   thread.waits_at = site;
   warps_[current_ / 32].at_warp |= 1U << (current_ % 32);

@@ -2,6 +2,7 @@
 // is to be found in it.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
@@ -333,7 +334,36 @@ static void check_values() {
   expect(min(3, 4u) == 3u && max(-1, 2) == 2 && max(1.5f, 2.5) == 2.5, "min, max");
 }
 
+// Each half of a register is calculated by itself, and the product of fma is not rounded.
+void check_assembly() {
+  namespace g = cornerturn::guest;
+  const auto half2_bits = [](float x, float y) {
+    return static_cast<unsigned>(g::to_bits(__floats2half2_rn(x, y)));
+  };
+  const auto bf2_bits = [](float x, float y) {
+    return static_cast<unsigned>(g::to_bits(__floats2bfloat162_rn(x, y)));
+  };
+  const unsigned a = half2_bits(3, -0.5f), b = half2_bits(0.25f, 8), c = half2_bits(1, 2);
+  expect(g::asm_f16x2<'+'>(a, b) == half2_bits(3.25f, 7.5f), "add.f16x2");
+  expect(g::asm_f16x2<'-'>(a, b) == half2_bits(2.75f, -8.5f), "sub.f16x2");
+  expect(g::asm_f16x2<'*'>(a, b) == half2_bits(0.75f, -4), "mul.f16x2");
+  expect(g::asm_f16x2<'f'>(a, b, c) == half2_bits(1.75f, -2), "fma.f16x2");
+  expect(g::asm_f16x2<'m'>(a, b) == half2_bits(0.25f, -0.5f), "min.f16x2");
+  expect(g::asm_f16x2<'M'>(a, b) == half2_bits(3, 8), "max.f16x2");
+  const float next = 1 + 1.f / 1024;  // its square less 1 needs more bits than a half has
+  const unsigned square = g::asm_f16x2<'f'>(half2_bits(next, next), half2_bits(next, next),
+                                            half2_bits(-1, -1 - 2.f / 1024));
+  expect(square == half2_bits(next * next - 1, 1.f / (1024 * 1024)), "fma.f16x2 rounds once");
+  const unsigned d = bf2_bits(3, -0.5f), e = bf2_bits(0.25f, 8), f = bf2_bits(1, 2);
+  expect(g::asm_bf16x2<'+'>(d, e) == bf2_bits(3.25f, 7.5f), "add.bf16x2");
+  expect(g::asm_bf16x2<'f'>(d, e, f) == bf2_bits(1.75f, -2), "fma.bf16x2");
+  expect(g::asm_f16<'*'>(static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b)) ==
+             (half2_bits(0.75f, 0) & 0xffffu),
+         "mul.f16");
+}
+
 int main() {
+  check_assembly();
   check_shuffles<int>("shuffle of int");
   check_shuffles<float>("shuffle of float");
   check_shuffles<double>("shuffle of double");

@@ -113,6 +113,69 @@ __global__ void wrong_mask(int* out) {
   out[threadIdx.x] = sum;
 }
 
+__global__ void mask_of_others(int* out) {
+  int sum = threadIdx.x;
+  if (threadIdx.x < 16) {
+    sum += __shfl_xor_sync(0xffff0000u, sum, 1);  // mask_of_others.1
+  }
+  out[threadIdx.x] = sum;
+}
+
+__global__ void mask_of_a_half(int* out) {
+  out[threadIdx.x] = __ballot_sync(0x0000ffffu, threadIdx.x % 2);  // mask_of_a_half.1
+}
+
+__global__ void two_masks(int* out) {
+  if (threadIdx.x < 16) {
+    __syncwarp(0x0001ffffu);  // two_masks.1
+    out[threadIdx.x] = 1;
+  } else {
+    __syncwarp(0xffff8000u);  // two_masks.2
+    out[threadIdx.x] = 2;
+  }
+}
+
+__global__ void shuffles_in_branches(int* out) {
+  int value = threadIdx.x;
+  if (threadIdx.x % 2 == 0) {
+    value = __shfl_xor_sync(0xffffffffu, value, 1);  // shuffles_in_branches.1
+  } else {
+    value = __shfl_xor_sync(0xffffffffu, value, 2);  // shuffles_in_branches.2
+  }
+  out[threadIdx.x] = value;
+}
+
+__global__ void mask_of_ended(const int* in, int* out, int count) {
+  if (threadIdx.x >= count) return;
+  int sum = in[threadIdx.x];
+  for (int step = 16; step > 0; step /= 2) {
+    sum += __shfl_down_sync(0xffffffffu, sum, step);  // mask_of_ended.1
+  }
+  if (threadIdx.x == 0) out[0] = sum;
+}
+
+__global__ void short_block(const int* in, int* out) {
+  out[threadIdx.x] = __shfl_down_sync(0xffffffffu, in[threadIdx.x], 8);  // short_block.1
+}
+
+__global__ void tile_of_ended(const int* in, int* out) {
+  if (threadIdx.x == 5) return;
+  const auto tile = cooperative_groups::tiled_partition<8>(cooperative_groups::this_thread_block());
+  out[threadIdx.x] = tile.shfl_xor(in[threadIdx.x], 1);  // tile_of_ended.1
+}
+
+__global__ void misaligned_store(int* out) {
+  *reinterpret_cast<int4*>(out + 2) = make_int4(1, 2, 3, 4);  // misaligned_store.1
+}
+
+__global__ void misaligned_tile(const int* in, int* out) {
+  __shared__ int tile[40];
+  tile[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  const int4 four = *reinterpret_cast<const int4*>(&tile[threadIdx.x]);  // misaligned_tile.1
+  out[threadIdx.x] = four.x;
+}
+
 __global__ void copy_in_flight(const int* in, int* out) {
   __shared__ int tile[32];
   __pipeline_memcpy_async(&tile[threadIdx.x], &in[threadIdx.x], 4);  // copy_in_flight.2
@@ -179,6 +242,15 @@ int main(int, char** words) {
   if (is("barriers_in_branches")) LAUNCH(barriers_in_branches, 1, 64, out);
   if (is("barrier_for_some")) LAUNCH(barrier_for_some, 1, 64, out);
   if (is("wrong_mask")) LAUNCH(wrong_mask, 1, 32, out);
+  if (is("mask_of_others")) LAUNCH(mask_of_others, 1, 32, out);
+  if (is("mask_of_a_half")) LAUNCH(mask_of_a_half, 1, 32, out);
+  if (is("two_masks")) LAUNCH(two_masks, 1, 32, out);
+  if (is("shuffles_in_branches")) LAUNCH(shuffles_in_branches, 1, 32, out);
+  if (is("mask_of_ended")) LAUNCH(mask_of_ended, 1, 32, in, out, 20);
+  if (is("short_block")) LAUNCH(short_block, 1, 48, in, out);
+  if (is("tile_of_ended")) LAUNCH(tile_of_ended, 1, 32, in, out);
+  if (is("misaligned_store")) LAUNCH(misaligned_store, 1, 1, out);
+  if (is("misaligned_tile")) LAUNCH(misaligned_tile, 1, 32, in, out);
   if (is("copy_in_flight")) LAUNCH(copy_in_flight, 1, 32, in, out);
   if (is("use_after_free")) {
     cudaFree(in);

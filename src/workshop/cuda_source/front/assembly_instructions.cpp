@@ -248,7 +248,36 @@ std::string filled(const std::string& formula, const std::string& type,
   return out;
 }
 
+// Halves and bfloat16s, one or two in a register, are calculated by a function of the guest's
+// headers.
+Text small_arithmetic(const Instruction& one, const Names& names) {
+  static const std::map<std::string, std::string> operations = {{"add", "'+'"}, {"sub", "'-'"},
+                                                                {"mul", "'*'"}, {"fma", "'f'"},
+                                                                {"min", "'m'"}, {"max", "'M'"}};
+  const auto operation = operations.find(one.name());
+  const std::size_t needed = one.name() == "fma" ? 4 : 3;
+  if (operation == operations.end() || one.operands.size() != needed || one.has("sat") ||
+      one.has("relu") || one.has("NaN") || one.has("xorsign") || one.has("abs")) {
+    return std::nullopt;
+  }
+  std::vector<std::string> values;
+  for (const std::string& operand : one.operands) {
+    const auto value = names.value(operand);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  const std::string& suffix = one.opcode.back();
+  const char* bits = suffix.ends_with("x2") ? "std::uint32_t" : "std::uint16_t";
+  std::string call = guest + "asm_" + suffix + "<" + operation->second + ">(";
+  for (std::size_t i = 1; i < values.size(); ++i)
+    call += (i == 1 ? "" : ", ") + as(bits, values[i]);
+  return put(values[0], call + ")");
+}
+
 Text arithmetic(const Instruction& one, const Names& names) {
+  for (const char* small : {"f16", "f16x2", "bf16", "bf16x2"}) {
+    if (one.opcode.back() == small) return small_arithmetic(one, names);
+  }
   const bool is_low = one.has("lo");
   const auto formula = formulas().find(one.name() + (is_low ? ".lo" : ""));
   const std::string& suffix = one.opcode.back();

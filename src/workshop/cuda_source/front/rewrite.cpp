@@ -24,9 +24,42 @@ void rewrite_macros(Edits& edits) {
   }
 }
 
+// float2, uchar4 and their like: CUDA's vectors that are copied by one access.
+bool is_vector(std::string_view name) {
+  if (name.size() < 4 || (name.back() != '2' && name.back() != '4')) return false;
+  const std::string_view element = name.substr(0, name.size() - 1);
+  for (const char* known : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
+                            "longlong", "ulonglong", "float", "double"}) {
+    if (element == known) return true;
+  }
+  return false;
+}
+
+// g++ stores float2{a, b} number by number where it goes. A copy of it stays whole.
+void rewrite_vectors(Edits& edits) {
+  const Tokens& tokens = edits.tokens();
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (!tokens[i].is_word() || !is_vector(tokens[i].text)) continue;
+    const std::size_t open = next_solid(tokens, i + 1);
+    const std::size_t before = last_solid(tokens, i);
+    if (open == no_token || !tokens[open].is("{")) continue;
+    // What is declared, or returned by the function whose body follows, is no value.
+    if (before != no_token && (tokens[before].is("struct") || tokens[before].is("->") ||
+                               tokens[before].is("operator") || tokens[before].is("::"))) {
+      continue;
+    }
+    const std::size_t close = closing(tokens, open);
+    if (close == no_token) continue;
+    const std::string name(tokens[i].text);
+    edits.replace(i, name + "(::cornerturn::guest::whole(" + name);
+    edits.replace(close, "}))");
+  }
+}
+
 Rewritten rewrite_tokens(const Tokens& tokens) {
   Edits edits(tokens);
   rewrite_macros(edits);
+  rewrite_vectors(edits);
   refuse_features(edits);
   rewrite_storage(edits);
   rewrite_assembly(edits);

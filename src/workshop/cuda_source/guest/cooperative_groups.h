@@ -102,7 +102,8 @@ class warp_lanes {
   template <class T>
   CT_GUEST_INLINE T read(T value, unsigned rank) const {
     const auto* slots = guest::warp_exchange(mask_, guest::to_bits(value));
-    return guest::from_bits<T>(guest::slot(slots, __fns(mask_, 0, static_cast<int>(rank) + 1)));
+    return guest::from_bits<T>(
+        guest::lane_value(slots, __fns(mask_, 0, static_cast<int>(rank) + 1)));
   }
   // The bits of the group's lanes, moved together.
   CT_GUEST_INLINE unsigned packed(unsigned of_warp) const {

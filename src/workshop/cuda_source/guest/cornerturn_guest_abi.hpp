@@ -67,6 +67,9 @@ void warp_barrier(std::uint32_t mask);
 /// Gives `mine` to the lanes of the mask and returns what they gave, 32 slots that stay valid until
 /// the lane's next exchange. Slots of lanes outside the mask hold 0.
 const std::uint64_t* warp_exchange(std::uint32_t mask, std::uint64_t mine);
+/// The value of a lane, of what the exchange returned. A lane that the mask named and that has
+/// ended gives none: a finding.
+std::uint64_t lane_value(const std::uint64_t* slots, unsigned lane);
 /// The lanes of the warp that have not ended.
 std::uint32_t active_mask();
 

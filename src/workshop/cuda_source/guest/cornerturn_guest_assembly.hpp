@@ -133,7 +133,7 @@ CT_GUEST_INLINE std::uint32_t asm_shuffle(V value, unsigned operand, unsigned cl
   if (predicate != nullptr) {
     *predicate = source.in_range;
   }
-  return static_cast<std::uint32_t>(slot(slots, source.lane));
+  return static_cast<std::uint32_t>(lane_value(slots, source.lane));
 }
 
 CT_GUEST_PLAIN inline std::uint32_t asm_prmt(std::uint32_t a, std::uint32_t b, std::uint32_t c) {

@@ -376,6 +376,52 @@ struct alignas(4) Pair {
   }
 };
 
+// What the front end writes for instructions of inline assembly on them.
+template <class F>
+CT_GUEST_PLAIN inline Small<F> asm_fused(Small<F> a, Small<F> b, Small<F> c) {
+  return __hfma(a, b, c);
+}
+template <class F>
+CT_GUEST_PLAIN inline Pair<F> asm_fused(Pair<F> a, Pair<F> b, Pair<F> c) {
+  return __hfma2(a, b, c);
+}
+template <class F>
+CT_GUEST_PLAIN inline Small<F> asm_least(Small<F> a, Small<F> b) {
+  return __hmin(a, b);
+}
+template <class F>
+CT_GUEST_PLAIN inline Pair<F> asm_least(Pair<F> a, Pair<F> b) {
+  return __hmin2(a, b);
+}
+template <class F>
+CT_GUEST_PLAIN inline Small<F> asm_most(Small<F> a, Small<F> b) {
+  return __hmax(a, b);
+}
+template <class F>
+CT_GUEST_PLAIN inline Pair<F> asm_most(Pair<F> a, Pair<F> b) {
+  return __hmax2(a, b);
+}
+template <char operation, class V>
+CT_GUEST_PLAIN inline V asm_small(V a, V b, V c) {
+  return operation == '+'   ? a + b
+         : operation == '-' ? a - b
+         : operation == '*' ? a * b
+         : operation == 'f' ? asm_fused(a, b, c)
+         : operation == 'm' ? asm_least(a, b)
+                            : asm_most(a, b);
+}
+#define CT_GUEST_ASM_SMALL(NAME, TYPE, BITS)                                                \
+  template <char operation>                                                                 \
+  CT_GUEST_PLAIN inline BITS NAME(BITS a, BITS b, BITS c = 0) {                             \
+    return static_cast<BITS>(to_bits(                                                       \
+        asm_small<operation>(from_bits<TYPE>(a), from_bits<TYPE>(b), from_bits<TYPE>(c)))); \
+  }
+CT_GUEST_ASM_SMALL(asm_f16, Small<HalfFormat>, std::uint16_t)
+CT_GUEST_ASM_SMALL(asm_f16x2, Pair<HalfFormat>, std::uint32_t)
+CT_GUEST_ASM_SMALL(asm_bf16, Small<Bfloat16Format>, std::uint16_t)
+CT_GUEST_ASM_SMALL(asm_bf16x2, Pair<Bfloat16Format>, std::uint32_t)
+#undef CT_GUEST_ASM_SMALL
+
 }  // namespace cornerturn::guest
 
 template <class F>

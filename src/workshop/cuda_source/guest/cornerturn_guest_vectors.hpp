@@ -50,6 +50,14 @@ CT_GUEST_VECTORS(float, float, 4, 8, 16)
 CT_GUEST_VECTORS(double, double, 8, 16, 16)
 #undef CT_GUEST_VECTORS
 
+// The front end writes float2(whole(float2{a, b})) for float2{a, b}.
+namespace cornerturn::guest {
+template <class T>
+CT_GUEST_INLINE constexpr const T& whole(const T& vector) {
+  return vector;
+}
+}  // namespace cornerturn::guest
+
 using double4_16a = double4;
 using longlong4_16a = longlong4;
 using ulonglong4_16a = ulonglong4;

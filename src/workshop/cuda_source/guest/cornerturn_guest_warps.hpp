@@ -94,13 +94,14 @@ CT_GUEST_PLAIN T reduce_slots(const std::uint64_t* slots, unsigned mask, Operati
 
 }  // namespace cornerturn::guest
 
-#define CT_GUEST_SHUFFLE(NAME, LANE_TYPE, WHICH)                                              \
-  template <class T>                                                                          \
-  CT_GUEST_INLINE T NAME(unsigned mask, T value, LANE_TYPE lane, int width = 32) {            \
-    namespace g = ::cornerturn::guest;                                                        \
-    const auto* slots = g::warp_exchange(mask, g::to_bits(value));                            \
-    return g::from_bits<T>(g::slot(slots, g::WHICH(g::lane_id(), static_cast<unsigned>(lane), \
-                                                   static_cast<unsigned>(width))));           \
+#define CT_GUEST_SHUFFLE(NAME, LANE_TYPE, WHICH)                                             \
+  template <class T>                                                                         \
+  CT_GUEST_INLINE T NAME(unsigned mask, T value, LANE_TYPE lane, int width = 32) {           \
+    namespace g = ::cornerturn::guest;                                                       \
+    const auto* slots = g::warp_exchange(mask, g::to_bits(value));                           \
+    return g::from_bits<T>(g::lane_value(                                                    \
+        slots,                                                                               \
+        g::WHICH(g::lane_id(), static_cast<unsigned>(lane), static_cast<unsigned>(width)))); \
   }
 CT_GUEST_SHUFFLE(__shfl_sync, int, shuffle_index)
 CT_GUEST_SHUFFLE(__shfl_up_sync, unsigned, shuffle_up)

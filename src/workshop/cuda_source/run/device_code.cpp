@@ -1,4 +1,6 @@
 // What threads of a kernel ask for: barriers, exchanges, atomics, asynchronous copies, matrices.
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -91,6 +93,20 @@ const std::uint64_t* warp_exchange(std::uint32_t mask, std::uint64_t mine) {
   const std::uint64_t* slots = engine().exchange(mask, mine, site(CT_CODE));
   show_indices();
   return slots;
+}
+
+std::uint64_t lane_value(const std::uint64_t* slots, unsigned lane) {
+  lane %= 32;
+  const simt::Engine::Meeting met = engine().last_meeting();
+  if (((met.mask & ~met.lanes) >> lane & 1U) != 0) {
+    const bool there = thread_rank() / 32 * 32 + lane < engine().launch().block.count();
+    cuda_source::note_thread(
+        "divergent_barrier", "", 0,
+        fmt::format("the mask {:#010x} names lane {}, which {}: nobody gives the value", met.mask,
+                    lane, there ? "has ended" : "the block does not have"),
+        "reads", 0, CT_CODE, true);
+  }
+  return slots[lane];
 }
 
 std::uint32_t active_mask() {
