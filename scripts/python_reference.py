@@ -20,7 +20,7 @@ SOURCES = ROOT / "python" / "cornerturn"
 # Modules that need their framework to be imported are read, not run.
 MODULES = {
     "cornerturn": [
-        *("transpose", "contiguous", "copy", "rearrange", "repeat", "EinopsError"),
+        *("transpose", "to", "contiguous", "copy", "rearrange", "repeat", "EinopsError"),
         *("moveaxis", "swapaxes", "permute_dims", "ascontiguousarray"),
         *("plan", "Plan", "threads", "transpose_file", "transpose_in_place", "rechunk"),
         *("quantise", "dequantise", "quantise_both", "Both", "amax"),

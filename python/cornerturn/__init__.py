@@ -11,7 +11,8 @@ Strides may be negative, and zero in what is read. The dtype may be any whose el
 references. A result is a new packed array (last axis fastest) of the caller's own framework, on the
 device of `x`. An object without a framework gives a NumPy array. On a GPU the work is one launch on
 the framework's current stream, and the call does not wait for it. On the CPU it is done when the
-call returns. The GIL is released as soon as more than a few KiB have to be moved.
+call returns. `to`, and `transpose` and `copy` with an array that is there, also go from host memory to
+a GPU and back. The GIL is released as soon as more than a few KiB have to be moved.
 
 A long call on the CPU hears Ctrl-C after each GiB, and leaves its result unfinished then.
 
@@ -42,6 +43,7 @@ from cornerturn._quantise import amax, dequantise, quantise, quantise_both
 from cornerturn._rechunk import rechunk
 from cornerturn._threads import tell_threadpoolctl as _tell_threadpoolctl
 from cornerturn._threads import threads
+from cornerturn._to import to
 
 if TYPE_CHECKING:
     from cornerturn._explain import AccessCost, Explanation, explain, lab_page
@@ -80,6 +82,7 @@ __all__ = [
     "solve",
     "swapaxes",
     "threads",
+    "to",
     "transpose",
     "transpose_file",
     "transpose_in_place",

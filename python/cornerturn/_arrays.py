@@ -106,12 +106,18 @@ def dtype_name(dtype: Any) -> str:
 
 
 def check_pair(
-    dst: Array, src: Array, dst_name: str, src_name: str, shape_of: str, dtype: Any = None
+    dst: Array,
+    src: Array,
+    dst_name: str,
+    src_name: str,
+    shape_of: str,
+    dtype: Any = None,
+    may_cross: bool = False,
 ) -> None:
     """Raises unless `dst` can take what `src` holds.
 
     `shape_of` says where src's shape is from; `dtype` is the one that `dst` has to have, src's own
-    where it is None.
+    where it is None. `may_cross` lets one of the two lie in host memory, and the other one on a GPU.
     """
     if dst.shape != src.shape:
         raise ValueError(f"{dst_name}.shape = {dst.shape} differs from {src.shape}, {shape_of}")
@@ -129,9 +135,10 @@ def check_pair(
         raise TypeError(
             f"{dst_name}.dtype = {dtype_name(dst.dtype)} differs from dtype = {dtype_name(wanted)}"
         )
-    if dst.device != src.device:
+    if dst.device != src.device and not (may_cross and HOST in (dst.device, src.device)):
+        or_host = ", or one of them in host memory" if may_cross else ""
         raise ValueError(
-            f"{dst_name} is in {place(dst)}, {src_name} in {place(src)}: both have to be in one"
+            f"{dst_name} is in {place(dst)}, {src_name} in {place(src)}: both have to be in one{or_host}"
         )
     if dst.readonly:
         raise ValueError(f"{dst_name} is read-only")
@@ -203,23 +210,43 @@ def elements_overlap(a: Array, b: Array) -> bool:
     return found(0, start)
 
 
-def execute(dst: Array, src: Array, stream: int, dst_name: str = "dst") -> None:
-    """dst[i] = src[i]; both have the same shape."""
+def is_across(dst: Array, src: Array) -> bool:
+    """Does one of the two lie in host memory, and the other one on a GPU?"""
+    return dst.device != src.device
+
+
+def gpu_side(dst: Array, src: Array) -> Array:
+    return src if dst.device == HOST else dst
+
+
+def execute(
+    dst: Array,
+    src: Array,
+    stream: int,
+    names: tuple[str, str] = ("dst", "src"),
+    non_blocking: bool = False,
+) -> None:
+    """dst[i] = src[i]; both have the same shape. `names` are what errors call the two."""
     if 0 in src.shape:
         return
+    sides = dst.address, src.address, src.itemsize, src.shape, dst.strides, src.strides
     try:
-        _core.execute(
-            dst.address,
-            src.address,
-            src.itemsize,
-            src.shape,
-            dst.strides,
-            src.strides,
-            src.device,
-            stream,
-        )
+        if is_across(dst, src):
+            gpu = gpu_side(dst, src).device
+            if _core.execute_across(*sides, gpu, stream, not non_blocking):
+                _core.keep((dst.owner, src.owner), gpu, stream)
+        else:
+            _core.execute(*sides, src.device, stream)
     except ValueError as error:
-        message = str(error)
-        if not message.startswith("dst."):
+        renamed = with_names(str(error), names)
+        if renamed == str(error):
             raise
-        raise ValueError(dst_name + message.removeprefix("dst")) from None
+        raise ValueError(renamed) from None
+
+
+def with_names(message: str, names: tuple[str, str]) -> str:
+    """What the library says of `dst` and `src`, in the words of the caller."""
+    for known, name in zip(("dst", "src"), names, strict=True):
+        if message.startswith((f"{known}.", f"{known} ")):
+            return name + message.removeprefix(known)
+    return message

@@ -15,6 +15,13 @@ def execute(dst: int, src: int, itemsize: int, shape: Sequence[int], dst_strides
     integer. Releases the GIL.
     """
 
+def execute_across(dst: int, src: int, itemsize: int, shape: Sequence[int], dst_strides: Sequence[int], src_strides: Sequence[int], gpu: int, stream: int, waits: bool) -> bool:
+    """
+    The same where one side lies in host memory, and the other one on `gpu`. `waits` for the stream.
+
+    True: the GPU may still reach for the host's memory, which is pinned: keep() it.
+    """
+
 class Operand:
     """
     An array as numbers: the address, the name of its elements' type, the shape, the strides in
@@ -97,6 +104,9 @@ def convert(dst: Operand, src: Operand, epilogue: Epilogue, device: int, stream:
     `execute`. Releases the GIL.
     """
 
+def convert_across(dst: Operand, src: Operand, epilogue: Epilogue, gpu: int, stream: int, waits: bool) -> bool:
+    """The same with the two operands as in `execute_across`."""
+
 def jax_targets() -> dict:
     """
     For each platform that this build serves, the handler that XLA calls, in a capsule.
@@ -132,6 +142,15 @@ def gpu_of(address: int) -> int:
     """
     The number of the GPU in whose memory an address lies, -1 for host memory.
     """
+
+def gpu_count() -> int:
+    """How many GPUs are here; a RuntimeError where there is none."""
+
+def current_gpu() -> int:
+    """The number of this thread's current GPU."""
+
+def keep(object: object, device: int, stream: int) -> None:
+    """Keeps an object alive until a stream has done what it has to do now."""
 
 def synchronize(device: int, stream: int) -> None:
     """Waits until a stream has done its work."""

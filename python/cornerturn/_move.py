@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cornerturn._arrays import Array, check_pair, execute, overlap, packed_strides, shown
+from cornerturn._arrays import HOST, Array, check_pair, execute, is_across, overlap, packed_strides, shown
 from cornerturn._frameworks import Framework, framework_of, stream_for
 from cornerturn._values import UNCHANGED, Values, changes, convert, differ_in_order
 
@@ -52,52 +52,65 @@ def fill(
     x: Any,
     source: Array,
     stream: Any,
-    number: int,
     values: Values,
     names: tuple[str, str, str],
+    non_blocking: bool = False,
+    follows_out: bool = False,
 ) -> None:
-    """`source`, which is the memory of `x`, into `out`, on the stream `number`.
+    """`source`, which is the memory of `x`, into `out`.
 
-    `stream` is what the caller gave, or None. `names` are what errors call `out`, `x` and the shape
-    of `source`.
+    `stream` is what the caller gave. None is the current one of x's framework, or of out's where the
+    call `follows_out`, or x lies in host memory. `names` are what errors call `out`, `x` and the
+    shape of `source`.
     """
     name, x_name, _ = names
     reader, writer = framework_of(x), framework_of(out)
     reader.will_lose_gradient(x, x_name)
     writer.will_write(out, name)
-    fill_memory(out, x, source, number, values, names)
+    target, number = fill_memory(out, x, source, stream, values, names, non_blocking, follows_out)
     writer.was_written(out)
     if stream is not None:
         reader.used_on(x, source.device, number)
-        writer.used_on(out, source.device, number)
+        writer.used_on(out, target.device, number)
 
 
 def fill_memory(
     out: Any,
     x: Any,
     source: Array,
-    number: int,
+    stream: Any,
     values: Values,
     names: tuple[str, str, str],
-) -> None:
-    """Asks about the memory alone, whatever the frameworks know of the two beside it."""
+    non_blocking: bool = False,
+    follows_out: bool = False,
+) -> tuple[Array, int]:
+    """Asks about the memory alone, whatever the frameworks know of the two beside it.
+
+    Returns the memory of `out`, and the stream that was worked on.
+    """
     name, x_name, shape_name = names
     reader, writer = framework_of(x), framework_of(out)
     changing = _changes(reader, values, x_name)
     target = writer.read(out, name)
-    dtype = None if values.dtype is None else reader.dtype(values.dtype)
+    across = is_across(target, source)
+    dtype = None if values.dtype is None else (writer if across else reader).dtype(values.dtype)
     if dtype is None and differ_in_order(target.dtype, source.dtype):
         dtype, changing = target.dtype, True
-    check_pair(target, source, name, x_name, shape_name, dtype)
+    check_pair(target, source, name, x_name, shape_name, dtype, may_cross=True)
+    if source.device == HOST if across else follows_out:
+        number = stream_for(writer, target.device, stream, name)
+    else:
+        number = stream_for(reader, source.device, stream, x_name)
     if overlap(target, source):  # by their bounds only: their elements interleave
         between = reader.empty(x, source, source.shape, None)
         packed = reader.read(between, "between")
         execute(packed, source, number)
         source = packed
     if changing:
-        convert(target, source, values, number)
+        convert(target, source, values, number, (name, x_name), non_blocking)
     else:
-        execute(target, source, number, name)
+        execute(target, source, number, (name, x_name), non_blocking)
+    return target, number
 
 
 def _changes(framework: Framework, values: Values, name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, Union, c
 
 from cornerturn import _core
 from cornerturn._arrays import dtype_name, order_of, shown
-from cornerturn._frameworks import Framework, framework_of, stream_for
+from cornerturn._frameworks import Framework, framework_of
 from cornerturn._move import fill, new_copy
 from cornerturn._labelled import is_labelled, is_lazy, is_special, transpose_special
 from cornerturn._options import Dtype, Numbers
@@ -170,6 +170,7 @@ def transpose(
     order: Literal["C", "F"] | None = None,
     memory_format: Any = None,
     threads: int | None = None,
+    non_blocking: bool = False,
 ) -> Any:
     """Returns `x` with its axes in the order `axes`, packed: `numpy.transpose` made contiguous.
 
@@ -181,16 +182,16 @@ def transpose(
             from the end. None reverses the axes. Axes of a DataArray may be named, and `...` stands for
             those that are not.
         out: an array of the result's shape and of x's dtype (in either order of bytes), on x's device,
-            with any strides, that does not overlap `x`. It is written to and returned. None makes a new
-            packed array.
+            with any strides, that does not overlap `x`. It is written to and returned. One of the two may
+            lie in host memory and the other one on a GPU. None makes a new packed array.
         stream: the stream that a GPU works on, which is a cudaStream_t as an integer, or a stream of
             PyTorch, CuPy or Numba. None is the current stream of x's framework.
         dtype: the dtype of the result, or its name ("bfloat16", "float8_e4m3fn", ">f4"). Values are
             converted on the way, and rounded once; their bytes may stand in either order on both sides.
             None is x's dtype.
         alpha, scale, bias, beta: make the result alpha * scale * x + bias + beta * out. scale and bias
-            are real numbers, lists of them, or arrays on x's device that broadcast against the result
-            along one axis; float32 arrays are read as they are. With a beta other than 0, `out` is read as well.
+            are real numbers, lists of them, or arrays on x's or out's device that broadcast against the
+            result along one axis; float32 arrays are read as they are. With a beta other than 0, `out` is read as well.
         conjugate: conjugates complex values, before anything else.
         saturate: makes values beyond the dtype's range its largest finite value. They wrap or become
             infinite otherwise.
@@ -202,14 +203,16 @@ def transpose(
         memory_format: torch.channels_last, torch.channels_last_3d or torch.contiguous_format, for a
             tensor.
         threads: the CPU works on at most so many threads; `with threads(n)` says it for many calls.
+        non_blocking: lets a call between host memory and a GPU return before the copy is done, as `to`
+            says it. It is of no meaning where both arrays lie in one memory.
 
     Returns:
         The result, with `result.shape[i] = x.shape[axes[i]]`. PyTorch tensors keep their gradient.
 
     Raises:
         TypeError: `x` or `out` is no array or holds references, or their dtypes differ.
-        ValueError: `axes` is no permutation; `out` has another shape or device, is read-only or
-            overlaps `x`; `out` is given for a tensor that requires grad, or `stream` for host memory.
+        ValueError: `axes` is no permutation; `out` has another shape or is on another GPU, is read-only
+            or overlaps `x`; `out` is given for a tensor that requires grad, or `stream` for host memory.
 
     Example:
         >>> cornerturn.transpose(numpy.arange(6).reshape(2, 3))
@@ -224,7 +227,7 @@ def transpose(
     if (
         dtype is not None
         and stream is scale is bias is rounding is order is memory_format is threads is None
-        and conjugate is saturate is False
+        and conjugate is saturate is non_blocking is False
         and alpha is _ONE
         and beta is _ZERO
         and seed == 0
@@ -237,6 +240,7 @@ def transpose(
     if threads is not None or order is not None or memory_format is not None or is_special(x):
         options: dict[str, Any] = dict(dtype=dtype, alpha=alpha, scale=scale, bias=bias, beta=beta, seed=seed)
         options |= dict(stream=stream, conjugate=conjugate, saturate=saturate, rounding=rounding)
+        options |= dict(non_blocking=non_blocking)
         if threads is None and not is_special(x):
             return _in_memory_order(x, axes, out, order, memory_format, options)
         options |= dict(out=out, order=order, memory_format=memory_format)
@@ -244,23 +248,22 @@ def transpose(
             return transpose_special(transpose, x, axes, _given(dict(options, threads=threads)))
         return with_threads(threads, transpose, x, axes, **_given(options))
     values = Values(dtype, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
-    return _transpose(x, axes, out, stream, values)
+    return _transpose(x, axes, out, stream, values, non_blocking)
 
 
-def _transpose(x: Any, axes: Axes, out: Any, stream: Any, values: Values) -> Any:
+def _transpose(x: Any, axes: Axes, out: Any, stream: Any, values: Values, non_blocking: bool) -> Any:
     """The result for one array without names of axes, in the order of memory that `out` or C has."""
     framework = framework_of(x)
     if out is None and stream is None and framework.has_operator:
         return _by_operator(framework, x, order_of(axes, framework.rank(x, "x")), values)
-    if stream is None and _needs_operator(framework, x, out):
+    if stream is None and not non_blocking and _needs_operator(framework, x, out):
         _into_by_operator(out, x, order_of(axes, framework.rank(x, "x")), values)
         return out
     source = framework.read(x, "x")
     source = source.permuted(order_of(axes, source.rank))
     if out is None:
         return new_copy(framework, x, source, stream, values)
-    number = stream_for(framework, source.device, stream, "x")
-    fill(out, x, source, stream, number, values, ("out", "x", "the shape of the result"))
+    fill(out, x, source, stream, values, ("out", "x", "the shape of the result"), non_blocking)
     return out
 
 
@@ -341,17 +344,21 @@ def copy(
     rounding: Literal["nearest", "towards_zero", "stochastic"] | None = None,
     seed: SupportsIndex = 0,
     threads: int | None = None,
+    non_blocking: bool = False,
 ) -> None:
     """Sets dst[i] = src[i] for every index i, whatever the strides of the two are.
 
+    One of the two may lie in host memory and the other one on a GPU.
+
     Args:
         dst: an array that can be written to, with strides that write no element twice.
-        src: an array of the same shape and dtype (in either order of bytes) on the same device, of any
-            framework, that does not overlap `dst`.
-        stream: as in `transpose`. None is the current stream of dst's framework.
+        src: an array of the same shape and dtype (in either order of bytes) on the same device or in
+            host memory, of any framework, that does not overlap `dst`.
+        stream: as in `transpose`. None is the current stream of dst's framework, or of src's where `dst`
+            lies in host memory.
         convert: lets the dtypes differ, and converts the values.
-        alpha, scale, bias, beta, conjugate, saturate, rounding, seed, threads: as in `transpose`,
-            with dst for out.
+        alpha, scale, bias, beta, conjugate, saturate, rounding, seed, threads, non_blocking: as in
+            `transpose`, with dst for out.
 
     Raises:
         TypeError, ValueError: as in `transpose`.
@@ -359,18 +366,18 @@ def copy(
     if threads is not None:
         options = dict(alpha=alpha, scale=scale, bias=bias, beta=beta, conjugate=conjugate)
         options |= dict(stream=stream, convert=convert, saturate=saturate, rounding=rounding, seed=seed)
+        options |= dict(non_blocking=non_blocking)
         return with_threads(threads, copy, dst, src, **_given(options))
     values = Values(None, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
     writer = framework_of(dst)
-    if stream is None and _needs_operator(writer, src, dst):
+    if stream is None and not non_blocking and _needs_operator(writer, src, dst):
         if convert:
             values = values._replace(dtype=dst.dtype)
         return _into_by_operator(dst, src, tuple(range(src.dim())), values)
     if convert:
         values = values._replace(dtype=dtype_name(writer.read(dst, "dst").dtype))
     source = framework_of(src).read(src, "src")
-    number = stream_for(writer, source.device, stream, "dst")
-    fill(dst, src, source, stream, number, values, ("dst", "src", "the shape of src"))
+    fill(dst, src, source, stream, values, ("dst", "src", "the shape of src"), non_blocking, follows_out=True)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,25 @@ class HasShape(Protocol):
     def shape(self) -> Any: ...
 
 
+class IsTensor(Protocol):
+    """A tensor of PyTorch."""
+
+    def is_contiguous(self) -> bool: ...
+
+    @property
+    def is_cuda(self) -> bool: ...
+
+
+class IsDevice(Protocol):
+    """A device of PyTorch."""
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def index(self) -> Any: ...
+
+
 Dtype = Union[str, type, HasItemsize]
 Numbers = Union[float, Sequence[float], HasShape]
 
@@ -48,6 +67,8 @@ class ValueOptions(TypedDict, total=False):
 
 class Options(MemoryOptions, ValueOptions, total=False):
     """Those of `transpose`, beside `out` and `dtype`."""
+
+    non_blocking: bool
 
 
 class AllOptions(Options, total=False):

@@ -14,6 +14,8 @@ from cornerturn._arrays import (
     Array,
     check_pair,
     dtype_name,
+    gpu_side,
+    is_across,
     order_of,
     packed_strides,
 )
@@ -152,6 +154,7 @@ def plan(
         stream = stream_for(framework, source.device, None, "x")
         dtype = None if dtype is None else framework.dtype(dtype)
     source = source.permuted(order_of(axes, source.rank))
+    gpu, here = source.device, "cpu" if source.device == HOST else "gpu"
     if out is None:
         if measure:
             raise ValueError("measure = True, but out is None: candidates need memory to write to")
@@ -165,9 +168,10 @@ def plan(
         target = writer.read(out, "out")
         if dtype is None and differ_in_order(target.dtype, source.dtype):
             dtype = target.dtype
-        check_pair(target, source, "out", "x", "the shape of the result", dtype)
-    if device is None:
-        device = "cpu" if source.device == HOST else "gpu"
+        check_pair(target, source, "out", "x", "the shape of the result", dtype, may_cross=True)
+        if is_across(target, source):
+            gpu, here = gpu_side(target, source).device, ""
+            stream = (writer if source.device == HOST else framework).current_stream(gpu)
     try:
         made_of = (
             target.address,
@@ -176,8 +180,8 @@ def plan(
             source.shape,
             target.strides,
             source.strides,
-            source.device,
-            device,
+            gpu,
+            here if device is None else device,
             threads,
             None if dtype is None else (type_of(target.dtype, "dtype"), type_of(source.dtype, "x.dtype")),
             kernel or "",

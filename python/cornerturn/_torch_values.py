@@ -149,7 +149,7 @@ _into = torch.ops.cornerturn.permute_into.default
 def _into_on_device(out: Tensor, x: Tensor, dims: Sequence[int], *arguments: Any) -> None:
     framework = framework_of(x)
     source = framework.read(x, "x").permuted(order_of(tuple(dims), x.dim()))
-    fill_memory(out, x, source, 0, _as_values(*arguments), ("out", "x", "the shape of the result"))
+    fill_memory(out, x, source, None, _as_values(*arguments), ("out", "x", "the shape of the result"))
 
 
 def _into_fake(

@@ -10,7 +10,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, Array, dtype_name, shown
+from cornerturn._arrays import HOST, Array, dtype_name, gpu_side, is_across, shown, with_names
 from cornerturn._frameworks import framework_of
 from cornerturn._frameworks.framework import numpy_if_installed
 
@@ -120,11 +120,19 @@ class _Vector(NamedTuple):
     owner: Any = None
 
 
-def convert(dst: Array, src: Array, values: Values, stream: int) -> None:
+def convert(
+    dst: Array,
+    src: Array,
+    values: Values,
+    stream: int,
+    names: tuple[str, str] = ("dst", "src"),
+    non_blocking: bool = False,
+) -> None:
     """dst[i] = alpha * scale * src[i] + bias + beta * dst[i]; both have the same shape."""
     _check_rounding(values.rounding, dst, src)
-    scale = _vector(values.scale, "scale", src)
-    bias = _vector(values.bias, "bias", src)
+    places = {dst.device, src.device}
+    scale = _vector(values.scale, "scale", src, places)
+    bias = _vector(values.bias, "bias", src, places)
     epilogue = _core.Epilogue()
     epilogue.alpha = float(values.alpha)
     if isinstance(values.scale, Real):
@@ -138,12 +146,25 @@ def convert(dst: Array, src: Array, values: Values, stream: int) -> None:
     epilogue.seed = values.seed
     if 0 in src.shape:
         return
+    # Without names for the operands: who keeps an error keeps this frame.
     try:
-        _core.convert(operand(dst, "dtype"), operand(src, "x.dtype"), epilogue, src.device, stream)
+        if is_across(dst, src):
+            gpu = gpu_side(dst, src).device
+            if _core.convert_across(
+                operand(dst, "dtype"), operand(src, "x.dtype"), epilogue, gpu, stream, not non_blocking
+            ):
+                _core.keep((dst.owner, src.owner, scale.owner, bias.owner), gpu, stream)
+        else:
+            _core.convert(operand(dst, "dtype"), operand(src, "x.dtype"), epilogue, src.device, stream)
     except RuntimeError as error:
         if str(error).startswith("dst.type"):
             raise TypeError(str(error)) from None
         raise
+    except ValueError as error:
+        renamed = with_names(str(error), names).removeprefix("epilogue.")
+        if renamed == str(error):
+            raise
+        raise ValueError(renamed) from None
 
 
 def operand(array: Array, name: str = "x.dtype") -> _core.Operand:
@@ -194,12 +215,12 @@ def _check_rounding(rounding: str | None, dst: Array, src: Array) -> None:
         )
 
 
-def _vector(value: Any, name: str, result: Array) -> _Vector:
+def _vector(value: Any, name: str, result: Array, places: set[int]) -> _Vector:
     """Where the values of a scale or a bias lie, and the axis of the result that they belong to."""
     if value is None or (name == "scale" and isinstance(value, Real)):
         return _Vector()
     if isinstance(value, Real):
-        value = _one_value(float(value), result)
+        value = _one_value(float(value), places)
     if isinstance(value, (list, tuple)):
         value = framework_of(value).as_float32(value, name)
     framework = framework_of(value)
@@ -207,8 +228,9 @@ def _vector(value: Any, name: str, result: Array) -> _Vector:
     if dtype_name(array.dtype) != "float32" or not array.is_packed():
         value = framework.as_float32(value, name)
         array = framework_of(value).read(value, name)
-    if array.device != result.device:
-        raise ValueError(f"{name} and x have to be on one device")
+    if array.device not in places:
+        where = "on one device" if len(places) == 1 else "on one device, or it in host memory"
+        raise ValueError(f"{name} and x have to be {where}")
     if array.rank > result.rank:
         raise ValueError(f"{name} has rank {array.rank}, the result has rank {result.rank}")
     shape = (1,) * (result.rank - array.rank) + array.shape
@@ -221,8 +243,8 @@ def _vector(value: Any, name: str, result: Array) -> _Vector:
     return _Vector(array.address, long[0] if long else -1, array.owner)
 
 
-def _one_value(value: float, result: Array) -> Any:
-    if result.device == HOST:
+def _one_value(value: float, places: set[int]) -> Any:
+    if HOST in places:
         from array import array
 
         return array("f", [value])

@@ -15,6 +15,12 @@ void convert(const Operand& dst, const Operand& src, const Epilogue& epilogue, i
   execute_converting(dst.view(), src.const_view(), epilogue, device, stream);
 }
 
+bool across(const Operand& dst, const Operand& src, const Epilogue& epilogue, int gpu,
+            std::uintptr_t stream, bool waits) {
+  const nb::gil_scoped_release released;
+  return convert_across(dst.view(), src.const_view(), epilogue, {gpu, stream, waits});
+}
+
 template <const float* Epilogue::*vector>
 std::uintptr_t address(const Epilogue& epilogue) {
   return reinterpret_cast<std::uintptr_t>(epilogue.*vector);
@@ -54,6 +60,8 @@ void add_convert(nb::module_& module) {
   module.def("convert", convert, "dst"_a, "src"_a, "epilogue"_a, "device"_a, "stream"_a,
              "dst[i] = epilogue(src[i]) between two operands of the same shape. `device` and "
              "`stream` as in\n`execute`. Releases the GIL.");
+  module.def("convert_across", across, "dst"_a, "src"_a, "epilogue"_a, "gpu"_a, "stream"_a,
+             "waits"_a, "The same with the two operands as in `execute_across`.");
 }
 
 }  // namespace cornerturn::python

@@ -36,6 +36,15 @@ void run(std::uintptr_t dst, std::uintptr_t src, std::int64_t itemsize, Numbers 
       device, stream);
 }
 
+bool run_across(std::uintptr_t dst, std::uintptr_t src, std::int64_t itemsize, Numbers shape,
+                Numbers dst_strides, Numbers src_strides, int gpu, std::uintptr_t stream,
+                bool waits) {
+  const nb::gil_scoped_release released;
+  return execute_across(
+      {dst, src, itemsize, std::move(shape), std::move(dst_strides), std::move(src_strides)},
+      {gpu, stream, waits});
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -56,6 +65,11 @@ NB_MODULE(_core, module) {
              "Copies between two views of the same shape. Addresses are integers, strides are in "
              "bytes.\n\n`device` is -1 for host memory, else the number of a GPU; `stream` is a "
              "cudaStream_t as an\ninteger. Releases the GIL.");
+  module.def("execute_across", run_across, "dst"_a, "src"_a, "itemsize"_a, "shape"_a,
+             "dst_strides"_a, "src_strides"_a, "gpu"_a, "stream"_a, "waits"_a,
+             "The same where one side lies in host memory, and the other one on `gpu`. `waits` for "
+             "the stream.\n\nTrue: the GPU may still reach for the host's memory, which is pinned: "
+             "keep() it.");
   add_operand(module);
   add_convert(module);
   bind_jax(module);
@@ -74,6 +88,10 @@ NB_MODULE(_core, module) {
              "set before.");
   module.def("gpu_of", gpu_of, "address"_a,
              "The number of the GPU in whose memory an address lies, -1 for host memory.");
+  module.def("gpu_count", gpu_count, "How many GPUs are here; a RuntimeError where there is none.");
+  module.def("current_gpu", current_gpu, "The number of this thread's current GPU.");
+  module.def("keep", keep, "object"_a, "device"_a, "stream"_a,
+             "Keeps an object alive until a stream has done what it has to do now.");
   module.def("synchronize", synchronize, "device"_a, "stream"_a,
              "Waits until a stream has done its work.");
   nb::class_<Memory>(module, "Memory", "An array of somebody else. Strides are in bytes.")

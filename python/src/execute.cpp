@@ -12,6 +12,7 @@
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/interleave.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/device.hpp"
 #include "threads.hpp"
 #ifdef CORNERTURN_CUDA
 #include <cuda_runtime_api.h>
@@ -74,6 +75,57 @@ void check_signals() {
   if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
 }
 
+// work(piece) for pieces of at most piece_bytes, whose order is that of their addresses in dst.
+template <class Work>
+void in_pieces(const Sides& sides, const Work& work) {
+  std::int64_t bytes = sides.itemsize;
+  std::size_t outer = 0;
+  const auto stride = [&](std::size_t i) { return std::abs(sides.dst_strides[i]); };
+  for (std::size_t i = 0; i < sides.shape.size(); ++i) {
+    bytes *= sides.shape[i];
+    if (sides.shape[i] > 1 && (sides.shape[outer] < 2 || stride(i) > stride(outer))) outer = i;
+  }
+  if (bytes <= piece_bytes || sides.shape.empty() || sides.shape[outer] < 2) return work(sides);
+  constexpr std::int64_t whole_lines = 64;
+  std::int64_t half = sides.shape[outer] / 2;
+  if (half > whole_lines) half -= half % whole_lines;
+  Sides part = sides;
+  part.shape[outer] = half;
+  in_pieces(part, work);
+  check_signals();
+  part.shape[outer] = sides.shape[outer] - half;
+  part.dst += static_cast<std::uintptr_t>(half * sides.dst_strides[outer]);
+  part.src += static_cast<std::uintptr_t>(half * sides.src_strides[outer]);
+  in_pieces(part, work);
+}
+
+bool is_pinned(std::uintptr_t address) {
+  return cuda::place_of(reinterpret_cast<const void*>(address)).pinned;
+}
+
+// One side lies in host memory, the other one on link.gpu.
+void copy_across(const View& dst, const ConstView& src, const Epilogue& epilogue,
+                 const Link& link) {
+  const CurrentGpu current(link.gpu);
+  Options options;
+  options.threads = thread_limit();
+  options.stream = reinterpret_cast<void*>(link.stream);
+  const Target target = target_of(options, dst.data, src.data, {epilogue.scale, epilogue.bias});
+  if (!target.crossing || target.gpu != link.gpu) {
+    throw Error(
+        Status::invalid_argument,
+        fmt::format("dst = {} and src = {}: neither is memory of GPU {}, although one of the "
+                    "two arrays says so",
+                    dst.data, src.data, link.gpu));
+  }
+  if (link.waits && target.crossing.captured) {
+    throw Error(Status::unsupported,
+                "non_blocking = False waits for the copy, but the stream is being captured: "
+                "non_blocking = True has to be given");
+  }
+  copy_on(target, dst, src, epilogue, options);
+}
+
 // Valid until the thread's next call, whose vectors need no new memory.
 const Views& views_of(const Sides& sides) {
   thread_local Views views{View(nullptr, ElementType(Kind::u8), {}, {}),
@@ -109,27 +161,25 @@ void execute(const Sides& sides, int device, std::uintptr_t stream) {
 }
 
 void execute_in_pieces(const Sides& sides, int device, std::uintptr_t stream) {
-  std::int64_t bytes = sides.itemsize;
-  std::size_t outer = 0;
-  const auto stride = [&](std::size_t i) { return std::abs(sides.dst_strides[i]); };
-  for (std::size_t i = 0; i < sides.shape.size(); ++i) {
-    bytes *= sides.shape[i];
-    if (sides.shape[i] > 1 && (sides.shape[outer] < 2 || stride(i) > stride(outer))) outer = i;
+  if (device != host) return execute(sides, device, stream);
+  in_pieces(sides, [](const Sides& part) { execute(part, host, 0); });
+}
+
+bool execute_across(const Sides& sides, const Link& link) {
+  if (sides.itemsize == 0) return false;
+  const bool pinned = is_pinned(sides.dst) || is_pinned(sides.src);
+  const auto run = [&](const Sides& part) {
+    const Views& views = views_of(part);
+    copy_across(views.dst, views.src, {}, link);
+  };
+  // With pinned memory a call returns at once, and is one launch for whoever captures it.
+  if (pinned) {
+    run(sides);
+  } else {
+    in_pieces(sides, run);
   }
-  if (device != host || bytes <= piece_bytes || sides.shape.empty() || sides.shape[outer] < 2) {
-    return execute(sides, device, stream);
-  }
-  constexpr std::int64_t whole_lines = 64;
-  std::int64_t half = sides.shape[outer] / 2;
-  if (half > whole_lines) half -= half % whole_lines;
-  Sides part = sides;
-  part.shape[outer] = half;
-  execute_in_pieces(part, device, stream);
-  check_signals();
-  part.shape[outer] = sides.shape[outer] - half;
-  part.dst += static_cast<std::uintptr_t>(half * sides.dst_strides[outer]);
-  part.src += static_cast<std::uintptr_t>(half * sides.src_strides[outer]);
-  execute_in_pieces(part, device, stream);
+  if (link.waits) synchronize(link.gpu, link.stream);
+  return pinned && !link.waits;
 }
 
 void interleave_in_pieces(std::uintptr_t dst, const Stack& stack) {
@@ -166,6 +216,14 @@ void execute_converting(const View& dst, const ConstView& src, const Epilogue& e
   copy_on(target_on(device, dst.data, src.data), dst, src, epilogue, options);
 }
 
+bool convert_across(const View& dst, const ConstView& src, const Epilogue& epilogue,
+                    const Link& link) {
+  copy_across(dst, src, epilogue, link);
+  if (link.waits) synchronize(link.gpu, link.stream);
+  const auto pinned = [](const void* at) { return cuda::place_of(at).pinned; };
+  return !link.waits && (pinned(dst.data) || pinned(src.data));
+}
+
 Plan make_plan(const Sides& sides, int gpu, Options options) {
   const Views& views = views_of(sides);
   return make_plan(views.dst, views.src, gpu, std::move(options));
@@ -188,6 +246,65 @@ int gpu_of(std::uintptr_t address) {
   const cuda::Place place = cuda::place_of(reinterpret_cast<const void*>(address));
   return place.kind == cuda::Place::Kind::host ? host : place.device;
 }
+
+int gpu_count() {
+  const int count = cuda::device_count();
+  if (count > 0) return count;
+  throw Error(Status::unsupported, "no GPU: " + cuda::why_no_gpu().value_or("none is here"));
+}
+
+int current_gpu() {
+  return cuda::current_device();
+}
+
+#ifdef CORNERTURN_CUDA
+namespace {
+
+// Lets a thread ask for events, whoever captures a stream meanwhile.
+class BesideCaptures {
+ public:
+  BesideCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~BesideCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+struct Kept {
+  cudaEvent_t done = nullptr;
+  nanobind::object object;
+};
+
+}  // namespace
+
+void keep(nanobind::object object, int device, std::uintptr_t stream) {
+  const CurrentGpu current(device);
+  const auto of_stream = reinterpret_cast<cudaStream_t>(stream);
+  if (cuda::is_captured(of_stream)) return;
+  // Never destroyed: at the end of the process there is no Python to give objects back to. Those
+  // that are no longer used go when the next one comes.
+  static auto& all = *new std::vector<Kept>;
+  std::vector<Kept> given_back;  // destroyed last: what Python does then may come back here
+  const BesideCaptures guard;
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (cudaEventQuery(all[i].done) == cudaErrorNotReady) continue;
+    cudaEventDestroy(all[i].done);
+    given_back.push_back(std::move(all[i]));
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  cudaGetLastError();
+  Kept kept{nullptr, std::move(object)};
+  check(cudaEventCreateWithFlags(&kept.done, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  all.push_back(std::move(kept));
+  check(cudaEventRecord(all.back().done, of_stream), "cudaEventRecord");
+}
+#else
+void keep(nanobind::object, int device, std::uintptr_t) {
+  const CurrentGpu current(device);
+}
+#endif
 
 void synchronize(int device, [[maybe_unused]] std::uintptr_t stream) {
   const CurrentGpu current(device);

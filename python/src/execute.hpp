@@ -1,6 +1,8 @@
 // The work of a call, once all is numbers: addresses, a shape and strides in bytes.
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -30,6 +32,17 @@ void execute(const Sides& sides, int device, std::uintptr_t stream);
 /// nanobind::python_error between two of them when a signal's handler has raised (Ctrl-C).
 void execute_in_pieces(const Sides& sides, int device, std::uintptr_t stream);
 
+/// The link between host memory and a GPU, and the stream on which the GPU works.
+struct Link {
+  int gpu = 0;
+  std::uintptr_t stream = 0;
+  bool waits = true;  ///< until the stream has done the work
+};
+
+/// execute_in_pieces() where one side lies in host memory, the other one in that of a GPU. True:
+/// the GPU may still reach for the host's side, which is pinned, when it returns.
+bool execute_across(const Sides& sides, const Link& link);
+
 /// Arrays of host memory, packed and of one shape: `rows` rows of `row` elements.
 struct Stack {
   std::vector<std::uintptr_t> arrays;
@@ -48,6 +61,11 @@ std::int64_t check_signals_every(std::int64_t bytes);
 void execute_converting(const View& dst, const ConstView& src, const Epilogue& epilogue, int device,
                         std::uintptr_t stream);
 
+/// execute_across() with values that change on their way. Each of the epilogue's vectors lies on
+/// one of the two sides.
+bool convert_across(const View& dst, const ConstView& src, const Epilogue& epilogue,
+                    const Link& link);
+
 /// The plan for it. Addresses may be 0; `gpu` is then of no meaning.
 Plan make_plan(const Sides& sides, int gpu, Options options);
 
@@ -59,6 +77,16 @@ void on_device(int device, const std::function<void()>& work);
 
 /// The number of the GPU in whose memory `address` lies; `host` for host memory.
 int gpu_of(std::uintptr_t address);
+
+/// How many GPUs are here, one at least: throws otherwise.
+int gpu_count();
+
+/// The number of the calling thread's current GPU.
+int current_gpu();
+
+/// Keeps `object` alive until a GPU's stream has done what it has to do now. The GIL is held. A
+/// stream that is being captured keeps nothing: a graph's memory belongs to whoever made the graph.
+void keep(nanobind::object object, int device, std::uintptr_t stream);
 
 /// Waits until a GPU's stream has done its work.
 void synchronize(int device, std::uintptr_t stream);

@@ -151,14 +151,7 @@ def refused(error, message, call):
 
 def test_errors():
     x, host = numbered(3, 4), torch.zeros(4, 3)
-    refused(
-        ValueError, "out is in host memory, x in the memory of GPU 0: both have to be in one",
-        lambda: cornerturn.transpose(x, out=host),
-    )  # fmt: skip
-    refused(ValueError, "out is in host memory", lambda: cornerturn.transpose(x, out=host.numpy()))
     out = torch.zeros(4, 3, device="cuda")
-    refused(ValueError, "out is in the memory of GPU 0", lambda: cornerturn.transpose(host.t(), out=out))
-    refused(ValueError, "dst is in host memory", lambda: cornerturn.copy(host, x.t()))
     refused(ValueError, "x[1].device = -1 differs", lambda: cornerturn.rearrange([x, host.t()], "a b c -> c b a"))
     refused(ValueError, "out overlaps x", lambda: cornerturn.transpose(x, out=x.view(4, 3)))
     refused(TypeError, "out.dtype = int32", lambda: cornerturn.transpose(x, out=out.int()))
@@ -216,7 +209,6 @@ def test_cupy():
     assert (result == x.T).all()
     with stream:
         assert (cornerturn.transpose(x) == x.T).all()
-    refused(ValueError, "out is in host memory", lambda: cornerturn.transpose(x, out=np.zeros((4, 3))))
     out = torch.zeros(4, 3, dtype=torch.float64, device="cuda")  # another framework's, same memory
     cornerturn.transpose(x, out=out)
     torch.cuda.synchronize()

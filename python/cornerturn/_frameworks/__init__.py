@@ -15,7 +15,7 @@ from cornerturn._frameworks.protocols import OTHER
 from cornerturn._frameworks.streams import stream_for, stream_number
 from cornerturn._frameworks.torch_tensors import TORCH, is_traced
 
-__all__ = ["Framework", "framework_of", "has_to_be_seen", "is_traced", "stream_for", "stream_number"]
+__all__ = ["Framework", "framework_named", "framework_of", "has_to_be_seen", "is_traced", "stream_for", "stream_number"]
 
 _BY_TYPE: dict[type, Framework] = {}
 _KNOWN: dict[str, Framework] = {"numpy": NUMPY, "torch": TORCH, "cupy": CUPY, "jax": JAX_ARRAYS}
@@ -37,6 +37,11 @@ def framework_of(x: Any) -> Framework:
                 _BY_TYPE[kind] = framework
             return framework
     return OTHER
+
+
+def framework_named(module: str) -> Framework:
+    """One of numpy, torch, cupy and jax, whether it is imported or not."""
+    return _KNOWN[module]
 
 
 def has_to_be_seen(x: Any) -> bool:

@@ -19,12 +19,17 @@ class CuPy(Framework):
         )
 
     def empty(self, x: Any, like: Array, shape: tuple[int, ...], stream: int | None) -> Any:
+        return self.empty_at(like.device, like.dtype, shape, stream, False)
+
+    def empty_at(
+        self, device: int, dtype: Any, shape: tuple[int, ...], stream: int | None, pinned: bool
+    ) -> Any:
         cupy = sys.modules["cupy"]
         on: Any = contextlib.nullcontext()
         if stream is not None:
-            on = cupy.cuda.ExternalStream(stream, like.device)
-        with cupy.cuda.Device(like.device), on:
-            return cupy.empty(shape, like.dtype)
+            on = cupy.cuda.ExternalStream(stream, device)
+        with cupy.cuda.Device(device), on:
+            return cupy.empty(shape, dtype)
 
     def current_stream(self, device: int) -> int:
         cupy = sys.modules["cupy"]

@@ -30,6 +30,15 @@ class Framework:
         """A new packed array of x's framework and device, of the dtype of `like`."""
         raise NotImplementedError
 
+    def empty_at(
+        self, device: int, dtype: Any, shape: tuple[int, ...], stream: int | None, pinned: bool
+    ) -> Any:
+        """A new packed array on `device`, of one of the framework's own dtypes.
+
+        `pinned` asks for memory that a GPU reaches, where the framework has such memory.
+        """
+        raise NotImplementedError
+
     def rank(self, x: Any, name: str) -> int:
         return self.read(x, name).rank
 

@@ -57,6 +57,13 @@ class NumPy(Framework):
     def empty(self, x: Any, like: Array, shape: tuple[int, ...], stream: int | None) -> Any:
         return sys.modules["numpy"].empty(shape, like.dtype)
 
+    def empty_at(
+        self, device: int, dtype: Any, shape: tuple[int, ...], stream: int | None, pinned: bool
+    ) -> Any:
+        import numpy
+
+        return numpy.empty(shape, dtype)
+
     def repeated(self, x: Any, extents: Sequence[int]) -> Any:
         x = x.reshape(*x.shape, *[1 for _ in extents])
         return sys.modules["numpy"].broadcast_to(x, (*x.shape[: -len(extents)], *extents))

@@ -167,7 +167,7 @@ def _read_cuda_interface(x: Any, name: str) -> Array:
     dtype = interface["typestr"]
     if dtype[1] == "O":
         raise TypeError(f"{name} has elements that hold references, which cannot be moved as bytes")
-    itemsize = int(dtype[2:]) * (4 if dtype[1] == "U" else 1)
+    itemsize = int(dtype[2:].partition("[")[0]) * (4 if dtype[1] == "U" else 1)
     numpy = numpy_if_installed()
     if numpy is not None:
         descr = interface.get("descr")

@@ -65,6 +65,15 @@ class Torch(Framework):
         with self._on(like.device, stream):
             return torch.empty(shape, dtype=like.dtype, device=x.device)
 
+    def empty_at(
+        self, device: int, dtype: Any, shape: tuple[int, ...], stream: int | None, pinned: bool
+    ) -> Any:
+        torch = sys.modules["torch"]
+        if device == HOST:
+            return torch.empty(shape, dtype=dtype, device="cpu", pin_memory=pinned)
+        with self._on(device, stream):
+            return torch.empty(shape, dtype=dtype, device=f"cuda:{device}")
+
     def current_stream(self, device: int) -> int:
         return sys.modules["torch"]._C._cuda_getCurrentRawStream(device)
 
