@@ -98,8 +98,11 @@ void add_cuda_options(CLI::App& command, CheckArguments& arguments) {
   add("--shared", cuda.shared, "BYTES", "... and so much dynamic shared memory (default: 0)");
   add("--call", cuda.call, "NAME", "Call this function of the host, which takes tensors");
   add("--arg", cuda.arguments, "ARG",
-      "What the kernel or the function takes, in order: in:f32[1024,1024], out:f32[1024], 7, "
-      "f16=0.5; the option may be repeated");
+      "What the kernel or the function takes, in order: in:f32[1024,1024], out:f32[1024], in.npy, "
+      "7, f16=0.5; the option may be repeated");
+  add("--save", cuda.save, "FOLDER",
+      "Write the arrays as they are afterwards to arg0.npy ... in this new folder, and what the "
+      "function returns to result.npy");
   add("-I", cuda.folders, "FOLDER", "Look for headers here; the option may be repeated");
   add("-D", cuda.definitions, "NAME[=VALUE]", "Define a macro; the option may be repeated");
   add("--std", cuda.standard, "c++NN", "The language (default: c++17)");

@@ -18,6 +18,7 @@
 #include "commands.hpp"
 #include "compiler.hpp"
 #include "cornerturn/error.hpp"
+#include "cuda_arrays.hpp"
 #include "cuda_report.hpp"
 #include "cuda_sarif.hpp"
 #include "files/file.hpp"
@@ -75,11 +76,14 @@ std::int64_t number_at_least(std::int64_t least, const char* option, const std::
 // One file's way from its text to its report.
 class FileCheck {
  public:
-  FileCheck(const CudaCheck& check, const front::Request& request, const Json& device,
+  FileCheck(const CudaCheck& check, front::Request request, const Json& device,
             const std::string& file, const HeldSignals& held)
-      : check_(check), request_(request), device_(device), file_(file), held_(held) {}
+      : check_(check), request_(std::move(request)), device_(device), file_(file), held_(held) {}
 
   CudaRun result() {
+    find_array_files(request_, folder_);
+    if (!check_.save.empty()) request_.results = folder_.file("results");
+    if (!check_.save.empty()) fs::create_directory(request_.results);
     compile();
     return run();
   }
@@ -140,6 +144,9 @@ class FileCheck {
     report["exit_code"] = done.exit_code;
     report = named(report);
     report["file"] = file_;
+    report["output"] = done.output;
+    report["errors"] = done.errors;
+    if (!check_.save.empty()) report["saved"] = save_arrays(request_, check_.save);
     return {std::move(report), std::move(done.output), std::move(done.errors)};
   }
 
@@ -182,7 +189,7 @@ class FileCheck {
   }
 
   const CudaCheck& check_;
-  const front::Request& request_;
+  front::Request request_;
   const Json& device_;
   const std::string& file_;
   const HeldSignals& held_;
@@ -239,6 +246,12 @@ front::Request request_of(const CudaCheck& check) {
     request.grid = front::parse_dimensions("--grid", check.grid);
     request.block = front::parse_dimensions("--block", check.block);
     request.shared = check.shared.empty() ? 0 : number_at_least(0, "--shared", check.shared);
+  }
+  if (!check.save.empty()) {
+    if (check.kernel.empty() && check.call.empty())
+      refuse_check("--save is for --kernel and --call");
+    if (check.files.size() > 1) refuse_check("--save is for one FILE");
+    require_empty(check.save);
   }
   for (const std::string& text : check.arguments) {
     request.arguments.push_back(front::parse_argument(text));
@@ -308,7 +321,7 @@ int check_cuda_files(const CudaCheck& check) {
   }
   if (!check.max_sectors.empty()) limits.sectors = ratio_of("--max-sectors", check.max_sectors);
   const HeldSignals held;  // outlives the folders
-  Json all = {{"files", Json::array()}};
+  Json all = {{"files", Json::array()}, {"refused", Json::array()}};
   bool failed = false;
   std::string refusal;
   for (const std::string& file : check.files) {
@@ -319,15 +332,19 @@ int check_cuda_files(const CudaCheck& check) {
       refuse_if_refused(run.report);
       report = std::move(run.report);
     } catch (const Error& error) {
-      if (check.files.size() == 1 || error.status() == Status::io_error) throw;
+      if (error.status() == Status::io_error || (check.files.size() == 1 && !check.json)) throw;
       // The other files are still checked.
       io::complain(error.what());
       refusal = error.what();
+      all["refused"].push_back({{"file", file},
+                                {"message", refusal},
+                                {"unsupported", error.status() == Status::unsupported}});
       continue;
     }
     judge(report, limits);
     failed = failed || report["failed"];
-    if (!check.json) io::print("{}", report_text(report));
+    report["text"] = report_text(report);
+    if (!check.json) io::print("{}", report["text"].get<std::string>());
     all["files"].push_back(std::move(report));
   }
   if (check.json) io::print_json(all);

@@ -28,6 +28,7 @@ struct CudaCheck {
   std::string max_wavefronts;
   std::string max_sectors;
   std::string sarif;
+  std::string save;  ///< a folder for the arrays after the launch
   bool json = false;
   std::vector<std::string> program_arguments;
 };

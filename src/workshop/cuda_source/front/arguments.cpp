@@ -16,13 +16,21 @@ struct ElementName {
 };
 
 constexpr ElementName element_names[] = {
-    {"f64", "double", "torch::kFloat64"},  {"f32", "float", "torch::kFloat32"},
-    {"f16", "__half", "torch::kFloat16"},  {"bf16", "__nv_bfloat16", "torch::kBFloat16"},
-    {"i8", "signed char", "torch::kInt8"}, {"u8", "unsigned char", "torch::kUInt8"},
-    {"i16", "short", "torch::kInt16"},     {"u16", "unsigned short", ""},
-    {"i32", "int", "torch::kInt32"},       {"u32", "unsigned int", ""},
-    {"i64", "long long", "torch::kInt64"}, {"u64", "unsigned long long", ""},
+    {"f64", "double", "torch::kFloat64"},
+    {"f32", "float", "torch::kFloat32"},
+    {"f16", "__half", "torch::kFloat16"},
+    {"bf16", "__nv_bfloat16", "torch::kBFloat16"},
+    {"i8", "signed char", "torch::kInt8"},
+    {"u8", "unsigned char", "torch::kUInt8"},
+    {"i16", "short", "torch::kInt16"},
+    {"u16", "unsigned short", ""},
+    {"i32", "int", "torch::kInt32"},
+    {"u32", "unsigned int", ""},
+    {"i64", "long long", "torch::kInt64"},
+    {"u64", "unsigned long long", ""},
     {"bool", "bool", "torch::kBool"},
+    {"f8_e4m3", "__nv_fp8_e4m3", "torch::kFloat8_e4m3fn"},
+    {"f8_e5m2", "__nv_fp8_e5m2", "torch::kFloat8_e5m2"},
 };
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 32;
@@ -72,6 +80,14 @@ std::string known_types() {
 std::string quoted_text(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < ' ') {
+      for (const int shift : {6, 3, 0}) {
+        out += shift == 6 ? "\\" : "";
+        out += static_cast<char>('0' + ((code >> shift) & 7));
+      }
+      continue;
+    }
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }
@@ -87,21 +103,70 @@ std::string head(const std::vector<Argument>& arguments) {
   std::string text = "\n#line 1 \"the main of cornerturn check\"\n";
   if (has_type(arguments, "f16")) text += "#include <cuda_fp16.h>\n";
   if (has_type(arguments, "bf16")) text += "#include <cuda_bf16.h>\n";
+  if (has_type(arguments, "f8_e4m3") || has_type(arguments, "f8_e5m2")) {
+    text += "#include <cuda_fp8.h>\n";
+  }
   return text + "#include <cornerturn_guest_main.hpp>\n";
 }
 
+// "inf" and "nan" are no words of C++.
+std::string number_value(const std::string& value) {
+  if (value.find("inf") != std::string::npos) {
+    return value.front() == '-' ? "-__builtin_inff()" : "__builtin_inff()";
+  }
+  return value.find("nan") != std::string::npos ? "__builtin_nanf(\"\")" : value;
+}
+
 std::string number_text(const Argument& argument) {
-  if (argument.type.empty()) return argument.value;
-  return std::string("static_cast<") + element_name(argument.type)->type + ">(" + argument.value +
-         ")";
+  const std::string value = number_value(argument.value);
+  if (argument.type.empty()) return value;
+  return std::string("static_cast<") + element_name(argument.type)->type + ">(" + value + ")";
+}
+
+// How an array begins, as the guest's main takes it.
+std::string contents_text(const Argument& argument, std::size_t number) {
+  return "{" + std::to_string(number) + ", " + (argument.is_output ? "true" : "false") + ", " +
+         quoted_text(argument.value) + ", " + quoted_text(argument.path) + ", " +
+         std::to_string(argument.offset) + "}";
+}
+
+std::string argument_name(std::size_t number) {
+  return "cornerturn_argument_" + std::to_string(number);
+}
+
+// The end of a main: what was asked for is written when nothing is wrong.
+std::string saving_end(const std::vector<Argument>& arguments, const std::string& results) {
+  std::string text = "  ::cornerturn::guest::finish();\n";
+  for (std::size_t i = 0; i < arguments.size() && !results.empty(); ++i) {
+    if (!arguments[i].is_array) continue;
+    text += "  ::cornerturn::guest::save(" + argument_name(i) + ", " +
+            quoted_text(results + "/arg" + std::to_string(i)) + ");\n";
+  }
+  return text;
 }
 
 }  // namespace
 
+void require_array(const Argument& argument, const std::string& text) {
+  if (element_name(argument.type) == nullptr) {
+    refuse_argument(text, "'" + argument.type + "' is none of " + known_types());
+  }
+  if (argument.extents.empty()) {
+    refuse_argument(text, "the extents of an array are numbers from 1 on");
+  }
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : argument.extents) {
+    if (extent < 1) refuse_argument(text, "the extents of an array are numbers from 1 on");
+    elements = extent > most_elements / elements ? most_elements + 1 : elements * extent;
+    if (elements > most_elements) refuse_argument(text, "an array has 2^32 elements at most");
+  }
+}
+
 Argument parse_argument(const std::string& text) {
   static const std::regex number(
-      R"([-+]?(0[xX][0-9a-fA-F]+|\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?)[fFuUlL]*|true|false|nullptr)");
-  static const std::regex array(R"((?:(in|out|inout):)?(\w+)\[([^\]]*)\](?:=(.*))?)");
+      R"([-+]?(0[xX][0-9a-fA-F]+|\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?)[fFuUlL]*|[-+]?(inf|nan)|true|false|nullptr)");
+  static const std::regex array(R"((?:(in|out|inout):)?(\w+)\[([^\]]*)\](?:=([^]*))?)");
+  static const std::regex file(R"((?:(in|out|inout):)?([^]+\.npy))");
   static const std::regex scalar(R"((\w+)=(.*))");
   Argument argument;
   std::smatch found;
@@ -109,30 +174,33 @@ Argument parse_argument(const std::string& text) {
     argument.value = text;
     return argument;
   }
-  const bool is_array = std::regex_match(text, found, array);
-  if (!is_array && !std::regex_match(text, found, scalar)) {
+  if (std::regex_match(text, found, array)) {
+    argument.is_array = true;
+    argument.type = found[2];
+    argument.extents = numbers_of(found[3]);
+    (found[4].str().ends_with(".npy") ? argument.path : argument.value) = found[4];
+  } else if (std::regex_match(text, found, file)) {
+    argument.is_array = true;
+    argument.path = found[2];
+  } else if (std::regex_match(text, found, scalar)) {
+    argument.type = found[1];
+    argument.value = found[2];
+  } else {
     refuse_argument(text,
-                    "it is neither a number nor an array such as in:f32[64,32] or out:f32[64]");
+                    "it is neither a number nor an array such as in:f32[64,32], out:f32[64] or "
+                    "in.npy");
   }
-  argument.is_array = is_array;
-  argument.type = found[is_array ? 2 : 1];
-  argument.value = found[is_array ? 4 : 2];
-  if (element_name(argument.type) == nullptr) {
+  argument.is_output = argument.is_array && found[1] == "out";
+  if (argument.is_output && !argument.path.empty()) {
+    refuse_argument(text, "an output is an array that nobody has written, not one from a file");
+  }
+  if (argument.is_array && !argument.type.empty()) require_array(argument, text);
+  if (!argument.is_array && element_name(argument.type) == nullptr) {
     refuse_argument(text, "'" + argument.type + "' is none of " + known_types());
   }
-  if (!argument.value.empty() ? !std::regex_match(argument.value, number) : !is_array) {
+  if (!argument.value.empty() ? !std::regex_match(argument.value, number) : !argument.is_array) {
     refuse_argument(text, "'" + argument.value + "' is no number");
   }
-  if (!is_array) return argument;
-  argument.is_output = found[1] == "out";
-  argument.extents = numbers_of(found[3]);
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : argument.extents) {
-    elements = extent > most_elements / elements ? most_elements + 1 : elements * extent;
-    if (elements > most_elements) refuse_argument(text, "an array has 2^32 elements at most");
-  }
-  if (argument.extents.empty())
-    refuse_argument(text, "the extents of an array are numbers from 1 on");
   return argument;
 }
 
@@ -158,12 +226,11 @@ std::string kernel_main(const KernelCall& call) {
   std::string loose;
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     const Argument& argument = call.arguments[i];
-    const std::string name = "cornerturn_argument_" + std::to_string(i);
+    const std::string name = argument_name(i);
     if (argument.is_array) {
       text += std::string("  ::cornerturn::guest::Array<") + element_name(argument.type)->type +
-              "> " + name + "(" + listed(argument.extents) + ", " +
-              (argument.is_output ? "true" : "false") + ", " + std::to_string(i) + ", " +
-              quoted_text(argument.value) + ");\n";
+              "> " + name + "(" + listed(argument.extents) + ", " + contents_text(argument, i) +
+              ");\n";
     }
     typed += ", " + (argument.is_array ? name + ".typed()" : number_text(argument));
     loose += ", " + (argument.is_array ? name + ".any()" : number_text(argument));
@@ -178,10 +245,11 @@ std::string kernel_main(const KernelCall& call) {
           std::to_string(call.shared) + ", cornerturn_call,\n      std::make_tuple(" +
           (typed.empty() ? "" : typed.substr(2)) + "),\n      std::make_tuple(" +
           (loose.empty() ? "" : loose.substr(2)) + "));\n";
-  return text + "  return ::cornerturn::guest::finish();\n}\n";
+  return text + saving_end(call.arguments, call.results) + "}\n";
 }
 
-std::string function_main(const std::string& function, const std::vector<Argument>& arguments) {
+std::string function_main(const std::string& function, const std::vector<Argument>& arguments,
+                          const std::string& results) {
   std::string text =
       "#include <torch/extension.h>\n" + head(arguments).substr(1) + "int main() {\n";
   std::string given;
@@ -193,19 +261,28 @@ std::string function_main(const std::string& function, const std::vector<Argumen
         throw Error(Status::invalid_argument,
                     "--arg: a tensor has no elements of the type " + argument.type);
       }
-      const std::string name = "cornerturn_argument_" + std::to_string(i);
+      const std::string name = argument_name(i);
       text += "  auto " + name + " = ::cornerturn::guest::make_tensor<" + element.type + ">(" +
-              listed(argument.extents) + ", " + element.tensor + ", " +
-              (argument.is_output ? "true" : "false") + ", " + std::to_string(i) + ", " +
-              quoted_text(argument.value) + ");\n";
+              listed(argument.extents) + ", " + element.tensor + ", " + contents_text(argument, i) +
+              ");\n";
       given += ", " + name;
     } else {
       given += ", " + number_text(argument);
     }
   }
-  text += "  " + function + "(" + (given.empty() ? "" : given.substr(2)) + ");\n";
-  return "\n#line 1 \"the main of cornerturn check\"\n" + text +
-         "  return ::cornerturn::guest::finish();\n}\n";
+  const std::string call = function + "(" + (given.empty() ? "" : given.substr(2)) + ")";
+  text +=
+      results.empty()
+          ? "  " + call + ";\n"
+          : "  const auto cornerturn_results = ::cornerturn::guest::results_of(\n      [&]() -> "
+            "decltype(auto) { return " +
+                call + "; });\n";
+  text += saving_end(arguments, results);
+  if (!results.empty()) {
+    text +=
+        "  ::cornerturn::guest::save_results(cornerturn_results, " + quoted_text(results) + ");\n";
+  }
+  return "\n#line 1 \"the main of cornerturn check\"\n" + text + "}\n";
 }
 
 }  // namespace cornerturn::cuda_source

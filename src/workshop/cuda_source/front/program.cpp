@@ -227,13 +227,16 @@ class Writer {
   }
 
   std::string generated_main() const {
-    if (request_.kernel.empty()) return function_main(request_.function, request_.arguments);
+    if (request_.kernel.empty()) {
+      return function_main(request_.function, request_.arguments, request_.results);
+    }
     KernelCall call;
     call.kernel = request_.kernel;
     call.grid = request_.grid;
     call.block = request_.block;
     call.shared = request_.shared;
     call.arguments = request_.arguments;
+    call.results = request_.results;
     const std::string name = plain_name(request_.kernel);
     for (std::size_t i = 0; i < sources_.files.size(); ++i) {
       for (const Declaration& one : whole_.declarations[i]) {

@@ -19,6 +19,7 @@ struct Request {
   std::int64_t shared = 0;
   std::string function;
   std::vector<Argument> arguments;
+  std::string results;  ///< a folder for the arrays after the launch, or empty
 };
 
 class Program {

@@ -1,11 +1,12 @@
 // What the generated mains of `cornerturn check --kernel` and `--call` are made of: arrays that are
-// filled on the host, or left unwritten, and one launch.
+// filled on the host, from a file, or left unwritten, one launch, and files for the results.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -50,36 +51,63 @@ CT_GUEST_PLAIN std::vector<T> values_of(std::size_t count, int seed, const char*
   return values;
 }
 
-template <class T>
-void fill(T* device, std::size_t count, int seed, const char* value) {
-  if (std::is_same<T, bool>::value) {
-    const std::vector<unsigned char> bytes(count, *value == '\0' || std::atof(value) != 0);
-    expect(cudaMemcpy(device, bytes.data(), count, cudaMemcpyHostToDevice), "cudaMemcpy");
-    return;
+/// What an array holds before the launch.
+struct Contents {
+  int seed;
+  bool is_unwritten;
+  const char* value;  ///< a number, or empty
+  const char* path;   ///< a file, or empty
+  long long offset;   ///< of its first element in the file
+};
+
+inline std::vector<char> bytes_of_file(const Contents& from, std::size_t count) {
+  std::vector<char> bytes(count);
+  std::FILE* const file = std::fopen(from.path, "rb");
+  const bool done = file != nullptr && std::fseek(file, from.offset, SEEK_SET) == 0 &&
+                    std::fread(bytes.data(), 1, count, file) == count;
+  if (file != nullptr) std::fclose(file);
+  if (!done) {
+    std::fprintf(stderr, "%s: there are no %zu bytes to read\n", from.path, count);
+    std::exit(1);
   }
-  using Stored = std::conditional_t<std::is_same<T, bool>::value, unsigned char, T>;
-  const std::vector<Stored> values = values_of<Stored>(count, seed, value);
-  expect(cudaMemcpy(device, values.data(), count * sizeof(T), cudaMemcpyHostToDevice),
-         "cudaMemcpy");
+  return bytes;
 }
 
-/// An array in device memory. An output is left as it is: nobody has written it.
+template <class T>
+void fill(T* device, std::size_t count, const Contents& from) {
+  const auto copy = [&](const auto& values) {
+    expect(cudaMemcpy(device, values.data(), count * sizeof(T), cudaMemcpyHostToDevice),
+           "cudaMemcpy");
+  };
+  if (*from.path != '\0') {
+    copy(bytes_of_file(from, count * sizeof(T)));
+  } else if (from.is_unwritten && *from.value == '\0') {
+    return;
+  } else if constexpr (std::is_same<T, bool>::value) {
+    copy(std::vector<unsigned char>(count, *from.value == '\0' || std::atof(from.value) != 0));
+  } else {
+    copy(values_of<T>(count, from.seed, from.value));
+  }
+}
+
+/// An array in device memory.
 template <class T>
 class Array {
  public:
-  Array(std::initializer_list<long long> extents, bool is_output, int seed, const char* value) {
-    std::size_t count = 1;
-    for (const long long extent : extents) count *= static_cast<std::size_t>(extent);
-    expect(cudaMalloc(reinterpret_cast<void**>(&device_), count * sizeof(T)), "cudaMalloc");
-    if (!is_output || *value != '\0') fill(device_, count, seed, value);
+  Array(std::initializer_list<long long> extents, const Contents& contents) {
+    for (const long long extent : extents) count_ *= static_cast<std::size_t>(extent);
+    expect(cudaMalloc(reinterpret_cast<void**>(&device_), bytes()), "cudaMalloc");
+    fill(device_, count_, contents);
   }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
   ~Array() { cudaFree(device_); }
   T* typed() const { return device_; }
   AnyPointer any() const { return {device_}; }
+  std::size_t bytes() const { return count_ * sizeof(T); }
 
  private:
+  std::size_t count_ = 1;
   T* device_ = nullptr;
 };
 
@@ -105,22 +133,149 @@ void run_kernel(Place place, const char* name, dim3 grid, dim3 block, std::size_
   }
 }
 
-inline int finish() {
+inline void finish() {
   expect(cudaGetLastError(), "the launch");
   expect(cudaDeviceSynchronize(), "the kernel");
-  return 0;
+}
+
+inline void write_file(const std::string& path, const void* data, std::size_t bytes) {
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  const bool written = file != nullptr && std::fwrite(data, 1, bytes, file) == bytes;
+  if (file == nullptr || std::fclose(file) != 0 || !written) {
+    std::fprintf(stderr, "%s: it cannot be written\n", path.c_str());
+    std::exit(1);
+  }
+}
+
+inline void save_memory(const void* memory, std::size_t bytes, const std::string& path) {
+  std::vector<char> host(bytes);
+  if (bytes > 0) expect(cudaMemcpy(host.data(), memory, bytes, cudaMemcpyDefault), "cudaMemcpy");
+  write_file(path, host.data(), bytes);
+}
+template <class T>
+void save(const Array<T>& array, const std::string& path) {
+  save_memory(array.typed(), array.bytes(), path);
 }
 
 #ifdef CORNERTURN_GUEST_TORCH
 template <class T, class Type>
-torch::Tensor make_tensor(std::initializer_list<std::int64_t> extents, Type type, bool is_output,
-                          int seed, const char* value) {
+torch::Tensor make_tensor(std::initializer_list<std::int64_t> extents, Type type,
+                          const Contents& contents) {
   torch::Tensor tensor =
       torch::empty(extents, torch::TensorOptions().dtype(type).device(torch::kCUDA));
-  std::size_t count = 1;
-  for (const std::int64_t extent : extents) count *= static_cast<std::size_t>(extent);
-  if (!is_output || *value != '\0') fill(static_cast<T*>(tensor.data_ptr()), count, seed, value);
+  fill(static_cast<T*>(tensor.data_ptr()), static_cast<std::size_t>(tensor.numel()), contents);
   return tensor;
+}
+
+inline void save(const torch::Tensor& tensor, const std::string& path) {
+  const torch::Tensor packed = tensor.contiguous();
+  save_memory(packed.data_ptr(), packed.nbytes(), path);
+}
+
+struct Nothing {};
+
+/// What a function returns, which may be nothing.
+template <class Call>
+auto results_of(const Call& call) {
+  if constexpr (std::is_void_v<decltype(call())>) {
+    call();
+    return Nothing{};
+  } else {
+    return call();
+  }
+}
+
+inline const char* type_name(torch::ScalarType type) {
+  switch (type) {
+    case torch::kUInt8:
+      return "u8";
+    case torch::kInt8:
+      return "i8";
+    case torch::kInt16:
+      return "i16";
+    case torch::kInt32:
+      return "i32";
+    case torch::kInt64:
+      return "i64";
+    case torch::kFloat16:
+      return "f16";
+    case torch::kBFloat16:
+      return "bf16";
+    case torch::kFloat32:
+      return "f32";
+    case torch::kFloat64:
+      return "f64";
+    case torch::kFloat8_e4m3fn:
+      return "f8_e4m3";
+    case torch::kFloat8_e5m2:
+      return "f8_e5m2";
+    default:
+      return "bool";
+  }
+}
+
+/// The results of a function, one by one: a line for each, and a file with its elements.
+class ResultFiles {
+ public:
+  ResultFiles(std::string folder, bool is_one)
+      : folder_(std::move(folder)), lines_(is_one ? "one\n" : "several\n") {}
+
+  void add(const torch::Tensor& tensor) {
+    if (!tensor.defined()) return add(Nothing{});
+    save(tensor, next());
+    lines_ += type_name(tensor.scalar_type());
+    for (const std::int64_t extent : tensor.sizes()) lines_ += " " + std::to_string(extent);
+    lines_ += "\n";
+  }
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  void add(T number) {
+    write_file(next(), &number, sizeof(T));
+    lines_ += std::is_same_v<T, bool> ? "bool" : std::is_floating_point_v<T> ? "f" : "";
+    if (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      lines_ += std::is_signed_v<T> ? "i" : "u";
+    }
+    lines_ += std::is_same_v<T, bool> ? "\n" : std::to_string(8 * sizeof(T)) + "\n";
+  }
+  template <class T>
+  void add(const std::vector<T>& results) {
+    for (const T& result : results) add(result);
+  }
+  template <class... T>
+  void add(const std::tuple<T...>& results) {
+    std::apply([&](const auto&... result) { (add(result), ...); }, results);
+  }
+  template <class T, class U>
+  void add(const std::pair<T, U>& results) {
+    add(results.first);
+    add(results.second);
+  }
+  void add(Nothing) {
+    next();
+    lines_ += "none\n";
+  }
+  ~ResultFiles() { write_file(folder_ + "/results", lines_.data(), lines_.size()); }
+
+ private:
+  std::string next() { return folder_ + "/result" + std::to_string(count_++); }
+
+  std::string folder_;
+  std::string lines_;
+  int count_ = 0;
+};
+
+template <class T>
+struct is_one : std::true_type {};
+template <class T>
+struct is_one<std::vector<T>> : std::false_type {};
+template <class... T>
+struct is_one<std::tuple<T...>> : std::false_type {};
+template <class T, class U>
+struct is_one<std::pair<T, U>> : std::false_type {};
+
+template <class T>
+void save_results(const T& results, const std::string& folder) {
+  ResultFiles files(folder, is_one<T>::value);
+  files.add(results);
 }
 #endif
 
