@@ -3,6 +3,7 @@
 import gc
 import signal
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -342,33 +343,62 @@ def test_pinned_memory_lives_until_it_was_read():
     assert alive() is None
 
 
-def test_a_signal_between_two_pieces():
+def test_a_signal_is_heard_between_two_pieces():
     class Stop(Exception):
         pass
 
     def stop(*_):
         raise Stop
 
-    x, out = torch.ones(3000, 2000), torch.zeros(2000, 3000, device="cuda")
+    def send():
+        time.sleep(0.002)
+        signal.raise_signal(signal.SIGALRM)
+
     before = signal.signal(signal.SIGALRM, stop)
     pieces = _core.check_signals_every(1 << 14)
     try:
-        for call in (lambda: cornerturn.transpose(x, out=out), lambda: cornerturn.copy(x, out.t())):
-            with pytest.raises(Stop):
-                while True:
-                    sender = threading.Thread(target=signal.raise_signal, args=(signal.SIGALRM,))
+        for into_gpu in (True, False):
+            x = torch.ones(3000, 2000, device="cpu" if into_gpu else "cuda")
+            out = torch.zeros(2000, 3000, device="cuda" if into_gpu else "cpu")
+            for _ in range(100):  # until the signal comes while the call works
+                out.zero_()
+                sender = threading.Thread(target=send)
+                try:
                     sender.start()
-                    call()  # which lets go of the GIL, so that the thread runs
+                    cornerturn.transpose(x, out=out)
                     sender.join()
                     for _ in range(3):  # where Python looks for signals
                         pass
-            sender.join()
+                except Stop:
+                    pass
+                sender.join()
+                if 0 < out.count_nonzero() < out.numel():
+                    break
+            assert 0 < out.count_nonzero() < out.numel()
+            cornerturn.transpose(x, out=out)
+            assert (out == 1).all()
     finally:
         _core.check_signals_every(pieces)
         signal.signal(signal.SIGALRM, before)
-    x.fill_(1)
-    cornerturn.transpose(x, out=out)
-    assert (out == 1).all()
+
+
+def test_whoever_looks_at_tensors_sees_the_call(host):
+    """torch.compile and profilers see one operator, whose two tensors lie in different memories."""
+    x, out = host.zeros((300, 200), torch.float32).fill_(3), torch.zeros(200, 300, device="cuda")
+    with torch.profiler.profile() as profile:
+        cornerturn.transpose(x, out=out)
+        cornerturn.copy(x, out.t() * 2)
+    assert "cornerturn::permute_into" in {event.name for event in profile.events()}
+    assert (out == 3).all() and (x == 6).all()
+    version = out._version
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(5_000_000)
+        torch.compile(lambda a, b: cornerturn.copy(a, b.t()), backend="eager", fullgraph=True)(out, x)
+        out += 1
+    stream.synchronize()
+    assert (out == 7).all() and out._version > version
 
 
 def test_plan():
