@@ -249,6 +249,23 @@ def test_a_kernel_of_a_library_is_launched(tmp_path):
     refused("check", path, part="there is no main. --kernel, --grid, --block and --arg launch one of the kernels turn")
 
 
+def test_accesses_of_several_lines_that_could_be_one_are_named_together(tmp_path):
+    path = written(
+        tmp_path,
+        HEAD + "__global__ void k(const float* a, float* b, int n) {\n  const int i = threadIdx.x;\n"
+        "  float v = a[4 * i];\n  v += a[4 * i + 1];\n  v += a[4 * i + 2];\n  v += a[4 * i + 3];\n"
+        "  v += a[4 * i + 512];\n  v += a[4 * i + 514];\n  b[2 * i] = v;\n  b[2 * i + 1] = v;\n}\n",
+    )
+    report = report_of(path, "--kernel", "k", "--grid", "1", "--block", "64", "--arg", "in:f32[1024]", "--arg", "out:f32[1024]", "--arg", "1", code=0)
+    hints = report["kernels"][0]["hints"]
+    together = [hint for hint in hints if "the accesses of lines" in hint]
+    assert len(together) == 2
+    assert "the accesses of lines 7, 8, 9, 10 are of 4 B each, to neighbours: they could be one of 16 B" in together[0]
+    assert "the accesses of lines 13, 14 are of 4 B each, to neighbours: they could be one of 8 B" in together[1]
+    # Half of the bytes would be for nothing.
+    assert len(hints) == 4 and ":11:" in hints[1] and ":12:" in hints[2]
+
+
 def test_a_function_that_takes_tensors_is_called(tmp_path):
     path = written(
         tmp_path,
