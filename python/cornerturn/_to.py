@@ -124,7 +124,8 @@ def to(
         RuntimeError: there is no GPU; or the call would wait for a stream that is being captured.
 
     Example:
-        >>> weights = cornerturn.to(numpy.memmap("weights.bin", "float16", "r", shape=(4096, 1024)), "cuda", (1, 0))
+        >>> cornerturn.to(x, "cpu", axes=(1, 0)).shape  # "cuda:0" puts the result on a GPU
+        (4, 3)
     """
     if is_special(x):
         raise TypeError(f"x is a {type(x).__name__}, which stays in host memory: pass x.data, computed")

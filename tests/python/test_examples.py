@@ -67,12 +67,12 @@ def test_pages_show_what_happens(page):
 
 
 def test_pages_with_other_python_are_run_too():
-    """By the tests below, test_framework_docs.py and test_torch_shards.py. Those of the reference are
+    """By the tests below, test_framework_docs.py, test_torch_shards.py and test_to.py. Those of the reference are
     signatures."""
     found = {page for page in PAGES if re.search(r"^```python\n", (ROOT / page).read_text(), re.M)}
     assert found == {
         *("docs/conversions.md", "docs/python-frameworks.md", "docs/python-reference.md", "python/README.md"),
-        *("README.md", "docs/shards.md"),
+        *("README.md", "docs/shards.md", "docs/python.md", "docs/python-cookbook.md"),
         "docs/guide/10-triton-ggml.md",
     }
 

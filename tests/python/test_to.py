@@ -1,8 +1,10 @@
 """Between host memory and a GPU, on machines without one: host memory stands in for the GPU's."""
 
 import contextlib
+import re
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,6 +106,9 @@ def cupy(gpus, monkeypatch):
             self.shape, self.strides, self.dtype = memory.shape, memory.strides, memory.dtype
             self.itemsize = memory.itemsize
 
+        def __getitem__(self, cut):
+            return ndarray(self.memory[cut], self.device.id)
+
     class Device(Number):
         current = [0]
 
@@ -114,7 +119,7 @@ def cupy(gpus, monkeypatch):
             self.current.pop()
 
     def empty(shape, dtype):
-        if np.dtype(dtype).kind not in "biufc":
+        if np.dtype(dtype).kind not in "biufcV":
             raise ValueError("Unsupported dtype")
         return ndarray(np.empty(shape, dtype), Device.current[-1])
 
@@ -373,6 +378,36 @@ def test_jax(gpus, cupy, monkeypatch):
     assert cornerturn.to(x, "cuda:0", (2, 1, 0)) == "a JAX array"
     assert type(made[0]) is cupy.ndarray and (made[0].memory == X.T).all()
     refused(TypeError, "out is a JAX array, which cannot be written to", cornerturn.to, X, "cpu", out=x)
+
+
+def example(page):
+    (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.S | re.M)
+    return code
+
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not here")
+def test_the_pages_say_what_happens(gpus, cupy, monkeypatch, tmp_path):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = np.arange(12, dtype="f4").reshape(3, 4)
+    names = {"cornerturn": cornerturn, "x": x}
+    exec(example(DOCS / "python.md"), names)
+    assert (names["there"].memory == x.T).all() and (names["home"] == x).all()
+    assert names["half"].dtype == ml_dtypes.bfloat16 and (names["half"].memory == x / 2).all()
+
+    code = example(DOCS / "python-cookbook.md")
+    monkeypatch.chdir(tmp_path)
+    values = np.arange(120, dtype="u1").reshape(2, 6, 10)
+    values.tofile("experts.bin")
+    torch = types.ModuleType("torch")  # one that has no GPU
+    torch.Tensor, torch.version = type("Tensor", (), {}), types.SimpleNamespace(cuda=None)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    names = {}
+    exec(code.replace("(8, 5120, 16384)", "(2, 6, 10)"), names)
+    assert (names["there"].memory.view("u1") == values.transpose(0, 2, 1)).all()
+    assert len(code.splitlines()) == 3
 
 
 def test_labelled_and_lazy_arrays_stay():
