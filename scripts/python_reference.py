@@ -26,6 +26,7 @@ MODULES = {
         *("quantise", "dequantise", "quantise_both", "Both", "amax"),
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
         *("convert_swizzle", "Conversion", "lab_page"),
+        *("check", "CheckReport", "Finding", "Place", "KernelCounts", "LineCounts"),
     ],
     "cornerturn.torch": ["permute", "enable", "disable", "redistribute", "empty_shard"],
     "cornerturn.shards": ["plan", "Redistribution", "scalapack"],

@@ -24,7 +24,8 @@ and the rule, and nothing has been written then. `cornerturn.torch` and `cornert
 is special to these two frameworks. Importing this package imports no framework.
 
 `Layout`, `Swizzle`, `explain`, `solve` and `lab_page` are the swizzle lab, which says what accesses to
-tiles in a GPU's shared memory cost. It needs no GPU.
+tiles in a GPU's shared memory cost. `check` runs a CUDA source on the CPU and says what is wrong with it.
+Neither needs a GPU.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ from cornerturn._threads import threads
 from cornerturn._to import to
 
 if TYPE_CHECKING:
+    from cornerturn._check import check
+    from cornerturn._check_report import CheckReport, Finding, KernelCounts, LineCounts, Place
     from cornerturn._explain import AccessCost, Explanation, explain, lab_page
     from cornerturn._layout import Conversion, Layout, Swizzle, convert_swizzle
     from cornerturn._solve import Answer, Solution, solve
@@ -55,16 +58,22 @@ __version__ = _version()
 __all__ = [
     "AccessCost",
     "Answer",
+    "CheckReport",
     "Conversion",
     "EinopsError",
     "Explanation",
+    "Finding",
+    "KernelCounts",
     "Layout",
+    "LineCounts",
+    "Place",
     "Plan",
     "Solution",
     "Swizzle",
     "__version__",
     "amax",
     "ascontiguousarray",
+    "check",
     "contiguous",
     "convert_swizzle",
     "copy",
@@ -90,15 +99,21 @@ __all__ = [
 
 # Modules that need a framework are imported when they are first asked for.
 _MODULES = ("dask", "jax", "ladder", "shards", "torch", "xarray", "zarr")
-# The swizzle lab is imported when it is first asked for.
-_LAB = {
+# What looks at kernels, and the swizzle lab, are imported when they are first asked for.
+_LATER = {
     "AccessCost": "_explain",
     "Answer": "_solve",
+    "CheckReport": "_check_report",
     "Conversion": "_layout",
     "Explanation": "_explain",
+    "Finding": "_check_report",
+    "KernelCounts": "_check_report",
     "Layout": "_layout",
+    "LineCounts": "_check_report",
+    "Place": "_check_report",
     "Solution": "_solve",
     "Swizzle": "_layout",
+    "check": "_check",
     "convert_swizzle": "_layout",
     "explain": "_explain",
     "lab_page": "_explain",
@@ -111,8 +126,8 @@ def __getattr__(name: str) -> Any:
 
     if name in _MODULES:
         return importlib.import_module(f"cornerturn.{name}")
-    if name in _LAB:
-        found = getattr(importlib.import_module(f"cornerturn.{_LAB[name]}"), name)
+    if name in _LATER:
+        found = getattr(importlib.import_module(f"cornerturn.{_LATER[name]}"), name)
         globals()[name] = found
         return found
     raise AttributeError(f"module 'cornerturn' has no attribute {name!r}")

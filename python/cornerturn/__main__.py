@@ -7,6 +7,11 @@ import sys
 from pathlib import Path
 
 PROGRAM = Path(__file__).parent / "_bin" / "cornerturn"
+WITHOUT = (
+    "this package was built without the command. It needs the headers of CLI11, toml++ "
+    "and Boost.Context, on Debian and Ubuntu:\n"
+    "  apt-get install libcli11-dev libtomlplusplus-dev libboost-context-dev"
+)
 
 
 def main() -> int:
@@ -18,12 +23,7 @@ def main() -> int:
         sys.argv[1:] = ["rechunk", "--help"]
         return main()
     if not PROGRAM.exists():
-        print(
-            "cornerturn: this package was built without the command. It needs the headers of CLI11, toml++ "
-            "and Boost.Context, on Debian and Ubuntu:\n"
-            "  apt-get install libcli11-dev libtomlplusplus-dev libboost-context-dev",
-            file=sys.stderr,
-        )
+        print(f"cornerturn: {WITHOUT}", file=sys.stderr)
         return 1
     os.execv(PROGRAM, ["cornerturn", *sys.argv[1:]])
 

@@ -197,6 +197,20 @@ def test_a_build_without_the_extension_says_so(monkeypatch):
         _rung.all_rungs.cache_clear()
 
 
+def test_cute_rungs_that_are_not_built_say_so(monkeypatch):
+    """On a machine with a GPU, a build with device code and without CUTLASS."""
+    monkeypatch.setattr(_rung._ladder, "why_no_gpu", lambda: None)
+    monkeypatch.setattr(_rung._ladder, "why_no_cute", lambda: "built without the CUTLASS headers")
+    cute = [name for name in ladder.rungs() if getattr(ladder, name).family == "cute"]
+    assert cute
+    for name in cute:
+        assert getattr(ladder, name).why_not(64, 64) == "it is not built: built without the CUTLASS headers"
+        b = B if getattr(ladder, name).transposes else np.empty_like(A)
+        with pytest.raises(ValueError, match=f"{name} does not apply: it is not built: built without the CUTLASS"):
+            getattr(ladder, name)(A, b)
+    assert ladder.smem.why_not(64, 64) is None
+
+
 def test_nothing_heavy_is_imported_before_it_is_needed():
     script = (
         "import sys, cornerturn.ladder as l; l.rungs(); l.smem; l.triton_1d; "

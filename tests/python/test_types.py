@@ -59,6 +59,13 @@ def others(images: Images) -> None:
     cornerturn.explain("(8,64):(64,1)", access=["rows", "columns:store:16"], dtype="f16")
     print(halves, swapped, numbers, array, largest)
 
+def checked(images: Images) -> bool:
+    r: cornerturn.CheckReport = cornerturn.check("a.cu", kernel="k", grid=4, block=(32, np.int32(8)), args=[images, 3, None, "out:f32[4]"])
+    cornerturn.check("a.cu", call="f", args=(images,), define={"N": 4}, include=["own"], max_wavefronts=1, device="a100")
+    places: tuple[cornerturn.Place, ...] = r.findings[0].places
+    lines: list[int] = [line.wavefronts - line.ideal_wavefronts for line in r.lines + r.kernels[0].lines]
+    return r.ok and not r.failed and len(r.args) + len(places) + len(lines) + r.exit_code > 0 and r.output == str(r)
+
 try:
     planes(np.zeros((1, 2, 3, 4), np.float32))
 except cornerturn.EinopsError as error:
@@ -118,6 +125,11 @@ cornerturn.to(x, "cuda", order="F")
 cornerturn.to(x, "cuda", rounding="up")
 cornerturn.copy(x, x, non_blocking="no")
 cornerturn.transpose(x, non_blocking="no")
+cornerturn.check("a.cu", "k")
+cornerturn.check("a.cu", kernel="k", grid="4")
+cornerturn.check("a.cu", kernel="k", grid=1, block=1, args=3)
+cornerturn.check("a.cu", max_wavefronts="1")
+wrong_list: list[int] = cornerturn.check("a.cu").findings
 cornerturn.transpose_in_place(x, 0.5)
 wrong_int: int = cornerturn.moveaxis(x, 0, 0)
 wrong_out: int = cornerturn.to(x, "cpu", out=x)

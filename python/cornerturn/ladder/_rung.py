@@ -85,9 +85,16 @@ class CompiledRung(Rung):
     """A rung of the kernel form, which the emulator runs as well, or in CuTe's words."""
 
     def why_not(self, rows: int, cols: int, itemsize: int = 4) -> str | None:
-        return _ladder.why_not(self.name, rows, cols, itemsize)
+        return self.why_not_built() or _ladder.why_not(self.name, rows, cols, itemsize)
+
+    def why_not_built(self) -> str | None:
+        """A build with device code may be without that of the CuTe rungs."""
+        why = _ladder.why_no_cute() if self.family == "cute" and _ladder.why_no_gpu() is None else ""
+        return f"it is not built: {why}" if why else None
 
     def why_not_pair(self, operands: Pair) -> str | None:
+        if why := self.why_not_built():
+            return why
         if operands.types is None and operands.a.rank == 3:
             about = operands.rows, operands.cols, operands.a.itemsize, operands.batch, operands.fused
             return _ladder.why_not(self.name, *about)
