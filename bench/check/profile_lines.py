@@ -151,7 +151,7 @@ try:
 except Exception as error:
     say("provenance:", error)
 say(result["provenance"])
-scratch = "/tmp/gpu60-reports"
+scratch = "/tmp/check-lines-reports"
 os.makedirs(scratch, exist_ok=True)
 for name in names:
     left = BUDGET - (time.time() - START)
