@@ -262,7 +262,8 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
     plan = measured(std::move(plan), buffers, stream);
     found.executed = true;
   }
-  if (key.effort == Effort::automatic && !key.crossing) plan.learning = plan::Learning::of(plan, key.request);
+  if (key.effort == Effort::automatic && !key.crossing)
+    plan.learning = plan::Learning::of(plan, key.request);
   found.plan = std::make_shared<const plan::Plan>(std::move(plan));
   if (found.plan->learning != nullptr) {
     found.plan = cache().find_or_insert(key, found.plan);  // threads that begin together share it
@@ -280,10 +281,10 @@ FoundPlan look_up(const plan::CacheKey& key, const Buffers& buffers, void* strea
 
 FoundPlan find_plan(const Problem& problem, const Options& options, const Target& target,
                     const Buffers& buffers) {
-  return look_up({problem, request_of(options, problem, target, buffers.dst), target.gpu,
-                  options.effort == Effort::measure ? Effort::measure : Effort::estimate,
-                  target.crossing},
-                 buffers, options.stream);
+  return look_up(
+      {problem, request_of(options, problem, target, buffers.dst), target.gpu,
+       options.effort == Effort::measure ? Effort::measure : Effort::estimate, target.crossing},
+      buffers, options.stream);
 }
 
 FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilogue,

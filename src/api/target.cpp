@@ -110,9 +110,10 @@ plan::Crossing crossing_of(Arguments arguments, void* stream) {
   }
   crossing.captured = cuda::is_captured(static_cast<cuda::Stream>(stream));
   if (crossing.captured && !crossing.pinned) {
-    refuse(fmt::format("{} and pageable, but the stream is being captured: a graph takes pinned "
-                       "memory alone",
-                       host.text()));
+    refuse(
+        fmt::format("{} and pageable, but the stream is being captured: a graph takes pinned "
+                    "memory alone",
+                    host.text()));
   }
   return crossing;
 }

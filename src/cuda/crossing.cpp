@@ -77,9 +77,9 @@ class PinnedMemory {
     const cudaError_t error = cudaMallocHost(&at, static_cast<std::size_t>(bytes));
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      throw Error(Status::out_of_memory,
-                  fmt::format("too little memory: {} bytes of pinned memory are not to be had",
-                              bytes));
+      throw Error(
+          Status::out_of_memory,
+          fmt::format("too little memory: {} bytes of pinned memory are not to be had", bytes));
     }
     check_call(error);
     block.at = static_cast<std::byte*>(at);
@@ -185,9 +185,7 @@ class CudaLanes : public link::Lanes {
   void wait_here(int number) override { check_call(cudaEventSynchronize(event(number))); }
 
  private:
-  Stream stream_of(link::Queue queue) {
-    return queue == link::Queue::caller ? caller_ : engine();
-  }
+  Stream stream_of(link::Queue queue) { return queue == link::Queue::caller ? caller_ : engine(); }
 
   Stream engine() {
     Stream& stream = mine_.engines[into_gpu_ ? 0 : 1];

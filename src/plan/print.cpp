@@ -18,11 +18,11 @@ std::string time_of(double seconds) {
 // "2 threads", the name of the GPU, or where a link leads.
 std::string place_text(const Plan& plan) {
   if (const link::LinkInfo* link = plan.machine.link()) {
-    return fmt::format("the link {} {} memory, with {} thread{}",
-                       link->into_gpu() ? "to " + link->gpu.name + " from"
-                                        : "from " + link->gpu.name + " to",
-                       link->crossing.pinned ? "pinned" : "pageable", link->threads,
-                       link->threads == 1 ? "" : "s");
+    return fmt::format(
+        "the link {} {} memory, with {} thread{}",
+        link->into_gpu() ? "to " + link->gpu.name + " from" : "from " + link->gpu.name + " to",
+        link->crossing.pinned ? "pinned" : "pageable", link->threads,
+        link->threads == 1 ? "" : "s");
   }
   if (plan.machine.gpu() != nullptr) return plan.machine.name();
   return fmt::format("{} thread{}", plan.threads, plan.threads == 1 ? "" : "s");

@@ -26,8 +26,7 @@ std::string key_of(const Plan& plan) {
                        to_string(plan.normal));
   }
   if (const link::LinkInfo* link = plan.machine.link()) {
-    return fmt::format("{} {} {}\t{}\t{}", link->gpu.name,
-                       link->into_gpu() ? "from" : "to",
+    return fmt::format("{} {} {}\t{}\t{}", link->gpu.name, link->into_gpu() ? "from" : "to",
                        link->crossing.pinned ? "pinned" : "pageable", alignment_text(plan),
                        to_string(plan.normal));
   }

@@ -85,15 +85,17 @@ TEST_F(Pointers, OfBothSidesNeedAGpu) {
 TEST_F(Pointers, OfBothSidesOnADeviceThatWasNamed) {
   Options options;
   options.device = "cpu";
-  EXPECT_EQ(refusal(Status::invalid_argument, [&] { turn(gpu0, host.data(), options); }),
-            "dst = " + text(gpu0) + " is memory of GPU 0, options.device = 'cpu' needs host memory");
+  EXPECT_EQ(
+      refusal(Status::invalid_argument, [&] { turn(gpu0, host.data(), options); }),
+      "dst = " + text(gpu0) + " is memory of GPU 0, options.device = 'cpu' needs host memory");
   options.device = "gpu";
   EXPECT_EQ(refusal(Status::invalid_argument, [&] { turn(gpu0, host.data(), options); }),
             "src = " + text(host.data()) +
                 " is host memory, options.device = 'gpu' needs the GPU's memory");
-  EXPECT_EQ(refusal(Status::invalid_argument, [&] { turn(gpu1, host.data()); }),
-            "dst = " + text(gpu1) +
-                " is memory of GPU 1, the current one is GPU 0: cudaSetDevice(1) has to come first");
+  EXPECT_EQ(
+      refusal(Status::invalid_argument, [&] { turn(gpu1, host.data()); }),
+      "dst = " + text(gpu1) +
+          " is memory of GPU 1, the current one is GPU 0: cudaSetDevice(1) has to come first");
 }
 
 TEST_F(Pointers, OfAnotherGpuAreRefused) {

@@ -1,6 +1,6 @@
-// Routes across the link, with a host and a GPU in the emulator: two memories, of which kernels reach
-// the GPU's and what is pinned, and two queues whose work is done as late, and in as odd an order, as
-// their events allow.
+// Routes across the link, with a host and a GPU in the emulator: two memories, of which kernels
+// reach the GPU's and what is pinned, and two queues whose work is done as late, and in as odd an
+// order, as their events allow.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -40,12 +40,16 @@ class LateQueues {
  public:
   explicit LateQueues(std::uint64_t seed) : random_(seed) {}
 
-  void add(Queue queue, std::function<void()> work) { of(queue).push_back({0, 0, std::move(work)}); }
+  void add(Queue queue, std::function<void()> work) {
+    of(queue).push_back({0, 0, std::move(work)});
+  }
   void record(Queue queue, int event) {
     ++asked_[event];
     of(queue).push_back({0, 0, [this, event] { ++done_[event]; }});
   }
-  void wait(Queue queue, int event) { of(queue).push_back({event, asked_[event], [] {}}); }
+  void wait(Queue queue, int event) {
+    of(queue).push_back({event, asked_[event], [] {}});
+  }
 
   // Works until the event has happened as often as it was recorded.
   void wait_here(int event) {
@@ -191,8 +195,10 @@ class Runs {
     std::fill(dst_->bytes.begin(), dst_->bytes.end(), std::byte{0xa5});
     src_->bytes = contents_;
     EmulatedLanes lanes(seed_++);
-    if (link.crossing.pinned || !link.into_gpu()) lanes.reached.emplace_back(src_->first, src_bytes_);
-    if (link.crossing.pinned || link.into_gpu()) lanes.reached.emplace_back(dst_->first, dst_bytes_);
+    if (link.crossing.pinned || !link.into_gpu())
+      lanes.reached.emplace_back(src_->first, src_bytes_);
+    if (link.crossing.pinned || link.into_gpu())
+      lanes.reached.emplace_back(dst_->first, dst_bytes_);
     execute(plan, {dst_zero_, src_zero_}, lanes);
     const bool host_is_done = plan::link::route_of(plan).needs_cpu();
     if (host_is_done && link.into_gpu()) {  // whoever called may use it again
@@ -235,12 +241,14 @@ int run_all(const Problem& problem, Crossing::Way way, bool pinned, std::uint64_
   Alignment start = plan.alignment;
   start.src = std::gcd(start.src, plan.normal.src_offset);
   start.dst = std::gcd(start.dst, plan.normal.dst_offset);
-  for (const Wire::Order order : {Wire::Order::as_it_lies, Wire::Order::of_host, Wire::Order::of_gpu}) {
+  for (const Wire::Order order :
+       {Wire::Order::as_it_lies, Wire::Order::of_host, Wire::Order::of_gpu}) {
     if (order == Wire::Order::as_it_lies && !pinned) continue;
     for (const bool converted : {false, true}) {
       if (converted && !problem.converts()) continue;
       for (const std::int64_t most : {1, 700, 4000}) {
-        const auto route = route_by(Question{plan.normal, start, machine}, {order, converted, most});
+        const auto route =
+            route_by(Question{plan.normal, start, machine}, {order, converted, most});
         if (route == nullptr) continue;
         plan.chosen.config = RouteConfig{route};
         runs.by(plan);
@@ -265,7 +273,8 @@ TEST_P(EveryRoute, RandomProblems) {
 
 TEST_P(EveryRoute, Conversions) {
   const auto [way, pinned] = GetParam();
-  for (const auto& [from, to] : {std::pair{Kind::f32, Kind::bf16}, std::pair{Kind::f16, Kind::f32}}) {
+  for (const auto& [from, to] :
+       {std::pair{Kind::f32, Kind::bf16}, std::pair{Kind::f16, Kind::f32}}) {
     Problem problem;
     problem.src_type = ElementType(from);
     problem.dst_type = ElementType(to);
@@ -276,12 +285,11 @@ TEST_P(EveryRoute, Conversions) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Link, EveryRoute,
-    testing::Values(std::pair{Crossing::Way::into_gpu, true},
-                    std::pair{Crossing::Way::into_gpu, false},
-                    std::pair{Crossing::Way::out_of_gpu, true},
-                    std::pair{Crossing::Way::out_of_gpu, false}));
+INSTANTIATE_TEST_SUITE_P(Link, EveryRoute,
+                         testing::Values(std::pair{Crossing::Way::into_gpu, true},
+                                         std::pair{Crossing::Way::into_gpu, false},
+                                         std::pair{Crossing::Way::out_of_gpu, true},
+                                         std::pair{Crossing::Way::out_of_gpu, false}));
 
 }  // namespace
 }  // namespace cornerturn::link

@@ -10,12 +10,12 @@ namespace cornerturn::plan::gpu {
 /// The link between a GPU and its host's memory. What a device file does not say is that of PCIe 4
 /// with 16 lanes.
 struct LinkRates {
-  double into = 25e9;           ///< bytes a second of a large dense copy from pinned memory
-  double out = 25e9;            ///< and to it
-  double kernel_into = 0.92;    ///< share of that which kernels reach that load over the link
-  double kernel_out = 0.945;    ///< and those that store over it
-  double latency = 2e-6;        ///< seconds from a load over the link to its data
-  double copy_seconds = 2e-6;   ///< that each copy of the copy engine takes beyond its bytes
+  double into = 25e9;          ///< bytes a second of a large dense copy from pinned memory
+  double out = 25e9;           ///< and to it
+  double kernel_into = 0.92;   ///< share of that which kernels reach that load over the link
+  double kernel_out = 0.945;   ///< and those that store over it
+  double latency = 2e-6;       ///< seconds from a load over the link to its data
+  double copy_seconds = 2e-6;  ///< that each copy of the copy engine takes beyond its bytes
 
   friend bool operator==(const LinkRates&, const LinkRates&) = default;
 };

@@ -7,7 +7,7 @@
 namespace cornerturn::plan::link::batch {
 namespace {
 
-constexpr std::int64_t least_run = 4 << 10;    // bytes: shorter ones cross faster by any other route
+constexpr std::int64_t least_run = 4 << 10;  // bytes: shorter ones cross faster by any other route
 constexpr std::int64_t most_copies = 1 << 16;  // which are enqueued one by one
 
 // The mode along which both sides have the same run of bytes; -1: a run is one element.

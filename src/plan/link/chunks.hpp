@@ -1,5 +1,5 @@
-// chunks: the copy engine moves spans of the host's pinned memory as they lie, and the GPU's kernels
-// work one span behind, or ahead, of it.
+// chunks: the copy engine moves spans of the host's pinned memory as they lie, and the GPU's
+// kernels work one span behind, or ahead, of it.
 #pragma once
 
 #include <string_view>

@@ -23,11 +23,11 @@ struct Piece {
 /// Each piece takes one step of all outer modes, `step` steps of the mode that is cut, and all of
 /// the modes that are left.
 struct Cut {
-  ModeList outer;        ///< slowest first
-  Mode split{1, 0, 0};   ///< the mode that is cut
+  ModeList outer;       ///< slowest first
+  Mode split{1, 0, 0};  ///< the mode that is cut
   std::int64_t step = 1;
-  Problem piece;         ///< of a whole piece, offsets 0; the mode that is cut is its first one
-  Problem rest;          ///< of one with fewer steps; equal to `piece` where there is none
+  Problem piece;  ///< of a whole piece, offsets 0; the mode that is cut is its first one
+  Problem rest;   ///< of one with fewer steps; equal to `piece` where there is none
 
   std::int64_t pieces_of_split() const { return (split.extent + step - 1) / step; }
   std::int64_t count() const;

@@ -46,8 +46,8 @@ void Family::configure(const Question& question, const AddRoute& add) {
     auto plan = std::make_shared<Plan>(all);
     plan->candidates = {};
     plan->choose(*candidate, Choice::estimated);
-    add(std::make_shared<const Route>(
-        Route{fmt::format("{}: {}", row->name, describe(*candidate, plan->normal)), seconds, plan}));
+    add(std::make_shared<const Route>(Route{
+        fmt::format("{}: {}", row->name, describe(*candidate, plan->normal)), seconds, plan}));
   }
 }
 

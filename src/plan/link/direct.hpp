@@ -10,7 +10,8 @@ namespace cornerturn::plan::link::direct {
 struct Family {
   static constexpr std::string_view name = "direct";
   static constexpr std::string_view idea = "kernels reach over the link";
-  static constexpr Operations operations{Operation::move, Operation::convert, Operation::quantise, Operation::dequantise};
+  static constexpr Operations operations{Operation::move, Operation::convert, Operation::quantise,
+                                         Operation::dequantise};
 
   static const char* why_not(const Problem& normal, const LinkInfo& link);
   static void configure(const Question& question, const AddRoute& add);

@@ -35,7 +35,8 @@ struct LinkInfo {
   gpu::DeviceInfo gpu;
   CpuInfo cpu;
   int threads = 1;  ///< of the CPU, at most so many
-  std::int64_t ring_bytes = 64 << 20;  ///< pinned memory of the library, on whose slots the CPU packs
+  std::int64_t ring_bytes =
+      64 << 20;  ///< pinned memory of the library, on whose slots the CPU packs
   Crossing crossing;
 
   bool into_gpu() const { return crossing.into_gpu(); }

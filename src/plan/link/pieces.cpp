@@ -148,9 +148,8 @@ class Builder {
     const gpu::LinkRates& rates = link_.gpu.link;
     const double elements = static_cast<double>(question_.normal.elements()) /
                             static_cast<double>(pieces_.cut.piece.elements());
-    const double cross = count * rates.copy_seconds + elements *
-                                                          static_cast<double>(pieces_.wire.bytes) /
-                                                          link_.engine_rate();
+    const double cross = count * rates.copy_seconds +
+                         elements * static_cast<double>(pieces_.wire.bytes) / link_.engine_rate();
     const double on_gpu =
         pieces_.gpu.is_there() ? elements * pieces_.gpu.piece->predicted_seconds() : 0;
     const double on_cpu =
@@ -162,9 +161,9 @@ class Builder {
   }
 
   std::string words() const {
-    std::string text = fmt::format("{} {} of {}", pieces_.cut.count(),
-                                   pieces_.cut.count() == 1 ? "piece" : "pieces",
-                                   bytes_text(pieces_.wire.bytes));
+    std::string text =
+        fmt::format("{} {} of {}", pieces_.cut.count(),
+                    pieces_.cut.count() == 1 ? "piece" : "pieces", bytes_text(pieces_.wire.bytes));
     const auto stage = [&](const char* where, const Stage& one) {
       if (!one.is_there()) return;
       text += fmt::format("; {}: {}", where, one.piece->kernel());
@@ -186,7 +185,8 @@ class Builder {
 // A stage that cannot read the destination, or does not reach the vectors, converts nothing.
 bool may_convert(const Problem& normal, const LinkInfo& link, bool on_cpu) {
   const bool vectors = normal.scale.present || normal.bias.present;
-  if (vectors && !(on_cpu ? link.crossing.cpu_reaches_vectors : link.crossing.gpu_reaches_vectors)) {
+  if (vectors &&
+      !(on_cpu ? link.crossing.cpu_reaches_vectors : link.crossing.gpu_reaches_vectors)) {
     return false;
   }
   const bool writes_destination = on_cpu != link.into_gpu();
