@@ -30,6 +30,7 @@ struct PlanArguments {
   std::string dtype = "f32";
   std::string on;
   std::string device = "cpu";
+  std::string host_side;
   OrderArguments order;
   WorkArguments work;
   ValueArguments values;
@@ -67,6 +68,21 @@ std::string device_of(const PlanArguments& arguments) {
     return arguments.on;
   }
   return parse_device("--device", arguments.device);
+}
+
+// What "--host" asks for.
+std::string host_side_of(const PlanArguments& arguments) {
+  const std::string& side = arguments.host_side;
+  if (side.empty()) return "";
+  if (arguments.on.empty()) {
+    throw Error(Status::invalid_argument,
+                fmt::format("--host = '{}' needs the GPU on the other side: --on h200", side));
+  }
+  if (side == "src" || side == "dst") return side;
+  if (side == "pageable-src") return "pageable src";
+  if (side == "pageable-dst") return "pageable dst";
+  throw Error(Status::invalid_argument,
+              fmt::format("--host = '{}' is none of src, dst, pageable-src, pageable-dst", side));
 }
 
 std::vector<int> order_of(const PlanArguments& arguments, const io::NpyHeader& array) {
@@ -162,7 +178,12 @@ void plan(const PlanArguments& arguments) {
   }
   Options options = arguments.work.options();
   options.device = device_of(arguments);
+  options.host_side = host_side_of(arguments);
   if (has_blocks(arguments.values)) {
+    if (!options.host_side.empty()) {
+      throw Error(Status::unsupported,
+                  "--host does not go with blocks, which do not cross the link");
+    }
     return print(arguments, block_plan_of(arguments, array, options), std::nullopt);
   }
   refuse_pad(arguments.pad);
@@ -200,6 +221,11 @@ void add_plan_command(CLI::App& app) {
       .add_option("--device", arguments->device, "Plan for the CPU, or for the GPU that is here")
       ->type_name("cpu|gpu")
       ->excludes(on);
+  command
+      .add_option("--host", arguments->host_side,
+                  "Plan for the way between host memory and the GPU of --on: this side lies in the "
+                  "host's pinned memory, or in pageable memory")
+      ->type_name("src|dst|pageable-src|pageable-dst");
   arguments->order.add_to(command);
   arguments->work.add_to(command, false);
   arguments->values.add_to(command);

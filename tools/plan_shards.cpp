@@ -27,8 +27,8 @@ void MeshArguments::add_to(CLI::App& command) {
                       "The devices by coordinates; with --on 8xh200 all 8 in a row unless said")
           ->type_name("2,4")
           ->needs(src_option);
-  for (const char* other : {"--device", "--threads", "--force", "--memory", "--to", "--from",
-                            "--scale", "--bias", "--saturate", "--stochastic", "--pad"}) {
+  for (const char* other : {"--device", "--host", "--threads", "--force", "--memory", "--to",
+                            "--from", "--scale", "--bias", "--saturate", "--stochastic", "--pad"}) {
     src_option->excludes(command.get_option(other));
   }
 }

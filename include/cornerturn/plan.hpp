@@ -48,6 +48,10 @@ struct Options {
   /// names the device where there are no pointers yet. make_plan also takes "h200", "b200", ... or
   /// the path of a JSON file: these are GPUs that are described, and need not be here.
   std::string device = {};
+  /// For make_plan with a described GPU: this side lies in host memory, "src" or "dst" in pinned
+  /// memory, "pageable src" or "pageable dst" in other memory, and the plan is for the way across.
+  /// Empty: both lie on the GPU. Calls that have pointers see where they lie.
+  std::string host_side = {};
 };
 
 /// A plan is a value. It is cheap to copy, never changes, and may be used from many threads at

@@ -11,12 +11,14 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "api/measure.hpp"
 #include "core/fork.hpp"
 #include "core/per_thread.hpp"
 #include "core/validate.hpp"
+#include "core/visible.hpp"
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
 #include "cpu/threads.hpp"
@@ -302,6 +304,29 @@ FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilo
   return found;
 }
 
+namespace {
+
+plan::Crossing crossing_of(const std::string& host_side) {
+  using Way = plan::Crossing::Way;
+  plan::Crossing crossing;
+  if (host_side.empty()) return crossing;
+  for (const auto& [text, way, pinned] :
+       {std::tuple{"src", Way::into_gpu, true}, std::tuple{"pageable src", Way::into_gpu, false},
+        std::tuple{"dst", Way::out_of_gpu, true},
+        std::tuple{"pageable dst", Way::out_of_gpu, false}}) {
+    if (host_side != text) continue;
+    crossing.way = way;
+    crossing.pinned = pinned;
+    return crossing;
+  }
+  throw Error(
+      Status::invalid_argument,
+      fmt::format("options.host_side = '{}' is none of src, dst, pageable src, pageable dst",
+                  visible(host_side)));
+}
+
+}  // namespace
+
 std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
                                            const Problem& problem, const Options& options) {
   if (options.effort == Effort::measure) {
@@ -313,7 +338,13 @@ std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
   }
   plan::Request request;
   force_kernel(options, problem, request);
-  plan::Plan plan = plan::make_plan(problem, device, request);
+  const plan::Crossing crossing = crossing_of(options.host_side);
+  if (crossing) request.threads = cpu::resolve_threads(options.threads, 1024);
+  const plan::Machine machine =
+      crossing ? plan::Machine(plan::link::LinkInfo{device, *cpu::machine().cpu(), request.threads,
+                                                    cuda::most_pinned_bytes(), crossing})
+               : plan::Machine(device);
+  plan::Plan plan = plan::make_plan(problem, machine, request);
   if (plan.choice == plan::Choice::estimated) winners().apply(plan);
   return std::make_shared<const plan::Plan>(std::move(plan));
 }

@@ -107,6 +107,26 @@ PinnedMemory& pinned_memory_of(int gpu) {
   return all[gpu];
 }
 
+// Memory of a GPU for pieces on their way. It stays the library's between calls, as far as it is no
+// more than `kept`: to map it takes longer than to fill it.
+cudaMemPool_t pool_of_pieces(int gpu) {
+  constexpr std::uint64_t kept = 64 << 20;
+  static std::mutex mutex;
+  static auto& all = *new std::map<int, cudaMemPool_t>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = all.find(gpu);
+  if (found != all.end()) return found->second;
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = gpu;
+  cudaMemPool_t pool = nullptr;
+  check_call(cudaMemPoolCreate(&pool, &properties));
+  std::uint64_t threshold = kept;
+  check_call(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+  return all.emplace(gpu, pool).first->second;
+}
+
 // A thread's streams for copies, one for each way, and its events, by GPU.
 class ThreadsQueues {
  public:
@@ -151,7 +171,8 @@ class CudaLanes : public link::Lanes {
   }
 
   std::byte* gpu_memory(std::int64_t bytes) override {
-    const cudaError_t error = cudaMallocAsync(&memory_, static_cast<std::size_t>(bytes), caller_);
+    const cudaError_t error = cudaMallocFromPoolAsync(&memory_, static_cast<std::size_t>(bytes),
+                                                      pool_of_pieces(gpu_), caller_);
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();
       throw Error(Status::out_of_memory,

@@ -4,16 +4,26 @@
 
 #include <algorithm>
 
+#include "plan/gpu/gather.hpp"
+#include "plan/gpu/pack.hpp"
 #include "plan/planner.hpp"
 
 namespace cornerturn::plan::link::direct {
 namespace {
 
+// Kernels that load what they need as they go along, and not whole tiles at once, have too little
+// on its way over the link at a time. They are taken for half as fast.
+double rate_of(const Row& row, const LinkInfo& link) {
+  const bool goes_along = row.name == gpu::gather::Family::name ||
+                          (link.into_gpu() && row.name == gpu::pack::Family::name);
+  return link.kernel_rate() * (goes_along ? 0.5 : 1.0);
+}
+
 // The bytes that cross are those that the kernel moves on the host's side, in whole sectors.
 double seconds_of(const Candidate& candidate, const LinkInfo& link) {
   const Estimate& estimate = candidate.estimate;
   const double bytes = link.into_gpu() ? estimate.src_bytes : estimate.dst_bytes;
-  return std::max(estimate.seconds, bytes / link.kernel_rate()) + link.gpu.link.latency;
+  return std::max(estimate.seconds, bytes / rate_of(*candidate.row, link)) + link.gpu.link.latency;
 }
 
 }  // namespace

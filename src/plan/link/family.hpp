@@ -30,7 +30,12 @@ struct Question {
 
   const LinkInfo& link() const { return *machine.link(); }
   Machine gpu() const { return {link().gpu, machine.gpu_costs()}; }
-  Machine cpu() const { return {link().cpu}; }
+  /// What a piece reads has not been read before, and what it writes goes on to the link.
+  Machine cpu() const {
+    CpuInfo cpu = link().cpu;
+    cpu.caches_taken = true;
+    return {cpu};
+  }
 };
 
 using AddRoute = std::function<void(std::shared_ptr<const Route>)>;

@@ -13,7 +13,10 @@
 namespace cornerturn::plan::link {
 namespace {
 
-constexpr double call_seconds = 2e-6;  // of the host, for a stage of the CPU and its events
+// Of the host, for a stage of the CPU and its events; where it has more threads, they have to wake
+// up for each piece.
+constexpr double call_seconds = 3e-6;
+constexpr double threads_seconds = 90e-6;
 
 Side host_side(const LinkInfo& link) {
   return link.into_gpu() ? Side::source : Side::destination;
@@ -154,7 +157,8 @@ class Builder {
         pieces_.gpu.is_there() ? elements * pieces_.gpu.piece->predicted_seconds() : 0;
     const double on_cpu =
         pieces_.cpu.is_there()
-            ? count * call_seconds + elements * pieces_.cpu.piece->predicted_seconds()
+            ? count * (pieces_.cpu.piece->threads > 1 ? threads_seconds : call_seconds) +
+                  elements * pieces_.cpu.piece->predicted_seconds()
             : 0;
     const double longest = std::max({cross, on_gpu, on_cpu});
     return rates.latency + longest + (cross + on_gpu + on_cpu - longest) / count;

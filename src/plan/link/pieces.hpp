@@ -27,7 +27,7 @@ std::shared_ptr<const Route> route_by(const Question& question, const Wire& wire
 const char* why_no_pieces(const Problem& normal, const LinkInfo& link);
 
 /// Sizes of pieces worth considering, in bytes.
-inline constexpr std::int64_t piece_sizes[] = {256 << 10, 1 << 20, 4 << 20, 16 << 20};
+inline constexpr std::int64_t piece_sizes[] = {256 << 10, 1 << 20, 4 << 20, 8 << 20, 16 << 20};
 /// No piece is larger: the pinned memory of the library holds three of them.
 inline constexpr std::int64_t largest_piece = 20 << 20;
 
