@@ -338,7 +338,8 @@ std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
   }
   plan::Request request;
   force_kernel(options, problem, request);
-  const plan::Crossing crossing = crossing_of(options.host_side);
+  plan::Crossing crossing = crossing_of(options.host_side);
+  crossing.blocks = options.blocks;
   if (crossing) request.threads = cpu::resolve_threads(options.threads, 1024);
   const plan::Machine machine =
       crossing ? plan::Machine(plan::link::LinkInfo{device, *cpu::machine().cpu(), request.threads,

@@ -98,8 +98,9 @@ int require_gpu(Arguments arguments, const Why& why) {
 }
 
 // What lies between the two sides: `arguments` begin with dst and src, of which one is host memory.
-plan::Crossing crossing_of(Arguments arguments, void* stream) {
+plan::Crossing crossing_of(Arguments arguments, void* stream, int blocks) {
   using Way = plan::Crossing::Way;
+  if (blocks < 0) refuse(fmt::format("options.blocks = {} is negative", blocks));
   plan::Crossing crossing;
   const Argument& host = arguments[arguments[0].on_host() ? 0 : 1];
   crossing.way = arguments[0].on_host() ? Way::out_of_gpu : Way::into_gpu;
@@ -108,6 +109,7 @@ plan::Crossing crossing_of(Arguments arguments, void* stream) {
     crossing.cpu_reaches_vectors = crossing.cpu_reaches_vectors && vector.cpu_reaches();
     crossing.gpu_reaches_vectors = crossing.gpu_reaches_vectors && vector.gpu_reaches();
   }
+  crossing.blocks = blocks;
   crossing.captured = cuda::is_captured(static_cast<cuda::Stream>(stream));
   if (crossing.captured && !crossing.pinned) {
     refuse(
@@ -180,7 +182,7 @@ Target target_of(const Options& options, const void* dst, const void* src, const
   } else if ((arguments[0].on_gpu() && arguments[1].on_host()) ||
              (arguments[1].on_gpu() && arguments[0].on_host())) {
     target.gpu = current_gpu_of(arguments);
-    target.crossing = crossing_of(arguments, options.stream);
+    target.crossing = crossing_of(arguments, options.stream, options.blocks);
   } else if (arguments[0].on_gpu() || arguments[1].on_gpu()) {
     target.gpu = require_gpu(arguments, [&] {
       const Argument& other = arguments[arguments[0].on_gpu() ? 0 : 1];

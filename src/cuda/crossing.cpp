@@ -13,6 +13,7 @@
 #include "core/per_thread.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/check.hpp"
+#include "cuda/few_blocks.hpp"
 #include "link/lanes.hpp"
 #include "plan/link/route.hpp"
 
@@ -193,7 +194,8 @@ class CudaLanes : public link::Lanes {
                                stream_of(queue)));
   }
 
-  void run(const plan::Plan& plan, const Buffers& buffers) override {
+  void run(const plan::Plan& plan, const Buffers& buffers, int blocks) override {
+    if (blocks > 0) return execute_in_few_blocks(plan, buffers, blocks, caller_);
     execute(plan, buffers, caller_);
   }
 

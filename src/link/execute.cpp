@@ -51,7 +51,7 @@ class PiecesOnTheirWay {
     std::byte* const slot = gpu(n) + phase_of(from);
     cross(n, slot, from, wire.bytes);
     if (has_engine()) lanes_.wait(Queue::caller, crossed(n));
-    lanes_.run(pieces_.gpu.of(piece), {dst(piece), slot - wire.first, first_.vectors});
+    lanes_.run(pieces_.gpu.of(piece), {dst(piece), slot - wire.first, first_.vectors}, 0);
     if (has_engine()) lanes_.record(Queue::caller, emptied(n));
   }
 
@@ -64,7 +64,7 @@ class PiecesOnTheirWay {
       // The piece that had this slot has to have crossed.
       if (has_engine() && n >= slots()) lanes_.wait(Queue::caller, crossed(n));
       std::byte* const slot = gpu(n) + (pieces_.cpu.is_there() ? 0 : phase_of(host));
-      lanes_.run(pieces_.gpu.of(piece), {slot - wire.first, src(piece), first_.vectors});
+      lanes_.run(pieces_.gpu.of(piece), {slot - wire.first, src(piece), first_.vectors}, 0);
       if (has_engine()) {
         lanes_.record(Queue::caller, emptied(n));
         lanes_.wait(Queue::engine, emptied(n));
@@ -127,7 +127,7 @@ void execute(const plan::Plan& plan, const Buffers& buffers, Lanes& lanes) {
   first.dst = static_cast<std::byte*>(buffers.dst) + normal.dst_offset;
   first.src = static_cast<const std::byte*>(buffers.src) + normal.src_offset;
   const plan::link::Route& route = plan::link::route_of(plan);
-  if (route.direct != nullptr) return lanes.run(*route.direct, first);
+  if (route.direct != nullptr) return lanes.run(*route.direct, first, route.blocks);
   PiecesOnTheirWay(*route.pieces, plan.machine.link()->into_gpu(), first, lanes).run();
 }
 

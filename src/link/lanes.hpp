@@ -26,8 +26,8 @@ class Lanes {
   virtual std::byte* pinned_memory(std::int64_t bytes) = 0;
 
   virtual void copy(Queue queue, void* dst, const void* src, std::int64_t bytes) = 0;
-  /// A plan for the GPU, on the caller's queue.
-  virtual void run(const plan::Plan& plan, const Buffers& buffers) = 0;
+  /// A plan for the GPU, on the caller's queue. blocks > 0: on at most so many.
+  virtual void run(const plan::Plan& plan, const Buffers& buffers, int blocks) = 0;
 
   virtual void record(Queue queue, int event) = 0;
   virtual void wait(Queue queue, int event) = 0;

@@ -44,7 +44,7 @@ std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
   hash.mix(key.gpu, request.threads, request.alignment.src, request.alignment.dst,
            request.dst_phase, std::hash<std::string>()(request.kernel),
            static_cast<int>(key.effort), key.crossing.way, key.crossing.pinned,
-           key.crossing.captured);
+           key.crossing.captured, key.crossing.blocks);
   return hash.value();
 }
 

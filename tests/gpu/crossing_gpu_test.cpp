@@ -231,6 +231,23 @@ TEST_F(ApiOnGpu, ThreadsCrossAtOnce) {
   for (const auto& result : results) EXPECT_TRUE(result->contents() == expected);
 }
 
+TEST_F(ApiOnGpu, FewBlocksDoAllOfTheWork) {
+  const Pinned host(contents.size());
+  std::memcpy(host.data(), contents.data(), contents.size());
+  for (const int blocks : {1, 3, 16, 100000}) {
+    Options options;
+    options.blocks = blocks;
+    options.kernel = "direct";
+    const test::on_gpu::OnGpu result = test::on_gpu::poisoned(test::on_gpu::bytes);
+    copy(packed(result.data()), turned(host.data()), options);
+    EXPECT_TRUE(result.contents() == test::on_gpu::transposed(contents)) << blocks;
+  }
+  Options options;
+  options.blocks = -1;
+  expect_refused(Status::invalid_argument, "options.blocks = -1 is negative",
+                 [&] { copy(packed(dst.data()), turned(host.data()), options); });
+}
+
 TEST_F(ApiOnGpu, EpilogueVectorsOnEitherSide) {
   constexpr std::int64_t n = test::on_gpu::columns;
   std::vector<float> scale(n);

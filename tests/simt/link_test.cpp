@@ -128,7 +128,7 @@ class EmulatedLanes : public Lanes {
   void copy(Queue queue, void* dst, const void* src, std::int64_t bytes) override {
     queues.add(queue, [=] { std::memcpy(dst, src, static_cast<std::size_t>(bytes)); });
   }
-  void run(const plan::Plan& plan, const Buffers& buffers) override {
+  void run(const plan::Plan& plan, const Buffers& buffers, int) override {
     queues.add(Queue::caller, [this, plan, buffers] {
       simt::Emulator emulator;
       for (const auto& [at, bytes] : reached) {

@@ -59,7 +59,8 @@ void Family::configure(const Question& question, const AddRoute& add) {
                         bytes_text(pieces.wire.bytes)),
             seconds,
             {},
-            std::make_shared<const Pieces>(pieces)}));
+            std::make_shared<const Pieces>(pieces),
+            0}));
 }
 
 }  // namespace cornerturn::plan::link::batch

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/pack.hpp"
+#include "plan/gpu/tile.hpp"
 #include "plan/planner.hpp"
 
 namespace cornerturn::plan::link::direct {
@@ -26,6 +29,14 @@ double seconds_of(const Candidate& candidate, const LinkInfo& link) {
   return std::max(estimate.seconds, bytes / rate_of(*candidate.row, link)) + link.gpu.link.latency;
 }
 
+// Few blocks have what is in their tiles on its way, half of the time.
+double seconds_in_few_blocks(const Candidate& candidate, const Plan& plan, const LinkInfo& link) {
+  const double bytes =
+      link.into_gpu() ? candidate.estimate.src_bytes : candidate.estimate.dst_bytes;
+  const double on_its_way = link.crossing.blocks * plan.ready.launch.dynamic_shared / 2.0;
+  return std::max(seconds_of(candidate, link), bytes * link.gpu.link.latency / on_its_way);
+}
+
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const LinkInfo& link) {
@@ -44,20 +55,28 @@ void Family::configure(const Question& question, const AddRoute& add) {
   const Plan all = make_plan(problem, question.gpu(), {1, "", question.start});
   std::vector<const Row*> offered;
   std::vector<std::pair<double, const Candidate*>> ordered;
+  const int blocks = question.link().crossing.blocks;
   for (const Candidate& one : all.candidates) {
+    if (blocks > 0 && one.row->name != gpu::tile::Family::name) continue;
     ordered.emplace_back(seconds_of(one, question.link()), &one);
   }
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [seconds, candidate] : ordered) {
     const Row* row = candidate->row;
-    if (std::find(offered.begin(), offered.end(), row) != offered.end()) continue;
+    const bool known = std::find(offered.begin(), offered.end(), row) != offered.end();
+    if (blocks == 0 && known) continue;
     offered.push_back(row);
     auto plan = std::make_shared<Plan>(all);
     plan->candidates = {};
     plan->choose(*candidate, Choice::estimated);
-    add(std::make_shared<const Route>(Route{
-        fmt::format("{}: {}", row->name, describe(*candidate, plan->normal)), seconds, plan}));
+    Route route{fmt::format("{}: {}", row->name, describe(*candidate, plan->normal)), seconds, plan,
+                nullptr, blocks};
+    if (blocks > 0) {
+      route.words += fmt::format(", {} blocks", blocks);
+      route.seconds = seconds_in_few_blocks(*candidate, *plan, question.link());
+    }
+    add(std::make_shared<const Route>(std::move(route)));
   }
 }
 

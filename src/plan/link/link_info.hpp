@@ -22,6 +22,8 @@ struct Crossing {
   bool gpu_reaches_vectors = true;
   /// The work becomes a part of a graph: only what the GPU does alone can.
   bool captured = false;
+  /// Kernels that reach over the link have at most so many blocks. 0: any number.
+  int blocks = 0;
 
   explicit operator bool() const { return way != Way::none; }
   bool into_gpu() const { return way == Way::into_gpu; }

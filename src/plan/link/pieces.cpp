@@ -77,7 +77,7 @@ class Builder {
     if (pieces_.wire.bytes > largest_piece) return nullptr;
     if (packs() && pieces_.slots() * pieces_.slot_bytes() > link_.ring_bytes) return nullptr;
     return std::make_shared<const Route>(
-        Route{words(), seconds(), {}, std::make_shared<const Pieces>(pieces_)});
+        Route{words(), seconds(), {}, std::make_shared<const Pieces>(pieces_), 0});
   }
 
  private:

@@ -49,6 +49,7 @@ struct Route {
   double seconds = 0;  ///< as estimated
   std::shared_ptr<const Plan> direct = {};
   std::shared_ptr<const Pieces> pieces = {};
+  int blocks = 0;  ///< of the direct plan, at most; 0: as many as it has
 
   /// Must the call wait, since the CPU takes part?
   bool needs_cpu() const { return pieces != nullptr && pieces->cpu.is_there(); }
