@@ -15,7 +15,6 @@ class FewBlocksContext : public GpuContext {
   CT_DEVICE explicit FewBlocksContext(unsigned all) : all_(all), block_(blockIdx.x) {}
 
   CT_DEVICE Dim3 block_id() const { return {block_, 0, 0}; }
-  CT_DEVICE Dim3 grid_dim() const { return {all_, 1, 1}; }
 
   CT_DEVICE bool has_work() const { return block_ < all_; }
   CT_DEVICE void go_on() {
