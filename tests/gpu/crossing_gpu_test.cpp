@@ -232,15 +232,20 @@ TEST_F(ApiOnGpu, ThreadsCrossAtOnce) {
 }
 
 TEST_F(ApiOnGpu, FewBlocksDoAllOfTheWork) {
-  const Pinned host(contents.size());
-  std::memcpy(host.data(), contents.data(), contents.size());
+  constexpr std::int64_t rows = 640, columns = 384;
+  const HostBytes numbers = test::on_gpu::numbered(rows * columns * 4);
+  HostBytes expected(numbers.size());
+  transpose(expected.data(), numbers.data(), rows, columns, ElementType(Kind::f32));
+  const Pinned host(numbers.size());
+  std::memcpy(host.data(), numbers.data(), numbers.size());
   for (const int blocks : {1, 3, 16, 100000}) {
     Options options;
     options.blocks = blocks;
     options.kernel = "direct";
-    const test::on_gpu::OnGpu result = test::on_gpu::poisoned(test::on_gpu::bytes);
-    copy(packed(result.data()), turned(host.data()), options);
-    EXPECT_TRUE(result.contents() == test::on_gpu::transposed(contents)) << blocks;
+    const test::on_gpu::OnGpu result = test::on_gpu::poisoned(rows * columns * 4);
+    transpose(result.data(), host.data(), rows, columns, ElementType(Kind::f32), options);
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    EXPECT_TRUE(result.contents() == expected) << blocks;
   }
   Options options;
   options.blocks = -1;

@@ -52,8 +52,7 @@ void Family::configure(const Question& question, const AddRoute& add) {
   const auto copies = static_cast<double>(pieces.cut.count());
   const auto bytes = static_cast<double>(pieces.wire.bytes);
   const gpu::LinkRates& rates = link.gpu.link;
-  const double seconds =
-      rates.latency + copies * std::max(rates.copy_seconds, bytes / link.engine_rate());
+  const double seconds = rates.latency + copies * (rates.copy_seconds + bytes / link.engine_rate());
   add(std::make_shared<const Route>(
       Route{fmt::format("{} {} of {}", pieces.cut.count(), copies == 1 ? "copy" : "copies",
                         bytes_text(pieces.wire.bytes)),

@@ -14,19 +14,31 @@
 namespace cornerturn::plan::link::direct {
 namespace {
 
-// Kernels that load what they need as they go along, and not whole tiles at once, have too little
-// on its way over the link at a time. They are taken for half as fast.
-double rate_of(const Row& row, const LinkInfo& link) {
-  const bool goes_along = row.name == gpu::gather::Family::name ||
-                          (link.into_gpu() && row.name == gpu::pack::Family::name);
-  return link.kernel_rate() * (goes_along ? 0.5 : 1.0);
+// The longest run of bytes that both sides share.
+std::int64_t shared_run(const Problem& normal) {
+  const std::int64_t element = normal.src_type.size();
+  for (const Mode& mode : normal.modes) {
+    if (mode.src_stride == element && mode.dst_stride == element) return mode.extent * element;
+  }
+  return element;
+}
+
+// What lies in host memory has no cache on the GPU's side. Kernels that count on one, since they
+// take less than a sector at a time, are taken for half as fast.
+double rate_of(const Row& row, const Problem& normal, const LinkInfo& link) {
+  constexpr std::int64_t sector = 32;
+  const bool needs_cache =
+      shared_run(normal) < sector && (row.name == gpu::gather::Family::name ||
+                                      (link.into_gpu() && row.name == gpu::pack::Family::name));
+  return link.kernel_rate() * (needs_cache ? 0.5 : 1.0);
 }
 
 // The bytes that cross are those that the kernel moves on the host's side, in whole sectors.
-double seconds_of(const Candidate& candidate, const LinkInfo& link) {
+double seconds_of(const Candidate& candidate, const Problem& normal, const LinkInfo& link) {
   const Estimate& estimate = candidate.estimate;
   const double bytes = link.into_gpu() ? estimate.src_bytes : estimate.dst_bytes;
-  return std::max(estimate.seconds, bytes / rate_of(*candidate.row, link)) + link.gpu.link.latency;
+  return std::max(estimate.seconds, bytes / rate_of(*candidate.row, normal, link)) +
+         link.gpu.link.latency;
 }
 
 // Few blocks have what is in their tiles on its way, half of the time.
@@ -34,7 +46,8 @@ double seconds_in_few_blocks(const Candidate& candidate, const Plan& plan, const
   const double bytes =
       link.into_gpu() ? candidate.estimate.src_bytes : candidate.estimate.dst_bytes;
   const double on_its_way = link.crossing.blocks * plan.ready.launch.dynamic_shared / 2.0;
-  return std::max(seconds_of(candidate, link), bytes * link.gpu.link.latency / on_its_way);
+  return std::max(seconds_of(candidate, plan.normal, link),
+                  bytes * link.gpu.link.latency / on_its_way);
 }
 
 }  // namespace
@@ -58,7 +71,7 @@ void Family::configure(const Question& question, const AddRoute& add) {
   const int blocks = question.link().crossing.blocks;
   for (const Candidate& one : all.candidates) {
     if (blocks > 0 && one.row->name != gpu::tile::Family::name) continue;
-    ordered.emplace_back(seconds_of(one, question.link()), &one);
+    ordered.emplace_back(seconds_of(one, all.normal, question.link()), &one);
   }
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -17,6 +17,10 @@ namespace {
 // up for each piece.
 constexpr double call_seconds = 3e-6;
 constexpr double threads_seconds = 90e-6;
+// Many threads are half as fast as so many times one thread, and no faster than the host's memory.
+constexpr int few_threads = 4;
+constexpr double share_of_many = 0.5;
+constexpr double host_bandwidth = 110e9;  // bytes read and written a second
 
 Side host_side(const LinkInfo& link) {
   return link.into_gpu() ? Side::source : Side::destination;
@@ -155,13 +159,19 @@ class Builder {
                          elements * static_cast<double>(pieces_.wire.bytes) / link_.engine_rate();
     const double on_gpu =
         pieces_.gpu.is_there() ? elements * pieces_.gpu.piece->predicted_seconds() : 0;
-    const double on_cpu =
-        pieces_.cpu.is_there()
-            ? count * (pieces_.cpu.piece->threads > 1 ? threads_seconds : call_seconds) +
-                  elements * pieces_.cpu.piece->predicted_seconds()
-            : 0;
+    const double on_cpu = pieces_.cpu.is_there() ? seconds_on_cpu(count, elements) : 0;
     const double longest = std::max({cross, on_gpu, on_cpu});
     return rates.latency + longest + (cross + on_gpu + on_cpu - longest) / count;
+  }
+
+  // `pieces` pieces, of which all but the rest are whole ones.
+  double seconds_on_cpu(double pieces, double whole) const {
+    const Plan& plan = *pieces_.cpu.piece;
+    const double bytes = static_cast<double>(plan.problem.elements()) *
+                         (plan.problem.src_type.size() + plan.problem.dst_type.size());
+    const double share = plan.threads > few_threads ? share_of_many : 1.0;
+    return pieces * (plan.threads > 1 ? threads_seconds : call_seconds) +
+           whole * std::max(plan.predicted_seconds() / share, bytes / host_bandwidth);
   }
 
   std::string words() const {
