@@ -72,7 +72,7 @@ def test_pages_with_other_python_are_run_too():
     found = {page for page in PAGES if re.search(r"^```python\n", (ROOT / page).read_text(), re.M)}
     assert found == {
         *("docs/conversions.md", "docs/python-frameworks.md", "docs/python-reference.md", "python/README.md"),
-        *("README.md", "docs/check-cuda.md", "docs/shards.md", "docs/python.md", "docs/python-cookbook.md"),
+        *("README.md", "docs/check-cuda.md", "docs/shards.md", "docs/python.md", "docs/python-cookbook.md", "docs/link.md"),
         "docs/guide/10-triton-ggml.md",
     }
 

@@ -409,6 +409,11 @@ def test_the_pages_say_what_happens(gpus, cupy, monkeypatch, tmp_path):
     assert (names["there"].memory.view("u1") == values.transpose(0, 2, 1)).all()
     assert len(code.splitlines()) == 3
 
+    names = {}
+    exec(example(DOCS / "link.md").replace("(8, 5120, 16384)", "(2, 6, 10)"), names)
+    assert (names["there"].memory.view("u1") == values.transpose(0, 2, 1)).all()
+    assert (names["home"].view("u1") == values).all()
+
 
 def test_labelled_and_lazy_arrays_stay():
     xarray = pytest.importorskip("xarray")
