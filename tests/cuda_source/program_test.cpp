@@ -108,8 +108,11 @@ TEST_F(CudaProgram, AKernelIsTakenWithWhatItNeeds) {
   for (const char* gone : {"struct Unused", "void other", "forward", "PYBIND11", "wmma"}) {
     EXPECT_FALSE(contains(text, gone)) << gone << text;
   }
-  EXPECT_TRUE(contains(text, "Array<float> cornerturn_argument_0({8, 4}, false, 0, \"\")")) << text;
-  EXPECT_TRUE(contains(text, "Array<__half> cornerturn_argument_1({32}, true, 1, \"\")")) << text;
+  EXPECT_TRUE(
+      contains(text, "Array<float> cornerturn_argument_0({8, 4}, {0, false, \"\", \"\", 0})"))
+      << text;
+  EXPECT_TRUE(contains(text, "Array<__half> cornerturn_argument_1({32}, {1, true, \"\", \"\", 0})"))
+      << text;
   EXPECT_TRUE(contains(text, "\"scale<float>\", dim3(4, 2, 1), dim3(32, 8, 1), 0,")) << text;
   EXPECT_TRUE(contains(text, "a.cu\", 8}")) << "the line of the kernel's name" << text;
 }
@@ -122,7 +125,8 @@ TEST_F(CudaProgram, AFunctionOfTheHostIsCalled) {
   text.replace(text.find("wmma::fill();"), 13, "");
   text = result(text, request);
   EXPECT_TRUE(contains(text, "forward(cornerturn_argument_0, static_cast<long long>(2));")) << text;
-  EXPECT_TRUE(contains(text, "make_tensor<float>({8, 4}, torch::kFloat32, false, 0, \"\")"))
+  EXPECT_TRUE(
+      contains(text, "make_tensor<float>({8, 4}, torch::kFloat32, {0, false, \"\", \"\", 0})"))
       << text;
   EXPECT_TRUE(contains(text, "void other"));
   EXPECT_FALSE(contains(text, "void scale"));
