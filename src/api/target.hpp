@@ -15,8 +15,8 @@
 namespace cornerturn {
 
 struct Target {
-  int gpu = -1;               ///< the number of the current GPU; -1: the CPU
-  Alignment alignment{true};  ///< for a GPU: of the pointers, each at most 16
+  int gpu = -1;                  ///< the number of the current GPU; -1: the CPU
+  Alignment alignment{true};     ///< for a GPU: of the pointers, each at most 16
   plan::Crossing crossing = {};  ///< where one side lies in host memory, the other one on the GPU
 
   friend bool operator==(const Target&, const Target&) = default;

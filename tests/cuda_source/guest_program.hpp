@@ -40,9 +40,9 @@ class GuestProgram {
                        folder_ + "/guest.o", root + "/tests/cuda_source/guests")) {
       compile += " '" + word + "'";
     }
-    compiles_ = call(compile) &&
-                call(compiler + " " + file("guest.o") + " " + CORNERTURN_CUDA_SOURCE_LIBRARIES +
-                     " -lpthread -o " + file("guest"));
+    compiles_ =
+        call(compile) && call(compiler + " " + file("guest.o") + " " +
+                              CORNERTURN_CUDA_SOURCE_LIBRARIES + " -lpthread -o " + file("guest"));
   }
   GuestProgram(const GuestProgram&) = delete;
   GuestProgram& operator=(const GuestProgram&) = delete;
