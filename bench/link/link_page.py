@@ -34,7 +34,7 @@ LINES = {
 
 
 class Results:
-    """Of every case the times, by who has done it, beside the dense copy of the same run."""
+    """The shares of the dense copy of the same run, by case and by who has done it."""
 
     def __init__(self, folder: Path):
         reports = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
@@ -193,8 +193,8 @@ def notes(results: Results) -> str:
     text = ""
     for random in results.randoms:
         text += (
-            f"- Of {random['compared']} problems drawn at random (seed {random['seed']}, 64 KiB to 64 MiB, pinned memory) a dense copy that is then "
-            f"permuted on the GPU is faster in {random['slower']}; there one call takes up to {random['worst']:.2f} times as long.\n"
+            f"- A dense copy that is then permuted on the GPU is faster in {random['slower']} of {random['compared']} problems drawn at random "
+            f"(seed {random['seed']}, 64 KiB to 64 MiB, pinned memory); there one call takes up to {random['worst']:.2f} times as long.\n"
             if random["slower"]
             else f"- A dense copy that is then permuted on the GPU is faster in none of {random['compared']} problems drawn at random "
             f"(seed {random['seed']}, 64 KiB to 64 MiB, pinned memory).\n"

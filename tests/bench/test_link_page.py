@@ -71,7 +71,7 @@ def test_it_adds_up(tmp_path, results):
     assert "| first | **80** | 80 | - | - | - | **25** | 20 | - |" in text
     assert "| 4 KiB | - | - | - | **90** | 30 | - |" in text
     assert "| 64 KiB | **12.5** | 10.0 | 2,000 | 20.0 | - | - | - | - |" in text
-    assert "faster in 2; there one call takes up to 1.05 times as long" in text and "Of 299 problems" in text
+    assert "faster in 2 of 299 problems" in text and "there one call takes up to 1.05 times as long" in text
     assert "| `direct` | 1 | 0 | 1 |" in text and "| `chunks` | 1 | 1 | 0 |" in text
     assert "route in 0 of 1 cases" in text
     assert "X100, Some CPU, driver 1.2; PyTorch 3.4, 8 threads; 2026-01-02, commit abc" in text
