@@ -8,29 +8,39 @@
 
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/pack.hpp"
+#include "plan/gpu/rows.hpp"
 #include "plan/gpu/tile.hpp"
 #include "plan/planner.hpp"
 
 namespace cornerturn::plan::link::direct {
 namespace {
 
-// The longest run of bytes that both sides share.
-std::int64_t shared_run(const Problem& normal) {
-  const std::int64_t element = normal.src_type.size();
+// The longest run that both sides share, in bytes of the host's side.
+std::int64_t shared_run(const Problem& normal, const LinkInfo& link) {
+  const std::int64_t src = normal.src_type.size();
+  const std::int64_t dst = normal.dst_type.size();
+  const std::int64_t element = link.into_gpu() ? src : dst;
   for (const Mode& mode : normal.modes) {
-    if (mode.src_stride == element && mode.dst_stride == element) return mode.extent * element;
+    if (mode.src_stride == src && mode.dst_stride == dst) return mode.extent * element;
   }
   return element;
 }
 
-// What lies in host memory has no cache on the GPU's side. Kernels that count on one, since they
-// take less than a sector at a time, are taken for half as fast.
+// What lies in host memory has no cache on the GPU's side. Kernels that go along runs of bytes
+// which both sides share pay for whole lines of the link where runs are shorter, and those that
+// count on a cache otherwise are taken for half as fast.
 double rate_of(const Row& row, const Problem& normal, const LinkInfo& link) {
   constexpr std::int64_t sector = 32;
-  const bool needs_cache =
-      shared_run(normal) < sector && (row.name == gpu::gather::Family::name ||
-                                      (link.into_gpu() && row.name == gpu::pack::Family::name));
-  return link.kernel_rate() * (needs_cache ? 0.5 : 1.0);
+  constexpr double line = 128;
+  constexpr double least = 1.0 / 8;
+  const std::int64_t run = shared_run(normal, link);
+  double share = 1;
+  if (row.name == gpu::gather::Family::name || row.name == gpu::rows::Family::name) {
+    share = std::clamp(static_cast<double>(run) / line, least, 1.0);
+  } else if (link.into_gpu() && row.name == gpu::pack::Family::name && run < sector) {
+    share = 0.5;
+  }
+  return link.kernel_rate() * share;
 }
 
 // The bytes that cross are those that the kernel moves on the host's side, in whole sectors.
