@@ -19,17 +19,21 @@ def module(name):
 
 def test_samples_become_shares():
     found = module("stalls").of_launch(
-        [("LDG.E R4,  desc[UR4]", {"wait": 1}), ("STS [R7], R4", {"long_scoreboard": 150, "wait": 9}), ("EXIT", {"drain": 40})],
+        [("LDG.E R4,  desc[UR4]", ("/a/src/x.hpp", 7), {"wait": 1}),
+         ("STS [R7], R4", ("/a/src/x.hpp", 8), {"long_scoreboard": 150, "wait": 9}),
+         ("BAR.SYNC", ("/a/src/x.hpp", 7), {"barrier": 10}), ("EXIT", ("", 0), {"drain": 30})],
         {"seconds": 1e-3},
     )  # fmt: skip
     assert found["seconds"] == 1e-3 and found["samples"] == 200
-    assert found["stalls"] == {"long_scoreboard": 0.75, "drain": 0.2, "wait": 0.05}
-    assert [at["instruction"] for at in found["at"]] == ["STS [R7], R4", "EXIT", "LDG.E R4, desc[UR4]"]
+    assert found["stalls"] == {"long_scoreboard": 0.75, "drain": 0.15, "wait": 0.05, "barrier": 0.05}
+    assert [at["instruction"] for at in found["at"]] == ["STS [R7], R4", "EXIT", "BAR.SYNC", "LDG.E R4, desc[UR4]"]
     assert found["at"][0]["share"] == 0.795 and found["at"][0]["stalls"]["long_scoreboard"] == 0.9434
+    assert [(line["place"], line["share"]) for line in found["lines"]] == [("x.hpp:8", 0.795), (":0", 0.15), ("x.hpp:7", 0.055)]
+    assert found["lines"][2]["stalls"] == {"barrier": 0.9091, "wait": 0.0909}
 
 
 def test_no_samples_are_no_shares():
-    assert module("stalls").of_launch([], {}) == {"samples": 0, "stalls": {}, "at": []}
+    assert module("stalls").of_launch([], {}) == {"samples": 0, "stalls": {}, "at": [], "lines": []}
 
 
 def test_reasons_are_told_from_their_doubles():
