@@ -79,4 +79,17 @@ def of_rung(name, part):
         f"{', '.join(words)} of them; {100 * top['share']:.0f} % were taken at one instruction, `{code}`. "
         f"{kernel['issue_busy']:.0f} % of the issue slots were taken, an SM had {kernel['warps_an_sm']:.0f} of 64 warps, and the "
         f"DRAM was busy for {kernel['memory_busy']:.0f} % of the time. {agreement(part, kernel, copy)}",
+        "",
+        *lines_of(kernel),
     ]  # fmt: skip
+
+
+def lines_of(kernel):
+    """The source lines at which most samples were taken, as a table."""
+    rows = [
+        f"| {100 * line['share']:.0f} | `{line['place']}` | `{line['text'].replace('|', chr(92) + '|')}` "
+        f"| {', '.join(f'`{reason}`' for reason in list(line['stalls'])[:2])} |"
+        for line in kernel["lines"][:3]
+        if line["text"] and line["share"] >= 0.05
+    ]
+    return ["| % of the samples | line | what stands there | waits |", "| ---: | --- | --- | --- |", *rows] if rows else []
