@@ -64,6 +64,7 @@ std::vector<const Json*> parts_of_one_access(const Json& kernel, const Json& lin
   }
   if (parts.size() * width != apart) return {&line};
   std::vector<const Json*> out;
+  out.reserve(parts.size());
   for (const auto& [part, other] : parts) out.push_back(other);
   return out;
 }

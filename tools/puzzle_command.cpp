@@ -222,7 +222,7 @@ std::string file_to_check(const std::vector<Puzzle>& puzzles, const PuzzleArgume
   if (arguments.which.empty()) refuse_puzzle("check needs PUZZLE, a puzzle's file or its name");
   for (const Puzzle& puzzle : puzzles) {
     if (puzzle.name != arguments.which || is_there(arguments.which)) continue;
-    const std::string path = arguments.file_of(puzzle);
+    std::string path = arguments.file_of(puzzle);
     if (is_there(path)) return path;
     refuse_puzzle(fmt::format("there is no '{}' yet: `{}` writes it", path,
                               arguments.command(fmt::format("start {}", puzzle.name))));

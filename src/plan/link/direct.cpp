@@ -55,7 +55,8 @@ double seconds_of(const Candidate& candidate, const Problem& normal, const LinkI
 double seconds_in_few_blocks(const Candidate& candidate, const Plan& plan, const LinkInfo& link) {
   const double bytes =
       link.into_gpu() ? candidate.estimate.src_bytes : candidate.estimate.dst_bytes;
-  const double on_its_way = link.crossing.blocks * plan.ready.launch.dynamic_shared / 2.0;
+  const double on_its_way = 0.5 * static_cast<double>(link.crossing.blocks) *
+                            static_cast<double>(plan.ready.launch.dynamic_shared);
   return std::max(seconds_of(candidate, plan.normal, link),
                   bytes * link.gpu.link.latency / on_its_way);
 }

@@ -118,7 +118,7 @@ std::string number_value(const std::string& value) {
 }
 
 std::string number_text(const Argument& argument) {
-  const std::string value = number_value(argument.value);
+  std::string value = number_value(argument.value);
   if (argument.type.empty()) return value;
   return std::string("static_cast<") + element_name(argument.type)->type + ">(" + value + ")";
 }
