@@ -10,15 +10,6 @@ namespace {
 constexpr std::int64_t least_run = 4 << 10;  // bytes: shorter ones cross faster by any other route
 constexpr std::int64_t most_copies = 1 << 16;  // which are enqueued one by one
 
-// The mode along which both sides have the same run of bytes; -1: a run is one element.
-int run_of(const Problem& normal) {
-  const std::int64_t element = normal.src_type.size();
-  for (int k = 0; k < normal.rank(); ++k) {
-    if (normal.modes[k].src_stride == element && normal.modes[k].dst_stride == element) return k;
-  }
-  return -1;
-}
-
 std::int64_t run_bytes(const Problem& normal) {
   const int run = run_of(normal);
   return normal.src_type.size() * (run < 0 ? 1 : normal.modes[run].extent);

@@ -109,6 +109,16 @@ Span span_of(const Problem& problem, Side side) {
   return span;
 }
 
+int run_of(const Problem& problem) {
+  for (int k = 0; k < problem.rank(); ++k) {
+    const Mode& mode = problem.modes[k];
+    if (mode.src_stride == problem.src_type.size() && mode.dst_stride == problem.dst_type.size()) {
+      return k;
+    }
+  }
+  return -1;
+}
+
 bool is_dense(const Problem& problem, Side side) {
   const ElementType type = side == Side::source ? problem.src_type : problem.dst_type;
   std::vector<Mode> modes(problem.modes.begin(), problem.modes.end());

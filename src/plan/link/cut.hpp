@@ -49,6 +49,9 @@ struct Span {
 };
 Span span_of(const Problem& problem, Side side);
 
+/// The mode along which both sides have the same run of elements; -1: a run is one element.
+int run_of(const Problem& problem);
+
 /// Is every byte of the span that of one element?
 bool is_dense(const Problem& problem, Side side);
 

@@ -17,13 +17,9 @@ namespace {
 
 // The longest run that both sides share, in bytes of the host's side.
 std::int64_t shared_run(const Problem& normal, const LinkInfo& link) {
-  const std::int64_t src = normal.src_type.size();
-  const std::int64_t dst = normal.dst_type.size();
-  const std::int64_t element = link.into_gpu() ? src : dst;
-  for (const Mode& mode : normal.modes) {
-    if (mode.src_stride == src && mode.dst_stride == dst) return mode.extent * element;
-  }
-  return element;
+  const ElementType& element = link.into_gpu() ? normal.src_type : normal.dst_type;
+  const int run = run_of(normal);
+  return element.size() * (run < 0 ? 1 : normal.modes[run].extent);
 }
 
 // What lies in host memory has no cache on the GPU's side. Kernels that go along runs of bytes
