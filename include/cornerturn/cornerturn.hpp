@@ -24,6 +24,7 @@
 #include "cornerturn/export.hpp"
 #include "cornerturn/ggml.hpp"
 #include "cornerturn/in_place.hpp"
+#include "cornerturn/lists.hpp"
 #include "cornerturn/plan.hpp"
 #include "cornerturn/shards.hpp"
 #include "cornerturn/version.hpp"

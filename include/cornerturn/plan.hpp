@@ -28,6 +28,13 @@ enum class Effort {
   automatic,
 };
 
+/// When the entries of a list's tables are looked at before anything is written (lists.hpp).
+enum class ListChecks : std::uint8_t {
+  on_cpu,  ///< where the CPU does the work
+  always,  ///< on a GPU too: the call waits for the stream, and cannot be captured
+  never,   ///< what is out of range is read or written
+};
+
 /// What a call may ask for. The defaults suit nearly everybody.
 struct Options {
   /// The CPU uses at most so many threads. 0 means what the environment variable
@@ -56,6 +63,7 @@ struct Options {
   /// memory, "pageable src" or "pageable dst" in other memory, and the plan is for the way across.
   /// Empty: both lie on the GPU. Calls that have pointers see where they lie.
   std::string host_side = {};
+  ListChecks lists = ListChecks::on_cpu;
 };
 
 /// A plan is a value. It is cheap to copy, never changes, and may be used from many threads at

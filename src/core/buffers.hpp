@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "core/lists.hpp"
 #include "core/values.hpp"
 
 namespace cornerturn {
@@ -27,6 +28,7 @@ struct Buffers {
   const void* src = nullptr;
   Vectors vectors = {};  ///< where the problem has a scale or a bias
   BlockBuffers blocks = {};
+  ListTables lists = {};
   std::optional<LateFactor> late = {};
   /// Memory beside the arrays, as much as the plan says, on a GPU. Null: whoever runs the plan
   /// takes it from the stream's pool.

@@ -20,12 +20,10 @@ class Normaliser {
       : problem_(problem), steps_(steps) {}
 
   bool empty() {
-    const auto& modes = problem_.modes;
-    if (std::none_of(modes.begin(), modes.end(), [](const Mode& m) { return m.extent == 0; })) {
-      return false;
-    }
+    if (problem_.elements() != 0) return false;
     note([] { return "an extent is 0: nothing to move"; });
     problem_.modes = {{0, 1, 1}};
+    problem_.lists = nullptr;
     problem_.src_offset = 0;
     problem_.dst_offset = 0;
     problem_.scale = {};
@@ -162,6 +160,7 @@ class Normaliser {
         common = std::gcd(common, problem_.modes[i].src_stride);
         common = std::gcd(common, problem_.modes[i].dst_stride);
       }
+      if (problem_.lists != nullptr) common = std::gcd(common, alignment_of(*problem_.lists));
     }
     const int width = static_cast<int>(common & -common);
     if (width != original_size) {

@@ -30,6 +30,7 @@ Operation Problem::operation() const noexcept {
 }
 
 bool Problem::is_local() const noexcept {
+  if (lists != nullptr) return false;
   const Operation what = operation();
   return what == Operation::move || (what == Operation::convert && !scale.present &&
                                      !bias.present && values.rounding != Rounding::stochastic);
@@ -39,6 +40,7 @@ std::int64_t Problem::elements() const noexcept {
   // Unsigned: an extent of 0 may follow some whose product overflows.
   std::uint64_t product = 1;
   for (const Mode& mode : modes) product *= static_cast<std::uint64_t>(mode.extent);
+  if (lists != nullptr) product *= static_cast<std::uint64_t>(lists->steps());
   return static_cast<std::int64_t>(product);
 }
 
@@ -55,12 +57,13 @@ std::int64_t Problem::bytes() const noexcept {
 }
 
 bool operator==(const Problem& a, const Problem& b) noexcept {
-  const bool same_blocks = a.blocks == b.blocks ||
-                           (a.blocks != nullptr && b.blocks != nullptr && *a.blocks == *b.blocks);
+  const auto same = [](const auto& x, const auto& y) {
+    return x == y || (x != nullptr && y != nullptr && *x == *y);
+  };
   return a.src_type == b.src_type && a.dst_type == b.dst_type && a.modes == b.modes &&
          a.src_offset == b.src_offset && a.dst_offset == b.dst_offset && a.values == b.values &&
          a.scale == b.scale && a.bias == b.bias && a.reduces == b.reduces &&
-         a.in_place == b.in_place && same_blocks;
+         a.in_place == b.in_place && same(a.blocks, b.blocks) && same(a.lists, b.lists);
 }
 
 namespace {
@@ -125,6 +128,7 @@ std::string to_string(const Problem& problem) {
   if (problem.src_offset != 0 || problem.dst_offset != 0) {
     text += fmt::format(" from +{} to +{}", problem.src_offset, problem.dst_offset);
   }
+  if (problem.lists != nullptr) text += to_string(*problem.lists);
   if (problem.converts()) text += values_text(problem);
   if (problem.blocks != nullptr) text += blocks_text(problem);
   if (problem.reduces) text += " reduce";

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/blocks.hpp"
+#include "core/lists.hpp"
 #include "core/values.hpp"
 #include "cornerturn/element_type.hpp"
 
@@ -132,6 +133,9 @@ struct Problem {
 
   /// Where values become blocks or are made of them; null for all other problems.
   std::shared_ptr<const Blocks> blocks;
+  /// Modes whose places come from tables, beside `modes`; null for all other problems. Only moves
+  /// and conversions have them.
+  std::shared_ptr<const Lists> lists;
   bool reduces = false;
   bool in_place = false;
 
@@ -149,7 +153,7 @@ struct Problem {
   /// about it? Any part of it may then be done apart, and by any kernel: the result is the same.
   bool is_local() const noexcept;
   int rank() const noexcept { return modes.size(); }
-  /// Elements moved: the product of the extents.
+  /// Elements moved: the product of the extents, also of lists.
   std::int64_t elements() const noexcept;
   /// Bytes of all elements that are written; of a reduction, of those that are read.
   std::int64_t bytes() const noexcept;

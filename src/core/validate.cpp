@@ -193,11 +193,7 @@ void set_values(Problem& problem, std::size_t rank, const Epilogue& epilogue) {
   if (values.rounding == Rounding::stochastic) values.seed = epilogue.seed;
 }
 
-}  // namespace
-
-Problem make_problem(const View& dst, const ConstView& src, const Epilogue& epilogue) {
-  check_view(src, "src");
-  check_view(dst, "dst");
+void check_same_shape(const View& dst, const ConstView& src) {
   if (src.shape.size() != dst.shape.size()) {
     refuse(fmt::format("dst has rank {}, src has rank {}: they must be equal", dst.shape.size(),
                        src.shape.size()));
@@ -208,6 +204,13 @@ Problem make_problem(const View& dst, const ConstView& src, const Epilogue& epil
                          src.shape[i]));
     }
   }
+}
+
+// The problem of all axes, of which no offset has been checked.
+Problem unchecked_problem(const View& dst, const ConstView& src, const Epilogue& epilogue) {
+  check_view(src, "src");
+  check_view(dst, "dst");
+  check_same_shape(dst, src);
   Problem problem;
   problem.src_type = src.type;
   problem.dst_type = same_bits(src.type, dst.type) ? src.type : dst.type;
@@ -216,18 +219,115 @@ Problem make_problem(const View& dst, const ConstView& src, const Epilogue& epil
   for (std::size_t i = 0; i < src.shape.size(); ++i) {
     problem.modes.push_back({src.shape[i], src.strides[i], dst.strides[i]});
   }
-  if (std::find(src.shape.begin(), src.shape.end(), 0) != src.shape.end()) return problem;
-  const int larger = std::max(src.type.size(), dst.type.size());
+  return problem;
+}
+
+void check_size(const Problem& problem, const Extents& shape, int larger) {
   std::int64_t bytes = larger;
   const auto size = [&] {
-    return fmt::format("the size of shape ({}) with elements of {} bytes",
-                       fmt::join(src.shape, ","), larger);
+    return fmt::format("the size of shape ({}) with elements of {} bytes", fmt::join(shape, ","),
+                       larger);
   };
   for (const Mode& mode : problem.modes) bytes = checked_mul(bytes, mode.extent, size);
   check_bytes(bytes, size);
-  check_reach(problem, "src", src.type.size(), [](const Mode& m) { return m.src_stride; });
-  check_reach(problem, "dst", dst.type.size(), [](const Mode& m) { return m.dst_stride; });
+}
+
+void check_places(const Problem& problem, ElementType src, ElementType dst) {
+  check_reach(problem, "src", src.size(), [](const Mode& m) { return m.src_stride; });
+  check_reach(problem, "dst", dst.size(), [](const Mode& m) { return m.dst_stride; });
   check_destination_is_written_once(problem);
+}
+
+// The places of a list's axis on its side.
+template <class Void>
+Steps steps_of(const BasicListedView<Void>& view, int axis, std::string_view name) {
+  const auto at = static_cast<std::size_t>(axis);
+  const List& list = view.list;
+  if (list.places == Places::strides || list.axis != axis) {
+    return {Places::strides, view.strides[at]};
+  }
+  if (list.places != Places::pointers) return {list.places, view.strides[at]};
+  const std::int64_t alignment = list.alignment == 0 ? view.type.size() : list.alignment;
+  if (alignment < 1 || (alignment & (alignment - 1)) != 0) {
+    refuse(fmt::format("{}.list.alignment = {} is no power of two", name, list.alignment));
+  }
+  return {list.places, 0, std::min<std::int64_t>(alignment, 16)};
+}
+
+template <class Void>
+void check_list(const BasicListedView<Void>& view, std::string_view name) {
+  const List& list = view.list;
+  if (list.places == Places::strides) return;
+  const auto rank = static_cast<int>(view.shape.size());
+  if (list.axis < 0 || list.axis >= rank) {
+    refuse(fmt::format("{}.list.axis = {} is out of range for rank {}", name, list.axis, rank));
+  }
+  if (list.count < 0) refuse(fmt::format("{}.list.count = {} is negative", name, list.count));
+}
+
+// As the problem of all axes, but with as many steps as the indices of a side may name.
+void spread(Problem& problem, const List& list, std::int64_t Mode::*stride) {
+  if (list.places == Places::strides) return;
+  Mode& mode = problem.modes[list.axis];
+  mode.extent = list.places == Places::pointers ? 1 : list.count;
+  if (list.places == Places::pointers) mode.*stride = 0;
+}
+
+// Takes the axes with lists out of the modes.
+void take_lists_out(Problem& problem, const ListedView& dst, const ConstListedView& src) {
+  Lists lists;
+  lists.missing = src.list.missing;
+  for (int i = problem.rank(); i-- > 0;) {
+    const ListMode mode{problem.modes[i].extent, steps_of(src, i, "src"), steps_of(dst, i, "dst")};
+    if (!mode.src.from_table() && !mode.dst.from_table()) continue;
+    lists.modes.insert(lists.modes.begin(), mode);
+    problem.modes.erase(i);
+    for (auto [name, vector] :
+         {std::pair{"scale", &problem.scale}, std::pair{"bias", &problem.bias}}) {
+      if (vector->mode == i) {
+        refuse(fmt::format("epilogue.{}_mode = {} is the axis of a list: it has to be another one",
+                           name, i));
+      }
+      if (vector->mode > i) --vector->mode;
+    }
+  }
+  problem.lists = std::make_shared<const Lists>(std::move(lists));
+}
+
+}  // namespace
+
+Problem make_problem(const View& dst, const ConstView& src, const Epilogue& epilogue) {
+  Problem problem = unchecked_problem(dst, src, epilogue);
+  if (std::find(src.shape.begin(), src.shape.end(), 0) != src.shape.end()) return problem;
+  check_size(problem, src.shape, std::max(src.type.size(), dst.type.size()));
+  check_places(problem, src.type, dst.type);
+  return problem;
+}
+
+Problem make_problem(const ListedView& dst, const ConstListedView& src, const Epilogue& epilogue) {
+  if (dst.list.places == Places::strides && src.list.places == Places::strides) {
+    return make_problem(static_cast<const View&>(dst), static_cast<const ConstView&>(src),
+                        epilogue);
+  }
+  Problem problem = unchecked_problem(dst, src, epilogue);
+  check_list(dst, "dst");
+  check_list(src, "src");
+  if (problem.values.rounding == Rounding::stochastic) {
+    refuse("epilogue.rounding = stochastic, but it depends on places, and a list has none");
+  }
+  if (problem.elements() != 0) {
+    check_size(problem, src.shape, std::max(src.type.size(), dst.type.size()));
+    Problem of_dst = problem;
+    spread(of_dst, dst.list, &Mode::dst_stride);
+    if (of_dst.elements() != 0) {
+      check_reach(of_dst, "dst", dst.type.size(), [](const Mode& m) { return m.dst_stride; });
+      check_destination_is_written_once(of_dst);
+    }
+    Problem of_src = problem;
+    spread(of_src, src.list, &Mode::src_stride);
+    check_reach(of_src, "src", src.type.size(), [](const Mode& m) { return m.src_stride; });
+  }
+  take_lists_out(problem, dst, src);
   return problem;
 }
 
@@ -240,14 +340,6 @@ Reach dst_reach(const Problem& problem) {
   return reach(problem, problem.dst_type.size(), problem.dst_offset,
                [](const Mode& m) { return m.dst_stride; });
 }
-
-namespace {
-
-std::uintptr_t address_of(const void* base, std::int64_t offset) {
-  return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
-}
-
-}  // namespace
 
 void check_pointers(const Problem& problem, const void* dst, const void* src) {
   if (problem.elements() == 0) return;

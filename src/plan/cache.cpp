@@ -13,6 +13,11 @@ class Hash {
       mix(problem.blocks->back, problem.blocks->rule.format, problem.blocks->first.axis,
           problem.blocks->second.has_value());
     }
+    if (problem.lists != nullptr) {
+      for (const ListMode& mode : problem.lists->modes) {
+        mix(mode.extent, mode.src.places, mode.src.stride, mode.dst.places, mode.dst.stride);
+      }
+    }
     if (!problem.converts()) return;
     const Values& values = problem.values;
     mix(__builtin_bit_cast(std::int64_t, values.alpha),

@@ -173,6 +173,10 @@ const char* why_not(const Row& row, const Problem& normal, const Machine& machin
   }
   const Operation operation = normal.operation();
   if (!row.operations.has(operation)) return rule_against(operation);
+  if (row.takes_lists != (normal.lists != nullptr)) {
+    return row.takes_lists ? "no mode's places come from a table"
+                           : "a mode's places come from a table";
+  }
   return row.why_not(normal, machine);
 }
 

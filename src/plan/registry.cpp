@@ -23,6 +23,9 @@ Row named_row(int number) {
   row.assumed = requires {
     Family::assumed;
   };
+  row.takes_lists = requires {
+    Family::takes_lists;
+  };
   row.describe = [](const AnyConfig& config, const Problem& normal) {
     return Family::describe(config.as<Config>(), normal);
   };

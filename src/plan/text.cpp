@@ -63,6 +63,7 @@ nlohmann::json modes_json(const Problem& problem) {
                          {"modes", modes},
                          {"src_offset", problem.src_offset},
                          {"dst_offset", problem.dst_offset}};
+  if (problem.lists != nullptr) json["lists"] = to_string(*problem.lists);
   if (problem.converts()) json["converted_to"] = problem.dst_type.name();
   return json;
 }
