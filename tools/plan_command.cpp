@@ -31,6 +31,7 @@ struct PlanArguments {
   std::string on;
   std::string device = "cpu";
   std::string host_side;
+  int gpu_blocks = 0;
   OrderArguments order;
   WorkArguments work;
   ValueArguments values;
@@ -83,6 +84,22 @@ std::string host_side_of(const PlanArguments& arguments) {
   if (side == "pageable-dst") return "pageable dst";
   throw Error(Status::invalid_argument,
               fmt::format("--host = '{}' is none of src, dst, pageable-src, pageable-dst", side));
+}
+
+// What "--gpu-blocks" asks for.
+int gpu_blocks_of(const PlanArguments& arguments) {
+  if (arguments.gpu_blocks < 0) {
+    throw Error(Status::invalid_argument,
+                fmt::format("--gpu-blocks = {} is negative", arguments.gpu_blocks));
+  }
+  if (arguments.gpu_blocks > 0 && arguments.host_side.empty()) {
+    throw Error(
+        Status::invalid_argument,
+        fmt::format("--gpu-blocks = {} limits kernels that reach into host memory: it needs "
+                    "--host",
+                    arguments.gpu_blocks));
+  }
+  return arguments.gpu_blocks;
 }
 
 std::vector<int> order_of(const PlanArguments& arguments, const io::NpyHeader& array) {
@@ -179,6 +196,7 @@ void plan(const PlanArguments& arguments) {
   Options options = arguments.work.options();
   options.device = device_of(arguments);
   options.host_side = host_side_of(arguments);
+  options.blocks = gpu_blocks_of(arguments);
   if (has_blocks(arguments.values)) {
     if (!options.host_side.empty()) {
       throw Error(Status::unsupported,
@@ -226,6 +244,12 @@ void add_plan_command(CLI::App& app) {
                   "Plan for the way between host memory and the GPU of --on: this side lies in the "
                   "host's pinned memory, or in pageable memory")
       ->type_name("src|dst|pageable-src|pageable-dst");
+  command
+      .add_option(
+          "--gpu-blocks", arguments->gpu_blocks,
+          "With --host: at most so many blocks of kernels that reach into the host's memory "
+          "run at a time; 0 means as many as the GPU takes")
+      ->type_name("N");
   arguments->order.add_to(command);
   arguments->work.add_to(command, false);
   arguments->values.add_to(command);

@@ -50,9 +50,11 @@ typedef struct ct_options {
   void* stream;       /**< the cudaStream_t on which a GPU works; NULL means the default stream */
   const char* device; /**< NULL means where the pointers lie; "cpu" or "gpu" checks that;
                          ct_plan_make also takes "h200", ... or a JSON file that describes a GPU */
+  int blocks;         /**< between host memory and a GPU: at most so many blocks of kernels that
+                         reach over the link run at a time; 0 means as many as the GPU takes */
 } ct_options;
 #define CT_OPTIONS_INIT \
-  { sizeof(ct_options), 0, CT_AUTOMATIC, NULL, NULL, NULL }
+  { sizeof(ct_options), 0, CT_AUTOMATIC, NULL, NULL, NULL, 0 }
 
 typedef enum ct_rounding {
   CT_NEAREST_EVEN = 0, /**< to the nearest, with ties to even; to integers towards zero */

@@ -52,7 +52,7 @@ struct Options {
   void* stream = nullptr;
   /// Between host memory and a GPU: at most so many blocks of the GPU's kernels that reach over the
   /// link run at a time, which leaves the other multiprocessors to other work; 16 are enough for
-  /// nearly all of the link. 0 means as many as the GPU takes. Calls on one side do not look at it.
+  /// nearly all of the link. 0 means as many as the GPU takes. Within one memory it is refused.
   int blocks = 0;
   /// Empty means the device where the pointers lie; one side may be host memory and the other one
   /// the current GPU's. "cpu" or "gpu" checks that they lie there, and

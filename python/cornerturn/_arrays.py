@@ -210,6 +210,35 @@ def elements_overlap(a: Array, b: Array) -> bool:
     return found(0, start)
 
 
+class Crossing(NamedTuple):
+    """How a call goes between host memory and a GPU."""
+
+    non_blocking: bool = False
+    blocks: int = 0  # of kernels that reach over the link, at most; 0: as many as the GPU takes
+
+    def check_is_across(self, across: bool, one: str, other: str) -> None:
+        if self.blocks != 0 and not across:
+            raise ValueError(
+                f"blocks = {self.blocks}, but {one} and {other} are in one memory: it limits kernels that reach "
+                "from a GPU into host memory"
+            )
+
+
+_AS_USUAL = Crossing()
+
+
+def crossing_of(non_blocking: bool, blocks: Any) -> Crossing:
+    """`non_blocking` and `blocks` as a caller gives them."""
+    if blocks is None:
+        return Crossing(non_blocking) if non_blocking else _AS_USUAL
+    if not is_integer(blocks) or isinstance(blocks, bool):
+        raise TypeError(f"blocks = {shown(blocks)} is no integer")
+    number = index(blocks)
+    if not 0 <= number < 1 << 31:
+        raise ValueError(f"blocks = {shown(number)} is out of range: 0 to 2147483647")
+    return Crossing(non_blocking, number)
+
+
 def is_across(dst: Array, src: Array) -> bool:
     """Does one of the two lie in host memory, and the other one on a GPU?"""
     return dst.device != src.device
@@ -224,7 +253,7 @@ def execute(
     src: Array,
     stream: int,
     names: tuple[str, str] = ("dst", "src"),
-    non_blocking: bool = False,
+    crossing: Crossing = Crossing(),
 ) -> None:
     """dst[i] = src[i]; both have the same shape. `names` are what errors call the two."""
     if 0 in src.shape:
@@ -233,7 +262,7 @@ def execute(
     try:
         if is_across(dst, src):
             gpu = gpu_side(dst, src).device
-            if _core.execute_across(*sides, gpu, stream, not non_blocking):
+            if _core.execute_across(*sides, gpu, stream, not crossing.non_blocking, crossing.blocks):
                 _core.keep((dst.owner, src.owner), gpu, stream)
         else:
             _core.execute(*sides, src.device, stream)

@@ -15,7 +15,7 @@ def execute(dst: int, src: int, itemsize: int, shape: Sequence[int], dst_strides
     integer. Releases the GIL.
     """
 
-def execute_across(dst: int, src: int, itemsize: int, shape: Sequence[int], dst_strides: Sequence[int], src_strides: Sequence[int], gpu: int, stream: int, waits: bool) -> bool:
+def execute_across(dst: int, src: int, itemsize: int, shape: Sequence[int], dst_strides: Sequence[int], src_strides: Sequence[int], gpu: int, stream: int, waits: bool, blocks: int = 0) -> bool:
     """
     The same where one side lies in host memory, and the other one on `gpu`. `waits` for the stream.
 
@@ -104,7 +104,7 @@ def convert(dst: Operand, src: Operand, epilogue: Epilogue, device: int, stream:
     `execute`. Releases the GIL.
     """
 
-def convert_across(dst: Operand, src: Operand, epilogue: Epilogue, gpu: int, stream: int, waits: bool) -> bool:
+def convert_across(dst: Operand, src: Operand, epilogue: Epilogue, gpu: int, stream: int, waits: bool, blocks: int = 0) -> bool:
     """The same with the two operands as in `execute_across`."""
 
 def jax_targets() -> dict:
@@ -213,7 +213,7 @@ class Plan:
 
     def __eq__(self, other: object, /) -> bool: ...
 
-def make_plan(dst: int, src: int, itemsize: int, shape: Sequence[int], dst_strides: Sequence[int], src_strides: Sequence[int], gpu: int = -1, device: str = '', kernel: str = '', threads: int = 0, measure: bool = False, stream: int = 0, dst_type: str = '', src_type: str = '') -> Plan:
+def make_plan(dst: int, src: int, itemsize: int, shape: Sequence[int], dst_strides: Sequence[int], src_strides: Sequence[int], gpu: int = -1, device: str = '', kernel: str = '', threads: int = 0, measure: bool = False, stream: int = 0, dst_type: str = '', src_type: str = '', blocks: int = 0) -> Plan:
     """
     The types are those between which values are converted; without them elements are moved.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cornerturn._arrays import HOST, Array, check_pair, execute, is_across, overlap, packed_strides, shown
+from cornerturn._arrays import HOST, Array, Crossing, check_pair, execute, is_across, overlap, packed_strides, shown
 from cornerturn._frameworks import Framework, framework_of, stream_for
 from cornerturn._values import UNCHANGED, Values, changes, convert, differ_in_order
 
@@ -54,7 +54,7 @@ def fill(
     stream: Any,
     values: Values,
     names: tuple[str, str, str],
-    non_blocking: bool = False,
+    crossing: Crossing = Crossing(),
     follows_out: bool = False,
 ) -> None:
     """`source`, which is the memory of `x`, into `out`.
@@ -67,7 +67,7 @@ def fill(
     reader, writer = framework_of(x), framework_of(out)
     reader.will_lose_gradient(x, x_name)
     writer.will_write(out, name)
-    target, number = fill_memory(out, x, source, stream, values, names, non_blocking, follows_out)
+    target, number = fill_memory(out, x, source, stream, values, names, crossing, follows_out)
     writer.was_written(out)
     if stream is not None:
         reader.used_on(x, source.device, number)
@@ -81,7 +81,7 @@ def fill_memory(
     stream: Any,
     values: Values,
     names: tuple[str, str, str],
-    non_blocking: bool = False,
+    crossing: Crossing = Crossing(),
     follows_out: bool = False,
 ) -> tuple[Array, int]:
     """Asks about the memory alone, whatever the frameworks know of the two beside it.
@@ -97,6 +97,7 @@ def fill_memory(
     if dtype is None and differ_in_order(target.dtype, source.dtype):
         dtype, changing = target.dtype, True
     check_pair(target, source, name, x_name, shape_name, dtype, may_cross=True)
+    crossing.check_is_across(across, name, x_name)
     if source.device == HOST if across else follows_out:
         number = stream_for(writer, target.device, stream, name)
     else:
@@ -107,9 +108,9 @@ def fill_memory(
         execute(packed, source, number)
         source = packed
     if changing:
-        convert(target, source, values, number, (name, x_name), non_blocking)
+        convert(target, source, values, number, (name, x_name), crossing)
     else:
-        execute(target, source, number, (name, x_name), non_blocking)
+        execute(target, source, number, (name, x_name), crossing)
     return target, number
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, Union, cast, overload
 
 from cornerturn import _core
-from cornerturn._arrays import dtype_name, order_of, shown
+from cornerturn._arrays import Crossing, crossing_of, dtype_name, order_of, shown
 from cornerturn._frameworks import Framework, framework_of
 from cornerturn._move import fill, new_copy
 from cornerturn._labelled import is_labelled, is_lazy, is_special, transpose_special
@@ -171,6 +171,7 @@ def transpose(
     memory_format: Any = None,
     threads: int | None = None,
     non_blocking: bool = False,
+    blocks: SupportsIndex | None = None,
 ) -> Any:
     """Returns `x` with its axes in the order `axes`, packed: `numpy.transpose` made contiguous.
 
@@ -205,6 +206,9 @@ def transpose(
         threads: the CPU works on at most so many threads; `with threads(n)` says it for many calls.
         non_blocking: lets a call between host memory and a GPU return before the copy is done, as `to`
             says it. It is of no meaning where both arrays lie in one memory.
+        blocks: between host memory and a GPU, at most so many blocks of kernels that reach over the link run at
+            a time, so that other work keeps its multiprocessors; 16 are enough for nearly all of the link. None
+            and 0 set no limit. It is refused where both arrays lie in one memory.
 
     Returns:
         The result, with `result.shape[i] = x.shape[axes[i]]`. PyTorch tensors keep their gradient.
@@ -226,7 +230,7 @@ def transpose(
     # as a small copy.
     if (
         dtype is not None
-        and stream is scale is bias is rounding is order is memory_format is threads is None
+        and stream is scale is bias is rounding is order is memory_format is threads is blocks is None
         and conjugate is saturate is non_blocking is False
         and alpha is _ONE
         and beta is _ZERO
@@ -240,7 +244,7 @@ def transpose(
     if threads is not None or order is not None or memory_format is not None or is_special(x):
         options: dict[str, Any] = dict(dtype=dtype, alpha=alpha, scale=scale, bias=bias, beta=beta, seed=seed)
         options |= dict(stream=stream, conjugate=conjugate, saturate=saturate, rounding=rounding)
-        options |= dict(non_blocking=non_blocking)
+        options |= dict(non_blocking=non_blocking, blocks=blocks)
         if threads is None and not is_special(x):
             return _in_memory_order(x, axes, out, order, memory_format, options)
         options |= dict(out=out, order=order, memory_format=memory_format)
@@ -248,22 +252,23 @@ def transpose(
             return transpose_special(transpose, x, axes, _given(dict(options, threads=threads)))
         return with_threads(threads, transpose, x, axes, **_given(options))
     values = Values(dtype, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
-    return _transpose(x, axes, out, stream, values, non_blocking)
+    return _transpose(x, axes, out, stream, values, crossing_of(non_blocking, blocks))
 
 
-def _transpose(x: Any, axes: Axes, out: Any, stream: Any, values: Values, non_blocking: bool) -> Any:
+def _transpose(x: Any, axes: Axes, out: Any, stream: Any, values: Values, crossing: Crossing) -> Any:
     """The result for one array without names of axes, in the order of memory that `out` or C has."""
     framework = framework_of(x)
+    crossing.check_is_across(out is not None, "the result", "x")
     if out is None and stream is None and framework.has_operator:
         return _by_operator(framework, x, order_of(axes, framework.rank(x, "x")), values)
-    if stream is None and not non_blocking and _needs_operator(framework, x, out):
+    if stream is None and crossing == Crossing() and _needs_operator(framework, x, out):
         _into_by_operator(out, x, order_of(axes, framework.rank(x, "x")), values)
         return out
     source = framework.read(x, "x")
     source = source.permuted(order_of(axes, source.rank))
     if out is None:
         return new_copy(framework, x, source, stream, values)
-    fill(out, x, source, stream, values, ("out", "x", "the shape of the result"), non_blocking)
+    fill(out, x, source, stream, values, ("out", "x", "the shape of the result"), crossing)
     return out
 
 
@@ -345,6 +350,7 @@ def copy(
     seed: SupportsIndex = 0,
     threads: int | None = None,
     non_blocking: bool = False,
+    blocks: SupportsIndex | None = None,
 ) -> None:
     """Sets dst[i] = src[i] for every index i, whatever the strides of the two are.
 
@@ -357,7 +363,7 @@ def copy(
         stream: as in `transpose`. None is the current stream of dst's framework, or of src's where `dst`
             lies in host memory.
         convert: lets the dtypes differ, and converts the values.
-        alpha, scale, bias, beta, conjugate, saturate, rounding, seed, threads, non_blocking: as in
+        alpha, scale, bias, beta, conjugate, saturate, rounding, seed, threads, non_blocking, blocks: as in
             `transpose`, with dst for out.
 
     Raises:
@@ -366,18 +372,19 @@ def copy(
     if threads is not None:
         options = dict(alpha=alpha, scale=scale, bias=bias, beta=beta, conjugate=conjugate)
         options |= dict(stream=stream, convert=convert, saturate=saturate, rounding=rounding, seed=seed)
-        options |= dict(non_blocking=non_blocking)
+        options |= dict(non_blocking=non_blocking, blocks=blocks)
         return with_threads(threads, copy, dst, src, **_given(options))
     values = Values(None, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
+    crossing = crossing_of(non_blocking, blocks)
     writer = framework_of(dst)
-    if stream is None and not non_blocking and _needs_operator(writer, src, dst):
+    if stream is None and crossing == Crossing() and _needs_operator(writer, src, dst):
         if convert:
             values = values._replace(dtype=dst.dtype)
         return _into_by_operator(dst, src, tuple(range(src.dim())), values)
     if convert:
         values = values._replace(dtype=dtype_name(writer.read(dst, "dst").dtype))
     source = framework_of(src).read(src, "src")
-    fill(dst, src, source, stream, values, ("dst", "src", "the shape of src"), non_blocking, follows_out=True)
+    fill(dst, src, source, stream, values, ("dst", "src", "the shape of src"), crossing, follows_out=True)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

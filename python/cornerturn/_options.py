@@ -69,6 +69,7 @@ class Options(MemoryOptions, ValueOptions, total=False):
     """Those of `transpose`, beside `out` and `dtype`."""
 
     non_blocking: bool
+    blocks: SupportsIndex | None
 
 
 class AllOptions(Options, total=False):

@@ -6,13 +6,14 @@ import html
 import json
 from collections.abc import Sequence
 from operator import index
-from typing import Any
+from typing import Any, SupportsIndex
 
 from cornerturn import _core
 from cornerturn._arrays import (
     HOST,
     Array,
     check_pair,
+    crossing_of,
     dtype_name,
     gpu_side,
     is_across,
@@ -120,6 +121,7 @@ def plan(
     device: str | None = None,
     kernel: str | None = None,
     threads: int = 0,
+    blocks: SupportsIndex | None = None,
     measure: bool = False,
 ) -> Plan:
     """Returns the plan by which `transpose(x, axes, out=out, dtype=dtype)` works.
@@ -134,6 +136,7 @@ def plan(
             JSON file that describes one. None is where `x` lies, and the CPU for a shape.
         kernel: forces the kernel of this name ("copy", "rows", "tile", ...).
         threads: the CPU uses at most so many; 0 means all that the process may use.
+        blocks: as in `transpose`.
         measure: runs the best candidates on `x` and `out`, which is written to, and remembers the
             winner for later calls with such arrays.
 
@@ -183,6 +186,7 @@ def plan(
             gpu,
             here if device is None else device,
             threads,
+            crossing_of(False, blocks).blocks,
             None if dtype is None else (type_of(target.dtype, "dtype"), type_of(source.dtype, "x.dtype")),
             kernel or "",
         )
@@ -208,6 +212,7 @@ def _planned(
     gpu: int,
     device: str,
     threads: int,
+    blocks: int,
     types: tuple[str, str] | None,
     kernel: str,
     **options: Any,
@@ -222,12 +227,13 @@ def _planned(
         gpu=gpu,
         device=device,
         threads=threads,
+        blocks=blocks,
         kernel=kernel,
         dst_type=types[0] if types else "",
         src_type=types[1] if types else "",
         **options,
     )
-    made_of = dst, src, itemsize, shape, dst_strides, src_strides, gpu, device, threads, types, kernel
+    made_of = dst, src, itemsize, shape, dst_strides, src_strides, gpu, device, threads, blocks, types, kernel
     return Plan(made, made_of)
 
 

@@ -37,6 +37,7 @@ def to(
     non_blocking: bool = False,
     stream: Any = None,
     threads: int | None = None,
+    blocks: SupportsIndex | None = None,
     **options: Unpack[ValueOptions],
 ) -> ArrayT: ...
 
@@ -52,6 +53,7 @@ def to(
     non_blocking: bool = False,
     stream: Any = None,
     threads: int | None = None,
+    blocks: SupportsIndex | None = None,
     **options: Unpack[ValueOptions],
 ) -> TensorT: ...
 
@@ -67,6 +69,7 @@ def to(
     non_blocking: bool = False,
     stream: Any = None,
     threads: int | None = None,
+    blocks: SupportsIndex | None = None,
     **options: Unpack[ValueOptions],
 ) -> Any: ...
 
@@ -89,6 +92,7 @@ def to(
     rounding: Literal["nearest", "towards_zero", "stochastic"] | None = None,
     seed: SupportsIndex = 0,
     threads: int | None = None,
+    blocks: SupportsIndex | None = None,
 ) -> Any:
     """Returns `x` in the memory of `device`, packed, with its axes in the order `axes`: in one pass.
 
@@ -112,7 +116,7 @@ def to(
             when that memory has been read or completely written. A new tensor in host memory is pinned
             then, as PyTorch does it.
         stream: as in `transpose`. None is the current stream of the framework whose array is on the GPU.
-        alpha, scale, bias, beta, conjugate, saturate, rounding, seed, threads: as in `transpose`. scale
+        alpha, scale, bias, beta, conjugate, saturate, rounding, seed, threads, blocks: as in `transpose`. scale
             and bias may lie on either side.
 
     Returns:
@@ -139,7 +143,7 @@ def to(
     values: dict[str, Any] = dict(
         alpha=alpha, scale=scale, bias=bias, beta=beta, conjugate=conjugate, saturate=saturate, rounding=rounding
     )
-    values |= dict(seed=seed, stream=stream, threads=threads)
+    values |= dict(seed=seed, stream=stream, threads=threads, blocks=blocks)
     if out is not None:
         target = framework_of(out).read(out, "out")
         if target.device != number:

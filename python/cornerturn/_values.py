@@ -10,7 +10,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, Array, dtype_name, gpu_side, is_across, shown, with_names
+from cornerturn._arrays import HOST, Array, Crossing, dtype_name, gpu_side, is_across, shown, with_names
 from cornerturn._frameworks import framework_of
 from cornerturn._frameworks.framework import numpy_if_installed
 
@@ -126,7 +126,7 @@ def convert(
     values: Values,
     stream: int,
     names: tuple[str, str] = ("dst", "src"),
-    non_blocking: bool = False,
+    crossing: Crossing = Crossing(),
 ) -> None:
     """dst[i] = alpha * scale * src[i] + bias + beta * dst[i]; both have the same shape."""
     _check_rounding(values.rounding, dst, src)
@@ -150,9 +150,8 @@ def convert(
     try:
         if is_across(dst, src):
             gpu = gpu_side(dst, src).device
-            if _core.convert_across(
-                operand(dst, "dtype"), operand(src, "x.dtype"), epilogue, gpu, stream, not non_blocking
-            ):
+            sides = operand(dst, "dtype"), operand(src, "x.dtype")
+            if _core.convert_across(*sides, epilogue, gpu, stream, not crossing.non_blocking, crossing.blocks):
                 _core.keep((dst.owner, src.owner, scale.owner, bias.owner), gpu, stream)
         else:
             _core.convert(operand(dst, "dtype"), operand(src, "x.dtype"), epilogue, src.device, stream)

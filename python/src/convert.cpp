@@ -16,9 +16,9 @@ void convert(const Operand& dst, const Operand& src, const Epilogue& epilogue, i
 }
 
 bool across(const Operand& dst, const Operand& src, const Epilogue& epilogue, int gpu,
-            std::uintptr_t stream, bool waits) {
+            std::uintptr_t stream, bool waits, int blocks) {
   const nb::gil_scoped_release released;
-  return convert_across(dst.view(), src.const_view(), epilogue, {gpu, stream, waits});
+  return convert_across(dst.view(), src.const_view(), epilogue, {gpu, stream, waits, blocks});
 }
 
 template <const float* Epilogue::*vector>
@@ -61,7 +61,7 @@ void add_convert(nb::module_& module) {
              "dst[i] = epilogue(src[i]) between two operands of the same shape. `device` and "
              "`stream` as in\n`execute`. Releases the GIL.");
   module.def("convert_across", across, "dst"_a, "src"_a, "epilogue"_a, "gpu"_a, "stream"_a,
-             "waits"_a, "The same with the two operands as in `execute_across`.");
+             "waits"_a, "blocks"_a = 0, "The same with the two operands as in `execute_across`.");
 }
 
 }  // namespace cornerturn::python

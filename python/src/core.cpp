@@ -38,11 +38,11 @@ void run(std::uintptr_t dst, std::uintptr_t src, std::int64_t itemsize, Numbers 
 
 bool run_across(std::uintptr_t dst, std::uintptr_t src, std::int64_t itemsize, Numbers shape,
                 Numbers dst_strides, Numbers src_strides, int gpu, std::uintptr_t stream,
-                bool waits) {
+                bool waits, int blocks) {
   const nb::gil_scoped_release released;
   return execute_across(
       {dst, src, itemsize, std::move(shape), std::move(dst_strides), std::move(src_strides)},
-      {gpu, stream, waits});
+      {gpu, stream, waits, blocks});
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ NB_MODULE(_core, module) {
              "bytes.\n\n`device` is -1 for host memory, else the number of a GPU; `stream` is a "
              "cudaStream_t as an\ninteger. Releases the GIL.");
   module.def("execute_across", run_across, "dst"_a, "src"_a, "itemsize"_a, "shape"_a,
-             "dst_strides"_a, "src_strides"_a, "gpu"_a, "stream"_a, "waits"_a,
+             "dst_strides"_a, "src_strides"_a, "gpu"_a, "stream"_a, "waits"_a, "blocks"_a = 0,
              "The same where one side lies in host memory, and the other one on `gpu`. `waits` for "
              "the stream.\n\nTrue: the GPU may still reach for the host's memory, which is pinned: "
              "keep() it.");

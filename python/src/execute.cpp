@@ -110,6 +110,7 @@ void copy_across(const View& dst, const ConstView& src, const Epilogue& epilogue
   Options options;
   options.threads = thread_limit();
   options.stream = reinterpret_cast<void*>(link.stream);
+  options.blocks = link.blocks;
   const Target target = target_of(options, dst.data, src.data, {epilogue.scale, epilogue.bias});
   if (!target.crossing || target.gpu != link.gpu) {
     throw Error(

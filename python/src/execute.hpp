@@ -37,6 +37,7 @@ struct Link {
   int gpu = 0;
   std::uintptr_t stream = 0;
   bool waits = true;  ///< until the stream has done the work
+  int blocks = 0;     ///< of kernels that reach over it, at most; 0: as many as the GPU takes
 };
 
 /// execute_in_pieces() where one side lies in host memory, the other one in that of a GPU. True:

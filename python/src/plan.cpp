@@ -20,11 +20,12 @@ using Numbers = std::vector<std::int64_t>;
 Plan make(std::uintptr_t dst, std::uintptr_t src, std::int64_t itemsize, Numbers shape,
           Numbers dst_strides, Numbers src_strides, int gpu, const std::string& device,
           const std::string& kernel, int threads, bool measure, std::uintptr_t stream,
-          const std::string& dst_type, const std::string& src_type) {
+          const std::string& dst_type, const std::string& src_type, int blocks) {
   Options options;
   options.device = device;
   options.kernel = kernel;
   options.threads = threads;
+  options.blocks = blocks;
   options.effort = measure ? Effort::measure : Effort::estimate;
   options.stream = reinterpret_cast<void*>(stream);
   if (!dst_type.empty()) {
@@ -56,6 +57,7 @@ void add_plans(nb::module_& module) {
   module.def("make_plan", make, "dst"_a, "src"_a, "itemsize"_a, "shape"_a, "dst_strides"_a,
              "src_strides"_a, "gpu"_a = host, "device"_a = "", "kernel"_a = "", "threads"_a = 0,
              "measure"_a = false, "stream"_a = 0, "dst_type"_a = "", "src_type"_a = "",
+             "blocks"_a = 0,
              "The types are those between which values are converted; without them elements are "
              "moved.");
   module.def(

@@ -339,6 +339,7 @@ std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
   plan::Request request;
   force_kernel(options, problem, request);
   plan::Crossing crossing = crossing_of(options.host_side);
+  check_blocks(options, static_cast<bool>(crossing));
   crossing.blocks = options.blocks;
   if (crossing) request.threads = cpu::resolve_threads(options.threads, 1024);
   const plan::Machine machine =

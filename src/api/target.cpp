@@ -100,7 +100,6 @@ int require_gpu(Arguments arguments, const Why& why) {
 // What lies between the two sides: `arguments` begin with dst and src, of which one is host memory.
 plan::Crossing crossing_of(Arguments arguments, void* stream, int blocks) {
   using Way = plan::Crossing::Way;
-  if (blocks < 0) refuse(fmt::format("options.blocks = {} is negative", blocks));
   plan::Crossing crossing;
   const Argument& host = arguments[arguments[0].on_host() ? 0 : 1];
   crossing.way = arguments[0].on_host() ? Way::out_of_gpu : Way::into_gpu;
@@ -122,6 +121,15 @@ plan::Crossing crossing_of(Arguments arguments, void* stream, int blocks) {
 
 }  // namespace
 
+void check_blocks(const Options& options, bool crosses) {
+  if (options.blocks < 0) refuse(fmt::format("options.blocks = {} is negative", options.blocks));
+  if (options.blocks == 0 || crosses) return;
+  refuse(
+      fmt::format("options.blocks = {}, but no side lies across the link: it limits kernels that "
+                  "reach from a GPU into host memory",
+                  options.blocks));
+}
+
 std::optional<plan::gpu::DeviceInfo> described_device(const Options& options) {
   if (options.device.empty() || options.device == "cpu" || options.device == "gpu") {
     return std::nullopt;
@@ -138,6 +146,7 @@ void require_here(const Options& options) {
 }
 
 Target target_of(const Options& options, const std::vector<NamedPointer>& pointers) {
+  check_blocks(options, false);
   std::vector<Argument> arguments = arguments_of(pointers);
   if (options.device == "cpu") {
     require_cpu(arguments, "options.device = 'cpu' needs host memory");
@@ -171,6 +180,10 @@ void check_elements_aligned(const char* name, const void* data, ElementType type
 
 Target target_of(const Options& options, const void* dst, const void* src, const Vectors& vectors) {
   const std::array arguments = look_at(dst, src, vectors);
+  const bool may_cross =
+      options.device.empty() && arguments[0].pointer != nullptr && arguments[1].pointer != nullptr;
+  const bool crosses = may_cross && arguments[0].on_gpu() != arguments[1].on_gpu();
+  check_blocks(options, crosses);
   Target target;
   if (options.device == "cpu") {
     require_cpu(arguments, "options.device = 'cpu' needs host memory");
@@ -179,8 +192,7 @@ Target target_of(const Options& options, const void* dst, const void* src, const
   if (options.device == "gpu") {
     target.gpu =
         require_gpu(arguments, [] { return "options.device = 'gpu' needs the GPU's memory"; });
-  } else if ((arguments[0].on_gpu() && arguments[1].on_host()) ||
-             (arguments[1].on_gpu() && arguments[0].on_host())) {
+  } else if (crosses) {
     target.gpu = current_gpu_of(arguments);
     target.crossing = crossing_of(arguments, options.stream, options.blocks);
   } else if (arguments[0].on_gpu() || arguments[1].on_gpu()) {

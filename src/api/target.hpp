@@ -64,6 +64,9 @@ void copy_on(const Target& target, const View& dst, const ConstView& src, const 
 /// The target of a call with any number of pointers; the caller fills in the alignments of a GPU's.
 Target target_of(const Options& options, const std::vector<NamedPointer>& pointers);
 
+/// Throws where options.blocks is negative, or given although nothing crosses the link.
+void check_blocks(const Options& options, bool crosses);
+
 /// Throws unless options.device is a device that is here.
 void require_here(const Options& options);
 

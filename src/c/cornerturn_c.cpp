@@ -111,15 +111,18 @@ ct::Options to_options(const ct_options* c_options) {
   if (c_options == nullptr) return options;
   // A program built when there were fewer fields does not have the others.
   constexpr std::size_t without_stream = offsetof(ct_options, stream);
-  if (c_options->size != sizeof(ct_options) && c_options->size != without_stream) {
+  constexpr std::size_t without_blocks = offsetof(ct_options, blocks);
+  if (c_options->size != sizeof(ct_options) && c_options->size != without_blocks &&
+      c_options->size != without_stream) {
     throw ct::Error(ct::Status::invalid_argument,
                     fmt::format("options.size = {} is not {}: start from CT_OPTIONS_INIT",
                                 c_options->size, sizeof(ct_options)));
   }
-  if (c_options->size == sizeof(ct_options)) {
+  if (c_options->size >= without_blocks) {
     options.stream = c_options->stream;
     if (c_options->device != nullptr) options.device = c_options->device;
   }
+  if (c_options->size == sizeof(ct_options)) options.blocks = c_options->blocks;
   options.threads = c_options->threads;
   switch (c_options->effort) {
     case CT_AUTOMATIC:

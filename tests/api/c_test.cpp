@@ -179,6 +179,28 @@ TEST(C, OptionsOfAnOlderProgramAreTaken) {
   options.device = reinterpret_cast<const char*>(1);  // behind the end of such a struct
   EXPECT_EQ(ct_transpose(dst, src, 2, 3, "f32", &options), CT_OK) << ct_last_error();
   EXPECT_EQ(dst[1], 3);
+  options = CT_OPTIONS_INIT;
+  options.size = offsetof(ct_options, blocks);
+  options.device = "cpu";
+  options.blocks = -5;  // behind the end of such a struct
+  dst[1] = 9;
+  EXPECT_EQ(ct_transpose(dst, src, 2, 3, "f32", &options), CT_OK) << ct_last_error();
+  EXPECT_EQ(dst[1], 3);
+  options.device = "gpu";
+  EXPECT_EQ(ct_transpose(dst, src, 2, 3, "f32", &options), CT_INVALID_ARGUMENT);
+}
+
+TEST(C, BlocksAreRefusedWithinOneMemory) {
+  const float src[6] = {0, 1, 2, 3, 4, 5};
+  float dst[6] = {9};
+  for (const int blocks : {16, -1}) {
+    ct_options options = CT_OPTIONS_INIT;
+    options.blocks = blocks;
+    EXPECT_EQ(ct_transpose(dst, src, 2, 3, "f32", &options), CT_INVALID_ARGUMENT);
+    const std::string named = "options.blocks = " + std::to_string(blocks);
+    EXPECT_EQ(std::string(ct_last_error()).find(named), 0U) << ct_last_error();
+    EXPECT_EQ(dst[0], 9);
+  }
 }
 
 TEST(C, PlansForADescribedDevice) {

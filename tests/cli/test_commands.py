@@ -295,3 +295,11 @@ def test_man_page_is_valid(tmp_path):
     )  # fmt: skip
     assert not result.stderr
     assert command("generate").returncode == 2
+
+
+def test_plans_for_few_blocks():
+    words = ["plan", "--shape", "8192,8192", "--perm", "1,0", "--on", "h200"]
+    assert ", 16 blocks" in done(*words, "--host", "src", "--gpu-blocks", "16", "--explain")
+    assert " blocks\n" not in done(*words, "--host", "src", "--gpu-blocks", "0", "--explain")
+    refused(*words, "--gpu-blocks", "16", part="--gpu-blocks = 16 limits kernels that reach into host memory: it needs --host")
+    refused(*words, "--host", "dst", "--gpu-blocks", "-1", part="--gpu-blocks = -1 is negative")

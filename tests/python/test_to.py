@@ -34,6 +34,7 @@ class Gpus:
     def __init__(self):
         self.on = {}  # the number of a GPU, by address
         self.calls = []  # (gpu, stream, waits)
+        self.blocks = []  # of each call
         self.kept = []
         self.memory = []
         self.pinned = False  # is all host memory?
@@ -75,12 +76,14 @@ def gpus(monkeypatch):
     Operand = _core.Operand
 
     def execute_across(dst, src, *rest):
-        *sides, gpu, stream, waits = rest
+        *sides, gpu, stream, waits, blocks = rest
         execute(dst, src, *sides)
+        gpus.blocks.append(blocks)
         return gpus.done(dst, src, gpu, stream, waits)
 
-    def convert_across(dst, src, epilogue, gpu, stream, waits):
+    def convert_across(dst, src, epilogue, gpu, stream, waits, blocks):
         convert(dst, src, epilogue, -1, 0)
+        gpus.blocks.append(blocks)
         return gpus.done(operands[id(dst)][1], operands[id(src)][1], gpu, stream, waits)
 
     monkeypatch.setattr(_core, "Operand", operand)
@@ -254,6 +257,38 @@ def test_pinned_memory_is_kept_while_it_is_used(gpus):
     assert on == [0, 5] and on_6 == [0, 6]
     assert any(np.shares_memory(one, X) for one in first if isinstance(one, np.ndarray))
     assert any(np.shares_memory(one, X) for one in second if isinstance(one, np.ndarray))
+
+
+def test_blocks(gpus, cupy):
+    on_gpu = cupy.ndarray(np.zeros((4, 3, 2), "f4"), 0)
+    cornerturn.to(X, "cuda:0", (2, 1, 0), out=on_gpu, blocks=16)
+    cornerturn.to(X, "cuda:0", blocks=np.int64(3))
+    cornerturn.to(X, "cuda:0", dtype="float16", blocks=4, threads=2)
+    cornerturn.transpose(X, out=on_gpu, blocks=5)
+    cornerturn.swapaxes(X, 0, 2, out=on_gpu, blocks=6)
+    cornerturn.copy(on_gpu, X.T, blocks=7, threads=1)
+    cornerturn.copy(X.copy().T, on_gpu, blocks=8, non_blocking=True)
+    cornerturn.copy(on_gpu, X.T, scale=2, blocks=0)
+    cornerturn.copy(on_gpu, X.T, blocks=None)
+    assert gpus.blocks == [16, 3, 4, 5, 6, 7, 8, 0, 0]
+
+
+def test_blocks_that_are_refused(gpus, cupy):
+    out, there = np.full((4, 3, 2), 7, "f4"), cupy.ndarray(np.zeros((4, 3, 2), "f4"), 0)
+    within = "blocks = 16, but {} are in one memory: it limits kernels that reach from a GPU into host memory"
+    refused(ValueError, within.format("out and x"), cornerturn.transpose, X, out=out, blocks=16)
+    refused(ValueError, within.format("the result and x"), cornerturn.transpose, X, blocks=16)
+    refused(ValueError, within.format("the result and x"), cornerturn.to, X, "cpu", blocks=16)
+    refused(ValueError, within.format("the result and x"), cornerturn.to, there, "cuda:0", blocks=16)
+    refused(ValueError, within.format("dst and src"), cornerturn.copy, out, X.T, blocks=16)
+    refused(ValueError, within.format("dst and src"), cornerturn.copy, out, X.T, blocks=16, scale=2)
+    refused(ValueError, "blocks = 4, but no side lies across the link", cornerturn.plan, X, out=out, blocks=4)
+    for call in (cornerturn.transpose, cornerturn.plan):
+        refused(ValueError, "blocks = -1 is out of range", call, X, out=there, blocks=-1)
+        refused(ValueError, "is out of range: 0 to 2147483647", call, X, out=there, blocks=1 << 31)
+        refused(TypeError, "blocks = 1.5 is no integer", call, X, out=there, blocks=1.5)
+        refused(TypeError, "blocks = True is no integer", call, X, out=there, blocks=True)
+    assert (out == 7).all() and not there.memory.any() and not gpus.calls
 
 
 def test_to_a_gpu(gpus, cupy):

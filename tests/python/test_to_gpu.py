@@ -408,3 +408,13 @@ def test_plan():
         assert plan.kernel in str(plan) and plan.kernel in plan.explain()
         assert cornerturn.plan(out, out=host).to_dict()["kernel"]
         assert cornerturn.plan(host, out=out, kernel=plan.kernel).kernel == plan.kernel
+
+
+def test_few_blocks():
+    x = fill(torch.zeros(700, 1100, dtype=torch.float32, pin_memory=True), np.random.default_rng(4))
+    for blocks in (1, 16, 1000):
+        there = cornerturn.to(x, "cuda", (1, 0), blocks=blocks)
+        assert same(there, x.T)
+        assert same(cornerturn.to(there, "cpu", (1, 0), blocks=blocks, non_blocking=False), x)
+        assert same(cornerturn.to(x, "cuda", (1, 0), dtype=torch.bfloat16, blocks=blocks), x.T.bfloat16())
+    refused(ValueError, "blocks = 4, but the result and x are in one memory", lambda: cornerturn.to(there, "cuda", blocks=4))
