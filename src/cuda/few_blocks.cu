@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "cuda/launch.cuh"
-#include "plan/gpu/tile.hpp"
+#include "plan/link/few_blocks.hpp"
 
 namespace cornerturn::cuda {
 namespace {
@@ -33,14 +33,9 @@ __global__ void __launch_bounds__(Kernel::threads, blocks_of_sm<Kernel>)
   for (FewBlocksContext ctx(all); ctx.has_work(); ctx.go_on()) Kernel::run(ctx, args);
 }
 
-}  // namespace
-
-void execute_in_few_blocks(const plan::Plan& plan, const Buffers& buffers, int blocks,
-                           Stream stream) {
-  using Family = plan::gpu::tile::Family;
-  if (plan.chosen.row->name != Family::name) {
-    throw std::logic_error("this kernel does not run in few blocks");
-  }
+template <class Family>
+void launch_in_few_blocks(const plan::Plan& plan, const Buffers& buffers, int blocks,
+                          Stream stream) {
   plan::gpu::for_each_launch<Family>(plan, buffers, [&](const auto& all, const Launch& one) {
     dispatch(all, [&]<class Kernel>() {
       const auto& args = plan::gpu::args_for<Kernel>(all);
@@ -56,6 +51,18 @@ void execute_in_few_blocks(const plan::Plan& plan, const Buffers& buffers, int b
           parameters, stream);
     });
   });
+}
+
+}  // namespace
+
+void execute_in_few_blocks(const plan::Plan& plan, const Buffers& buffers, int blocks,
+                           Stream stream) {
+  const bool found = [&]<class... Families>(plan::TypeList<Families...>) {
+    return ((plan.kernel() == Families::name &&
+             (launch_in_few_blocks<Families>(plan, buffers, blocks, stream), true)) ||
+            ...);
+  }(plan::link::FewBlocksFamilies{});
+  if (!found) throw std::logic_error("this kernel does not run in few blocks");
 }
 
 }  // namespace cornerturn::cuda

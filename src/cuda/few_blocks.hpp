@@ -6,7 +6,7 @@
 
 namespace cornerturn::cuda {
 
-/// Enqueues a plan of the family `tile`, on at most so many blocks.
+/// Enqueues a plan of one of plan::link::FewBlocksFamilies, on at most so many blocks.
 void execute_in_few_blocks(const plan::Plan& plan, const Buffers& buffers, int blocks,
                            Stream stream);
 

@@ -20,6 +20,7 @@
 #include "cuda/crossing.hpp"
 #include "gpu/on_gpu.hpp"
 #include "gpu/side.hpp"
+#include "plan/link/direct.hpp"
 #include "plan/link/pieces.hpp"
 #include "plan/planner.hpp"
 #include "support/random_problem.hpp"
@@ -49,7 +50,7 @@ class Pinned {
   std::size_t size_;
 };
 
-plan::Machine link_of(Crossing::Way way, bool pinned) {
+plan::Machine link_of(Crossing::Way way, bool pinned, int blocks = 0) {
   const plan::Machine& gpu = cuda::machine_of(cuda::current_device());
   plan::link::LinkInfo link;
   link.gpu = *gpu.gpu();
@@ -57,6 +58,7 @@ plan::Machine link_of(Crossing::Way way, bool pinned) {
   link.threads = 3;
   link.crossing.way = way;
   link.crossing.pinned = pinned;
+  link.crossing.blocks = blocks;
   return plan::Machine(link, gpu.gpu_costs());
 }
 
@@ -84,8 +86,8 @@ int check_all(const Problem& problem, Crossing::Way way, bool pinned, std::int64
   void* to = into ? dst.gpu_zero() : host_zero;
 
   const plan::Machine machine = link_of(way, pinned);
-  plan::Plan plan = make_plan(problem, machine,
-                              {3, "", {true, test::alignment_of(from), test::alignment_of(to)}});
+  const plan::Request request{3, "", {true, test::alignment_of(from), test::alignment_of(to)}};
+  plan::Plan plan = make_plan(problem, machine, request);
   plan.gpu = cuda::current_device();
   const auto run = [&] {
     if (into) {
@@ -117,6 +119,17 @@ int check_all(const Problem& problem, Crossing::Way way, bool pinned, std::int64
       const auto route = plan::link::route_by({plan.normal, start, machine}, {order, !into, most});
       if (route == nullptr) continue;
       plan.chosen.config = plan::link::RouteConfig{route};
+      run();
+      ++count;
+    }
+  }
+  for (const int blocks : {1, 3}) {
+    plan = make_plan(problem, link_of(way, pinned, blocks), request);
+    plan.gpu = cuda::current_device();
+    const plan::Candidates few = plan.candidates;
+    for (const plan::Candidate& candidate : few) {
+      if (candidate.row->name != plan::link::direct::Family::name) continue;
+      plan.choose(candidate, plan::Choice::forced);
       run();
       ++count;
     }

@@ -19,6 +19,7 @@
 #include "cpu/cpu_info.hpp"
 #include "cpu/engine.hpp"
 #include "link/lanes.hpp"
+#include "plan/link/few_blocks.hpp"
 #include "plan/link/pieces.hpp"
 #include "plan/planner.hpp"
 #include "support/random_problem.hpp"
@@ -283,6 +284,39 @@ TEST_P(EveryRoute, Conversions) {
     problem.values.alpha = 2;
     EXPECT_GT(run_all(problem, way, pinned, 5), 5);
   }
+}
+
+// With a number of blocks `direct` has kernels that can do with so many, of which more are faster.
+TEST_P(EveryRoute, FewBlocks) {
+  const auto [way, pinned] = GetParam();
+  if (!pinned) return;
+  std::map<std::string, int> kernels;
+  test::RandomProblems problems(33, {6, 64 << 10});
+  for (int n = 0; n < 60; ++n) {
+    const Problem problem = problems.next();
+    if (problem.elements() == 0) continue;
+    std::map<std::string, double> seconds;
+    for (const int blocks : {64, 2}) {
+      LinkInfo link = some_link(way, pinned);
+      link.crossing.blocks = blocks;
+      const plan::Plan plan =
+          plan::make_plan(problem, plan::Machine(link), {2, "", {true, 16, 16}});
+      for (const plan::Candidate& one : plan.candidates) {
+        const Route& route = *one.config.as<RouteConfig>().route;
+        if (route.direct == nullptr) continue;
+        EXPECT_EQ(route.blocks, blocks);
+        EXPECT_TRUE(plan::link::runs_in_few_blocks(*route.direct->chosen.row)) << route.words;
+        ++kernels[std::string(route.direct->kernel())];
+        const std::string words = route.words.substr(0, route.words.rfind(", "));
+        if (blocks == 64) {
+          seconds[words] = route.seconds;
+        } else {
+          EXPECT_LE(seconds[words], route.seconds) << words;
+        }
+      }
+    }
+  }
+  for (const char* kernel : {"copy", "rows", "tile"}) EXPECT_GT(kernels[kernel], 0) << kernel;
 }
 
 INSTANTIATE_TEST_SUITE_P(Link, EveryRoute,

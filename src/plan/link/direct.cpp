@@ -9,7 +9,8 @@
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/pack.hpp"
 #include "plan/gpu/rows.hpp"
-#include "plan/gpu/tile.hpp"
+#include "plan/gpu/skew.hpp"
+#include "plan/link/few_blocks.hpp"
 #include "plan/planner.hpp"
 
 namespace cornerturn::plan::link::direct {
@@ -24,9 +25,11 @@ std::int64_t shared_run(const Problem& normal, const LinkInfo& link) {
 
 // What lies in host memory has no cache on the GPU's side. Kernels that go along runs of bytes
 // which both sides share pay for whole lines of the link where runs are shorter, and those that
-// count on a cache otherwise are taken for half as fast.
+// count on a cache otherwise are taken for half as fast. `skew` asks for less than a line at once:
+// for words of 4 bytes where elements are no larger.
 double rate_of(const Row& row, const Problem& normal, const LinkInfo& link) {
   constexpr std::int64_t sector = 32;
+  constexpr std::int64_t word = 8;
   constexpr double line = 128;
   constexpr double least = 1.0 / 8;
   const std::int64_t run = shared_run(normal, link);
@@ -35,6 +38,8 @@ double rate_of(const Row& row, const Problem& normal, const LinkInfo& link) {
     share = std::clamp(static_cast<double>(run) / line, least, 1.0);
   } else if (link.into_gpu() && row.name == gpu::pack::Family::name && run < sector) {
     share = 0.5;
+  } else if (link.into_gpu() && row.name == gpu::skew::Family::name) {
+    share = normal.src_type.size() < word ? 0.45 : 0.85;
   }
   return link.kernel_rate() * share;
 }
@@ -47,12 +52,11 @@ double seconds_of(const Candidate& candidate, const Problem& normal, const LinkI
          link.gpu.link.latency;
 }
 
-// Few blocks have what is in their tiles on its way, half of the time.
+// Few blocks have what they load on its way, half of the time.
 double seconds_in_few_blocks(const Candidate& candidate, const Plan& plan, const LinkInfo& link) {
   const double bytes =
       link.into_gpu() ? candidate.estimate.src_bytes : candidate.estimate.dst_bytes;
-  const double on_its_way = 0.5 * static_cast<double>(link.crossing.blocks) *
-                            static_cast<double>(plan.ready.launch.dynamic_shared);
+  const double on_its_way = 0.5 * static_cast<double>(link.crossing.blocks) * bytes_of_block(plan);
   return std::max(seconds_of(candidate, plan.normal, link),
                   bytes * link.gpu.link.latency / on_its_way);
 }
@@ -77,7 +81,7 @@ void Family::configure(const Question& question, const AddRoute& add) {
   std::vector<std::pair<double, const Candidate*>> ordered;
   const int blocks = question.link().crossing.blocks;
   for (const Candidate& one : all.candidates) {
-    if (blocks > 0 && one.row->name != gpu::tile::Family::name) continue;
+    if (blocks > 0 && !runs_in_few_blocks(*one.row)) continue;
     ordered.emplace_back(seconds_of(one, all.normal, question.link()), &one);
   }
   std::stable_sort(ordered.begin(), ordered.end(),
