@@ -163,7 +163,10 @@ int gpu_of(const std::vector<NamedPointer>& pointers) {
   const auto there = std::find_if(arguments.begin(), arguments.end(),
                                   [](const Argument& a) { return a.on_gpu(); });
   if (there == arguments.end()) return -1;
-  return require_gpu(arguments, [&] { return there->text() + ": all have to lie on one side"; });
+  return require_gpu(arguments, [&] {
+    return there->text() +
+           ": the arrays of this call have to lie in one memory; copy() brings them there";
+  });
 }
 
 void check_elements_aligned(const char* name, const void* data, ElementType type,

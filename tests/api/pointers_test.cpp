@@ -145,12 +145,16 @@ TEST_F(Pointers, OfQuantiseTensor) {
   const auto quantised = [&](void* dst, const void* src) {
     return [=] { quantise_tensor(View(dst, e4m3, {30}), ConstView(src, f32, {30})); };
   };
-  EXPECT_EQ(refusal(Status::invalid_argument, quantised(host.data(), gpu0)),
-            "dst = " + text(host.data()) + " is host memory, src = " + text(gpu0) +
-                " is memory of GPU 0: all have to lie on one side");
-  EXPECT_EQ(refusal(Status::invalid_argument, quantised(gpu0, host.data())),
-            "src = " + text(host.data()) + " is host memory, dst = " + text(gpu0) +
-                " is memory of GPU 0: all have to lie on one side");
+  EXPECT_EQ(
+      refusal(Status::invalid_argument, quantised(host.data(), gpu0)),
+      "dst = " + text(host.data()) + " is host memory, src = " + text(gpu0) +
+          " is memory of GPU 0: the arrays of this call have to lie in one memory; copy() brings "
+          "them there");
+  EXPECT_EQ(
+      refusal(Status::invalid_argument, quantised(gpu0, host.data())),
+      "src = " + text(host.data()) + " is host memory, dst = " + text(gpu0) +
+          " is memory of GPU 0: the arrays of this call have to lie in one memory; copy() brings "
+          "them there");
   EXPECT_EQ(refusal(Status::invalid_argument, quantised(gpu0, gpu1)),
             "dst = " + text(gpu0) + " is memory of GPU 0, src = " + text(gpu1) +
                 " is memory of GPU 1: both have to lie on one GPU");

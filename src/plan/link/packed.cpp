@@ -1,5 +1,9 @@
 #include "plan/link/packed.hpp"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "plan/link/pieces.hpp"
 
 namespace cornerturn::plan::link::packed {
@@ -11,6 +15,7 @@ const char* Family::why_not(const Problem& normal, const LinkInfo& link) {
 
 void Family::configure(const Question& question, const AddRoute& add) {
   const bool converts = question.normal.converts();
+  std::vector<std::string> known;  // both orders are one where the sides have the same
   for (const Wire::Order order : {Wire::Order::of_host, Wire::Order::of_gpu}) {
     for (const bool converted : {false, true}) {
       if (converted && !converts) continue;
@@ -20,6 +25,8 @@ void Family::configure(const Question& question, const AddRoute& add) {
         if (route == nullptr) continue;
         if (route->pieces->wire.bytes == before) break;
         before = route->pieces->wire.bytes;
+        if (std::find(known.begin(), known.end(), route->words) != known.end()) continue;
+        known.push_back(route->words);
         add(route);
       }
     }

@@ -13,14 +13,17 @@
 namespace cornerturn::plan::link {
 namespace {
 
-// Of the host, for a stage of the CPU and its events; where it has more threads, they have to wake
-// up for each piece.
+// What a stage of the CPU takes for a piece beside its bytes; where it has more threads, they have
+// to wake up.
 constexpr double call_seconds = 3e-6;
-constexpr double threads_seconds = 90e-6;
-// Many threads are half as fast as so many times one thread, and no faster than the host's memory.
-constexpr int few_threads = 4;
-constexpr double share_of_many = 0.5;
-constexpr double host_bandwidth = 110e9;  // bytes read and written a second
+constexpr double threads_seconds = 30e-6;
+// Bytes that the CPU reads and writes a second, none of which it finds in its caches: one thread,
+// and all of them. What has just come over the link is near.
+constexpr double thread_bandwidth = 12e9;
+constexpr double bandwidth_into_gpu = 85e9;
+constexpr double bandwidth_out_of_gpu = 115e9;
+// All of them where the stage puts elements in another order, which jumps from page to page.
+constexpr double share_in_other_order = 0.7;
 
 Side host_side(const LinkInfo& link) {
   return link.into_gpu() ? Side::source : Side::destination;
@@ -169,9 +172,11 @@ class Builder {
     const Plan& plan = *pieces_.cpu.piece;
     const double bytes = static_cast<double>(plan.problem.elements()) *
                          (plan.problem.src_type.size() + plan.problem.dst_type.size());
-    const double share = plan.threads > few_threads ? share_of_many : 1.0;
+    const double all = (link_.into_gpu() ? bandwidth_into_gpu : bandwidth_out_of_gpu) *
+                       (run_of(plan.normal) < 0 ? share_in_other_order : 1);
+    const double bandwidth = std::min(plan.threads * thread_bandwidth, all);
     return pieces * (plan.threads > 1 ? threads_seconds : call_seconds) +
-           whole * std::max(plan.predicted_seconds() / share, bytes / host_bandwidth);
+           whole * std::max(plan.predicted_seconds(), bytes / bandwidth);
   }
 
   std::string words() const {
