@@ -1,10 +1,14 @@
 // Who takes part in a measurement across the link.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/normalise.hpp"
 #include "cuda/check.hpp"
+#include "cuda/crossing.hpp"
 #include "link/measurement.hpp"
 #include "plan/link/cut.hpp"
+#include "plan/plan.hpp"
 
 namespace cornerturn::bench::link {
 namespace {
@@ -53,10 +57,11 @@ void Measurement::cross(std::byte* to, const std::byte* from, std::int64_t bytes
               "cudaMemcpyAsync");
 }
 
-void Measurement::add_library(const std::string& name, const std::string& kernel) {
+void Measurement::add_library(const std::string& name, const std::string& kernel, int blocks) {
   Options options;
   options.stream = sides_.stream();
   options.kernel = kernel;
+  options.blocks = blocks;
   const Epilogue values = epilogue(false);
   try {
     const Plan plan = make_plan(dst_view(dst(0)), src_view(src(0)), values, options);
@@ -77,6 +82,33 @@ void Measurement::add_own() {
 
 void Measurement::add_routes() {
   for (const char* route : route_names) add_library(route, route);
+}
+
+void Measurement::add_few_blocks() {
+  for (const int blocks : {4, 8, 16, 32}) {
+    add_library(fmt::format("direct, {} blocks", blocks), "direct", blocks);
+  }
+}
+
+void Measurement::add_candidates() {
+  Options options;
+  options.stream = sides_.stream();
+  options.kernel = "any";
+  options.effort = Effort::estimate;
+  const Epilogue values = epilogue(false);
+  const Plan made = make_plan(dst_view(dst(0)), src_view(src(0)), values, options);
+  for (const plan::Candidate& candidate : plan::candidates_of(made.impl())) {
+    plan::Plan plan = made.impl();
+    plan.choose(candidate, plan::Choice::forced);
+    const auto run = [this, plan, values](int slot) {
+      cuda::execute_across(
+          plan, {dst_view(dst(slot)).data, src_view(src(slot)).data, {values.scale, values.bias}},
+          sides_.stream());
+    };
+    contestants_.push_back(
+        {fmt::format("{}: {}", candidate.row->name, describe(candidate, plan.normal)), run,
+         to_string(plan)});
+  }
 }
 
 void Measurement::add_dense_copies() {

@@ -1,6 +1,7 @@
 // Measures copies across the link between host memory and the GPU that is here.
 //
-//   usage: bench_link [--suite A,B,...] [--case TEXT] [--routes] [--random N --seed S] [--large]
+//   usage: bench_link [--suite A,B,...] [--case TEXT] [--routes] [--candidates] [--blocks]
+//                     [--random N --seed S] [--large]
 //                     [--json FILE]
 //          bench_link --list
 //
@@ -29,6 +30,8 @@ struct Arguments {
   std::vector<std::string> suites;
   std::string text;
   bool routes = false;
+  bool candidates = false;
+  bool blocks = false;
   bool large = false;
   bool list = false;
   std::int64_t random = 0;
@@ -57,6 +60,8 @@ ordered_json measure(const Sides& sides, const LinkCase& c, const Arguments& arg
   measurement.add_dense_copies();
   measurement.add_dense_then_permute();
   if (arguments.routes && !is_random) measurement.add_routes();
+  if (arguments.candidates) measurement.add_candidates();
+  if (arguments.blocks && c.memory == Memory::pinned && !is_random) measurement.add_few_blocks();
   if (!is_random) measurement.add_copies_of_runs();
   measurement.run();
   ordered_json result = measurement.to_json();
@@ -195,6 +200,10 @@ int main(int argc, char** argv) {
       ->delimiter(',');
   app.add_option("--case", arguments.text, "Only cases in whose name, way or memory this stands");
   app.add_flag("--routes", arguments.routes, "Also time every route by its name");
+  app.add_flag(
+      "--candidates", arguments.candidates,
+      "Also time every configuration of every route: what the model of costs is judged by");
+  app.add_flag("--blocks", arguments.blocks, "Also time `direct` on 4, 8, 16 and 32 blocks");
   app.add_flag("--large", arguments.large, "Also cases of 8 GiB");
   app.add_option("--random", arguments.random,
                  "So many problems drawn at random; then suites only where --suite names them")

@@ -66,6 +66,8 @@ class Measurement {
 
   void add_own();
   void add_routes();        ///< each that can do the case, by name
+  void add_candidates();    ///< every configuration of every route
+  void add_few_blocks();    ///< `direct` on 4 to 32 blocks
   void add_dense_copies();  ///< in pinned memory, which is 100 %, and in the case's own
   void add_dense_then_permute();
   void add_copies_of_runs();  ///< cudaMemcpy2DAsync and cudaMemcpyBatchAsync
@@ -85,7 +87,7 @@ class Measurement {
   View dst_view(std::byte* start) const;
   ConstView src_view(const std::byte* start) const;
   Epilogue epilogue(bool vectors_on_gpu) const;
-  void add_library(const std::string& name, const std::string& kernel);
+  void add_library(const std::string& name, const std::string& kernel, int blocks = 0);
   void add_memcpy_2d(const Problem& normal);
   void add_batch(const Problem& normal);
   cudaMemcpyKind kind() const {
