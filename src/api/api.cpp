@@ -25,7 +25,13 @@ void check_matrix(std::int64_t rows, std::int64_t columns) {
 }
 
 // The plans of other operations have more arrays than a source and a destination.
-void check_two_arrays(Operation operation) {
+void check_two_arrays(const Problem& problem) {
+  if (problem.lists != nullptr) {
+    throw Error(Status::invalid_argument,
+                "plan: it has lists, whose tables execute() does not take; copy() of "
+                "cornerturn/lists.hpp finds and runs such plans");
+  }
+  const Operation operation = problem.operation();
   if (operation == Operation::move || operation == Operation::convert) return;
   const char* header = operation == Operation::reduce     ? "amax.hpp"
                        : operation == Operation::in_place ? "in_place.hpp"
@@ -104,7 +110,7 @@ void execute(const Plan& plan, void* dst, const void* src, void* stream) {
 }
 
 void execute(const Plan& plan, void* dst, const void* src, const Epilogue& epilogue, void* stream) {
-  check_two_arrays(plan.impl().problem.operation());
+  check_two_arrays(plan.impl().problem);
   if (plan.impl().problem.elements() == 0) return;
   const Buffers buffers{dst, src, vectors_of(epilogue)};
   check_runs_on(plan.impl(), buffers);

@@ -100,7 +100,8 @@ class UnchangedEnvironment {
 void force_kernel(const Options& options, const Problem& problem, plan::Request& request) {
   if (options.kernel == any_kernel) return;
   request.kernel = options.kernel;
-  const bool other = problem.blocks != nullptr || problem.reduces || problem.in_place;
+  const bool other = problem.blocks != nullptr || problem.reduces || problem.in_place ||
+                     problem.lists != nullptr;
   if (!options.kernel.empty() || other) return;
   request.kernel = forced_by_environment();
   request.kernel_of_environment = !request.kernel.empty();
@@ -224,7 +225,8 @@ bool to_be_measured(bool asked, const plan::Plan& plan) {
 // A pointer of a move or a conversion that is null shows before the first candidate is timed. Other
 // operations have been checked.
 void check_before_timing(const Problem& problem, const Buffers& buffers) {
-  if (problem.blocks != nullptr || problem.reduces || problem.in_place) return;
+  if (problem.blocks != nullptr || problem.reduces || problem.in_place || problem.lists != nullptr)
+    return;
   check_pointers(problem, buffers.dst, buffers.src);
   check_vectors(problem, buffers.dst, buffers.vectors);
 }

@@ -123,8 +123,8 @@ std::vector<Range> ranges_of(const ListedSide& side, const Lists& lists) {
     const std::int64_t entry = entry_of(steps.places, side.table, k);
     if (steps.places == Places::pointers ? entry == 0 : entry < 0) continue;
     const auto at = static_cast<std::uint64_t>(side.address(steps, k));
-    ranges.push_back({at + static_cast<std::uint64_t>(reach.low),
-                      at + static_cast<std::uint64_t>(reach.high)});
+    ranges.push_back(
+        {at + static_cast<std::uint64_t>(reach.low), at + static_cast<std::uint64_t>(reach.high)});
   }
   return ranges;
 }
@@ -185,7 +185,8 @@ std::int64_t alignment_of(const Lists& lists) {
   std::int64_t common = 16;
   for (const ListMode& mode : lists.modes) {
     for (const Steps* steps : {&mode.src, &mode.dst}) {
-      common = std::gcd(common, steps->places == Places::pointers ? steps->alignment : steps->stride);
+      common =
+          std::gcd(common, steps->places == Places::pointers ? steps->alignment : steps->stride);
     }
   }
   return common;
@@ -202,10 +203,12 @@ std::string to_string(const Lists& lists) {
 
 void check_tables(const Problem& problem, const Buffers& buffers, bool entries) {
   if (problem.elements() == 0) return;
-  const ListedSide dst{"dst",           buffers.dst,    buffers.lists.dst, buffers.lists.dst_count,
-                       &ListMode::dst, dst_reach(problem)};
-  const ListedSide src{"src",           buffers.src,    buffers.lists.src, buffers.lists.src_count,
-                       &ListMode::src, src_reach(problem)};
+  const ListedSide dst{
+      "dst",          buffers.dst,       buffers.lists.dst, buffers.lists.dst_count,
+      &ListMode::dst, dst_reach(problem)};
+  const ListedSide src{
+      "src",          buffers.src,       buffers.lists.src, buffers.lists.src_count,
+      &ListMode::src, src_reach(problem)};
   for (const ListedSide* side : {&dst, &src}) {
     bool needs_data = true;
     for (const ListMode& mode : problem.lists->modes) {

@@ -21,8 +21,8 @@ Problem make_problem(const View& dst, const ConstView& src, const Epilogue& epil
 /// extents, and when an epilogue asks for what depends on the place of a list's step.
 Problem make_problem(const ListedView& dst, const ConstListedView& src, const Epilogue& epilogue);
 
-/// Bytes before and after the first element that a side of the problem reaches: [low, high). Of lists it is
-/// one step that is looked at.
+/// Bytes before and after the first element that a side of the problem reaches: [low, high). Of
+/// lists it is one step that is looked at.
 struct Reach {
   std::int64_t low = 0;
   std::int64_t high = 0;

@@ -6,6 +6,7 @@
 
 #include "core/fp_environment.hpp"
 #include "cpu/kernel.hpp"
+#include "cpu/list_places.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/threads.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 // The buffers, from the first elements on.
 Buffers at_first(const Problem& normal, const Buffers& buffers) {
-  Buffers first = buffers;
+  Buffers first = normal.lists == nullptr ? buffers : first_of_lists(normal, buffers);
   first.dst = dst_of(buffers) + normal.dst_offset;
   first.src = src_of(buffers) + normal.src_offset;
   return first;
@@ -71,12 +72,22 @@ void execute(const plan::Plan& plan, const Buffers& buffers) {
   run_in_pieces(kernel, kernel.config_for(planned, normal, first), normal, threads, first);
 }
 
-void run_move(const plan::BoxMove& move, std::byte* dst, const std::byte* src) {
+void run_move(const plan::BoxMove& move, const Buffers& buffers) {
   const Kernel& kernel = kernel_of(*move.chosen.row);
   const plan::AnyConfig& config = move.chosen.config;
-  const Buffers first = at_first(move.normal, {dst, src});
+  const Buffers first = at_first(move.normal, buffers);
   if (kernel.run_whole != nullptr) return kernel.run_whole(config, 1, first);
   kernel.run(config, move.normal, first, 0, pieces_for_one_thread(kernel, config, move.normal));
+}
+
+void run_pieces_of(const plan::BoxMove& move, const Buffers& buffers, std::int64_t first,
+                   std::int64_t last) {
+  kernel_of(*move.chosen.row)
+      .run(move.chosen.config, move.normal, at_first(move.normal, buffers), first, last);
+}
+
+void run_move(const plan::BoxMove& move, std::byte* dst, const std::byte* src) {
+  run_move(move, {dst, src});
 }
 
 }  // namespace cornerturn::cpu

@@ -102,10 +102,11 @@ HWY_INLINE void copy_run(u8* to, const u8* from, std::int64_t bytes) {
 template <int width>
 class Sweep {
  public:
-  Sweep(const TileConfig& config, const Problem& normal, u8* dst, const u8* src)
+  Sweep(const TileConfig& config, const Problem& normal, const TileLists* lists, u8* dst,
+        const u8* src)
       : config_(config),
         non_temporal_(plan::past_caches(config.stores)),
-        grid_(make_grid(config, normal)),
+        grid_(make_grid(config, normal, lists)),
         dst_(dst),
         src_(src),
         scratch_(thread_scratch<TileScratch>(Scratch::moving)),
@@ -405,25 +406,26 @@ class Sweep {
 };
 
 template <int width>
-void run_width(const TileConfig& config, const Problem& normal, u8* dst, const u8* src,
-               std::int64_t first, std::int64_t last) {
+void run_width(const TileConfig& config, const Problem& normal, const TileLists* lists, u8* dst,
+               const u8* src, std::int64_t first, std::int64_t last) {
   const auto phase = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst) % line);
-  Sweep<width>(plan::tile::at_phase(config, normal, phase), normal, dst, src).run(first, last);
+  Sweep<width>(plan::tile::at_phase(config, normal, phase), normal, lists, dst, src)
+      .run(first, last);
 }
 
-void run_tile(const TileConfig& config, const Problem& normal, u8* dst, const u8* src,
-              std::int64_t first, std::int64_t last) {
+void run_tile(const TileConfig& config, const Problem& normal, const TileLists* lists, u8* dst,
+              const u8* src, std::int64_t first, std::int64_t last) {
   switch (normal.dst_type.size()) {
     case 1:
-      return run_width<1>(config, normal, dst, src, first, last);
+      return run_width<1>(config, normal, lists, dst, src, first, last);
     case 2:
-      return run_width<2>(config, normal, dst, src, first, last);
+      return run_width<2>(config, normal, lists, dst, src, first, last);
     case 4:
-      return run_width<4>(config, normal, dst, src, first, last);
+      return run_width<4>(config, normal, lists, dst, src, first, last);
     case 8:
-      return run_width<8>(config, normal, dst, src, first, last);
+      return run_width<8>(config, normal, lists, dst, src, first, last);
     default:
-      return run_width<16>(config, normal, dst, src, first, last);
+      return run_width<16>(config, normal, lists, dst, src, first, last);
   }
 }
 
@@ -440,13 +442,21 @@ HWY_EXPORT(run_tile);
 namespace {
 
 std::int64_t pieces(const TileConfig& config, const Problem& normal) {
-  return make_grid(config, normal).pieces();
+  if (normal.lists == nullptr) return make_grid(config, normal).pieces();
+  return make_grid(config, plan::spread(normal).problem).pieces();
 }
 
 void run(const plan::TileConfig& config, const Problem& normal, const Buffers& buffers,
          std::int64_t first, std::int64_t last) {
-  HWY_DYNAMIC_DISPATCH(run_tile)
-  (config, normal, static_cast<u8*>(buffers.dst), static_cast<const u8*>(buffers.src), first, last);
+  const auto run_on = [&](const Problem& problem, const TileLists* lists) {
+    HWY_DYNAMIC_DISPATCH(run_tile)
+    (config, problem, lists, static_cast<u8*>(buffers.dst), static_cast<const u8*>(buffers.src),
+     first, last);
+  };
+  if (normal.lists == nullptr) return run_on(normal, nullptr);
+  const plan::SpreadProblem spread = plan::spread(normal);
+  const TileLists lists{spread, ListsOf(normal, buffers)};
+  run_on(spread.problem, &lists);
 }
 
 }  // namespace

@@ -44,11 +44,33 @@ void walk(int modes, ModeOf mode_of, std::int64_t first, std::int64_t count, std
   }
 }
 
+// walk(), where the modes may have a list: mode_at(k) is the number of the k-th fastest mode. The
+// list's own steps are looked up.
+template <class ModeAt, class StepOf>
+void walk_with_list(int modes, ModeAt mode_at, StepOf step_of, int list, const ListPlaces& places,
+                    std::int64_t first, std::int64_t count, std::int64_t* out) {
+  std::int64_t before = 1;
+  int k = 0;
+  for (; k < modes && mode_at(k) != list; ++k) before *= step_of(k).extent;
+  if (k == modes) return walk(modes, step_of, first, count, out);
+  const std::int64_t extent = step_of(k).extent;
+  walk(
+      modes,
+      [&](int i) {
+        return i == k ? Step{extent, 0} : step_of(i);
+      },
+      first, count, out);
+  for (std::int64_t i = 0; i < count; ++i) {
+    out[i] += places.offset((first + i) / before % extent);
+  }
+}
+
 }  // namespace
 
-TileGrid make_grid(const plan::TileConfig& config, const Problem& normal) {
+TileGrid make_grid(const plan::TileConfig& config, const Problem& normal, const TileLists* lists) {
   TileGrid grid;
   grid.problem = &normal;
+  grid.lists = lists;
   grid.split = plan::split_tile(normal, config.run_modes);
   grid.width = normal.dst_type.size();
   for (int k = 0; k < grid.split.chain_modes; ++k) {
@@ -98,34 +120,42 @@ TileGrid::Piece TileGrid::piece(std::int64_t index) const {
   std::int64_t rest = index / groups * near_batch + near;
   piece.src_offset = src_start;
   piece.dst_offset = dst_start;
-  for (int k = 0; rest > 0; ++k) {
+  // The first entry of a list lies anywhere, too.
+  for (int k = 0; lists == nullptr ? rest > 0 : k < split.batch_modes; ++k) {
     const Mode& mode = problem->modes[split.batch[static_cast<std::size_t>(k)]];
     const std::int64_t i = rest % mode.extent;
     rest /= mode.extent;
-    piece.src_offset += i * mode.src_stride;
-    piece.dst_offset += i * mode.dst_stride;
+    const int number = split.batch[static_cast<std::size_t>(k)];
+    piece.src_offset += is_list(&plan::SpreadProblem::src_list, number)
+                            ? lists->places.src.offset(i)
+                            : i * mode.src_stride;
+    piece.dst_offset += is_list(&plan::SpreadProblem::dst_list, number)
+                            ? lists->places.dst.offset(i)
+                            : i * mode.dst_stride;
   }
   return piece;
 }
 
 void TileGrid::row_offsets(std::int64_t first, std::int64_t count, std::int64_t* out) const {
-  walk(
-      split.run_modes,
-      [this](int k) {
-        const Mode& mode = problem->modes[problem->rank() - 1 - k];
-        return Step{mode.extent, mode.src_stride};
-      },
-      first, count, out);
+  const auto mode_at = [this](int k) { return problem->rank() - 1 - k; };
+  const auto step_of = [this, mode_at](int k) {
+    const Mode& mode = problem->modes[mode_at(k)];
+    return Step{mode.extent, mode.src_stride};
+  };
+  if (lists == nullptr) return walk(split.run_modes, step_of, first, count, out);
+  walk_with_list(split.run_modes, mode_at, step_of, lists->spread.src_list, lists->places.src,
+                 first, count, out);
 }
 
 void TileGrid::column_offsets(std::int64_t first, std::int64_t count, std::int64_t* out) const {
-  walk(
-      split.chain_modes,
-      [this](int k) {
-        const Mode& mode = problem->modes[split.chain[static_cast<std::size_t>(k)]];
-        return Step{mode.extent, mode.src_stride < 0 ? -mode.dst_stride : mode.dst_stride};
-      },
-      first, count, out);
+  const auto mode_at = [this](int k) { return int{split.chain[static_cast<std::size_t>(k)]}; };
+  const auto step_of = [this, mode_at](int k) {
+    const Mode& mode = problem->modes[mode_at(k)];
+    return Step{mode.extent, mode.src_stride < 0 ? -mode.dst_stride : mode.dst_stride};
+  };
+  if (lists == nullptr) return walk(split.chain_modes, step_of, first, count, out);
+  walk_with_list(split.chain_modes, mode_at, step_of, lists->spread.dst_list, lists->places.dst,
+                 first, count, out);
 }
 
 }  // namespace cornerturn::cpu

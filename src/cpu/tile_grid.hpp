@@ -5,14 +5,23 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/list_places.hpp"
+#include "plan/cpu/spread.hpp"
 #include "plan/cpu/tile.hpp"
 
 namespace cornerturn::cpu {
 
 inline constexpr std::int64_t line = 64;  // bytes that a store should write whole
 
+/// The lists of a problem that has been spread.
+struct TileLists {
+  const plan::SpreadProblem& spread;
+  ListsOf places;
+};
+
 struct TileGrid {
   const Problem* problem = nullptr;
+  const TileLists* lists = nullptr;  ///< null: every mode goes in steps
   plan::TileSplit split;
   std::int64_t width = 1;       // bytes of an element
   std::int64_t strip_rows = 1;  // elements of the destination run in a strip
@@ -46,12 +55,17 @@ struct TileGrid {
   /// Destination offsets of `count` consecutive elements of the source run.
   void column_offsets(std::int64_t first, std::int64_t count, std::int64_t* out) const;
 
+  bool is_list(int plan::SpreadProblem::*list, int mode) const {
+    return lists != nullptr && lists->spread.*list == mode;
+  }
+
   std::int64_t first_column(std::int64_t window) const { return window * window_columns; }
   std::int64_t end_column(std::int64_t window) const {
     return window + 1 == windows ? split.columns : (window + 1) * window_columns;
   }
 };
 
-TileGrid make_grid(const plan::TileConfig& config, const Problem& normal);
+TileGrid make_grid(const plan::TileConfig& config, const Problem& normal,
+                   const TileLists* lists = nullptr);
 
 }  // namespace cornerturn::cpu

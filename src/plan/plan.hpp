@@ -60,7 +60,8 @@ struct Row {
   std::string_view name;
   std::string_view idea;
   Operations operations;     ///< that it takes
-  bool takes_lists = false;  ///< problems with lists, and no others
+  /// Whether it takes problems with lists.
+  enum class ListRule : std::uint8_t { none, also, only } lists = ListRule::none;
   bool takes_empty = false;  ///< of GPUs: stands for problems without elements
   bool assumed = false;      ///< no fit has seen what the family's kernels cost
   /// Null when the kernel takes the (normalised) problem, else the rule that the problem breaks.

@@ -90,6 +90,7 @@ std::string rules_of(const Plan& plan) {
   std::string rules;
   for (const Row& row : registry_of(plan.machine)) {
     if (!row.operations.has(plan.normal.operation())) continue;
+    if (row.lists == Row::ListRule::only && plan.normal.lists == nullptr) continue;
     const char* rule = why_not(row, plan.normal, plan.machine);
     rules += fmt::format("; {}: {}", row.name, rule != nullptr ? rule : no_config);
   }
@@ -173,9 +174,11 @@ const char* why_not(const Row& row, const Problem& normal, const Machine& machin
   }
   const Operation operation = normal.operation();
   if (!row.operations.has(operation)) return rule_against(operation);
-  if (row.takes_lists != (normal.lists != nullptr)) {
-    return row.takes_lists ? "no mode's places come from a table"
-                           : "a mode's places come from a table";
+  if (normal.lists == nullptr && row.lists == Row::ListRule::only) {
+    return "no mode's places come from a table";
+  }
+  if (normal.lists != nullptr && row.lists == Row::ListRule::none) {
+    return "a mode's places come from a table";
   }
   return row.why_not(normal, machine);
 }

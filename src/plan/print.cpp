@@ -114,6 +114,11 @@ std::vector<std::string> steps_of(const Plan& plan) {
   return steps;
 }
 
+// Kernels of lists are no kernels that a problem without one could have had.
+bool is_beside(const Row& row, const Plan& plan) {
+  return row.lists == Row::ListRule::only && plan.normal.lists == nullptr;
+}
+
 // Every row of the registry: its candidates, or why it has none.
 std::string candidates_text(const Plan& plan) {
   const Candidates candidates = candidates_of(plan);
@@ -130,7 +135,7 @@ std::string candidates_text(const Plan& plan) {
           describe(candidate, plan.normal));
       listed = true;
     }
-    if (listed) continue;
+    if (listed || is_beside(row, plan)) continue;
     const char* rule = why_not(row, plan.normal, plan.machine);
     add(' ', row, "-",
         rule != nullptr                 ? rule
@@ -185,6 +190,7 @@ std::string to_json(const Plan& plan) {
   }
   nlohmann::json refused = nlohmann::json::array();
   for (const Row& row : registry_of(plan.machine)) {
+    if (is_beside(row, plan)) continue;
     if (const char* rule = why_not(row, plan.normal, plan.machine)) {
       refused.push_back({{"kernel", row.name}, {"rule", rule}});
     }

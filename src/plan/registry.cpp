@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "plan/cpu/costs.hpp"
+#include "plan/cpu/spread.hpp"
 #include "plan/gpu/families.hpp"
 #include "plan/link/families.hpp"
 #include "plan/plan.hpp"
@@ -23,9 +24,6 @@ Row named_row(int number) {
   row.assumed = requires {
     Family::assumed;
   };
-  row.takes_lists = requires {
-    Family::takes_lists;
-  };
   row.describe = [](const AnyConfig& config, const Problem& normal) {
     return Family::describe(config.as<Config>(), normal);
   };
@@ -35,12 +33,28 @@ Row named_row(int number) {
   return row;
 }
 
+// The problem as a family of the CPU sees it, which may take lists as modes.
+template <class Family, class Use>
+auto with_lists(const Problem& normal, const Use& use) {
+  if constexpr (requires { Family::spreads_lists; }) {
+    if (normal.lists != nullptr) return use(spread(normal).problem);
+  }
+  return use(normal);
+}
+
 template <class Family, int number>
 Row cpu_row() {
   using Config = typename Family::Config;
   Row row = named_row<Family>(number);
-  row.why_not = [](const Problem& normal, const Machine& machine) {
-    return Family::why_not(normal, *machine.cpu());
+  if constexpr (requires { Family::spreads_lists; }) row.lists = Row::ListRule::also;
+  if constexpr (requires { Family::takes_lists; }) row.lists = Row::ListRule::only;
+  row.why_not = [](const Problem& normal, const Machine& machine) -> const char* {
+    if constexpr (requires { Family::spreads_lists; }) {
+      if (normal.lists == nullptr) return Family::why_not(normal, *machine.cpu());
+      if (const char* rule = why_not_spread(normal)) return rule;
+    }
+    return with_lists<Family>(
+        normal, [&](const Problem& problem) { return Family::why_not(problem, *machine.cpu()); });
   };
   row.configure = [](const Row& self, const Setting& setting, Candidates& out) {
     const auto add = [&](const Config& config) {
@@ -48,23 +62,32 @@ Row cpu_row() {
     };
     const CpuInfo& cpu = *setting.machine.cpu();
     const auto& costs = std::get<number>(cpu.costs->families.of);
-    // The function object is passed by reference: nothing is allocated.
-    if constexpr (requires { Family::configure(setting.normal, cpu, costs, std::ref(add)); }) {
-      Family::configure(setting.normal, cpu, costs, std::ref(add));
-    } else {
-      Family::configure(setting.normal, cpu, std::ref(add));
-    }
+    with_lists<Family>(setting.normal, [&](const Problem& normal) {
+      // The function object is passed by reference: nothing is allocated.
+      if constexpr (requires { Family::configure(normal, cpu, costs, std::ref(add)); }) {
+        Family::configure(normal, cpu, costs, std::ref(add));
+      } else {
+        Family::configure(normal, cpu, std::ref(add));
+      }
+    });
   };
   row.estimate = [](const AnyConfig& config, const Setting& setting) {
     const auto& of_family = config.as<Config>();
     const CpuInfo& cpu = *setting.machine.cpu();
     const auto& costs = std::get<number>(cpu.costs->families.of);
     const int phase = setting.dst_phase;
-    if constexpr (requires { Family::cost_ns(of_family, setting.normal, cpu, costs, phase); }) {
-      return Estimate{1e-9 * Family::cost_ns(of_family, setting.normal, cpu, costs, phase)};
-    } else {
-      return Estimate{1e-9 * Family::cost_ns(of_family, setting.normal, cpu, costs)};
-    }
+    return with_lists<Family>(setting.normal, [&](const Problem& normal) {
+      if constexpr (requires { Family::cost_ns(of_family, normal, cpu, costs, phase); }) {
+        return Estimate{1e-9 * Family::cost_ns(of_family, normal, cpu, costs, phase)};
+      } else {
+        return Estimate{1e-9 * Family::cost_ns(of_family, normal, cpu, costs)};
+      }
+    });
+  };
+  row.describe = [](const AnyConfig& config, const Problem& normal) {
+    return with_lists<Family>(normal, [&](const Problem& problem) {
+      return Family::describe(config.as<Config>(), problem);
+    });
   };
   return row;
 }

@@ -14,6 +14,9 @@
 //                                                     // the caches may take Setting::dst_phase too
 //     static std::string describe(config, normal);    // its name in files of winners, too
 //     static std::string details(config);             // lines that explain() adds; may be missing
+//     static constexpr bool spreads_lists, takes_lists;   // where it is there: problems with lists
+//                                                     // are taken as spread.hpp has them, or they
+//                                                     // are all that is taken
 //   };
 //
 // Its kernel is NAME_kernel in cpu/NAME.cpp. The build reads the list as well.
@@ -25,6 +28,7 @@
 #include "plan/cpu/convert.hpp"
 #include "plan/cpu/copy.hpp"
 #include "plan/cpu/gather.hpp"
+#include "plan/cpu/listed.hpp"
 #include "plan/cpu/pack.hpp"
 #include "plan/cpu/pack_lines.hpp"
 #include "plan/cpu/passes.hpp"
@@ -52,6 +56,7 @@ using CpuFamilies = TypeList<
     strided::Family,
     convert::Family,
     gather::Family,
+    listed::Family,
     blocks::Family,
     amax::Family,
     swap::Family,

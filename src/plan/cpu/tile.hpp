@@ -85,6 +85,7 @@ struct Family {
   static constexpr std::string_view name = "tile";
   static constexpr std::string_view idea = "long runs on both sides, transposed in registers";
   static constexpr Operations operations{Operation::move, Operation::convert};
+  static constexpr bool spreads_lists = true;
   using Costs = tile::Costs;
   using Config = TileConfig;
 

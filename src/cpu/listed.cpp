@@ -1,0 +1,150 @@
+// listed: looks up where a step of a list lies and calls the kernel of the step. Steps that are
+// nothing but a run are copied here, and their lines are fetched ahead.
+#include <algorithm>
+#include <cstring>
+
+#include "core/divide.hpp"
+#include "cpu/box_copy.hpp"
+#include "cpu/engine.hpp"
+#include "cpu/kernel.hpp"
+#include "cpu/list_places.hpp"
+#include "plan/cpu/listed.hpp"
+#include "plan/cpu/planned_steps.hpp"
+
+namespace cornerturn::cpu {
+namespace {
+
+using plan::ListedConfig;
+using plan::PlannedSteps;
+
+// A source of zeros, for any element.
+alignas(16) constexpr std::byte zero[16] = {};
+
+/// The steps of all lists, counted with the last list fastest.
+class ListSteps {
+ public:
+  ListSteps(const Problem& normal, const Buffers& buffers)
+      : lists_(*normal.lists), places_(normal, buffers), buffers_(buffers) {}
+
+  struct Step {
+    std::byte* dst = nullptr;        ///< null: it is skipped
+    const std::byte* src = nullptr;  ///< null: there is nothing
+  };
+
+  Step at(std::int64_t number) const {
+    Step step{dst_of(buffers_), src_of(buffers_)};
+    bool there = true;
+    bool skipped = false;
+    for (auto mode = lists_.modes.rbegin(); mode != lists_.modes.rend(); ++mode) {
+      const std::int64_t k = number % mode->extent;
+      number /= mode->extent;
+      if (mode->src.from_table()) {
+        there = !places_.src.is_missing(k);
+        if (there) step.src += places_.src.offset(k);
+      } else {
+        step.src += k * mode->src.stride;
+      }
+      if (mode->dst.from_table()) {
+        skipped = places_.dst.is_missing(k);
+        if (!skipped) step.dst += places_.dst.offset(k);
+      } else {
+        step.dst += k * mode->dst.stride;
+      }
+    }
+    if (!there) step.src = nullptr;
+    if (skipped || (!there && lists_.missing == Missing::left)) step.dst = nullptr;
+    return step;
+  }
+
+ private:
+  const Lists& lists_;
+  ListsOf places_;
+  Buffers buffers_;
+};
+
+// How the steps are shared: several to a piece, or several pieces of the kernel to a step.
+struct Sharing {
+  std::int64_t steps;
+  std::int64_t pieces_a_step;
+
+  Sharing(const PlannedSteps& planned, const Problem& normal)
+      : steps(normal.lists->steps()), pieces_a_step(1) {
+    const Kernel& kernel = kernel_of(*planned.step.chosen.row);
+    if (planned.steps_a_piece > 1 || planned.run_bytes > 0 || kernel.pieces == nullptr) return;
+    pieces_a_step = kernel.pieces(planned.step.chosen.config, planned.step.normal);
+  }
+};
+
+std::int64_t pieces(const ListedConfig& config, const Problem& normal) {
+  const Sharing sharing(*config.planned, normal);
+  return ceil_div(sharing.steps, config.planned->steps_a_piece) * sharing.pieces_a_step;
+}
+
+// Steps [first, last) that are runs.
+void copy_runs(std::int64_t bytes, const ListSteps& steps, std::int64_t first, std::int64_t last) {
+  constexpr std::int64_t bytes_ahead = 4 << 10;
+  constexpr std::int64_t longest_ahead = 512;  // the processor fetches the rest of a run by itself
+  const std::int64_t ahead = std::clamp<std::int64_t>(bytes_ahead / bytes, 1, 32);
+  const std::int64_t fetched = std::min(bytes, longest_ahead);
+  const auto fetch = [&](std::int64_t number) {
+    if (number >= last) return;
+    const ListSteps::Step step = steps.at(number);
+    if (step.dst == nullptr) return;
+    for (std::int64_t b = 0; step.src != nullptr && b < fetched; b += memory_line) {
+      __builtin_prefetch(step.src + b, 0, 2);
+    }
+    for (std::int64_t b = 0; b < fetched; b += memory_line) fetch_to_write(step.dst + b);
+  };
+  for (std::int64_t i = first; i < std::min(first + ahead, last); ++i) fetch(i);
+  const auto each = [&](const auto& copy) {
+    for (std::int64_t i = first; i < last; ++i) {
+      fetch(i + ahead);
+      const ListSteps::Step step = steps.at(i);
+      if (step.dst == nullptr) continue;
+      if (step.src == nullptr) {
+        std::memset(step.dst, 0, static_cast<std::size_t>(bytes));
+      } else {
+        copy(step.dst, step.src);
+      }
+    }
+  };
+  if (bytes <= 512) return with_copy(bytes, each);
+  each([bytes](std::byte* dst, const std::byte* src) {
+    std::memcpy(dst, src, static_cast<std::size_t>(bytes));
+  });
+}
+
+void run(const ListedConfig& config, const Problem& normal, const Buffers& buffers,
+         std::int64_t first, std::int64_t last) {
+  const PlannedSteps& planned = *config.planned;
+  const Sharing sharing(planned, normal);
+  const ListSteps steps(normal, buffers);
+  if (sharing.pieces_a_step == 1) {
+    first *= planned.steps_a_piece;
+    last = std::min(last * planned.steps_a_piece, sharing.steps);
+  }
+  if (planned.run_bytes > 0) return copy_runs(planned.run_bytes, steps, first, last);
+  Buffers of_step = buffers;
+  of_step.lists = {};
+  for (std::int64_t i = first; i < last;) {
+    const std::int64_t number = i / sharing.pieces_a_step;
+    const std::int64_t from = i % sharing.pieces_a_step;
+    const std::int64_t to = std::min(sharing.pieces_a_step, from + last - i);
+    i += to - from;
+    const ListSteps::Step step = steps.at(number);
+    if (step.dst == nullptr) continue;
+    of_step.dst = step.dst;
+    of_step.src = step.src == nullptr ? zero : step.src;
+    if (sharing.pieces_a_step == 1 || step.src == nullptr) {
+      if (from == 0) run_move(step.src == nullptr ? planned.zeros : planned.step, of_step);
+    } else {
+      run_pieces_of(planned.step, of_step, from, to);
+    }
+  }
+}
+
+}  // namespace
+
+extern const Kernel listed_kernel = kernel_in_pieces<ListedConfig, pieces, run>;
+
+}  // namespace cornerturn::cpu
