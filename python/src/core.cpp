@@ -11,6 +11,7 @@
 #include "files.hpp"
 #include "in_place.hpp"
 #include "jax_ffi.hpp"
+#include "lists.hpp"
 #include "memory.hpp"
 #include "operand.hpp"
 #include "plan.hpp"
@@ -106,6 +107,7 @@ NB_MODULE(_core, module) {
       .def_ro("dtype", &Memory::dtype);
   add_plans(module);
   add_amax(module);
+  bind_lists(module);
   add_in_place(module);
   add_blocks(module);
   add_threads(module);
