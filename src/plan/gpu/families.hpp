@@ -14,7 +14,9 @@
 #include "plan/gpu/family.hpp"
 #include "plan/gpu/fine.hpp"
 #include "plan/gpu/gather.hpp"
+#include "plan/gpu/list_rows.hpp"
 #include "plan/gpu/pack.hpp"
+#include "plan/gpu/pages.hpp"
 #include "plan/gpu/panels.hpp"
 #include "plan/gpu/passes.hpp"
 #include "plan/gpu/quantise.hpp"
@@ -40,6 +42,8 @@ using Families = TypeList<
     gather::Family,
     repeat::Family,
     pack::Family,
+    list_rows::Family,
+    pages::Family,
     quantise::Family,
     dequantise::Family,
     blocks::Family,

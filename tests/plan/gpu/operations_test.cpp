@@ -62,8 +62,8 @@ TEST(GpuOperations, EveryKernelRefusesWhatItIsNotFor) {
     std::string takers;  // of its operation
     const char* rule;
   } cases[] = {
-      {move(), "copy rows structures tile skew fine pack gather repeat", "values are only moved"},
-      {conversion, "copy rows structures tile skew pack gather", "values are converted"},
+      {move(), "copy rows structures tile skew fine pack list_rows pages gather repeat", "values are only moved"},
+      {conversion, "copy rows structures tile skew pack pages gather", "values are converted"},
       {matrix(q8, 64, 64), "quantise blocks", "values are quantised"},
       {stack.problem(true), "dequantise blocks", "values are dequantised"},
       {reduce_problem(ElementType(Kind::f32), {64}, {4}), "amax",

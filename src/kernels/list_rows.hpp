@@ -1,0 +1,106 @@
+// list_rows: each step of a list consists of rows that both sides share, of one element or more. A
+// thread looks up where the steps of its vectors lie, and moves the vectors. Rows with nothing in
+// the source become zeros, or are left alone.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/context.hpp"
+#include "kernels/elements.hpp"
+#include "kernels/lists.hpp"
+#include "kernels/rows.hpp"
+#include "kernels/walk.hpp"
+
+namespace cornerturn::kernels {
+
+struct ListRowsArgs {
+  const std::byte* src = nullptr;
+  std::byte* dst = nullptr;
+  std::int64_t rows = 0;  ///< of all steps
+  FastDivide64 length;    ///< elements of a row
+  FastDivide short_length;
+  FastDivide rows_a_step;
+  int element_bytes = 1;
+  bool single = false;  ///< one element a thread, for problems that do not fill the GPU
+  bool leaves_missing = false;
+  ListSide from;
+  ListSide to;
+  Walk walk;  ///< over the rows of a step
+};
+
+/// Where rows of a list begin, as RowsOfBlock asks for it.
+template <class Ctx>
+struct ListWalk {
+  Ctx& ctx;
+  const ListRowsArgs& a;
+
+  template <int N>
+  CT_DEVICE void at(const std::uint32_t (&row)[N], Offsets (&begin)[N]) const {
+    std::uint32_t step[N], inner[N];
+    CT_UNROLL
+    for (int i = 0; i < N; ++i) {
+      step[i] = a.rows_a_step.quotient(row[i]);
+      inner[i] = row[i] - step[i] * a.rows_a_step.divisor;
+    }
+    a.walk.at(inner, begin);
+    CT_UNROLL
+    for (int i = 0; i < N; ++i) {
+      const bool inside = row[i] < a.rows;
+      const std::int64_t src = a.from.offset(ctx, step[i], inside);
+      const std::int64_t dst = a.to.offset(ctx, step[i], inside);
+      begin[i].src = src == ListSide::nothing ? src : begin[i].src + src;
+      begin[i].dst = dst == ListSide::nothing ? dst : begin[i].dst + dst;
+    }
+  }
+};
+
+template <class T, int count>
+struct ListRows {
+  static constexpr int threads = rows_threads;
+  static constexpr int min_blocks = count == 1 ? 8 : 4;
+
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const ListRowsArgs& a) {
+    const std::int64_t first = std::int64_t{ctx.block_id().x} * (threads * count);
+    int place[count];
+    CT_UNROLL
+    for (int i = 0; i < count; ++i) place[i] = ctx.thread_index() + i * threads;
+    const struct {
+      FastDivide64 length;
+      FastDivide short_length;
+      ListWalk<Ctx> walk;
+    } listed{a.length, a.short_length, {ctx, a}};
+    const RowsOfBlock<false, count> rows(listed, first, place);
+    constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+    T v[count];
+    CT_UNROLL
+    for (int i = 0; i < count; ++i) {
+      const bool there = rows.row[i] < a.rows && rows.begin[i].src != ListSide::nothing;
+      v[i] = ctx.load_if(there, at<const T>(a.src, rows.begin[i].src + size * rows.at[i]));
+    }
+    CT_UNROLL
+    for (int i = 0; i < count; ++i) {
+      const bool left = a.leaves_missing && rows.begin[i].src == ListSide::nothing;
+      const bool there = rows.row[i] < a.rows && rows.begin[i].dst != ListSide::nothing && !left;
+      ctx.store_if(there, at<T>(a.dst, rows.begin[i].dst + size * rows.at[i]), v[i]);
+    }
+  }
+
+ private:
+  // By numbers: a side of pointers begins at address 0, and a row may have no place.
+  template <class V, class Base>
+  CT_DEVICE static V* at(Base* base, std::int64_t offset) {
+    return reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(base) +
+                                static_cast<std::uintptr_t>(offset));
+  }
+};
+
+template <class Visit>
+void dispatch(const ListRowsArgs& a, Visit&& visit) {
+  with_element(a.element_bytes, [&]<class T>(T) {
+    a.single ? visit.template operator()<ListRows<T, 1>>()
+             : visit.template operator()<ListRows<T, 4>>();
+  });
+}
+
+}  // namespace cornerturn::kernels

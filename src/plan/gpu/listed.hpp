@@ -1,0 +1,43 @@
+// What the families of kernels for lists have in common.
+#pragma once
+
+#include "core/buffers.hpp"
+#include "core/normalise.hpp"
+#include "core/problem.hpp"
+#include "core/validate.hpp"
+#include "kernels/lists.hpp"
+
+namespace cornerturn::plan::gpu {
+
+/// Null, or the rule that a problem's lists break.
+const char* why_no_list(const Problem& normal);
+
+/// What is done at one step, between its first elements.
+Problem step_of_list(const Problem& normal);
+
+/// The problem with its list as an ordinary mode, whose steps lie one behind the other: what its
+/// kernels move, and about as fast.
+Problem in_order(const Problem& normal);
+
+/// The alignment of the first elements of all steps.
+Alignment of_steps(const Problem& normal, const Alignment& start);
+
+/// Both sides of the list, without the tables.
+kernels::ListSide from_of(const Problem& normal);
+kernels::ListSide to_of(const Problem& normal);
+
+/// Puts the addresses into the arguments `src`, `dst`, `from` and `to` of a launch.
+template <class Args, class Sides>
+void bind_list(Args& args, Sides& sides, const Problem& normal, const Buffers& buffers) {
+  const ListMode& list = normal.lists->modes.front();
+  args.from.table = buffers.lists.src;
+  args.to.table = buffers.lists.dst;
+  const bool src_at_0 = list.src.places == Places::pointers;
+  const bool dst_at_0 = list.dst.places == Places::pointers;
+  const std::byte* const src = src_at_0 ? nullptr : static_cast<const std::byte*>(buffers.src);
+  std::byte* const dst = dst_at_0 ? nullptr : static_cast<std::byte*>(buffers.dst);
+  sides.src = reinterpret_cast<const std::byte*>(address_of(src, normal.src_offset));
+  sides.dst = reinterpret_cast<std::byte*>(address_of(dst, normal.dst_offset));
+}
+
+}  // namespace cornerturn::plan::gpu
