@@ -127,6 +127,36 @@ CT_C_API ct_status ct_copy(const ct_view* dst, const ct_const_view* src, const c
 CT_C_API ct_status ct_copy_with(const ct_view* dst, const ct_const_view* src,
                                 const ct_epilogue* epilogue, const ct_options* options);
 
+typedef enum ct_places { CT_STRIDES = 0, CT_I32 = 1, CT_I64 = 2, CT_POINTERS = 3 } ct_places;
+
+/** When entries are looked at before anything is written. */
+typedef enum ct_list_checks {
+  CT_CHECK_ON_CPU = 0, /**< where the CPU does the work */
+  CT_CHECK_ALWAYS = 1, /**< on a GPU too: the call waits for the stream, and cannot be captured */
+  CT_CHECK_NEVER = 2   /**< what is out of range is read or written */
+} ct_list_checks;
+
+/** A table with the places of one axis of a view, as List in lists.hpp says. Start from
+ * CT_LIST_INIT. */
+typedef struct ct_list {
+  size_t size;       /**< sizeof(ct_list), so that the struct can grow */
+  int places;        /**< a ct_places: what the table holds */
+  const void* table; /**< one entry for each index of the axis, where the arrays lie */
+  int axis;
+  int64_t count;     /**< indices are less than that; -1: there is nothing, or it is skipped */
+  int leave_missing; /**< 1 leaves what has no source as it is; 0 fills it with zeros */
+  int alignment;     /**< of pointers on a GPU, in bytes, at most 16; 0: the element's size */
+} ct_list;
+#define CT_LIST_INIT \
+  { sizeof(ct_list), CT_STRIDES, NULL, 0, 0, 0, 0 }
+
+/** Sets dst[i] = src[i] with `epilogue`, where an axis of one or both views comes from a table. A
+ * NULL list means that all axes go in strides. `checks` is a ct_list_checks. */
+CT_C_API ct_status ct_copy_listed(const ct_view* dst, const ct_list* dst_list,
+                                  const ct_const_view* src, const ct_list* src_list,
+                                  const ct_epilogue* epilogue, int checks,
+                                  const ct_options* options);
+
 /** Writes src with its axes in the order perm[0..rank-1] to dst, packed, last index fastest. */
 CT_C_API ct_status ct_permute(void* dst, const ct_const_view* src, const int* perm,
                               const ct_options* options);

@@ -180,6 +180,41 @@ ct::Epilogue to_epilogue(const ct_epilogue* c_epilogue) {
   return epilogue;
 }
 
+static_assert(CT_POINTERS == static_cast<int>(ct::Places::pointers));
+static_assert(CT_CHECK_NEVER == static_cast<int>(ct::ListChecks::never));
+
+ct::List to_list(const ct_list* c_list, const char* name) {
+  if (c_list == nullptr) return {};
+  if (c_list->size != sizeof(ct_list)) {
+    throw ct::Error(ct::Status::invalid_argument,
+                    fmt::format("{}.size = {} is not {}: start from CT_LIST_INIT", name,
+                                c_list->size, sizeof(ct_list)));
+  }
+  if (c_list->places < CT_STRIDES || c_list->places > CT_POINTERS) {
+    throw ct::Error(ct::Status::invalid_argument,
+                    fmt::format("{}.places = {} is unknown: use CT_I32, CT_I64 or CT_POINTERS",
+                                name, c_list->places));
+  }
+  return {.places = static_cast<ct::Places>(c_list->places),
+          .table = c_list->table,
+          .axis = c_list->axis,
+          .count = c_list->count,
+          .missing = choice<int>("list.leave_missing", c_list->leave_missing, "0", "1") == 1
+                         ? ct::Missing::left
+                         : ct::Missing::zeros,
+          .alignment = c_list->alignment};
+}
+
+ct::ListChecks to_checks(int checks) {
+  if (checks < CT_CHECK_ON_CPU || checks > CT_CHECK_NEVER) {
+    throw ct::Error(ct::Status::invalid_argument,
+                    fmt::format("checks = {} is unknown: use CT_CHECK_ON_CPU, CT_CHECK_ALWAYS or "
+                                "CT_CHECK_NEVER",
+                                checks));
+  }
+  return static_cast<ct::ListChecks>(checks);
+}
+
 ct::BlockOptions to_block_options(const ct_block_options* c_options) {
   ct::BlockOptions options;
   if (c_options == nullptr) return options;
@@ -253,6 +288,18 @@ ct_status ct_copy_with(const ct_view* dst, const ct_const_view* src, const ct_ep
   return guarded([&] {
     ct::copy(to_view<ct::View>(dst, "dst"), to_view<ct::ConstView>(src, "src"),
              to_epilogue(epilogue), to_options(options));
+  });
+}
+
+ct_status ct_copy_listed(const ct_view* dst, const ct_list* dst_list, const ct_const_view* src,
+                         const ct_list* src_list, const ct_epilogue* epilogue, int checks,
+                         const ct_options* options) {
+  return guarded([&] {
+    ct::Options asked = to_options(options);
+    asked.lists = to_checks(checks);
+    ct::copy(ct::ListedView(to_view<ct::View>(dst, "dst"), to_list(dst_list, "dst_list")),
+             ct::ConstListedView(to_view<ct::ConstView>(src, "src"), to_list(src_list, "src_list")),
+             to_epilogue(epilogue), asked);
   });
 }
 

@@ -38,6 +38,32 @@ TEST(C, TakesValuesInEitherOrderOfBytes) {
             CT_INVALID_ARGUMENT);
 }
 
+TEST(C, CopiesByLists) {
+  const float pool[4][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}};
+  float dst[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+  const int32_t indices[3] = {2, -1, 0};
+  const int64_t shape[2] = {3, 2};
+  const ct_const_view src = {pool, "f32", 2, shape, nullptr};
+  const ct_view to = {dst, "f32", 2, shape, nullptr};
+  ct_list list = CT_LIST_INIT;
+  list.places = CT_I32;
+  list.table = indices;
+  list.count = 4;
+  ASSERT_EQ(ct_copy_listed(&to, nullptr, &src, &list, nullptr, CT_CHECK_ON_CPU, nullptr), CT_OK);
+  EXPECT_EQ(std::vector<float>(dst[0], dst[0] + 6), (std::vector<float>{4, 5, 0, 0, 0, 1}));
+
+  list.count = 2;
+  EXPECT_EQ(ct_copy_listed(&to, nullptr, &src, &list, nullptr, CT_CHECK_ON_CPU, nullptr),
+            CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(),
+               "src.list: index 0 is 2, but it has to be less than 2, and -1 at least");
+  list.places = 9;
+  EXPECT_EQ(ct_copy_listed(&to, nullptr, &src, &list, nullptr, CT_CHECK_ON_CPU, nullptr),
+            CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(),
+               "src_list.places = 9 is unknown: use CT_I32, CT_I64 or CT_POINTERS");
+}
+
 TEST(C, PermutesInPlace) {
   float array[6] = {0, 1, 2, 3, 4, 5};
   ASSERT_EQ(ct_transpose_in_place(array, 2, 3, "f32", nullptr), CT_OK);
