@@ -22,7 +22,7 @@
 #include "cornerturn/cornerturn.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_buffer.hpp"
-#include "files/file.hpp"
+#include "files/output_file.hpp"
 #include "gpu/accelerator.hpp"
 #include "harness/machine.hpp"
 #include "harness/statistics.hpp"

@@ -38,21 +38,23 @@ struct List {
   int alignment = 0;
 };
 
-/// A view with a list. Along the list's axis, `shape` counts the entries of the table.
+/// A view with a list. It is no view, so that no function takes it that would not look at its list.
+/// Along the list's axis, `shape` counts the entries of the table.
 ///   indices   Entry k lies at data + table[k] * strides[axis].
 ///   pointers  Entry k lies at table[k]; `data` and strides[axis] are not used.
 template <class Void>
-struct BasicListedView : BasicView<Void> {
+struct BasicListedView {
+  BasicView<Void> view;
   List list = {};
 
-  BasicListedView(BasicView<Void> view, List places = {})  // NOLINT: a view may have no list
-      : BasicView<Void>(std::move(view)), list(places) {}
+  BasicListedView(BasicView<Void> array, List places = {})  // NOLINT: a view may have no list
+      : view(std::move(array)), list(places) {}
   template <std::same_as<std::remove_const_t<Void>> Other>
-  BasicListedView(const BasicView<Other>& view)  // NOLINT: converts on purpose
-      : BasicView<Void>(view) {}
+  BasicListedView(const BasicView<Other>& array)  // NOLINT: converts on purpose
+      : view(array) {}
   template <std::same_as<std::remove_const_t<Void>> Other>
   BasicListedView(const BasicListedView<Other>& other)  // NOLINT: converts on purpose
-      : BasicView<Void>(other), list(other.list) {}
+      : view(other.view), list(other.list) {}
 };
 
 using ListedView = BasicListedView<void>;

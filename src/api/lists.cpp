@@ -46,12 +46,12 @@ ListedCall listed_call_of(const ListedView& dst, const ConstListedView& src,
                           const Epilogue& epilogue, const Options& options) {
   ListedCall call;
   call.problem = make_problem(dst, src, epilogue);
-  call.buffers.dst = dst.data;
-  call.buffers.src = src.data;
+  call.buffers.dst = dst.view.data;
+  call.buffers.src = src.view.data;
   call.buffers.vectors = {epilogue.scale, epilogue.bias};
   call.buffers.lists = {src.list.table, dst.list.table, src.list.count, dst.list.count};
   const auto data_of = [](const auto& view) -> const void* {
-    return view.list.places == Places::pointers ? nullptr : view.data;
+    return view.list.places == Places::pointers ? nullptr : view.view.data;
   };
   const auto table_of = [](const auto& view) -> const void* {
     return is_listed(view) ? view.list.table : nullptr;
@@ -63,8 +63,8 @@ ListedCall listed_call_of(const ListedView& dst, const ConstListedView& src,
                                     {"epilogue.scale", epilogue.scale},
                                     {"epilogue.bias", epilogue.bias}});
   if (call.target.gpu >= 0) {
-    if (data_of(dst) != nullptr) call.target.alignment.dst = alignment_of(dst.data);
-    if (data_of(src) != nullptr) call.target.alignment.src = alignment_of(src.data);
+    if (data_of(dst) != nullptr) call.target.alignment.dst = alignment_of(dst.view.data);
+    if (data_of(src) != nullptr) call.target.alignment.src = alignment_of(src.view.data);
   }
   return call;
 }
@@ -105,8 +105,7 @@ void check_on_host(const ListedCall& call, const Options& options) {
 void copy(const ListedView& dst, const ConstListedView& src, const Epilogue& epilogue,
           const Options& options) {
   if (!is_listed(dst) && !is_listed(src)) {
-    return copy(static_cast<const View&>(dst), static_cast<const ConstView&>(src), epilogue,
-                options);
+    return copy(dst.view, src.view, epilogue, options);
   }
   require_here(options);
   const ListedCall call = listed_call_of(dst, src, epilogue, options);
@@ -117,7 +116,7 @@ void copy(const ListedView& dst, const ConstListedView& src, const Epilogue& epi
   } else {
     check_tables(call.problem, call.buffers, on_cpu && options.lists != ListChecks::never);
   }
-  check_vectors(call.problem, dst.data, call.buffers.vectors);
+  check_vectors(call.problem, dst.view.data, call.buffers.vectors);
   Options asked = options;
   // One kernel alone takes steps where there is nothing.
   if (on_cpu && asked.kernel.empty() && has_missing(call.problem, call.buffers)) {
@@ -130,8 +129,7 @@ void copy(const ListedView& dst, const ConstListedView& src, const Epilogue& epi
 Plan make_plan(const ListedView& dst, const ConstListedView& src, const Epilogue& epilogue,
                const Options& options) {
   if (!is_listed(dst) && !is_listed(src)) {
-    return make_plan(static_cast<const View&>(dst), static_cast<const ConstView&>(src), epilogue,
-                     options);
+    return make_plan(dst.view, src.view, epilogue, options);
   }
   if (const auto device = described_device(options)) {
     return Plan(plan_for(*device, make_problem(dst, src, epilogue), options));

@@ -244,10 +244,10 @@ Steps steps_of(const BasicListedView<Void>& view, int axis, std::string_view nam
   const auto at = static_cast<std::size_t>(axis);
   const List& list = view.list;
   if (list.places == Places::strides || list.axis != axis) {
-    return {Places::strides, view.strides[at]};
+    return {Places::strides, view.view.strides[at]};
   }
-  if (list.places != Places::pointers) return {list.places, view.strides[at]};
-  const std::int64_t alignment = list.alignment == 0 ? view.type.size() : list.alignment;
+  if (list.places != Places::pointers) return {list.places, view.view.strides[at]};
+  const std::int64_t alignment = list.alignment == 0 ? view.view.type.size() : list.alignment;
   if (alignment < 1 || (alignment & (alignment - 1)) != 0) {
     refuse(fmt::format("{}.list.alignment = {} is no power of two", name, list.alignment));
   }
@@ -258,7 +258,7 @@ template <class Void>
 void check_list(const BasicListedView<Void>& view, std::string_view name) {
   const List& list = view.list;
   if (list.places == Places::strides) return;
-  const auto rank = static_cast<int>(view.shape.size());
+  const auto rank = static_cast<int>(view.view.shape.size());
   if (list.axis < 0 || list.axis >= rank) {
     refuse(fmt::format("{}.list.axis = {} is out of range for rank {}", name, list.axis, rank));
   }
@@ -306,26 +306,25 @@ Problem make_problem(const View& dst, const ConstView& src, const Epilogue& epil
 
 Problem make_problem(const ListedView& dst, const ConstListedView& src, const Epilogue& epilogue) {
   if (dst.list.places == Places::strides && src.list.places == Places::strides) {
-    return make_problem(static_cast<const View&>(dst), static_cast<const ConstView&>(src),
-                        epilogue);
+    return make_problem(dst.view, src.view, epilogue);
   }
-  Problem problem = unchecked_problem(dst, src, epilogue);
+  Problem problem = unchecked_problem(dst.view, src.view, epilogue);
   check_list(dst, "dst");
   check_list(src, "src");
   if (problem.values.rounding == Rounding::stochastic) {
     refuse("epilogue.rounding = stochastic, but it depends on places, and a list has none");
   }
   if (problem.elements() != 0) {
-    check_size(problem, src.shape, std::max(src.type.size(), dst.type.size()));
+    check_size(problem, src.view.shape, std::max(src.view.type.size(), dst.view.type.size()));
     Problem of_dst = problem;
     spread(of_dst, dst.list, &Mode::dst_stride);
     if (of_dst.elements() != 0) {
-      check_reach(of_dst, "dst", dst.type.size(), [](const Mode& m) { return m.dst_stride; });
+      check_reach(of_dst, "dst", dst.view.type.size(), [](const Mode& m) { return m.dst_stride; });
       check_destination_is_written_once(of_dst);
     }
     Problem of_src = problem;
     spread(of_src, src.list, &Mode::src_stride);
-    check_reach(of_src, "src", src.type.size(), [](const Mode& m) { return m.src_stride; });
+    check_reach(of_src, "src", src.view.type.size(), [](const Mode& m) { return m.src_stride; });
   }
   take_lists_out(problem, dst, src);
   return problem;

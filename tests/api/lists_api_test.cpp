@@ -49,7 +49,7 @@ class Lists : public testing::Test {
 
 TEST_F(Lists, ArraysAreStackedAndPermutedInOnePass) {
   View to(out.data(), f32, {2, 5, 3});
-  copy(View(to.permuted({2, 0, 1})), all());
+  copy(to.permuted({2, 0, 1}), all());
   for (int i = 0; i < 10; ++i) {
     for (int k = 0; k < 3; ++k) EXPECT_EQ(out[static_cast<std::size_t>(3 * i + k)], 10 * k + i);
   }
