@@ -152,6 +152,18 @@ def boxes(results: Results) -> str:
     return text
 
 
+def few_blocks(results: Results) -> str:
+    """Empty where nobody was limited to few blocks."""
+    names = [f"direct, {blocks} blocks" for blocks in (4, 8, 16, 32)]
+    text = ""
+    for way, words in WAYS.items():
+        for key in results.of([*SUITES, "sizes"], way):
+            shares = results.shares[key]
+            if any(name in shares for name in names):
+                text += row([f"{key[0]}: {key[1]}, {words}", *(percent(shares.get(name)) for name in [*names, "direct"])])
+    return head("`direct`, % of the dense copy, on so many blocks", ["4", "8", "16", "32", "no limit"]) + text if text else ""
+
+
 def sizes(results: Results) -> str:
     def microseconds(seconds) -> str:
         return "-" if seconds is None else f"{1e6 * seconds:.1f}" if seconds < 1e-4 else f"{1e6 * seconds:,.0f}"
@@ -221,7 +233,7 @@ def markdown(results: Results) -> str:
         parts += ["64 MiB in boxes that lie scattered on the host's side, in pinned memory, % of the dense copy:\n", boxes(results)]
     if results.of(["sizes"]):
         parts += ["From 64 KiB on, in pinned memory:\n", sizes(results)]
-    parts += [routes(results), notes(results)]
+    parts += [few_blocks(results), routes(results), notes(results)]
     return "\n".join(part for part in parts if part)
 
 

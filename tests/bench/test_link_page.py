@@ -42,6 +42,7 @@ def results(tmp_path):
         case("weights", "first", cornerturn=1.25, dense=1.0, dense__then_permuted=1.6, chunks=1.25, direct=1.0),
         overwriting,
         case("weights", "first", memory="mapped", cornerturn=4.0, dense=1.0, dense_here=5.0),
+        case("windows", "some", "out", cornerturn=1.0, dense=1.0, direct__4_blocks=2.0, direct__16_blocks=1.25),
         case("boxes", "4 KiB", "out", cornerturn=1.0, dense=0.9, cudaMemcpyBatchAsync=3.0),
         case("sizes", "64 KiB", cornerturn=12.5e-6, dense=1e-5, dense__then_permuted=2e-3),
     ]
@@ -72,11 +73,12 @@ def test_it_adds_up(tmp_path, results):
     assert "| 4 KiB | - | - | - | **90** | 30 | - |" in text
     assert "| 64 KiB | **12.5** | 10.0 | 2,000 | 20.0 | - | - | - | - |" in text
     assert "faster in 2 of 299 problems" in text and "there one call takes up to 1.05 times as long" in text
+    assert "| windows: some, out of it | 50 | - | 80 | - | - |" in text
     assert "| `direct` | 1 | 0 | 1 |" in text and "| `chunks` | 1 | 1 | 0 |" in text
     assert "route in 0 of 1 cases" in text
     assert "X100, Some CPU, driver 1.2; PyTorch 3.4, 8 threads; 2026-01-02, commit abc" in text
     assert "up to 400000.0 GB/s into the GPU and 4.4 GB/s out of it" in text
-    assert "into the GPU, 2 cases" in image and "out of it, 1 cases" in image
+    assert "into the GPU, 2 cases" in image and "out of it, 2 cases" in image
 
 
 def test_the_later_of_two_runs_counts(tmp_path, results):
