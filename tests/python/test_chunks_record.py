@@ -131,7 +131,7 @@ def test_killed_when_it_resumes_and_when_it_begins_anew(here, target):
     assert number >= 13
 
 
-@pytest.mark.parametrize("step", ["_remove_pieces", "_remove_array", "_remove"])
+@pytest.mark.parametrize("step", ["_remove_pieces", "_remove_array", "remove"])
 @pytest.mark.parametrize("target", ["y.npy", "y.h5::g/t", "y.zarr::g/t"])
 def test_ended_while_an_earlier_run_is_removed(here, many_tasks, monkeypatch, target, step):
     """The array of the earlier run is there in part, or its list of tasks is: neither is followed."""
@@ -171,7 +171,7 @@ def test_ended_when_the_array_is_there_in_part(here, monkeypatch, target):
     interrupted(target)
     found = record.Record(place_of(target))
     with found.locked():
-        found._remove("done")
+        found.remove("done")
         found._go_on(record.CREATING)
     run(target, resume=True)
     assert what_is_there(target) == "new" and not os.path.exists(place_of(target).folder)

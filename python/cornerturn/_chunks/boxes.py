@@ -73,6 +73,15 @@ class Grid(NamedTuple):
         return product(*[range(start // step, -(-stop // step)) for start, stop, step in spans])
 
 
+def together(step: Extents, shape: Extents, most: int) -> Extents:
+    """So many boxes of `step` side by side, the last axes first, that they have `most` elements or fewer, or one box."""
+    found = list(step)
+    for axis in reversed(range(len(step))):
+        number = max(1, most // max(math.prod(found), 1))
+        found[axis] *= min(number, -(-shape[axis] // step[axis]) or 1)
+    return tuple(found)
+
+
 def meetings(extent: int, a: int, b: int) -> int:
     """How many pairs of a box of `a` and one of `b` have elements in common, along one axis."""
     if extent == 0:

@@ -233,7 +233,7 @@ class DatasetRecord(Record):
         groups.consolidate([self.array], self._at("zarr.json"))
         sync_all(self.array)
 
-    def _check_final(self, overwrite: bool) -> None:
+    def check_final(self, overwrite: bool, old: Any) -> None:
         check_absent(self.place)
 
 

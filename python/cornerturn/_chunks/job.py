@@ -14,7 +14,7 @@ import numpy
 
 from cornerturn import _core
 from cornerturn._arrays import axis_error, dtype_name, is_integer, order_of, shown
-from cornerturn._chunks import metadata, metadata_hdf5, planning, replacing, runners
+from cornerturn._chunks import metadata, metadata_hdf5, planning, replacing, runners, unnamed
 from cornerturn._chunks.boxes import Extents
 from cornerturn._chunks.place import place_of
 from cornerturn._chunks.planning import RechunkPlan, Side
@@ -41,6 +41,11 @@ class Prepared:
         if not (resume and os.path.lexists(record.folder)):
             replacing.check_present(record.place, overwrite)  # nothing is written where that fails
         with record.locked():
+            if not record.step and unnamed.suits(record.place, self.job, client):
+                with unnamed.opened(os.path.dirname(record.final)) as path:
+                    if path is not None:
+                        self._unnamed(path, progress, overwrite)
+                        return
             if record.step and resume:
                 changed = self._adopt(record.what)
                 record.what["overwrite"] |= overwrite
@@ -53,6 +58,14 @@ class Prepared:
             if record.step == WORKING:
                 self._stages(client, progress, self._done())
             record.finish()
+
+    def _unnamed(self, path: str, progress: Any, overwrite: bool) -> None:
+        target, record = self.job.target, self.record
+        replacing.check_present(record.place, overwrite)
+        old = replacing.identity(record.final)
+        with target.unnamed(path):
+            self._stages(None, progress, set(), keeps=False)
+        unnamed.give_name(path, record, old, overwrite)
 
     def _begin(self, overwrite: bool) -> None:
         record = self.record
@@ -116,14 +129,15 @@ class Prepared:
     def bytes_moved(self) -> int:
         return sum(self.job.tasks(stage) * self.job.weight(stage) for stage in range(len(self.job.stages)))
 
-    def _stages(self, client: Any, progress: Any, done: set[tuple[int, int]]) -> None:
+    def _stages(self, client: Any, progress: Any, done: set[tuple[int, int]], keeps: bool = True) -> None:
         job, total = self.job, self.bytes_moved()
         moved = sum(job.weight(stage) for stage, _ in done)
         told = 0.0
 
         def finished(stage: int, number: int) -> None:
             nonlocal moved, told
-            self.record.finish_task(stage, number)
+            if keeps:
+                self.record.finish_task(stage, number)
             moved += job.weight(stage)
             now = time.monotonic()
             if progress is not None and (moved == total or now - told > 0.1):

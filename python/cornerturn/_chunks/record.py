@@ -7,6 +7,7 @@ by itself. So what a step of the record relies on is on the disk before the reco
 
     lock           is held while a run works here
     record.json    what is being made, and the step that the work has reached; it is replaced as a whole
+    placing        a small array without a record, whole, that is about to get its name
     done           a line for each finished task, and one where all before it is on the disk
     array.SUFFIX   what is made
     pieces         intermediate files
@@ -48,7 +49,7 @@ class Record:
     def __init__(self, place: Place):
         self.place, self.final, self.folder = place, place.path, place.folder
         self.array = self._at("array" + os.path.splitext(place.path)[1])
-        self.pieces, self.old = self._at("pieces"), self._at("old")
+        self.pieces, self.old, self.placing = self._at("pieces"), self._at("old"), self._at("placing")
         self.what: dict[str, Any] = {}
         self.step = ""  # none: nothing is begun
         self._state: dict[str, Any] = {}
@@ -114,13 +115,13 @@ class Record:
             raise self.refusal("belongs to another user")
         names = set(os.listdir(self.folder))
         begun = "record.json" in names
-        known = {"lock", "record.json", "record.json.new"}
+        known = {"lock", "record.json", "record.json.new", "placing"}
         if begun:
             known |= {"done", os.path.basename(self.array), "pieces", "old", "group", "zarr.json"}
         for name in sorted(names - known):
             why = "which is no part of an interrupted run" if begun else "and has no record of an interrupted run"
             raise self.refusal(f"holds {name!r}, {why}")
-        for name in {"lock", "record.json", "record.json.new", "done"} & names:
+        for name in {"lock", "record.json", "record.json.new", "placing", "done"} & names:
             found = os.lstat(self._at(name))
             if not stat.S_ISREG(found.st_mode):
                 raise self.refusal(f"holds {name!r}, which is no regular file")
@@ -261,7 +262,7 @@ class Record:
             self._finish_files()
         with groups.locked(self.place):
             if self.step == WORKING:
-                self._check_final(overwrite)
+                self.check_final(overwrite, self._state["old"])
                 self._state["new"] = replacing.identity(self.array)
                 self._state["consolidated"] = groups.consolidated(self.place)
                 self._go_on(PLACING)
@@ -275,7 +276,7 @@ class Record:
         self._remove_array(self.array)
         self._remove_array(self.old)
         groups.remove_begun(self._at("group"))
-        self._remove("zarr.json")
+        self.remove("zarr.json")
 
     def _finish_files(self) -> None:
         if self.place.kind != "zarr":
@@ -285,15 +286,17 @@ class Record:
         array_folder.remove_unfinished(self.array)
         sync_all(self.array)
 
-    def _check_final(self, overwrite: bool) -> None:
+    def check_final(self, overwrite: bool, old: replacing.Identity | None) -> None:
+        """Raises FileExistsError where the target, which `old` was when the run began, is not replaced."""
+        kept = self.array if self.step else ""  # without a record nothing keeps what was made
         try:
             replacing.check_present(self.place, overwrite)
         except FileExistsError as error:
-            raise FileExistsError(f"{error}; the new array is whole, in {self.array!r}") from None
-        if self.place.kind == "hdf5" and replacing.identity(self.final) != self._state["old"]:
+            raise FileExistsError(f"{error}; the new array is whole, in {kept!r}" if kept else str(error)) from None
+        if self.place.kind == "hdf5" and replacing.identity(self.final) != old:
+            where = f", whose result has the other datasets as they were: it is in {kept!r}" if kept else ""
             raise FileExistsError(
-                f"target = {self.place.name!r} has changed since the run began, whose result has the other datasets as "
-                f"they were: it is in {self.array!r}, and {self.final!r} is as it is"
+                f"target = {self.place.name!r} has changed since the run began{where}, and {self.final!r} is as it is"
             )
 
     def _place(self, overwrite: bool) -> None:
@@ -304,7 +307,7 @@ class Record:
         if here != new:
             raise self.refusal("holds another array than the one that was made")
         present = replacing.identity(self.final) is not None
-        self._check_final(overwrite)
+        self.check_final(overwrite, self._state["old"])
         groups.make_missing(self.place, self._at("group"))
         if present and self.place.kind != "zarr":
             os.replace(self.array, self.final)
@@ -330,13 +333,13 @@ class Record:
         self.what, self._state = {}, {}
 
     def _remove_record(self) -> None:
-        self._remove("done", "record.json.new")
+        self.remove("done", "record.json.new")
         if self.step:
             sync_folder(self.folder)  # the record goes last
-        self._remove("record.json")
+        self.remove("record.json")
         self.step = ""
 
-    def _remove(self, *names: str) -> None:
+    def remove(self, *names: str) -> None:
         for name in names:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._at(name))
@@ -366,7 +369,7 @@ class Record:
                 os.rmdir(folder)
 
     def _remove_folder(self) -> None:
-        self._remove("record.json.new", "lock")  # the lock last: from then on another run may begin here
+        self.remove("record.json.new", "placing", "lock")  # the lock last: from then on another run may begin here
         with contextlib.suppress(OSError):
             os.rmdir(self.folder)
 

@@ -162,6 +162,16 @@ def lock(file: int, how: int) -> None:
 # ---- files of HDF5 ----
 
 
+def is_alone(place: Place) -> bool:
+    """Is there no file at the path of the target, or one that holds the dataset and nothing else?"""
+    import h5py
+
+    if identity(place.path) is None:
+        return True
+    with h5py.File(place.path, "r") as file:
+        return _alone(file, place.key)
+
+
 def copy_others(place: Place, path: str, old: Identity | None) -> None:
     """A copy of the file without the dataset, at `path`, unless the file holds nothing else, or is not there."""
     import h5py

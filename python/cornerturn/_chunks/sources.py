@@ -14,8 +14,8 @@ from typing import Any
 import numpy
 
 from cornerturn._arrays import shown
-from cornerturn._chunks import marks, metadata, metadata_hdf5
-from cornerturn._chunks.boxes import Box, Extents, Grid
+from cornerturn._chunks import hdf5_chunks, marks, metadata, metadata_hdf5
+from cornerturn._chunks.boxes import Box, Extents, Grid, together
 from cornerturn._chunks.chunk_files import ChunkFiles, chunk_files
 from cornerturn._chunks.metadata import Meaning
 
@@ -29,6 +29,7 @@ class Source:
 
     whole = False  # are pieces computed when they are read?
     beside = False  # does it take no more memory to read several pieces at a time?
+    reads_into = False  # can it be read into an array that is given?
     fastest = -1  # the axis along which the elements of the target lie together
     local = False  # does it live in the memory of this process?
     marks = 0  # how many entries at the end of its identity are another after a change of single chunks
@@ -53,6 +54,10 @@ class Source:
         return (grid.box(index).common(box) for index in grid.meeting(box))
 
     def read(self, box: Box) -> numpy.ndarray:
+        raise NotImplementedError
+
+    def read_into(self, box: Box, array: numpy.ndarray) -> None:
+        """`box` goes into an array of its shape, where `reads_into` says that this can be done."""
         raise NotImplementedError
 
     def paths(self) -> list[str]:
@@ -131,11 +136,7 @@ class ZarrSource(Source):
         self.prototype = prototype_for(array)
         self._files = chunk_files(array)
         self.plain = self.beside = self._files is not None
-        step = list(self.chunks)
-        for axis in reversed(range(len(step))):
-            most = max(1, _TOGETHER // (math.prod(step) * self.dtype.itemsize))
-            step[axis] *= min(most, -(-self.shape[axis] // step[axis]) or 1)
-        self.step = tuple(step)
+        self.step = together(self.chunks, self.shape, _TOGETHER // self.dtype.itemsize)
 
     @property
     def array(self) -> Any:
@@ -204,7 +205,8 @@ class ZarrSource(Source):
 
 class Hdf5Source(Source):
     """A dataset of HDF5. Chunks without filters, or with gzip and shuffle, are read as they are stored
-    and decoded here, since all calls of the library itself wait for each other."""
+    and decoded here, since all calls of the library itself wait for each other. Of small chunks the library reads
+    many in one call, which costs less than a call for each of them."""
 
     def __init__(self, path: str, key: str):
         self.path, self.key = path, key
@@ -215,8 +217,13 @@ class Hdf5Source(Source):
         super().__init__(f"{path}::{key}", dataset.shape, dataset.dtype, chunks)
         plist = dataset.id.get_create_plist()
         filters = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
-        self.direct = dataset.chunks is not None and filters in ([], [1], [2, 1])  # shuffle 2, gzip 1
+        size = math.prod(self.chunks) * self.dtype.itemsize
         self.filters = filters
+        self.small = dataset.chunks is not None and hdf5_chunks.is_small(size, bool(filters))
+        self.direct = dataset.chunks is not None and not self.small and filters in ([], [1], [2, 1])  # shuffle 2, gzip 1
+        self.reads_into = self.small or not filters
+        most = hdf5_chunks.TOGETHER if self.small else 0
+        self.step = together(self.chunks, self.shape, most // self.dtype.itemsize)
 
     def _dataset(self) -> Any:
         import h5py
@@ -229,16 +236,32 @@ class Hdf5Source(Source):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_open"}
 
+    @property
+    def overhead(self) -> int:
+        return max(super().overhead, math.prod(self.step) * self.dtype.itemsize)
+
+    def pieces(self, box: Box) -> Iterator[Box]:
+        grid = Grid(self.shape, together(self.chunks, box.shape, math.prod(self.step)) if self.small else self.chunks)
+        return (grid.box(index).common(box) for index in grid.meeting(box))
+
     def read(self, box: Box) -> numpy.ndarray:
         dataset = self._dataset()
+        if self.small:
+            values = numpy.empty(box.shape, self.dtype)
+            hdf5_chunks.read(dataset, box, values)
+            return values
         if not self.direct:
             return dataset[box.slices]
         start = tuple([a // c * c for a, c in zip(box.start, self.chunks, strict=True)])
         outer = Box(start, tuple([a + c for a, c in zip(start, self.chunks, strict=True)]))
-        if dataset.id.get_chunk_info_by_coord(start).byte_offset is None:  # it was never written
+        try:
+            skipped, stored = dataset.id.read_direct_chunk(start)
+        except (RuntimeError, OSError):  # it was never written, or the library says what is wrong
             return dataset[box.slices]
-        skipped, stored = dataset.id.read_direct_chunk(start)
         return self._decoded(skipped, stored).reshape(self.chunks)[box.within(outer)]
+
+    def read_into(self, box: Box, array: numpy.ndarray) -> None:
+        hdf5_chunks.read(self._dataset(), box, array)
 
     def _decoded(self, skipped: int, stored: bytes) -> numpy.ndarray:
         values = numpy.frombuffer(stored, "u1")

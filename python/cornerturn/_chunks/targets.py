@@ -5,20 +5,26 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import secrets
 import threading
 import zlib
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy
 
 from cornerturn._arrays import shown
-from cornerturn._chunks.boxes import Box, Extents, Grid
+from cornerturn._chunks import hdf5_chunks
+from cornerturn._chunks.boxes import Box, Extents, Grid, together
 from cornerturn._chunks.chunk_files import ChunkFiles, chunk_files
 from cornerturn._chunks.metadata import Meaning
 from cornerturn._chunks.metadata_hdf5 import create_dataset
 
 _CODED = 1.25  # an encoded chunk and what its encoder takes beside it, in bytes of the chunk
+# Attributes of more than 64 KiB need what version 1.8 has brought, and netCDF asks for the order of all items.
+_FORMAT: dict[str, Any] = dict(libver=("v108", "latest"), track_order=True)
+_RUN = 16 << 10  # bytes that are worth a call of the system
 _CODECS = ("none", "gzip", "zstd", "lz4", "blosc", "crc32c")
 
 
@@ -33,6 +39,7 @@ class Target:
 
     def __init__(self, path: str, shape: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any):
         self.path, self.shape, self.dtype, self.chunks, self.codec = path, shape, dtype, chunks, codec
+        self.group = 0  # bytes that are put aside for what is written at a time
 
     @property
     def overhead(self) -> int:
@@ -40,13 +47,20 @@ class Target:
         sides = zip(self.shape, self.chunks, strict=True)
         ragged = max([n % chunk / chunk for n, chunk in sides if chunk], default=0)
         factor = ragged + _CODED * (self.codec != "none")
-        return int(factor * math.prod(self.chunks) * self.dtype.itemsize)
+        return max(int(factor * math.prod(self.chunks) * self.dtype.itemsize), self.group)
 
     def create(self) -> None:
         raise NotImplementedError
 
     def write(self, box: Box, values: numpy.ndarray) -> None:
         raise NotImplementedError
+
+    @contextlib.contextmanager
+    def unnamed(self, path: str) -> Iterator[None]:
+        """The array is made, and then is, in a file that is there, has no name, and is this process's alone."""
+        self.path = path
+        self.create()
+        yield
 
     def step(self, box: Extents) -> Extents:
         """The extents of the arrays that are written."""
@@ -65,8 +79,28 @@ class NpyTarget(Target):
 
     def write(self, box: Box, values: numpy.ndarray) -> None:
         mapped = numpy.load(self.path, mmap_mode="r+")
-        mapped[box.slices] = values
-        mapped.flush()
+        first, strides = self._first_whole(box), mapped.strides
+        begin = mapped.offset + sum(map(int.__mul__, box.start, strides))
+        if math.prod(values.shape[first:]) * values.itemsize < _RUN:
+            mapped[box.slices] = values
+            return
+        with open(self.path, "r+b", buffering=0) as file:  # a map would take a fault of the processor for each new page
+            for index in product(*map(range, values.shape[:first])):
+                run = memoryview(values[index].reshape(-1).view("u1"))
+                _write_at(file.fileno(), run, begin + sum(map(int.__mul__, index, strides)))
+
+    def _first_whole(self, box: Box) -> int:
+        """The first axis from which on the elements of `box` lie together in the file."""
+        axis = max(len(self.shape) - 1, 0)
+        while axis and box.shape[axis] == self.shape[axis]:
+            axis -= 1
+        return axis
+
+
+def _write_at(file: int, left: memoryview, at: int) -> None:
+    while left:
+        done = os.pwrite(file, left, at)
+        left, at = left[done:], at + done
 
 
 class ZarrTarget(Target):
@@ -125,7 +159,8 @@ class ZarrTarget(Target):
 
 class Hdf5Target(Target):
     """A dataset of HDF5. Chunks are encoded here and written as they are stored: only the writing waits
-    for other threads."""
+    for other threads. Small ones are left to the library, many in one call. The file is open for one call alone: a run
+    that is killed between two of them leaves it whole."""
 
     def __init__(
         self, path: str, shape: Extents, dtype: numpy.dtype, chunks: Extents, codec: Any, key: str, meaning: Meaning
@@ -134,21 +169,47 @@ class Hdf5Target(Target):
         self.key, self.meaning = key, meaning
         self.shared = False  # do several processes write to it?
         self._lock = threading.Lock()
+        self._held: Any = None  # the file of a target without a name
+        self.small = hdf5_chunks.is_small(math.prod(chunks) * dtype.itemsize, self.codec != "none") or not shape
+        self.group = math.prod(self.step(shape)) * dtype.itemsize
+
+    def step(self, box: Extents) -> Extents:
+        return together(self.chunks, box, hdf5_chunks.TOGETHER // self.dtype.itemsize)
 
     def create(self) -> None:
-        import h5py
-
         grows = None in self.meaning.limits
         whole = not self.shape or 0 in self.shape and not grows
         options: dict[str, Any] = dict(chunks=None if whole else self.chunks)
         if self.codec == "gzip" and not whole:
             options |= dict(compression="gzip", compression_opts=4)
-        # The file may hold what else the target has. Attributes of more than 64 KiB need what
-        # version 1.8 has brought, and netCDF asks for the order of all items.
-        with h5py.File(self.path, "a", libver=("v108", "latest"), track_order=True) as file:
+        # The file may hold what else the target has.
+        with self._opened("a") as file:
             above, _, name = self.key.rpartition("/")
             group = file.require_group(above) if above else file
             create_dataset(group, name, self.shape, self.dtype, self.meaning, **options)
+
+    @contextlib.contextmanager
+    def _opened(self, mode: str) -> Iterator[Any]:
+        import h5py
+
+        if self._held is not None:
+            yield self._held
+            return
+        with h5py.File(self.path, mode, **(_FORMAT if mode == "a" else {})) as file:
+            yield file
+
+    @contextlib.contextmanager
+    def unnamed(self, path: str) -> Iterator[None]:
+        import h5py
+
+        # The library opens no file without a name: the array is in memory until then, under a name that no other has.
+        with h5py.File(secrets.token_hex(8), "w", driver="core", backing_store=False, **_FORMAT) as self._held:
+            self.create()
+            yield
+            self._held.flush()
+            with open(path, "r+b", buffering=0) as file:
+                _write_at(file.fileno(), memoryview(self._held.id.get_file_image()), 0)
+        self._held = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_lock": None, "meaning": Meaning(fill=self.meaning.empty)}
@@ -165,25 +226,28 @@ class Hdf5Target(Target):
             yield
 
     def write(self, box: Box, values: numpy.ndarray) -> None:
-        import h5py
+        stored = [] if self.small else [(part.start, self._stored(values[part.within(box)])) for part in self._chunks_of(box)]
+        with self._exclusive(), self._opened("r+") as file:
+            dataset = file[self.key]
+            if self.small:
+                hdf5_chunks.write(dataset, box, values)
+            for start, chunk in stored:
+                dataset.id.write_direct_chunk(start, chunk)
 
-        stored: Any = None
-        if self.shape:
-            if values.shape != self.chunks:
-                filled = numpy.zeros(self.chunks, self.dtype)
-                if self.meaning.empty is not None:
-                    filled[...] = self.meaning.empty
-                filled[tuple(map(slice, values.shape))] = values
-                values = filled
-            values = numpy.ascontiguousarray(values)
-            stored = memoryview(values.reshape(-1).view("u1"))
-            if self.codec == "gzip":
-                stored = zlib.compress(stored, 4)
-        with self._exclusive(), h5py.File(self.path, "r+") as file:
-            if stored is None:
-                file[self.key][()] = values
-            else:
-                file[self.key].id.write_direct_chunk(box.start, bytes(stored))
+    def _chunks_of(self, box: Box) -> Iterator[Box]:
+        grid = Grid(self.shape, self.chunks)
+        return (grid.box(index) for index in grid.meeting(box))
+
+    def _stored(self, values: numpy.ndarray) -> bytes:
+        """A chunk as the file has it."""
+        if values.shape != self.chunks:
+            filled = numpy.zeros(self.chunks, self.dtype)
+            if self.meaning.empty is not None:
+                filled[...] = self.meaning.empty
+            filled[tuple(map(slice, values.shape))] = values
+            values = filled
+        stored = values.tobytes()
+        return zlib.compress(stored, 4) if self.codec == "gzip" else stored
 
 
 def _zarr_codec(name: str) -> Any:

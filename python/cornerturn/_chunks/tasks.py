@@ -76,8 +76,12 @@ class Job:
             _again(lambda: self.target.write(part, array))
             rooms.give(array)
 
-        many = stage == 1 or self.source.beside
-        (hands if many else one).each(read, self._loads(stage, box))
+        if stage == 0 and len(arrays) == 1 and self._straight():
+            for part, array in arrays.values():
+                _again(partial(self.source.read_into, part, array))
+        else:
+            many = stage == 1 or self.source.beside
+            (hands if many else one).each(read, self._loads(stage, box))
         if last:
             (hands if self.target.beside else one).each(write, list(arrays))
         else:
@@ -85,6 +89,11 @@ class Job:
             for _, array in arrays.values():
                 rooms.give(array)
         _give_back()
+
+    def _straight(self) -> bool:
+        """Are the elements of the source those of the target, in the same order?"""
+        alike = self.source.dtype == self.target.dtype and tuple(self.axes) == tuple(range(len(self.axes)))
+        return alike and self.source.reads_into
 
     def _loads(self, stage: int, box: Box) -> Iterator[Load]:
         """What reads the pieces of `box`, their axes in the order of the target."""
