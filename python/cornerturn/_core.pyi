@@ -118,6 +118,11 @@ def quick_transpose(x: object | None, axes: object | None, out: object | None, d
     NumPy's, the values of a NumPy array are converted to it.
     """
 
+def quick_convert(x: object | None, axes: object | None, out: object | None, dtype: object | None, alpha: float) -> object:
+    """
+    quick_transpose, with the values of a NumPy array multiplied by `alpha`.
+    """
+
 def quick_interleave(arrays: object, numbers: Sequence[int], rows: int, row: int, shape: Sequence[int]) -> object:
     """
     A new array in which plain packed NumPy arrays or PyTorch tensors of host memory take turns, as

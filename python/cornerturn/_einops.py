@@ -63,6 +63,10 @@ def rearrange(x: Any, /, pattern: str, *, threads: int | None = None, **axes_len
         if is_lazy(x):
             raise TypeError("threads is not for arrays of dask, whose scheduler decides that")
         return with_threads(threads, rearrange, x, pattern, **axes_lengths)
+    if type(x).__module__ == "numpy" and not axes_lengths and isinstance(pattern, str):
+        order = _permutation(pattern, x.shape)
+        if order is not None and (result := _core.quick_transpose(x, order, None)) is not None:
+            return result
     return _arranged(x, pattern, axes_lengths, False)
 
 
@@ -103,6 +107,14 @@ def repeat(x: Any, /, pattern: str, *, threads: int | None = None, **axes_length
             raise TypeError("threads is not for arrays of dask, whose scheduler decides that")
         return with_threads(threads, repeat, x, pattern, **axes_lengths)
     return _arranged(x, pattern, axes_lengths, True)
+
+
+@lru_cache(maxsize=1024)
+def _permutation(pattern: str, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The order of the axes where the pattern does nothing but permute them."""
+    layout = layout_of(pattern, shape, {}, False)
+    same = layout.split == shape and layout.shape == tuple([shape[axis] for axis in layout.order])
+    return tuple(layout.order) if same and not layout.new else None
 
 
 def _is_axis(name: str, pattern: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -73,6 +74,12 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
         (8, 3, 224, 224)
     """
     rank = _rank(x)
+    if type(source) is int and type(destination) is int:
+        return transpose(x, _moved(rank, source, destination), **options)
+    return transpose(x, _order_moved(rank, source, destination), **options)
+
+
+def _order_moved(rank: int, source: Any, destination: Any) -> tuple[int, ...]:
     moved = _axes(source, rank, "source")
     places = _axes(destination, rank, "destination")
     if len(moved) != len(places):
@@ -82,7 +89,10 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
     order = [axis for axis in range(rank) if axis not in moved]
     for place, axis in sorted(zip(places, moved, strict=True)):
         order.insert(place, axis)
-    return transpose(x, tuple(order), **options)
+    return tuple(order)
+
+
+_moved = lru_cache(maxsize=1024)(_order_moved)
 
 
 @overload
@@ -108,12 +118,15 @@ def swapaxes(x: Any, axis1: int, axis2: int, **options: Any) -> Any:
     Raises:
         TypeError, ValueError: as in `transpose`.
     """
-    rank = _rank(x)
-    (first,) = _axes(index(axis1), rank, "axis1")
-    (second,) = _axes(index(axis2), rank, "axis2")
+    return transpose(x, _swapped(_rank(x), index(axis1), index(axis2)), **options)
+
+
+@lru_cache(maxsize=1024)
+def _swapped(rank: int, axis1: int, axis2: int) -> tuple[int, ...]:
+    (first,), (second,) = _axes(axis1, rank, "axis1"), _axes(axis2, rank, "axis2")
     order = list(range(rank))
     order[first], order[second] = second, first
-    return transpose(x, tuple(order), **options)
+    return tuple(order)
 
 
 @overload
@@ -140,6 +153,8 @@ def ascontiguousarray(x: Any, dtype: Dtype | None = None, *, threads: int | None
     Raises:
         TypeError, ValueError: as in `transpose`.
     """
+    if type(x).__module__ == "numpy" and dtype is threads is None and x.ndim:
+        return contiguous(x)
     if is_labelled(x) or is_lazy(x):
         return contiguous(x, dtype=dtype, threads=threads)
     framework = framework_of(x)
@@ -150,6 +165,8 @@ def ascontiguousarray(x: Any, dtype: Dtype | None = None, *, threads: int | None
 
 
 def _rank(x: Any) -> int:
+    if type(x).__module__ == "numpy":  # the quick way for small arrays
+        return int(x.ndim)
     return int(x.ndim) if is_labelled(x) or is_lazy(x) else framework_of(x).rank(x, "x")
 
 

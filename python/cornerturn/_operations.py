@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from cornerturn._options import MemoryOptions, Options
 
-_quick_transpose = _core.quick_transpose
+_quick_transpose, _quick_convert = _core.quick_transpose, _core.quick_convert
+_FACTORS = (int, float)
 _modules = sys.modules
 _ndarray: type | None = None  # NumPy's, once an array has been seen
 _tensor: type | None = None  # PyTorch's, once a tensor has been seen
@@ -226,18 +227,14 @@ def transpose(
     """
     if more:
         axes = (axes, *more)  # type: ignore[assignment]
-    # Arrays of NumPy whose dtype alone changes. Defaults are known by identity: asking costs as much
-    # as a small copy.
+    # Plain arrays. Defaults are known by identity: asking costs as much as a small copy.
     if (
-        dtype is not None
-        and stream is scale is bias is rounding is order is memory_format is threads is blocks is None
+        stream is bias is rounding is memory_format is blocks is None
         and conjugate is saturate is non_blocking is False
-        and alpha is _ONE
         and beta is _ZERO
         and seed == 0
-        and not _is_traced(x)
-        and (known := numpy_dtype(dtype)) is not None
-        and (result := _quick_transpose(x, axes, out, known)) is not None
+        and (type(x) is _ndarray or not _is_traced(x))
+        and (result := _quickly(x, axes, out, dtype, alpha, scale, order, threads)) is not None
     ):
         return result
     # The general path: all arrays, and all that can be asked for.
@@ -253,6 +250,39 @@ def transpose(
         return with_threads(threads, transpose, x, axes, **_given(options))
     values = Values(dtype, alpha, scale, bias, beta, conjugate, saturate, rounding, seed_of(seed))
     return _transpose(x, axes, out, stream, values, crossing_of(non_blocking, blocks))
+
+
+def _quickly(
+    x: Any, axes: Any, out: Any, dtype: Any, alpha: Any, scale: Any, order: Any, threads: Any
+) -> Any:
+    """The quick way where numbers change values, or `order` and `threads` are given; None where it cannot be gone."""
+    known = None
+    if dtype is not None and (known := numpy_dtype(dtype)) is None:
+        return None
+    if scale is not None or alpha is not _ONE:
+        if type(alpha) not in _FACTORS or scale is not None and type(scale) not in _FACTORS:
+            return None
+        alpha = float(alpha) if scale is None else float(alpha) * float(scale)
+    first_fastest = False
+    if order is not None:
+        if type(x) is not _ndarray or out is not None or order not in ("C", "F"):
+            return None
+        first_fastest = order == "F"
+        if first_fastest and axes is not None and type(axes) is not tuple:
+            return None
+    if first_fastest:
+        axes = _IN_ORDER[x.ndim] if axes is None else axes[::-1]
+    if threads is None:
+        result = _quick_convert(x, axes, out, known, alpha)
+    elif type(threads) is int and 0 <= threads <= 1024:
+        before = _core.limit_threads(threads)
+        try:
+            result = _quick_convert(x, axes, out, known, alpha)
+        finally:
+            _core.limit_threads(before)
+    else:
+        return None
+    return result.transpose() if first_fastest and result is not None else result
 
 
 def _transpose(x: Any, axes: Axes, out: Any, stream: Any, values: Values, crossing: Crossing) -> Any:

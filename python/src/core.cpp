@@ -78,6 +78,9 @@ NB_MODULE(_core, module) {
              "dtype"_a = nb::none(),
              "The permuted copy of a plain NumPy array or PyTorch tensor; None for all else. "
              "With a `dtype` of\nNumPy's, the values of a NumPy array are converted to it.");
+  module.def("quick_convert", quick_convert, "x"_a.none(), "axes"_a.none(), "out"_a.none(),
+             "dtype"_a.none(), "alpha"_a,
+             "quick_transpose, with the values of a NumPy array multiplied by `alpha`.");
   module.def(
       "quick_interleave", quick_interleave, "arrays"_a, "numbers"_a, "rows"_a, "row"_a, "shape"_a,
       "A new array in which plain packed NumPy arrays or PyTorch tensors of host memory take "

@@ -57,7 +57,13 @@ QuickArrays* arrays_like(nb::handle x) {
 
 nb::object quick_transpose(nb::handle x, nb::handle axes, nb::handle out, nb::handle dtype) {
   QuickArrays* arrays = arrays_like(x);
-  return arrays == nullptr ? nb::none() : arrays->transpose(x, axes, out, dtype);
+  return arrays == nullptr ? nb::none() : arrays->transpose(x, axes, out, {dtype, 1});
+}
+
+nb::object quick_convert(nb::handle x, nb::handle axes, nb::handle out, nb::handle dtype,
+                         double alpha) {
+  QuickArrays* arrays = arrays_like(x);
+  return arrays == nullptr ? nb::none() : arrays->transpose(x, axes, out, {dtype, alpha});
 }
 
 nb::object quick_interleave(nb::handle list, std::vector<std::int64_t> numbers, std::int64_t rows,

@@ -17,6 +17,10 @@ namespace cornerturn::python {
 nanobind::object quick_transpose(nanobind::handle x, nanobind::handle axes, nanobind::handle out,
                                  nanobind::handle dtype);
 
+/// quick_transpose(), with the values of NumPy arrays multiplied by `alpha`.
+nanobind::object quick_convert(nanobind::handle x, nanobind::handle axes, nanobind::handle out,
+                               nanobind::handle dtype, double alpha);
+
 /// A new array of `shape` in which the arrays of a list take turns, a row of `row` elements each,
 /// in the order of `numbers`, `rows` times. Returns None, and has done nothing, unless all are
 /// packed arrays of one shape and type in host memory, as quick_transpose takes them.

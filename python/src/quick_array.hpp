@@ -61,6 +61,13 @@ struct Turns {
   std::vector<std::int64_t> shape;    ///< of the result
 };
 
+/// How values change on their way.
+struct Change {
+  nanobind::handle dtype = Py_None;  ///< of the result; None: that of the source
+  double alpha = 1;
+  bool none() const { return dtype.is_none() && alpha == 1; }
+};
+
 /// The arrays of one framework.
 class QuickArrays {
  public:
@@ -69,9 +76,9 @@ class QuickArrays {
   QuickArrays& operator=(const QuickArrays&) = delete;
   virtual ~QuickArrays() = default;
 
-  /// See quick_transpose().
+  /// See quick_transpose() and quick_convert().
   virtual nanobind::object transpose(nanobind::handle x, nanobind::handle axes,
-                                     nanobind::handle out, nanobind::handle dtype) = 0;
+                                     nanobind::handle out, const Change& change) = 0;
   /// See quick_interleave(). `arrays` is a tuple of arrays of one type.
   virtual nanobind::object interleave(nanobind::handle arrays, const Turns& turns) = 0;
 

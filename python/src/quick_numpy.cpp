@@ -87,24 +87,26 @@ class NumPy : public QuickArrays {
     new_array_ = reinterpret_cast<NewArray>(api[new_from_descr]);
   }
 
-  nb::object transpose(nb::handle x, nb::handle axes, nb::handle out, nb::handle dtype) override {
+  nb::object transpose(nb::handle x, nb::handle axes, nb::handle out,
+                       const Change& change) override {
     Array source;
     AxisOrder order;
     if (!is_known_ || !read(x, source) || !read_axes(axes, source.rank, order)) return nb::none();
-    const bool converts = !dtype.is_none();
-    const nb::handle of_result = converts ? dtype : nb::handle(fields(x)->dtype);
+    const bool converts = !change.none();
+    const nb::handle own(fields(x)->dtype);
+    const nb::handle of_result = change.dtype.is_none() ? own : change.dtype;
     nb::object result = nb::borrow(out);
     if (out.is_none()) {
       result = new_array(x, of_result, source, order);
     } else if (Py_TYPE(out.ptr()) != Py_TYPE(x.ptr()) || (fields(out)->flags & writeable) == 0 ||
-               (converts && fields(out)->dtype != dtype.ptr())) {
+               (converts && fields(out)->dtype != of_result.ptr())) {
       return nb::none();
     }
     Array target;
     if (!read(result, target)) return nb::none();
     const Sides* sides = permuted_into(source, target, order);
     if (sides == nullptr) return nb::none();
-    const bool done = converts ? convert(*sides, dtype, nb::handle(fields(x)->dtype))
+    const bool done = converts ? convert(*sides, of_result, own, change.alpha)
                                : same_elements(source, target) &&
                                      try_to([&] { execute_quickly(*sides, host, 0); });
     return done ? result : nb::none();
@@ -178,16 +180,18 @@ class NumPy : public QuickArrays {
   }
 
   // False for dtypes that are none of the library's types, and where the library refuses.
-  bool convert(const Sides& sides, nb::handle to, nb::handle from) {
+  bool convert(const Sides& sides, nb::handle to, nb::handle from, double alpha) {
     const std::optional<ElementType> dst_type = dtypes_.find(to.ptr()).element;
     const std::optional<ElementType> src_type = dtypes_.find(from.ptr()).element;
     if (!dst_type || !src_type) return false;
+    Epilogue epilogue;
+    epilogue.alpha = alpha;
     return try_to([&] {
       const nb::gil_scoped_release released;
       execute_converting(
           {reinterpret_cast<void*>(sides.dst), *dst_type, sides.shape, sides.dst_strides},
-          {reinterpret_cast<const void*>(sides.src), *src_type, sides.shape, sides.src_strides}, {},
-          host, 0);
+          {reinterpret_cast<const void*>(sides.src), *src_type, sides.shape, sides.src_strides},
+          epilogue, host, 0);
     });
   }
 

@@ -73,10 +73,11 @@ class Torch : public QuickArrays {
     if (modes_.is_none() || is_tracing_.is_none() || increment_version_.is_none()) api_ = nullptr;
   }
 
-  nb::object transpose(nb::handle x, nb::handle axes, nb::handle out, nb::handle dtype) override {
+  nb::object transpose(nb::handle x, nb::handle axes, nb::handle out,
+                       const Change& change) override {
     Array source;
     AxisOrder order;
-    if (!dtype.is_none() || api_ == nullptr || is_watched() || !read(x, source) ||
+    if (!change.none() || api_ == nullptr || is_watched() || !read(x, source) ||
         !read_axes(axes, source.rank, order)) {
       return nb::none();
     }
