@@ -3,7 +3,7 @@
 # sources, the Python package as sources and as a wheel that brings its libraries along, and checksums.
 # Then it installs the wheel into an empty environment and transposes an array with it.
 # usage: scripts/release.sh [wheel]
-#   wheel               only the Python package and the wheel
+#   wheel               only the Python package and the wheel; wheels for other Pythons stay in dist/
 #   PYTHON=python3.12   the Python that the wheel is for (default: that of .venv); from 3.12 on one wheel
 #                       is for all later versions as well
 #   CUDA=1              the wheel has device code for all supported GPUs (needs nvcc; takes long)
@@ -26,8 +26,11 @@ only=${1:-all}
 [ "$only" = wheel ] || grep -q "^## \[$version\]" CHANGELOG.md || { echo "release: CHANGELOG.md has no section [$version]" >&2; exit 1; }
 [ -z "$(git status --porcelain)" ] || say "what is not committed is left out"
 
-rm -rf dist "$work/sources"
+# Wheels of this version for other Pythons are made by calls of their own.
+[ "$only" = wheel ] || rm -rf dist
+rm -rf "$work/sources" "$work/repaired"
 mkdir -p dist "$work"
+find dist -mindepth 1 -maxdepth 1 ! -name "cornerturn-$version-*.whl" -exec rm -rf {} +
 name=cornerturn-$version-source
 git archive --format=tar.gz --prefix="$name/" -o "dist/$name.tar.gz" HEAD
 if [ "$only" = wheel ]; then
@@ -66,8 +69,9 @@ export CORNERTURN_CUDA=${CUDA:-0} CC=${CC:-cc} CXX=${CXX:-c++} CMAKE_BUILD_PARAL
     --config-settings=build-dir=build/python --config-settings=cmake.define.CORNERTURN_WERROR=ON
 )
 plain=$(echo "$work"/wheels/cornerturn-*.whl)
-if PATH=$PWD/.venv/bin:$PATH "$auditwheel" repair --wheel-dir dist "$plain" > "$work/auditwheel.log" 2>&1; then
-  wheel=$(echo dist/cornerturn-*.whl)
+if PATH=$PWD/.venv/bin:$PATH "$auditwheel" repair --wheel-dir "$work/repaired" "$plain" > "$work/auditwheel.log" 2>&1; then
+  wheel=dist/$(basename "$work"/repaired/cornerturn-*.whl)
+  mv "$work"/repaired/cornerturn-*.whl "$wheel"
 else
   tail -n 5 "$work/auditwheel.log" >&2
   say "the wheel could not be repaired: it needs this system's libraries (log: $work/auditwheel.log)"
