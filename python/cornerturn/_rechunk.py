@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
+from cornerturn._labelled import is_labelled
 from cornerturn._options import Dtype
 from cornerturn._progress import Progress, told
 
@@ -50,8 +51,8 @@ def rechunk(
     the target's format. What cannot is named in one UserWarning.
 
     Args:
-        source: a path, a zarr array, a dataset of HDF5, a dask array or an array of NumPy. A path is that
-            of a zarr store, a file of HDF5, netCDF or a .npy file; `PATH::NAME` names one of several arrays,
+        source: a path, a zarr array, a dataset of HDF5, a dask array, an array of NumPy, or a Dataset or DataArray of
+            xarray, whose variables are stored as xarray itself would. A path is that of a zarr store, a file of HDF5, netCDF or a .npy file; `PATH::NAME` names one of several arrays,
             or a group.
         target: the path of a .npy file, of a file of HDF5 (.h5, .hdf5, .nc), or of a zarr store, which any
             other name means. `PATH::NAME` names a dataset of HDF5, or an array in a group of zarr; NAME may
@@ -105,7 +106,8 @@ def rechunk(
     given = target, chunks, axes, dtype, memory, client, threads, codec, shards
     one = isinstance(target, (str, os.PathLike)) and kind_of(os.fspath(target)) == "npy"
     dataset = None if one else dataset_of(source)
-    if dataset is not None and len(dataset.variables) == 1 and not all(map(by_names, (chunks, axes, shards))):
+    alone = dataset is not None and (len(dataset.variables) == 1 or is_labelled(source))
+    if alone and not all(map(by_names, (chunks, axes, shards))):
         dataset = None  # the array alone
     made = prepare(source, *given) if dataset is None else prepare_dataset(dataset, *given)
     if plan is not None:

@@ -23,7 +23,7 @@ from cornerturn._chunks.place import Place, place_of
 from cornerturn._chunks.planning import RechunkPlan, size
 from cornerturn._chunks.record import CREATING, WORKING, Record
 from cornerturn._chunks.renaming import sync_all
-from cornerturn._chunks.sources import Hdf5Source, Source, ZarrSource
+from cornerturn._chunks.sources import Hdf5Source, Letters, Source, ZarrSource
 from cornerturn._files import _type_name
 
 _REFERRING = ("coordinates", "bounds", "grid_mapping", "formula_terms", "cell_measures", "climatology")
@@ -95,7 +95,7 @@ class Dataset:
 
 
 def dataset_of(source: Any) -> Dataset | None:
-    """The dataset that a path, a group of zarr or one of HDF5 holds. None where it is one array, or no group at all."""
+    """The dataset that a path, a group of zarr, one of HDF5 or something of xarray holds. None where it is one array, or no group at all."""
     import sys
 
     zarr, h5py = (sys.modules.get(name) for name in ("zarr", "h5py"))
@@ -104,7 +104,9 @@ def dataset_of(source: Any) -> Dataset | None:
     if h5py is not None and isinstance(source, h5py.Group):
         return _of_hdf5(source.file.filename, source.name)
     if not isinstance(source, (str, os.PathLike)):
-        return None
+        from cornerturn._chunks.xarray_source import dataset_of_xarray, is_of_xarray
+
+        return dataset_of_xarray(source) if is_of_xarray(source) else None
     path, _, key = os.fspath(source).partition("::")
     if "://" in path or Path(path).is_dir():
         return _open_zarr(path, key)
@@ -434,6 +436,8 @@ def prepare_dataset(
         path = os.path.join(record.array, name) if place.kind == "zarr" else record.array
         key = metadata_hdf5.PREFIX + name if aside else name
         aim = Aim(place.kind, path, key, f"{place.path}::{name}", name, record.pieces, place.netcdf)
+        if place.kind == "hdf5" and isinstance(variable, Source) and variable.dtype.kind == "U":
+            variable = Texts(variable.name, Letters(variable), variable.meaning())
         if isinstance(variable, Texts):
             texts[name] = _TextCopy(variable, aim, order, chunks)
             lost += [f"{name}: {each}" for each in texts[name].lost]

@@ -305,6 +305,16 @@ class DaskSource(Source):
         return numpy.asarray(self.array[box.slices].compute(scheduler="synchronous"))
 
 
+class Letters:
+    """Strings of one length, which HDF5 does not have, in the form of an array of strings of any length."""
+
+    def __init__(self, source: Source):
+        self._source, self.shape, self.chunks = source, source.shape, source.chunks
+
+    def __getitem__(self, slices: tuple[slice, ...]) -> numpy.ndarray:
+        return self._source.read(Box(tuple([each.start for each in slices]), tuple([each.stop for each in slices])))
+
+
 def rows(shape: Extents, itemsize: int) -> Extents:
     """Pieces of a dataset without chunks."""
     chunks, left = [], _PIECE // max(itemsize, 1)
@@ -344,12 +354,13 @@ def open_source(source: Any) -> Source:
     if isinstance(source, (str, os.PathLike)):
         return _open_path(os.fspath(source))
     if type(source).__module__.partition(".")[0] == "xarray":
-        raise TypeError(
-            f"source is a {type(source).__name__} of xarray, which may hold what no file says: write it by its own "
-            "to_zarr or to_netcdf and name that file, or pass its .data, without labels"
-        )
+        from cornerturn._chunks.xarray_source import array_of_xarray, is_of_xarray
+
+        if is_of_xarray(source):
+            return array_of_xarray(source)
     raise TypeError(
-        f"source = {shown(source)} is none of: a path, a zarr array, a dataset of HDF5, a dask array, an array of NumPy"
+        f"source = {shown(source)} is none of: a path, a zarr array, a dataset of HDF5, a dask array, an array of NumPy, "
+        "a DataArray or a Dataset of xarray"
     )
 
 
