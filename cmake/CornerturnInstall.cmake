@@ -5,6 +5,9 @@ include(CMakePackageConfigHelpers)
 install(TARGETS cornerturn
   EXPORT cornerturnTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET cornerturn_static)
+  install(TARGETS cornerturn_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cornerturn
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")

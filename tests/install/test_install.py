@@ -140,6 +140,21 @@ def test_the_emulator_is_found_by_cmake(prefix, tmp_path):
     assert '"verified": true' in run(build / "my_tests")
 
 
+def test_the_static_library_is_found_by_cmake(prefix, tmp_path):
+    if "CORNERTURN_STATIC:BOOL=ON" not in (BUILD / "CMakeCache.txt").read_text():
+        pytest.skip("this build has no static library")
+    (tmp_path / "main.cpp").write_text((EXAMPLES / "permute_4d.cpp").read_text())
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(mine CXX)\nfind_package(cornerturn REQUIRED COMPONENTS static)\n"
+        "add_executable(mine main.cpp)\ntarget_link_libraries(mine PRIVATE cornerturn::static)\n"
+    )
+    build = tmp_path / "build"
+    run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", build)
+    assert run(build / "mine") != ""
+    assert "libcornerturn" not in run("readelf", "-d", build / "mine")
+
+
 def test_versions_agree(prefix, examples, pkg_config):
     header = (prefix / "include/cornerturn/version.hpp").read_text()
     numbers = [re.search(rf"VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")]
