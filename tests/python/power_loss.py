@@ -31,10 +31,16 @@ class Inodes:
         self._numbers, self._held = {}, []
 
     def number(self, path, number=None):
-        found = os.lstat(path)
+        return self._number(os.lstat(path), path, os.O_PATH | os.O_NOFOLLOW, number)
+
+    def number_of_open(self, file):
+        """That of a file without a name."""
+        return self._number(os.fstat(file), f"/proc/self/fd/{file}", os.O_PATH, None)
+
+    def _number(self, found, path, flags, number):
         key = found.st_dev, found.st_ino
         if key not in self._numbers or number is not None:
-            self._held.append(os.open(path, os.O_PATH | os.O_NOFOLLOW))
+            self._held.append(os.open(path, flags))
             self._numbers[key] = len(self._numbers) + 10 if number is None else number
         return self._numbers[key]
 
@@ -109,8 +115,8 @@ class Recording:
         self._lock = threading.Lock()
         self.inodes.number(path, 0)
 
-    def look(self, synced=()):
-        """`synced` are the numbers of inodes, or None for all of them."""
+    def look(self, synced=(), unnamed=None):
+        """`synced` are the numbers of inodes, or None for all of them. `unnamed` is what a file without a name holds."""
         with self._lock:
             self.at_work.add(threading.get_ident())
             while True:
@@ -118,13 +124,16 @@ class Recording:
                     tree = Tree.of(self.path, self.inodes, self.without)
                     break
             self.at_work.discard(threading.get_ident())
+            tree.files.update(unnamed or {})
             self.steps.append((tree, synced))
 
     def fsync(self, file):
-        self.look([self._of(file)])
-
-    def _of(self, file):
-        return self.inodes.number(os.path.realpath(f"/proc/self/fd/{file}")) if os.fstat(file).st_nlink else -1
+        found = os.fstat(file)
+        if found.st_nlink:
+            self.look([self.inodes.number(os.path.realpath(f"/proc/self/fd/{file}"))])
+            return
+        number = self.inodes.number_of_open(file)
+        self.look([number], {number: (os.pread(file, found.st_size, 0), found.st_mtime_ns)})
 
     @contextlib.contextmanager
     def lasting(self):
