@@ -42,6 +42,7 @@ from cornerturn._pattern import EinopsError
 from cornerturn._plan import Plan, plan
 from cornerturn._quantise import amax, dequantise, quantise, quantise_both
 from cornerturn._rechunk import rechunk
+from cornerturn._stacks import put, stack, take, unstack
 from cornerturn._threads import tell_threadpoolctl as _tell_threadpoolctl
 from cornerturn._threads import threads
 from cornerturn._to import to
@@ -83,22 +84,26 @@ __all__ = [
     "moveaxis",
     "permute_dims",
     "plan",
+    "put",
     "quantise",
     "quantise_both",
     "rearrange",
     "rechunk",
     "repeat",
     "solve",
+    "stack",
     "swapaxes",
+    "take",
     "threads",
     "to",
     "transpose",
     "transpose_file",
     "transpose_in_place",
+    "unstack",
 ]
 
 # Modules that need a framework are imported when they are first asked for.
-_MODULES = ("dask", "jax", "ladder", "shards", "torch", "xarray", "zarr")
+_MODULES = ("dask", "jax", "ladder", "shards", "tables", "torch", "xarray", "zarr")
 # What looks at kernels, and the swizzle lab, are imported when they are first asked for.
 _LATER = {
     "AccessCost": "_explain",

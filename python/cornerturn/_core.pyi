@@ -236,6 +236,48 @@ def amax(src: Operand, device: int, stream: int) -> float: ...
 
 def quantise_tensor(dst: Operand, src: Operand, device: int, stream: int) -> float: ...
 
+class ArrowTable:
+    """
+    A table of somebody else, in Arrow's C data interface. `columns` are (name, format, has a
+    dictionary); `chunks` are (rows, pieces) with a piece of each column: (address of the validity,
+    address of the values, first row, nulls).
+    """
+
+    @staticmethod
+    def from_stream(capsule: object) -> ArrowTable: ...
+
+    @staticmethod
+    def from_array(schema: object, array: object) -> ArrowTable: ...
+
+    @property
+    def columns(self) -> list[tuple[str, str, bool]]: ...
+
+    @property
+    def chunks(self) -> list[tuple[int, list[tuple[int, int, int, int]]]]: ...
+
+def arrow_stream(owner: object, names: Sequence[str], format: str, address: int, rows: int, step: int) -> object:
+    """
+    A capsule with an Arrow stream of one chunk: columns of one format, `step` bytes apart, in the memory
+    that `owner` keeps.
+    """
+
+class TableOf:
+    """
+    The places of one axis of an operand: `places` is "i32", "i64" or "pointers", and `address`
+    that of the table.
+    """
+
+    def __init__(self, address: int, places: str, axis: int, count: int = 0, zeros: bool = True, alignment: int = 0) -> None: ...
+
+def copy_listed(dst: Operand, dst_list: TableOf | None, src: Operand, src_list: TableOf | None, epilogue: Epilogue, device: int, stream: int, checked: bool | None, kernel: str = '') -> None:
+    """
+    dst[i] = epilogue(src[i]), where an axis of a side, or of both, comes from a table. `checked`:
+    None means on a CPU. Releases the GIL.
+    """
+
+def explain_listed(dst: Operand, dst_list: TableOf | None, src: Operand, src_list: TableOf | None, device: str = '', kernel: str = '') -> str:
+    """The plan of such a copy, in words."""
+
 def permute_in_place(array: Operand, axes: Sequence[int], device: int, stream: int) -> list[int]: ...
 
 def quantise(values: Operand, scales: Operand | None, src: Operand, axis: int, *, pad: bool, ceil: bool, device: int, stream: int) -> None:

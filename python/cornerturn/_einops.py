@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from operator import index
 from typing import Any, NamedTuple, TypeVar, overload
 
 from cornerturn import _core
@@ -15,7 +14,7 @@ from cornerturn._frameworks import Framework, framework_of, stream_for
 from cornerturn._labelled import is_labelled, is_lazy
 from cornerturn._move import new_copy
 from cornerturn._operations import transpose
-from cornerturn._pattern import Layout, layout_of
+from cornerturn._pattern import Layout, extent_of, layout_of
 from cornerturn._threads import with_threads
 
 ArrayT = TypeVar("ArrayT")
@@ -124,7 +123,7 @@ def _is_axis(name: str, pattern: str) -> bool:
 def _arranged(x: Any, pattern: str, axes_lengths: dict[str, int], repeats: bool) -> Any:
     if not isinstance(pattern, str):
         raise TypeError(f"pattern = {shown(pattern)} is a {type(pattern).__name__}: it has to be a str")
-    lengths = {name: _extent(name, value) for name, value in axes_lengths.items()}
+    lengths = {name: extent_of(name, value) for name, value in axes_lengths.items()}
     if is_labelled(x):
         x = x.data
     if is_lazy(x):
@@ -144,17 +143,6 @@ def _arranged(x: Any, pattern: str, axes_lengths: dict[str, int], repeats: bool)
     layout = layout_of(pattern, source.shape, lengths, repeats)
     parts = _taken_apart(source, layout).permuted(layout.order)
     return new_copy(framework, x, parts, shape=layout.shape)
-
-
-def _extent(name: str, value: Any) -> int:
-    # An integer is taken as it is: index() of one that torch.compile leaves open would fix it.
-    try:
-        extent = value if isinstance(value, int) else index(value)
-    except TypeError:
-        raise TypeError(f"{name} = {shown(value)}: the length of an axis has to be an integer") from None
-    if extent < 0:
-        raise ValueError(f"{name} = {extent} is negative")
-    return extent
 
 
 def _taken_apart(source: Array, layout: Layout) -> Array:

@@ -8,8 +8,10 @@ import re
 import sys
 import warnings
 from functools import lru_cache
-from typing import NamedTuple
+from operator import index
+from typing import Any, NamedTuple
 
+from cornerturn._arrays import shown
 from cornerturn._frameworks import is_traced
 
 _ELLIPSIS = "…"
@@ -70,7 +72,7 @@ def layout_of(
         ) from None
 
 
-def _measure(extent: int, group: _Group, known: dict[str, int]) -> None:
+def measure(extent: int, group: _Group, known: dict[str, int]) -> None:
     """Finds the length of the one axis of a group that is not known, or checks those that are."""
     unknown = [name for name in group if name not in known]
     product = math.prod([known[name] for name in group if name in known])
@@ -87,13 +89,24 @@ def _measure(extent: int, group: _Group, known: dict[str, int]) -> None:
         known[unknown[0]] = extent // product
 
 
+def extent_of(name: str, value: Any) -> int:
+    # An integer is taken as it is: index() of one that torch.compile leaves open would fix it.
+    try:
+        extent = value if isinstance(value, int) else index(value)
+    except TypeError:
+        raise TypeError(f"{name} = {shown(value)}: the length of an axis has to be an integer") from None
+    if extent < 0:
+        raise ValueError(f"{name} = {extent} is negative")
+    return extent
+
+
 def _fit(
     pattern: str, shape: tuple[int, ...], lengths: tuple[tuple[str, int], ...], repeats: bool
 ) -> Layout:
-    left, right = _sides(pattern, len(shape), tuple([name for name, _ in lengths]), repeats)
+    left, right = sides_of(pattern, len(shape), tuple([name for name, _ in lengths]), repeats)
     known = dict(lengths)
     for extent, group in zip(shape, left, strict=True):
-        _measure(extent, group, known)
+        measure(extent, group, known)
     names = [name for group in left for name in group]
     new = [name for group in right for name in group if name not in names]
     for name in new:
@@ -111,7 +124,7 @@ def _fit(
 _fit_once = lru_cache(maxsize=1024)(_fit)
 
 
-def _sides(
+def sides_of(
     pattern: str, rank: int, given: tuple[str, ...], repeats: bool
 ) -> tuple[tuple[_Group, ...], tuple[_Group, ...]]:
     """Both sides of a pattern for arrays of `rank` axes, the ellipsis spelled out."""

@@ -3,7 +3,8 @@
 `torch.ops.cornerturn.permute_copy(x, dims)` is `x.permute(dims).contiguous()` in one pass over the
 memory. Autograd (any order, and forward mode), `torch.func`, `torch.compile` and CUDA graphs know it.
 `permute` calls it, or goes straight to the engine where nothing needs to see the call.
-`redistribute` moves tensors that are spread over processes between layouts.
+`redistribute` moves tensors that are spread over processes between layouts. `relayout_pages` moves pages
+of one pool to those of another one, each in another layout.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import torch
 from torch import Tensor
 
 from cornerturn import _core, _torch_values
+from cornerturn._torch_pages import relayout_pages
 from cornerturn._torch_permute import permute_copy, stream_of_device
 
-__all__ = ["disable", "empty_shard", "enable", "permute", "redistribute"]
+__all__ = ["disable", "empty_shard", "enable", "permute", "redistribute", "relayout_pages"]
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "amax.hpp"
+#include "arrow.hpp"
 #include "blocks.hpp"
 #include "convert.hpp"
 #include "cornerturn/cornerturn.hpp"
@@ -110,6 +111,7 @@ NB_MODULE(_core, module) {
       .def_ro("dtype", &Memory::dtype);
   add_plans(module);
   add_amax(module);
+  bind_arrow(module);
   bind_lists(module);
   add_in_place(module);
   add_blocks(module);

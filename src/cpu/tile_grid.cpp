@@ -45,10 +45,10 @@ void walk(int modes, ModeOf mode_of, std::int64_t first, std::int64_t count, std
 }
 
 // walk(), where the modes may have a list: mode_at(k) is the number of the k-th fastest mode. The
-// list's own steps are looked up.
+// list's own steps are looked up, from its last entry on where it is walked backwards.
 template <class ModeAt, class StepOf>
 void walk_with_list(int modes, ModeAt mode_at, StepOf step_of, int list, const ListPlaces& places,
-                    std::int64_t first, std::int64_t count, std::int64_t* out) {
+                    bool backwards, std::int64_t first, std::int64_t count, std::int64_t* out) {
   std::int64_t before = 1;
   int k = 0;
   for (; k < modes && mode_at(k) != list; ++k) before *= step_of(k).extent;
@@ -61,7 +61,8 @@ void walk_with_list(int modes, ModeAt mode_at, StepOf step_of, int list, const L
       },
       first, count, out);
   for (std::int64_t i = 0; i < count; ++i) {
-    out[i] += places.offset((first + i) / before % extent);
+    const std::int64_t at = (first + i) / before % extent;
+    out[i] += places.offset(backwards ? extent - 1 - at : at);
   }
 }
 
@@ -74,9 +75,12 @@ TileGrid make_grid(const plan::TileConfig& config, const Problem& normal, const 
   grid.split = plan::split_tile(normal, config.run_modes);
   grid.width = normal.dst_type.size();
   for (int k = 0; k < grid.split.chain_modes; ++k) {
-    const Mode& mode = normal.modes[grid.split.chain[static_cast<std::size_t>(k)]];
+    const int number = grid.split.chain[static_cast<std::size_t>(k)];
+    const Mode& mode = normal.modes[number];
     if (mode.src_stride >= 0) continue;
     grid.src_start += (mode.extent - 1) * mode.src_stride;
+    // A list's own places are looked up, wherever they begin.
+    if (grid.is_list(&plan::SpreadProblem::dst_list, number)) continue;
     grid.dst_start += (mode.extent - 1) * mode.dst_stride;
   }
   const std::int64_t row_stride = std::abs(normal.modes.back().src_stride);
@@ -144,7 +148,7 @@ void TileGrid::row_offsets(std::int64_t first, std::int64_t count, std::int64_t*
   };
   if (lists == nullptr) return walk(split.run_modes, step_of, first, count, out);
   walk_with_list(split.run_modes, mode_at, step_of, lists->spread.src_list, lists->places.src,
-                 first, count, out);
+                 false, first, count, out);
 }
 
 void TileGrid::column_offsets(std::int64_t first, std::int64_t count, std::int64_t* out) const {
@@ -154,8 +158,10 @@ void TileGrid::column_offsets(std::int64_t first, std::int64_t count, std::int64
     return Step{mode.extent, mode.src_stride < 0 ? -mode.dst_stride : mode.dst_stride};
   };
   if (lists == nullptr) return walk(split.chain_modes, step_of, first, count, out);
-  walk_with_list(split.chain_modes, mode_at, step_of, lists->spread.dst_list, lists->places.dst,
-                 first, count, out);
+  const int list = lists->spread.dst_list;
+  const bool backwards = list >= 0 && problem->modes[list].src_stride < 0;
+  walk_with_list(split.chain_modes, mode_at, step_of, list, lists->places.dst, backwards, first,
+                 count, out);
 }
 
 }  // namespace cornerturn::cpu

@@ -61,7 +61,7 @@ def test_pages_show_what_happens(page):
     found = blocks(page)
     assert found
     for number, text in enumerate(found):
-        frameworks = set(re.findall(r"\b(torch|jax|xarray|zarr|dask)\b", text))
+        frameworks = set(re.findall(r"\b(torch|jax|xarray|zarr|dask|polars)\b", text))
         if all(importlib.util.find_spec(framework) for framework in frameworks):
             check(text, names, f"{page} block {number}")
 
@@ -88,7 +88,7 @@ def test_the_reference_shows_what_happens(tmp_path, monkeypatch):
     for number, text in enumerate(found):
         if "cornerturn.check(" in text:  # it compiles: test_check.py has its like
             continue
-        needs = {"cornerturn.ladder": "cornerturn._ladder", "dask": "dask", "zarr": "zarr"}
+        needs = {"cornerturn.ladder": "cornerturn._ladder", "dask": "dask", "zarr": "zarr", "polars": "polars"}
         if all(importlib.util.find_spec(module) for word, module in needs.items() if word in text):
             check(text, names, f"docs/python-reference.md block {number}")
 

@@ -118,6 +118,13 @@ class Framework:
     def stack(self, arrays: Sequence[Any]) -> Any:
         raise NotImplementedError
 
+    def taken(self, x: Any, indices: Any, axis: int, missing: bool) -> Any:
+        """The entries of `x` along an axis, by the framework itself, for gradients and tracing.
+
+        Negative indices count from the end, unless -1 stands for zeros that are `missing`.
+        """
+        raise NotImplementedError
+
     def repeated(self, x: Any, extents: Sequence[int]) -> Any:
         """`x` with new last axes, along which it is the same everywhere: a view where there are views."""
         raise NotImplementedError

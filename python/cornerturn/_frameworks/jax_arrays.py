@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from cornerturn._arrays import Array
+from cornerturn._arrays import Array, shown
 from cornerturn._frameworks.framework import Framework
 from cornerturn._frameworks.numpy_arrays import NUMPY
 from cornerturn._frameworks.protocols import OTHER
@@ -45,6 +45,30 @@ class JAX(Framework):
 
     def stack(self, arrays: Sequence[Any]) -> Any:
         return sys.modules["jax"].numpy.stack(list(arrays))
+
+    def taken(self, x: Any, indices: Any, axis: int, missing: bool) -> Any:
+        numpy = sys.modules["jax"].numpy
+        indices = numpy.asarray(indices)
+        if indices.ndim != 1 or not numpy.issubdtype(indices.dtype, numpy.integer):
+            raise TypeError(f"indices = {shown(indices)}: they have to be integers along one axis")
+        self._check_range(indices, x.shape[axis], axis, missing)
+        if not missing:
+            return numpy.take(x, indices, axis)
+        absent = (indices == -1).reshape(-1, *[1 for _ in range(x.ndim - axis - 1)])
+        return numpy.where(absent, 0, numpy.take(x, indices, axis)).astype(x.dtype)
+
+    def _check_range(self, indices: Any, extent: int, axis: int, missing: bool) -> None:
+        """JAX itself takes what is out of range from elsewhere. What it traces cannot be looked at."""
+        if isinstance(indices, sys.modules["jax"].core.Tracer):
+            return
+        least = -1 if missing else -extent
+        wrong = (indices >= extent) | (indices < least)
+        if wrong.any():
+            k = int(wrong.argmax())
+            raise ValueError(
+                f"indices[{k}] = {indices[k]} is out of range: axis {axis} has the extent {extent}, so that an index "
+                f"is {least} to {extent - 1}"
+            )
 
     def repeated(self, x: Any, extents: Sequence[int]) -> Any:
         x = x.reshape(*x.shape, *[1 for _ in extents])

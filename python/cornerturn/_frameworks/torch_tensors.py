@@ -156,6 +156,24 @@ class Torch(Framework):
     def stack(self, arrays: Sequence[Any]) -> Any:
         return sys.modules["torch"].stack(tuple(arrays))
 
+    def taken(self, x: Any, indices: Any, axis: int, missing: bool) -> Any:
+        torch = sys.modules["torch"]
+        indices = torch.as_tensor(indices, device=x.device)
+        if indices.dim() != 1 or indices.dtype not in (torch.int32, torch.int64):
+            raise TypeError(
+                f"indices has {indices.dim()} axes and the dtype {indices.dtype}: it has to have one axis, of int32 or int64"
+            )
+        absent = indices == -1 if missing else None
+        if not missing:
+            indices = torch.where(indices < 0, indices + x.shape[axis], indices)
+        try:
+            result = x.index_select(axis, indices if absent is None else indices.masked_fill(absent, 0))
+        except IndexError as error:
+            raise ValueError(f"indices = {shown(indices)}: {error}") from None
+        if absent is None:
+            return result
+        return result.masked_fill(absent.reshape(-1, *[1 for _ in range(x.dim() - axis - 1)]), 0)
+
     def repeated(self, x: Any, extents: Sequence[int]) -> Any:
         shape = tuple(x.shape)
         x = x.reshape(*shape, *[1 for _ in extents])
