@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Lists of columns, arrays and rows on the CPU: Cornerturn beside NumPy, PyTorch, polars, pandas and pyarrow.
+
+The yardstick is memcpy of the result's bytes on all threads, into memory that is there, in the same rounds. Each
+contestant makes a new array ("new") or writes into one that is there ("out"). Every result is compared
+with NumPy's before it is timed. Peers that are not installed are left out. Times are medians; a contestant gets
+two seconds a case, or three runs.
+
+usage: lists.py [--rounds N] [--json FILE] [--page PAGE.md]
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import tabled
+from cpu import seconds_of
+from in_place import memcpy
+from tabled import installed
+
+import cornerturn
+
+BUDGET = 2.0  # seconds for each contestant of a case
+THREADS = len(os.sched_getaffinity(0))
+GIB = 1 << 30
+RANDOM = np.random.default_rng(3)
+Contestant = Callable[[], object]
+
+
+class Case(NamedTuple):
+    group: str
+    name: str
+    bytes: int
+    expected: Callable[[], np.ndarray]
+    contestants: dict[str, Contestant]
+    peers: list[str]
+
+
+def free_memory() -> int:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def tables(columns: list[np.ndarray]) -> dict[str, object]:
+    """The columns as everybody's table, without a copy where there is a way."""
+    named = {f"c{k}": column for k, column in enumerate(columns)}
+    found: dict[str, object] = {}
+    if installed("pyarrow"):
+        import pyarrow
+
+        found["pyarrow"] = pyarrow.table(named)
+    if installed("polars") and "pyarrow" in found:
+        import polars
+
+        found["polars"] = polars.from_arrow(found["pyarrow"], rechunk=False)
+    if installed("pandas"):
+        import pandas
+
+        found["pandas"] = pandas.DataFrame(named, copy=False)
+    return found
+
+
+def columns_to_rows(count: int, rows: int, dtype: str, out: np.ndarray) -> Case:
+    columns = [RANDOM.random(rows, "f4").astype(dtype) for _ in range(count)]
+    out = out.view(dtype)[: rows * count].reshape(rows, count)
+    frames = tables(columns)
+    runs: dict[str, Contestant] = {
+        "stack": lambda: cornerturn.stack(columns, (1, 0), out=out),
+        "stack, new": lambda: cornerturn.stack(columns, (1, 0)),
+    }
+    for name, frame in frames.items():
+        runs[f"to_matrix({name})"] = lambda frame=frame: cornerturn.tables.to_matrix(frame, out=out)
+    if "polars" in frames:
+        runs["to_matrix(polars), new"] = lambda: cornerturn.tables.to_matrix(frames["polars"])
+        runs["polars"] = lambda: np.ascontiguousarray(frames["polars"].to_numpy())
+    if "pandas" in frames:
+        runs["pandas"] = lambda: np.ascontiguousarray(frames["pandas"].to_numpy())
+    if "pyarrow" in frames:
+        batch = frames["pyarrow"].to_batches()[0]
+        runs["pyarrow"] = lambda: batch.to_tensor(row_major=True)
+    runs["NumPy"] = lambda: np.stack(columns, 1, out=out)
+    runs["NumPy, stacked first"] = lambda: np.ascontiguousarray(np.stack(columns).T)
+    if installed("torch"):
+        import torch
+
+        torch.set_num_threads(THREADS)
+        tensors = [torch.from_numpy(column) for column in columns]
+        target = torch.from_numpy(out)
+        runs["PyTorch"] = lambda: torch.stack(tensors, 1, out=target)
+    peers = [name for name in ("polars", "pandas", "pyarrow", "NumPy", "NumPy, stacked first", "PyTorch") if name in runs]
+    size = np.dtype(dtype).itemsize * rows * count
+    title = f"{count} columns of {dtype}, {rows:,} rows"
+    return Case("columns to rows", title, size, lambda: np.stack(columns, 1), runs, peers)
+
+
+def stacked(shape: tuple[int, ...], axes: tuple[int, ...], dtype: str, out: np.ndarray) -> Case:
+    arrays = [RANDOM.integers(0, 99, shape).astype(dtype) for _ in range(64)]
+    one = np.stack(arrays)
+    expected = one.transpose(axes)
+    out = out.view(dtype)[: one.size].reshape(expected.shape)
+    runs: dict[str, Contestant] = {
+        "stack": lambda: cornerturn.stack(arrays, axes, out=out),
+        "one array": lambda: cornerturn.transpose(one, axes, out=out),
+        "NumPy": lambda: np.ascontiguousarray(np.stack(arrays).transpose(axes)),
+    }
+    if installed("torch"):
+        import torch
+
+        tensors = [torch.from_numpy(x) for x in arrays]
+        target = torch.from_numpy(out)
+        runs["PyTorch"] = lambda: target.copy_(torch.stack(tensors).permute(axes))
+    peers = [name for name in ("NumPy", "PyTorch") if name in runs]
+    extents = " x ".join(map(str, shape))
+    return Case("64 arrays, stacked", f"{extents} of {dtype}, axes {axes}", one.nbytes, lambda: expected, runs, peers)
+
+
+def rows_by_a_list(row: int, writes: bool, size: int, out: np.ndarray) -> Case:
+    x = RANDOM.integers(0, 1 << 60, (size // row, row // 8))
+    indices = RANDOM.permutation(len(x))
+    out = out.view("i8")[: x.size].reshape(x.shape)
+    runs: dict[str, Contestant] = {}
+    if writes:
+        runs["put"] = lambda: cornerturn.put(out, indices, x) or out
+        runs["NumPy"] = lambda: out.__setitem__(indices, x) or out
+    else:
+        runs["take"] = lambda: cornerturn.take(x, indices, out=out)
+        runs["NumPy"] = lambda: np.take(x, indices, 0, out=out, mode="clip")
+    if installed("torch"):
+        import torch
+
+        source, target, places = torch.from_numpy(x), torch.from_numpy(out), torch.from_numpy(indices)
+        if writes:
+            runs["PyTorch"] = lambda: target.index_copy_(0, places, source)
+        else:
+            runs["PyTorch"] = lambda: torch.index_select(source, 0, places, out=target)
+    group = f"rows {'written' if writes else 'read'} by a random list"
+
+    def expected() -> np.ndarray:
+        if not writes:
+            return x[indices]
+        result = np.empty_like(x)
+        result[indices] = x
+        return result
+
+    return Case(group, f"{row} B", x.nbytes, expected, runs, [name for name in ("NumPy", "PyTorch") if name in runs])
+
+
+def cases(out: np.ndarray, wide_rows: int) -> list[Callable[[], Case]]:
+    return [
+        lambda: columns_to_rows(800, wide_rows, "f4", out),
+        lambda: columns_to_rows(12, 8_000_000, "f8", out),
+        lambda: columns_to_rows(100, 1_000_000, "f8", out),
+        lambda: stacked((1024, 2048), (1, 2, 0), "f4", out),
+        lambda: stacked((1024, 2048), (0, 2, 1), "f4", out),
+        lambda: stacked((1024, 2048), (2, 0, 1), "f4", out),
+        lambda: stacked((1024, 2048), (1, 0, 2), "u2", out),
+        *(
+            lambda row=row, writes=writes: rows_by_a_list(row, writes, 512 << 20, out)
+            for writes in (False, True)
+            for row in (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+        ),
+    ]  # fmt: skip
+
+
+def check(case: Case) -> dict[str, float]:
+    """Runs each contestant once, which it has to get right, and returns the seconds that these took."""
+    first: dict[str, float] = {}
+    expected = case.expected()
+    for name, run in case.contestants.items():
+        found: list[object] = []
+        first[name] = seconds_of(lambda r=run: found.append(r()), 1)
+        if not np.array_equal(np.asarray(found.pop()), expected):
+            raise SystemExit(f"lists.py: {name} is wrong for {case.group}, {case.name}")
+    return first
+
+
+def measure(case: Case, rounds: int, pool: ThreadPoolExecutor, scratch: np.ndarray) -> dict[str, object]:
+    first = check(case)
+    half = case.bytes // 8 * 8
+    to, source = scratch[:half], scratch[half : 2 * half]
+    times: dict[str, list[float]] = {name: [] for name in ["memcpy", *case.contestants]}
+    for turn in range(rounds):
+        times["memcpy"].append(seconds_of(lambda: memcpy(pool, THREADS, to, source), 1))
+        for name, run in case.contestants.items():
+            if turn < 3 or turn * first[name] < BUDGET:
+                times[name].append(seconds_of(run, 1))
+    medians = {name: statistics.median(some) for name, some in times.items()}
+    print(f"{case.group}, {case.name}: " + ", ".join(f"{n} {1e3 * s:.1f} ms" for n, s in medians.items()), flush=True)
+    return {"class": case.group, "case": case.name, "bytes": case.bytes, "seconds": medians, "peers": case.peers}
+
+
+def measure_all(rounds: int) -> list[dict]:
+    wide_rows = 1_000_000 if free_memory() > 15 * GIB else 250_000
+    largest = max(800 * 4 * wide_rows, 12 * 8 * 8_000_000)
+    out = np.zeros(largest, "u1")
+    scratch = np.zeros(2 * largest, "u1")
+    with ThreadPoolExecutor(THREADS) as pool:
+        return [measure(make(), rounds, pool, scratch) for make in cases(out, wide_rows)]
+
+
+# ---------------------------------------------------------------- the table
+
+
+OURS = ("stack", "take", "put")
+
+
+def markdown(report: dict) -> str:
+    origin, found = report["provenance"], report["cases"]
+    lines = "| | memcpy, GB/s | Cornerturn, % of it | the best other | % of memcpy | x |\n"
+    lines += "| --- | ---: | ---: | --- | ---: | ---: |\n"
+    for case in found:
+        seconds = case["seconds"]
+        ours = next(name for name in OURS if name in seconds)
+        best = min(case["peers"], key=seconds.__getitem__)
+        share = {name: 100 * seconds["memcpy"] / s for name, s in seconds.items()}
+        lines += (
+            f"| {case['class']}: {case['case']} | {2 * case['bytes'] / seconds['memcpy'] / 1e9:.1f} | {share[ours]:.0f} | "
+            f"{best} | {share[best]:.0f} | {seconds[best] / seconds[ours]:.1f} |\n"
+        )
+    versions = ", ".join(f"{name} {v}" for name in ("polars", "pandas", "pyarrow") if (v := installed(name)))
+    return (
+        f"{lines}\n- {origin['processor']}, {origin['processors']} processors, load {origin['load']:.1f} when it "
+        f"began; NumPy {origin['numpy']}, PyTorch {origin['torch']}, {versions}; {origin['date'][:10]}, commit "
+        f"{origin['commit']}; by `bench/python/lists.py`.\n"
+    )
+
+
+if __name__ == "__main__":
+    tabled.run(__doc__, 5, measure_all, markdown, "lists")
