@@ -337,7 +337,7 @@ bool is_one_of(const std::vector<std::string>& only, std::string_view name, std:
 }
 
 constexpr BlockRule q8;
-constexpr BlockRule mx{BlockFormat::mx_e4m3};
+constexpr BlockRule mx{BlockFormat::mxfp8_e4m3};
 constexpr BlocksCase blocks_cases[] = {
     {"both ways", Kind::bf16, mx, true, true},
     {"both ways", Kind::f32, mx, true, true},

@@ -114,7 +114,7 @@ class ValueCaseMaker {
     if (!odd || transposed) s.rows = whole(s.rows);
     if (!odd || !transposed) s.cols = whole(s.cols);
     BlockRule rule;
-    if (!q8) rule.format = BlockFormat::mx_e4m3;
+    if (!q8) rule.format = BlockFormat::mxfp8_e4m3;
     Blocks made{rule, back, layout(s, transposed && !both, q8), {}};
     if (both) made.second = layout(s, true, q8);
     ValueCase c;

@@ -11,8 +11,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "cornerturn/block_format.hpp"
 #include "cornerturn/export.hpp"
 #include "cornerturn/plan.hpp"
 #include "cornerturn/view.hpp"
@@ -23,17 +25,11 @@ namespace cornerturn {
 inline constexpr int block_values = 32;
 inline constexpr int q8_0_bytes = 34;
 
-/// How the scale of an MXFP8 block, a power of two, follows from the largest magnitude in the
-/// block.
-enum class BlockScale : std::uint8_t {
-  floor,  ///< as in the OCP specification, where the largest magnitude may saturate
-  ceil,   ///< the least scale with which it does not saturate
-};
-
 struct BlockOptions {
   /// Pads an extent that is no multiple of 32 with zeros, instead of refusing it.
   bool pad = false;
-  BlockScale scale = BlockScale::floor;
+  /// Empty: as the format has it: floor for scales of E8M0.
+  std::optional<BlockScale> scale = {};
   /// The CPU uses at most so many threads; 0 means all that the process may use.
   int threads = 0;
   /// The cudaStream_t on which a GPU works; null means the default stream.

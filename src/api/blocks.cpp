@@ -138,12 +138,14 @@ void check_mx(const Operand& plain, const Operand& values, const Operand& scales
 }
 
 BlockFormat format_of(const Operand& values) {
-  return values.type.kind() == Kind::f8_e4m3 ? BlockFormat::mx_e4m3 : BlockFormat::mx_e5m2;
+  return values.type.kind() == Kind::f8_e4m3 ? BlockFormat::mxfp8_e4m3 : BlockFormat::mxfp8_e5m2;
 }
 
 BlockRule rule_of(const Operand& values, const BlockOptions& options) {
-  const bool ceil = options.scale == BlockScale::ceil;
-  return {format_of(values), ceil ? MxScale::ceil : MxScale::floor};
+  const BlockFormat format = format_of(values);
+  const BlockScale scale = options.scale.value_or(row_of(format).standard_rule());
+  if (!row_of(format).takes(scale)) refuse("options.scale = exact is for scales of f32");
+  return {format, scale};
 }
 
 template <class PlainView, class BlockView>

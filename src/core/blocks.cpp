@@ -3,32 +3,26 @@
 #include <memory>
 
 #include "core/problem.hpp"
-#include "cornerturn/blocks.hpp"
 
 namespace cornerturn {
 
 ElementType type_of_blocks(BlockFormat format) {
-  switch (format) {
-    case BlockFormat::mx_e4m3:
+  const BlockRow& row = row_of(format);
+  switch (row.element) {
+    case BlockElement::e4m3:
       return ElementType(Kind::f8_e4m3);
-    case BlockFormat::mx_e5m2:
+    case BlockElement::e5m2:
       return ElementType(Kind::f8_e5m2);
-    case BlockFormat::q8_0:
+    case BlockElement::e2m1:
+      return ElementType(Kind::u8);
+    case BlockElement::packed:
       break;
   }
-  return ElementType::bytes(q8_0_bytes);
+  return ElementType::bytes(row.packed_bytes);
 }
 
-const char* name_of(BlockFormat format) {
-  switch (format) {
-    case BlockFormat::mx_e4m3:
-      return "mx_e4m3";
-    case BlockFormat::mx_e5m2:
-      return "mx_e5m2";
-    case BlockFormat::q8_0:
-      break;
-  }
-  return "q8_0";
+std::string name_of(BlockFormat format) {
+  return std::string(row_of(format).name);
 }
 
 Problem block_problem(ElementType plain, const Extents& shape, const Extents& strides,

@@ -1,5 +1,5 @@
-// Blocks of 32 values that share a scale, as a part of a problem. Strides are in bytes, a list of
-// them has one for each mode of the problem.
+// Blocks of values that share a scale, as a part of a problem. Strides are in bytes, a list of them
+// has one for each mode of the problem.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/block_format.hpp"
+#include "core/values.hpp"
 #include "cornerturn/element_type.hpp"
 #include "cornerturn/view.hpp"
 
@@ -18,18 +19,28 @@ struct Problem;
 /// How blocks are made.
 struct BlockRule {
   BlockFormat format = BlockFormat::q8_0;
-  MxScale scale = MxScale::floor;
+  BlockScale scale = BlockScale::floor;
+  /// How values are rounded once they are scaled. Stochastic: the place of a value is where it lies
+  /// from the first of the result, in values; `seed` is that of values/stochastic.hpp.
+  Rounding rounding = Rounding::nearest_even;
+  std::uint64_t seed = 0;
 
   friend bool operator==(const BlockRule&, const BlockRule&) = default;
 };
 
 /// Where the blocks of an array lie, from where they begin.
 struct BlockLayout {
-  int axis = 0;  ///< the mode along which 32 values share a scale
-  /// At the axis from one block of q8_0 to the next, or from one 8-bit value to the next.
+  int axis = 0;  ///< the mode along which values share a scale
+  /// At the axis from one unit to the next: a packed block, a byte of two values, or a value.
   Extents value_strides;
-  /// At the axis from one scale to the next. q8_0 has none: its scales are within the blocks.
+  /// At the axis from one scale to the next. Packed blocks have none: their scales are inside them.
+  ///   packed_4     At the axis from four scales to the next four.
+  ///   tiles_128x4  At the axis from one tile to the next, at `across` from 128 lines to the next.
+  /// At `across`, where a block has several lines, from one block to the next.
   Extents scale_strides;
+  /// The mode of the lines of a block that has several, or of the lines of tiles; -1: none.
+  int across = -1;
+  ScaleOrder order = ScaleOrder::strided;
 
   friend bool operator==(const BlockLayout&, const BlockLayout&) = default;
 };
@@ -44,14 +55,14 @@ struct Blocks {
   /// A matrix may be quantised once more from the same read, with blocks along its other mode.
   std::optional<BlockLayout> second;
 
+  const BlockRow& row() const { return row_of(rule.format); }
   friend bool operator==(const Blocks&, const Blocks&) = default;
 };
 
-/// The type of the elements that the value strides move between: a block of q8_0 as 34 bytes, or an
-/// 8-bit value.
+/// The type of the elements that the value strides move between.
 ElementType type_of_blocks(BlockFormat format);
-/// "q8_0", "mx_e4m3", "mx_e5m2".
-const char* name_of(BlockFormat format);
+/// "q8_0", "mxfp8_e4m3": the name in the table.
+std::string name_of(BlockFormat format);
 
 /// The problem of making `blocks` of an array of plain values, or values of the blocks. `shape` and
 /// `strides` are the array's.

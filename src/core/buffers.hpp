@@ -18,9 +18,12 @@ struct LateFactor {
 
 /// The arrays that blocks need beside the source and the destination.
 struct BlockBuffers {
-  void* scales = nullptr;  ///< of MXFP8: written when values are quantised, else only read
+  void* scales = nullptr;  ///< of blocks that have none inside: written when values are quantised,
+                           ///< else only read
   void* second = nullptr;  ///< the blocks along the other mode, where the problem asks for them
   void* second_scales = nullptr;
+  /// By what scales of E4M3 are multiplied before they are rounded: one number for the tensor.
+  float tensor_scale = 1;
 };
 
 struct Buffers {

@@ -227,7 +227,10 @@ class BlockNormaliser {
 
  private:
   bool has_blocks(int mode) const {
-    return mode == blocks_.first.axis || (blocks_.second && mode == blocks_.second->axis);
+    const auto in = [mode](const BlockLayout& layout) {
+      return mode == layout.axis || mode == layout.across;
+    };
+    return in(blocks_.first) || (blocks_.second && in(*blocks_.second));
   }
 
   // Calls use(layout) for the arrays of blocks that there are.
@@ -250,6 +253,7 @@ class BlockNormaliser {
     for_strides([&](Extents& strides) { strides.erase(strides.begin() + mode); });
     for_layouts([&](BlockLayout& layout) {
       if (layout.axis > mode) --layout.axis;
+      if (layout.across > mode) --layout.across;
     });
   }
 
@@ -259,7 +263,9 @@ class BlockNormaliser {
       std::swap(strides[static_cast<std::size_t>(a)], strides[static_cast<std::size_t>(b)]);
     });
     for_layouts([&](BlockLayout& layout) {
-      if (layout.axis == a || layout.axis == b) layout.axis = a + b - layout.axis;
+      for (int* of_layout : {&layout.axis, &layout.across}) {
+        if (*of_layout == a || *of_layout == b) *of_layout = a + b - *of_layout;
+      }
     });
   }
 

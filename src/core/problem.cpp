@@ -47,11 +47,18 @@ std::int64_t Problem::elements() const noexcept {
 std::int64_t Problem::bytes() const noexcept {
   if (reduces) return elements() * src_type.size();
   if (operation() != Operation::quantise) return elements() * dst_type.size();
+  const BlockRow& row = blocks->row();
+  const auto count = [](std::int64_t length, int of_block) {
+    return (length + of_block - 1) / of_block;
+  };
   const auto bytes_along = [&](const BlockLayout& layout) {
     const std::int64_t length = modes[layout.axis].extent;
-    if (length == 0) return std::int64_t{0};
-    const bool q8 = blocks->rule.format == BlockFormat::q8_0;
-    return elements() / length * ((length + 31) / 32) * (q8 ? dst_type.size() : 32 + 1);
+    const std::int64_t lines = row.across == 1 ? 1 : modes[layout.across].extent;
+    if (length == 0 || lines == 0) return std::int64_t{0};
+    const std::int64_t together =
+        elements() / length / lines * count(length, row.along) * count(lines, row.across);
+    const int units = row.along * row.across / row.values_per_unit();
+    return together * (units * row.unit_bytes() + row.scale_bytes());
   };
   return bytes_along(blocks->first) + (blocks->second ? bytes_along(*blocks->second) : 0);
 }
@@ -72,11 +79,18 @@ std::string blocks_text(const Problem& problem) {
   const Blocks& blocks = *problem.blocks;
   std::string text = fmt::format(" {} {} along {}", name_of(problem.operation()),
                                  name_of(blocks.rule.format), blocks.first.axis);
-  if (blocks.rule.scale == MxScale::ceil) text += " ceil";
+  if (blocks.rule.scale == BlockScale::ceil) text += " ceil";
+  if (blocks.rule.scale == BlockScale::even) text += " even";
+  if (blocks.rule.rounding == Rounding::stochastic) {
+    text += fmt::format(" stochastic {}", blocks.rule.seed);
+  }
   const auto scales = [&](const BlockLayout& layout) {
     if (!layout.scale_strides.empty()) {
       text += fmt::format(" scales ({})", fmt::join(layout.scale_strides, ","));
     }
+    if (layout.order == ScaleOrder::packed_4) text += " four by four";
+    if (layout.order == ScaleOrder::tiles_128x4) text += " in tiles";
+    if (layout.across >= 0) text += fmt::format(" across {}", layout.across);
   };
   scales(blocks.first);
   if (blocks.second) {

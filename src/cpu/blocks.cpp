@@ -35,7 +35,7 @@ Q8Block q8_block(const float* x) {
 }
 
 template <class T>
-std::uint8_t mx_block(const float* x, MxScale rule, T* out) {
+std::uint8_t mx_block(const float* x, BlockScale rule, T* out) {
   const std::uint8_t code = values::mx_scale<T>(largest_of(x), rule);
   const float inverse = values::mx_inverse(code);
   for (int i = 0; i < block_size; ++i) out[i] = values::mx_value<T>(x[i], inverse);
@@ -138,10 +138,10 @@ class Worker {
       case BlockFormat::q8_0:
         decode_q8(box, stage);
         break;
-      case BlockFormat::mx_e4m3:
+      case BlockFormat::mxfp8_e4m3:
         decode_mx<E4M3>(box, stage);
         break;
-      case BlockFormat::mx_e5m2:
+      default:
         decode_mx<E5M2>(box, stage);
         break;
     }
@@ -162,9 +162,9 @@ class Worker {
     switch (blocks_.rule.format) {
       case BlockFormat::q8_0:
         return encode_q8(box, array, stage, numbers);
-      case BlockFormat::mx_e4m3:
+      case BlockFormat::mxfp8_e4m3:
         return encode_mx<E4M3>(box, array, stage, numbers, moves);
-      case BlockFormat::mx_e5m2:
+      default:
         return encode_mx<E5M2>(box, array, stage, numbers, moves);
     }
   }

@@ -129,7 +129,7 @@ class Comparison {
 
   template <class Element>
   bool mx_is_right(const float* x, std::uint32_t amax) {
-    const MxScale rule = scale_ == BlockScale::ceil ? MxScale::ceil : MxScale::floor;
+    const BlockScale rule = scale_ == BlockScale::ceil ? BlockScale::ceil : BlockScale::floor;
     const std::uint8_t code = values::mx_scale<Element>(amax, rule);
     const float inverse = values::mx_inverse(code);
     const View& result = piece_.to[0];
@@ -243,7 +243,8 @@ void verify_blocks(const BlockTask& task, const std::vector<Source>& sources,
       progress.bytes_compared += read(task.to[i], results[i], place_in(after, piece.to[i]));
     }
     Difference difference;
-    if (finds_difference(task, options.scale, piece, box.extent, difference)) {
+    if (finds_difference(task, options.scale.value_or(BlockScale::floor), piece, box.extent,
+                         difference)) {
       throw Error(Status::internal,
                   "verification found a " + text_of(task, results, difference, box));
     }

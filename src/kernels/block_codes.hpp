@@ -15,7 +15,7 @@ using values::BlockFormat;
 
 /// The element of an MXFP8 format.
 template <BlockFormat format>
-using MxElement = std::conditional_t<format == BlockFormat::mx_e4m3, values::E4M3, values::E5M2>;
+using MxElement = std::conditional_t<format == BlockFormat::mxfp8_e4m3, values::E4M3, values::E5M2>;
 
 /// What four codes of a word stand for, without their scale; which NaN one becomes is not said.
 template <BlockFormat format>

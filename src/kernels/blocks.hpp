@@ -43,7 +43,7 @@ struct BlocksArgs {
   ValueType type = {};          ///< of an element of the array
   int plain_bytes = 4;          ///< of an element
   BlockFormat format = BlockFormat::q8_0;
-  values::MxScale rule = values::MxScale::floor;
+  values::BlockScale rule = values::BlockScale::floor;
   bool back = false;            ///< dequantise
   bool plain_across = false;    ///< lanes of the array take neighbouring lines
   bool values_across = false;   ///< so do those of the codes, of MXFP8
@@ -219,7 +219,7 @@ struct AnyBlocks {
         put_q8(ctx, tile, x, amax, to);
       } else {
         std::uint8_t scale = 0;
-        const Words words = a.format == BlockFormat::mx_e4m3
+        const Words words = a.format == BlockFormat::mxfp8_e4m3
                                 ? encoded<values::E4M3>(a, x, amax, scale)
                                 : encoded<values::E5M2>(a, x, amax, scale);
         std::byte* const scales = a.scales + ctx.load(starts + (2 * threads + line));
@@ -289,10 +289,10 @@ struct AnyBlocks {
           words[k] = ctx.load_if(tile.inside, cast<std::uint32_t>(from + 4 * k));
         }
       }
-      if (a.format == BlockFormat::mx_e4m3) {
-        decode<BlockFormat::mx_e4m3>(words, scale, x);
+      if (a.format == BlockFormat::mxfp8_e4m3) {
+        decode<BlockFormat::mxfp8_e4m3>(words, scale, x);
       } else {
-        decode<BlockFormat::mx_e5m2>(words, scale, x);
+        decode<BlockFormat::mxfp8_e5m2>(words, scale, x);
       }
     }
     store_plain(ctx, a, tile, starts, numbers, x);

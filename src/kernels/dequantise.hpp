@@ -35,7 +35,7 @@ struct DequantiseArgs {
   std::uint32_t lines = 0;
   std::uint32_t length = 0;  ///< of a line, in values: the last block need not be full
   Kind kind = Kind::f32;     ///< of the destination: f32, f16 or bf16
-  BlockFormat format = BlockFormat::mx_e4m3;
+  BlockFormat format = BlockFormat::mxfp8_e4m3;
   bool transposed = false;  ///< lines become columns
   FastDivide tiles_fast;    ///< tiles side by side along the rows of the destination
 };
@@ -301,10 +301,10 @@ void dispatch(const DequantiseArgs& a, Visit&& visit) {
   switch (a.format) {
     case BlockFormat::q8_0:
       return of_format.template operator()<BlockFormat::q8_0>();
-    case BlockFormat::mx_e4m3:
-      return of_format.template operator()<BlockFormat::mx_e4m3>();
+    case BlockFormat::mxfp8_e4m3:
+      return of_format.template operator()<BlockFormat::mxfp8_e4m3>();
     default:
-      return of_format.template operator()<BlockFormat::mx_e5m2>();
+      return of_format.template operator()<BlockFormat::mxfp8_e5m2>();
   }
 }
 

@@ -39,8 +39,8 @@ struct QuantiseArgs {
   std::uint32_t rows = 0;  ///< multiples of 32
   std::uint32_t cols = 0;
   Kind kind = Kind::f32;  ///< of the source: f32, f16 or bf16
-  BlockFormat format = BlockFormat::mx_e4m3;
-  values::MxScale rule = values::MxScale::floor;
+  BlockFormat format = BlockFormat::mxfp8_e4m3;
+  values::BlockScale rule = values::BlockScale::floor;
   FastDivide tiles_down;    ///< blocks that follow each other go down
   QuantiseSide along_rows;  ///< a result of the matrix's own shape
   QuantiseSide along_cols;  ///< the transposed one
@@ -435,8 +435,8 @@ void dispatch(const QuantiseArgs& a, Visit&& visit) {
         visit.template operator()<QuantiseMx<S, T, false, true>>();
       }
     };
-    a.format == BlockFormat::mx_e4m3 ? mx.template operator()<values::E4M3>()
-                                     : mx.template operator()<values::E5M2>();
+    a.format == BlockFormat::mxfp8_e4m3 ? mx.template operator()<values::E4M3>()
+                                        : mx.template operator()<values::E5M2>();
   };
   switch (a.kind) {
     case Kind::f32:

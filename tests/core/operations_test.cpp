@@ -42,12 +42,13 @@ TEST(Operations, TextsTellThemApart) {
   EXPECT_EQ(to_string(block_problem(real, {6, 64}, {256, 4}, q8_along(1, {68, 34}))),
             "f32->b34 (6,64):(256,4)->(68,34) quantise q8_0 along 1");
   Blocks both;
-  both.rule = {BlockFormat::mx_e4m3, MxScale::ceil};
+  both.rule = {BlockFormat::mxfp8_e4m3, BlockScale::ceil};
   both.first = {1, {64, 1}, {2, 1}};
   both.second = BlockLayout{0, {1, 32}, {1, 64}};
-  EXPECT_EQ(to_string(block_problem(real, {32, 64}, {256, 4}, both)),
-            "f32->f8_e4m3 (32,64):(256,4)->(64,1) quantise mx_e4m3 along 1 ceil scales (2,1) and "
-            "along 0 (1,32) scales (1,64)");
+  EXPECT_EQ(
+      to_string(block_problem(real, {32, 64}, {256, 4}, both)),
+      "f32->f8_e4m3 (32,64):(256,4)->(64,1) quantise mxfp8_e4m3 along 1 ceil scales (2,1) and "
+      "along 0 (1,32) scales (1,64)");
   EXPECT_EQ(to_string(reduce_problem(real, {3}, {4})), "f32->u64 (3):(4)->(0) reduce");
 }
 
@@ -121,7 +122,7 @@ TEST(Operations, AModeOfOneBlockStays) {
 
 TEST(Operations, ModesFuseOnlyWhereScalesDoAsWell) {
   Blocks blocks;
-  blocks.rule.format = BlockFormat::mx_e4m3;
+  blocks.rule.format = BlockFormat::mxfp8_e4m3;
   blocks.first = {2, {320, 64, 1}, {100, 2, 1}};
   EXPECT_EQ(normalise(block_problem(real, {3, 5, 64}, {1280, 256, 4}, blocks)).rank(), 3);
   blocks.first.scale_strides = {10, 2, 1};

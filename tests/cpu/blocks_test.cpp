@@ -122,7 +122,8 @@ TEST_P(Blocks32, RandomArraysThereAndBack) {
 }
 
 constexpr Kind plain_kinds[] = {Kind::f32, Kind::bf16, Kind::f64, Kind::i8};
-constexpr BlockFormat formats[] = {BlockFormat::q8_0, BlockFormat::mx_e4m3, BlockFormat::mx_e5m2};
+constexpr BlockFormat formats[] = {BlockFormat::q8_0, BlockFormat::mxfp8_e4m3,
+                                   BlockFormat::mxfp8_e5m2};
 
 // Arrays of several boxes that end within a box along each mode that boxes cut.
 TEST_P(Blocks32, BoxesOfEveryShape) {
@@ -141,7 +142,7 @@ TEST_P(Blocks32, BoxesOfEveryShape) {
     c.type = ElementType(plain_kinds[i % 4]);
     c.shape = large.shape;
     c.axis = large.axis;
-    c.rule = {formats[i % 3], i % 2 == 0 ? MxScale::floor : MxScale::ceil};
+    c.rule = {formats[i % 3], i % 2 == 0 ? BlockScale::floor : BlockScale::ceil};
     random.lay_out(c);
     ASSERT_NO_FATAL_FAILURE(quantise(c, nullptr)) << "case " << i;
     ASSERT_NO_FATAL_FAILURE(dequantise(c)) << "case " << i;
@@ -161,7 +162,7 @@ TEST_P(Blocks32, TwoResultsOfOneRead) {
     c.type = ElementType(plain_kinds[i % 4]);
     c.shape = shapes[i % 6];
     c.axis = i / 6 % 2;
-    c.rule = {formats[i % 3], MxScale::floor};
+    c.rule = {formats[i % 3], BlockScale::floor};
     AnyBlocksCase other = c;
     other.axis = 1 - c.axis;
     random.lay_out(c);

@@ -32,7 +32,8 @@ Plan plan_for(const Problem& problem, const std::string& kernel, std::int64_t sr
 }
 
 void check_matrix(Kind kind, BlockFormat format, std::int64_t rows, std::int64_t cols,
-                  bool along_rows, bool along_cols, values::MxScale rule = values::MxScale::floor) {
+                  bool along_rows, bool along_cols,
+                  values::BlockScale rule = values::BlockScale::floor) {
   const std::int64_t size = ElementType(kind).size();
   const std::int64_t pitch = (cols + 16) * size;
   const std::vector<std::byte> elements = test::values_for_blocks(kind, rows * (cols + 16));
@@ -87,9 +88,9 @@ void check_matrix(Kind kind, BlockFormat format, std::int64_t rows, std::int64_t
 
 void check_all(std::int64_t rows, std::int64_t cols) {
   for (const Kind kind : {Kind::f32, Kind::f16, Kind::bf16}) {
-    for (const BlockFormat format : {BlockFormat::mx_e4m3, BlockFormat::mx_e5m2}) {
+    for (const BlockFormat format : {BlockFormat::mxfp8_e4m3, BlockFormat::mxfp8_e5m2}) {
       check_matrix(kind, format, rows, cols, true, true);
-      check_matrix(kind, format, rows, cols, true, false, values::MxScale::ceil);
+      check_matrix(kind, format, rows, cols, true, false, values::BlockScale::ceil);
       check_matrix(kind, format, rows, cols, false, true);
     }
     check_matrix(kind, BlockFormat::q8_0, rows, cols, true, false);
@@ -146,7 +147,7 @@ TEST(QuantiseOnGpu, StacksBack) {
 }
 
 TEST(QuantiseChecked, StacksBack) {
-  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mx_e4m3}) {
+  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mxfp8_e4m3}) {
     for (const bool turned : {false, true}) {
       check_dequantised(test::stack_of_lines({Kind::bf16, format, turned, 2, 71, 333, 8, 8}));
     }
@@ -155,7 +156,8 @@ TEST(QuantiseChecked, StacksBack) {
 
 // A line for each scale, and in it every code of eight bits.
 TEST(QuantiseOnGpu, EveryCodeAndScaleBack) {
-  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mx_e4m3, BlockFormat::mx_e5m2}) {
+  for (const BlockFormat format :
+       {BlockFormat::q8_0, BlockFormat::mxfp8_e4m3, BlockFormat::mxfp8_e5m2}) {
     const bool q8 = format == BlockFormat::q8_0;
     for (const Kind kind : {Kind::f32, Kind::f16, Kind::bf16}) {
       for (const bool turned : {false, true}) {
@@ -191,10 +193,11 @@ void check_layout(test::AnyBlocksCase& c) {
   whole[static_cast<std::size_t>(c.axis)] = 32 * blocks;
   BlockOptions options;
   options.pad = true;
-  options.scale = c.rule.scale == values::MxScale::ceil ? BlockScale::ceil : BlockScale::floor;
+  options.scale = c.rule.scale == values::BlockScale::ceil ? BlockScale::ceil : BlockScale::floor;
   const ElementType element = c.q8() ? ElementType::bytes(q8_0_bytes)
-                              : c.rule.format == BlockFormat::mx_e4m3 ? ElementType(Kind::f8_e4m3)
-                                                                      : ElementType(Kind::f8_e5m2);
+                              : c.rule.format == BlockFormat::mxfp8_e4m3
+                                  ? ElementType(Kind::f8_e4m3)
+                                  : ElementType(Kind::f8_e5m2);
   const View to(values.buffer.get() + c.values.first, element, c.q8() ? counted : whole,
                 c.values.strides);
   const View codes(scales.buffer.get() + c.scales.first, ElementType(Kind::u8),

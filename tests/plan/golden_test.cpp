@@ -111,7 +111,7 @@ std::vector<std::string> operations_for(const CpuInfo& cpu) {
         for (const bool back : {false, true}) {
           add(block_problem(type, shape, strides, {{}, back, {axis, packed(counted, 34), {}}, {}}));
           add(block_problem(type, shape, strides,
-                            {{BlockFormat::mx_e4m3, MxScale::floor},
+                            {{BlockFormat::mxfp8_e4m3, BlockScale::floor},
                              back,
                              {axis, packed(whole, 1), packed(counted, 1)},
                              {}}));
@@ -121,7 +121,7 @@ std::vector<std::string> operations_for(const CpuInfo& cpu) {
       if (shape.size() != 2) continue;
       const std::int64_t rows = (shape[0] + 31) / 32;
       add(block_problem(type, shape, packed(shape, type.size()),
-                        {{BlockFormat::mx_e5m2, MxScale::ceil},
+                        {{BlockFormat::mxfp8_e5m2, BlockScale::ceil},
                          false,
                          {axis, packed(whole, 1), packed(counted, 1)},
                          BlockLayout{0, {1, rows * 32}, {1, rows}}}));

@@ -24,9 +24,11 @@ Blocks q8_along_rows(std::int64_t columns, bool back = false) {
 // A matrix of f32 whose rows become blocks of MXFP8.
 Problem mx_rows(std::int64_t rows, std::int64_t columns) {
   const std::int64_t blocks = (columns + 31) / 32;
-  return block_problem(
-      f32, {rows, columns}, {columns * 4, 4},
-      {{BlockFormat::mx_e4m3, MxScale::floor}, false, {1, {blocks * 32, 1}, {blocks, 1}}, {}});
+  return block_problem(f32, {rows, columns}, {columns * 4, 4},
+                       {{BlockFormat::mxfp8_e4m3, BlockScale::floor},
+                        false,
+                        {1, {blocks * 32, 1}, {blocks, 1}},
+                        {}});
 }
 
 // That matrix, and its columns as well.
@@ -112,13 +114,14 @@ TEST(OperationPlans, SayHowBoxesAreMoved) {
          "f32 to q8_0, boxes of 64 by 512 elements", {{"read", &BlockBoxes::plain}});
   expect(block_problem(f32, {600, 512}, {2048, 4}, q8_along_rows(512, true)),
          "q8_0 to f32, boxes of 64 by 512 elements", {{"written", &BlockBoxes::plain}});
-  expect(mx_rows(600, 512), "f32 to mx_e4m3, boxes of 64 by 512 elements",
+  expect(mx_rows(600, 512), "f32 to mxfp8_e4m3, boxes of 64 by 512 elements",
          {{"read", &BlockBoxes::plain}, {"written", &BlockBoxes::codes}});
   Blocks back = *mx_rows(60, 64).blocks;
   back.back = true;
-  expect(block_problem(f32, {60, 64}, {256, 4}, back), "mx_e4m3 to f32, boxes of 60 by 64 elements",
+  expect(block_problem(f32, {60, 64}, {256, 4}, back),
+         "mxfp8_e4m3 to f32, boxes of 60 by 64 elements",
          {{"read", &BlockBoxes::codes}, {"written", &BlockBoxes::plain}});
-  expect(mx_both(600, 640), "f32 to mx_e4m3 along two modes, boxes of 128 by 128 elements",
+  expect(mx_both(600, 640), "f32 to mxfp8_e4m3 along two modes, boxes of 128 by 128 elements",
          {{"read", &BlockBoxes::plain},
           {"written", &BlockBoxes::codes},
           {"transposed", &BlockBoxes::transposed},
@@ -195,7 +198,7 @@ TEST(OperationPlans, ThreadsForSoMuchWork) {
 TEST(OperationPlans, NothingToDoIsPlannedToo) {
   const Plan plan = make_plan(mx_rows(0, 64), CpuInfo{}, {1, ""});
   EXPECT_EQ(plan.kernel(), "blocks");
-  EXPECT_EQ(describe(plan.chosen, plan.normal), "f32 to mx_e4m3");
+  EXPECT_EQ(describe(plan.chosen, plan.normal), "f32 to mxfp8_e4m3");
   EXPECT_EQ(make_plan(reduce_problem(f32, {0}, {4}), CpuInfo{}, {1, ""}).kernel(), "amax");
 }
 

@@ -87,7 +87,7 @@ TEST(Blocks, HalvesGoAwayFromZero) {
 struct Packed {
   Packed(Kind kind, const Extents& stored, const std::vector<int>& order, bool q8) {
     c.type = ElementType(kind);
-    c.rule.format = q8 ? values::BlockFormat::q8_0 : values::BlockFormat::mx_e4m3;
+    c.rule.format = q8 ? values::BlockFormat::q8_0 : values::BlockFormat::mxfp8_e4m3;
     Extents strides(stored.size());
     std::int64_t stride = c.type.size();
     for (std::size_t i = stored.size(); i-- > 0;) {

@@ -31,7 +31,7 @@ TEST(Dequantise, Stacks) {
 // The lines from last to first, and scales that lie as a matrix of the other order.
 TEST(Dequantise, StridesOfAnyKind) {
   for (const bool turned : {false, true}) {
-    for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mx_e4m3}) {
+    for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mxfp8_e4m3}) {
       test::AnyBlocksCase c =
           test::stack_of_lines({Kind::bf16, format, turned, 1, 200, 512, 0, 48});
       c.values.first = c.values.strides[1] * (c.shape[1] - 1);
@@ -53,7 +53,7 @@ TEST(Dequantise, StridesOfAnyKind) {
 // first line, or the last.
 TEST(Dequantise, WholeTilesAtTheBeginOfMemory) {
   for (const bool turned : {false, true}) {
-    for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mx_e4m3}) {
+    for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mxfp8_e4m3}) {
       for (const bool backwards : {false, true}) {
         test::AnyBlocksCase c =
             test::stack_of_lines({Kind::bf16, format, turned, 1, 128, 256, 8, 8});
@@ -83,7 +83,7 @@ TEST(Dequantise, WhatItDoesNotTake) {
     return plan_for(c.problem(true), c.buffers(true, plain.at, values.at, scales.at)).kernel();
   };
   const test::AnyBlocksCase taken =
-      test::stack_of_lines({Kind::f32, BlockFormat::mx_e4m3, true, 2, 64, 64, 0, 0});
+      test::stack_of_lines({Kind::f32, BlockFormat::mxfp8_e4m3, true, 2, 64, 64, 0, 0});
   EXPECT_EQ(kernel(taken), "dequantise");
   test::AnyBlocksCase c = taken;
   c.plain.first = 4;

@@ -11,7 +11,7 @@ namespace {
 using plan::Plan;
 
 void check(Kind kind, BlockFormat format, std::int64_t rows, std::int64_t cols, bool along_rows,
-           bool along_cols, values::MxScale rule = values::MxScale::floor) {
+           bool along_cols, values::BlockScale rule = values::BlockScale::floor) {
   const std::int64_t size = ElementType(kind).size();
   const std::int64_t pitch = (cols + 16) * size;
   const Memory src(test::values_for_blocks(kind, rows * (cols + 16)));
@@ -73,10 +73,10 @@ void check(Kind kind, BlockFormat format, std::int64_t rows, std::int64_t cols, 
 
 TEST(Quantise, BothWays) {
   for (const Kind kind : {Kind::f32, Kind::f16, Kind::bf16}) {
-    for (const BlockFormat format : {BlockFormat::mx_e4m3, BlockFormat::mx_e5m2}) {
+    for (const BlockFormat format : {BlockFormat::mxfp8_e4m3, BlockFormat::mxfp8_e5m2}) {
       for (const auto& [rows, cols] : {std::pair{128, 128}, {32, 32}, {160, 288}, {288, 96}}) {
         check(kind, format, rows, cols, true, true);
-        check(kind, format, rows, cols, true, false, values::MxScale::ceil);
+        check(kind, format, rows, cols, true, false, values::BlockScale::ceil);
         check(kind, format, rows, cols, false, true);
         if (HasFailure()) return;
       }

@@ -65,7 +65,8 @@ class RandomBlocks {
     // The first three most of the time: they have kernels of their own.
     c.type = ElementType(kinds[below(2) == 0 ? below(3) : below(12)]);
     if (below(4) == 0) c.type = c.type.swapped();
-    c.rule = {static_cast<values::BlockFormat>(below(3)), static_cast<values::MxScale>(below(2))};
+    c.rule = {static_cast<values::BlockFormat>(below(3)),
+              static_cast<values::BlockScale>(below(2))};
     const int rank = 1 + below(4);
     c.axis = below(rank);
     for (int i = 0; i < rank; ++i) c.shape.push_back(1 + below(i == 1 ? 40 : 7));
@@ -186,7 +187,7 @@ inline void quantise_obviously(AnyBlocksCase& c) {
         values::Q8Block made{scale.stored, {}};
         for (int k = 0; k < 32; ++k) made.values[k] = values::q8_value(x[k], scale.inverse);
         put(c.values, values + block * c.values.strides[axis], made);
-      } else if (c.rule.format == values::BlockFormat::mx_e4m3) {
+      } else if (c.rule.format == values::BlockFormat::mxfp8_e4m3) {
         mx(values::E4M3{});
       } else {
         mx(values::E5M2{});
@@ -211,7 +212,7 @@ inline void dequantise_obviously(AnyBlocksCase& c) {
             c.values.bytes[static_cast<std::size_t>(values + i * c.values.strides[axis])]);
         const auto scale = static_cast<std::uint8_t>(
             c.scales.bytes[static_cast<std::size_t>(scales + i / 32 * c.scales.strides[axis])]);
-        x = c.rule.format == values::BlockFormat::mx_e4m3
+        x = c.rule.format == values::BlockFormat::mxfp8_e4m3
                 ? values::mx_dequantised(values::E4M3{code}, scale)
                 : values::mx_dequantised(values::E5M2{code}, scale);
       }

@@ -36,7 +36,7 @@ inline Problem matrix_problem(Kind kind, const BlockRule& rule, std::int64_t row
 
 /// `lines` lines of `length` values each, the value k of line i being at(i, k).
 template <class At>
-QuantisedLines quantised_lines(BlockFormat format, values::MxScale rule, std::int64_t lines,
+QuantisedLines quantised_lines(BlockFormat format, values::BlockScale rule, std::int64_t lines,
                                std::int64_t length, const At& at) {
   QuantisedLines out;
   const auto push = [](std::vector<std::byte>& to, const auto& value) {
@@ -61,7 +61,7 @@ QuantisedLines quantised_lines(BlockFormat format, values::MxScale rule, std::in
         const values::Q8Scale scale = values::q8_scale(amax);
         push(out.values, scale.stored.bits);
         for (const float value : x) push(out.values, values::q8_value(value, scale.inverse));
-      } else if (format == BlockFormat::mx_e4m3) {
+      } else if (format == BlockFormat::mxfp8_e4m3) {
         mx(x, amax, values::E4M3{});
       } else {
         mx(x, amax, values::E5M2{});

@@ -81,7 +81,8 @@ inline AnyBlocksCase halves() {
 template <class Visit>
 void for_stacks_of_lines(const Visit& visit) {
   using values::BlockFormat;
-  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mx_e4m3, BlockFormat::mx_e5m2}) {
+  for (const BlockFormat format :
+       {BlockFormat::q8_0, BlockFormat::mxfp8_e4m3, BlockFormat::mxfp8_e5m2}) {
     for (const Kind kind : {Kind::f32, Kind::f16, Kind::bf16}) {
       for (const bool turned : {false, true}) {
         const std::int64_t unit = format == BlockFormat::q8_0 ? 2 : 8;
@@ -102,7 +103,8 @@ void for_stacks_of_lines(const Visit& visit) {
 template <class Visit>
 void for_odd_stacks_of_lines(const Visit& visit) {
   using values::BlockFormat;
-  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mx_e4m3, BlockFormat::mx_e5m2}) {
+  for (const BlockFormat format :
+       {BlockFormat::q8_0, BlockFormat::mxfp8_e4m3, BlockFormat::mxfp8_e5m2}) {
     for (const Kind kind : {Kind::f32, Kind::f16, Kind::bf16, Kind::f64}) {
       for (const bool turned : {false, true}) {
         const auto one = [&](std::int64_t matrices, std::int64_t lines, std::int64_t length,

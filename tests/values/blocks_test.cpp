@@ -66,17 +66,17 @@ TEST(Q8, SpecialValues) {
 }
 
 TEST(Mx, ScalesArePowersOfTwo) {
-  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(256.0F), MxScale::floor), 127);
-  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(511.0F), MxScale::floor), 127);
-  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(512.0F), MxScale::floor), 128);
-  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(448.0F), MxScale::ceil), 127);
-  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(449.0F), MxScale::ceil), 128);
-  EXPECT_EQ(mx_scale<E5M2>(magnitude_of(-32768.0F), MxScale::floor), 127);
-  EXPECT_EQ(mx_scale<E5M2>(magnitude_of(1.0F), MxScale::ceil), 112);
-  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(0.0F), MxScale::floor), 0);
-  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(1e-40F), MxScale::ceil), 0);
-  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(infinity), MxScale::floor), 247);
-  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(nan), MxScale::floor), 0xff);
+  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(256.0F), BlockScale::floor), 127);
+  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(511.0F), BlockScale::floor), 127);
+  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(512.0F), BlockScale::floor), 128);
+  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(448.0F), BlockScale::ceil), 127);
+  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(449.0F), BlockScale::ceil), 128);
+  EXPECT_EQ(mx_scale<E5M2>(magnitude_of(-32768.0F), BlockScale::floor), 127);
+  EXPECT_EQ(mx_scale<E5M2>(magnitude_of(1.0F), BlockScale::ceil), 112);
+  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(0.0F), BlockScale::floor), 0);
+  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(1e-40F), BlockScale::ceil), 0);
+  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(infinity), BlockScale::floor), 247);
+  EXPECT_EQ(mx_scale<E4M3>(magnitude_of(nan), BlockScale::floor), 0xff);
 }
 
 TEST(Mx, ScaleAndInverseAreExact) {

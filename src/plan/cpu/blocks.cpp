@@ -64,6 +64,7 @@ Extents box_extents(const Problem& normal) {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
+  if (!is_line_of_32(normal.blocks->rule.format)) return "the blocks are not 32 values of a line";
   return is_real(plain_type(normal).kind()) ? nullptr : "the plain values are not real";
 }
 

@@ -17,6 +17,19 @@ bool has_too_many_tiles(std::int64_t length, std::int64_t lines) {
 
 }  // namespace
 
+const char* why_not_lines(const Problem& normal) {
+  const Blocks& blocks = *normal.blocks;
+  const auto is_tiled = [](const BlockLayout& layout) {
+    return layout.order != ScaleOrder::strided;
+  };
+  if (!is_line_of_32(blocks.rule.format)) return "the blocks are not 32 values of a line";
+  if (blocks.rule.rounding != Rounding::nearest_even) return "values are rounded stochastically";
+  if (is_tiled(blocks.first) || (blocks.second && is_tiled(*blocks.second))) {
+    return "the scales do not lie at equal distances";
+  }
+  return nullptr;
+}
+
 BlockLines::BlockLines(const Problem& normal, const BlockLayout& layout)
     : q8(normal.blocks->rule.format == BlockFormat::q8_0) {
   for (int i = 0; i < normal.rank(); ++i) {

@@ -30,6 +30,10 @@ struct LineMode {
   }
 };
 
+/// Null when the problem's blocks are what kernels for lines of 32 values make, else the rule that
+/// they break.
+const char* why_not_lines(const Problem& normal);
+
 struct BlockLines {
   /// `layout` is one of those of the problem.
   BlockLines(const Problem& normal, const BlockLayout& layout);

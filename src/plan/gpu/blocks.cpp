@@ -158,6 +158,7 @@ std::string describe_tile(const BlockLines& lines, const BlocksTile& tile) {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
+  if (const char* rule = why_not_lines(normal)) return rule;
   if (!is_real(plain_type(normal).kind())) return "the values are not real";
   if (normal.blocks->back && normal.blocks->second) {
     return "blocks along two modes are made, not read";

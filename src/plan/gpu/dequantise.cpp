@@ -38,6 +38,7 @@ const std::byte* moved_by(const std::byte* base, const std::byte* offset) {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
+  if (const char* rule = why_not_lines(normal)) return rule;
   if (normal.blocks->second) return "blocks along two modes are made, not read";
   const LineStack stack = stack_of(normal);
   if (const char* rule = stack.why_not(normal)) return rule;

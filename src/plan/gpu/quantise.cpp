@@ -75,6 +75,7 @@ MovedRuns lines_of(std::int64_t bytes, std::int64_t pitch) {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
+  if (const char* rule = why_not_lines(normal)) return rule;
   const Blocks& blocks = *normal.blocks;
   const LineStack first = stack_of(normal, blocks.first);
   if (const char* rule = why_not_made(normal, first)) return rule;

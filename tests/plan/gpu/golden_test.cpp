@@ -31,7 +31,7 @@ std::vector<std::string> plans_for(const DeviceInfo& device) {
 
 // Blocks of matrices along rows, columns or both, and back; of an array of three modes; reductions.
 std::vector<Problem> operations() {
-  constexpr BlockRule q8{}, mx{BlockFormat::mx_e4m3};
+  constexpr BlockRule q8{}, mx{BlockFormat::mxfp8_e4m3};
   std::vector<Problem> all;
   for (const auto& [rows, cols] : {std::pair{32, 64}, {4096, 4096}, {16384, 1056}, {1000, 777}}) {
     for (const Kind kind : {Kind::f32, Kind::bf16, Kind::i32}) {

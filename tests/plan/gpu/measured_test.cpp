@@ -95,7 +95,7 @@ TEST(MeasuredPlans, OfBlocksAreEstimatedWell) {
     const bool back = from == "q8_0" || from == "mxfp8_e4m3";
     const std::string plain = back ? to : from, format = back ? from : to;
     const ElementType type = ElementType::parse(plain);
-    const BlockRule rule{format == "q8_0" ? BlockFormat::q8_0 : BlockFormat::mx_e4m3};
+    const BlockRule rule{format == "q8_0" ? BlockFormat::q8_0 : BlockFormat::mxfp8_e4m3};
     const std::int64_t rows = one.at("shape").at(0), cols = one.at("shape").at(1);
     const bool along_rows = name.starts_with("both") || name.starts_with("as it lies");
     const bool along_cols = name.starts_with("both") || name.starts_with("transposed");

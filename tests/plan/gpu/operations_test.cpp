@@ -15,7 +15,7 @@ namespace cornerturn::plan::gpu {
 namespace {
 
 constexpr BlockRule q8{};
-constexpr BlockRule mx{BlockFormat::mx_e4m3};
+constexpr BlockRule mx{BlockFormat::mxfp8_e4m3};
 
 Problem matrix(const BlockRule& rule, std::int64_t rows, std::int64_t cols, bool along_rows = true,
                bool along_cols = false, Kind kind = Kind::f32) {
@@ -120,7 +120,7 @@ TEST(GpuOperations, AddressesDecideAsWell) {
   EXPECT_EQ(kernel(matrix(q8, 8192, 8192), {true, 16, 2, 1, 1, 1}), "quantise");
   expect_refusal(rows, "quantise", no_config, {true, 8, 16});
   EXPECT_NE(explain(plan_of(rows, {}, {true, 8, 16})).find(no_config), std::string::npos);
-  const Problem back = test::stack_of_lines({.format = BlockFormat::mx_e4m3}).problem(true);
+  const Problem back = test::stack_of_lines({.format = BlockFormat::mxfp8_e4m3}).problem(true);
   EXPECT_EQ(kernel(back, {true, 8, 16}), "dequantise");
   EXPECT_EQ(kernel(back, {true, 4, 16}), "blocks");
   EXPECT_EQ(kernel(back, {true, 16, 8}), "blocks");
