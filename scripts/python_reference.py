@@ -24,7 +24,7 @@ MODULES = {
         *("moveaxis", "swapaxes", "permute_dims", "ascontiguousarray"),
         *("stack", "unstack", "take", "put"),
         *("plan", "Plan", "threads", "transpose_file", "transpose_in_place", "rechunk"),
-        *("quantise", "dequantise", "quantise_both", "Both", "amax"),
+        *("quantise", "dequantise", "quantise_both", "Both", "nvfp4_tensor_scale", "amax"),
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
         *("convert_swizzle", "Conversion", "lab_page"),
         *("check", "CheckReport", "Finding", "Place", "KernelCounts", "LineCounts"),

@@ -19,6 +19,13 @@ enum class BlockFormat : std::uint8_t {
   fp8_e5m2_1x128,    ///< 128 x e5m2, scale f32
   fp8_128x128,       ///< e4m3, scale f32
   fp8_e5m2_128x128,  ///< e5m2, scale f32
+  q4_0,              ///< ggml: f16 scale, then 32 x 4 bits
+  q4_1,              ///< ggml: f16 scale and least value, then 32 x 4 bits
+  q5_0,              ///< ggml: f16 scale, then 32 x 5 bits, the highest ones first
+  q5_1,              ///< ggml: f16 scale and least value, then as q5_0
+  iq4_nl,            ///< ggml: f16 scale, then 32 x 4 bits that number values of a table
+  ggml_mxfp4,        ///< ggml: E8M0, then 32 x e2m1
+  ggml_nvfp4,        ///< ggml: four scales of 7 bits, e4m3 without a sign, then 4 x 16 x e2m1
 };
 
 /// How the scale of a block follows from the largest magnitude in it, amax.

@@ -189,20 +189,47 @@ CT_C_API ct_status ct_transpose_to(void* dst, const char* dst_type, const void* 
                                    const ct_epilogue* epilogue, const ct_options* options);
 
 typedef enum ct_block_scale {
-  CT_BLOCK_FLOOR = 0, /**< as in the OCP specification, where the largest magnitude may saturate */
-  CT_BLOCK_CEIL = 1   /**< the least power of two with which it does not saturate */
+  /** As the format has it. Scales of E8M0: as in the OCP specification, where the largest magnitude
+   * may saturate. All others: exact. */
+  CT_BLOCK_FLOOR = 0,
+  CT_BLOCK_CEIL = 1, /**< the least power of two with which it does not saturate */
+  CT_BLOCK_EVEN = 2  /**< E8M0: of the largest magnitude rounded as values are */
 } ct_block_scale;
+
+typedef enum ct_scale_order {
+  CT_SCALES_STRIDED = 0,
+  CT_SCALES_PACKED_4 = 1,   /**< four scales of a byte are an element "b4" */
+  CT_SCALES_TILES_128X4 = 2 /**< tiles of 128 lines by 4 scales, as cuBLAS reads them, in "u8" */
+} ct_scale_order;
 
 /** Start from CT_BLOCK_OPTIONS_INIT; NULL means the same. */
 typedef struct ct_block_options {
-  size_t size;  /**< sizeof(ct_block_options), so that the struct can grow */
-  int pad;      /**< 1 pads an extent that is no multiple of 32 with zeros; 0 refuses it */
-  int scale;    /**< a ct_block_scale, for MXFP8 */
-  int threads;  /**< the CPU uses at most so many; 0 means all that the process may use */
-  void* stream; /**< the cudaStream_t on which a GPU works; NULL means the default stream */
+  size_t size;     /**< sizeof(ct_block_options), so that the struct can grow */
+  int pad;         /**< 1 pads an extent that is no multiple of a block with zeros; 0 refuses it */
+  int scale;       /**< a ct_block_scale */
+  int threads;     /**< the CPU uses at most so many; 0 means all that the process may use */
+  void* stream;    /**< the cudaStream_t on which a GPU works; NULL means the default stream */
+  int scale_order; /**< a ct_scale_order */
+  float tensor_scale; /**< of "nvfp4" */
+  int rounding;       /**< CT_NEAREST_EVEN or CT_STOCHASTIC */
+  uint64_t seed;      /**< of stochastic rounding */
 } ct_block_options;
 #define CT_BLOCK_OPTIONS_INIT \
-  { sizeof(ct_block_options), 0, CT_BLOCK_FLOOR, 0, NULL }
+  { sizeof(ct_block_options), 0, CT_BLOCK_FLOOR, 0, NULL, CT_SCALES_STRIDED, 1, CT_NEAREST_EVEN, 0 }
+
+/** These functions quantise and dequantise blocks along `axis` that share a scale, as blocks.hpp
+ * says of quantise(), dequantise() and quantise_both(). `format` is a name in its table:
+ * "fp8_1x128", "mxfp8_e4m3", "nvfp4", "q4_0" ... `scales` is NULL where the scales are inside the
+ * blocks. */
+CT_C_API ct_status ct_quantise(const char* format, const ct_view* values, const ct_view* scales,
+                               const ct_const_view* src, int axis, const ct_block_options* options);
+CT_C_API ct_status ct_dequantise(const char* format, const ct_view* dst,
+                                 const ct_const_view* values, const ct_const_view* scales, int axis,
+                                 const ct_block_options* options);
+CT_C_API ct_status ct_quantise_both(const char* format, const ct_view* rows,
+                                    const ct_view* row_scales, const ct_view* columns,
+                                    const ct_view* column_scales, const ct_const_view* src,
+                                    const ct_block_options* options);
 
 /** These functions quantise and dequantise blocks of 32 values along `axis` that share a scale, as
  * blocks.hpp says: ggml's q8_0, in elements "b34", and MXFP8, in "f8_e4m3" or "f8_e5m2" with E8M0

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cornerturn/block_format.hpp"
 #include "cornerturn/export.hpp"
 #include "cornerturn/plan.hpp"
 #include "cornerturn/view.hpp"
@@ -16,13 +17,20 @@ namespace cornerturn {
 enum class GgmlType : int {
   f32 = 0,
   f16 = 1,
+  q4_0 = 2,
+  q4_1 = 3,
+  q5_0 = 6,
+  q5_1 = 7,
   q8_0 = 8,
+  iq4_nl = 20,
   i8 = 24,
   i16 = 25,
   i32 = 26,
   i64 = 27,
   f64 = 28,
   bf16 = 30,
+  mxfp4 = 39,
+  nvfp4 = 40,
 };
 
 /// What a copy needs to know of a `ggml_tensor`. Element (i0, i1, i2, i3) lies at
@@ -50,12 +58,13 @@ struct GgmlTensor {
 struct GgmlCopy {
   enum class What {
     copy,        ///< copy(dst, src), where both have one shape
-    quantise,    ///< quantise_q8_0(dst, src, last axis)
-    dequantise,  ///< dequantise_q8_0(dst, src, last axis)
+    quantise,    ///< quantise(format, dst, nullptr, src, last axis)
+    dequantise,  ///< dequantise(format, dst, src, nullptr, last axis)
   };
   What what;
   View dst;
   ConstView src;
+  BlockFormat format = BlockFormat::q8_0;  ///< of the side that holds blocks, unless it is a copy
 };
 
 /// Returns the one problem that copying `src` to `dst` is. Elements are counted on both sides, and
@@ -66,8 +75,8 @@ struct GgmlCopy {
 CT_API GgmlCopy ggml_views(const GgmlTensor& dst, const GgmlTensor& src);
 
 /// Sets dst = src, as ggml_cpy(src, dst), ggml_cont(src) and ggml_dup(src) do. Values are converted
-/// as by the default Epilogue, or to and from q8_0 as by quantise_q8_0 and dequantise_q8_0, which
-/// take the threads and the stream of `options`. Everything is checked before anything is written.
+/// as by the default Epilogue, or to and from blocks as by quantise() and dequantise(), which take
+/// the threads and the stream of `options`. Everything is checked before anything is written.
 /// Source and destination must not overlap.
 CT_API void ggml_cpy(const GgmlTensor& dst, const GgmlTensor& src, const Options& options = {});
 
@@ -76,7 +85,7 @@ CT_API void ggml_cpy(const GgmlTensor& dst, const GgmlTensor& src, const Options
 CT_API bool ggml_can_cpy(const GgmlTensor& dst, const GgmlTensor& src) noexcept;
 
 /// Returns the plan that `ggml_cpy` uses, for tensors of the same types, extents and strides.
-/// Copies that quantise to q8_0 or dequantise from it have no plan (Status::unsupported).
+/// Copies that quantise or dequantise have no plan (Status::unsupported).
 CT_API Plan ggml_plan(const GgmlTensor& dst, const GgmlTensor& src, const Options& options = {});
 
 }  // namespace cornerturn

@@ -40,7 +40,7 @@ from cornerturn._names import ascontiguousarray, moveaxis, permute_dims, swapaxe
 from cornerturn._operations import contiguous, copy, transpose
 from cornerturn._pattern import EinopsError
 from cornerturn._plan import Plan, plan
-from cornerturn._quantise import amax, dequantise, quantise, quantise_both
+from cornerturn._quantise import amax, dequantise, nvfp4_tensor_scale, quantise, quantise_both
 from cornerturn._rechunk import rechunk
 from cornerturn._stacks import put, stack, take, unstack
 from cornerturn._threads import tell_threadpoolctl as _tell_threadpoolctl
@@ -82,6 +82,7 @@ __all__ = [
     "explain",
     "lab_page",
     "moveaxis",
+    "nvfp4_tensor_scale",
     "permute_dims",
     "plan",
     "put",

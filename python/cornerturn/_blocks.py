@@ -1,69 +1,207 @@
-"""quantise and dequantise: blocks of 32 values, or whole tensors, that share a scale."""
+"""quantise and dequantise: blocks of values that share a scale, in every format of the library's table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from cornerturn import _core
 from cornerturn._arrays import Array, axis_error, dtype_name, order_of, packed_strides, shown
 from cornerturn._values import operand
 from cornerturn._work import Work, read, result
 
-FORMATS = {"q8_0": "uint8", "mxfp8_e4m3": "float8_e4m3fn", "mxfp8_e5m2": "float8_e5m2"}
-BLOCK = 32
-Q8_BYTES = 34
+
+class Format(NamedTuple):
+    """A row of the table."""
+
+    name: str
+    dtype: str  # of the values; blocks whose scale is inside are bytes
+    along: int  # values of a block along its axis
+    across: int  # lines of a block
+    of_unit: int  # values that an element of the values holds
+    unit_bytes: int
+    scales: str  # the dtype of the scales, "" where they are inside the blocks
+
+    @property
+    def packed(self) -> bool:
+        return not self.scales
+
+
+FORMATS = {row[0]: Format(*row) for row in _core.block_formats()}
+SCALES = ("floor", "ceil", "even", "exact")
+LAYOUTS = ("packed", "padded", "mn_major", "mn_major_padded", "packed_4", "tiles_128x4")
+
+
+class How(NamedTuple):
+    """What is asked for, beside the axes."""
+
+    format: str
+    pad: bool = False
+    scale: str = ""  # "": as the format has it
+    layout: str = ""  # of the scales; "": what suits the format
+    tensor_scale: float = 1.0
+    seed: int | None = None  # None: rounded to the nearest value
+
+    @property
+    def row(self) -> Format:
+        return FORMATS[self.format]
+
+    def of_shape(self, rank: int, axis: int) -> How:
+        """With the layout that torch._scaled_mm takes, where none is asked for and blocks run along rows."""
+        if self.layout:
+            return self
+        rows = rank > 1 and axis % rank == rank - 1
+        suits = rows and self.row.scales == "float32" and self.row.across == 1
+        return self._replace(layout="mn_major" if suits else "packed")
+
+    def core(self) -> _core.BlockHow:
+        order = self.layout if self.layout in ("packed_4", "tiles_128x4") else ""
+        return _core.BlockHow(self.format, self.pad, self.scale, order, self.tensor_scale, self.seed)
+
+
+def checked(
+    format: str,
+    pad: bool,
+    scale: str | None,
+    layout: str | None,
+    tensor_scale: float | None,
+    seed: int | None,
+    others: Iterable[str] = (),
+) -> How:
+    """What is asked for by the arguments of the public functions."""
+    if format not in FORMATS:
+        raise ValueError(f"format = {shown(format)} is none of {', '.join((*FORMATS, *others))}")
+    if scale is not None and scale not in SCALES:
+        raise ValueError(f"scale = {shown(scale)} is none of {', '.join(map(repr, SCALES))}")
+    row = FORMATS[format]
+    if layout is not None and layout not in LAYOUTS:
+        raise ValueError(f"scale_layout = {shown(layout)} is none of {', '.join(map(repr, LAYOUTS))}")
+    if layout not in (None, "packed") and row.packed:
+        raise ValueError(f"scale_layout = {layout!r}: the scales of {format} are inside its blocks")
+    if layout in ("packed_4", "tiles_128x4") and row.scales != "uint8":
+        raise ValueError(f"scale_layout = {layout!r}: scales of {format} are float32, not bytes")
+    if tensor_scale is not None and format != "nvfp4":
+        raise ValueError(f"tensor_scale = {shown(tensor_scale)}: only nvfp4 has one")
+    if row.packed:  # its scales follow one rule
+        scale = None
+    return How(format, bool(pad), scale or "", layout or "", 1.0 if tensor_scale is None else float(tensor_scale), seed)
+
+
+class Shapes(NamedTuple):
+    """Shapes of the values as they are made, of the blocks, and of the values as the core counts them."""
+
+    values: tuple[int, ...]
+    blocks: tuple[int, ...]
+    units: tuple[int, ...]
+
+
+def quantised_shapes(shape: tuple[int, ...], how: How, axis: int) -> Shapes:
+    row, place = how.row, _axis(axis, len(shape))
+    how = how.of_shape(len(shape), axis)
+    if how.layout != "packed" and place != len(shape) - 1:
+        raise ValueError(f"scale_layout = {how.layout!r}: blocks have to run along the last axis of the result")
+    across = None
+    if row.across > 1 or how.layout not in ("packed", "padded"):
+        if len(shape) < 2:
+            raise ValueError(f"x.shape = {shape}: {row.name} with these scales is made of matrices")
+        across = len(shape) - 2 if place == len(shape) - 1 else len(shape) - 1
+    blocks = _counted(shape, place, row.along, how.pad)
+    units = _with(blocks, place, blocks[place] * (row.along // row.of_unit))
+    if row.across > 1:
+        blocks = _counted(blocks, across, row.across, how.pad)
+        units = _with(units, across, blocks[across] * row.across)
+    values = units
+    if row.packed:
+        last = place == len(shape) - 1
+        values = _with(units, place, units[place] * row.unit_bytes) if last else (*units, row.unit_bytes)
+    return Shapes(values, blocks, units)
+
+
+def make_scales(empty: Callable[[tuple[int, ...], str], Any], blocks: tuple[int, ...], how: How) -> Any:
+    """New scales of so many blocks, in their layout."""
+    *others, lines, count = (1, *blocks) if len(blocks) == 1 else blocks
+    dtype = how.row.scales
+    if how.layout == "padded":
+        return empty((*blocks[:-1], _up(count, 4)), dtype)[..., :count]
+    if how.layout == "tiles_128x4":
+        return empty((*others, _up(lines, 128) * _up(count, 4)), dtype)
+    if how.layout == "packed_4":
+        return empty((*others, _up(count, 4) // 4, _up(lines, 4)), "int32")[..., :lines].swapaxes(-1, -2)
+    if how.layout.startswith("mn_major"):
+        pitch = _up(lines, 4) if how.layout.endswith("padded") else lines
+        return empty((*others, count, pitch), dtype)[..., :lines].swapaxes(-1, -2)
+    return empty(blocks, dtype)
 
 
 def quantise_blocks(
-    x: Any,
-    format: str,
-    axes: Sequence[int] | None,
-    axis: int,
-    pad: bool,
-    ceil: bool,
-    stream: Any = None,
-) -> Any:
-    """`quantise` in blocks, of an array that is nothing but memory."""
+    x: Any, how: How, axes: Sequence[int] | None, axis: int, stream: Any = None
+) -> list[Any]:
+    """`quantise` in blocks, of an array that is nothing but memory: the values, and the scales unless they
+    are inside the blocks."""
     framework, source = read(x, "x")
     source = source.permuted(order_of(range(source.rank) if axes is None else axes, source.rank))
     place = _axis(axis, source.rank)
-    shape, counted = quantised_shapes(source.shape, format, place, pad)
+    how = how.of_shape(source.rank, place)
+    shapes = quantised_shapes(source.shape, how, place)
     work = Work(framework, x, source, stream, "x")
-    values = work.empty(shape, FORMATS[format])
-    scales = None if format == "q8_0" else work.empty(counted, "uint8")
-    made = result(values)
+    values = work.empty(shapes.values, how.row.dtype)
+    made = [values] if how.row.packed else [values, make_scales(work.empty, shapes.blocks, how)]
     work.run(
         _core.quantise,
-        _q8_blocks(made, counted) if scales is None else operand(made),
-        None if scales is None else operand(result(scales)),
+        how.core(),
+        _units(result(values), how, shapes.units),
+        None if how.row.packed else _scales(result(made[1]), how, shapes.blocks),
         operand(source),
         place,
-        pad=pad,
-        ceil=ceil,
     )
-    return values if scales is None else (values, scales)
+    return made
+
+
+def quantise_blocks_both(x: Any, how: How, stream: Any = None) -> list[Any]:
+    """`quantise_both` of a matrix that is nothing but memory."""
+    framework, source = read(x, "x")
+    check_both(how, source.shape)
+    how = how.of_shape(2, 1)
+    work = Work(framework, x, source, stream, "x")
+    made, operands = [], []
+    for shape in (source.shape, source.shape[::-1]):
+        shapes = quantised_shapes(shape, how, 1)
+        values = work.empty(shapes.values, how.row.dtype)
+        scales = make_scales(work.empty, shapes.blocks, how)
+        made += [values, scales]
+        operands += [_units(result(values), how, shapes.units), _scales(result(scales), how, shapes.blocks)]
+    work.run(_core.quantise_both, how.core(), *operands, operand(source))
+    return made
+
+
+def check_both(how: How, shape: Sequence[int]) -> None:
+    if how.row.packed or len(shape) != 2:
+        raise ValueError(
+            f"format = {how.format!r}, x.shape = {tuple(shape)}: both copies are made of a matrix, in a format "
+            "with an array of scales"
+        )
 
 
 def dequantise_blocks(
-    blocks: Any, format: str, axes: Sequence[int] | None, scales: Any, dtype: Any, stream: Any = None
+    blocks: Any, how: How, axes: Sequence[int] | None, scales: Any, dtype: Any, stream: Any = None
 ) -> Any:
     """`dequantise` of blocks that are nothing but memory."""
     framework, source = read(blocks, "blocks")
-    expected = FORMATS[format]
-    if dtype_name(source.dtype) != expected:
-        raise TypeError(f"blocks.dtype = {dtype_name(source.dtype)}: {format} is {expected}")
+    row = how.row
+    if dtype_name(source.dtype) != row.dtype:
+        raise TypeError(f"blocks.dtype = {dtype_name(source.dtype)}: {how.format} is {row.dtype}")
     if source.rank == 0 or not source.is_packed():
         raise ValueError("blocks has to be contiguous, with one axis or more")
-    shape = dequantised_shape(source.shape, format)
-    count = shape[-1] // BLOCK
+    shape = dequantised_shape(source.shape, how)
+    # All lines of square blocks are there, those that were filled up as well.
+    how = how.of_shape(len(shape), -1)._replace(pad=True)
+    shapes = quantised_shapes(shape, how, -1)
+    if shapes.values != source.shape:
+        raise ValueError(f"blocks.shape = {source.shape} has to be {shapes.values}: whole blocks of {how.format}")
     code = None
     if scales is not None:
         _, code = read(scales, "scales")
-        if code.shape != (*source.shape[:-1], count) or not code.is_packed():
-            raise ValueError(f"scales.shape = {code.shape} has to be {(*source.shape[:-1], count)}")
-        if dtype_name(code.dtype) != "uint8":
-            raise TypeError(f"scales.dtype = {dtype_name(code.dtype)}: it has to be uint8")
+        code = _checked_scales(code, how, shapes.blocks)
         if code.device != source.device:
             raise ValueError("scales and blocks have to be on one device")
     order = order_of(range(len(shape)) if axes is None else axes, len(shape))
@@ -76,9 +214,10 @@ def dequantise_blocks(
         strides[axis] = stride
     work.run(
         _core.dequantise,
+        how.core(),
         operand(target._replace(shape=shape, strides=tuple(strides))),
-        _q8_blocks(source, (*source.shape[:-1], count)) if code is None else operand(source),
-        None if code is None else operand(code),
+        _units(source, how, shapes.units),
+        None if code is None else _scales(code, how, shapes.blocks),
         len(shape) - 1,
     )
     if scales is not None:
@@ -86,73 +225,66 @@ def dequantise_blocks(
     return numbers
 
 
-def quantise_blocks_both(x: Any, format: str, pad: bool, ceil: bool, stream: Any = None) -> list[Any]:
-    """`quantise_both` of a matrix that is nothing but memory."""
-    framework, source = read(x, "x")
-    if format == "q8_0" or source.rank != 2:
-        raise ValueError(f"format = {format!r}, x.shape = {source.shape}: MXFP8 of a matrix is made")
-    rows, columns = source.shape
-    across, down = -(-columns // BLOCK), -(-rows // BLOCK)
-    element = FORMATS[format]
-    work = Work(framework, x, source, stream, "x")
-    both = [
-        work.empty((rows, across * BLOCK), element),
-        work.empty((rows, across), "uint8"),
-        work.empty((columns, down * BLOCK), element),
-        work.empty((columns, down), "uint8"),
-    ]
-    work.run(
-        _core.quantise_both, *(operand(result(each)) for each in both), operand(source), pad=pad, ceil=ceil
-    )
-    return both
+def dequantised_shape(shape: tuple[int, ...], how: How) -> tuple[int, ...]:
+    """The shape of the values of packed blocks, before they are permuted."""
+    row = how.row
+    of_block = row.unit_bytes if row.packed else row.along // row.of_unit
+    if shape[-1] % of_block:
+        raise ValueError(f"blocks.shape[-1] = {shape[-1]} is no multiple of {of_block}, a block")
+    return (*shape[:-1], shape[-1] // of_block * row.along)
 
 
-def quantised_shapes(
-    shape: tuple[int, ...], format: str, axis: int, pad: bool
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shapes of what comes out for values of this shape, and of their blocks, which is that of the scales."""
-    place = _axis(axis, len(shape))
-    blocks = -(-shape[place] // BLOCK)
-    if not pad and shape[place] % BLOCK != 0:
+def _checked_scales(scales: Array, how: How, blocks: tuple[int, ...]) -> Array:
+    """Scales as they are given: in any strides where these say all, else as they are made."""
+    *others, lines, count = (1, *blocks) if len(blocks) == 1 else blocks
+    expected, dtype = blocks, how.row.scales
+    if how.layout == "tiles_128x4":
+        expected = (*others, _up(lines, 128) * _up(count, 4))
+    if how.layout == "packed_4":
+        expected, dtype = (*others, lines, _up(count, 4) // 4), "int32"
+    if dtype_name(scales.dtype) != dtype:
+        raise TypeError(f"scales.dtype = {dtype_name(scales.dtype)}: it has to be {dtype}")
+    if scales.shape != expected:
+        raise ValueError(f"scales.shape = {scales.shape} has to be {expected}")
+    if how.layout == "tiles_128x4" and not scales.is_packed():
+        raise ValueError("scales in tiles have to be contiguous")
+    return scales
+
+
+def _scales(array: Array, how: How, blocks: tuple[int, ...]) -> _core.Operand:
+    """Scales as the core counts them: tiles have axes of their own."""
+    if how.layout != "tiles_128x4":
+        return operand(array)
+    *others, lines, count = blocks
+    tiles = (*others, -(-lines // 128), -(-count // 4), 512)
+    return operand(array._replace(shape=tiles, strides=packed_strides(tiles, 1)))
+
+
+def _units(array: Array, how: How, units: tuple[int, ...]) -> _core.Operand:
+    """The bytes of packed blocks as elements of a whole block each."""
+    if not how.row.packed:
+        return operand(array)
+    size = how.row.unit_bytes
+    return operand(array._replace(dtype=f"b{size}", shape=units, strides=packed_strides(units, size)))
+
+
+def _counted(shape: tuple[int, ...], axis: int, of_block: int, pad: bool) -> tuple[int, ...]:
+    if not pad and shape[axis] % of_block != 0:
         raise ValueError(
-            f"blocks would run along an axis of {shape[place]} values, which is no multiple of {BLOCK}: "
+            f"blocks would run along an axis of {shape[axis]} values, which is no multiple of {of_block}: "
             "pad=True adds zeros"
         )
-    counted = _with(shape, place, blocks)
-    if format != "q8_0":
-        return _with(shape, place, blocks * BLOCK), counted
-    last = place == len(shape) - 1
-    return (_with(counted, place, blocks * Q8_BYTES) if last else (*counted, Q8_BYTES)), counted
-
-
-def dequantised_shape(shape: tuple[int, ...], format: str) -> tuple[int, ...]:
-    """The shape of the values of packed blocks, before they are permuted."""
-    bytes_a_block = Q8_BYTES if format == "q8_0" else BLOCK
-    if shape[-1] % bytes_a_block:
-        raise ValueError(
-            f"blocks.shape[-1] = {shape[-1]} is no multiple of {bytes_a_block}, a block"
-        )
-    return (*shape[:-1], shape[-1] // bytes_a_block * BLOCK)
-
-
-def _q8_blocks(array: Array, counted: tuple[int, ...]) -> _core.Operand:
-    """The bytes of packed blocks as `counted` elements of a whole block each."""
-    blocks = array._replace(dtype=f"b{Q8_BYTES}", shape=counted)
-    return operand(blocks._replace(strides=packed_strides(counted, Q8_BYTES)))
-
-
-def check_format(format: str, scale: str, others: Iterable[str] = ()) -> bool:
-    if format not in FORMATS:
-        raise ValueError(f"format = {shown(format)} is none of {', '.join((*FORMATS, *others))}")
-    if scale not in ("floor", "ceil"):
-        raise ValueError(f"scale = {shown(scale)} is neither 'floor' nor 'ceil'")
-    return scale == "ceil"
+    return _with(shape, axis, -(-shape[axis] // of_block))
 
 
 def _axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise axis_error(f"axis = {axis} is out of range for rank {rank}")
     return axis % rank
+
+
+def _up(count: int, multiple: int) -> int:
+    return -(-count // multiple) * multiple
 
 
 def _with(shape: Sequence[int], axis: int, extent: int) -> tuple[int, ...]:

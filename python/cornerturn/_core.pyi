@@ -280,14 +280,28 @@ def explain_listed(dst: Operand, dst_list: TableOf | None, src: Operand, src_lis
 
 def permute_in_place(array: Operand, axes: Sequence[int], device: int, stream: int) -> list[int]: ...
 
-def quantise(values: Operand, scales: Operand | None, src: Operand, axis: int, *, pad: bool, ceil: bool, device: int, stream: int) -> None:
-    """MXFP8; q8_0, whose blocks are elements of b34, without `scales`."""
+def block_formats() -> list:
+    """
+    The table of formats: name, dtype of the values, values of a block along its axis, lines of a block,
+    values and bytes of an element, dtype of the scales.
+    """
 
-def dequantise(dst: Operand, values: Operand, scales: Operand | None, axis: int, *, device: int, stream: int) -> None:
+def nvfp4_tensor_scale(amax: float) -> float:
+    """The scale of a tensor of NVFP4 with this largest magnitude."""
+
+class BlockHow:
+    """The format of blocks, and how they are made."""
+
+    def __init__(self, format: str, pad: bool = False, scale: str = '', order: str = '', tensor_scale: float = 1.0, seed: int | None = None) -> None: ...
+
+def quantise(how: BlockHow, values: Operand, scales: Operand | None, src: Operand, axis: int, *, device: int, stream: int) -> None:
+    """Blocks whose scales are inside are elements of so many bytes, without `scales`."""
+
+def dequantise(how: BlockHow, dst: Operand, values: Operand, scales: Operand | None, axis: int, *, device: int, stream: int) -> None:
     """The way back."""
 
-def quantise_both(rows: Operand, row_scales: Operand, columns: Operand, column_scales: Operand, src: Operand, *, pad: bool, ceil: bool, device: int, stream: int) -> None:
-    """MXFP8 of a matrix and of its transpose."""
+def quantise_both(how: BlockHow, rows: Operand, row_scales: Operand, columns: Operand, column_scales: Operand, src: Operand, *, device: int, stream: int) -> None:
+    """Blocks of a matrix and of its transpose."""
 
 def limit_threads(threads: int, process: bool = False) -> int:
     """

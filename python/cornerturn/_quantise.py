@@ -1,18 +1,23 @@
-"""quantise and dequantise: blocks of 32 values, or whole tensors, that share a scale; and amax."""
+"""quantise and dequantise: blocks of values, or whole tensors, that share a scale; and amax."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from cornerturn import _blocks, _tensor
+from cornerturn import _blocks, _core, _tensor
 from cornerturn._arrays import order_of, shown
-from cornerturn._blocks import check_format
+from cornerturn._blocks import checked
 from cornerturn._frameworks import framework_of, has_to_be_seen
 from cornerturn._options import Dtype
 from cornerturn._threads import with_threads
 
-Format = Literal["q8_0", "mxfp8_e4m3", "mxfp8_e5m2", "tensor_e4m3", "tensor_e5m2", "tensor_i8"]
+Format = Literal[
+    "q8_0", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp8_32x32", "mxfp8_e5m2_32x32", "mxfp4", "nvfp4",
+    "fp8_1x128", "fp8_e5m2_1x128", "fp8_128x128", "fp8_e5m2_128x128", "q4_0", "q4_1", "q5_0", "q5_1",
+    "iq4_nl", "ggml_mxfp4", "ggml_nvfp4", "tensor_e4m3", "tensor_e5m2", "tensor_i8",
+]
+ScaleLayout = Literal["packed", "padded", "mn_major", "mn_major_padded", "packed_4", "tiles_128x4"]
 
 
 class Both(NamedTuple):
@@ -30,53 +35,89 @@ def quantise(
     axes: Sequence[int] | None = None,
     *,
     axis: int = -1,
+    both: bool = False,
     pad: bool = False,
-    scale: Literal["floor", "ceil"] = "floor",
+    scale: Literal["floor", "ceil", "even", "exact"] | None = None,
+    scale_layout: ScaleLayout | None = None,
+    tensor_scale: float | None = None,
+    seed: int | None = None,
     stream: Any = None,
     threads: int | None = None,
 ) -> Any:
-    """Quantises `x`, its axes in the order `axes`, in one pass: in blocks of 32 values that share a
-    scale, or with one scale for all values.
+    """Quantises `x`, its axes in the order `axes`, in one pass: in blocks of values that share a scale, or
+    with one scale for all values.
 
     Args:
         x: an array of real numbers of any dtype and any strides, in host memory or on a GPU.
-        format: "q8_0", ggml's blocks of a float16 scale and 32 int8, which take 34 bytes; "mxfp8_e4m3"
-            or "mxfp8_e5m2", OCP's blocks of a power of two and 32 8-bit floats; "tensor_e4m3",
-            "tensor_e5m2" or "tensor_i8", with one scale that follows from the largest magnitude.
+        format: a format of blocks: "q8_0" and ggml's others, "mxfp8_e4m3", "fp8_1x128", "fp8_128x128",
+            "nvfp4" ... The page of casts lists them. Or "tensor_e4m3", "tensor_e5m2" or "tensor_i8", with
+            one scale that follows from the largest magnitude.
         axes: as in `transpose`. None leaves the axes as they are.
         axis: blocks run along this axis of the result.
-        pad: pads an extent that is no multiple of 32 with zeros, instead of refusing it.
-        scale: of MXFP8, "floor" as in OCP's specification, where the largest value may saturate, or
-            "ceil", the least scale with which no value saturates.
-        stream: for a GPU, as in `transpose`. With one scale for all values the call waits until the
-            GPU has found it, and the stream may not be captured in a graph.
+        both: makes both copies of a matrix that training needs, as `quantise_both` does.
+        pad: pads an extent that is no multiple of a block with zeros, instead of refusing it.
+        scale: how the scale follows from the largest magnitude. Powers of two may be "floor", as in OCP's
+            specification, where the largest value may saturate, "ceil", the least scale with which no value
+            saturates, or "even". Scales in float32 are "exact", or with "ceil" powers of two. None is
+            "floor" or "exact", as the format has it.
+        scale_layout: how the scales lie: "packed", "padded" to rows of a multiple of four, "mn_major" with
+            stride 1 along the lines, "mn_major_padded" to a multiple of four lines, "packed_4", where four
+            powers of two are one int32, or "tiles_128x4", as cuBLAS reads them. None is "mn_major" for
+            "fp8_1x128", as `torch._scaled_mm` takes it, else "packed".
+        tensor_scale: nvfp4 alone has it: 448 * 6 / the largest magnitude of the tensor. None finds it in one more pass.
+        seed: rounds stochastically, with this seed. None rounds to the nearest value.
+        stream: for a GPU, as in `transpose`. Where the largest magnitude of all has to be found, the call
+            waits for the GPU, and the stream may not be captured in a graph.
         threads: as in `transpose`.
 
     Returns:
-        q8_0 gives uint8, as `gguf.quantize` does, where the last axis holds 34 bytes for each block.
-        (With another `axis`, that axis counts blocks, and a last axis of 34 is added.) MXFP8 gives the
-        values, and the scales as E8M0 codes in uint8, which stand for 2**(code - 127), or NaN if the
-        code is 255. One scale gives the values, and the scale as a float; x is about values * scale.
+        Blocks whose scale is inside give uint8, as `gguf.quantize` does, where the last axis holds the bytes
+        of each block. (With another `axis`, that axis counts blocks, and a last axis of a block's bytes is
+        added.) All others give the values and the scales: float32, or bytes, where uint8 holds E8M0 codes,
+        which stand for 2**(code - 127) or NaN if the code is 255, and of nvfp4 those of float8_e4m3fn.
+        Values of 4 bits are bytes, the first one in the lower half. nvfp4 gives the scale of the tensor as
+        well. One scale gives the values, and the scale as a float; x is about values * scale.
 
     Raises:
         TypeError: `x` is no array of real numbers.
-        ValueError: a name is unknown, an axis is out of range, or the extent is no multiple of 32.
-        RuntimeError: the stream is being captured, and would have to be waited for.
+        ValueError: a name is unknown, an axis is out of range, or the extent is no multiple of a block.
+        RuntimeError: the stream is being captured, and would have to be waited for; or a GPU has no kernel
+            for the format.
     """
     if threads is not None:
-        options = dict(axis=axis, pad=pad, scale=scale, stream=stream)
+        options = dict(axis=axis, both=both, pad=pad, scale=scale, scale_layout=scale_layout)
+        options.update(tensor_scale=tensor_scale, seed=seed, stream=stream)
         return with_threads(threads, quantise, x, format, axes, **options)
-    if format in _tensor.FORMATS and (axis != -1 or pad or scale != "floor"):
-        raise ValueError(f"axis, pad and scale belong to blocks: format = {format!r} has none")
-    ceil = format not in _tensor.FORMATS and check_format(format, scale, _tensor.FORMATS)
+    if both:
+        if axes is not None or axis != -1:
+            raise ValueError("both = True takes neither axes nor axis: both copies of the matrix are made")
+        options = dict(pad=pad, scale=scale, scale_layout=scale_layout, tensor_scale=tensor_scale)
+        return quantise_both(x, format, **options, seed=seed, stream=stream)
+    if format in _tensor.FORMATS:
+        asked = (scale_layout, tensor_scale, seed)
+        if axis != -1 or pad or scale not in (None, "floor") or asked != (None, None, None):
+            raise ValueError(
+                "axis, pad, scale, scale_layout, tensor_scale and seed belong to blocks: "
+                f"format = {format!r} has none"
+            )
+        if stream is None and has_to_be_seen(x):
+            from cornerturn import _torch_values
+
+            return _torch_values.quantise_tensor(x, format, order_of(range(x.dim()) if axes is None else axes, x.dim()))
+        return _tensor.quantise_tensor(x, format, axes, stream)
+    how = checked(format, pad, scale, scale_layout, tensor_scale, seed, _tensor.FORMATS)
+    if format == "nvfp4" and tensor_scale is None:
+        how = how._replace(tensor_scale=_tensor_scale_of(amax(x, stream=stream)))
     if stream is None and has_to_be_seen(x):
         from cornerturn import _torch_values
 
         order = order_of(range(x.dim()) if axes is None else axes, x.dim())
-        return _torch_values.quantise(x, format, order, axis, pad, scale)
-    if format in _tensor.FORMATS:
-        return _tensor.quantise_tensor(x, format, axes, stream)
-    return _blocks.quantise_blocks(x, format, axes, axis, pad, ceil, stream)
+        found = _torch_values.quantise(x, how, order, axis)
+    else:
+        found = _blocks.quantise_blocks(x, how, axes, axis, stream)
+    if format == "nvfp4":
+        return (*found, how.tensor_scale)
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def dequantise(
@@ -85,6 +126,8 @@ def dequantise(
     axes: Sequence[int] | None = None,
     *,
     scales: Any = None,
+    scale_layout: ScaleLayout | None = None,
+    tensor_scale: float | None = None,
     dtype: Dtype = "float32",
     stream: Any = None,
     threads: int | None = None,
@@ -93,20 +136,22 @@ def dequantise(
     one pass.
 
     Args:
-        blocks: uint8 in q8_0, or the values of another format.
+        blocks: uint8 where the scales are inside the blocks, or the values of another format.
         format: as in `quantise`.
         axes: the order of the result's axes, as in `transpose`. None leaves the axes as they are.
-        scales: the scales of MXFP8, or the one scale of a tensor.
+        scales: the scales of blocks, in any strides, or the one scale of a tensor.
+        scale_layout: of the scales, where it is "packed_4" or "tiles_128x4".
+        tensor_scale: of nvfp4, as `quantise` returned it.
         dtype: the dtype of the result.
         stream: for a GPU, as in `transpose`.
         threads: as in `transpose`.
 
     Raises:
-        TypeError, ValueError: as in `quantise`.
+        TypeError, ValueError, RuntimeError: as in `quantise`.
     """
     if threads is not None:
-        options = dict(scales=scales, dtype=dtype, stream=stream)
-        return with_threads(threads, dequantise, blocks, format, axes, **options)
+        options = dict(scales=scales, scale_layout=scale_layout, tensor_scale=tensor_scale, dtype=dtype)
+        return with_threads(threads, dequantise, blocks, format, axes, **options, stream=stream)
     if format in _tensor.FORMATS:
         if stream is None and has_to_be_seen(blocks):
             from cornerturn import _torch_values
@@ -115,52 +160,77 @@ def dequantise(
             order = order_of(range(blocks.dim()) if axes is None else axes, blocks.dim())
             return _torch_values.permute_values(blocks, order, scaled)
         return _tensor.dequantise_tensor(blocks, format, axes, scales, dtype, stream)
-    check_format(format, "floor", _tensor.FORMATS)
-    if (scales is None) != (format == "q8_0"):
-        raise ValueError(f"scales = {shown(scales)}: mxfp8 has them, q8_0 holds its own")
+    how = checked(format, False, None, scale_layout, tensor_scale, None, _tensor.FORMATS)
+    if (scales is None) != how.row.packed:
+        rule = "the scales are inside the blocks" if how.row.packed else "they have to be given"
+        raise ValueError(f"scales = {shown(scales)}: of {format} {rule}")
+    if format == "nvfp4" and tensor_scale is None:
+        raise ValueError("tensor_scale = None: of nvfp4 it has to be given, as quantise returned it")
     if stream is None and has_to_be_seen(blocks):
         from cornerturn import _torch_values
 
         order = order_of(range(blocks.dim()) if axes is None else axes, blocks.dim())
         kind = framework_of(blocks).dtype(dtype)
-        return _torch_values.dequantise(blocks, format, order, scales, kind)
-    return _blocks.dequantise_blocks(blocks, format, axes, scales, dtype, stream)
+        return _torch_values.dequantise(blocks, how, order, scales, kind)
+    return _blocks.dequantise_blocks(blocks, how, axes, scales, dtype, stream)
 
 
 def quantise_both(
     x: Any,
-    format: Literal["mxfp8_e4m3", "mxfp8_e5m2"] = "mxfp8_e4m3",
+    format: Format = "mxfp8_e4m3",
     *,
     pad: bool = False,
-    scale: Literal["floor", "ceil"] = "floor",
+    scale: Literal["floor", "ceil", "even", "exact"] | None = None,
+    scale_layout: ScaleLayout | None = None,
+    tensor_scale: float | None = None,
+    seed: int | None = None,
     stream: Any = None,
     threads: int | None = None,
 ) -> Both:
-    """Makes MXFP8 of the matrix `x` twice, in one read: with blocks along its rows, and of its
-    transpose, with blocks along x's columns. The two products of training with 8-bit types need them.
+    """Makes blocks of the matrix `x` twice, in one read: along its rows, and of its transpose along x's
+    columns. The two products of training with types of 8 and 4 bits need them.
 
     Args:
         x: a matrix, as in `quantise`.
-        format: "mxfp8_e4m3" or "mxfp8_e5m2".
-        pad, scale, stream, threads: as in `quantise`.
+        format: a format with an array of scales.
+        pad, scale, scale_layout, seed, stream, threads: as in `quantise`.
+        tensor_scale: of nvfp4, which has to be given: `nvfp4_tensor_scale(x)`.
 
     Returns:
         rows, row_scales, columns, column_scales.
 
     Raises:
-        TypeError, ValueError: as in `quantise`.
+        TypeError, ValueError, RuntimeError: as in `quantise`.
     """
     if threads is not None:
-        options = dict(pad=pad, scale=scale, stream=stream)
-        return with_threads(threads, quantise_both, x, format, **options)
-    ceil = check_format(format, scale)
+        options = dict(pad=pad, scale=scale, scale_layout=scale_layout, tensor_scale=tensor_scale)
+        return with_threads(threads, quantise_both, x, format, **options, seed=seed, stream=stream)
+    how = checked(format, pad, scale, scale_layout, tensor_scale, seed)
+    if format == "nvfp4" and tensor_scale is None:
+        raise ValueError("tensor_scale = None: both copies of nvfp4 share one, nvfp4_tensor_scale(x)")
     if stream is None and has_to_be_seen(x):
         from cornerturn import _torch_values
 
-        if format == "q8_0" or x.dim() != 2:
-            raise ValueError(f"format = {format!r}, x.shape = {tuple(x.shape)}: MXFP8 of a matrix is made")
-        return Both(*_torch_values.quantise_both(x, format, pad, scale))
-    return Both(*_blocks.quantise_blocks_both(x, format, pad, ceil, stream))
+        _blocks.check_both(how, x.shape)
+        return Both(*_torch_values.quantise_both(x, how))
+    return Both(*_blocks.quantise_blocks_both(x, how, stream))
+
+
+def nvfp4_tensor_scale(x: Any, *, stream: Any = None, threads: int | None = None) -> float:
+    """Returns 448 * 6 / the largest magnitude in `x`, in float32: the scale of the tensor in nvfp4. It is 1 for
+    zeros alone and NaN where any value is NaN; an infinity counts as the largest number.
+
+    Args:
+        x, stream, threads: as in `amax`.
+
+    Raises:
+        TypeError, RuntimeError: as in `amax`.
+    """
+    return _tensor_scale_of(amax(x, stream=stream, threads=threads))
+
+
+def _tensor_scale_of(largest: float) -> float:
+    return _core.nvfp4_tensor_scale(largest)
 
 
 def amax(x: Any, *, stream: Any = None, threads: int | None = None) -> float:

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from cornerturn import _blocks, _tensor
+from cornerturn._blocks import How
 from cornerturn._frameworks import framework_of
 from cornerturn._move import fill_memory, new_copy
 from cornerturn._torch_permute import (
@@ -189,13 +190,12 @@ def _into_batched(
 
 
 # What quantises: whole numbers and codes come out, which have no gradient.
-library.define(
-    "quantise(Tensor x, str format, int[] dims, int axis, bool pad, str scale) -> Tensor[]", tags=_TAGS
-)
+_HOW = "str format, bool pad, str scale, str layout, float tensor_scale, int? seed"  # a _blocks.How
+library.define(f"quantise(Tensor x, int[] dims, int axis, {_HOW}) -> Tensor[]", tags=_TAGS)
 library.define("quantise_tensor(Tensor x, str format, int[] dims) -> (Tensor, Tensor)", tags=_TAGS)
-library.define("quantise_both(Tensor x, str format, bool pad, str scale) -> Tensor[]", tags=_TAGS)
+library.define(f"quantise_both(Tensor x, {_HOW}) -> Tensor[]", tags=_TAGS)
 library.define(
-    "dequantise(Tensor blocks, str format, int[] dims, Tensor? scales, ScalarType dtype) -> Tensor",
+    f"dequantise(Tensor blocks, int[] dims, Tensor? scales, ScalarType dtype, {_HOW}) -> Tensor",
     tags=_TAGS,
 )
 library.define("amax(Tensor x) -> Tensor", tags=_TAGS)
@@ -210,20 +210,24 @@ def _dtype(name: str) -> torch.dtype:
     return getattr(torch, name)
 
 
-def _quantise_on_device(
-    x: Tensor, format: str, dims: Sequence[int], axis: int, pad: bool, scale: str
-) -> list[Tensor]:
-    found = _blocks.quantise_blocks(x, format, dims, axis, pad, scale == "ceil")
-    return [found] if isinstance(found, Tensor) else list(found)
+def _quantise_on_device(x: Tensor, dims: Sequence[int], axis: int, *how: Any) -> list[Tensor]:
+    return _blocks.quantise_blocks(x, How(*how), dims, axis)
 
 
-def _quantise_fake(
-    x: Tensor, format: str, dims: Sequence[int], axis: int, pad: bool, scale: str
-) -> list[Tensor]:
+def _fake_blocks(x: Tensor, shape: tuple[int, ...], how: How, axis: int) -> list[Tensor]:
+    how = how.of_shape(len(shape), axis)
+    shapes = _blocks.quantised_shapes(shape, how, axis)
+
+    def empty(extents: tuple[int, ...], dtype: str) -> Tensor:
+        return x.new_empty(extents, dtype=_dtype(dtype))
+
+    values = empty(shapes.values, how.row.dtype)
+    return [values] if how.row.packed else [values, _blocks.make_scales(empty, shapes.blocks, how)]
+
+
+def _quantise_fake(x: Tensor, dims: Sequence[int], axis: int, *how: Any) -> list[Tensor]:
     order = order_of(tuple(dims), x.dim())
-    shapes = _blocks.quantised_shapes(tuple(x.shape[d] for d in order), format, axis, pad)
-    dtypes = (_dtype(_blocks.FORMATS[format]), torch.uint8)[: 1 if format == "q8_0" else 2]
-    return [x.new_empty(shape, dtype=dtype) for shape, dtype in zip(shapes, dtypes)]
+    return _fake_blocks(x, tuple(x.shape[d] for d in order), How(*how), axis)
 
 
 def _quantise_tensor_on_device(x: Tensor, format: str, dims: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -236,25 +240,25 @@ def _quantise_tensor_fake(x: Tensor, format: str, dims: Sequence[int]) -> tuple[
     return values, x.new_empty((), dtype=torch.float64)
 
 
-def _quantise_both_on_device(x: Tensor, format: str, pad: bool, scale: str) -> list[Tensor]:
-    return _blocks.quantise_blocks_both(x, format, pad, scale == "ceil")
+def _quantise_both_on_device(x: Tensor, *how: Any) -> list[Tensor]:
+    return _blocks.quantise_blocks_both(x, How(*how))
 
 
-def _quantise_both_fake(x: Tensor, format: str, pad: bool, scale: str) -> list[Tensor]:
-    rows = _quantise_fake(x, format, (0, 1), -1, pad, scale)
-    return rows + _quantise_fake(x, format, (1, 0), -1, pad, scale)
+def _quantise_both_fake(x: Tensor, *how: Any) -> list[Tensor]:
+    rows, columns = x.shape
+    return _fake_blocks(x, (rows, columns), How(*how), 1) + _fake_blocks(x, (columns, rows), How(*how), 1)
 
 
 def _dequantise_on_device(
-    blocks: Tensor, format: str, dims: Sequence[int], scales: Tensor | None, dtype: torch.dtype
+    blocks: Tensor, dims: Sequence[int], scales: Tensor | None, dtype: torch.dtype, *how: Any
 ) -> Tensor:
-    return _blocks.dequantise_blocks(blocks, format, dims, scales, dtype)
+    return _blocks.dequantise_blocks(blocks, How(*how), dims, scales, dtype)
 
 
 def _dequantise_fake(
-    blocks: Tensor, format: str, dims: Sequence[int], scales: Tensor | None, dtype: torch.dtype
+    blocks: Tensor, dims: Sequence[int], scales: Tensor | None, dtype: torch.dtype, *how: Any
 ) -> Tensor:
-    shape = _blocks.dequantised_shape(tuple(blocks.shape), format)
+    shape = _blocks.dequantised_shape(tuple(blocks.shape), How(*how))
     return blocks.new_empty([shape[d] for d in order_of(tuple(dims), len(shape))], dtype=dtype)
 
 
@@ -342,24 +346,23 @@ def permute_into(out: Tensor, x: Tensor, dims: tuple[int, ...], values: Values) 
     _into(out, x, dims, *_as_arguments(values, x))
 
 
-def quantise(
-    x: Tensor, format: str, dims: tuple[int, ...], axis: int, pad: bool, scale: str
-) -> Any:
-    if format in _tensor.FORMATS:
-        values, factor = _quantise_tensor(x, format, dims)
-        return values, factor.item()
-    found = _quantise(x, format, dims, axis, pad, scale)
-    return found[0] if len(found) == 1 else (found[0], found[1])
+def quantise(x: Tensor, how: How, dims: tuple[int, ...], axis: int) -> list[Tensor]:
+    return _quantise(x, dims, axis, *how)
 
 
-def quantise_both(x: Tensor, format: str, pad: bool, scale: str) -> list[Tensor]:
-    return _quantise_both(x, format, pad, scale)
+def quantise_tensor(x: Tensor, format: str, dims: tuple[int, ...]) -> tuple[Tensor, float]:
+    values, factor = _quantise_tensor(x, format, dims)
+    return values, factor.item()
+
+
+def quantise_both(x: Tensor, how: How) -> list[Tensor]:
+    return _quantise_both(x, *how)
 
 
 def dequantise(
-    blocks: Tensor, format: str, dims: tuple[int, ...], scales: Tensor | None, dtype: torch.dtype
+    blocks: Tensor, how: How, dims: tuple[int, ...], scales: Tensor | None, dtype: torch.dtype
 ) -> Tensor:
-    return _dequantise(blocks, format, dims, scales, dtype)
+    return _dequantise(blocks, dims, scales, dtype, *how)
 
 
 def amax(x: Tensor) -> float:

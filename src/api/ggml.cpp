@@ -32,9 +32,9 @@ void ggml_cpy(const GgmlTensor& dst, const GgmlTensor& src, const Options& optio
     case GgmlCopy::What::copy:
       return copy(call.dst, call.src, options);
     case GgmlCopy::What::quantise:
-      return quantise_q8_0(call.dst, call.src, last_axis(call.dst), in_blocks);
+      return quantise(call.format, call.dst, nullptr, call.src, last_axis(call.dst), in_blocks);
     case GgmlCopy::What::dequantise:
-      return dequantise_q8_0(call.dst, call.src, last_axis(call.dst), in_blocks);
+      return dequantise(call.format, call.dst, call.src, nullptr, last_axis(call.dst), in_blocks);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -215,22 +216,53 @@ ct::ListChecks to_checks(int checks) {
   return static_cast<ct::ListChecks>(checks);
 }
 
+// A choice among more than two.
+template <class Enum>
+Enum choice_of(const char* field, int value, int last, const char* names) {
+  if (value < 0 || value > last) {
+    throw ct::Error(ct::Status::invalid_argument,
+                    fmt::format("{} = {} is unknown: use {}", field, value, names));
+  }
+  return static_cast<Enum>(value);
+}
+
 ct::BlockOptions to_block_options(const ct_block_options* c_options) {
   ct::BlockOptions options;
   if (c_options == nullptr) return options;
-  if (c_options->size != sizeof(ct_block_options)) {
+  // Callers that know nothing of what stands after the stream have a smaller struct.
+  constexpr std::size_t until_stream = offsetof(ct_block_options, scale_order);
+  const bool is_whole = c_options->size == sizeof(ct_block_options);
+  if (!is_whole && c_options->size != until_stream) {
     throw ct::Error(ct::Status::invalid_argument,
                     fmt::format("options.size = {} is not {}: start from CT_BLOCK_OPTIONS_INIT",
                                 c_options->size, sizeof(ct_block_options)));
   }
   options.pad = choice<int>("options.pad", c_options->pad, "0", "1") == 1;
-  options.scale =
-      choice<ct::BlockScale>("options.scale", c_options->scale, "CT_BLOCK_FLOOR", "CT_BLOCK_CEIL");
+  const auto scale = choice_of<ct::BlockScale>("options.scale", c_options->scale, CT_BLOCK_EVEN,
+                                               "CT_BLOCK_FLOOR, CT_BLOCK_CEIL or CT_BLOCK_EVEN");
+  if (scale != ct::BlockScale::floor) options.scale = scale;
   options.threads = c_options->threads;
   options.stream = c_options->stream;
+  if (!is_whole) return options;
+  options.scale_order = choice_of<ct::ScaleOrder>(
+      "options.scale_order", c_options->scale_order, CT_SCALES_TILES_128X4,
+      "CT_SCALES_STRIDED, CT_SCALES_PACKED_4 or CT_SCALES_TILES_128X4");
+  options.tensor_scale = c_options->tensor_scale;
+  options.rounding = choice<ct::Rounding>("options.rounding", c_options->rounding,
+                                          "CT_NEAREST_EVEN", "CT_STOCHASTIC");
+  options.seed = c_options->seed;
   return options;
 }
 static_assert(CT_BLOCK_CEIL == static_cast<int>(ct::BlockScale::ceil));
+static_assert(CT_BLOCK_EVEN == static_cast<int>(ct::BlockScale::even));
+static_assert(CT_SCALES_TILES_128X4 == static_cast<int>(ct::ScaleOrder::tiles_128x4));
+
+// A view that may be left out.
+template <class View, class Given>
+std::optional<View> to_view_or_none(const Given* given, const char* name) {
+  if (given == nullptr) return std::nullopt;
+  return to_view<View>(given, name);
+}
 
 ct::GgmlTensor to_ggml(const void* data, int type, const int64_t* ne, const size_t* nb,
                        const char* ne_name, const char* nb_name) {
@@ -357,6 +389,38 @@ ct_status ct_transpose(void* dst, const void* src, int64_t rows, int64_t columns
   return guarded([&] {
     ct::transpose(dst, src, rows, columns, ct::ElementType::parse(required(type, "type")),
                   to_options(options));
+  });
+}
+
+ct_status ct_quantise(const char* format, const ct_view* values, const ct_view* scales,
+                      const ct_const_view* src, int axis, const ct_block_options* options) {
+  return guarded([&] {
+    const auto codes = to_view_or_none<ct::View>(scales, "scales");
+    ct::quantise(ct::block_format(required(format, "format")), to_view<ct::View>(values, "values"),
+                 codes ? &*codes : nullptr, to_view<ct::ConstView>(src, "src"), axis,
+                 to_block_options(options));
+  });
+}
+
+ct_status ct_dequantise(const char* format, const ct_view* dst, const ct_const_view* values,
+                        const ct_const_view* scales, int axis, const ct_block_options* options) {
+  return guarded([&] {
+    const auto codes = to_view_or_none<ct::ConstView>(scales, "scales");
+    ct::dequantise(ct::block_format(required(format, "format")), to_view<ct::View>(dst, "dst"),
+                   to_view<ct::ConstView>(values, "values"), codes ? &*codes : nullptr, axis,
+                   to_block_options(options));
+  });
+}
+
+ct_status ct_quantise_both(const char* format, const ct_view* rows, const ct_view* row_scales,
+                           const ct_view* columns, const ct_view* column_scales,
+                           const ct_const_view* src, const ct_block_options* options) {
+  return guarded([&] {
+    ct::quantise_both(ct::block_format(required(format, "format")), to_view<ct::View>(rows, "rows"),
+                      to_view<ct::View>(row_scales, "row_scales"),
+                      to_view<ct::View>(columns, "columns"),
+                      to_view<ct::View>(column_scales, "column_scales"),
+                      to_view<ct::ConstView>(src, "src"), to_block_options(options));
   });
 }
 

@@ -63,6 +63,13 @@ inline constexpr BlockRow block_rows[] = {
     {BlockFormat::fp8_128x128, "fp8_128x128", BlockElement::e4m3, 128, 128, ScaleType::f32},
     {BlockFormat::fp8_e5m2_128x128, "fp8_e5m2_128x128", BlockElement::e5m2, 128, 128,
      ScaleType::f32},
+    {BlockFormat::q4_0, "q4_0", BlockElement::packed, 32, 1, ScaleType::inside, 18},
+    {BlockFormat::q4_1, "q4_1", BlockElement::packed, 32, 1, ScaleType::inside, 20},
+    {BlockFormat::q5_0, "q5_0", BlockElement::packed, 32, 1, ScaleType::inside, 22},
+    {BlockFormat::q5_1, "q5_1", BlockElement::packed, 32, 1, ScaleType::inside, 24},
+    {BlockFormat::iq4_nl, "iq4_nl", BlockElement::packed, 32, 1, ScaleType::inside, 18},
+    {BlockFormat::ggml_mxfp4, "ggml_mxfp4", BlockElement::packed, 32, 1, ScaleType::inside, 17},
+    {BlockFormat::ggml_nvfp4, "ggml_nvfp4", BlockElement::packed, 64, 1, ScaleType::inside, 36},
 };
 
 constexpr const BlockRow& row_of(BlockFormat format) {

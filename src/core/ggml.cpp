@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "core/checked.hpp"
 #include "core/problem.hpp"
@@ -28,6 +29,29 @@ struct Type {
 
   bool in_blocks() const { return values > 1; }
   bool is(GgmlType type) const { return number == static_cast<int>(type); }
+  /// Of blocks whose values are converted.
+  std::optional<BlockFormat> format() const {
+    switch (static_cast<GgmlType>(number)) {
+      case GgmlType::q4_0:
+        return BlockFormat::q4_0;
+      case GgmlType::q4_1:
+        return BlockFormat::q4_1;
+      case GgmlType::q5_0:
+        return BlockFormat::q5_0;
+      case GgmlType::q5_1:
+        return BlockFormat::q5_1;
+      case GgmlType::q8_0:
+        return BlockFormat::q8_0;
+      case GgmlType::iq4_nl:
+        return BlockFormat::iq4_nl;
+      case GgmlType::mxfp4:
+        return BlockFormat::ggml_mxfp4;
+      case GgmlType::nvfp4:
+        return BlockFormat::ggml_nvfp4;
+      default:
+        return std::nullopt;
+    }
+  }
 };
 
 // All that tensors are stored in: q8_1 and q8_K exist within ggml's products only.
@@ -193,12 +217,18 @@ void check_written_once(const Tensor& dst) {
 GgmlCopy::What what_to_do(const Tensor& dst, const Tensor& src) {
   if (dst.type.number == src.type.number) return GgmlCopy::What::copy;
   for (const Tensor* tensor : {&dst, &src}) {
-    if (tensor->type.in_blocks() && !tensor->type.is(GgmlType::q8_0)) {
+    if (tensor->type.in_blocks() && !tensor->type.format()) {
       unsupported(fmt::format(
-          "dst.type = {} ({}) with src.type = {} ({}): {} is copied to its own "
-          "type only; of the types in blocks q8_0 alone is converted",
+          "dst.type = {} ({}) with src.type = {} ({}): {} is copied to its own type "
+          "only",
           dst.type.number, dst.type.name, src.type.number, src.type.name, tensor->type.name));
     }
+  }
+  if (dst.type.in_blocks() && src.type.in_blocks()) {
+    unsupported(
+        fmt::format("dst.type = {} ({}) with src.type = {} ({}): blocks are made of plain values, "
+                    "not of other blocks",
+                    dst.type.number, dst.type.name, src.type.number, src.type.name));
   }
   if (dst.type.in_blocks()) return GgmlCopy::What::quantise;
   return src.type.in_blocks() ? GgmlCopy::What::dequantise : GgmlCopy::What::copy;
@@ -270,8 +300,10 @@ struct Layouts {
   }
 
   GgmlCopy views(GgmlCopy::What what, const Tensor& to, const Tensor& from) const {
+    const Type& blocks = what == GgmlCopy::What::quantise ? to.type : from.type;
     return {what, View(to.given.data, to.element(), dst.shape, dst.strides),
-            ConstView(from.given.data, from.element(), src.shape, src.strides)};
+            ConstView(from.given.data, from.element(), src.shape, src.strides),
+            blocks.format().value_or(BlockFormat::q8_0)};
   }
 };
 

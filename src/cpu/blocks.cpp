@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/divide.hpp"
+#include "cpu/block_codes.hpp"
 #include "cpu/engine.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/scratch.hpp"
@@ -15,68 +17,99 @@ namespace {
 
 using plan::BlockStage;
 using plan::BoxGrid;
-using values::block_size;
+using values::E2M1;
 using values::E4M3;
 using values::E5M2;
-using values::Q8Block;
-
-std::uint32_t largest_of(const float* x) {
-  std::uint32_t amax = 0;
-  for (int i = 0; i < block_size; ++i) amax = std::max(amax, values::magnitude_of(x[i]));
-  return amax;
-}
-
-Q8Block q8_block(const float* x) {
-  Q8Block block;
-  const values::Q8Scale scale = values::q8_scale(largest_of(x));
-  block.scale = scale.stored;
-  for (int i = 0; i < block_size; ++i) block.values[i] = values::q8_value(x[i], scale.inverse);
-  return block;
-}
-
-template <class T>
-std::uint8_t mx_block(const float* x, BlockScale rule, T* out) {
-  const std::uint8_t code = values::mx_scale<T>(largest_of(x), rule);
-  const float inverse = values::mx_inverse(code);
-  for (int i = 0; i < block_size; ++i) out[i] = values::mx_value<T>(x[i], inverse);
-  return code;
-}
 
 // An array of quantisation blocks.
 struct BlockArray {
   const BlockLayout& layout;
   std::byte* values;  // not written to when they are dequantised
-  std::byte* scales;  // the same; q8_0 has none
+  std::byte* scales;  // the same; packed blocks have none
 };
 
-// Where a box begins in an array that has a place for each index of its modes.
-std::int64_t start_of(const BoxGrid::Box& box, const Extents& strides) {
+// Where a box begins in an array that has a place for each index of its modes but for `axis`, of
+// which it has one for `per_place` indices.
+std::int64_t start_of(const BoxGrid::Box& box, const Extents& strides, int axis, int per_place) {
   std::int64_t offset = 0;
-  for (std::size_t i = 0; i < strides.size(); ++i) offset += box.first[i] * strides[i];
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    const std::int64_t first = box.first[i];
+    offset += (static_cast<int>(i) == axis ? first / per_place : first) * strides[i];
+  }
   return offset;
 }
 
-// Calls visit(stripe, offset) for all stripes of a box in the order of its stage. Along `axis` the
-// array has a place for each quantisation block, along the other modes one for each index.
-template <class Visit>
-void for_stripes(const BoxGrid::Box& box, int axis, const Extents& strides, std::int64_t stripes,
-                 const Visit& visit) {
-  const auto rank = static_cast<int>(strides.size());
-  const std::int64_t along = box.first[slot(axis)];
-  std::int64_t offset = start_of(box, strides) - (along - along / block_size) * strides[slot(axis)];
-  BoxGrid::PerMode index;
-  std::fill_n(index.begin(), rank, 0);
-  for (std::int64_t stripe = 0; stripe < stripes; ++stripe) {
-    visit(stripe, offset);
-    for (int i = rank; i-- > 0;) {
-      if (i == axis) continue;
-      offset += strides[slot(i)];
-      if (++index[slot(i)] < box.count[slot(i)]) break;
-      index[slot(i)] = 0;
-      offset -= box.count[slot(i)] * strides[slot(i)];
+// A stripe of blocks: where it begins in its stage, in elements, and in both arrays, in bytes.
+struct Stripe {
+  std::int64_t staged = 0;
+  std::int64_t values = 0;
+  std::int64_t scales = 0;  // without the mode across
+  std::int64_t line = 0;    // of blocks, along the mode across
+};
+
+// The stripes of blocks that a box has, in the order of its stage.
+class Stripes {
+ public:
+  Stripes(const BoxGrid::Box& box, const BlockLayout& layout, const BlockRow& row,
+          const BlockStage& stage)
+      : box_(box), layout_(layout), row_(row), stage_(stage) {}
+
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    const Extents& of_values = layout_.value_strides;
+    const auto rank = static_cast<int>(of_values.size());
+    const int across = layout_.across;
+    Stripe at;
+    at.values = start_of(box_, of_values, layout_.axis, row_.values_per_unit());
+    for (int i = 0; i < rank; ++i) {
+      if (row_.has_scales() && !in_block(i)) at.scales += box_.first[slot(i)] * scale_stride(i);
+    }
+    if (across >= 0) at.line = box_.first[slot(across)] / row_.across;
+    BoxGrid::PerMode index;
+    std::fill_n(index.begin(), rank, 0);
+    const std::int64_t all = stage_.stripes / row_.across;
+    for (std::int64_t n = 0; n < all; ++n) {
+      visit(at);
+      for (int i = rank; i-- > 0;) {
+        if (i == layout_.axis) continue;
+        const int lines = i == across ? row_.across : 1;
+        const std::int64_t count = ceil_div(box_.count[slot(i)], std::int64_t{lines});
+        step(at, i, lines, 1);
+        if (++index[slot(i)] < count) break;
+        index[slot(i)] = 0;
+        step(at, i, lines, -count);
+      }
     }
   }
-}
+
+  // The block that the stage has at the box's axis.
+  std::int64_t first_block() const { return box_.first[slot(layout_.axis)] / row_.along; }
+  std::int64_t blocks() const { return stage_.pitch / row_.along; }
+  // Where the scale of block `j` of the stripe's array is.
+  std::int64_t scale_at(const Stripe& stripe, std::int64_t line, std::int64_t j) const {
+    const std::int64_t of_line = layout_.across >= 0 ? scale_stride(layout_.across) : 0;
+    return stripe.scales + values::scale_place(layout_.order, row_.scale_bytes(), line, j, of_line,
+                                               scale_stride(layout_.axis));
+  }
+
+ private:
+  bool in_block(int mode) const { return mode == layout_.axis || mode == layout_.across; }
+  std::int64_t scale_stride(int mode) const { return layout_.scale_strides[slot(mode)]; }
+  void step(Stripe& at, int mode, int lines, std::int64_t steps) const {
+    at.staged += steps * lines * stage_.stride[slot(mode)];
+    at.values += steps * lines * layout_.value_strides[slot(mode)];
+    if (mode == layout_.across) {
+      at.line += steps;
+    } else if (row_.has_scales()) {
+      at.scales += steps * scale_stride(mode);
+    }
+  }
+
+  const BoxGrid::Box& box_;
+  const BlockLayout& layout_;
+  const BlockRow& row_;
+  const BlockStage& stage_;
+};
 
 class Worker {
  public:
@@ -84,19 +117,19 @@ class Worker {
       : boxes_(*config.boxes),
         normal_(normal),
         blocks_(*normal.blocks),
+        row_(blocks_.row()),
         grid_(plan::block_grid(boxes_.extent, normal)),
         dst_(static_cast<std::byte*>(buffers.dst)),
         src_(static_cast<const std::byte*>(buffers.src)),
+        others_(buffers.blocks),
         first_{blocks_.first, blocks_.back ? const_cast<std::byte*>(src_) : dst_,
-               static_cast<std::byte*>(buffers.blocks.scales)},
-        second_(static_cast<std::byte*>(buffers.blocks.second)),
-        second_scales_(static_cast<std::byte*>(buffers.blocks.second_scales)) {
+               static_cast<std::byte*>(others_.scales)},
+        random_(blocks_.rule.seed) {
     // The stages of the largest box: of both results, then of codes.
-    const std::int64_t first = stage_of(grid_.extent, blocks_.first.axis).elements();
+    const std::int64_t first = stage_of(grid_.extent, blocks_.first).elements();
     const std::int64_t second =
-        blocks_.second ? stage_of(grid_.extent, blocks_.second->axis).elements() : 0;
-    const std::int64_t codes =
-        blocks_.rule.format == BlockFormat::q8_0 ? 0 : std::max(first, second);
+        blocks_.second ? stage_of(grid_.extent, *blocks_.second).elements() : 0;
+    const std::int64_t codes = row_.has_scales() ? std::max(first, second) : 0;
     const std::int64_t bytes = (first + second) * static_cast<std::int64_t>(sizeof(float)) + codes;
     std::byte* const stages = thread_scratch(Scratch::blocks, static_cast<std::size_t>(bytes));
     numbers_ = reinterpret_cast<float*>(stages);
@@ -110,8 +143,8 @@ class Worker {
   }
 
  private:
-  BlockStage stage_of(const BoxGrid::PerMode& count, int axis) const {
-    return plan::block_stage(count, grid_.rank, axis);
+  BlockStage stage_of(const BoxGrid::PerMode& count, const BlockLayout& layout) const {
+    return plan::block_stage(count, grid_.rank, layout, row_);
   }
 
   void move(const plan::BoxMoves& moves, const BoxGrid::Box& box, void* dst, const void* src) {
@@ -119,129 +152,190 @@ class Worker {
              static_cast<const std::byte*>(src));
   }
 
+  template <class Call>
+  void with_element(const Call& call) {
+    switch (row_.element) {
+      case BlockElement::e5m2:
+        return call(E5M2{});
+      case BlockElement::e2m1:
+        return call(E2M1{});
+      case BlockElement::e4m3:
+      case BlockElement::packed:
+        break;
+    }
+    return call(E4M3{});
+  }
+
   void quantise(const BoxGrid::Box& box) {
-    const BlockStage stage = stage_of(box.count, first_.layout.axis);
+    const BlockStage stage = stage_of(box.count, blocks_.first);
     fill_up(stage, numbers_);
     move(boxes_.plain, box, numbers_, src_ + box.src_offset);
     encode(box, first_, stage, numbers_, boxes_.codes);
     if (!blocks_.second) return;
-    const BlockArray second{*blocks_.second, second_, second_scales_};
-    const BlockStage across = stage_of(box.count, second.layout.axis);
+    const BlockArray second{*blocks_.second, static_cast<std::byte*>(others_.second),
+                            static_cast<std::byte*>(others_.second_scales)};
+    const BlockStage across = stage_of(box.count, second.layout);
     fill_up(across, transposed_);
     move(boxes_.transposed, box, transposed_, numbers_);
     encode(box, second, across, transposed_, boxes_.second_codes);
   }
 
   void dequantise(const BoxGrid::Box& box) {
-    const BlockStage stage = stage_of(box.count, first_.layout.axis);
-    switch (blocks_.rule.format) {
-      case BlockFormat::q8_0:
-        decode_q8(box, stage);
-        break;
-      case BlockFormat::mxfp8_e4m3:
-        decode_mx<E4M3>(box, stage);
-        break;
-      default:
-        decode_mx<E5M2>(box, stage);
-        break;
+    const BlockStage stage = stage_of(box.count, blocks_.first);
+    const Stripes stripes(box, blocks_.first, row_, stage);
+    if (row_.has_scales()) {
+      move(boxes_.codes, box, codes_, first_.values + values_start(box, blocks_.first));
+      with_element([&]<class T>(T) { decode<T>(stripes, stage); });
+    } else {
+      const std::int64_t step = unit_step(blocks_.first);
+      stripes.for_each([&](const Stripe& at) {
+        for (std::int64_t b = 0; b < stripes.blocks(); ++b) {
+          decode_packed(row_.format, first_.values + at.values + b * step,
+                        numbers_ + at.staged + b * row_.along);
+        }
+      });
     }
     move(boxes_.plain, box, dst_ + box.dst_offset, numbers_);
   }
 
-  // The last block of a stripe is filled up with zeros.
+  // Blocks at the far end are filled up with zeros.
   static void fill_up(const BlockStage& stage, float* numbers) {
-    if (stage.length == stage.pitch) return;
-    for (std::int64_t stripe = 0; stripe < stage.stripes; ++stripe) {
-      std::fill(numbers + stripe * stage.pitch + stage.length, numbers + (stripe + 1) * stage.pitch,
-                0.0F);
-    }
+    if (stage.is_padded) std::fill(numbers, numbers + stage.elements(), 0.0F);
+  }
+
+  static std::int64_t unit_step(const BlockLayout& layout) {
+    return layout.value_strides[slot(layout.axis)];
+  }
+  std::int64_t values_start(const BoxGrid::Box& box, const BlockLayout& layout) const {
+    return start_of(box, layout.value_strides, layout.axis, row_.values_per_unit());
   }
 
   void encode(const BoxGrid::Box& box, const BlockArray& array, const BlockStage& stage,
               const float* numbers, const plan::BoxMoves& moves) {
-    switch (blocks_.rule.format) {
-      case BlockFormat::q8_0:
-        return encode_q8(box, array, stage, numbers);
-      case BlockFormat::mxfp8_e4m3:
-        return encode_mx<E4M3>(box, array, stage, numbers, moves);
-      default:
-        return encode_mx<E5M2>(box, array, stage, numbers, moves);
+    const Stripes stripes(box, array.layout, row_, stage);
+    if (row_.has_scales()) {
+      with_element([&]<class T>(T) { encode<T>(stripes, array, stage, numbers); });
+      if (array.layout.order != ScaleOrder::strided) pad_scales(box, array, stripes);
+      move(moves, box, array.values + values_start(box, array.layout), codes_);
+      return;
     }
-  }
-
-  static void encode_q8(const BoxGrid::Box& box, const BlockArray& array, const BlockStage& stage,
-                        const float* numbers) {
-    const Extents& strides = array.layout.value_strides;
-    const std::int64_t step = strides[slot(array.layout.axis)];
-    for_stripes(box, array.layout.axis, strides, stage.stripes,
-                [&](std::int64_t stripe, std::int64_t at) {
-                  for (std::int64_t b = 0; b < stage.pitch / block_size; ++b) {
-                    const Q8Block block = q8_block(numbers + stripe * stage.pitch + b * block_size);
-                    std::memcpy(array.values + at + b * step, &block, sizeof block);
-                  }
-                });
+    const std::int64_t step = unit_step(array.layout);
+    stripes.for_each([&](const Stripe& at) {
+      for (std::int64_t b = 0; b < stripes.blocks(); ++b) {
+        encode_packed(row_.format, numbers + at.staged + b * row_.along,
+                      array.values + at.values + b * step);
+      }
+    });
   }
 
   template <class T>
-  void encode_mx(const BoxGrid::Box& box, const BlockArray& array, const BlockStage& stage,
-                 const float* numbers, const plan::BoxMoves& moves) {
-    const Extents& strides = array.layout.scale_strides;
-    const std::int64_t step = strides[slot(array.layout.axis)];
-    auto* const codes = reinterpret_cast<T*>(codes_);
-    for_stripes(box, array.layout.axis, strides, stage.stripes,
-                [&](std::int64_t stripe, std::int64_t at) {
-                  for (std::int64_t b = 0; b < stage.pitch / block_size; ++b) {
-                    const std::int64_t i = stripe * stage.pitch + b * block_size;
-                    const std::uint8_t scale = mx_block(numbers + i, blocks_.rule.scale, codes + i);
-                    array.scales[at + b * step] = static_cast<std::byte>(scale);
-                  }
-                });
-    move(moves, box, array.values + start_of(box, array.layout.value_strides), codes_);
-  }
-
-  void decode_q8(const BoxGrid::Box& box, const BlockStage& stage) {
-    const Extents& strides = first_.layout.value_strides;
-    const std::int64_t step = strides[slot(first_.layout.axis)];
-    for_stripes(box, first_.layout.axis, strides, stage.stripes,
-                [&](std::int64_t stripe, std::int64_t at) {
-                  for (std::int64_t b = 0; b < stage.pitch / block_size; ++b) {
-                    Q8Block block;
-                    std::memcpy(&block, first_.values + at + b * step, sizeof block);
-                    float* const out = numbers_ + stripe * stage.pitch + b * block_size;
-                    for (int i = 0; i < block_size; ++i) {
-                      out[i] = values::q8_dequantised(block.values[i], block.scale);
-                    }
-                  }
-                });
+  void encode(const Stripes& stripes, const BlockArray& array, const BlockStage& stage,
+              const float* numbers) {
+    const StagedBlock block = staged_block(array.layout, stage);
+    const bool random = blocks_.rule.rounding == Rounding::stochastic;
+    stripes.for_each([&](const Stripe& at) {
+      for (std::int64_t b = 0; b < stripes.blocks(); ++b) {
+        const float* const x = numbers + at.staged + b * row_.along;
+        const values::StoredScale scale =
+            block_scale<T>(row_, blocks_.rule.scale, largest_of(x, block), others_.tensor_scale);
+        put_scale(array.scales + stripes.scale_at(at, at.line, stripes.first_block() + b),
+                  scale.bits, row_.scale_bytes());
+        for (int r = 0; r < block.across; ++r) {
+          const float* const line = x + block.line(r);
+          std::byte* const codes = codes_ + (line - numbers) / row_.values_per_unit();
+          if (random) {
+            const std::int64_t place = place_of(array.layout, at, r, b);
+            put_codes<T>(codes, row_.along, [&](int k) {
+              return values::mx_value_stochastic<T>(line[k], scale.inverse,
+                                                    random_bits(array.layout, place, k));
+            });
+          } else {
+            put_codes<T>(codes, row_.along,
+                         [&](int k) { return values::mx_value<T>(line[k], scale.inverse); });
+          }
+        }
+      }
+    });
   }
 
   template <class T>
-  void decode_mx(const BoxGrid::Box& box, const BlockStage& stage) {
-    move(boxes_.codes, box, codes_, first_.values + start_of(box, first_.layout.value_strides));
-    const Extents& strides = first_.layout.scale_strides;
-    const std::int64_t step = strides[slot(first_.layout.axis)];
-    const auto* const codes = reinterpret_cast<const T*>(codes_);
-    for_stripes(box, first_.layout.axis, strides, stage.stripes,
-                [&](std::int64_t stripe, std::int64_t at) {
-                  for (std::int64_t b = 0; b < stage.pitch / block_size; ++b) {
-                    const std::int64_t i = stripe * stage.pitch + b * block_size;
-                    const auto scale = static_cast<std::uint8_t>(first_.scales[at + b * step]);
-                    for (std::int64_t k = i; k < i + block_size; ++k) {
-                      numbers_[k] = values::mx_dequantised(codes[k], scale);
-                    }
-                  }
-                });
+  void decode(const Stripes& stripes, const BlockStage& stage) {
+    const StagedBlock block = staged_block(blocks_.first, stage);
+    stripes.for_each([&](const Stripe& at) {
+      for (std::int64_t b = 0; b < stripes.blocks(); ++b) {
+        const std::byte* const scale =
+            first_.scales + stripes.scale_at(at, at.line, stripes.first_block() + b);
+        const float factor =
+            block_factor(row_, get_scale(scale, row_.scale_bytes()), others_.tensor_scale);
+        for (int r = 0; r < block.across; ++r) {
+          const std::int64_t i = at.staged + b * row_.along + block.line(r);
+          const std::byte* const codes = codes_ + i / row_.values_per_unit();
+          for (int k = 0; k < row_.along; ++k) {
+            numbers_[i + k] = values::block_dequantised(code_at<T>(codes, k), factor);
+          }
+        }
+      }
+    });
+  }
+
+  StagedBlock staged_block(const BlockLayout& layout, const BlockStage& stage) const {
+    const bool lines = row_.across > 1;
+    return {row_.along, row_.across, lines ? stage.stride[slot(layout.across)] : 0};
+  }
+
+  // Where the first value of line `r` of a block lies from the first of the array, in bytes.
+  std::int64_t place_of(const BlockLayout& layout, const Stripe& at, int r, std::int64_t b) const {
+    const std::int64_t of_line = row_.across > 1 ? layout.value_strides[slot(layout.across)] : 0;
+    return at.values + r * of_line + b * (row_.along / row_.values_per_unit()) * unit_step(layout);
+  }
+  // For a value of a line: places count values, of which a byte may have two.
+  std::uint32_t random_bits(const BlockLayout& layout, std::int64_t line, int k) const {
+    const int of_unit = row_.values_per_unit();
+    const std::int64_t byte = line + k / of_unit * unit_step(layout);
+    return random_.at(static_cast<std::uint64_t>(byte * of_unit + k % of_unit));
+  }
+
+  // Scales that come in fours or in tiles are filled up with zeros at the far ends of a matrix.
+  void pad_scales(const BoxGrid::Box& box, const BlockArray& array, const Stripes& stripes) {
+    const BlockLayout& layout = array.layout;
+    const bool tiled = layout.order == ScaleOrder::tiles_128x4;
+    // From and to which line or block a box reaches, and to which with what fills up.
+    struct Reach {
+      std::int64_t first = 0, last = 1, padded = 1;
+    };
+    const auto reach = [&](int mode, int of_block, int multiple) {
+      if (mode < 0) return Reach{};
+      const std::int64_t end = box.first[slot(mode)] + box.count[slot(mode)];
+      const std::int64_t last = ceil_div(end, std::int64_t{of_block});
+      const bool is_end = end == normal_.modes[mode].extent;
+      return Reach{box.first[slot(mode)] / of_block, last,
+                   is_end ? ceil_div(last, std::int64_t{multiple}) * multiple : last};
+    };
+    const Reach lines = reach(layout.across, row_.across, tiled ? 128 : 1);
+    const Reach along = reach(layout.axis, row_.along, 4);
+    if (lines.padded == lines.last && along.padded == along.last) return;
+    stripes.for_each([&](const Stripe& at) {
+      const auto clear = [&](std::int64_t line, std::int64_t first) {
+        for (std::int64_t j = first; j < along.padded; ++j) {
+          put_scale(array.scales + stripes.scale_at(at, line, j), 0, row_.scale_bytes());
+        }
+      };
+      clear(layout.across < 0 ? 0 : at.line, along.last);
+      if (at.line != lines.last - 1) return;  // once for the lines of a matrix
+      for (std::int64_t i = lines.last; i < lines.padded; ++i) clear(i, along.first);
+    });
   }
 
   const plan::BlockBoxes& boxes_;
   const Problem& normal_;
   const Blocks& blocks_;
+  const BlockRow& row_;
   const BoxGrid grid_;
   std::byte* const dst_;
   const std::byte* const src_;
+  const BlockBuffers& others_;
   const BlockArray first_;
-  std::byte* const second_;
-  std::byte* const second_scales_;
+  const values::RandomBits random_;
   float* numbers_;
   float* transposed_;
   std::byte* codes_;

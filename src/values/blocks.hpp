@@ -231,7 +231,7 @@ CT_HOST_DEVICE inline T mx_value(float x, float inverse) {
   }
 }
 
-/// The same, rounded up where `random`, 32 bits, says so.
+/// A value as it is stored, rounded up where `random`, 32 bits, says so.
 template <class T>
 CT_HOST_DEVICE inline T mx_value_stochastic(float x, float inverse, std::uint32_t random) {
   const float scaled = product(x, inverse);

@@ -310,7 +310,53 @@ TEST(C, QuantisesInBlocks) {
   options.scale = 7;
   EXPECT_EQ(ct_quantise_mxfp8(&codes, &exponents, &from, 1, &options), CT_INVALID_ARGUMENT);
   EXPECT_STREQ(ct_last_error(),
-               "options.scale = 7 is unknown: use CT_BLOCK_FLOOR or CT_BLOCK_CEIL");
+               "options.scale = 7 is unknown: use CT_BLOCK_FLOOR, CT_BLOCK_CEIL or CT_BLOCK_EVEN");
+}
+
+TEST(C, QuantisesInEveryFormat) {
+  std::vector<float> src(128 * 256);
+  for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i % 37) - 18;
+  std::vector<unsigned char> rows(src.size()), columns(src.size());
+  std::vector<float> row_scales(256), column_scales(256);
+  const int64_t shape[2] = {128, 256}, back_shape[2] = {256, 128};
+  const int64_t of_rows[2] = {128, 2}, of_columns[2] = {256, 1};
+  const int64_t scales_first[2] = {4, 128 * 4};  // one after the other along columns
+  const ct_const_view from = {src.data(), "f32", 2, shape, nullptr};
+  const ct_view to = {rows.data(), "f8_e4m3", 2, shape, nullptr};
+  const ct_view to_scales = {row_scales.data(), "f32", 2, of_rows, scales_first};
+  ASSERT_EQ(ct_quantise("fp8_1x128", &to, &to_scales, &from, 1, nullptr), CT_OK) << ct_last_error();
+  EXPECT_EQ(row_scales[0], 18.0F / 448);
+  const std::vector<unsigned char> one_way = rows;
+  const ct_view across = {columns.data(), "f8_e4m3", 2, back_shape, nullptr};
+  const ct_view across_scales = {column_scales.data(), "f32", 2, of_columns, nullptr};
+  ASSERT_EQ(ct_quantise_both("fp8_1x128", &to, &to_scales, &across, &across_scales, &from, nullptr),
+            CT_OK)
+      << ct_last_error();
+  EXPECT_EQ(rows, one_way);
+  std::vector<float> again(src.size());
+  const ct_view dst = {again.data(), "f32", 2, back_shape, nullptr};
+  const ct_const_view values_in = {columns.data(), "f8_e4m3", 2, back_shape, nullptr};
+  const ct_const_view scales_in = {column_scales.data(), "f32", 2, of_columns, nullptr};
+  ASSERT_EQ(ct_dequantise("fp8_1x128", &dst, &values_in, &scales_in, 1, nullptr), CT_OK);
+  for (std::size_t i = 0; i < 128; ++i) {
+    for (std::size_t j = 0; j < 256; ++j) {
+      ASSERT_NEAR(again[j * 128 + i], src[i * 256 + j], 18.0 / 16);
+    }
+  }
+  EXPECT_EQ(ct_quantise("fp8_1x129", &to, &to_scales, &from, 1, nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ct_last_error()).find("format = fp8_1x129 is none of q8_0, mxfp8_e4m3"),
+            std::string::npos);
+  EXPECT_EQ(ct_quantise("fp8_1x128", &to, nullptr, &from, 1, nullptr), CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(), "scales = null: fp8_1x128 has an array of scales");
+  ct_block_options options = CT_BLOCK_OPTIONS_INIT;
+  options.scale_order = CT_SCALES_TILES_128X4;
+  EXPECT_EQ(ct_quantise("fp8_1x128", &to, &to_scales, &from, 1, &options), CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(),
+               "options.scale_order: scales of fp8_1x128 are f32, which have to be strided");
+  options = CT_BLOCK_OPTIONS_INIT;
+  options.size = offsetof(ct_block_options, scale_order);  // of a caller that knows no more
+  options.scale_order = 77;
+  EXPECT_EQ(ct_quantise("fp8_1x128", &to, &to_scales, &from, 1, &options), CT_OK);
 }
 
 TEST(C, SaysItsVersion) {

@@ -62,8 +62,21 @@ inline int bytes_of(GgmlType type) {
     case GgmlType::i64:
     case GgmlType::f64:
       return 8;
+    case GgmlType::mxfp4:
+      return 17;
+    case GgmlType::q4_0:
+    case GgmlType::iq4_nl:
+      return 18;
+    case GgmlType::q4_1:
+      return 20;
+    case GgmlType::q5_0:
+      return 22;
+    case GgmlType::q5_1:
+      return 24;
     case GgmlType::q8_0:
       return 34;
+    case GgmlType::nvfp4:
+      return 36;
   }
   return 0;
 }

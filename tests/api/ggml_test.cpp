@@ -281,10 +281,15 @@ TEST_F(GgmlRefusals, Types) {
       0U);
   src.type = static_cast<GgmlType>(4);  // was q4_2
   EXPECT_EQ(refusal(dst, src).find("src.type = 4 is unknown"), 0U);
-  src = tensor(static_cast<GgmlType>(2), {64, 4, 2, 1}, {18, 36, 144, 288}, in.data());
+  src = tensor(static_cast<GgmlType>(10), {256, 2, 1, 1}, {84, 84, 168, 168}, in.data());
+  dst = tensor(GgmlType::f16, {256, 2, 1, 1}, {2, 512, 1024, 1024}, out.data());
   EXPECT_EQ(refusal(dst, src),
-            "dst.type = 1 (f16) with src.type = 2 (q4_0): q4_0 is copied to its own type only; of "
-            "the types in blocks q8_0 alone is converted");
+            "dst.type = 1 (f16) with src.type = 10 (q2_K): q2_K is copied to its own type only");
+  src = tensor(GgmlType::q8_0, {64, 4, 2, 1}, {34, 68, 272, 544}, in.data());
+  dst = tensor(GgmlType::q4_0, {64, 4, 2, 1}, {18, 36, 144, 288}, out.data());
+  EXPECT_EQ(refusal(dst, src),
+            "dst.type = 2 (q4_0) with src.type = 8 (q8_0): blocks are made of plain values, not of "
+            "other blocks");
 }
 
 TEST_F(GgmlRefusals, Extents) {

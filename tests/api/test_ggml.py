@@ -1,4 +1,4 @@
-"""ggml's copy operator through the C interface against gguf: its types, and q8_0 bit by bit."""
+"""ggml's copy operator through the C interface against gguf: its types, and blocks bit by bit."""
 
 import ctypes
 import os
@@ -117,6 +117,80 @@ def test_q8_0_comes_back_as_from_gguf(library, type):
     out = np.zeros((3, 64, 50), DTYPES[type])
     cpy(library, plain(out.transpose(0, 2, 1), type), in_blocks(blocks, Type.Q8_0))
     np.testing.assert_array_equal(out.transpose(0, 2, 1), values.astype(DTYPES[type]))
+
+
+# Numbers beyond the range of f16 become infinite on both sides.
+overflows = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+
+
+# Types that gguf makes of values as well, and all that it makes values of.
+MADE = [Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.MXFP4]
+READ = [*MADE, Type.IQ4_NL, Type.NVFP4]
+
+
+def rows_of(type, seed):
+    """Values of every size, with blocks of zeros, of one value, and of ties."""
+    random = np.random.default_rng(seed)
+    x = numbers((5, 20, 128)) * np.float32(random.uniform(0.1, 9))
+    x[0, :4] = 0
+    x[0, 4:8] = np.float32(-3.7)
+    x[0, 8:12] = random.integers(-8, 8, (4, 128))
+    x[0, 12:16] = np.float32(2.0) ** random.integers(-20, 20, (4, 128))
+    x[0, 16] = np.nextafter(np.float32(2.0) ** random.integers(-20, 20, 128), np.float32(0))
+    return x
+
+
+@overflows
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("type", MADE, ids=lambda t: t.name)
+def test_blocks_are_ggufs(library, type, seed):
+    x = rows_of(type, seed)
+    expected = gguf.quantize(x, type)
+    blocks = np.zeros_like(expected)
+    columns = np.ascontiguousarray(x.transpose(2, 0, 1)).transpose(1, 2, 0)
+    for source in (x, columns):
+        blocks[:] = 0
+        cpy(library, in_blocks(blocks, type), plain(source, Type.F32))
+        np.testing.assert_array_equal(blocks, expected)
+
+
+@overflows
+@pytest.mark.parametrize("type", READ, ids=lambda t: t.name)
+def test_blocks_come_back_as_from_gguf(library, type):
+    random = np.random.default_rng(int(type))
+    size = gguf.GGML_QUANT_SIZES[type][1]
+    blocks = random.integers(0, 256, (40, 12, size), np.uint8)
+    if type not in (Type.MXFP4, Type.NVFP4):  # their first numbers are f16, of which none is NaN
+        blocks[..., 1] &= 0xBF
+        if type in (Type.Q4_1, Type.Q5_1):
+            blocks[..., 3] &= 0xBF
+    blocks = blocks.reshape(40, -1)
+    expected = gguf.dequantize(blocks, type)
+    out = np.zeros(expected.shape, np.float32)
+    cpy(library, plain(out, Type.F32), in_blocks(blocks, type))
+    np.testing.assert_array_equal(out, expected)
+
+
+# gguf makes no blocks of these two. Each value has the nearest code that its scale allows.
+@pytest.mark.parametrize("type", [Type.IQ4_NL, Type.NVFP4], ids=lambda t: t.name)
+def test_blocks_without_a_reference_hold_the_nearest_values(library, type):
+    x = np.random.default_rng(8).standard_normal((64, 192)).astype(np.float32) * 3
+    x[:8] = 0
+    values, size = gguf.GGML_QUANT_SIZES[type]
+    blocks = np.zeros((64, 192 // values * size), np.uint8)
+    cpy(library, in_blocks(blocks, type), plain(x, Type.F32))
+    back = gguf.dequantize(blocks, type)
+    assert (back[:8] == 0).all()
+    parts = 16 if type is Type.NVFP4 else 32
+    amax = np.abs(x).reshape(64, -1, parts).max(-1, keepdims=True)
+    error = np.abs(back - x).reshape(64, -1, parts)
+    # Neighbouring values lie at most so far from each other, beside the largest.
+    assert (error <= amax * (1 / 6 + 0.04 if type is Type.NVFP4 else 13 / 127 + 0.04)).all()
+    assert np.sqrt((error**2).mean()) < np.sqrt((x**2).mean()) * 0.11
+    if type is Type.NVFP4:  # the scale is amax / 6 in 7 bits, ties up
+        codes = blocks.reshape(64, -1, size)[..., :4].reshape(64, -1)
+        scales = (amax[..., 0] / np.float32(6)).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+        np.testing.assert_array_equal(codes, scales)
 
 
 def test_q8_0_is_moved_in_blocks(library):

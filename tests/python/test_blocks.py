@@ -134,8 +134,8 @@ def test_torch():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"format": "q4_0"}, ValueError, "format = 'q4_0' is none of q8_0, mxfp8_e4m3"),
-        ({"scale": "up"}, ValueError, "scale = 'up' is neither 'floor' nor 'ceil'"),
+        ({"format": "q9"}, ValueError, "format = 'q9' is none of q8_0, mxfp8_e4m3"),
+        ({"scale": "up"}, ValueError, "scale = 'up' is none of 'floor', 'ceil'"),
         ({"axis": 2}, ValueError, "axis = 2 is out of range for rank 2"),
         ({"axes": (0, 0)}, ValueError, "repeats"),
         ({"x": np.ones((2, 32), np.complex64)}, TypeError, "no real values"),

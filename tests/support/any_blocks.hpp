@@ -87,7 +87,7 @@ class RandomBlocks {
     fill(c);
   }
 
- private:
+ protected:
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
 
   Side side(const Extents& shape, std::int64_t size) {
@@ -110,7 +110,8 @@ class RandomBlocks {
   }
 
   // Values of every size; now and then zeros alone, infinities and NaNs.
-  void fill(AnyBlocksCase& c) {
+  template <class Case>
+  void fill(Case& c) {
     const std::int64_t size = c.type.size();
     const int how = below(8);
     for (std::size_t at = 0; at + static_cast<std::size_t>(size) <= c.plain.bytes.size();
@@ -129,6 +130,7 @@ class RandomBlocks {
     }
   }
 
+ private:
   std::mt19937 random_;
 };
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/divide.hpp"
-#include "values/blocks.hpp"
 
 namespace cornerturn::plan {
 namespace {
@@ -17,17 +16,16 @@ struct Side {
 // Boxes of one shape.
 class ShapeOfBoxes {
  public:
-  ShapeOfBoxes(const BoxGrid& grid, int shape, const Problem& normal) : rank_(grid.rank) {
+  ShapeOfBoxes(const BoxGrid& grid, int shape, const Problem& normal)
+      : rank_(grid.rank), row_(normal.blocks->row()) {
     for (int i = 0; i < rank_; ++i) {
       count_[static_cast<std::size_t>(i)] = grid.count_of(shape, i, normal.modes[i]);
     }
   }
 
-  BlockStage stage(int axis) const { return block_stage(count_, rank_, axis); }
-
-  Side staged(int axis, ElementType type) const {
-    const BlockStage of_axis = stage(axis);
-    Extents strides(of_axis.stride.begin(), of_axis.stride.begin() + rank_);
+  Side staged(const BlockLayout& layout, ElementType type) const {
+    const BlockStage stage = block_stage(count_, rank_, layout, row_);
+    Extents strides(stage.stride.begin(), stage.stride.begin() + rank_);
     for (std::int64_t& stride : strides) stride *= type.size();
     return {type, std::move(strides)};
   }
@@ -43,18 +41,29 @@ class ShapeOfBoxes {
     return problem;
   }
 
-  // Values of MXFP8 between their stage and their array, those that fill blocks as well.
+  // Codes between their stage and their array, those that fill blocks as well.
   Problem move_codes(const BlockLayout& layout, bool back) const {
     const ElementType code = ElementType::bytes(1);
     const Side array{code, layout.value_strides};
-    const Side stage_side = staged(layout.axis, code);
-    Problem problem = back ? move(array, stage_side) : move(stage_side, array);
-    problem.modes[layout.axis].extent = stage(layout.axis).pitch;
+    Side stage = staged(layout, code);
+    const int of_unit = row_.values_per_unit();
+    for (int i = 0; i < rank_; ++i) {
+      if (i != layout.axis) stage.strides[static_cast<std::size_t>(i)] /= of_unit;
+    }
+    Problem problem = back ? move(array, stage) : move(stage, array);
+    const auto fill = [&](int mode, int of_block) -> std::int64_t& {
+      std::int64_t& extent = problem.modes[mode].extent;
+      extent = ceil_div(extent, std::int64_t{of_block}) * of_block;
+      return extent;
+    };
+    fill(layout.axis, row_.along) /= of_unit;
+    if (row_.across > 1) fill(layout.across, row_.across);
     return problem;
   }
 
  private:
   int rank_;
+  const BlockRow& row_;
   BoxGrid::PerMode count_{};
 };
 
@@ -78,15 +87,21 @@ BoxGrid block_grid(const Extents& extent, const Problem& normal) {
   return grid;
 }
 
-BlockStage block_stage(const BoxGrid::PerMode& count, int rank, int axis) {
+BlockStage block_stage(const BoxGrid::PerMode& count, int rank, const BlockLayout& layout,
+                       const BlockRow& row) {
   BlockStage stage;
-  stage.length = count[static_cast<std::size_t>(axis)];
-  stage.pitch = ceil_div(stage.length, std::int64_t{values::block_size}) * values::block_size;
-  stage.stride[static_cast<std::size_t>(axis)] = 1;
+  const auto filled = [&](int mode, int of_block) {
+    const std::int64_t given = count[static_cast<std::size_t>(mode)];
+    const std::int64_t whole = ceil_div(given, std::int64_t{of_block}) * of_block;
+    if (whole != given) stage.is_padded = true;
+    return whole;
+  };
+  stage.pitch = filled(layout.axis, row.along);
+  stage.stride[static_cast<std::size_t>(layout.axis)] = 1;
   for (int i = rank; i-- > 0;) {
-    if (i == axis) continue;
+    if (i == layout.axis) continue;
     stage.stride[static_cast<std::size_t>(i)] = stage.elements();
-    stage.stripes *= count[static_cast<std::size_t>(i)];
+    stage.stripes *= filled(i, i == layout.across ? row.across : 1);
   }
   return stage;
 }
@@ -104,19 +119,19 @@ BlockBoxes plan_block_boxes(Extents extent, const Problem& normal, const CpuInfo
         machine);
   };
   const auto moves_of_codes = [&](const BlockLayout& layout) {
-    if (blocks.rule.format == BlockFormat::q8_0) return BoxMoves{};
+    if (!blocks.row().has_scales()) return BoxMoves{};
     return moves([&](const ShapeOfBoxes& boxes) { return boxes.move_codes(layout, blocks.back); });
   };
   BlockBoxes planned;
   planned.extent = std::move(extent);
   planned.plain = moves([&](const ShapeOfBoxes& boxes) {
-    const Side stage = boxes.staged(blocks.first.axis, f32);
+    const Side stage = boxes.staged(blocks.first, f32);
     return blocks.back ? boxes.move(stage, plain) : boxes.move(plain, stage);
   });
   planned.codes = moves_of_codes(blocks.first);
   if (!blocks.second) return planned;
   planned.transposed = moves([&](const ShapeOfBoxes& boxes) {
-    return boxes.move(boxes.staged(blocks.first.axis, f32), boxes.staged(blocks.second->axis, f32));
+    return boxes.move(boxes.staged(blocks.first, f32), boxes.staged(*blocks.second, f32));
   });
   planned.second_codes = moves_of_codes(*blocks.second);
   return planned;

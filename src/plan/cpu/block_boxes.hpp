@@ -14,7 +14,7 @@ struct BlockBoxes {
   /// the mode has such blocks, unless a box takes all of the mode.
   Extents extent;
   BoxMoves plain;         ///< plain values to the stage when they are quantised, else from there
-  BoxMoves codes;         ///< values of MXFP8 the other way; q8_0 needs none
+  BoxMoves codes;         ///< codes the other way; blocks whose scale is inside need none
   BoxMoves transposed;    ///< where there is a second result: from its first stage to its own
   BoxMoves second_codes;  ///< and its values from there
 
@@ -24,19 +24,19 @@ struct BlockBoxes {
 /// Boxes of these extents, counted in the order of the destination.
 BoxGrid block_grid(const Extents& extent, const Problem& normal);
 
-/// A box in a stage: one stripe after the other, the last of the other modes fastest. A stripe has
+/// A box in a stage: one stripe after the other, the last of the other modes fastest. There are
 /// whole quantisation blocks there.
 struct BlockStage {
   BoxGrid::PerMode stride;  ///< of each mode, in elements
   std::int64_t stripes = 1;
-  std::int64_t length = 0;  ///< elements of a stripe that the box has
-  std::int64_t pitch = 0;   ///< elements of a stripe with those that fill its last block
+  std::int64_t pitch = 0;  ///< elements of a stripe with those that fill its last block
+  bool is_padded = false;  ///< the box has fewer elements than its blocks
 
   std::int64_t elements() const { return stripes * pitch; }
 };
-/// The stage of a box with so many elements along each of `rank` modes, and stripes along the mode
-/// `axis`.
-BlockStage block_stage(const BoxGrid::PerMode& count, int rank, int axis);
+/// The stage of a box with so many elements along each of `rank` modes.
+BlockStage block_stage(const BoxGrid::PerMode& count, int rank, const BlockLayout& layout,
+                       const BlockRow& row);
 
 /// All moves of the boxes of these extents, for a problem that is not empty.
 BlockBoxes plan_block_boxes(Extents extent, const Problem& normal, const CpuInfo& cpu);

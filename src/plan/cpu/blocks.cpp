@@ -20,16 +20,13 @@ namespace blocks {
 namespace {
 
 // Policies. A box has so many elements, so that its stage stays in the second-level cache. It takes
-// so many of a stripe; where there is a second result, whose stripes go the other way, so many of
-// either. It takes so many along the mode in which the array of plain values has its runs.
+// so many of a stripe; where blocks have several lines, or there is a second result, whose stripes
+// go the other way, so many of either. It takes so many along the mode in which the array of plain
+// values has its runs.
 constexpr std::int64_t box_elements = 32 << 10;
 constexpr std::int64_t box_stripe = 512;
 constexpr std::int64_t box_stripe_of_two = 128;
 constexpr std::int64_t box_run = 128;
-
-bool is_q8(const Problem& normal) {
-  return normal.blocks->rule.format == BlockFormat::q8_0;
-}
 
 // The mode along which plain values lie closest. What repeats them comes last.
 int fastest_mode(const Problem& normal) {
@@ -54,8 +51,10 @@ Extents box_extents(const Problem& normal) {
     volume *= taken;
   };
   const Blocks& blocks = *normal.blocks;
-  take(blocks.first.axis, blocks.second ? box_stripe_of_two : box_stripe);
+  const bool has_lines = blocks.row().across > 1;
+  take(blocks.first.axis, blocks.second || has_lines ? box_stripe_of_two : box_stripe);
   if (blocks.second) take(blocks.second->axis, box_stripe_of_two);
+  if (has_lines) take(blocks.first.across, box_stripe_of_two);
   take(fastest_mode(normal), box_run);
   for (int i = normal.rank(); i-- > 0 && volume < box_elements;) take(i, box_elements / volume);
   return extent;
@@ -64,7 +63,6 @@ Extents box_extents(const Problem& normal) {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
-  if (!is_line_of_32(normal.blocks->rule.format)) return "the blocks are not 32 values of a line";
   return is_real(plain_type(normal).kind()) ? nullptr : "the plain values are not real";
 }
 
@@ -104,16 +102,16 @@ std::string Family::describe(const BlocksConfig& config, const Problem& normal) 
                                        blocks.second ? fmt::format(" along two modes") : "");
   if (boxes.plain.of_shape.empty()) return text;
   text += fmt::format(", boxes of {} elements", fmt::join(boxes.extent, " by "));
-  const bool q8 = is_q8(normal);
+  const bool packed = !blocks.row().has_scales();
   const auto add = [&](const char* verb, const BoxMoves& moves) {
     text += fmt::format(", {} by {}", verb, plan::describe(moves));
   };
-  if (blocks.back && !q8) add("read", boxes.codes);
+  if (blocks.back && !packed) add("read", boxes.codes);
   add(blocks.back ? "written" : "read", boxes.plain);
-  if (!blocks.back && !q8) add("written", boxes.codes);
+  if (!blocks.back && !packed) add("written", boxes.codes);
   if (!blocks.second) return text;
   add("transposed", boxes.transposed);
-  if (!q8) add("written", boxes.second_codes);
+  if (!packed) add("written", boxes.second_codes);
   return text;
 }
 
