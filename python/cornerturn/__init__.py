@@ -33,6 +33,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cornerturn._core import version as _version
+from cornerturn._casts import convert_scales, transpose_blocks
 from cornerturn._einops import rearrange, repeat
 from cornerturn._files import transpose_file
 from cornerturn._in_place import transpose_in_place
@@ -76,6 +77,7 @@ __all__ = [
     "ascontiguousarray",
     "check",
     "contiguous",
+    "convert_scales",
     "convert_swizzle",
     "copy",
     "dequantise",
@@ -98,6 +100,7 @@ __all__ = [
     "threads",
     "to",
     "transpose",
+    "transpose_blocks",
     "transpose_file",
     "transpose_in_place",
     "unstack",
