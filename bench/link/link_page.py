@@ -240,7 +240,8 @@ def markdown(results: Results) -> str:
 def plot(results: Results) -> str:
     """Two panels, one for each way: everybody's shares in pinned memory, sorted."""
     width, panel, height, left, top = 860, 370, 300, 56, 58
-    most = 120
+    shown = [results.shares[key].get(name, 0) for key in results.of(SUITES) for name in LINES]
+    most = max(120, 20 * math.ceil(5 * max(shown, default=0)))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top + height + 118}" font-family="DejaVu Sans, Arial, sans-serif" font-size="12">',
         '<rect width="100%" height="100%" fill="white"/>',
@@ -248,7 +249,7 @@ def plot(results: Results) -> str:
     ]
 
     def y(share):
-        return top + height * (1 - min(100 * share, most) / most)
+        return top + height * (1 - 100 * share / most)
 
     for place, (way, words) in enumerate(WAYS.items()):
         x0 = left + place * (panel + 48)
