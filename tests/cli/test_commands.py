@@ -303,3 +303,11 @@ def test_plans_for_few_blocks():
     assert " blocks\n" not in done(*words, "--host", "src", "--gpu-blocks", "0", "--explain")
     refused(*words, "--gpu-blocks", "16", part="--gpu-blocks = 16 limits kernels that reach into host memory: it needs --host")
     refused(*words, "--host", "dst", "--gpu-blocks", "-1", part="--gpu-blocks = -1 is negative")
+
+
+@pytest.mark.parametrize("way, types", [("pageable-dst", ["bf16", "f32"]), ("pageable-src", ["f32", "bf16"])])
+def test_values_cross_in_the_smaller_type(way, types, monkeypatch):
+    monkeypatch.setenv("CORNERTURN_CPU", "intel-xeon-avx512,cores=16")
+    words = ["plan", "--shape", "8192,16384", "--perm", "0,1", "--on", "h200", "--threads", "16"]
+    text = done(*words, "--dtype", types[0], "--to", types[1], "--host", way)
+    assert "CPU: convert; bf16 cross" in text

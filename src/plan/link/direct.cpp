@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -23,15 +24,30 @@ std::int64_t shared_run(const Problem& normal, const LinkInfo& link) {
   return element.size() * (run < 0 ? 1 : normal.modes[run].extent);
 }
 
+// Do all runs of the host's side begin at multiples of 16 bytes?
+bool begins_at_vectors(const Problem& normal, const Alignment& start, const LinkInfo& link) {
+  constexpr std::int64_t vector = 16;
+  const std::int64_t element = (link.into_gpu() ? normal.src_type : normal.dst_type).size();
+  std::int64_t granule = std::gcd(vector, link.into_gpu() ? start.src : start.dst);
+  for (const Mode& mode : normal.modes) {
+    const std::int64_t stride = link.host_stride(mode);
+    if (stride != element) granule = std::gcd(granule, stride);
+  }
+  return granule == vector;
+}
+
 // What lies in host memory has no cache on the GPU's side. Kernels that go along runs of bytes
 // which both sides share pay for whole lines of the link where runs are shorter, and those that
 // count on a cache otherwise are taken for half as fast. `skew` asks for less than a line at once:
-// for words of 4 bytes where elements are no larger.
-double rate_of(const Row& row, const Problem& normal, const LinkInfo& link) {
+// for words of 4 bytes where elements are no larger. Those that move vectors are slower where these
+// lie beside the host's.
+double rate_of(const Row& row, const Problem& normal, const Alignment& start,
+               const LinkInfo& link) {
   constexpr std::int64_t sector = 32;
   constexpr std::int64_t word = 8;
   constexpr double line = 128;
   constexpr double least = 1.0 / 8;
+  constexpr double beside_vectors = 0.75;
   const std::int64_t run = shared_run(normal, link);
   double share = 1;
   if (row.name == gpu::gather::Family::name || row.name == gpu::rows::Family::name) {
@@ -41,23 +57,28 @@ double rate_of(const Row& row, const Problem& normal, const LinkInfo& link) {
   } else if (link.into_gpu() && row.name == gpu::skew::Family::name) {
     share = normal.src_type.size() < word ? 0.45 : 0.85;
   }
+  const bool in_vectors =
+      row.name == gpu::pack::Family::name || row.name == gpu::rows::Family::name;
+  if (in_vectors && !begins_at_vectors(normal, start, link)) share *= beside_vectors;
   return link.kernel_rate() * share;
 }
 
 // The bytes that cross are those that the kernel moves on the host's side, in whole sectors.
-double seconds_of(const Candidate& candidate, const Problem& normal, const LinkInfo& link) {
+double seconds_of(const Candidate& candidate, const Problem& normal, const Alignment& start,
+                  const LinkInfo& link) {
   const Estimate& estimate = candidate.estimate;
   const double bytes = link.into_gpu() ? estimate.src_bytes : estimate.dst_bytes;
-  return std::max(estimate.seconds, bytes / rate_of(*candidate.row, normal, link)) +
+  return std::max(estimate.seconds, bytes / rate_of(*candidate.row, normal, start, link)) +
          link.gpu.link.latency;
 }
 
 // Few blocks have what they load on its way, half of the time.
-double seconds_in_few_blocks(const Candidate& candidate, const Plan& plan, const LinkInfo& link) {
+double seconds_in_few_blocks(const Candidate& candidate, const Plan& plan, const Alignment& start,
+                             const LinkInfo& link) {
   const double bytes =
       link.into_gpu() ? candidate.estimate.src_bytes : candidate.estimate.dst_bytes;
   const double on_its_way = 0.5 * static_cast<double>(link.crossing.blocks) * bytes_of_block(plan);
-  return std::max(seconds_of(candidate, plan.normal, link),
+  return std::max(seconds_of(candidate, plan.normal, start, link),
                   bytes * link.gpu.link.latency / on_its_way);
 }
 
@@ -82,7 +103,7 @@ void Family::configure(const Question& question, const AddRoute& add) {
   const int blocks = question.link().crossing.blocks;
   for (const Candidate& one : all.candidates) {
     if (blocks > 0 && !runs_in_few_blocks(*one.row)) continue;
-    ordered.emplace_back(seconds_of(one, all.normal, question.link()), &one);
+    ordered.emplace_back(seconds_of(one, all.normal, question.start, question.link()), &one);
   }
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -98,7 +119,7 @@ void Family::configure(const Question& question, const AddRoute& add) {
                 nullptr, blocks};
     if (blocks > 0) {
       route.words += fmt::format(", {} blocks", blocks);
-      route.seconds = seconds_in_few_blocks(*candidate, *plan, question.link());
+      route.seconds = seconds_in_few_blocks(*candidate, *plan, question.start, question.link());
     }
     add(std::make_shared<const Route>(std::move(route)));
   }

@@ -16,14 +16,15 @@ namespace {
 // What a stage of the CPU takes for a piece beside its bytes; where it has more threads, they have
 // to wake up.
 constexpr double call_seconds = 3e-6;
-constexpr double threads_seconds = 30e-6;
+constexpr double threads_seconds = 90e-6;
 // Bytes that the CPU reads and writes a second, none of which it finds in its caches: one thread,
 // and all of them. What has just come over the link is near.
 constexpr double thread_bandwidth = 12e9;
-constexpr double bandwidth_into_gpu = 85e9;
-constexpr double bandwidth_out_of_gpu = 115e9;
-// All of them where the stage puts elements in another order, which jumps from page to page.
-constexpr double share_in_other_order = 0.7;
+constexpr double bandwidth_into_gpu = 100e9;
+constexpr double bandwidth_out_of_gpu = 130e9;
+// All of them where the stage goes from one place to another after fewer bytes than these.
+constexpr double share_in_short_runs = 0.7;
+constexpr std::int64_t long_run = 256;
 
 Side host_side(const LinkInfo& link) {
   return link.into_gpu() ? Side::source : Side::destination;
@@ -50,6 +51,11 @@ bool is_one_run_of_bytes(const Problem& problem) {
          std::all_of(problem.modes.begin(), problem.modes.end(),
                      [](const Mode& mode) { return mode.src_stride == mode.dst_stride; }) &&
          is_dense(problem, Side::source);
+}
+
+bool has_long_runs(const Problem& normal) {
+  const int run = run_of(normal);
+  return run >= 0 && normal.modes[run].extent * normal.src_type.size() >= long_run;
 }
 
 // The problem of a stage that only moves elements of the wire.
@@ -173,7 +179,7 @@ class Builder {
     const double bytes = static_cast<double>(plan.problem.elements()) *
                          (plan.problem.src_type.size() + plan.problem.dst_type.size());
     const double all = (link_.into_gpu() ? bandwidth_into_gpu : bandwidth_out_of_gpu) *
-                       (run_of(plan.normal) < 0 ? share_in_other_order : 1);
+                       (has_long_runs(plan.normal) ? 1 : share_in_short_runs);
     const double bandwidth = std::min(plan.threads * thread_bandwidth, all);
     return pieces * (plan.threads > 1 ? threads_seconds : call_seconds) +
            whole * std::max(plan.predicted_seconds(), bytes / bandwidth);
