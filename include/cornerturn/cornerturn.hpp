@@ -29,6 +29,7 @@
 #include "cornerturn/shards.hpp"
 #include "cornerturn/version.hpp"
 #include "cornerturn/view.hpp"
+#include "cornerturn/views_in_braces.hpp"
 
 namespace cornerturn {
 

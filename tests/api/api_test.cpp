@@ -47,6 +47,32 @@ TEST(Api, PermutesLikeNumpy) {
   }
 }
 
+template <class Integer>
+void extents_of() {
+  const Integer rows = 3, columns = 5;
+  std::vector<float> src(15);
+  std::iota(src.begin(), src.end(), 0.0f);
+  std::vector<float> packed(src.size()), strided(src.size());
+  permute(packed.data(), view(src.data(), {rows, columns}), {1, 0});
+  copy(view(strided.data(), {columns, rows}),
+       view(src.data(), {columns, rows}, {Integer{1}, columns}));
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < 5; ++j) ASSERT_EQ(packed[j * 3 + i], src[i * 5 + j]);
+  }
+  EXPECT_EQ(strided, packed);
+}
+
+TEST(Api, ExtentsMayHaveAnyIntegralType) {
+  extents_of<std::size_t>();
+  extents_of<std::int64_t>();
+  extents_of<int>();
+  extents_of<unsigned>();
+  extents_of<std::uint8_t>();
+  float value = 0;
+  const std::size_t too_many = std::numeric_limits<std::size_t>::max();
+  EXPECT_THROW(permute(&value, view(&value, {too_many, too_many}), {1, 0}), Error);
+}
+
 TEST(Api, CopiesBetweenAnyViews) {
   // Every second column, mirrored, into a window of a wider array.
   std::vector<double> src(6 * 8);
