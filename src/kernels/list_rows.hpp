@@ -37,27 +37,34 @@ struct ListWalk {
   template <int N>
   CT_DEVICE void at(const std::uint32_t (&row)[N], Offsets (&begin)[N]) const {
     std::uint32_t step[N], inner[N];
+    bool inside[N];
     CT_UNROLL
     for (int i = 0; i < N; ++i) {
       step[i] = a.rows_a_step.quotient(row[i]);
       inner[i] = row[i] - step[i] * a.rows_a_step.divisor;
+      inside[i] = row[i] < a.rows;
     }
+    std::int64_t src[N], dst[N];
+    a.from.offsets(ctx, step, inside, src);
+    a.to.offsets(ctx, step, inside, dst);
     a.walk.at(inner, begin);
     CT_UNROLL
     for (int i = 0; i < N; ++i) {
-      const bool inside = row[i] < a.rows;
-      const std::int64_t src = a.from.offset(ctx, step[i], inside);
-      const std::int64_t dst = a.to.offset(ctx, step[i], inside);
-      begin[i].src = src == ListSide::nothing ? src : begin[i].src + src;
-      begin[i].dst = dst == ListSide::nothing ? dst : begin[i].dst + dst;
+      begin[i].src = src[i] == ListSide::nothing ? src[i] : begin[i].src + src[i];
+      begin[i].dst = dst[i] == ListSide::nothing ? dst[i] : begin[i].dst + dst[i];
     }
   }
 };
 
+/// Elements of a thread, where there are many. Entries and elements are waited for one after the
+/// other: more threads hide that better than more elements of each, whose registers leave room for
+/// fewer threads.
+inline constexpr int list_rows_at_once = 2;
+
 template <class T, int count>
 struct ListRows {
   static constexpr int threads = rows_threads;
-  static constexpr int min_blocks = count == 1 ? 8 : 4;
+  static constexpr int min_blocks = 8;
 
   template <class Ctx>
   CT_DEVICE static void run(Ctx& ctx, const ListRowsArgs& a) {
@@ -99,7 +106,7 @@ template <class Visit>
 void dispatch(const ListRowsArgs& a, Visit&& visit) {
   with_element(a.element_bytes, [&]<class T>(T) {
     a.single ? visit.template operator()<ListRows<T, 1>>()
-             : visit.template operator()<ListRows<T, 4>>();
+             : visit.template operator()<ListRows<T, list_rows_at_once>>();
   });
 }
 

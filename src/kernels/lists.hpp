@@ -20,20 +20,44 @@ struct ListSide {
   /// The offset of a step where there is nothing.
   static constexpr std::int64_t nothing = std::numeric_limits<std::int64_t>::min();
 
-  /// Bytes from the side's first element to that of step `k`. Nothing is read where `inside` is
-  /// not set.
-  template <class Ctx>
-  CT_DEVICE std::int64_t offset(Ctx& ctx, std::uint32_t k, bool inside) const {
-    std::int64_t entry = k;
+  /// Bytes from the side's first element to those of steps `k`. Nothing is read where `inside` is
+  /// not set. All entries are on their way before the first one is looked at.
+  template <int N, class Ctx>
+  CT_DEVICE void offsets(Ctx& ctx, const std::uint32_t (&k)[N], const bool (&inside)[N],
+                         std::int64_t (&offset)[N]) const {
     if (kind == Kind::narrow) {
-      entry = static_cast<std::int32_t>(
-          ctx.load_if(inside, static_cast<const std::uint32_t*>(table) + k));
+      const auto* const entries = static_cast<const std::uint32_t*>(table);
+      std::uint32_t entry[N];
+      CT_UNROLL
+      for (int i = 0; i < N; ++i) entry[i] = ctx.load_if(inside[i], entries + k[i]);
+      CT_UNROLL
+      for (int i = 0; i < N; ++i) offset[i] = static_cast<std::int32_t>(entry[i]);
     } else if (kind == Kind::wide) {
-      entry = static_cast<std::int64_t>(
-          ctx.load_if(inside, static_cast<const std::uint64_t*>(table) + k));
+      const auto* const entries = static_cast<const std::uint64_t*>(table);
+      std::uint64_t entry[N];
+      CT_UNROLL
+      for (int i = 0; i < N; ++i) entry[i] = ctx.load_if(inside[i], entries + k[i]);
+      CT_UNROLL
+      for (int i = 0; i < N; ++i) offset[i] = static_cast<std::int64_t>(entry[i]);
+    } else {
+      CT_UNROLL
+      for (int i = 0; i < N; ++i) offset[i] = k[i];
     }
-    const bool missing = null_is_missing ? entry == 0 : entry < 0;
-    return missing ? nothing : entry * stride;
+    CT_UNROLL
+    for (int i = 0; i < N; ++i) {
+      const bool missing = null_is_missing ? offset[i] == 0 : offset[i] < 0;
+      offset[i] = missing ? nothing : offset[i] * stride;
+    }
+  }
+
+  /// That of one step.
+  template <class Ctx>
+  CT_DEVICE std::int64_t offset(Ctx& ctx, std::uint32_t k) const {
+    const std::uint32_t one[] = {k};
+    const bool inside[] = {true};
+    std::int64_t offset[1];
+    offsets(ctx, one, inside, offset);
+    return offset[0];
   }
 };
 

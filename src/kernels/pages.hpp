@@ -96,8 +96,8 @@ struct OfPages {
   CT_DEVICE static void run(Ctx& ctx, const PagesArgs& a) {
     const std::uint32_t block = ctx.block_id().x;
     const std::uint32_t step = a.blocks.quotient(block);
-    const std::int64_t src = a.from.offset(ctx, step, true);
-    const std::int64_t dst = a.to.offset(ctx, step, true);
+    const std::int64_t src = a.from.offset(ctx, step);
+    const std::int64_t dst = a.to.offset(ctx, step);
     if (dst == ListSide::nothing || (a.leaves_missing && src == ListSide::nothing)) return;
     PageContext<Ctx> page(ctx, block - step * a.blocks.divisor, src, dst);
     Kernel::run(page, a.page);

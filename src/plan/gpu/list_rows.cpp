@@ -29,9 +29,12 @@ struct StepRows {
   ModeList outer;
 };
 
+int of_thread(const ListRowsConfig& config) {
+  return config.single ? 1 : kernels::list_rows_at_once;
+}
+
 std::int64_t blocks_of(const ListRowsConfig& config, const StepRows& rows) {
-  return ceil_div(rows.all * rows.length,
-                  std::int64_t{kernels::rows_threads} * (config.single ? 1 : 4));
+  return ceil_div(rows.all * rows.length, std::int64_t{kernels::rows_threads} * of_thread(config));
 }
 
 }  // namespace
@@ -57,10 +60,10 @@ Demand Family::demand(const ListRowsConfig& config, const Problem& normal, const
   const Traffic traffic = least_traffic(in_order(normal));
   Demand demand;
   demand.blocks = static_cast<double>(blocks_of(config, rows));
-  demand.resident = resident_blocks(model.device, kernels::rows_threads, 0, config.single ? 8 : 4);
+  demand.resident = resident_blocks(model.device, kernels::rows_threads, 0, 8);
   const double of_lane = c.lane + c.axis * rows.outer.size();
   demand.instructions =
-      demand.blocks * kernels::rows_threads * (c.thread + (config.single ? 1 : 4) * of_lane);
+      demand.blocks * kernels::rows_threads * (c.thread + of_thread(config) * of_lane);
   demand.block_seconds = model.costs.rows_block;
   demand.src_bytes = std::max(traffic.src_bytes, traffic.src_sparse);
   demand.dst_bytes = traffic.dst_bytes;
@@ -70,7 +73,7 @@ Demand Family::demand(const ListRowsConfig& config, const Problem& normal, const
 std::string Family::describe(const ListRowsConfig& config, const Problem& normal) {
   const StepRows rows(normal);
   return fmt::format("rows of {} x {} B, {} a thread", rows.length, normal.dst_type.size(),
-                     config.single ? 1 : 4);
+                     of_thread(config));
 }
 
 Launchable<kernels::ListRowsArgs> Family::prepare(const ListRowsConfig& config,
