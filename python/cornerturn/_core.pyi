@@ -312,6 +312,17 @@ def limit_threads(threads: int, process: bool = False) -> int:
 def threads() -> int:
     """The most threads of the CPU that a call works on."""
 
+class TorchCopies:
+    """PyTorch's copies on one kind of device, done by Cornerturn."""
+
+    def __init__(self, on_gpu: bool) -> None: ...
+
+    def end(self) -> None:
+        """Gives them back to PyTorch."""
+
+def torch_copies_done() -> int:
+    """How many copies Cornerturn has done for PyTorch in this process."""
+
 def file_shape(path: str) -> tuple[list[int], int]:
     """The shape of a .npy file, and its bytes."""
 

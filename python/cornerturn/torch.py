@@ -1,4 +1,4 @@
-"""PyTorch: an operator that permutes, and `.contiguous()` and `.clone()` made fast.
+"""PyTorch: an operator that permutes, and `.contiguous()`, `.clone()` and `.copy_()` made fast.
 
 `torch.ops.cornerturn.permute_copy(x, dims)` is `x.permute(dims).contiguous()` in one pass over the
 memory. Autograd (any order, and forward mode), `torch.func`, `torch.compile` and CUDA graphs know it.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any, TypeVar, cast
@@ -18,17 +19,15 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor
 
-from cornerturn import _core, _torch_values
+from cornerturn import _core, _torch_clone, _torch_values
 from cornerturn._torch_pages import relayout_pages
-from cornerturn._torch_permute import permute_copy, stream_of_device
+from cornerturn._torch_permute import permute_copy
 
 __all__ = ["disable", "empty_shard", "enable", "permute", "redistribute", "relayout_pages"]
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
-_execute = _core.execute
 _quick_transpose = _core.quick_transpose
-_HOST = -1
 
 
 def permute(x: Tensor, dims: Sequence[int]) -> Tensor:
@@ -56,71 +55,33 @@ def permute(x: Tensor, dims: Sequence[int]) -> Tensor:
     return permute_copy(x, order)
 
 
-# enable(): how many ask for it, and what was registered, by dispatch key.
-_active: dict[str, tuple[int, torch.library.Library]] = {}
+# enable(): how many ask for it, and who does the copies, by device type.
+_active: dict[str, tuple[int, Any]] = {}
 _round = 0  # how often disable() has ended all of them
 _lock = threading.Lock()
-_KEYS = {"cpu": "CPU", "cuda": "CUDA"}
-
-
-def _clone_on(device_of: Callable[[Tensor], tuple[int, int]]) -> Callable[..., Tensor]:
-    def clone(x: Tensor, *, memory_format: torch.memory_format | None = None) -> Tensor:
-        # The result's strides are PyTorch's business; what differs is who fills it.
-        out = torch.empty_like(x, memory_format=memory_format or torch.preserve_format)
-        strides = x.stride()
-        out_strides = out.stride()
-        ordinary = (
-            strides != out_strides
-            and x.numel() > 1
-            and x.layout is torch.strided
-            and not (x.is_conj() or x.is_neg() or x._is_zerotensor())
-        )
-        if not ordinary:
-            return out.copy_(x)
-        size = x.itemsize
-        _execute(
-            out.data_ptr(),
-            x.data_ptr(),
-            size,
-            tuple(x.shape),
-            tuple(s * size for s in out_strides),
-            tuple(s * size for s in strides),
-            *device_of(x),
-        )
-        return out
-
-    return clone
-
-
-def _cpu_of(x: Tensor) -> tuple[int, int]:
-    return _HOST, 0
-
-
-def _cuda_of(x: Tensor) -> tuple[int, int]:
-    device = x.get_device()
-    return device, stream_of_device(device)
-
-
-_CLONES = {"cpu": _clone_on(_cpu_of), "cuda": _clone_on(_cuda_of)}
+_TYPES = ("cpu", "cuda")
 
 
 class enable:
-    """From this call on `.contiguous()` and `.clone()` of permuted tensors use Cornerturn.
+    """From this call on `.contiguous()`, `.clone()` and `.copy_()` of permuted tensors use Cornerturn.
 
     `device_types` are "cpu" and "cuda"; where none is given, those that are here. It holds for the whole
     process, and so for autograd's threads too, until `disable()` is called. As a context manager it ends
     with its block, and as a decorator it holds while the function runs. Functions that copy by way of the
-    two, as `.reshape()` does, use Cornerturn as well. Results are PyTorch's, bit for bit and stride for
-    stride: PyTorch has handled memory formats, subclasses and gradients before Cornerturn is called, and
-    copies without a permutation stay PyTorch's. Code that `torch.compile` generates copies by itself; call
+    three, as `.reshape()` and `.to(memory_format=...)` do, use Cornerturn as well. Results are PyTorch's, bit
+    for bit and stride for stride: PyTorch has handled memory formats, subclasses and gradients before
+    Cornerturn is called. Copies that change the type or the device stay PyTorch's, and so do those that
+    Cornerturn's plan would do as PyTorch does. Code that `torch.compile` generates copies by itself; call
     `permute` there.
+
+    With the environment variable CORNERTURN_TORCH=1 it is called when PyTorch is imported.
 
     Raises ValueError for another device type.
     """
 
     def __init__(self, *device_types: str) -> None:
         for i, device_type in enumerate(device_types):
-            if device_type not in _KEYS:
+            if device_type not in _TYPES:
                 raise ValueError(f"device_types[{i}] = {device_type!r} is none of 'cpu', 'cuda'")
         here = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
         self._device_types = sorted(set(device_types or here))
@@ -156,26 +117,36 @@ class enable:
 
 
 def disable() -> None:
-    """`.contiguous()` and `.clone()` are PyTorch's own again, however often Cornerturn was enabled for them.
+    """All copies are PyTorch's own again, however often Cornerturn was enabled for them.
 
     Nothing happens where they are.
     """
     global _round
     with _lock:
         _round += 1
-        for _, library in _active.values():
-            library._destroy()
+        for _, copies in _active.values():
+            copies.end()
         _active.clear()
+
+
+def _copies_on(device_type: str) -> Any:
+    """Who does the copies on these devices until its end() is called."""
+    try:
+        return _core.TorchCopies(device_type == "cuda")
+    except RuntimeError as error:
+        warnings.warn(
+            f"{error}. So Cornerturn does .clone() and .contiguous() from Python, and .copy_() stays PyTorch's",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return _torch_clone.Clones(device_type)
 
 
 def _turn_on(device_types: Sequence[str]) -> int:
     with _lock:
         for device_type in device_types:
-            users, library = _active.get(device_type, (0, None))
-            if library is None:
-                library = torch.library.Library("aten", "IMPL")
-                library.impl("clone", _CLONES[device_type], _KEYS[device_type])
-            _active[device_type] = users + 1, library
+            users, copies = _active.get(device_type, (0, None))
+            _active[device_type] = users + 1, copies or _copies_on(device_type)
         return _round
 
 
@@ -184,11 +155,11 @@ def _turn_off(device_types: Sequence[str], since: int) -> None:
         if since != _round:
             return  # disable() has ended it
         for device_type in device_types:
-            users, library = _active.pop(device_type)
+            users, copies = _active.pop(device_type)
             if users > 1:
-                _active[device_type] = users - 1, library
+                _active[device_type] = users - 1, copies
             else:
-                library._destroy()
+                copies.end()
 
 
 def __getattr__(name: str) -> Any:

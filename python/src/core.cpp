@@ -20,6 +20,7 @@
 #include "quick_first.hpp"
 #include "shards.hpp"
 #include "threads.hpp"
+#include "torch_copies.hpp"
 #include "translate.hpp"
 
 namespace nb = nanobind;
@@ -116,6 +117,7 @@ NB_MODULE(_core, module) {
   add_in_place(module);
   add_blocks(module);
   add_threads(module);
+  add_torch_copies(module);
   add_files(module);
   add_shards(module);
 }

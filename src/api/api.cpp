@@ -57,7 +57,11 @@ void copy(const View& dst, const ConstView& src, const Epilogue& epilogue, const
 
 void copy_on(const Target& target, const View& dst, const ConstView& src, const Epilogue& epilogue,
              const Options& options) {
-  const FoundPlan found = find_plan(dst, src, epilogue, options, target);
+  run_found(find_plan(dst, src, epilogue, options, target), dst, src, epilogue, options);
+}
+
+void run_found(const FoundPlan& found, const View& dst, const ConstView& src,
+               const Epilogue& epilogue, const Options& options) {
   if (found.executed) return;
   check_pointers(found.plan->problem, dst.data, src.data);
   check_vectors(found.plan->problem, dst.data, vectors_of(epilogue));

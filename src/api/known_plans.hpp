@@ -29,6 +29,11 @@ FoundPlan find_plan(const View& dst, const ConstView& src, const Epilogue& epilo
 FoundPlan find_plan(const Problem& problem, const Options& options, const Target& target,
                     const Buffers& buffers);
 
+/// Solves the problem of the call that the plan was found for, unless that is done already. Throws
+/// an Error, before anything is written, where the pointers are wrong.
+void run_found(const FoundPlan& found, const View& dst, const ConstView& src,
+               const Epilogue& epilogue, const Options& options);
+
 /// A new plan for a GPU that is only described.
 std::shared_ptr<const plan::Plan> plan_for(const plan::gpu::DeviceInfo& device,
                                            const Problem& problem, const Options& options);

@@ -1,0 +1,33 @@
+#include "torch/strides.hpp"
+
+#include <algorithm>
+
+namespace cornerturn::torch {
+namespace {
+
+bool is(MemoryFormat format, std::int32_t (*of_pytorch)()) {
+  return static_cast<std::int32_t>(format) == of_pytorch();
+}
+
+}  // namespace
+
+bool strides_for(MemoryFormat format, std::int64_t rank, const std::int64_t* sizes,
+                 std::array<std::int64_t, max_rank>& strides) {
+  const bool packed = is(format, shim().contiguous_format);
+  const std::int64_t images = is(format, shim().channels_last)      ? 4
+                              : is(format, shim().channels_last_3d) ? 5
+                                                                    : 0;
+  if (!packed && rank != images) return false;
+  std::int64_t step = 1;
+  const auto next = [&](std::int64_t axis) {
+    strides[static_cast<std::size_t>(axis)] = step;
+    step *= std::max<std::int64_t>(sizes[axis], 1);
+  };
+  if (!packed) next(1);  // the channels come first
+  for (std::int64_t axis = rank; axis-- > 0;) {
+    if (packed || axis != 1) next(axis);
+  }
+  return true;
+}
+
+}  // namespace cornerturn::torch
