@@ -35,9 +35,13 @@ class ListSteps {
     Step step{dst_of(buffers_), src_of(buffers_)};
     bool there = true;
     bool skipped = false;
-    for (auto mode = lists_.modes.rbegin(); mode != lists_.modes.rend(); ++mode) {
-      const std::int64_t k = number % mode->extent;
-      number /= mode->extent;
+    const auto first = lists_.modes.rend() - 1;
+    for (auto mode = lists_.modes.rbegin(); mode <= first; ++mode) {
+      std::int64_t k = number;  // a division takes longer than all else here
+      if (mode != first) {
+        k = number % mode->extent;
+        number /= mode->extent;
+      }
       if (mode->src.from_table()) {
         there = !places_.src.is_missing(k);
         if (there) step.src += places_.src.offset(k);
@@ -83,12 +87,16 @@ std::int64_t pieces(const ListedConfig& config, const Problem& normal) {
 // Steps [first, last) that are runs.
 void copy_runs(std::int64_t bytes, const ListSteps& steps, std::int64_t first, std::int64_t last) {
   constexpr std::int64_t bytes_ahead = 4 << 10;
+  constexpr std::int64_t most_ahead = 32;
   constexpr std::int64_t longest_ahead = 512;  // the processor fetches the rest of a run by itself
-  const std::int64_t ahead = std::clamp<std::int64_t>(bytes_ahead / bytes, 1, 32);
+  const std::int64_t ahead = std::clamp<std::int64_t>(bytes_ahead / bytes, 1, most_ahead);
   const std::int64_t fetched = std::min(bytes, longest_ahead);
+  // Those that were fetched are not looked up again.
+  ListSteps::Step known[2 * most_ahead];
   const auto fetch = [&](std::int64_t number) {
     if (number >= last) return;
     const ListSteps::Step step = steps.at(number);
+    known[number % (2 * most_ahead)] = step;
     if (step.dst == nullptr) return;
     for (std::int64_t b = 0; step.src != nullptr && b < fetched; b += memory_line) {
       __builtin_prefetch(step.src + b, 0, 2);
@@ -99,7 +107,7 @@ void copy_runs(std::int64_t bytes, const ListSteps& steps, std::int64_t first, s
   const auto each = [&](const auto& copy) {
     for (std::int64_t i = first; i < last; ++i) {
       fetch(i + ahead);
-      const ListSteps::Step step = steps.at(i);
+      const ListSteps::Step step = known[i % (2 * most_ahead)];
       if (step.dst == nullptr) continue;
       if (step.src == nullptr) {
         std::memset(step.dst, 0, static_cast<std::size_t>(bytes));
