@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any, Literal, TypeVar, overload
 
-from cornerturn._arrays import Array, axis_error, check_pair, dtype_name, order_of, overlap, packed_strides, shown
+from cornerturn._arrays import HOST, Array, axis_error, check_pair, dtype_name, order_of, overlap, packed_strides, shown
 from cornerturn._frameworks import Framework, framework_of, stream_for
 from cornerturn._labelled import is_labelled, is_lazy
 from cornerturn._listed import Words, check_alike, check_apart, copy_each, copy_listed, index_table, unread
@@ -252,6 +252,8 @@ def take(
         check_apart(target, source, "out", "x")
     words = Words("out", "x", _index_word, _index_word)
     entries = table.along(axis, extent, missing != "left")
+    if source.device == HOST:
+        checked = False  # they have been
     copy_listed(target.permuted(inverse_of(order)), None, taken, entries, stream, checked, words)
     if out is not None:
         framework_of(out).was_written(out)
