@@ -1,32 +1,34 @@
 #!/usr/bin/env python3
 """Lists of columns, arrays and rows on the CPU: Cornerturn beside NumPy, PyTorch, polars, pandas and pyarrow.
 
-The yardstick is memcpy of the result's bytes on all threads, into memory that is there, in the same rounds. Each
-contestant makes a new array ("new") or writes into one that is there ("out"). Every result is compared
-with NumPy's before it is timed. Peers that are not installed are left out. Times are medians; a contestant gets
-two seconds a case, or three runs.
+The yardstick is memcpy of the result's bytes, into memory that is there, in the same rounds. Everybody works on one
+thread, and what counts is the time of the processor, which other programs lengthen less than that of the clock;
+both are written down. A contestant writes into an array that is there, or makes a new one where it can do
+nothing else ("new", and polars, pandas and pyarrow). Every result is compared with NumPy's before it is timed.
+Peers that are not installed are left out. Times are medians of so many rounds; a contestant that takes longer than
+two seconds has one.
 
 usage: lists.py [--rounds N] [--json FILE] [--page PAGE.md]
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import statistics
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-import numpy as np
-import tabled
-from cpu import seconds_of
-from in_place import memcpy
-from tabled import installed
+os.environ["POLARS_MAX_THREADS"] = os.environ["OMP_NUM_THREADS"] = os.environ["CORNERTURN_THREADS"] = "1"
 
-import cornerturn
+import numpy as np  # noqa: E402
+import tabled  # noqa: E402
+from tabled import installed  # noqa: E402
+
+import cornerturn  # noqa: E402
 
 BUDGET = 2.0  # seconds for each contestant of a case
-THREADS = len(os.sched_getaffinity(0))
 GIB = 1 << 30
 RANDOM = np.random.default_rng(3)
 Contestant = Callable[[], object]
@@ -87,7 +89,6 @@ def columns_to_rows(count: int, rows: int, dtype: str, out: np.ndarray) -> Case:
     if installed("torch"):
         import torch
 
-        torch.set_num_threads(THREADS)
         tensors = [torch.from_numpy(column) for column in columns]
         target = torch.from_numpy(out)
         runs["PyTorch"] = lambda: torch.stack(tensors, 1, out=target)
@@ -154,52 +155,61 @@ def cases(out: np.ndarray, wide_rows: int) -> list[Callable[[], Case]]:
         lambda: columns_to_rows(800, wide_rows, "f4", out),
         lambda: columns_to_rows(12, 8_000_000, "f8", out),
         lambda: columns_to_rows(100, 1_000_000, "f8", out),
-        lambda: stacked((1024, 2048), (1, 2, 0), "f4", out),
-        lambda: stacked((1024, 2048), (0, 2, 1), "f4", out),
-        lambda: stacked((1024, 2048), (2, 0, 1), "f4", out),
-        lambda: stacked((1024, 2048), (1, 0, 2), "u2", out),
+        lambda: stacked((512, 2048), (1, 2, 0), "f4", out),
+        lambda: stacked((512, 2048), (0, 2, 1), "f4", out),
+        lambda: stacked((512, 2048), (2, 0, 1), "f4", out),
+        lambda: stacked((512, 2048), (1, 0, 2), "u2", out),
         *(
-            lambda row=row, writes=writes: rows_by_a_list(row, writes, 512 << 20, out)
+            lambda row=row, writes=writes: rows_by_a_list(row, writes, 256 << 20, out)
             for writes in (False, True)
             for row in (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
         ),
     ]  # fmt: skip
 
 
-def check(case: Case) -> dict[str, float]:
+def times_of(run: Contestant) -> tuple[float, float]:
+    """Seconds of the processor, and of the clock."""
+    clock, processor = time.perf_counter(), time.process_time()
+    run()
+    return time.process_time() - processor, time.perf_counter() - clock
+
+
+def check(case: Case) -> dict[str, tuple[float, float]]:
     """Runs each contestant once, which it has to get right, and returns the seconds that these took."""
-    first: dict[str, float] = {}
+    first = {}
     expected = case.expected()
     for name, run in case.contestants.items():
         found: list[object] = []
-        first[name] = seconds_of(lambda r=run: found.append(r()), 1)
+        first[name] = times_of(lambda r=run: found.append(r()))
         if not np.array_equal(np.asarray(found.pop()), expected):
             raise SystemExit(f"lists.py: {name} is wrong for {case.group}, {case.name}")
     return first
 
 
-def measure(case: Case, rounds: int, pool: ThreadPoolExecutor, scratch: np.ndarray) -> dict[str, object]:
+def measure(case: Case, rounds: int, scratch: np.ndarray) -> dict[str, object]:
     first = check(case)
-    half = case.bytes // 8 * 8
-    to, source = scratch[:half], scratch[half : 2 * half]
-    times: dict[str, list[float]] = {name: [] for name in ["memcpy", *case.contestants]}
-    for turn in range(rounds):
-        times["memcpy"].append(seconds_of(lambda: memcpy(pool, THREADS, to, source), 1))
+    to, source = scratch[: case.bytes], scratch[case.bytes : 2 * case.bytes]
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in ["memcpy", *case.contestants]}
+    for _ in range(rounds):
+        times["memcpy"].append(times_of(lambda: ctypes.memmove(to.ctypes.data, source.ctypes.data, case.bytes)))
         for name, run in case.contestants.items():
-            if turn < 3 or turn * first[name] < BUDGET:
-                times[name].append(seconds_of(run, 1))
-    medians = {name: statistics.median(some) for name, some in times.items()}
+            if first[name][0] > BUDGET:
+                times[name] = [first[name]]
+            else:
+                times[name].append(times_of(run))
+    medians = {name: statistics.median(t[0] for t in some) for name, some in times.items()}
+    clock = {name: statistics.median(t[1] for t in some) for name, some in times.items()}
     print(f"{case.group}, {case.name}: " + ", ".join(f"{n} {1e3 * s:.1f} ms" for n, s in medians.items()), flush=True)
-    return {"class": case.group, "case": case.name, "bytes": case.bytes, "seconds": medians, "peers": case.peers}
+    row = {"class": case.group, "case": case.name, "bytes": case.bytes, "peers": case.peers}
+    return {**row, "processor_seconds": medians, "clock_seconds": clock}
 
 
 def measure_all(rounds: int) -> list[dict]:
     wide_rows = 1_000_000 if free_memory() > 15 * GIB else 250_000
     largest = max(800 * 4 * wide_rows, 12 * 8 * 8_000_000)
     out = np.zeros(largest, "u1")
-    scratch = np.zeros(2 * largest, "u1")
-    with ThreadPoolExecutor(THREADS) as pool:
-        return [measure(make(), rounds, pool, scratch) for make in cases(out, wide_rows)]
+    scratch = np.ones(2 * largest, "u1")
+    return [measure(make(), rounds, scratch) for make in cases(out, wide_rows)]
 
 
 # ---------------------------------------------------------------- the table
@@ -213,7 +223,7 @@ def markdown(report: dict) -> str:
     lines = "| | memcpy, GB/s | Cornerturn, % of it | the best other | % of memcpy | x |\n"
     lines += "| --- | ---: | ---: | --- | ---: | ---: |\n"
     for case in found:
-        seconds = case["seconds"]
+        seconds = case["processor_seconds"]
         ours = next(name for name in OURS if name in seconds)
         best = min(case["peers"], key=seconds.__getitem__)
         share = {name: 100 * seconds["memcpy"] / s for name, s in seconds.items()}
@@ -224,7 +234,8 @@ def markdown(report: dict) -> str:
     versions = ", ".join(f"{name} {v}" for name in ("polars", "pandas", "pyarrow") if (v := installed(name)))
     return (
         f"{lines}\n- {origin['processor']}, {origin['processors']} processors, load {origin['load']:.1f} when it "
-        f"began; NumPy {origin['numpy']}, PyTorch {origin['torch']}, {versions}; {origin['date'][:10]}, commit "
+        f"began; NumPy {origin['numpy']}, PyTorch {origin['torch']}, {versions}; one thread, times of the "
+        f"processor; {origin['date'][:10]}, commit "
         f"{origin['commit']}; by `bench/python/lists.py`.\n"
     )
 
