@@ -16,6 +16,8 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <tuple>
+#include <vector>
 
 #include "cuda/backend.hpp"
 #include "cuda/check.hpp"
@@ -68,9 +70,10 @@ struct BlocksCase {
   std::int64_t rows = 16384;
   std::int64_t cols = 16384;
 
-  const char* format_name() const {
-    constexpr const char* names[] = {"q8_0", "mxfp8_e4m3", "mxfp8_e5m2"};
-    return names[static_cast<int>(rule.format)];
+  ScaleOrder order = ScaleOrder::strided;
+
+  std::string format_name() const {
+    return name_of(rule.format) + (order == ScaleOrder::tiles_128x4 ? " 128x4" : "");
   }
 };
 
@@ -254,19 +257,25 @@ class Bench {
   /// A matrix to or from blocks of 32, as it lies (`rows`), transposed (`cols`), or both.
   ordered_json quantisation(const BlocksCase& c) {
     const std::int64_t size = ElementType(c.kind).size();
-    const bool q8 = c.rule.format == BlockFormat::q8_0;
+    const BlockRow row = row_of(c.rule.format);
     const std::int64_t elements = c.rows * c.cols;
-    const std::int64_t values = q8 ? elements / 32 * 34 : elements;
-    const std::int64_t scales = q8 ? 0 : elements / 32;
+    const std::int64_t values = elements / row.values_per_unit() * row.unit_bytes();
+    const std::int64_t scales = elements / (row.along * row.across) * row.scale_bytes();
     const bool both = c.as_it_lies && c.transposed;
+    // Scales of f32 for lines lie as torch._scaled_mm reads them: those of neighbouring lines.
     const auto packed = [&](bool transposed) {
-      const std::int64_t length = transposed ? c.rows : c.cols;
-      BlockLayout to{1, {length, 1}, {length / 32, 1}};
-      if (q8) to = {1, {length / 32 * 34, 34}, {}};
+      const std::int64_t length = transposed ? c.rows : c.cols, lines = elements / length;
+      const std::int64_t blocks = length / row.along;
+      BlockLayout to{1, {length / row.values_per_unit() * row.unit_bytes(), row.unit_bytes()}, {}};
+      if (row.has_scales()) to.scale_strides = {blocks * row.scale_bytes(), row.scale_bytes()};
+      if (row.scale == ScaleType::f32 && row.across == 1) to.scale_strides = {4, 4 * lines};
+      if (c.order == ScaleOrder::tiles_128x4) to.scale_strides = {blocks / 4 * 512, 512};
+      if (c.order == ScaleOrder::tiles_128x4 || row.across > 1) to.across = transposed ? 1 : 0;
+      to.order = c.order;
       if (transposed) {
         to.axis = 0;
         std::swap(to.value_strides[0], to.value_strides[1]);
-        if (!q8) std::swap(to.scale_strides[0], to.scale_strides[1]);
+        if (row.has_scales()) std::swap(to.scale_strides[0], to.scale_strides[1]);
       }
       return to;
     };
@@ -338,6 +347,8 @@ bool is_one_of(const std::vector<std::string>& only, std::string_view name, std:
 
 constexpr BlockRule q8;
 constexpr BlockRule mx{BlockFormat::mxfp8_e4m3};
+constexpr BlockRule lines{BlockFormat::fp8_1x128, BlockScale::exact};
+constexpr BlockRule squares{BlockFormat::fp8_128x128, BlockScale::exact};
 constexpr BlocksCase blocks_cases[] = {
     {"both ways", Kind::bf16, mx, true, true},
     {"both ways", Kind::f32, mx, true, true},
@@ -355,6 +366,29 @@ constexpr BlocksCase blocks_cases[] = {
     {"transposed", Kind::f32, mx, false, true, true},
     {"transposed, any kernel", Kind::f32, q8, false, true, true, 16384, 16381},
 };
+
+// What training casts: of each size, three directions.
+std::vector<BlocksCase> training_cases() {
+  struct Format {
+    BlockRule rule;
+    ScaleOrder order;
+  };
+  constexpr Format formats[] = {
+      {lines, ScaleOrder::strided}, {squares, ScaleOrder::strided}, {mx, ScaleOrder::tiles_128x4}};
+  std::vector<BlocksCase> cases;
+  for (const Format& format : formats) {
+    for (const std::int64_t side : {4096, 8192, 16384, 32768}) {
+      for (const auto& [name, rows, cols] : {std::tuple{"as it lies", true, false},
+                                             {"transposed", false, true},
+                                             {"both ways", true, true}}) {
+        cases.push_back(
+            {name, Kind::bf16, format.rule, rows, cols, false, side, side, format.order});
+      }
+    }
+  }
+  return cases;
+}
+
 constexpr ScaledCase scaled_cases[] = {
     {"transposed, scale of rows", Kind::f32, Kind::i8},
     {"transposed, scale of columns", Kind::f32, Kind::i8, true, false},
@@ -386,12 +420,14 @@ class Session {
   }
 
   void blocks() {
-    for (const BlocksCase& c : blocks_cases) {
-      const std::string plain = ElementType(c.kind).name();
-      const std::string_view from = c.back ? c.format_name() : plain.c_str();
-      const std::string_view to = c.back ? plain.c_str() : c.format_name();
-      if (is_one_of(arguments_.only, c.name, from, to)) keep("quantise", bench_.quantisation(c));
-    }
+    const auto measure = [&](const char* list, const BlocksCase& c) {
+      const std::string plain = ElementType(c.kind).name(), format = c.format_name();
+      const bool wanted =
+          is_one_of(arguments_.only, c.name, c.back ? format : plain, c.back ? plain : format);
+      if (wanted) keep(list, bench_.quantisation(c));
+    };
+    for (const BlocksCase& c : blocks_cases) measure("quantise", c);
+    for (const BlocksCase& c : training_cases()) measure("training", c);
   }
 
   void scaled() {

@@ -121,9 +121,10 @@ CT_DEVICE Vec<std::uint32_t, count / 4> mx_codes(const float (&x)[count], float 
   };
 #if defined(__CUDA_ARCH__)
   if constexpr (values::has_instruction<T>) {
-    // With a scale that is NaN all values are; with others none is.
-    const std::uint32_t nan =
-        0x01010101U * values::mx_value<T>(values::bits_as<float>(values::f32_nan), 1).bits;
+    // E4M3's own NaN is what the instruction makes, and E5M2's is one less. Values are NaNs only
+    // where they are multiplied by NaN or 0; then there are no others but zeros.
+    const bool plain = std::is_same_v<T, values::E4M3> || inverse > 0.0F;
+    const std::uint32_t kept = plain ? ~0U : 0xfefefefeU;
     Vec<std::uint32_t, count / 4> words;
     CT_UNROLL
     for (int k = 0; k < count / 4; ++k) {
@@ -131,9 +132,7 @@ CT_DEVICE Vec<std::uint32_t, count / 4> mx_codes(const float (&x)[count], float 
         return values::narrow_pair<T>(values::product(x[i], inverse),
                                       values::product(x[i + 1], inverse));
       };
-      const std::uint32_t word = byte_permute(pair(4 * k), pair(4 * k + 2), 0x5410);
-      // E4M3's own NaN is what the instruction makes.
-      words[k] = !std::is_same_v<T, values::E4M3> && inverse != inverse ? nan : word;
+      words[k] = byte_permute(pair(4 * k), pair(4 * k + 2), 0x5410) & kept;
     }
     return words;
   } else {

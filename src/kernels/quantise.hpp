@@ -1,49 +1,39 @@
-// quantise: a matrix becomes blocks of 32 values that share a scale, along its rows, along its
-// columns (the result is transposed then), or both from one reading. A warp takes 32 x 32 elements:
-// lanes hold whole vectors of a few rows, so that the largest magnitudes of rows and of columns are
-// found by shuffles. Arrays that are no such matrices are for blocks.hpp.
-//
-//   MXFP8  values in an array of the matrix's shape, scales in another, a byte a block
-//   q8_0   blocks of 34 bytes, one after the other
+// quantise: matrices become blocks of values that share a scale, along their rows, along their
+// columns (the result is transposed then), or both from one reading. 8-bit floats, whose scales lie
+// in an array of their own, are for quantise_tile.hpp. Here are blocks of q8_0: 34 bytes, one after
+// the other, in one direction. A warp takes 32 x 32 elements: lanes hold whole vectors of a few
+// rows, so that the largest magnitudes of rows and of columns are found by shuffles. Arrays that
+// are no such matrices are for blocks.hpp.
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
+#include <variant>
 
 #include "kernels/block_codes.hpp"
 #include "kernels/casts.hpp"
+#include "kernels/quantise_tile.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
-#include "maps/tile_maps.hpp"
 #include "values/blocks.hpp"
 
 namespace cornerturn::kernels {
 
-/// Blocks of 32 neighbours along one mode. Rows of them are packed; so are the scales.
-struct QuantiseSide {
-  std::byte* values = nullptr;  ///< null: not wanted
-  std::byte* scales = nullptr;  ///< of MXFP8
-  std::int64_t value_step = 0;  ///< from one matrix to the next
-  std::int64_t scale_step = 0;
-
-  CT_DEVICE QuantiseSide of(std::int64_t matrix) const {
-    return {values + matrix * value_step, scales + matrix * scale_step};
-  }
-};
-
-struct QuantiseArgs {
+struct QuantiseQ8Args {
   const std::byte* src = nullptr;
+  std::byte* dst = nullptr;
   std::int64_t pitch = 0;     ///< bytes from one row to the next
   std::int64_t src_step = 0;  ///< from one matrix to the next
+  std::int64_t dst_step = 0;
   std::uint32_t matrices = 1;
   std::uint32_t rows = 0;  ///< multiples of 32
   std::uint32_t cols = 0;
-  Kind kind = Kind::f32;  ///< of the source: f32, f16 or bf16
-  BlockFormat format = BlockFormat::mxfp8_e4m3;
-  values::BlockScale rule = values::BlockScale::floor;
+  Kind kind = Kind::f32;    ///< of the source: f32, f16 or bf16
+  bool transposed = false;  ///< blocks run along the source's columns
   FastDivide tiles_down;    ///< blocks that follow each other go down
-  QuantiseSide along_rows;  ///< a result of the matrix's own shape
-  QuantiseSide along_cols;  ///< the transposed one
+};
+
+struct QuantiseArgs {
+  std::variant<QuantiseQ8Args, QuantiseTileArgs> form;
 };
 
 /// 32 x 32 elements in a warp: V neighbours of R rows in each lane.
@@ -143,151 +133,11 @@ struct WarpBlock {
   }
 };
 
-/// T: what the values become. The tile is 128 x 128: long runs on all sides.
-template <class S, class T, bool rows, bool cols>
-struct QuantiseMx {
-  using Block = WarpBlock<S>;
-  static constexpr int V = Block::V;
-  static constexpr int R = Block::R;
-  static constexpr int side = 128;
-  static constexpr int tile_rows = side;
-  static constexpr int tile_cols = side;
-  static constexpr int blocks = side / 32;
-  static constexpr int threads = 256;
-  static constexpr int min_blocks = rows && cols && sizeof(S) == 4 ? 3 : 4;
-  /// Where the values lie that keep their rows: groups of lanes write rows R apart.
-  using RowMap = Padded<side, side, 32, R>;
-  /// Where the transposed values lie: lanes of a group write columns V apart.
-  using ColMap = Padded<side, side, 128 / R, V>;
-  static constexpr unsigned row_bytes =
-      rows ? static_cast<unsigned>(RowMap::required_span_size()) : 0;
-  static constexpr unsigned tile_bytes =
-      row_bytes + (cols ? static_cast<unsigned>(ColMap::required_span_size()) : 0);
-  static constexpr unsigned shared_bytes = tile_bytes + 2 * side * blocks;
-
-  template <class Ctx>
-  CT_DEVICE static void run(Ctx& ctx, const QuantiseArgs& a) {
-    const auto row_tile = ctx.template dynamic_shared<std::uint8_t>();
-    const auto col_tile = row_tile + row_bytes;
-    const auto row_scales = row_tile + tile_bytes;
-    const auto col_scales = row_scales + side * blocks;
-    const std::uint32_t across = a.tiles_down.quotient(ctx.block_id().x);
-    const std::uint32_t row0 = (ctx.block_id().x - across * a.tiles_down.divisor) * side;
-    const std::uint32_t col0 = across * side;
-    const std::int64_t matrix = ctx.block_id().y;
-    const std::byte* const src = a.src + matrix * a.src_step;
-    const QuantiseSide row_side = a.along_rows.of(matrix);
-    const QuantiseSide col_side = a.along_cols.of(matrix);
-    const int lane = thread_of(ctx) % 32;
-    const int group = lane / Block::across;
-    const int place = lane % Block::across;
-    for (int b = thread_of(ctx) / 32; b < blocks * blocks; b += threads / 32) {
-      const int r0 = b / blocks * 32;
-      const int c0 = b % blocks * 32;
-      const bool inside =
-          row0 + static_cast<unsigned>(r0) < a.rows && col0 + static_cast<unsigned>(c0) < a.cols;
-      if (!inside) continue;
-      const std::int64_t row = row0 + static_cast<unsigned>(r0);
-      const std::int64_t col = col0 + static_cast<unsigned>(c0);
-      Block block;
-      block.load(ctx, src + row * a.pitch + col * static_cast<int>(sizeof(S)), a.pitch);
-      if constexpr (rows) stage_rows(ctx, a, block, group, place, r0, c0, row_tile, row_scales);
-      if constexpr (cols) stage_columns(ctx, a, block, group, place, r0, c0, col_tile, col_scales);
-    }
-    ctx.barrier();
-    if constexpr (rows) {
-      store_scales(ctx, row_side.scales, row_scales, row0, a.rows, col0, a.cols);
-      store_values<RowMap>(ctx, row_side.values, row_tile, row0, a.rows, col0, a.cols);
-    }
-    if constexpr (cols) {
-      store_scales(ctx, col_side.scales, col_scales, col0, a.cols, row0, a.rows);
-      store_values<ColMap>(ctx, col_side.values, col_tile, col0, a.cols, row0, a.rows);
-    }
-  }
-
- private:
-  // The blocks along the rows of a warp's part of the tile, which begins at row r0 and column c0.
-  template <class Ctx>
-  CT_DEVICE static void stage_rows(Ctx& ctx, const QuantiseArgs& a, const Block& block, int group,
-                                   int place, int r0, int c0, SharedPointer<std::uint8_t> tile,
-                                   SharedPointer<std::uint8_t> scales) {
-    const std::uint8_t code = values::mx_scale<T>(block.of_row(ctx), a.rule);
-    const float inverse = values::mx_inverse(code);
-    ctx.store(scales + ((r0 + group * R + place) * blocks + c0 / 32), code);
-    CT_UNROLL
-    for (int r = 0; r < R; ++r) {
-      float x[V];
-      CT_UNROLL
-      for (int c = 0; c < V; ++c) x[c] = block.at(r, c);
-      const int at = group * R + r;
-      ctx.store(cast<Vec<std::uint32_t, V / 4>>(tile + RowMap::at(r0 + at, c0 + place * V)),
-                mx_codes<T>(x, ctx.shuffle(inverse, group * Block::across + r)));
-    }
-  }
-
-  // The blocks along its columns.
-  template <class Ctx>
-  CT_DEVICE static void stage_columns(Ctx& ctx, const QuantiseArgs& a, const Block& block,
-                                      int group, int place, int r0, int c0,
-                                      SharedPointer<std::uint8_t> tile,
-                                      SharedPointer<std::uint8_t> scales) {
-    const std::uint8_t code = values::mx_scale<T>(block.of_column(ctx), a.rule);
-    const float inverse = values::mx_inverse(code);
-    ctx.store(scales + ((c0 + place * V + group) * blocks + r0 / 32), code);
-    CT_UNROLL
-    for (int c = 0; c < V; ++c) {
-      float x[R];
-      CT_UNROLL
-      for (int r = 0; r < R; ++r) x[r] = block.at(r, c);
-      const int at = c0 + place * V + c;
-      ctx.store(cast<Vec<std::uint32_t, R / 4>>(tile + ColMap::at(at, r0 + group * R)),
-                mx_codes<T>(x, ctx.shuffle(inverse, c * Block::across + place)));
-    }
-  }
-
-  // The values of lines `line0` and following, of which each has `all`, from `first` on.
-  template <class Map, class Ctx>
-  CT_DEVICE static void store_values(Ctx& ctx, std::byte* to, SharedPointer<std::uint8_t> from,
-                                     std::uint32_t line0, std::uint32_t lines, std::uint32_t first,
-                                     std::uint32_t all) {
-    constexpr int vectors = side / 16;
-    CT_UNROLL
-    for (int i = thread_of(ctx); i < side * vectors; i += threads) {
-      const int m = i / vectors;
-      const int n = i % vectors * 16;
-      const std::uint32_t line = line0 + static_cast<unsigned>(m);
-      const bool inside = line < lines && first + static_cast<unsigned>(n) < all;
-      const Words v = ctx.load_if(inside, cast<Words>(from + Map::at(m, n)));
-      std::byte* const at = to + static_cast<std::int64_t>(line) * all + first + n;
-      ctx.store_if(inside, reinterpret_cast<Words*>(at), v);
-    }
-  }
-
-  // The scales of lines `line0` and following, of which each has `all` elements, from `first` on.
-  template <class Ctx>
-  CT_DEVICE static void store_scales(Ctx& ctx, std::byte* to, SharedPointer<std::uint8_t> from,
-                                     std::uint32_t line0, std::uint32_t lines, std::uint32_t first,
-                                     std::uint32_t all) {
-    const std::uint32_t of_line = all / 32;
-    const int line = thread_of(ctx);
-    if (line >= side || line0 + static_cast<unsigned>(line) >= lines) return;
-    std::byte* const at =
-        to + static_cast<std::int64_t>(line0 + static_cast<unsigned>(line)) * of_line + first / 32;
-    const auto four = cast<std::uint32_t>(from + line * blocks);
-    const bool whole = of_line % 4 == 0 && first + side <= all;
-    ctx.store_if(whole, reinterpret_cast<std::uint32_t*>(at), ctx.load_if(whole, four));
-    if (whole) return;
-    CT_NO_UNROLL
-    for (int k = 0; k < blocks && first + 32 * static_cast<unsigned>(k) < all; ++k) {
-      ctx.store(reinterpret_cast<std::uint8_t*>(at + k), ctx.load(from + (line * blocks + k)));
-    }
-  }
-};
-
 /// One direction: `transposed` blocks run along the source's columns. Lines of the result are put
 /// together in shared memory, as blocks of 34 bytes begin anywhere.
 template <class S, bool transposed>
 struct QuantiseQ8 {
+  using Args = QuantiseQ8Args;
   using Block = WarpBlock<S>;
   static constexpr int V = Block::V;
   static constexpr int R = Block::R;
@@ -302,7 +152,7 @@ struct QuantiseQ8 {
   static constexpr unsigned shared_bytes = lines * pitch;
 
   template <class Ctx>
-  CT_DEVICE static void run(Ctx& ctx, const QuantiseArgs& a) {
+  CT_DEVICE static void run(Ctx& ctx, const Args& a) {
     const auto tile = ctx.template dynamic_shared<std::uint8_t>();
     const std::uint32_t across = a.tiles_down.quotient(ctx.block_id().x);
     const std::uint32_t row0 = (ctx.block_id().x - across * a.tiles_down.divisor) * tile_rows;
@@ -351,16 +201,15 @@ struct QuantiseQ8 {
  private:
   // All lines of the tile that begins at row0 and col0.
   template <class Ctx>
-  CT_DEVICE static void store_tile(Ctx& ctx, const QuantiseArgs& a, std::uint32_t row0,
-                                   std::uint32_t col0, SharedPointer<std::uint8_t> tile) {
+  CT_DEVICE static void store_tile(Ctx& ctx, const Args& a, std::uint32_t row0, std::uint32_t col0,
+                                   SharedPointer<std::uint8_t> tile) {
     const std::uint32_t line0 = transposed ? col0 : row0;
     const std::uint32_t all_lines = transposed ? a.cols : a.rows;
     const std::uint32_t along0 = transposed ? row0 : col0;
     const std::uint32_t along = transposed ? a.rows : a.cols;
     const std::int64_t dst_pitch = static_cast<std::int64_t>(along / 32) * 34;
-    std::byte* const values =
-        (transposed ? a.along_cols : a.along_rows).of(ctx.block_id().y).values;
-    std::byte* const to = values + line0 * dst_pitch + along0 / 32 * 34;
+    std::byte* const to =
+        a.dst + ctx.block_id().y * a.dst_step + line0 * dst_pitch + along0 / 32 * 34;
     const std::uint32_t left = (along - along0) / 32 * 34;
     const int bytes = left < line_bytes ? static_cast<int>(left) : line_bytes;
     const std::uint32_t down = all_lines - line0;
@@ -417,35 +266,16 @@ struct QuantiseQ8 {
 };
 
 template <class Visit>
+void dispatch(const QuantiseQ8Args& a, Visit&& visit) {
+  with_source(a.kind, [&]<class S>() {
+    a.transposed ? visit.template operator()<QuantiseQ8<S, true>>()
+                 : visit.template operator()<QuantiseQ8<S, false>>();
+  });
+}
+
+template <class Visit>
 void dispatch(const QuantiseArgs& a, Visit&& visit) {
-  const auto of_source = [&]<class S>() {
-    const bool rows = a.along_rows.values != nullptr;
-    const bool cols = a.along_cols.values != nullptr;
-    if (a.format == BlockFormat::q8_0) {
-      cols ? visit.template operator()<QuantiseQ8<S, true>>()
-           : visit.template operator()<QuantiseQ8<S, false>>();
-      return;
-    }
-    const auto mx = [&]<class T>() {
-      if (rows && cols) {
-        visit.template operator()<QuantiseMx<S, T, true, true>>();
-      } else if (rows) {
-        visit.template operator()<QuantiseMx<S, T, true, false>>();
-      } else {
-        visit.template operator()<QuantiseMx<S, T, false, true>>();
-      }
-    };
-    a.format == BlockFormat::mxfp8_e4m3 ? mx.template operator()<values::E4M3>()
-                                        : mx.template operator()<values::E5M2>();
-  };
-  switch (a.kind) {
-    case Kind::f32:
-      return of_source.template operator()<float>();
-    case Kind::f16:
-      return of_source.template operator()<values::F16>();
-    default:
-      return of_source.template operator()<values::BF16>();
-  }
+  std::visit([&](const auto& form) { dispatch(form, visit); }, a.form);
 }
 
 }  // namespace cornerturn::kernels

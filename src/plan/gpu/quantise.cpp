@@ -6,57 +6,61 @@
 
 #include "core/divide.hpp"
 #include "plan/gpu/block_lines.hpp"
+#include "plan/gpu/quantise_tile.hpp"
 
 namespace cornerturn::plan::gpu::quantise {
 namespace {
 
-// Bytes of a line of packed codes.
-std::int64_t code_bytes(bool q8, std::int64_t values) {
-  return q8 ? values / block_size * q8_bytes : values;
+using kernels::QuantiseQ8Args;
+using kernels::QuantiseTileArgs;
+
+bool is_q8(const Problem& normal) {
+  return normal.blocks->rule.format == BlockFormat::q8_0;
 }
 
-LineStack stack_of(const Problem& normal, const BlockLayout& layout) {
-  LineStack stack(BlockLines(normal, layout));
+// Bytes of a line of packed blocks of q8_0.
+std::int64_t q8_line(std::int64_t values) {
+  return values / block_size * q8_bytes;
+}
+
+LineStack q8_stack(const Problem& normal) {
+  LineStack stack(BlockLines(normal, normal.blocks->first));
   // Lines that lie one after the other in the result, whatever lies nearer in the array.
-  if (stack.others == 2 && stack.line.values != code_bytes(stack.q8, stack.along.extent)) {
+  if (stack.others == 2 && stack.line.values != q8_line(stack.along.extent)) {
     std::swap(stack.line, stack.batch);
   }
   return stack;
 }
 
-const char* why_not_packed(const LineStack& s) {
-  const std::int64_t length = s.along.extent;
-  const bool packed_line = s.along.values == (s.q8 ? q8_bytes : 1) && (s.q8 || s.along.scales == 1);
-  const bool packed_lines =
-      s.line.values == code_bytes(s.q8, length) && (s.q8 || s.line.scales == length / block_size);
-  if (!packed_line || !packed_lines) return "the blocks of a matrix are not packed";
-  if (s.batch.values % (s.q8 ? 2 : 16) != 0 || s.batch.scales % 4 != 0) {
-    return "blocks of the matrices begin at places that vectors do not";
-  }
-  return nullptr;
-}
-
-// Why the kernel does not make one result.
-const char* why_not_made(const Problem& normal, const LineStack& stack) {
+const char* why_not_q8(const Problem& normal) {
+  if (const char* rule = why_not_lines(normal)) return rule;
+  if (normal.blocks->second) return "q8_0 along both modes";
+  const LineStack stack = q8_stack(normal);
   if (const char* rule = stack.why_not(normal)) return rule;
   if (stack.rows() % block_size != 0 || stack.cols() % block_size != 0) {
     return "rows or columns are no multiples of 32";
   }
   if (stack.pitch() <= 0) return "rows follow each other backwards";
-  return why_not_packed(stack);
+  if (stack.along.values != q8_bytes || stack.line.values != q8_line(stack.along.extent)) {
+    return "the blocks of a matrix are not packed";
+  }
+  if (stack.batch.values % 2 != 0)
+    return "blocks of the matrices begin at places that vectors do not";
+  return nullptr;
 }
 
-// Whether both results are made of the same rows, one along them and one along their columns.
-bool share_reading(const LineStack& a, const LineStack& b) {
-  return a.columns != b.columns && a.rows() == b.rows() && a.cols() == b.cols() &&
-         a.pitch() == b.pitch() && a.batch.plain == b.batch.plain &&
-         a.batch.extent == b.batch.extent;
-}
-
-// Whether the first result's blocks run along rows, of a problem that the kernel takes: then its
-// values are next to each other. bind() may not allocate.
-bool first_along_rows(const Problem& normal) {
-  return normal.modes[normal.blocks->first.axis].src_stride == normal.src_type.size();
+QuantiseQ8Args q8_args(const Problem& normal) {
+  const LineStack stack = q8_stack(normal);
+  QuantiseQ8Args args;
+  args.pitch = stack.pitch();
+  args.src_step = stack.batch.plain;
+  args.dst_step = stack.batch.values;
+  args.matrices = static_cast<std::uint32_t>(stack.batch.extent);
+  args.rows = static_cast<std::uint32_t>(stack.rows());
+  args.cols = static_cast<std::uint32_t>(stack.cols());
+  args.kind = normal.src_type.kind();
+  args.transposed = stack.columns;
+  return args;
 }
 
 // The kernel makes the results that have an address. This one stands for that of the result until
@@ -72,56 +76,92 @@ MovedRuns lines_of(std::int64_t bytes, std::int64_t pitch) {
   return {static_cast<double>(bytes), std::gcd(pitch, 64L)};
 }
 
+// Tiles of one result lose nothing at barriers. (0 would stand for what other kernels lose.)
+constexpr double no_barriers = 1e-6;
+
+// What the demand of either kernel follows from.
+struct Moved {
+  std::int64_t row_bytes = 0;  ///< of plain values
+  std::int64_t pitch = 0;
+  std::int64_t along_rows = 0;  ///< bytes of a line of codes; 0: not made
+  std::int64_t along_cols = 0;
+};
+
+Moved moved_by(const QuantiseQ8Args& a) {
+  Moved moved{std::int64_t{a.cols}, a.pitch, 0, 0};
+  (a.transposed ? moved.along_cols : moved.along_rows) = q8_line(a.transposed ? a.rows : a.cols);
+  return moved;
+}
+Moved moved_by(const QuantiseTileArgs& a) {
+  const auto line = [](const kernels::TileSide& side) -> std::int64_t {
+    return side.values == nullptr ? 0 : side.length;
+  };
+  return {std::int64_t{a.cols}, a.pitch, line(a.along_rows), line(a.along_cols)};
+}
+
+Moved moved_by(const kernels::QuantiseArgs& args) {
+  return std::visit([](const auto& form) { return moved_by(form); }, args.form);
+}
+
+// How many tiles there are, and in which order.
+template <class Kernel, class Form>
+Dim3 grid_of(Form& args) {
+  const auto down = static_cast<std::uint32_t>(ceil_div(args.rows, Kernel::tile_rows));
+  const auto across = static_cast<std::uint32_t>(ceil_div(args.cols, Kernel::tile_cols));
+  if constexpr (requires { args.tiles_down; }) {
+    args.tiles_down = FastDivide(down);
+  } else {
+    args.tiles_fast = FastDivide(std::max(1U, Kernel::goes_down ? down : across));
+  }
+  return {down * across, args.matrices, 1};
+}
+
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
-  if (const char* rule = why_not_lines(normal)) return rule;
-  const Blocks& blocks = *normal.blocks;
-  const LineStack first = stack_of(normal, blocks.first);
-  if (const char* rule = why_not_made(normal, first)) return rule;
-  if (!blocks.second) return nullptr;
-  if (first.q8) return "q8_0 along both modes";
-  const LineStack second = stack_of(normal, *blocks.second);
-  if (const char* rule = why_not_made(normal, second)) return rule;
-  return share_reading(first, second) ? nullptr : "the two results are not those of one matrix";
+  return is_q8(normal) ? why_not_q8(normal) : TileStack(normal).why_not(normal);
 }
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
                        const Add<QuantiseConfig>& add) {
-  const bool q8 = normal.blocks->rule.format == BlockFormat::q8_0;
-  const auto fits = [q8](std::int64_t values, std::int64_t scales) {
-    return values % (q8 ? 2 : 16) == 0 && (q8 || scales % 4 == 0);
+  const bool q8 = is_q8(normal);
+  const Launchable<Args> ready = prepare({}, normal);
+  const auto fits = [&](std::int64_t values, std::int64_t scales, const BlockLayout& layout) {
+    if (q8) return values % 2 == 0;
+    const auto& tile = std::get<QuantiseTileArgs>(ready.args.form);
+    const bool words = (along_rows(normal, layout) ? tile.along_rows : tile.along_cols).words;
+    return values % 16 == 0 && (!words || scales % 4 == 0);
   };
-  if (start.src % 16 != 0 || !fits(start.dst, start.scales)) return;
-  if (normal.blocks->second && !fits(start.second, start.second_scales)) return;
+  const Blocks& blocks = *normal.blocks;
+  if (start.src % 16 != 0 || !fits(start.dst, start.scales, blocks.first)) return;
+  if (blocks.second && !fits(start.second, start.second_scales, *blocks.second)) return;
   add({});
 }
 
 Demand Family::demand(const QuantiseConfig& config, const Problem& normal, const Model& model,
                       const Costs& c) {
   const Launchable<Args> ready = prepare(config, normal);
-  const Args& args = ready.args;
-  const bool q8 = args.format == BlockFormat::q8_0;
-  const bool rows = args.along_rows.values != nullptr, cols = args.along_cols.values != nullptr;
-  const double results = rows && cols ? 2 : 1;
+  const Moved moved = moved_by(ready.args);
+  const double results = moved.along_rows > 0 && moved.along_cols > 0 ? 2 : 1;
   const double codes = static_cast<double>(normal.elements()) * results;
   Demand demand = demand_of_launch(ready, c.block, model);
   demand.instructions = codes * c.value;
   demand.wavefronts = 2 * codes / 128;  // they go to shared memory and come from there
   demand.src_bytes =
-      src_moved(model, lines_of(std::int64_t{args.cols} * normal.src_type.size(), args.pitch));
-  const auto written = [&](std::int64_t length) {
-    const std::int64_t line = code_bytes(q8, length);
-    return dst_moved(model, lines_of(line, line)) / results;
-  };
-  demand.dst_bytes = (rows ? written(args.cols) : 0) + (cols ? written(args.rows) : 0);
+      src_moved(model, lines_of(moved.row_bytes * normal.src_type.size(), moved.pitch));
+  const bool tile = !is_q8(normal);
+  if (tile && results == 1) demand.barriers = no_barriers;
+  demand.dst_bytes = 0;
+  for (const std::int64_t line : {moved.along_rows, moved.along_cols}) {
+    if (line > 0) demand.dst_bytes += dst_moved(model, lines_of(line, line)) / results;
+  }
   return demand;
 }
 
 std::string Family::describe(const QuantiseConfig& config, const Problem& normal) {
   const Launchable<Args> ready = prepare(config, normal);
-  const bool rows = ready.args.along_rows.values != nullptr;
-  const bool cols = ready.args.along_cols.values != nullptr;
+  const Moved moved = moved_by(ready.args);
+  const bool rows = moved.along_rows > 0, cols = moved.along_cols > 0;
   std::string text;
   kernels::dispatch(ready.args, [&]<class Kernel>() {
     text = std::to_string(Kernel::tile_rows) + " x " + std::to_string(Kernel::tile_cols) + " tiles";
@@ -130,32 +170,15 @@ std::string Family::describe(const QuantiseConfig& config, const Problem& normal
 }
 
 Launchable<kernels::QuantiseArgs> Family::prepare(const QuantiseConfig&, const Problem& normal) {
-  const Blocks& blocks = *normal.blocks;
-  const LineStack stack = stack_of(normal, blocks.first);
-  kernels::QuantiseArgs args;
-  args.pitch = stack.pitch();
-  args.src_step = stack.batch.plain;
-  args.matrices = static_cast<std::uint32_t>(stack.batch.extent);
-  args.rows = static_cast<std::uint32_t>(stack.rows());
-  args.cols = static_cast<std::uint32_t>(stack.cols());
-  args.kind = normal.src_type.kind();
-  args.format = blocks.rule.format;
-  args.rule = blocks.rule.scale;
-  const auto set = [&](const LineStack& s) {
-    kernels::QuantiseSide& side = s.columns ? args.along_cols : args.along_rows;
-    side.values = some_address();
-    side.scales = some_address();
-    side.value_step = s.batch.values;
-    side.scale_step = s.batch.scales;
-  };
-  set(stack);
-  if (blocks.second) set(stack_of(normal, *blocks.second));
+  Args args;
+  if (is_q8(normal)) {
+    args.form = q8_args(normal);
+  } else {
+    args.form = TileStack(normal).args(normal, some_address());
+  }
   Launch launch;
   kernels::dispatch(args, [&]<class Kernel>() {
-    const auto down = static_cast<std::uint32_t>(ceil_div(args.rows, Kernel::tile_rows));
-    const auto across = static_cast<std::uint32_t>(ceil_div(args.cols, Kernel::tile_cols));
-    args.tiles_down = FastDivide(down);
-    launch.grid = {down * across, args.matrices, 1};
+    launch.grid = grid_of<Kernel>(std::get<typename Kernel::Args>(args.form));
     launch.block = {static_cast<unsigned>(Kernel::threads), 1, 1};
     launch.dynamic_shared = Kernel::shared_bytes;
   });
@@ -163,16 +186,23 @@ Launchable<kernels::QuantiseArgs> Family::prepare(const QuantiseConfig&, const P
 }
 
 void Family::bind(kernels::QuantiseArgs& args, const Problem& normal, const Buffers& buffers, int) {
-  args.src = static_cast<const std::byte*>(buffers.src) + normal.src_offset;
-  const bool rows = first_along_rows(normal);
-  const auto set = [](kernels::QuantiseSide& side, void* values, void* scales) {
+  const auto* const src = static_cast<const std::byte*>(buffers.src) + normal.src_offset;
+  std::byte* const dst = static_cast<std::byte*>(buffers.dst) + normal.dst_offset;
+  if (auto* const q8 = std::get_if<QuantiseQ8Args>(&args.form)) {
+    q8->src = src;
+    q8->dst = dst;
+    return;
+  }
+  auto& tile = std::get<QuantiseTileArgs>(args.form);
+  tile.src = src;
+  const bool rows = along_rows(normal, normal.blocks->first);
+  const auto set = [](kernels::TileSide& side, void* values, void* scales) {
     side.values = static_cast<std::byte*>(values);
     side.scales = static_cast<std::byte*>(scales);
   };
-  set(rows ? args.along_rows : args.along_cols,
-      static_cast<std::byte*>(buffers.dst) + normal.dst_offset, buffers.blocks.scales);
+  set(rows ? tile.along_rows : tile.along_cols, dst, buffers.blocks.scales);
   if (!normal.blocks->second) return;
-  set(rows ? args.along_cols : args.along_rows, buffers.blocks.second,
+  set(rows ? tile.along_cols : tile.along_rows, buffers.blocks.second,
       buffers.blocks.second_scales);
 }
 

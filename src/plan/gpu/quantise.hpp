@@ -1,5 +1,5 @@
-// quantise: matrices of f32, f16 and bf16 become packed blocks of 32 values that share a scale,
-// along their rows, along their columns, or both from one reading.
+// quantise: matrices of f32, f16 and bf16 become blocks of values that share a scale, along their
+// rows, along their columns, or both from one reading.
 #pragma once
 
 #include <string>

@@ -10,6 +10,7 @@
 #include "plan/winners.hpp"
 #include "support/blocks.hpp"
 #include "support/stacks_of_blocks.hpp"
+#include "support/tiles_of_blocks.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -84,25 +85,56 @@ TEST(GpuOperations, EveryKernelRefusesWhatItIsNotFor) {
 }
 
 TEST(GpuOperations, QuantiseSaysWhatItDoesNotTake) {
-  EXPECT_EQ(plan_of(matrix(mx, 64, 96), "quantise").kernel(), "quantise");
   const auto refused = [](const Problem& problem, const char* rule) {
     expect_refusal(problem, "quantise", rule);
     EXPECT_EQ(plan_of(problem).kernel(), "blocks") << rule;
   };
   refused(matrix(mx, 64, 96, true, false, Kind::f64), "the values are not f32, f16 or bf16");
-  refused(matrix(mx, 64, 80), "rows or columns are no multiples of 32");
-  refused(matrix(mx, 33, 64), "rows or columns are no multiples of 32");
+  refused(matrix(q8, 64, 80), "rows or columns are no multiples of 32");
+  refused(matrix(q8, 33, 64), "rows or columns are no multiples of 32");
+  refused(test::matrix_problem(Kind::f32, mx, 64, 82, 336, true, false),
+          "rows are not whole multiples of 16 B");
   refused(test::matrix_problem(Kind::f32, mx, 64, 64, 260, true, false),
           "rows do not begin at multiples of 16 B");
   refused(matrix(q8, 64, 64, true, true), "q8_0 along both modes");
   Problem apart = matrix(mx, 64, 64);
   for (Mode& mode : apart.modes) mode.src_stride *= 4;
   refused(apart, "the values of a row are not next to each other");
-  Problem gap = matrix(mx, 64, 64);
-  Blocks blocks = *gap.blocks;
-  blocks.first.scale_strides = {4, 1};
-  gap.blocks = std::make_shared<const Blocks>(blocks);
-  refused(gap, "the blocks of a matrix are not packed");
+}
+
+TEST(GpuOperations, TilesTakeFormatsThatBlocksDoNot) {
+  const auto quantises = [](const Problem& problem) {
+    return plan_of(problem, "quantise").kernel() == "quantise";
+  };
+  EXPECT_TRUE(quantises(matrix(mx, 64, 96)));
+  EXPECT_TRUE(quantises(matrix(mx, 33, 80)));
+  const auto problem = [](test::TileCase c) { return test::QuantisedTiles(c).problem; };
+  test::TileCase c{.format = BlockFormat::fp8_128x128, .rows = 200, .cols = 136};
+  EXPECT_TRUE(quantises(problem(c)));
+  EXPECT_EQ(plan_of(problem(c)).kernel(), "quantise");
+  c.format = BlockFormat::mxfp8_32x32;
+  c.rule = BlockScale::floor;
+  EXPECT_TRUE(quantises(problem(c)));
+  const auto refused = [](const Problem& one, const char* rule) {
+    expect_refusal(one, "quantise", rule);
+  };
+  const auto change = [&](const auto& of_blocks) {
+    Problem changed = problem(c);
+    Blocks blocks = *changed.blocks;
+    of_blocks(blocks);
+    changed.blocks = std::make_shared<const Blocks>(blocks);
+    return changed;
+  };
+  refused(change([](Blocks& b) { b.rule.rounding = Rounding::stochastic; }),
+          "values are rounded stochastically");
+  refused(change([](Blocks& b) { b.first.order = ScaleOrder::tiles_128x4; }),
+          "scales of squares in fours or tiles");
+  refused(change([](Blocks& b) { b.first.value_strides[1] += 8; }),
+          "lines of the result do not begin at multiples of 16 B");
+  refused(change([](Blocks& b) { b.first.value_strides[2] = 2; }),
+          "the values of a line are not next to each other");
+  refused(change([](Blocks& b) { b.rule.format = BlockFormat::mxfp4; }),
+          "the blocks are not 8-bit floats, 32 or 128 of a line");
 }
 
 TEST(GpuOperations, AddressesDecideAsWell) {
