@@ -5,9 +5,9 @@
 //
 // All arrays of a call lie in host memory, or on the current GPU (or are managed), where elements
 // lie at multiples of their size. A GPU works in the order of the stream, in one launch.
-// quantise_both takes two launches for MXFP8 where the matrix does not hold f32, f16 or bf16, where
-// its rows are not whole 16 bytes, where an extent is no multiple of 32, or where a result is not
-// packed. What a GPU has no kernel for is refused.
+// quantise_both takes two launches for MXFP8 where the matrix does not hold f32, f16 or bf16, or
+// where its rows or those of a result do not begin at multiples of 16 bytes. What a GPU has no
+// kernel for is refused.
 #pragma once
 
 #include <cstdint>
