@@ -295,7 +295,9 @@ class BlockHow:
     def __init__(self, format: str, pad: bool = False, scale: str = '', order: str = '', tensor_scale: float = 1.0, seed: int | None = None) -> None: ...
 
 def quantise(how: BlockHow, values: Operand, scales: Operand | None, src: Operand, axis: int, *, device: int, stream: int) -> None:
-    """Blocks whose scales are inside are elements of so many bytes, without `scales`."""
+    """
+    Blocks whose scales are inside are elements of so many bytes, without `scales`.
+    """
 
 def dequantise(how: BlockHow, dst: Operand, values: Operand, scales: Operand | None, axis: int, *, device: int, stream: int) -> None:
     """The way back."""
