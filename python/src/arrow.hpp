@@ -1,4 +1,5 @@
-// Tables in the C data interface of Arrow (https://arrow.apache.org/docs/format/CDataInterface.html).
+// Tables in the C data interface of Arrow
+// (https://arrow.apache.org/docs/format/CDataInterface.html).
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -100,8 +100,8 @@ class UnchangedEnvironment {
 void force_kernel(const Options& options, const Problem& problem, plan::Request& request) {
   if (options.kernel == any_kernel) return;
   request.kernel = options.kernel;
-  const bool other = problem.blocks != nullptr || problem.reduces || problem.in_place ||
-                     problem.lists != nullptr;
+  const bool other =
+      problem.blocks != nullptr || problem.reduces || problem.in_place || problem.lists != nullptr;
   if (!options.kernel.empty() || other) return;
   request.kernel = forced_by_environment();
   request.kernel_of_environment = !request.kernel.empty();

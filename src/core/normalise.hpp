@@ -33,10 +33,11 @@ struct Alignment {
 ///    (and the alignment, where it matters) allows. What is left of a longer run is the last mode,
 ///    with both strides equal to the element size.
 /// A problem that converts values keeps its element types, and modes that a scale or a bias belongs
-/// to are not fused. Modes whose places come from tables stay as they are. A problem with blocks keeps its types, the signs of its strides, and the modes
-/// along which blocks lie; the others are sorted and fused where all its arrays allow. A reduction
-/// reads its elements in the order of the memory: source strides positive and sorted, each element
-/// once. Idempotent. `steps`, when given, gets a line of plain words for each thing done.
+/// to are not fused. Modes whose places come from tables stay as they are. A problem with blocks
+/// keeps its types, the signs of its strides, and the modes along which blocks lie; the others are
+/// sorted and fused where all its arrays allow. A reduction reads its elements in the order of the
+/// memory: source strides positive and sorted, each element once. Idempotent. `steps`, when given,
+/// gets a line of plain words for each thing done.
 Problem normalise(const Problem& problem, const Alignment& alignment = {},
                   std::vector<std::string>* steps = nullptr);
 

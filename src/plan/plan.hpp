@@ -59,7 +59,7 @@ struct Row {
   int number = 0;  ///< of the family in the list of its kind of machine
   std::string_view name;
   std::string_view idea;
-  Operations operations;     ///< that it takes
+  Operations operations;  ///< that it takes
   /// Whether it takes problems with lists.
   enum class ListRule : std::uint8_t { none, also, only } lists = ListRule::none;
   bool takes_empty = false;  ///< of GPUs: stands for problems without elements

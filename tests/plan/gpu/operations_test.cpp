@@ -63,7 +63,8 @@ TEST(GpuOperations, EveryKernelRefusesWhatItIsNotFor) {
     std::string takers;  // of its operation
     const char* rule;
   } cases[] = {
-      {move(), "copy rows structures tile skew fine pack list_rows pages gather repeat", "values are only moved"},
+      {move(), "copy rows structures tile skew fine pack list_rows pages gather repeat",
+       "values are only moved"},
       {conversion, "copy rows structures tile skew pack pages gather", "values are converted"},
       {matrix(q8, 64, 64), "quantise blocks", "values are quantised"},
       {stack.problem(true), "dequantise blocks", "values are dequantised"},
