@@ -163,14 +163,22 @@ def quantise_blocks_both(x: Any, how: How, stream: Any = None) -> list[Any]:
     check_both(how, source.shape)
     how = how.of_shape(2, 1)
     work = Work(framework, x, source, stream, "x")
-    made, operands = [], []
+    made: list[Any] = []
+    counted: list[Shapes] = []
     for shape in (source.shape, source.shape[::-1]):
         shapes = quantised_shapes(shape, how, 1)
-        values = work.empty(shapes.values, how.row.dtype)
-        scales = make_scales(work.empty, shapes.blocks, how)
-        made += [values, scales]
-        operands += [_units(result(values), how, shapes.units), _scales(result(scales), how, shapes.blocks)]
-    work.run(_core.quantise_both, how.core(), *operands, operand(source))
+        made += [work.empty(shapes.values, how.row.dtype), make_scales(work.empty, shapes.blocks, how)]
+        counted.append(shapes)
+    rows, columns = counted
+    work.run(
+        _core.quantise_both,
+        how.core(),
+        _units(result(made[0]), how, rows.units),
+        _scales(result(made[1]), how, rows.blocks),
+        _units(result(made[2]), how, columns.units),
+        _scales(result(made[3]), how, columns.blocks),
+        operand(source),
+    )
     return made
 
 

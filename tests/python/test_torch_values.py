@@ -153,12 +153,12 @@ def test_opcheck(requires_grad):
     if requires_grad:
         return
     torch.library.opcheck(ops.permute_into.default, (torch.zeros(64, 4), x, (1, 0), None, 2.0))
-    torch.library.opcheck(ops.quantise.default, (x, "mxfp8_e4m3", (0, 1), 1, False, "floor"))
-    torch.library.opcheck(ops.quantise.default, (x, "q8_0", (1, 0), 0, False, "floor"))
+    torch.library.opcheck(ops.quantise.default, (x, (0, 1), 1, "mxfp8_e4m3", False, "", "tiles_128x4", 1.0, None))
+    torch.library.opcheck(ops.quantise.default, (x, (1, 0), 0, "q8_0", False, "", "", 1.0, None))
     torch.library.opcheck(ops.quantise_tensor.default, (x, "tensor_i8", (1, 0)))
-    torch.library.opcheck(ops.quantise_both.default, (x, "mxfp8_e5m2", True, "ceil"))
+    torch.library.opcheck(ops.quantise_both.default, (x, "fp8_1x128", True, "ceil", "", 1.0, 3))
     blocks = cornerturn.quantise(x, "q8_0")
-    torch.library.opcheck(ops.dequantise.default, (blocks, "q8_0", (1, 0), None, torch.float16))
+    torch.library.opcheck(ops.dequantise.default, (blocks, (1, 0), None, torch.float16, "q8_0", False, "", "", 1.0, None))
     torch.library.opcheck(ops.amax.default, (x,))
 
 
