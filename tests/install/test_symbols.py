@@ -15,9 +15,13 @@ LIST = ROOT / "packaging" / "symbols.txt"
 
 
 def exported(library):
-    """The names of the C interface as they are, those of C++ with their arguments."""
+    """The names of the C interface as they are, those of C++ with their arguments.
+
+    Compilers may add the types of functions that the library passes on, which nobody is linked with.
+    """
     lines = run(need("nm"), "-D", "-C", "--defined-only", library).splitlines()
-    return sorted({line.split(None, 2)[2] for line in lines})
+    names = {line.split(None, 2)[2] for line in lines}
+    return sorted(name for name in names if not re.match(r"typeinfo (name )?for .*\(", name))
 
 
 def listed():

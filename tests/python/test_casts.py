@@ -1,5 +1,7 @@
 """Blocks of FP8, MXFP8, MXFP4 and NVFP4 against ml_dtypes and plain NumPy: values, scales and how they lie."""
 
+import re
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -333,3 +335,14 @@ def test_scales_that_do_not_fit_are_named():
         cornerturn.convert_scales(scales, "packed", layout="tiles_128x4", shape=(100, 4))
     with pytest.raises(ValueError, match="to = 'rows' is none of 'packed', 'padded'"):
         cornerturn.convert_scales(scales, "rows")
+
+
+def test_the_page_does_what_it_says():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "casts.md").read_text()
+    first, second = re.findall(r"^```python\n(.*?)```", page, re.M | re.S)
+    x, w = np.random.default_rng(3).standard_normal((2, 256, 384), np.float32)
+    names = {"cornerturn": cornerturn, "x": x, "w": w}
+    exec(first, names)
+    assert np.allclose(names["y"].astype(np.float32), x, rtol=0.08, atol=np.abs(x).max(axis=1, keepdims=True) / 400)
+    names["values"], names["scales"] = cornerturn.quantise(w, "fp8_128x128")
+    exec(second, names)

@@ -67,13 +67,13 @@ def test_pages_show_what_happens(page):
 
 
 def test_pages_with_other_python_are_run_too():
-    """By the tests below, test_check.py, test_framework_docs.py, test_real_programs.py, test_torch_shards.py and test_to.py. Those
+    """By the tests below, test_casts.py, test_check.py, test_framework_docs.py, test_real_programs.py, test_torch_shards.py and test_to.py. Those
     of the reference are signatures."""
     found = {page for page in PAGES if re.search(r"^```python\n", (ROOT / page).read_text(), re.M)}
     assert found == {
         *("docs/conversions.md", "docs/python-frameworks.md", "docs/python-reference.md", "python/README.md"),
         *("README.md", "docs/check-cuda.md", "docs/shards.md", "docs/python.md", "docs/python-cookbook.md", "docs/link.md"),
-        "docs/real-programs.md",
+        *("docs/real-programs.md", "docs/casts.md"),
         "docs/guide/10-triton-ggml.md",
     }
 

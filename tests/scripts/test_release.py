@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts/release.sh"
-FILES = ["cornerturn-0.1.0-cp311-cp311-linux_x86_64.whl", "cornerturn-0.0.9-cp311-cp311-linux_x86_64.whl",
-         "cornerturn-0.1.0.tar.gz", "SHA256SUMS"]  # fmt: skip
+FILES = ["cornerturn-7.1.0-cp311-cp311-linux_x86_64.whl", "cornerturn-0.0.9-cp311-cp311-linux_x86_64.whl",
+         "cornerturn-7.1.0.tar.gz", "SHA256SUMS"]  # fmt: skip
 
 
 @pytest.mark.parametrize(("only", "kept"), [("wheel", FILES[:1]), ("all", [])])
@@ -18,6 +18,6 @@ def test_wheels_for_other_pythons_stay(tmp_path, only, kept):
     (tmp_path / "dist").mkdir()
     for name in FILES:
         (tmp_path / "dist" / name).touch()
-    script = "\n".join(["set -euo pipefail", f"only={only} version=0.1.0 work=work", *lines[first : last + 1]])
+    script = "\n".join(["set -euo pipefail", f"only={only} version=7.1.0 work=work", *lines[first : last + 1]])
     subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True)
     assert sorted(path.name for path in (tmp_path / "dist").iterdir()) == kept
