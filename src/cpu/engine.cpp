@@ -17,8 +17,8 @@ namespace {
 // The buffers, from the first elements on.
 Buffers at_first(const Problem& normal, const Buffers& buffers) {
   Buffers first = normal.lists == nullptr ? buffers : first_of_lists(normal, buffers);
-  first.dst = dst_of(buffers) + normal.dst_offset;
-  first.src = src_of(buffers) + normal.src_offset;
+  first.dst = dst_of(first) + normal.dst_offset;
+  first.src = src_of(first) + normal.src_offset;
   return first;
 }
 

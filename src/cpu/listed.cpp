@@ -32,7 +32,8 @@ class ListSteps {
   };
 
   Step at(std::int64_t number) const {
-    Step step{dst_of(buffers_), src_of(buffers_)};
+    std::int64_t src = 0;  // bytes, of which a side without any entry has none
+    std::int64_t dst = 0;
     bool there = true;
     bool skipped = false;
     const auto first = lists_.modes.rend() - 1;
@@ -44,19 +45,21 @@ class ListSteps {
       }
       if (mode->src.from_table()) {
         there = !places_.src.is_missing(k);
-        if (there) step.src += places_.src.offset(k);
+        if (there) src += places_.src.offset(k);
       } else {
-        step.src += k * mode->src.stride;
+        src += k * mode->src.stride;
       }
       if (mode->dst.from_table()) {
         skipped = places_.dst.is_missing(k);
-        if (!skipped) step.dst += places_.dst.offset(k);
+        if (!skipped) dst += places_.dst.offset(k);
       } else {
-        step.dst += k * mode->dst.stride;
+        dst += k * mode->dst.stride;
       }
     }
-    if (!there) step.src = nullptr;
-    if (skipped || (!there && lists_.missing == Missing::left)) step.dst = nullptr;
+    Step step;
+    if (there) step.src = src_of(buffers_) + src;
+    const bool left = !there && lists_.missing == Missing::left;
+    if (!skipped && !left) step.dst = dst_of(buffers_) + dst;
     return step;
   }
 

@@ -94,7 +94,7 @@ struct ListRows {
   }
 
  private:
-  // By numbers: a side of pointers begins at address 0, and a row may have no place.
+  // By numbers: a row may have no place.
   template <class V, class Base>
   CT_DEVICE static V* at(Base* base, std::int64_t offset) {
     return reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(base) +

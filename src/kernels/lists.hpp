@@ -13,7 +13,8 @@ struct ListSide {
   enum class Kind : std::uint8_t { steps, narrow, wide };  ///< none, 32 bits, 64 bits an entry
 
   const void* table = nullptr;
-  std::int64_t stride = 0;  ///< bytes a step or an index; of pointers 1, from address 0
+  std::int64_t stride = 0;  ///< bytes a step or an index; of pointers 1
+  std::int64_t base = 0;    ///< of pointers: the address from which their offsets are counted
   Kind kind = Kind::steps;
   bool null_is_missing = false;  ///< entries are pointers; else negative ones are missing
 
@@ -46,7 +47,7 @@ struct ListSide {
     CT_UNROLL
     for (int i = 0; i < N; ++i) {
       const bool missing = null_is_missing ? offset[i] == 0 : offset[i] < 0;
-      offset[i] = missing ? nothing : offset[i] * stride;
+      offset[i] = missing ? nothing : offset[i] * stride - base;
     }
   }
 

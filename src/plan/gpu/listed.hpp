@@ -32,12 +32,16 @@ void bind_list(Args& args, Sides& sides, const Problem& normal, const Buffers& b
   const ListMode& list = normal.lists->modes.front();
   args.from.table = buffers.lists.src;
   args.to.table = buffers.lists.dst;
-  const bool src_at_0 = list.src.places == Places::pointers;
-  const bool dst_at_0 = list.dst.places == Places::pointers;
-  const std::byte* const src = src_at_0 ? nullptr : static_cast<const std::byte*>(buffers.src);
-  std::byte* const dst = dst_at_0 ? nullptr : static_cast<std::byte*>(buffers.dst);
-  sides.src = reinterpret_cast<const std::byte*>(address_of(src, normal.src_offset));
-  sides.dst = reinterpret_cast<std::byte*>(address_of(dst, normal.dst_offset));
+  // Pointers are counted from any address, which their table has.
+  const auto first_of = [](const Steps& steps, const void* side, kernels::ListSide& of) {
+    if (steps.places != Places::pointers) return static_cast<const std::byte*>(side);
+    of.base = static_cast<std::int64_t>(address_of(of.table, 0));
+    return static_cast<const std::byte*>(of.table);
+  };
+  const std::byte* const src = first_of(list.src, buffers.src, args.from);
+  const std::byte* const dst = first_of(list.dst, buffers.dst, args.to);
+  sides.src = src + normal.src_offset;
+  sides.dst = const_cast<std::byte*>(dst) + normal.dst_offset;
 }
 
 }  // namespace cornerturn::plan::gpu
