@@ -40,7 +40,7 @@ TEST(C, TakesValuesInEitherOrderOfBytes) {
 
 TEST(C, CopiesByLists) {
   const float pool[4][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}};
-  float dst[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+  float dst[6] = {-1, -1, -1, -1, -1, -1};
   const int32_t indices[3] = {2, -1, 0};
   const int64_t shape[2] = {3, 2};
   const ct_const_view src = {pool, "f32", 2, shape, nullptr};
@@ -50,7 +50,7 @@ TEST(C, CopiesByLists) {
   list.table = indices;
   list.count = 4;
   ASSERT_EQ(ct_copy_listed(&to, nullptr, &src, &list, nullptr, CT_CHECK_ON_CPU, nullptr), CT_OK);
-  EXPECT_EQ(std::vector<float>(dst[0], dst[0] + 6), (std::vector<float>{4, 5, 0, 0, 0, 1}));
+  EXPECT_EQ(std::vector<float>(dst, dst + 6), (std::vector<float>{4, 5, 0, 0, 0, 1}));
 
   list.count = 2;
   EXPECT_EQ(ct_copy_listed(&to, nullptr, &src, &list, nullptr, CT_CHECK_ON_CPU, nullptr),
