@@ -94,9 +94,9 @@ struct ListRows {
   }
 
  private:
-  // By numbers: a row may have no place.
   template <class V, class Base>
   CT_DEVICE static V* at(Base* base, std::int64_t offset) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a row may have no place
     return reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(base) +
                                 static_cast<std::uintptr_t>(offset));
   }

@@ -76,6 +76,7 @@ class PageContext {
  private:
   template <class V>
   CT_DEVICE static V* shifted(V* at, std::int64_t bytes) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a step may have no place
     return reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(at) +
                                 static_cast<std::uintptr_t>(bytes));
   }

@@ -129,9 +129,14 @@ struct QuantiseTile {
 
   /// A square of the matrix, and what a lane has of it.
   struct Square {
-    CT_DEVICE Square(int thread, std::int64_t matrix_, int s, std::uint32_t row_,
-                     std::uint32_t col_)
-        : matrix(matrix_), number(s), row(row_), col(col_), lane(thread % 32), warp(thread / 32) {
+    CT_DEVICE Square(int thread, std::int64_t of_matrix, int s, std::uint32_t at_row,
+                     std::uint32_t at_col)
+        : matrix(of_matrix),
+          number(s),
+          row(at_row),
+          col(at_col),
+          lane(thread % 32),
+          warp(thread / 32) {
       // Halves of a warp have two rows of eight lanes each where columns are staged: then the
       // places of their columns lie in banks of their own.
       const int upper = packed ? (cols ? lane >> 3 & 1 : lane >> 4) : 0;
