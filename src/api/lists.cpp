@@ -1,7 +1,10 @@
 // Copies between views of which an axis comes from a table.
 #include "cornerturn/lists.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "api/known_plans.hpp"
@@ -9,6 +12,7 @@
 #include "core/lists.hpp"
 #include "core/refuse.hpp"
 #include "core/validate.hpp"
+#include "core/visible.hpp"
 #include "cornerturn/error.hpp"
 
 namespace cornerturn {
@@ -118,9 +122,16 @@ void copy(const ListedView& dst, const ConstListedView& src, const Epilogue& epi
   }
   check_vectors(call.problem, dst.view.data, call.buffers.vectors);
   Options asked = options;
-  // One kernel alone takes steps where there is nothing.
-  if (on_cpu && asked.kernel.empty() && has_missing(call.problem, call.buffers)) {
-    asked.kernel = "listed";
+  // One kernel alone takes steps where there is nothing: others would go where no entry leads.
+  if (on_cpu && has_missing(call.problem, call.buffers)) {
+    constexpr std::string_view of_missing = "listed";
+    if (asked.kernel.empty() || asked.kernel == any_kernel) asked.kernel = of_missing;
+    if (asked.kernel != of_missing) {
+      refuse(
+          fmt::format("kernel = '{}' takes no entries where there is nothing (-1 or null): only "
+                      "'{}' does",
+                      visible(asked.kernel), of_missing));
+    }
   }
   const FoundPlan found = find_plan(call.problem, asked, call.target, call.buffers);
   if (!found.executed) run(*found.plan, call.buffers, options.stream);

@@ -100,6 +100,25 @@ TEST_F(Lists, SidesLieApart) {
   expect_untouched();
 }
 
+// Another kernel would read and write where -1 leads.
+TEST_F(Lists, OneKernelAloneTakesEntriesWhereThereIsNothing) {
+  const std::vector<std::int32_t> indices = {1, -1};
+  const std::vector<float> pool(64 * 64, 7);
+  std::vector<float> result(2 * 64 * 32, -1);
+  const ConstView rows(pool.data(), f32, {32, 64, 2});
+  const View to = View(result.data(), f32, {64, 2, 2}).permuted({1, 0, 2});
+  Options options;
+  options.kernel = "tile";
+  EXPECT_EQ(refusal([&] { copy(to, indexed(rows, 0, indices.data(), 2), {}, options); }),
+            "kernel = 'tile' takes no entries where there is nothing (-1 or null): only 'listed' "
+            "does");
+  EXPECT_EQ(result[0], -1);
+  options.kernel = "any";
+  copy(to, indexed(rows, 0, indices.data(), 2), {}, options);
+  EXPECT_EQ(result[0], 7);
+  EXPECT_EQ(result[2], 0);
+}
+
 TEST_F(Lists, TablesAndAxesAreNeeded) {
   ConstListedView view = all();
   view.list.table = nullptr;
