@@ -31,7 +31,8 @@ def test_plans_are_explained_as_shown():
 
 def test_every_route_is_in_the_table():
     named = re.findall(r"^\| `(\w+)` \|", section(PAGE, "Routes"), re.M)
-    assert named == list(families("src/plan/link/families.hpp"))
+    listed, _ = families("src/plan/link/families.hpp")
+    assert named == list(listed)
 
 
 @pytest.mark.parametrize("language, compiler, options", [("cpp", "c++", ["-std=c++20"]), ("c", "cc", ["-std=c11"])])
