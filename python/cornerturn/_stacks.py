@@ -302,6 +302,8 @@ def put(
     _check_plain(out, "out")
     reader, writer = framework_of(x), framework_of(out)
     axis, order = _axis(axis, writer.rank(out, "out")), _order(axes, reader.rank(x, "x"))
+    if reader is writer and writer.puts(out, x):
+        return writer.put(out, indices, transpose(x, order), axis, missing is not None, convert)
     reader.will_lose_gradient(x, "x")
     writer.will_write(out, "out")
     source, target = reader.read(x, "x").permuted(order), writer.read(out, "out")

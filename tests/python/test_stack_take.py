@@ -285,10 +285,59 @@ def test_gradients_are_kept_or_refused():
     out = torch.zeros(3, 3, 4, dtype=torch.float64)
     refused(ValueError, "requires grad", cornerturn.stack, xs, out=out)
     refused(ValueError, "requires grad", cornerturn.take, xs[0], [0], out=out[:1, 0])
-    refused(ValueError, "requires grad", cornerturn.put, out, [0], xs[0][None])
     refused(ValueError, "requires grad", cornerturn.unstack, xs[0], out=list(out[0]))
     refused(ValueError, "requires grad", cornerturn.put, xs[0], [0], out[0, :1])
     assert not out.any()
+
+
+def test_gradients_of_what_is_put():
+    """As PyTorch's index_copy."""
+    torch = pytest.importorskip("torch")
+    x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    y = torch.randn(5, 4, dtype=torch.float64, requires_grad=True)
+    indices = torch.tensor([2, -1, 0])
+
+    def put(x, y, **options):
+        out = y * 2
+        cornerturn.put(out, indices, x, axes=(1, 0), **options)
+        return out
+
+    assert torch.autograd.gradcheck(put, (x, y), check_forward_ad=True)
+    assert torch.equal(put(x, y), (y * 2).index_copy(0, indices % 5, x.T))
+    assert torch.autograd.gradcheck(lambda x, y: put(x, y, missing="skip"), (x, y))
+    assert torch.equal(put(x, y, missing="skip"), (y * 2).index_copy(0, indices[[0, 2]], x.T[[0, 2]]))
+    out = torch.zeros(4, 5, dtype=torch.float32)
+    cornerturn.put(out, [4], x[:, :1], 1, convert=True)
+    assert out.requires_grad and torch.equal(out[:, 4], x[:, 0].float())
+    with torch.no_grad():
+        out = torch.zeros(5, 4, dtype=torch.float64)
+        cornerturn.put(out, indices, x, axes=(1, 0))
+    assert torch.equal(out, torch.zeros_like(out).index_copy(0, indices % 5, x.T)) and not out.requires_grad
+    for error, part, call in [
+        (ValueError, "indices[0] and indices[2] are equal", lambda: cornerturn.put(y * 1, [1, 0, -4], x.T)),
+        (ValueError, "index 5 is out of bounds for dimension 0", lambda: cornerturn.put(y * 1, [5], x.T[:1])),
+        (ValueError, "x has the shape (3, 4)", lambda: cornerturn.put(y * 1, [0], x.T)),
+        (TypeError, "x.dtype = torch.float64 differs", lambda: cornerturn.put(y.detach().float(), [0], x.T[:1])),
+    ]:
+        refused(error, part, call)
+
+
+def test_put_is_transformed_and_traced():
+    torch = pytest.importorskip("torch")
+    x, indices = torch.randn(6, 3, 4), torch.tensor([2, 0])
+
+    def put(x):
+        out = torch.zeros_like(x)
+        cornerturn.put(out, indices, x[:2])
+        return out
+
+    def expected(x):
+        return torch.zeros_like(x).index_copy(0, indices, x[:2])
+
+    assert torch.equal(torch.func.vmap(put)(x), torch.func.vmap(expected)(x))
+    assert torch.equal(torch.func.grad(lambda x: put(x).pow(2).sum())(x), torch.func.grad(lambda x: expected(x).pow(2).sum())(x))
+    for backend in ("eager", "aot_eager"):
+        assert torch.equal(torch.compile(put, backend=backend, fullgraph=True)(x), expected(x))
 
 
 def test_functions_of_tensors_are_transformed_and_traced():

@@ -125,6 +125,18 @@ class Framework:
         """
         raise NotImplementedError
 
+    def puts(self, out: Any, x: Any) -> bool:
+        """Has the framework to see what is written into `out`?"""
+        return False
+
+    def put(self, out: Any, indices: Any, x: Any, axis: int, missing: bool, convert: bool) -> None:
+        """Writes `x` to the entries of `out` along an axis, by the framework itself, for gradients and
+        tracing.
+
+        Negative indices count from the end, unless -1 stands for what is `missing` and left out.
+        """
+        raise NotImplementedError
+
     def repeated(self, x: Any, extents: Sequence[int]) -> Any:
         """`x` with new last axes, along which it is the same everywhere: a view where there are views."""
         raise NotImplementedError

@@ -156,13 +156,55 @@ class Torch(Framework):
     def stack(self, arrays: Sequence[Any]) -> Any:
         return sys.modules["torch"].stack(tuple(arrays))
 
-    def taken(self, x: Any, indices: Any, axis: int, missing: bool) -> Any:
+    def puts(self, out: Any, x: Any) -> bool:
+        torch = sys.modules["torch"]
+        if self.is_memory(out) and out.is_leaf:
+            self.will_write(out, "out")  # PyTorch does not change what it differentiates by, either
+        graded = torch.is_grad_enabled()
+        return any(
+            not self.is_memory(t) or (graded and t.requires_grad) or self._has_tangent(t) for t in (out, x)
+        )
+
+    def put(self, out: Any, indices: Any, x: Any, axis: int, missing: bool, convert: bool) -> None:
+        torch = sys.modules["torch"]
+        indices = self._indices(indices, out).long()
+        if x.dtype != out.dtype and not convert:
+            raise TypeError(f"x.dtype = {x.dtype} differs from out.dtype = {out.dtype}: convert=True converts the values")
+        shape = (*out.shape[:axis], indices.shape[0], *out.shape[axis + 1 :])
+        if tuple(x.shape) != shape:
+            raise ValueError(f"x has the shape {tuple(x.shape)} with its axes in order, but what the indices name has {shape}")
+        given = torch.arange(indices.shape[0], device=out.device)
+        if missing:
+            (given,) = torch.where(indices != -1)
+            indices, x = indices[given], x.index_select(axis, given)
+        else:
+            indices = torch.where(indices < 0, indices + out.shape[axis], indices)
+        if self.is_memory(indices) and indices.device.type == "cpu":
+            self._check_once(indices, given)
+        try:
+            out.index_copy_(axis, indices, x.to(out.dtype))
+        except IndexError as error:
+            raise ValueError(f"indices = {shown(indices)}: {error}") from None
+
+    def _check_once(self, indices: Any, given: Any) -> None:
+        ordered, places = indices.sort(stable=True)
+        equal = (ordered[1:] == ordered[:-1]).nonzero()
+        if equal.shape[0]:
+            a, b = (int(given[places[int(equal[0]) + k]]) for k in (0, 1))
+            raise ValueError(f"indices[{a}] and indices[{b}] are equal: a place is written once at most")
+
+    def _indices(self, indices: Any, x: Any) -> Any:
         torch = sys.modules["torch"]
         indices = torch.as_tensor(indices, device=x.device)
         if indices.dim() != 1 or indices.dtype not in (torch.int32, torch.int64):
             raise TypeError(
                 f"indices has {indices.dim()} axes and the dtype {indices.dtype}: it has to have one axis, of int32 or int64"
             )
+        return indices
+
+    def taken(self, x: Any, indices: Any, axis: int, missing: bool) -> Any:
+        torch = sys.modules["torch"]
+        indices = self._indices(indices, x)
         absent = indices == -1 if missing else None
         if not missing:
             indices = torch.where(indices < 0, indices + x.shape[axis], indices)
