@@ -15,6 +15,7 @@ from cornerturn._quantise import Format, ScaleLayout
 ml_dtypes = pytest.importorskip("ml_dtypes")
 F8 = {"float8_e4m3fn": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
 LARGEST = {"float8_e4m3fn": 448, "float8_e5m2": 57344, "uint8": 6}
+MANTISSA = {"float8_e4m3fn": 3, "float8_e5m2": 2, "uint8": 1}
 EMAX = {"float8_e4m3fn": 8, "float8_e5m2": 15, "uint8": 2}
 WITH_SCALES = [row.name for row in FORMATS.values() if not row.packed]
 TILED = [row.name for row in FORMATS.values() if row.scales == "uint8"]
@@ -26,7 +27,19 @@ def numbers(shape, seed=0):
     return (random.standard_normal(shape) * size).astype(np.float32)
 
 
-def reference(x, format, ceil=False, tensor_scale=1.0):
+def special(shape, seed):
+    """Some blocks of zeros, denormals and the largest numbers, and some with an infinity or a NaN."""
+    x, random = numbers(shape, seed), np.random.default_rng(seed)
+    tiny, largest = np.finfo(np.float32).smallest_subnormal, np.finfo(np.float32).max
+    for value in (0.0, -0.0, tiny, 1e6 * tiny, -largest, largest / 3):
+        line, first = random.integers(shape[0]), random.integers(shape[1] // 16) * 16
+        x[line, first : first + 128] = value
+    for value in (np.nan, -np.nan, np.inf, -np.inf, largest, -0.0, tiny):
+        x[random.integers(shape[0]), random.integers(shape[1])] = value
+    return x
+
+
+def reference(x, format, rule=None, tensor_scale=1.0):
     """Codes of the values and of the scales of the rows of a matrix, in f32 arithmetic."""
     row = FORMATS[format]
     lines, length = x.shape
@@ -36,23 +49,29 @@ def reference(x, format, ceil=False, tensor_scale=1.0):
     with np.errstate(all="ignore"):
         if row.scales == "float32":
             scale = np.maximum(amax, np.float32(1e-4)) / most
-            if ceil:
+            if rule == "ceil":
                 scale = np.exp2(np.ceil(np.log2(scale.astype(np.float64)))).astype(np.float32)
             inverse, stored = np.float32(1) / scale, scale
         elif format == "nvfp4":
             exact = amax / np.float32(6) * np.float32(tensor_scale)
             stored = np.minimum(exact, np.float32(448)).astype(ml_dtypes.float8_e4m3fn)
             wide = stored.astype(np.float32)
-            inverse = np.where(wide == 0, np.float32(0), np.float32(tensor_scale) / wide)
+            none = (wide == 0) | np.isnan(wide)
+            inverse = np.where(none, np.float32(0), np.float32(tensor_scale) / wide)
         else:
-            exponent = np.floor(np.log2(amax.astype(np.float64))) - EMAX[row.dtype]
-            if ceil:
-                exponent = np.ceil(np.log2(amax.astype(np.float64) / most))
+            wide = np.minimum(amax.astype(np.float64), 2.0**128)
+            if rule == "even":
+                half = np.exp2(np.maximum(np.floor(np.log2(wide)), -127) - MANTISSA[row.dtype] - 1)
+                wide = np.where(wide < 2.0**128, wide + half, wide)
+            exponent = np.floor(np.log2(wide)) - EMAX[row.dtype]
+            if rule == "ceil":
+                exponent = np.where(np.isinf(amax), exponent, np.ceil(np.log2(wide / most)))
             code = np.clip(np.where(amax == 0, 0, exponent + 127), 0, 254).astype(np.uint8)
             code = np.where(np.isnan(amax), 255, code).astype(np.uint8)
             inverse = np.where(code == 255, np.nan, np.exp2(127.0 - code)).astype(np.float32)
             stored = code
         scaled = (blocks * inverse).reshape(lines, length)
+        scaled = np.where(np.isnan(scaled), np.float32(np.nan), scaled)  # without a sign
         if row.dtype == "uint8":
             nibbles = np.clip(scaled, -6, 6).astype(ml_dtypes.float4_e2m1fn).view(np.uint8)
             nibbles = np.where(np.isnan(scaled), 0, nibbles)
@@ -66,26 +85,96 @@ def codes(array):
     return np.asarray(array).view(np.uint8)
 
 
-@pytest.mark.parametrize("ceil", [False, True])
-@pytest.mark.parametrize("format", WITH_SCALES)
-def test_values_and_scales_are_the_references(format, ceil):
-    if ceil and format == "nvfp4":
-        return
+def rules(format):
+    if format == "nvfp4":
+        return [None]
+    return [None, "ceil"] if FORMATS[format].scales == "float32" else [None, "ceil", "even"]
+
+
+@pytest.mark.parametrize("format, rule", [(format, rule) for format in WITH_SCALES for rule in rules(format)])
+def test_values_and_scales_are_the_references(format, rule):
     x = numbers((256, 384))
     x[:40] = 0
     x[128:, 128:256] = 0
-    arguments = {"scale": "ceil"} if ceil else {}
+    arguments = {"scale": rule}
     if format == "nvfp4":
         arguments["tensor_scale"] = 0.37
     values, scales = cornerturn.quantise(x, format, **arguments)[:2]
-    expected, of_scales = reference(x, format, ceil, 0.37)
+    expected, of_scales = reference(x, format, rule, 0.37)
     np.testing.assert_array_equal(codes(values), expected)
     np.testing.assert_array_equal(codes(np.ascontiguousarray(scales)), codes(of_scales))
     # The transpose, blocks along the rows of the result.
     values, scales = cornerturn.quantise(x, format, (1, 0), **arguments)[:2]
-    expected, of_scales = reference(np.ascontiguousarray(x.T), format, ceil, 0.37)
+    expected, of_scales = reference(np.ascontiguousarray(x.T), format, rule, 0.37)
     np.testing.assert_array_equal(codes(values), expected)
     np.testing.assert_array_equal(codes(np.ascontiguousarray(scales)), codes(of_scales))
+
+
+@pytest.mark.parametrize("format", WITH_SCALES)
+def test_special_values_in_random_shapes(format):
+    row, random = FORMATS[format], np.random.default_rng(20)
+    for seed in range(4):
+        for rule in rules(format):
+            lines, count = random.integers(1, 300 // row.across + 1), random.integers(1, 600 // row.along + 1)
+            x = special((int(lines * row.across), int(count * row.along)), seed)
+            given = {"tensor_scale": 2.0 ** random.integers(-9, 9)} if format == "nvfp4" else {}
+            values, scales = cornerturn.quantise(x, format, scale=rule, **given)[:2]
+            expected, of_scales = reference(x, format, rule, **given)
+            np.testing.assert_array_equal(codes(values), expected)
+            np.testing.assert_array_equal(codes(np.ascontiguousarray(scales)), codes(of_scales))
+
+
+def decoded(values, scales, format, tensor_scale):
+    """What codes and scales stand for, as ml_dtypes says."""
+    row = FORMATS[format]
+    if row.dtype == "uint8":
+        nibbles = np.stack((values & 15, values >> 4), axis=-1).reshape(len(values), -1)
+        numbers = nibbles.view(ml_dtypes.float4_e2m1fn).astype(np.float32)
+    else:
+        numbers = values.view(F8[row.dtype]).astype(np.float32)
+    if row.scales == "float32":
+        factors = scales
+    elif format == "nvfp4":
+        factors = scales.view(ml_dtypes.float8_e4m3fn).astype(np.float32) / np.float32(tensor_scale)
+    else:
+        factors = scales.view(ml_dtypes.float8_e8m0fnu).astype(np.float32)
+    return numbers * factors.repeat(row.across, axis=0).repeat(row.along, axis=1)
+
+
+@pytest.mark.parametrize("format", WITH_SCALES)
+def test_any_codes_and_scales_come_back(format):
+    row, random = FORMATS[format], np.random.default_rng(21)
+    lines, count = 2 * row.across, 20
+    values = random.integers(0, 256, (lines, count * row.along // row.of_unit), np.uint8)
+    values.reshape(-1)[:256] = np.arange(256)
+    scales = random.integers(0, 256, (lines // row.across, count), np.uint8)
+    if row.scales == "float32":
+        scales = np.exp2(random.uniform(-149, 127, scales.shape)).astype(np.float32)
+        scales[0, :5] = 0, np.inf, np.nan, np.finfo(np.float32).max, np.finfo(np.float32).smallest_subnormal
+    given = {"tensor_scale": 0.37} if format == "nvfp4" else {}
+    stored = values.view(F8[row.dtype]) if row.dtype in F8 else values
+    back = cornerturn.dequantise(stored, format, scales=scales, **given)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(back, decoded(values, scales, format, 0.37))
+
+
+@pytest.mark.parametrize("format", [row.name for row in FORMATS.values() if row.packed])
+def test_blocks_of_zeros_denormals_and_large_numbers_are_ggufs(format):
+    gguf = pytest.importorskip("gguf")
+    type = gguf.GGMLQuantizationType[format.removeprefix("ggml_").upper()]
+    random, row = np.random.default_rng(22), FORMATS[format]
+    small = np.float32(1e-30 if format == "ggml_mxfp4" else 1e-40)  # of less gguf's exponent wraps around
+    for _ in range(4):
+        x = numbers((random.integers(1, 40), row.along * random.integers(1, 9)), random.integers(99))
+        x[0], x[-1, : row.along] = 0, -0.0
+        x[random.integers(len(x))] = small * random.standard_normal(x.shape[1], np.float32)
+        x[random.integers(len(x)), -row.along :] = np.float32(2e6)
+        blocks = cornerturn.quantise(x, format)
+        with np.errstate(all="ignore"):
+            if format not in ("iq4_nl", "ggml_nvfp4"):  # which gguf only reads
+                np.testing.assert_array_equal(blocks, gguf.quantize(x, type))
+            expected = gguf.dequantize(blocks, type)
+        np.testing.assert_array_equal(cornerturn.dequantise(blocks, format), expected)
 
 
 @pytest.mark.parametrize("format", WITH_SCALES)
@@ -339,7 +428,7 @@ def test_scales_that_do_not_fit_are_named():
 
 def test_the_page_does_what_it_says():
     page = (Path(__file__).resolve().parents[2] / "docs" / "casts.md").read_text()
-    first, second = re.findall(r"^```python\n(.*?)```", page, re.M | re.S)
+    first, _, second = re.findall(r"^```python\n(.*?)```", page, re.M | re.S)  # test_torch_casts.py runs that between
     x, w = np.random.default_rng(3).standard_normal((2, 256, 384), np.float32)
     names = {"cornerturn": cornerturn, "x": x, "w": w}
     exec(first, names)
