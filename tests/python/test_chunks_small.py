@@ -134,6 +134,72 @@ def wrapped(opened):
 
     return lambda self: Dataset(opened(self)) if hasattr(self, "direct") else opened(self)
 
+# ---- places of chunks in the file ----
+
+
+def in_any_order(x, chunks, between=0, fill=None, skipped=(), **options):
+    """Its chunks are written one by one, in another order than they lie in the array, and among those of other datasets."""
+    grid = [range(-(-n // step)) for n, step in zip(x.shape, chunks)]
+    indices = [tuple(map(int, index)) for index in np.ndindex(*map(len, grid))]
+    with h5py.File("x.h5", "w", **options) as file:
+        dataset = file.create_dataset("d", x.shape, x.dtype, chunks=chunks, fillvalue=fill)
+        other = file.create_dataset("other", (len(indices), between), "u1", chunks=(1, between)) if between else None
+        for number in np.random.default_rng(1).permutation(len(indices)):
+            box = tuple(slice(i * step, (i + 1) * step) for i, step in zip(indices[number], chunks))
+            if indices[number] not in skipped:
+                dataset[box] = x[box]
+                dataset.flush()
+            if other is not None:
+                other[number] = number % 251
+                other.flush()
+
+
+@pytest.mark.parametrize("chunks", [(3, 4), (5, 9), (32, 40), (90, 170)])
+@pytest.mark.parametrize("between", [0, 50, 5000])
+def test_chunks_anywhere_in_the_file(calls, chunks, between):
+    x = np.random.default_rng(0).random((90, 170))
+    in_any_order(x, chunks, between)
+    del calls[:]
+    for axes in [(0, 1), (1, 0)]:
+        cornerturn.rechunk("x.h5::d", "y.npy", axes=axes, overwrite=True)
+        assert np.array_equal(np.load("y.npy"), x.transpose(axes))
+    assert "selection" not in calls
+
+
+@pytest.mark.parametrize("chunks", [(3, 4), (32, 40), (90, 170)])
+def test_chunks_that_were_never_written(chunks):
+    x = np.arange(90 * 170, dtype=">i2").reshape(90, 170)
+    in_any_order(x, chunks, fill=-7, skipped={(0, 0), (2, 3)})
+    with h5py.File("x.h5") as file:
+        expected = file["d"][()]
+    assert (expected == -7).any()
+    cornerturn.rechunk("x.h5", "y.npy")
+    assert np.array_equal(np.load("y.npy"), expected)
+
+
+def test_a_file_with_a_user_block():
+    x = np.random.default_rng(0).random((60, 70))
+    in_any_order(x, (7, 8), userblock_size=512)
+    cornerturn.rechunk("x.h5", "y.npy")
+    assert np.array_equal(np.load("y.npy"), x)
+
+
+def test_a_file_that_is_open_for_writing():
+    x = np.random.default_rng(0).random((60, 70))
+    stored(x, chunks=(7, 8))
+    with h5py.File("x.h5", "r+") as file:
+        file["d"][:30] = 5  # what the library keeps for now
+        cornerturn.rechunk(file["d"], "y.npy")
+        assert np.array_equal(np.load("y.npy"), file["d"][()])
+
+
+def test_chunks_whose_places_are_too_many_to_be_kept(monkeypatch):
+    monkeypatch.setattr(hdf5_chunks, "_MOST", 10)
+    x = np.random.default_rng(0).random((60, 70))
+    stored(x, chunks=(7, 8))
+    cornerturn.rechunk("x.h5", "y.npy")
+    assert np.array_equal(np.load("y.npy"), x)
+
 
 # ---- arrays without a record ----
 

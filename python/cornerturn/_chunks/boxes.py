@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -89,6 +90,7 @@ def meetings(extent: int, a: int, b: int) -> int:
     return -(-extent // a) + -(-extent // b) - -(-extent // math.lcm(a, b))
 
 
+@lru_cache(4096)  # a plan is made for several numbers of threads
 def covered(extent: int, box: int, chunk: int) -> int:
     """The elements in the chunks that are read for all boxes, one after the other, along one axis."""
     shared = 0  # a chunk that lies in several boxes is read again for each of them
@@ -124,10 +126,12 @@ def largest_box(
     """
     front: list[tuple[int, float, Extents]] = [(1, 1.0, ())]
     for axis, extent in enumerate(shape):
+        offered = _sizes(extent, min(unit[axis], extent), min(other[axis], extent))
+        priced = [(size, cost(axis, size)) for size in offered if size <= most]
         found = [
-            (volume * size, price * cost(axis, size), (*sizes, size))
+            (volume * size, price * times, (*sizes, size))
             for volume, price, sizes in front
-            for size in _sizes(extent, min(unit[axis], extent), min(other[axis], extent))
+            for size, times in priced
             if volume * size <= most
         ]
         front = []

@@ -33,7 +33,7 @@ class ChunkFiles:
         self.dtype, self.order = dtype, order  # as they are stored: axis i of the file is order[i] of the chunk
         stored = [grid.step[axis] for axis in order]
         self._strides = {axis: math.prod(stored[i + 1 :]) for i, axis in enumerate(order)}  # elements
-        self._own = threading.local()
+        self._kept = direct.Kept()
         self.around = direct.worth(math.prod(grid.shape) * dtype.itemsize)
 
     @property
@@ -82,12 +82,6 @@ class ChunkFiles:
         index = tuple([a // step for a, step in zip(box.start, self.grid.step, strict=True)])
         return os.path.join(self.root, self.metadata.encode_chunk_key(index))
 
-    def _room(self, size: int) -> numpy.ndarray:
-        room = getattr(self._own, "room", None)
-        if room is None or room.size < size:
-            room = self._own.room = direct.room(size)
-        return room[:size]
-
     def read(self, piece: Box, fastest: int) -> numpy.ndarray | None:
         """The elements of a piece; None where one of its chunks was never written.
 
@@ -100,7 +94,7 @@ class ChunkFiles:
         together, run = self._run(begin, extent, fastest if spans else None)
         lies = [fastest] * spans + [axis for axis in self.order if not (spans and axis == fastest)]
         outer = [axis for axis in lies if axis not in together]
-        room = self._room(itemsize * math.prod(extent))
+        room = self._kept.take(itemsize * math.prod(extent))
         rows = _rows(memoryview(room), run)
         first = sum(begin[axis] * self._strides[axis] for axis in together)
         around = None

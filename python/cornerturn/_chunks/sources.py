@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any
 import numpy
 
 from cornerturn._arrays import shown
-from cornerturn._chunks import hdf5_chunks, marks, metadata, metadata_hdf5
+from cornerturn._chunks import direct, hdf5_chunks, marks, metadata, metadata_hdf5
 from cornerturn._chunks.boxes import Box, Extents, Grid, together
 from cornerturn._chunks.chunk_files import ChunkFiles, chunk_files
 from cornerturn._chunks.metadata import Meaning
@@ -22,6 +23,7 @@ from cornerturn._chunks.metadata import Meaning
 _PIECE = 16 << 20  # bytes of a file without chunks that are mapped at a time
 _TOGETHER = 4 << 20  # bytes of chunks that zarr is asked for at a time: it reads them side by side
 _PAGE = 4096
+_LOOKING = threading.Lock()  # one thread looks for the places of chunks, and the others wait for it
 
 
 class Source:
@@ -204,9 +206,11 @@ class ZarrSource(Source):
 
 
 class Hdf5Source(Source):
-    """A dataset of HDF5. Chunks without filters, or with gzip and shuffle, are read as they are stored
-    and decoded here, since all calls of the library itself wait for each other. Of small chunks the library reads
-    many in one call, which costs less than a call for each of them."""
+    """A dataset of HDF5. Chunks without filters are read from their places in the file, those with gzip and shuffle as
+    they are stored, and are decoded here, since all calls of the library itself wait for each other. Many small chunks are
+    read together, which costs less than a call for each of them."""
+
+    _kept = direct.Kept()
 
     def __init__(self, path: str, key: str):
         self.path, self.key = path, key
@@ -221,8 +225,11 @@ class Hdf5Source(Source):
         self.filters = filters
         self.small = dataset.chunks is not None and hdf5_chunks.is_small(size, bool(filters))
         self.direct = dataset.chunks is not None and not self.small and filters in ([], [1], [2, 1])  # shuffle 2, gzip 1
-        self.reads_into = self.small or not filters
-        most = hdf5_chunks.TOGETHER if self.small else 0
+        self.plain = dataset.chunks is not None and not filters and hdf5_chunks.is_as_on_disk(dataset)
+        self.reads_into = not self.plain and (self.small or not filters)
+        # Read from their places, they are there as the file has them, with gaps, in order, and as an array: within what
+        # every task is granted.
+        most = (hdf5_chunks.TOGETHER // (4 if self.plain else 1)) if self.small else 0
         self.step = together(self.chunks, self.shape, most // self.dtype.itemsize)
 
     def _dataset(self) -> Any:
@@ -234,7 +241,7 @@ class Hdf5Source(Source):
         return dataset
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_open"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_open", "_found")}
 
     @property
     def overhead(self) -> int:
@@ -245,6 +252,8 @@ class Hdf5Source(Source):
         return (grid.box(index).common(box) for index in grid.meeting(box))
 
     def read(self, box: Box) -> numpy.ndarray:
+        if self.plain and (found := self._read_plain(box)) is not None:
+            return found
         dataset = self._dataset()
         if self.small:
             values = numpy.empty(box.shape, self.dtype)
@@ -259,6 +268,31 @@ class Hdf5Source(Source):
         except (RuntimeError, OSError):  # it was never written, or the library says what is wrong
             return dataset[box.slices]
         return self._decoded(skipped, stored).reshape(self.chunks)[box.within(outer)]
+
+    def _places(self) -> numpy.ndarray | None:
+        with _LOOKING:
+            if not hasattr(self, "_found"):
+                size = math.prod(self.chunks) * self.dtype.itemsize
+                self._found = hdf5_chunks.places_of(self._dataset(), Grid(self.shape, self.chunks), size)
+            return self._found
+
+    def _read_plain(self, box: Box) -> numpy.ndarray | None:
+        """The elements of a box, of chunks that are read from their places; None where the library has to read them.
+        They may be where they are until this thread reads again."""
+        places = self._places()
+        if places is None:
+            return None
+        cut = zip(box.start, box.stop, self.chunks, strict=True)
+        inside = places[tuple([slice(start // step, -(-stop // step)) for start, stop, step in cut])]
+        read = hdf5_chunks.read_at(self.path, inside, math.prod(self.chunks) * self.dtype.itemsize, self._kept)
+        if read is None:
+            return None
+        rank, begin = len(self.chunks), tuple([start // step * step for start, step in zip(box.start, self.chunks, strict=True)])
+        end = tuple([a + n * step for a, n, step in zip(begin, inside.shape, self.chunks, strict=True)])
+        outer = Box(begin, end)
+        values = read.view(self.dtype).reshape(*inside.shape, *self.chunks)
+        order = [axis for pair in zip(range(rank), range(rank, 2 * rank), strict=True) for axis in pair]
+        return values.transpose(order).reshape(outer.shape)[box.within(outer)]
 
     def read_into(self, box: Box, array: numpy.ndarray) -> None:
         hdf5_chunks.read(self._dataset(), box, array)

@@ -32,7 +32,7 @@ _TRIES = 4
 _FINAL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EISDIR}
 
 
-_own = threading.local()
+_kept = direct.Kept()
 
 Load = Callable[[], tuple[Box, numpy.ndarray]]
 
@@ -135,10 +135,7 @@ class Job:
 
     def _load_slab(self, path: str, at: int, slab: Box) -> tuple[Box, numpy.ndarray]:
         size = math.prod(slab.shape) * self.target.dtype.itemsize
-        held = getattr(_own, "room", None)
-        if held is None or held.size < size:
-            held = _own.room = direct.room(size)
-        values = held[:size]
+        values = _kept.take(size)
         around = self._around() and not direct.in_cache(path)
         _again(lambda: direct.read(path, [memoryview(values)], [at], around))
         return slab, values.view(self.target.dtype).reshape(slab.shape)
