@@ -36,6 +36,7 @@ constexpr Examples all_examples[] = {
      "  cornerturn transpose photo.npy planes.npy --pattern \"h w c -> c h w\" --verify\n"
      "  cornerturn transpose in.npy out.npy --memory 2GiB\n"
      "  cornerturn transpose in.npy out.npy --to bf16\n"
+     "  cornerturn transpose in.npy out.npy --index rows.npy --perm 0,1,2\n"
      "  cornerturn transpose in.npy --in-place\n"
      "  cornerturn transpose in.raw out.raw --raw --shape 480,640,3 --dtype u8"},
     {"plan",

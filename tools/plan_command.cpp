@@ -9,6 +9,7 @@
 #include "commands.hpp"
 #include "cornerturn/cornerturn.hpp"
 #include "cpu/threads.hpp"
+#include "index_arguments.hpp"
 #include "io/array_file.hpp"
 #include "io/print.hpp"
 #include "io/rearrange_blocks.hpp"
@@ -33,6 +34,7 @@ struct PlanArguments {
   std::string host_side;
   int gpu_blocks = 0;
   OrderArguments order;
+  IndexArguments index;
   WorkArguments work;
   ValueArguments values;
   MeshArguments devices;
@@ -123,6 +125,21 @@ Problem problem_of(const PlanArguments& arguments, const io::NpyHeader& array) {
   return problem;
 }
 
+// With an axis that is read by a list.
+Plan indexed_plan_of(const PlanArguments& arguments, const io::NpyHeader& array,
+                     const Epilogue& epilogue, const Options& options) {
+  const IndexFile index(arguments.index, array.shape);
+  const io::IndexedArray indexed(array.shape, array.item_size, array.fortran_order,
+                                 order_of(arguments, array), index.list());
+  ConstListedView source = indexed.source();
+  ElementType to = source.view.type;
+  if (arguments.values.any()) {
+    source.view.type = arguments.values.source_type(array.descr, array.item_size);
+    to = arguments.values.result_type(source.view.type);
+  }
+  return make_plan(View(nullptr, to, source.view.shape), source, epilogue, options);
+}
+
 Plan plan_of(const Problem& problem, const Epilogue& epilogue, const Options& options) {
   Extents shape, src_strides, dst_strides;
   for (const Mode& mode : problem.modes) {
@@ -166,7 +183,8 @@ void print(const PlanArguments& arguments, const Plan& plan,
   const plan::Plan& made = plan.impl();
   std::optional<PlanReport> accesses;
   // The emulator counts what moves and conversions do.
-  const bool counted = made.machine.gpu() != nullptr && made.problem.blocks == nullptr;
+  const bool counted = made.machine.gpu() != nullptr && made.problem.blocks == nullptr &&
+                       made.problem.lists == nullptr;
   if (counted && (arguments.json || arguments.explain)) {
     accesses = report_of(made, candidates_counted);
   }
@@ -188,6 +206,10 @@ void print(const PlanArguments& arguments, const Plan& plan,
 
 void plan(const PlanArguments& arguments) {
   const Array array = array_of(arguments);
+  arguments.index.refuse_with("--src, --dst or --mesh", arguments.devices.any(),
+                              "arrays that are spread have no lists");
+  arguments.index.refuse_with("--to or --from with blocks", has_blocks(arguments.values),
+                              "it moves single values");
   if (arguments.devices.any()) {
     const std::vector<int> order = order_of(arguments, array.header);
     return arguments.devices.print_plan(array.header, order, arguments.on, arguments.explain,
@@ -208,6 +230,10 @@ void plan(const PlanArguments& arguments) {
   const Problem problem = problem_of(arguments, array.header);
   float bias = 0;
   const Epilogue epilogue = arguments.values.any() ? arguments.values.epilogue(bias) : Epilogue{};
+  if (arguments.index.any()) {
+    const Plan made = indexed_plan_of(arguments, array.header, epilogue, options);
+    return print(arguments, made, std::nullopt);
+  }
   const Plan made = plan_of(problem, epilogue, options);
   print(arguments, made, schedule_of(arguments, problem, made));
 }
@@ -251,6 +277,7 @@ void add_plan_command(CLI::App& app) {
           "run at a time; 0 means as many as the GPU takes")
       ->type_name("N");
   arguments->order.add_to(command);
+  arguments->index.add_to(command);
   arguments->work.add_to(command, false);
   arguments->values.add_to(command);
   command.add_flag("--pad", arguments->pad,

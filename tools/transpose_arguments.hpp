@@ -5,6 +5,7 @@
 
 #include "arguments.hpp"
 #include "files/output_file.hpp"
+#include "index_arguments.hpp"
 #include "io/array_file.hpp"
 
 namespace cornerturn::cli {
@@ -13,6 +14,7 @@ struct TransposeArguments {
   std::string in;
   std::string out;
   OrderArguments order;
+  IndexArguments index;
   WorkArguments work;
   std::string device = "cpu";
   bool raw = false;

@@ -196,6 +196,7 @@ class BlockTransposition {
     TransposeReport report;
     report.permutation = order_;
     report.result = result;
+    report.moved_bytes = input_.bytes;
     report.result_bytes = outputs_[0].bytes();
     report.types = blocks_.back() ? fmt::format("{} to {}", name, io::descr_text(result))
                                   : fmt::format("{} to {}", io::descr_text(input_.header), name);

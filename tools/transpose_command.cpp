@@ -12,6 +12,7 @@
 #include "io/npy_dtype.hpp"
 #include "io/rearrange.hpp"
 #include "io/rearrange_gpu.hpp"
+#include "io/rearrange_indexed.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
 #include "transpose_arguments.hpp"
@@ -31,10 +32,7 @@ class Transposition {
     refuse_block_options(arguments_);
     open_input();
     find_conversion();
-    header_.shape.clear();
-    for (const int axis : permutation_) {
-      header_.shape.push_back(input_.header.shape[static_cast<std::size_t>(axis)]);
-    }
+    find_shape();
     find_output();
     plan();
     say_when_interrupted(in_order_ ? "a part of OUT is written"
@@ -58,10 +56,29 @@ class Transposition {
     header_.fortran_order = false;
     const auto rank = static_cast<int>(header_.shape.size());
     permutation_ = arguments_.order.permutation(rank);
+    if (arguments_.index.any()) return read_index();
     // A file that memory cannot hold would be read again and again through the mapping.
     if (!on_gpu_ && memory_ == 0 && !input_.in_memory() && input_.bytes > available_memory() / 2) {
       memory_ = std::max(io::least_memory, available_memory() / 2);
     }
+  }
+
+  void read_index() {
+    const IndexArguments& index = arguments_.index;
+    index.refuse_with("--device gpu", on_gpu_, "it is for the CPU");
+    index.refuse_with("--memory", memory_ > 0, "IN is mapped into memory as a whole");
+    index_.emplace(index, input_.header.shape);
+  }
+
+  // Of the result; `moved_` counts its bytes as elements of IN.
+  void find_shape() {
+    moved_ = input_.bytes;
+    std::vector<std::int64_t> shape = input_.header.shape;
+    if (index_) {
+      shape = indexed_shape(std::move(shape), index_->list());
+      moved_ = io::array_bytes(shape, input_.header.item_size);
+    }
+    header_.shape = permuted(shape, permutation_);
   }
 
   void find_conversion() {
@@ -76,11 +93,12 @@ class Transposition {
     header_.item_size = to.size();
   }
 
-  std::int64_t result_bytes() const { return conversion_.result_bytes(input_.bytes); }
+  std::int64_t result_bytes() const { return conversion_.result_bytes(moved_); }
 
   // What stands at OUT now can be read again or not.
   void find_output() {
     in_order_ = check_output(input_, "OUT", arguments_.out);
+    if (index_) check_output(index_->input(), "OUT", arguments_.out);
     if (arguments_.verify && in_order_) {
       throw Error(Status::invalid_argument, files::label_of("OUT", arguments_.out) +
                                                 " cannot be read again: --verify needs a file");
@@ -88,11 +106,15 @@ class Transposition {
   }
 
   void plan() {
-    if (input_.bytes == 0) return;
+    if (moved_ == 0) return;
     problem_ = io::file_problem(input_.header.shape, input_.header.item_size,
                                 input_.header.fortran_order, permutation_);
     threads_ = cpu::resolve_threads(options_.threads);
-    if (on_gpu_) {
+    if (index_) {
+      indexed_.emplace(io::IndexedArray(input_.header.shape, input_.header.item_size,
+                                        input_.header.fortran_order, permutation_, index_->list()),
+                       threads_);
+    } else if (on_gpu_) {
       schedule_ = io::make_gpu_schedule(problem_, memory_, in_order_, conversion_);
       in_order_ = schedule_->in_order;
       device_ = io::gpu_box_plan(*schedule_, options_, conversion_).device();
@@ -113,12 +135,13 @@ class Transposition {
 
   // Timing may find another than the model has chosen.
   void find_kernel() {
-    kernel_ = on_gpu_ ? io::gpu_box_plan(*schedule_, options_, conversion_).kernel()
-                      : io::box_plan(*schedule_, options_).kernel();
+    kernel_ = indexed_  ? io::piece_plan(*indexed_, options_).kernel()
+              : on_gpu_ ? io::gpu_box_plan(*schedule_, options_, conversion_).kernel()
+                        : io::box_plan(*schedule_, options_).kernel();
   }
 
   void move() {
-    if (!schedule_) return;
+    if (!schedule_ && !indexed_) return;
     source_ = {nullptr, &input_.file, input_.offset};
     if (input_.in_memory()) {
       source_.memory = input_.spooled.data();
@@ -129,6 +152,7 @@ class Transposition {
       source_.memory = mapping_.data() + input_.offset;
     }
     const io::Sink sink = output_->sink();
+    if (indexed_) return move_indexed(sink);
     io::Sink scratch = sink;
     files::File temporary;
     if (schedule_->route == io::Route::two_pass && (in_order_ || conversion_.converts())) {
@@ -145,19 +169,29 @@ class Transposition {
     find_kernel();
   }
 
+  void move_indexed(const io::Sink& sink) {
+    const ProgressLine line(result_bytes(), [&] { return progress_.bytes_written.load(); });
+    io::rearrange_indexed(*indexed_, source_.memory, sink, in_order_, options_, progress_,
+                          conversion_);
+  }
+
   void verify() {
-    if (input_.bytes == 0) return;
+    if (moved_ == 0) return;
     const io::Sink written = output_->sink();
     io::Source result{nullptr, written.file, written.offset};
     io::Mapping mapped;
-    if (memory_ == 0) {
+    if (memory_ == 0 && !indexed_) {
       mapped = io::Mapping(*written.file, threads_);
       result.memory = mapped.data() + written.offset;
     }
     io::Progress progress;
     const Clock::time_point start = Clock::now();
-    const ProgressLine line(input_.bytes, [&] { return progress.bytes_compared.load(); });
-    io::verify(problem_, source_, result, threads_, memory_, progress, conversion_);
+    const ProgressLine line(moved_, [&] { return progress.bytes_compared.load(); });
+    if (indexed_) {
+      io::verify_indexed(*indexed_, source_.memory, result, progress, conversion_);
+    } else {
+      io::verify(problem_, source_, result, threads_, memory_, progress, conversion_);
+    }
     input_.file.require_size(input_.in_memory() ? 0 : input_.offset + input_.bytes);
     verify_seconds_ = seconds_since(start);
   }
@@ -173,10 +207,13 @@ class Transposition {
     TransposeReport report;
     report.permutation = permutation_;
     report.result = header_;
+    report.moved_bytes = moved_;
     report.result_bytes = result_bytes();
+    if (index_) report.index = index_->list();
     report.types = io::descr_text(input_.header);
     if (conversion_.converts()) report.types += " to " + conversion_.dst_type().name();
     if (schedule_) report.schedule = io::summary_of(*schedule_);
+    if (indexed_) report.schedule = io::summary_of(*indexed_);
     report.kernel = kernel_;
     report.device = device_;
     report.seconds = move_seconds_;
@@ -193,6 +230,9 @@ class Transposition {
   io::InputArray input_;
   io::NpyHeader header_;  // of the output
   std::vector<int> permutation_;
+  std::optional<IndexFile> index_;
+  std::optional<io::IndexedSchedule> indexed_;
+  std::int64_t moved_ = 0;
   std::int64_t memory_ = 0;
   std::optional<ArrayOutput> output_;
   bool in_order_ = false;
@@ -229,6 +269,7 @@ void add_transpose_command(CLI::App& app) {
       "Transpose IN where it lies, with a journal beside it; after an interruption the "
       "same command finishes the work");
   arguments->order.add_to(command);
+  arguments->index.add_to(command);
   arguments->work.add_to(command, true);
   arguments->values.add_to(command);
   command
@@ -260,6 +301,12 @@ void add_transpose_command(CLI::App& app) {
                    "Do not wait until OUT is on the disk: a power failure may then lose it");
   command.add_flag("--json", arguments->json, "Write the report as JSON");
   command.callback([arguments, out] {
+    arguments->index.refuse_with("--in-place", arguments->in_place,
+                                 "OUT has other entries than IN");
+    arguments->index.refuse_with(is_from_blocks(arguments->values)
+                                     ? "--from " + arguments->values.from
+                                     : "--to " + arguments->values.to,
+                                 has_blocks(arguments->values), "it moves single values");
     if (arguments->in_place) return transpose_in_place(*arguments);
     if (out->count() == 0) throw CLI::RequiredError("OUT");
     arguments->to_pipe = files::is_standard_output(arguments->out);

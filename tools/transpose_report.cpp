@@ -9,8 +9,8 @@
 namespace cornerturn::cli {
 namespace {
 
-double rate_of(const TransposeReport& report, const io::InputArray& input) {
-  return static_cast<double>(input.bytes) / std::max(report.seconds, 1e-9);
+double rate_of(const TransposeReport& report) {
+  return static_cast<double>(report.moved_bytes) / std::max(report.seconds, 1e-9);
 }
 
 nlohmann::json to_json(const TransposeReport& report, const TransposeArguments& arguments,
@@ -27,13 +27,18 @@ nlohmann::json to_json(const TransposeReport& report, const TransposeArguments& 
                          {"result_dtype", io::descr_text(report.result)},
                          {"result_bytes", report.result_bytes},
                          {"seconds", report.seconds},
-                         {"bytes_per_second", rate_of(report, input)},
+                         {"bytes_per_second", rate_of(report)},
                          {"verified", arguments.verify}};
   if (input.bytes_after > 0) json["bytes_after"] = input.bytes_after;
   json["synced"] = report.synced;
   if (report.synced) json["sync_seconds"] = report.sync_seconds;
   if (arguments.verify) json["verify_seconds"] = report.verify_seconds;
   if (!report.blocks.empty()) json["blocks"] = report.blocks;
+  if (report.index) {
+    json["index"] = {{"file", arguments.index.file},
+                     {"axis", report.index->axis},
+                     {"entries", report.index->entries}};
+  }
   if (!arguments.scales.empty()) json["scales"] = arguments.scales;
   if (!report.schedule) return json;
   if (!report.kernel.empty()) json["kernel"] = report.kernel;
@@ -60,9 +65,13 @@ void TransposeReport::print(const TransposeArguments& arguments, const io::Input
     io::print("behind   {} in IN that are left out, as NumPy does\n",
               io::size_text(input.bytes_after));
   }
+  if (index) {
+    io::print("indices  {} of axis {} from {}\n", index->entries, index->axis,
+              visible(arguments.index.file));
+  }
   if (!schedule) return;
-  io::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(input.bytes), seconds,
-            io::size_text(static_cast<std::int64_t>(rate_of(*this, input))));
+  io::print("moved    {} in {:.3f} s, {}/s\n", io::size_text(moved_bytes), seconds,
+            io::size_text(static_cast<std::int64_t>(rate_of(*this))));
   const bool on_gpu = device != "cpu";
   if (!kernel.empty()) io::print("kernel   {}{}\n", kernel, on_gpu ? " on " + device : "");
   io::print("route    {}\n", io::to_string(*schedule));

@@ -8,6 +8,7 @@
 
 #include "io/npy.hpp"
 #include "io/rearrange.hpp"
+#include "io/rearrange_indexed.hpp"
 #include "io/schedule.hpp"
 #include "transpose_arguments.hpp"
 
@@ -22,9 +23,11 @@ inline double seconds_since(Clock::time_point start) {
 struct TransposeReport {
   std::vector<int> permutation;
   io::NpyHeader result;
+  std::int64_t moved_bytes = 0;  ///< of elements as IN has them
   std::int64_t result_bytes = 0;
-  std::string types;   ///< "'<f4' to bf16"
-  std::string blocks;  ///< the format of blocks on one side
+  std::string types;                   ///< "'<f4' to bf16"
+  std::string blocks;                  ///< the format of blocks on one side
+  std::optional<io::IndexList> index;  ///< of an axis of IN
   /// Nothing had to be moved where there is none.
   std::optional<io::ScheduleSummary> schedule;
   std::string kernel;  ///< empty where there is none to choose

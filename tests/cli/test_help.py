@@ -62,6 +62,7 @@ def prepare(name):
     """What the examples of a command read."""
     np.save("in.npy", np.zeros((4, 5, 6), "f4"))
     np.save("photo.npy", np.zeros((4, 5, 3), "u1"))
+    np.save("rows.npy", np.array([3, -1, 0]))
     with open("in.raw", "wb") as file:
         file.write(bytes(480 * 640 * 3))
     with open("layouts.toml", "w") as file:
