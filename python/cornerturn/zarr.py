@@ -1,9 +1,9 @@
 """zarr: arrays that are stored transposed or in F order are read and written fast.
 
-After `cornerturn.zarr.enable()` zarr-python moves the elements of chunks through Cornerturn. What is
-stored stays the same to the byte, and so do all results. Arrays of versions 2 and 3 of the format,
-sharded or not, gain from it wherever the order of a chunk differs from that of the array that it
-belongs to. So do xarray, dask and anndata, which read and write by zarr-python.
+After `cornerturn.zarr.enable()` zarr-python moves the elements of chunks through Cornerturn. It does so too where
+its own configuration names NDBuffer and Pipeline. What is stored stays the same to the byte, and so do all results.
+Arrays of versions 2 and 3 of the format, sharded or not, gain from it wherever the order of a chunk differs from
+that of the array that it belongs to. So do xarray, dask and anndata, which read and write by zarr-python.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +134,11 @@ class Pipeline(BatchedCodecPipeline):
     """zarr's own pipeline, which puts whole chunks of version 2 in F order by Cornerturn, and reads files
     of chunks into memory that NumPy takes."""
 
+    @classmethod
+    def from_codecs(cls, *args: Any, **kwargs: Any) -> Pipeline:
+        _read_index_by_configuration()
+        return super().from_codecs(*args, **kwargs)
+
     async def read_batch(self, batch_info: Any, *args: Any, **kwargs: Any) -> Any:
         if self.supports_partial_decode:  # shards, of which parts are read
             return await super().read_batch(batch_info, *args, **kwargs)
@@ -174,6 +178,18 @@ _OWN["codec_pipeline.path"] = "zarr.core.codec_pipeline.BatchedCodecPipeline"
 # shards is read by buffers that zarr names here.
 _INDEX_PROTOTYPE = "numpy_buffer_prototype"
 _of_index = vars(sharding).get(_INDEX_PROTOTYPE)
+
+
+def _index_prototype() -> BufferPrototype:
+    configured = default_buffer_prototype()
+    return configured if configured.nd_buffer is NDBuffer else _of_index()
+
+
+def _read_index_by_configuration() -> None:
+    if _of_index is not None:
+        setattr(sharding, _INDEX_PROTOTYPE, _index_prototype)
+
+
 _lock = threading.Lock()
 _users = 0
 _before: dict[str, str] = {}  # what zarr's configuration held
@@ -217,7 +233,7 @@ class enable:
 def disable() -> None:
     """zarr-python moves the elements of chunks by itself again, however often it was enabled.
 
-    Its configuration and its registry are what they were before. Nothing happens where it is off.
+    Its configuration is what it was before. Nothing happens where it is off.
     """
     global _users
     with _lock:
@@ -239,27 +255,14 @@ def _turn_on() -> None:
         _before["codec_pipeline.path"] = _OWN["codec_pipeline.path"]
         wanted["codec_pipeline.path"] = _PIPELINE
     zarr.config.set(wanted)
-    if _of_index is not None:
-        setattr(sharding, _INDEX_PROTOTYPE, default_buffer_prototype)
+    _read_index_by_configuration()
 
 
 def _turn_off() -> None:
-    if _of_index is not None:
-        setattr(sharding, _INDEX_PROTOTYPE, _of_index)
     ours = {"ndbuffer": _NDBUFFER, "codec_pipeline.path": _PIPELINE}
     for name, value in _before.items():
         if zarr.config.get(name) == ours[name]:  # unless the program has chosen another since
             zarr.config.set({name: value})
     _before.clear()
-    for registry in _registries():
-        registry.pop(_NDBUFFER, None)
-        registry.pop(_PIPELINE, None)
-
-
-def _registries() -> Iterator[dict[str, type]]:
-    """zarr's registries, which have no function that removes an entry."""
-    for name in ("_ndbuffer_registry", "_pipeline_registry"):
-        for each in (name, f"_{name}"):  # zarr 3.1 has two underscores
-            registry = vars(zarr.registry).get(each)
-            if isinstance(registry, dict):
-                yield registry
+    if _of_index is not None and zarr.config.get("ndbuffer") != _NDBUFFER:
+        setattr(sharding, _INDEX_PROTOTYPE, _of_index)

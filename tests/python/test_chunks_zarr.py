@@ -1,9 +1,11 @@
 """cornerturn.zarr: zarr-python stores and returns the same with it, by Cornerturn's way."""
 
 import asyncio
+import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -178,8 +180,8 @@ def test_the_copy_in_a_transposed_buffer_is_packed(on):
 
 
 def test_off_leaves_nothing_behind():
-    before = dict(zarr.config.config), [dict(each) for each in cornerturn.zarr._registries()]
-    assert len(before[1]) == 2 and get_pipeline_class().__name__ == "BatchedCodecPipeline"
+    before = dict(zarr.config.config)
+    assert get_pipeline_class().__name__ == "BatchedCodecPipeline"
     with cornerturn.zarr.enable():
         inner = cornerturn.zarr.enable()
         assert get_ndbuffer_class() is cornerturn.zarr.NDBuffer
@@ -187,7 +189,7 @@ def test_off_leaves_nothing_behind():
             pass
         assert get_ndbuffer_class() is cornerturn.zarr.NDBuffer
         kept = zarr.create_array({}, shape=X.shape, chunks=(20, 16, 20), dtype="f4", zarr_format=2, order="F")
-    assert (dict(zarr.config.config), [dict(each) for each in cornerturn.zarr._registries()]) == before
+    assert dict(zarr.config.config) == before
     kept[:] = X  # an array that was opened before works on
     assert (kept[:] == X).all()
     cornerturn.zarr.disable()
@@ -273,3 +275,51 @@ def test_a_part_of_a_chunk_and_a_file_that_was_cut_short_are_read_as_they_are(tm
     # Another process cuts the file after its size was asked for.
     monkeypatch.setattr(cornerturn.zarr, "os", SimpleNamespace(fstat=lambda _: SimpleNamespace(st_size=120)))
     assert bytes(cornerturn.zarr._contents(tmp_path / "0")) == bytes(range(100))
+
+
+# A program that knows zarr alone, and shards within shards, whose index zarr reads by buffers of its own.
+OF_ZARR_ALONE = """
+import sys
+import numpy as np, zarr
+from zarr import codecs
+{line}
+x = np.arange(40 * 50 * 60, dtype="f4").reshape(40, 50, 60)
+inner = codecs.ShardingCodec(chunk_shape=(16, 16, 16), codecs=[codecs.TransposeCodec(order=(2, 1, 0)), codecs.BytesCodec()])
+outer = codecs.ShardingCodec(chunk_shape=(32, 32, 32), codecs=[inner])
+array = zarr.create_array({{}}, shape=x.shape, dtype=x.dtype, chunks=(32, 64, 64), serializer=outer, compressors=None)
+array[:] = x
+assert (array[:] == x).all() and (array[1:39, 2:49, 3:57] == x[1:39, 2:49, 3:57]).all()
+print(zarr.registry.get_ndbuffer_class().__module__, type(array.async_array.codec_pipeline).__module__)
+"""
+SETTINGS = {"ndbuffer": "cornerturn.zarr.NDBuffer", "codec_pipeline.path": "cornerturn.zarr.Pipeline"}
+VARIABLES = {"ZARR_NDBUFFER": SETTINGS["ndbuffer"], "ZARR_CODEC_PIPELINE__PATH": SETTINGS["codec_pipeline.path"]}
+
+
+def alone(line="", environment=()):
+    done = subprocess.run([sys.executable, "-c", OF_ZARR_ALONE.format(line=line)], capture_output=True, text=True,
+                          env={**os.environ, **dict(environment)})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(), done.stderr
+
+
+@pytest.mark.parametrize(("line", "environment"), [(f"zarr.config.set({SETTINGS})", {}), ("", VARIABLES)], ids=["line", "variables"])
+def test_zarrs_configuration_switches_it_on(line, environment):
+    assert alone(line, environment)[0] == ["cornerturn.zarr", "cornerturn.zarr"]
+    page = (Path(__file__).parents[2] / "docs/chunks.md").read_text()
+    assert line.replace("'", '"') in page and all(f"{name}={value}" in page for name, value in environment.items())
+
+
+def test_enable_and_disable_leave_what_zarrs_configuration_names():
+    line = "import cornerturn.zarr; cornerturn.zarr.enable(); cornerturn.zarr.disable()"
+    assert alone(line, VARIABLES)[0] == ["cornerturn.zarr", "cornerturn.zarr"]
+
+
+def test_without_a_word_zarr_stays_as_it_is():
+    said, warned = alone()
+    assert said == ["zarr.core.buffer.cpu", "zarr.core.codec_pipeline"] and "Cornerturn" not in warned
+
+
+def test_a_package_that_cannot_be_imported_is_a_warning():
+    said, warned = alone("sys.modules['cornerturn.zarr'] = None")
+    assert said == ["zarr.core.buffer.cpu", "zarr.core.codec_pipeline"]
+    assert "RuntimeWarning: import of cornerturn.zarr halted" in warned and "zarr moves its chunks by itself" in warned
