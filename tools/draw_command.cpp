@@ -55,7 +55,8 @@ int element_bytes(const DrawArguments& arguments) {
 /// The layout, and the bytes of its elements.
 std::pair<SwizzledLayout, int> tile(const DrawArguments& arguments) {
   int bytes = arguments.bytes.empty() ? 0 : element_bytes(arguments);
-  const SwizzledLayout layout = parse_layout_of(arguments.layout, bytes);
+  SwizzledLayout layout = parse_layout_of(arguments.layout, bytes);
+  layout.layout = lab::tile_layout(layout.layout);
   return {layout, bytes};
 }
 

@@ -36,7 +36,8 @@ struct ExplainArguments {
 int explain_layout(const ExplainArguments& arguments) {
   int bytes =
       arguments.dtype.empty() ? 0 : static_cast<int>(parse_dtype("--dtype", arguments.dtype).size);
-  const SwizzledLayout layout = parse_layout_of(arguments.layout, bytes);
+  SwizzledLayout layout = parse_layout_of(arguments.layout, bytes);
+  layout.layout = lab::tile_layout(layout.layout);
   const lab::TileShape tile = lab::tile_shape(layout.layout, bytes);
   const lab::AccessDefaults defaults = {arguments.store ? SharedOp::store : SharedOp::load,
                                         lab::checked_width("--vector", arguments.vector)};

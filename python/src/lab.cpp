@@ -129,9 +129,16 @@ std::string drawn(const lab::Picture& picture, int width) {
   return to_text(picture, {false, width});
 }
 
-lab::Explanation explain(const SwizzledLayout& layout, int bytes,
+// As rows and columns.
+SwizzledLayout tile_of(SwizzledLayout layout) {
+  layout.layout = lab::tile_layout(layout.layout);
+  return layout;
+}
+
+lab::Explanation explain(const SwizzledLayout& given, int bytes,
                          const std::vector<std::string>& texts, bool store, int width,
                          const std::string& device) {
+  const SwizzledLayout layout = tile_of(given);
   const lab::TileShape tile = lab::tile_shape(layout.layout, bytes);
   const lab::AccessDefaults defaults = {store ? SharedOp::store : SharedOp::load,
                                         lab::checked_width("vector", width)};
@@ -233,13 +240,13 @@ void add_layouts(nb::module_& module) {
       .def(
           "svg",
           [](const SwizzledLayout& l, int bytes, int unit, bool offsets) {
-            return to_svg(lab::tile_picture(l, bytes, unit, offsets));
+            return to_svg(lab::tile_picture(tile_of(l), bytes, unit, offsets));
           },
           "bytes"_a, "unit"_a, "offsets"_a, Released())
       .def(
           "draw",
           [](const SwizzledLayout& l, int bytes, int unit, bool offsets, int width) {
-            return drawn(lab::tile_picture(l, bytes, unit, offsets), width);
+            return drawn(lab::tile_picture(tile_of(l), bytes, unit, offsets), width);
           },
           "bytes"_a, "unit"_a, "offsets"_a, "width"_a, Released())
       .def("__str__", [](const SwizzledLayout& l) { return to_string(l); })

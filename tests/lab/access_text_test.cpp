@@ -64,6 +64,24 @@ TEST(AccessText, BytesBehindALayoutNeedItsStrides) {
   EXPECT_THROW(parse_access("rows:ldmatrix", tile, {}), Error);
 }
 
+TEST(AccessText, MatricesByTheirNamesInPtxAndCute) {
+  const TileShape tile = {64, 64, 2};
+  for (const auto& [name, same] :
+       {std::pair{"ldmatrix.trans", "ldmatrix"}, std::pair{"ldmatrix.x2.trans", "ldmatrix.x2"},
+        std::pair{"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", "ldmatrix.x4"},
+        std::pair{"stmatrix.sync.aligned.m8n8.x1.shared.b16", "stmatrix.x1"},
+        std::pair{"SM75_U32x4_LDSM_N", "ldmatrix"}, std::pair{"SM75_U16x2_LDSM_T", "ldmatrix.x1"},
+        std::pair{"SM90_U16x8_STSM_T", "stmatrix"},
+        std::pair{"SM90_U32x2_STSM_N", "stmatrix.x2"}}) {
+    SCOPED_TRACE(name);
+    expect_same(parse_access(name, tile, {}), parse_access(same, tile, {}));
+  }
+  for (const char* name : {"ldmatrix.x3", "ldmatrix.", "ldmatrix.trans.", "ldmatrixtrans",
+                           "SM75_U32x8_LDSM_N", "SM75_U16x1_LDSM_T", "SM90_U32x4_LDSM_N"}) {
+    EXPECT_THROW(parse_access(name, tile, {}), Error) << name;
+  }
+}
+
 // What the page gets of a rung costs what the rung's accesses do.
 TEST(AccessText, OfRungsCostsTheSame) {
   for (const auto& [rung, layout] :

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "access/patterns.hpp"
 #include "cornerturn/error.hpp"
@@ -18,7 +22,8 @@ namespace {
 
 Explanation explained(const char* layout, int bytes, const std::vector<std::string>& accesses,
                       const AccessDefaults& defaults = {}) {
-  const SwizzledLayout parsed = parse_swizzled_layout(layout);
+  SwizzledLayout parsed = parse_swizzled_layout(layout);
+  parsed.layout = tile_layout(parsed.layout);
   std::vector<Access> list;
   for (const std::string& text : accesses) {
     list.push_back(parse_access(text, tile_shape(parsed.layout, bytes), defaults));
@@ -126,6 +131,103 @@ TEST(Explain, AgreesWithTheProofs) {
   EXPECT_TRUE(explained("(64,64):(64,1)", 4, {"diagonal:16"}).clean());
 }
 
+// Banks counted with nothing but sets: of eight lanes that take 16 bytes each.
+int plain_count(const std::vector<std::int64_t>& addresses) {
+  int wavefronts = 0;
+  for (std::size_t first = 0; first < addresses.size(); first += 8) {
+    std::array<std::set<std::int64_t>, 8> wanted;  // of banks, four at a time
+    for (std::size_t i = first; i < first + 8; ++i) {
+      const std::int64_t place = addresses[i] / 16;
+      wanted[static_cast<std::size_t>(place % 8)].insert(place);
+    }
+    std::size_t most = 0;
+    for (const std::set<std::int64_t>& places : wanted) most = std::max(most, places.size());
+    wavefronts += static_cast<int>(most);
+  }
+  return wavefronts;
+}
+
+TEST(Explain, WhereColumnsLieTogetherLanesTakeThem) {
+  for (const auto& [layout, swizzled] :
+       {std::pair{"(64,48):(1,64)", false}, std::pair{"Swizzle<3,3,3> o (64,48):(1,64)", true}}) {
+    const auto address = [swizzled = swizzled](int row, int column) {
+      const int offset = row + 64 * column;
+      return std::int64_t{2} * (swizzled ? offset ^ ((offset / 64 % 8) * 8) : offset);
+    };
+    std::vector<std::int64_t> rows;  // lane i takes column i
+    for (int i = 0; i < 48 * 8; ++i) rows.push_back(address(i / 48 * 8, i % 48));
+    std::vector<std::int64_t> columns;
+    for (int i = 0; i < 48 * 8; ++i) columns.push_back(address(i % 8 * 8, i / 8));
+    std::vector<std::int64_t> matrices;
+    for (int row = 0; row < 64; row += 16) {
+      for (int column = 0; column < 48; column += 16) {
+        for (int lane = 0; lane < 32; ++lane) {
+          matrices.push_back(address(row + lane / 16 * 8, column + lane % 16));
+        }
+      }
+    }
+    const Explanation e =
+        explained(layout, 2, {"rows:load:16", "columns:store:16", "ldmatrix", "stmatrix.x4.trans"});
+    EXPECT_EQ(e.accesses[0].wavefronts, plain_count(rows)) << layout;
+    EXPECT_EQ(e.accesses[1].wavefronts, plain_count(columns)) << layout;
+    EXPECT_EQ(e.accesses[2].wavefronts, plain_count(matrices)) << layout;
+    EXPECT_EQ(e.accesses[3].wavefronts, plain_count(matrices)) << layout;
+    EXPECT_EQ(e.accesses[2].clean(), swizzled);
+    EXPECT_EQ(e.accesses[2].floor, 48 * 64 / 64);
+  }
+  EXPECT_EQ(refusal("(64,40):(1,64)", 2, "ldmatrix"),
+            "access 'ldmatrix': 64 x 40 elements are no whole number of 16 x 16, what 4 matrices "
+            "take");
+  EXPECT_EQ(refusal("(64,8):(1,60)", 2, "rows:16"),
+            "access 'rows:16': lane 1 takes 16 B at byte 120, element (0,1): the address is no "
+            "multiple of 16");
+  EXPECT_EQ(refusal("((4,2),8):((1,64),8)", 2, "rows:16"),
+            "access 'rows:16': lane 0 takes 16 B from (0,0) on, but (0,0) lies at byte 0 and (4,0) "
+            "at byte 128: they are no neighbours");
+}
+
+// What a tile and its transpose cost for the same lanes.
+TEST(Explain, ATransposedTileCostsTheSame) {
+  for (const auto& [access, other] :
+       {std::pair{"rows:16", "columns:16"}, std::pair{"columns:8", "rows:8"},
+        std::pair{"blocks:16", "blocks:16"}, std::pair{"diagonal:store:16", "diagonal:store:16"},
+        std::pair{"ldmatrix.x2", "ldmatrix.x2"}, std::pair{"rows", "rows"}}) {
+    const bool one = std::string_view(access) == "rows";  // of one element along the rows of either
+    const Explanation down = explained("Swizzle<2,2,5> o (64,32):(1,64)", 4, {access});
+    const Explanation across =
+        explained("Swizzle<2,2,5> o (32,64):(64,1)", 4, {one ? "columns" : other});
+    EXPECT_EQ(down.accesses[0].wavefronts, across.accesses[0].wavefronts) << access;
+    EXPECT_EQ(down.accesses[0].floor, across.accesses[0].floor) << access;
+  }
+  const Explanation padded = explained("(24,32):(1,24)", 4, {"rows"});
+  ASSERT_TRUE(padded.remedy);
+  EXPECT_TRUE(explain(padded.remedy->layout, 4, {parse_access("rows", padded.tile, {})},
+                      plan::gpu::device_named("h200"))
+                  .clean());
+}
+
+TEST(Explain, ThreeModesAreRowsAndColumns) {
+  for (const auto& [given, read] :
+       {std::pair{"(64,32,3):(32,1,2048)", "(64,(32,3)):(32,(1,2048))"},
+        std::pair{"(3,64,32):(2048,32,1)", "((64,3),32):((32,2048),1)"},
+        std::pair{"(64,32,3):(1,64,2048)", "(64,(32,3)):(1,(64,2048))"},
+        std::pair{"((8,2),1,(4,2),2):((8,256),0,(64,512),1)",
+                  "((1,(8,2),(4,2)),2):((0,(8,256),(64,512)),1)"},
+        std::pair{"(4,4,4):(64,16,4)", "(4,(4,4)):(64,(16,4))"},
+        std::pair{"(4,8):(8,1)", "(4,8):(8,1)"}, std::pair{"32:1", "32:1"}}) {
+    EXPECT_EQ(to_string(tile_layout(parse_layout(given))), read);
+  }
+  // Two stages of a tile cost twice as much as one.
+  const Explanation one = explained("Swizzle<3,3,3> o (64,64):(64,1)", 2, {"ldmatrix", "rows:16"});
+  const Explanation two =
+      explained("Swizzle<3,3,3> o (64,64,2):(64,1,4096)", 2, {"ldmatrix", "rows:16"});
+  EXPECT_EQ(two.tile.columns, 128);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(two.accesses[i].wavefronts, 2 * one.accesses[i].wavefronts);
+  }
+  EXPECT_TRUE(two.clean());
+}
+
 TEST(Explain, BitsPeriodAndNumbers) {
   const Explanation e = explained("Swizzle<4,0,4> o (32,16):(16,1)", 4, {});
   EXPECT_EQ(e.period.unchanged, (std::vector<std::int64_t>{0}));
@@ -197,9 +299,9 @@ TEST(Explain, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal("(64,64):(65,1)", 4, "columns:16"),
             "access 'columns:16': lane 1 takes 16 B at byte 260, element (1,0): the address is no "
             "multiple of 16");
-  EXPECT_EQ(refusal("(4,4):(1,4)", 4, "rows:16"),
+  EXPECT_EQ(refusal("(4,4):(2,8)", 4, "rows:16"),
             "access 'rows:16': lane 0 takes 16 B from (0,0) on, but (0,0) lies at byte 0 and (0,1) "
-            "at byte 16: they are no neighbours");
+            "at byte 32: they are no neighbours");
   EXPECT_EQ(
       refusal("(256,256):(256,1)", 4, "rows"),
       "(256,256):(256,1) takes 262144 B: more than the 232448 B of shared memory that a block "
@@ -212,7 +314,7 @@ TEST(Explain, RefusesWhatCannotBe) {
   EXPECT_NE(refusal("(4,4):(4,1)", 4, "table:0,1,99").find("character 5"), std::string::npos);
   EXPECT_NE(refusal("(4,4):(4,1)", 4, "tv:32:1").find("thread 16, step 0 takes element 16"),
             std::string::npos);
-  EXPECT_NE(refusal("(2,2,2)", 4, "rows").find("3 modes"), std::string::npos);
+  EXPECT_THROW(tile_shape(parse_layout("(2,2,2)"), 4), Error);
 }
 
 TEST(Explain, ARungsOwnAccesses) {

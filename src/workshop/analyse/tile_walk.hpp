@@ -1,4 +1,5 @@
-// How the lanes of the warps walk over a tile of rows x columns elements, V of a row an access.
+// How the lanes of the warps walk over a tile of rows x columns elements, V of a row an access, or
+// V of a column where those lie together.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,9 @@ struct TileWalk {
   LayoutWalk kind = LayoutWalk::rows;
   std::int64_t rows = 1;
   std::int64_t columns = 1;
-  int vector = 1;    ///< elements an access
-  int matrices = 4;  ///< ldmatrix: of one request, 1, 2 or 4
+  int vector = 1;     ///< elements an access
+  int matrices = 4;   ///< ldmatrix: of one request, 1, 2 or 4
+  bool down = false;  ///< an access takes neighbours of a column, and so on for blocks and matrices
 
   /// Not empty: the tile is no whole number of accesses.
   std::string why_not() const;
@@ -38,6 +40,9 @@ struct TileWalk {
   int steps() const {
     return kind == LayoutWalk::blocks || kind == LayoutWalk::diagonal ? vector : 1;
   }
+  // The tile as it is where accesses go down: its columns are rows.
+  std::int64_t height() const { return down ? columns : rows; }
+  std::int64_t width() const { return down ? rows : columns; }
   int matrix_rows() const { return matrices == 1 ? 8 : 16; }
   int matrix_columns() const { return matrices == 4 ? 2 : 1; }  // in vectors
 };

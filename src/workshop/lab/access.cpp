@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "cornerturn/error.hpp"
 #include "workshop/analyse/notation.hpp"
@@ -169,7 +172,34 @@ class Table {
   std::size_t at_ = 0;
 };
 
-// The walk of this name, if there is one: "ldmatrix.x2" has two matrices.
+// How many matrices the instruction of this name takes, as the lab, PTX or CuTe writes it:
+// "ldmatrix", "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16", "SM75_U16x4_LDSM_T".
+int matrices_of(std::string_view text) {
+  for (const int matrices : {1, 2, 4}) {
+    for (const auto& [prefix, suffix] : {std::pair{"SM75_", "LDSM"}, std::pair{"SM90_", "STSM"}}) {
+      if (text == fmt::format("{}U32x{}_{}_N", prefix, matrices, suffix)) return matrices;
+      if (text == fmt::format("{}U16x{}_{}_T", prefix, 2 * matrices, suffix)) return matrices;
+    }
+  }
+  if (text.substr(0, 8) != "ldmatrix" && text.substr(0, 8) != "stmatrix") return 0;
+  text.remove_prefix(8);
+  int matrices = 4;
+  while (!text.empty()) {
+    if (text.front() != '.') return 0;
+    const std::size_t end = std::min(text.find('.', 1), text.size());
+    const std::string_view part = text.substr(1, end - 1);
+    text.remove_prefix(end);
+    if (part == "x1" || part == "x2" || part == "x4") {
+      matrices = part[1] - '0';
+    } else if (part != "trans" && part != "sync" && part != "aligned" && part != "m8n8" &&
+               part != "shared" && part != "b16") {
+      return 0;
+    }
+  }
+  return matrices;
+}
+
+// The walk of this name, if there is one.
 std::optional<TileWalk> walk_named(std::string_view text) {
   TileWalk walk;
   for (const LayoutWalk kind :
@@ -178,13 +208,9 @@ std::optional<TileWalk> walk_named(std::string_view text) {
     if (text == name(kind)) return walk;
   }
   walk.kind = LayoutWalk::matrices;
-  for (const int matrices : {1, 2, 4}) {
-    walk.matrices = matrices;
-    for (const char* op : {"ldmatrix", "stmatrix"}) {
-      if (text == fmt::format("{}.x{}", op, matrices) || (matrices == 4 && text == op)) return walk;
-    }
-  }
-  return std::nullopt;
+  walk.matrices = matrices_of(text);
+  if (walk.matrices == 0) return std::nullopt;
+  return walk;
 }
 
 }  // namespace
@@ -200,6 +226,35 @@ const char* name(SharedOp op) {
     default:
       return "stmatrix";
   }
+}
+
+Layout tile_layout(const Layout& layout) {
+  const int rank = layout.rank();
+  if (rank < 3) return layout;
+  // The stride from an element of mode `i` to the next one.
+  const auto stride = [&](int i) {
+    const Layout mode = layout.mode(i);
+    for (int k = 0; k < mode.leaves; ++k) {
+      if (mode.leaf[k].extent > 1) return std::abs(mode.leaf[k].stride);
+    }
+    return std::int64_t{0};
+  };
+  int together = 0;
+  while (together < rank && stride(together) != 1) ++together;
+  const int cut = together == rank ? 1 : std::max(together, 1);
+  std::vector<int> before(static_cast<std::size_t>(cut));
+  std::iota(before.begin(), before.end(), 0);
+  std::stable_sort(before.begin(), before.end(),
+                   [&](int a, int b) { return stride(a) < stride(b); });
+  detail::TupleBuilder rows;
+  for (const int i : before) rows.add(layout.mode(i));
+  detail::TupleBuilder columns;
+  for (int i = cut; i < rank; ++i) columns.add(layout.mode(i));
+  const auto one = [](detail::TupleBuilder& modes, int count, const Layout& first) {
+    return count == 1 ? first : modes.layout();
+  };
+  return make_layout(
+      {one(rows, cut, layout.mode(before.front())), one(columns, rank - cut, layout.mode(cut))});
 }
 
 TileShape tile_shape(const Layout& layout, int bytes) {
@@ -220,12 +275,16 @@ TileShape tile_shape(const Layout& layout, int bytes) {
                             layout.size(), most_tile_elements));
   }
   if (rank == 1) return {1, layout.size(), bytes};
-  return {layout.mode(0).size(), layout.mode(1).size(), bytes};
+  const std::int64_t rows = layout.mode(0).size();
+  const std::int64_t columns = layout.mode(1).size();
+  const bool across = columns > 1 && layout(0, 1) == layout(0, 0) + 1;
+  const bool down = !across && rows > 1 && layout(1, 0) == layout(0, 0) + 1;
+  return {rows, columns, bytes, down};
 }
 
 Access walk_access(const TileWalk& walk, SharedOp op) {
   if (std::string reason = walk.why_not(); !reason.empty()) refuse_access(name(walk.kind), reason);
-  Access access{name(walk.kind), op, walk.vector, {}};
+  Access access{name(walk.kind), op, walk.vector, {}, walk.down};
   const std::int64_t requests = walk.requests();
   access.requests.resize(static_cast<std::size_t>(requests));
   for (std::int64_t i = 0; i < requests; ++i) {
@@ -256,7 +315,8 @@ Access parse_access(std::string_view text, const TileShape& tile, const AccessDe
       refuse_access(text, "rows of matrices have 16 bytes");
     if (suffixes.op) refuse_access(text, "ldmatrix loads and stmatrix stores");
     width = 16;
-    access.op = rest.substr(0, 2) == "ld" ? SharedOp::ldmatrix : SharedOp::stmatrix;
+    const bool loads = rest.substr(0, 2) == "ld" || rest.find("LDSM") != rest.npos;
+    access.op = loads ? SharedOp::ldmatrix : SharedOp::stmatrix;
   }
   if (!is_width(width))
     refuse_access(text, fmt::format("{} B a lane: 1, 2, 4, 8 or 16 can be", width));
@@ -265,10 +325,12 @@ Access parse_access(std::string_view text, const TileShape& tile, const AccessDe
                                     tile.bytes));
   }
   access.vector = width / tile.bytes;
+  access.down = tile.down && access.vector > 1;
   if (walk) {
     walk->rows = tile.rows;
     walk->columns = tile.columns;
     walk->vector = access.vector;
+    walk->down = access.down;
     if (std::string reason = walk->why_not(); !reason.empty()) refuse_access(text, reason);
     access = walk_access(*walk, access.op);
   } else if (rest.substr(0, 3) == "tv:") {

@@ -40,6 +40,7 @@ void check_layout(const CheckedLayout& layout, const plan::gpu::DeviceInfo& devi
   try {
     int bytes = layout.bytes;
     parsed = parse_layout_of(layout.layout, bytes);
+    parsed.layout = tile_layout(parsed.layout);
     tile = tile_shape(parsed.layout, layout.bytes);
     const Explanation alone = explain(parsed, layout.bytes, {}, device);
     if (alone.same_place && layout.injective) {

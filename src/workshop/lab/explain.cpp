@@ -147,13 +147,13 @@ TimeCost time_cost(const std::vector<AccessExplanation>& accesses,
                             "address is no multiple of {}",
                             access.name, fault.lane, width, at, point.row, point.column, width));
   }
-  const int column = point.column + fault.element;
-  throw Error(
-      Status::invalid_argument,
-      fmt::format("access '{}': lane {} takes {} B from ({},{}) on, but ({},{}) lies at "
-                  "byte {} and ({},{}) at byte {}: they are no neighbours",
-                  access.name, fault.lane, width, point.row, point.column, point.row, point.column,
-                  at, point.row, column, placed.at(point.row, column) * bytes));
+  const int row = point.row + (access.down ? fault.element : 0);
+  const int column = point.column + (access.down ? 0 : fault.element);
+  throw Error(Status::invalid_argument,
+              fmt::format("access '{}': lane {} takes {} B from ({},{}) on, but ({},{}) lies at "
+                          "byte {} and ({},{}) at byte {}: they are no neighbours",
+                          access.name, fault.lane, width, point.row, point.column, point.row,
+                          point.column, at, row, column, placed.at(row, column) * bytes));
 }
 
 }  // namespace
@@ -187,6 +187,7 @@ AccessExplanation explain_access(const Placement& placed, int bytes, const Acces
   result.name = access.name;
   result.op = access.op;
   result.vector = access.vector;
+  result.down = access.down;
   result.width = access.vector * bytes;
   result.requests.reserve(access.requests.size());
   for (const LanePoints& points : access.requests) {
@@ -234,7 +235,7 @@ Request explain_request(const WarpRequest& lanes, SharedOp op) {
 WarpRequest request_of(const Placement& placed, int bytes, const Access& access,
                        const LanePoints& points) {
   WarpRequest request;
-  const auto fault = set_addresses(request, points, access.vector, bytes, access.vector, placed.at);
+  const auto fault = set_addresses(request, points, access, bytes, access.vector, placed.at);
   if (fault) refuse_lane(placed, bytes, access, *fault, points[fault->lane]);
   return request;
 }
@@ -245,7 +246,7 @@ std::int64_t conflicts_of(const SwizzledLayout& layout, int bytes, const Access&
   WarpRequest request;
   const auto place = [&](int row, int column) { return offset_of(layout, row, column); };
   for (const LanePoints& points : access.requests) {
-    if (set_addresses(request, points, access.vector, bytes, access.vector, place)) return -1;
+    if (set_addresses(request, points, access, bytes, access.vector, place)) return -1;
     conflicts += shared_cost(request, access.op).conflicts;
     if (conflicts > enough) return conflicts;
   }

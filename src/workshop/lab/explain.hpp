@@ -38,8 +38,9 @@ struct Request {
 struct AccessExplanation {
   std::string name;
   SharedOp op = SharedOp::load;
-  int vector = 1;  ///< elements a lane
-  int width = 4;   ///< bytes a lane
+  int vector = 1;     ///< elements a lane
+  int width = 4;      ///< bytes a lane
+  bool down = false;  ///< the elements of a lane are neighbours in a column
   std::vector<Request> requests;
   std::size_t worst = 0;        ///< the request that costs most
   std::int64_t wavefronts = 0;  ///< of all requests

@@ -89,6 +89,7 @@ std::optional<Request> moved(const Placement& placed, int bytes, const AccessExp
   same.name = access.name;
   same.op = access.op;
   same.vector = access.vector;
+  same.down = access.down;
   try {
     Request result = explain_request(request_of(placed, bytes, same, request.points), access.op);
     result.points = request.points;
@@ -108,7 +109,7 @@ std::vector<Panel> tiles(const Drawing& drawing, const AccessExplanation* access
     Panel& tile = panels.emplace_back(tile_panel(title, placed, bytes, view));
     if (request == nullptr) continue;
     const auto shown = moved(placed, bytes, *access, *request);
-    if (shown) mark_lanes(tile, *shown, access->vector, view.unit, group);
+    if (shown) mark_lanes(tile, *shown, *access, view.unit, group);
   }
   return panels;
 }
@@ -209,7 +210,10 @@ Panel groups_panel(const Request& request, int only) {
   return panel;
 }
 
-void mark_lanes(Panel& tile, const Request& request, int vector, int unit, int only) {
+void mark_lanes(Panel& tile, const Request& request, const AccessExplanation& access, int unit,
+                int only) {
+  const int high = access.down ? access.vector : 1;
+  const int wide = access.down ? 1 : access.vector;
   for (std::size_t p = 0; p < request.groups.size(); ++p) {
     if (!is_drawn(request, p, only)) continue;
     const LaneGroup& group = request.groups[p];
@@ -217,15 +221,17 @@ void mark_lanes(Panel& tile, const Request& request, int vector, int unit, int o
     for (std::uint32_t rest = group.lanes; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       const TilePoint& point = request.points[static_cast<std::size_t>(lane)];
-      const int last = (point.column + vector - 1) / unit;
-      for (int j = point.column / unit; j <= last; ++j) {
-        if (point.row >= tile.rows() || j >= tile.columns()) continue;
-        Cell& cell = tile.at(point.row, j);
-        cell.lanes += (cell.lanes.empty() ? "" : ", ") + std::to_string(lane);
-        if ((bad >> lane & 1U) != 0) {
-          cell.mark = Mark::conflict;
-        } else if (cell.mark == Mark::none) {
-          cell.mark = Mark::touched;
+      const int last_row = std::min(point.row + high, tile.rows()) - 1;
+      const int last = std::min((point.column + wide - 1) / unit, tile.columns() - 1);
+      for (int i = point.row; i <= last_row; ++i) {
+        for (int j = point.column / unit; j <= last; ++j) {
+          Cell& cell = tile.at(i, j);
+          cell.lanes += (cell.lanes.empty() ? "" : ", ") + std::to_string(lane);
+          if ((bad >> lane & 1U) != 0) {
+            cell.mark = Mark::conflict;
+          } else if (cell.mark == Mark::none) {
+            cell.mark = Mark::touched;
+          }
         }
       }
     }

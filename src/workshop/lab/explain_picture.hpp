@@ -15,7 +15,8 @@ namespace cornerturn::lab {
 Panel groups_panel(const Request& request, int only = -1);
 
 /// Marks what a request's lanes take in a tile drawn by tile_panel().
-void mark_lanes(Panel& tile, const Request& request, int vector, int unit, int only = -1);
+void mark_lanes(Panel& tile, const Request& request, const AccessExplanation& access, int unit,
+                int only = -1);
 
 /// The tile before and after its swizzle with the lanes of the access that costs most, the groups
 /// of each access's worst request, and the bits of an address.

@@ -212,17 +212,18 @@ std::optional<Remedy> find_remedy(const SwizzledLayout& layout, int bytes,
       }
     }
   }
-  // Rows further apart: only where the rows are one mode, and the columns lie side by side.
+  // Rows further apart, or columns where those lie together: only where both are one mode.
   const Layout& l = plain.layout;
-  if (l.rank() != 2 || l.mode(0).leaves != 1 || l.mode(1).leaves != 1 ||
-      l.mode(1).leaf[0].stride != 1)
-    return std::nullopt;
+  if (l.rank() != 2 || l.mode(0).leaves != 1 || l.mode(1).leaves != 1) return std::nullopt;
+  const bool down = tile_shape(l, bytes).down;
+  const int apart = down ? 1 : 0;
+  if (l.leaf[1 - apart].stride != 1) return std::nullopt;
   for (int pad = vector; pad * bytes <= bank_row; pad += vector) {
     SwizzledLayout tried = plain;
-    tried.layout.leaf[0].stride += pad;
+    tried.layout.leaf[apart].stride += pad;
     if (!all_clean(tried, bytes, accesses)) continue;
-    return Remedy{tried, fmt::format("{}leave {} B free behind every row to part them: {}", instead,
-                                     pad * bytes, to_string(tried))};
+    return Remedy{tried, fmt::format("{}leave {} B free behind every {} to part them: {}", instead,
+                                     pad * bytes, down ? "column" : "row", to_string(tried))};
   }
   return std::nullopt;
 }

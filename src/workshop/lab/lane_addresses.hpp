@@ -20,8 +20,12 @@ struct LaneFault {
 /// Of each vector the first `looked_at` elements are looked at: 1 is enough for a layout that keeps
 /// vectors together.
 template <class Place>
-std::optional<LaneFault> set_addresses(WarpRequest& request, const LanePoints& points, int vector,
-                                       int bytes, int looked_at, const Place& place) {
+std::optional<LaneFault> set_addresses(WarpRequest& request, const LanePoints& points,
+                                       const Access& access, int bytes, int looked_at,
+                                       const Place& place) {
+  const int vector = access.vector;
+  const int row_step = access.down ? 1 : 0;
+  const int column_step = access.down ? 0 : 1;
   request.width = vector * bytes;
   request.active = 0;
   for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
@@ -29,7 +33,9 @@ std::optional<LaneFault> set_addresses(WarpRequest& request, const LanePoints& p
     if (!point.inside) continue;
     const std::int64_t first = place(point.row, point.column);
     for (int k = 1; k < looked_at; ++k) {
-      if (place(point.row, point.column + k) != first + k) return LaneFault{lane, k};
+      if (place(point.row + k * row_step, point.column + k * column_step) != first + k) {
+        return LaneFault{lane, k};
+      }
     }
     if (first % vector != 0) return LaneFault{lane, 0};
     request.active |= 1U << lane;

@@ -34,7 +34,7 @@ struct Option {
 bool addresses(const TileChoice& choice, const Access& access, const LanePoints& points,
                WarpRequest& request) {
   const int looked_at = choice.keeps(access.vector) ? 1 : access.vector;
-  return !set_addresses(request, points, access.vector, choice.tile.bytes, looked_at, choice);
+  return !set_addresses(request, points, access, choice.tile.bytes, looked_at, choice);
 }
 
 // Does a vector stay together wherever it is? Linear maps: where each single bit goes says it.

@@ -107,7 +107,8 @@ std::vector<lab::Access> accesses_of(std::string_view texts, const lab::TileShap
 std::string answer(const char* layout_text, int bytes, const char* accesses, int access,
                    int request, int group, bool remedy) {
   static const plan::gpu::DeviceInfo device = plan::gpu::device_named("h200");
-  const SwizzledLayout layout = parse_layout_of(layout_text, bytes);
+  SwizzledLayout layout = parse_layout_of(layout_text, bytes);
+  layout.layout = lab::tile_layout(layout.layout);
   const lab::TileShape tile = lab::tile_shape(layout.layout, bytes);
   const lab::Explanation e =
       lab::explain(layout, bytes, accesses_of(accesses, tile), device, remedy);

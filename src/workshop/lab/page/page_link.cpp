@@ -33,7 +33,7 @@ std::string link_part(const std::string& text) {
 
 std::string link_to_tile(const SwizzledLayout& layout, int bytes,
                          const std::vector<std::string>& accesses, const AccessDefaults& defaults) {
-  const TileShape tile = tile_shape(layout.layout, bytes);
+  const TileShape tile = tile_shape(tile_layout(layout.layout), bytes);
   std::string link = fmt::format("layout={}&bytes={}", link_part(to_string(layout)), bytes);
   for (const std::string& text : accesses) {
     link += "&access=" + link_part(spelled(text, tile, defaults));
