@@ -1,5 +1,12 @@
 // listed: looks up where a step of a list lies and calls the kernel of the step. Steps that are
 // nothing but a run are copied here, and their lines are fetched ahead.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/listed.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -8,10 +15,35 @@
 #include "cpu/engine.hpp"
 #include "cpu/kernel.hpp"
 #include "cpu/list_places.hpp"
+#include "cpu/stream-inl.hpp"
 #include "plan/cpu/listed.hpp"
 #include "plan/cpu/planned_steps.hpp"
 
+HWY_BEFORE_NAMESPACE();
+namespace cornerturn::cpu::HWY_NAMESPACE {
+
+// Whole lines of a run, of which it has one at least, go around the caches.
+void stream_run(std::byte* dst, const std::byte* src, std::int64_t bytes) {
+  const std::int64_t head = (line - line_phase(dst)) % line;
+  const std::int64_t end = (bytes - head) % line;
+  move_few(dst, src, head);
+  store_lines<true>(dst + head, src + head, (bytes - head) / line);
+  move_few(dst + bytes - end, src + bytes - end, end);
+}
+
+using StreamRun = void (*)(std::byte* dst, const std::byte* src, std::int64_t bytes);
+StreamRun stream_function() {
+  return &stream_run;
+}
+
+}  // namespace cornerturn::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace cornerturn::cpu {
+
+HWY_EXPORT(stream_function);
+
 namespace {
 
 using plan::ListedConfig;
@@ -87,8 +119,16 @@ std::int64_t pieces(const ListedConfig& config, const Problem& normal) {
   return ceil_div(sharing.steps, config.planned->steps_a_piece) * sharing.pieces_a_step;
 }
 
+// Is the run written around the caches? Not if it has no whole line, wherever it begins.
+bool is_streamed(const PlannedSteps& planned, const std::byte* dst) {
+  const bool begins_a_line = reinterpret_cast<std::uintptr_t>(dst) % memory_line == 0;
+  return planned.past_caches && planned.run_bytes >= (begins_a_line ? 1 : 2) * memory_line;
+}
+
 // Steps [first, last) that are runs.
-void copy_runs(std::int64_t bytes, const ListSteps& steps, std::int64_t first, std::int64_t last) {
+void copy_runs(const PlannedSteps& planned, const ListSteps& steps, std::int64_t first,
+               std::int64_t last) {
+  const std::int64_t bytes = planned.run_bytes;
   constexpr std::int64_t bytes_ahead = 4 << 10;
   constexpr std::int64_t most_ahead = 32;
   constexpr std::int64_t longest_ahead = 512;  // the processor fetches the rest of a run by itself
@@ -104,8 +144,10 @@ void copy_runs(std::int64_t bytes, const ListSteps& steps, std::int64_t first, s
     for (std::int64_t b = 0; step.src != nullptr && b < fetched; b += memory_line) {
       __builtin_prefetch(step.src + b, 0, 2);
     }
+    if (is_streamed(planned, step.dst)) return;
     for (std::int64_t b = 0; b < fetched; b += memory_line) fetch_to_write(step.dst + b);
   };
+  const auto stream = HWY_DYNAMIC_DISPATCH(stream_function)();
   for (std::int64_t i = first; i < std::min(first + ahead, last); ++i) fetch(i);
   const auto each = [&](const auto& copy) {
     for (std::int64_t i = first; i < last; ++i) {
@@ -114,15 +156,21 @@ void copy_runs(std::int64_t bytes, const ListSteps& steps, std::int64_t first, s
       if (step.dst == nullptr) continue;
       if (step.src == nullptr) {
         std::memset(step.dst, 0, static_cast<std::size_t>(bytes));
+      } else if (is_streamed(planned, step.dst)) {
+        stream(step.dst, step.src, bytes);
       } else {
         copy(step.dst, step.src);
       }
     }
   };
-  if (bytes <= 512) return with_copy(bytes, each);
-  each([bytes](std::byte* dst, const std::byte* src) {
-    std::memcpy(dst, src, static_cast<std::size_t>(bytes));
-  });
+  if (bytes <= 512) {
+    with_copy(bytes, each);
+  } else {
+    each([bytes](std::byte* dst, const std::byte* src) {
+      std::memcpy(dst, src, static_cast<std::size_t>(bytes));
+    });
+  }
+  if (planned.past_caches) hwy::FlushStream();
 }
 
 void run(const ListedConfig& config, const Problem& normal, const Buffers& buffers,
@@ -134,7 +182,7 @@ void run(const ListedConfig& config, const Problem& normal, const Buffers& buffe
     first *= planned.steps_a_piece;
     last = std::min(last * planned.steps_a_piece, sharing.steps);
   }
-  if (planned.run_bytes > 0) return copy_runs(planned.run_bytes, steps, first, last);
+  if (planned.run_bytes > 0) return copy_runs(planned, steps, first, last);
   Buffers of_step = buffers;
   of_step.lists = {};
   for (std::int64_t i = first; i < last;) {
@@ -159,3 +207,4 @@ void run(const ListedConfig& config, const Problem& normal, const Buffers& buffe
 extern const Kernel listed_kernel = kernel_in_pieces<ListedConfig, pieces, run>;
 
 }  // namespace cornerturn::cpu
+#endif

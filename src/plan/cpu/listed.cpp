@@ -55,10 +55,12 @@ void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<List
   const Problem step = step_of(normal);
   Problem zeros = step;
   for (Mode& mode : zeros.modes) mode.src_stride = 0;
+  const bool is_large = past_caches(stores_for(normal, cpu));
   CpuInfo of_step = cpu;
-  of_step.caches_taken = cpu.caches_taken || stores_for(normal, cpu) != Stores::regular;
+  of_step.caches_taken = cpu.caches_taken || is_large;
   PlannedSteps steps{planned(step, of_step), planned(zeros, of_step)};
   steps.run_bytes = run_of(step);
+  steps.past_caches = is_large;
   steps.steps_a_piece =
       std::max<std::int64_t>(1, piece_bytes / std::max<std::int64_t>(1, step.bytes()));
   add({std::make_shared<const PlannedSteps>(std::move(steps))});
@@ -77,9 +79,11 @@ double Family::cost_ns(const ListedConfig& config, const Problem& normal, const 
 }
 
 std::string Family::describe(const ListedConfig& config, const Problem& normal) {
-  const BoxMove& step = config.planned->step;
-  return fmt::format("{} steps, each by {} ({})", normal.lists->steps(), step.chosen.row->name,
-                     plan::describe(step.chosen, step.normal));
+  const PlannedSteps& planned = *config.planned;
+  const BoxMove& step = planned.step;
+  return fmt::format("{} steps, each by {} ({}){}", normal.lists->steps(), step.chosen.row->name,
+                     plan::describe(step.chosen, step.normal),
+                     planned.run_bytes > 0 && planned.past_caches ? ", around the caches" : "");
 }
 
 }  // namespace listed

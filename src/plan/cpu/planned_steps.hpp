@@ -12,6 +12,7 @@ struct PlannedSteps {
   BoxMove zeros;  ///< the same from a source that is one zero
   /// Bytes of a step that is nothing but one run on both sides, else 0.
   std::int64_t run_bytes = 0;
+  bool past_caches = false;  ///< whole lines of such runs are written around the caches
   /// Short steps are done so many at a time.
   std::int64_t steps_a_piece = 1;
 
