@@ -25,7 +25,7 @@ MODULES = {
         *("stack", "unstack", "take", "put"),
         *("plan", "Plan", "threads", "transpose_file", "transpose_in_place", "rechunk"),
         *("quantise", "dequantise", "quantise_both", "Both", "nvfp4_tensor_scale", "amax",
-          "transpose_blocks", "convert_scales"),
+          "transpose_blocks", "convert_scales", "quantise_groups"),
         *("Layout", "Swizzle", "explain", "Explanation", "AccessCost", "solve", "Solution", "Answer"),
         *("convert_swizzle", "Conversion", "lab_page"),
         *("check", "CheckReport", "Finding", "Place", "KernelCounts", "LineCounts"),

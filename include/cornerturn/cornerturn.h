@@ -231,6 +231,23 @@ CT_C_API ct_status ct_quantise_both(const char* format, const ct_view* rows,
                                     const ct_view* column_scales, const ct_const_view* src,
                                     const ct_block_options* options);
 
+/** Brings the scales of matrices from one ct_scale_order to another, as convert_scales() of
+ * casts.hpp says. `shape` has `rank` extents, of which the last two are the lines and the scales of
+ * a line. */
+CT_C_API ct_status ct_convert_scales(const ct_view* dst, int to, const ct_const_view* src, int from,
+                                     int rank, const int64_t* shape, const ct_options* options);
+/** Transposes the blocks of a matrix as they are stored, as transpose_blocks() of casts.hpp says.
+ */
+CT_C_API ct_status ct_transpose_blocks(const char* format, const ct_view* values,
+                                       const ct_view* scales, const ct_const_view* src_values,
+                                       const ct_const_view* src_scales, const ct_options* options);
+/** Quantises a matrix whose rows are `groups` groups of sizes[g] rows each, every one by itself, as
+ * quantise_groups() of casts.hpp says. */
+CT_C_API ct_status ct_quantise_groups(const char* format, const ct_view* values,
+                                      const ct_view* scales, const ct_const_view* src,
+                                      int64_t groups, const int64_t* sizes, int axis,
+                                      const ct_block_options* options);
+
 /** These functions quantise and dequantise blocks of 32 values along `axis` that share a scale, as
  * blocks.hpp says: ggml's q8_0, in elements "b34", and MXFP8, in "f8_e4m3" or "f8_e5m2" with E8M0
  * scales in "u8". The arrays lie in host memory, or on the current GPU. */

@@ -18,6 +18,7 @@
 
 #include "cornerturn/amax.hpp"
 #include "cornerturn/blocks.hpp"
+#include "cornerturn/casts.hpp"
 #include "cornerturn/element_type.hpp"
 #include "cornerturn/epilogue.hpp"
 #include "cornerturn/error.hpp"

@@ -33,7 +33,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cornerturn._core import version as _version
-from cornerturn._casts import convert_scales, transpose_blocks
+from cornerturn._casts import convert_scales, quantise_groups, transpose_blocks
 from cornerturn._einops import rearrange, repeat
 from cornerturn._files import transpose_file
 from cornerturn._in_place import transpose_in_place
@@ -90,6 +90,7 @@ __all__ = [
     "put",
     "quantise",
     "quantise_both",
+    "quantise_groups",
     "rearrange",
     "rechunk",
     "repeat",

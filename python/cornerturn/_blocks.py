@@ -32,6 +32,11 @@ SCALES = ("floor", "ceil", "even", "exact")
 LAYOUTS = ("packed", "padded", "mn_major", "mn_major_padded", "packed_4", "tiles_128x4")
 
 
+def order_of_scales(layout: str) -> str:
+    """What the core has to know beside strides."""
+    return layout if layout in ("packed_4", "tiles_128x4") else ""
+
+
 class How(NamedTuple):
     """What is asked for, beside the axes."""
 
@@ -55,7 +60,7 @@ class How(NamedTuple):
         return self._replace(layout="mn_major" if suits else "packed")
 
     def core(self) -> _core.BlockHow:
-        order = self.layout if self.layout in ("packed_4", "tiles_128x4") else ""
+        order = order_of_scales(self.layout)
         return _core.BlockHow(self.format, self.pad, self.scale, order, self.tensor_scale, self.seed)
 
 
@@ -119,16 +124,20 @@ def quantised_shapes(shape: tuple[int, ...], how: How, axis: int) -> Shapes:
 
 def make_scales(empty: Callable[[tuple[int, ...], str], Any], blocks: tuple[int, ...], how: How) -> Any:
     """New scales of so many blocks, in their layout."""
+    return scales_in(empty, blocks, how.layout, how.row.scales)
+
+
+def scales_in(empty: Callable[[tuple[int, ...], str], Any], blocks: tuple[int, ...], layout: str, dtype: Any) -> Any:
+    """An array for scales of this shape, in a layout."""
     *others, lines, count = (1, *blocks) if len(blocks) == 1 else blocks
-    dtype = how.row.scales
-    if how.layout == "padded":
+    if layout == "padded":
         return empty((*blocks[:-1], _up(count, 4)), dtype)[..., :count]
-    if how.layout == "tiles_128x4":
+    if layout == "tiles_128x4":
         return empty((*others, _up(lines, 128) * _up(count, 4)), dtype)
-    if how.layout == "packed_4":
+    if layout == "packed_4":
         return empty((*others, _up(count, 4) // 4, _up(lines, 4)), "int32")[..., :lines].swapaxes(-1, -2)
-    if how.layout.startswith("mn_major"):
-        pitch = _up(lines, 4) if how.layout.endswith("padded") else lines
+    if layout.startswith("mn_major"):
+        pitch = _up(lines, 4) if layout.endswith("padded") else lines
         return empty((*others, count, pitch), dtype)[..., :lines].swapaxes(-1, -2)
     return empty(blocks, dtype)
 
@@ -244,12 +253,8 @@ def dequantised_shape(shape: tuple[int, ...], how: How) -> tuple[int, ...]:
 
 def _checked_scales(scales: Array, how: How, blocks: tuple[int, ...]) -> Array:
     """Scales as they are given: in any strides where these say all, else as they are made."""
-    *others, lines, count = (1, *blocks) if len(blocks) == 1 else blocks
-    expected, dtype = blocks, how.row.scales
-    if how.layout == "tiles_128x4":
-        expected = (*others, _up(lines, 128) * _up(count, 4))
-    if how.layout == "packed_4":
-        expected, dtype = (*others, lines, _up(count, 4) // 4), "int32"
+    expected = stored_shape(blocks, how.layout)
+    dtype = "int32" if how.layout == "packed_4" else how.row.scales
     if dtype_name(scales.dtype) != dtype:
         raise TypeError(f"scales.dtype = {dtype_name(scales.dtype)}: it has to be {dtype}")
     if scales.shape != expected:
@@ -259,9 +264,21 @@ def _checked_scales(scales: Array, how: How, blocks: tuple[int, ...]) -> Array:
     return scales
 
 
+def stored_shape(blocks: tuple[int, ...], layout: str) -> tuple[int, ...]:
+    """The shape of scales as they are stored."""
+    *others, lines, count = (1, *blocks) if len(blocks) == 1 else blocks
+    if layout == "tiles_128x4":
+        return (*others, _up(lines, 128) * _up(count, 4))
+    return (*others, lines, _up(count, 4) // 4) if layout == "packed_4" else blocks
+
+
 def _scales(array: Array, how: How, blocks: tuple[int, ...]) -> _core.Operand:
+    return scales_operand(array, how.layout, blocks)
+
+
+def scales_operand(array: Array, layout: str, blocks: tuple[int, ...]) -> _core.Operand:
     """Scales as the core counts them: tiles have axes of their own."""
-    if how.layout != "tiles_128x4":
+    if layout != "tiles_128x4":
         return operand(array)
     *others, lines, count = blocks
     tiles = (*others, -(-lines // 128), -(-count // 4), 512)
@@ -269,11 +286,15 @@ def _scales(array: Array, how: How, blocks: tuple[int, ...]) -> _core.Operand:
 
 
 def _units(array: Array, how: How, units: tuple[int, ...]) -> _core.Operand:
+    return operand(units_of(array, how, units))
+
+
+def units_of(array: Array, how: How, units: tuple[int, ...]) -> Array:
     """The bytes of packed blocks as elements of a whole block each."""
     if not how.row.packed:
-        return operand(array)
+        return array
     size = how.row.unit_bytes
-    return operand(array._replace(dtype=f"b{size}", shape=units, strides=packed_strides(units, size)))
+    return array._replace(dtype=f"b{size}", shape=units, strides=packed_strides(units, size))
 
 
 def _counted(shape: tuple[int, ...], axis: int, of_block: int, pad: bool) -> tuple[int, ...]:

@@ -1,45 +1,41 @@
-"""Blocks that are already there: transposed without their values, and scales in another layout."""
+"""Blocks that are already there, transposed as they are stored; scales in another layout; blocks of groups."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
-from cornerturn._arrays import shown
-from cornerturn._blocks import FORMATS, LAYOUTS
-from cornerturn._operations import transpose
+from cornerturn._arrays import order_of, shown
+from cornerturn._blocks import FORMATS, LAYOUTS, checked, order_of_scales, stored_shape
+from cornerturn._frameworks import has_to_be_seen
+from cornerturn._quantise import Format, ScaleLayout, _tensor_scale_of, amax
+from cornerturn._stored import convert_stored, quantise_in_groups, transpose_stored
 
 
 def transpose_blocks(values: Any, scales: Any, format: str, *, stream: Any = None) -> tuple[Any, Any]:
-    """Transposes a matrix of square blocks, "fp8_128x128" or "mxfp8_32x32", as it is stored: its values and
-    its scales move, and nothing is rounded again.
+    """Transposes a matrix of blocks as it is stored: nothing is rounded, every value stays what it is.
 
     Args:
-        values, scales: as `quantise` made them, in any strides.
-        format: a format whose blocks are as high as they are long. All others are refused: the lines of the
-            transpose would need scales of their own.
-        stream: for a GPU, as in `transpose`.
+        values, scales: as `quantise` made them along the last axis, in any strides.
+        format: a format with an array of scales. Square blocks, "fp8_128x128" or "mxfp8_32x32", move. Where each
+            line has scales of its own, a square of blocks takes the largest of its scales, and codes change. Equal
+            scales always allow that, and powers of two where no value becomes too small for its type.
+        stream: for a GPU, as in `transpose`. It takes square blocks alone.
 
     Returns:
         The values and the scales of the transpose, both packed.
 
     Raises:
-        ValueError: the format has no square blocks, or the shapes are not those of a matrix in it.
+        ValueError: the format has no array of scales, or the shapes are not those of a matrix of whole blocks.
+        RuntimeError: a value cannot stay what it is.
     """
     if format not in FORMATS:
         raise ValueError(f"format = {shown(format)} is none of {', '.join(FORMATS)}")
-    row = FORMATS[format]
-    if row.across != row.along:
-        raise ValueError(
-            f"format = {format!r}: each line has scales of its own, which do not suit the transpose; dequantise, "
-            "and quantise the transpose"
-        )
-    expected = tuple(-(-extent // row.along) for extent in values.shape)
-    if len(expected) != 2 or tuple(scales.shape) != expected:
-        raise ValueError(
-            f"scales.shape = {tuple(scales.shape)} has to be {expected}, and values.shape = {tuple(values.shape)} "
-            "that of a matrix"
-        )
-    return transpose(values, stream=stream), transpose(scales, stream=stream)
+    if stream is None and has_to_be_seen(values):
+        from cornerturn import _torch_values
+
+        return _torch_values.transpose_blocks(values, scales, format)
+    return transpose_stored(values, scales, format, stream)
 
 
 def convert_scales(
@@ -48,15 +44,17 @@ def convert_scales(
     *,
     layout: str = "packed",
     shape: tuple[int, int] | None = None,
+    stream: Any = None,
 ) -> Any:
     """Brings scales of a matrix to another layout, as `quantise` would have made them in it.
 
     Args:
-        scales: a NumPy array or a tensor of PyTorch, as `quantise` made it.
+        scales: an array as `quantise` made it.
         to: the new layout, one of those of `quantise`.
         layout: the layout that the scales are in. "packed" stands for any strides.
         shape: how many lines there are, and how many scales a line has. It has to be given for "packed_4" and
             "tiles_128x4", in which it cannot be seen.
+        stream: for a GPU, as in `transpose`.
 
     Raises:
         ValueError: a name is unknown, the shape is missing or does not fit, or the scales are not bytes where the
@@ -66,67 +64,70 @@ def convert_scales(
         if given not in LAYOUTS:
             raise ValueError(f"{name} = {shown(given)} is none of {', '.join(map(repr, LAYOUTS))}")
     if shape is None:
-        if layout in ("packed_4", "tiles_128x4"):
+        if order_of_scales(layout):
             raise ValueError(f"shape = None: scales in {layout!r} do not tell how many there are")
         if len(scales.shape) != 2:
             raise ValueError(f"scales.shape = {tuple(scales.shape)} has to be that of a matrix")
-        shape = (int(scales.shape[0]), int(scales.shape[1]))
-    lines, count = shape
-    whole = (_up(lines, 128), _up(count, 4))
-    if layout == "tiles_128x4":
-        _check(scales, "scales.shape", (whole[0] * whole[1],))
-        tiles = scales.reshape(whole[0] // 128, whole[1] // 4, 32, 4, 4)
-        scales = transpose(tiles, (0, 3, 2, 1, 4)).reshape(whole)[:lines, :count]
-    elif layout == "packed_4":
-        _check(scales, "scales.shape", (lines, whole[1] // 4))
-        scales = transpose(scales, (0, 1)).view(_named(scales, "uint8"))[:, :count]
-    _check(scales, "scales.shape", (lines, count))
-    if to in ("tiles_128x4", "packed_4") and _itemsize(scales) != 1:
-        raise ValueError(f"to = {to!r}: scales of {_itemsize(scales)} bytes each, not bytes")
-    if to == "tiles_128x4":
-        filled = _filled(scales, whole).reshape(whole[0] // 128, 4, 32, whole[1] // 4, 4)
-        return transpose(filled, (0, 3, 2, 1, 4)).reshape(-1)
-    if to == "packed_4":
-        ints = _filled(scales, (_up(lines, 4), whole[1])).view(_named(scales, "int32"))
-        return transpose(ints).swapaxes(0, 1)[:lines]
-    if to == "padded":
-        return _filled(scales, (lines, whole[1]))[:, :count]
-    if to in ("mn_major", "mn_major_padded"):
-        pitch = lines if to == "mn_major" else _up(lines, 4)
-        return transpose(_filled(scales, (pitch, count))).swapaxes(0, 1)[:lines]
-    return transpose(scales, (0, 1))
-
-
-def _filled(scales: Any, shape: tuple[int, int]) -> Any:
-    """The scales at the beginning of an array of zeros, or as they are where they fill it."""
-    if tuple(scales.shape) == shape:
-        return transpose(scales, (0, 1))
-    if hasattr(scales, "new_zeros"):
-        whole = scales.new_zeros(shape)
-    else:
-        import numpy
-
-        whole = numpy.zeros(shape, scales.dtype)
-    whole[: scales.shape[0], : scales.shape[1]] = scales
-    return whole
-
-
-def _check(scales: Any, name: str, expected: tuple[int, ...]) -> None:
+        shape = tuple(scales.shape)
+    lines, count = map(int, shape)
+    expected = stored_shape((lines, count), layout)
     if tuple(scales.shape) != expected:
-        raise ValueError(f"{name} = {tuple(scales.shape)} has to be {expected}")
+        raise ValueError(f"scales.shape = {tuple(scales.shape)} has to be {expected}")
+    if order_of_scales(to) and not order_of_scales(layout) and scales.itemsize != 1:
+        raise ValueError(f"to = {to!r}: scales of {scales.itemsize} bytes each, not bytes")
+    if stream is None and has_to_be_seen(scales):
+        from cornerturn import _torch_values
+
+        return _torch_values.convert_scales(scales, to, layout, lines, count)
+    return convert_stored(scales, to, layout, lines, count, stream)
 
 
-def _named(scales: Any, dtype: str) -> Any:
-    if not hasattr(scales, "new_zeros"):
-        return dtype
-    import torch
+def quantise_groups(
+    x: Any,
+    sizes: Sequence[int],
+    format: Format = "mxfp8_e4m3",
+    axes: Sequence[int] | None = None,
+    *,
+    pad: bool = False,
+    scale: Literal["floor", "ceil", "even", "exact"] | None = None,
+    scale_layout: ScaleLayout | None = None,
+    tensor_scale: float | None = None,
+    seed: int | None = None,
+    stream: Any = None,
+) -> Any:
+    """Quantises a matrix whose rows are groups (those of experts), one after the other. Every group becomes what
+    `quantise` makes of it alone, so that no block reaches from a group into the next.
 
-    return getattr(torch, dtype)
+    Args:
+        x: a matrix of real numbers, of any dtype and any strides.
+        sizes: how many rows each group has.
+        format: a format of blocks, as in `quantise`.
+        axes: None, or (1, 0) for the transpose, where blocks run along the rows of x.
+        pad: pads each group to whole blocks.
+        scale, tensor_scale, seed, stream: as in `quantise`. nvfp4 has one scale for all groups.
+        scale_layout: as in `quantise`. In "tiles_128x4" and, of the transpose, in "packed_4", the scales of each group
+            are filled up by themselves.
 
+    Returns:
+        As `quantise`: the groups follow each other in the values and in the scales.
 
-def _itemsize(scales: Any) -> int:
-    return int(scales.itemsize)
+    Raises:
+        TypeError, ValueError, RuntimeError: as in `quantise`; or the sizes are not those of all rows.
+    """
+    how = checked(format, pad, scale, scale_layout, tensor_scale, seed)
+    order = (0, 1) if axes is None else order_of(axes, 2)
+    if len(x.shape) != 2:
+        raise ValueError(f"x.shape = {tuple(x.shape)} has to be that of a matrix")
+    if format == "nvfp4" and tensor_scale is None:
+        how = how._replace(tensor_scale=_tensor_scale_of(amax(x, stream=stream)))
+    how = how.of_shape(2, 1)
+    rows = [int(size) for size in sizes]
+    if stream is None and has_to_be_seen(x):
+        from cornerturn import _torch_values
 
-
-def _up(count: int, multiple: int) -> int:
-    return -(-count // multiple) * multiple
+        found = _torch_values.quantise_groups(x, how, rows, order)
+    else:
+        found = quantise_in_groups(x, how, rows, order, stream)
+    if format == "nvfp4":
+        return (*found, how.tensor_scale)
+    return found[0] if len(found) == 1 else tuple(found)

@@ -305,6 +305,15 @@ def dequantise(how: BlockHow, dst: Operand, values: Operand, scales: Operand | N
 def quantise_both(how: BlockHow, rows: Operand, row_scales: Operand, columns: Operand, column_scales: Operand, src: Operand, *, device: int, stream: int) -> None:
     """Blocks of a matrix and of its transpose."""
 
+def quantise_groups(how: BlockHow, values: Operand, scales: Operand | None, src: Operand, sizes: Sequence[int], axis: int, *, device: int, stream: int) -> None:
+    """Blocks of a matrix whose rows are groups, every one by itself."""
+
+def convert_scales(dst: Operand, to: str, src: Operand, from_: str, shape: Sequence[int], *, device: int, stream: int) -> None:
+    """Scales in another order: "", "packed_4" or "tiles_128x4"."""
+
+def transpose_blocks(format: str, values: Operand, scales: Operand, src_values: Operand, src_scales: Operand, *, device: int, stream: int) -> None:
+    """Blocks of a matrix as those of its transpose, as they are stored."""
+
 def limit_threads(threads: int, process: bool = False) -> int:
     """
     Limits the calls of this thread, or of all threads that have no limit of their own; 0 lifts the limit.

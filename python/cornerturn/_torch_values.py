@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from cornerturn import _blocks, _tensor
+from cornerturn import _blocks, _stored, _tensor
+from cornerturn._arrays import dtype_name
 from cornerturn._blocks import How
 from cornerturn._frameworks import framework_of
 from cornerturn._move import fill_memory, new_copy
@@ -199,11 +200,17 @@ library.define(
     tags=_TAGS,
 )
 library.define("amax(Tensor x) -> Tensor", tags=_TAGS)
+library.define("transpose_blocks(Tensor values, Tensor scales, str format) -> (Tensor, Tensor)", tags=_TAGS)
+library.define("convert_scales(Tensor scales, str to, str layout, int lines, int count) -> Tensor", tags=_TAGS)
+library.define(f"quantise_groups(Tensor x, int[] sizes, int[] dims, {_HOW}) -> Tensor[]", tags=_TAGS)
 _quantise = torch.ops.cornerturn.quantise.default
 _quantise_tensor = torch.ops.cornerturn.quantise_tensor.default
 _quantise_both = torch.ops.cornerturn.quantise_both.default
 _dequantise = torch.ops.cornerturn.dequantise.default
 _amax = torch.ops.cornerturn.amax.default
+_transpose_blocks = torch.ops.cornerturn.transpose_blocks.default
+_convert_scales = torch.ops.cornerturn.convert_scales.default
+_quantise_groups = torch.ops.cornerturn.quantise_groups.default
 
 
 def _dtype(name: str) -> torch.dtype:
@@ -214,15 +221,15 @@ def _quantise_on_device(x: Tensor, dims: Sequence[int], axis: int, *how: Any) ->
     return _blocks.quantise_blocks(x, How(*how), dims, axis)
 
 
+def _new(x: Tensor) -> Callable[[tuple[int, ...], str], Tensor]:
+    return lambda extents, dtype: x.new_empty(extents, dtype=_dtype(dtype))
+
+
 def _fake_blocks(x: Tensor, shape: tuple[int, ...], how: How, axis: int) -> list[Tensor]:
     how = how.of_shape(len(shape), axis)
     shapes = _blocks.quantised_shapes(shape, how, axis)
-
-    def empty(extents: tuple[int, ...], dtype: str) -> Tensor:
-        return x.new_empty(extents, dtype=_dtype(dtype))
-
-    values = empty(shapes.values, how.row.dtype)
-    return [values] if how.row.packed else [values, _blocks.make_scales(empty, shapes.blocks, how)]
+    values = _new(x)(shapes.values, how.row.dtype)
+    return [values] if how.row.packed else [values, _blocks.make_scales(_new(x), shapes.blocks, how)]
 
 
 def _quantise_fake(x: Tensor, dims: Sequence[int], axis: int, *how: Any) -> list[Tensor]:
@@ -268,6 +275,22 @@ def _amax_on_device(x: Tensor) -> Tensor:
 
 def _amax_fake(x: Tensor) -> Tensor:
     return x.new_empty((), dtype=torch.float64)
+
+
+def _transpose_blocks_fake(values: Tensor, scales: Tensor, format: str) -> tuple[Tensor, Tensor]:
+    return _stored.transposed_blocks(_new(values), values.shape, format)
+
+
+def _convert_scales_fake(scales: Tensor, to: str, layout: str, lines: int, count: int) -> Tensor:
+    return _stored.converted_scales(_new(scales), dtype_name(scales.dtype), to, layout, lines, count)
+
+
+def _quantise_groups_on_device(x: Tensor, sizes: Sequence[int], dims: Sequence[int], *how: Any) -> list[Tensor]:
+    return _stored.quantise_in_groups(x, How(*how), sizes, tuple(dims))
+
+
+def _quantise_groups_fake(x: Tensor, sizes: Sequence[int], dims: Sequence[int], *how: Any) -> list[Tensor]:
+    return _stored.grouped_arrays(_new(x), x.shape, How(*how), sizes, dims)[0]
 
 
 def _without_gradient(operator: Any) -> Callable[..., Any]:
@@ -331,6 +354,9 @@ for _name, _operator, _on_device, _fake in (
     ("quantise_both", _quantise_both, _quantise_both_on_device, _quantise_both_fake),
     ("dequantise", _dequantise, _dequantise_on_device, _dequantise_fake),
     ("amax", _amax, _amax_on_device, _amax_fake),
+    ("transpose_blocks", _transpose_blocks, _stored.transpose_stored, _transpose_blocks_fake),
+    ("convert_scales", _convert_scales, _stored.convert_stored, _convert_scales_fake),
+    ("quantise_groups", _quantise_groups, _quantise_groups_on_device, _quantise_groups_fake),
 ):
     _register(_name, _on_device, _fake, _batched(_operator), _without_gradient(_operator))
 
@@ -363,6 +389,18 @@ def dequantise(
     blocks: Tensor, how: How, dims: tuple[int, ...], scales: Tensor | None, dtype: torch.dtype
 ) -> Tensor:
     return _dequantise(blocks, dims, scales, dtype, *how)
+
+
+def transpose_blocks(values: Tensor, scales: Tensor, format: str) -> tuple[Tensor, Tensor]:
+    return _transpose_blocks(values, scales, format)
+
+
+def convert_scales(scales: Tensor, to: str, layout: str, lines: int, count: int) -> Tensor:
+    return _convert_scales(scales, to, layout, lines, count)
+
+
+def quantise_groups(x: Tensor, how: How, sizes: Sequence[int], dims: Sequence[int]) -> list[Tensor]:
+    return _quantise_groups(x, sizes, dims, *how)
 
 
 def amax(x: Tensor) -> float:

@@ -2,9 +2,11 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/blocks.hpp"
 #include "cornerturn/cornerturn.hpp"
@@ -17,6 +19,11 @@ using namespace nb::literals;
 
 namespace cornerturn::python {
 namespace {
+
+ScaleOrder scale_order(const std::string& name) {
+  if (name == "packed_4") return ScaleOrder::packed_4;
+  return name == "tiles_128x4" ? ScaleOrder::tiles_128x4 : ScaleOrder::strided;
+}
 
 // How blocks are made, in the words of the package.
 struct BlockHow {
@@ -31,8 +38,7 @@ struct BlockHow {
     if (scale == "ceil") options.scale = BlockScale::ceil;
     if (scale == "even") options.scale = BlockScale::even;
     if (scale == "exact") options.scale = BlockScale::exact;
-    if (order == "packed_4") options.scale_order = ScaleOrder::packed_4;
-    if (order == "tiles_128x4") options.scale_order = ScaleOrder::tiles_128x4;
+    options.scale_order = scale_order(order);
     options.tensor_scale = tensor_scale;
     if (!seed) return;
     options.rounding = Rounding::stochastic;
@@ -79,6 +85,46 @@ void quantise_both(const BlockHow& how, const Operand& rows, const Operand& row_
   });
 }
 
+void quantise_groups(const BlockHow& how, const Operand& values, const Operand* scales,
+                     const Operand& src, const std::vector<std::int64_t>& sizes, int axis,
+                     int device, std::uintptr_t stream) {
+  const nb::gil_scoped_release released;
+  on_device(device, [&] {
+    std::optional<View> codes;
+    if (scales != nullptr) codes = scales->view();
+    cornerturn::quantise_groups(how.format, values.view(), codes ? &*codes : nullptr,
+                                src.const_view(), sizes, axis, how.on(stream));
+  });
+}
+
+Options options_on(std::uintptr_t stream) {
+  Options options;
+  options.threads = thread_limit();
+  options.stream = reinterpret_cast<void*>(stream);
+  return options;
+}
+
+void convert_scales(const Operand& dst, const std::string& to, const Operand& src,
+                    const std::string& from, const std::vector<std::int64_t>& shape, int device,
+                    std::uintptr_t stream) {
+  const nb::gil_scoped_release released;
+  on_device(device, [&] {
+    cornerturn::convert_scales(dst.view(), scale_order(to), src.const_view(), scale_order(from),
+                               shape, options_on(stream));
+  });
+}
+
+void transpose_blocks(const std::string& format, const Operand& values, const Operand& scales,
+                      const Operand& src_values, const Operand& src_scales, int device,
+                      std::uintptr_t stream) {
+  const nb::gil_scoped_release released;
+  on_device(device, [&] {
+    cornerturn::transpose_blocks(block_format(format), values.view(), scales.view(),
+                                 src_values.const_view(), src_scales.const_view(),
+                                 options_on(stream));
+  });
+}
+
 nb::list block_formats() {
   nb::list rows;
   for (const BlockRow& row : block_rows) {
@@ -115,6 +161,15 @@ void add_blocks(nb::module_& module) {
   module.def("quantise_both", quantise_both, "how"_a, "rows"_a, "row_scales"_a, "columns"_a,
              "column_scales"_a, "src"_a, nb::kw_only(), "device"_a, "stream"_a,
              "Blocks of a matrix and of its transpose.");
+  module.def("quantise_groups", quantise_groups, "how"_a, "values"_a, "scales"_a.none(), "src"_a,
+             "sizes"_a, "axis"_a, nb::kw_only(), "device"_a, "stream"_a,
+             "Blocks of a matrix whose rows are groups, every one by itself.");
+  module.def("convert_scales", convert_scales, "dst"_a, "to"_a, "src"_a, "from_"_a, "shape"_a,
+             nb::kw_only(), "device"_a, "stream"_a,
+             "Scales in another order: \"\", \"packed_4\" or \"tiles_128x4\".");
+  module.def("transpose_blocks", transpose_blocks, "format"_a, "values"_a, "scales"_a,
+             "src_values"_a, "src_scales"_a, nb::kw_only(), "device"_a, "stream"_a,
+             "Blocks of a matrix as those of its transpose, as they are stored.");
 }
 
 }  // namespace cornerturn::python

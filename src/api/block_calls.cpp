@@ -9,13 +9,14 @@
 #include "core/validate.hpp"
 
 namespace cornerturn {
+
+std::string shape_text(const Extents& shape) {
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
+
 namespace {
 
 using Operand = BlockOperand;
-
-std::string text(const Extents& shape) {
-  return fmt::format("({})", fmt::join(shape, ", "));
-}
 
 void check_type(const Operand& argument, std::initializer_list<ElementType> allowed) {
   std::string names;
@@ -28,8 +29,8 @@ void check_type(const Operand& argument, std::initializer_list<ElementType> allo
 
 void check_shape(const Operand& argument, const Extents& expected) {
   if (argument.shape != expected) {
-    refuse(fmt::format("{}.shape = {} has to be {}", argument.name, text(argument.shape),
-                       text(expected)));
+    refuse(fmt::format("{}.shape = {} has to be {}", argument.name, shape_text(argument.shape),
+                       shape_text(expected)));
   }
 }
 
@@ -53,7 +54,7 @@ struct BlocksOf {
       refuse(
           fmt::format("{}.shape = {} has to be that of a matrix, or of several: blocks of {} "
                       "and scales in tiles have lines",
-                      plain.name, text(plain.shape), row.name));
+                      plain.name, shape_text(plain.shape), row.name));
     }
   }
 
@@ -85,15 +86,7 @@ struct BlocksOf {
     if (row.across > 1) shape[at(across)] *= row.across;
     return shape;
   }
-  Extents scales_shape() const {
-    Extents shape = counted();
-    if (order == ScaleOrder::strided) return shape;
-    shape[at(axis)] = ceil_div(shape[at(axis)], std::int64_t{4});
-    if (order == ScaleOrder::packed_4) return shape;
-    shape[at(across)] = ceil_div(shape[at(across)], std::int64_t{128});
-    shape.push_back(512);
-    return shape;
-  }
+  Extents scales_shape() const { return cornerturn::scales_shape(order, counted(), axis, across); }
 
   BlockLayout layout(const Extents& value_strides, const Operand* scales) const {
     BlockLayout result{axis, value_strides, {}, across, order};
@@ -103,31 +96,6 @@ struct BlocksOf {
     return result;
   }
 };
-
-// Ranks, strides, offsets, overlapping elements and pointers: as a copy checks them. `written` is
-// compared with every one of `read`.
-void check_memory(const Operand& written, const Operand& read) {
-  const auto dense = [](const Operand& a) {
-    return ConstView(a.data, ElementType::bytes(a.type.size()), a.shape, a.strides);
-  };
-  // Each side by itself, against a packed array of its shape.
-  const ElementType type = ElementType::bytes(written.type.size());
-  Problem to = make_problem(View(nullptr, type, written.shape, written.strides),
-                            ConstView(nullptr, type, written.shape));
-  const ConstView source = dense(read);
-  Problem from = make_problem(View(nullptr, source.type, read.shape), source);
-  if (from.elements() == 0 || to.elements() == 0) return;
-  if (written.data == nullptr || read.data == nullptr) return;  // a plan needs none
-  const Reach target = dst_reach(to);
-  const Reach origin = src_reach(from);
-  const auto at = [](const void* base, std::int64_t offset) {
-    return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
-  };
-  if (at(written.data, target.low) < at(read.data, origin.high) &&
-      at(read.data, origin.low) < at(written.data, target.high)) {
-    refuse(fmt::format("{} overlaps {} in memory", written.name, read.name));
-  }
-}
 
 void check_real(const Operand& plain) {
   if (!is_real(plain.type.kind())) {
@@ -195,6 +163,57 @@ void check_tensor_scale(const BlockRow& row, const BlockOptions& options) {
 
 }  // namespace
 
+// Ranks, strides, offsets and pointers as well: as a copy checks them.
+void check_memory(const Operand& written, const Operand& read) {
+  const auto dense = [](const Operand& a) {
+    return ConstView(a.data, ElementType::bytes(a.type.size()), a.shape, a.strides);
+  };
+  // Each side by itself, against a packed array of its shape.
+  const ElementType type = ElementType::bytes(written.type.size());
+  Problem to = make_problem(View(nullptr, type, written.shape, written.strides),
+                            ConstView(nullptr, type, written.shape));
+  const ConstView source = dense(read);
+  Problem from = make_problem(View(nullptr, source.type, read.shape), source);
+  if (from.elements() == 0 || to.elements() == 0) return;
+  if (written.data == nullptr || read.data == nullptr) return;  // a plan needs none
+  const Reach target = dst_reach(to);
+  const Reach origin = src_reach(from);
+  const auto at = [](const void* base, std::int64_t offset) {
+    return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
+  };
+  if (at(written.data, target.low) < at(read.data, origin.high) &&
+      at(read.data, origin.low) < at(written.data, target.high)) {
+    refuse(fmt::format("{} overlaps {} in memory", written.name, read.name));
+  }
+}
+
+Extents scales_shape(ScaleOrder order, Extents blocks, int axis, int across) {
+  if (order == ScaleOrder::strided) return blocks;
+  std::int64_t& along = blocks[static_cast<std::size_t>(axis)];
+  along = ceil_div(along, std::int64_t{4});
+  if (order == ScaleOrder::packed_4) return blocks;
+  std::int64_t& lines = blocks[static_cast<std::size_t>(across)];
+  lines = ceil_div(lines, std::int64_t{128});
+  blocks.push_back(512);
+  return blocks;
+}
+
+GroupShapes group_shapes(const BlockRow& row, const Extents& plain, int axis, ScaleOrder order) {
+  const ConstView group(nullptr, ElementType(Kind::f32), plain);
+  const Operand operand("src", group);
+  const BlocksOf blocks(row, operand, axis, order);
+  return {blocks.values_shape(), blocks.scales_shape()};
+}
+
+void check_stored(const Operand& values, const Operand& scales, const BlockRow& row,
+                  const Extents& shape) {
+  const ConstView plain(nullptr, ElementType(Kind::f32), shape);
+  const Operand operand("src", plain);
+  const BlocksOf blocks(row, operand, 1, ScaleOrder::strided);
+  check_values(blocks, values);
+  check_scales(blocks, scales);
+}
+
 BlockCall block_call(BlockFormat format, const Operand& plain, const Operand& values,
                      const Operand* scales, int axis, bool back, const BlockOptions& options) {
   const BlockRow& row = row_of(format);
@@ -238,7 +257,7 @@ BlockCall both_call(BlockFormat format, const BothCopies& copies, const ConstVie
   const BlockRow& row = row_of(format);
   const Operand plain("src", src);
   if (src.shape.size() != 2) {
-    refuse(fmt::format("src.shape = {} has to be that of a matrix", text(src.shape)));
+    refuse(fmt::format("src.shape = {} has to be that of a matrix", shape_text(src.shape)));
   }
   if (!row.has_scales()) {
     refuse(fmt::format("format = {}: both copies have arrays of scales", row.name));

@@ -1,7 +1,9 @@
 // Calls that quantise or dequantise in blocks: their arguments, checked, as problems.
 #pragma once
 
+#include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "api/target.hpp"
@@ -47,6 +49,29 @@ struct BothCopies {
 };
 BlockCall both_call(BlockFormat format, const BothCopies& copies, const ConstView& src,
                     const BlockOptions& options);
+
+/// "(3, 4)"
+std::string shape_text(const Extents& shape);
+
+/// The shape of the scales of `blocks` along one of their axes, in an order; `across` is the axis
+/// of the lines of tiles.
+Extents scales_shape(ScaleOrder order, Extents blocks, int axis, int across);
+
+/// The shapes of what a matrix of plain values becomes, with whole blocks along `axis`.
+struct GroupShapes {
+  Extents values, scales;
+};
+GroupShapes group_shapes(const BlockRow& row, const Extents& plain, int axis, ScaleOrder order);
+
+/// Throws unless the arrays are those of whole blocks of a matrix of `shape` along its last axis.
+void check_stored(const BlockOperand& values, const BlockOperand& scales, const BlockRow& row,
+                  const Extents& shape);
+
+/// Throws where `written` has elements that share bytes, or shares some with `read`.
+void check_memory(const BlockOperand& written, const BlockOperand& read);
+
+/// Runs the calls one after the other, once it is known that all of them can be run.
+void run_calls(const std::deque<BlockCall>& calls, const BlockOptions& options);
 
 /// The MXFP8 whose values have the type of these.
 BlockFormat mxfp8_of(const BlockOperand& values);

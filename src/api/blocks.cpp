@@ -95,6 +95,14 @@ BothCopies copies_of(const View& rows, const View& row_scales, const View& colum
 
 }  // namespace
 
+void run_calls(const std::deque<BlockCall>& calls, const BlockOptions& options) {
+  for (const BlockCall& call : calls) {
+    check_pointers(call);
+    if (call.problem.elements() > 0 && options.effort == Effort::estimate) plan_for(call, options);
+  }
+  for (const BlockCall& call : calls) run(call, options);
+}
+
 std::string format_names() {
   std::string names;
   for (const BlockRow& row : block_rows) {

@@ -226,6 +226,12 @@ Enum choice_of(const char* field, int value, int last, const char* names) {
   return static_cast<Enum>(value);
 }
 
+ct::ScaleOrder to_scale_order(const char* field, int value) {
+  return choice_of<ct::ScaleOrder>(
+      field, value, CT_SCALES_TILES_128X4,
+      "CT_SCALES_STRIDED, CT_SCALES_PACKED_4 or CT_SCALES_TILES_128X4");
+}
+
 ct::BlockOptions to_block_options(const ct_block_options* c_options) {
   ct::BlockOptions options;
   if (c_options == nullptr) return options;
@@ -244,9 +250,7 @@ ct::BlockOptions to_block_options(const ct_block_options* c_options) {
   options.threads = c_options->threads;
   options.stream = c_options->stream;
   if (!is_whole) return options;
-  options.scale_order = choice_of<ct::ScaleOrder>(
-      "options.scale_order", c_options->scale_order, CT_SCALES_TILES_128X4,
-      "CT_SCALES_STRIDED, CT_SCALES_PACKED_4 or CT_SCALES_TILES_128X4");
+  options.scale_order = to_scale_order("options.scale_order", c_options->scale_order);
   options.tensor_scale = c_options->tensor_scale;
   options.rounding = choice<ct::Rounding>("options.rounding", c_options->rounding,
                                           "CT_NEAREST_EVEN", "CT_STOCHASTIC");
@@ -409,6 +413,42 @@ ct_status ct_dequantise(const char* format, const ct_view* dst, const ct_const_v
     ct::dequantise(ct::block_format(required(format, "format")), to_view<ct::View>(dst, "dst"),
                    to_view<ct::ConstView>(values, "values"), codes ? &*codes : nullptr, axis,
                    to_block_options(options));
+  });
+}
+
+ct_status ct_convert_scales(const ct_view* dst, int to, const ct_const_view* src, int from,
+                            int rank, const int64_t* shape, const ct_options* options) {
+  return guarded([&] {
+    ct::convert_scales(to_view<ct::View>(dst, "dst"), to_scale_order("to", to),
+                       to_view<ct::ConstView>(src, "src"), to_scale_order("from", from),
+                       to_extents(rank, shape, "rank", "shape"), to_options(options));
+  });
+}
+
+ct_status ct_transpose_blocks(const char* format, const ct_view* values, const ct_view* scales,
+                              const ct_const_view* src_values, const ct_const_view* src_scales,
+                              const ct_options* options) {
+  return guarded([&] {
+    ct::transpose_blocks(ct::block_format(required(format, "format")),
+                         to_view<ct::View>(values, "values"), to_view<ct::View>(scales, "scales"),
+                         to_view<ct::ConstView>(src_values, "src_values"),
+                         to_view<ct::ConstView>(src_scales, "src_scales"), to_options(options));
+  });
+}
+
+ct_status ct_quantise_groups(const char* format, const ct_view* values, const ct_view* scales,
+                             const ct_const_view* src, int64_t groups, const int64_t* sizes,
+                             int axis, const ct_block_options* options) {
+  return guarded([&] {
+    if (groups < 0) {
+      throw ct::Error(ct::Status::invalid_argument, fmt::format("groups = {} is negative", groups));
+    }
+    if (groups > 0) required(sizes, "sizes");
+    const auto codes = to_view_or_none<ct::View>(scales, "scales");
+    ct::quantise_groups(ct::block_format(required(format, "format")),
+                        to_view<ct::View>(values, "values"), codes ? &*codes : nullptr,
+                        to_view<ct::ConstView>(src, "src"), ct::Extents(sizes, sizes + groups),
+                        axis, to_block_options(options));
   });
 }
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cornerturn
+from cast_numbers import codes, numbers
 from cornerturn import _tensor
 from cornerturn._blocks import FORMATS, LAYOUTS
 from cornerturn._quantise import Format, ScaleLayout
@@ -19,12 +20,6 @@ MANTISSA = {"float8_e4m3fn": 3, "float8_e5m2": 2, "uint8": 1}
 EMAX = {"float8_e4m3fn": 8, "float8_e5m2": 15, "uint8": 2}
 WITH_SCALES = [row.name for row in FORMATS.values() if not row.packed]
 TILED = [row.name for row in FORMATS.values() if row.scales == "uint8"]
-
-
-def numbers(shape, seed=0):
-    random = np.random.default_rng(seed)
-    size = 10.0 ** random.integers(-9, 9, (*shape[:-1], 1))
-    return (random.standard_normal(shape) * size).astype(np.float32)
 
 
 def special(shape, seed):
@@ -79,10 +74,6 @@ def reference(x, format, rule=None, tensor_scale=1.0):
         else:
             values = np.clip(scaled, -most, most).astype(F8[row.dtype])
     return values.view(np.uint8), stored[:, 0, :, 0].copy()
-
-
-def codes(array):
-    return np.asarray(array).view(np.uint8)
 
 
 def rules(format):
@@ -370,60 +361,6 @@ def test_pytorch_sees_the_same_arrays():
                 assert b.shape == c.shape and b.stride() == c.stride() and b.dtype == c.dtype
                 same = b.contiguous().view(torch.uint8).numpy()
                 np.testing.assert_array_equal(same, codes(np.ascontiguousarray(a)))
-
-
-@pytest.mark.parametrize("format", [row.name for row in FORMATS.values() if row.across > 1])
-def test_square_blocks_are_transposed_as_they_are_stored(format):
-    x = numbers((256, 384), 7)
-    values, scales = cornerturn.quantise(x, format)
-    expected, of_scales = cornerturn.quantise(x, format, (1, 0))
-    values, scales = cornerturn.transpose_blocks(values, scales, format)
-    np.testing.assert_array_equal(codes(values), codes(expected))
-    np.testing.assert_array_equal(scales, of_scales)
-
-
-def test_other_blocks_are_not():
-    values, scales = cornerturn.quantise(numbers((128, 128)), "mxfp8_e4m3")
-    with pytest.raises(ValueError, match="format = 'mxfp8_e4m3': each line has scales of its own"):
-        cornerturn.transpose_blocks(values, scales, "mxfp8_e4m3")
-    with pytest.raises(ValueError, match=r"scales.shape = \(128, 4\) has to be \(1, 1\)"):
-        cornerturn.transpose_blocks(values, scales, "fp8_128x128")
-
-
-@pytest.mark.parametrize("shape", [(128, 512), (130, 224), (33, 96), (256, 416), (1, 32)])
-def test_scales_are_brought_to_other_layouts(shape):
-    x = numbers(shape, 8)
-    count = shape[1] // 32
-    made = {layout: cornerturn.quantise(x, "mxfp8_e4m3", scale_layout=layout)[1] for layout in LAYOUTS}
-    for layout, scales in made.items():
-        for to, expected in made.items():
-            got = cornerturn.convert_scales(scales, to, layout=layout, shape=(shape[0], count))
-            assert got.shape == expected.shape and got.dtype == expected.dtype
-            assert got.shape[0] == 1 or got.strides == expected.strides
-            np.testing.assert_array_equal(got, expected)
-
-
-def test_scales_of_pytorch_are_brought_to_other_layouts():
-    torch = pytest.importorskip("torch")
-    x = torch.from_numpy(numbers((130, 224), 9))
-    made = {layout: cornerturn.quantise(x, "mxfp8_e4m3", scale_layout=layout)[1] for layout in LAYOUTS}
-    for layout, scales in made.items():
-        for to, expected in made.items():
-            got = cornerturn.convert_scales(scales, to, layout=layout, shape=(130, 7))
-            assert got.dtype == expected.dtype and got.stride() == expected.stride()
-            assert torch.equal(got, expected)
-
-
-def test_scales_that_do_not_fit_are_named():
-    scales = np.zeros((128, 4), np.float32)
-    with pytest.raises(ValueError, match="to = 'tiles_128x4': scales of 4 bytes each, not bytes"):
-        cornerturn.convert_scales(scales, "tiles_128x4")
-    with pytest.raises(ValueError, match="shape = None: scales in 'tiles_128x4'"):
-        cornerturn.convert_scales(scales, "packed", layout="tiles_128x4")
-    with pytest.raises(ValueError, match=r"scales.shape = \(128, 4\) has to be \(512,\)"):
-        cornerturn.convert_scales(scales, "packed", layout="tiles_128x4", shape=(100, 4))
-    with pytest.raises(ValueError, match="to = 'rows' is none of 'packed', 'padded'"):
-        cornerturn.convert_scales(scales, "rows")
 
 
 def test_the_page_does_what_it_says():

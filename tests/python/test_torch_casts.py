@@ -66,6 +66,23 @@ def test_compiled_without_a_break(format):
         assert torch.equal(a.contiguous().view(torch.uint8), b.contiguous().view(torch.uint8))
 
 
+def test_what_is_there_is_compiled_as_well():
+    x, _ = operands()
+    values, scales = cornerturn.quantise(x, "fp8_128x128")
+
+    def casts(t, values, scales):
+        codes = cornerturn.quantise(t, "mxfp8_e4m3")[1]
+        groups = cornerturn.quantise_groups(t, [100, 156], "mxfp4", (1, 0), pad=True, scale_layout="tiles_128x4")
+        tiles = cornerturn.convert_scales(codes, "tiles_128x4")
+        return (*groups, tiles, *cornerturn.transpose_blocks(values, scales, "fp8_128x128"))
+
+    torch._dynamo.reset()
+    got = torch.compile(casts, fullgraph=True, backend="aot_eager")(x, values, scales)
+    for a, b in zip(got, casts(x, values, scales), strict=True):
+        assert a.dtype == b.dtype and a.stride() == b.stride()
+        assert torch.equal(a.contiguous().view(torch.uint8), b.contiguous().view(torch.uint8))
+
+
 def test_scaled_mm_takes_what_casts_give():
     """By the rules that PyTorch checks before a GPU multiplies: dtypes, shapes and strides."""
     from torch._subclasses.fake_tensor import FakeTensorMode

@@ -160,6 +160,11 @@ def test_opcheck(requires_grad):
     blocks = cornerturn.quantise(x, "q8_0")
     torch.library.opcheck(ops.dequantise.default, (blocks, (1, 0), None, torch.float16, "q8_0", False, "", "", 1.0, None))
     torch.library.opcheck(ops.amax.default, (x,))
+    how = ("mxfp8_e4m3", True, "", "packed_4", 1.0, None)
+    torch.library.opcheck(ops.quantise_groups.default, (x, (3, 1), (1, 0), *how))
+    values, codes = cornerturn.quantise(torch.ones(32, 64), "mxfp4")  # opcheck multiplies, but not floats of 8 bits
+    torch.library.opcheck(ops.transpose_blocks.default, (values, codes, "mxfp4"))
+    torch.library.opcheck(ops.convert_scales.default, (codes, "tiles_128x4", "packed", 32, 2))
 
 
 def test_a_stream_or_a_quantisation_loses_no_gradient_unheard():
