@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "cornerturn/blocks.hpp"
 #include "cornerturn/element_type.hpp"
 #include "cornerturn/error.hpp"
 #include "cpu/threads.hpp"
@@ -179,7 +180,8 @@ void ValueArguments::add_to(CLI::App& command) {
   command
       .add_option("--to", to,
                   "Convert every value to this type: bf16, f16, f8_e4m3, i8, ..., \">f4\" for the "
-                  "other order of bytes; or q8_0, ggml's blocks of 32 along the last axis of OUT")
+                  "other order of bytes; or make blocks along the last axis of OUT: " +
+                      format_names())
       ->type_name("TYPE");
   command
       .add_option("--from", from,
@@ -194,6 +196,38 @@ void ValueArguments::add_to(CLI::App& command) {
       .add_option("--stochastic", stochastic,
                   "Round at random with this seed; the nearer neighbour is the more likely one")
       ->type_name("SEED");
+}
+
+void ScaleArguments::add_to(CLI::App& command) {
+  command
+      .add_option(
+          "--scales", file,
+          "Keep the scales of blocks in this .npy file, which --to writes and --from reads; "
+          "ggml's blocks hold theirs")
+      ->type_name("FILE");
+  command
+      .add_option("--scale-layout", layout,
+                  "How the scales lie in that file; without it as torch._scaled_mm takes those of "
+                  "fp8_1x128, and packed for all others")
+      ->type_name("packed|padded|mn_major|mn_major_padded|packed_4|tiles_128x4");
+  command
+      .add_option("--scale-rule", rule,
+                  "How the scale of a block follows from its largest magnitude")
+      ->type_name("floor|ceil|even|exact");
+  command
+      .add_option("--tensor-scale", tensor_scale,
+                  "The scale that all blocks of nvfp4 share, 2688 / the largest magnitude: --to "
+                  "finds it where it is not given, and says it; --from needs it")
+      ->type_name("NUMBER");
+}
+
+std::vector<std::pair<const char*, std::string>> ScaleArguments::given() const {
+  std::vector<std::pair<const char*, std::string>> found;
+  if (!file.empty()) found.emplace_back("--scales", file);
+  if (!layout.empty()) found.emplace_back("--scale-layout", layout);
+  if (!rule.empty()) found.emplace_back("--scale-rule", rule);
+  if (!tensor_scale.empty()) found.emplace_back("--tensor-scale", tensor_scale);
+  return found;
 }
 
 bool ValueArguments::any() const {

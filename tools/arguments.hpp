@@ -62,6 +62,19 @@ struct ValueArguments {
   std::string first() const;  ///< of the options that were given, with its value
 };
 
+/// --scales, --scale-layout, --scale-rule and --tensor-scale: the scales of blocks that have an
+/// array of their own.
+struct ScaleArguments {
+  std::string file;
+  std::string layout;
+  std::string rule;
+  std::string tensor_scale;
+
+  void add_to(CLI::App& command);
+  /// The options that were given, and their values.
+  std::vector<std::pair<const char*, std::string>> given() const;
+};
+
 /// "3,4,5" as numbers from 0; `name` is the option's: "--shape".
 std::vector<std::int64_t> parse_numbers(const std::string& name, const std::string& text);
 

@@ -1,4 +1,4 @@
-// --to q8_0, --from mxfp8_e4m3, ...: which blocks are asked for, and what has to be true of an
+// --to q8_0, --from fp8_1x128, ...: which blocks are asked for, and what has to be true of an
 // array in a file for it, whether the work is to be done or only planned.
 #pragma once
 
@@ -7,21 +7,11 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "core/block_format.hpp"
 #include "io/npy.hpp"
 #include "io/rearrange_blocks.hpp"
 
 namespace cornerturn::cli {
-
-/// Blocks as a file has them.
-struct StoredFormat {
-  const char* name;
-  Kind element;            ///< of the array of values
-  std::int64_t per_block;  ///< elements in that array
-  bool has_scales;         ///< in a file of their own
-
-  /// The type of an element as the library has it: a block of q8_0 is one.
-  ElementType stored() const;
-};
 
 /// Do --to or --from name a format of blocks?
 bool has_blocks(const ValueArguments& values);
@@ -39,7 +29,7 @@ class BlockArguments {
 
   /// Are values made of blocks?
   bool back() const { return back_; }
-  const StoredFormat& format() const { return format_; }
+  const BlockRow& row() const { return row_; }
   /// What asks for blocks: "--to q8_0".
   std::string option() const;
 
@@ -47,8 +37,8 @@ class BlockArguments {
   /// blocks, or can become such. Axis i of the result is axis order[i] of it.
   void check(const io::NpyHeader& header, const std::string& label,
              const std::vector<int>& order) const;
-  /// The shape of the scales that belong to the blocks in such an array.
-  Extents scales_shape(const io::NpyHeader& header) const;
+  /// The shape of the array that stores blocks, in blocks: that of their scales.
+  Extents blocks_shape(const io::NpyHeader& header) const;
   /// What is to be done with the array, which has been checked.
   io::BlockTask task(const io::NpyHeader& header, const std::vector<int>& order,
                      bool scales_fortran_order = false) const;
@@ -59,7 +49,7 @@ class BlockArguments {
   const ValueArguments& values_;
   bool pad_;
   bool back_;
-  const StoredFormat& format_;
+  const BlockRow& row_;
 };
 
 }  // namespace cornerturn::cli

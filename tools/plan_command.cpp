@@ -280,8 +280,9 @@ void add_plan_command(CLI::App& app) {
   arguments->index.add_to(command);
   arguments->work.add_to(command, false);
   arguments->values.add_to(command);
-  command.add_flag("--pad", arguments->pad,
-                   "Fill the last block of a row with zeros, with --to q8_0 and the like");
+  command.add_flag(
+      "--pad", arguments->pad,
+      "Fill the last blocks of rows and columns with zeros, with --to q8_0 and the like");
   arguments->devices.add_to(command);
   command.add_flag("--explain", arguments->explain,
                    "Show how the problem is simplified, step by step, and every candidate");

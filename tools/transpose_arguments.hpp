@@ -21,7 +21,7 @@ struct TransposeArguments {
   std::string shape;
   std::string dtype;
   ValueArguments values;
-  std::string scales;
+  ScaleArguments scales;
   bool pad = false;
   bool verify = false;
   bool in_place = false;

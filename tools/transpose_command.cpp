@@ -272,13 +272,10 @@ void add_transpose_command(CLI::App& app) {
   arguments->index.add_to(command);
   arguments->work.add_to(command, true);
   arguments->values.add_to(command);
-  command
-      .add_option("--scales", arguments->scales,
-                  "Keep the scales of mxfp8_e4m3 and mxfp8_e5m2 in this .npy file, which --to "
-                  "writes and --from reads")
-      ->type_name("FILE");
-  command.add_flag("--pad", arguments->pad,
-                   "Fill the last block of a row with zeros, with --to q8_0 and the like");
+  arguments->scales.add_to(command);
+  command.add_flag(
+      "--pad", arguments->pad,
+      "Fill the last blocks of rows and columns with zeros, with --to q8_0 and the like");
   command
       .add_option("--device", arguments->device,
                   "Transpose on the CPU, or let the file stream through the GPU")

@@ -35,7 +35,9 @@ void refuse_other_options(const TransposeArguments& arguments) {
   never(!arguments.out.empty(), "OUT", "the result takes the place of IN");
   never(arguments.in == "-", "IN = '-'", "it takes a file");
   never(arguments.values.any(), "a conversion", "elements keep their size");
-  never(!arguments.scales.empty(), "--scales", "elements keep their size");
+  for (const auto& [name, value] : arguments.scales.given()) {
+    never(true, name, "elements keep their size");
+  }
   never(arguments.pad, "--pad", "elements keep their size");
   never(arguments.verify, "--verify", "nothing is left to compare with");
   never(arguments.device != "cpu", "--device", "files in place are transposed on the CPU");

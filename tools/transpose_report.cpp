@@ -39,7 +39,8 @@ nlohmann::json to_json(const TransposeReport& report, const TransposeArguments& 
                      {"axis", report.index->axis},
                      {"entries", report.index->entries}};
   }
-  if (!arguments.scales.empty()) json["scales"] = arguments.scales;
+  if (!arguments.scales.file.empty()) json["scales"] = arguments.scales.file;
+  if (report.tensor_scale) json["tensor_scale"] = *report.tensor_scale;
   if (!report.schedule) return json;
   if (!report.kernel.empty()) json["kernel"] = report.kernel;
   json["device"] = report.device;
@@ -74,6 +75,7 @@ void TransposeReport::print(const TransposeArguments& arguments, const io::Input
             io::size_text(static_cast<std::int64_t>(rate_of(*this))));
   const bool on_gpu = device != "cpu";
   if (!kernel.empty()) io::print("kernel   {}{}\n", kernel, on_gpu ? " on " + device : "");
+  if (tensor_scale) io::print("scale    {} for the tensor\n", *tensor_scale);
   io::print("route    {}\n", io::to_string(*schedule));
   if (synced) io::print("synced   to the disk in {:.3f} s\n", sync_seconds);
   if (arguments.verify) io::print("verified every element, {:.3f} s\n", verify_seconds);

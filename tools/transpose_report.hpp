@@ -28,6 +28,7 @@ struct TransposeReport {
   std::string types;                   ///< "'<f4' to bf16"
   std::string blocks;                  ///< the format of blocks on one side
   std::optional<io::IndexList> index;  ///< of an axis of IN
+  std::optional<float> tensor_scale;   ///< of such a format
   /// Nothing had to be moved where there is none.
   std::optional<io::ScheduleSummary> schedule;
   std::string kernel;  ///< empty where there is none to choose

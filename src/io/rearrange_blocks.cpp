@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/blocks.hpp"
 #include "core/divide.hpp"
 #include "io/boxes.hpp"
 #include "io/workers.hpp"
@@ -18,39 +19,54 @@ std::int64_t aligned(std::int64_t bytes) {
   return ceil_div(bytes, part_alignment) * part_alignment;
 }
 
-Extents scaled(Extents shape, std::size_t axis, std::int64_t factor) {
-  shape[axis] *= factor;
+Extents scaled(Extents shape, const Extents& factors) {
+  for (std::size_t m = 0; m < shape.size(); ++m) shape[m] *= factors[m];
   return shape;
 }
 
+// An array of `shape` in a file, of which a block takes so many steps along each of its axes.
 BlockOperand source_operand(ElementType type, const Extents& shape, const FileOrder& file,
-                            std::int64_t per_block) {
-  return {type, file_problem(shape, type.size(), file.fortran_order, file.order), per_block};
+                            const Extents& per_block) {
+  return {type, file_problem(shape, type.size(), file.fortran_order, file.order),
+          permuted(per_block, file.order)};
 }
 
-BlockOperand result_operand(ElementType type, const Extents& shape, std::int64_t per_block) {
+BlockOperand result_operand(ElementType type, const Extents& shape, const Extents& per_block) {
   FileOrder as_it_is;
   as_it_is.order.resize(shape.size());
   std::iota(as_it_is.order.begin(), as_it_is.order.end(), 0);
   return source_operand(type, shape, as_it_is, per_block);
 }
 
-// Elements of the values' array that make a block.
-std::int64_t stored_per_block(ElementType stored) {
-  return stored.kind() == Kind::bytes ? 1 : block_values;
+// What a block takes along each axis of an array that stores blocks along its last axis: in values,
+// in elements of the array of values, and in scales.
+struct PerBlock {
+  Extents values, stored, scales;
+
+  PerBlock(const BlockRow& row, std::size_t rank)
+      : values(rank, 1), stored(rank, 1), scales(rank, 1) {
+    values.back() = row.along;
+    stored.back() = row.along / row.values_per_unit();
+    if (row.across > 1) values[rank - 2] = stored[rank - 2] = row.across;
+  }
+};
+
+std::int64_t product_of(const Extents& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 std::int64_t block_bytes(const std::vector<BlockOperand>& operands) {
   std::int64_t bytes = 0;
-  for (const BlockOperand& operand : operands) bytes += operand.per_block * operand.type.size();
+  for (const BlockOperand& operand : operands) {
+    bytes += product_of(operand.per_block) * operand.type.size();
+  }
   return bytes;
 }
 
-std::int64_t part_bytes(const BlockTask& task, const std::vector<BlockOperand>& operands,
-                        const Box& piece) {
+std::int64_t part_bytes(const std::vector<BlockOperand>& operands, const Box& piece) {
   std::int64_t bytes = 0;
   for (const BlockOperand& operand : operands) {
-    bytes = aligned(bytes) + operand.bytes(operand.part(piece, task.axis));
+    bytes = aligned(bytes) + operand.bytes(operand.part(piece));
   }
   return bytes;
 }
@@ -63,11 +79,28 @@ Extents source_strides(const Problem& problem) {
 
 // The length of a run that is no shorter for being counted in blocks.
 std::int64_t run_goal(const BlockTask& task, Side side) {
+  const BlockOperand& values = task.back ? task.to[0] : task.from[0];
   for (const int m : fastest_first(task.blocks, side)) {
-    if (task.blocks.modes[m].extent > 1) return m == task.axis ? 1 : block_values;
+    if (task.blocks.modes[m].extent == 1) continue;
+    return std::max(std::int64_t{1}, block_values / values.per_block[static_cast<std::size_t>(m)]);
   }
   return 1;
 }
+
+// The views of a piece in the order in which blocks are stored, along the last axis.
+struct StoredPiece {
+  std::vector<ConstView> from;
+  std::vector<View> to;
+  int axis;
+
+  StoredPiece(const BlockTask& task, const BlockPiece& piece)
+      : axis(static_cast<int>(task.stored_order.size()) - 1) {
+    for (const ConstView& view : piece.from) from.push_back(view.permuted(task.stored_order));
+    for (const View& view : piece.to) to.push_back(view.permuted(task.stored_order));
+  }
+  const ConstView* scales_in() const { return from.size() > 1 ? &from[1] : nullptr; }
+  const View* scales_out() const { return to.size() > 1 ? &to[1] : nullptr; }
+};
 
 class BlockRearrangement {
  public:
@@ -104,7 +137,7 @@ class BlockRearrangement {
     BlockPiece piece = block_piece(task_, box, stage.in(), stage.out());
     for (std::size_t i = 0; i < piece.from.size(); ++i) {
       const Problem& problem = task_.from[i].problem;
-      const Box part = task_.from[i].part(box, task_.axis);
+      const Box part = task_.from[i].part(box);
       ConstView& view = piece.from[i];
       if (stage.in() != nullptr) {
         std::byte* place = stage.in() + (static_cast<const std::byte*>(view.data) - stage.in());
@@ -120,7 +153,7 @@ class BlockRearrangement {
   void write(const Box& box, const BlockPiece& piece) {
     for (std::size_t i = 0; i < piece.to.size(); ++i) {
       const BlockOperand& operand = task_.to[i];
-      const Box part = operand.part(box, task_.axis);
+      const Box part = operand.part(box);
       const auto* data = static_cast<const std::byte*>(piece.to[i].data);
       if (schedule_.in_order) {
         sinks_[i].file->write(data, operand.bytes(part));
@@ -158,12 +191,14 @@ class CpuBlockStage : public BlockStage {
 
 }  // namespace
 
-Box BlockOperand::part(const Box& piece, int axis) const {
+Box BlockOperand::part(const Box& piece) const {
   Box part = piece;
-  const auto a = static_cast<std::size_t>(axis);
-  part.start[a] *= per_block;
-  part.extent[a] =
-      std::min(piece.extent[a] * per_block, problem.modes[axis].extent - part.start[a]);
+  for (int m = 0; m < problem.rank(); ++m) {
+    const auto at = static_cast<std::size_t>(m);
+    part.start[at] *= per_block[at];
+    part.extent[at] =
+        std::min(piece.extent[at] * per_block[at], problem.modes[m].extent - part.start[at]);
+  }
   return part;
 }
 
@@ -173,44 +208,55 @@ std::int64_t BlockTask::result_bytes() const {
   return bytes;
 }
 
-BlockTask task_to_blocks(ElementType stored, ElementType values, const Extents& shape,
+ElementType scales_type(const BlockRow& row) {
+  return ElementType(row.scale == ScaleType::f32 ? Kind::f32 : Kind::u8);
+}
+
+BlockTask task_to_blocks(BlockFormat format, ElementType values, const Extents& shape,
                          const FileOrder& file) {
   BlockTask task;
-  task.stored = stored;
-  task.axis = static_cast<int>(shape.size()) - 1;
-  const auto along = static_cast<std::size_t>(file.order.back());
-  Extents blocks = shape;
-  blocks[along] = ceil_div(shape[along], std::int64_t{block_values});
-  task.blocks = file_problem(blocks, 1, file.fortran_order, file.order);
-  task.from = {source_operand(values, shape, file, block_values)};
-
-  const Extents permuted_blocks = permuted(blocks, file.order);
-  const std::int64_t per_block = stored_per_block(stored);
-  task.to = {result_operand(stored, scaled(permuted_blocks, permuted_blocks.size() - 1, per_block),
-                            per_block)};
-  if (task.is_mxfp8()) task.to.push_back(result_operand(ElementType(Kind::u8), permuted_blocks, 1));
+  task.format = format;
+  const BlockRow& row = task.row();
+  task.stored_order.resize(shape.size());
+  std::iota(task.stored_order.begin(), task.stored_order.end(), 0);
+  const PerBlock per_block(row, shape.size());
+  const Extents result = permuted(shape, file.order);
+  Extents blocks(result.size()), of_values(result.size()), in_file(result.size());
+  for (std::size_t m = 0; m < result.size(); ++m) {
+    const auto axis = static_cast<std::size_t>(file.order[m]);
+    blocks[m] = in_file[axis] = ceil_div(result[m], per_block.values[m]);
+    of_values[axis] = per_block.values[m];
+  }
+  task.blocks = file_problem(in_file, 1, file.fortran_order, file.order);
+  task.from = {source_operand(values, shape, file, of_values)};
+  task.to = {
+      result_operand(type_of_blocks(format), scaled(blocks, per_block.stored), per_block.stored)};
+  if (row.has_scales()) {
+    task.to.push_back(result_operand(scales_type(row), blocks, per_block.scales));
+  }
   return task;
 }
 
-BlockTask task_from_blocks(ElementType stored, ElementType values, const Extents& blocks,
+BlockTask task_from_blocks(BlockFormat format, ElementType values, const Extents& blocks,
                            const FileOrder& file, bool scales_fortran_order) {
   BlockTask task;
-  task.stored = stored;
+  task.format = format;
   task.back = true;
-  const std::size_t along = blocks.size() - 1;
-  const auto axis = std::find(file.order.begin(), file.order.end(), static_cast<int>(along));
-  task.axis = static_cast<int>(axis - file.order.begin());
-  task.blocks = file_problem(blocks, 1, file.fortran_order, file.order);
-
-  const std::int64_t per_block = stored_per_block(stored);
-  task.from = {source_operand(stored, scaled(blocks, along, per_block), file, per_block)};
-  if (task.is_mxfp8()) {
-    const FileOrder scales{scales_fortran_order, file.order};
-    task.from.push_back(source_operand(ElementType(Kind::u8), blocks, scales, 1));
+  const BlockRow& row = task.row();
+  task.stored_order.resize(blocks.size());
+  for (std::size_t m = 0; m < blocks.size(); ++m) {
+    task.stored_order[static_cast<std::size_t>(file.order[m])] = static_cast<int>(m);
   }
-  const Extents permuted_blocks = permuted(blocks, file.order);
-  const auto to = static_cast<std::size_t>(task.axis);
-  task.to = {result_operand(values, scaled(permuted_blocks, to, block_values), block_values)};
+  task.blocks = file_problem(blocks, 1, file.fortran_order, file.order);
+  const PerBlock per_block(row, blocks.size());
+  task.from = {source_operand(type_of_blocks(format), scaled(blocks, per_block.stored), file,
+                              per_block.stored)};
+  if (row.has_scales()) {
+    const FileOrder scales{scales_fortran_order, file.order};
+    task.from.push_back(source_operand(scales_type(row), blocks, scales, per_block.scales));
+  }
+  const Extents of_values = permuted(per_block.values, file.order);
+  task.to = {result_operand(values, scaled(permuted(blocks, file.order), of_values), of_values)};
   return task;
 }
 
@@ -219,8 +265,11 @@ Grid block_pieces(const BlockTask& task, std::int64_t most, bool in_order) {
     return balanced_grid(task.blocks, most, run_goal(task, Side::source),
                          run_goal(task, Side::destination));
   }
+  // Behind the first mode of which a block takes several steps, there are whole ones.
+  const Extents& steps = task.to[0].per_block;
+  const auto first = std::find_if(steps.begin(), steps.end(), [](auto n) { return n > 1; });
   std::int64_t side_by_side = 1;
-  for (int m = task.axis + 1; m < task.blocks.rank(); ++m) {
+  for (auto m = static_cast<int>(first - steps.begin()) + 1; m < task.blocks.rank(); ++m) {
     side_by_side *= task.blocks.modes[m].extent;
   }
   return contiguous_grid(task.blocks, std::max(most, side_by_side), Side::destination);
@@ -250,18 +299,18 @@ ScheduleSummary summary_of(const BlockTask& task, const BlockSchedule& schedule)
   const Box first = schedule.pieces.box(0);
   const BlockOperand& from = task.from[0];
   const BlockOperand& to = task.to[0];
-  const Box from_part = from.part(first, task.axis);
+  const Box from_part = from.part(first);
   ScheduleSummary summary;
   summary.route = schedule.route;
   summary.threads = schedule.threads;
   summary.boxes = schedule.pieces.size();
   summary.box_bytes = from.bytes(from_part);
   summary.read_run = run_bytes(from.problem, from_part.extent, Side::source);
-  summary.write_run = run_bytes(to.problem, to.part(first, task.axis).extent, Side::destination);
-  const std::int64_t out = part_bytes(task, task.to, first);
+  summary.write_run = run_bytes(to.problem, to.part(first).extent, Side::destination);
+  const std::int64_t out = part_bytes(task.to, first);
   summary.buffer_bytes = schedule.route == Route::mapped
                              ? out
-                             : schedule.threads * (part_bytes(task, task.from, first) + out);
+                             : schedule.threads * (part_bytes(task.from, first) + out);
   for (const BlockOperand& operand : task.from) summary.bytes_read += operand.problem.bytes();
   summary.bytes_written = task.result_bytes();
   return summary;
@@ -271,14 +320,14 @@ BlockPiece block_piece(const BlockTask& task, const Box& piece, const std::byte*
                        std::byte* out) {
   BlockPiece made;
   for (const BlockOperand& operand : task.from) {
-    const Box part = operand.part(piece, task.axis);
+    const Box part = operand.part(piece);
     made.bytes_in = aligned(made.bytes_in);
     made.from.emplace_back(in == nullptr ? nullptr : in + made.bytes_in, operand.type, part.extent,
                            packed_like(operand.problem, part.extent, Side::source));
     made.bytes_in += operand.bytes(part);
   }
   for (const BlockOperand& operand : task.to) {
-    const Box part = operand.part(piece, task.axis);
+    const Box part = operand.part(piece);
     made.bytes_out = aligned(made.bytes_out);
     made.to.emplace_back(out == nullptr ? nullptr : out + made.bytes_out, operand.type,
                          part.extent);
@@ -297,30 +346,23 @@ Box whole_piece(const BlockTask& task) {
 }
 
 void make_piece(const BlockTask& task, const BlockPiece& piece, const BlockOptions& options) {
-  const std::vector<ConstView>& from = piece.from;
-  const std::vector<View>& to = piece.to;
+  const StoredPiece stored(task, piece);
   BlockOptions some = options;
   with_kernel(options.kernel, [&](const std::string& kernel) {
     some.kernel = kernel;
-    if (task.back) {
-      task.is_mxfp8() ? dequantise_mxfp8(to[0], from[0], from[1], task.axis, some)
-                      : dequantise_q8_0(to[0], from[0], task.axis, some);
-    } else {
-      task.is_mxfp8() ? quantise_mxfp8(to[0], to[1], from[0], task.axis, some)
-                      : quantise_q8_0(to[0], from[0], task.axis, some);
-    }
+    task.back ? dequantise(task.format, stored.to[0], stored.from[0], stored.scales_in(),
+                           stored.axis, some)
+              : quantise(task.format, stored.to[0], stored.scales_out(), stored.from[0],
+                         stored.axis, some);
   });
 }
 
 Plan piece_plan(const BlockTask& task, const BlockPiece& piece, const BlockOptions& options) {
-  const std::vector<ConstView>& from = piece.from;
-  const std::vector<View>& to = piece.to;
-  if (task.back) {
-    return task.is_mxfp8() ? plan_dequantise_mxfp8(to[0], from[0], from[1], task.axis, options)
-                           : plan_dequantise_q8_0(to[0], from[0], task.axis, options);
-  }
-  return task.is_mxfp8() ? plan_quantise_mxfp8(to[0], to[1], from[0], task.axis, options)
-                         : plan_quantise_q8_0(to[0], from[0], task.axis, options);
+  const StoredPiece stored(task, piece);
+  return task.back ? plan_dequantise(task.format, stored.to[0], stored.from[0], stored.scales_in(),
+                                     stored.axis, options)
+                   : plan_quantise(task.format, stored.to[0], stored.scales_out(), stored.from[0],
+                                   stored.axis, options);
 }
 
 Plan block_plan(const BlockTask& task, const BlockSchedule& schedule, const BlockOptions& options) {
@@ -350,7 +392,7 @@ void rearrange_blocks(const BlockTask& task, const BlockSchedule& schedule,
 void rearrange_blocks_on_cpu(const BlockTask& task, const BlockSchedule& schedule,
                              const std::vector<Source>& sources, const std::vector<Sink>& sinks,
                              const BlockOptions& options, Progress& progress) {
-  const std::int64_t bytes = part_bytes(task, task.to, schedule.pieces.box(0));
+  const std::int64_t bytes = part_bytes(task.to, schedule.pieces.box(0));
   BlockOptions estimating = options;
   estimating.effort = Effort::estimate;
   std::vector<std::unique_ptr<BlockStage>> stages;

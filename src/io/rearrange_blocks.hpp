@@ -1,10 +1,12 @@
-// Values in a file that become blocks of 32 in files, and blocks that become values: in pieces.
+// Values in a file that become blocks in files, and blocks that become values: in pieces. Scales
+// that have an array of their own lie there without gaps, in rows or in columns.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "core/block_format.hpp"
 #include "cornerturn/blocks.hpp"
 #include "io/rearrange.hpp"
 
@@ -13,23 +15,25 @@ namespace cornerturn::io {
 /// One of the arrays that take part.
 struct BlockOperand {
   ElementType type;
-  Problem problem;             ///< how its file and the result are ordered; modes of the result
-  std::int64_t per_block = 1;  ///< steps along the axis of the blocks that one block takes
+  Problem problem;    ///< how its file and the result are ordered; modes of the result
+  Extents per_block;  ///< steps along each of the modes that one block takes
 
-  /// What belongs to a piece that is counted in blocks along `axis`.
-  Box part(const Box& piece, int axis) const;
+  /// What belongs to a piece that is counted in blocks.
+  Box part(const Box& piece) const;
   std::int64_t bytes(const Box& part) const { return part.elements() * type.size(); }
 };
 
 struct BlockTask {
-  ElementType stored{Kind::f8_e4m3};  ///< b34: q8_0; f8_e4m3, f8_e5m2: MXFP8
-  bool back = false;                  ///< from blocks to values
-  int axis = 0;                       ///< of the blocks in the result
+  BlockFormat format = BlockFormat::q8_0;
+  bool back = false;  ///< from blocks to values
+  /// Modes of the result, in the order in which blocks are stored: the last one is their axis, and
+  /// their lines follow the one before it.
+  std::vector<int> stored_order;
   Problem blocks;                  ///< the order of the blocks on both sides; one is one byte here
-  std::vector<BlockOperand> from;  ///< the values; or the blocks, and of MXFP8 their scales
+  std::vector<BlockOperand> from;  ///< the values; or the blocks, and their scales
   std::vector<BlockOperand> to;
 
-  bool is_mxfp8() const { return stored.kind() != Kind::bytes; }
+  const BlockRow& row() const { return row_of(format); }
   std::int64_t result_bytes() const;
 };
 
@@ -39,11 +43,14 @@ struct FileOrder {
   std::vector<int> order;
 };
 
+/// The type of scales in a file: f32, or u8 for codes of a byte.
+ElementType scales_type(const BlockRow& row);
+
 /// `values`, of real values, of `shape` in the file: blocks along the last axis of the result.
-BlockTask task_to_blocks(ElementType stored, ElementType values, const Extents& shape,
+BlockTask task_to_blocks(BlockFormat format, ElementType values, const Extents& shape,
                          const FileOrder& file);
 /// `blocks` is the shape in the file counted in blocks, which lie along its last axis.
-BlockTask task_from_blocks(ElementType stored, ElementType values, const Extents& blocks,
+BlockTask task_from_blocks(BlockFormat format, ElementType values, const Extents& blocks,
                            const FileOrder& file, bool scales_fortran_order);
 
 struct BlockSchedule {
@@ -54,7 +61,7 @@ struct BlockSchedule {
 };
 
 /// Pieces of at most `most` blocks. With `in_order` they are contiguous in the result, and one has
-/// at least a block of each of the lines that lie side by side there.
+/// at least all blocks that lie side by side there.
 Grid block_pieces(const BlockTask& task, std::int64_t most, bool in_order);
 
 /// For the CPU, where sources lie in memory: pieces in the order of the result.

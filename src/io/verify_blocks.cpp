@@ -1,5 +1,5 @@
 // The check of blocks, and of values made of blocks, against their source: plain loops that share
-// only the functions of one value with the kernels.
+// only the functions of one value, and of one block whose scale is inside, with the kernels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cornerturn/error.hpp"
+#include "cpu/block_codes.hpp"
 #include "io/boxes.hpp"
 #include "io/rearrange_blocks.hpp"
 #include "io/workers.hpp"
@@ -17,9 +18,8 @@
 namespace cornerturn::io {
 namespace {
 
-constexpr std::int64_t block_size = block_values;
-
-// An element, or a block of q8_0, that differs: in which of the results, and where in the piece.
+// An element that differs, which may be a whole block: in which of the results, and where in the
+// piece.
 struct Difference {
   std::size_t result = 0;
   Extents index;
@@ -33,13 +33,15 @@ T loaded(const BasicView<Void>& view, std::int64_t offset) {
   return value;
 }
 
+// The bits count: NaNs are equal to themselves, and -0 is not 0.
+bool holds_bytes(const View& view, std::int64_t offset, const void* expected, std::size_t count) {
+  return std::memcmp(static_cast<const std::byte*>(view.data) + offset, expected, count) == 0;
+}
 template <class T>
 bool holds(const View& view, std::int64_t offset, const T& expected) {
-  // The bits count: NaNs are equal to themselves, and -0 is not 0.
-  std::array<std::byte, sizeof(T)> found, wanted;
-  std::memcpy(found.data(), static_cast<const std::byte*>(view.data) + offset, found.size());
+  std::array<std::byte, sizeof(T)> wanted;
   std::memcpy(wanted.data(), &expected, wanted.size());
-  return found == wanted;
+  return holds_bytes(view, offset, wanted.data(), wanted.size());
 }
 
 // A plain value with its bytes in the other order.
@@ -53,22 +55,31 @@ T swapped(const T& value) {
   return result;
 }
 
+// The numbers of a block: lines of `along` values, zeros where the array has none.
+using Numbers = std::vector<float>;
+
 // Compares a piece, block by block. `T` is the type of the plain values.
 template <class T>
 class Comparison {
  public:
-  Comparison(const BlockTask& task, BlockScale scale, const BlockPiece& piece,
+  Comparison(const BlockTask& task, const BlockOptions& options, const BlockPiece& piece,
              const Extents& blocks)
-      : task_(task),
-        scale_(scale),
+      : row_(task.row()),
+        back_(task.back),
+        rule_(options.scale.value_or(row_.standard_rule())),
+        tensor_scale_(options.tensor_scale),
         piece_(piece),
         blocks_(blocks),
         index_(blocks.size(), 0),
-        swaps_((task.back ? piece.to[0].type : piece.from[0].type).is_swapped()) {}
+        axis_(static_cast<std::size_t>(task.stored_order.back())),
+        numbers_(static_cast<std::size_t>(row_.along * row_.across)),
+        swaps_((back_ ? piece.to[0].type : piece.from[0].type).is_swapped()) {
+    if (row_.across > 1) line_axis_ = static_cast<std::size_t>(*(task.stored_order.end() - 2));
+  }
 
   bool finds(Difference& difference) {
     while (true) {
-      if (!(task_.back ? values_are_right() : block_is_right())) {
+      if (!(back_ ? values_are_right() : block_is_right())) {
         difference = different_;
         return true;
       }
@@ -79,114 +90,162 @@ class Comparison {
   }
 
  private:
-  std::size_t axis() const { return static_cast<std::size_t>(task_.axis); }
-
-  // Where the first of what the block has in an array lies; a block takes `per_block` steps of it.
+  // The index of element `k` in line `r` of the block, in an array that has `per_block` of them in
+  // a line.
+  Extents index_of(int r, int k, int per_block, int lines) const {
+    Extents index = index_;
+    index[axis_] = index[axis_] * per_block + k;
+    if (row_.across > 1) index[line_axis_] = index[line_axis_] * lines + r;
+    return index;
+  }
   template <class Void>
-  std::int64_t offset_in(const BasicView<Void>& view, std::int64_t per_block) const {
+  static std::int64_t offset_in(const BasicView<Void>& view, const Extents& index) {
     std::int64_t offset = 0;
-    for (std::size_t m = 0; m < index_.size(); ++m) {
-      offset += index_[m] * (m == axis() ? per_block : 1) * view.strides[m];
-    }
+    for (std::size_t m = 0; m < index.size(); ++m) offset += index[m] * view.strides[m];
     return offset;
   }
-
-  // So many values stand in the block, fewer in the last one of a line.
-  std::int64_t count_in(const Extents& shape) const {
-    return std::min(block_size, shape[axis()] - index_[axis()] * block_size);
+  template <class Void>
+  std::int64_t value_offset(const BasicView<Void>& plain, int r, int k) const {
+    return offset_in(plain, index_of(r, k, row_.along, row_.across));
+  }
+  Extents unit_index(int r, int unit) const {
+    return index_of(r, unit, row_.along / row_.values_per_unit(), row_.across);
   }
 
-  bool wrong(std::size_t result, std::int64_t per_block, std::int64_t step) {
-    different_ = {result, index_};
-    different_.index[axis()] = index_[axis()] * per_block + step;
+  bool wrong(std::size_t result, Extents index) {
+    different_ = {result, std::move(index)};
     return false;
+  }
+
+  // Calls visit(line, place in it, number).
+  template <class Visit>
+  void for_numbers(const Visit& visit) {
+    float* number = numbers_.data();
+    for (int r = 0; r < row_.across; ++r) {
+      for (int k = 0; k < row_.along; ++k) visit(r, k, *number++);
+    }
   }
 
   bool block_is_right() {
     const ConstView& source = piece_.from[0];
-    const std::int64_t first = offset_in(source, block_size);
-    float x[block_size] = {};
-    std::uint32_t amax = 0;
-    for (std::int64_t k = 0; k < count_in(source.shape); ++k) {
-      const T element = loaded<T>(source, first + k * source.strides[axis()]);
-      x[k] = values::convert<float>(swaps_ ? swapped(element) : element, Overflow::standard);
-      amax = std::max(amax, values::magnitude_of(x[k]));
+    for_numbers([&](int r, int k, float& number) {
+      const Extents index = index_of(r, k, row_.along, row_.across);
+      number = 0;
+      for (std::size_t m = 0; m < index.size(); ++m) {
+        if (index[m] >= source.shape[m]) return;
+      }
+      const T element = loaded<T>(source, offset_in(source, index));
+      number = values::convert<float>(swaps_ ? swapped(element) : element, Overflow::standard);
+    });
+    switch (row_.element) {
+      case BlockElement::e4m3:
+        return codes_are_right<values::E4M3>();
+      case BlockElement::e5m2:
+        return codes_are_right<values::E5M2>();
+      case BlockElement::e2m1:
+        return codes_are_right<values::E2M1>();
+      case BlockElement::packed:
+        break;
     }
-    if (!task_.is_mxfp8()) return q8_is_right(x, amax);
-    return task_.stored.kind() == Kind::f8_e4m3 ? mx_is_right<values::E4M3>(x, amax)
-                                                : mx_is_right<values::E5M2>(x, amax);
-  }
-
-  bool q8_is_right(const float* x, std::uint32_t amax) {
-    const values::Q8Scale scale = values::q8_scale(amax);
-    values::Q8Block expected{scale.stored, {}};
-    for (int k = 0; k < block_size; ++k) {
-      expected.values[k] = values::q8_value(x[k], scale.inverse);
-    }
-    const View& result = piece_.to[0];
-    return holds(result, offset_in(result, 1), expected) || wrong(0, 1, 0);
+    std::vector<std::byte> expected(static_cast<std::size_t>(row_.packed_bytes));
+    cpu::encode_packed(row_.format, numbers_.data(), expected.data());
+    return holds_bytes(piece_.to[0], offset_in(piece_.to[0], index_), expected.data(),
+                       expected.size()) ||
+           wrong(0, index_);
   }
 
   template <class Element>
-  bool mx_is_right(const float* x, std::uint32_t amax) {
-    const BlockScale rule = scale_ == BlockScale::ceil ? BlockScale::ceil : BlockScale::floor;
-    const std::uint8_t code = values::mx_scale<Element>(amax, rule);
-    const float inverse = values::mx_inverse(code);
+  bool codes_are_right() {
+    const cpu::StagedBlock block{row_.along, row_.across, row_.along};
+    const values::StoredScale scale = cpu::block_scale<Element>(
+        row_, rule_, cpu::largest_of(numbers_.data(), block), tensor_scale_);
     const View& result = piece_.to[0];
-    const std::int64_t first = offset_in(result, block_size);
-    for (int k = 0; k < block_size; ++k) {
-      const Element expected = values::mx_value<Element>(x[k], inverse);
-      if (!holds(result, first + k * result.strides[axis()], expected)) {
-        return wrong(0, block_size, k);
+    std::vector<std::byte> line(static_cast<std::size_t>(row_.along / row_.values_per_unit()));
+    for (int r = 0; r < row_.across; ++r) {
+      const float* const x = numbers_.data() + block.line(r);
+      cpu::put_codes<Element>(line.data(), row_.along, [&](int k) {
+        return values::mx_value<Element>(x[k], scale.inverse);
+      });
+      for (int unit = 0; unit < static_cast<int>(line.size()); ++unit) {
+        const Extents index = unit_index(r, unit);
+        if (!holds(result, offset_in(result, index), line[static_cast<std::size_t>(unit)])) {
+          return wrong(0, index);
+        }
       }
     }
+    std::array<std::byte, 4> expected;
+    cpu::put_scale(expected.data(), scale.bits, row_.scale_bytes());
     const View& scales = piece_.to[1];
-    return holds(scales, offset_in(scales, 1), code) || wrong(1, 1, 0);
+    return holds_bytes(scales, offset_in(scales, index_), expected.data(),
+                       static_cast<std::size_t>(row_.scale_bytes())) ||
+           wrong(1, index_);
   }
 
   bool values_are_right() {
-    const View& result = piece_.to[0];
-    const std::int64_t first = offset_in(result, block_size);
-    for (std::int64_t k = 0; k < block_size; ++k) {
-      const T expected = values::convert<T>(dequantised(k), Overflow::standard);
-      if (!holds(result, first + k * result.strides[axis()],
-                 swaps_ ? swapped(expected) : expected)) {
-        return wrong(0, block_size, k);
+    switch (row_.element) {
+      case BlockElement::e4m3:
+        decode<values::E4M3>();
+        break;
+      case BlockElement::e5m2:
+        decode<values::E5M2>();
+        break;
+      case BlockElement::e2m1:
+        decode<values::E2M1>();
+        break;
+      case BlockElement::packed: {
+        const ConstView& source = piece_.from[0];
+        const auto* const first = static_cast<const std::byte*>(source.data);
+        cpu::decode_packed(row_.format, first + offset_in(source, index_), numbers_.data());
       }
     }
-    return true;
+    const View& result = piece_.to[0];
+    bool right = true;
+    for_numbers([&](int r, int k, float number) {
+      const T expected = values::convert<T>(number, Overflow::standard);
+      if (right &&
+          !holds(result, value_offset(result, r, k), swaps_ ? swapped(expected) : expected)) {
+        right = wrong(0, index_of(r, k, row_.along, row_.across));
+      }
+    });
+    return right;
   }
 
-  float dequantised(std::int64_t k) const {
+  template <class Element>
+  void decode() {
     const ConstView& source = piece_.from[0];
-    if (!task_.is_mxfp8()) {
-      const auto block = loaded<values::Q8Block>(source, offset_in(source, 1));
-      return values::q8_dequantised(block.values[k], block.scale);
-    }
-    const std::int64_t at = offset_in(source, block_size) + k * source.strides[axis()];
     const ConstView& scales = piece_.from[1];
-    const auto code = loaded<std::uint8_t>(scales, offset_in(scales, 1));
-    return task_.stored.kind() == Kind::f8_e4m3
-               ? values::mx_dequantised(loaded<values::E4M3>(source, at), code)
-               : values::mx_dequantised(loaded<values::E5M2>(source, at), code);
+    const auto* const scale =
+        static_cast<const std::byte*>(scales.data) + offset_in(scales, index_);
+    const float factor =
+        cpu::block_factor(row_, cpu::get_scale(scale, row_.scale_bytes()), tensor_scale_);
+    const int of_unit = row_.values_per_unit();
+    for_numbers([&](int r, int k, float& number) {
+      const auto unit = loaded<std::byte>(source, offset_in(source, unit_index(r, k / of_unit)));
+      number = values::block_dequantised(cpu::code_at<Element>(&unit, k % of_unit), factor);
+    });
   }
 
-  const BlockTask& task_;
-  BlockScale scale_;
+  const BlockRow& row_;
+  bool back_;
+  BlockScale rule_;
+  float tensor_scale_;
   const BlockPiece& piece_;
   const Extents& blocks_;
-  Extents index_;  // of the block in the piece
-  bool swaps_;     // the bytes of plain values
+  Extents index_;              // of the block in the piece
+  std::size_t axis_;           // of the values of a block
+  std::size_t line_axis_ = 0;  // of its lines, where it has several
+  Numbers numbers_;
+  bool swaps_;  // the bytes of plain values
   Difference different_;
 };
 
-bool finds_difference(const BlockTask& task, BlockScale scale, const BlockPiece& piece,
+bool finds_difference(const BlockTask& task, const BlockOptions& options, const BlockPiece& piece,
                       const Extents& blocks, Difference& difference) {
   const Kind plain = task.back ? piece.to[0].type.kind() : piece.from[0].type.kind();
   bool found = false;
   values::with_kind(plain, [&]<class T>(values::Type<T>) {
     if constexpr (!values::is_complex<T>) {
-      found = Comparison<T>(task, scale, piece, blocks).finds(difference);
+      found = Comparison<T>(task, options, piece, blocks).finds(difference);
     }
   });
   return found;
@@ -196,7 +255,7 @@ bool finds_difference(const BlockTask& task, BlockScale scale, const BlockPiece&
 std::string text_of(const BlockTask& task, const std::vector<Source>& results,
                     const Difference& difference, const Box& piece) {
   const BlockOperand& operand = task.to[difference.result];
-  const Box part = operand.part(piece, task.axis);
+  const Box part = operand.part(piece);
   Extents index = difference.index;
   for (std::size_t m = 0; m < index.size(); ++m) index[m] += part.start[m];
   const char* what = operand.type.kind() == Kind::bytes ? "block" : "value";
@@ -232,7 +291,7 @@ void verify_blocks(const BlockTask& task, const std::vector<Source>& sources,
     const Buffer& after = out[static_cast<std::size_t>(worker)];
     const BlockPiece piece = block_piece(task, box, before.data(), after.data());
     const auto read = [&](const BlockOperand& operand, const Source& source, std::byte* place) {
-      const Box part = operand.part(box, task.axis);
+      const Box part = operand.part(box);
       read_box(operand.problem, source, part, place, progress);
       return operand.bytes(part);
     };
@@ -243,8 +302,7 @@ void verify_blocks(const BlockTask& task, const std::vector<Source>& sources,
       progress.bytes_compared += read(task.to[i], results[i], place_in(after, piece.to[i]));
     }
     Difference difference;
-    if (finds_difference(task, options.scale.value_or(BlockScale::floor), piece, box.extent,
-                         difference)) {
+    if (finds_difference(task, options, piece, box.extent, difference)) {
       throw Error(Status::internal,
                   "verification found a " + text_of(task, results, difference, box));
     }

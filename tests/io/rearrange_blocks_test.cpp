@@ -30,9 +30,8 @@ T one_of(std::mt19937& random, std::initializer_list<T> choices) {
   return choices.begin()[random() % choices.size()];
 }
 
-ElementType random_format(std::mt19937& random) {
-  return one_of(random, {ElementType::bytes(q8_0_bytes), ElementType(Kind::f8_e4m3),
-                         ElementType(Kind::f8_e5m2)});
+BlockFormat random_format(std::mt19937& random) {
+  return block_rows[random() % std::size(block_rows)].format;
 }
 
 ElementType random_values(std::mt19937& random) {
@@ -46,15 +45,31 @@ std::vector<int> random_order(std::mt19937& random, std::size_t rank) {
   return order;
 }
 
-Extents random_shape(std::mt19937& random, std::int64_t most) {
+Extents random_shape(std::mt19937& random, BlockFormat format, std::int64_t most) {
   Extents shape;
   std::int64_t elements = 1;
-  for (auto rank = 1 + random() % 4; rank > 0; --rank) {
+  const unsigned least = row_of(format).across > 1 ? 2 : 1;
+  for (auto rank = least + random() % (5 - least); rank > 0; --rank) {
     const auto room = std::clamp<std::int64_t>(most / elements, 1, 100);
     shape.push_back(1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(room)));
     elements *= shape.back();
   }
   return shape;
+}
+
+BlockTask random_task_to_blocks(std::mt19937& random) {
+  const BlockFormat format = random_format(random);
+  const Extents shape = random_shape(random, format, 8000);
+  const FileOrder file{random() % 2 == 0, random_order(random, shape.size())};
+  return task_to_blocks(format, random_values(random), shape, file);
+}
+
+BlockTask random_task_from_blocks(std::mt19937& random) {
+  const BlockFormat format = random_format(random);
+  const std::int64_t of_block = row_of(format).along * row_of(format).across;
+  const Extents blocks = random_shape(random, format, std::max<std::int64_t>(3, 9600 / of_block));
+  const FileOrder file{random() % 2 == 0, random_order(random, blocks.size())};
+  return task_from_blocks(format, random_values(random), blocks, file, random() % 2 == 0);
 }
 
 // The array of an operand as it lies in its file.
@@ -196,10 +211,7 @@ void expect_pieces_make(std::mt19937& random, const BlockTask& task,
 TEST(RearrangeBlocks, PiecesMakeTheBlocksOfTheWhole) {
   std::mt19937 random(21);
   for (int i = 0; i < 200; ++i) {
-    const Extents shape = random_shape(random, 8000);
-    const FileOrder file{random() % 2 == 0, random_order(random, shape.size())};
-    const BlockTask task =
-        task_to_blocks(random_format(random), random_values(random), shape, file);
+    const BlockTask task = random_task_to_blocks(random);
     const std::vector<Memory> sources = random_sources(random, task);
     expect_pieces_make(random, task, sources, made_at_once(task, sources));
   }
@@ -208,10 +220,7 @@ TEST(RearrangeBlocks, PiecesMakeTheBlocksOfTheWhole) {
 TEST(RearrangeBlocks, PiecesMakeTheValuesOfTheWhole) {
   std::mt19937 random(22);
   for (int i = 0; i < 200; ++i) {
-    Extents blocks = random_shape(random, 300);
-    const FileOrder file{random() % 2 == 0, random_order(random, blocks.size())};
-    const BlockTask task = task_from_blocks(random_format(random), random_values(random), blocks,
-                                            file, random() % 2 == 0);
+    const BlockTask task = random_task_from_blocks(random);
     const std::vector<Memory> sources = random_sources(random, task);
     expect_pieces_make(random, task, sources, made_at_once(task, sources));
   }
@@ -220,7 +229,7 @@ TEST(RearrangeBlocks, PiecesMakeTheValuesOfTheWhole) {
 TEST(RearrangeBlocks, PiecesStayWithinTheMemory) {
   const std::int64_t mib = 1 << 20;
   const ElementType f32(Kind::f32);
-  for (const ElementType format : {ElementType::bytes(q8_0_bytes), ElementType(Kind::f8_e4m3)}) {
+  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::mxfp8_e4m3}) {
     for (const BlockTask& task :
          {task_to_blocks(format, f32, {100'000, 30'000}, {false, {1, 0}}),
           task_to_blocks(format, f32, {1, 3, 1'000'000'000}, {false, {0, 1, 2}}),
@@ -240,13 +249,13 @@ TEST(RearrangeBlocks, PiecesStayWithinTheMemory) {
       EXPECT_LE(usual.buffer_bytes, usual_gpu_memory);
     }
   }
-  const BlockTask task = task_to_blocks(ElementType::bytes(q8_0_bytes), f32, {64}, {false, {0}});
+  const BlockTask task = task_to_blocks(BlockFormat::q8_0, f32, {64}, {false, {0}});
   EXPECT_THROW(make_gpu_block_schedule(task, mib, false), Error);
 }
 
 TEST(RearrangeBlocks, RunsAreLongOnBothSides) {
-  const BlockTask turned = task_to_blocks(ElementType::bytes(q8_0_bytes), ElementType(Kind::f32),
-                                          {1 << 20, 64}, {false, {1, 0}});
+  const BlockTask turned =
+      task_to_blocks(BlockFormat::q8_0, ElementType(Kind::f32), {1 << 20, 64}, {false, {1, 0}});
   const ScheduleSummary summary = summary_of(turned, make_gpu_block_schedule(turned, 0, false));
   EXPECT_GE(summary.read_run, 64);
   EXPECT_GE(summary.write_run, 64);
@@ -258,8 +267,8 @@ TEST(RearrangeBlocks, TheKernelIsThatOfAWholePiece) {
     options.device = "h200";
     return block_plan(task, make_gpu_block_schedule(task, 0, false), options).kernel();
   };
-  const ElementType q8 = ElementType::bytes(q8_0_bytes);
-  const ElementType e4m3(Kind::f8_e4m3);
+  const BlockFormat q8 = BlockFormat::q8_0;
+  const BlockFormat e4m3 = BlockFormat::mxfp8_e4m3;
   const ElementType f32(Kind::f32);
   EXPECT_EQ(kernel(task_to_blocks(q8, f32, {4096, 4096}, {false, {1, 0}})), "quantise");
   EXPECT_EQ(kernel(task_to_blocks(e4m3, f32, {4096, 4096}, {false, {0, 1}})), "quantise");
@@ -274,7 +283,7 @@ TEST(RearrangeBlocks, TheKernelIsThatOfAWholePiece) {
 
 TEST(RearrangeBlocks, AKernelThatIsUnknownIsRefused) {
   const BlockTask task =
-      task_to_blocks(ElementType(Kind::f8_e5m2), ElementType(Kind::f32), {64}, {false, {0}});
+      task_to_blocks(BlockFormat::mxfp8_e5m2, ElementType(Kind::f32), {64}, {false, {0}});
   BlockOptions options = padding();
   options.kernel = "nothing";
   EXPECT_THROW(block_plan(task, make_block_schedule(task, 1), options), Error);
@@ -358,21 +367,15 @@ void expect_verified(std::mt19937& random, const BlockTask& task) {
 TEST(RearrangeBlocks, VerifyFindsEveryChangedByte) {
   std::mt19937 random(23);
   for (int i = 0; i < 200; ++i) {
-    const Extents shape = random_shape(random, 8000);
-    const FileOrder file{random() % 2 == 0, random_order(random, shape.size())};
-    expect_verified(random,
-                    task_to_blocks(random_format(random), random_values(random), shape, file));
-    const Extents blocks = random_shape(random, 300);
-    const FileOrder there{random() % 2 == 0, random_order(random, blocks.size())};
-    expect_verified(random, task_from_blocks(random_format(random), random_values(random), blocks,
-                                             there, random() % 2 == 0));
+    expect_verified(random, random_task_to_blocks(random));
+    expect_verified(random, random_task_from_blocks(random));
   }
 }
 
 TEST(RearrangeBlocks, VerifyWorksInPieces) {
   std::mt19937 random(24);
   const ElementType f32(Kind::f32);
-  const ElementType q8 = ElementType::bytes(q8_0_bytes);
+  const BlockFormat q8 = BlockFormat::q8_0;
   const BlockTask task = task_to_blocks(q8, f32, {1 << 13, 3001}, {false, {1, 0}});
   const std::vector<Memory> sources = random_sources(random, task);
   const Verified verified(task, sources, made_at_once(task, sources));
