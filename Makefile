@@ -8,7 +8,7 @@ PEERS ?= numpy torch mkl eigen onednn
 export JOBS FULL
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test bench bench-gpu bench-ladder bench-python bench-convert bench-in-place test-gpu profile-gpu bundle docs page format install release wheel fuzz clean
+.PHONY: help setup build run test bench bench-gpu bench-ladder bench-python bench-convert bench-in-place test-gpu profile-gpu bundle docs page format install release wheel packages fuzz clean
 
 help:   ## shows this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -91,6 +91,10 @@ release: ## makes source archive, Python package, wheel and checksums in dist/; 
 wheel:  ## makes a wheel that brings its libraries along, and the package as sources, in dist/; PYTHON=..., CUDA=1
 	@scripts/setup.sh release
 	@scripts/release.sh wheel
+
+packages: ## makes the packages for Conan and Debian in build/packages/, and tests them
+	@scripts/setup.sh packages
+	@packaging/check.sh
 
 fuzz:   ## runs each fuzz target for FUZZ_SECONDS (default 600)
 	@scripts/setup.sh fuzz

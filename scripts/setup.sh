@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks what a task needs, installs what is missing, and says in one line each what it is about to do, how much
 # that is, and how long it took.
-# usage: scripts/setup.sh build|run|test|full|page|bench|docs|format|fuzz|release
+# usage: scripts/setup.sh build|run|test|full|page|bench|docs|format|fuzz|release|packages
 # System packages come from apt-get (as root or through sudo), Python packages go to ./.venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -27,6 +27,7 @@ clang="clang=command:clang++ libclang-rt-14-dev=file:lib/llvm-14/lib/clang/*/lib
 format="clang-format=command:clang-format"
 doxygen="doxygen=command:doxygen"
 emscripten="emscripten=command:em++"
+debian="dpkg-dev=command:dpkg-buildpackage debhelper=command:dh lintian=command:lintian"
 case $task in
   build) needs="$compiler $library" venv=no ;;
   run) needs="$compiler $library $python" venv=yes ;;
@@ -38,7 +39,8 @@ case $task in
   format) needs="$format" venv=no ;;
   fuzz) needs="$compiler $library $clang" venv=no ;;
   release) needs="$compiler $library $python $headers" venv=yes ;;
-  *) die "unknown task '$task': build, run, test, full, page, bench, docs, format, fuzz or release" ;;
+  packages) needs="$compiler $library $python $debian" venv=no ;;
+  *) die "unknown task '$task': build, run, test, full, page, bench, docs, format, fuzz, release or packages" ;;
 esac
 
 python_for_venv() { if [ -x /usr/bin/python3 ]; then echo /usr/bin/python3; else echo python3; fi; }
