@@ -150,6 +150,18 @@ TensorHandle clone_by_pytorch(const TensorObject& x, std::optional<MemoryFormat>
   return static_cast<TensorHandle>(place);
 }
 
+// The strides of a clone in this format, or in none. False where they are PyTorch's business.
+bool strides_of_clone(std::optional<MemoryFormat> format, const Layout& x,
+                      std::array<std::int64_t, max_rank>& strides) {
+  if (x.rank > max_rank || std::find(x.sizes, x.sizes + x.rank, 0) != x.sizes + x.rank) {
+    return false;
+  }
+  if (format) return strides_for(*format, x.rank, x.sizes, strides);
+  if (!lies_together(x.rank, x.sizes, x.strides)) return false;
+  std::copy(x.strides, x.strides + x.rank, strides.begin());
+  return true;
+}
+
 // The value of an optional argument, which is given back.
 std::optional<MemoryFormat> format_of(Value value) {
   if (value == 0) return std::nullopt;
@@ -166,14 +178,19 @@ void clone(Value* stack, std::uint64_t, std::uint64_t) {
   const Layout from = layout_of(x.get());
   Layout to = from;
   std::array<std::int64_t, max_rank> strides;
-  if (format && from.rank <= max_rank && strides_for(*format, from.rank, from.sizes, strides) &&
-      is_permuted(from, strides.data()) && is_plain(*x) && !has_names(x.get())) {
+  // On a CPU, PyTorch's own clone would come back to copy() by way of the dispatcher, which takes
+  // longer than to move a small tensor.
+  const bool known = strides_of_clone(format, from, strides);
+  const bool permuted = known && is_permuted(from, strides.data());
+  const bool made_here = known && (permuted || device == Device::cpu);
+  if (made_here && is_plain(*x) && !has_names(x.get())) {
     TensorHandle made = nullptr;
     to.strides = strides.data();
     if (shim().empty_strided(to.rank, to.sizes, to.strides, to.dtype, to.device_type, to.device,
                              &made) == 0) {
       Owned out(made);
-      if (!try_to_move(made, to, x.get(), from, device)) shim().copy(*out, *x, false);
+      const bool moved = permuted && try_to_move(made, to, x.get(), from, device);
+      if (!moved) shim().copy(*out, *x, false);
       stack[0] = out.release();
       return;
     }

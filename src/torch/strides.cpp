@@ -30,4 +30,20 @@ bool strides_for(MemoryFormat format, std::int64_t rank, const std::int64_t* siz
   return true;
 }
 
+bool lies_together(std::int64_t rank, const std::int64_t* sizes, const std::int64_t* strides) {
+  std::int64_t left = 0;  // axes with a stride of their own
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    left += sizes[axis] > 1 ? 1 : 0;
+  }
+  for (std::int64_t step = 1; left > 0; --left) {
+    std::int64_t axis = rank;
+    while (axis-- > 0) {
+      if (sizes[axis] > 1 && strides[axis] == step) break;
+    }
+    if (axis < 0) return false;
+    step *= sizes[axis];
+  }
+  return true;
+}
+
 }  // namespace cornerturn::torch

@@ -14,4 +14,8 @@ namespace cornerturn::torch {
 bool strides_for(MemoryFormat format, std::int64_t rank, const std::int64_t* sizes,
                  std::array<std::int64_t, max_rank>& strides);
 
+/// Do the elements, in some order of the axes, lie one after the other without a gap? A clone that
+/// is asked for in no format then has the same strides. `sizes` are not 0.
+bool lies_together(std::int64_t rank, const std::int64_t* sizes, const std::int64_t* strides);
+
 }  // namespace cornerturn::torch

@@ -146,3 +146,21 @@ def test_under_torch_compile():
         x = torch.arange(float(torch.Size(shape).numel())).reshape(shape).permute(3, 2, 1, 0)
         for got, of in zip(both(x), (x.permute(3, 2, 1, 0), x), strict=True):
             assert got.stride() == of.clone(memory_format=torch.channels_last).stride() and torch.equal(got, of)
+
+
+@pytest.mark.parametrize("memory_format", [*FORMATS, torch.preserve_format])
+def test_clones_while_cornerturn_is_enabled(memory_format):
+    """Also of what has gaps, repeats elements or has one at most."""
+    from cornerturn.torch import enable
+
+    for shape, choose in shapes_for(memory_format, 40, 3):
+        for view in views(shape, choose):
+            cut = view[tuple([slice(choose.randrange(2), None, choose.choice((1, 2))) for _ in shape])]
+            for x in (view, cut, cut.unsqueeze(0).expand(2, *cut.shape)[0], view[None].expand(2, *shape).transpose(0, -1)):
+                if x.dim() != RANK.get(memory_format, x.dim()):
+                    continue
+                wanted = x.clone() if memory_format is None else x.clone(memory_format=memory_format)
+                with enable("cpu"):
+                    got = x.clone() if memory_format is None else x.clone(memory_format=memory_format)
+                assert got.stride() == wanted.stride() and torch.equal(got, wanted), (x.shape, x.stride())
+                assert got.data_ptr() != x.data_ptr() or x.numel() == 0
