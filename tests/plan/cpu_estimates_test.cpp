@@ -209,6 +209,27 @@ TEST(CpuEstimates, SourcesAMultipleOfAPageApartCrowdTheFirstLevelCache) {
   EXPECT_GT(of(4 * 16384 + 4096), of(4 * 16384 + 64));
 }
 
+TEST(CpuEstimates, ElementsThatShareNoLineBringOneEach) {
+  constexpr std::int64_t count = 1 << 20;
+  const auto lines = [&](const ModeList& modes) {
+    const Problem problem = problem_of(8, modes);
+    CpuInfo slow = server();
+    change(slow, &boxes::Costs::line_ns, 1, 100);
+    return (estimate_ns(problem, slow, "boxes", "") - estimate_ns(problem, server(), "boxes", "")) /
+           100;
+  };
+  // Lines of the source and of the destination, of which one is read while one is written.
+  EXPECT_NEAR(lines({{count, 1600, 8}}), (count + count / 8) / 2, count * 0.03);
+  EXPECT_NEAR(lines({{count, 48, 8}}), count / 8, count * 0.01);
+  EXPECT_NEAR(lines({{1024, 8, 8192}, {1024, 8192, 8}}), count / 8, count * 0.01);
+  // Rows of 72 bytes, of which each lies in two lines.
+  EXPECT_NEAR(lines({{count / 16, 1600, 72}, {9, 8, 8}}), count / 16 * (2 + 9. / 8) / 2,
+              count * 0.01);
+  for (const std::int64_t pitch : {1600, 2056, 4096}) {
+    EXPECT_EQ(make_plan(problem_of(8, {{count, pitch, 8}}), server(), {}).kernel(), "gather");
+  }
+}
+
 TEST(CpuEstimates, BoxesThatReadTheSameAreCopied) {
   CpuInfo cpu = server();
   // Seven times the same matrix, next to each other and one after the other.

@@ -112,10 +112,15 @@ double Family::cost_ns(const BoxesConfig& config, const Problem& normal, const C
   const double work = atoms / boxes_alike(config, normal) * atom_ns;
   double lines = bytes / line_bytes * c.cached_line_ns;
   if (!fits_l2(normal, cpu)) {
-    // Shorter runs share lines with their neighbours, which find them in the caches.
+    // Shorter runs share lines with their neighbours, which find them in the caches, or else each
+    // brings lines of its own.
     const auto src_run = static_cast<double>(std::max(config.src_run, line_bytes / 2));
     const auto dst_run = static_cast<double>(config.dst_run);
-    lines = bytes / line_bytes * c.line_ns +
+    const std::int64_t lines_of_run = ceil_div(config.src_run, line_bytes);
+    const bool shared = shares_lines(normal, config.outer_rank, cpu);
+    const double run_bytes = static_cast<double>(shared ? line_bytes : config.src_run);
+    const double src_lines = bytes / run_bytes * static_cast<double>(shared ? 1 : lines_of_run);
+    lines = (src_lines + bytes / line_bytes) / 2 * c.line_ns +
             bytes * (first_reads(normal) / src_run + 1 / dst_run) * c.end_ns;
   }
   return c.start_ns + bytes / box_bytes * c.box_ns + std::max(work, lines) +

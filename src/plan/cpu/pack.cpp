@@ -198,8 +198,9 @@ double Family::cost_ns(const PackConfig& config, const Problem& normal, const Cp
       box.across < unit_columns ? elements_a_line / static_cast<double>(box.across) : 0;
   double a_line =
       rows_a_line * c.element_ns + c.stage_ns + std::min(move_ns, c.element_ns * elements_a_line);
-  // Shorter runs share lines with those of the next box, which finds them in the caches.
-  const auto src_run = static_cast<double>(std::max<std::int64_t>(config.src_run, 64));
+  // Shorter runs that share lines with those of the next box find them in the caches.
+  const std::int64_t least_run = shares_lines(normal, normal.rank(), cpu) ? 64 : width;
+  const auto src_run = static_cast<double>(std::max(config.src_run, least_run));
   const auto dst_run = static_cast<double>(std::max(config.dst_run, width));
   if (!fits_l2(normal, cpu)) a_line += first_reads(normal) * c.run_ns * 64 / src_run;
   if (dst_run < static_cast<double>(long_run)) a_line += c.run_ns * 64 / dst_run;

@@ -1,5 +1,8 @@
 #include "plan/cpu/stores.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "plan/cpu/cpu_info.hpp"
 
 namespace cornerturn::plan {
@@ -25,6 +28,13 @@ double first_reads(const Problem& normal) {
     if (mode.src_stride == 0 && mode.extent > 0) part /= static_cast<double>(mode.extent);
   }
   return part;
+}
+
+bool shares_lines(const Problem& normal, int rank, const CpuInfo& cpu) {
+  const auto is_near = [&cpu](const Mode& mode) {
+    return mode.extent > 1 && std::abs(mode.src_stride) < cpu.line_bytes;
+  };
+  return std::any_of(normal.modes.begin(), normal.modes.begin() + rank, is_near);
 }
 
 bool either_stores(const Problem& normal, const CpuInfo& cpu) {

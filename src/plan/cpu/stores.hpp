@@ -33,6 +33,10 @@ Stores stores_for(const Problem& normal, const CpuInfo& cpu);
 /// The part of the bytes that a problem reads which it has not read before: a mode without a stride
 /// in the source reads the same again, from the caches.
 double first_reads(const Problem& normal);
+/// Do different places of the first `rank` modes share lines of the source, so that one finds in
+/// the caches what another has brought? Elsewhere each brings its own, as a column of a wide table
+/// does.
+bool shares_lines(const Problem& normal, int rank, const CpuInfo& cpu);
 /// Neither in the second-level cache nor that large: either way may be the faster one, which
 /// depends on what was done before. Both are offered then, and calls learn which it is.
 bool either_stores(const Problem& normal, const CpuInfo& cpu);
