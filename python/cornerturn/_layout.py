@@ -205,7 +205,7 @@ class Layout:
     def _repr_svg_(self) -> str | None:
         try:
             return self.svg(unit=1 if self.size <= 1024 else 4)
-        except ValueError:  # no tile: more than two modes, or negative offsets
+        except ValueError:  # no tile: negative offsets
             return None
 
 

@@ -242,7 +242,8 @@ def test_pictures_of_layouts():
     tile = Layout("(8,8):(8,1)")
     assert ">63<" in tile.svg(offsets=True) and ">63<" not in tile.svg()
     assert "8 x 8 elements of 2 B" in title(tile.svg(dtype="float16", unit=8))
-    assert Layout("(2,2,2)")._repr_svg_() is None
+    assert "2 x 4 elements of 4 B" in title(Layout("(2,2,2)")._repr_svg_())
+    assert Layout("4:-1")._repr_svg_() is None
     assert len(Layout("(128,128):(128,1)")._repr_svg_()) < 400_000
 
 
