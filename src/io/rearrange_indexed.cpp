@@ -33,6 +33,7 @@ struct Stages {
 
 std::vector<Stages> stages_of(const IndexedSchedule& schedule, const FileConversion& conversion) {
   std::vector<Stages> stages;
+  stages.reserve(static_cast<std::size_t>(schedule.workers));
   for (int i = 0; i < schedule.workers; ++i) stages.emplace_back(schedule, conversion);
   return stages;
 }
