@@ -18,6 +18,7 @@
 #include "cornerturn/block_format.hpp"
 #include "cornerturn/epilogue.hpp"
 #include "cornerturn/export.hpp"
+#include "cornerturn/lists.hpp"
 #include "cornerturn/plan.hpp"
 #include "cornerturn/view.hpp"
 
@@ -86,6 +87,21 @@ CT_API Plan plan_dequantise(BlockFormat format, const View& dst, const ConstView
 CT_API Plan plan_quantise_both(BlockFormat format, const View& rows, const View& row_scales,
                                const View& columns, const View& column_scales, const ConstView& src,
                                const BlockOptions& options = {});
+
+/// The same on a CPU where a list of indices says which entries of the plain array there are, along
+/// any of its axes: rows of experts, permuted and padded. With an index of -1 quantise_listed makes
+/// blocks of zeros, and dequantise_listed skips the entry. `values` and `scales` lie apart from all
+/// of the array that indices may name.
+CT_API void quantise_listed(BlockFormat format, const View& values, const View* scales,
+                            const ConstListedView& src, int axis, const BlockOptions& options = {});
+CT_API void dequantise_listed(BlockFormat format, const ListedView& dst, const ConstView& values,
+                              const ConstView* scales, int axis, const BlockOptions& options = {});
+CT_API void quantise_both_listed(BlockFormat format, const View& rows, const View& row_scales,
+                                 const View& columns, const View& column_scales,
+                                 const ConstListedView& src, const BlockOptions& options = {});
+CT_API Plan plan_quantise_listed(BlockFormat format, const View& values, const View* scales,
+                                 const ConstListedView& src, int axis,
+                                 const BlockOptions& options = {});
 
 /// 448 * 6 / amax in f32, for the whole array in one pass; 1 for zeros alone, NaN for a NaN. An
 /// infinity counts as the largest number. NVFP4's products are divided by the scales of both sides.

@@ -230,6 +230,21 @@ CT_C_API ct_status ct_quantise_both(const char* format, const ct_view* rows,
                                     const ct_view* row_scales, const ct_view* columns,
                                     const ct_view* column_scales, const ct_const_view* src,
                                     const ct_block_options* options);
+/** The same on a CPU where a list of indices says which entries of the plain array there are, along
+ * any of its axes. With -1 there are blocks of zeros, or the entry is skipped. */
+CT_C_API ct_status ct_quantise_listed(const char* format, const ct_view* values,
+                                      const ct_view* scales, const ct_const_view* src,
+                                      const ct_list* src_list, int axis,
+                                      const ct_block_options* options);
+CT_C_API ct_status ct_dequantise_listed(const char* format, const ct_view* dst,
+                                        const ct_list* dst_list, const ct_const_view* values,
+                                        const ct_const_view* scales, int axis,
+                                        const ct_block_options* options);
+CT_C_API ct_status ct_quantise_both_listed(const char* format, const ct_view* rows,
+                                           const ct_view* row_scales, const ct_view* columns,
+                                           const ct_view* column_scales, const ct_const_view* src,
+                                           const ct_list* src_list,
+                                           const ct_block_options* options);
 
 /** Brings the scales of matrices from one ct_scale_order to another, as convert_scales() of
  * casts.hpp says. `shape` has `rank` extents, of which the last two are the lines and the scales of

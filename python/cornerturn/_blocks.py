@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from cornerturn import _core
-from cornerturn._arrays import Array, axis_error, dtype_name, order_of, packed_strides, shown
+from cornerturn._arrays import HOST, Array, axis_error, dtype_name, order_of, packed_strides, shown
+from cornerturn._frameworks import Framework
+from cornerturn._listed import Table, index_table
 from cornerturn._values import operand
 from cornerturn._work import Work, read, result
 
@@ -92,6 +94,13 @@ def checked(
     return How(format, bool(pad), scale or "", layout or "", 1.0 if tensor_scale is None else float(tensor_scale), seed)
 
 
+class Rows(NamedTuple):
+    """Entries along axis 0 of an array."""
+
+    indices: Any
+    missing: bool  # -1 stands for an entry of zeros
+
+
 class Shapes(NamedTuple):
     """Shapes of the values as they are made, of the blocks, and of the values as the core counts them."""
 
@@ -143,12 +152,14 @@ def scales_in(empty: Callable[[tuple[int, ...], str], Any], blocks: tuple[int, .
 
 
 def quantise_blocks(
-    x: Any, how: How, axes: Sequence[int] | None, axis: int, stream: Any = None
+    x: Any, how: How, axes: Sequence[int] | None, axis: int, stream: Any = None, rows: Rows | None = None
 ) -> list[Any]:
     """`quantise` in blocks, of an array that is nothing but memory: the values, and the scales unless they
     are inside the blocks."""
     framework, source = read(x, "x")
-    source = source.permuted(order_of(range(source.rank) if axes is None else axes, source.rank))
+    order = order_of(range(source.rank) if axes is None else axes, source.rank)
+    source, table, entries = _rows_of(source, rows, framework, order)
+    source = source.permuted(order)
     place = _axis(axis, source.rank)
     how = how.of_shape(source.rank, place)
     shapes = quantised_shapes(source.shape, how, place)
@@ -162,13 +173,16 @@ def quantise_blocks(
         None if how.row.packed else _scales(result(made[1]), how, shapes.blocks),
         operand(source),
         place,
+        src_list=entries,
     )
+    del table  # it has been read
     return made
 
 
-def quantise_blocks_both(x: Any, how: How, stream: Any = None) -> list[Any]:
+def quantise_blocks_both(x: Any, how: How, stream: Any = None, rows: Rows | None = None) -> list[Any]:
     """`quantise_both` of a matrix that is nothing but memory."""
     framework, source = read(x, "x")
+    source, table, entries = _rows_of(source, rows, framework, range(source.rank))
     check_both(how, source.shape)
     how = how.of_shape(2, 1)
     work = Work(framework, x, source, stream, "x")
@@ -178,17 +192,35 @@ def quantise_blocks_both(x: Any, how: How, stream: Any = None) -> list[Any]:
         shapes = quantised_shapes(shape, how, 1)
         made += [work.empty(shapes.values, how.row.dtype), make_scales(work.empty, shapes.blocks, how)]
         counted.append(shapes)
-    rows, columns = counted
+    of_rows, columns = counted
     work.run(
         _core.quantise_both,
         how.core(),
-        _units(result(made[0]), how, rows.units),
-        _scales(result(made[1]), how, rows.blocks),
+        _units(result(made[0]), how, of_rows.units),
+        _scales(result(made[1]), how, of_rows.blocks),
         _units(result(made[2]), how, columns.units),
         _scales(result(made[3]), how, columns.blocks),
         operand(source),
+        src_list=entries,
     )
+    del table  # it has been read
     return made
+
+
+def _rows_of(
+    source: Array, rows: Rows | None, framework: Framework, order: Sequence[int]
+) -> tuple[Array, Table | None, _core.TableOf | None]:
+    """The array that `rows` make of one, their table, and how it is read with the axes in the order `order`."""
+    if rows is None:
+        return source, None, None
+    if source.rank == 0:
+        raise ValueError("x has no axis that indices could be of")
+    if source.device != HOST:
+        raise RuntimeError("indices: on a GPU quantise takes none; take() the entries first")
+    extent = source.shape[0]
+    table = index_table(rows.indices, extent, 0, rows.missing, framework, source, 0)
+    chosen = source._replace(shape=(table.length, *source.shape[1:]))
+    return chosen, table, table.along(list(order).index(0), extent)
 
 
 def check_both(how: How, shape: Sequence[int]) -> None:

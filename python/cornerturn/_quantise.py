@@ -35,6 +35,8 @@ def quantise(
     axes: Sequence[int] | None = None,
     *,
     axis: int = -1,
+    indices: Any = None,
+    missing: Literal["zeros"] | None = None,
     both: bool = False,
     pad: bool = False,
     scale: Literal["floor", "ceil", "even", "exact"] | None = None,
@@ -54,6 +56,9 @@ def quantise(
             one scale that follows from the largest magnitude.
         axes: as in `transpose`. None leaves the axes as they are.
         axis: blocks run along this axis of the result.
+        indices: takes the entries of axis 0 of `x` that they name, in their order, as `take` does: rows of
+            experts. `x` lies in host memory then.
+        missing: None lets negative indices count from the end. "zeros" makes blocks of zeros for -1.
         both: makes both copies of a matrix that training needs, as `quantise_both` does.
         pad: pads an extent that is no multiple of a block with zeros, instead of refusing it.
         scale: how the scale follows from the largest magnitude. Powers of two may be "floor", as in OCP's
@@ -80,21 +85,25 @@ def quantise(
 
     Raises:
         TypeError: `x` is no array of real numbers.
-        ValueError: a name is unknown, an axis is out of range, or the extent is no multiple of a block.
+        ValueError: a name or an index is unknown, an axis is out of range, or the extent is no multiple of a
+            block.
         RuntimeError: the stream is being captured, and would have to be waited for; or a GPU has no kernel
             for the format.
     """
     if threads is not None:
         options = dict(axis=axis, both=both, pad=pad, scale=scale, scale_layout=scale_layout)
-        options.update(tensor_scale=tensor_scale, seed=seed, stream=stream)
+        options.update(indices=indices, missing=missing, tensor_scale=tensor_scale, seed=seed, stream=stream)
         return with_threads(threads, quantise, x, format, axes, **options)
     if both:
         if axes is not None or axis != -1:
             raise ValueError("both = True takes neither axes nor axis: both copies of the matrix are made")
         options = dict(pad=pad, scale=scale, scale_layout=scale_layout, tensor_scale=tensor_scale)
-        return quantise_both(x, format, **options, seed=seed, stream=stream)
+        return quantise_both(x, format, indices=indices, missing=missing, **options, seed=seed, stream=stream)
+    rows = _rows(indices, missing)
     if format in _tensor.FORMATS:
         asked = (scale_layout, tensor_scale, seed)
+        if rows is not None:
+            raise ValueError(f"indices belong to blocks: format = {format!r} has none")
         if axis != -1 or pad or scale not in (None, "floor") or asked != (None, None, None):
             raise ValueError(
                 "axis, pad, scale, scale_layout, tensor_scale and seed belong to blocks: "
@@ -107,17 +116,33 @@ def quantise(
         return _tensor.quantise_tensor(x, format, axes, stream)
     how = checked(format, pad, scale, scale_layout, tensor_scale, seed, _tensor.FORMATS)
     if format == "nvfp4" and tensor_scale is None:
+        if rows is not None:
+            raise ValueError("tensor_scale = None: with indices it has to be given, nvfp4_tensor_scale() of what they name")
         how = how._replace(tensor_scale=_tensor_scale_of(amax(x, stream=stream)))
     if stream is None and has_to_be_seen(x):
         from cornerturn import _torch_values
 
+        x = _chosen(x, rows)
         order = order_of(range(x.dim()) if axes is None else axes, x.dim())
         found = _torch_values.quantise(x, how, order, axis)
     else:
-        found = _blocks.quantise_blocks(x, how, axes, axis, stream)
+        found = _blocks.quantise_blocks(x, how, axes, axis, stream, rows)
     if format == "nvfp4":
         return (*found, how.tensor_scale)
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def _rows(indices: Any, missing: Any) -> _blocks.Rows | None:
+    if missing not in (None, "zeros"):
+        raise ValueError(f"missing = {shown(missing)} is none of None, 'zeros'")
+    if indices is None and missing is not None:
+        raise ValueError(f"missing = {missing!r}, but there are no indices")
+    return None if indices is None else _blocks.Rows(indices, missing is not None)
+
+
+def _chosen(x: Any, rows: _blocks.Rows | None) -> Any:
+    """Of a tensor that PyTorch has to see: its own function takes the rows."""
+    return x if rows is None else framework_of(x).taken(x, rows.indices, 0, rows.missing)
 
 
 def dequantise(
@@ -179,6 +204,8 @@ def quantise_both(
     x: Any,
     format: Format = "mxfp8_e4m3",
     *,
+    indices: Any = None,
+    missing: Literal["zeros"] | None = None,
     pad: bool = False,
     scale: Literal["floor", "ceil", "even", "exact"] | None = None,
     scale_layout: ScaleLayout | None = None,
@@ -193,7 +220,7 @@ def quantise_both(
     Args:
         x: a matrix, as in `quantise`.
         format: a format with an array of scales.
-        pad, scale, scale_layout, seed, stream, threads: as in `quantise`.
+        indices, missing, pad, scale, scale_layout, seed, stream, threads: as in `quantise`.
         tensor_scale: of nvfp4, which has to be given: `nvfp4_tensor_scale(x)`.
 
     Returns:
@@ -204,16 +231,19 @@ def quantise_both(
     """
     if threads is not None:
         options = dict(pad=pad, scale=scale, scale_layout=scale_layout, tensor_scale=tensor_scale)
+        options.update(indices=indices, missing=missing)
         return with_threads(threads, quantise_both, x, format, **options, seed=seed, stream=stream)
+    rows = _rows(indices, missing)
     how = checked(format, pad, scale, scale_layout, tensor_scale, seed)
     if format == "nvfp4" and tensor_scale is None:
         raise ValueError("tensor_scale = None: both copies of nvfp4 share one, nvfp4_tensor_scale(x)")
     if stream is None and has_to_be_seen(x):
         from cornerturn import _torch_values
 
+        x = _chosen(x, rows)
         _blocks.check_both(how, x.shape)
         return Both(*_torch_values.quantise_both(x, how))
-    return Both(*_blocks.quantise_blocks_both(x, how, stream))
+    return Both(*_blocks.quantise_blocks_both(x, how, stream, rows))
 
 
 def nvfp4_tensor_scale(x: Any, *, stream: Any = None, threads: int | None = None) -> float:

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "core/divide.hpp"
@@ -104,6 +107,61 @@ void check_real(const Operand& plain) {
                             "bf16, f8_e4m3 and f8_e5m2",
                             plain.name, plain.type.name()));
   }
+}
+
+// The array of which a list names entries. It refers to `view`, whose extent it changes.
+template <class Void>
+Operand pool_of(const char* name, BasicView<Void>& view, const List& list) {
+  if (list.places == Places::pointers) {
+    throw Error(Status::unsupported,
+                fmt::format("{}.list.places = pointers: of blocks a list has indices", name));
+  }
+  if (list.places != Places::strides) {
+    const auto rank = static_cast<int>(view.shape.size());
+    if (list.axis < 0 || list.axis >= rank) {
+      refuse(fmt::format("{}.list.axis = {} is out of range for rank {}", name, list.axis, rank));
+    }
+    if (list.count < 0) refuse(fmt::format("{}.list.count = {} is negative", name, list.count));
+    if (list.missing != Missing::zeros) {
+      throw Error(Status::unsupported,
+                  fmt::format("{}.list.missing = left: blocks are made of zeros there", name));
+    }
+    view.shape[static_cast<std::size_t>(list.axis)] = list.count;
+  }
+  return {name, view};
+}
+
+// Takes the mode with the list out of the modes.
+void take_list_out(BlockCall& call, const List& list) {
+  if (list.places == Places::strides) return;
+  Problem& problem = call.problem;
+  const int last = problem.rank() - 1;
+  const auto moved = [&](int mode) {
+    return mode == list.axis ? last : mode > list.axis ? mode - 1 : mode;
+  };
+  Blocks blocks = *problem.blocks;
+  const auto move_in = [&](BlockLayout& layout) {
+    for (Extents* strides : {&layout.value_strides, &layout.scale_strides}) {
+      if (strides->empty()) continue;
+      const auto from = strides->begin() + list.axis;
+      std::rotate(from, from + 1, strides->end());
+    }
+    layout.axis = moved(layout.axis);
+    if (layout.across >= 0) layout.across = moved(layout.across);
+  };
+  move_in(blocks.first);
+  if (blocks.second) move_in(*blocks.second);
+  const Mode mode = problem.modes[list.axis];
+  problem.modes.erase(list.axis);
+  ListMode listed{
+      mode.extent, {Places::strides, mode.src_stride}, {Places::strides, mode.dst_stride}};
+  (blocks.back ? listed.dst : listed.src).places = list.places;
+  problem.lists = std::make_shared<const Lists>(Lists{{listed}, Missing::zeros});
+  ListTables& tables = call.buffers.lists;
+  (blocks.back ? tables.dst : tables.src) = list.table;
+  (blocks.back ? tables.dst_count : tables.src_count) = list.count;
+  call.pointers.push_back({blocks.back ? "dst.list.table" : "src.list.table", list.table});
+  problem.blocks = std::make_shared<const Blocks>(std::move(blocks));
 }
 
 const ElementType e4m3_type(Kind::f8_e4m3), e5m2_type(Kind::f8_e5m2), byte_type(Kind::u8);
@@ -215,8 +273,11 @@ void check_stored(const Operand& values, const Operand& scales, const BlockRow& 
 }
 
 BlockCall block_call(BlockFormat format, const Operand& plain, const Operand& values,
-                     const Operand* scales, int axis, bool back, const BlockOptions& options) {
+                     const Operand* scales, int axis, bool back, const BlockOptions& options,
+                     const List& list) {
   const BlockRow& row = row_of(format);
+  ConstView reached(plain.data, plain.type, plain.shape, plain.strides);
+  const Operand pool = pool_of(plain.name, reached, list);
   if ((scales != nullptr) != row.has_scales()) {
     refuse(scales == nullptr
                ? fmt::format("scales = null: {} has an array of scales", row.name)
@@ -228,7 +289,7 @@ BlockCall block_call(BlockFormat format, const Operand& plain, const Operand& va
   check_real(plain);
   check_values(blocks, values);
   check_tensor_scale(row, options);
-  back ? check_memory(plain, values) : check_memory(values, plain);
+  back ? check_memory(pool, values) : check_memory(values, pool);
   Blocks how;
   how.rule = back ? BlockRule{format, row.standard_rule()} : rule_of(row, options);
   how.back = back;
@@ -239,23 +300,28 @@ BlockCall block_call(BlockFormat format, const Operand& plain, const Operand& va
   if (scales != nullptr) {
     check_scales(blocks, *scales);
     if (back) {
-      check_memory(plain, *scales);
+      check_memory(pool, *scales);
     } else {
-      check_memory(*scales, plain);
+      check_memory(*scales, pool);
       check_memory(*scales, values);
     }
     buffers.blocks.scales = scales->data;
     buffers.blocks.tensor_scale = options.tensor_scale;
     pointers.push_back({scales->name, scales->data});
   }
-  return {block_problem(plain.type, plain.shape, plain.strides, how), buffers, std::move(pointers),
-          plain};
+  BlockCall call{block_problem(plain.type, plain.shape, plain.strides, how), buffers,
+                 std::move(pointers), plain};
+  take_list_out(call, list);
+  return call;
 }
 
-BlockCall both_call(BlockFormat format, const BothCopies& copies, const ConstView& src,
+BlockCall both_call(BlockFormat format, const BothCopies& copies, const ConstListedView& listed,
                     const BlockOptions& options) {
   const BlockRow& row = row_of(format);
+  const ConstView& src = listed.view;
   const Operand plain("src", src);
+  ConstView reached = src;
+  const Operand pool = pool_of("src", reached, listed.list);
   if (src.shape.size() != 2) {
     refuse(fmt::format("src.shape = {} has to be that of a matrix", shape_text(src.shape)));
   }
@@ -277,7 +343,7 @@ BlockCall both_call(BlockFormat format, const BothCopies& copies, const ConstVie
                               &copies.column_scales};
   std::vector<NamedPointer> pointers{{plain.name, plain.data}};
   for (const Operand* a : written) {
-    check_memory(*a, plain);
+    check_memory(*a, pool);
     for (const Operand* b : written) {
       if (a < b) check_memory(*a, *b);
     }
@@ -296,8 +362,30 @@ BlockCall both_call(BlockFormat format, const BothCopies& copies, const ConstVie
   Buffers buffers{copies.rows.data, src.data};
   buffers.blocks = {copies.row_scales.data, copies.columns.data, copies.column_scales.data,
                     options.tensor_scale};
-  return {block_problem(src.type, src.shape, src.strides, how), buffers, std::move(pointers),
-          plain};
+  BlockCall call{block_problem(src.type, src.shape, src.strides, how), buffers, std::move(pointers),
+                 plain};
+  take_list_out(call, listed.list);
+  return call;
+}
+
+void check_entries(const BlockCall& call) {
+  // The plain values alone: what else there is lies apart from all that a list may name.
+  Problem entries = call.problem;
+  const bool back = entries.blocks->back;
+  std::byte apart{};
+  Buffers buffers = call.buffers;
+  ListMode mode = entries.lists->modes.front();
+  (back ? mode.src : mode.dst).stride = 0;
+  for (Mode& one : entries.modes) (back ? one.src_stride : one.dst_stride) = 0;
+  if (back) {
+    buffers.src = &apart;
+  } else {
+    buffers.dst = &apart;
+  }
+  entries.blocks = nullptr;
+  (back ? entries.src_type : entries.dst_type) = byte_type;
+  entries.lists = std::make_shared<const Lists>(Lists{{mode}, Missing::zeros});
+  check_tables(entries, buffers, true);
 }
 
 BlockFormat mxfp8_of(const Operand& values) {

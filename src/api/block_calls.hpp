@@ -11,6 +11,7 @@
 #include "core/buffers.hpp"
 #include "core/problem.hpp"
 #include "cornerturn/blocks.hpp"
+#include "cornerturn/lists.hpp"
 
 namespace cornerturn {
 
@@ -39,16 +40,23 @@ struct BlockCall {
   BlockOperand plain;
 };
 
-/// Throws an Error that names what is wrong. `scales` may be null.
+/// Throws an Error that names what is wrong. `scales` may be null. `list` is that of the plain
+/// array. A problem with a list has it as its last mode: axes of blocks, and lists of strides,
+/// count it behind all others.
 BlockCall block_call(BlockFormat format, const BlockOperand& plain, const BlockOperand& values,
-                     const BlockOperand* scales, int axis, bool back, const BlockOptions& options);
+                     const BlockOperand* scales, int axis, bool back, const BlockOptions& options,
+                     const List& list = {});
 
 /// Both copies of a matrix.
 struct BothCopies {
   BlockOperand rows, row_scales, columns, column_scales;
 };
-BlockCall both_call(BlockFormat format, const BothCopies& copies, const ConstView& src,
+BlockCall both_call(BlockFormat format, const BothCopies& copies, const ConstListedView& src,
                     const BlockOptions& options);
+
+/// Throws where an entry of the call's list is out of range, or names a place of a destination
+/// twice.
+void check_entries(const BlockCall& call);
 
 /// "(3, 4)"
 std::string shape_text(const Extents& shape);

@@ -28,9 +28,17 @@ Options options_of(const BlockOptions& of_blocks) {
   return options;
 }
 
+void refuse_list_on_gpu(const BlockCall& call) {
+  if (call.problem.lists == nullptr) return;
+  throw Error(
+      Status::unsupported,
+      fmt::format("{}.list: blocks are made by a list, or read, on a CPU alone", call.plain.name));
+}
+
 Target target_for(const BlockCall& call, const Options& options) {
   Target target = target_of(options, call.pointers);
   if (target.gpu < 0) return target;
+  refuse_list_on_gpu(call);
   check_elements_aligned(call.plain.name, call.plain.data, call.plain.type, call.plain.strides);
   const BlockBuffers& blocks = call.buffers.blocks;
   target.alignment = {true,
@@ -55,6 +63,7 @@ void run(const BlockCall& call, const BlockOptions& of_blocks) {
   check_pointers(call);
   const Target target = target_for(call, options);
   if (call.problem.elements() == 0) return;
+  if (call.problem.lists != nullptr) check_entries(call);
   const FoundPlan found = find_plan(call.problem, options, target, call.buffers);
   if (!found.executed) run(*found.plan, call.buffers, options.stream);
 }
@@ -62,6 +71,7 @@ void run(const BlockCall& call, const BlockOptions& of_blocks) {
 Plan plan_for(const BlockCall& call, const BlockOptions& of_blocks) {
   const Options options = options_of(of_blocks);
   if (const auto device = described_device(options)) {
+    refuse_list_on_gpu(call);
     return Plan(plan_for(*device, call.problem, options));
   }
   if (options.effort == Effort::measure) check_pointers(call);
@@ -71,11 +81,11 @@ Plan plan_for(const BlockCall& call, const BlockOptions& of_blocks) {
 template <class PlainView, class BlockView>
 BlockCall call_of(BlockFormat format, const char* name, const PlainView& array,
                   const BlockView& values, const BlockView* scales, int axis, bool back,
-                  const BlockOptions& options) {
+                  const BlockOptions& options, const List& list = {}) {
   std::optional<BlockOperand> codes;
   if (scales != nullptr) codes.emplace("scales", *scales);
   return block_call(format, {name, array}, {"values", values}, codes ? &*codes : nullptr, axis,
-                    back, options);
+                    back, options, list);
 }
 
 template <class PlainView, class BlockView>
@@ -151,6 +161,29 @@ Plan plan_quantise_both(BlockFormat format, const View& rows, const View& row_sc
   return plan_for(
       both_call(format, copies_of(rows, row_scales, columns, column_scales), src, options),
       options);
+}
+
+void quantise_listed(BlockFormat format, const View& values, const View* scales,
+                     const ConstListedView& src, int axis, const BlockOptions& options) {
+  run(call_of(format, "src", src.view, values, scales, axis, false, options, src.list), options);
+}
+
+Plan plan_quantise_listed(BlockFormat format, const View& values, const View* scales,
+                          const ConstListedView& src, int axis, const BlockOptions& options) {
+  return plan_for(call_of(format, "src", src.view, values, scales, axis, false, options, src.list),
+                  options);
+}
+
+void quantise_both_listed(BlockFormat format, const View& rows, const View& row_scales,
+                          const View& columns, const View& column_scales,
+                          const ConstListedView& src, const BlockOptions& options) {
+  run(both_call(format, copies_of(rows, row_scales, columns, column_scales), src, options),
+      options);
+}
+
+void dequantise_listed(BlockFormat format, const ListedView& dst, const ConstView& values,
+                       const ConstView* scales, int axis, const BlockOptions& options) {
+  run(call_of(format, "dst", dst.view, values, scales, axis, true, options, dst.list), options);
 }
 
 float nvfp4_tensor_scale(double largest) {

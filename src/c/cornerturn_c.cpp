@@ -464,6 +464,46 @@ ct_status ct_quantise_both(const char* format, const ct_view* rows, const ct_vie
   });
 }
 
+ct_status ct_quantise_listed(const char* format, const ct_view* values, const ct_view* scales,
+                             const ct_const_view* src, const ct_list* src_list, int axis,
+                             const ct_block_options* options) {
+  return guarded([&] {
+    const auto codes = to_view_or_none<ct::View>(scales, "scales");
+    ct::quantise_listed(
+        ct::block_format(required(format, "format")), to_view<ct::View>(values, "values"),
+        codes ? &*codes : nullptr,
+        ct::ConstListedView(to_view<ct::ConstView>(src, "src"), to_list(src_list, "src_list")),
+        axis, to_block_options(options));
+  });
+}
+
+ct_status ct_dequantise_listed(const char* format, const ct_view* dst, const ct_list* dst_list,
+                               const ct_const_view* values, const ct_const_view* scales, int axis,
+                               const ct_block_options* options) {
+  return guarded([&] {
+    const auto codes = to_view_or_none<ct::ConstView>(scales, "scales");
+    ct::dequantise_listed(
+        ct::block_format(required(format, "format")),
+        ct::ListedView(to_view<ct::View>(dst, "dst"), to_list(dst_list, "dst_list")),
+        to_view<ct::ConstView>(values, "values"), codes ? &*codes : nullptr, axis,
+        to_block_options(options));
+  });
+}
+
+ct_status ct_quantise_both_listed(const char* format, const ct_view* rows,
+                                  const ct_view* row_scales, const ct_view* columns,
+                                  const ct_view* column_scales, const ct_const_view* src,
+                                  const ct_list* src_list, const ct_block_options* options) {
+  return guarded([&] {
+    ct::quantise_both_listed(
+        ct::block_format(required(format, "format")), to_view<ct::View>(rows, "rows"),
+        to_view<ct::View>(row_scales, "row_scales"), to_view<ct::View>(columns, "columns"),
+        to_view<ct::View>(column_scales, "column_scales"),
+        ct::ConstListedView(to_view<ct::ConstView>(src, "src"), to_list(src_list, "src_list")),
+        to_block_options(options));
+  });
+}
+
 ct_status ct_quantise_q8_0(const ct_view* blocks, const ct_const_view* src, int axis,
                            const ct_block_options* options) {
   return guarded([&] {

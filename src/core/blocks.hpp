@@ -1,5 +1,5 @@
 // Blocks of values that share a scale, as a part of a problem. Strides are in bytes, a list of them
-// has one for each mode of the problem.
+// has one for each mode of the problem, and then one for the mode of its list, where it has one.
 #pragma once
 
 #include <cstddef>

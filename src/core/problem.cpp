@@ -51,9 +51,12 @@ std::int64_t Problem::bytes() const noexcept {
   const auto count = [](std::int64_t length, int of_block) {
     return (length + of_block - 1) / of_block;
   };
+  const auto extent_of = [&](int mode) {  // the list's mode follows all others
+    return mode < rank() ? modes[mode].extent : lists->modes.front().extent;
+  };
   const auto bytes_along = [&](const BlockLayout& layout) {
-    const std::int64_t length = modes[layout.axis].extent;
-    const std::int64_t lines = row.across == 1 ? 1 : modes[layout.across].extent;
+    const std::int64_t length = extent_of(layout.axis);
+    const std::int64_t lines = row.across == 1 ? 1 : extent_of(layout.across);
     if (length == 0 || lines == 0) return std::int64_t{0};
     const std::int64_t together =
         elements() / length / lines * count(length, row.along) * count(lines, row.across);

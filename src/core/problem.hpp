@@ -133,8 +133,8 @@ struct Problem {
 
   /// Where values become blocks or are made of them; null for all other problems.
   std::shared_ptr<const Blocks> blocks;
-  /// Modes whose places come from tables, beside `modes`; null for all other problems. Only moves
-  /// and conversions have them.
+  /// Modes whose places come from tables, beside `modes`; null for all other problems. With blocks
+  /// there is one at most, of indices of the plain values.
   std::shared_ptr<const Lists> lists;
   bool reduces = false;
   bool in_place = false;

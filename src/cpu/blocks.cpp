@@ -7,6 +7,7 @@
 #include "cpu/block_codes.hpp"
 #include "cpu/engine.hpp"
 #include "cpu/kernel.hpp"
+#include "cpu/list_places.hpp"
 #include "cpu/scratch.hpp"
 #include "plan/cpu/block_boxes.hpp"
 #include "plan/cpu/blocks.hpp"
@@ -115,16 +116,21 @@ class Worker {
  public:
   Worker(const plan::BlocksConfig& config, const Problem& normal, const Buffers& buffers)
       : boxes_(*config.boxes),
-        normal_(normal),
+        modes_(normal),
+        normal_(modes_.problem),
         blocks_(*normal.blocks),
         row_(blocks_.row()),
-        grid_(plan::block_grid(boxes_.extent, normal)),
+        grid_(plan::block_grid(boxes_.extent, normal_)),
         dst_(static_cast<std::byte*>(buffers.dst)),
         src_(static_cast<const std::byte*>(buffers.src)),
         others_(buffers.blocks),
         first_{blocks_.first, blocks_.back ? const_cast<std::byte*>(src_) : dst_,
                static_cast<std::byte*>(others_.scales)},
         random_(blocks_.rule.seed) {
+    if (modes_.list >= 0) {
+      const ListsOf lists(normal, buffers);
+      places_ = blocks_.back ? lists.dst : lists.src;
+    }
     // The stages of the largest box: of both results, then of codes.
     const std::int64_t first = stage_of(grid_.extent, blocks_.first).elements();
     const std::int64_t second =
@@ -169,7 +175,7 @@ class Worker {
   void quantise(const BoxGrid::Box& box) {
     const BlockStage stage = stage_of(box.count, blocks_.first);
     fill_up(stage, numbers_);
-    move(boxes_.plain, box, numbers_, src_ + box.src_offset);
+    read_plain(box, stage);
     encode(box, first_, stage, numbers_, boxes_.codes);
     if (!blocks_.second) return;
     const BlockArray second{*blocks_.second, static_cast<std::byte*>(others_.second),
@@ -195,7 +201,38 @@ class Worker {
         }
       });
     }
-    move(boxes_.plain, box, dst_ + box.dst_offset, numbers_);
+    if (modes_.list < 0) return move(boxes_.plain, box, dst_ + box.dst_offset, numbers_);
+    const std::int64_t base = without_list(box, box.dst_offset, &Mode::dst_stride);
+    for_each_step(box, stage, [&](std::int64_t k, float* staged) {
+      if (places_.is_missing(k)) return;
+      move(boxes_.plain, box, dst_ + base + places_.offset(k), staged);
+    });
+  }
+
+  void read_plain(const BoxGrid::Box& box, const BlockStage& stage) {
+    if (modes_.list < 0) return move(boxes_.plain, box, numbers_, src_ + box.src_offset);
+    const std::int64_t base = without_list(box, box.src_offset, &Mode::src_stride);
+    bool any_missing = false;
+    for_each_step(box, stage,
+                  [&](std::int64_t k, float*) { any_missing |= places_.is_missing(k); });
+    if (any_missing) std::fill(numbers_, numbers_ + stage.elements(), 0.0F);
+    for_each_step(box, stage, [&](std::int64_t k, float* staged) {
+      if (places_.is_missing(k)) return;
+      move(boxes_.plain, box, staged, src_ + base + places_.offset(k));
+    });
+  }
+
+  // Calls visit(entry, where it lies in the first stage) for the steps of the list in a box.
+  template <class Visit>
+  void for_each_step(const BoxGrid::Box& box, const BlockStage& stage, const Visit& visit) {
+    const std::size_t list = slot(modes_.list);
+    for (std::int64_t k = 0; k < box.count[list]; ++k) {
+      visit(box.first[list] + k, numbers_ + k * stage.stride[list]);
+    }
+  }
+  std::int64_t without_list(const BoxGrid::Box& box, std::int64_t offset,
+                            std::int64_t Mode::*stride) const {
+    return offset - box.first[slot(modes_.list)] * (normal_.modes[modes_.list].*stride);
   }
 
   // Blocks at the far end are filled up with zeros.
@@ -327,6 +364,7 @@ class Worker {
   }
 
   const plan::BlockBoxes& boxes_;
+  const plan::BlockModes modes_;
   const Problem& normal_;
   const Blocks& blocks_;
   const BlockRow& row_;
@@ -336,13 +374,14 @@ class Worker {
   const BlockBuffers& others_;
   const BlockArray first_;
   const values::RandomBits random_;
+  ListPlaces places_;
   float* numbers_;
   float* transposed_;
   std::byte* codes_;
 };
 
 std::int64_t pieces(const plan::BlocksConfig& config, const Problem& normal) {
-  return plan::block_grid(config.boxes->extent, normal).count;
+  return plan::block_grid(config.boxes->extent, plan::BlockModes(normal).problem).count;
 }
 
 void run(const plan::BlocksConfig& config, const Problem& normal, const Buffers& buffers,

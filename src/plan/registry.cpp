@@ -47,6 +47,7 @@ Row cpu_row() {
   using Config = typename Family::Config;
   Row row = named_row<Family>(number);
   if constexpr (requires { Family::spreads_lists; }) row.lists = Row::ListRule::also;
+  if constexpr (requires { Family::sees_lists; }) row.lists = Row::ListRule::also;
   if constexpr (requires { Family::takes_lists; }) row.lists = Row::ListRule::only;
   row.why_not = [](const Problem& normal, const Machine& machine) -> const char* {
     if constexpr (requires { Family::spreads_lists; }) {

@@ -313,6 +313,55 @@ TEST(C, QuantisesInBlocks) {
                "options.scale = 7 is unknown: use CT_BLOCK_FLOOR, CT_BLOCK_CEIL or CT_BLOCK_EVEN");
 }
 
+TEST(C, QuantisesTheRowsOfAList) {
+  std::vector<float> tokens(2 * 128);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<float>(i % 17) - 8;
+  std::vector<int32_t> rows(128, -1);
+  rows[0] = 1;
+  rows[127] = 0;
+  const int64_t shape[] = {128, 128}, of_scales[] = {128, 1};
+  const ct_const_view from = {tokens.data(), "f32", 2, shape, nullptr};
+  ct_list list = CT_LIST_INIT;
+  list.places = CT_I32;
+  list.table = rows.data();
+  list.count = 2;
+  using Values = std::vector<unsigned char>;
+  Values values(128 * 128, 0xff), columns = values;
+  std::vector<float> scales(128), column_scales(128);
+  const ct_view to = {values.data(), "f8_e4m3", 2, shape, nullptr};
+  const ct_view to_scales = {scales.data(), "f32", 2, of_scales, nullptr};
+  ASSERT_EQ(ct_quantise_listed("fp8_1x128", &to, &to_scales, &from, &list, 1, nullptr), CT_OK)
+      << ct_last_error();
+  EXPECT_EQ(Values(values.begin() + 128, values.end() - 128), Values(126 * 128, 0));
+  EXPECT_EQ(scales[0], 8.0F / 448);
+  EXPECT_EQ(scales[1], 1e-4F / 448);
+
+  const Values one_way = values;
+  const ct_view across = {columns.data(), "f8_e4m3", 2, shape, nullptr};
+  const ct_view across_scales = {column_scales.data(), "f32", 2, of_scales, nullptr};
+  ASSERT_EQ(ct_quantise_both_listed("fp8_1x128", &to, &to_scales, &across, &across_scales, &from,
+                                    &list, nullptr),
+            CT_OK)
+      << ct_last_error();
+  EXPECT_EQ(values, one_way);
+  EXPECT_EQ(column_scales[9], 7.0F / 448);  // of tokens[9] and tokens[137]
+
+  std::vector<float> back(tokens.size(), 99);
+  const ct_view dst = {back.data(), "f32", 2, shape, nullptr};
+  const ct_const_view values_in = {values.data(), "f8_e4m3", 2, shape, nullptr};
+  const ct_const_view scales_in = {scales.data(), "f32", 2, of_scales, nullptr};
+  ASSERT_EQ(ct_dequantise_listed("fp8_1x128", &dst, &list, &values_in, &scales_in, 1, nullptr),
+            CT_OK)
+      << ct_last_error();
+  for (std::size_t i = 0; i < back.size(); ++i) EXPECT_NEAR(back[i], tokens[i], 0.6) << i;
+  rows[5] = 2;
+  EXPECT_EQ(ct_quantise_listed("fp8_1x128", &to, &to_scales, &from, &list, 1, nullptr),
+            CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(),
+               "src.list: index 5 is 2, but it has to be less than 2, and -1 at least");
+  EXPECT_EQ(values, one_way);
+}
+
 TEST(C, QuantisesInEveryFormat) {
   std::vector<float> src(128 * 256);
   for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i % 37) - 18;

@@ -365,10 +365,12 @@ def test_pytorch_sees_the_same_arrays():
 
 def test_the_page_does_what_it_says():
     page = (Path(__file__).resolve().parents[2] / "docs" / "casts.md").read_text()
-    first, _, second = re.findall(r"^```python\n(.*?)```", page, re.M | re.S)  # test_torch_casts.py runs that between
+    first, _, of_rows, second = re.findall(r"^```python\n(.*?)```", page, re.M | re.S)  # test_torch_casts.py runs that between
     x, w = np.random.default_rng(3).standard_normal((2, 256, 384), np.float32)
-    names = {"cornerturn": cornerturn, "x": x, "w": w}
+    names = {"cornerturn": cornerturn, "numpy": np, "x": x, "w": w}
     exec(first, names)
     assert np.allclose(names["y"].astype(np.float32), x, rtol=0.08, atol=np.abs(x).max(axis=1, keepdims=True) / 400)
+    exec(of_rows, names)
+    assert names["scales"].shape == (5, 3) and names["both"].columns.shape == (384, 32)
     names["values"], names["scales"] = cornerturn.quantise(w, "fp8_128x128")
     exec(second, names)

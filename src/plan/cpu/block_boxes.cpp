@@ -30,11 +30,13 @@ class ShapeOfBoxes {
     return {type, std::move(strides)};
   }
 
-  Problem move(const Side& src, const Side& dst) const {
+  // Without mode `list`, unless that is -1.
+  Problem move(const Side& src, const Side& dst, int list = -1) const {
     Problem problem;
     problem.src_type = src.type;
     problem.dst_type = dst.type;
     for (int i = 0; i < rank_; ++i) {
+      if (i == list) continue;
       const auto slot = static_cast<std::size_t>(i);
       problem.modes.push_back({count_[slot], src.strides[slot], dst.strides[slot]});
     }
@@ -106,31 +108,34 @@ BlockStage block_stage(const BoxGrid::PerMode& count, int rank, const BlockLayou
   return stage;
 }
 
-BlockBoxes plan_block_boxes(Extents extent, const Problem& normal, const CpuInfo& cpu) {
+BlockBoxes plan_block_boxes(Extents extent, const BlockModes& modes, const CpuInfo& cpu) {
+  const Problem& normal = modes.problem;
   const Blocks& blocks = *normal.blocks;
   const BoxGrid grid = block_grid(extent, normal);
   const Side plain = plain_side(normal);
   const ElementType f32(Kind::f32);
   const Machine machine(cpu);
   // Moves of boxes: problem(shape) is that of one shape.
-  const auto moves = [&](const auto& problem) {
+  const auto moves_of = [&](const auto& problem) {
     return plan_moves(
         grid.shapes(), [&](int shape) { return problem(ShapeOfBoxes(grid, shape, normal)); },
         machine);
   };
   const auto moves_of_codes = [&](const BlockLayout& layout) {
     if (!blocks.row().has_scales()) return BoxMoves{};
-    return moves([&](const ShapeOfBoxes& boxes) { return boxes.move_codes(layout, blocks.back); });
+    return moves_of(
+        [&](const ShapeOfBoxes& boxes) { return boxes.move_codes(layout, blocks.back); });
   };
   BlockBoxes planned;
   planned.extent = std::move(extent);
-  planned.plain = moves([&](const ShapeOfBoxes& boxes) {
+  planned.plain = moves_of([&](const ShapeOfBoxes& boxes) {
     const Side stage = boxes.staged(blocks.first, f32);
-    return blocks.back ? boxes.move(stage, plain) : boxes.move(plain, stage);
+    return blocks.back ? boxes.move(stage, plain, modes.list)
+                       : boxes.move(plain, stage, modes.list);
   });
   planned.codes = moves_of_codes(blocks.first);
   if (!blocks.second) return planned;
-  planned.transposed = moves([&](const ShapeOfBoxes& boxes) {
+  planned.transposed = moves_of([&](const ShapeOfBoxes& boxes) {
     return boxes.move(boxes.staged(blocks.first, f32), boxes.staged(*blocks.second, f32));
   });
   planned.second_codes = moves_of_codes(*blocks.second);

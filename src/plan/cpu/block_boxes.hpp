@@ -6,6 +6,7 @@
 
 #include "plan/cpu/box_grid.hpp"
 #include "plan/cpu/box_moves.hpp"
+#include "plan/cpu/spread.hpp"
 
 namespace cornerturn::plan {
 
@@ -13,7 +14,9 @@ struct BlockBoxes {
   /// How far a box reaches along each mode of the problem: a multiple of a quantisation block where
   /// the mode has such blocks, unless a box takes all of the mode.
   Extents extent;
-  BoxMoves plain;         ///< plain values to the stage when they are quantised, else from there
+  /// Plain values to the stage when they are quantised, else from there: of one step of the list
+  /// where the problem has one.
+  BoxMoves plain;
   BoxMoves codes;         ///< codes the other way; blocks whose scale is inside need none
   BoxMoves transposed;    ///< where there is a second result: from its first stage to its own
   BoxMoves second_codes;  ///< and its values from there
@@ -39,6 +42,6 @@ BlockStage block_stage(const BoxGrid::PerMode& count, int rank, const BlockLayou
                        const BlockRow& row);
 
 /// All moves of the boxes of these extents, for a problem that is not empty.
-BlockBoxes plan_block_boxes(Extents extent, const Problem& normal, const CpuInfo& cpu);
+BlockBoxes plan_block_boxes(Extents extent, const BlockModes& modes, const CpuInfo& cpu);
 
 }  // namespace cornerturn::plan

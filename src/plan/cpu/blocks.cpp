@@ -63,20 +63,25 @@ Extents box_extents(const Problem& normal) {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const CpuInfo&) {
+  if (normal.lists != nullptr) {
+    if (const char* rule = why_not_spread(normal)) return rule;
+  }
   return is_real(plain_type(normal).kind()) ? nullptr : "the plain values are not real";
 }
 
 void Family::configure(const Problem& normal, const CpuInfo& cpu, const Add<BlocksConfig>& add) {
-  Extents extent = box_extents(normal);
+  const BlockModes modes(normal);
+  Extents extent = box_extents(modes.problem);
   if (normal.elements() == 0) {
     return add({std::make_shared<const BlockBoxes>(BlockBoxes{std::move(extent), {}, {}, {}, {}})});
   }
-  add({std::make_shared<const BlockBoxes>(plan_block_boxes(std::move(extent), normal, cpu))});
+  add({std::make_shared<const BlockBoxes>(plan_block_boxes(std::move(extent), modes, cpu))});
 }
 
 double Family::cost_ns(const BlocksConfig& config, const Problem& normal, const CpuInfo&,
                        const Costs& c) {
   if (normal.elements() == 0) return 0;
+  const BlockModes modes(normal);
   const Blocks& blocks = *normal.blocks;
   const BlockBoxes& boxes = *config.boxes;
   const double value_ns = blocks.back ? c.dequantised_ns : c.quantised_ns;
@@ -85,10 +90,15 @@ double Family::cost_ns(const BlocksConfig& config, const Problem& normal, const 
   double box_ns = 0;
   for (const BoxMoves* moves :
        {&boxes.plain, &boxes.codes, &boxes.transposed, &boxes.second_codes}) {
-    if (!moves->of_shape.empty()) box_ns += moves->of_shape.front().chosen.seconds() * 1e9;
+    if (moves->of_shape.empty()) continue;
+    const bool by_steps = modes.list >= 0 && moves == &boxes.plain;
+    box_ns +=
+        moves->of_shape.front().chosen.seconds() * 1e9 *
+        static_cast<double>(by_steps ? boxes.extent[static_cast<std::size_t>(modes.list)] : 1);
   }
   const auto elements = static_cast<double>(normal.elements());
-  const double whole = elements / static_cast<double>(block_grid(boxes.extent, normal).elements);
+  const double whole =
+      elements / static_cast<double>(block_grid(boxes.extent, modes.problem).elements);
   return whole * box_ns + results * elements * value_ns;
 }
 

@@ -40,6 +40,7 @@ struct Family {
   static constexpr std::string_view idea =
       "stripes in a stage quantised or dequantised, box by box";
   static constexpr Operations operations{Operation::quantise, Operation::dequantise};
+  static constexpr bool sees_lists = true;
   using Costs = blocks::Costs;
   using Config = BlocksConfig;
 

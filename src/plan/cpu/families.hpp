@@ -14,8 +14,9 @@
 //                                                     // the caches may take Setting::dst_phase too
 //     static std::string describe(config, normal);    // its name in files of winners, too
 //     static std::string details(config);             // lines that explain() adds; may be missing
-//     static constexpr bool spreads_lists, takes_lists;   // where it is there: problems with lists
-//                                                     // are taken as spread.hpp has them, or they
+//     static constexpr bool spreads_lists, sees_lists, takes_lists;   // where one is there:
+//                                                     // problems with lists are taken as
+//                                                     // spread.hpp has them, or as they are, or
 //                                                     // are all that is taken
 //   };
 //

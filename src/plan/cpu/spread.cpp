@@ -14,8 +14,10 @@ constexpr std::int64_t most_steps = std::int64_t{1} << 24;
 
 const char* why_not_spread(const Problem& normal) {
   const auto& lists = normal.lists->modes;
-  if (std::any_of(lists.begin(), lists.end(),
-                  [](const ListMode& m) { return !m.dst.from_table() && m.dst.stride <= 0; })) {
+  const auto goes_backwards = [](const ListMode& m) {
+    return !m.dst.from_table() && m.dst.stride <= 0;
+  };
+  if (normal.blocks == nullptr && std::any_of(lists.begin(), lists.end(), goes_backwards)) {
     return "the destination goes through a list backwards";
   }
   if (normal.lists->steps() > most_steps) return "a list has more than 2^24 steps";
@@ -34,7 +36,9 @@ SpreadProblem spread(const Problem& normal) {
                     list.dst.from_table() ? dst_stride_of_table : list.dst.stride};
     problem.modes.push_back(mode);
     int at = problem.rank() - 1;
-    for (; at > 0 && problem.modes[at - 1].dst_stride < mode.dst_stride; --at) {
+    // The modes of blocks have their places.
+    for (; normal.blocks == nullptr && at > 0 && problem.modes[at - 1].dst_stride < mode.dst_stride;
+         --at) {
       problem.modes[at] = problem.modes[at - 1];
     }
     problem.modes[at] = mode;
@@ -49,6 +53,12 @@ SpreadProblem spread(const Problem& normal) {
     if (list.dst.from_table()) result.dst_list = at;
   }
   return result;
+}
+
+BlockModes::BlockModes(const Problem& normal) : problem(normal) {
+  if (normal.lists == nullptr) return;
+  list = normal.rank();
+  problem = spread(normal).problem;
 }
 
 }  // namespace cornerturn::plan
