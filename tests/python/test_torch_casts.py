@@ -130,3 +130,18 @@ def test_nvfp4_is_torchaos():
     got, codes, _ = cornerturn.quantise(x, "nvfp4", tensor_scale=2.0**9)
     assert torch.equal(codes, scales.view(torch.uint8).reshape(codes.shape))
     assert torch.equal(got, values.view(torch.uint8).reshape(got.shape))
+
+
+def test_tiles_of_groups_are_torchaos():
+    quant = pytest.importorskip("torchao.prototype.moe_training.kernels.mxfp8.quant")
+    sizes = [96, 0, 128, 160, 32]
+    x = torch.from_numpy(np.random.default_rng(9).standard_normal((sum(sizes), 384)).astype(np.float32))
+    ends = torch.tensor(np.cumsum(sizes))
+    for axes, in_tiles, offsets in (
+        ((0, 1), quant.torch_to_blocked_2d_M_groups, ends),
+        ((1, 0), quant.torch_to_blocked_2d_K_groups, ends // 32),
+    ):
+        codes = cornerturn.quantise(x, "mxfp8_e4m3", axes)[1]
+        expected = in_tiles(codes, offsets)[0].reshape(-1)  # with room for more behind them
+        got = cornerturn.quantise_groups(x, sizes, "mxfp8_e4m3", axes, scale_layout="tiles_128x4")[1]
+        assert torch.equal(got, expected[: got.numel()]) and not expected[got.numel() :].any()
