@@ -72,7 +72,7 @@ TEST_P(ListsOnTarget, RunsOfEveryLengthAndPlace) {
   for (std::size_t i = 0; i < pool.size(); ++i) pool[i] = static_cast<std::byte>(i * 7 % 251);
   for (const std::int64_t bytes : {1, 5, 63, 64, 65, 127, 128, 129, 192, 320, 640, 700}) {
     for (const std::int64_t gap : {0, 3, 64}) {
-      for (const std::size_t phase : {0, 1, 48, 63}) {
+      for (const std::size_t phase : {0UL, 1UL, 48UL, 63UL}) {
         const std::int64_t pitch = bytes + gap;
         std::vector<std::byte> memory(static_cast<std::size_t>(entries * pitch + 256), poison);
         const std::size_t start =
