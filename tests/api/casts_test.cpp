@@ -188,10 +188,10 @@ TEST(Casts, PowersOfTwoMoveIntoTheCodes) {
        {BlockFormat::mxfp8_e4m3, BlockFormat::mxfp8_e5m2, BlockFormat::mxfp4}) {
     Matrix source(format, 64, 96);
     // e4m3 has normal numbers from 2^-6, e5m2 from 2^-14, e2m1 from 1: halves of them exist.
-    const auto least = format == BlockFormat::mxfp4 ? 0x44 : 0x38;
+    const auto least = format == BlockFormat::mxfp4 ? 0x44U : 0x38U;
     for (std::uint8_t& code : source.values) {
-      const auto sign = static_cast<std::uint8_t>(random() & (least == 0x44 ? 0x88 : 0x80));
-      code = static_cast<std::uint8_t>(least | (random() & (least == 0x44 ? 0x22 : 0x03)) | sign);
+      const auto sign = static_cast<std::uint8_t>(random() & (least == 0x44U ? 0x88 : 0x80));
+      code = static_cast<std::uint8_t>(least | (random() & (least == 0x44U ? 0x22 : 0x03)) | sign);
     }
     for (std::uint8_t& code : source.scales) code = static_cast<std::uint8_t>(126 + random() % 2);
     expect_transposed(source);
