@@ -291,3 +291,22 @@ def test_large_arrays_have_a_record(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         cornerturn.rechunk("x.npy", "y.npy", progress=lambda *_: exec("raise KeyboardInterrupt"))
     assert os.path.exists("y.npy.partial/record.json")
+
+
+@pytest.mark.parametrize("chunks", [(8, 8), (256, 512)])
+@pytest.mark.parametrize("gzip", [False, True])
+def test_integers_of_fewer_bits_than_their_bytes_have(tmp_path, chunks, gzip):
+    """12 bits that begin at the fifth: what the file has is not what NumPy has."""
+    kind = h5py.h5t.NATIVE_UINT16.copy()
+    kind.set_precision(12)
+    kind.set_offset(4)
+    how = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    how.set_chunk(chunks)
+    if gzip:
+        how.set_deflate(1)
+    values = (np.arange(512 * 512) % 4096).astype("u2").reshape(512, 512)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        made = h5py.h5d.create(file.id, b"x", kind, h5py.h5s.create_simple(values.shape), how)
+        made.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+    cornerturn.rechunk(f"{tmp_path}/a.h5::x", f"{tmp_path}/b.npy", axes=(1, 0))
+    assert np.array_equal(np.load(tmp_path / "b.npy"), values.T)

@@ -22,6 +22,17 @@ def is_small(size: int, coded: bool) -> bool:
     return size < (_CODED if coded else _PLAIN)
 
 
+def _type(dataset: Any) -> Any:
+    from h5py import h5t
+
+    return h5t.py_create(dataset.dtype, logical=True)
+
+
+def has_its_dtype(dataset: Any) -> bool:
+    """Are the elements in the file as NumPy has them? Integers of fewer bits than their bytes have, for instance, are not."""
+    return dataset.id.get_type().equal(_type(dataset))
+
+
 def is_as_on_disk(dataset: Any) -> bool:
     """Is the dataset in one file of the system, of which nothing waits in the library to be written?"""
     from h5py import h5f
@@ -88,10 +99,10 @@ def _spaces(dataset: Any, box: Box) -> tuple[Any, Any]:
 
 
 def read(dataset: Any, box: Box, values: numpy.ndarray) -> None:
-    """The elements of `box`, byte by byte as the file has them, go into `values`."""
-    dataset.id.read(*_spaces(dataset, box), values, dataset.id.get_type())
+    """The elements of `box` go into `values`, which has the dataset's dtype."""
+    dataset.id.read(*_spaces(dataset, box), values, _type(dataset))
 
 
 def write(dataset: Any, box: Box, values: numpy.ndarray) -> None:
-    """The elements of `box`, byte by byte."""
-    dataset.id.write(*_spaces(dataset, box), numpy.ascontiguousarray(values), dataset.id.get_type())
+    """The elements of `box`, of the dataset's dtype."""
+    dataset.id.write(*_spaces(dataset, box), numpy.ascontiguousarray(values), _type(dataset))

@@ -224,8 +224,9 @@ class Hdf5Source(Source):
         size = math.prod(self.chunks) * self.dtype.itemsize
         self.filters = filters
         self.small = dataset.chunks is not None and hdf5_chunks.is_small(size, bool(filters))
-        self.direct = dataset.chunks is not None and not self.small and filters in ([], [1], [2, 1])  # shuffle 2, gzip 1
-        self.plain = dataset.chunks is not None and not filters and hdf5_chunks.is_as_on_disk(dataset)
+        raw = dataset.chunks is not None and hdf5_chunks.has_its_dtype(dataset)
+        self.direct = raw and not self.small and filters in ([], [1], [2, 1])  # shuffle 2, gzip 1
+        self.plain = raw and not filters and hdf5_chunks.is_as_on_disk(dataset)
         self.reads_into = not self.plain and (self.small or not filters)
         # Read from their places, they are there as the file has them, with gaps, in order, and as an array: within what
         # every task is granted.
