@@ -89,7 +89,9 @@ def checked(
         raise ValueError(f"scale_layout = {layout!r}: scales of {format} are float32, not bytes")
     if tensor_scale is not None and format != "nvfp4":
         raise ValueError(f"tensor_scale = {shown(tensor_scale)}: only nvfp4 has one")
-    if row.packed:  # its scales follow one rule
+    if row.packed and scale not in (None, "floor"):
+        raise ValueError(f"scale = {scale!r}: the scales inside the blocks of {format} follow one rule")
+    if row.packed:
         scale = None
     return How(format, bool(pad), scale or "", layout or "", 1.0 if tensor_scale is None else float(tensor_scale), seed)
 

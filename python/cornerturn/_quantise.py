@@ -64,7 +64,7 @@ def quantise(
         scale: how the scale follows from the largest magnitude. Powers of two may be "floor", as in OCP's
             specification, where the largest value may saturate, "ceil", the least scale with which no value
             saturates, or "even". Scales in float32 are "exact", or with "ceil" powers of two. None is
-            "floor" or "exact", as the format has it.
+            "floor" or "exact", as the format has it; ggml's formats take nothing else.
         scale_layout: how the scales lie: "packed", "padded" to rows of a multiple of four, "mn_major" with
             stride 1 along the lines, "mn_major_padded" to a multiple of four lines, "packed_4", where four
             powers of two are one int32, or "tiles_128x4", as cuBLAS reads them. None is "mn_major" for

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
 from cornerturn import _blocks, _stored, _tensor
 from cornerturn._arrays import dtype_name
@@ -47,8 +46,8 @@ def _as_arguments(values: Values, x: Tensor) -> tuple[Any, ...]:
         alpha, scale = alpha * float(scale), None
     vectors = []
     for name, value in (("scale", scale), ("bias", values.bias)):
-        if isinstance(value, Tensor) and _has_derivatives(value):
-            raise ValueError(f"{name} requires grad: a gradient is made for x alone; detach it")
+        if isinstance(value, Tensor):
+            framework_of(value).will_be_constant(value, name)
         vectors.append(framework_of(x).vector(value, x, name))
     return (
         dtype,
@@ -73,12 +72,6 @@ def spread(x: Tensor) -> None:
         from cornerturn import _torch_sharding
 
         _torch_sharding.register()
-
-
-def _has_derivatives(x: Tensor) -> bool:
-    if x.requires_grad and torch.is_grad_enabled():
-        return True
-    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
 
 
 def _fake_permuted(x: Tensor, dims: Sequence[int], dtype: torch.dtype | None) -> Tensor:

@@ -223,6 +223,7 @@ def _vector(value: Any, name: str, result: Array, places: set[int]) -> _Vector:
     if isinstance(value, (list, tuple)):
         value = framework_of(value).as_float32(value, name)
     framework = framework_of(value)
+    framework.will_be_constant(value, name)
     array = framework.read(value, name)
     if dtype_name(array.dtype) != "float32" or not array.is_packed():
         value = framework.as_float32(value, name)

@@ -313,6 +313,7 @@ def test_stochastic_rounding_is_reproducible_and_unbiased():
         ({"format": "fp8_1x128", "scale": "even"}, "options.scale = even is no rule for the scales of fp8_1x128"),
         ({"format": "mxfp8_e4m3", "scale": "exact"}, "options.scale = exact is no rule"),
         ({"format": "fp8_1x128", "scale_layout": "tiles_128x4"}, "scales of fp8_1x128 are float32, not bytes"),
+        ({"format": "q8_0", "scale": "ceil"}, "scale = 'ceil': the scales inside the blocks of q8_0 follow one rule"),
         ({"format": "q4_0", "scale_layout": "mn_major"}, "the scales of q4_0 are inside its blocks"),
         ({"format": "mxfp8_e4m3", "scale_layout": "rows"}, "scale_layout = 'rows' is none of"),
         ({"format": "fp8_128x128", "axes": (1, 0)}, "an axis of 100 values, which is no multiple of 128"),

@@ -179,6 +179,19 @@ def test_a_stream_or_a_quantisation_loses_no_gradient_unheard():
     assert cornerturn.amax(x) == 1.0
 
 
+@pytest.mark.parametrize("name", ["scale", "bias"])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_scale_or_a_bias_loses_no_gradient_unheard(requires_grad, name):
+    x = torch.ones(2, 3, requires_grad=requires_grad)
+    vector = torch.ones(3, 1, requires_grad=True)
+    with pytest.raises(ValueError, match=f"^{name} requires grad: a gradient is made for x alone; detach it$"):
+        cornerturn.transpose(x, **{name: vector})
+    out = torch.empty(3, 2)
+    with torch.no_grad():
+        cornerturn.transpose(x, out=out, **{name: vector})
+    assert (out == (1 if name == "scale" else 2)).all()
+
+
 class Labelled(torch.Tensor):
     pass
 

@@ -79,6 +79,9 @@ class Framework:
     def will_lose_gradient(self, x: Any, name: str) -> None:
         """Raises where a gradient is wanted of `x`, which no copy into an array can carry."""
 
+    def will_be_constant(self, x: Any, name: str) -> None:
+        """Raises where a gradient is wanted of `x`, a scale or a bias."""
+
     def will_change_values(self, name: str) -> None:
         """Raises where values cannot change on their way."""
 

@@ -99,6 +99,10 @@ class Torch(Framework):
                 "out= and stream=, or take forward_ad.unpack_dual(...).primal"
             )
 
+    def will_be_constant(self, x: Any, name: str) -> None:
+        if (x.requires_grad and sys.modules["torch"].is_grad_enabled()) or self._has_tangent(x):
+            raise ValueError(f"{name} requires grad: a gradient is made for x alone; detach it")
+
     def was_written(self, x: Any) -> None:
         sys.modules["torch"].autograd.graph.increment_version(x)
 
