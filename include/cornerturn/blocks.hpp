@@ -31,7 +31,8 @@ inline constexpr int q8_0_bytes = 34;
 struct BlockOptions {
   /// Pads an extent that is no multiple of a block with zeros, instead of refusing it.
   bool pad = false;
-  /// Empty: as the format has it, floor for scales of E8M0 and exact for all others.
+  /// Empty: as the format has it, floor for scales of E8M0 and exact for all others. Formats whose
+  /// scale is inside have one rule, and leave this out of account.
   std::optional<BlockScale> scale = {};
   /// The CPU uses at most so many threads; 0 means all that the process may use.
   int threads = 0;
@@ -88,10 +89,11 @@ CT_API Plan plan_quantise_both(BlockFormat format, const View& rows, const View&
                                const View& columns, const View& column_scales, const ConstView& src,
                                const BlockOptions& options = {});
 
-/// The same on a CPU where a list of indices says which entries of the plain array there are, along
-/// any of its axes: rows of experts, permuted and padded. With an index of -1 quantise_listed makes
-/// blocks of zeros, and dequantise_listed skips the entry. `values` and `scales` lie apart from all
-/// of the array that indices may name.
+/// These functions do the same on a CPU where a list of indices says which entries of the plain
+/// array there are, along any of its axes: rows of experts, permuted and padded. With an index of
+/// -1 quantise_listed makes blocks of zeros, and dequantise_listed skips the entry. `values` and
+/// `scales` lie apart from all of the array that indices may name. Indices are checked before
+/// anything is written. Lists of pointers, Missing::left and arrays on a GPU are refused.
 CT_API void quantise_listed(BlockFormat format, const View& values, const View* scales,
                             const ConstListedView& src, int axis, const BlockOptions& options = {});
 CT_API void dequantise_listed(BlockFormat format, const ListedView& dst, const ConstView& values,

@@ -1,5 +1,9 @@
 // Beside the casts of blocks.hpp: scales in another order, blocks that are transposed as they are
 // stored, and matrices of groups (experts). All functions throw Error before anything is written.
+//
+// All arrays of a call lie in host memory, or on the current GPU, which works in the order of the
+// stream: convert_scales in several launches, transpose_blocks in two, quantise_groups in at least
+// one for each group.
 #pragma once
 
 #include "cornerturn/block_format.hpp"
@@ -10,10 +14,9 @@
 
 namespace cornerturn {
 
-/// Brings the scales of a matrix, or of several, from the order `from` to the order `to`. `shape`
-/// is
-/// {..., lines, scales of a line}. The views are what quantise() would have been given in their
-/// order, with blocks along the last axis:
+/// Brings the scales of a matrix, or of several, from the order `from` to the order `to`, where
+/// `shape` is {..., lines, scales of a line}. The views are what quantise() would have been given
+/// in their order, with blocks along the last axis:
 ///   strided      that shape, any type and any strides; two of them have one type
 ///   packed_4     b4, i32 or u32, {..., lines, fours}
 ///   tiles_128x4  u8, {..., tiles of lines, fours, 512}

@@ -2,7 +2,9 @@
  * Cornerturn's C interface. No exception crosses it: every function returns a ct_status, and
  * ct_last_error() says what went wrong in the calling thread. The destination is the first
  * argument, as in memcpy. Extents are in elements, strides in bytes. All functions may be called
- * from any thread.
+ * from any thread. Arguments are checked before anything is written: a call that breaks a rule
+ * returns CT_INVALID_ARGUMENT, CT_OVERFLOW or CT_UNSUPPORTED and has written nothing. What is
+ * written lies apart from what is read, but in the functions that work in place.
  *
  * Where pointers lead to host memory, the CPU does the work before the call returns. Where they
  * lead to the current GPU (or to managed memory), the GPU does it in the order of
@@ -119,8 +121,11 @@ CT_C_API int ct_abi_version(void);
  * next call. */
 CT_C_API const char* ct_last_error(void);
 
-/** dst[i] = src[i] for every index i. Shapes must be equal. Where the types differ, values are
- * converted. */
+/** Sets dst[i] = src[i] for every index i. Shapes must be equal. Strides may be any that write no
+ * byte of dst twice. Where the types differ, values are converted: real ones into real or complex
+ * ones, complex ones into complex ones. One side may lie in host memory and the other one on the
+ * current GPU. Pinned memory is then still being used when the call returns, unless the plan lets
+ * the CPU take part. */
 CT_C_API ct_status ct_copy(const ct_view* dst, const ct_const_view* src, const ct_options* options);
 
 /** Does the same with what `epilogue` asks for. */
@@ -150,29 +155,36 @@ typedef struct ct_list {
 #define CT_LIST_INIT \
   { sizeof(ct_list), CT_STRIDES, NULL, 0, 0, 0, 0 }
 
-/** Sets dst[i] = src[i] with `epilogue`, where an axis of one or both views comes from a table. A
- * NULL list means that all axes go in strides. `checks` is a ct_list_checks. */
+/** Sets dst[i] = src[i] with `epilogue`, where an axis of one or both views comes from a table.
+ * Along that axis `shape` counts the entries of the table. Entry k lies at data + table[k] *
+ * strides[axis], or at table[k] where the table holds pointers. A NULL list means that all axes go
+ * in strides. `checks` is a ct_list_checks; it finds entries that are out of range, and entries of
+ * dst that are equal or NULL. A GPU reads the table when the kernel runs. */
 CT_C_API ct_status ct_copy_listed(const ct_view* dst, const ct_list* dst_list,
                                   const ct_const_view* src, const ct_list* src_list,
                                   const ct_epilogue* epilogue, int checks,
                                   const ct_options* options);
 
-/** Writes src with its axes in the order perm[0..rank-1] to dst, packed, last index fastest. */
+/** Writes src with its axes in the order perm[0..rank-1] to dst, packed, last index fastest: extent
+ * i of the result is src->shape[perm[i]]. The elements keep their type. */
 CT_C_API ct_status ct_permute(void* dst, const ct_const_view* src, const int* perm,
                               const ct_options* options);
 
-/** Puts the axes of array into the order perm[0..rank-1] within its memory, as in_place.hpp says.
- * `strides`, which may be NULL, gets the strides of the result, in bytes, one an axis. On an error
- * nothing has been written. */
+/** Puts the axes of array into the order perm[0..rank-1] within its memory, as in_place.hpp says:
+ * extent i of the result is array->shape[perm[i]]. An array without gaps becomes a packed one; in
+ * one with gaps only pairs of axes of equal extent change places. `strides`, which may be NULL,
+ * gets the strides of the result, in bytes, one an axis. Where extents differ, the call takes
+ * memory of at most 1 MiB or one per cent of the array, whichever is more, or returns
+ * CT_OUT_OF_MEMORY; a GPU takes it from the pool of the stream, and may need several launches. */
 CT_C_API ct_status ct_permute_in_place(const ct_view* array, const int* perm, int64_t* strides,
                                        const ct_options* options);
 /** Makes the packed matrix `array`, of rows x columns elements, one of columns x rows elements in
- * the same memory. */
+ * the same memory, as ct_permute_in_place does. */
 CT_C_API ct_status ct_transpose_in_place(void* array, int64_t rows, int64_t columns,
                                          const char* type, const ct_options* options);
 
-/** Does the same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result.
- */
+/** Does what ct_permute does into elements of `dst_type`, with `epilogue`, whose modes are axes of
+ * the result. */
 CT_C_API ct_status ct_permute_to(void* dst, const char* dst_type, const ct_const_view* src,
                                  const int* perm, const ct_epilogue* epilogue,
                                  const ct_options* options);
@@ -182,8 +194,8 @@ CT_C_API ct_status ct_permute_to(void* dst, const char* dst_type, const ct_const
 CT_C_API ct_status ct_transpose(void* dst, const void* src, int64_t rows, int64_t columns,
                                 const char* type, const ct_options* options);
 
-/** Does the same into elements of `dst_type`, with `epilogue`, whose modes are axes of the result.
- */
+/** Does what ct_transpose does into elements of `dst_type`, with `epilogue`, whose modes are axes
+ * of the result: mode 0 counts the columns of src, mode 1 its rows. */
 CT_C_API ct_status ct_transpose_to(void* dst, const char* dst_type, const void* src, int64_t rows,
                                    int64_t columns, const char* src_type,
                                    const ct_epilogue* epilogue, const ct_options* options);
@@ -210,7 +222,7 @@ typedef struct ct_block_options {
   int threads;     /**< the CPU uses at most so many; 0 means all that the process may use */
   void* stream;    /**< the cudaStream_t on which a GPU works; NULL means the default stream */
   int scale_order; /**< a ct_scale_order */
-  float tensor_scale; /**< of "nvfp4" */
+  float tensor_scale; /**< of "nvfp4": 448 * 6 / what ct_amax finds, and positive */
   int rounding;       /**< CT_NEAREST_EVEN or CT_STOCHASTIC */
   uint64_t seed;      /**< of stochastic rounding */
 } ct_block_options;
@@ -219,8 +231,20 @@ typedef struct ct_block_options {
 
 /** These functions quantise and dequantise blocks along `axis` that share a scale, as blocks.hpp
  * says of quantise(), dequantise() and quantise_both(). `format` is a name in its table:
- * "fp8_1x128", "mxfp8_e4m3", "nvfp4", "q4_0" ... `scales` is NULL where the scales are inside the
- * blocks. */
+ * "fp8_1x128", "mxfp8_e4m3", "nvfp4", "q4_0" ...
+ *
+ * The plain array, src or dst, holds real values of any type. `values` has its shape, padded to
+ * whole blocks: "f8_e4m3", "f8_e5m2", "u8" with half of the extent at `axis` for two values of 4
+ * bits in a byte, or one element of bytes a block, as "b34", where the scale is inside. `scales`
+ * has the shape of the blocks, in "f32", "u8" or "f8_e4m3", as options->scale_order says; it is
+ * NULL where the scales are inside the blocks. Strides may be any, in bytes, but for the 512 bytes
+ * of a tile, which follow each other.
+ *
+ * ct_quantise_both takes a matrix of R x C values: `rows` has blocks along its rows, and `columns`,
+ * of C x R values, blocks along its columns. `axis` is that of the plain array.
+ *
+ * All arrays lie in host memory, or on the current GPU, which works on options->stream, in one
+ * launch; ct_quantise_both may take two. CT_UNSUPPORTED is what a GPU has no kernel for. */
 CT_C_API ct_status ct_quantise(const char* format, const ct_view* values, const ct_view* scales,
                                const ct_const_view* src, int axis, const ct_block_options* options);
 CT_C_API ct_status ct_dequantise(const char* format, const ct_view* dst,
@@ -230,8 +254,10 @@ CT_C_API ct_status ct_quantise_both(const char* format, const ct_view* rows,
                                     const ct_view* row_scales, const ct_view* columns,
                                     const ct_view* column_scales, const ct_const_view* src,
                                     const ct_block_options* options);
-/** The same on a CPU where a list of indices says which entries of the plain array there are, along
- * any of its axes. With -1 there are blocks of zeros, or the entry is skipped. */
+/** These functions do the same on a CPU where a list of indices says which entries of the plain
+ * array there are, along any of its axes, whose extent is the number of entries. With -1 in src
+ * there are blocks of zeros, and in dst the entry is skipped. All indices are checked first. Arrays
+ * on a GPU, lists of pointers and `leave_missing` are CT_UNSUPPORTED. */
 CT_C_API ct_status ct_quantise_listed(const char* format, const ct_view* values,
                                       const ct_view* scales, const ct_const_view* src,
                                       const ct_list* src_list, int axis,
@@ -247,17 +273,28 @@ CT_C_API ct_status ct_quantise_both_listed(const char* format, const ct_view* ro
                                            const ct_block_options* options);
 
 /** Brings the scales of matrices from one ct_scale_order to another, as convert_scales() of
- * casts.hpp says. `shape` has `rank` extents, of which the last two are the lines and the scales of
- * a line. */
+ * casts.hpp says. `shape` has `rank` extents, 2 at least, of which the last two are the lines and
+ * the scales of a line. A view in strides has that shape; one in fours has a fourth of the last
+ * extent, rounded up, in elements of 4 bytes; one in tiles has the shape {..., tiles of lines,
+ * fours, 512} in bytes. Strides may be any, but for the 512 bytes of a tile, which follow each
+ * other. Both sides lie in host memory, or on the current GPU, which takes several launches on
+ * options->stream. */
 CT_C_API ct_status ct_convert_scales(const ct_view* dst, int to, const ct_const_view* src, int from,
                                      int rank, const int64_t* shape, const ct_options* options);
 /** Transposes the blocks of a matrix as they are stored, as transpose_blocks() of casts.hpp says.
- */
+ * The values and scales of src are those that ct_quantise makes of R x C values along axis 1, and
+ * the results are those of the transpose, of C x R values; R and C are multiples of a block.
+ * Strides may be any, in bytes, and scales lie in CT_SCALES_STRIDED. A value that cannot stay what
+ * it is gives CT_UNSUPPORTED and is named. On a GPU square blocks alone are transposed, in two
+ * launches on options->stream. */
 CT_C_API ct_status ct_transpose_blocks(const char* format, const ct_view* values,
                                        const ct_view* scales, const ct_const_view* src_values,
                                        const ct_const_view* src_scales, const ct_options* options);
 /** Quantises a matrix whose rows are `groups` groups of sizes[g] rows each, every one by itself, as
- * quantise_groups() of casts.hpp says. */
+ * quantise_groups() of casts.hpp says, with blocks along `axis`, 0 or 1. The sizes have as many
+ * rows together as src has. `values` and `scales` have those of each group along axis 0, one group
+ * after the other, in any strides; scales in tiles have the shape {tiles, 512} and are packed. A
+ * GPU takes at least one launch for each group, on options->stream. */
 CT_C_API ct_status ct_quantise_groups(const char* format, const ct_view* values,
                                       const ct_view* scales, const ct_const_view* src,
                                       int64_t groups, const int64_t* sizes, int axis,
@@ -265,7 +302,8 @@ CT_C_API ct_status ct_quantise_groups(const char* format, const ct_view* values,
 
 /** These functions quantise and dequantise blocks of 32 values along `axis` that share a scale, as
  * blocks.hpp says: ggml's q8_0, in elements "b34", and MXFP8, in "f8_e4m3" or "f8_e5m2" with E8M0
- * scales in "u8". The arrays lie in host memory, or on the current GPU. */
+ * scales in "u8". Blocks and scales have a 32nd of the extent at `axis`, and any strides, in bytes.
+ * The arrays lie in host memory, or on the current GPU, which works on options->stream. */
 CT_C_API ct_status ct_quantise_q8_0(const ct_view* blocks, const ct_const_view* src, int axis,
                                     const ct_block_options* options);
 CT_C_API ct_status ct_dequantise_q8_0(const ct_view* dst, const ct_const_view* blocks, int axis,
@@ -276,8 +314,10 @@ CT_C_API ct_status ct_quantise_mxfp8(const ct_view* values, const ct_view* scale
 CT_C_API ct_status ct_dequantise_mxfp8(const ct_view* dst, const ct_const_view* values,
                                        const ct_const_view* scales, int axis,
                                        const ct_block_options* options);
-/** Makes both copies of a matrix that training needs, in one read: `rows` has blocks along the rows
- * of `src`, and `columns`, the transpose, has blocks along the columns of `src`. */
+/** Makes both copies in MXFP8 of a matrix that training needs, in one read: `rows` has blocks along
+ * the rows of `src`, and `columns`, the transpose, has blocks along the columns of `src`. A GPU
+ * takes two launches where rows do not begin at multiples of 16 bytes, or src is none of f32, f16
+ * and bf16. */
 CT_C_API ct_status ct_quantise_mxfp8_both(const ct_view* rows, const ct_view* row_scales,
                                           const ct_view* columns, const ct_view* column_scales,
                                           const ct_const_view* src,
@@ -285,24 +325,28 @@ CT_C_API ct_status ct_quantise_mxfp8_both(const ct_view* rows, const ct_view* ro
 
 /** ggml's copy operator sets dst = src, as ggml_cpy, ggml_cont and ggml_dup do. The arguments are
  * members of two `ggml_tensor`s: the number of a ggml_type, extents in values, fastest first, and
- * strides in bytes. The types f32, f16, bf16, i8, i16, i32, i64, f64 and q8_0 are converted into
- * each other; other quantised types are copied. The extents may differ where the number of elements
- * does not. ggml.hpp says more. */
+ * strides in bytes. The types f32, f16, bf16, i8, i16, i32, i64 and f64 are converted into each
+ * other, and to and from blocks of q8_0, q4_0, q4_1, q5_0, q5_1, iq4_nl, mxfp4 and nvfp4, of which
+ * a GPU has q8_0 alone. Blocks are copied to their own type. The extents may differ where the
+ * number of elements does not; where no single copy does it, the call returns CT_UNSUPPORTED.
+ * ggml.hpp says more. */
 CT_C_API ct_status ct_ggml_cpy(void* dst, int dst_type, const int64_t dst_ne[4],
                                const size_t dst_nb[4], const void* src, int src_type,
                                const int64_t src_ne[4], const size_t src_nb[4],
                                const ct_options* options);
-/** Says whether ct_ggml_cpy can copy these tensors, for a backend's supports_op. It returns CT_OK,
- * or ct_last_error() says why not. */
+/** Says whether ct_ggml_cpy can copy these tensors on a CPU, for a backend's supports_op. It
+ * returns CT_OK, or ct_last_error() says why not. */
 CT_C_API ct_status ct_ggml_can_cpy(int dst_type, const int64_t dst_ne[4], const size_t dst_nb[4],
                                    int src_type, const int64_t src_ne[4], const size_t src_nb[4]);
 
-/** Finds the largest magnitude of real values; it is NaN where any value is NaN. The CPU uses at
- * most `threads` threads; 0 means all that the process may use. On a GPU this function and the next
- * wait for the default stream, and refuse to do so while it is being captured. */
+/** Finds the largest magnitude of real values, in any shape and strides; it is NaN where any value
+ * is NaN, and 0 where there are none. The CPU uses at most `threads` threads; 0 means all that the
+ * process may use. On a GPU this function and the next wait for the default stream, and refuse to
+ * do so while it is being captured. */
 CT_C_API ct_status ct_amax(double* amax, const ct_const_view* src, int threads);
-/** Sets dst, which holds "f8_e4m3", "f8_e5m2" or "i8", to src / scale. The scale maps the largest
- * magnitude of src to the largest value of the type, as amax.hpp says. */
+/** Sets dst, which holds "f8_e4m3", "f8_e5m2" or "i8" in the shape of src and in any strides, to
+ * src / scale. The scale maps the largest magnitude of src to the largest value of the type, as
+ * amax.hpp says. On a GPU it is two launches, of which the call waits for the first. */
 CT_C_API ct_status ct_quantise_tensor(const ct_view* dst, double* scale, const ct_const_view* src,
                                       int threads);
 /** These do the same on `stream`, a cudaStream_t, which only a GPU uses. */
@@ -329,15 +373,18 @@ typedef struct ct_resharding {
   { sizeof(ct_resharding), 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 }
 
 /** Brings an array that is spread over the devices of this process into another layout. `dst` and
- * `src` are lists of `devices` shards each, one for every device of the mesh. All shards lie in
- * host memory, or the two shards of each device lie on one GPU, whichever is the current one. On
- * GPUs it is several launches or copies; they may be captured in a graph with all streams. */
+ * `src` are lists of `devices` shards each, one for every device of the mesh. A shard has the shape
+ * that the layout gives its device, and any strides; values are converted where the types of dst
+ * and src differ. All shards lie in host memory, or the two shards of each device lie on one GPU,
+ * whichever is the current one. On GPUs it is several launches or copies; they may be captured in a
+ * graph with all streams. */
 CT_C_API ct_status ct_redistribute(const ct_view* dst, const ct_const_view* src, int devices,
                                    const ct_resharding* what);
 
-/** Makes the plan that ct_copy would use, so that it can be run often. Free it with ct_plan_free.
- * On an error *plan is NULL. The data pointers may be NULL. Otherwise they say which device the
- * plan is for and, for a GPU, which alignment it may count on. CT_MEASURE runs candidates on them.
+/** Makes the plan that ct_copy would use, for these types, shapes and strides, so that it can be
+ * run often. Free it with ct_plan_free. On an error *plan is NULL. The data pointers may be NULL.
+ * Otherwise they say which device the plan is for and, for a GPU, which alignment it may count on.
+ * CT_MEASURE runs candidates on them.
  */
 CT_C_API ct_status ct_plan_make(ct_plan** plan, const ct_view* dst, const ct_const_view* src,
                                 const ct_options* options);
@@ -362,7 +409,8 @@ CT_C_API const char* ct_plan_explain(const ct_plan* plan);
 /** Does nothing for NULL. */
 CT_C_API void ct_plan_free(ct_plan* plan);
 
-/** These load and save the winners that CT_MEASURE has found, as cornerturn.hpp says. */
+/** These functions load and save the winners that CT_MEASURE has found, as cornerturn.hpp says.
+ * They return CT_IO_ERROR where the file cannot be read or written. */
 CT_C_API ct_status ct_load_winners(const char* path);
 CT_C_API ct_status ct_save_winners(const char* path);
 

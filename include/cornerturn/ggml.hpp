@@ -12,8 +12,10 @@
 
 namespace cornerturn {
 
-/// The types whose values can be converted into each other, by the numbers of ggml's `ggml_type`.
-/// Tensors of other quantised types are copied to their own type only.
+/// The types whose values can be converted, by the numbers of ggml's `ggml_type`: each of f32, f16,
+/// bf16, f64, i8, i16, i32 and i64 to each of them, and to and from all others here, which are
+/// blocks. A GPU converts q8_0 alone of these. Blocks, also those of types that are not here, are
+/// copied to their own type only.
 enum class GgmlType : int {
   f32 = 0,
   f16 = 1,
@@ -80,8 +82,9 @@ CT_API GgmlCopy ggml_views(const GgmlTensor& dst, const GgmlTensor& src);
 /// Source and destination must not overlap.
 CT_API void ggml_cpy(const GgmlTensor& dst, const GgmlTensor& src, const Options& options = {});
 
-/// Says whether `ggml_cpy` can copy these tensors, for a backend's supports_op. It throws nothing,
-/// and the data may be null.
+/// Says whether `ggml_cpy` can copy these tensors on a CPU, for a backend's supports_op. It throws
+/// nothing, and the data may be null. A GPU makes and reads blocks of q8_0 alone, which is not
+/// asked here.
 CT_API bool ggml_can_cpy(const GgmlTensor& dst, const GgmlTensor& src) noexcept;
 
 /// Returns the plan that `ggml_cpy` uses, for tensors of the same types, extents and strides.
