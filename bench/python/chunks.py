@@ -118,7 +118,7 @@ def run_zarr(given: argparse.Namespace) -> None:
     x = np.round(x, 2)  # so that codecs have something to do
     copies = [seconds(lambda: x.copy()) for _ in range(5)]
     table = Table("chunks-measured")
-    table.row("", "write", "read", "write, of as it lies", "read, of as it lies")
+    table.row("", "write, GB/s", "read, GB/s", "write, of as it lies", "read, of as it lies")
     for compressor in ("none", "lz4", "zstd"):
         found = zarr_rounds(x, compressor, given.rounds)
         for who in ("zarr-python", "tensorstore", "cornerturn"):

@@ -209,7 +209,7 @@ OURS = ("stack", "take", "put")
 
 def markdown(report: dict) -> str:
     origin, found = report["provenance"], report["cases"]
-    lines = "| | memcpy, GB/s | Cornerturn, % of it | the best other | % of memcpy | x |\n"
+    lines = "| | memcpy, GB/s | Cornerturn, % of it | the best other | % of memcpy | times as fast |\n"
     lines += "| --- | ---: | ---: | --- | ---: | ---: |\n"
     for case in found:
         seconds = case["processor_seconds"]
