@@ -57,7 +57,7 @@ class Plan:
 
     @property
     def bytes(self) -> int:
-        """The bytes of all elements. So many are read, and as many are written."""
+        """The bytes of all elements that are written. Where the dtype stays, as many are read."""
         return self._plan.bytes
 
     @property

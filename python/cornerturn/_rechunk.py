@@ -54,8 +54,8 @@ def rechunk(
         source: a path, a zarr array, a dataset of HDF5, a dask array, an array of NumPy, or a Dataset or DataArray of
             xarray, whose variables are stored as xarray itself would. A path is that of a zarr store, a file of
             HDF5, netCDF or a .npy file; `PATH::NAME` names one of several arrays, or a group.
-        target: the path of a .npy file, of a file of HDF5 (.h5, .hdf5, .nc), or of a zarr store, which any
-            other name means. `PATH::NAME` names a dataset of HDF5, or an array in a group of zarr; NAME may
+        target: the path of a .npy file, of a file of HDF5 (.h5, .hdf5, .nc, .nc4), or of a zarr store (.zarr,
+            or a name without a suffix). `PATH::NAME` names a dataset of HDF5, or an array in a group of zarr; NAME may
             have groups in it, as `a/b`, which are made where they are missing. What else is there stays.
         chunks: the extents of the target's chunks, in the order of its own axes; -1 takes all of an axis.
             None keeps those of the source. `{"time": 50}` gives them by the names of dimensions, and `{0: 50}` by
