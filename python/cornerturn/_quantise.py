@@ -68,7 +68,7 @@ def quantise(
         scale_layout: how the scales lie: "packed", "padded" to rows of a multiple of four, "mn_major" with
             stride 1 along the lines, "mn_major_padded" to a multiple of four lines, "packed_4", where four
             powers of two are one int32, or "tiles_128x4", as cuBLAS reads them. None is "mn_major" for
-            "fp8_1x128", as `torch._scaled_mm` takes it, else "packed".
+            "fp8_1x128" and "fp8_e5m2_1x128" along rows, as `torch._scaled_mm` takes it, else "packed".
         tensor_scale: nvfp4 alone has it: 448 * 6 / the largest magnitude of the tensor. None finds it in one more pass.
         seed: rounds stochastically, with this seed. None rounds to the nearest value.
         stream: for a GPU, as in `transpose`. Where the largest magnitude of all has to be found, the call
