@@ -2,11 +2,12 @@
 
 import errno
 import os
+import threading
 
 import numpy as np
 import pytest
 
-pytest.importorskip("zarr", minversion="3")
+zarr = pytest.importorskip("zarr", minversion="3")
 h5py = pytest.importorskip("h5py")
 
 import cornerturn  # noqa: E402
@@ -47,6 +48,25 @@ def values(path):
         return np.load(path)
     with h5py.File(path) as file:
         return file["data"][()]
+
+
+# ---- calls ----
+
+
+@pytest.mark.parametrize("source", ["x.npy", "x.h5::d", "x.zarr"])
+@pytest.mark.parametrize("target", ["y.npy", "y.h5", "y.zarr"])
+def test_a_small_task_begins_no_thread(monkeypatch, source, target):
+    x = np.arange(600.0).reshape(20, 30)
+    np.save("x.npy", x)
+    stored(x, chunks=(3, 3))
+    cornerturn.rechunk("x.npy", "x.zarr", chunks=(7, 7))
+    cornerturn.rechunk(source, "first.zarr", chunks=(5, 5))  # zarr has a thread of its own, which its first call begins
+    began = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: began.append(thread.name) or start(thread))
+    cornerturn.rechunk(source, target, axes=(1, 0))
+    assert not [name for name in began if name.startswith("cornerturn-rechunk")]
+    np.testing.assert_array_equal(zarr.open_array(target)[...] if target == "y.zarr" else values(target), x.T)
 
 
 # ---- chunks ----

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -108,7 +107,7 @@ def dataset_of(source: Any) -> Dataset | None:
 
         return dataset_of_xarray(source) if is_of_xarray(source) else None
     path, _, key = os.fspath(source).partition("::")
-    if "://" in path or Path(path).is_dir():
+    if "://" in path or os.path.isdir(path):
         return _open_zarr(path, key)
     try:
         with open(path, "rb") as file:

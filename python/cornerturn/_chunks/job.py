@@ -38,12 +38,15 @@ class Prepared:
 
     def run(self, client: Any, progress: Any, resume: bool, overwrite: bool) -> None:
         record, self.said = self.record, dict(source=self.job.source.identity(), **self.said)
-        if not (resume and os.path.lexists(record.folder)):
+        checked = not (resume and os.path.lexists(record.folder))
+        if checked:
             replacing.check_present(record.place, overwrite)  # nothing is written where that fails
         with record.locked():
             if not record.step and unnamed.suits(record.place, self.job, client):
                 with unnamed.opened(os.path.dirname(record.final)) as path:
                     if path is not None:
+                        if not checked:
+                            replacing.check_present(record.place, overwrite)
                         self._unnamed(path, progress, overwrite)
                         return
             if record.step and resume:
@@ -61,7 +64,6 @@ class Prepared:
 
     def _unnamed(self, path: str, progress: Any, overwrite: bool) -> None:
         target, record = self.job.target, self.record
-        replacing.check_present(record.place, overwrite)
         old = replacing.identity(record.final)
         with target.unnamed(path):
             self._stages(None, progress, set(), keeps=False)

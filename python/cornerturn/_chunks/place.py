@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from cornerturn._arrays import shown
 from cornerturn._chunks import array_folder
@@ -41,8 +40,11 @@ class Place:
     @property
     def folder(self) -> str:
         """What holds the array until it is whole. It lies beside the store."""
-        inner = f":{quote(self.key, safe='')}" if self.path != self.root else ""
-        return f"{self.root}{inner}.partial"
+        if self.path == self.root:
+            return f"{self.root}.partial"
+        from urllib.parse import quote
+
+        return f"{self.root}:{quote(self.key, safe='')}.partial"
 
     def groups(self) -> list[str]:
         """The folders of the groups of zarr in which the array lies, that of the store first."""

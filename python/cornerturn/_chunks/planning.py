@@ -174,6 +174,7 @@ def choose(
     """How many tasks at a time, of at most `threads`, and their stages: fewest bytes first, then most at a
     time. `cores` are those of all workers."""
     best: tuple[int, tuple[Stage, ...]] | None = None
+    least = math.prod(shape) * (source.itemsize + target.itemsize)
     for number in range(threads, 0, -1):
         # Tasks are small enough that all threads have some, as long as a chunk allows it.
         limit = memory // number
@@ -185,6 +186,8 @@ def choose(
             stages = smaller
         if stages is not None and (best is None or _moved(stages) < _moved(best[1])):
             best = number, stages
+        if best is not None and _moved(best[1]) <= least:
+            break
     if best is None:
         raise ValueError(too_little(shape, source, target, memory))
     return best

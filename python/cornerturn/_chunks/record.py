@@ -23,7 +23,6 @@ import fcntl
 import json
 import os
 import re
-import secrets
 import stat
 import time
 import zlib
@@ -154,7 +153,7 @@ class Record:
     def begin(self, what: dict[str, Any]) -> None:
         self.what = json.loads(json.dumps(what))
         old = replacing.identity(self.final)
-        self._state = dict(program=_PROGRAM, run=secrets.token_hex(8), boot=boot(), old=old, what=self.what)
+        self._state = dict(program=_PROGRAM, run=os.urandom(8).hex(), boot=boot(), old=old, what=self.what)
         self._go_on(CREATING)
 
     def _go_on(self, step: str) -> None:
@@ -383,7 +382,7 @@ def boot() -> str:
         return _process
 
 
-_process = secrets.token_hex(8)
+_process = os.urandom(8).hex()
 
 
 def _check(state: dict[str, Any]) -> str:

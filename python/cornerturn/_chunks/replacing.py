@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from typing import Any
@@ -183,6 +182,8 @@ def copy_others(place: Place, path: str, old: Identity | None) -> None:
     with h5py.File(place.path, "r") as file:
         if _alone(file, place.key):
             return
+        import shutil
+
         shutil.copy2(place.path, path)
     if identity(place.path) != old:
         os.unlink(path)

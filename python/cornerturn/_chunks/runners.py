@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 from cornerturn import _core
 from cornerturn._arrays import shown
-from cornerturn._chunks.tasks import Hands, Job, Rooms
+from cornerturn._chunks.tasks import LITTLE, Hands, Job, Rooms
 
 _MOST_HANDS = 4  # threads of a task, each with some MiB of what it has read
 
@@ -37,6 +36,11 @@ def on_threads(job: Job, stage: int, numbers: list[int], threads: int, cores: in
         finally:
             _core.limit_threads(before)
         return number
+
+    if len(numbers) == 1 and job.weight(stage) <= LITTLE:
+        finished(stage, run(numbers[0]))
+        return
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
     left = iter(numbers)
     with ThreadPoolExecutor(threads, "cornerturn-rechunk") as pool:

@@ -9,7 +9,6 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -401,9 +400,9 @@ def open_source(source: Any) -> Source:
 
 def _open_path(text: str) -> Source:
     path, _, key = text.partition("::")
-    if "://" in path or Path(path).is_dir():
+    if "://" in path or os.path.isdir(path):
         return _open_zarr(path, key)
-    if not Path(path).exists():
+    if not os.path.exists(path):
         raise FileNotFoundError(f"source = {text!r} does not exist")
     with open(path, "rb") as file:
         begin = file.read(8)
@@ -450,11 +449,11 @@ def _open_hdf5(path: str, key: str) -> Source:
 
     if not h5py.is_hdf5(path):
         raise ValueError(f"source = {path!r} is neither a zarr array nor a file of HDF5, netCDF or .npy")
-    with h5py.File(path, "r") as file:
-        names: list[str] = []
-        file.visititems(lambda name, item: names.append(name) if _holds_values(item) else None)
-        if not key and len(names) == 1:
-            key = names[0]
+    with h5py.File(path, "r") as file:  # open until the source has it open: the library then shares it
         if not key or not isinstance(file.get(key), h5py.Dataset):
-            raise ValueError(f"source = {path!r}: name one of its datasets, {path}::NAME, of {', '.join(names) or 'none'}")
-    return Hdf5Source(os.path.abspath(path), key)
+            names: list[str] = []
+            file.visititems(lambda name, item: names.append(name) if _holds_values(item) else None)
+            if key or len(names) != 1:
+                raise ValueError(f"source = {path!r}: name one of its datasets, {path}::NAME, of {', '.join(names) or 'none'}")
+            key = names[0]
+        return Hdf5Source(os.path.abspath(path), key)

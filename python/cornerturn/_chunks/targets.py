@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import secrets
 import threading
 import zlib
 from collections.abc import Iterator
@@ -203,7 +202,7 @@ class Hdf5Target(Target):
         import h5py
 
         # The library opens no file without a name: the array is in memory until then, under a name that no other has.
-        with h5py.File(secrets.token_hex(8), "w", driver="core", backing_store=False, **_FORMAT) as self._held:
+        with h5py.File(os.urandom(8).hex(), "w", driver="core", backing_store=False, **_FORMAT) as self._held:
             self.create()
             yield
             self._held.flush()

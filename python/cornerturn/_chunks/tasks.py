@@ -10,7 +10,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -26,6 +25,7 @@ from cornerturn._chunks.sources import Source
 from cornerturn._chunks.targets import Target, chunk_grid
 from cornerturn._operations import copy
 
+LITTLE = 1 << 20  # bytes that a task reads and writes for which no thread begins and no memory is given back
 _SMALL = 4096  # bytes that NumPy moves sooner than a call of the engine begins
 _PIECE = 4 << 20  # bytes of an intermediate file that are read before they are put in order
 _TRIES = 4
@@ -88,7 +88,8 @@ class Job:
             _again(lambda: self._write_pieces(number, arrays))
             for _, array in arrays.values():
                 rooms.give(array)
-        _give_back()
+        if self.weight(stage) > LITTLE:
+            _give_back()
 
     def _straight(self) -> bool:
         """Are the elements of the source those of the target, in the same order?"""
@@ -160,14 +161,17 @@ class Hands:
 
     def __init__(self, number: int):
         self.number = number
-        self._pool = ThreadPoolExecutor(number, "cornerturn-hands") if number > 1 else None
+        self._pool: Any = None
 
     def each(self, call: Callable[[Any], None], items: Iterable[Any]) -> None:
         """`call` with each of the items. The first error ends it."""
-        if self._pool is None:
+        if self.number == 1:
             for item in items:
                 call(item)
             return
+        from concurrent.futures import ThreadPoolExecutor, wait
+
+        self._pool = self._pool or ThreadPoolExecutor(self.number, "cornerturn-hands")
         left, failed = iter(list(items)), threading.Event()
 
         def work() -> None:
