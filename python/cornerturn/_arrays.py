@@ -68,8 +68,8 @@ def axis_error(message: str) -> ValueError:
 
 
 def is_integer(value: Any) -> bool:
-    """Is it one integer? Arrays of integers have `__index__` as well."""
-    return hasattr(value, "__index__") and not hasattr(value, "__len__")
+    """Is it one integer? Arrays of integers have `__index__` as well; without axes they are one."""
+    return hasattr(value, "__index__") and (not hasattr(value, "__len__") or getattr(value, "ndim", None) == 0)
 
 
 def order_of(axes: Any, rank: int) -> tuple[int, ...]:

@@ -158,7 +158,8 @@ def ascontiguousarray(x: Any, dtype: Dtype | None = None, *, threads: int | None
     if is_labelled(x) or is_lazy(x):
         return contiguous(x, dtype=dtype, threads=threads)
     framework = framework_of(x)
-    if dtype is not None and framework.dtype(dtype) == getattr(x, "dtype", None):
+    own = getattr(x, "dtype", None)  # lists have none, and NumPy takes None for float64
+    if None not in (own, dtype) and framework.dtype(dtype) == own:
         dtype = None
     result: Any = contiguous(x, dtype=dtype, threads=threads)
     return result.reshape(1) if framework.rank(x, "x") == 0 else result

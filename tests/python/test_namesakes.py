@@ -67,6 +67,8 @@ MOVEAXIS = [
     ([(0, -1), (-1, 0)], {}),
     ([np.array([0, 1]), np.array([1, 0])], {}),
     ([np.int32(0), 2], {}),
+    ([np.array(0), np.array(-1)], {}),
+    ([np.array(0.0), 1], {}),
     ([], {"source": 0, "destination": -1}),
     ([[], []], {}),
     ([5, 0], {}),
@@ -90,6 +92,7 @@ ASCONTIGUOUSARRAY = [
     ([np.int16], {}),
     ([float], {}),
     ([], {"dtype": ">f4"}),
+    ([], {"dtype": "i8"}),
     ([], {"dtype": None}),
     ([], {"dtype": "nonsense"}),
     ([], {"dtype": "S3"}, "dtype = |S3"),
@@ -113,6 +116,7 @@ ARRAYS = {
     "packed": X,
     "view": np.arange(2 * 3 * 8.0).reshape(4, 3, 4)[::2, :, ::-1],
     "list": X.tolist(),
+    "list of integers": [[1, 2], [3, 4]],
     "tuple": tuple(map(tuple, X[0].tolist())),
     "no axes": np.array(3.0),
     "one axis": np.arange(5),
@@ -181,6 +185,30 @@ def test_copyto(src, options, refused):
     compare(lambda: filled(cornerturn.copy), lambda: filled(np.copyto), refused)
 
 
+LISTS = [
+    (lambda m: m.stack([X, X]), None),
+    (lambda m: m.stack((X, X[::-1])), None),
+    (lambda m: m.stack([X, X[0]]), None),
+    (lambda m: m.stack([]), None),
+    (lambda m: m.stack([X, X], 1), "axes = (1,) has 1 entries"),
+    (lambda m: m.stack([X, X], axis=1), "axis"),
+    (lambda m: m.take(X, [1, 0], 0), None),
+    (lambda m: m.take(X, np.array([3, -4], "i4"), axis=2), None),
+    (lambda m: m.take(X, [1, 4], 2), None),
+    (lambda m: m.take(X, [1, -5], 2), None),
+    (lambda m: m.take(X, [0.0], 0), "has to be of integers"),
+    (lambda m: m.take(X, [1], 7), None),
+    (lambda m: m.take(X, 1, 0), "has 0 axes"),
+    (lambda m: m.take(X, [[0, 1]], 0), "has 2 axes"),
+    (lambda m: m.take(X, [0, 9], 0, mode="clip"), "mode"),
+]
+
+
+@pytest.mark.parametrize("call, refused", LISTS)
+def test_names_of_numpy_that_take_lists(call, refused):
+    compare(lambda: call(cornerturn), lambda: call(np), refused)
+
+
 def test_the_array_api():
     compare(lambda: cornerturn.permute_dims(X, axes=(2, 0, 1)), lambda: X.__array_namespace__().permute_dims(X, axes=(2, 0, 1)))
     jnp = pytest.importorskip("jax.numpy")
@@ -210,6 +238,8 @@ def test_names_of_pytorch():
         compare(lambda: cornerturn.moveaxis(t, *args), lambda: torch.moveaxis(t, *args))
     for args in [(0, 1), (-1, 0), (0, 5)]:
         compare(lambda: cornerturn.swapaxes(t, *args), lambda: torch.swapaxes(t, *args))
+        compare(lambda: cornerturn.swapaxes(t, *args), lambda: torch.transpose(t, *args))
+    compare(lambda: cornerturn.transpose(t[0], 0, 1), lambda: t[0])
     images = torch.arange(2 * 3 * 4 * 5.0).reshape(2, 3, 4, 5)
     for x, format in [(images, torch.channels_last), (images, torch.contiguous_format), (images.mT, torch.contiguous_format),
                       (t, torch.channels_last)]:  # fmt: skip
