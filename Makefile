@@ -17,7 +17,7 @@ setup:
 	@scripts/setup.sh build
 
 build: setup  ## builds the library and the command line, in build/release
-	@scripts/build.sh release cornerturn cornerturn_tool cornerturn_pages
+	@scripts/build.sh release cornerturn cornerturn_static cornerturn_tool cornerturn_pages
 
 run:    ## does the main job on a photograph and on a 1 GiB matrix; the pictures are in out/
 	@scripts/setup.sh run

@@ -198,3 +198,12 @@ def test_puzzles_are_found_beside_the_program(prefix, tmp_path):
     puzzle.write_text(puzzle.read_text() + "// installed\n")
     run(prefix / "bin" / "cornerturn", "puzzle", "start", "pad", "--folder", tmp_path / "mine")
     assert (tmp_path / "mine" / "pad.cu").read_text().endswith("// installed\n")
+
+
+def test_make_install_builds_what_is_installed():
+    """`make build` names its targets, and an install takes files of others only if these make them."""
+    (targets,) = re.findall(r"^build:.*\n\t@scripts/build.sh release (.*)$", (ROOT / "Makefile").read_text(), re.M)
+    commands = run("ninja", "-C", BUILD, "-t", "commands", *targets.split()).split()
+    scripts = "".join(path.read_text() for path in BUILD.rglob("cmake_install.cmake"))
+    installed = set(re.findall(rf'"{re.escape(str(BUILD))}/((?:bin|lib)/\w+(?:\.a|\.so\.\d+\.\d+\.\d+)?)"', scripts))
+    assert {"bin/cornerturn", "lib/libcornerturn.a"} <= installed <= set(commands)
