@@ -89,6 +89,10 @@ def checked(
         raise ValueError(f"scale_layout = {layout!r}: scales of {format} are float32, not bytes")
     if tensor_scale is not None and format != "nvfp4":
         raise ValueError(f"tensor_scale = {shown(tensor_scale)}: only nvfp4 has one")
+    if tensor_scale is not None and tensor_scale <= 0:
+        raise ValueError(f"tensor_scale = {shown(tensor_scale)} has to be positive")
+    if seed is not None and row.packed:
+        raise ValueError(f"seed = {shown(seed)}: {format} is rounded to the nearest value")
     if row.packed and scale not in (None, "floor"):
         raise ValueError(f"scale = {scale!r}: the scales inside the blocks of {format} follow one rule")
     if row.packed:

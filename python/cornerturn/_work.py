@@ -42,6 +42,11 @@ class Work:
         device = self.source.device
         try:
             found = work(*arguments, device=device, stream=self.number, **options)
+        except ValueError as error:
+            named = str(error).replace("options.scale = ", "scale = ").replace("options.pad asks", "pad=True asks")
+            if named == str(error):
+                raise
+            raise ValueError(named) from None
         except RuntimeError as error:
             if "has no real values" in str(error):
                 raise TypeError(str(error)) from None
