@@ -35,21 +35,21 @@ function(cornerturn_members archive variable)
   set(${variable} ${members} PARENT_SCOPE)
 endfunction()
 
+# cornerturn_leave_as_written(TARGET)
+# Sanitizers make clang optimise for most of a build's time. Tests and programs do little themselves;
+# those that are instances of the emulator's kernels, and the lab, which searches, do much.
+function(cornerturn_leave_as_written target)
+  if(CORNERTURN_SANITIZE AND NOT target MATCHES "_(simt|ladder|analyse|emulator|lab)$")
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
 # cornerturn_build_fast(TARGET)
 # For what nobody waits for: -O1 takes two thirds of the time that -O2 takes to compile.
 function(cornerturn_build_fast target)
   target_compile_options(${target} PRIVATE
     $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
-endfunction()
-
-# cornerturn_build_test_fast(TARGET)
-# Sanitizers make clang optimise tests for most of a build's time, and tests themselves do little;
-# those that are instances of the emulator's kernels do much.
-function(cornerturn_build_test_fast target)
-  cornerturn_build_fast(${target})
-  if(CORNERTURN_SANITIZE AND NOT target MATCHES "_(simt|ladder|analyse)$")
-    target_compile_options(${target} PRIVATE -O0)
-  endif()
+  cornerturn_leave_as_written(${target})
 endfunction()
 
 # cornerturn_find_a_way_through(TARGET)
@@ -94,6 +94,7 @@ function(cornerturn_build_faster target)
   target_compile_options(${target} PRIVATE
     $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Og>
     $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,Clang>>:-O1>)
+  cornerturn_leave_as_written(${target})
 endfunction()
 
 # cornerturn_program(NAME [SOURCES file...] [LINKS target...])
@@ -121,7 +122,7 @@ function(cornerturn_test name)
     "SOURCES;LINKS;PROCESSORS")
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
-  cornerturn_build_test_fast(${target})
+  cornerturn_build_fast(${target})
   if(arg_PUBLIC_ONLY)
     target_link_libraries(${target} PRIVATE cornerturn)
   else()

@@ -10,6 +10,7 @@
 
 #include "core/in_place.hpp"
 #include "cornerturn/error.hpp"
+#include "support/draws.hpp"
 #include "support/refusal.hpp"
 
 namespace cornerturn::in_place {
@@ -55,7 +56,7 @@ TEST(InPlaceProblem, ElementsThatShareBytesAreRefused) {
     return std::uniform_int_distribution<int>(low, high)(random);
   };
   int sharing = 0;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < test::draws(3000); ++i) {
     const int element = uniform(1, 4), rank = uniform(1, 3), extent = uniform(2, 4);
     const View array = array_of(element, Extents(static_cast<std::size_t>(rank), extent), [&] {
       Extents strides;
@@ -71,7 +72,7 @@ TEST(InPlaceProblem, ElementsThatShareBytesAreRefused) {
                 rule.ends_with("two elements must not share a byte"))
         << testing::PrintToString(array.strides) << " of " << element;
   }
-  EXPECT_GT(sharing, 500);
+  EXPECT_GT(sharing, test::draws(500));
 }
 
 // Rows of any pitch, in any order of axes, without gaps or with some: none of them share a byte.
@@ -80,7 +81,7 @@ TEST(InPlaceProblem, ElementsThatShareNoByteAreTaken) {
   const auto uniform = [&](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random);
   };
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < test::draws(1000); ++i) {
     const int element = uniform(1, 4), rank = uniform(1, 4);
     std::vector<int> by_stride(static_cast<std::size_t>(rank));
     std::iota(by_stride.begin(), by_stride.end(), 0);

@@ -1,6 +1,7 @@
 // Permutations in place, carried out on small arrays and compared with the permutation written
 // down.
 #include "core/in_place.hpp"
+#include "support/draws.hpp"
 
 #include <gtest/gtest.h>
 
@@ -294,7 +295,7 @@ TEST(InPlace, LongRunsMoveInParts) {
   const std::pair<std::int64_t, std::int64_t> sizes[] = {{1024, 1}, {1024, 2}, {1024, 64},
                                                          {4096, 1}, {4096, 2}, {4096, 64}};
   for (const auto& [workspace, workers] : sizes) {
-    for (int i = 0; i < 150; ++i) {
+    for (int i = 0; i < test::draws(150); ++i) {
       Limits limits{workspace, 128, 16, workers, 16, uniform(0, 1) == 1};
       limits.part = std::int64_t{1} << uniform(0, 12);
       const std::int64_t element = uniform(0, 2) == 0 ? uniform(1, 8) : uniform(1, 3000);

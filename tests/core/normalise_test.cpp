@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/validate.hpp"
+#include "support/draws.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference.hpp"
 
@@ -162,7 +163,7 @@ TEST(Normalise, ReadsForwardsWhereAlignmentMatters) {
 
 TEST(Normalise, MovesTheSameBytesAndIsIdempotent) {
   test::RandomProblems random(3, {10, 2048, false});
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < test::draws(3000); ++i) {
     const Problem asked = random.next();
     for (const bool aligned : {false, true}) {
       const Alignment alignment{aligned, 8, 16};

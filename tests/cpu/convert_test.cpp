@@ -13,6 +13,7 @@
 #include "plan/planner.hpp"
 #include "support/conversion.hpp"
 #include "support/conversions.hpp"
+#include "support/draws.hpp"
 
 namespace cornerturn::test {
 namespace {
@@ -49,7 +50,7 @@ TEST_P(Conversions, RandomProblems) {
 TEST_P(Conversions, ManyThreadsDrawTheSameRandomBits) {
   ConversionRunner runner;
   RandomProblems random(12, {4, 200 << 10, true});
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < test::draws(100); ++i) {
     ASSERT_EQ(runner.run_all(random_conversion(random), 4), "") << "problem " << i;
   }
 }

@@ -8,6 +8,7 @@
 #include "cpu/cpu_info.hpp"
 #include "cpu/targets.hpp"
 #include "plan/planner.hpp"
+#include "support/draws.hpp"
 #include "support/random_problem.hpp"
 #include "support/run_case.hpp"
 #include "support/shapes.hpp"
@@ -168,7 +169,7 @@ TEST_P(Kernels, RowsThatRepeatAnElement) {
 TEST_P(Kernels, ManyThreadsWriteTheirOwnBytesOnly) {
   CaseRunner runner;
   RandomProblems random(11, {8, 400 << 10, false});
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < test::draws(300); ++i) {
     ASSERT_EQ(runner.run_all(random.next(), 4), "") << "problem " << i;
   }
 }

@@ -8,6 +8,7 @@
 #include "cpu/tile_grid.hpp"
 #include "plan/cpu/tile.hpp"
 #include "support/comparison.hpp"
+#include "support/draws.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::test {
@@ -59,7 +60,7 @@ TEST_P(Tile, LinesFromRegisters) {
   small_caches.isa = "AVX3";
   RandomProblems random(7, {});
   Comparison comparison(random);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < test::draws(1000); ++i) {
     const std::int64_t width = std::int64_t{1} << random.uniform(0, 4);
     const std::int64_t rows = random.uniform(128, 700) / width;
     const std::int64_t columns = random.uniform(16, 300) / width + 1;

@@ -10,6 +10,7 @@
 #include "cpu/targets.hpp"
 #include "plan/cpu/units.hpp"
 #include "support/comparison.hpp"
+#include "support/draws.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::test {
@@ -45,7 +46,7 @@ Problem random_matrices(RandomProblems& random) {
 TEST_P(Units, BatchesOfMatrices) {
   RandomProblems random(11, {});
   Comparison comparison(random);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < test::draws(3000); ++i) {
     const Problem problem = random_matrices(random);
     ASSERT_EQ(Family::why_not(problem, cpu::cpu_info()), nullptr) << to_string(problem);
     Family::configure(problem, cpu::cpu_info(), [&](const plan::UnitsConfig& config) {
@@ -59,7 +60,7 @@ TEST_P(Units, AnyProblem) {
   RandomProblems random(12, {7, 30 << 10, true});
   Comparison comparison(random);
   int taken = 0;
-  for (int i = 0; taken < 1000; ++i) {
+  for (int i = 0; taken < draws(1000); ++i) {
     ASSERT_LT(i, 200'000) << "too few random problems are for this kernel";
     const Problem problem = normalise(random.next());
     if (Family::why_not(problem, cpu::cpu_info()) != nullptr) continue;
@@ -76,7 +77,7 @@ TEST_P(Units, AnyProblem) {
 TEST_P(Units, Groups) {
   RandomProblems random(13, {});
   Comparison comparison(random);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < test::draws(2000); ++i) {
     const std::int64_t width = std::int64_t{1} << random.uniform(0, 4);
     const std::int64_t columns = (16 + random.uniform(0, 90)) / width + random.uniform(0, 3);
     const std::int64_t rows = (16 + random.uniform(0, 90)) / width + random.uniform(0, 3);

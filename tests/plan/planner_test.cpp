@@ -11,6 +11,7 @@
 #include "plan/cpu/convert_boxes.hpp"
 #include "plan/cpu/families.hpp"
 #include "plan/refusal.hpp"
+#include "support/draws.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::plan {
@@ -26,7 +27,7 @@ Problem matrix(int size, std::int64_t rows, std::int64_t columns) {
 
 TEST(Planner, TheCheapestCandidateIsChosen) {
   test::RandomProblems random(8);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < test::draws(2000); ++i) {
     const Plan plan = make_plan(random.next(), CpuInfo{}, {2, ""});
     ASSERT_FALSE(plan.candidates.empty());
     for (const Candidate& candidate : plan.candidates) {

@@ -1,6 +1,7 @@
 // The kernels of the GPU engine in the configurations that the planner offers, in the emulator;
 // those of pack are tested in engine_pack_test.cpp.
 #include "simt/engine_support.hpp"
+#include "support/draws.hpp"
 #include "support/random_problem.hpp"
 #include "support/shapes.hpp"
 
@@ -35,14 +36,14 @@ TEST(Engine, SharedShapes) {
 TEST(Engine, RandomProblems) {
   test::RandomProblems problems(20, {.max_rank = 12, .max_bytes = 20 << 10});
   int with_units = 0;
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < test::draws(600); ++i) {
     const Problem problem = problems.next();
     with_units += takes_units(problem) ? 1 : 0;
     run_and_compare(problem, problems.chance(0.5) ? 0 : problems.uniform(0, 31),
                     problems.chance(0.5) ? 0 : problems.uniform(0, 31), {}, i);
     if (HasFailure()) FAIL() << "problem " << i;
   }
-  EXPECT_GT(with_units, 20);
+  EXPECT_GT(with_units, test::draws(20));
 }
 
 // Units of gather: rows of whole units, and of one byte or more than that, at any phase.

@@ -23,6 +23,7 @@
 #include "plan/gpu/sectors.hpp"
 #include "plan/gpu/transposition.hpp"
 #include "plan/planner.hpp"
+#include "support/draws.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -157,7 +158,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> places_of(const Problem& prob
 TEST(GatherChunks, AndWhatTheyLeaveAreAllElements) {
   test::RandomProblems random(11, {.max_bytes = 20 << 10});
   int tested = 0, left = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < test::draws(400); ++i) {
     Problem problem = normalise(random.next());
     // One place for each, and several.
     ModeList modes{{3, 0, 1 << 20}};
@@ -177,8 +178,8 @@ TEST(GatherChunks, AndWhatTheyLeaveAreAllElements) {
       ++tested;
     }
   }
-  EXPECT_GT(tested, 200);
-  EXPECT_GT(left, 100);
+  EXPECT_GT(tested, test::draws(200));
+  EXPECT_GT(left, test::draws(100));
 }
 
 // Eight bytes of each 48, 16 of them 768 bytes apart from the next ones, which follow each other in

@@ -11,6 +11,7 @@
 #include "plan/gpu/pack.hpp"
 #include "plan/gpu/parts.hpp"
 #include "plan/planner.hpp"
+#include "support/draws.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::plan::gpu {
@@ -28,7 +29,7 @@ TEST(GpuPlanner, ProblemsWithoutElementsAreGathers) {
 
 TEST(GpuPlanner, PlansPrintThemselvesOnEveryDescribedDevice) {
   test::RandomProblems random(41);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < test::draws(200); ++i) {
     const Problem problem = random.next();
     for (const DeviceInfo& device : known_devices()) {
       const Plan plan = make_plan(problem, device, {1, "", {true, 4, 16}});
@@ -45,7 +46,7 @@ TEST(GpuPlanner, PlansPrintThemselvesOnEveryDescribedDevice) {
 TEST(GpuPlanner, QuickPlansChooseTheSameAndFindTheOthersWhenAsked) {
   for (const std::int64_t bytes : {std::int64_t{10} << 10, std::int64_t{1} << 30}) {
     test::RandomProblems random(43, {.max_bytes = bytes});
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < test::draws(300); ++i) {
       const Problem problem = random.next();
       for (const DeviceInfo& device : known_devices()) {
         const Request request{1, "", {true, std::int64_t{1} << random.uniform(0, 4), 16}};
@@ -107,7 +108,7 @@ TEST(GpuPlanner, NoBoxOfPackTakesLessThanItsLeastDemand) {
     std::vector<DeviceInfo> devices(known_devices().begin(), known_devices().end());
     devices.push_back(device_named("h200"));
     devices.back().copy_bandwidth *= 1000;
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < test::draws(200); ++i) {
       const Problem problem = random.next();
       for (const DeviceInfo& device : devices) {
         const Plan plan = make_plan(problem, device);
@@ -130,7 +131,7 @@ TEST(GpuPlanner, NoBoxOfPackTakesLessThanItsLeastDemand) {
       }
     }
   }
-  EXPECT_GT(boxes, 1000);
+  EXPECT_GT(boxes, test::draws(1000));
   EXPECT_GT(closest, 0.99);
   EXPECT_GT(closest_of_all, 0.95);
 }
@@ -152,7 +153,7 @@ TEST(GpuPlanner, QuickPlansOfConversionsChooseTheSame) {
   const DeviceInfo device = device_named("h200");
   test::RandomProblems random(61, {.max_bytes = std::int64_t{1} << 28});
   int boxes = 0;
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < test::draws(150); ++i) {
     const Problem moved = random.next();
     for (const auto& [from, to] : {std::pair{Kind::f32, Kind::bf16}, {Kind::f16, Kind::f32}}) {
       const Problem problem = converted(moved, from, to);
@@ -169,7 +170,7 @@ TEST(GpuPlanner, QuickPlansOfConversionsChooseTheSame) {
       }
     }
   }
-  EXPECT_GT(boxes, 100);
+  EXPECT_GT(boxes, test::draws(100));
 }
 
 // A driver may tell neither bandwidth nor clock, and no file describe the GPU.
