@@ -86,7 +86,16 @@ endif()
 # beyond the floats it makes the largest float, not infinity.
 set(disabled HWY_SSSE3 HWY_AVX3 HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128)
 if(CORNERTURN_SANITIZE)
-  list(APPEND disabled HWY_SSE4)  # those that are left have all forms of the loops
+  # One of vectors and the scalar one have all forms of the loops between them.
+  set(features "")
+  if(EXISTS /proc/cpuinfo)
+    file(STRINGS /proc/cpuinfo features REGEX "avx512_bitalg" LIMIT_COUNT 1)
+  endif()
+  if(features)
+    list(APPEND disabled HWY_SSE4 HWY_AVX2)
+  else()
+    list(APPEND disabled HWY_SSE4 HWY_AVX3_DL)
+  endif()
 endif()
 list(JOIN disabled "|" disabled)
 add_library(cornerturn_hwy INTERFACE)

@@ -211,7 +211,7 @@ void expect_pieces_make(std::mt19937& random, const BlockTask& task,
 
 TEST(RearrangeBlocks, PiecesMakeTheBlocksOfTheWhole) {
   std::mt19937 random(21);
-  for (int i = 0; i < test::draws(200); ++i) {
+  for (int i = 0; i < ::cornerturn::test::draws(200); ++i) {
     const BlockTask task = random_task_to_blocks(random);
     const std::vector<Memory> sources = random_sources(random, task);
     expect_pieces_make(random, task, sources, made_at_once(task, sources));
@@ -220,7 +220,7 @@ TEST(RearrangeBlocks, PiecesMakeTheBlocksOfTheWhole) {
 
 TEST(RearrangeBlocks, PiecesMakeTheValuesOfTheWhole) {
   std::mt19937 random(22);
-  for (int i = 0; i < test::draws(200); ++i) {
+  for (int i = 0; i < ::cornerturn::test::draws(200); ++i) {
     const BlockTask task = random_task_from_blocks(random);
     const std::vector<Memory> sources = random_sources(random, task);
     expect_pieces_make(random, task, sources, made_at_once(task, sources));
@@ -367,7 +367,7 @@ void expect_verified(std::mt19937& random, const BlockTask& task) {
 
 TEST(RearrangeBlocks, VerifyFindsEveryChangedByte) {
   std::mt19937 random(23);
-  for (int i = 0; i < test::draws(200); ++i) {
+  for (int i = 0; i < ::cornerturn::test::draws(200); ++i) {
     expect_verified(random, random_task_to_blocks(random));
     expect_verified(random, random_task_from_blocks(random));
   }

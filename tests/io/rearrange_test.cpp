@@ -65,7 +65,7 @@ Grid small_boxes(const Schedule& schedule, std::int64_t budget) {
 TEST(Rearrange, EveryRouteGivesWhatTheReferenceGives) {
   std::mt19937 random(11);
   constexpr std::int64_t shift = 37;  // arrays start anywhere in their files
-  for (int i = 0; i < test::draws(600); ++i) {
+  for (int i = 0; i < ::cornerturn::test::draws(600); ++i) {
     const RandomArray array = random_array(random, 20000);
     const Bytes expected = reference(array.problem, array.source);
     const auto bytes = static_cast<std::int64_t>(array.source.size());
@@ -121,7 +121,7 @@ class CpuStage : public Stage {
 TEST(Rearrange, StagesGiveWhatTheReferenceGives) {
   std::mt19937 random(13);
   constexpr std::int64_t shift = 37;
-  for (int i = 0; i < test::draws(150); ++i) {
+  for (int i = 0; i < ::cornerturn::test::draws(150); ++i) {
     const test::ConvertedArray array(random, 6000);
     const auto bytes = static_cast<std::int64_t>(array.source.size());
     const File in = scratch_file();
@@ -220,7 +220,7 @@ TEST(Schedule, ForAGpuCountsWhatBecomesWider) {
 
 TEST(Schedule, StaysWithinTheMemoryItIsGiven) {
   std::mt19937 random(17);
-  for (int i = 0; i < test::draws(500); ++i) {
+  for (int i = 0; i < ::cornerturn::test::draws(500); ++i) {
     Extents shape;
     for (auto k = 1 + random() % 5; k > 0; --k) {
       shape.push_back(static_cast<std::int64_t>(1 + random() % 3000));
@@ -312,7 +312,7 @@ TEST(InOrder, AbandonedWorkIsNotDone) {
 
 TEST(Grid, BoxesCoverEveryElementOnce) {
   std::mt19937 random(23);
-  for (int i = 0; i < test::draws(300); ++i) {
+  for (int i = 0; i < ::cornerturn::test::draws(300); ++i) {
     const Problem problem = normalise(random_array(random, 3000).problem);
     const auto budget = static_cast<std::int64_t>(1 + random() % 2000);
     for (const Grid& grid :
@@ -335,7 +335,7 @@ TEST(Grid, BoxesCoverEveryElementOnce) {
 
 TEST(Grid, ContiguousBoxesAreOneRun) {
   std::mt19937 random(29);
-  for (int i = 0; i < test::draws(300); ++i) {
+  for (int i = 0; i < ::cornerturn::test::draws(300); ++i) {
     const Problem problem = normalise(random_array(random, 5000).problem);
     for (const Side side : {Side::source, Side::destination}) {
       const Grid grid = contiguous_grid(problem, 700, side);
