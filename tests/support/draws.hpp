@@ -1,4 +1,4 @@
-// How many random cases a test draws.
+// How many random cases, or elements of a long array, a test takes.
 #pragma once
 
 namespace cornerturn::test {

@@ -16,7 +16,6 @@
 #include "plan/gpu/pack/lanes.hpp"
 #include "plan/gpu/pack/layout.hpp"
 #include "plan/gpu/pack/setup.hpp"
-#include "support/draws.hpp"
 #include "support/random_problem.hpp"
 
 namespace cornerturn::plan::gpu::pack {
@@ -106,7 +105,7 @@ Problem problem_of(int size, std::vector<Mode> modes) {
 TEST(PackBoxes, BeginWhereTheirNumbersSay) {
   test::RandomProblems random(7, {.max_bytes = 4 << 20});
   Seen seen;
-  for (int i = 0; i < test::draws(400); ++i) {
+  for (int i = 0; i < 400; ++i) {
     Problem problem = normalise(random.next());
     if (problem.elements() <= 1) continue;
     expect_boxes(problem, seen);
@@ -119,9 +118,9 @@ TEST(PackBoxes, BeginWhereTheirNumbersSay) {
     expect_boxes(problem, seen);
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(seen.boxes, test::draws(5000));
-  EXPECT_GT(seen.wide, test::draws(100));
-  EXPECT_GT(seen.deep, test::draws(10));
+  EXPECT_GT(seen.boxes, 5000);
+  EXPECT_GT(seen.wide, 100);
+  EXPECT_GT(seen.deep, 10);
 }
 
 // Only the first modes of the walk from box to box can be cut.
