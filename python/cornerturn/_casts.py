@@ -12,7 +12,7 @@ from cornerturn._quantise import Format, ScaleLayout, _tensor_scale_of, amax
 from cornerturn._stored import convert_stored, quantise_in_groups, transpose_stored
 
 
-def transpose_blocks(values: Any, scales: Any, format: str, *, stream: Any = None) -> tuple[Any, Any]:
+def transpose_blocks(values: Any, scales: Any, format: Format, *, stream: Any = None) -> tuple[Any, Any]:
     """Transposes a matrix of blocks as it is stored: nothing is rounded, every value stays what it is.
 
     Args:
@@ -40,9 +40,9 @@ def transpose_blocks(values: Any, scales: Any, format: str, *, stream: Any = Non
 
 def convert_scales(
     scales: Any,
-    to: str,
+    to: ScaleLayout,
     *,
-    layout: str = "packed",
+    layout: ScaleLayout = "packed",
     shape: tuple[int, int] | None = None,
     stream: Any = None,
 ) -> Any:

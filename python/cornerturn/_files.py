@@ -51,7 +51,7 @@ def transpose_file(
     Raises:
         OSError: a file cannot be read or written, is no .npy file, or there is no room for it (ENOSPC).
             It is a FileNotFoundError where `src` or the folder of `dst` is missing.
-        TypeError: `memory` is no number of bytes, or the values of `src` are not converted.
+        TypeError: `src` or `dst` is no path, `memory` is no number of bytes, or the values of `src` are not converted.
         ValueError: as in `transpose`; `memory` is too little; `dst` is `src`, or no file.
 
     Example:
@@ -60,7 +60,7 @@ def transpose_file(
     if threads is not None:
         options = dict(dtype=dtype, memory=memory, progress=progress)
         return with_threads(threads, transpose_file, src, dst, axes, **options)
-    source, target = os.fspath(src), os.fspath(dst)
+    source, target = _path("src", src), _path("dst", dst)
     for name, path, needed in (("src", source, source), ("dst", target, os.path.dirname(target) or ".")):
         if not os.path.exists(needed):
             raise FileNotFoundError(errno.ENOENT, f"{name}: {os.strerror(errno.ENOENT)}", path)
@@ -85,6 +85,12 @@ def transpose_file(
         if name and str(error).startswith("dst.type"):
             raise TypeError(f"src has other values than dtype = {name} can be made of: {error}") from None
         raise
+
+
+def _path(name: str, given: Any) -> str:
+    if not isinstance(given, (str, bytes, os.PathLike)):
+        raise TypeError(f"{name} = {shown(given)} is not a path")
+    return os.fsdecode(given)
 
 
 def _bytes_of(memory: Any) -> int:

@@ -87,7 +87,7 @@ def test_what_progress_raises_ends_the_work(paths):
         ({"memory": 1e9}, TypeError, "memory = 1000000000.0 is no number of bytes"),
         ({"dtype": "f99"}, TypeError, "dtype = 'f99' is no dtype that values are converted to"),
         ({"dtype": ">M8[s]"}, TypeError, r"dtype = '>M8\[s\]' is no dtype that values are converted to"),
-        ({"src": 3}, TypeError, "expected str, bytes or os.PathLike"),
+        ({"src": 3}, TypeError, "src = 3 is not a path"),
         ({"src": "text"}, (OSError, ValueError), "text"),
     ],
 )

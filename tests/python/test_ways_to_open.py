@@ -25,6 +25,9 @@ CHUNKS = [
     ("1 MiB", "chunks = '1 MiB'"),
     ((5, "auto", 8), "'auto'"),
     ((5, 4), "has 2 entries"),
+    (True, "is not of integers"),
+    ((5, True, 8), "is not of integers"),
+    ({0: True}, "is not of integers"),
     ({7: 3}, "axis 7 is out of range"),
 ]
 
@@ -124,6 +127,11 @@ def test_errors_and_progress_of_files(tmp_path, monkeypatch, capsys):
         with pytest.raises(FileNotFoundError) as raised:
             cornerturn.transpose_file(src, dst)
         assert raised.value.errno == errno.ENOENT and raised.value.filename in (src, dst)
+    with open("in.npy", "rb") as file, pytest.raises(TypeError, match="src = .* is not a path"):
+        cornerturn.transpose_file(file, "out.npy")
+    with pytest.raises(TypeError, match="dst = None is not a path"):
+        cornerturn.transpose_file("in.npy", None)
+    cornerturn.transpose_file(b"in.npy", b"bytes.npy")
     cornerturn.transpose_file("in.npy", "out.npy", progress=True)
     pytest.importorskip("zarr")
     cornerturn.rechunk("in.npy", "out.zarr", chunks=1, progress=True, threads=1)

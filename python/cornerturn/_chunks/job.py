@@ -253,6 +253,8 @@ def _integers(name: str, given: Any, rank: int) -> list[int]:
         numbers = [index(n) for n in given]
     except TypeError:
         raise TypeError(f"{name} = {shown(given)} is not a sequence of integers") from None
+    if any(isinstance(n, (bool, numpy.bool_)) for n in given):  # h5py and zarr choose chunks where they are told True
+        raise TypeError(f"{name} = {shown(given)} is not of integers: None keeps the source's own")
     if len(numbers) != rank:
         raise ValueError(f"{name} = {shown(tuple(numbers))} has {len(numbers)} entries, the array has rank {rank}")
     return numbers
@@ -265,7 +267,7 @@ def _by_axes(chunks: Any) -> bool:
 def _as_dask_has_them(chunks: Any, shape: Extents, own: Extents) -> Any:
     """One number for all axes, numbers by axes, None for an axis that keeps its own, and all the extents of an axis."""
     if is_integer(chunks):
-        return (index(chunks),) * len(shape)
+        return (chunks,) * len(shape)
     if isinstance(chunks, Mapping):
         axes = [index(axis) for axis in chunks]
         for axis in axes:
