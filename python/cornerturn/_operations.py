@@ -340,6 +340,9 @@ def contiguous(
     Raises:
         TypeError, ValueError: as in `transpose`.
     """
+    plain = stream is dtype is order is memory_format is threads is None
+    if plain and type(view).__module__ == "numpy" and not view.flags.c_contiguous:  # the quick way for small arrays
+        return transpose(view, tuple(range(view.ndim)))
     if is_labelled(view):
         options: dict[str, Any] = dict(stream=stream, dtype=dtype, order=order, memory_format=memory_format)
         return view.copy(data=contiguous(view.data, threads=threads, **options))
