@@ -186,7 +186,7 @@ void ValueArguments::add_to(CLI::App& command) {
   command
       .add_option("--from", from,
                   "Say what the elements are where the file cannot: NumPy stores bf16 and 8-bit "
-                  "floats as plain bytes")
+                  "floats as plain bytes; or which blocks IN holds")
       ->type_name("TYPE");
   command.add_option("--scale", scale, "Multiply every value by this")->type_name("NUMBER");
   command.add_option("--bias", bias, "Add this to every value, after --scale")->type_name("NUMBER");
@@ -298,7 +298,13 @@ ElementType ValueArguments::source_type(const std::string& descr, std::int64_t s
 }
 
 ElementType ValueArguments::result_type(ElementType source) const {
-  return to.empty() ? source : parse_value_type("--to", to);
+  if (to.empty()) return source;
+  try {
+    return parse_value_type("--to", to);
+  } catch (const Error& error) {
+    if (error.status() != Status::invalid_argument) throw;
+    throw Error(error.status(), fmt::format("{}; blocks are {}", error.what(), format_names()));
+  }
 }
 
 Epilogue ValueArguments::epilogue(float& bias_storage) const {

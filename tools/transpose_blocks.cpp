@@ -9,6 +9,8 @@
 #include <chrono>
 #include <deque>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "array_output.hpp"
@@ -102,8 +104,12 @@ class BlockTransposition {
     const auto rule = static_cast<BlockScale>(found - names.begin());
     if (blocks_.back()) refuse("--scale-rule: it belongs to --to, where values become blocks");
     if (!blocks_.row().takes(rule)) {
-      refuse(fmt::format("--scale-rule = '{}' is no rule for the scales of {}", name,
-                         blocks_.row().name));
+      std::vector<std::string_view> taken;
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (blocks_.row().takes(static_cast<BlockScale>(i))) taken.push_back(names[i]);
+      }
+      refuse(fmt::format("--scale-rule = '{}' is no rule for the scales of {}: use {}", name,
+                         blocks_.row().name, fmt::join(taken, " or ")));
     }
     options_.scale = rule;
   }

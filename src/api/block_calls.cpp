@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "core/divide.hpp"
@@ -203,8 +204,13 @@ BlockRule rule_of(const BlockRow& row, const BlockOptions& options) {
   const BlockScale scale = options.scale.value_or(row.standard_rule());
   if (row.has_scales() && !row.takes(scale)) {
     static constexpr const char* names[] = {"floor", "ceil", "even", "exact"};
-    refuse(fmt::format("options.scale = {} is no rule for the scales of {}",
-                       names[static_cast<int>(scale)], row.name));
+    std::string taken;
+    for (int i = 0; i < 4; ++i) {
+      if (!row.takes(static_cast<BlockScale>(i))) continue;
+      taken += std::string(taken.empty() ? "" : " or ") + names[i];
+    }
+    refuse(fmt::format("options.scale = {} is no rule for the scales of {}: use {}",
+                       names[static_cast<int>(scale)], row.name, taken));
   }
   if (options.rounding != Rounding::nearest_even && !row.has_scales()) {
     refuse(fmt::format("options.rounding: {} is rounded to the nearest value", row.name));

@@ -105,7 +105,7 @@ WRONG = [
     ("line", ["--to", "mxfp8_32x32", "--scales", "s.npy"], "'line.npy' has one axis, and a block has 32 lines"),
     ("in", ["--to", "q4_0", "--scale-rule", "ceil"], "--scale-rule = 'ceil': the blocks of q4_0 hold their scales"),
     ("in", ["--to", "mxfp4", "--scales", "s.npy", "--scale-rule", "most"], "'most' is none of floor, ceil, even, exact"),
-    ("in", ["--to", "mxfp4", "--scales", "s.npy", "--scale-rule", "exact"], "is no rule for the scales of mxfp4"),
+    ("in", ["--to", "mxfp4", "--scales", "s.npy", "--scale-rule", "exact"], "is no rule for the scales of mxfp4: use floor or ceil or even"),
     ("in", ["--to", "mxfp4", "--scales", "s.npy", "--scale-layout", "rows"], "--scale-layout = 'rows': it is none of packed"),
     ("in", ["--to", "fp8_1x128", "--pad", "--scales", "s.npy", "--scale-layout", "packed_4"],
      "--scale-layout = 'packed_4': scales of fp8_1x128 are f32, not bytes"),

@@ -310,7 +310,7 @@ def test_stochastic_rounding_is_reproducible_and_unbiased():
     [
         ({"format": "fp9"}, "format = 'fp9' is none of q8_0"),
         ({"format": "fp8_1x128", "scale": "most"}, "scale = 'most' is none of"),
-        ({"format": "fp8_1x128", "scale": "even"}, "^scale = even is no rule for the scales of fp8_1x128"),
+        ({"format": "fp8_1x128", "scale": "even"}, "^scale = even is no rule for the scales of fp8_1x128: use ceil or exact"),
         ({"format": "mxfp8_e4m3", "scale": "exact"}, "^scale = exact is no rule"),
         ({"format": "fp8_1x128", "scale_layout": "tiles_128x4"}, "scales of fp8_1x128 are float32, not bytes"),
         ({"format": "q8_0", "scale": "ceil"}, "scale = 'ceil': the scales inside the blocks of q8_0 follow one rule"),
