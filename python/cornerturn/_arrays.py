@@ -95,6 +95,17 @@ def order_of(axes: Any, rank: int) -> tuple[int, ...]:
     return tuple(order)
 
 
+def axis_of(axis: Any, rank: int) -> int:
+    """The argument `axis`, counted from the front."""
+    try:
+        number = index(axis)
+    except TypeError:
+        raise TypeError(f"axis = {shown(axis)} is not an integer") from None
+    if not -rank <= number < rank:
+        raise axis_error(f"axis = {number} is out of range for rank {rank}")
+    return number % rank
+
+
 def place(array: Array) -> str:
     return "host memory" if array.device == HOST else f"the memory of GPU {array.device}"
 

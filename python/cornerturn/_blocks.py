@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, Array, axis_error, dtype_name, order_of, packed_strides, shown
+from cornerturn._arrays import HOST, Array, axis_of, dtype_name, order_of, packed_strides, shown
 from cornerturn._frameworks import Framework
 from cornerturn._listed import Table, index_table
 from cornerturn._values import operand
@@ -116,7 +116,7 @@ class Shapes(NamedTuple):
 
 
 def quantised_shapes(shape: tuple[int, ...], how: How, axis: int) -> Shapes:
-    row, place = how.row, _axis(axis, len(shape))
+    row, place = how.row, axis_of(axis, len(shape))
     how = how.of_shape(len(shape), axis)
     if how.layout != "packed" and place != len(shape) - 1:
         raise ValueError(f"scale_layout = {how.layout!r}: blocks have to run along the last axis of the result")
@@ -166,7 +166,7 @@ def quantise_blocks(
     order = order_of(range(source.rank) if axes is None else axes, source.rank)
     source, table, entries = _rows_of(source, rows, framework, order)
     source = source.permuted(order)
-    place = _axis(axis, source.rank)
+    place = axis_of(axis, source.rank)
     how = how.of_shape(source.rank, place)
     shapes = quantised_shapes(source.shape, how, place)
     work = Work(framework, x, source, stream, "x")
@@ -342,12 +342,6 @@ def _counted(shape: tuple[int, ...], axis: int, of_block: int, pad: bool) -> tup
             "pad=True adds zeros"
         )
     return _with(shape, axis, -(-shape[axis] // of_block))
-
-
-def _axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise axis_error(f"axis = {axis} is out of range for rank {rank}")
-    return axis % rank
 
 
 def _up(count: int, multiple: int) -> int:

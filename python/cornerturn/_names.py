@@ -118,7 +118,12 @@ def swapaxes(x: Any, axis1: int, axis2: int, **options: Any) -> Any:
     Raises:
         TypeError, ValueError: as in `transpose`.
     """
-    return transpose(x, _swapped(_rank(x), index(axis1), index(axis2)), **options)
+    try:
+        first, second = index(axis1), index(axis2)
+    except TypeError:
+        name, axis = ("axis2", axis2) if is_integer(axis1) else ("axis1", axis1)
+        raise TypeError(f"{name} = {shown(axis)} is not an integer") from None
+    return transpose(x, _swapped(_rank(x), first, second), **options)
 
 
 @lru_cache(maxsize=1024)

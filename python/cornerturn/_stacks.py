@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import index
 from typing import Any, Literal, TypeVar, overload
 
-from cornerturn._arrays import HOST, Array, axis_error, check_pair, dtype_name, order_of, overlap, packed_strides, shown
+from cornerturn._arrays import HOST, Array, axis_of, check_pair, dtype_name, order_of, overlap, packed_strides, shown
 from cornerturn._frameworks import Framework, framework_of, stream_for
 from cornerturn._labelled import is_labelled, is_lazy
 from cornerturn._listed import Words, check_alike, check_apart, copy_each, copy_listed, index_table, unread
@@ -131,7 +130,7 @@ def unstack(
     _check_plain(x, "x")
     framework = framework_of(x)
     rank = framework.rank(x, "x")
-    order = _front(_axis(axis, rank), rank)
+    order = _front(axis_of(axis, rank), rank)
     if out is None and framework.has_operator and not framework.is_plain(x) or framework.module == "jax":
         return list(transpose(x, order, dtype=dtype))
     framework.will_lose_gradient(x, "x")
@@ -235,7 +234,7 @@ def take(
     _check_plain(x, "x")
     framework = framework_of(x)
     rank = framework.rank(x, "x")
-    axis, order = _axis(axis, rank), _order(axes, rank)
+    axis, order = axis_of(axis, rank), _order(axes, rank)
     if (framework.has_operator and not framework.is_plain(x)) or framework.module == "jax":
         if missing == "left":
             raise ValueError('missing = "left" is for arrays that are nothing but memory: detach x')
@@ -301,7 +300,7 @@ def put(
     _check_plain(x, "x")
     _check_plain(out, "out")
     reader, writer = framework_of(x), framework_of(out)
-    axis, order = _axis(axis, writer.rank(out, "out")), _order(axes, reader.rank(x, "x"))
+    axis, order = axis_of(axis, writer.rank(out, "out")), _order(axes, reader.rank(x, "x"))
     if reader is writer and writer.puts(out, x):
         return writer.put(out, indices, transpose(x, order), axis, missing is not None, convert)
     reader.will_lose_gradient(x, "x")
@@ -341,7 +340,9 @@ def _list_of(arrays: Any, name: str, empty: bool = False) -> list[Any]:
 
 
 def _check_plain(x: Any, name: str) -> None:
-    if is_labelled(x) or is_lazy(x):
+    if is_lazy(x):
+        raise TypeError(f"{name} is an array of dask, which is taken when it is computed: pass {name}.compute()")
+    if is_labelled(x):
         raise TypeError(f"{name} is a {type(x).__module__}.{type(x).__name__}: pass the array that it holds")
 
 
@@ -358,16 +359,6 @@ def _check_seen(parts: Sequence[Any]) -> None:
 
 def _order(axes: Any, rank: int) -> tuple[int, ...]:
     return tuple(range(rank)) if axes is None else order_of(axes, rank)
-
-
-def _axis(axis: Any, rank: int) -> int:
-    try:
-        number = index(axis)
-    except TypeError:
-        raise TypeError(f"axis = {shown(axis)} is not an integer") from None
-    if not -rank <= number < rank:
-        raise axis_error(f"axis = {number} is out of range for rank {rank}")
-    return number % rank
 
 
 def _front(axis: int, rank: int) -> tuple[int, ...]:

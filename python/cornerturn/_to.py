@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, TypeV
 from cornerturn import _core
 from cornerturn._arrays import HOST, Array, dtype_name, is_integer, order_of, place, shown
 from cornerturn._frameworks import Framework, framework_named, framework_of, stream_number
-from cornerturn._labelled import is_special
+from cornerturn._labelled import is_lazy, is_special
 from cornerturn._operations import transpose
 from cornerturn._options import Dtype, IsDevice, IsTensor, Numbers
 
@@ -131,6 +131,8 @@ def to(
         >>> cornerturn.to(x, "cpu", axes=(1, 0)).shape  # "cuda:0" puts the result on a GPU
         (4, 3)
     """
+    if is_lazy(x):
+        raise TypeError("x is an array of dask, which is taken when it is computed: pass x.compute()")
     if is_special(x):
         raise TypeError(f"x is a {type(x).__name__}, which stays in host memory: pass x.data, computed")
     to_where = _place_of(device)

@@ -137,6 +137,7 @@ def test_torch():
         ({"format": "q9"}, ValueError, "format = 'q9' is none of q8_0, mxfp8_e4m3"),
         ({"scale": "up"}, ValueError, "scale = 'up' is none of 'floor', 'ceil'"),
         ({"axis": 2}, ValueError, "axis = 2 is out of range for rank 2"),
+        ({"axis": "t"}, TypeError, "axis = 't' is not an integer"),
         ({"axes": (0, 0)}, ValueError, "repeats"),
         ({"x": np.ones((2, 32), np.complex64)}, TypeError, "no real values"),
     ],

@@ -363,6 +363,7 @@ def test_the_memory_is_kept(here):
         (dict(source=np.array(["a"]), dtype="f4"), TypeError, "is not converted to f"),
         (dict(client=5), TypeError, "client = 5 is no client of dask.distributed"),
         (dict(threads=0), ValueError, "threads = 0 is not positive"),
+        (dict(threads="2"), TypeError, "threads = '2' is not an integer"),
     ],
 )
 def test_bad_input_is_said_in_one_line_and_nothing_is_written(here, options, error, message):

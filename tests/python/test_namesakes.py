@@ -204,6 +204,20 @@ LISTS = [
 ]
 
 
+@pytest.mark.parametrize("name", ["take", "stack", "unstack", "to"])
+def test_arrays_of_dask_that_are_refused_by_name(name):
+    x = pytest.importorskip("dask.array").from_array(X)
+    args = {"take": (x, [0]), "stack": ([x, x],), "unstack": (x,), "to": (x, "cpu")}[name]
+    with pytest.raises(TypeError, match=r"is an array of dask.*\.compute\(\)"):
+        getattr(cornerturn, name)(*args)
+
+
+@pytest.mark.parametrize("axes, said", [(("t", 1), "axis1 = 't' is not"), ((0, None), "axis2 = None is not"), ((0, 0.5), "axis2 = 0.5 is not")])
+def test_axes_that_swapaxes_refuses_by_name(axes, said):
+    with pytest.raises(TypeError, match=said):
+        cornerturn.swapaxes(X, *axes)
+
+
 @pytest.mark.parametrize("call, refused", LISTS)
 def test_names_of_numpy_that_take_lists(call, refused):
     compare(lambda: call(cornerturn), lambda: call(np), refused)

@@ -336,6 +336,8 @@ def _at_once(client: Any, threads: Any, source: Source, target: Target) -> int:
     if client is None:
         if threads is None:
             return runners.processors()
+        if not is_integer(threads):
+            raise TypeError(f"threads = {shown(threads)} is not an integer")
         if index(threads) < 1:
             raise ValueError(f"threads = {threads} is not positive")
         return index(threads)
