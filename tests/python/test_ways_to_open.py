@@ -99,7 +99,7 @@ def test_what_is_not_opened_is_named(name, stores, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name, said", [("out.tiff", "'.tiff'"), ("a.npz", "'.npz'"), ("b.TIF", "'.TIF'"), ("c.zip", "'.zip'"), ("d.csv", "'.csv'")])
+@pytest.mark.parametrize("name, said", [("out.tiff", "'.tiff'"), ("a.npz", "'.npz'"), ("b.TIF", "'.TIF'"), ("c.zip", "'.zip'"), ("d.csv", "'.csv'"), ("e.n5", "'.n5'")])
 def test_a_target_with_the_suffix_of_another_format(name, said, tmp_path):
     with pytest.raises(ValueError, match=f"no format that is written has the suffix {said}"):
         cornerturn.rechunk(X, tmp_path / name)

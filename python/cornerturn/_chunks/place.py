@@ -12,6 +12,7 @@ from cornerturn._chunks import array_folder
 _NO_NAMES = {"hdf5": ("", ".", "..")}
 _NO_NAMES["zarr"] = (*_NO_NAMES["hdf5"], "zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
 _OF_ZARR = ("", ".zarr", ".zr")
+_OF_OTHERS = (".n5",)  # has a digit; what has letters alone is the suffix of another format too
 _SUFFIXES = {"npy": (".npy",), "hdf5": (".h5", ".hdf5", ".nc", ".nc4")}
 
 
@@ -56,7 +57,7 @@ def _check_suffix(text: str, root: str) -> None:
     """Another format's file is not meant to become a store of zarr. What is one already may have any name, and so may
     what lies in a group."""
     suffix = os.path.splitext(root)[1]
-    if suffix.lower() in _OF_ZARR or not suffix[1:].isalpha():
+    if suffix.lower() in _OF_ZARR or not (suffix[1:].isalpha() or suffix.lower() in _OF_OTHERS):
         return
     if not array_folder.node(root)[0] and array_folder.node(os.path.dirname(root))[0] != "group":
         raise ValueError(
