@@ -38,10 +38,10 @@ nvcc_is_here() { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ];
 
 run_pytest() { .venv/bin/python -m pytest -q -n "$JOBS" --dist loadfile --junitxml=$reports/pytest.xml; }
 run_pytest_asan() {  # the command line itself, and kernels that it compiles, in the sanitizer build
-  # What is judged from the outputs of CUDA sources alone is left to the release build.
+  # What emulates, draws, or judges CUDA sources, takes long there: the release build does it.
   CXX="clang++ -fsanitize=address,undefined" CORNERTURN=$PWD/build/clang/bin/cornerturn .venv/bin/python -m pytest -q \
     -n "$JOBS" --dist loadfile --junitxml=$reports/pytest-asan.xml tests/cli \
-    --ignore-glob='*/test_check_cuda*.py' --ignore=tests/cli/test_puzzles.py \
+    --ignore-glob='*/test_check_cuda*.py' --ignore=tests/cli/test_{draw,explain_pictures,ladder,puzzles}.py \
     -k 'not test_check_kernel or sound or broken or names'
 }
 
