@@ -16,7 +16,7 @@ from datetime import date
 from pathlib import Path
 
 import programs
-from tabled import processor
+from tabled import commit, processor
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from marked_page import put  # noqa: E402
@@ -53,15 +53,16 @@ def main() -> None:
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
+    load = os.getloadavg()[0]
     lines = ["| program | before, ms | after, ms | times as fast |", "| --- | ---: | ---: | ---: |"]
     for program in programs.programs():
         if program.title in SIZES:
             before, after = measure(program, SIZES[program.title], options.rounds)
             lines.append(f"| {program.title} | {before * 1e3:.3g} | {after * 1e3:.3g} | {before / after:.1f} |")
             print(lines[-1], flush=True)
-    machine = f"{processor()}, {len(os.sched_getaffinity(0))} processors, load {os.getloadavg()[0]:.0f}"
+    machine = f"{processor()}, {len(os.sched_getaffinity(0))} processors, load {load:.1f} when it began"
     how = f"Both of a line ran in turns in one process; the fastest of {options.rounds} rounds"
-    lines += ["", f"{how}. {machine}; {date.today()}."]
+    lines += ["", f"{how}. {machine}; {date.today()}, commit {commit()}."]
     if options.page:
         put(programs.PAGE, "real-programs", "\n".join(lines) + "\n")
 
