@@ -13,6 +13,7 @@
 #include "core/per_thread.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/check.hpp"
+#include "cuda/device_buffer.hpp"
 #include "cuda/few_blocks.hpp"
 #include "link/lanes.hpp"
 #include "plan/link/route.hpp"
@@ -128,12 +129,64 @@ cudaMemPool_t pool_of_pieces(int gpu) {
   return all.emplace(gpu, pool).first->second;
 }
 
-// A thread's streams for copies, one for each way, and its events, by GPU.
+void* from_pool(int gpu, std::int64_t bytes, Stream stream) {
+  void* memory = nullptr;
+  const cudaError_t error = cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes),
+                                                    pool_of_pieces(gpu), stream);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw Error(Status::out_of_memory,
+                fmt::format("too little GPU memory: {} bytes for pieces on their way", bytes));
+  }
+  check_call(error);
+  return memory;
+}
+
+// Memory for small pieces that one stream of a thread uses again and again. To ask the pool and to
+// give back takes as long as a tenth of a small copy.
+class SmallPieces {
+ public:
+  static constexpr std::int64_t bytes = 4 << 20;
+
+  SmallPieces() = default;
+  SmallPieces(const SmallPieces&) = delete;
+  SmallPieces& operator=(const SmallPieces&) = delete;
+  ~SmallPieces() {
+    if (at_ == nullptr) return;
+    cudaFree(at_);
+    cudaEventDestroy(idle_);
+  }
+
+  /// Null where another stream is not done with them: streams do not wait for each other.
+  std::byte* take(int gpu, Stream stream) {
+    if (at_ == nullptr) {
+      if (idle_ == nullptr) check_call(cudaEventCreateWithFlags(&idle_, cudaEventDisableTiming));
+      at_ = from_pool(gpu, bytes, stream);
+    } else if (stream == stream_) {
+      // A stream may be another one of the same address.
+      check_call(cudaStreamWaitEvent(stream, idle_, 0));
+    } else if (!is_done(idle_)) {
+      return nullptr;
+    }
+    stream_ = stream;
+    return static_cast<std::byte*>(at_);
+  }
+
+  void give_back() { cudaEventRecord(idle_, stream_); }
+
+ private:
+  void* at_ = nullptr;
+  cudaEvent_t idle_ = nullptr;
+  Stream stream_ = nullptr;
+};
+
+// A thread's streams for copies, one for each way, its events, and memory for small pieces, by GPU.
 class ThreadsQueues {
  public:
   struct OfGpu {
     std::array<Stream, 2> engines = {};
     std::vector<cudaEvent_t> events;
+    SmallPieces small;
   };
 
   ~ThreadsQueues() {
@@ -165,6 +218,7 @@ class CudaLanes : public link::Lanes {
       cudaEventRecord(event(0), engine());
       cudaStreamWaitEvent(caller_, event(0), 0);
     }
+    if (small_ != nullptr) mine_.small.give_back();
     if (memory_ != nullptr) cudaFreeAsync(memory_, caller_);
     if (block_ == nullptr) return;
     cudaEventRecord(block_->idle, caller_);
@@ -172,14 +226,11 @@ class CudaLanes : public link::Lanes {
   }
 
   std::byte* gpu_memory(std::int64_t bytes) override {
-    const cudaError_t error = cudaMallocFromPoolAsync(&memory_, static_cast<std::size_t>(bytes),
-                                                      pool_of_pieces(gpu_), caller_);
-    if (error == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
-      throw Error(Status::out_of_memory,
-                  fmt::format("too little GPU memory: {} bytes for pieces on their way", bytes));
+    if (bytes <= SmallPieces::bytes) {
+      small_ = mine_.small.take(gpu_, caller_);
+      if (small_ != nullptr) return small_;
     }
-    check_call(error);
+    memory_ = from_pool(gpu_, bytes, caller_);
     return static_cast<std::byte*>(memory_);
   }
 
@@ -232,6 +283,7 @@ class CudaLanes : public link::Lanes {
   Stream caller_;
   ThreadsQueues::OfGpu& mine_;
   bool used_engine_ = false;
+  std::byte* small_ = nullptr;
   void* memory_ = nullptr;
   Block* block_ = nullptr;
 };

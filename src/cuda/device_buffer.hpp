@@ -68,6 +68,15 @@ class RelaxedCapture {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // then the one from before
 };
 
+/// Has the GPU come to an event? Also yes where that cannot be known: what went wrong is said by
+/// others.
+inline bool is_done(cudaEvent_t event) {
+  const RelaxedCapture relaxed;
+  const cudaError_t error = cudaEventQuery(event);
+  if (error != cudaSuccess) cudaGetLastError();
+  return error != cudaErrorNotReady;
+}
+
 /// Two events around some work.
 class Stopwatch {
  public:
@@ -107,13 +116,6 @@ class Stopwatch {
   }
 
  private:
-  static bool is_done(cudaEvent_t event) {
-    const RelaxedCapture relaxed;
-    const cudaError_t error = cudaEventQuery(event);
-    if (error != cudaSuccess) cudaGetLastError();
-    return error != cudaErrorNotReady;
-  }
-
   cudaEvent_t first_ = nullptr;
   cudaEvent_t last_ = nullptr;
 };

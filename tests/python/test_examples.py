@@ -20,7 +20,7 @@ EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
 def test_example(example, tmp_path):
     if example.name == "rechunk_cluster.py" and os.environ.get("FULL") != "1":
         pytest.skip("starts four processes: FULL=1 runs it")
-    if example.name == "shards.py":
+    if example.name in ("shards.py", "fp8_training.py"):
         pytest.importorskip("torch")
     # A scheduler whose workers stop while they greet it says so; only what is graver counts.
     quiet = {**os.environ, "DASK_LOGGING__DISTRIBUTED": "critical"}
@@ -31,8 +31,8 @@ def test_example(example, tmp_path):
         assert (tmp_path / "swizzle.svg").read_text().startswith("<svg ")
 
 
-def test_there_are_nine_examples():
-    assert len(EXAMPLES) == 9
+def test_there_are_ten_examples():
+    assert len(EXAMPLES) == 10
 
 
 def blocks(page):

@@ -9,6 +9,7 @@
 
 #include "plan/gpu/gather.hpp"
 #include "plan/gpu/pack.hpp"
+#include "plan/gpu/repeat.hpp"
 #include "plan/gpu/rows.hpp"
 #include "plan/gpu/skew.hpp"
 #include "plan/link/few_blocks.hpp"
@@ -36,11 +37,22 @@ bool begins_at_vectors(const Problem& normal, const Alignment& start, const Link
   return granule == vector;
 }
 
+template <class... Families>
+bool is_one_of(const Row& row) {
+  return ((row.name == Families::name) || ...);
+}
+
+// Kernels that are slower where the host's runs begin beside vectors.
+bool moves_vectors(const Row& row, const LinkInfo& link) {
+  return is_one_of<gpu::pack::Family, gpu::rows::Family>(row) ||
+         (link.into_gpu() ? is_one_of<gpu::gather::Family>(row)
+                          : is_one_of<gpu::skew::Family>(row));
+}
+
 // What lies in host memory has no cache on the GPU's side. Kernels that go along runs of bytes
 // which both sides share pay for whole lines of the link where runs are shorter, and those that
 // count on a cache otherwise are taken for half as fast. `skew` asks for less than a line at once:
-// for words of 4 bytes where elements are no larger. Those that move vectors are slower where these
-// lie beside the host's.
+// for words of 4 bytes where elements are no larger.
 double rate_of(const Row& row, const Problem& normal, const Alignment& start,
                const LinkInfo& link) {
   constexpr std::int64_t sector = 32;
@@ -50,24 +62,31 @@ double rate_of(const Row& row, const Problem& normal, const Alignment& start,
   constexpr double beside_vectors = 0.75;
   const std::int64_t run = shared_run(normal, link);
   double share = 1;
-  if (row.name == gpu::gather::Family::name || row.name == gpu::rows::Family::name) {
+  if (is_one_of<gpu::gather::Family, gpu::rows::Family>(row)) {
     share = std::clamp(static_cast<double>(run) / line, least, 1.0);
   } else if (link.into_gpu() && row.name == gpu::pack::Family::name && run < sector) {
     share = 0.5;
   } else if (link.into_gpu() && row.name == gpu::skew::Family::name) {
     share = normal.src_type.size() < word ? 0.45 : 0.85;
   }
-  const bool in_vectors =
-      row.name == gpu::pack::Family::name || row.name == gpu::rows::Family::name;
-  if (in_vectors && !begins_at_vectors(normal, start, link)) share *= beside_vectors;
+  if (moves_vectors(row, link) && !begins_at_vectors(normal, start, link)) share *= beside_vectors;
   return link.kernel_rate() * share;
 }
 
-// The bytes that cross are those that the kernel moves on the host's side, in whole sectors.
+// The bytes that cross are those that the kernel moves on the host's side, in whole sectors. An
+// element that the destination holds several times crosses as often, unless the kernel keeps it.
+double bytes_of(const Candidate& candidate, const Problem& normal, const LinkInfo& link) {
+  const Estimate& estimate = candidate.estimate;
+  if (!link.into_gpu()) return estimate.dst_bytes;
+  if (is_one_of<gpu::pack::Family, gpu::repeat::Family>(*candidate.row)) return estimate.src_bytes;
+  return std::max(estimate.src_bytes,
+                  static_cast<double>(normal.elements()) * normal.src_type.size());
+}
+
 double seconds_of(const Candidate& candidate, const Problem& normal, const Alignment& start,
                   const LinkInfo& link) {
   const Estimate& estimate = candidate.estimate;
-  const double bytes = link.into_gpu() ? estimate.src_bytes : estimate.dst_bytes;
+  const double bytes = bytes_of(candidate, normal, link);
   return std::max(estimate.seconds, bytes / rate_of(*candidate.row, normal, start, link)) +
          link.gpu.link.latency;
 }
@@ -75,8 +94,7 @@ double seconds_of(const Candidate& candidate, const Problem& normal, const Align
 // Few blocks have what they load on its way, half of the time.
 double seconds_in_few_blocks(const Candidate& candidate, const Plan& plan, const Alignment& start,
                              const LinkInfo& link) {
-  const double bytes =
-      link.into_gpu() ? candidate.estimate.src_bytes : candidate.estimate.dst_bytes;
+  const double bytes = bytes_of(candidate, plan.normal, link);
   const double on_its_way = 0.5 * static_cast<double>(link.crossing.blocks) * bytes_of_block(plan);
   return std::max(seconds_of(candidate, plan.normal, start, link),
                   bytes * link.gpu.link.latency / on_its_way);
@@ -103,6 +121,9 @@ void Family::configure(const Question& question, const AddRoute& add) {
   const int blocks = question.link().crossing.blocks;
   for (const Candidate& one : all.candidates) {
     if (blocks > 0 && !runs_in_few_blocks(*one.row)) continue;
+    // It would read back what it has written, over the link.
+    const bool repeats = is_one_of<gpu::repeat::Family>(*one.row);
+    if (repeats && !question.link().into_gpu()) continue;
     ordered.emplace_back(seconds_of(one, all.normal, question.start, question.link()), &one);
   }
   std::stable_sort(ordered.begin(), ordered.end(),
