@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -242,6 +243,50 @@ TEST_F(ApiOnGpu, ThreadsCrossAtOnce) {
   for (std::thread& thread : threads) thread.join();
   const HostBytes expected = test::on_gpu::transposed(contents);
   for (const auto& result : results) EXPECT_TRUE(result->contents() == expected);
+}
+
+// Small pieces have memory that stays a thread's. Streams that work at once do not share it.
+TEST_F(ApiOnGpu, StreamsOfOneThreadCrossAtOnce) {
+  constexpr std::int64_t side = 700, bytes = side * side * 4;
+  constexpr int count = 3, rounds = 40;
+  struct One {
+    One() : host(bytes), gpu(HostBytes(bytes, 0xa5)) {
+      check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    }
+    One(const One&) = delete;
+    One& operator=(const One&) = delete;
+    ~One() { cudaStreamDestroy(stream); }
+    Pinned host;
+    test::on_gpu::OnGpu gpu;
+    cudaStream_t stream = nullptr;
+  };
+  std::array<One, count> all;
+  for (int n = 0; n < count; ++n) {
+    auto* const values =
+        reinterpret_cast<std::uint32_t*>(all[static_cast<std::size_t>(n)].host.data());
+    for (std::uint32_t i = 0; i < side * side; ++i)
+      values[i] = i * 2654435761U + static_cast<unsigned>(n);
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (One& one : all) {
+      Options options;
+      options.stream = one.stream;
+      options.kernel = "chunks";
+      transpose(one.gpu.data(), one.host.data(), side, side, ElementType(Kind::f32), options);
+    }
+  }
+  for (int n = 0; n < count; ++n) {
+    One& one = all[static_cast<std::size_t>(n)];
+    check(cudaStreamSynchronize(one.stream), "cudaStreamSynchronize");
+    const HostBytes found = one.gpu.contents();
+    const auto* const values = reinterpret_cast<const std::uint32_t*>(found.data());
+    bool right = true;
+    for (std::uint32_t i = 0; i < side * side && right; ++i) {
+      const std::uint32_t from = i % side * side + i / side;
+      right = values[i] == from * 2654435761U + static_cast<unsigned>(n);
+    }
+    EXPECT_TRUE(right) << n;
+  }
 }
 
 TEST_F(ApiOnGpu, FewBlocksDoAllOfTheWork) {

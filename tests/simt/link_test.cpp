@@ -319,6 +319,35 @@ TEST_P(EveryRoute, FewBlocks) {
   for (const char* kernel : {"copy", "rows", "tile"}) EXPECT_GT(kernels[kernel], 0) << kernel;
 }
 
+// The destination holds each element 64 times. Nothing keeps what has crossed for the next time:
+// into the GPU a kernel that loads it again pays for it, and out of it none reads back what it has
+// written.
+TEST(Link, RepeatedElementsCrossAsOften) {
+  Problem problem;
+  problem.src_type = problem.dst_type = ElementType(Kind::f32);
+  problem.modes = {{64, 0, 257 * 4}, {257, 256, 4}};
+  const double once = 257 * 32;  // bytes, in sectors
+  for (const auto way : {Crossing::Way::into_gpu, Crossing::Way::out_of_gpu}) {
+    const plan::Plan plan =
+        plan::make_plan(problem, plan::Machine(some_link(way, true)), {2, "", {true, 16, 16}});
+    int direct = 0;
+    for (const plan::Candidate& one : plan.candidates) {
+      const Route& route = *one.config.as<RouteConfig>().route;
+      if (route.direct == nullptr) continue;
+      ++direct;
+      const std::string_view kernel = route.direct->kernel();
+      if (way == Crossing::Way::out_of_gpu) {
+        EXPECT_NE(kernel, "repeat");
+      }
+      if (way == Crossing::Way::into_gpu && kernel == "gather") {
+        const LinkInfo link = some_link(way, true);
+        EXPECT_GT(route.seconds - link.gpu.link.latency, 2 * once / link.kernel_rate());
+      }
+    }
+    EXPECT_GT(direct, 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Link, EveryRoute,
                          testing::Values(std::pair{Crossing::Way::into_gpu, true},
                                          std::pair{Crossing::Way::into_gpu, false},
