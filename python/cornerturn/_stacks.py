@@ -12,6 +12,7 @@ from cornerturn._listed import Words, check_alike, check_apart, copy_each, copy_
 from cornerturn._operations import transpose
 from cornerturn._options import Dtype
 from cornerturn._order import inverse_of
+from cornerturn._small_lists import stacked_small, taken_small
 from cornerturn._threads import with_threads
 
 ArrayT = TypeVar("ArrayT")
@@ -61,6 +62,8 @@ def stack(
     """
     if threads is not None:
         return with_threads(threads, stack, arrays, axes, out=out, dtype=dtype)
+    if out is dtype is None and type(arrays) in (list, tuple) and (small := stacked_small(arrays, axes)) is not None:
+        return small
     parts = _list_of(arrays, "arrays")
     framework = framework_of(parts[0])
     if framework.stacks(parts):
@@ -228,6 +231,8 @@ def take(
     if threads is not None:
         options: dict[str, Any] = dict(out=out, dtype=dtype, missing=missing, checked=checked)
         return with_threads(threads, take, x, indices, axis, axes, **options)
+    if out is dtype is missing is checked is None and (small := taken_small(x, indices, axis, axes)) is not None:
+        return small
     _check_missing(missing, ("zeros", "left"))
     if missing == "left" and out is None:
         raise ValueError('missing = "left", but there is no out whose places are left as they are')
