@@ -247,7 +247,8 @@ TEST_F(ApiOnGpu, ThreadsCrossAtOnce) {
 
 // Small pieces have memory that stays a thread's. Streams that work at once do not share it.
 TEST_F(ApiOnGpu, StreamsOfOneThreadCrossAtOnce) {
-  constexpr std::int64_t side = 700, bytes = side * side * 4;
+  constexpr std::uint32_t side = 700;
+  constexpr std::int64_t bytes = std::int64_t{side} * side * 4;
   constexpr int count = 3, rounds = 40;
   struct One {
     One() : host(bytes), gpu(HostBytes(bytes, 0xa5)) {
