@@ -416,5 +416,6 @@ def test_few_blocks():
         there = cornerturn.to(x, "cuda", (1, 0), blocks=blocks)
         assert same(there, x.T)
         assert same(cornerturn.to(there, "cpu", (1, 0), blocks=blocks, non_blocking=False), x)
-        assert same(cornerturn.to(x, "cuda", (1, 0), dtype=torch.bfloat16, blocks=blocks), x.T.bfloat16())
+        halves = cornerturn.to(x, "cuda", (1, 0), dtype=torch.bfloat16, blocks=blocks)
+        assert same(halves.nan_to_num(), x.T.bfloat16().nan_to_num())  # NaN have many codes
     refused(ValueError, "blocks = 4, but the result and x are in one memory", lambda: cornerturn.to(there, "cuda", blocks=4))

@@ -15,7 +15,7 @@ class CuPy(Framework):
 
     def read(self, x: Any, name: str) -> Array:
         return Array(
-            x.data.ptr, x.itemsize, x.shape, x.strides, x.data.device_id, x.dtype, False, x
+            x.data.ptr, x.itemsize, x.shape, x.strides, x.device.id, x.dtype, False, x
         )
 
     def empty(self, x: Any, like: Array, shape: tuple[int, ...], stream: int | None) -> Any:
@@ -25,8 +25,6 @@ class CuPy(Framework):
         self, device: int, dtype: Any, shape: tuple[int, ...], stream: int | None, pinned: bool
     ) -> Any:
         cupy = sys.modules["cupy"]
-        if stream is None and _is_current(cupy, device):
-            return cupy.empty(shape, dtype)
         on: Any = contextlib.nullcontext()
         if stream is not None:
             on = cupy.cuda.ExternalStream(stream, device)
@@ -35,15 +33,8 @@ class CuPy(Framework):
 
     def current_stream(self, device: int) -> int:
         cupy = sys.modules["cupy"]
-        if _is_current(cupy, device):
-            return cupy.cuda.get_current_stream().ptr
         with cupy.cuda.Device(device):
             return cupy.cuda.get_current_stream().ptr
-
-
-def _is_current(cupy: Any, device: int) -> bool:
-    """To change the device and back takes as long as a small copy."""
-    return cupy.cuda.runtime.getDevice() == device
 
 
 CUPY = CuPy()

@@ -173,16 +173,18 @@ class Builder {
     return rates.latency + longest + (cross + on_gpu + on_cpu - longest) / count;
   }
 
-  // `pieces` pieces, of which all but the rest are whole ones.
+  // `pieces` pieces, of which all but the rest are whole ones. Along long runs the memory alone
+  // limits a stage, here that of a host whose data come and go over the link.
   double seconds_on_cpu(double pieces, double whole) const {
     const Plan& plan = *pieces_.cpu.piece;
+    const bool long_runs = has_long_runs(plan.normal);
     const double bytes = static_cast<double>(plan.problem.elements()) *
                          (plan.problem.src_type.size() + plan.problem.dst_type.size());
     const double all = (link_.into_gpu() ? bandwidth_into_gpu : bandwidth_out_of_gpu) *
-                       (has_long_runs(plan.normal) ? 1 : share_in_short_runs);
-    const double bandwidth = std::min(plan.threads * thread_bandwidth, all);
+                       (long_runs ? 1 : share_in_short_runs);
+    const double of_memory = bytes / std::min(plan.threads * thread_bandwidth, all);
     return pieces * (plan.threads > 1 ? threads_seconds : call_seconds) +
-           whole * std::max(plan.predicted_seconds(), bytes / bandwidth);
+           whole * (long_runs ? of_memory : std::max(plan.predicted_seconds(), of_memory));
   }
 
   std::string words() const {
