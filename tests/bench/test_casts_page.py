@@ -28,3 +28,24 @@ def test_a_row_for_each_cast_and_a_column_for_each_size(tmp_path):
     assert "| bf16 to fp8_1x128, as it lies | 50 | 91 |" in text
     assert "| bf16 to fp8_1x128, both ways | 25 | 100 |" in text
     assert "some GPU, 2026-01-02, by `bench_conversions`" in text
+
+
+def test_peers_stand_beside(tmp_path):
+    case = {"format": "fp8_1x128", "way": "rows", "shape": [64, 64]}
+    seconds = {"cornerturn": 2.0, "torchao": 4.0, "copy": 1.0}
+    cases = [case | {"seconds": seconds}, case | {"way": "both", "seconds": seconds | {"torchao": 1.25}}]
+    cases.append(case | {"format": "mxfp8_e4m3", "seconds": {"cornerturn": 1.0, "copy": 1.0}})
+    report = {"cases": cases, "torchao": "1.2", "torch": "3.4", "gpu": "some GPU", "date": "2026-01-02"}
+    (tmp_path / "peers.json").write_text(json.dumps(report))
+    (tmp_path / "result.json").write_text(json.dumps({"provenance": {"gpu": "a GPU", "date": "2026"}, "training": []}))
+    page = tmp_path / "page.md"
+    marks = [f"<!-- {name}:{end} -->\n" for name in ("gpu-casts", "gpu-casts-peers") for end in ("begin", "end")]
+    page.write_text("".join(marks))
+    command = [sys.executable, SCRIPT, tmp_path / "result.json", page, tmp_path / "peers.json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert "| fp8_1x128, as it lies | 50, 25 |" in text
+    assert "| fp8_1x128, both ways | 50, 80 |" in text
+    assert "| mxfp8_e4m3, as it lies | 100 |" in text
+    assert "first in 1 of the 2 cases" in text
