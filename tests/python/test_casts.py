@@ -366,7 +366,7 @@ def test_pytorch_sees_the_same_arrays():
 
 def test_the_page_does_what_it_says():
     page = (Path(__file__).resolve().parents[2] / "docs" / "casts.md").read_text()
-    first, _, of_rows, second = re.findall(r"^```python\n(.*?)```", page, re.M | re.S)  # test_torch_casts.py runs that between
+    first, _, _, of_rows, second = re.findall(r"^```python\n(.*?)```", page, re.M | re.S)  # test_torch_casts.py runs those between
     x, w = np.random.default_rng(3).standard_normal((2, 256, 384), np.float32)
     names = {"cornerturn": cornerturn, "numpy": np, "x": x, "w": w}
     exec(first, names)

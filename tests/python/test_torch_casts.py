@@ -27,8 +27,22 @@ def close(got, want, share):
     assert (got.float() - want).norm() <= share * want.norm()
 
 
+def lines_of_the_page():
+    """Those for any device, and those for a GPU."""
+    every, gpu = (block for block in re.findall(r"^```python\n(.*?)```", PAGE.read_text(), re.M | re.S) if "_mm(" in block)
+    return every, gpu
+
+
+@pytest.mark.skipif(not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0), reason="no GPU of sm_90")
+def test_the_lines_of_the_page_multiply_blocks_on_gpu():
+    x, w = (torch.randn(shape, device="cuda").to(torch.bfloat16) for shape in ((256, 512), (128, 512)))
+    names = {"torch": torch, "cornerturn": cornerturn, "x": x, "w": w}
+    exec(lines_of_the_page()[1], names)
+    close(names["y"], x.float() @ w.float().T, ERROR["float8_e4m3fn"])
+
+
 def test_the_lines_of_the_page_multiply():
-    (lines,) = (block for block in re.findall(r"^```python\n(.*?)```", PAGE.read_text(), re.M | re.S) if "_mm(" in block)
+    lines, _ = lines_of_the_page()
     x, w = operands()
     g = torch.randn(256, 128, dtype=torch.bfloat16, generator=torch.Generator().manual_seed(5))
     names = {"torch": torch, "cornerturn": cornerturn, "x": x, "w": w, "g": g}
