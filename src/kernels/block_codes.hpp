@@ -143,6 +143,61 @@ CT_DEVICE Vec<std::uint32_t, count / 4> mx_codes(const float (&x)[count], float 
 #endif
 }
 
+/// The code of a value's magnitude in e2m1, plus 2, in the three lowest bits. A sum with the power
+/// of two whose last bit is worth what the code's is rounds it: `s` has 0x4a8, 0x4b0 or 0x4b8
+/// above, and below 2 |x|, |x| or |x| / 2. NaNs count as `limit`, at most 6.
+CT_DEVICE std::uint32_t e2m1_magnitude(float x, float limit) {
+#if defined(__CUDA_ARCH__)
+  const float most = fminf(fabsf(x), limit);
+  const float from_one = fmaxf(most, 1.0F);
+#else
+  const auto magnitude = values::bits_as<float>(values::magnitude_of(x));
+  const float most = magnitude < limit ? magnitude : limit;
+  const float from_one = most < 1.0F ? 1.0F : most;
+#endif
+  const auto power = values::bits_as<float>(values::bits_as<std::uint32_t>(from_one) & 0x7f800000U);
+#if defined(__CUDA_ARCH__)
+  const auto s = values::bits_as<std::uint32_t>(__fmaf_rn(power, 0x1p22F, most));
+#else
+  // The product is exact.
+  const auto s = values::bits_as<std::uint32_t>(values::sum(values::product(power, 0x1p22F), most));
+#endif
+  return s + (s >> 22);
+}
+
+/// values::mx_value of eight values as e2m1, the first in the lowest four bits; or of four, in the
+/// lower half. `inverse` is by what they are multiplied: 0 or NaN where a product may be a NaN.
+template <int count>
+CT_DEVICE std::uint32_t e2m1_codes(const float (&x)[count], float inverse) {
+  static_assert(count == 4 || count == 8);
+  const float limit = inverse > 0.0F ? 6.0F : 0.0F;
+  std::uint32_t of_value[count], top[count];
+  CT_UNROLL
+  for (int i = 0; i < count; ++i) {
+    float p = values::product(x[i], inverse);
+#if !defined(__CUDA_ARCH__)  // a GPU's own NaN has no sign
+    p = plain_nan(p);
+#endif
+    top[i] = values::bits_as<std::uint32_t>(p);
+    of_value[i] = e2m1_magnitude(p, limit);
+  }
+  // One byte of each second value, from the one with this number on.
+  const auto joined = [](const std::uint32_t(&of)[count], int first, std::uint32_t selector) {
+    const std::uint32_t low = byte_permute(of[first], of[first + 2], selector);
+    if constexpr (count == 4) {
+      return low;
+    } else {
+      return byte_permute(low, byte_permute(of[first + 4], of[first + 6], selector), 0x5410);
+    }
+  };
+  const std::uint32_t plus_two =
+      (joined(of_value, 0, 0x40) & 0x07070707U) | ((joined(of_value, 1, 0x40) << 4) & 0x70707070U);
+  const std::uint32_t signs =
+      ((joined(top, 0, 0x73) >> 4) & 0x0f0f0f0fU) | (joined(top, 1, 0x73) & 0xf0f0f0f0U);
+  const std::uint32_t codes = ((plus_two + 0x66666666U) & 0x77777777U) | (signs & 0x88888888U);
+  return count == 4 ? codes & 0xffffU : codes;
+}
+
 /// What values of a block of q8_0 are multiplied by: 0 where there is no finite inverse, when all
 /// codes are 0.
 CT_DEVICE float q8_inverse(const values::Q8Scale& scale) {

@@ -11,6 +11,8 @@
 
 #include "kernels/block_codes.hpp"
 #include "kernels/casts.hpp"
+#include "kernels/quantise_args.hpp"
+#include "kernels/quantise_nibbles.hpp"
 #include "kernels/quantise_tile.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
@@ -271,6 +273,11 @@ void dispatch(const QuantiseQ8Args& a, Visit&& visit) {
     a.transposed ? visit.template operator()<QuantiseQ8<S, true>>()
                  : visit.template operator()<QuantiseQ8<S, false>>();
   });
+}
+
+template <class Visit>
+void dispatch(const QuantiseTileArgs& a, Visit&& visit) {
+  a.e2m1 ? dispatch_nibbles(a, visit) : dispatch_bytes(a, visit);
 }
 
 template <class Visit>
