@@ -13,18 +13,24 @@ namespace cornerturn::kernels {
 
 using values::BlockFormat;
 
-/// The element of an MXFP8 format.
-template <BlockFormat format>
-using MxElement = std::conditional_t<format == BlockFormat::mxfp8_e4m3, values::E4M3, values::E5M2>;
-
-/// What four codes of a word stand for, without their scale; which NaN one becomes is not said.
-template <BlockFormat format>
+/// What four codes stand for, without their scale; which NaN one becomes is not said. Packed: those
+/// of q8_0.
+template <BlockElement element>
 CT_DEVICE void numbers_of(std::uint32_t codes, float (&x)[4]) {
-  if constexpr (format == BlockFormat::q8_0) {
+  if constexpr (element == BlockElement::packed) {
     CT_UNROLL
     for (int i = 0; i < 4; ++i) x[i] = static_cast<float>(static_cast<std::int8_t>(codes >> 8 * i));
+  } else if constexpr (element == BlockElement::e2m1) {
+    CT_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      // As an f32 it has the code's bits, and is that much too small.
+      const std::uint32_t bits = codes >> 4 * i;
+      x[i] = values::product(
+          values::bits_as<float>((bits << 22 & 0x01c00000U) | (bits << 28 & 0x80000000U)),
+          0x1p126F);
+    }
   } else {
-    using T = MxElement<format>;
+    using T = std::conditional_t<element == BlockElement::e4m3, values::E4M3, values::E5M2>;
     values::widen_pair<T>(static_cast<std::uint16_t>(codes), x[0], x[1]);
     values::widen_pair<T>(static_cast<std::uint16_t>(codes >> 16), x[2], x[3]);
   }

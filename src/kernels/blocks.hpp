@@ -267,7 +267,7 @@ struct AnyBlocks {
         words[k] = byte_permute(ctx.load_if(tile.inside, halves + (2 * k + 1)),
                                 ctx.load_if(tile.inside, halves + (2 * k + 2)), 0x5410);
       }
-      decode<BlockFormat::q8_0>(words, scale, x);
+      decode<BlockElement::packed>(words, scale, x);
     } else {
       const std::byte* const scales = a.scales + ctx.load(starts + (2 * threads + line));
       const float scale =
@@ -290,9 +290,9 @@ struct AnyBlocks {
         }
       }
       if (a.format == BlockFormat::mxfp8_e4m3) {
-        decode<BlockFormat::mxfp8_e4m3>(words, scale, x);
+        decode<BlockElement::e4m3>(words, scale, x);
       } else {
-        decode<BlockFormat::mxfp8_e5m2>(words, scale, x);
+        decode<BlockElement::e5m2>(words, scale, x);
       }
     }
     store_plain(ctx, a, tile, starts, numbers, x);
@@ -328,12 +328,12 @@ struct AnyBlocks {
     }
   }
 
-  template <BlockFormat format>
+  template <BlockElement element>
   CT_DEVICE static void decode(const Words& words, float scale, float (&x)[side]) {
     CT_UNROLL
     for (int k = 0; k < side; k += 4) {
       float four[4];
-      numbers_of<format>(words[k / 4], four);
+      numbers_of<element>(words[k / 4], four);
       CT_UNROLL
       for (int i = 0; i < 4; ++i) x[k + i] = values::product(four[i], scale);
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/context.hpp"
+#include "kernels/scale_steps.hpp"
 #include "maps/fast_divide.hpp"
 #include "values/blocks.hpp"
 
@@ -21,11 +22,8 @@ struct TileSide {
   std::int64_t scale_step = 0;
   /// Lines of scales are counted by blocks where these have several lines.
   std::uint32_t scale_lines = 0;
-  std::int64_t line_step = 0;      ///< from one line to the next, of 32
-  std::int64_t line32_step = 0;    ///< from 32 lines to the next, of 128
-  std::int64_t line128_step = 0;   ///< from 128 lines to the next
+  ScaleSteps steps;
   std::int64_t square_step = 0;    ///< from a line's blocks in a square to those in the next one
-  std::int64_t block_step = 0;     ///< from one block of a line to the next in a square
   std::uint32_t scale_blocks = 0;  ///< that have scales, of a line
   bool words = false;              ///< four scales of a line are a word
   bool tiles = false;              ///< scales lie in tiles of 128 lines
@@ -33,8 +31,7 @@ struct TileSide {
   CT_DEVICE std::byte* values_of(std::int64_t matrix) const { return values + matrix * value_step; }
   CT_DEVICE std::byte* scale_at(std::int64_t matrix, std::uint32_t line,
                                 std::uint32_t square) const {
-    return scales + matrix * scale_step + line / 128 * line128_step +
-           line % 128 / 32 * line32_step + line % 32 * line_step + square * square_step;
+    return scales + matrix * scale_step + steps.of_line(line) + square * square_step;
   }
 };
 

@@ -269,7 +269,7 @@ struct QuantiseNibbles {
   CT_DEVICE static void store_scales(Ctx& ctx, const TileSide& to, std::uint32_t line0,
                                      std::uint32_t along0, Shared scales) {
     constexpr int fours = count / 4;
-    const bool beside = !to.words && to.line_step < to.block_step;
+    const bool beside = !to.words && to.steps.line < to.steps.block;
     CT_UNROLL
     for (int i = thread_of(ctx); i < lines * fours; i += threads) {
       // Neighbours store what lies next to each other: words of four lines in tiles, lines or
@@ -293,7 +293,7 @@ struct QuantiseNibbles {
       } else {
         CT_NO_UNROLL
         for (unsigned b = 0; b < 4 && b < left; ++b) {
-          ctx.store(reinterpret_cast<std::uint8_t*>(place + b * to.block_step),
+          ctx.store(reinterpret_cast<std::uint8_t*>(place + b * to.steps.block),
                     static_cast<std::uint8_t>(word >> 8 * b));
         }
       }

@@ -212,7 +212,7 @@ struct QuantiseTile {
   CT_DEVICE static void put_one(Ctx& ctx, const TileSide& to, const Square& at, std::uint32_t line,
                                 std::uint32_t block, std::uint32_t bits) {
     std::byte* const place =
-        to.scale_at(at.matrix, line, block / blocks) + block % blocks * to.block_step;
+        to.scale_at(at.matrix, line, block / blocks) + block % blocks * to.steps.block;
     const bool inside = line < to.scale_lines && block < to.scale_blocks;
     if constexpr (length == side) {
       ctx.store_if(inside, reinterpret_cast<std::uint32_t*>(place), bits);
@@ -232,7 +232,7 @@ struct QuantiseTile {
       if (whole || !inside) return;
       CT_NO_UNROLL
       for (std::uint32_t b = 0; b < blocks && square * blocks + b < to.scale_blocks; ++b) {
-        ctx.store(reinterpret_cast<std::uint8_t*>(place + b * to.block_step),
+        ctx.store(reinterpret_cast<std::uint8_t*>(place + b * to.steps.block),
                   static_cast<std::uint8_t>(bits >> 8 * b));
       }
     }

@@ -14,6 +14,7 @@
 #include "cuda/device_buffer.hpp"
 #include "cuda/engine.hpp"
 #include "plan/planner.hpp"
+#include "support/dequantised_tiles.hpp"
 #include "support/tiles_of_blocks.hpp"
 
 namespace cornerturn {
@@ -55,6 +56,29 @@ void check_random_tiles(unsigned seed, int count, std::int64_t most) {
   for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
     check_tiles(test::random_tile_case(random, most));
   }
+}
+
+void check_random_tiles_back(unsigned seed, int count, std::int64_t most) {
+  std::mt19937 random(seed);
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    const test::DequantisedTiles tiles(test::random_dequantised_case(random, most), seed);
+    SCOPED_TRACE(tiles.c.text());
+    const cuda::DeviceBuffer plain = on_gpu(tiles.before), values = on_gpu(tiles.blocks.values),
+                             scales = on_gpu(tiles.blocks.scales);
+    const plan::Plan plan = make_plan(tiles.problem, cuda::machine_of(cuda::current_device()),
+                                      {1, "dequantise", {true}});
+    cuda::execute(plan, tiles.buffers(plain.get(), values.get(), scales.get()), nullptr);
+    cuda::check(cudaDeviceSynchronize(), "dequantise");
+    std::vector<std::byte> got(tiles.after.size());
+    cuda::check(cudaMemcpy(got.data(), plain.get(), got.size(), cudaMemcpyDeviceToHost),
+                "cudaMemcpy");
+    const auto wrong = std::mismatch(got.begin(), got.end(), tiles.after.begin()).first;
+    EXPECT_TRUE(wrong == got.end()) << "they differ first at " << wrong - got.begin();
+  }
+}
+
+TEST(QuantiseTilesOnGpu, Back) {
+  check_random_tiles_back(7, 400, 700);
 }
 
 TEST(QuantiseTilesOnGpu, AnyLayout) {
@@ -107,6 +131,7 @@ TEST(QuantiseTilesOnGpu, Nvfp4AsOnACpu) {
 
 TEST(QuantiseChecked, Tiles) {
   check_random_tiles(6, 40, 300);
+  check_random_tiles_back(9, 40, 300);
 }
 
 }  // namespace

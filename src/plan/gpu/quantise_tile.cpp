@@ -57,17 +57,8 @@ struct Lines {
     side.scale_blocks = static_cast<std::uint32_t>(blocks());
     side.words = are_words(stack);
     side.tiles = layout.order == ScaleOrder::tiles_128x4;
-    side.line_step = line_step();
-    side.line32_step = 32 * side.line_step;
-    side.line128_step = 128 * side.line_step;
-    side.square_step = side.block_step = block_step();
-    if (layout.order == ScaleOrder::strided && row.scale != ScaleType::f32) side.square_step *= 4;
-    if (layout.order != ScaleOrder::strided) side.block_step = 1;
-    if (layout.order == ScaleOrder::tiles_128x4) {
-      side.line128_step = side.line_step;
-      side.line32_step = 4;
-      side.line_step = 16;
-    }
+    side.steps = {layout.order, row.scale_bytes(), line_step(), block_step()};
+    side.square_step = row.scale == ScaleType::f32 ? side.steps.block : side.steps.four;
     return side;
   }
 
