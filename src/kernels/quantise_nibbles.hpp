@@ -37,7 +37,7 @@ struct QuantiseNibbles {
   static constexpr int threads = 256;
   static constexpr int warps = threads / 32;
   /// Registers for more would spill.
-  static constexpr int min_blocks = packed && !(rows && cols && length == 32) ? 3 : 2;
+  static constexpr int min_blocks = packed && !(rows && cols) ? 3 : 2;
   static constexpr int part_rows = 32;  ///< of a warp
   static constexpr int part_cols = 64;
   static constexpr int tile_rows = cols ? 256 : 128;  ///< long lines of the transposed result
@@ -193,7 +193,7 @@ struct QuantiseNibbles {
       const std::uint32_t magnitude = Lane::f32_magnitude(amax);
       std::uint8_t stored;
       if constexpr (length == 16) {
-        stored = values::nvfp4_stored(magnitude, a.tensor);
+        stored = nvfp4_code(magnitude, a.tensor);
         own[i] = ctx.load(inverses + stored);
       } else {
         stored = values::mx_scale<values::E2M1>(magnitude, a.rule);

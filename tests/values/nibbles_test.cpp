@@ -46,6 +46,19 @@ TEST(Nibbles, AreThoseOfSingleValues) {
   }
 }
 
+TEST(Nibbles, HaveScalesOfSixths) {
+  constexpr float tensors[] = {1.0F, 0.37F, 1e-38F, 3e38F, std::numeric_limits<float>::quiet_NaN()};
+  for (std::uint64_t bits = 0; bits < 0x80000000U; bits += bits < 0x2000000U ? 101 : 4099) {
+    const auto x = bits_as<float>(static_cast<std::uint32_t>(bits));
+    const float tensor = tensors[bits % 5];
+    if (bits <= values::f32_infinity) {
+      ASSERT_EQ(kernels::sixth_of(x), values::quotient(x, 6.0F)) << x;
+    }
+    const auto amax = static_cast<std::uint32_t>(bits);
+    ASSERT_EQ(kernels::nvfp4_code(amax, tensor), values::nvfp4_stored(amax, tensor)) << x;
+  }
+}
+
 TEST(Nibbles, OfInfinitiesAreTheLargest) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   expect_codes({infinity, -infinity, 1.0F, -0.0F}, 0x1p-126F);
